@@ -1,0 +1,137 @@
+"""Array namespaces: the arrays that are given decide library, dtype and device."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import array_api_compat
+import numpy as np
+
+__all__ = ["Array", "ArrayOps", "Functional", "InPlace", "as_array", "concrete", "namespace", "to_numpy"]
+
+Array = Any  # no static type covers NumPy, PyTorch, JAX and CuPy at once
+
+
+def as_array(x: Any) -> Array:
+    """Return `x` unchanged if it is an array of a known library, else as a NumPy array."""
+    if array_api_compat.is_array_api_obj(x) and not isinstance(x, np.generic):
+        return x
+    return np.asarray(x)
+
+
+def namespace(*arrays: Array) -> Any:
+    """Return the array namespace that the arrays share."""
+    return array_api_compat.array_namespace(*arrays)
+
+
+def is_numpy(x: Array) -> bool:
+    """Tell whether `x` may be written in place by the NumPy engines."""
+    return isinstance(x, np.ndarray)
+
+
+def to_numpy(x: Array) -> np.ndarray:
+    """Return the values of `x` in host memory, without its gradient."""
+    if isinstance(x, np.ndarray):
+        return x
+    if array_api_compat.is_torch_array(x):
+        return x.detach().cpu().numpy()
+    if array_api_compat.is_cupy_array(x):
+        return x.get()
+    if array_api_compat.is_jax_array(x):
+        import jax  # the caller's own library: it is loaded already
+
+        return np.asarray(jax.lax.stop_gradient(x))
+    return np.from_dlpack(x) if hasattr(x, "__dlpack__") else np.asarray(x)
+
+
+def concrete(x: Array) -> np.ndarray | None:
+    """Return the values of `x`, or None while a compiler traces it and there are none to look at."""
+    try:
+        return to_numpy(x)
+    except Exception:
+        if array_api_compat.is_jax_array(x):  # jax.jit: values exist only when the program runs
+            return None
+        raise
+
+
+class ArrayOps(Protocol):
+    """The few element-wise operations in which kernels are written, once for all libraries."""
+
+    def scale(self, x: Array, factor: float) -> Array: ...  # noqa: D102
+    def shift(self, x: Array, constant: float) -> Array: ...  # noqa: D102
+    def power(self, x: Array, exponent: float) -> Array: ...  # noqa: D102
+    def exp(self, x: Array) -> Array: ...  # noqa: D102
+    def add(self, x: Array, y: Array) -> Array: ...  # noqa: D102
+    def multiply(self, x: Array, y: Array) -> Array: ...  # noqa: D102
+    def copy(self, x: Array) -> Array: ...  # noqa: D102
+
+
+class InPlace:
+    """NumPy operations that overwrite their first argument: a tile stays in the cache."""
+
+    def scale(self, x: Array, factor: float) -> Array:
+        """Multiply by a number."""
+        return np.multiply(x, x.dtype.type(factor), out=x)
+
+    def shift(self, x: Array, constant: float) -> Array:
+        """Add a number."""
+        return np.add(x, x.dtype.type(constant), out=x)
+
+    def power(self, x: Array, exponent: float) -> Array:
+        """Raise to a power."""
+        if exponent == -1.0:
+            return np.reciprocal(x, out=x)
+        if exponent == 0.5:
+            return np.sqrt(x, out=x)
+        return np.power(x, x.dtype.type(exponent), out=x)
+
+    def exp(self, x: Array) -> Array:
+        """Exponential."""
+        return np.exp(x, out=x)
+
+    def add(self, x: Array, y: Array) -> Array:
+        """Sum of two arrays."""
+        return np.add(x, y, out=x)
+
+    def multiply(self, x: Array, y: Array) -> Array:
+        """Product of two arrays."""
+        return np.multiply(x, y, out=x)
+
+    def copy(self, x: Array) -> Array:
+        """Make a copy that may be overwritten."""
+        return x.copy()
+
+
+class Functional:
+    """The same operations as pure functions, so that gradients flow."""
+
+    def __init__(self, xp: Any) -> None:
+        self.xp = xp
+
+    def scale(self, x: Array, factor: float) -> Array:
+        """Multiply by a number."""
+        return x * factor
+
+    def shift(self, x: Array, constant: float) -> Array:
+        """Add a number."""
+        return x + constant
+
+    def power(self, x: Array, exponent: float) -> Array:
+        """Raise to a power."""
+        return x**exponent
+
+    def exp(self, x: Array) -> Array:
+        """Exponential."""
+        return self.xp.exp(x)
+
+    def add(self, x: Array, y: Array) -> Array:
+        """Sum of two arrays."""
+        return x + y
+
+    def multiply(self, x: Array, y: Array) -> Array:
+        """Product of two arrays."""
+        return x * y
+
+    def copy(self, x: Array) -> Array:
+        """Return `x`: nothing here is overwritten."""
+        return x
