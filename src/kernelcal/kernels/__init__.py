@@ -1,0 +1,41 @@
+"""Kernels: profiles of metrics between predictions, kernels between targets, and their algebra."""
+
+from kernelcal.kernels.bandwidth import median_lengthscale, resolve
+from kernelcal.kernels.base import Kernel, Pairs, Product, Scaled, Sum
+from kernelcal.kernels.metrics import Euclidean, Hellinger, Metric, TotalVariation
+from kernelcal.kernels.profiles import (
+    Gaussian,
+    InverseMultiquadric,
+    Laplacian,
+    Matern32,
+    Matern52,
+    PowerExponential,
+    RationalQuadratic,
+)
+from kernelcal.kernels.simple import Dirac, FiniteKernel, Linear
+from kernelcal.kernels.stationary import Stationary
+
+__all__ = [
+    "Dirac",
+    "Euclidean",
+    "FiniteKernel",
+    "Gaussian",
+    "Hellinger",
+    "InverseMultiquadric",
+    "Kernel",
+    "Laplacian",
+    "Linear",
+    "Matern32",
+    "Matern52",
+    "Metric",
+    "Pairs",
+    "PowerExponential",
+    "Product",
+    "RationalQuadratic",
+    "Scaled",
+    "Stationary",
+    "Sum",
+    "TotalVariation",
+    "median_lengthscale",
+    "resolve",
+]

@@ -1,0 +1,152 @@
+"""Lengthscales from the predictions alone, so that exact tests stay exact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from kernelcal.arrays import concrete
+from kernelcal.errors import InputError
+from kernelcal.kernels.base import Kernel
+from kernelcal.kernels.metrics import Euclidean, Metric
+from kernelcal.kernels.stationary import Stationary
+from kernelcal.predictions import as_predictions
+
+__all__ = ["median_lengthscale", "resolve"]
+
+_NORM = {1: "cityblock", 2: "euclidean"}
+_KEEP = 2_000_000  # values held at once while selecting from many
+
+
+def median_lengthscale(
+    predictions: Any,
+    *,
+    metric: Metric | None = None,
+    include_diagonal: bool = False,
+    max_rows: int | None = 2000,
+    rng: Any = 0,
+) -> float:
+    """Median distance between predictions, the usual first choice of a lengthscale.
+
+    Parameters
+    ----------
+    predictions : Predictions or what `as_predictions` takes
+        The observed targets are not looked at.
+    metric : Metric, optional
+        Distance, default `Euclidean`.
+    include_diagonal : bool
+        False: the median of the distances between different rows that are not zero. True: the median over
+        the full n x n matrix, every pair twice and the zero diagonal included, as in the published code of
+        Widmann et al. 2019.
+    max_rows : int or None
+        Above this many rows, the pairs among a seeded subsample of `max_rows` rows are used. None takes all
+        pairs, in bounded memory.
+    rng : int or numpy.random.Generator
+        Source of the subsample.
+
+    Returns
+    -------
+    float
+        Positive; 1.0 if all predictions are equal, where any lengthscale gives the same kernel.
+
+    Notes
+    -----
+    Cost: O(min(n, max_rows)^2 m) time; without `max_rows` three passes over all pairs.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> round(kc.median_lengthscale([0.5] * 8 + [0.7, 0.9]), 12)  # most distances are 0: they are left out
+    0.2
+    """
+    return _median(as_predictions(predictions), metric or Euclidean(), include_diagonal, max_rows, rng)[0]
+
+
+def resolve(kernel: Kernel, predictions: Any) -> tuple[Kernel, tuple[str, ...]]:
+    """Replace every ``lengthscale="median"`` by its number; also return what the reader must know."""
+    notes: list[str] = []
+
+    def leaf(k: Kernel) -> Kernel:
+        if not isinstance(k, Stationary) or not isinstance(k.lengthscale, str):
+            return k
+        value, more = _median(predictions, k.metric, False, 2000, 0)
+        notes.extend(more)
+        return k.with_lengthscale(value)
+
+    return kernel.map_leaves(leaf), tuple(dict.fromkeys(notes))
+
+
+def _median(
+    predictions: Any, metric: Metric, include_diagonal: bool, max_rows: int | None, rng: Any
+) -> tuple[float, tuple[str, ...]]:
+    x = concrete(metric.coordinates(predictions))
+    if x is None:
+        raise InputError("lengthscale='median' needs values, which jax.jit does not have: give a number")
+    if max_rows is not None and len(x) > max_rows:
+        x = x[np.sort(np.random.default_rng(rng).choice(len(x), max_rows, replace=False))]
+    blocks = _Distances(x.astype(np.float64, copy=False), _NORM[metric.order])
+    if include_diagonal:
+        value = blocks.median(zeros=len(x), multiplicity=2)
+        if value == 0:
+            raise InputError("the median over the full matrix is 0: use include_diagonal=False")
+        return value, ()
+    return _off_diagonal_median(blocks)
+
+
+def _off_diagonal_median(blocks: _Distances) -> tuple[float, tuple[str, ...]]:
+    zeros, pairs = blocks.zero_pairs, blocks.pairs
+    if zeros == pairs:
+        return 1.0, ("all predictions are equal: the lengthscale was set to 1, which changes nothing",)
+    value = blocks.median(skip=zeros)
+    if zeros < pairs / 2:
+        return value, ()
+    note = f"{zeros / pairs:.0%} of the distances between predictions are 0: the median of the others was used"
+    return value, (note,)
+
+
+class _Distances:
+    """Distances of all pairs i < j, produced in blocks: the median needs no n x n array."""
+
+    def __init__(self, x: np.ndarray, norm: str) -> None:
+        self.x, self.norm, self.pairs = x, norm, len(x) * (len(x) - 1) // 2
+        self._all = np.concatenate([*self._blocks(), np.zeros(0)]) if self.pairs <= _KEEP else None
+        self.zero_pairs = sum(int((block == 0).sum()) for block in self)
+        self.largest = max((float(block.max()) for block in self if len(block)), default=0.0)
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        return iter([self._all]) if self._all is not None else self._blocks()
+
+    def _blocks(self) -> Iterator[np.ndarray]:
+        from scipy.spatial.distance import cdist
+
+        rows = max(1, 2**20 // max(len(self.x), 1))
+        for start in range(0, len(self.x), rows):
+            block = cdist(self.x[start : start + rows], self.x[start:], self.norm)
+            yield block[np.triu_indices(*block.shape[:1], 1, block.shape[1])]
+
+    def median(self, *, skip: int = 0, zeros: int = 0, multiplicity: int = 1) -> float:
+        """Median of the distances without the `skip` smallest, each counted so often, with extra zeros."""
+        total = multiplicity * (self.pairs - skip) + zeros
+        middle = ((total - 1) // 2, total // 2)
+        ranks = [skip + (k - zeros) // multiplicity if k >= zeros else -1 for k in middle]
+        return float(np.mean([0.0 if rank < 0 else self._ranked(rank) for rank in ranks]))
+
+    def _ranked(self, rank: int) -> float:
+        """Return the distance of a rank (0 is the smallest), by narrowing an interval that holds it."""
+        low, high = 0.0, self.largest
+        below = 0  # distances smaller than `low`
+        while True:
+            edges = np.linspace(low, high, 4097)
+            counts = sum(np.histogram(block, edges)[0] for block in self)
+            cumulative = below + np.cumsum(counts)
+            k = int(np.searchsorted(cumulative, rank, side="right"))
+            if counts[k] <= _KEEP or edges[k + 1] <= np.nextafter(edges[k], 2):
+                break
+            below, low, high = int(cumulative[k] - counts[k]), float(edges[k]), float(edges[k + 1])
+        last = k == len(counts) - 1
+        inside = [b[(b >= edges[k]) & ((b < edges[k + 1]) | (last & (b == edges[k + 1])))] for b in self]
+        within = np.concatenate(inside)
+        position = rank - int(cumulative[k] - counts[k])
+        return float(np.partition(within, position)[position])

@@ -1,0 +1,123 @@
+"""Kernels: written once, on a set of pairs, in operations that every array library has."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from kernelcal.arrays import Array, ArrayOps
+from kernelcal.errors import InputError
+
+if TYPE_CHECKING:
+    from kernelcal.kernels.metrics import Metric
+
+__all__ = ["Kernel", "Pairs", "Product", "Scaled", "Sum", "positive"]
+
+
+class Pairs(Protocol):
+    """What a kernel may ask about pairs of points. Every answer belongs to the kernel: it may overwrite it."""
+
+    ops: ArrayOps
+
+    def distance(self, metric: Metric) -> Array:
+        """Distances d."""
+
+    def squared_distance(self, metric: Metric) -> Array:
+        """Squared distances d^2 (no root is taken where the metric has none)."""
+
+    def inner(self) -> Array:
+        """Inner products."""
+
+    def equal(self) -> Array:
+        """1 where the points are equal, else 0."""
+
+    def lookup(self, matrix: np.ndarray) -> Array:
+        """Entries of a matrix over the classes (pairs of class labels only)."""
+
+
+class Kernel(ABC):
+    """A function of two points, k(x, x') = k(x', x). Add, multiply and scale kernels with ``+`` and ``*``."""
+
+    @abstractmethod
+    def evaluate(self, pairs: Pairs) -> Array:
+        """Kernel values of the pairs."""
+
+    @abstractmethod
+    def positive_definite(self, points: Any) -> bool:
+        """Tell whether every Gram matrix over such points is known to be positive semi-definite."""
+
+    def map_leaves(self, function: Callable[[Kernel], Kernel]) -> Kernel:
+        """Rebuild the kernel with `function` applied to its leaves (the kernels without parts)."""
+        return function(self)
+
+    def __add__(self, other: Kernel) -> Kernel:
+        return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
+
+    def __mul__(self, other: Kernel | float) -> Kernel:
+        if isinstance(other, Kernel):
+            return Product(self, other)
+        return Scaled(float(other), self) if isinstance(other, int | float | np.number) else NotImplemented
+
+    __rmul__ = __mul__
+
+
+@dataclass(frozen=True)
+class Sum(Kernel):
+    """k + k'."""
+
+    left: Kernel
+    right: Kernel
+
+    def evaluate(self, pairs: Pairs) -> Array:
+        """Kernel values of the pairs."""
+        return pairs.ops.add(self.left.evaluate(pairs), self.right.evaluate(pairs))
+
+    def positive_definite(self, points: Any) -> bool:
+        """Both parts must be."""
+        return self.left.positive_definite(points) and self.right.positive_definite(points)
+
+    def map_leaves(self, function: Callable[[Kernel], Kernel]) -> Kernel:
+        """Rebuild with `function` applied to the leaves."""
+        return type(self)(self.left.map_leaves(function), self.right.map_leaves(function))
+
+
+@dataclass(frozen=True)
+class Product(Sum):
+    """k * k'."""
+
+    def evaluate(self, pairs: Pairs) -> Array:
+        """Kernel values of the pairs."""
+        return pairs.ops.multiply(self.left.evaluate(pairs), self.right.evaluate(pairs))
+
+
+@dataclass(frozen=True)
+class Scaled(Kernel):
+    """c * k with a positive number c."""
+
+    factor: float
+    kernel: Kernel
+
+    def __post_init__(self) -> None:
+        positive("the factor of a kernel", self.factor)
+
+    def evaluate(self, pairs: Pairs) -> Array:
+        """Kernel values of the pairs."""
+        return pairs.ops.scale(self.kernel.evaluate(pairs), self.factor)
+
+    def positive_definite(self, points: Any) -> bool:
+        """As the kernel that is scaled."""
+        return self.kernel.positive_definite(points)
+
+    def map_leaves(self, function: Callable[[Kernel], Kernel]) -> Kernel:
+        """Rebuild with `function` applied to the leaves."""
+        return Scaled(self.factor, self.kernel.map_leaves(function))
+
+
+def positive(what: str, value: Any) -> None:
+    """Refuse what is not a positive finite number."""
+    if not isinstance(value, int | float | np.number) or not 0 < value < float("inf"):
+        raise InputError(f"{what} must be a positive finite number, got {value!r}")

@@ -1,0 +1,202 @@
+"""Profiles: how a kernel falls with the distance. A new one is one class here."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from kernelcal.arrays import Array
+from kernelcal.errors import InputError
+from kernelcal.kernels.base import positive
+from kernelcal.kernels.stationary import Stationary
+
+__all__ = [
+    "Gaussian",
+    "InverseMultiquadric",
+    "Laplacian",
+    "Matern32",
+    "Matern52",
+    "PowerExponential",
+    "RationalQuadratic",
+]
+
+
+@dataclass(frozen=True)
+class Laplacian(Stationary):
+    """Laplacian (exponential) kernel ``exp(-d / l)``: rough, sees fine structure. The default.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> kc.Laplacian(0.5, metric=kc.TotalVariation())
+    Laplacian(lengthscale=0.5, metric=TotalVariation())
+    """
+
+    exponent: ClassVar[float] = 1.0
+
+    def evaluate(self, pairs: Any) -> Array:
+        """Kernel values of the pairs."""
+        return pairs.ops.exp(pairs.ops.scale(pairs.distance(self.metric), -1 / self.scale))
+
+    def mixing(self, rng: np.random.Generator, size: int) -> np.ndarray:
+        """Student t with 1 degree of freedom."""
+        return _student(rng, size, 1)
+
+    def frequencies(self, rng: np.random.Generator, size: int, dimension: int) -> np.ndarray:
+        """In L1 the kernel is a product over coordinates: independent Cauchy frequencies."""
+        if self.metric.order == 1:
+            return rng.standard_cauchy((size, dimension)) / self.scale
+        return super().frequencies(rng, size, dimension)
+
+
+@dataclass(frozen=True)
+class Gaussian(Stationary):
+    """Gaussian (squared exponential) kernel ``exp(-d^2 / (2 l^2))``: smooth."""
+
+    def evaluate(self, pairs: Any) -> Array:
+        """Kernel values of the pairs."""
+        return pairs.ops.exp(pairs.ops.scale(pairs.squared_distance(self.metric), -0.5 / self.scale**2))
+
+    def mixing(self, rng: np.random.Generator, size: int) -> np.ndarray:
+        """No mixing: the frequencies are normal."""
+        return np.ones(size)
+
+
+@dataclass(frozen=True)
+class PowerExponential(Stationary):
+    """Power-exponential kernel ``exp(-(d / l)^nu)`` with 0 < nu <= 2; nu = 1 is the Laplacian.
+
+    Parameters
+    ----------
+    lengthscale, metric
+        As for every profile.
+    power : float
+        Exponent nu.
+    """
+
+    power: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.power <= 2:
+            raise InputError(f"power must lie in (0, 2], got {self.power!r}: beyond 2 the kernel is not positive definite")
+
+    def positive_definite(self, points: Any) -> bool:
+        """Tell whether the metric allows this power."""
+        return self.power <= self.metric.largest_exponent(points)
+
+    def evaluate(self, pairs: Any) -> Array:
+        """Kernel values of the pairs: from d^2, since only even powers are smooth at distance 0."""
+        ops = pairs.ops
+        if self.power == 2:
+            return ops.exp(ops.scale(pairs.squared_distance(self.metric), -1 / self.scale**2))
+        scaled = ops.scale(pairs.distance(self.metric), 1 / self.scale)
+        return ops.exp(ops.scale(ops.power(scaled, self.power), -1.0))
+
+
+@dataclass(frozen=True)
+class Matern32(Stationary):
+    """Matern kernel of smoothness 3/2: ``(1 + t) exp(-t)``, t = sqrt(3) d / l."""
+
+    def evaluate(self, pairs: Any) -> Array:
+        """Kernel values of the pairs."""
+        ops = pairs.ops
+        t = ops.scale(pairs.distance(self.metric), math.sqrt(3) / self.scale)
+        decay = ops.exp(ops.scale(ops.copy(t), -1.0))
+        return ops.multiply(ops.shift(t, 1.0), decay)
+
+    def mixing(self, rng: np.random.Generator, size: int) -> np.ndarray:
+        """Student t with 3 degrees of freedom."""
+        return _student(rng, size, 3)
+
+
+@dataclass(frozen=True)
+class Matern52(Stationary):
+    """Matern kernel of smoothness 5/2: ``(1 + t + t^2 / 3) exp(-t)``, t = sqrt(5) d / l."""
+
+    def evaluate(self, pairs: Any) -> Array:
+        """Kernel values of the pairs: 1 + t + t^2 / 3 by Horner's rule."""
+        ops = pairs.ops
+        t = ops.scale(pairs.distance(self.metric), math.sqrt(5) / self.scale)
+        decay = ops.exp(ops.scale(ops.copy(t), -1.0))
+        polynomial = ops.multiply(ops.shift(ops.scale(ops.copy(t), 1 / 3), 1.0), t)
+        return ops.multiply(ops.shift(polynomial, 1.0), decay)
+
+    def mixing(self, rng: np.random.Generator, size: int) -> np.ndarray:
+        """Student t with 5 degrees of freedom."""
+        return _student(rng, size, 5)
+
+
+@dataclass(frozen=True)
+class InverseMultiquadric(Stationary):
+    """Inverse multiquadric kernel ``(c^2 + d^2 / l^2)^beta`` with -1 < beta < 0: heavy tails.
+
+    Parameters
+    ----------
+    lengthscale, metric
+        As for every profile.
+    beta : float
+        Exponent, default -1/2.
+    offset : float
+        c, default 1.
+    """
+
+    beta: float = -0.5
+    offset: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive("offset", self.offset)
+        if not -1 < self.beta < 0:
+            raise InputError(f"beta must lie in (-1, 0), got {self.beta!r}")
+
+    def evaluate(self, pairs: Any) -> Array:
+        """Kernel values of the pairs."""
+        ops = pairs.ops
+        scaled = ops.scale(pairs.squared_distance(self.metric), 1 / self.scale**2)
+        return ops.power(ops.shift(scaled, self.offset**2), self.beta)
+
+    def mixing(self, rng: np.random.Generator, size: int) -> np.ndarray:
+        """Root of a gamma variable: the kernel is a mixture of Gaussians."""
+        return np.sqrt(2 * rng.gamma(-self.beta, 1 / self.offset**2, size))
+
+    @property
+    def amplitude(self) -> float:
+        """Value at distance 0."""
+        return self.offset ** (2 * self.beta)
+
+
+@dataclass(frozen=True)
+class RationalQuadratic(Stationary):
+    """Rational quadratic kernel ``(1 + d^2 / (2 alpha l^2))^(-alpha)``: a mixture of Gaussian lengthscales.
+
+    Parameters
+    ----------
+    lengthscale, metric
+        As for every profile.
+    alpha : float
+        Shape, default 1; towards infinity the Gaussian.
+    """
+
+    alpha: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive("alpha", self.alpha)
+
+    def evaluate(self, pairs: Any) -> Array:
+        """Kernel values of the pairs."""
+        ops = pairs.ops
+        scaled = ops.scale(pairs.squared_distance(self.metric), 0.5 / (self.alpha * self.scale**2))
+        return ops.power(ops.shift(scaled, 1.0), -self.alpha)
+
+    def mixing(self, rng: np.random.Generator, size: int) -> np.ndarray:
+        """Root of a gamma variable of mean 1."""
+        return np.sqrt(rng.gamma(self.alpha, 1 / self.alpha, size))
+
+
+def _student(rng: np.random.Generator, size: int, freedom: int) -> np.ndarray:
+    return np.sqrt(freedom / rng.chisquare(freedom, size))

@@ -1,0 +1,82 @@
+"""Kernels without a profile: linear, equality, and any matrix over the classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kernelcal.arrays import Array
+from kernelcal.errors import InputError
+from kernelcal.kernels.base import Kernel, Pairs
+
+__all__ = ["Dirac", "FiniteKernel", "Linear"]
+
+
+@dataclass(frozen=True)
+class Linear(Kernel):
+    """Linear kernel: the inner product of the probabilities (of the one probability for `Bernoulli`)."""
+
+    def evaluate(self, pairs: Pairs) -> Array:
+        """Kernel values of the pairs."""
+        return pairs.inner()
+
+    def positive_definite(self, points: Any) -> bool:
+        """Always."""
+        return True
+
+
+@dataclass(frozen=True)
+class Dirac(Kernel):
+    """Equality: 1 if the points are equal, else 0 (Kronecker delta). The default between class labels."""
+
+    def evaluate(self, pairs: Pairs) -> Array:
+        """Kernel values of the pairs."""
+        return pairs.equal()
+
+    def positive_definite(self, points: Any) -> bool:
+        """Always."""
+        return True
+
+
+@dataclass(frozen=True, eq=False)
+class FiniteKernel(Kernel):
+    """Any kernel between m class labels, as its matrix: some confusions count more than others.
+
+    Parameters
+    ----------
+    matrix : array of shape (m, m)
+        Symmetric positive semi-definite.
+
+    Raises
+    ------
+    InputError
+        If the matrix is not square, symmetric and positive semi-definite.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> near = kc.FiniteKernel([[1.0, 0.9, 0.0], [0.9, 1.0, 0.0], [0.0, 0.0, 1.0]])  # classes 0 and 1 are alike
+    >>> round(float(kc.skce([0, 1], [[0.5, 0.3, 0.2], [0.2, 0.6, 0.2]], target_kernel=near)), 4)
+    0.0055
+    """
+
+    matrix: np.ndarray
+
+    def __post_init__(self) -> None:
+        matrix = np.asarray(self.matrix, dtype=np.float64)
+        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not np.allclose(matrix, matrix.T):
+            raise InputError(f"FiniteKernel needs a symmetric (m, m) matrix, got shape {matrix.shape}")
+        least = float(np.linalg.eigvalsh(matrix)[0])
+        if least < -1e-10 * max(1.0, float(np.abs(matrix).max())):
+            raise InputError(f"FiniteKernel needs a positive semi-definite matrix; its least eigenvalue is {least:.3g}")
+        object.__setattr__(self, "matrix", matrix)
+
+    def evaluate(self, pairs: Pairs) -> Array:
+        """Kernel values of the pairs."""
+        return pairs.lookup(self.matrix)
+
+    def positive_definite(self, points: Any) -> bool:
+        """Checked when the kernel was made."""
+        return True

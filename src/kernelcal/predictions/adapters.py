@@ -1,0 +1,98 @@
+"""From what people have to predictions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from kernelcal.arrays import Array, as_array, namespace
+from kernelcal.errors import InputError
+from kernelcal.predictions.base import Predictions
+from kernelcal.predictions.bernoulli import Bernoulli
+from kernelcal.predictions.categorical import Categorical
+from kernelcal.predictions.checks import floating
+from kernelcal.predictions.frames import frame_to_arrays, is_frame
+from kernelcal.predictions.wrappers import Wrapper
+
+__all__ = ["as_predictions"]
+
+_NORMALIZED = "every row was divided by its sum, as asked (normalize=True)"
+
+
+def as_predictions(x: Any, *, classes: Any = None, normalize: bool = False) -> Predictions:
+    """Turn arrays, frames and wrappers into predictions.
+
+    Parameters
+    ----------
+    x : Predictions, array, data frame, Logits, LogProbs or Percent
+        Shape (n,) or (n, 1): probability of the positive class, gives `Bernoulli`. Shape (n, m): class
+        probabilities, gives `Categorical`. Frames of pandas and polars (extra ``frame``) give their columns,
+        whose names become the class names.
+    classes : sequence, optional
+        Labels of the classes in the order of the columns; ``(negative, positive)`` for one column.
+    normalize : bool
+        Divide each row of shape (n, m) by its sum. Off by default: a row that does not sum to 1 is refused.
+
+    Returns
+    -------
+    Predictions
+
+    Raises
+    ------
+    InputError
+        With the row, the likely cause and the remedy.
+    MissingExtraError
+        For a data frame without the extra ``frame``.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> type(kc.as_predictions([0.1, 0.9])).__name__
+    'Bernoulli'
+    >>> kc.as_predictions([[0.2, 0.3]], normalize=True).probs
+    array([[0.4, 0.6]])
+    >>> kc.as_predictions([[0.2, 0.3]])
+    Traceback (most recent call last):
+    ...
+    kernelcal.errors.InputError: row 0 sums to 0.5, expected 1 ...
+    """
+    if isinstance(x, Predictions):
+        return x if classes is None else replace(x, classes=tuple(classes))  # type: ignore[type-var]
+    array, names = _array_of(x)
+    classes = names if classes is None else classes
+    if array.ndim == 1 or (array.ndim == 2 and array.shape[1] == 1):
+        return Bernoulli(array if array.ndim == 1 else array[:, 0], classes=classes)
+    if normalize and array.ndim == 2:
+        return Categorical(_normalized(array), classes=classes, notes=(_NORMALIZED,))
+    return Categorical(array, classes=classes)
+
+
+def _array_of(x: Any) -> tuple[Array, tuple[Any, ...] | None]:
+    if isinstance(x, Wrapper):
+        return x.probabilities(), None
+    if is_frame(x):
+        return frame_to_arrays(x)
+    try:
+        array = as_array(x)
+    except ValueError as error:  # rows of unequal length
+        raise InputError(f"predictions do not form a rectangular array: {error}") from None
+    if array.ndim == 0:
+        raise InputError(
+            f"cannot read predictions from {type(x).__name__}: pass an array of shape (n,) or (n, m), a data frame, "
+            "or one of kernelcal.Bernoulli, Categorical, Logits, LogProbs, Percent"
+        )
+    if array.ndim > 2:
+        raise InputError(
+            f"class probabilities have shape (n,) or (n, m), got {tuple(array.shape)}: flatten the leading axes, "
+            "for example x.reshape(-1, x.shape[-1]), and the targets alike"
+        )
+    return array, None
+
+
+def _normalized(array: Array) -> Array:
+    xp = namespace(array)
+    array = floating(array)
+    sums = xp.sum(array, axis=1, keepdims=True)
+    if bool(xp.any(array < 0)) or not bool(xp.all(sums > 0)):
+        raise InputError("normalize=True needs values that are not negative with a positive sum in every row")
+    return array / sums

@@ -1,0 +1,95 @@
+"""What the families for class targets share: labels 0 to m - 1 drawn by inverting the distribution function."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+
+from kernelcal.arrays import Array, to_numpy
+from kernelcal.errors import InputError
+from kernelcal.predictions.base import Predictions
+
+__all__ = ["ClassPredictions", "checked_classes"]
+
+_COMPARE_UP_TO = 16  # classes; above, a binary search in every row is quicker than comparing with every class
+_CHUNK_BYTES = 2**25
+
+
+def checked_classes(classes: Any, number: int) -> tuple[Any, ...] | None:
+    """Return the class names as a tuple of `number` distinct values."""
+    if classes is None:
+        return None
+    names = tuple(c.item() if isinstance(c, np.generic) else c for c in classes)
+    if len(names) != number:
+        raise InputError(f"classes names {len(names)} classes, but the predictions have {number}: {names[:5]}")
+    if len(set(names)) != number:
+        raise InputError(f"classes must be distinct, got {names[:10]}")
+    return names
+
+
+class ClassPredictions(Predictions):
+    """Predictions of one of m classes.
+
+    Attributes
+    ----------
+    classes : tuple or None
+        What the targets are called, in the order of the columns; None means the integers 0 to m - 1.
+    """
+
+    classes: tuple[Any, ...] | None
+
+    @property
+    @abstractmethod
+    def n_classes(self) -> int:
+        """Number of classes m."""
+
+    @property
+    @abstractmethod
+    def probabilities(self) -> Array:
+        """Predicted probability of every class, shape (n, m)."""
+
+    @abstractmethod
+    def probability_of(self, labels: np.ndarray) -> np.ndarray:
+        """Predicted probability of the labels, shape (..., n) like `labels`, in NumPy."""
+
+    @property
+    def event_shape(self) -> tuple[int, ...]:
+        """Shape of one target: a class label is a scalar."""
+        return ()
+
+    def mean(self) -> Array:
+        """Mean of the one-hot encoded target: the class probabilities."""
+        return self.probabilities
+
+    def class_name(self, label: int) -> Any:
+        """Return the name of a class."""
+        return int(label) if self.classes is None else self.classes[label]
+
+    def draw(self, uniforms: np.ndarray) -> np.ndarray:
+        """Invert the distribution function: the label is the number of cumulative probabilities <= u.
+
+        A class of probability 0 is never drawn. A row whose sum is 1 only up to rounding is treated as if
+        divided by its sum, since labels need a distribution; the predictions themselves stay as given.
+        """
+        labels = np.empty(uniforms.shape, dtype=np.int32)
+        rows = max(1, _CHUNK_BYTES // (8 * (self.n_classes + len(uniforms))))
+        for start in range(0, len(self), rows):
+            part = slice(start, start + rows)
+            cumulative = np.cumsum(to_numpy(self[part].probabilities), axis=1, dtype=np.float64)
+            cumulative /= cumulative[:, -1:]
+            labels[:, part] = _invert(cumulative, uniforms[:, part])
+        return labels
+
+
+def _invert(cumulative: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
+    """Count, per row, the cumulative probabilities that do not exceed u (u < 1, the last one is 1)."""
+    labels = np.zeros(uniforms.shape, dtype=np.int32)
+    if cumulative.shape[1] <= _COMPARE_UP_TO:
+        for bound in cumulative.T[:-1]:
+            labels += uniforms >= bound
+    else:
+        for row, bounds in enumerate(cumulative):
+            labels[:, row] = np.searchsorted(bounds, uniforms[:, row], side="right")
+    return labels

@@ -1,0 +1,172 @@
+"""Targets: labels in the order of the prediction's classes, or a sentence that says what is wrong with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kernelcal.arrays import as_array, to_numpy
+from kernelcal.errors import InputError
+from kernelcal.predictions.adapters import as_predictions
+from kernelcal.predictions.base import Predictions
+from kernelcal.predictions.classes import ClassPredictions
+from kernelcal.predictions.frames import is_frame, series_to_array
+
+__all__ = ["as_labels", "checked_pair"]
+
+
+def checked_pair(
+    y: Any, predictions: Any, *, classes: Any = None, normalize: bool = False
+) -> tuple[np.ndarray, ClassPredictions]:
+    """Return labels 0 to m - 1 and predictions of equal length, or refuse with the remedy."""
+    targets = _target_array(y)
+    _refuse_swapped(targets, predictions)
+    batch = as_predictions(predictions, classes=classes, normalize=normalize)
+    if not isinstance(batch, ClassPredictions):
+        raise InputError(f"{type(batch).__name__} does not predict classes")
+    if len(batch) == 0:
+        raise InputError("there are no rows: predictions and targets are empty")
+    return as_labels(targets, batch), batch
+
+
+def _target_array(y: Any) -> np.ndarray:
+    if isinstance(y, Predictions):
+        raise InputError("the first argument must be the targets, got predictions: were the arguments swapped?")
+    values = series_to_array(y) if is_frame(y) else to_numpy(as_array(y))
+    return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+
+
+def _refuse_swapped(targets: np.ndarray, predictions: Any) -> None:
+    """Targets that are probabilities beside predictions that are labels: the arguments changed places."""
+    if isinstance(predictions, Predictions) or targets.dtype.kind != "f" or is_frame(predictions):
+        return
+    fractions = bool(np.any((targets > 0) & (targets < 1)))
+    if not fractions:
+        return
+    other = to_numpy(as_array(getattr(predictions, "values", predictions)))
+    labels = other.dtype.kind in "iubUSO" or bool(np.all(other == np.round(other)))
+    if labels and (targets.ndim == 2 or other.ndim == 1):
+        raise InputError(
+            "the targets are fractions, not 0/1 or class numbers, and the predictions are whole numbers: were the "
+            "arguments swapped? The order is (y, predictions)"
+        )
+
+
+def as_labels(y: np.ndarray, predictions: ClassPredictions) -> np.ndarray:
+    """Encode targets as integers 0 to m - 1 in the order of the prediction's classes."""
+    n, m = len(predictions), predictions.n_classes
+    if y.ndim == 2:
+        raise InputError(
+            f"targets have shape {y.shape}, expected ({n},): for one-hot rows pass y.argmax(axis=1) "
+            "(command line: name all the columns after --target)"
+        )
+    if y.ndim != 1:
+        raise InputError(f"targets must have shape ({n},), got {y.shape}")
+    if len(y) != n:
+        hint = "; the predictions look transposed: pass predictions.T" if len(y) == m else ""
+        raise InputError(f"there are {len(y)} targets but {n} rows of predictions{hint}")
+    _refuse_missing(y)
+    if predictions.classes is not None:
+        return _by_name(y, predictions)
+    return _by_number(y, m)
+
+
+def _refuse_missing(y: np.ndarray) -> None:
+    if y.dtype.kind == "f":
+        missing = np.isnan(y)
+    elif y.dtype.kind == "O":
+        missing = np.array([value is None or value != value for value in y])
+    else:
+        return
+    if missing.any():
+        row = int(np.argmax(missing))
+        raise InputError(
+            f"the target in row {row} is missing ({int(missing.sum())} in all): drop these rows from targets and "
+            "predictions together (command line: --drop-missing)"
+        )
+
+
+def _by_name(y: np.ndarray, predictions: ClassPredictions) -> np.ndarray:
+    assert predictions.classes is not None
+    index = {name: k for k, name in enumerate(predictions.classes)}
+    values, inverse = np.unique(y, return_inverse=True) if y.dtype.kind != "O" else _unique_objects(y)
+    listed = [v.item() if isinstance(v, np.generic) else v for v in values]
+    text = all(isinstance(name, str) for name in index)
+    if text and not any(isinstance(v, str) for v in listed):
+        if all(_text(v) in index for v in listed):
+            listed = [_text(v) for v in listed]
+        else:  # text names cannot be meant by numbers: the numbers are positions
+            return _by_number(y, len(index))
+    unknown = [(v, k) for k, v in enumerate(listed) if v not in index]
+    if unknown:
+        row = int(np.argmax(inverse == unknown[0][1]))
+        raise InputError(f"the target in row {row} is {unknown[0][0]!r}, which is none of the classes {_some(index)}")
+    return np.array([index[v] for v in listed], dtype=np.int64)[inverse]
+
+
+def _text(value: Any) -> str:
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _unique_objects(y: np.ndarray) -> tuple[list[Any], np.ndarray]:
+    positions: dict[Any, int] = {}
+    inverse = np.array([positions.setdefault(value, len(positions)) for value in y], dtype=np.int64)
+    return list(positions), inverse
+
+
+def _some(names: Any) -> str:
+    names = [repr(n) for n in names]
+    return ", ".join(names[:6]) + (f", ... ({len(names)} in all)" if len(names) > 6 else "")
+
+
+def _by_number(y: np.ndarray, m: int) -> np.ndarray:
+    allowed = "0/1" if m == 2 else f"integers 0 to {m - 1}"
+    if y.dtype.kind == "O":
+        y = np.array(y.tolist())
+    if y.dtype.kind in "US":
+        names = _some(sorted({str(value) for value in y[:1000]}))
+        order = "(negative, positive)" if m == 2 else "in the order of the columns"
+        raise InputError(f"the targets are text ({names}): say which class is which with classes=[...], {order}")
+    if y.dtype.kind == "b" and m > 2:
+        raise InputError(f"the targets are booleans but there are {m} classes: pass class numbers 0 to {m - 1}")
+    if y.dtype.kind not in "fiub":
+        raise InputError(f"targets must be {allowed}, got dtype {y.dtype}")
+    _refuse_fractions(y, allowed)
+    labels = y.astype(np.int64)
+    _refuse_out_of_range(labels, m, allowed)
+    return labels
+
+
+def _refuse_fractions(y: np.ndarray, allowed: str) -> None:
+    wrong = y != np.round(y) if y.dtype.kind == "f" else np.zeros(0, dtype=bool)
+    if not wrong.any():
+        return
+    row, count = int(np.argmax(wrong)), int(wrong.sum())
+    cause = (
+        "were the arguments swapped? The order is (y, predictions)"
+        if count > len(y) / 2
+        else f"nothing is rounded. If such rows (draws, unclear outcomes: {count} of {len(y)}) are to be left out, "
+        f"drop them from targets and predictions together (command line: --drop-target {y[row]:g})"
+    )
+    raise InputError(f"the targets must be {allowed}; row {row} is {y[row]:g}: {cause}")
+
+
+def _refuse_out_of_range(labels: np.ndarray, m: int, allowed: str) -> None:
+    if len(labels) == 0 or (labels.min() >= 0 and labels.max() < m):
+        return
+    if labels.min() >= 1 and labels.max() == m:
+        raise InputError(
+            f"label {m} but columns 0..{m - 1}: the labels look one-based. Say so: "
+            f"classes=range(1, {m + 1}) (command line: --one-based)"
+        )
+    if m == 2 and set(np.unique(labels).tolist()) == {-1, 1}:
+        raise InputError("the labels are -1 and 1: say so with classes=(-1, 1) (command line: --classes=-1,1)")
+    row = int(np.argmax((labels < 0) | (labels >= m)))
+    hint = (
+        "; if the prediction is the probability that the top label is right, pass the hit (label == predicted "
+        "label) as the target (command line: --kind top-label)"
+        if m == 2
+        else "; are columns missing?"
+    )
+    raise InputError(f"the targets must be {allowed}; row {row} is {labels[row]}{hint}")
