@@ -117,8 +117,10 @@ class Functional:
         return x + constant
 
     def power(self, x: Array, exponent: float) -> Array:
-        """Raise to a power."""
-        return x**exponent
+        """Raise to a power; at 0 the gradient of a root is set to 0, not to infinity times 0."""
+        above = x > 0
+        one = self.xp.ones_like(x)
+        return self.xp.where(above, self.xp.where(above, x, one) ** exponent, 0 * one)
 
     def exp(self, x: Array) -> Array:
         """Exponential."""

@@ -119,12 +119,13 @@ class _Distances:
         return iter([self._all]) if self._all is not None else self._blocks()
 
     def _blocks(self) -> Iterator[np.ndarray]:
-        from scipy.spatial.distance import cdist
+        from scipy.spatial.distance import cdist, pdist
 
-        rows = max(1, 2**20 // max(len(self.x), 1))
+        rows = max(2, 2**20 // max(len(self.x), 1))
         for start in range(0, len(self.x), rows):
-            block = cdist(self.x[start : start + rows], self.x[start:], self.norm)
-            yield block[np.triu_indices(*block.shape[:1], 1, block.shape[1])]
+            inside, after = self.x[start : start + rows], self.x[start + rows :]
+            yield pdist(inside, self.norm)
+            yield cdist(inside, after, self.norm).ravel()
 
     def median(self, *, skip: int = 0, zeros: int = 0, multiplicity: int = 1) -> float:
         """Median of the distances without the `skip` smallest, each counted so often, with extra zeros."""
@@ -139,7 +140,7 @@ class _Distances:
         below = 0  # distances smaller than `low`
         while True:
             edges = np.linspace(low, high, 4097)
-            counts = sum(np.histogram(block, edges)[0] for block in self)
+            counts = sum(np.histogram(block, 4096, (low, high))[0] for block in self)
             cumulative = below + np.cumsum(counts)
             k = int(np.searchsorted(cumulative, rank, side="right"))
             if counts[k] <= _KEEP or edges[k + 1] <= np.nextafter(edges[k], 2):

@@ -1,0 +1,49 @@
+"""From values of observed data and draws to p-values: ranks, with ties counted against rejection."""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = ["minimum_rank_pvalue", "ranks"]
+
+
+def ranks(values: np.ndarray) -> np.ndarray:
+    """Number of entries of a column that are at least as large as each entry, ties included.
+
+    Entries closer than rounding count as equal: otherwise the last digit of a sum would decide between draws
+    that are the same. Divided by B + 1, the entry of row 0 is the exact Monte-Carlo p-value.
+
+    Parameters
+    ----------
+    values : numpy.ndarray of shape (B + 1, S)
+        Row 0 is observed, the others are draws.
+
+    Returns
+    -------
+    numpy.ndarray of int, shape (B + 1, S)
+    """
+    return np.stack([_column_ranks(column) for column in values.T], axis=1)
+
+
+def _column_ranks(column: np.ndarray) -> np.ndarray:
+    order = np.argsort(-column, kind="stable")
+    descending = column[order]
+    finite = column[np.isfinite(column)]
+    tolerance = 1e-9 * finite.std() + 1e-13 * np.abs(finite).max() if len(finite) else 0.0
+    with np.errstate(invalid="ignore"):
+        new_group = descending[:-1] - descending[1:] > tolerance
+    last = np.flatnonzero(np.append(new_group, True))  # last position of every group of equal values
+    position = last[np.searchsorted(last, np.arange(len(column)))] + 1
+    result = np.empty(len(column), dtype=np.int64)
+    result[order] = position
+    return result
+
+
+def minimum_rank_pvalue(rank: np.ndarray) -> float:
+    """P-value of the smallest rank over the statistics (min-p), from the same batch of draws.
+
+    Under the null the rows are exchangeable, hence so are their smallest ranks, and
+    ``#{b: min_s rank_sb <= min_s rank_s0} / (B + 1)`` is an exact p-value. For one statistic it is the rank itself.
+    """
+    smallest = rank.min(axis=1)
+    return float((smallest <= smallest[0]).sum() / len(smallest))

@@ -1,0 +1,97 @@
+"""Sums over the pairs inside consecutive blocks of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from kernelcal.arrays import Array, namespace, to_numpy
+from kernelcal.kernels.base import Kernel
+from kernelcal.kernels.points import AlignedPairs, Points
+from kernelcal.pairs.base import Engine, QuadraticForms, Sums
+from kernelcal.predictions import ClassPredictions
+from kernelcal.residuals import MeanResidual
+
+__all__ = ["BlockDiagonal"]
+
+_ALIGNED_UP_TO = 64  # rows a block; above, every block is large enough for the engine
+
+
+@dataclass(frozen=True)
+class BlockDiagonal(Engine):
+    """Pairs inside blocks of consecutive rows; an incomplete last block is dropped.
+
+    Small blocks are summed all at once (first rows with second rows, first with third, ...), large blocks one
+    after the other by another engine.
+    """
+
+    size: int
+    engine: Engine
+
+    @property
+    def label(self) -> str:
+        """Name for the result."""
+        return f"blocks of {self.size:,} rows, {self.engine.label}"
+
+    def prepare(
+        self, kernels: Sequence[Kernel], predictions: ClassPredictions, residual: MeanResidual
+    ) -> QuadraticForms:
+        """Do what depends on the predictions alone."""
+        if self.size <= _ALIGNED_UP_TO:
+            return _Aligned(self.size, kernels, predictions, residual)
+        starts = range(0, len(predictions) - self.size + 1, self.size)
+        parts = [slice(start, start + self.size) for start in starts]
+        forms = [self.engine.prepare(kernels, predictions[part], residual[part]) for part in parts]
+        return _Separate(parts, forms)
+
+
+class _Separate(QuadraticForms):
+    def __init__(self, parts: list[slice], forms: list[QuadraticForms]) -> None:
+        self.parts, self.forms = parts, forms
+        self.bytes_per_draw = max(form.bytes_per_draw for form in forms)
+
+    def of(self, labels: np.ndarray) -> Sums:
+        return _total([form.of(labels[part]) for part, form in zip(self.parts, self.forms, strict=True)])
+
+    def batch(self, labels: np.ndarray) -> Sums:
+        return _total([form.batch(labels[:, part]) for part, form in zip(self.parts, self.forms, strict=True)])
+
+
+def _total(sums: list[Sums]) -> Sums:
+    off_diagonal, diagonal = sums[0].off_diagonal, sums[0].diagonal
+    for other in sums[1:]:
+        off_diagonal, diagonal = off_diagonal + other.off_diagonal, diagonal + other.diagonal
+    return Sums(off_diagonal, diagonal)
+
+
+class _Aligned(QuadraticForms):
+    def __init__(
+        self, size: int, kernels: Sequence[Kernel], predictions: ClassPredictions, residual: MeanResidual
+    ) -> None:
+        self.kernels, self.residual, self.points = tuple(kernels), residual, Points(predictions)
+        end = len(predictions) // size * size
+        self.pairs = [(slice(a, end, size), slice(b, end, size)) for a, b in combinations(range(size), 2)]
+        self.bytes_per_draw = 24 * len(predictions) * residual.dimension
+
+    def _values(self, kernel: Kernel, rows: slice, columns: slice) -> Array:
+        return kernel.evaluate(AlignedPairs(self.points, rows, columns))
+
+    def of(self, labels: np.ndarray) -> Sums:
+        r = self.residual.features(labels)
+        xp, total = namespace(r), 0.0 * r[0, 0]
+        for rows, columns in self.pairs:
+            inner = xp.sum(r[rows, :] * r[columns, :], axis=1)
+            total = total + xp.sum(self._values(self.kernels[0], rows, columns) * inner)
+        return Sums(2 * total, 0 * total)
+
+    def batch(self, labels: np.ndarray) -> Sums:
+        r = self.residual.batch(labels)
+        total = np.zeros((len(labels), len(self.kernels)))
+        for rows, columns in self.pairs:
+            inner = np.einsum("nbk,nbk->bn", r[rows], r[columns])
+            for s, kernel in enumerate(self.kernels):
+                total[:, s] += inner @ to_numpy(self._values(kernel, rows, columns))
+        return Sums(2 * total, 0 * total)

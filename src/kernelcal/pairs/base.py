@@ -1,0 +1,67 @@
+"""The contract of an engine: sums over pairs for several kernels at once, while the labels change."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernelcal.arrays import Array
+from kernelcal.kernels.base import Kernel
+from kernelcal.predictions import ClassPredictions
+from kernelcal.residuals import MeanResidual
+
+__all__ = ["Engine", "QuadraticForms", "Sums"]
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Parts of ``sum_ij K_ij <r_i, r_j>``.
+
+    Attributes
+    ----------
+    off_diagonal : array
+        Sum over i != j, the two orders of a pair both counted.
+    diagonal : array
+        Sum over i = j.
+    """
+
+    off_diagonal: Array
+    diagonal: Array
+
+
+class QuadraticForms(ABC):
+    """Kernels and residuals of fixed predictions, ready for labels.
+
+    Attributes
+    ----------
+    bytes_per_draw : int
+        Working memory that one more set of labels costs in `batch`.
+    """
+
+    bytes_per_draw: int
+
+    @abstractmethod
+    def of(self, labels: np.ndarray) -> Sums:
+        """Sums of the first kernel for one set of labels, as scalars of the predictions' array library."""
+
+    @abstractmethod
+    def batch(self, labels: np.ndarray) -> Sums:
+        """Sums of all kernels for many sets of labels, shape (B, n): NumPy arrays of shape (B, kernels)."""
+
+
+class Engine(ABC):
+    """A way to sum over pairs. Engines are small frozen dataclasses: their fields are their settings."""
+
+    @abstractmethod
+    def prepare(
+        self, kernels: Sequence[Kernel], predictions: ClassPredictions, residual: MeanResidual
+    ) -> QuadraticForms:
+        """Do what depends on the predictions alone."""
+
+    @property
+    @abstractmethod
+    def label(self) -> str:
+        """Name for the result."""

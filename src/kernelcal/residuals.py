@@ -1,0 +1,110 @@
+"""Residuals: what an outcome adds to what its prediction said, in the feature space of the target kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from array_api_compat import device
+
+from kernelcal.arrays import Array, namespace, to_numpy
+from kernelcal.errors import InputError
+from kernelcal.kernels.base import Kernel
+from kernelcal.kernels.points import class_matrix
+from kernelcal.kernels.simple import Dirac
+from kernelcal.predictions import Bernoulli, ClassPredictions
+
+__all__ = ["MeanResidual"]
+
+
+@dataclass(frozen=True, eq=False)
+class MeanResidual:
+    """Residual features ``r_i = psi(y_i) - E psi(Z)``, ``Z ~ P_i``, with ``<r_i, r_j>`` the residual Gram matrix.
+
+    With finitely many classes the feature map is a matrix: A = L L' for the target kernel's matrix A, and
+    ``r_i = L[y_i] - p_i L``. For two classes with one probability the difference of the two rows is all that
+    counts: one column, ``(y - p) |L[1] - L[0]|``.
+
+    Attributes
+    ----------
+    class_features : numpy.ndarray of shape (m, r), or None
+        L; None stands for the identity (Dirac kernel), which is never stored.
+    mean : array of shape (n, r)
+        E psi(Z) under every prediction.
+    """
+
+    class_features: np.ndarray | None
+    mean: Array
+
+    @classmethod
+    def of(cls, predictions: ClassPredictions, target_kernel: Kernel) -> MeanResidual:
+        """Residual of class predictions under a kernel between class labels."""
+        if isinstance(predictions, Bernoulli):
+            a = class_matrix(target_kernel, 2)
+            weight = float(np.sqrt(max(a[0, 0] - 2 * a[0, 1] + a[1, 1], 0.0)))
+            return cls(np.array([[0.0], [weight]]), predictions.p[:, None] * weight)
+        if isinstance(target_kernel, Dirac):
+            return cls(None, predictions.probabilities)
+        features = _root(class_matrix(target_kernel, predictions.n_classes))
+        return cls(features, predictions.probabilities @ _like(features, predictions.probabilities))
+
+    def __len__(self) -> int:
+        return int(self.mean.shape[0])
+
+    def __getitem__(self, index: slice) -> MeanResidual:
+        return MeanResidual(self.class_features, self.mean[index, ...])
+
+    @property
+    def dimension(self) -> int:
+        """Number of features r."""
+        return int(self.mean.shape[1])
+
+    def features(self, labels: np.ndarray) -> Array:
+        """Residuals of one set of labels, shape (n, r), in the library of the predictions."""
+        return _like(self._class_rows(labels), self.mean) - self.mean
+
+    def batch(self, labels: np.ndarray) -> np.ndarray:
+        """Residuals of many sets of labels, shape (B, n), as one NumPy array of shape (n, B, r)."""
+        mean = to_numpy(self.mean)
+        rows = self._class_rows(labels.T).astype(mean.dtype, copy=False)
+        rows -= mean[:, None, :]
+        return rows
+
+    def squared_norms(self, labels: np.ndarray) -> np.ndarray:
+        """|r_i|^2 of many sets of labels, shape (B, n), by looking up n x m numbers."""
+        mean = to_numpy(self.mean)
+        own = (mean * mean).sum(axis=1, dtype=np.float64)
+        if self.class_features is None:
+            return 1 - 2 * mean[np.arange(len(mean)), labels].astype(np.float64) + own
+        cross = mean @ self.class_features.T
+        sizes = (self.class_features**2).sum(axis=1)
+        return sizes[labels] - 2 * cross[np.arange(len(mean)), labels] + own
+
+    def _class_rows(self, labels: np.ndarray) -> np.ndarray:
+        if self.class_features is not None:
+            return self.class_features[labels]
+        rows = np.zeros((*labels.shape, self.dimension), dtype=np.float32 if _single(self.mean) else np.float64)
+        np.put_along_axis(rows, labels[..., None].astype(np.intp), 1, axis=-1)
+        return rows
+
+
+def _single(x: Array) -> bool:
+    return "float32" in str(x.dtype)
+
+
+def _like(values: np.ndarray, x: Array) -> Array:
+    if isinstance(x, np.ndarray):
+        return values.astype(x.dtype, copy=False)
+    return namespace(x).asarray(values, dtype=x.dtype, device=device(x))
+
+
+def _root(matrix: np.ndarray) -> np.ndarray:
+    """Return L with A = L L', without the directions in which A is zero."""
+    values, vectors = np.linalg.eigh(matrix)
+    largest = float(np.abs(values).max())
+    if values[0] < -1e-10 * max(largest, 1e-300):
+        raise InputError(
+            f"the target kernel is not positive semi-definite over the classes (least eigenvalue {values[0]:.3g})"
+        )
+    kept = values > 1e-14 * largest
+    return vectors[:, kept] * np.sqrt(values[kept])

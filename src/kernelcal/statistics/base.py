@@ -1,0 +1,124 @@
+"""Statistics: small frozen objects called with data; what depends on the predictions alone can be prepared."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kernelcal.arrays import Array, to_numpy
+from kernelcal.predictions import ClassPredictions
+from kernelcal.tables import Table
+
+__all__ = ["CallableStatistic", "Estimate", "Prepared", "Statistic"]
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """A number and how it came about.
+
+    Attributes
+    ----------
+    value : scalar array
+        The estimate, in the array library of the predictions, with its gradient. ``float(estimate)`` works.
+    name, estimator, engine : str
+        What was estimated, by which estimator, on which engine.
+    n : int
+        Rows that were used.
+    options : dict
+        Kernels with resolved lengthscales and other settings.
+    notes : tuple of str
+        What the reader must know.
+    """
+
+    value: Array
+    name: str
+    estimator: str
+    n: int
+    engine: str
+    options: dict[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def __float__(self) -> float:
+        return float(to_numpy(self.value))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        options = {key: str(value) for key, value in self.options.items()}
+        own = {"name": self.name, "value": float(self), "estimator": self.estimator, "n": self.n}
+        return {**own, "engine": self.engine, **options, "notes": list(self.notes)}
+
+    def _table(self) -> Table:
+        rows = [(self.name, f"{float(self):.6g}"), ("estimator", self.estimator), ("rows", f"{self.n:,}")]
+        rows += [(key.replace("_", " "), str(value)) for key, value in self.options.items()]
+        return Table(self.name, [*rows, ("engine", self.engine)], self.notes)
+
+    def __repr__(self) -> str:
+        return self._table().text()
+
+    def _repr_html_(self) -> str:
+        return self._table().html()
+
+
+class Prepared(ABC):
+    """Statistics of fixed predictions, ready for many sets of labels.
+
+    Attributes
+    ----------
+    names : tuple of str
+        One name a statistic.
+    engine : str
+        What computes them.
+    bytes_per_draw : int
+        Working memory of one more set of labels.
+    notes : tuple of str
+        What the reader of the result must know.
+    """
+
+    names: tuple[str, ...]
+    engine: str
+    bytes_per_draw: int = 1024
+    notes: tuple[str, ...] = ()
+
+    @abstractmethod
+    def values(self, labels: np.ndarray) -> np.ndarray:
+        """Values for labels of shape (B, n): shape (B, statistics). Large values speak against calibration."""
+
+
+class Statistic(ABC):
+    """A statistic that `calibration_test` can use: large values speak against calibration."""
+
+    @abstractmethod
+    def prepare(self, predictions: ClassPredictions) -> Prepared:
+        """Do what depends on the predictions alone, before any label is seen."""
+
+
+@dataclass(frozen=True)
+class CallableStatistic(Statistic):
+    """Any function ``f(y, predictions) -> number`` as a statistic; it is called once a draw.
+
+    Parameters
+    ----------
+    function : callable
+        Called with integer labels of shape (n,) and the predictions.
+    """
+
+    function: Callable[[np.ndarray, ClassPredictions], Any]
+
+    def prepare(self, predictions: ClassPredictions) -> Prepared:
+        """Nothing is known about a function: every draw calls it."""
+        return _Called(self.function, predictions)
+
+
+class _Called(Prepared):
+    def __init__(self, function: Callable[..., Any], predictions: ClassPredictions) -> None:
+        self.function, self.predictions = function, predictions
+        self.names = (getattr(function, "__name__", type(function).__name__),)
+        self.engine = "one call a draw"
+        self.bytes_per_draw = 16 * len(predictions)
+
+    def values(self, labels: np.ndarray) -> np.ndarray:
+        return np.array([[float(self.function(row.astype(np.int64), self.predictions))] for row in labels])

@@ -1,0 +1,79 @@
+"""Directed scores: the two failures that are met most often, each with a direction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernelcal.arrays import to_numpy
+from kernelcal.predictions import ClassPredictions
+from kernelcal.statistics.base import Prepared, Statistic
+
+__all__ = ["DirectedScores", "PreparedScores"]
+
+_ROWS = 4096
+
+
+@dataclass(frozen=True)
+class DirectedScores(Statistic):
+    """Bias and slope of class predictions, and labels that the predictions had ruled out.
+
+    ``bias``: is a class predicted too often or too seldom? ``max_k |N_k - E_k| / sqrt(V_k + 1)`` with the count
+    N_k, its expectation ``E_k = sum_i p_ik`` and its variance ``V_k = sum_i p_ik (1 - p_ik)``. The 1 keeps a class
+    that is expected less than once from ruling the maximum.
+
+    ``slope``: are the predictions too sharp or not sharp enough? ``|sum_i <log p_i, r_i>|``, that is the log
+    score minus its expectation; the derivative of the likelihood in the (inverse) temperature.
+
+    ``impossible``: number of labels whose predicted probability was exactly 0. It is 0 in every draw, so one such
+    label is proof.
+
+    Notes
+    -----
+    Cost: O(n m) once and O(n) a draw.
+    """
+
+    def prepare(self, predictions: ClassPredictions) -> PreparedScores:
+        """Sum what the predictions say."""
+        return PreparedScores(predictions)
+
+
+class PreparedScores(Prepared):
+    """Directed scores of fixed predictions; `signed` keeps the direction."""
+
+    names = ("bias", "slope", "impossible label")
+    engine = "sums over rows"
+
+    def __init__(self, predictions: ClassPredictions) -> None:
+        self.predictions = predictions
+        self.bytes_per_draw = 40 * len(predictions) + 32 * predictions.n_classes
+        self.expected = np.zeros(predictions.n_classes)
+        self.variance = np.zeros(predictions.n_classes)
+        self.expected_score = 0.0
+        for start in range(0, len(predictions), _ROWS):
+            p = to_numpy(predictions[start : start + _ROWS].probabilities).astype(np.float64)
+            self.expected += p.sum(axis=0)
+            self.variance += (p * (1 - p)).sum(axis=0)
+            self.expected_score += float((p * np.log(np.where(p > 0, p, 1))).sum())
+
+    def counts(self, labels: np.ndarray) -> np.ndarray:
+        """How often each class occurs, for labels of shape (B, n): shape (B, m)."""
+        draws, m = len(labels), self.predictions.n_classes
+        offsets = labels + m * np.arange(draws, dtype=np.int64)[:, None]
+        return np.bincount(offsets.ravel(), minlength=draws * m).reshape(draws, m)
+
+    def bias(self, labels: np.ndarray) -> np.ndarray:
+        """Standardised count of each class, positive where it occurs more often than predicted: (B, m)."""
+        return (self.counts(labels) - self.expected) / np.sqrt(self.variance + 1)
+
+    def slope(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Log score minus its expectation (positive: under-confident) and number of impossible labels: (B,) each."""
+        with np.errstate(divide="ignore"):
+            logs = np.log(self.predictions.probability_of(labels), dtype=np.float64)
+        return logs.sum(axis=1) - self.expected_score, np.isneginf(logs).sum(axis=1)
+
+    def values(self, labels: np.ndarray) -> np.ndarray:
+        """Bias, slope and number of impossible labels without direction, shape (B, 3)."""
+        slope, impossible = self.slope(labels)
+        return np.stack([np.abs(self.bias(labels)).max(axis=1), np.abs(slope), impossible], axis=1)

@@ -1,0 +1,204 @@
+"""Squared kernel calibration error."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from kernelcal.arrays import Array
+from kernelcal.errors import InputError, KernelcalWarning
+from kernelcal.kernels import Dirac, Kernel, Laplacian, resolve
+from kernelcal.pairs import Engine, ExactPairs, QuadraticForms, Sums
+from kernelcal.pairs.aligned import BlockDiagonal
+from kernelcal.predictions import ClassPredictions, checked_pair
+from kernelcal.residuals import MeanResidual
+from kernelcal.statistics.base import Estimate, Prepared, Statistic
+
+__all__ = ["SKCE", "PreparedSKCE", "skce"]
+
+_ESTIMATORS = ("unbiased", "biased", "block")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SKCE(Statistic):
+    """Squared kernel calibration error, the mean of ``h_ij = k_P(P_i, P_j) <r_i, r_j>`` over pairs of rows.
+
+    Zero for a calibrated model and, with a characteristic kernel, only for one. Its root has the unit of a
+    probability.
+
+    Parameters
+    ----------
+    prediction_kernel : Kernel
+        k_P. Default `Laplacian` at the median Euclidean distance of the predictions.
+    target_kernel : Kernel
+        k_Y between class labels. Default `Dirac`.
+    estimator : {"unbiased", "biased", "block"}
+        ``unbiased``: mean over i < j; may be negative, and is not clipped. ``biased``: mean over all i, j,
+        the diagonal included; never negative. ``block``: mean of the unbiased values inside consecutive blocks
+        of `block_size` rows; an incomplete last block is dropped.
+    block_size : int, optional
+        Rows a block, at least 2; 2 is the linear-time estimator. Only for ``block``.
+    engine : Engine, optional
+        How pairs are summed: `ExactPairs` (default), or the approximate `Nystrom` and `RandomFourier`.
+
+    Raises
+    ------
+    InputError
+        For options that do not fit together, and for data that cannot be used.
+
+    Notes
+    -----
+    Cost of exact pairs: O(n^2 m) time and O(n m) memory; of blocks: O(n B m). PyTorch and JAX predictions keep
+    their gradient. Assumes that rows are independent given the predictions.
+
+    References
+    ----------
+    Widmann, Lindsten, Zachariah (2019), Table 1; Widmann, Lindsten, Zachariah (2021), Lemmas 1 and 2.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> statistic = kc.SKCE(prediction_kernel=kc.Laplacian(0.3), estimator="biased")
+    >>> round(float(statistic([0, 1, 1], [0.2, 0.7, 0.4])), 6)
+    0.094938
+    """
+
+    prediction_kernel: Kernel = field(default_factory=Laplacian)
+    target_kernel: Kernel = field(default_factory=Dirac)
+    estimator: str = "unbiased"
+    block_size: int | None = None
+    engine: Engine = field(default_factory=ExactPairs)
+
+    def __post_init__(self) -> None:
+        if self.estimator not in _ESTIMATORS:
+            raise InputError(f"estimator must be one of {', '.join(_ESTIMATORS)}, got {self.estimator!r}")
+        if (self.block_size is not None) != (self.estimator == "block"):
+            raise InputError("block_size belongs to estimator='block', which needs it (2 is the linear-time estimator)")
+        if self.block_size is not None and self.block_size < 2:
+            raise InputError(f"block_size must be at least 2, got {self.block_size}")
+        for name in ("prediction_kernel", "target_kernel"):
+            if not isinstance(getattr(self, name), Kernel):
+                raise InputError(f"{name} must be a kernel such as kernelcal.Laplacian(), got {getattr(self, name)!r}")
+        if not isinstance(self.engine, Engine):
+            raise InputError(f"engine must be ExactPairs(), Nystrom() or RandomFourier(), got {self.engine!r}")
+
+    def __call__(self, y: Any, predictions: Any, *, classes: Any = None) -> Estimate:
+        """Estimate from targets and predictions."""
+        labels, batch = checked_pair(y, predictions, classes=classes)
+        prepared = self.prepare(batch)
+        value = prepared.estimate(labels)
+        kernel = prepared.kernels[0]
+        if not kernel.positive_definite(batch):
+            warnings.warn(_not_definite(kernel), KernelcalWarning, stacklevel=2)
+        options = {"prediction_kernel": kernel, "target_kernel": self.target_kernel}
+        if self.block_size is not None:
+            options["block_size"] = self.block_size
+        return Estimate(value, "SKCE", self.estimator, len(batch), prepared.engine, options, prepared.notes)
+
+    def prepare(self, predictions: ClassPredictions) -> PreparedSKCE:
+        """Resolve lengthscales and make the engine ready."""
+        kernel, notes = resolve(self.prediction_kernel, predictions)
+        return PreparedSKCE(self, (kernel,), predictions, ("SKCE",), predictions.notes + notes)
+
+
+class PreparedSKCE(Prepared):
+    """One estimator for several prediction kernels: they share distances, residuals and draws."""
+
+    def __init__(
+        self,
+        statistic: SKCE,
+        kernels: Sequence[Kernel],
+        predictions: ClassPredictions,
+        names: tuple[str, ...],
+        notes: tuple[str, ...] = (),
+    ) -> None:
+        _refuse_small(statistic, len(predictions))
+        self.statistic, self.kernels, self.n = statistic, tuple(kernels), len(predictions)
+        self.names, self.notes = names, notes
+        engine = statistic.engine
+        if statistic.block_size is not None:
+            engine = BlockDiagonal(statistic.block_size, engine)
+        self.engine = engine.label
+        self._forms: QuadraticForms = engine.prepare(
+            self.kernels, predictions, MeanResidual.of(predictions, statistic.target_kernel)
+        )
+        self.bytes_per_draw = self._forms.bytes_per_draw
+
+    def estimate(self, labels: np.ndarray) -> Array:
+        """Value of the first kernel, with its gradient."""
+        return self._mean(self._forms.of(labels))
+
+    def values(self, labels: np.ndarray) -> np.ndarray:
+        """Values of all kernels for labels of shape (B, n)."""
+        return np.asarray(self._mean(self._forms.batch(labels)))
+
+    def _mean(self, sums: Sums) -> Array:
+        n, block = self.n, self.statistic.block_size
+        if self.statistic.estimator == "biased":
+            return (sums.off_diagonal + sums.diagonal) / (n * n)
+        if block is not None:
+            return sums.off_diagonal / (n // block * block * (block - 1))
+        return sums.off_diagonal / (n * (n - 1))
+
+
+def _refuse_small(statistic: SKCE, n: int) -> None:
+    needed = {"unbiased": 2, "biased": 1}.get(statistic.estimator, statistic.block_size or 2)
+    if n < needed:
+        raise InputError(f"the {statistic.estimator} estimator needs at least {needed} rows, got {n}")
+
+
+def _not_definite(kernel: Kernel) -> str:
+    return (
+        f"{kernel} is not known to be positive definite for these predictions, so the squared error has no root "
+        "and may be negative even in the limit; exact tests keep their level. Alternatives: Laplacian with this "
+        "metric, or the metric Euclidean() or Hellinger()"
+    )
+
+
+def skce(y: Any, predictions: Any, *, classes: Any = None, **options: Any) -> Estimate:
+    """Squared kernel calibration error: ``SKCE(**options)(y, predictions)``.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Targets: class numbers 0 to m - 1, booleans, or labels named by `classes`.
+    predictions : Predictions or what `as_predictions` takes
+        Predicted probabilities.
+    classes : sequence, optional
+        Labels of the classes in the order of the columns.
+    **options
+        Settings of `SKCE`: ``prediction_kernel``, ``target_kernel``, ``estimator``, ``block_size``, ``engine``.
+
+    Returns
+    -------
+    Estimate
+        ``float(...)`` gives the number.
+
+    Raises
+    ------
+    InputError
+        With the row and the remedy.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> kc.skce([1, 2], [[0.1, 0.8, 0.1], [0.2, 0.5, 0.3]], prediction_kernel=kc.Laplacian(1.0))
+    SKCE
+    ----
+    SKCE               -0.103179
+    estimator          unbiased
+    rows               2
+    prediction kernel  Laplacian(lengthscale=1.0, metric=Euclidean())
+    target kernel      Dirac()
+    engine             exact pairs
+    """
+    return SKCE(**options)(y, predictions, classes=classes)
+
+
+def with_kernels(statistic: SKCE, kernels: Sequence[Kernel], predictions: ClassPredictions, names: Any) -> PreparedSKCE:
+    """Prepare one statistic for several kernels with numeric lengthscales."""
+    return PreparedSKCE(replace(statistic, prediction_kernel=kernels[0]), kernels, predictions, tuple(names))
