@@ -68,7 +68,7 @@ def exact_null(
     for look in _looks(draws, early_stopping):
         values = _extend(values, look, prepared, labels, predictions, source, _progress_to(progress, draws))
         rank = ranks(values)
-        pvalue = minimum_rank_pvalue(rank)
+        pvalue = minimum_rank_pvalue(values, rank)
         if pvalue > STOP_ABOVE:
             break
     return ExactNull(values, rank, pvalue, look < draws)

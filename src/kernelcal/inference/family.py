@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -84,5 +84,4 @@ def _choose(predictions: ClassPredictions) -> Engine:
 
 def _on_host(predictions: ClassPredictions) -> ClassPredictions:
     """Return the predictions as NumPy: a p-value has no gradient, and the draws are made there."""
-    arrays = {name: to_numpy(value) for name, value in vars(predictions).items() if name in ("p", "probs")}
-    return replace(predictions, **arrays)  # type: ignore[type-var]
+    return predictions.map_arrays(to_numpy)

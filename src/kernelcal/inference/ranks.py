@@ -39,11 +39,26 @@ def _column_ranks(column: np.ndarray) -> np.ndarray:
     return result
 
 
-def minimum_rank_pvalue(rank: np.ndarray) -> float:
+def minimum_rank_pvalue(values: np.ndarray, rank: np.ndarray) -> float:
     """P-value of the smallest rank over the statistics (min-p), from the same batch of draws.
 
-    Under the null the rows are exchangeable, hence so are their smallest ranks, and
-    ``#{b: min_s rank_sb <= min_s rank_s0} / (B + 1)`` is an exact p-value. For one statistic it is the rank itself.
+    Rows with the same smallest rank are ordered by their largest standardised value: otherwise every statistic's
+    largest draw would tie with the observed row, and S statistics could never say less than S / (B + 1). Both
+    orders are symmetric functions of the rows, which are exchangeable under the null, so the p-value
+    ``#{b at least as extreme as row 0} / (B + 1)`` is exact. For one statistic it is the rank itself.
     """
+    if rank.shape[1] == 1:
+        return float(rank[0, 0] / len(rank))
     smallest = rank.min(axis=1)
-    return float((smallest <= smallest[0]).sum() / len(smallest))
+    deviation = np.stack([_standardised(column) for column in values.T]).max(axis=0)
+    tied = (smallest == smallest[0]) & (deviation >= deviation[0] - 1e-9)
+    return float(((smallest < smallest[0]) | tied).sum() / len(smallest))
+
+
+def _standardised(column: np.ndarray) -> np.ndarray:
+    """Standardise by mean and spread of all finite rows, the observed one included; infinity stays infinite."""
+    finite = column[np.isfinite(column)]
+    spread = finite.std() if len(finite) else 0.0
+    if spread == 0:
+        return np.where(np.isfinite(column), 0.0, np.inf)
+    return (column - finite.mean()) / spread

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -40,6 +41,10 @@ class Predictions(ABC):
     @abstractmethod
     def draw(self, uniforms: np.ndarray) -> np.ndarray:
         """Turn uniform numbers into targets, shape (draws, n, ...) each: the same numbers, the same targets."""
+
+    @abstractmethod
+    def map_arrays(self, function: Callable[[Array], Array]) -> Self:
+        """Copy with a function applied to every array, to move a batch to another library or device."""
 
     def sample(self, rng: Any = None, size: int = 1) -> np.ndarray:
         """Draw `size` targets from every prediction.

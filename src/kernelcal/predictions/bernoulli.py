@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -61,6 +62,10 @@ class Bernoulli(ClassPredictions):
 
     def __getitem__(self, index: Any) -> Self:
         return trusted(self, p=self.p[index])
+
+    def map_arrays(self, function: Callable[[Array], Array]) -> Self:
+        """Copy with a function applied to the array of probabilities."""
+        return trusted(self, p=function(self.p))
 
     @property
     def n_classes(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -57,6 +58,10 @@ class Categorical(ClassPredictions):
 
     def __getitem__(self, index: Any) -> Self:
         return trusted(self, probs=self.probs[index, ...])
+
+    def map_arrays(self, function: Callable[[Array], Array]) -> Self:
+        """Copy with a function applied to the array of probabilities."""
+        return trusted(self, probs=function(self.probs))
 
     @property
     def n_classes(self) -> int:

@@ -1,0 +1,121 @@
+"""What a test says."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from kernelcal.tables import Table
+
+__all__ = ["Member", "TestResult"]
+
+
+@dataclass(frozen=True)
+class Member:
+    """One statistic of a family.
+
+    Attributes
+    ----------
+    name : str
+        What it measures.
+    value : float
+        Observed value; large speaks against calibration.
+    pvalue : float
+        Exact p-value of this statistic alone, before the family is accounted for.
+    deviation : float
+        Observed value in standard deviations of the null, from its mean; nan if the null has no variance.
+    """
+
+    name: str
+    value: float
+    pvalue: float
+    deviation: float
+
+
+@dataclass(frozen=True)
+class TestResult:
+    """Result of a calibration test.
+
+    Attributes
+    ----------
+    statistic : float
+        Observed statistic; for a family its smallest member p-value.
+    pvalue : float
+        P-value, never 0.
+    null : str
+        Law under calibration that was used.
+    draws : int
+        Draws that were made; `stopped_early` tells whether more had been allowed.
+    monte_carlo_error : float
+        Standard error of the p-value over other seeds, ``sqrt(p (1 - p) / (draws + 1))``.
+    members : tuple of Member
+        Every statistic of the family.
+    fired : str
+        Member with the smallest p-value.
+    directions : tuple of str
+        In plain words, what is wrong: over-confident, which class is over-predicted. Empty without evidence.
+    impossible_rows : tuple of int
+        Rows whose label had a predicted probability of exactly 0 (the first ten).
+    n : int
+        Rows.
+    engine : str
+        What computed the statistics.
+    notes : tuple of str
+        What the reader must know.
+    """
+
+    __test__ = False  # the name begins with "Test": pytest must not collect it
+
+    statistic: float
+    pvalue: float
+    null: str
+    draws: int
+    stopped_early: bool
+    monte_carlo_error: float
+    members: tuple[Member, ...]
+    fired: str
+    directions: tuple[str, ...]
+    impossible_rows: tuple[int, ...]
+    n: int
+    engine: str
+    notes: tuple[str, ...] = ()
+
+    def summary(self) -> str:
+        """Return the short table as text."""
+        return self._table().text()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON; numbers that are not finite become None."""
+        members = [{key: _plain(value) for key, value in vars(member).items()} for member in self.members]
+        own = {key: _plain(value) for key, value in vars(self).items()}
+        return {**own, "members": members}
+
+    def _table(self) -> Table:
+        rows = [
+            ("p-value", f"{self.pvalue:.4g} (Monte-Carlo error {self.monte_carlo_error:.2g})"),
+            ("null", f"{self.null}, {self.draws:,} draws" + (", stopped early" if self.stopped_early else "")),
+            ("rows", f"{self.n:,}"),
+        ]
+        rows += [("direction", "; ".join(self.directions))] if self.directions else []
+        rows += [("fired", self.fired)] if len(self.members) > 1 else []
+        rows += [(member.name, f"p {member.pvalue:.4g}, {_deviation(member)}") for member in self.members]
+        return Table("Calibration test", [*rows, ("engine", self.engine)], self.notes)
+
+    def __repr__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        return self._table().html()
+
+
+def _deviation(member: Member) -> str:
+    if math.isnan(member.deviation):
+        return "no variance under the null"
+    return f"{member.deviation:+.1f} sd"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return list(value) if isinstance(value, tuple) else value

@@ -1,0 +1,76 @@
+"""Proper scores and accuracy of class predictions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kernelcal.arrays import to_numpy
+from kernelcal.predictions import Bernoulli, ClassPredictions, checked_pair
+
+__all__ = ["accuracy", "brier_score", "log_score"]
+
+_ROWS = 4096
+
+
+def accuracy(y: Any, predictions: Any, *, classes: Any = None) -> float:
+    """Share of rows whose label has the largest predicted probability (the first of equals; p >= 1/2 for one column).
+
+    Examples
+    --------
+    >>> from kernelcal.statistics import accuracy
+    >>> accuracy([0, 1], [[0.9, 0.1], [0.6, 0.4]])
+    0.5
+    """
+    labels, batch = checked_pair(y, predictions, classes=classes)
+    return float((top_labels(batch) == labels).mean())
+
+
+def log_score(y: Any, predictions: Any, *, classes: Any = None) -> float:
+    """Mean of ``-log p_i[y_i]`` in nats; smaller is better, infinite if a label had probability 0.
+
+    Examples
+    --------
+    >>> from kernelcal.statistics import log_score
+    >>> round(log_score([0, 1], [[0.9, 0.1], [0.6, 0.4]]), 6)
+    0.510826
+    """
+    labels, batch = checked_pair(y, predictions, classes=classes)
+    with np.errstate(divide="ignore"):
+        return float(0.0 - np.log(batch.probability_of(labels), dtype=np.float64).mean())
+
+
+def brier_score(y: Any, predictions: Any, *, classes: Any = None) -> float:
+    """Brier score, smaller is better.
+
+    Mean of ``sum_k (p_ik - 1[y_i = k])^2`` over the classes, in [0, 2]; for `Bernoulli` the usual
+    ``(p - y)^2`` of the one probability, which is half of it.
+
+    Examples
+    --------
+    >>> from kernelcal.statistics import brier_score
+    >>> round(brier_score([0, 1, 0, 1], [0.1, 0.35, 0.62, 0.88]), 6)
+    0.207825
+    """
+    labels, batch = checked_pair(y, predictions, classes=classes)
+    if isinstance(batch, Bernoulli):
+        return float(((to_numpy(batch.p).astype(np.float64) - labels) ** 2).mean())
+    own = np.concatenate([_squares(batch[part]) for part in row_chunks(len(batch))])
+    return float((own - 2 * batch.probability_of(labels).astype(np.float64) + 1).mean())
+
+
+def _squares(batch: ClassPredictions) -> np.ndarray:
+    return (to_numpy(batch.probabilities).astype(np.float64) ** 2).sum(axis=1)
+
+
+def top_labels(batch: ClassPredictions) -> np.ndarray:
+    """Label of the largest predicted probability in each row."""
+    if isinstance(batch, Bernoulli):
+        return (to_numpy(batch.p) >= 0.5).astype(np.int64)
+    return to_numpy(batch.probabilities).argmax(axis=1)
+
+
+def row_chunks(n: int) -> list[slice]:
+    """Slices of some thousand rows: a float64 copy of wide predictions is made a part at a time."""
+    return [slice(start, start + _ROWS) for start in range(0, n, _ROWS)]
