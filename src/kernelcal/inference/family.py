@@ -65,13 +65,13 @@ class PreparedFamily(Prepared):
 
     def __init__(self, kernels: PreparedSKCE, scores: PreparedScores) -> None:
         self.kernels, self.scores = kernels, scores
-        self.names = kernels.names + scores.names
+        self.names = scores.names + kernels.names
         self.engine, self.notes = kernels.engine, kernels.notes
         self.bytes_per_draw = kernels.bytes_per_draw + scores.bytes_per_draw
 
     def values(self, labels: np.ndarray) -> np.ndarray:
         """Values of all members, shape (B, members)."""
-        return np.hstack([self.kernels.values(labels), self.scores.values(labels)])
+        return np.hstack([self.scores.values(labels), self.kernels.values(labels)])
 
 
 def _choose(predictions: ClassPredictions) -> Engine:

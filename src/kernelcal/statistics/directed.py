@@ -42,7 +42,7 @@ class DirectedScores(Statistic):
 class PreparedScores(Prepared):
     """Directed scores of fixed predictions; `signed` keeps the direction."""
 
-    names = ("bias", "slope", "impossible label")
+    names = ("impossible label", "slope", "bias")
     engine = "sums over rows"
 
     def __init__(self, predictions: ClassPredictions) -> None:
@@ -74,6 +74,6 @@ class PreparedScores(Prepared):
         return logs.sum(axis=1) - self.expected_score, np.isneginf(logs).sum(axis=1)
 
     def values(self, labels: np.ndarray) -> np.ndarray:
-        """Bias, slope and number of impossible labels without direction, shape (B, 3)."""
+        """Number of impossible labels, slope and bias without direction, shape (B, 3)."""
         slope, impossible = self.slope(labels)
-        return np.stack([np.abs(self.bias(labels)).max(axis=1), np.abs(slope), impossible], axis=1)
+        return np.stack([impossible, np.abs(slope), np.abs(self.bias(labels)).max(axis=1)], axis=1)
