@@ -10,7 +10,8 @@ import numpy as np
 from kernelcal.arrays import to_numpy
 from kernelcal.kernels import Dirac, Kernel, Laplacian, Stationary, resolve
 from kernelcal.pairs import Engine, ExactPairs, Nystrom
-from kernelcal.predictions import ClassPredictions
+from kernelcal.pairs.same_label import lookup_cost
+from kernelcal.predictions import Bernoulli, ClassPredictions
 from kernelcal.statistics import SKCE, Prepared, Statistic
 from kernelcal.statistics.directed import DirectedScores, PreparedScores
 from kernelcal.statistics.skce import PreparedSKCE
@@ -38,8 +39,8 @@ class DefaultFamily(Statistic):
     target_kernel : Kernel
         Kernel between class labels.
     engine : Engine, optional
-        Default: exact pairs while n^2 m is at most 1e8 (10,000 rows of two classes, 3,000 of ten), above it
-        Nystrom features. The level is exact with either.
+        Default: exact pairs while a draw takes at most 1e8 multiplications a kernel (10,000 rows of one
+        probability, 3,000 of ten classes), above it Nystrom features. The level is exact with either.
     """
 
     kernel: Stationary = field(default_factory=Laplacian)
@@ -53,7 +54,7 @@ class DefaultFamily(Statistic):
         assert isinstance(base, Stationary)
         kernels = [base.with_lengthscale(base.scale * factor) for factor in self.factors]
         names = tuple(f"kernel at {kernel.scale:.3g}" for kernel in kernels)
-        engine = self.engine or _choose(predictions)
+        engine = self.engine or _choose(predictions, len(kernels))
         statistic = SKCE(prediction_kernel=base, target_kernel=self.target_kernel, engine=engine)
         host = _on_host(predictions)
         skce = PreparedSKCE(statistic, kernels, host, names, predictions.notes + notes)
@@ -74,10 +75,10 @@ class PreparedFamily(Prepared):
         return np.hstack([self.scores.values(labels), self.kernels.values(labels)])
 
 
-def _choose(predictions: ClassPredictions) -> Engine:
+def _choose(predictions: ClassPredictions, kernels: int) -> Engine:
     n, m = len(predictions), predictions.n_classes
-    columns = 1 if m == 2 else m
-    if n * n * columns <= _PAIRS_UP_TO:
+    columns = 1 if isinstance(predictions, Bernoulli) else m
+    if min(n * n * columns, lookup_cost(kernels, predictions)) <= _PAIRS_UP_TO:
         return ExactPairs()
     return Nystrom(_LANDMARKS if m < _MANY_CLASSES else _FEW_LANDMARKS)
 

@@ -211,9 +211,9 @@ class _Features(QuadraticForms):
     def _squares(self, sums: np.ndarray, mean: np.ndarray) -> np.ndarray:
         """|S|^2 for every draw and kernel; S = sums over labels times class features, minus its mean."""
         features = self.residual.class_features
-        s = np.moveaxis(sums, 0, -1)  # draws, features, classes
-        s = (s if features is None else s @ features) - mean
-        squares = np.einsum("bdk,bdk->bd", s, s)
+        s = sums if features is None else np.tensordot(features.T, sums, 1)  # residual columns, draws, features
+        s -= mean.T[:, None, :]
+        squares = np.einsum("kbd,kbd->bd", s, s)
         return np.add.reduceat(squares, self.bounds[:-1], axis=1)
 
     def _rows_of_features(self) -> Any:

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from kernelcal.arrays import Array, is_numpy, namespace
+from kernelcal.arrays import Array, is_numpy, namespace, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.kernels.base import Kernel
+from kernelcal.kernels.metrics import Euclidean
 from kernelcal.kernels.points import AlignedPairs, CrossPairs, Points
 from kernelcal.pairs.base import Engine, QuadraticForms, Sums
 from kernelcal.pairs.blocks import Block, BlockPoints
+from kernelcal.pairs.same_label import SameLabel
 from kernelcal.pairs.threads import threaded_map
 from kernelcal.predictions import ClassPredictions
 from kernelcal.residuals import MeanResidual
 
 __all__ = ["ExactPairs"]
+
+Tile = tuple[slice, Block]  # columns and the kernel values' pairs
+_GRAM_FROM = 50  # classes; above, looking up p_i[y_j] is cheaper than a second matrix product
 
 
 @dataclass(frozen=True)
@@ -71,8 +76,8 @@ class _Tiles(QuadraticForms):
         return BlockPoints(self.predictions, self.kernels)
 
     @cached_property
-    def _diagonals(self) -> Array:
-        """K_ii of every kernel, shape (kernels, n)."""
+    def _diagonals(self) -> list[Array]:
+        """K_ii of every kernel, each of shape (n,)."""
         everything = slice(None)
         pairs = AlignedPairs(Points(self.predictions), everything, everything)
         return [kernel.evaluate(pairs) for kernel in self.kernels]
@@ -81,38 +86,81 @@ class _Tiles(QuadraticForms):
         r = self.residual.features(labels)
         xp = namespace(r)
         diagonal = xp.sum(self._diagonals[0] * xp.sum(r * r, axis=1))
-        if is_numpy(r):
-            return Sums(self._tiled(r[:, None, :])[0, 0], diagonal)
-        return Sums(self._functional(xp, r), diagonal)
+        if not is_numpy(r):
+            return Sums(self._functional(xp, r), diagonal)
+        if self.residual.class_features is None and self.residual.dimension >= _GRAM_FROM:
+            return Sums(self._by_gram(labels), diagonal)
+        return Sums(self._by_columns(r[:, None, :])[0, 0], diagonal)
 
     def batch(self, labels: np.ndarray) -> Sums:
+        if self._same_label is not None:
+            return self._same_label.batch(labels)
         r = self.residual.batch(labels)
         norms = np.einsum("ibk,ibk->bi", r, r)
         diagonal = np.stack([norms @ np.asarray(d, dtype=norms.dtype) for d in self._diagonals], axis=1)
-        return Sums(self._tiled(r), diagonal)
+        return Sums(self._by_columns(r), diagonal)
 
-    def _tiled(self, r: np.ndarray) -> np.ndarray:
-        """Sum over i != j for r of shape (n, B, r): shape (B, kernels)."""
-        n, draws, dimension = r.shape
-        points, flat = self._points, r.reshape(n, draws * dimension)
-        shared = len(self.kernels) > 1
+    @cached_property
+    def _same_label(self) -> SameLabel | None:
+        if not SameLabel.worthwhile(self.kernels, self.predictions, self.residual):
+            return None
+        return SameLabel(self.kernels, self._points, self._diagonals, self.residual)
+
+    def _rows_of_tiles(self, work: Callable[[slice, Iterator[Tile]], np.ndarray]) -> np.ndarray:
+        """Sum over i != j: twice the sum, in a fixed order, of what `work` makes of each block of rows."""
+        n, shared = len(self.residual), len(self.kernels) > 1
+
+        def tiles(rows: slice) -> Iterator[Tile]:
+            for first in range(rows.start, n, self.engine.columns):
+                columns = slice(first, min(first + self.engine.columns, n))
+                yield columns, Block(self._points, rows, columns, shared=shared)
 
         def block_of_rows(start: int) -> np.ndarray:
             rows = slice(start, min(start + self.engine.rows, n))
-            sums = np.zeros((len(self.kernels), rows.stop - start, flat.shape[1]))
-            for first in range(start, n, self.engine.columns):
-                columns = slice(first, min(first + self.engine.columns, n))
-                tile = Block(points, rows, columns, shared=shared)
+            return work(rows, tiles(rows))
+
+        self._points  # noqa: B018  made before threads ask for it
+        return 2 * np.sum(threaded_map(block_of_rows, range(0, n, self.engine.rows), self.engine.threads), axis=0)
+
+    def _by_columns(self, r: np.ndarray) -> np.ndarray:
+        """Multiply K with the residuals r of shape (n, B, r) as columns: sums of shape (B, kernels)."""
+        draws, dimension = r.shape[1:]
+        flat = r.reshape(len(r), draws * dimension)
+
+        def work(rows: slice, tiles: Iterator[Tile]) -> np.ndarray:
+            sums = np.zeros((len(self.kernels), rows.stop - rows.start, flat.shape[1]))
+            for columns, tile in tiles:
                 for s, kernel in enumerate(self.kernels):
-                    values = kernel.evaluate(tile)
-                    _keep_upper(values, first - start)
+                    values = _upper(kernel.evaluate(tile), columns.start - rows.start)
                     sums[s] += values.astype(flat.dtype, copy=False) @ flat[columns]
             sums *= flat[rows]
             return sums.reshape(len(self.kernels), -1, draws, dimension).sum(axis=(1, 3)).T
 
-        starts = range(0, n, self.engine.rows)
-        partial = threaded_map(block_of_rows, starts, self.engine.threads)
-        return 2 * np.sum(partial, axis=0)
+        return self._rows_of_tiles(work)
+
+    def _by_gram(self, labels: np.ndarray) -> np.ndarray:
+        """Many classes, Dirac: <r_i, r_j> from the squared distance, so that one matrix product serves both.
+
+        ``<r_i, r_j> = 1[y_i = y_j] - p_i[y_j] - p_j[y_i] + p_i.p_j`` with ``2 p_i.p_j = |p_i|^2 + |p_j|^2 - d_ij^2``.
+        """
+        p = to_numpy(self.predictions.probabilities)
+        halves = 0.5 * np.einsum("ij,ij->i", p, p)
+
+        def work(rows: slice, tiles: Iterator[Tile]) -> np.ndarray:
+            total, own, y = 0.0, p[rows], labels[rows]
+            for columns, tile in tiles:
+                tile.shared = True
+                inner = tile.squared_distance(Euclidean())
+                inner *= -0.5
+                inner += halves[rows, None] + halves[columns]
+                inner -= np.take(own, labels[columns], axis=1)
+                inner -= np.take(p[columns], y, axis=1).T
+                inner += y[:, None] == labels[columns]
+                inner *= _upper(self.kernels[0].evaluate(tile), columns.start - rows.start)
+                total += float(inner.sum(dtype=np.float64))
+            return np.float64(total)
+
+        return self._rows_of_tiles(work)
 
     def _functional(self, xp: object, r: Array) -> Array:
         kernel, n, step = self.kernels[0], len(self.residual), self.engine.rows
@@ -129,9 +177,10 @@ class _Tiles(QuadraticForms):
         return 2 * total
 
 
-def _keep_upper(values: np.ndarray, offset: int) -> None:
+def _upper(values: np.ndarray, offset: int) -> np.ndarray:
     """Set to zero, in place, the pairs i >= j; `offset` is first column minus first row."""
     width = len(values) - offset
     if width > 0:
         low = np.tri(len(values), min(values.shape[1], width), k=-offset, dtype=bool)
         values[:, : low.shape[1]][low] = 0
+    return values
