@@ -25,6 +25,7 @@ from kernelcal.predictions import Bernoulli, Categorical, Logits, LogProbs, Perc
 from kernelcal.statistics import SKCE, Estimate, ece, skce
 
 __all__ = [
+    "SKCE",
     "Bernoulli",
     "Categorical",
     "DefaultFamily",
@@ -48,7 +49,6 @@ __all__ = [
     "PowerExponential",
     "RandomFourier",
     "RationalQuadratic",
-    "SKCE",
     "TestResult",
     "TotalVariation",
     "as_predictions",

@@ -57,13 +57,26 @@ def concrete(x: Array) -> np.ndarray | None:
 class ArrayOps(Protocol):
     """The few element-wise operations in which kernels are written, once for all libraries."""
 
-    def scale(self, x: Array, factor: float) -> Array: ...  # noqa: D102
-    def shift(self, x: Array, constant: float) -> Array: ...  # noqa: D102
-    def power(self, x: Array, exponent: float) -> Array: ...  # noqa: D102
-    def exp(self, x: Array) -> Array: ...  # noqa: D102
-    def add(self, x: Array, y: Array) -> Array: ...  # noqa: D102
-    def multiply(self, x: Array, y: Array) -> Array: ...  # noqa: D102
-    def copy(self, x: Array) -> Array: ...  # noqa: D102
+    def scale(self, x: Array, factor: float) -> Array:
+        """Multiply by a number."""
+
+    def shift(self, x: Array, constant: float) -> Array:
+        """Add a number."""
+
+    def power(self, x: Array, exponent: float) -> Array:
+        """Raise to a power."""
+
+    def exp(self, x: Array) -> Array:
+        """Exponential."""
+
+    def add(self, x: Array, y: Array) -> Array:
+        """Sum."""
+
+    def multiply(self, x: Array, y: Array) -> Array:
+        """Product."""
+
+    def copy(self, x: Array) -> Array:
+        """Copy that may be overwritten."""
 
 
 class InPlace:

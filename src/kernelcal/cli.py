@@ -85,9 +85,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"kernelcal {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
     every = commands.add_parser(
-        "evaluate", help="scores, calibration errors, exact p-value and a verdict", description=evaluate.__doc__.split("\n")[0]  # type: ignore[union-attr]
+        "evaluate",
+        help="scores, calibration errors, exact p-value and a verdict",
+        description=evaluate.__doc__.split("\n")[0],  # type: ignore[union-attr]
     )
-    every.add_argument("files", nargs="+", type=Path, metavar="FILE", help="csv, tsv, npz, parquet, jsonl, or two npy files")
+    every.add_argument(
+        "files", nargs="+", type=Path, metavar="FILE", help="csv, tsv, npz, parquet, jsonl, or two npy files"
+    )
     test = commands.add_parser("test", help="the exact test alone, with every member of its family")
     test.add_argument("files", nargs="+", type=Path, metavar="FILE", help="one file, or two npy files")
     test.add_argument("--statistic", choices=("default", "skce"), default="default", help="what is tested")
@@ -99,23 +103,39 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_reading(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("what the file holds")
-    group.add_argument("--target", metavar="NAME", help="target column, or one-hot columns a,b,c in the order of the classes")
-    group.add_argument("--predictions", metavar="NAMES", help="prediction columns: names a,b,c or a glob such as 'p*'")
-    group.add_argument("--kind", choices=KINDS, default="probabilities", help="what the predictions are (default: %(default)s)")
     group.add_argument(
-        "--predicted-label", metavar="NAME", help="with --kind top-label: column of the predicted label; the target is the hit"
+        "--target", metavar="NAME", help="target column, or one-hot columns a,b,c in the order of the classes"
     )
-    group.add_argument("--classes", metavar="LABELS", help="labels a,b,c in the order of the columns, or a column that holds them; for one column: negative,positive")
+    group.add_argument("--predictions", metavar="NAMES", help="prediction columns: names a,b,c or a glob such as 'p*'")
+    group.add_argument(
+        "--kind", choices=KINDS, default="probabilities", help="what the predictions are (default: %(default)s)"
+    )
+    group.add_argument(
+        "--predicted-label",
+        metavar="NAME",
+        help="with --kind top-label: column of the predicted label; the target is the hit",
+    )
+    group.add_argument(
+        "--classes",
+        metavar="LABELS",
+        help="labels a,b,c in the order of the columns, or a column that holds them; for one column: negative,positive",
+    )
     group.add_argument("--one-based", action="store_true", help="the labels count from 1")
     group.add_argument("--normalize", action="store_true", help="divide every row by its sum")
-    group.add_argument("--drop-missing", action="store_true", help="leave out rows with missing values, and say how many")
-    group.add_argument("--drop-target", metavar="VALUE", help="leave out rows with this target (draws, unclear outcomes)")
+    group.add_argument(
+        "--drop-missing", action="store_true", help="leave out rows with missing values, and say how many"
+    )
+    group.add_argument(
+        "--drop-target", metavar="VALUE", help="leave out rows with this target (draws, unclear outcomes)"
+    )
     group.add_argument("--delimiter", metavar="CHARACTER", help="between the cells of a csv file")
 
 
 def _add_testing(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("the test")
-    group.add_argument("--draws", type=int, default=999, metavar="B", help="draws of the exact test (default: %(default)s)")
+    group.add_argument(
+        "--draws", type=int, default=999, metavar="B", help="draws of the exact test (default: %(default)s)"
+    )
     group.add_argument("--seed", type=int, default=0, help="seed of the draws (default: %(default)s)")
     group.add_argument("--json", action="store_true", help="print JSON")
     group.add_argument("--fail-below", type=float, metavar="P", help="exit status 1 if the p-value is below P")

@@ -18,8 +18,7 @@ class MissingExtraError(KernelcalError, ImportError):
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
         super().__init__(
-            f"{purpose} needs the package {package!r}, which is not installed: "
-            f"pip install 'kernelcal[{extra}]'"
+            f"{purpose} needs the package {package!r}, which is not installed: pip install 'kernelcal[{extra}]'"
         )
 
 

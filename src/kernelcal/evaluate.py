@@ -79,7 +79,10 @@ class Evaluation:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; an infinite log score becomes None."""
         own = {"n": self.n, "n_classes": self.n_classes, "accuracy": self.accuracy}
-        scores = {"log_score": self.log_score if math.isfinite(self.log_score) else None, "brier_score": self.brier_score}
+        scores = {
+            "log_score": self.log_score if math.isfinite(self.log_score) else None,
+            "brier_score": self.brier_score,
+        }
         eces = [estimate.to_dict() for estimate in self.eces]
         parts = {"ece": eces, "skce": self.skce.to_dict(), "skce_root": self.root, "test": self.test.to_dict()}
         end = {"pvalue": self.pvalue, "verdict": self.verdict, "seconds": self.seconds, "notes": list(self.notes)}

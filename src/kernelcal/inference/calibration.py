@@ -101,9 +101,7 @@ def calibration_test(
         raise InputError(f"draws must be a positive whole number, got {draws!r}")
     batch = batch.map_arrays(to_numpy)
     prepared = _statistic(statistic).prepare(batch)
-    law = exact_null(
-        prepared, labels, batch, int(draws), Draws(rng), early_stopping=early_stopping, progress=progress
-    )
+    law = exact_null(prepared, labels, batch, int(draws), Draws(rng), early_stopping=early_stopping, progress=progress)
     return _result(law, prepared, labels, batch)
 
 
@@ -163,7 +161,9 @@ def _sortable(deviation: float) -> float:
 def _notes(law: ExactNull) -> tuple[str, ...]:
     notes = []
     if law.stopped_early:
-        notes.append(f"the draws stopped at {law.draws}, since p > {STOP_ABOVE}; early_stopping=False makes all of them")
+        notes.append(
+            f"the draws stopped at {law.draws}, since p > {STOP_ABOVE}; early_stopping=False makes all of them"
+        )
     if 1 / (law.draws + 1) > 0.05:
         notes.append(f"{law.draws} draws cannot give a p-value below {1 / (law.draws + 1):.2g}: use 999 or more")
     if np.all(law.values == law.values[0]):

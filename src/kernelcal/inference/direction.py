@@ -14,9 +14,7 @@ _LEVEL = 0.05  # a direction is named when its own exact p-value is at most this
 _CLASSES_NAMED = 3
 
 
-def directions(
-    scores: PreparedScores, labels: np.ndarray, members: tuple[Member, ...], fired: str
-) -> tuple[str, ...]:
+def directions(scores: PreparedScores, labels: np.ndarray, members: tuple[Member, ...], fired: str) -> tuple[str, ...]:
     """Sentences for the directed members that speak against calibration, the fired one first."""
     pvalues = {member.name: member.pvalue for member in members}
     found = {}

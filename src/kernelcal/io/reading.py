@@ -88,7 +88,7 @@ def read(paths: Sequence[Path], options: ReadOptions) -> Data:
 
 def _others(options: ReadOptions, source: Source) -> list[str]:
     named = [options.predicted_label, options.classes]
-    return [name for name in named if name in source.names]  # type: ignore[misc]
+    return [name for name in named if name in source.names]
 
 
 def _targets(source: Source, names: Sequence[str], options: ReadOptions) -> np.ndarray:
@@ -158,7 +158,9 @@ def _classes(
             raise InputError("--one-based and --classes exclude each other")
         return range(1, number + 1)
     if options.classes:
-        named = source.values(options.classes).tolist() if options.classes in source.names else options.classes.split(",")
+        named = (
+            source.values(options.classes).tolist() if options.classes in source.names else options.classes.split(",")
+        )
         return [_number_if(name) for name in named] if y.dtype.kind in "fiu" else [str(name).strip() for name in named]
     return _column_names(columns, y) if len(columns) > 1 and y.dtype.kind in "OUS" else None
 
@@ -211,4 +213,6 @@ def _describe(
     names = [str(predictions.class_name(k)) for k in range(min(m, 6))]
     classes = f"{m} classes: {', '.join(names)}" + (", ..." if m > 6 else "")
     end = f"; dropped {', '.join(dropped)}" if dropped else ""
-    return f"read {files}: {len(predictions):,} rows; target {target}; predictions {shown}, {options.kind}; {classes}{end}"
+    return (
+        f"read {files}: {len(predictions):,} rows; target {target}; predictions {shown}, {options.kind}; {classes}{end}"
+    )

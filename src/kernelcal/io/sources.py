@@ -51,7 +51,9 @@ class _Text(Source):
             raise InputError(f"{self.path}: the header is one column, {self.names[0][:60]!r}: give --delimiter")
         doubles = sorted({name for name in self.names if self.names.count(name) > 1})
         if doubles:
-            raise InputError(f"{self.path}: the header names {doubles[0]!r} more than once: columns need distinct names")
+            raise InputError(
+                f"{self.path}: the header names {doubles[0]!r} more than once: columns need distinct names"
+            )
         if all(_is_number(name) for name in self.names):
             raise InputError(f"{self.path}: the first line holds only numbers: add a header that names the columns")
 
@@ -93,8 +95,12 @@ class _Text(Source):
         try:
             return np.array(cells, dtype=np.float64)
         except ValueError:
-            return np.array([[self._number(cell, line, name) for cell, name in zip(row, names, strict=True)]
-                             for line, row in zip(lines, cells, strict=True)])
+            return np.array(
+                [
+                    [self._number(cell, line, name) for cell, name in zip(row, names, strict=True)]
+                    for line, row in zip(lines, cells, strict=True)
+                ]
+            )
 
     def _number(self, cell: str, line: int, name: str) -> float:
         text = cell.strip()
@@ -246,7 +252,9 @@ def _member(path: Path, archive: Any, name: str) -> np.ndarray:
     try:
         return archive[name]
     except ValueError as error:
-        raise InputError(f"{path}, array {name!r}: {_refusal('.pkl') if 'pickle' in str(error).lower() else error}") from None
+        raise InputError(
+            f"{path}, array {name!r}: {_refusal('.pkl') if 'pickle' in str(error).lower() else error}"
+        ) from None
 
 
 def _parquet(path: Path) -> dict[str, Any]:
@@ -291,7 +299,7 @@ def _json_object(path: Path, number: int, line: str) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         raise InputError(f"{path}, line {number}: not JSON: {error.msg}") from None
     if not isinstance(value, dict):
-        raise InputError(f"{path}, line {number}: expected an object such as {{\"p\": 0.3, \"y\": 1}}, got {line[:40]!r}")
+        raise InputError(f'{path}, line {number}: expected an object such as {{"p": 0.3, "y": 1}}, got {line[:40]!r}')
     return value
 
 

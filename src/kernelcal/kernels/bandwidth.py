@@ -18,6 +18,7 @@ __all__ = ["median_lengthscale", "resolve"]
 
 _NORM = {1: "cityblock", 2: "euclidean"}
 _KEEP = 2_000_000  # values held at once while selecting from many
+_BINS = 4096
 
 
 def median_lengthscale(
@@ -136,18 +137,24 @@ class _Distances:
 
     def _ranked(self, rank: int) -> float:
         """Return the distance of a rank (0 is the smallest), by narrowing an interval that holds it."""
-        low, high = 0.0, self.largest
-        below = 0  # distances smaller than `low`
-        while True:
-            edges = np.linspace(low, high, 4097)
-            counts = sum(np.histogram(block, 4096, (low, high))[0] for block in self)
+        if self._all is not None:
+            return float(np.partition(self._all, rank)[rank])
+        low, high, below, count = 0.0, self.largest, 0, self.pairs  # `below` distances are smaller than `low`
+        while count > _KEEP and high - low > 2 * _BINS * np.spacing(high):
+            edges = np.linspace(low, high, _BINS + 1)
+            counts = np.sum([np.histogram(block, _BINS, (low, high))[0] for block in self], axis=0)
             cumulative = below + np.cumsum(counts)
             k = int(np.searchsorted(cumulative, rank, side="right"))
-            if counts[k] <= _KEEP or edges[k + 1] <= np.nextafter(edges[k], 2):
-                break
-            below, low, high = int(cumulative[k] - counts[k]), float(edges[k]), float(edges[k + 1])
-        last = k == len(counts) - 1
-        inside = [b[(b >= edges[k]) & ((b < edges[k + 1]) | (last & (b == edges[k + 1])))] for b in self]
-        within = np.concatenate(inside)
-        position = rank - int(cumulative[k] - counts[k])
-        return float(np.partition(within, position)[position])
+            count, below = int(counts[k]), int(cumulative[k] - counts[k])
+            low, high = float(edges[k]), float(edges[k + 1])
+        values, counts = self._distinct(low, high)
+        return float(values[np.searchsorted(below + np.cumsum(counts), rank, side="right")])
+
+    def _distinct(self, low: float, high: float) -> tuple[np.ndarray, np.ndarray]:
+        """Distinct distances in [low, high], ascending, and how often each occurs: few values, or many ties."""
+        values, counts = np.zeros(0), np.zeros(0, dtype=np.int64)
+        for block in self:
+            more, often = np.unique(block[(block >= low) & (block <= high)], return_counts=True)
+            values, inverse = np.unique(np.concatenate([values, more]), return_inverse=True)
+            counts = np.bincount(inverse, np.concatenate([counts, often]), len(values)).astype(np.int64)
+        return values, counts

@@ -21,7 +21,9 @@ __all__ = ["Kernel", "Pairs", "Product", "Scaled", "Sum", "positive"]
 class Pairs(Protocol):
     """What a kernel may ask about pairs of points. Every answer belongs to the kernel: it may overwrite it."""
 
-    ops: ArrayOps
+    @property
+    def ops(self) -> ArrayOps:
+        """Operations of the array library, in place or functional."""
 
     def distance(self, metric: Metric) -> Array:
         """Distances d."""

@@ -31,6 +31,10 @@ class Points:
             self._coordinates[metric] = metric.coordinates(self.predictions)
         return self._coordinates[metric]
 
+    def lookup(self, matrix: np.ndarray) -> Array:
+        """Refuse: predictions are no class labels."""
+        raise InputError("FiniteKernel is a kernel between class labels: use it as target_kernel")
+
 
 @dataclass(frozen=True)
 class CrossPairs:
@@ -122,5 +126,3 @@ class _Labels:
 def class_matrix(kernel: Kernel, number: int) -> np.ndarray:
     """Matrix of a target kernel over the labels 0 to m - 1, shape (m, m)."""
     return np.asarray(kernel.evaluate(CrossPairs(_Labels(number), slice(None), slice(None))))
-
-

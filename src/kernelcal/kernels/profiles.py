@@ -82,7 +82,9 @@ class PowerExponential(Stationary):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0 < self.power <= 2:
-            raise InputError(f"power must lie in (0, 2], got {self.power!r}: beyond 2 the kernel is not positive definite")
+            raise InputError(
+                f"power must lie in (0, 2], got {self.power!r}: beyond 2 the kernel is not positive definite"
+            )
 
     def positive_definite(self, points: Any) -> bool:
         """Tell whether the metric allows this power."""

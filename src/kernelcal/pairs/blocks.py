@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from kernelcal.arrays import InPlace, to_numpy
-from kernelcal.errors import InputError
 from kernelcal.kernels.base import Kernel
 from kernelcal.kernels.metrics import Euclidean, Metric
+from kernelcal.kernels.points import Points
 
 __all__ = ["Block", "BlockPoints"]
 
@@ -131,4 +131,4 @@ class Block:
 
     def lookup(self, matrix: np.ndarray) -> np.ndarray:
         """Refuse: predictions are no class labels."""
-        raise InputError("FiniteKernel is a kernel between class labels: use it as target_kernel")
+        return Points(self.points.predictions).lookup(matrix)

@@ -148,9 +148,7 @@ class RandomFourier(FeatureEngine):
         return lambda rows: amplitude * xp.cos(x[rows, ...] @ w + b)
 
 
-def _evaluator(
-    kernels: Sequence[Kernel], predictions: ClassPredictions
-) -> Callable[[Any, np.ndarray], list[Array]]:
+def _evaluator(kernels: Sequence[Kernel], predictions: ClassPredictions) -> Callable[[Any, np.ndarray], list[Array]]:
     """Kernel values of rows with landmarks: in place for NumPy, functional elsewhere."""
     if is_numpy(predictions.probabilities[:1]):
         block_points = BlockPoints(predictions, kernels)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -53,6 +54,7 @@ class SameLabel(QuadraticForms):
         return Sums(sums.off_diagonal[0, 0], sums.diagonal[0, 0])
 
     def batch(self, labels: np.ndarray) -> Sums:
+        """Sums of many sets of labels."""
         rows = np.arange(labels.shape[1])
         norms = self.residual.squared_norms(labels)
         equal = np.stack([self._equal(row) for row in labels])
@@ -90,9 +92,9 @@ def lookup_cost(kernels: int, predictions: ClassPredictions) -> float:
 def _parts(count: np.ndarray) -> list[slice]:
     """Slices of consecutive positions with a bounded number of pairs in all (or one position)."""
     ends = np.cumsum(count)
-    cuts = np.searchsorted(ends, np.arange(_PAIRS_AT_ONCE, ends[-1], _PAIRS_AT_ONCE)) if ends[-1] else []
-    bounds = np.unique(np.r_[0, np.asarray(cuts, dtype=np.int64), len(count)])
-    return [slice(int(a), int(b)) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+    cuts = np.searchsorted(ends, np.arange(_PAIRS_AT_ONCE, max(int(ends[-1]), 1), _PAIRS_AT_ONCE))
+    bounds = np.unique(np.r_[0, cuts, len(count)])
+    return [slice(int(a), int(b)) for a, b in pairwise(bounds)]
 
 
 def _without_diagonal(matrix: np.ndarray) -> np.ndarray:

@@ -158,7 +158,7 @@ class _Tiles(QuadraticForms):
                 inner += y[:, None] == labels[columns]
                 inner *= _upper(self.kernels[0].evaluate(tile), columns.start - rows.start)
                 total += float(inner.sum(dtype=np.float64))
-            return np.float64(total)
+            return np.asarray(total)
 
         return self._rows_of_tiles(work)
 

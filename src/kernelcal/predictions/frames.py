@@ -24,7 +24,9 @@ def _native(x: Any) -> Any:
         try:
             import narwhals  # noqa: F401
         except ImportError:
-            raise MissingExtraError("narwhals", "frame", f"reading a {type(x).__module__.split('.')[0]} object") from None
+            raise MissingExtraError(
+                "narwhals", "frame", f"reading a {type(x).__module__.split('.')[0]} object"
+            ) from None
     import narwhals.stable.v1 as nw
 
     return nw.from_native(x, allow_series=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -94,7 +94,7 @@ class SKCE(Statistic):
         kernel = prepared.kernels[0]
         if not kernel.positive_definite(batch):
             warnings.warn(_not_definite(kernel), KernelcalWarning, stacklevel=2)
-        options = {"prediction_kernel": kernel, "target_kernel": self.target_kernel}
+        options: dict[str, Any] = {"prediction_kernel": kernel, "target_kernel": self.target_kernel}
         if self.block_size is not None:
             options["block_size"] = self.block_size
         return Estimate(value, "SKCE", self.estimator, len(batch), prepared.engine, options, prepared.notes)
@@ -197,8 +197,3 @@ def skce(y: Any, predictions: Any, *, classes: Any = None, **options: Any) -> Es
     engine             exact pairs
     """
     return SKCE(**options)(y, predictions, classes=classes)
-
-
-def with_kernels(statistic: SKCE, kernels: Sequence[Kernel], predictions: ClassPredictions, names: Any) -> PreparedSKCE:
-    """Prepare one statistic for several kernels with numeric lengthscales."""
-    return PreparedSKCE(replace(statistic, prediction_kernel=kernels[0]), kernels, predictions, tuple(names))

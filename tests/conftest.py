@@ -1,0 +1,100 @@
+"""Shared subjects: backends, naive second implementations, and where reference data lie."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+
+@pytest.fixture(scope="session")
+def julia():
+    path = SHARED / "reference" / "julia_facts.json"
+    if not path.exists():
+        pytest.skip("reference values are not on this machine")
+    return json.loads(path.read_text())
+
+
+@pytest.fixture(scope="session")
+def data_folder():
+    if not (SHARED / "data").exists():
+        pytest.skip("real data are not on this machine")
+    return SHARED / "data"
+
+
+def _backend(name):
+    if name == "numpy":
+        return lambda x: np.asarray(x)
+    if name == "torch":
+        torch = pytest.importorskip("torch")
+        return lambda x: torch.tensor(np.asarray(x))
+    if name == "jax":
+        jax = pytest.importorskip("jax")
+        jax.config.update("jax_enable_x64", True)
+        return lambda x: jax.numpy.asarray(np.asarray(x))
+    strict = pytest.importorskip("array_api_strict")
+    return lambda x: strict.asarray(np.asarray(x))
+
+
+@pytest.fixture(params=["numpy", "torch", "jax", "array_api_strict"])
+def backend(request):
+    """A function that moves a NumPy array to a library."""
+    return _backend(request.param)
+
+
+@pytest.fixture
+def naive():
+    """Ten-line dense implementations, written apart from the package."""
+
+    def distance(p, name):
+        d = p[:, None, :] - p[None, :, :]
+        if name == "Euclidean":
+            return np.sqrt((d**2).sum(-1))
+        if name == "TotalVariation":
+            return 0.5 * np.abs(d).sum(-1)
+        r = np.sqrt(p)
+        return np.sqrt(((r[:, None, :] - r[None, :, :]) ** 2).sum(-1) / 2)
+
+    def off_diagonal(k, p, y, a=None):
+        m = p.shape[1]
+        a = np.eye(m) if a is None else a
+        h = np.empty_like(k)
+        for i in range(len(p)):
+            for j in range(len(p)):
+                h[i, j] = k[i, j] * (
+                    a[y[i], y[j]] - p[i] @ a[:, y[j]] - a[y[i]] @ p[j] + p[i] @ a @ p[j]
+                )
+        return h
+
+    def unbiased(k, p, y, a=None):
+        h = off_diagonal(k, p, y, a)
+        n = len(p)
+        return (h.sum() - np.trace(h)) / (n * (n - 1))
+
+    def biased(k, p, y, a=None):
+        return off_diagonal(k, p, y, a).mean()
+
+    return SimpleNamespace(distance=distance, unbiased=unbiased, biased=biased)
+
+
+def dirichlet_data(n, m, seed=0, concentration=0.5, duplicates=True):
+    """Predictions with exact duplicates and near-duplicates, the hard case for distances, and labels."""
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.full(m, concentration), n)
+    if duplicates and n >= 8:
+        p[1] = p[0]
+        p[3] = p[2]
+        p[5] = p[4] + 1e-9 * (np.eye(m)[0] - np.eye(m)[1]) * (p[4][1] > 1e-8)
+        p[6] = np.eye(m)[0]
+        p[7] = np.eye(m)[0]
+    return p, rng.integers(0, m, n)
+
+
+@pytest.fixture
+def make_data():
+    return dirichlet_data

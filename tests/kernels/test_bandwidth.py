@@ -1,0 +1,69 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.distance import cdist, pdist
+
+import kernelcal as kc
+from kernelcal.kernels import bandwidth, resolve
+
+
+def test_median_of_distances_that_are_not_zero(make_data):
+    p, _ = make_data(101, 4)
+    d = pdist(p)
+    assert kc.median_lengthscale(p) == np.median(d[d > 0])
+    tv = pdist(p, "cityblock") / 2
+    assert kc.median_lengthscale(p, metric=kc.TotalVariation()) == pytest.approx(np.median(tv[tv > 0]), rel=1e-15)
+
+
+def test_full_matrix_with_its_diagonal(make_data):
+    for n in (50, 51):
+        p, _ = make_data(n, 3)
+        expected = np.median(cdist(p, p))
+        assert kc.median_lengthscale(p, include_diagonal=True, max_rows=None) == pytest.approx(expected, rel=1e-15)
+
+
+@given(st.lists(st.sampled_from([0.0, 0.1, 0.25, 0.25, 0.5, 0.9, 1.0]), min_size=2, max_size=40))
+@settings(max_examples=60, deadline=None)
+def test_selection_in_bounded_memory_is_the_median(values):
+    p = np.array(values)
+    keep, bandwidth._KEEP = bandwidth._KEEP, 7
+    try:
+        d = pdist(p[:, None])
+        expected = np.median(d[d > 0]) if np.any(d > 0) else 1.0
+        assert kc.median_lengthscale(p, max_rows=None) == expected
+        if np.median(cdist(p[:, None], p[:, None])) > 0:
+            full = kc.median_lengthscale(p, include_diagonal=True, max_rows=None)
+            assert full == np.median(cdist(p[:, None], p[:, None]))
+    finally:
+        bandwidth._KEEP = keep
+
+
+def test_subsample_is_seeded_and_close():
+    p = np.random.default_rng(0).random(5000)
+    whole = kc.median_lengthscale(p, max_rows=None)
+    assert kc.median_lengthscale(p) == kc.median_lengthscale(p)
+    assert kc.median_lengthscale(p) == pytest.approx(whole, rel=0.05)
+    assert kc.median_lengthscale(p, rng=1) != kc.median_lengthscale(p)
+
+
+def test_ties_are_left_out_and_told():
+    p = kc.Bernoulli([0.5] * 8 + [0.7, 0.9])
+    kernel, notes = resolve(kc.Laplacian(), p)
+    assert kernel.lengthscale == pytest.approx(0.2, rel=1e-12)
+    assert notes == ("62% of the distances between predictions are 0: the median of the others was used",)
+    kernel, notes = resolve(kc.Laplacian(), kc.Bernoulli([0.3] * 5))
+    assert kernel.lengthscale == 1.0
+    assert "all predictions are equal" in notes[0]
+
+
+def test_targets_are_never_looked_at():
+    p = np.random.default_rng(0).random(30)
+    a = kc.skce(np.zeros(30, int), p).options["prediction_kernel"]
+    b = kc.skce(np.ones(30, int), p).options["prediction_kernel"]
+    assert a == b
+
+
+def test_zero_median_over_the_full_matrix_is_refused():
+    with pytest.raises(kc.errors.InputError, match="include_diagonal=False"):
+        kc.median_lengthscale([0.5, 0.5, 0.5, 0.7], include_diagonal=True)

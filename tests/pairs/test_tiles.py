@@ -1,0 +1,187 @@
+"""Tiles equal a dense implementation for every kernel, metric, library, tile size and thread count."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import kernelcal as kc
+from kernelcal.pairs import same_label, tiles
+from kernelcal.residuals import MeanResidual
+
+PROFILES = {
+    "Laplacian": (kc.Laplacian(0.4), lambda d: np.exp(-d / 0.4)),
+    "Gaussian": (kc.Gaussian(0.4), lambda d: np.exp(-(d**2) / 0.32)),
+    "PowerExponential": (kc.PowerExponential(0.4, power=0.7), lambda d: np.exp(-((d / 0.4) ** 0.7))),
+    "Matern32": (kc.Matern32(0.4), lambda d: (1 + np.sqrt(3) * d / 0.4) * np.exp(-np.sqrt(3) * d / 0.4)),
+    "Matern52": (
+        kc.Matern52(0.4),
+        lambda d: (1 + np.sqrt(5) * d / 0.4 + 5 * d**2 / (3 * 0.16)) * np.exp(-np.sqrt(5) * d / 0.4),
+    ),
+    "InverseMultiquadric": (kc.InverseMultiquadric(0.4), lambda d: (1 + d**2 / 0.16) ** -0.5),
+    "RationalQuadratic": (kc.RationalQuadratic(0.4), lambda d: (1 + d**2 / 0.32) ** -1.0),
+}
+METRICS = {"Euclidean": kc.Euclidean(), "TotalVariation": kc.TotalVariation(), "Hellinger": kc.Hellinger()}
+TARGETS = {"dirac": (kc.Dirac(), None), "finite": (kc.FiniteKernel(np.eye(4) + 0.3), np.eye(4) + 0.3)}
+pytestmark = pytest.mark.filterwarnings("ignore:.*not known to be positive definite:kernelcal.errors.KernelcalWarning")
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("estimator", ["unbiased", "biased"])
+def test_every_kernel_metric_and_library(profile, metric, estimator, backend, naive, make_data):
+    p, y = make_data(45, 4)
+    kernel, formula = PROFILES[profile]
+    k = formula(naive.distance(p, metric))
+    for target, matrix in TARGETS.values():
+        expected = getattr(naive, estimator)(k, p, y, matrix)
+        value = kc.skce(
+            y,
+            backend(p),
+            prediction_kernel=replace(kernel, metric=METRICS[metric]),
+            target_kernel=target,
+            estimator=estimator,
+            engine=kc.ExactPairs(rows=16, columns=20),
+        )
+        # a close pair 1e-9 apart: roots magnify its rounding, and Hellinger's once more
+        assert float(value) == pytest.approx(expected, rel=1e-12, abs=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "formula"),
+    [
+        (kc.Linear(), lambda p, d: p @ p.T),
+        (kc.Dirac(), lambda p, d: (d == 0) * 1.0),
+        (2 * kc.Laplacian(0.3) + kc.Linear() * kc.Gaussian(1.0), lambda p, d: 2 * np.exp(-d / 0.3) + p @ p.T * np.exp(-(d**2) / 2)),
+        (kc.Laplacian(0.3) * kc.Matern32(0.5), lambda p, d: np.exp(-d / 0.3) * (1 + np.sqrt(3) * d / 0.5) * np.exp(-np.sqrt(3) * d / 0.5)),
+    ],
+    ids=["linear", "dirac", "sum", "product"],
+)
+def test_algebra_in_every_library(kernel, formula, backend, naive, make_data):
+    p, y = make_data(40, 4)
+    k = formula(p, naive.distance(p, "Euclidean"))
+    for estimator in ("unbiased", "biased"):
+        value = float(kc.skce(y, backend(p), prediction_kernel=kernel, estimator=estimator))
+        assert value == pytest.approx(getattr(naive, estimator)(k, p, y), rel=1e-12)
+
+
+@pytest.mark.parametrize("rows", [1, 7, 64, 1000])
+@pytest.mark.parametrize("columns", [1, 13, 1000])
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_tiles_and_threads_change_nothing(rows, columns, threads, naive, make_data):
+    if rows * columns < 10 and threads == 5:
+        pytest.skip("tiny tiles are slow and tested with fewer threads")
+    p, y = make_data(70, 4)
+    expected = naive.unbiased(np.exp(-naive.distance(p, "Euclidean") / 0.4), p, y)
+    engine = kc.ExactPairs(rows=rows, columns=columns, threads=threads)
+    value = float(kc.skce(y, p, prediction_kernel=kc.Laplacian(0.4), engine=engine))
+    assert value == pytest.approx(expected, rel=1e-12)
+    serial = replace(engine, threads=1)
+    assert value == float(kc.skce(y, p, prediction_kernel=kc.Laplacian(0.4), engine=serial))
+
+
+@pytest.mark.parametrize("rows", [3, 17, 300])
+@pytest.mark.parametrize("columns", [5, 300])
+def test_many_classes_share_one_gram_product(rows, columns, naive, make_data):
+    p, y = make_data(60, tiles._GRAM_FROM + 5)
+    for metric in METRICS:
+        k = np.exp(-naive.distance(p, metric) / 0.4)
+        kernel = kc.Laplacian(0.4, metric=METRICS[metric])
+        value = float(kc.skce(y, p, prediction_kernel=kernel, engine=kc.ExactPairs(rows=rows, columns=columns)))
+        assert value == pytest.approx(naive.unbiased(k, p, y), rel=1e-12)
+
+
+def test_bernoulli_is_two_classes_at_another_scale(backend, naive, make_data):
+    p, y = make_data(50, 2)
+    k = np.exp(-naive.distance(p, "Euclidean") / 0.4)
+    value = float(kc.skce(y, backend(p[:, 1]), prediction_kernel=kc.Laplacian(0.4 / np.sqrt(2))))
+    assert value == pytest.approx(naive.unbiased(k, p, y), rel=1e-12)
+
+
+def test_read_only_arrays_are_not_written(make_data):
+    p, y = make_data(30, 3)
+    p.setflags(write=False)
+    y.setflags(write=False)
+    before = p.copy()
+    kc.skce(y, p)
+    kc.calibration_test(y, p, draws=19)
+    np.testing.assert_array_equal(p, before)
+
+
+def forms(kernels, p, engine=None, target=None):
+    batch = kc.Categorical(p)
+    residual = MeanResidual.of(batch, target or kc.Dirac())
+    return (engine or kc.ExactPairs(rows=16, columns=24)).prepare(kernels, batch, residual)
+
+
+@pytest.mark.parametrize("m", [2, 4, 60])
+def test_batches_of_labels_equal_one_by_one(m, naive, make_data):
+    p, _ = make_data(50, m)
+    labels = np.random.default_rng(1).integers(0, m, (6, 50))
+    kernels = [kc.Laplacian(0.1), kc.Laplacian(1.0), kc.Gaussian(0.5)]
+    d = naive.distance(p, "Euclidean")
+    grams = [np.exp(-d / 0.1), np.exp(-d), np.exp(-(d**2) / 0.5)]
+    sums = forms(kernels, p).batch(labels)
+    for b, y in enumerate(labels):
+        for s, k in enumerate(grams):
+            off = naive.unbiased(k, p, y) * 50 * 49
+            assert sums.off_diagonal[b, s] == pytest.approx(off, rel=1e-11, abs=1e-11)
+            assert sums.off_diagonal[b, s] + sums.diagonal[b, s] == pytest.approx(naive.biased(k, p, y) * 2500, rel=1e-11)
+
+
+@pytest.mark.parametrize("at_once", [1, 5, 10**6])
+def test_same_label_trick_equals_the_product(at_once, monkeypatch, make_data):
+    monkeypatch.setattr(same_label, "_PAIRS_AT_ONCE", at_once)
+    p, _ = make_data(80, 60)
+    batch, kernels = kc.Categorical(p), [kc.Laplacian(0.1), kc.Laplacian(1.0)]
+    labels = batch.sample(0, 8)
+    assert same_label.SameLabel.worthwhile(kernels, batch, MeanResidual.of(batch, kc.Dirac()))
+    quick = forms(kernels, p).batch(labels)
+    monkeypatch.setattr(same_label, "_BUDGET", 0)
+    assert not same_label.SameLabel.worthwhile(kernels, batch, MeanResidual.of(batch, kc.Dirac()))
+    plain = forms(kernels, p).batch(labels)
+    np.testing.assert_allclose(quick.off_diagonal, plain.off_diagonal, rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(quick.diagonal, plain.diagonal, rtol=1e-12)
+    one = forms(kernels, p)._same_label
+    assert one is None
+
+
+def test_the_target_kernel_enters_batches(naive, make_data):
+    p, _ = make_data(40, 4)
+    a = np.eye(4) + 0.3
+    labels = np.random.default_rng(1).integers(0, 4, (3, 40))
+    sums = forms([kc.Laplacian(0.3)], p, target=kc.FiniteKernel(a)).batch(labels)
+    k = np.exp(-naive.distance(p, "Euclidean") / 0.3)
+    for b, y in enumerate(labels):
+        assert sums.off_diagonal[b, 0] == pytest.approx(naive.unbiased(k, p, y, a) * 40 * 39, rel=1e-11)
+
+
+def test_float32_accumulates_in_float64(naive, make_data):
+    p, y = make_data(600, 5, duplicates=False)
+    single = p.astype(np.float32)
+    exact = naive_fast(single.astype(np.float64), y)
+    assert float(kc.skce(y, single, prediction_kernel=kc.Laplacian(0.4))) == pytest.approx(exact, abs=3e-8)
+
+
+def naive_fast(p, y):
+    d = np.sqrt(((p[:, None] - p[None]) ** 2).sum(-1))
+    r = np.eye(p.shape[1])[y] - p
+    h = np.exp(-d / 0.4) * (r @ r.T)
+    return (h.sum() - np.trace(h)) / (len(p) * (len(p) - 1))
+
+
+def test_no_n_by_n_array_is_made():
+    import tracemalloc
+
+    p = np.random.default_rng(0).dirichlet(np.ones(4), 6000)
+    y = np.zeros(6000, int)
+    tracemalloc.start()
+    kc.skce(y, p, prediction_kernel=kc.Laplacian(0.4))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.1 * 8 * 6000**2
+
+
+def test_a_tile_has_rows_and_columns():
+    with pytest.raises(kc.errors.InputError, match="at least one row and column, got 0 x 5"):
+        kc.ExactPairs(rows=0, columns=5)

@@ -1,0 +1,74 @@
+"""The house: floors import downwards only, and importing kernelcal is light."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kernelcal
+
+SOURCE = Path(kernelcal.__file__).parent
+FLOORS = [
+    {"errors", "arrays"},
+    {"tables"},
+    {"predictions"},
+    {"kernels"},
+    {"residuals"},
+    {"pairs"},
+    {"statistics"},
+    {"inference"},
+    {"evaluate"},
+    {"io"},
+    {"cli"},
+]
+HEIGHT = {name: height for height, names in enumerate(FLOORS) for name in names}
+EXTRAS = ("matplotlib", "jinja2", "narwhals", "pyarrow", "torch", "jax", "dask", "sklearn", "pandas", "polars", "threadpoolctl")
+
+
+def _floor(path):
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def _imports(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("kernelcal."):
+            yield node.module.split(".")[1]
+        elif isinstance(node, ast.Import):
+            yield from (a.name.split(".")[1] for a in node.names if a.name.startswith("kernelcal."))
+
+
+MODULES = [p for p in sorted(SOURCE.rglob("*.py")) if _floor(p) != "__init__"]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_each_floor_imports_only_from_floors_below(path):
+    own = _floor(path)
+    assert own in HEIGHT, f"{own} is not on a floor: add it to FLOORS"
+    for other in _imports(path):
+        assert other == own or HEIGHT[other] < HEIGHT[own], f"{path} imports upwards from {other}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_modules_are_at_most_two_levels_deep_and_short(path):
+    assert len(path.relative_to(SOURCE).parts) <= 3
+    assert len(path.read_text().splitlines()) < 400
+
+
+def test_import_brings_no_extra_and_no_heavy_part_of_scipy():
+    code = (
+        "import sys, kernelcal; "
+        f"print([m for m in {EXTRAS + ('scipy.stats', 'scipy.spatial', 'scipy.sparse')!r} if m in sys.modules])"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"
+
+
+def test_public_names():
+    assert len(kernelcal.__all__) <= 60
+    assert len(set(kernelcal.__all__)) == len(kernelcal.__all__)
+    for name in kernelcal.__all__:
+        documented = getattr(kernelcal, name).__doc__
+        assert documented
+        assert len(documented) > 40, name
