@@ -1,0 +1,175 @@
+"""SKCE: hand-worked and published values, equivalences, options and errors."""
+
+import random
+
+import numpy as np
+import pytest
+
+import kernelcal as kc
+from kernelcal.errors import InputError
+
+
+def values(y, predictions, kernel):
+    return {
+        "unbiased": float(kc.skce(y, predictions, prediction_kernel=kernel)),
+        "biased": float(kc.skce(y, predictions, prediction_kernel=kernel, estimator="biased")),
+        "block_B2": float(kc.skce(y, predictions, prediction_kernel=kernel, estimator="block", block_size=2)),
+    }
+
+
+@pytest.mark.parametrize("estimator", ["unbiased", "biased", "block_B2"])
+def test_two_points_by_hand(julia, estimator):
+    facts = julia["skce_two_points"]
+    for case in facts[estimator]["categorical"]:
+        y = np.array(case["labels_1based"]) - 1
+        p = facts["categorical"]["predictions"]
+        assert values(y, p, kc.Gaussian(1.0))[estimator] == pytest.approx(case["expected"], abs=1e-15)
+        if estimator == "block_B2":
+            repeated = values(np.tile(y, 10), np.tile(np.array(p, float), (10, 1)), kc.Gaussian(1.0))
+            assert repeated[estimator] == pytest.approx(case["expected"], abs=1e-15)
+    for case in facts[estimator]["binary"]:
+        value = values(case["targets"], [1.0, 0.0], kc.Gaussian(1 / np.sqrt(2)))[estimator]
+        assert value == pytest.approx(case["expected"], abs=1e-15)
+
+
+def test_values_of_the_readme_of_another_package(julia):
+    cases = julia["readme_numpy_reproducible"]["cases"]
+    random.seed(1234)
+    p = [random.random() for _ in range(100)]
+    y = [bool(random.getrandbits(1)) for _ in range(100)]
+    assert float(kc.skce(y, p, prediction_kernel=kc.Laplacian(1.0))) == pytest.approx(cases[0]["expected"], rel=1e-12)
+    g = np.random.default_rng(1234)
+    p = g.random(100)
+    y = g.choice([True, False], 100)
+    assert float(kc.skce(y, p, prediction_kernel=kc.Laplacian(1.0))) == pytest.approx(cases[1]["expected"], rel=1e-12)
+    g = np.random.default_rng(1234)
+    p = g.dirichlet((3, 2, 5), 100)
+    y = g.integers(low=1, high=4, size=100)
+    value = kc.skce(y, p, prediction_kernel=kc.Laplacian(1.0), classes=[1, 2, 3])
+    assert float(value) == pytest.approx(cases[2]["expected"], rel=1e-12)
+    p, y = cases[3]["predictions"], cases[3]["labels_1based"]
+    value = kc.skce(y, p, prediction_kernel=kc.Laplacian(1.0), classes=[1, 2, 3])
+    assert float(value) == pytest.approx(cases[3]["expected"], rel=1e-12)
+
+
+def test_derived_values_with_total_variation(julia):
+    facts = julia["derived_asymptotic"]
+    g = np.random.default_rng(1234)
+    p = g.dirichlet((3, 2, 5), 100)
+    y = g.integers(1, 4, 100) - 1
+    kernel = kc.Laplacian(1.0, metric=kc.TotalVariation())
+    assert values(y, p, kernel)["unbiased"] == pytest.approx(facts["SKCE_unbiased"], rel=1e-12)
+    assert values(y, p, kernel)["biased"] == pytest.approx(facts["SKCE_biased"], rel=1e-12)
+    for size, fact in facts["block_tests"].items():
+        value = kc.skce(y, p, prediction_kernel=kernel, estimator="block", block_size=int(size))
+        assert float(value) == pytest.approx(fact["estimate"], rel=1e-12)
+
+
+NETWORKS = "densenet121 densenet169 mobilenet_v2 resnet18 resnet50 vgg11_bn vgg13_bn vgg19_bn".split()
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_published_values_of_cifar10_networks(julia, data_folder, network):
+    facts = julia["cifar10"]["models"][network]["replicated"]
+    z = np.load(data_folder / "cifar10_networks" / f"{network}.npz")
+    predictions, tv = kc.Categorical(z["probabilities"]), kc.TotalVariation()
+    median = kc.median_lengthscale(predictions, metric=tv, include_diagonal=True, max_rows=None)
+    assert median == pytest.approx(facts["median_TV (full n x n incl. zero diagonal)"], rel=1e-14)
+    found = values(z["labels"], predictions, kc.Laplacian(median, metric=tv))
+    assert found["biased"] == pytest.approx(facts["SKCEb"], rel=1e-12)
+    assert found["unbiased"] == pytest.approx(facts["SKCEuq"], rel=1e-12)
+    assert found["block_B2"] == pytest.approx(facts["SKCEul"], rel=1e-12)
+
+
+@pytest.mark.parametrize("size", [2, 3, 7, 64, 65, 80, 150])
+def test_blocks_are_the_mean_of_unbiased_values(size, backend, make_data):
+    p, y = make_data(150, 3)
+    kernel = kc.Laplacian(0.3)
+    parts = [slice(s, s + size) for s in range(0, 150 - size + 1, size)]
+    expected = np.mean([float(kc.skce(y[k], p[k], prediction_kernel=kernel)) for k in parts])
+    value = kc.skce(y, backend(p), prediction_kernel=kernel, estimator="block", block_size=size)
+    assert float(value) == pytest.approx(expected, rel=1e-12)
+
+
+def test_block_of_all_rows_is_unbiased(make_data):
+    for n in (40, 100):
+        p, y = make_data(n, 3)
+        block = kc.skce(y, p, estimator="block", block_size=n)
+        assert float(block) == pytest.approx(float(kc.skce(y, p)), rel=1e-12)
+
+
+def test_biased_is_unbiased_plus_the_diagonal_and_never_negative(make_data):
+    for seed in range(20):
+        p, y = make_data(12, 3, seed=seed)
+        kernel = kc.Matern32(0.5)
+        diagonal = ((np.eye(3)[y] - p) ** 2).sum()
+        unbiased, biased = (float(kc.skce(y, p, prediction_kernel=kernel, estimator=e)) for e in ("unbiased", "biased"))
+        assert biased * 144 == pytest.approx(unbiased * 132 + diagonal, rel=1e-12)
+        assert biased >= 0
+
+
+def test_u_and_v_of_a_constant_kernel():
+    # K = 1 everywhere: V = |sum r|^2 / n^2, U leaves out the diagonal
+    p, y = np.full(4, 0.5), np.array([1, 1, 1, 0])
+    kernel = kc.Laplacian(1e12)
+    assert float(kc.skce(y, p, prediction_kernel=kernel, estimator="biased")) == pytest.approx(2 * 1 / 16, abs=1e-10)
+    assert float(kc.skce(y, p, prediction_kernel=kernel)) == pytest.approx(2 * (1 - 1) / 12, abs=1e-10)
+
+
+def test_unbiased_keeps_its_sign_and_mean_zero_under_calibration():
+    rng = np.random.default_rng(7)
+    found = []
+    for _ in range(400):
+        p = rng.dirichlet(np.ones(3), 20)
+        y = kc.Categorical(p).sample(rng)[0]
+        found.append(float(kc.skce(y, p, prediction_kernel=kc.Laplacian(0.3))))
+    assert min(found) < 0
+    assert abs(np.mean(found)) < 3 * np.std(found) / np.sqrt(400)
+    assert abs(np.mean(found)) < 1e-3 * 2  # the band of the reference's own test, at fewer data sets
+
+
+def test_features_approach_exact_pairs(make_data):
+    p, y = make_data(400, 3, duplicates=False)
+    kernel = kc.Gaussian(0.4)
+    exact = float(kc.skce(y, p, prediction_kernel=kernel))
+    assert float(kc.skce(y, p, prediction_kernel=kernel, engine=kc.Nystrom(200))) == pytest.approx(exact, rel=1e-6)
+    for kernel in (kc.Laplacian(0.4), kc.Laplacian(0.4, metric=kc.TotalVariation())):
+        exact = float(kc.skce(y, p, prediction_kernel=kernel))
+        assert float(kc.skce(y, p, prediction_kernel=kernel, engine=kc.Nystrom(400))) == pytest.approx(exact, rel=1e-9)
+
+
+def test_the_estimate_tells_how_it_came_about():
+    estimate = kc.skce([0, 1, 1], [0.2, 0.7, 0.4], prediction_kernel=kc.Laplacian(0.3))
+    assert str(estimate) == repr(estimate)
+    assert "Laplacian(lengthscale=0.3, metric=Euclidean())" in repr(estimate)
+    assert "exact pairs" in repr(estimate)
+    assert "<table>" in estimate._repr_html_()
+    plain = estimate.to_dict()
+    assert plain["value"] == float(estimate)
+    assert plain["n"] == 3
+    assert plain["estimator"] == "unbiased"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"estimator": "best"}, "estimator must be one of unbiased, biased, block, got 'best'"),
+        ({"estimator": "block"}, "block_size belongs to estimator='block', which needs it"),
+        ({"block_size": 2}, "block_size belongs to estimator='block'"),
+        ({"estimator": "block", "block_size": 1}, "block_size must be at least 2, got 1"),
+        ({"estimator": "block", "block_size": 9}, "block estimator needs at least 9 rows, got 3"),
+        ({"prediction_kernel": 1.0}, "prediction_kernel must be a kernel"),
+        ({"target_kernel": "dirac"}, "target_kernel must be a kernel"),
+        ({"engine": "fast"}, "engine must be ExactPairs"),
+        ({"engine": kc.RandomFourier(10), "prediction_kernel": kc.Linear()}, "use kernelcal.Nystrom"),
+        ({"target_kernel": kc.FiniteKernel(np.eye(3))}, "FiniteKernel has 3 classes, the predictions have 2"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        kc.skce([0, 1, 1], [0.2, 0.7, 0.4], **options)
+
+
+def test_one_row_is_too_few():
+    with pytest.raises(InputError, match="unbiased estimator needs at least 2 rows, got 1"):
+        kc.skce([1], [0.4])
