@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,57 +25,65 @@ _BAR = 30
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status: 0 done, 1 p below --fail-below, 2 bad input."""
     options = _parser().parse_args(arguments)
-    try:
-        results = [_run(paths, options) for paths in _groups(options.files)]
-    except (KernelcalError, OSError, UnicodeDecodeError, csv.Error) as error:
-        print(f"kernelcal: {_sentence(error)}", file=sys.stderr)
-        return 2
+    results: list[dict[str, Any]] = []
+    for paths in _groups(options.files):
+        try:
+            results.append(_run(paths, options, first=not results))
+        except (KernelcalError, OSError, UnicodeError) as error:
+            print(f"kernelcal: {_sentence(paths, error)}", file=sys.stderr)
+            return 2
     if options.json:
         print(json.dumps(results if len(results) > 1 else results[0], indent=2, allow_nan=False))
     below = options.fail_below is not None and any(r["pvalue"] < options.fail_below for r in results)
     return 1 if below else 0
 
 
-def _sentence(error: Exception) -> str:
-    return " ".join(str(error).split()) or type(error).__name__
+def _sentence(paths: list[Path], error: Exception) -> str:
+    """One line that names the file."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if str(paths[0]) in text else f"{' and '.join(map(str, paths))}: {text}"
 
 
-def _run(paths: list[Path], options: argparse.Namespace) -> dict[str, Any]:
+def _run(paths: list[Path], options: argparse.Namespace, *, first: bool) -> dict[str, Any]:
     data = read(paths, ReadOptions(**{name: getattr(options, name) for name in _READ_FIELDS}))
     if not options.json:
-        print(data.description)
+        print(data.description if first else f"\n{data.description}", flush=True)
     result = _compute(data, options)
     if not options.json:
-        print(result.summary(), end="\n\n" if len(options.files) > 2 else "\n")
+        print(result.summary(), flush=True)
     return {"read": data.description, **result.to_dict()}
 
 
 def _compute(data: Data, options: argparse.Namespace) -> Any:
-    settings = {"draws": options.draws, "rng": options.seed, "progress": _progress()}
-    if options.command == "test":
-        return calibration_test(data.y, data.predictions, statistic=options.statistic, **settings)
-    return evaluate(data.y, data.predictions, **settings)
+    with _progress() as progress:
+        settings = {"draws": options.draws, "rng": options.seed, "progress": progress}
+        if options.command == "test":
+            return calibration_test(data.y, data.predictions, statistic=options.statistic, **settings)
+        return evaluate(data.y, data.predictions, **settings)
 
 
-def _progress() -> Callable[[int, int], None] | None:
-    """A bar on standard error, for people only, wiped when the work is done."""
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None] | None]:
+    """A bar on standard error, for people only, wiped when the work is done, has stopped early or has failed."""
     if not sys.stderr.isatty():
-        return None
+        yield None
+        return
+    try:
+        yield _show
+    finally:
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
 
-    def show(done: int, total: int) -> None:
-        filled = _BAR * done // total
-        print(f"\r[{'#' * filled}{'.' * (_BAR - filled)}] {done}/{total} draws", end="", file=sys.stderr, flush=True)
-        if done >= total:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
 
-    return show
+def _show(done: int, total: int) -> None:
+    filled = _BAR * done // total
+    print(f"\r[{'#' * filled}{'.' * (_BAR - filled)}] {done}/{total} draws", end="", file=sys.stderr, flush=True)
 
 
 def _groups(files: Sequence[Path]) -> list[list[Path]]:
-    """Two npy files belong together; every other file stands for itself."""
-    if all(path.suffix.lower() == ".npy" for path in files):
-        return [list(files)]
-    return [[path] for path in files]
+    """Every file stands for itself, but npy files belong together: they must be two."""
+    arrays = [path for path in files if path.suffix.lower() == ".npy"]
+    others = [[path] for path in files if path not in arrays]
+    return [arrays, *others] if arrays else others
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -128,7 +136,9 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--drop-target", metavar="VALUE", help="leave out rows with this target (draws, unclear outcomes)"
     )
-    group.add_argument("--delimiter", metavar="CHARACTER", help="between the cells of a csv file")
+    group.add_argument(
+        "--delimiter", metavar="CHARACTER", help="between the cells of a csv file: one character, or the word tab"
+    )
 
 
 def _add_testing(parser: argparse.ArgumentParser) -> None:
@@ -136,9 +146,27 @@ def _add_testing(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--draws", type=int, default=999, metavar="B", help="draws of the exact test (default: %(default)s)"
     )
-    group.add_argument("--seed", type=int, default=0, help="seed of the draws (default: %(default)s)")
-    group.add_argument("--json", action="store_true", help="print JSON")
-    group.add_argument("--fail-below", type=float, metavar="P", help="exit status 1 if the p-value is below P")
+    group.add_argument(
+        "--seed", type=_seed, default=0, help="seed of the draws, a whole number from 0 (default: %(default)s)"
+    )
+    group.add_argument("--json", action="store_true", help="print JSON: an object, or a list for several files")
+    group.add_argument("--fail-below", type=_level, metavar="P", help="exit status 1 if the p-value is below P")
+
+
+def _seed(text: str) -> int:
+    if not text.strip().isdecimal():
+        raise argparse.ArgumentTypeError(f"expected a whole number from 0, got {text!r}")
+    return int(text)
+
+
+def _level(text: str) -> float:
+    try:
+        level = float(text)
+    except ValueError:
+        level = -1.0
+    if not 0 <= level <= 1:
+        raise argparse.ArgumentTypeError(f"expected a level between 0 and 1, such as 0.05, got {text!r}")
+    return level
 
 
 if __name__ == "__main__":

@@ -57,5 +57,6 @@ def impossible_note(predictions: ClassPredictions, labels: np.ndarray, rows: np.
     more = f" (and {len(rows) - 1:,} more rows)" if len(rows) > 1 else ""
     return (
         f"row {row}: the label {predictions.class_name(labels[row])} had a predicted probability of exactly 0{more}. "
-        "Such a label is proof against calibration"
+        "Such a label is proof against calibration; if small probabilities were rounded to 0 on the way here, keep "
+        "more digits"
     )

@@ -1,5 +1,6 @@
 """Files to predictions and targets."""
 
-from kernelcal.io.reading import KINDS, Data, ReadOptions, read
+from kernelcal.io.options import KINDS, ReadOptions
+from kernelcal.io.reading import Data, read
 
 __all__ = ["KINDS", "Data", "ReadOptions", "read"]

@@ -187,7 +187,7 @@ class _Features(QuadraticForms):
         r = self.residual.features(labels)
         xp = namespace(r)
         total, diagonal = 0.0, 0.0 * r[0, 0]
-        for rows in _chunks(len(r), 8 * int(self.bounds[1])):
+        for rows in _chunks(len(self.predictions), 8 * int(self.bounds[1])):
             phi = self.features(rows)[:, : int(self.bounds[1])]
             total = total + phi.T @ r[rows, :]
             diagonal = diagonal + xp.sum(xp.sum(phi * phi, axis=1) * xp.sum(r[rows, :] ** 2, axis=1))

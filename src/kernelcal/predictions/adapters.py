@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from kernelcal.arrays import Array, as_array, namespace
+import numpy as np
+
+from kernelcal.arrays import Array, concrete, namespace
 from kernelcal.errors import InputError
 from kernelcal.predictions.base import Predictions
 from kernelcal.predictions.bernoulli import Bernoulli
 from kernelcal.predictions.categorical import Categorical
 from kernelcal.predictions.checks import floating
-from kernelcal.predictions.frames import frame_to_arrays, is_frame
+from kernelcal.predictions.frames import plain_array
 from kernelcal.predictions.wrappers import Wrapper
 
 __all__ = ["as_predictions"]
@@ -56,8 +58,9 @@ def as_predictions(x: Any, *, classes: Any = None, normalize: bool = False) -> P
     ...
     kernelcal.errors.InputError: row 0 sums to 0.5, expected 1 ...
     """
+    classes = _as_tuple(classes)
     if isinstance(x, Predictions):
-        return x if classes is None else replace(x, classes=tuple(classes))  # type: ignore[type-var]
+        return x if classes is None else replace(x, classes=classes)  # type: ignore[type-var]
     array, names = _array_of(x)
     classes = names if classes is None else classes
     if array.ndim == 1 or (array.ndim == 2 and array.shape[1] == 1):
@@ -68,14 +71,7 @@ def as_predictions(x: Any, *, classes: Any = None, normalize: bool = False) -> P
 
 
 def _array_of(x: Any) -> tuple[Array, tuple[Any, ...] | None]:
-    if isinstance(x, Wrapper):
-        return x.probabilities(), None
-    if is_frame(x):
-        return frame_to_arrays(x)
-    try:
-        array = as_array(x)
-    except ValueError as error:  # rows of unequal length
-        raise InputError(f"predictions do not form a rectangular array: {error}") from None
+    array, names = x.unwrap() if isinstance(x, Wrapper) else plain_array(x)
     if array.ndim == 0:
         raise InputError(
             f"cannot read predictions from {type(x).__name__}: pass an array of shape (n,) or (n, m), a data frame, "
@@ -86,13 +82,33 @@ def _array_of(x: Any) -> tuple[Array, tuple[Any, ...] | None]:
             f"class probabilities have shape (n,) or (n, m), got {tuple(array.shape)}: flatten the leading axes, "
             "for example x.reshape(-1, x.shape[-1]), and the targets alike"
         )
-    return array, None
+    return array, names
+
+
+def _as_tuple(classes: Any) -> tuple[Any, ...] | None:
+    if classes is None:
+        return None
+    if isinstance(classes, str) or not hasattr(classes, "__iter__"):
+        raise InputError(f"classes must be a sequence of labels, one a column, got {classes!r}")
+    return tuple(classes)
 
 
 def _normalized(array: Array) -> Array:
-    xp = namespace(array)
     array = floating(array)
-    sums = xp.sum(array, axis=1, keepdims=True)
-    if bool(xp.any(array < 0)) or not bool(xp.all(sums > 0)):
-        raise InputError("normalize=True needs values that are not negative with a positive sum in every row")
-    return array / sums
+    values = concrete(array)
+    if values is not None:
+        _refuse_not_normalizable(values)
+    return array / namespace(array).sum(array, axis=1, keepdims=True)
+
+
+def _refuse_not_normalizable(values: np.ndarray) -> None:
+    """Rows that no division turns into probabilities; missing values are named by the check that follows."""
+    negative: np.ndarray = np.any(values < 0, axis=1)
+    bad = np.flatnonzero(negative | (values.sum(axis=1) == 0))
+    if len(bad):
+        row = int(bad[0])
+        what = f"holds {values[row].min():g}" if negative[row] else "sums to 0"
+        raise InputError(
+            f"row {row} {what}: normalize=True needs values that are not negative with a positive sum in every row. "
+            "Wrap logits in kernelcal.Logits(x) (command line: --kind logits)"
+        )

@@ -7,7 +7,7 @@ import numpy as np
 from kernelcal.arrays import Array, concrete, namespace
 from kernelcal.errors import InputError
 
-__all__ = ["SUM_TOLERANCE", "checked_matrix", "checked_vector", "floating"]
+__all__ = ["SUM_TOLERANCE", "checked_matrix", "checked_numbers", "checked_vector", "floating"]
 
 SUM_TOLERANCE = 1e-5  # a float32 softmax over 1,000 classes is off by 1e-6; 0.33 + 0.33 + 0.33 is off by 1e-2
 _ROUNDING = 1e-6
@@ -20,7 +20,7 @@ def checked_vector(p: Array) -> tuple[Array, tuple[str, ...]]:
         return p, ()
     if values.ndim != 1:
         raise InputError(f"Bernoulli needs one probability a row, shape (n,), got shape {values.shape}")
-    values = _numeric(values)
+    values = checked_numbers(values)
     _refuse_not_finite(values[:, None])
     low, high = values.min(initial=0.0), values.max(initial=0.0)
     if low < -_ROUNDING:
@@ -45,7 +45,7 @@ def checked_matrix(probs: Array) -> tuple[Array, tuple[str, ...]]:
             f"Categorical needs one row a sample and one column a class (two or more), got shape {values.shape}; "
             "for the probability of one of two classes use kernelcal.Bernoulli(p) with shape (n,)"
         )
-    values = _numeric(values)
+    values = checked_numbers(values)
     _refuse_not_finite(values)
     low, high = values.min(initial=0.0), values.max(initial=0.0)
     if low < -_ROUNDING or high > 1 + _ROUNDING:
@@ -62,16 +62,20 @@ def floating(x: Array) -> Array:
     return x if xp.isdtype(x.dtype, "real floating") else xp.astype(x, xp.asarray(0.5).dtype)
 
 
-def _numeric(values: np.ndarray) -> np.ndarray:
+def checked_numbers(values: np.ndarray) -> np.ndarray:
+    """Return the values if they are real numbers."""
     if values.dtype.kind not in "fiub":
         raise InputError(f"predictions must be numbers, got an array of dtype {values.dtype}")
     return values
 
 
 def _refuse_not_finite(values: np.ndarray) -> None:
-    if values.dtype.kind != "f" or np.isfinite(values.sum()):
-        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        if values.dtype.kind != "f" or np.isfinite(values.sum(dtype=np.float64)):
+            return
     bad = np.argwhere(~np.isfinite(values))
+    if len(bad) == 0:  # the sum alone was too large
+        return
     row, column = bad[0]
     value = values[row, column]
     where = f"row {row}" + (f", column {column}" if values.shape[1] > 1 else "")
@@ -91,16 +95,22 @@ def _refuse_range(values: np.ndarray) -> None:
     row, column = np.unravel_index(np.argmax(np.abs(values - 0.5)), values.shape)
     found = f"row {row}, column {column} is {values[row, column]:g}, outside [0, 1]"
     with np.errstate(over="ignore"):
+        sums = values.sum(axis=1, dtype=np.float64)
         sums_of_exponentials = np.exp(values.astype(np.float64)).sum(axis=1)
     if values.max() <= _ROUNDING and np.all(np.abs(sums_of_exponentials - 1) < 1e-3):
         raise InputError(
             f"{found}; the exponentials of each row sum to 1, so these are log-probabilities: wrap them in "
             "kernelcal.LogProbs(x) (command line: --kind log-probabilities)"
         )
-    if values.min() >= 0 and np.all(np.abs(values.sum(axis=1) - 100) < 1):
+    if values.min() >= 0 and np.all(np.abs(sums - 100) < 1):
         raise InputError(
             f"{found}; the rows sum to 100, so these are percentages: wrap them in kernelcal.Percent(x) "
             "(command line: --kind percent)"
+        )
+    if np.all(np.abs(sums - 1) <= SUM_TOLERANCE):
+        raise InputError(
+            f"{found}, though every row sums to 1: such values come from linear models or extrapolation and are no "
+            "probabilities; say how they become some before you pass them"
         )
     raise InputError(
         f"{found}, and the rows do not sum to 1: are these logits (scores before the softmax)? Wrap them in "
@@ -128,6 +138,9 @@ def _cause_of_large(values: np.ndarray) -> str:
             "these look like class labels or percentages. Point predictions alone cannot be tested for "
             "calibration: pass the predicted probabilities, or kernelcal.Percent(x) for percentages"
         )
+    outside = int(np.count_nonzero((values < 0) | (values > 1)))
+    if outside <= 0.1 * len(values):
+        return f"only {outside} of {len(values)} values are: correct these rows, or drop them and their targets"
     if values.min() >= 0 and values.max() <= 100:
         return "are these percentages? Wrap them: kernelcal.Percent(x) (command line: --kind percent)"
     return "are these logits? Wrap them: kernelcal.Logits(x) (command line: --kind logits)"

@@ -12,6 +12,7 @@ from kernelcal.predictions.adapters import as_predictions
 from kernelcal.predictions.base import Predictions
 from kernelcal.predictions.classes import ClassPredictions
 from kernelcal.predictions.frames import is_frame, series_to_array
+from kernelcal.predictions.wrappers import Wrapper
 
 __all__ = ["as_labels", "checked_pair"]
 
@@ -22,6 +23,7 @@ def checked_pair(
     """Return labels 0 to m - 1 and predictions of equal length, or refuse with the remedy."""
     targets = _target_array(y)
     _refuse_swapped(targets, predictions)
+    _refuse_transposed(targets, predictions)
     batch = as_predictions(predictions, classes=classes, normalize=normalize)
     if not isinstance(batch, ClassPredictions):
         raise InputError(f"{type(batch).__name__} does not predict classes")
@@ -31,10 +33,28 @@ def checked_pair(
 
 
 def _target_array(y: Any) -> np.ndarray:
-    if isinstance(y, Predictions):
-        raise InputError("the first argument must be the targets, got predictions: were the arguments swapped?")
-    values = series_to_array(y) if is_frame(y) else to_numpy(as_array(y))
+    if isinstance(y, Predictions | Wrapper):
+        raise InputError(
+            f"the first argument must be the targets, got {type(y).__name__}: were the arguments swapped? The order "
+            "is (y, predictions)"
+        )
+    try:
+        values = series_to_array(y) if is_frame(y) else to_numpy(as_array(y))
+    except InputError:
+        raise
+    except ValueError as error:  # rows of unequal length
+        raise InputError(f"targets must have one value a row: {error}") from None
+    if values.ndim == 0:
+        raise InputError(f"targets must be an array, a list or a column of shape (n,), got {type(y).__name__}")
+    if isinstance(values, np.ma.MaskedArray):
+        values = _with_none(values.data, np.ma.getmaskarray(values))
     return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+
+
+def _with_none(values: np.ndarray, missing: np.ndarray) -> np.ndarray:
+    objects = values.astype(object)
+    objects[missing] = None
+    return objects
 
 
 def _refuse_swapped(targets: np.ndarray, predictions: Any) -> None:
@@ -53,9 +73,26 @@ def _refuse_swapped(targets: np.ndarray, predictions: Any) -> None:
         )
 
 
+def _refuse_transposed(targets: np.ndarray, predictions: Any) -> None:
+    """Predictions with a column, not a row, a target: said before their rows are summed."""
+    shape: Any = getattr(getattr(predictions, "values", predictions), "shape", None)
+    if shape is None and isinstance(predictions, list | tuple) and predictions and hasattr(predictions[0], "__len__"):
+        shape = (len(predictions), len(predictions[0]))
+    if shape is not None and len(shape) == 2 and shape[0] != len(targets) == shape[1]:
+        raise InputError(
+            f"there are {len(targets)} targets, but predictions of shape {tuple(shape)}: they look transposed, one row "
+            "a target is expected: pass predictions.T"
+        )
+
+
 def as_labels(y: np.ndarray, predictions: ClassPredictions) -> np.ndarray:
     """Encode targets as integers 0 to m - 1 in the order of the prediction's classes."""
     n, m = len(predictions), predictions.n_classes
+    if y.ndim == 2 and y.dtype.kind == "f" and not np.all((y == 0) | (y == 1)):
+        raise InputError(
+            f"targets have shape {y.shape} and are not all 0 or 1: were the arguments swapped? The order is "
+            "(y, predictions)"
+        )
     if y.ndim == 2:
         raise InputError(
             f"targets have shape {y.shape}, expected ({n},): for one-hot rows pass y.argmax(axis=1) "
@@ -64,8 +101,7 @@ def as_labels(y: np.ndarray, predictions: ClassPredictions) -> np.ndarray:
     if y.ndim != 1:
         raise InputError(f"targets must have shape ({n},), got {y.shape}")
     if len(y) != n:
-        hint = "; the predictions look transposed: pass predictions.T" if len(y) == m else ""
-        raise InputError(f"there are {len(y)} targets but {n} rows of predictions{hint}")
+        raise InputError(f"there are {len(y)} targets but {n} rows of predictions: one row a target is expected")
     _refuse_missing(y)
     if predictions.classes is not None:
         return _by_name(y, predictions)
@@ -76,7 +112,7 @@ def _refuse_missing(y: np.ndarray) -> None:
     if y.dtype.kind == "f":
         missing = np.isnan(y)
     elif y.dtype.kind == "O":
-        missing = np.array([value is None or value != value for value in y])
+        missing = np.array([_is_missing(value) for value in y], dtype=bool)
     else:
         return
     if missing.any():
@@ -85,6 +121,12 @@ def _refuse_missing(y: np.ndarray) -> None:
             f"the target in row {row} is missing ({int(missing.sum())} in all): drop these rows from targets and "
             "predictions together (command line: --drop-missing)"
         )
+
+
+def _is_missing(value: Any) -> bool:
+    return (
+        value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
+    )
 
 
 def _by_name(y: np.ndarray, predictions: ClassPredictions) -> np.ndarray:
@@ -116,30 +158,39 @@ def _unique_objects(y: np.ndarray) -> tuple[list[Any], np.ndarray]:
 
 
 def _some(names: Any) -> str:
-    names = [repr(n) for n in names]
+    names = [text if len(text) <= 30 else f"{text[:27]}..." for text in map(repr, names)]
     return ", ".join(names[:6]) + (f", ... ({len(names)} in all)" if len(names) > 6 else "")
 
 
 def _by_number(y: np.ndarray, m: int) -> np.ndarray:
     allowed = "0/1" if m == 2 else f"integers 0 to {m - 1}"
     if y.dtype.kind == "O":
-        y = np.array(y.tolist())
+        y = _from_objects(y, allowed)
     if y.dtype.kind in "US":
         names = _some(sorted({str(value) for value in y[:1000]}))
-        order = "(negative, positive)" if m == 2 else "in the order of the columns"
-        raise InputError(f"the targets are text ({names}): say which class is which with classes=[...], {order}")
+        order, option = ("(negative, positive)", "no,yes") if m == 2 else ("in the order of the columns", "a,b,c")
+        raise InputError(
+            f"the targets are text ({names}): say which class is which with classes=[...], {order} "
+            f"(command line: --classes {option})"
+        )
     if y.dtype.kind == "b" and m > 2:
         raise InputError(f"the targets are booleans but there are {m} classes: pass class numbers 0 to {m - 1}")
     if y.dtype.kind not in "fiub":
         raise InputError(f"targets must be {allowed}, got dtype {y.dtype}")
     _refuse_fractions(y, allowed)
-    labels = y.astype(np.int64)
-    _refuse_out_of_range(labels, m, allowed)
-    return labels
+    _refuse_out_of_range(y, m, allowed)
+    return y.astype(np.int64)
+
+
+def _from_objects(y: np.ndarray, allowed: str) -> np.ndarray:
+    for row, value in enumerate(y):
+        if not isinstance(value, str | bool | int | float | np.generic):
+            raise InputError(f"the targets must be {allowed}; row {row} is {value!r}, a {type(value).__name__}")
+    return np.array(y.tolist())
 
 
 def _refuse_fractions(y: np.ndarray, allowed: str) -> None:
-    wrong = y != np.round(y) if y.dtype.kind == "f" else np.zeros(0, dtype=bool)
+    wrong = y != np.round(y) if y.dtype.kind == "f" else np.zeros(0, dtype=bool)  # inf is out of range instead
     if not wrong.any():
         return
     row, count = int(np.argmax(wrong)), int(wrong.sum())
@@ -153,6 +204,7 @@ def _refuse_fractions(y: np.ndarray, allowed: str) -> None:
 
 
 def _refuse_out_of_range(labels: np.ndarray, m: int, allowed: str) -> None:
+    labels = labels.astype(np.int64) if labels.dtype.kind == "b" else labels
     if len(labels) == 0 or (labels.min() >= 0 and labels.max() < m):
         return
     if labels.min() >= 1 and labels.max() == m:
@@ -169,4 +221,4 @@ def _refuse_out_of_range(labels: np.ndarray, m: int, allowed: str) -> None:
         if m == 2
         else "; are columns missing?"
     )
-    raise InputError(f"the targets must be {allowed}; row {row} is {labels[row]}{hint}")
+    raise InputError(f"the targets must be {allowed}; row {row} is {labels[row]:.15g}{hint}")

@@ -1,0 +1,99 @@
+"""npz, npy and parquet: columns that are arrays already."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kernelcal.errors import InputError, MissingExtraError
+from kernelcal.io.cells import side_by_side
+
+__all__ = ["PICKLES", "load_npy", "load_npz", "load_parquet"]
+
+PICKLES = (
+    "pickles are not opened, since loading one can run any code. Save the arrays instead: "
+    "numpy.savez('predictions.npz', probabilities=p, labels=y)"
+)
+_BEGINNING = {"npz": b"PK", "npy": b"\x93NUMPY"}
+_DAMAGE = (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error, NotImplementedError)
+
+
+def load_npy(path: Path) -> np.ndarray:
+    """One array."""
+    return _load(path, "npy")
+
+
+def load_npz(path: Path) -> Mapping[str, np.ndarray]:
+    """Arrays by name."""
+    return _Archive(path, _load(path, "npz"))
+
+
+def _load(path: Path, kind: str) -> Any:
+    with open(path, "rb") as stream:
+        start = stream.read(8)
+    if start[:1] == b"\x80":
+        raise InputError(f"{path}: {PICKLES}")
+    if not start.startswith(_BEGINNING[kind]) or (kind == "npz" and not zipfile.is_zipfile(path)):
+        raise InputError(
+            f"{path}: this is not a file in {kind} format: check its name, and whether it was copied as a whole"
+        )
+    try:
+        return np.load(path, allow_pickle=False)
+    except _DAMAGE as error:
+        raise InputError(_cannot(f"{path}", kind, error)) from None
+
+
+def _cannot(where: str, kind: str, error: Exception) -> str:
+    return f"{where}: {PICKLES if 'pickle' in str(error) else f'cannot be read as {kind}: {error}'}"
+
+
+class _Archive(Mapping[str, np.ndarray]):
+    """Arrays of an npz file, each read when it is first asked for: a pickled one beside them does no harm."""
+
+    def __init__(self, path: Path, archive: Any) -> None:
+        self._path, self._archive = path, archive
+        self._read: dict[str, np.ndarray] = {}
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self._read:
+            try:
+                self._read[name] = self._archive[name]
+            except _DAMAGE as error:
+                raise InputError(_cannot(f"{self._path}, array {name!r}", "npz", error)) from None
+        return self._read[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._archive.files)
+
+    def __len__(self) -> int:
+        return len(self._archive.files)
+
+
+def load_parquet(path: Path) -> dict[str, np.ndarray]:
+    """Columns of numbers, text, or lists of numbers."""
+    try:
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingExtraError("pyarrow", "frame", "reading parquet") from None
+    try:
+        table = pyarrow.parquet.ParquetFile(path).read()
+    except (pyarrow.ArrowException, OSError) as error:
+        raise InputError(f"{path}: cannot be read as parquet: {error}") from None
+    doubles = sorted({name for name in table.column_names if table.column_names.count(name) > 1})
+    if doubles:
+        raise InputError(f"{path}: column {doubles[0]!r} occurs more than once: columns need distinct names")
+    return {name: _column(f"{path}, column {name!r}", table.column(name)) for name in table.column_names}
+
+
+def _column(where: str, column: Any) -> np.ndarray:
+    values = column.to_numpy()
+    lists = values.dtype.kind == "O" and any(isinstance(value, np.ndarray) for value in values)
+    if not lists:
+        return values
+    same = len({getattr(value, "shape", None) for value in values}) == 1
+    return np.stack(list(values)) if same and values[0].dtype.kind in "fiub" else side_by_side(where, list(values))

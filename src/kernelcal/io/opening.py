@@ -1,0 +1,82 @@
+"""Open a file by its suffix. A new format is one reader, and one line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from kernelcal.errors import InputError
+from kernelcal.io.binary import PICKLES, load_npy, load_npz, load_parquet
+from kernelcal.io.json_lines import load_json_lines
+from kernelcal.io.sources import Arrays, Source
+from kernelcal.io.text import Text
+
+__all__ = ["open_source"]
+
+_DELIMITERS = {".csv": ",", ".txt": ",", ".tsv": "tab"}
+_LINES = (".jsonl", ".ndjson")
+_READERS: dict[str, Callable[[Path], Mapping[str, np.ndarray]]] = {
+    ".npz": load_npz,
+    ".parquet": load_parquet,
+    ".pq": load_parquet,
+    ".jsonl": load_json_lines,
+    ".ndjson": load_json_lines,
+}
+_KNOWN = "csv, tsv, npz, npy (a pair), parquet and jsonl are read"
+_PICKLED = (".pkl", ".pickle", ".joblib", ".pt", ".pth", ".p")
+
+
+def open_source(paths: Sequence[Path], delimiter: str | None = None) -> Source:
+    """Open one file, or a pair of npy files, by its suffix.
+
+    Raises
+    ------
+    InputError
+        For a suffix that is not known, for pickles, and for files that cannot be read.
+    MissingExtraError
+        For parquet without the extra ``frame``.
+    """
+    for path in paths:
+        if not path.exists():
+            raise InputError(f"{path}: there is no such file")
+        if path.is_dir():
+            raise InputError(f"{path}: this is a folder: name the files in it")
+    if any(_suffix(path) == ".npy" for path in paths):
+        return _pair(paths)
+    if len(paths) != 1:
+        raise InputError(f"{', '.join(map(str, paths))}: only npy files are read together, predictions and targets")
+    path, suffix = paths[0], _suffix(paths[0])
+    if suffix in _DELIMITERS:
+        return Text(path, delimiter or _DELIMITERS[suffix])
+    if suffix in _READERS:
+        return Arrays(path, _READERS[suffix](path))
+    raise InputError(f"{path}: {PICKLES if suffix in _PICKLED else f'unknown kind of file {suffix!r}: {_KNOWN}'}")
+
+
+def _suffix(path: Path) -> str:
+    """Last suffix in lower case; of text in gzip, the one before .gz."""
+    suffix, before = path.suffix.lower(), Path(path.stem).suffix.lower()
+    return before if suffix == ".gz" and before in (*_DELIMITERS, *_LINES) else suffix
+
+
+def _pair(paths: Sequence[Path]) -> Source:
+    if len(paths) != 2 or any(_suffix(path) != ".npy" for path in paths):
+        raise InputError(
+            f"{', '.join(map(str, paths))}: npy files are read in pairs, one with the predictions and one with the "
+            "targets: give two of them"
+        )
+    names = _names(paths)
+    return Arrays(
+        " and ".join(map(str, paths)), {name: load_npy(path) for name, path in zip(names, paths, strict=True)}
+    )
+
+
+def _names(paths: Sequence[Path]) -> list[str]:
+    """Names of the arrays: the last part of the file names (model.scores.npy: scores), if these differ."""
+    stems = [path.stem for path in paths]
+    for names in ([stem.split(".")[-1] for stem in stems], stems, [str(path) for path in paths]):
+        if len(set(names)) == len(names):
+            return names
+    raise InputError(f"{paths[0]}: the same file was given twice: one must hold the predictions, one the targets")

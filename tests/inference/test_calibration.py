@@ -1,0 +1,162 @@
+"""The test's result: what fired, in which direction, and what is refused."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import kernelcal as kc
+from kernelcal.errors import InputError
+from kernelcal.statistics import DirectedScores
+
+
+def calibrated(n, m, seed):
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.ones(m), n)
+    return kc.Categorical(p).sample(rng)[0], p
+
+
+def tempered(p, exponent):
+    q = p**exponent
+    return q / q.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize(("exponent", "words"), [(2.0, "over-confident"), (0.5, "under-confident")])
+@pytest.mark.parametrize("m", [2, 5])
+def test_direction_of_confidence(exponent, words, m):
+    y, p = calibrated(800, m, 1)
+    result = kc.calibration_test(y, tempered(p, exponent))
+    assert result.pvalue == 0.001
+    assert words in result.directions
+    if m == 2:
+        assert words in kc.calibration_test(y, tempered(p, exponent)[:, 1]).directions
+
+
+def test_direction_names_the_class():
+    y, p = calibrated(500, 4, 2)
+    y[np.random.default_rng(0).random(500) < 0.15] = 3
+    names = ["ant", "bee", "cat", "dog"]
+    result = kc.calibration_test([names[k] for k in y], p, classes=names)
+    assert result.pvalue == 0.001
+    assert any("class dog is under-predicted" in words for words in result.directions)
+    expected, observed = p[:, 3].sum(), (y == 3).sum()
+    assert any(f"({expected:,.1f} expected, {observed:,} observed)" in words for words in result.directions)
+
+
+def test_no_single_direction():
+    rng = np.random.default_rng(3)
+    p = rng.uniform(0.3, 0.7, 3000)
+    truth = np.clip(p + 0.25 * np.sign(np.sin(8 * np.pi * (p - 0.3) / 0.4)), 0, 1)
+    y = (rng.random(3000) < truth).astype(int)
+    result = kc.calibration_test(y, p)
+    assert result.pvalue == 0.001
+    assert result.fired.startswith("kernel at")
+
+
+def test_calibrated_says_nothing():
+    y, p = calibrated(300, 3, 4)
+    result = kc.calibration_test(y, p)
+    assert result.pvalue > 0.05
+    assert result.directions == ()
+
+
+def test_directed_scores_by_hand():
+    p = np.array([[0.7, 0.2, 0.1], [0.1, 0.3, 0.6], [0.25, 0.25, 0.5], [1.0, 0.0, 0.0]])
+    y = np.array([0, 1, 1, 0])
+    values = DirectedScores().prepare(kc.Categorical(p)).values(y[None])[0]
+    entropy = sum(v * math.log(v) for v in p.ravel() if v > 0)
+    score = math.log(0.7) + math.log(0.3) + math.log(0.25) + 0.0
+    counts, expected, variance = np.bincount(y, minlength=3), p.sum(0), (p * (1 - p)).sum(0)
+    bias = max(abs(c - e) / math.sqrt(v + 1) for c, e, v in zip(counts, expected, variance, strict=True))
+    np.testing.assert_allclose(values, [0, abs(score - entropy), bias], rtol=1e-14)
+
+
+def test_impossible_label_is_proof_at_any_n():
+    p = np.array([[0.5, 0.5, 0.0], [0.2, 0.3, 0.5], [0.1, 0.1, 0.8]])
+    result = kc.calibration_test([2, 1, 2], p)
+    assert result.pvalue == 0.001
+    assert result.fired == "impossible label"
+    assert result.impossible_rows == (0,)
+    assert "row 0: the label 2 had a predicted probability of exactly 0" in result.notes[0]
+    assert result.directions
+    single = kc.calibration_test([2, 1, 2], p, statistic="skce")
+    assert "proof against calibration" in single.notes[0]
+    json.dumps(result.to_dict(), allow_nan=False)
+    possible = kc.calibration_test([1, 1, 2], p)
+    assert possible.impossible_rows == ()
+    assert all(m.name != "impossible label" for m in possible.members)
+
+
+@pytest.mark.parametrize("n", [1, 4, 40])
+def test_certain_and_right_is_p_one(n):
+    if n == 1:
+        with pytest.raises(InputError, match="at least 2 rows"):
+            kc.calibration_test([1], [1.0])
+        return
+    y = np.arange(n) % 2
+    result = kc.calibration_test(y, y.astype(float))
+    assert result.pvalue == 1.0
+    assert any("the null has no variance" in note for note in result.notes)
+    assert "nan" not in result.summary().lower()
+
+
+def test_any_function_is_a_statistic():
+    y, p = calibrated(80, 3, 5)
+    seen = []
+
+    def gap(labels, predictions):
+        seen.append(labels.dtype)
+        return np.abs(np.bincount(labels, minlength=3) - predictions.probs.sum(0)).max()
+
+    result = kc.calibration_test(y, p, statistic=gap, draws=199, early_stopping=False)
+    assert result.members[0].name == "gap"
+    assert result.statistic == pytest.approx(np.abs(np.bincount(y, minlength=3) - p.sum(0)).max())
+    assert len(seen) == 200
+    manual = [np.abs(np.bincount(row, minlength=3) - p.sum(0)).max() for row in kc.inference.Draws(0).targets(kc.Categorical(p), 0, 199)]
+    assert result.pvalue == (1 + sum(t >= result.statistic - 1e-12 for t in manual)) / 200
+
+
+@pytest.mark.parametrize("estimator", [{"estimator": "biased"}, {"estimator": "block", "block_size": 5}, {"engine": kc.RandomFourier(64)}])
+def test_every_estimator_is_a_statistic(estimator):
+    y, p = calibrated(60, 3, 6)
+    statistic = kc.SKCE(prediction_kernel=kc.Laplacian(0.3), **estimator)
+    result = kc.calibration_test(y, p, statistic=statistic, draws=199)
+    assert result.statistic == pytest.approx(float(statistic(y, p)), rel=1e-9)
+    assert 0 < result.pvalue <= 1
+
+
+def test_same_seed_same_answer_and_error_is_told():
+    y, p = calibrated(50, 3, 8)
+    a, b = kc.calibration_test(y, p, rng=7), kc.calibration_test(y, p, rng=np.random.default_rng(7))
+    assert a == b
+    assert a.monte_carlo_error == pytest.approx(math.sqrt(a.pvalue * (1 - a.pvalue) / (a.draws + 1)))
+
+
+def test_the_table_says_what_the_result_says():
+    y, p = calibrated(200, 3, 9)
+    result = kc.calibration_test(y, tempered(p, 3))
+    text = result.summary()
+    for part in ("p-value", "0.001", "over-confident", "slope", "kernel at", "exact pairs", "999 draws"):
+        assert part in text
+    assert "<table>" in result._repr_html_()
+    assert result.to_dict()["members"][0]["name"] == "slope"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"draws": 0}, "draws must be a positive whole number, got 0"),
+        ({"draws": 9.5}, "draws must be a positive whole number"),
+        ({"null": "bootstrap"}, "null must be 'exact', got 'bootstrap'"),
+        ({"statistic": "ece"}, "statistic must be 'default', 'skce', a Statistic or a function, got 'ece'"),
+    ],
+)
+def test_bad_options(options, message):
+    with pytest.raises(InputError, match=message):
+        kc.calibration_test([0, 1], [0.4, 0.6], **options)
+
+
+def test_too_few_draws_to_reject_is_told():
+    result = kc.calibration_test([0, 1, 1], [0.4, 0.6, 0.7], draws=10)
+    assert any("10 draws cannot give a p-value below 0.091: use 999 or more" in note for note in result.notes)

@@ -1,0 +1,165 @@
+"""Draws depend on seed, draw and row alone; ranks count ties against rejection; min-p is exact."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import kernelcal as kc
+from kernelcal.inference import Draws, exact_null
+from kernelcal.inference.ranks import minimum_rank_pvalue, ranks
+from kernelcal.statistics.base import CallableStatistic
+
+
+def test_a_draw_does_not_depend_on_its_batch():
+    whole = Draws(3).uniforms(0, 20, 101)
+    for start, stop in ((0, 1), (7, 13), (19, 20)):
+        np.testing.assert_array_equal(Draws(3).uniforms(start, stop, 101), whole[start:stop])
+    np.testing.assert_array_equal(Draws(3).uniforms(0, 20, 50), whole[:, :50])  # nor a row on those after it
+    assert not np.array_equal(Draws(4).uniforms(0, 20, 101), whole)
+    assert len(np.unique(whole)) == whole.size
+
+
+def test_seeds_follow_spec_7():
+    a = Draws(np.random.default_rng(5)).uniforms(0, 2, 10)
+    np.testing.assert_array_equal(a, Draws(5).uniforms(0, 2, 10))
+    assert not np.array_equal(Draws(None).uniforms(0, 2, 10), Draws(None).uniforms(0, 2, 10))
+
+
+@pytest.mark.parametrize("m", [2, 3, 16, 17, 40])
+def test_targets_follow_the_predictions(m):
+    p = np.random.default_rng(0).dirichlet(np.full(m, 0.3), 5)
+    p[0] = np.eye(m)[m - 1]
+    y = Draws(1).targets(kc.Categorical(p), 0, 4000)
+    counts = np.stack([(y == k).mean(0) for k in range(m)], 1)
+    assert np.abs(counts - p).max() < 4 * np.sqrt(0.25 / 4000)
+    assert np.all(y[:, 0] == m - 1)
+
+
+def test_labels_are_the_same_in_every_library(backend):
+    p = np.random.default_rng(0).dirichlet(np.ones(3), 30)
+    y = kc.Categorical(p).sample(0)[0]
+    expected = kc.calibration_test(y, p, draws=99)
+    assert kc.calibration_test(y, backend(p), draws=99).pvalue == expected.pvalue
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=30))
+def test_ranks_count_what_is_at_least_as_large(values):
+    x = np.array(values, dtype=float)
+    expected = np.array([(x >= v).sum() for v in x])
+    np.testing.assert_array_equal(ranks(x[:, None])[:, 0], expected)
+    noisy = (x + 1) * (1 + 1e-16) + 1e-15 * np.arange(len(x))  # rounding must not break ties
+    np.testing.assert_array_equal(ranks(noisy[:, None])[:, 0], expected)
+
+
+def test_infinity_ranks_first():
+    np.testing.assert_array_equal(ranks(np.array([[np.inf], [1.0], [np.inf], [2.0]]))[:, 0], [2, 4, 2, 3])
+
+
+def test_one_statistic_is_the_monte_carlo_pvalue():
+    values = np.random.default_rng(0).standard_normal((100, 1))
+    assert minimum_rank_pvalue(values, ranks(values)) == (values[0] <= values).sum() / 100
+
+
+def test_no_exceedance_is_one_over_draws_plus_one():
+    values = np.r_[10.0, np.arange(100) / 100][:, None]
+    assert minimum_rank_pvalue(values, ranks(values)) == pytest.approx(0.00990099, rel=1e-6)
+
+
+def test_min_p_is_a_permutation_pvalue():
+    """Over all choices of the observed row, at most a share a of the p-values is <= a: exactness, by enumeration."""
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        values = rng.integers(0, 4, (12, 3)).astype(float) * [1, 1, 0.1]
+        pvalues = []
+        for row in range(12):
+            order = [row, *(k for k in range(12) if k != row)]
+            pvalues.append(minimum_rank_pvalue(values[order], ranks(values[order])))
+        for a in np.unique(pvalues):
+            assert np.mean(np.array(pvalues) <= a) <= a + 1e-12
+
+
+def test_a_member_that_stands_alone_reaches_the_smallest_pvalue():
+    rng = np.random.default_rng(0)
+    values = rng.standard_normal((1000, 6))
+    values[0] = [0, 0, 50, 0, 0, 0]
+    assert minimum_rank_pvalue(values, ranks(values)) == 0.001
+
+
+def first_label(y, predictions):
+    return y[0] + y.sum() / 100
+
+
+def test_exact_by_enumeration_of_a_tiny_problem():
+    """Three binary rows: the null has eight points, and the test's p-value approaches the enumerated one."""
+    p = np.array([0.2, 0.5, 0.9])
+    batch = kc.Bernoulli(p)
+    atoms = np.array(list(itertools.product([0, 1], repeat=3)))
+    weights = np.prod(np.where(atoms == 1, p, 1 - p), axis=1)
+    statistic = kc.SKCE(prediction_kernel=kc.Laplacian(0.3))
+    values = np.array([float(statistic(y, batch)) for y in atoms])
+    for y, value in zip(atoms, values, strict=True):
+        expected = weights[values >= value - 1e-12].sum()
+        found = kc.calibration_test(y, batch, statistic=statistic, draws=4000, early_stopping=False)
+        assert found.pvalue == pytest.approx(expected, abs=4 * np.sqrt(0.25 / 4000))
+        assert found.statistic == pytest.approx(value, rel=1e-12)
+
+
+def test_batches_memory_and_engine_tiles_change_no_number(monkeypatch):
+    import kernelcal.inference.exact as exact
+
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.ones(4), 60)
+    y = kc.Categorical(p).sample(rng)[0]
+    y[:8] = 0
+    reference = kc.calibration_test(y, p, early_stopping=False)
+    for memory in (1, 10**5, 10**7):
+        monkeypatch.setattr(exact, "_MEMORY", memory)
+        assert kc.calibration_test(y, p, early_stopping=False).to_dict() == approx_dict(reference.to_dict())
+    for engine in (kc.ExactPairs(rows=7, columns=9, threads=3), kc.ExactPairs(rows=100, columns=100, threads=1)):
+        again = kc.calibration_test(y, p, early_stopping=False, statistic=kc.DefaultFamily(engine=engine))
+        assert again.pvalue == reference.pvalue
+        assert [m.pvalue for m in again.members] == [m.pvalue for m in reference.members]
+
+
+def approx_dict(d):
+    members = [{**m, "value": pytest.approx(m["value"], rel=1e-9), "deviation": pytest.approx(m["deviation"], rel=1e-6)} for m in d["members"]]
+    return {**d, "members": members}
+
+
+def test_early_stopping_looks_and_rule():
+    batch = kc.Bernoulli(np.full(50, 0.5))
+    prepared = CallableStatistic(first_label).prepare(batch)
+    low = exact_null(prepared, np.zeros(50, int), batch, 999, Draws(0))
+    assert (low.draws, low.stopped_early) == (99, True)
+    assert low.pvalue > 0.2
+    whole = exact_null(prepared, np.zeros(50, int), batch, 999, Draws(0), early_stopping=False)
+    assert (whole.draws, whole.stopped_early) == (999, False)
+    np.testing.assert_array_equal(low.values, whole.values[:100])
+    high = exact_null(prepared, np.ones(50, int), batch, 999, Draws(0))
+    assert high.draws == 999
+    assert high.pvalue == 0.001
+
+
+def test_stopping_early_keeps_the_level_by_enumeration():
+    """For p-values on a grid of looks: P(p <= a) <= a for every a, with uniform exceedance probabilities."""
+    rng = np.random.default_rng(0)
+    reported = []
+    for _ in range(4000):
+        draws = rng.random(400)
+        observed = draws[0]
+        for look in (100, 200, 400):
+            p = (draws[:look] >= observed).sum() / look
+            if p > 0.2:
+                break
+        reported.append(p)
+    for a in (0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8):
+        assert np.mean(np.array(reported) <= a) <= a + 3 * np.sqrt(a * (1 - a) / 4000)
+
+
+def test_progress_is_reported():
+    seen = []
+    kc.calibration_test([0, 1, 1], [0.2, 0.7, 0.4], draws=50, progress=lambda done, total: seen.append((done, total)))
+    assert seen[-1] == (50, 50)

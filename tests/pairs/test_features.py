@@ -1,0 +1,108 @@
+"""Features: the kernels they approximate, and the same sums one by one and in batches."""
+
+import numpy as np
+import pytest
+
+import kernelcal as kc
+from kernelcal.errors import InputError
+from kernelcal.kernels.points import CrossPairs, Points
+from kernelcal.pairs import features
+from kernelcal.residuals import MeanResidual
+
+SPECTRAL = [
+    kc.Laplacian(0.5),
+    kc.Laplacian(0.5, metric=kc.TotalVariation()),
+    kc.Gaussian(0.5, metric=kc.Hellinger()),
+    kc.Matern32(0.5),
+    kc.Matern52(0.5),
+    kc.RationalQuadratic(0.5, alpha=0.8),
+    kc.InverseMultiquadric(0.5, beta=-0.4, offset=1.5),
+]
+
+
+def gram(kernel, batch):
+    return kernel.evaluate(CrossPairs(Points(batch), slice(None), slice(None)))
+
+
+@pytest.mark.parametrize("kernel", SPECTRAL, ids=lambda k: f"{type(k).__name__}-{type(k.metric).__name__}")
+def test_random_fourier_features_are_unbiased_for_their_kernel(kernel, make_data):
+    batch = kc.Categorical(make_data(15, 3)[0])
+    exact = gram(kernel, batch)
+    size, repeats = 2000, 12
+    values = []
+    for seed in range(repeats):
+        phi, _ = kc.RandomFourier(size, rng=seed).maps([kernel], batch)
+        values.append(phi(slice(None)) @ phi(slice(None)).T)
+    error = np.mean(values, axis=0) - exact
+    spread = np.std(values, axis=0) / np.sqrt(repeats)
+    assert np.abs(error).max() < 5 * spread.max() + 1e-12
+    assert spread.max() < 0.02  # tight enough that another kernel would be noticed
+
+
+@pytest.mark.parametrize("kernel", [*SPECTRAL, kc.Linear(), kc.PowerExponential(0.5, power=0.5), kc.Dirac()], ids=lambda k: type(k).__name__)
+def test_all_rows_as_landmarks_give_the_kernel(kernel, make_data):
+    batch = kc.Categorical(make_data(40, 3)[0])
+    phi, sizes = kc.Nystrom(40).maps([kernel], batch)
+    features_ = phi(slice(None))
+    assert features_.shape[1] == sizes[0]
+    np.testing.assert_allclose(features_ @ features_.T, gram(kernel, batch), atol=1e-7)
+
+
+def test_landmarks_cover_all_distinct_values_of_one_probability():
+    p = np.repeat([0.1, 0.35, 0.9], [50, 3, 1])
+    phi, sizes = kc.Nystrom(3).maps([kc.Laplacian(0.2)], kc.Bernoulli(p))
+    assert sizes == [3]
+    np.testing.assert_allclose(phi(slice(None)) @ phi(slice(None)).T, gram(kc.Laplacian(0.2), kc.Bernoulli(p)), atol=1e-12)
+
+
+@pytest.mark.parametrize("engine", [kc.Nystrom(12), kc.RandomFourier(20)], ids=["nystrom", "fourier"])
+@pytest.mark.parametrize("m", [2, 5, features._DENSE_UP_TO + 3])
+@pytest.mark.parametrize("target", ["dirac", "finite"])
+@pytest.mark.parametrize("small_chunks", [False, True])
+def test_batches_equal_the_dense_sums_of_the_feature_kernel(engine, m, target, small_chunks, monkeypatch, naive, make_data):
+    if small_chunks:
+        monkeypatch.setattr(features, "_CHUNK_BYTES", 2000)
+        monkeypatch.setattr(features, "_KEEP_BYTES", 0)
+    p, _ = make_data(60, m)
+    batch, kernels = kc.Categorical(p), [kc.Laplacian(0.2), kc.Gaussian(0.7)]
+    a = np.eye(m) if target == "dirac" else np.eye(m) + 0.5
+    residual = MeanResidual.of(batch, kc.Dirac() if target == "dirac" else kc.FiniteKernel(a))
+    labels = batch.sample(0, 4)
+    sums = engine.prepare(kernels, batch, residual).batch(labels)
+    phi, sizes = engine.maps(kernels, batch)
+    whole = phi(slice(None))
+    parts = [whole[:, : sizes[0]], whole[:, sizes[0] :]]
+    for s, part in enumerate(parts):
+        k = part @ part.T
+        for b, y in enumerate(labels):
+            assert sums.off_diagonal[b, s] == pytest.approx(naive.unbiased(k, p, y, a) * 60 * 59, rel=1e-9, abs=1e-9)
+            total = sums.off_diagonal[b, s] + sums.diagonal[b, s]
+            assert total == pytest.approx(naive.biased(k, p, y, a) * 3600, rel=1e-9)
+    one = engine.prepare(kernels[:1], batch, residual).of(labels[2])
+    assert float(one.off_diagonal) == pytest.approx(sums.off_diagonal[2, 0], rel=1e-9)
+
+
+@pytest.mark.parametrize("engine", [kc.Nystrom(10), kc.RandomFourier(30)], ids=["nystrom", "fourier"])
+def test_every_library_gets_the_same_number(engine, backend, make_data):
+    p, y = make_data(30, 3)
+    expected = float(kc.skce(y, p, prediction_kernel=kc.Laplacian(0.4), engine=engine))
+    assert float(kc.skce(y, backend(p), prediction_kernel=kc.Laplacian(0.4), engine=engine)) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: kc.Nystrom(0), "landmarks must be at least 1, got 0"),
+        (lambda: kc.RandomFourier(-1), "frequencies must be at least 1, got -1"),
+        (lambda: run(kc.PowerExponential(0.3)), "not available for PowerExponential: use kernelcal.Nystrom"),
+        (lambda: run(kc.Gaussian(0.3, metric=kc.TotalVariation())), "need an L2 metric"),
+        (lambda: run(kc.Laplacian(0.3) + kc.Linear()), "single profile, not Sum: use kernelcal.Nystrom"),
+    ],
+)
+def test_what_has_no_features_is_refused(make, message):
+    with pytest.raises(InputError, match=message):
+        make()
+
+
+def run(kernel):
+    return kc.skce([0, 1, 2], np.eye(3), prediction_kernel=kernel, engine=kc.RandomFourier(8))
