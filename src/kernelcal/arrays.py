@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import array_api_compat
 import numpy as np
 
-__all__ = ["Array", "ArrayOps", "Functional", "InPlace", "as_array", "concrete", "namespace", "to_numpy"]
+__all__ = ["Array", "ArrayOps", "Functional", "InPlace", "as_array", "concrete", "namespace", "take_rows", "to_numpy"]
 
 Array = Any  # no static type covers NumPy, PyTorch, JAX and CuPy at once
 
@@ -52,6 +52,14 @@ def concrete(x: Array) -> np.ndarray | None:
         if array_api_compat.is_jax_array(x):  # jax.jit: values exist only when the program runs
             return None
         raise
+
+
+def take_rows(x: Array, rows: Any) -> Array:
+    """Rows of an array by slice or by an integer NumPy array, in any library."""
+    if isinstance(rows, slice) or is_numpy(x):
+        return x[rows, ...]
+    xp = namespace(x)
+    return xp.take(x, xp.asarray(rows, device=array_api_compat.device(x)), axis=0)
 
 
 class ArrayOps(Protocol):

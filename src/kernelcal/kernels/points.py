@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.arrays import Array, Functional, namespace
+from kernelcal.arrays import Array, Functional, namespace, take_rows
 from kernelcal.errors import InputError
 from kernelcal.kernels.base import Kernel
 from kernelcal.kernels.metrics import Euclidean, Metric
@@ -51,7 +51,7 @@ class CrossPairs:
 
     def _sides(self, metric: Metric) -> tuple[Array, Array]:
         x = self.points.coordinates(metric)
-        return x[self.rows, ...], x[self.columns, ...]
+        return take_rows(x, self.rows), take_rows(x, self.columns)
 
     def _differences(self, metric: Metric) -> tuple[Any, Array]:
         left, right = self._sides(metric)
