@@ -150,7 +150,7 @@ class RandomFourier(FeatureEngine):
 
 def _evaluator(kernels: Sequence[Kernel], predictions: ClassPredictions) -> Callable[[Any, np.ndarray], list[Array]]:
     """Kernel values of rows with landmarks: in place for NumPy, functional elsewhere."""
-    if is_numpy(predictions.probabilities[:1]):
+    if is_numpy(predictions.probabilities[:1, ...]):
         block_points = BlockPoints(predictions, kernels)
 
         def evaluate(rows: Any, columns: np.ndarray) -> list[Array]:
