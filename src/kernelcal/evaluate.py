@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from kernelcal.arrays import to_numpy
+from kernelcal.errors import InputError
 from kernelcal.inference import TestResult, calibration_test
 from kernelcal.predictions import Bernoulli, ClassPredictions, checked_pair
 from kernelcal.statistics import SKCE, Estimate, accuracy, brier_score, ece, log_score
@@ -90,7 +91,7 @@ class Evaluation:
 
     def _table(self) -> Table:
         test = self.test
-        brier = "Brier score" if self.n_classes > 2 else "Brier score (two classes)"
+        brier = "Brier score, one probability" if len(self.eces) > 1 else "Brier score, sum over classes"
         stopped = ", stopped early" if test.stopped_early else ""
         rows = [
             ("rows, classes", f"{self.n:,}, {self.n_classes:,}"),
@@ -167,6 +168,8 @@ def evaluate(
     """
     started = time.perf_counter()
     _, batch = checked_pair(y, predictions, classes=classes, normalize=normalize)
+    if len(batch) < 2:
+        raise InputError("evaluate needs at least 2 rows, got 1: calibration is a property of many predictions")
     batch = batch.map_arrays(to_numpy)
     questions = ("top label", "positive class") if isinstance(batch, Bernoulli) else ("top label",)
     skce = _skce(batch)(y, batch)

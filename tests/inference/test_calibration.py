@@ -160,3 +160,12 @@ def test_bad_options(options, message):
 def test_too_few_draws_to_reject_is_told():
     result = kc.calibration_test([0, 1, 1], [0.4, 0.6, 0.7], draws=10)
     assert any("10 draws cannot give a p-value below 0.091: use 999 or more" in note for note in result.notes)
+
+
+def test_a_statistic_without_a_value_is_refused():
+    with pytest.raises(InputError, match="statistic 'hole' is NaN for some labels"):
+        kc.calibration_test([0, 1, 1], [0.4, 0.6, 0.7], statistic=hole)
+
+
+def hole(y, predictions):
+    return float("nan") if y.sum() == 1 else 0.0

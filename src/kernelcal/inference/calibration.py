@@ -162,7 +162,7 @@ def _notes(law: ExactNull) -> tuple[str, ...]:
     notes = []
     if law.stopped_early:
         notes.append(
-            f"the draws stopped at {law.draws}, since p > {STOP_ABOVE}; early_stopping=False makes all of them"
+            f"the draws stopped at {law.draws}, since p was above {STOP_ABOVE} (early_stopping=False makes all of them)"
         )
     if 1 / (law.draws + 1) > 0.05:
         notes.append(f"{law.draws} draws cannot give a p-value below {1 / (law.draws + 1):.2g}: use 999 or more")

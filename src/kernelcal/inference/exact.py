@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kernelcal.errors import InputError
 from kernelcal.inference.draws import Draws
 from kernelcal.inference.ranks import minimum_rank_pvalue, ranks
 from kernelcal.predictions import ClassPredictions
@@ -102,6 +103,16 @@ def _extend(
         drawn = source.targets(predictions, done, min(done + batch, look))
         if len(values) == 0:
             drawn = np.concatenate([labels[None].astype(drawn.dtype), drawn])
-        values = np.concatenate([values, prepared.values(drawn)])
+        values = np.concatenate([values, _numbers(prepared.values(drawn), prepared.names)])
         report(len(values) - 1)
+    return values
+
+
+def _numbers(values: np.ndarray, names: tuple[str, ...]) -> np.ndarray:
+    missing = np.isnan(values)
+    if missing.any():
+        name = names[int(np.flatnonzero(missing.any(axis=0))[0])]
+        raise InputError(
+            f"the statistic {name!r} is NaN for some labels, which has no rank: return a number for every set of labels"
+        )
     return values

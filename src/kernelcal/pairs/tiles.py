@@ -28,7 +28,7 @@ _GRAM_FROM = 50  # classes; above, looking up p_i[y_j] is cheaper than a second 
 
 @dataclass(frozen=True)
 class ExactPairs(Engine):
-    """Every pair of rows, in tiles that fit the cache; no n x n array is ever held.
+    """Every pair of rows, in tiles that fit the cache.
 
     Parameters
     ----------
@@ -40,7 +40,9 @@ class ExactPairs(Engine):
 
     Notes
     -----
-    Cost: O(n^2 m) time, O(n m) memory. The extra ``threads`` (threadpoolctl) holds the linear algebra
+    Cost: O(n^2 m) time and O(n m) memory for one set of labels; no n x n array is held. In a test of many classes
+    the kernel matrices are held where all of them fit 256 MiB, since then a draw only looks up pairs of equal
+    labels. The extra ``threads`` (threadpoolctl) holds the linear algebra
     library to one thread a worker, which matters from about 50 classes.
     """
 

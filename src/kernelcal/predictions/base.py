@@ -58,7 +58,8 @@ class Predictions(ABC):
 
         Returns
         -------
-        numpy.ndarray of shape (size, n, *event_shape)
+        numpy.ndarray
+            Shape ``(size, n, *event_shape)``.
         """
         return self.draw(np.random.default_rng(rng).random((size, len(self))))
 

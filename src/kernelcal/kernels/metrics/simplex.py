@@ -30,9 +30,9 @@ def _probabilities(metric: Metric, predictions: Any) -> Array:
 
 @dataclass(frozen=True)
 class Euclidean(Metric):
-    """Euclidean distance |p - p'| of the probabilities.
+    """Euclidean distance ``|p - p'|`` of the probabilities.
 
-    For `Bernoulli` it is |p - p'| of the one probability; written as two classes the same prediction is
+    For `Bernoulli` it is ``|p - p'|`` of the one probability; written as two classes the same prediction is
     sqrt(2) times as far. Hilbertian. The fastest: one matrix product a tile.
     """
 
@@ -49,7 +49,7 @@ class Euclidean(Metric):
 
 @dataclass(frozen=True)
 class TotalVariation(Metric):
-    """Total variation distance, half the L1 distance: sum_k |p_k - p'_k| / 2, in [0, 1].
+    """Total variation distance, half the L1 distance: ``sum_k |p_k - p'_k| / 2``, in [0, 1].
 
     Its root is Hilbertian, the distance itself is not beyond two classes: exp(-d) is positive definite,
     exp(-d^2) need not be.
@@ -70,7 +70,7 @@ class TotalVariation(Metric):
 
 @dataclass(frozen=True)
 class Hellinger(Metric):
-    """Hellinger distance |sqrt(p) - sqrt(p')| / sqrt(2), in [0, 1].
+    """Hellinger distance ``|sqrt(p) - sqrt(p')| / sqrt(2)``, in [0, 1].
 
     Hilbertian; it stretches the corners of the simplex, where confident predictions live. Its gradient does
     not exist at a probability of 0.

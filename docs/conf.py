@@ -1,0 +1,47 @@
+"""How the documentation is built: python -m sphinx -W --keep-going -b html docs docs/_build/html."""
+
+import kernelcal
+
+project = "kernelcal"
+author = "The kernelcal developers"
+copyright = author
+version = release = kernelcal.__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "numpydoc",
+    "matplotlib.sphinxext.plot_directive",
+]
+templates_path = ["_templates"]
+exclude_patterns = ["_build"]
+default_role = "py:obj"
+pygments_style = "sphinx"
+
+autosummary_generate = True
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+autodoc_class_signature = "mixed"
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+
+plot_formats = [("png", 110)]
+plot_html_show_formats = False
+plot_html_show_source_link = False
+plot_include_source = True
+plot_rcparams = {"figure.figsize": (6.0, 3.4), "figure.autolayout": True, "font.size": 10}
+plot_apply_rcparams = True
+
+html_theme = "pydata_sphinx_theme"
+html_title = "kernelcal"
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "show_nav_level": 2,
+    "navigation_with_keys": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": ["theme-version"],
+}
+html_sidebars = {"tutorial": [], "theory": [], "decisions": []}
