@@ -12,10 +12,11 @@ from kernelcal.kernels.base import Kernel
 from kernelcal.kernels.metrics import Euclidean, Metric
 from kernelcal.kernels.points import Points
 
-__all__ = ["Block", "BlockPoints"]
+__all__ = ["Block", "BlockPoints", "Workspace"]
 
 # Below this share of |x|^2 + |x'|^2 the matrix product has lost too many digits of d^2 to cancellation, and
 # d^2 is taken from differences: relative errors of d^2 stay below 1e-10 (float64) and 1e-4 (float32).
+_FEW_COORDINATES = 4
 _CLOSE = {np.dtype(np.float64): 4e-6, np.dtype(np.float32): 1e-3}
 
 
@@ -24,19 +25,19 @@ class BlockPoints:
 
     def __init__(self, predictions: Any, kernels: Iterable[Kernel] = ()) -> None:
         self.predictions = predictions
-        self._by_metric: dict[Metric, _L1 | _L2] = {}
+        self._by_metric: dict[Metric, Coordinates] = {}
         for metric in {Euclidean(), *_metrics(kernels)}:  # before threads start: no two compute the same
             self[metric]
 
     def __len__(self) -> int:
         return len(self.predictions)
 
-    def __getitem__(self, metric: Metric) -> _L1 | _L2:
+    def __getitem__(self, metric: Metric) -> Coordinates:
         if metric not in self._by_metric:
             x = np.ascontiguousarray(to_numpy(metric.coordinates(self.predictions)))
             if x.dtype not in _CLOSE:
                 x = x.astype(np.float64)
-            self._by_metric[metric] = _L1(x) if metric.order == 1 else _L2(x)
+            self._by_metric[metric] = _Line(x) if x.shape[1] == 1 else _L1(x) if metric.order == 1 else _L2(x)
         return self._by_metric[metric]
 
 
@@ -53,71 +54,142 @@ def _metrics(kernels: Iterable[Kernel]) -> set[Metric]:
     return found
 
 
-class _L1:
+class _Line:
+    """One coordinate: distances are differences."""
+
+    squared = False
+
     def __init__(self, x: np.ndarray) -> None:
         self.x = x
 
-    def native(self, rows: Any, columns: Any) -> np.ndarray:
+    def native(self, rows: Any, columns: Any, out: np.ndarray) -> None:
         """Distances d."""
-        from scipy.spatial.distance import cdist
+        np.subtract(self.x[rows], self.x[columns].T, out=out)
+        np.abs(out, out=out)
 
-        return cdist(self.x[rows], self.x[columns], "cityblock")
+
+class _L1:
+    """Total variation and its like: one pass over the coordinates."""
+
+    squared = False
+
+    def __init__(self, x: np.ndarray) -> None:
+        self.x = x
+
+    def native(self, rows: Any, columns: Any, out: np.ndarray) -> None:
+        """Distances d."""
+        _cdist(self.x[rows], self.x[columns], "cityblock", out)
 
 
 class _L2:
+    """Euclidean distances from one product of augmented coordinates; from differences where that is quicker."""
+
+    squared = True
+
     def __init__(self, x: np.ndarray) -> None:
-        self.x = x
-        self.centred = x - x.mean(axis=0)  # distances do not change, cancellation does
-        self.squares = np.einsum("ij,ij->i", self.centred, self.centred)
+        self.x, self.few = x, x.shape[1] <= _FEW_COORDINATES
+        if self.few:
+            return
+        centred = x - x.mean(axis=0)  # distances do not change, cancellation does
+        self.squares = np.einsum("ij,ij->i", centred, centred)
         ones = np.ones((len(x), 1), dtype=x.dtype)
-        self.left = np.hstack([-2 * self.centred, self.squares[:, None], ones])
-        self.right = np.hstack([self.centred, ones, self.squares[:, None]])
+        self.left = np.hstack([-2 * centred, self.squares[:, None], ones])
+        self.right = np.ascontiguousarray(np.hstack([centred, ones, self.squares[:, None]]).T)
 
-    def native(self, rows: Any, columns: Any) -> np.ndarray:
-        """Squared distances d^2 = |x|^2 + |x'|^2 - 2 x.x', from one product of augmented coordinates."""
-        squared = self.left[rows] @ self.right[columns].T
+    def native(self, rows: Any, columns: Any, out: np.ndarray) -> None:
+        """Squared distances d^2 = |x|^2 + |x'|^2 - 2 x.x'."""
+        if self.few:
+            _cdist(self.x[rows], self.x[columns], "sqeuclidean", out)
+            return
+        np.matmul(self.left[rows], self.right[:, columns], out=out)
         scale = float(self.squares[rows].max(initial=0) + self.squares[columns].max(initial=0))
-        self._repair(squared, rows, columns, _CLOSE[self.x.dtype] * scale)
-        return squared
+        close = _CLOSE[self.x.dtype] * scale
+        if out.min(initial=np.inf) <= close:
+            self._repair(out, out <= close, rows, columns)
 
-    def _repair(self, squared: np.ndarray, rows: Any, columns: Any, close: float) -> None:
-        mask = squared <= close
-        count = np.count_nonzero(mask)
-        if count > squared.size // 16:
-            from scipy.spatial.distance import cdist
+    def _repair(self, squared: np.ndarray, close: np.ndarray, rows: Any, columns: Any) -> None:
+        if np.count_nonzero(close) > squared.size // 16:
+            _cdist(self.x[rows], self.x[columns], "sqeuclidean", squared)
+            return
+        i, j = np.nonzero(close)
+        difference = self.x[rows][i] - self.x[columns][j]
+        squared[i, j] = np.einsum("ij,ij->i", difference, difference)
 
-            squared[...] = cdist(self.x[rows], self.x[columns], "sqeuclidean")
-        elif count:
-            i, j = np.nonzero(mask)
-            difference = self.x[rows][i] - self.x[columns][j]
-            squared[i, j] = np.einsum("ij,ij->i", difference, difference)
+
+def _cdist(left: np.ndarray, right: np.ndarray, norm: str, out: np.ndarray) -> None:
+    from scipy.spatial.distance import cdist
+
+    if out.dtype == np.float64:
+        cdist(left, right, norm, out=out)
+    else:
+        out[...] = cdist(left, right, norm)
+
+
+class Workspace:
+    """Buffers that are used again for every tile of a block of rows: fresh memory costs more than a product."""
+
+    def __init__(self) -> None:
+        self._buffers: list[np.ndarray] = []
+        self._taken = 0
+
+    def take(self, shape: tuple[int, int], dtype: Any) -> np.ndarray:
+        """Return a contiguous buffer that nobody else holds until `free`."""
+        size = shape[0] * shape[1]
+        if self._taken == len(self._buffers):
+            self._buffers.append(np.empty(size, dtype=dtype))
+        elif self._buffers[self._taken].size < size or self._buffers[self._taken].dtype != dtype:
+            self._buffers[self._taken] = np.empty(size, dtype=dtype)
+        self._taken += 1
+        return self._buffers[self._taken - 1][:size].reshape(shape)
+
+    def free(self) -> None:
+        """Let all buffers be taken again."""
+        self._taken = 0
 
 
 class Block:
-    """Pairs of some rows with some columns, asked by several kernels: each distance is computed once."""
+    """Pairs of some rows with some columns, asked by several kernels: each distance is computed once.
+
+    What a kernel returns lives in the workspace: it must be used before the workspace is freed.
+    """
 
     ops = InPlace()
 
-    def __init__(self, points: BlockPoints, rows: Any, columns: Any, *, shared: bool) -> None:
+    def __init__(
+        self, points: BlockPoints, rows: Any, columns: Any, *, shared: bool, workspace: Workspace | None = None
+    ) -> None:
         self.points, self.rows, self.columns, self.shared = points, rows, columns, shared
+        self.workspace = workspace or Workspace()
+        self.workspace.free()
         self._cache: dict[Metric, np.ndarray] = {}
 
+    def evaluate(self, kernel: Kernel) -> np.ndarray:
+        """Values of one kernel of several, valid until the next one is asked for."""
+        self.workspace.free()
+        return kernel.evaluate(self)
+
     def _native(self, metric: Metric) -> np.ndarray:
+        source = self.points[metric]
+        shape = (len(source.x[self.rows]), len(source.x[self.columns]))
+        out = self.workspace.take(shape, source.x.dtype)
         if not self.shared:
-            return self.points[metric].native(self.rows, self.columns)
+            source.native(self.rows, self.columns, out)
+            return out
         if metric not in self._cache:
-            self._cache[metric] = self.points[metric].native(self.rows, self.columns)
-        return self._cache[metric].copy()
+            self._cache[metric] = np.empty_like(out)
+            source.native(self.rows, self.columns, self._cache[metric])
+        np.copyto(out, self._cache[metric])
+        return out
 
     def distance(self, metric: Metric) -> np.ndarray:
         """Distances d."""
         d = self._native(metric)
-        return d if metric.order == 1 else np.sqrt(d, out=d)
+        return np.sqrt(d, out=d) if self.points[metric].squared else d
 
     def squared_distance(self, metric: Metric) -> np.ndarray:
         """Squared distances d^2."""
         d = self._native(metric)
-        return d if metric.order == 2 else np.multiply(d, d, out=d)
+        return d if self.points[metric].squared else np.multiply(d, d, out=d)
 
     def inner(self) -> np.ndarray:
         """Inner products of the probabilities."""
@@ -126,9 +198,12 @@ class Block:
 
     def equal(self) -> np.ndarray:
         """1 where the points are equal, else 0."""
-        squared = self._native(Euclidean())
-        return (squared == 0).astype(squared.dtype)
+        distance = self._native(Euclidean())
+        return (distance == 0).astype(distance.dtype)
 
     def lookup(self, matrix: np.ndarray) -> np.ndarray:
         """Refuse: predictions are no class labels."""
         return Points(self.points.predictions).lookup(matrix)
+
+
+Coordinates = _Line | _L1 | _L2

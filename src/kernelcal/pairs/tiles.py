@@ -14,7 +14,7 @@ from kernelcal.kernels.base import Kernel
 from kernelcal.kernels.metrics import Euclidean
 from kernelcal.kernels.points import AlignedPairs, CrossPairs, Points
 from kernelcal.pairs.base import Engine, QuadraticForms, Sums
-from kernelcal.pairs.blocks import Block, BlockPoints
+from kernelcal.pairs.blocks import Block, BlockPoints, Workspace
 from kernelcal.pairs.same_label import SameLabel
 from kernelcal.pairs.threads import threaded_map
 from kernelcal.predictions import ClassPredictions
@@ -113,9 +113,10 @@ class _Tiles(QuadraticForms):
         n, shared = len(self.residual), len(self.kernels) > 1
 
         def tiles(rows: slice) -> Iterator[Tile]:
+            workspace = Workspace()
             for first in range(rows.start, n, self.engine.columns):
                 columns = slice(first, min(first + self.engine.columns, n))
-                yield columns, Block(self._points, rows, columns, shared=shared)
+                yield columns, Block(self._points, rows, columns, shared=shared, workspace=workspace)
 
         def block_of_rows(start: int) -> np.ndarray:
             rows = slice(start, min(start + self.engine.rows, n))
@@ -133,7 +134,7 @@ class _Tiles(QuadraticForms):
             sums = np.zeros((len(self.kernels), rows.stop - rows.start, flat.shape[1]))
             for columns, tile in tiles:
                 for s, kernel in enumerate(self.kernels):
-                    values = _upper(kernel.evaluate(tile), columns.start - rows.start)
+                    values = _upper(tile.evaluate(kernel), columns.start - rows.start)
                     sums[s] += values.astype(flat.dtype, copy=False) @ flat[columns]
             sums *= flat[rows]
             return sums.reshape(len(self.kernels), -1, draws, dimension).sum(axis=(1, 3)).T
