@@ -23,6 +23,7 @@ from kernelcal.residuals import MeanResidual
 __all__ = ["ExactPairs"]
 
 Tile = tuple[slice, Block]  # columns and the kernel values' pairs
+_DIAGONAL_ROWS = 4096
 _GRAM_FROM = 50  # classes; above, looking up p_i[y_j] is cheaper than a second matrix product
 
 
@@ -32,8 +33,9 @@ class ExactPairs(Engine):
 
     Parameters
     ----------
-    rows, columns : int
-        Size of a tile. The defaults keep a float64 tile in the second-level cache (512 KiB).
+    rows, columns : int, optional
+        Size of a tile. The default is 128 x 512, whose 512 KiB stay in the second-level cache, and 256 x 1024
+        from 50 classes, where the matrix product wants larger operands.
     threads : int, optional
         Threads over blocks of rows, for NumPy; default all processors. No number changes with the threads,
         and none beyond rounding with the tiles.
@@ -46,13 +48,18 @@ class ExactPairs(Engine):
     library to one thread a worker, which matters from about 50 classes.
     """
 
-    rows: int = 128
-    columns: int = 512
+    rows: int | None = None
+    columns: int | None = None
     threads: int | None = None
 
     def __post_init__(self) -> None:
-        if self.rows < 1 or self.columns < 1:
+        if min(self.rows or 1, self.columns or 1) < 1 or 0 in (self.rows, self.columns):
             raise InputError(f"a tile has at least one row and column, got {self.rows} x {self.columns}")
+
+    def tile(self, classes: int) -> tuple[int, int]:
+        """Rows and columns of a tile for so many classes."""
+        rows, columns = (128, 512) if classes < _GRAM_FROM else (256, 1024)
+        return self.rows or rows, self.columns or columns
 
     @property
     def label(self) -> str:
@@ -71,6 +78,7 @@ class _Tiles(QuadraticForms):
         self, engine: ExactPairs, kernels: tuple[Kernel, ...], predictions: ClassPredictions, residual: MeanResidual
     ) -> None:
         self.engine, self.kernels, self.predictions, self.residual = engine, kernels, predictions, residual
+        self.rows, self.columns = engine.tile(predictions.n_classes)
         self.bytes_per_draw = 16 * len(predictions) * residual.dimension
 
     @cached_property
@@ -80,9 +88,10 @@ class _Tiles(QuadraticForms):
     @cached_property
     def _diagonals(self) -> list[Array]:
         """K_ii of every kernel, each of shape (n,)."""
-        everything = slice(None)
-        pairs = AlignedPairs(Points(self.predictions), everything, everything)
-        return [kernel.evaluate(pairs) for kernel in self.kernels]
+        points, n = Points(self.predictions), len(self.predictions)
+        parts = [slice(start, min(start + _DIAGONAL_ROWS, n)) for start in range(0, n, _DIAGONAL_ROWS)]
+        pieces = [[kernel.evaluate(AlignedPairs(points, part, part)) for part in parts] for kernel in self.kernels]
+        return [namespace(*piece).concat(piece) for piece in pieces]
 
     def of(self, labels: np.ndarray) -> Sums:
         r = self.residual.features(labels)
@@ -114,16 +123,16 @@ class _Tiles(QuadraticForms):
 
         def tiles(rows: slice) -> Iterator[Tile]:
             workspace = Workspace()
-            for first in range(rows.start, n, self.engine.columns):
-                columns = slice(first, min(first + self.engine.columns, n))
+            for first in range(rows.start, n, self.columns):
+                columns = slice(first, min(first + self.columns, n))
                 yield columns, Block(self._points, rows, columns, shared=shared, workspace=workspace)
 
         def block_of_rows(start: int) -> np.ndarray:
-            rows = slice(start, min(start + self.engine.rows, n))
+            rows = slice(start, min(start + self.rows, n))
             return work(rows, tiles(rows))
 
         self._points  # noqa: B018  made before threads ask for it
-        return 2 * np.sum(threaded_map(block_of_rows, range(0, n, self.engine.rows), self.engine.threads), axis=0)
+        return 2 * np.sum(threaded_map(block_of_rows, range(0, n, self.rows), self.engine.threads), axis=0)
 
     def _by_columns(self, r: np.ndarray) -> np.ndarray:
         """Multiply K with the residuals r of shape (n, B, r) as columns: sums of shape (B, kernels)."""
@@ -166,9 +175,9 @@ class _Tiles(QuadraticForms):
         return self._rows_of_tiles(work)
 
     def _functional(self, xp: object, r: Array) -> Array:
-        kernel, n, step = self.kernels[0], len(self.residual), self.engine.rows
+        kernel, n, step = self.kernels[0], len(self.residual), self.rows
         points, total = Points(self.predictions), 0.0 * r[0, 0]
-        width = max(1, min(self.engine.columns, 2**23 // (step * self.predictions.n_classes)))  # differences: 64 MiB
+        width = max(1, min(self.columns, 2**23 // (step * self.predictions.n_classes)))  # differences: 64 MiB
         for start in range(0, n, step):
             rows = slice(start, min(start + step, n))
             for first in range(start, n, width):

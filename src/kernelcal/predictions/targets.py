@@ -61,10 +61,10 @@ def _refuse_swapped(targets: np.ndarray, predictions: Any) -> None:
     """Targets that are probabilities beside predictions that are labels: the arguments changed places."""
     if isinstance(predictions, Predictions) or targets.dtype.kind != "f" or is_frame(predictions):
         return
-    fractions = bool(np.any((targets > 0) & (targets < 1)))
+    fractions = bool(np.any(np.isfinite(targets) & (targets != np.round(targets))))
     if not fractions:
         return
-    other = to_numpy(as_array(getattr(predictions, "values", predictions)))
+    other = to_numpy(as_array(_unwrapped(predictions)))
     labels = other.dtype.kind in "iubUSO" or bool(np.all(other == np.round(other)))
     if labels and (targets.ndim == 2 or other.ndim == 1):
         raise InputError(
@@ -73,9 +73,14 @@ def _refuse_swapped(targets: np.ndarray, predictions: Any) -> None:
         )
 
 
+def _unwrapped(predictions: Any) -> Any:
+    return predictions.values if isinstance(predictions, Wrapper) else predictions
+
+
 def _refuse_transposed(targets: np.ndarray, predictions: Any) -> None:
     """Predictions with a column, not a row, a target: said before their rows are summed."""
-    shape: Any = getattr(getattr(predictions, "values", predictions), "shape", None)
+    predictions = _unwrapped(predictions)
+    shape: Any = getattr(predictions, "shape", None)
     if shape is None and isinstance(predictions, list | tuple) and predictions and hasattr(predictions[0], "__len__"):
         shape = (len(predictions), len(predictions[0]))
     if shape is not None and len(shape) == 2 and shape[0] != len(targets) == shape[1]:
