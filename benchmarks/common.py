@@ -52,5 +52,7 @@ def machine():
     """One line about where this runs."""
     import os
 
-    model = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if "model name" in line), platform.machine())
+    model = next(
+        (line.split(":")[1].strip() for line in open("/proc/cpuinfo") if "model name" in line), platform.machine()
+    )
     return f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}, NumPy {np.__version__}"

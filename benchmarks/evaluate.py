@@ -1,7 +1,7 @@
 """Time and memory of the whole main job, each in a process of its own.
 
-    python benchmarks/evaluate.py            # 10,000 x 10 csv
-    python benchmarks/evaluate.py --large    # also 50,000 x 1,000 float32 npz: two minutes
+python benchmarks/evaluate.py            # 10,000 x 10 csv
+python benchmarks/evaluate.py --large    # also 50,000 x 1,000 float32 npz: two minutes
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Time to import kernelcal, beside NumPy alone, each in fresh interpreters.
 
-    python benchmarks/import_time.py
+python benchmarks/import_time.py
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ CODE = "import time; t = time.perf_counter(); import {}; print(time.perf_counter
 
 
 def seconds(module, repeats=15):
-    runs = [subprocess.run([sys.executable, "-c", CODE.format(module)], capture_output=True, text=True, check=True) for _ in range(repeats)]
+    runs = [
+        subprocess.run([sys.executable, "-c", CODE.format(module)], capture_output=True, text=True, check=True)
+        for _ in range(repeats)
+    ]
     return statistics.median(float(run.stdout) for run in runs)
 
 

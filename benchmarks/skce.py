@@ -64,9 +64,13 @@ def small_problem():
     extra = peak_memory() - before
     first, expected = best(lambda: dense(y, p), 1)
     warm, _ = best(lambda: dense(y, p), 3)
-    print(f"n = 10,000, m = 10: {seconds:.3f} s, {extra:.0f} MB extra; values differ by {abs(value / expected - 1):.1e}")
+    print(
+        f"n = 10,000, m = 10: {seconds:.3f} s, {extra:.0f} MB extra; values differ by {abs(value / expected - 1):.1e}"
+    )
     print(f"  dense, first call: {first:.2f} s, {first / seconds:.0f} times as long")
-    print(f"  dense, later calls, when the system has given out the memory: {warm:.2f} s, {warm / seconds:.0f} times as long")
+    print(
+        f"  dense, later calls, when the system has given out the memory: {warm:.2f} s, {warm / seconds:.0f} times as long"
+    )
     fused = fused_loop()
     if fused is None:
         print("  no compiler or no reference loop: the ratio to a fused C++ loop is not shown")
@@ -87,7 +91,9 @@ def many_classes():
     seconds, _ = best(lambda: ours(y, p), 5)
     exponentials, _ = best(lambda: float(np.exp(-np.sqrt(np.ones((1000, 1000)))).sum()), 5)
     exponentials *= 50  # n^2 / 2 of them
-    print(f"n = 10,000, m = 1,000: {seconds:.2f} s; one product P P' {product:.2f} s, exponentials {exponentials:.2f} s")
+    print(
+        f"n = 10,000, m = 1,000: {seconds:.2f} s; one product P P' {product:.2f} s, exponentials {exponentials:.2f} s"
+    )
     print(f"  {seconds / product:.2f} products")
 
 

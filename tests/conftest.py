@@ -66,9 +66,7 @@ def naive():
         h = np.empty_like(k)
         for i in range(len(p)):
             for j in range(len(p)):
-                h[i, j] = k[i, j] * (
-                    a[y[i], y[j]] - p[i] @ a[:, y[j]] - a[y[i]] @ p[j] + p[i] @ a @ p[j]
-                )
+                h[i, j] = k[i, j] * (a[y[i], y[j]] - p[i] @ a[:, y[j]] - a[y[i]] @ p[j] + p[i] @ a @ p[j])
         return h
 
     def unbiased(k, p, y, a=None):

@@ -24,7 +24,19 @@ FLOORS = [
     {"cli"},
 ]
 HEIGHT = {name: height for height, names in enumerate(FLOORS) for name in names}
-EXTRAS = ("matplotlib", "jinja2", "narwhals", "pyarrow", "torch", "jax", "dask", "sklearn", "pandas", "polars", "threadpoolctl")
+EXTRAS = (
+    "matplotlib",
+    "jinja2",
+    "narwhals",
+    "pyarrow",
+    "torch",
+    "jax",
+    "dask",
+    "sklearn",
+    "pandas",
+    "polars",
+    "threadpoolctl",
+)
 
 
 def _floor(path):

@@ -60,7 +60,18 @@ def test_table_dictionary_and_html():
     result = kc.evaluate(y, p)
     text = result.summary()
     assert text == repr(result)
-    for line in ("rows, classes", "accuracy", "log score", "Brier score", "ECE, top label, 15 equal-width bins", "SKCE, unbiased", "p-value, exact", "verdict", "engines", "seconds"):
+    for line in (
+        "rows, classes",
+        "accuracy",
+        "log score",
+        "Brier score",
+        "ECE, top label, 15 equal-width bins",
+        "SKCE, unbiased",
+        "p-value, exact",
+        "verdict",
+        "engines",
+        "seconds",
+    ):
         assert line in text
     assert max(map(len, text.splitlines())) <= 88
     assert "<table>" in result._repr_html_()

@@ -5,7 +5,13 @@ import kernelcal as kc
 from kernelcal.kernels.points import class_matrix
 from kernelcal.residuals import MeanResidual
 
-TARGETS = [kc.Dirac(), 2 * kc.Dirac(), kc.FiniteKernel(np.eye(4) + 0.4), kc.Laplacian(1.5), kc.FiniteKernel(np.ones((4, 4)))]
+TARGETS = [
+    kc.Dirac(),
+    2 * kc.Dirac(),
+    kc.FiniteKernel(np.eye(4) + 0.4),
+    kc.Laplacian(1.5),
+    kc.FiniteKernel(np.ones((4, 4))),
+]
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=str)

@@ -96,7 +96,14 @@ def main():
         rows.append(["", "", "bound", *(f"{bound:.3f}" for bound in bounds)])
         write("level.csv", ["n", "classes", "lengthscale", *(f"level {level:g}" for level in LEVELS)], rows)
         powers = []
-        for model in ("M1", "M2", "M3", "class 0 with probability 0.1", "over-confident, temperature 1.3", "under-confident, temperature 0.75"):
+        for model in (
+            "M1",
+            "M2",
+            "M3",
+            "class 0 with probability 0.1",
+            "over-confident, temperature 1.3",
+            "under-confident, temperature 0.75",
+        ):
             tasks = [(model, k) for k in range(options.power_repetitions)]
             pvalues = np.array(list(pool.map(power_repetition, tasks, chunksize=5)))
             powers.append([model, *(f"{(pvalues <= level).mean():.3f}" for level in LEVELS)])

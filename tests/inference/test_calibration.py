@@ -113,11 +113,16 @@ def test_any_function_is_a_statistic():
     assert result.members[0].name == "gap"
     assert result.statistic == pytest.approx(np.abs(np.bincount(y, minlength=3) - p.sum(0)).max())
     assert len(seen) == 200
-    manual = [np.abs(np.bincount(row, minlength=3) - p.sum(0)).max() for row in kc.inference.Draws(0).targets(kc.Categorical(p), 0, 199)]
+    manual = [
+        np.abs(np.bincount(row, minlength=3) - p.sum(0)).max()
+        for row in kc.inference.Draws(0).targets(kc.Categorical(p), 0, 199)
+    ]
     assert result.pvalue == (1 + sum(t >= result.statistic - 1e-12 for t in manual)) / 200
 
 
-@pytest.mark.parametrize("estimator", [{"estimator": "biased"}, {"estimator": "block", "block_size": 5}, {"engine": kc.RandomFourier(64)}])
+@pytest.mark.parametrize(
+    "estimator", [{"estimator": "biased"}, {"estimator": "block", "block_size": 5}, {"engine": kc.RandomFourier(64)}]
+)
 def test_every_estimator_is_a_statistic(estimator):
     y, p = calibrated(60, 3, 6)
     statistic = kc.SKCE(prediction_kernel=kc.Laplacian(0.3), **estimator)

@@ -125,7 +125,10 @@ def test_batches_memory_and_engine_tiles_change_no_number(monkeypatch):
 
 
 def approx_dict(d):
-    members = [{**m, "value": pytest.approx(m["value"], rel=1e-9), "deviation": pytest.approx(m["deviation"], rel=1e-6)} for m in d["members"]]
+    members = [
+        {**m, "value": pytest.approx(m["value"], rel=1e-9), "deviation": pytest.approx(m["deviation"], rel=1e-6)}
+        for m in d["members"]
+    ]
     return {**d, "members": members}
 
 

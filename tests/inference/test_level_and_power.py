@@ -23,7 +23,9 @@ def level_case(n, m, factor, repetitions, draws=199, seed=0):
     return np.array(pvalues)
 
 
-@pytest.mark.parametrize(("n", "m", "factor"), [(10, 2, None), (30, 2, 1 / 32), (30, 10, None), (10, 10, 2.0), (30, 100, 1 / 32)])
+@pytest.mark.parametrize(
+    ("n", "m", "factor"), [(10, 2, None), (30, 2, 1 / 32), (30, 10, None), (10, 10, 2.0), (30, 100, 1 / 32)]
+)
 def test_the_exact_test_keeps_its_level(n, m, factor):
     pvalues = level_case(n, m, factor, 500)
     for level in (0.01, 0.05, 0.1):

@@ -39,7 +39,9 @@ def test_random_fourier_features_are_unbiased_for_their_kernel(kernel, make_data
     assert spread.max() < 0.02  # tight enough that another kernel would be noticed
 
 
-@pytest.mark.parametrize("kernel", [*SPECTRAL, kc.Linear(), kc.PowerExponential(0.5, power=0.5), kc.Dirac()], ids=lambda k: type(k).__name__)
+@pytest.mark.parametrize(
+    "kernel", [*SPECTRAL, kc.Linear(), kc.PowerExponential(0.5, power=0.5), kc.Dirac()], ids=lambda k: type(k).__name__
+)
 def test_all_rows_as_landmarks_give_the_kernel(kernel, make_data):
     batch = kc.Categorical(make_data(40, 3)[0])
     phi, sizes = kc.Nystrom(40).maps([kernel], batch)
@@ -52,14 +54,18 @@ def test_landmarks_cover_all_distinct_values_of_one_probability():
     p = np.repeat([0.1, 0.35, 0.9], [50, 3, 1])
     phi, sizes = kc.Nystrom(3).maps([kc.Laplacian(0.2)], kc.Bernoulli(p))
     assert sizes == [3]
-    np.testing.assert_allclose(phi(slice(None)) @ phi(slice(None)).T, gram(kc.Laplacian(0.2), kc.Bernoulli(p)), atol=1e-12)
+    np.testing.assert_allclose(
+        phi(slice(None)) @ phi(slice(None)).T, gram(kc.Laplacian(0.2), kc.Bernoulli(p)), atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("engine", [kc.Nystrom(12), kc.RandomFourier(20)], ids=["nystrom", "fourier"])
 @pytest.mark.parametrize("m", [2, 5, features._DENSE_UP_TO + 3])
 @pytest.mark.parametrize("target", ["dirac", "finite"])
 @pytest.mark.parametrize("small_chunks", [False, True])
-def test_batches_equal_the_dense_sums_of_the_feature_kernel(engine, m, target, small_chunks, monkeypatch, naive, make_data):
+def test_batches_equal_the_dense_sums_of_the_feature_kernel(
+    engine, m, target, small_chunks, monkeypatch, naive, make_data
+):
     if small_chunks:
         monkeypatch.setattr(features, "_CHUNK_BYTES", 2000)
         monkeypatch.setattr(features, "_KEEP_BYTES", 0)
@@ -86,7 +92,9 @@ def test_batches_equal_the_dense_sums_of_the_feature_kernel(engine, m, target, s
 def test_every_library_gets_the_same_number(engine, backend, make_data):
     p, y = make_data(30, 3)
     expected = float(kc.skce(y, p, prediction_kernel=kc.Laplacian(0.4), engine=engine))
-    assert float(kc.skce(y, backend(p), prediction_kernel=kc.Laplacian(0.4), engine=engine)) == pytest.approx(expected, rel=1e-9)
+    assert float(kc.skce(y, backend(p), prediction_kernel=kc.Laplacian(0.4), engine=engine)) == pytest.approx(
+        expected, rel=1e-9
+    )
 
 
 @pytest.mark.parametrize(

@@ -52,8 +52,14 @@ def test_every_kernel_metric_and_library(profile, metric, estimator, backend, na
     [
         (kc.Linear(), lambda p, d: p @ p.T),
         (kc.Dirac(), lambda p, d: (d == 0) * 1.0),
-        (2 * kc.Laplacian(0.3) + kc.Linear() * kc.Gaussian(1.0), lambda p, d: 2 * np.exp(-d / 0.3) + p @ p.T * np.exp(-(d**2) / 2)),
-        (kc.Laplacian(0.3) * kc.Matern32(0.5), lambda p, d: np.exp(-d / 0.3) * (1 + np.sqrt(3) * d / 0.5) * np.exp(-np.sqrt(3) * d / 0.5)),
+        (
+            2 * kc.Laplacian(0.3) + kc.Linear() * kc.Gaussian(1.0),
+            lambda p, d: 2 * np.exp(-d / 0.3) + p @ p.T * np.exp(-(d**2) / 2),
+        ),
+        (
+            kc.Laplacian(0.3) * kc.Matern32(0.5),
+            lambda p, d: np.exp(-d / 0.3) * (1 + np.sqrt(3) * d / 0.5) * np.exp(-np.sqrt(3) * d / 0.5),
+        ),
     ],
     ids=["linear", "dirac", "sum", "product"],
 )
@@ -126,7 +132,9 @@ def test_batches_of_labels_equal_one_by_one(m, naive, make_data):
         for s, k in enumerate(grams):
             off = naive.unbiased(k, p, y) * 50 * 49
             assert sums.off_diagonal[b, s] == pytest.approx(off, rel=1e-11, abs=1e-11)
-            assert sums.off_diagonal[b, s] + sums.diagonal[b, s] == pytest.approx(naive.biased(k, p, y) * 2500, rel=1e-11)
+            assert sums.off_diagonal[b, s] + sums.diagonal[b, s] == pytest.approx(
+                naive.biased(k, p, y) * 2500, rel=1e-11
+            )
 
 
 @pytest.mark.parametrize("at_once", [1, 5, 10**6])

@@ -104,7 +104,9 @@ def test_jax_compiles_with_a_numeric_lengthscale():
     jax.config.update("jax_enable_x64", True)
     x, y = logits()
     run = jax.jit(lambda x: kc.skce(y, kc.Logits(x), prediction_kernel=kc.Laplacian(0.4)).value)
-    assert float(run(x)) == pytest.approx(float(kc.skce(y, kc.Logits(x), prediction_kernel=kc.Laplacian(0.4))), rel=1e-12)
+    assert float(run(x)) == pytest.approx(
+        float(kc.skce(y, kc.Logits(x), prediction_kernel=kc.Laplacian(0.4))), rel=1e-12
+    )
     with pytest.raises(kc.errors.InputError, match="give a number"):
         jax.jit(lambda x: kc.skce(y, kc.Logits(x)).value)(x)
 

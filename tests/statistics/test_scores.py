@@ -43,9 +43,13 @@ def test_ece_against_a_plain_loop(bins):
     confidence, hit = p.max(1), p.argmax(1) == y
     total = 0.0
     for k in range(bins):
-        inside = [i for i in range(len(y)) if (k / bins < confidence[i] <= (k + 1) / bins) or (k == 0 and confidence[i] == 0)]
+        inside = [
+            i for i in range(len(y)) if (k / bins < confidence[i] <= (k + 1) / bins) or (k == 0 and confidence[i] == 0)
+        ]
         if inside:
-            total += len(inside) / len(y) * abs(np.mean([confidence[i] for i in inside]) - np.mean([hit[i] for i in inside]))
+            total += (
+                len(inside) / len(y) * abs(np.mean([confidence[i] for i in inside]) - np.mean([hit[i] for i in inside]))
+            )
     assert float(kc.ece(y, p, bins=bins)) == pytest.approx(total, rel=1e-12)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,8 @@ def load_npy(path: Path) -> np.ndarray:
 
 def load_npz(path: Path) -> Mapping[str, np.ndarray]:
     """Arrays by name."""
-    return _Archive(path, _load(path, "npz"))
+    with _load(path, "npz") as archive:
+        return _Archive(path, archive.files)
 
 
 def _load(path: Path, kind: str) -> Any:
@@ -55,23 +56,24 @@ def _cannot(where: str, kind: str, error: Exception) -> str:
 class _Archive(Mapping[str, np.ndarray]):
     """Arrays of an npz file, each read when it is first asked for: a pickled one beside them does no harm."""
 
-    def __init__(self, path: Path, archive: Any) -> None:
-        self._path, self._archive = path, archive
+    def __init__(self, path: Path, names: Sequence[str]) -> None:
+        self._path, self._names = path, names
         self._read: dict[str, np.ndarray] = {}
 
     def __getitem__(self, name: str) -> np.ndarray:
         if name not in self._read:
             try:
-                self._read[name] = self._archive[name]
+                with np.load(self._path, allow_pickle=False) as archive:
+                    self._read[name] = np.asarray(archive[name])
             except _DAMAGE as error:
                 raise InputError(_cannot(f"{self._path}, array {name!r}", "npz", error)) from None
         return self._read[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._archive.files)
+        return iter(self._names)
 
     def __len__(self) -> int:
-        return len(self._archive.files)
+        return len(self._names)
 
 
 def load_parquet(path: Path) -> dict[str, np.ndarray]:
@@ -91,6 +93,8 @@ def load_parquet(path: Path) -> dict[str, np.ndarray]:
 
 
 def _column(where: str, column: Any) -> np.ndarray:
+    if str(column.type).startswith("dictionary"):  # to_numpy would give null the last of the values
+        column = column.cast(column.type.value_type)
     values = column.to_numpy()
     lists = values.dtype.kind == "O" and any(isinstance(value, np.ndarray) for value in values)
     if not lists:
