@@ -7,6 +7,7 @@ import resource
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -52,7 +53,6 @@ def machine():
     """One line about where this runs."""
     import os
 
-    model = next(
-        (line.split(":")[1].strip() for line in open("/proc/cpuinfo") if "model name" in line), platform.machine()
-    )
+    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
+    model = next((line.split(":")[1].strip() for line in lines if "model name" in line), platform.machine())
     return f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}, NumPy {np.__version__}"

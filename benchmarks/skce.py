@@ -41,7 +41,7 @@ def fused_loop():
     if not FUSED.exists() or not shutil.which("g++"):
         return None
     library = Path(tempfile.mkdtemp()) / "libfused.so"
-    flags = "-O3 -march=native -ffast-math -fopenmp -shared -fPIC".split()
+    flags = ["-O3", "-march=native", "-ffast-math", "-fopenmp", "-shared", "-fPIC"]
     subprocess.run(["g++", *flags, str(FUSED), "-o", str(library), "-lm"], check=True)
     function = ctypes.CDLL(str(library)).full_small
     function.restype = ctypes.c_double
@@ -68,9 +68,7 @@ def small_problem():
         f"n = 10,000, m = 10: {seconds:.3f} s, {extra:.0f} MB extra; values differ by {abs(value / expected - 1):.1e}"
     )
     print(f"  dense, first call: {first:.2f} s, {first / seconds:.0f} times as long")
-    print(
-        f"  dense, later calls, when the system has given out the memory: {warm:.2f} s, {warm / seconds:.0f} times as long"
-    )
+    print(f"  dense, later calls, memory given out already: {warm:.2f} s, {warm / seconds:.0f} times as long")
     fused = fused_loop()
     if fused is None:
         print("  no compiler or no reference loop: the ratio to a fused C++ loop is not shown")

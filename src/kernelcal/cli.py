@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -25,10 +26,23 @@ _BAR = 30
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status: 0 done, 1 p below --fail-below, 2 bad input."""
     options = _parser().parse_args(arguments)
+    try:
+        return _main(options)
+    except BrokenPipeError:  # the reader of our output has seen enough: end as other tools do
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + 13
+    except KeyboardInterrupt:
+        print("kernelcal: interrupted", file=sys.stderr)
+        return 128 + 2
+
+
+def _main(options: argparse.Namespace) -> int:
     results: list[dict[str, Any]] = []
     for paths in _groups(options.files):
         try:
             results.append(_run(paths, options, first=not results))
+        except BrokenPipeError:
+            raise
         except (KernelcalError, OSError, UnicodeError) as error:
             print(f"kernelcal: {_sentence(paths, error)}", file=sys.stderr)
             return 2
@@ -95,7 +109,7 @@ def _parser() -> argparse.ArgumentParser:
     every = commands.add_parser(
         "evaluate",
         help="scores, calibration errors, exact p-value and a verdict",
-        description=evaluate.__doc__.split("\n")[0],  # type: ignore[union-attr]
+        description="Is this model calibrated, how far off, in which direction, and with what certainty?",
     )
     every.add_argument(
         "files", nargs="+", type=Path, metavar="FILE", help="csv, tsv, npz, parquet, jsonl, or two npy files"

@@ -15,7 +15,7 @@ def load(path, **options):
 
 
 def refusal(path, **options):
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError) as caught:  # noqa: PT012  either step may refuse
         data = load(path, **options)
         evaluate(data.y, data.predictions, draws=1)
     return str(caught.value)
@@ -326,7 +326,7 @@ def test_kinds(csv):
         ("probabilities", probs),
         ("percent", 100 * probs),
         ("log-probabilities", np.log(probs)),
-        ("logits", np.log(probs) + [[3.0], [-2.0]]),
+        ("logits", [*np.log(probs), [3.0], [-2.0]]),
     ):
         rows = " ".join(f"{','.join(map(repr, row.tolist()))},{y}" for row, y in zip(values, (2, 1), strict=True))
         data = load(csv(f"p0,p1,p2,y {rows}"), kind=kind)

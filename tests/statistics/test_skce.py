@@ -65,7 +65,7 @@ def test_derived_values_with_total_variation(julia):
         assert float(value) == pytest.approx(fact["estimate"], rel=1e-12)
 
 
-NETWORKS = "densenet121 densenet169 mobilenet_v2 resnet18 resnet50 vgg11_bn vgg13_bn vgg19_bn".split()
+NETWORKS = ["densenet121", "densenet169", "mobilenet_v2", "resnet18", "resnet50", "vgg11_bn", "vgg13_bn", "vgg19_bn"]
 
 
 @pytest.mark.parametrize("network", NETWORKS)

@@ -109,7 +109,8 @@ class RandomFourier(FeatureEngine):
     Notes
     -----
     For profiles with a known spectrum (Laplacian, Gaussian, Matern, rational quadratic, inverse multiquadric)
-    in an L2 metric, and the Laplacian in total variation; sums, products and scaled kernels need `Nystrom`. Cost: O(n D d) once, O(n D) a draw.
+    in an L2 metric, and the Laplacian in total variation; sums, products and scaled kernels need `Nystrom`.
+    Cost: O(n D d) once, O(n D) a draw.
     """
 
     frequencies: int = 1024

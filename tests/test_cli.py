@@ -1,0 +1,264 @@
+"""The command line: what it prints, its exit status, and never a traceback."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import kernelcal as kc
+from kernelcal.cli import main
+
+DRAWS = ["--draws", "99"]
+
+
+@pytest.fixture
+def honest(tmp_path):
+    rng = np.random.default_rng(0)
+    p = rng.uniform(size=120)
+    return save(tmp_path / "honest.csv", kc.Bernoulli(p).sample(rng)[0], p)
+
+
+@pytest.fixture
+def bold(tmp_path):
+    rng = np.random.default_rng(0)
+    p = rng.uniform(size=300)
+    y = kc.Bernoulli(p).sample(rng)[0]
+    return save(tmp_path / "bold.csv", y, p**3 / (p**3 + (1 - p) ** 3))
+
+
+def save(path, y, p):
+    path.write_text("y,p\n" + "".join(f"{a},{b!r}\n" for a, b in zip(y.tolist(), p.tolist(), strict=True)))
+    return str(path)
+
+
+def run(capsys, *arguments):
+    status = main(list(arguments))
+    out, err = capsys.readouterr()
+    return status, out, err
+
+
+def test_evaluate_says_what_it_read_and_then_the_table(capsys, honest):
+    status, out, err = run(capsys, "evaluate", honest)
+    assert (status, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0] == f"read {honest}: 120 rows; target y; predictions p, probabilities; 2 classes: 0, 1"
+    assert lines[1] == "Calibration of class predictions"
+    assert "No evidence against calibration" in out
+
+
+def test_the_figures_are_those_of_the_library(capsys, bold):
+    status, out, _ = run(capsys, "evaluate", bold, "--json")
+    assert status == 0
+    found = json.loads(out)
+    table = np.genfromtxt(bold, delimiter=",", names=True)
+    expected = kc.evaluate(table["y"].astype(int), table["p"]).to_dict()
+    for name in ("accuracy", "log_score", "brier_score", "ece", "skce", "skce_root", "test", "pvalue", "verdict"):
+        assert found[name] == expected[name], name
+    assert found["read"].startswith("read ")
+    assert "over-confident" in found["verdict"]
+
+
+def test_test_prints_the_family(capsys, bold):
+    status, out, _ = run(capsys, "test", bold)
+    assert status == 0
+    for part in ("Calibration test", "slope", "bias", "kernel at", "over-confident", "999 draws"):
+        assert part in out
+    status, out, _ = run(capsys, "test", bold, "--statistic", "skce", "--json", "--seed", "3", "--draws", "199")
+    found = json.loads(out)
+    assert [m["name"] for m in found["members"]] == ["SKCE"]
+    assert found["draws"] == 199
+
+
+def test_seed_and_draws_reach_the_test(capsys, honest):
+    one = json.loads(run(capsys, "evaluate", honest, "--json", "--seed", "1")[1])["pvalue"]
+    table = np.genfromtxt(honest, delimiter=",", names=True)
+    assert one == kc.evaluate(table["y"].astype(int), table["p"], rng=1).pvalue
+
+
+@pytest.mark.parametrize("command", ["evaluate", "test"])
+def test_fail_below_is_for_pipelines(capsys, honest, bold, command):
+    assert run(capsys, command, bold, "--fail-below", "0.05", *DRAWS)[0] == 1
+    assert run(capsys, command, honest, "--fail-below", "0.05", *DRAWS)[0] == 0
+    assert run(capsys, command, bold, *DRAWS)[0] == 0
+    assert run(capsys, command, honest, bold, "--fail-below", "0.05", *DRAWS)[0] == 1
+
+
+def test_several_files_one_after_the_other(capsys, honest, bold):
+    status, out, _ = run(capsys, "evaluate", honest, bold, *DRAWS)
+    assert status == 0
+    assert out.count("Calibration of class predictions") == 2
+    assert out.index(honest) < out.index(bold)
+    found = json.loads(run(capsys, "evaluate", honest, bold, "--json", *DRAWS)[1])
+    assert [len(found), found[0]["n"], found[1]["n"]] == [2, 120, 300]
+
+
+def test_json_is_strict_when_the_log_score_is_infinite(capsys, tmp_path):
+    path = save(tmp_path / "a.csv", np.array([1, 0, 1]), np.array([0.0, 0.5, 0.7]))
+    status, out, _ = run(capsys, "evaluate", path, "--json")
+    found = json.loads(out, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+    assert status == 0
+    assert found["log_score"] is None
+    assert found["test"]["impossible_rows"] == [0]
+    assert "row 0" in found["notes"][0]
+
+
+def test_two_npy_files_in_either_order(capsys, tmp_path):
+    p = np.random.default_rng(0).dirichlet(np.ones(3), 50)
+    np.save(tmp_path / "scores.npy", p)
+    np.save(tmp_path / "targets.npy", kc.Categorical(p).sample(1)[0])
+    files = [str(tmp_path / "scores.npy"), str(tmp_path / "targets.npy")]
+    one = run(capsys, "evaluate", *files, *DRAWS)
+    other = run(capsys, "evaluate", *files[::-1], *DRAWS)
+    assert one[0] == other[0] == 0
+    assert one[1].splitlines()[2:9] == other[1].splitlines()[2:9]
+
+
+def bad_files(tmp_path):
+    """Name, content, and a part of the sentence that must come."""
+    garbage = bytes(range(129, 256)) * 20
+    return {
+        "absent.csv": (None, "there is no such file"),
+        "garbage.csv": (garbage, "not text in UTF-8"),
+        "garbage.npz": (garbage, "not a file in npz format"),
+        "garbage.parquet": (garbage, "cannot be read as parquet"),
+        "garbage.jsonl": (garbage, "not text in UTF-8"),
+        "model.pkl": (b"\x80\x04K\x01.", "pickles are not opened"),
+        "model.pt": (garbage, "pickles are not opened"),
+        "sheet.xlsx": (garbage, "csv, tsv, npz"),
+        "empty.csv": (b"", "the file is empty"),
+        "header.csv": (b"y,p\n", "no rows"),
+        "ragged.csv": (b"y,p\n1,0.5\n1\n", "line 3: 1 cell, the header has 2"),
+        "text.csv": (b"y,p\n1,0.5\n0,often\n", "line 3, column 'p': 'often' is not a number"),
+        "percent.csv": (b"y,p\n1,50%\n0,20%\n", "--kind percent"),
+        "percents.csv": (b"y,p\n1,50\n0,20\n1,80\n", "--kind percent"),
+        "logits.csv": (b"y,p\n1,-2.5\n0,3\n1,8\n", "--kind"),
+        "missing.csv": (b"y,p\n1,0.5\n0,NA\n1,0.5\n", "--drop-missing"),
+        "missing_target.csv": (b"y,p\n1,0.5\n,0.2\n1,0.5\n", "--drop-missing"),
+        "draws.csv": (b"y,p\n1,0.5\n0,0.2\n0.5,0.5\n", "--drop-target 0.5"),
+        "one_based.csv": (b"y,p0,p1\n1,0.5,0.5\n2,0.2,0.8\n", "--one-based"),
+        "sums.csv": (b"y,p0,p1\n1,0.5,0.4\n0,0.2,0.8\n", "--normalize"),
+        "words.csv": (b"y,p\nspam,0.5\neggs,0.2\n", "classes"),
+        "huge.csv": (b"y,p\n1" + b"0" * 400 + b",0.5\n0,0.2\n", "the targets are text"),
+        "one.csv": (b"y,p\n1,0.5\n", "at least 2 rows"),
+        "names.csv": (b"a,b\n1,0.5\n0,0.2\n", "--target NAME"),
+        "semicolon.csv": (b"y;p\n1;0.5\n0;0.2\n", "--delimiter ';'"),
+    }
+
+
+@pytest.mark.parametrize("name", bad_files(None))
+@pytest.mark.parametrize("command", ["evaluate", "test"])
+def test_bad_input_is_one_sentence_and_status_two(capsys, tmp_path, name, command):
+    content, message = bad_files(tmp_path)[name]
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+    status, _, err = run(capsys, command, str(path))
+    assert status == 2
+    assert err.startswith("kernelcal: ")
+    assert len(err.splitlines()) == 1
+    assert name in err
+    assert message in err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--target", "z"], "there is no column 'z'. The columns are y, p"),
+        (["--predictions", "q*"], "no column matches 'q*'"),
+        (["--target", "p", "--predictions", "p"], "cannot be both predictions and target"),
+        (["--draws", "0"], "draws must be a positive whole number, got 0"),
+        (["--draws", "-5"], "draws must be a positive whole number, got -5"),
+        (["--kind", "top-label"], "--kind top-label needs --predicted-label NAME"),
+        (["--predicted-label", "y"], "--predicted-label belongs to --kind top-label"),
+        (["--one-based", "--classes", "a,b"], "exclude each other"),
+        (["--classes", "a,b,c"], "classes names 3 classes, but the predictions have 2"),
+        (["--delimiter", "ab"], "--delimiter must be one character"),
+        (["--drop-target", "0"], ""),
+    ],
+)
+def test_options_that_do_not_fit(capsys, honest, options, message):
+    status, _, err = run(capsys, "evaluate", honest, *options)
+    if message:
+        assert status == 2
+        assert message in err
+        assert "Traceback" not in err
+    else:
+        assert status == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["evaluate"],
+        ["evaluate", "x.csv", "--draws", "abc"],
+        ["evaluate", "x.csv", "--seed", "-1"],
+        ["guess", "x.csv"],
+        ["evaluate", "x.csv", "--fail-below", "5"],
+    ],
+)
+def test_misuse_is_explained_by_the_parser(capsys, arguments):
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+    assert "usage: kernelcal" in capsys.readouterr().err
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(["--version"])
+    assert caught.value.code == 0
+    assert capsys.readouterr().out == f"kernelcal {kc.__version__}\n"
+
+
+def test_folder_and_lonely_npy(capsys, tmp_path):
+    status, _, err = run(capsys, "evaluate", str(tmp_path))
+    assert (status, "this is a folder" in err) == (2, True)
+    np.save(tmp_path / "a.npy", np.array([0.1, 0.2]))
+    status, _, err = run(capsys, "evaluate", str(tmp_path / "a.npy"))
+    assert status == 2
+    assert "npy" in err
+
+
+def in_process(*arguments, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "kernelcal.cli", *arguments], capture_output=True, text=True, **options
+    )
+
+
+def test_a_closed_pipe_is_quiet(bold):
+    command = f"{sys.executable} -m kernelcal.cli evaluate {bold} {bold} --draws 99 | head -n 1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert done.stdout.startswith("read ")
+    assert done.stderr == ""
+
+
+def test_interrupting_is_quiet(capsys, honest, monkeypatch):
+    import kernelcal.cli as cli
+
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "_compute", interrupt)
+    status, _, err = run(capsys, "evaluate", honest)
+    assert status == 130
+    assert "Traceback" not in err
+
+
+def test_progress_is_for_terminals_only(bold):
+    done = in_process("evaluate", bold, "--draws", "99")
+    assert done.returncode == 0
+    assert done.stderr == ""
+    pty = pytest.importorskip("pty")
+    controller, terminal = pty.openpty()
+    code = [sys.executable, "-m", "kernelcal.cli", "evaluate", bold, "--draws", "99"]
+    done = subprocess.run(code, stdout=subprocess.PIPE, stderr=terminal, text=True)
+    os.close(terminal)
+    shown = os.read(controller, 65536).decode()
+    os.close(controller)
+    assert "99/99 draws" in shown
+    assert shown.endswith("\r\x1b[K")  # the bar is wiped
+    assert "draws" not in done.stdout.splitlines()[0]
