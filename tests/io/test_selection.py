@@ -326,12 +326,12 @@ def test_kinds(csv):
         ("probabilities", probs),
         ("percent", 100 * probs),
         ("log-probabilities", np.log(probs)),
-        ("logits", [*np.log(probs), [3.0], [-2.0]]),
+        ("logits", np.log(probs) + np.array([[3.0], [-2.0]])),
     ):
         rows = " ".join(f"{','.join(map(repr, row.tolist()))},{y}" for row, y in zip(values, (2, 1), strict=True))
         data = load(csv(f"p0,p1,p2,y {rows}"), kind=kind)
         np.testing.assert_allclose(data.predictions.probs, probs, rtol=1e-12)
-        assert f"probabilities; {3}" in data.description or kind in data.description
+        assert f", {kind}; 3 classes" in data.description
 
 
 @pytest.mark.parametrize(

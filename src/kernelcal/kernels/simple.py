@@ -59,7 +59,7 @@ class FiniteKernel(Kernel):
     >>> import kernelcal as kc
     >>> near = kc.FiniteKernel([[1.0, 0.9, 0.0], [0.9, 1.0, 0.0], [0.0, 0.0, 1.0]])  # classes 0 and 1 are alike
     >>> round(float(kc.skce([0, 1], [[0.5, 0.3, 0.2], [0.2, 0.6, 0.2]], target_kernel=near)), 4)
-    0.0055
+    0.0199
     """
 
     matrix: np.ndarray

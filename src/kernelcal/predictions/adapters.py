@@ -60,6 +60,8 @@ def as_predictions(x: Any, *, classes: Any = None, normalize: bool = False) -> P
     """
     classes = _as_tuple(classes)
     if isinstance(x, Predictions):
+        if normalize:
+            raise InputError("normalize=True is for arrays and frames: predictions have been checked already")
         return x if classes is None else replace(x, classes=classes)  # type: ignore[type-var]
     array, names = _array_of(x)
     classes = names if classes is None else classes

@@ -43,8 +43,8 @@ class Bernoulli(ClassPredictions):
     >>> len(predictions), predictions.n_classes
     (3, 2)
     >>> predictions.sample(rng=0, size=2)
-    array([[0, 1, 1],
-           [1, 0, 0]], dtype=int32)
+    array([[0, 0, 0],
+           [0, 1, 1]], dtype=int32)
     """
 
     p: Array

@@ -76,7 +76,7 @@ class ClassPredictions(Predictions):
         labels = np.empty(uniforms.shape, dtype=np.int32)
         rows = max(1, _CHUNK_BYTES // (8 * (self.n_classes + len(uniforms))))
         for start in range(0, len(self), rows):
-            part = slice(start, start + rows)
+            part = slice(start, min(start + rows, len(self)))
             cumulative = np.cumsum(to_numpy(self[part].probabilities), axis=1, dtype=np.float64)
             cumulative /= cumulative[:, -1:]
             labels[:, part] = _invert(cumulative, uniforms[:, part])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
@@ -21,15 +20,11 @@ def is_frame(x: Any) -> bool:
 
 
 def _native(x: Any) -> Any:
-    if "narwhals" not in sys.modules:
-        try:
-            import narwhals  # noqa: F401
-        except ImportError:
-            raise MissingExtraError(
-                "narwhals", "frame", f"reading a {type(x).__module__.split('.')[0]} object"
-            ) from None
-    import narwhals.stable.v1 as nw
-
+    try:
+        import narwhals.stable.v1 as nw
+    except ImportError:
+        library = type(x).__module__.split(".")[0]
+        raise MissingExtraError("narwhals", "frame", f"reading a {library} object") from None
     try:
         native = nw.from_native(x, allow_series=True)
     except TypeError:  # an index, a categorical, an array of a data-frame library

@@ -64,7 +64,7 @@ class SKCE(Statistic):
     >>> import kernelcal as kc
     >>> statistic = kc.SKCE(prediction_kernel=kc.Laplacian(0.3), estimator="biased")
     >>> round(float(statistic([0, 1, 1], [0.2, 0.7, 0.4])), 6)
-    0.094938
+    0.1059
     """
 
     prediction_kernel: Kernel = field(default_factory=Laplacian)
