@@ -73,13 +73,23 @@ def run(capsys, folder, files, options):
     return status, *capsys.readouterr()
 
 
+_FOUND = {}
+
+
+def evaluated(capsys, folder, name):
+    """What the command line says of a file in JSON; every file is evaluated once."""
+    if name not in _FOUND:
+        files, options, _ = RIGHT[name]
+        status, out, err = run(capsys, folder, files, [*options, "--json"])
+        assert (status, err) == (0, "")
+        _FOUND[name] = json.loads(out)
+    return _FOUND[name]
+
+
 @pytest.mark.parametrize("name", RIGHT)
 def test_right_options(capsys, data_folder, name):
-    files, options, rows = RIGHT[name]
-    status, out, err = run(capsys, data_folder, files, [*options, "--json"])
-    assert (status, err) == (0, "")
-    found = json.loads(out)
-    assert found["n"] == rows
+    found = evaluated(capsys, data_folder, name)
+    assert found["n"] == RIGHT[name][2]
     assert 0 < found["pvalue"] <= 1
     assert np.isfinite(found["skce"]["value"])
     assert found["verdict"]
@@ -96,13 +106,12 @@ def test_wrong_options_are_refused_with_the_remedy(capsys, data_folder, name):
 
 def test_accuracies_are_the_published_ones(capsys, data_folder, julia):
     for name in NETWORKS[:2]:
-        found = json.loads(run(capsys, data_folder, RIGHT[name][0], ["--json"])[1])
+        found = evaluated(capsys, data_folder, name)
         assert found["accuracy"] == julia["cifar10"]["models"][name]["accuracy"]
 
 
 def test_stated_confidence_of_zero_is_proof(capsys, data_folder):
-    files, options, _ = RIGHT["llm"]
-    found = json.loads(run(capsys, data_folder, files, [*options, "--json"])[1])
+    found = evaluated(capsys, data_folder, "llm")
     assert found["test"]["fired"] == "impossible label"
     assert found["log_score"] is None
     assert found["test"]["impossible_rows"]
@@ -110,6 +119,11 @@ def test_stated_confidence_of_zero_is_proof(capsys, data_folder):
 
 
 def test_under_confident_languages(capsys, data_folder):
-    files, options, _ = RIGHT["langid"]
-    found = json.loads(run(capsys, data_folder, files, [*options, "--json"])[1])
-    assert "under-confident" in found["verdict"]
+    assert "under-confident" in evaluated(capsys, data_folder, "langid")["verdict"]
+
+
+def test_columns_counted_from_one_leave_a_doubt(capsys, data_folder):
+    status, _, err = run(capsys, data_folder, f"{FIVE}/nba_games.csv", ["--target", "prob1_outcome"])
+    assert status == 2
+    assert "the columns prob1 to prob2 count from 1: is label 1 the first or the second of them?" in err
+    assert err.endswith("If the target says whether prob1 came true: --predictions prob1\n")

@@ -34,7 +34,8 @@ def to_numpy(x: Array) -> np.ndarray:
     if isinstance(x, np.ndarray):
         return x
     if array_api_compat.is_torch_array(x):
-        return x.detach().cpu().numpy()
+        x = x.detach().cpu()
+        return (x.float() if str(x.dtype) == "torch.bfloat16" else x).numpy()  # NumPy has no bfloat16
     if array_api_compat.is_cupy_array(x):
         return x.get()
     if array_api_compat.is_jax_array(x):

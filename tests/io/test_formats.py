@@ -387,6 +387,57 @@ def test_npz_with_a_damaged_member(tmp_path):
     assert "column 'p': expected numbers" in message or "array 'p': cannot be read as npz" in message
 
 
+def test_a_damaged_npy_header(tmp_path):
+    np.save(tmp_path / "p.npy", P)
+    np.save(tmp_path / "y.npy", Y)
+    content = (tmp_path / "p.npy").read_bytes()
+    (tmp_path / "p.npy").write_bytes(content.replace(b"'shape': (4,)", b"'shape': (4, "))
+    assert f"{tmp_path / 'p.npy'}: cannot be read as npy" in refusal(tmp_path / "p.npy", tmp_path / "y.npy")
+
+
+def test_an_encrypted_npz(tmp_path):
+    np.savez(tmp_path / "a.npz", p=P, y=Y)
+    content = bytearray((tmp_path / "a.npz").read_bytes())
+    for start in (content.index(b"PK\x01\x02"), content.rindex(b"PK\x01\x02")):
+        content[start + 8] |= 1  # the flag of both members in the central directory
+    (tmp_path / "a.npz").write_bytes(bytes(content))
+    assert "array 'p': cannot be read as npz: File 'p.npy' is encrypted" in refusal(tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize("name", ["f.npz", "f.csv", "f.jsonl", "f.csv.gz", "f.parquet", "f.npy"])
+def test_damage_of_any_kind_is_an_input_error(tmp_path, write, name):
+    if name.endswith("parquet"):
+        parquet(tmp_path / name, p0=WIDE[:, 0], p1=WIDE[:, 1], p2=WIDE[:, 2], label=LABELS)
+    elif name.endswith("npz"):
+        np.savez_compressed(tmp_path / name, probs=WIDE, label=LABELS)
+    elif name.endswith("npy"):
+        np.save(tmp_path / "probs.npy", WIDE)
+        np.save(tmp_path / name, WIDE)
+        np.save(tmp_path / "label.npy", LABELS)
+    else:
+        text = wide_lines() if "csv" in name else json_lines()
+        write(name, gzip.compress(text.encode(), mtime=0) if name.endswith("gz") else text)
+    good = (tmp_path / name).read_bytes()
+    path = tmp_path / ("probs.npy" if name.endswith("npy") else "damaged" + name[1:])
+    others = [tmp_path / "label.npy"] if name.endswith("npy") else []
+    rng = np.random.default_rng(0)
+    messages = []
+    for _ in range(200):
+        damaged = bytearray(good)
+        start = rng.integers(len(good))
+        if rng.random() < 0.5:
+            damaged[start] = rng.integers(256)
+        else:
+            del damaged[start : start + rng.integers(1, 30)]
+        path.write_bytes(bytes(damaged))
+        try:
+            load(path, *others)
+        except InputError as error:
+            messages.append(str(error))
+    assert len(messages) > 20
+    assert max(map(len, messages)) < 900
+
+
 @pytest.mark.parametrize("name", ["a.csv", "a.npz", "a.parquet", "a.jsonl", "a", "a.npy"])
 def test_folders_and_absent_files(tmp_path, name):
     assert refusal(tmp_path / name) == f"{tmp_path / name}: there is no such file"

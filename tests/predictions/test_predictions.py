@@ -153,3 +153,18 @@ def test_a_frame_without_narwhals_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "narwhals.stable.v1", None)
     with pytest.raises(kc.errors.MissingExtraError, match=r"pip install 'kernelcal\[frame\]'"):
         kc.as_predictions(pandas.DataFrame({"a": [0.5], "b": [0.5]}))
+
+
+@pytest.mark.parametrize("classes", ["ab", 3, [[0], [1]], ["a", "a"], ["a", "b", "c"]])
+def test_classes_are_distinct_labels(classes):
+    with pytest.raises(InputError, match="classes"):
+        kc.Bernoulli([0.5, 0.2], classes=classes)
+    with pytest.raises(InputError, match="classes"):
+        kc.as_predictions([0.5, 0.2], classes=classes)
+
+
+def test_bfloat16_is_read():
+    torch = pytest.importorskip("torch")
+    p = torch.tensor([0.25, 0.5, 0.75], dtype=torch.bfloat16)
+    same = kc.evaluate([0, 1, 1], np.array([0.25, 0.5, 0.75], dtype=np.float32))
+    assert kc.evaluate([0, 1, 1], p).test == same.test

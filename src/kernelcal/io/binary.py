@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import zipfile
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,37 +20,41 @@ PICKLES = (
     "numpy.savez('predictions.npz', probabilities=p, labels=y)"
 )
 _BEGINNING = {"npz": b"PK", "npy": b"\x93NUMPY"}
-_DAMAGE = (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error, NotImplementedError)
 
 
 def load_npy(path: Path) -> np.ndarray:
     """One array."""
-    return _load(path, "npy")
+    with _reading(path, "npy") as array:
+        return np.asarray(array)
 
 
 def load_npz(path: Path) -> Mapping[str, np.ndarray]:
     """Arrays by name."""
-    with _load(path, "npz") as archive:
+    with _reading(path, "npz") as archive:
         return _Archive(path, archive.files)
 
 
-def _load(path: Path, kind: str) -> Any:
+@contextmanager
+def _reading(path: Path, kind: str, name: str = "") -> Iterator[Any]:
+    """Open with NumPy, close whatever happens, and say what is wrong with the file where it cannot be read."""
     with open(path, "rb") as stream:
-        start = stream.read(8)
+        _refuse_other_format(path, kind, stream.read(8))
+        stream.seek(0)
+        try:
+            yield np.load(stream, allow_pickle=False)
+        except Exception as error:  # a damaged header or member makes NumPy fail in any way
+            where = f"{path}, array {name!r}" if name else f"{path}"
+            text = PICKLES if "pickle" in str(error) else f"cannot be read as {kind}: {str(error)[:200]}"
+            raise InputError(f"{where}: {text}") from None
+
+
+def _refuse_other_format(path: Path, kind: str, start: bytes) -> None:
     if start[:1] == b"\x80":
         raise InputError(f"{path}: {PICKLES}")
     if not start.startswith(_BEGINNING[kind]) or (kind == "npz" and not zipfile.is_zipfile(path)):
         raise InputError(
             f"{path}: this is not a file in {kind} format: check its name, and whether it was copied as a whole"
         )
-    try:
-        return np.load(path, allow_pickle=False)
-    except _DAMAGE as error:
-        raise InputError(_cannot(f"{path}", kind, error)) from None
-
-
-def _cannot(where: str, kind: str, error: Exception) -> str:
-    return f"{where}: {PICKLES if 'pickle' in str(error) else f'cannot be read as {kind}: {error}'}"
 
 
 class _Archive(Mapping[str, np.ndarray]):
@@ -62,11 +66,8 @@ class _Archive(Mapping[str, np.ndarray]):
 
     def __getitem__(self, name: str) -> np.ndarray:
         if name not in self._read:
-            try:
-                with np.load(self._path, allow_pickle=False) as archive:
-                    self._read[name] = np.asarray(archive[name])
-            except _DAMAGE as error:
-                raise InputError(_cannot(f"{self._path}, array {name!r}", "npz", error)) from None
+            with _reading(self._path, "npz", name) as archive:
+                self._read[name] = np.asarray(archive[name])
         return self._read[name]
 
     def __iter__(self) -> Iterator[str]:

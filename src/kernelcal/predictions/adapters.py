@@ -58,7 +58,6 @@ def as_predictions(x: Any, *, classes: Any = None, normalize: bool = False) -> P
     ...
     kernelcal.errors.InputError: row 0 sums to 0.5, expected 1 ...
     """
-    classes = _as_tuple(classes)
     if isinstance(x, Predictions):
         if normalize:
             raise InputError("normalize=True is for arrays and frames: predictions have been checked already")
@@ -85,14 +84,6 @@ def _array_of(x: Any) -> tuple[Array, tuple[Any, ...] | None]:
             "for example x.reshape(-1, x.shape[-1]), and the targets alike"
         )
     return array, names
-
-
-def _as_tuple(classes: Any) -> tuple[Any, ...] | None:
-    if classes is None:
-        return None
-    if isinstance(classes, str) or not hasattr(classes, "__iter__"):
-        raise InputError(f"classes must be a sequence of labels, one a column, got {classes!r}")
-    return tuple(classes)
 
 
 def _normalized(array: Array) -> Array:

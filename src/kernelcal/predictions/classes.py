@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,13 @@ def checked_classes(classes: Any, number: int) -> tuple[Any, ...] | None:
     """Return the class names as a tuple of `number` distinct values."""
     if classes is None:
         return None
+    if isinstance(classes, str) or not hasattr(classes, "__iter__"):
+        raise InputError(f"classes must be a sequence of labels, one a column, got {classes!r}")
     names = tuple(c.item() if isinstance(c, np.generic) else c for c in classes)
     if len(names) != number:
         raise InputError(f"classes names {len(names)} classes, but the predictions have {number}: {names[:5]}")
+    if not all(isinstance(name, Hashable) for name in names):
+        raise InputError(f"classes must be labels such as numbers and text, got {names[:5]}")
     if len(set(names)) != number:
         raise InputError(f"classes must be distinct, got {names[:10]}")
     return names
