@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from array_api_compat import device
+from array_api_extra import one_hot
 
-from kernelcal.arrays import Array, namespace, to_numpy
+from kernelcal.arrays import Array, namespace, take_rows, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.kernels.base import Kernel
 from kernelcal.kernels.points import class_matrix
@@ -61,7 +62,12 @@ class MeanResidual:
 
     def features(self, labels: np.ndarray) -> Array:
         """Residuals of one set of labels, shape (n, r), in the library of the predictions."""
-        return _like(self._class_rows(labels), self.mean) - self.mean
+        index = namespace(self.mean).asarray(labels.astype(np.int64), device=device(self.mean))
+        if self.class_features is None:
+            rows = one_hot(index, self.dimension, dtype=self.mean.dtype)
+        else:
+            rows = take_rows(_like(self.class_features, self.mean), labels)
+        return rows - self.mean
 
     def batch(self, labels: np.ndarray) -> np.ndarray:
         """Residuals of many sets of labels, shape (B, n), as one NumPy array of shape (n, B, r)."""

@@ -81,7 +81,7 @@ class SameLabel(QuadraticForms):
 
 
 def lookup_cost(kernels: int, predictions: ClassPredictions) -> float:
-    """Cost of a draw and kernel in multiplications of a matrix product, infinite if the kernel matrices exceed the budget.
+    """Cost of a draw and kernel in multiplications of a matrix product; infinite if the matrices exceed the budget.
 
     The expected number of pairs i < j with equal labels is, up to n, half of |sum_i p_i|^2.
     """
