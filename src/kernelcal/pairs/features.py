@@ -9,18 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.arrays import Array, is_numpy, namespace, to_numpy
-from kernelcal.errors import InputError
+from kernelcal.arrays import Array, namespace, to_numpy
 from kernelcal.kernels.base import Kernel
-from kernelcal.kernels.points import CrossPairs, Points
-from kernelcal.kernels.stationary import Stationary
 from kernelcal.pairs.base import Engine, QuadraticForms, Sums
-from kernelcal.pairs.blocks import Block, BlockPoints
 from kernelcal.pairs.threads import threaded_map
 from kernelcal.predictions import ClassPredictions
 from kernelcal.residuals import MeanResidual
 
-__all__ = ["FeatureEngine", "Nystrom", "RandomFourier"]
+__all__ = ["FeatureEngine", "FeatureMap"]
 
 FeatureMap = Callable[[slice], Array]  # rows -> their features of all kernels side by side, (rows, sum of D)
 _KEEP_BYTES = 2**29  # features below this size are kept between batches of draws, above they are made anew
@@ -41,135 +37,6 @@ class FeatureEngine(Engine):
     ) -> QuadraticForms:
         """Do what depends on the predictions alone."""
         return _Features(*self.maps(kernels, predictions), predictions, residual)
-
-
-@dataclass(frozen=True)
-class Nystrom(FeatureEngine):
-    """Nystrom features: the kernel seen from landmarks, ``Phi = K(P, Z) K(Z, Z)^(-1/2)``.
-
-    Parameters
-    ----------
-    landmarks : int
-        Number of landmarks D, drawn without replacement from the predictions.
-    rng : int or numpy.random.Generator
-        Source of the landmarks.
-
-    Notes
-    -----
-    Works for every kernel that is positive semi-definite. Exact where D covers all distinct predictions; an
-    exact test keeps its level whatever D. Cost: O(n D (m + D)) once, O(n D) a draw.
-    """
-
-    landmarks: int = 256
-    rng: Any = 0
-
-    def __post_init__(self) -> None:
-        if self.landmarks < 1:
-            raise InputError(f"landmarks must be at least 1, got {self.landmarks}")
-
-    @property
-    def label(self) -> str:
-        """Name for the result."""
-        return f"Nystrom features, {self.landmarks} landmarks"
-
-    def maps(self, kernels: Sequence[Kernel], predictions: ClassPredictions) -> tuple[FeatureMap, list[int]]:
-        """Return the feature map and the number of features of each kernel."""
-        chosen = self._choose(predictions)
-        evaluate = _evaluator(kernels, predictions)
-        roots = [_inverse_root(values) for values in evaluate(chosen, chosen)]
-
-        def features(rows: slice) -> Array:
-            parts = [values @ root for values, root in zip(evaluate(rows, chosen), roots, strict=True)]
-            return parts[0] if len(parts) == 1 else namespace(parts[0]).concat(parts, axis=1)
-
-        return features, [int(root.shape[1]) for root in roots]
-
-    def _choose(self, predictions: ClassPredictions) -> np.ndarray:
-        """Rows to stand as landmarks; with one column, among the distinct values, so that ties waste none."""
-        rng, n = np.random.default_rng(self.rng), len(predictions)
-        candidates = np.arange(n)
-        if predictions.n_classes == 2:
-            p = to_numpy(predictions.probabilities)[:, 1]
-            candidates = np.unique(p, return_index=True)[1]
-        size = min(self.landmarks, len(candidates))
-        return np.sort(rng.choice(candidates, size, replace=False))
-
-
-@dataclass(frozen=True)
-class RandomFourier(FeatureEngine):
-    """Random Fourier features: ``sqrt(2 / D) cos(w.x + b)`` with frequencies w of the kernel.
-
-    Parameters
-    ----------
-    frequencies : int
-        Number of features D; the error of a kernel value is of the order D^(-1/2).
-    rng : int or numpy.random.Generator
-        Source of the frequencies.
-
-    Notes
-    -----
-    For profiles with a known spectrum (Laplacian, Gaussian, Matern, rational quadratic, inverse multiquadric)
-    in an L2 metric, and the Laplacian in total variation; sums, products and scaled kernels need `Nystrom`.
-    Cost: O(n D d) once, O(n D) a draw.
-    """
-
-    frequencies: int = 1024
-    rng: Any = 0
-
-    def __post_init__(self) -> None:
-        if self.frequencies < 1:
-            raise InputError(f"frequencies must be at least 1, got {self.frequencies}")
-
-    @property
-    def label(self) -> str:
-        """Name for the result."""
-        return f"random Fourier features, {self.frequencies} frequencies"
-
-    def maps(self, kernels: Sequence[Kernel], predictions: ClassPredictions) -> tuple[FeatureMap, list[int]]:
-        """Return the feature map and the number of features of each kernel."""
-        rng, points = np.random.default_rng(self.rng), Points(predictions)
-        single = [self._single(kernel, points, rng) for kernel in kernels]
-
-        def features(rows: slice) -> Array:
-            parts = [part(rows) for part in single]
-            return parts[0] if len(parts) == 1 else namespace(parts[0]).concat(parts, axis=1)
-
-        return features, [self.frequencies] * len(kernels)
-
-    def _single(self, kernel: Kernel, points: Points, rng: np.random.Generator) -> FeatureMap:
-        if not isinstance(kernel, Stationary):
-            raise InputError(
-                f"random Fourier features need a single profile, not {type(kernel).__name__}: use kernelcal.Nystrom"
-            )
-        x = points.coordinates(kernel.metric)
-        xp = namespace(x)
-        w = xp.asarray(kernel.frequencies(rng, self.frequencies, x.shape[1]).T, dtype=x.dtype)
-        b = xp.asarray(rng.uniform(0, 2 * np.pi, self.frequencies), dtype=x.dtype)
-        amplitude = float(np.sqrt(2 * kernel.amplitude / self.frequencies))
-        return lambda rows: amplitude * xp.cos(x[rows, ...] @ w + b)
-
-
-def _evaluator(kernels: Sequence[Kernel], predictions: ClassPredictions) -> Callable[[Any, np.ndarray], list[Array]]:
-    """Kernel values of rows with landmarks: in place for NumPy, functional elsewhere."""
-    if is_numpy(predictions.probabilities[:1, ...]):
-        block_points = BlockPoints(predictions, kernels)
-
-        def evaluate(rows: Any, columns: np.ndarray) -> list[Array]:
-            block = Block(block_points, rows, columns, shared=len(kernels) > 1)
-            return [kernel.evaluate(block) for kernel in kernels]
-
-        return evaluate
-    points = Points(predictions)
-    return lambda rows, columns: [k.evaluate(CrossPairs(points, rows, columns)) for k in kernels]
-
-
-def _inverse_root(matrix: Array) -> Array:
-    """Return W with W W' = the pseudo-inverse of a positive semi-definite matrix."""
-    xp = namespace(matrix)
-    values, vectors = xp.linalg.eigh(0.5 * (matrix + matrix.T))
-    kept = to_numpy(values) > 1e-10 * float(to_numpy(values)[-1])
-    first = int(np.argmax(kept))  # eigenvalues ascend
-    return vectors[:, first:] / xp.sqrt(values[first:])
 
 
 class _Features(QuadraticForms):
