@@ -10,6 +10,8 @@ from kernelcal.predictions import Predictions
 
 __all__ = ["Draws"]
 
+_UNIFORM_BYTES = 2**25
+
 
 class Draws:
     """Targets redrawn from the predictions, the predictions held fixed.
@@ -35,5 +37,10 @@ class Draws:
         return numbers
 
     def targets(self, predictions: Predictions, start: int, stop: int) -> np.ndarray:
-        """Targets of draws start to stop - 1, shape (stop - start, n, ...)."""
-        return predictions.draw(self.uniforms(start, stop, len(predictions)))
+        """Targets of draws start to stop - 1, shape (stop - start, n, ...), made some draws at a time."""
+        n = len(predictions)
+        step = max(1, _UNIFORM_BYTES // (8 * n))
+        parts = [
+            predictions.draw(self.uniforms(first, min(first + step, stop), n)) for first in range(start, stop, step)
+        ]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)

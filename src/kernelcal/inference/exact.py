@@ -97,7 +97,7 @@ def _extend(
     report: Callable[[int], None],
 ) -> np.ndarray:
     """Append draws up to a look; the first batch begins with the observed labels, on the same code path."""
-    batch = max(1, _MEMORY // (prepared.bytes_per_draw + 16 * len(labels)))
+    batch = max(1, _MEMORY // (prepared.bytes_per_draw + 2 * len(labels)))
     while len(values) < look + 1:
         done = max(len(values) - 1, 0)
         drawn = source.targets(predictions, done, min(done + batch, look))

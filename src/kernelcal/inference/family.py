@@ -20,7 +20,7 @@ __all__ = ["DefaultFamily", "PreparedFamily"]
 
 # Pairs times residual columns up to which 999 draws take some seconds on two cores; above, features
 _PAIRS_UP_TO = 1e8
-_LANDMARKS, _FEW_LANDMARKS, _MANY_CLASSES = 256, 128, 64
+_LANDMARKS, _FEW_LANDMARKS, _LARGE = 256, 128, 500_000  # fewer landmarks above so many probabilities
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +80,7 @@ def _choose(predictions: ClassPredictions, kernels: int) -> Engine:
     columns = 1 if isinstance(predictions, Bernoulli) else m
     if min(n * n * columns, lookup_cost(kernels, predictions)) <= _PAIRS_UP_TO:
         return ExactPairs()
-    return Nystrom(_LANDMARKS if m < _MANY_CLASSES else _FEW_LANDMARKS)
+    return Nystrom(_LANDMARKS if n * m <= _LARGE else _FEW_LANDMARKS)
 
 
 def _on_host(predictions: ClassPredictions) -> ClassPredictions:

@@ -21,6 +21,7 @@ __all__ = ["FeatureEngine", "FeatureMap"]
 FeatureMap = Callable[[slice], Array]  # rows -> their features of all kernels side by side, (rows, sum of D)
 _KEEP_BYTES = 2**29  # features below this size are kept between batches of draws, above they are made anew
 _CHUNK_BYTES = 2**26
+_SINGLE_FROM = 10_000  # rows; above, features are held in float32
 _DENSE_UP_TO = 24  # classes; above, adding rows label by label beats a matrix product with one-hot columns
 
 
@@ -48,7 +49,7 @@ class _Features(QuadraticForms):
         self.features, self.predictions, self.residual = features, predictions, residual
         self.bounds = np.concatenate([[0], np.cumsum(sizes)])
         self.classes = predictions.n_classes
-        self.bytes_per_draw = 24 * int(self.bounds[-1]) * self.classes + 24 * len(predictions)
+        self.bytes_per_draw = 24 * int(self.bounds[-1]) * self.classes
         self._kept: list[tuple[slice, np.ndarray]] | None = None
 
     def of(self, labels: np.ndarray) -> Sums:
@@ -63,7 +64,6 @@ class _Features(QuadraticForms):
 
     def batch(self, labels: np.ndarray) -> Sums:
         draws, kernels = len(labels), len(self.bounds) - 1
-        norms = self.residual.squared_norms(labels)
         sums = np.zeros((self.classes, draws, int(self.bounds[-1])))
         mean = np.zeros((int(self.bounds[-1]), self.residual.dimension))
         diagonal = np.zeros((draws, kernels))
@@ -71,7 +71,7 @@ class _Features(QuadraticForms):
             _add_by_label(sums, labels[:, rows], phi)
             mean += phi.T @ to_numpy(self.residual.mean)[rows]
             sizes = np.add.reduceat(phi * phi, self.bounds[:-1], axis=1)
-            diagonal += norms[:, rows] @ sizes
+            diagonal += self.residual[rows].squared_norms(labels[:, rows]) @ sizes
         return Sums(self._squares(sums, mean) - diagonal, diagonal)
 
     def _squares(self, sums: np.ndarray, mean: np.ndarray) -> np.ndarray:
@@ -86,8 +86,10 @@ class _Features(QuadraticForms):
         size = int(self.bounds[-1])
         if self._kept is not None:
             return self._kept
-        made = ((rows, to_numpy(self.features(rows))) for rows in _chunks(len(self.predictions), 8 * size))
-        if 8 * size * len(self.predictions) > _KEEP_BYTES:
+        n = len(self.predictions)
+        dtype = np.float32 if n > _SINGLE_FROM else None  # the kernel is approximate, the level exact with any
+        made = ((rows, np.asarray(to_numpy(self.features(rows)), dtype=dtype)) for rows in _chunks(n, 8 * size))
+        if 4 * size * n > _KEEP_BYTES:
             return made
         self._kept = list(made)
         return self._kept

@@ -61,7 +61,8 @@ class Predictions(ABC):
         numpy.ndarray
             Shape ``(size, n, *event_shape)``.
         """
-        return self.draw(np.random.default_rng(rng).random((size, len(self))))
+        drawn = self.draw(np.random.default_rng(rng).random((size, len(self))))
+        return drawn.astype(np.int64) if drawn.dtype.kind == "u" else drawn
 
     @abstractmethod
     def log_prob(self, y: Array) -> Array:

@@ -44,7 +44,7 @@ class Bernoulli(ClassPredictions):
     (3, 2)
     >>> predictions.sample(rng=0, size=2)
     array([[0, 0, 0],
-           [0, 1, 1]], dtype=int32)
+           [0, 1, 1]])
     """
 
     p: Array

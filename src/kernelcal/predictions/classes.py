@@ -78,7 +78,7 @@ class ClassPredictions(Predictions):
         A class of probability 0 is never drawn. A row whose sum is 1 only up to rounding is treated as if
         divided by its sum, since labels need a distribution; the predictions themselves stay as given.
         """
-        labels = np.empty(uniforms.shape, dtype=np.int32)
+        labels = np.empty(uniforms.shape, dtype=np.min_scalar_type(self.n_classes - 1))  # a byte for most
         rows = max(1, _CHUNK_BYTES // (8 * (self.n_classes + len(uniforms))))
         for start in range(0, len(self), rows):
             part = slice(start, min(start + rows, len(self)))
@@ -90,7 +90,7 @@ class ClassPredictions(Predictions):
 
 def _invert(cumulative: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
     """Count, per row, the cumulative probabilities that do not exceed u (u < 1, the last one is 1)."""
-    labels = np.zeros(uniforms.shape, dtype=np.int32)
+    labels = np.zeros(uniforms.shape, dtype=np.min_scalar_type(cumulative.shape[1] - 1))
     if cumulative.shape[1] <= _COMPARE_UP_TO:
         for bound in cumulative.T[:-1]:
             labels += uniforms >= bound

@@ -73,7 +73,9 @@ class Logits(Wrapper):
     def _transform(self, x: Array) -> Array:
         xp = namespace(x)
         if x.ndim == 1:
-            return 0.5 * (1 + xp.tanh(0.5 * x))  # the logistic function without overflow
+            zero = xp.zeros_like(x)
+            up, down = xp.exp(xp.minimum(x, zero)), xp.exp(-xp.maximum(x, zero))
+            return up / (up + down)  # the logistic function: no overflow, and all digits of small probabilities
         e = xp.exp(x - xp.max(x, axis=1, keepdims=True))
         return e / xp.sum(e, axis=1, keepdims=True)
 

@@ -13,6 +13,7 @@ from kernelcal.statistics.base import Prepared, Statistic
 __all__ = ["DirectedScores", "PreparedScores"]
 
 _ROWS = 4096
+_LOOKED_UP = 2**22  # numbers
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class PreparedScores(Prepared):
 
     def __init__(self, predictions: ClassPredictions) -> None:
         self.predictions = predictions
-        self.bytes_per_draw = 40 * len(predictions) + 32 * predictions.n_classes
+        self.bytes_per_draw = 64 * predictions.n_classes
         self.expected = np.zeros(predictions.n_classes)
         self.variance = np.zeros(predictions.n_classes)
         self.expected_score = 0.0
@@ -60,8 +61,10 @@ class PreparedScores(Prepared):
     def counts(self, labels: np.ndarray) -> np.ndarray:
         """How often each class occurs, for labels of shape (B, n): shape (B, m)."""
         draws, m = len(labels), self.predictions.n_classes
-        offsets = labels + m * np.arange(draws, dtype=np.int64)[:, None]
-        return np.bincount(offsets.ravel(), minlength=draws * m).reshape(draws, m)
+        offsets, counts = m * np.arange(draws, dtype=np.int64)[:, None], np.zeros(draws * m, dtype=np.int64)
+        for part in _parts(labels):
+            counts += np.bincount((labels[:, part] + offsets).ravel(), minlength=draws * m)
+        return counts.reshape(draws, m)
 
     def bias(self, labels: np.ndarray) -> np.ndarray:
         """Standardised count of each class, positive where it occurs more often than predicted: (B, m)."""
@@ -69,11 +72,22 @@ class PreparedScores(Prepared):
 
     def slope(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Log score minus its expectation (positive: under-confident) and number of impossible labels: (B,) each."""
-        with np.errstate(divide="ignore"):
-            logs = np.log(self.predictions.probability_of(labels), dtype=np.float64)
-        return logs.sum(axis=1) - self.expected_score, np.isneginf(logs).sum(axis=1)
+        total, impossible = np.full(len(labels), -self.expected_score), np.zeros(len(labels), dtype=np.int64)
+        for part in _parts(labels):
+            with np.errstate(divide="ignore"):
+                logs = np.log(self.predictions[part].probability_of(labels[:, part]), dtype=np.float64)
+            total += logs.sum(axis=1)
+            impossible += np.isneginf(logs).sum(axis=1)
+        return total, impossible
 
     def values(self, labels: np.ndarray) -> np.ndarray:
         """Number of impossible labels, slope and bias without direction, shape (B, 3)."""
         slope, impossible = self.slope(labels)
         return np.stack([impossible, np.abs(slope), np.abs(self.bias(labels)).max(axis=1)], axis=1)
+
+
+def _parts(labels: np.ndarray) -> list[slice]:
+    """Slices of rows: what is looked up for all draws at once stays below 32 MiB."""
+    draws, n = labels.shape
+    step = max(1, _LOOKED_UP // draws)
+    return [slice(start, min(start + step, n)) for start in range(0, n, step)]
