@@ -14,13 +14,14 @@ FLOORS = [
     {"errors", "arrays"},
     {"tables"},
     {"predictions"},
+    {"io"},
     {"kernels"},
     {"residuals"},
     {"pairs"},
     {"statistics"},
     {"inference"},
+    {"suspicions"},
     {"evaluate"},
-    {"io"},
     {"cli"},
 ]
 HEIGHT = {name: height for height, names in enumerate(FLOORS) for name in names}
@@ -47,6 +48,8 @@ def _imports(path):
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("kernelcal."):
             yield node.module.split(".")[1]
+        elif isinstance(node, ast.ImportFrom) and node.module == "kernelcal":
+            yield from (a.name for a in node.names if a.name != "__version__")
         elif isinstance(node, ast.Import):
             yield from (a.name.split(".")[1] for a in node.names if a.name.startswith("kernelcal."))
 

@@ -262,3 +262,9 @@ def test_progress_is_for_terminals_only(bold):
     assert "99/99 draws" in shown
     assert shown.endswith("\r\x1b[K")  # the bar is wiped
     assert "draws" not in done.stdout.splitlines()[0]
+
+
+def test_all_draws(capsys, honest):
+    found = json.loads(run(capsys, "evaluate", honest, "--json", "--all-draws", "--draws", "250")[1])
+    assert found["test"]["draws"] == 250
+    assert not found["test"]["stopped_early"]

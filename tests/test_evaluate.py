@@ -101,7 +101,7 @@ def test_class_names_reach_the_verdict():
 def test_very_many_rows_use_blocks_and_say_so(monkeypatch):
     import sys
 
-    monkeypatch.setattr(sys.modules["kernelcal.evaluate"], "_PAIRS_UP_TO", 34 * 300 * 100.0)
+    monkeypatch.setattr(sys.modules["kernelcal.evaluate"], "_MULTIPLICATIONS", 34 * 300 * 100.0)
     y, p = data()
     result = kc.evaluate(y, p)
     assert result.skce.estimator == "block"
@@ -113,3 +113,24 @@ def test_very_many_rows_use_blocks_and_say_so(monkeypatch):
 def test_smallest_inputs(n):
     result = kc.evaluate([0, 1, 1][:n], [0.3, 0.6, 0.9][:n])
     assert 0 < result.pvalue <= 1
+
+
+def test_what_looks_like_a_mistake_is_said():
+    rng = np.random.default_rng(0)
+    p = rng.beta(0.3, 0.3, 300)
+    y = kc.Bernoulli(p).sample(rng)[0]
+    assert "is this the probability of the other class" in kc.evaluate(y, 1 - p).notes[0]
+    assert "if these are predicted labels" in kc.evaluate(y, (p > 0.5).astype(float)).notes[0]
+    assert "is it the predicted, not the true label" in kc.evaluate((p >= 0.5).astype(int), p).notes[0]
+    assert kc.evaluate(y, p).notes[:1] == kc.calibration_test(y, p).notes[:1]
+
+
+def test_all_draws_on_request():
+    y, p = data()
+    assert kc.evaluate(y, p).test.draws < 999
+    assert kc.evaluate(y, p, early_stopping=False).test.draws == 999
+
+
+def test_a_negative_estimate_has_no_root_in_the_table():
+    y, p = next((y, p) for y, p in (data(n=40, seed=s) for s in range(50)) if float(kc.skce(y, p)) < 0)
+    assert "negative: no root" in kc.evaluate(y, p).summary()

@@ -70,7 +70,8 @@ def _run(paths: list[Path], options: argparse.Namespace, *, first: bool) -> dict
 
 def _compute(data: Data, options: argparse.Namespace) -> Any:
     with _progress() as progress:
-        settings = {"draws": options.draws, "rng": options.seed, "progress": progress}
+        settings = {"draws": options.draws, "rng": options.seed, "early_stopping": not options.all_draws}
+        settings["progress"] = progress
         if options.command == "test":
             return calibration_test(data.y, data.predictions, statistic=options.statistic, **settings)
         return evaluate(data.y, data.predictions, **settings)
@@ -163,6 +164,7 @@ def _add_testing(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--seed", type=_seed, default=0, help="seed of the draws, a whole number from 0 (default: %(default)s)"
     )
+    group.add_argument("--all-draws", action="store_true", help="do not stop early once p is clearly large")
     group.add_argument("--json", action="store_true", help="print JSON: an object, or a list for several files")
     group.add_argument("--fail-below", type=_level, metavar="P", help="exit status 1 if the p-value is below P")
 

@@ -15,12 +15,13 @@ from kernelcal.errors import InputError
 from kernelcal.inference import TestResult, calibration_test
 from kernelcal.predictions import Bernoulli, ClassPredictions, checked_pair
 from kernelcal.statistics import SKCE, Estimate, accuracy, brier_score, ece, log_score
+from kernelcal.suspicions import suspicions
 from kernelcal.tables import Table
 
 __all__ = ["Evaluation", "evaluate"]
 
 # n^2 (m + 30) up to which the exact estimate takes less than about half a minute on two cores
-_PAIRS_UP_TO = 3e12
+_MULTIPLICATIONS = 3e12
 _LEVEL = 0.05
 
 
@@ -37,7 +38,7 @@ class Evaluation:
     eces : tuple of Estimate
         Expected calibration errors, each named with its question and bins.
     skce : Estimate
-        Squared kernel calibration error, unbiased.
+        Squared kernel calibration error, unbiased; for very many rows the block estimator, unbiased as well.
     test : TestResult
         Exact test of the default family.
     seconds : float
@@ -99,9 +100,9 @@ class Evaluation:
             ("log score", f"{self.log_score:.4f} nats"),
             (brier, f"{self.brier_score:.4f}"),
             *((f"{e.name}, {e.options['bins']}", f"{float(e):.4f}") for e in self.eces),
-            (f"SKCE, {self.skce.estimator}", f"{float(self.skce):.3e}, root {self.root:.4f}"),
+            (f"SKCE, {self.skce.estimator}", f"{float(self.skce):.3e}, {_root_in_words(self)}"),
             ("p-value, exact", f"{test.pvalue:.4g} ({test.draws:,} draws{stopped})"),
-            ("strongest evidence", test.fired),
+            *([("strongest evidence", test.fired)] if test.pvalue < 1 else []),
             ("verdict", self.verdict),
             ("engines", f"SKCE: {self.skce.engine}; test: {test.engine}"),
             ("seconds", f"{self.seconds:.1f}"),
@@ -119,6 +120,10 @@ class Evaluation:
         return self._table().html()
 
 
+def _root_in_words(result: Evaluation) -> str:
+    return f"root {result.root:.4f}" if float(result.skce) >= 0 else "negative: no root"
+
+
 def evaluate(
     y: Any,
     predictions: Any,
@@ -127,6 +132,7 @@ def evaluate(
     normalize: bool = False,
     draws: int = 999,
     rng: Any = 0,
+    early_stopping: bool = True,
     progress: Callable[[int, int], None] | None = None,
 ) -> Evaluation:
     """Is this model calibrated, how far off, in which direction, and with what certainty?
@@ -139,7 +145,7 @@ def evaluate(
         Predicted probabilities; wrap logits, log-probabilities and percentages to say what they are.
     classes, normalize
         As for `as_predictions`.
-    draws, rng, progress
+    draws, rng, early_stopping, progress
         As for `calibration_test`.
 
     Returns
@@ -173,7 +179,7 @@ def evaluate(
     batch = batch.map_arrays(to_numpy)
     questions = ("top label", "positive class") if isinstance(batch, Bernoulli) else ("top label",)
     skce = _skce(batch)(y, batch)
-    test = calibration_test(y, batch, draws=draws, rng=rng, progress=progress)
+    test = calibration_test(y, batch, draws=draws, rng=rng, early_stopping=early_stopping, progress=progress)
     return Evaluation(
         n=len(batch),
         n_classes=batch.n_classes,
@@ -184,13 +190,13 @@ def evaluate(
         skce=skce,
         test=test,
         seconds=time.perf_counter() - started,
-        notes=tuple(dict.fromkeys(test.notes + skce.notes)),
+        notes=tuple(dict.fromkeys(suspicions(y, batch) + test.notes + skce.notes)),
     )
 
 
 def _skce(batch: ClassPredictions) -> SKCE:
     n, m = len(batch), batch.n_classes
-    if float(n) * n * (m + 30) <= _PAIRS_UP_TO:
+    if float(n) * n * (m + 30) <= _MULTIPLICATIONS:
         return SKCE()
-    size = int(np.clip(_PAIRS_UP_TO / (float(n) * (m + 30)), 2, n))
+    size = int(np.clip(_MULTIPLICATIONS / (float(n) * (m + 30)), 2, n))
     return SKCE(estimator="block", block_size=size)

@@ -113,4 +113,5 @@ def _root(matrix: np.ndarray) -> np.ndarray:
             f"the target kernel is not positive semi-definite over the classes (least eigenvalue {values[0]:.3g})"
         )
     kept = values > 1e-14 * largest
-    return vectors[:, kept] * np.sqrt(values[kept])
+    kept[-1] = True  # a kernel of zeros still has one feature, which is zero
+    return vectors[:, kept] * np.sqrt(np.maximum(values[kept], 0))

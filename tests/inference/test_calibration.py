@@ -174,3 +174,54 @@ def test_a_statistic_without_a_value_is_refused():
 
 def hole(y, predictions):
     return float("nan") if y.sum() == 1 else 0.0
+
+
+def test_one_impossible_label_does_not_hide_the_direction():
+    y, p = calibrated(500, 3, 11)
+    q = tempered(p, 0.5)
+    q[0] = [0.0, 0.5, 0.5]
+    y[0] = 0
+    result = kc.calibration_test(y, q)
+    assert result.fired == "impossible label"
+    assert "under-confident" in result.directions
+    assert next(m for m in result.members if m.name == "slope").pvalue == 0.001
+
+
+def test_member_pvalues_count_the_observed_row():
+    y, p = calibrated(40, 3, 12)
+    result = kc.calibration_test(y, p, draws=99, early_stopping=False)
+    scores = DirectedScores().prepare(kc.Categorical(p))
+    drawn = kc.inference.Draws(0).targets(kc.Categorical(p), 0, 99)
+    slopes = scores.values(np.concatenate([y[None], drawn]))[:, 1]
+    assert result.members[0].pvalue == (slopes >= slopes[0] - 1e-12).sum() / 100
+
+
+def test_a_single_statistic_says_that_it_does_not_see_impossible_labels():
+    y, p = np.array([1, 0, 1, 0]), np.array([0.0, 0.4, 0.9, 0.2])
+    note = kc.calibration_test(y, p, statistic="skce").notes[0]
+    assert "this p-value does not count it" in note
+    assert "does not count it" not in kc.calibration_test(y, p).notes[0]
+
+
+def test_families_that_cannot_be_are_refused():
+    with pytest.raises(InputError, match="needs a profile with a lengthscale"):
+        kc.DefaultFamily(kernel=kc.Laplacian() + kc.Gaussian())
+    with pytest.raises(InputError, match="one or more positive numbers"):
+        kc.DefaultFamily(factors=())
+    with pytest.raises(InputError, match="'many' must return one number, got ndarray"):
+        kc.calibration_test([0, 1], [0.5, 0.5], statistic=many)
+
+
+def many(y, predictions):
+    return np.array([1.0, 2.0])
+
+
+def test_infinite_statistics_give_no_warning():
+    result = kc.calibration_test([1, 1, 1], [0.4, 0.6, 0.7], statistic=lambda y, p: np.inf if y.all() else 0.0)
+    assert 0 < result.pvalue < 0.4
+
+
+def test_a_constant_statistic_is_told_as_such():
+    result = kc.calibration_test([1, 0, 1], [0.4, 0.6, 0.7], statistic=lambda y, p: 3.0)
+    assert result.pvalue == 1
+    assert any("no draw differs from the data" in note for note in result.notes)

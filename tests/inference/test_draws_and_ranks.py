@@ -166,3 +166,38 @@ def test_progress_is_reported():
     seen = []
     kc.calibration_test([0, 1, 1], [0.2, 0.7, 0.4], draws=50, progress=lambda done, total: seen.append((done, total)))
     assert seen[-1] == (50, 50)
+
+
+def test_a_pvalue_below_the_bound_needs_all_draws():
+    """Looks with p in (0.02, 0.2] go on: stopping there would break the level."""
+    batch = kc.Bernoulli(np.full(40, 0.5))
+    found = 0
+    for seed in range(40):
+        y = batch.sample(seed)[0].astype(int)
+        result = kc.calibration_test(y, batch, statistic=lambda y, p: float(y.sum()), rng=seed)
+        if result.stopped_early:
+            assert result.pvalue > 0.2
+        else:
+            assert result.draws == 999
+            found += 0.02 < result.pvalue <= 0.2
+    assert found >= 2
+
+
+def test_float32_predictions_tie_like_float64():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        p = np.repeat(rng.dirichlet(np.ones(3), 3).astype(np.float32), 4, axis=0)
+        p = (p.astype(float) / p.sum(1, keepdims=True, dtype=float)).astype(np.float32)
+        y = kc.Categorical(p).sample(rng)[0]
+        statistic = kc.SKCE(prediction_kernel=kc.Laplacian(0.3))
+        single = kc.calibration_test(y, p, statistic=statistic, draws=199, early_stopping=False)
+        double = kc.calibration_test(y, p.astype(float), statistic=statistic, draws=199, early_stopping=False)
+        assert single.pvalue == double.pvalue
+
+
+def test_standardising_survives_infinity_and_constants():
+    from kernelcal.inference.ranks import standardised
+
+    np.testing.assert_array_equal(standardised(np.array([np.inf, 0.0, 0.0])), [np.inf, 0, 0])
+    np.testing.assert_array_equal(standardised(np.zeros(3)), [0, 0, 0])
+    np.testing.assert_allclose(standardised(np.array([np.inf, 1.0, 3.0])), [np.inf, -1, 1])

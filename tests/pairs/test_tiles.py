@@ -193,3 +193,15 @@ def test_no_n_by_n_array_is_made():
 def test_a_tile_has_rows_and_columns():
     with pytest.raises(kc.errors.InputError, match="at least one row and column, got 0 x 5"):
         kc.ExactPairs(rows=0, columns=5)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize(("rows", "columns", "threads"), [(5, 64, 2), (64, 9, 3), (1000, 1000, 1)])
+def test_every_kernel_and_metric_in_other_tiles(profile, metric, rows, columns, threads, naive, make_data):
+    p, y = make_data(45, 4)
+    kernel, formula = PROFILES[profile]
+    expected = naive.unbiased(formula(naive.distance(p, metric)), p, y)
+    engine = kc.ExactPairs(rows=rows, columns=columns, threads=threads)
+    value = kc.skce(y, p, prediction_kernel=replace(kernel, metric=METRICS[metric]), engine=engine)
+    assert float(value) == pytest.approx(expected, rel=1e-12, abs=1e-14)

@@ -112,7 +112,7 @@ def test_as_predictions_chooses_the_family_by_shape():
 def test_normalizing_is_asked_for_and_told():
     batch = kc.as_predictions([[2.0, 2.0], [1.0, 3.0]], normalize=True)
     np.testing.assert_allclose(batch.probs, [[0.5, 0.5], [0.25, 0.75]])
-    assert batch.notes == ("every row was divided by its sum, as asked (normalize=True)",)
+    assert batch.notes == ("every row was divided by its sum, as asked; the sums were 4 to 4",)
     assert batch.notes[0] in kc.evaluate([0, 1], batch).notes
     with pytest.raises(InputError, match="predictions have been checked already"):
         kc.as_predictions(batch, normalize=True)
@@ -168,3 +168,42 @@ def test_bfloat16_is_read():
     p = torch.tensor([0.25, 0.5, 0.75], dtype=torch.bfloat16)
     same = kc.evaluate([0, 1, 1], np.array([0.25, 0.5, 0.75], dtype=np.float32))
     assert kc.evaluate([0, 1, 1], p).test == same.test
+
+
+def test_the_smallest_uniform_number_draws_no_class_of_probability_zero():
+    p = np.array([[0.0, 1.0], [0.0, 0.0]])[:1]
+    assert kc.Categorical(p).draw(np.zeros((3, 1))).tolist() == [[1]] * 3
+    wide = np.zeros((1, 20))
+    wide[0, 7] = 1.0
+    assert kc.Categorical(wide).draw(np.array([[0.0], [0.5]])).tolist() == [[7], [7]]
+    assert kc.Bernoulli([1.0, 0.0]).draw(np.zeros((1, 2))).tolist() == [[1, 0]]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_logits_keep_small_probabilities(dtype):
+    x = np.array([-40.0, -36.0, -20.0, 0.0, 16.0], dtype=dtype)
+    np.testing.assert_allclose(kc.as_predictions(kc.Logits(x)).p, special.expit(x.astype(float)), rtol=1e-14)
+    y = np.zeros(200, int)
+    y[-1] = 1
+    result = kc.evaluate(y, kc.Logits(np.full(200, -20, dtype=dtype)))
+    assert result.test.impossible_rows == ()
+    assert result.log_score == pytest.approx(20 / 200, rel=1e-6)
+
+
+def test_rows_are_taken_by_slices_and_arrays(backend):
+    batch = kc.Categorical(backend(P))
+    for index in (slice(1, 3), [1, 2], np.array([1, 2]), [False, True, True, False]):
+        np.testing.assert_array_equal(to_numpy(batch[index].probs), P[1:3])
+    with pytest.raises(InputError, match=r"use p\[3:4\]"):
+        batch[3]
+
+
+def test_pandas_indexes_must_agree():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(P, columns=["a", "b", "c"])
+    y = pandas.Series(["c", "a", "b", "a"])
+    shuffled = y.sample(frac=1, random_state=1)
+    with pytest.raises(InputError, match=r"different indexes \(at position 0.*y.loc\[predictions.index\]"):
+        kc.evaluate(shuffled, frame)
+    assert kc.evaluate(shuffled.loc[frame.index], frame).pvalue == kc.evaluate(y, frame).pvalue
+    kc.evaluate(shuffled.to_numpy(), frame)

@@ -67,3 +67,10 @@ def test_ece_refuses_what_it_cannot_answer():
         kc.ece(y, p, question="all")
     with pytest.raises(InputError, match="bins must be a positive whole number, got 0"):
         kc.ece(y, p, bins=0)
+
+
+def test_ece_bins_are_closed_on_the_right():
+    # 0.2 belongs to (0.1, 0.2], with 0.15: the gaps +0.2 and -0.85 partly cancel there
+    value = kc.ece([0, 1], [0.2, 0.15], question="positive class", bins=10)
+    assert float(value) == pytest.approx(abs(0.2 - 0.85) / 2)
+    assert float(kc.ece([0, 1], [0.2, 0.25], question="positive class", bins=10)) == pytest.approx((0.2 + 0.75) / 2)

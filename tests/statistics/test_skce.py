@@ -156,10 +156,12 @@ def test_the_estimate_tells_how_it_came_about():
         ({"estimator": "best"}, "estimator must be one of unbiased, biased, block, got 'best'"),
         ({"estimator": "block"}, "block_size belongs to estimator='block', which needs it"),
         ({"block_size": 2}, "block_size belongs to estimator='block'"),
-        ({"estimator": "block", "block_size": 1}, "block_size must be at least 2, got 1"),
+        ({"estimator": "block", "block_size": 1}, "block_size must be a whole number, at least 2, got 1"),
         ({"estimator": "block", "block_size": 9}, "block estimator needs at least 9 rows, got 3"),
         ({"prediction_kernel": 1.0}, "prediction_kernel must be a kernel"),
         ({"target_kernel": "dirac"}, "target_kernel must be a kernel"),
+        ({"estimator": "block", "block_size": 2.5}, "block_size must be a whole number, at least 2, got 2.5"),
+        ({"kernel": kc.Laplacian()}, "skce has no option 'kernel'; its options are prediction_kernel"),
         ({"engine": "fast"}, "engine must be ExactPairs"),
         ({"engine": kc.RandomFourier(10), "prediction_kernel": kc.Linear()}, "use kernelcal.Nystrom"),
         ({"target_kernel": kc.FiniteKernel(np.eye(3))}, "FiniteKernel has 3 classes, the predictions have 2"),
@@ -173,3 +175,26 @@ def test_options_that_do_not_fit_are_refused(options, message):
 def test_one_row_is_too_few():
     with pytest.raises(InputError, match="unbiased estimator needs at least 2 rows, got 1"):
         kc.skce([1], [0.4])
+
+
+def test_the_engine_that_is_named_is_the_engine_that_ran(make_data):
+    p, y = make_data(30, 3)
+    options = {"estimator": "block", "block_size": 6, "prediction_kernel": kc.Laplacian(0.3)}
+    rough = kc.skce(y, p, engine=kc.Nystrom(1), **options)
+    assert rough.engine == "blocks of 6 rows, Nystrom features, 1 landmarks"
+    assert float(rough) != pytest.approx(float(kc.skce(y, p, **options)), rel=1e-3)
+    assert kc.skce(y, p, **options).engine == "blocks of 6 rows, exact pairs"
+    assert kc.skce(y[:3], p[:3], engine=kc.Nystrom(256)).engine == "Nystrom features, 3 landmarks"
+
+
+def test_kernels_that_vanish_give_zero_not_nan():
+    y, p = [0, 1, 0], [0.0, 0.0, 0.0]
+    assert float(kc.skce(y, p, prediction_kernel=kc.Linear(), engine=kc.Nystrom(2))) == 0
+    zero = kc.FiniteKernel(np.zeros((3, 3)))
+    assert float(kc.skce([0, 1, 2], np.eye(3), target_kernel=zero)) == 0
+
+
+def test_normalize_is_an_option_here_too():
+    assert float(kc.skce([0, 1], [[1.0, 1.0], [1.0, 3.0]], normalize=True)) == float(
+        kc.skce([0, 1], [[0.5, 0.5], [0.25, 0.75]])
+    )

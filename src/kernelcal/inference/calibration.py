@@ -14,6 +14,7 @@ from kernelcal.inference.direction import directions, impossible_note, impossibl
 from kernelcal.inference.draws import Draws
 from kernelcal.inference.exact import STOP_ABOVE, ExactNull, exact_null
 from kernelcal.inference.family import DefaultFamily, PreparedFamily
+from kernelcal.inference.ranks import standardised
 from kernelcal.inference.result import Member, TestResult
 from kernelcal.predictions import ClassPredictions, checked_pair
 from kernelcal.statistics import SKCE, CallableStatistic, Prepared, Statistic
@@ -117,23 +118,23 @@ def _statistic(given: Any) -> Statistic:
 
 def _result(law: ExactNull, prepared: Prepared, labels: np.ndarray, batch: ClassPredictions) -> TestResult:
     members = _members(law, prepared.names)
-    best = min(range(len(members)), key=lambda s: (members[s].pvalue, -_sortable(members[s].deviation)))
+    best = _fired(law, prepared.names)
     rows = impossible_rows(batch, labels)
-    notes = prepared.notes + _notes(law)
+    notes = prepared.notes + _notes(law, batch)
     if len(rows):
-        notes = (impossible_note(batch, labels, rows), *notes)
+        notes = (impossible_note(batch, labels, rows, isinstance(prepared, PreparedFamily)), *notes)
     words: tuple[str, ...] = ()
     if isinstance(prepared, PreparedFamily) and law.pvalue <= 0.05:
-        words = directions(prepared.scores, labels, members, members[best].name)
+        words = directions(prepared.scores, labels, members, best)
     return TestResult(
-        statistic=members[best].pvalue if len(members) > 1 else members[0].value,
+        statistic=min(m.pvalue for m in members) if len(members) > 1 else members[0].value,
         pvalue=law.pvalue,
         null="exact, targets redrawn from the predictions",
         draws=law.draws,
         stopped_early=law.stopped_early,
         monte_carlo_error=math.sqrt(law.pvalue * (1 - law.pvalue) / (law.draws + 1)),
         members=members,
-        fired=members[best].name,
+        fired=best,
         directions=words,
         impossible_rows=tuple(int(row) for row in rows[:10]),
         n=len(batch),
@@ -144,8 +145,8 @@ def _result(law: ExactNull, prepared: Prepared, labels: np.ndarray, batch: Class
 
 def _members(law: ExactNull, names: tuple[str, ...]) -> tuple[Member, ...]:
     drawn, observed = law.values[1:], law.values[0]
-    spread = drawn.std(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
+        spread = drawn.std(axis=0)
         deviation = np.where(spread > 0, (observed - drawn.mean(axis=0)) / spread, np.nan)
         deviation = np.where((spread == 0) & (observed > drawn.max(axis=0)), np.inf, deviation)
     pvalues = law.rank[0] / (law.draws + 1)
@@ -154,18 +155,28 @@ def _members(law: ExactNull, names: tuple[str, ...]) -> tuple[Member, ...]:
     return tuple(m for m in members if m.name != "impossible label" or m.value > 0)
 
 
-def _sortable(deviation: float) -> float:
-    return -math.inf if math.isnan(deviation) else deviation
+def _fired(law: ExactNull, names: tuple[str, ...]) -> str:
+    """Name of the member with the smallest rank; of equal ones the one that deviates most, as in the p-value."""
+    deviation = [standardised(column)[0] for column in law.values.T]
+    return min(zip(law.rank[0], [-d for d in deviation], names, strict=True))[2]
 
 
-def _notes(law: ExactNull) -> tuple[str, ...]:
+def _notes(law: ExactNull, batch: ClassPredictions) -> tuple[str, ...]:
     notes = []
     if law.stopped_early:
         notes.append(
-            f"the draws stopped at {law.draws}, since p was above {STOP_ABOVE} (early_stopping=False makes all of them)"
+            f"the draws stopped at {law.draws}, since p was above {STOP_ABOVE} (early_stopping=False, or --all-draws, "
+            "makes all of them)"
         )
     if 1 / (law.draws + 1) > 0.05:
         notes.append(f"{law.draws} draws cannot give a p-value below {1 / (law.draws + 1):.2g}: use 999 or more")
     if np.all(law.values == law.values[0]):
-        notes.append("the null has no variance: every prediction is certain, and every label is as predicted")
+        p = batch.probabilities
+        certain = bool(np.all((p == 0) | (p == 1)))
+        why = (
+            "every prediction is certain, and every label is as predicted"
+            if certain
+            else "no draw differs from the data"
+        )
+        notes.append(f"the null has no variance: {why}")
     return tuple(notes)

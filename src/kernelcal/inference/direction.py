@@ -51,12 +51,13 @@ def impossible_rows(predictions: ClassPredictions, labels: np.ndarray) -> np.nda
     return np.flatnonzero(predictions.probability_of(labels) == 0)
 
 
-def impossible_note(predictions: ClassPredictions, labels: np.ndarray, rows: np.ndarray) -> str:
+def impossible_note(predictions: ClassPredictions, labels: np.ndarray, rows: np.ndarray, counted: bool) -> str:
     """Sentence that names the first of these rows."""
     row = int(rows[0])
     more = f" (and {len(rows) - 1:,} more rows)" if len(rows) > 1 else ""
+    unseen = "" if counted else "; this p-value does not count it, that of the default test does"
     return (
         f"row {row}: the label {predictions.class_name(labels[row])} had a predicted probability of exactly 0{more}. "
         "Such a label is proof against calibration; if small probabilities were rounded to 0 on the way here, keep "
-        "more digits"
+        f"more digits{unseen}"
     )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from kernelcal.arrays import to_numpy
+from kernelcal.errors import InputError
 from kernelcal.kernels import Dirac, Kernel, Laplacian, Stationary, resolve
 from kernelcal.pairs import Engine, ExactPairs, Nystrom
 from kernelcal.pairs.same_label import lookup_cost
@@ -19,7 +21,7 @@ from kernelcal.statistics.skce import PreparedSKCE
 __all__ = ["DefaultFamily", "PreparedFamily"]
 
 # Pairs times residual columns up to which 999 draws take some seconds on two cores; above, features
-_PAIRS_UP_TO = 1e8
+_MULTIPLICATIONS = 1e8
 _LANDMARKS, _FEW_LANDMARKS, _LARGE = 256, 128, 500_000  # fewer landmarks above so many probabilities
 
 
@@ -48,13 +50,19 @@ class DefaultFamily(Statistic):
     target_kernel: Kernel = field(default_factory=Dirac)
     engine: Engine | None = None
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.kernel, Stationary):
+            raise InputError(f"the family needs a profile with a lengthscale, such as Laplacian(), got {self.kernel!r}")
+        if len(self.factors) == 0 or not all(factor > 0 for factor in self.factors):
+            raise InputError(f"factors must be one or more positive numbers, got {self.factors!r}")
+
     def prepare(self, predictions: ClassPredictions) -> PreparedFamily:
         """Resolve lengthscales, choose the engine, sum what the predictions say."""
         base, notes = resolve(self.kernel, predictions)
-        assert isinstance(base, Stationary)
+        assert isinstance(base, Stationary)  # for the type checker: leaves keep their type
         kernels = [base.with_lengthscale(base.scale * factor) for factor in self.factors]
         names = tuple(f"kernel at {kernel.scale:.3g}" for kernel in kernels)
-        engine = self.engine or _choose(predictions, len(kernels))
+        engine = self.engine or _choose(predictions, len(kernels), self.target_kernel)
         statistic = SKCE(prediction_kernel=base, target_kernel=self.target_kernel, engine=engine)
         host = _on_host(predictions)
         skce = PreparedSKCE(statistic, kernels, host, names, predictions.notes + notes)
@@ -75,10 +83,11 @@ class PreparedFamily(Prepared):
         return np.hstack([self.scores.values(labels), self.kernels.values(labels)])
 
 
-def _choose(predictions: ClassPredictions, kernels: int) -> Engine:
+def _choose(predictions: ClassPredictions, kernels: int, target_kernel: Kernel) -> Engine:
     n, m = len(predictions), predictions.n_classes
     columns = 1 if isinstance(predictions, Bernoulli) else m
-    if min(n * n * columns, lookup_cost(kernels, predictions)) <= _PAIRS_UP_TO:
+    looked_up = lookup_cost(kernels, predictions) if isinstance(target_kernel, Dirac) else math.inf
+    if min(n * n * columns, looked_up) <= _MULTIPLICATIONS:
         return ExactPairs()
     return Nystrom(_LANDMARKS if n * m <= _LARGE else _FEW_LANDMARKS)
 

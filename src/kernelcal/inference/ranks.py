@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["minimum_rank_pvalue", "ranks"]
+__all__ = ["minimum_rank_pvalue", "ranks", "standardised"]
 
 
 def ranks(values: np.ndarray) -> np.ndarray:
@@ -50,12 +50,12 @@ def minimum_rank_pvalue(values: np.ndarray, rank: np.ndarray) -> float:
     if rank.shape[1] == 1:
         return float(rank[0, 0] / len(rank))
     smallest = rank.min(axis=1)
-    deviation = np.stack([_standardised(column) for column in values.T]).max(axis=0)
+    deviation = np.stack([standardised(column) for column in values.T]).max(axis=0)
     tied = (smallest == smallest[0]) & (deviation >= deviation[0] - 1e-9)
     return float(((smallest < smallest[0]) | tied).sum() / len(smallest))
 
 
-def _standardised(column: np.ndarray) -> np.ndarray:
+def standardised(column: np.ndarray) -> np.ndarray:
     """Standardise by mean and spread of all finite rows, the observed one included; infinity stays infinite."""
     finite = column[np.isfinite(column)]
     spread = finite.std() if len(finite) else 0.0

@@ -12,6 +12,7 @@ from kernelcal.arrays import Array, namespace, to_numpy
 from kernelcal.kernels.base import Kernel
 from kernelcal.kernels.points import AlignedPairs, Points
 from kernelcal.pairs.base import Engine, QuadraticForms, Sums
+from kernelcal.pairs.tiles import ExactPairs
 from kernelcal.predictions import ClassPredictions
 from kernelcal.residuals import MeanResidual
 
@@ -31,16 +32,11 @@ class BlockDiagonal(Engine):
     size: int
     engine: Engine
 
-    @property
-    def label(self) -> str:
-        """Name for the result."""
-        return f"blocks of {self.size:,} rows, {self.engine.label}"
-
     def prepare(
         self, kernels: Sequence[Kernel], predictions: ClassPredictions, residual: MeanResidual
     ) -> QuadraticForms:
         """Do what depends on the predictions alone."""
-        if self.size <= _ALIGNED_UP_TO:
+        if self.size <= _ALIGNED_UP_TO and isinstance(self.engine, ExactPairs):
             return _Aligned(self.size, kernels, predictions, residual)
         starts = range(0, len(predictions) - self.size + 1, self.size)
         parts = [slice(start, start + self.size) for start in starts]
@@ -51,6 +47,7 @@ class BlockDiagonal(Engine):
 class _Separate(QuadraticForms):
     def __init__(self, parts: list[slice], forms: list[QuadraticForms]) -> None:
         self.parts, self.forms = parts, forms
+        self.label = f"blocks of {parts[0].stop:,} rows, {forms[0].label}"
         self.bytes_per_draw = max(form.bytes_per_draw for form in forms)
 
     def of(self, labels: np.ndarray) -> Sums:
@@ -72,6 +69,7 @@ class _Aligned(QuadraticForms):
         self, size: int, kernels: Sequence[Kernel], predictions: ClassPredictions, residual: MeanResidual
     ) -> None:
         self.kernels, self.residual, self.points = tuple(kernels), residual, Points(predictions)
+        self.label = f"blocks of {size:,} rows, exact pairs"
         end = len(predictions) // size * size
         self.pairs = [(slice(a, end, size), slice(b, end, size)) for a, b in combinations(range(size), 2)]
         self.bytes_per_draw = 24 * len(predictions) * residual.dimension

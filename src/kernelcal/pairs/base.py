@@ -37,10 +37,13 @@ class QuadraticForms(ABC):
 
     Attributes
     ----------
+    label : str
+        What computes them, for the result.
     bytes_per_draw : int
         Working memory that one more set of labels costs in `batch`.
     """
 
+    label: str
     bytes_per_draw: int
 
     @abstractmethod
@@ -60,8 +63,3 @@ class Engine(ABC):
         self, kernels: Sequence[Kernel], predictions: ClassPredictions, residual: MeanResidual
     ) -> QuadraticForms:
         """Do what depends on the predictions alone."""
-
-    @property
-    @abstractmethod
-    def label(self) -> str:
-        """Name for the result."""

@@ -37,15 +37,26 @@ class FeatureEngine(Engine):
         self, kernels: Sequence[Kernel], predictions: ClassPredictions, residual: MeanResidual
     ) -> QuadraticForms:
         """Do what depends on the predictions alone."""
-        return _Features(*self.maps(kernels, predictions), predictions, residual)
+        features, sizes = self.maps(kernels, predictions)
+        return _Features(features, sizes, predictions, residual, self.describe(predictions))
+
+    @abstractmethod
+    def describe(self, predictions: ClassPredictions) -> str:
+        """Name for the result."""
 
 
 class _Features(QuadraticForms):
     """With S = Phi' R: sum over i != j is |S|^2 - sum_i |phi_i|^2 |r_i|^2, for each kernel's features."""
 
     def __init__(
-        self, features: FeatureMap, sizes: list[int], predictions: ClassPredictions, residual: MeanResidual
+        self,
+        features: FeatureMap,
+        sizes: list[int],
+        predictions: ClassPredictions,
+        residual: MeanResidual,
+        label: str,
     ) -> None:
+        self.label = label
         self.features, self.predictions, self.residual = features, predictions, residual
         self.bounds = np.concatenate([[0], np.cumsum(sizes)])
         self.classes = predictions.n_classes

@@ -44,8 +44,7 @@ class RandomFourier(FeatureEngine):
         if self.frequencies < 1:
             raise InputError(f"frequencies must be at least 1, got {self.frequencies}")
 
-    @property
-    def label(self) -> str:
+    def describe(self, predictions: ClassPredictions) -> str:
         """Name for the result."""
         return f"random Fourier features, {self.frequencies} frequencies"
 

@@ -43,10 +43,9 @@ class Nystrom(FeatureEngine):
         if self.landmarks < 1:
             raise InputError(f"landmarks must be at least 1, got {self.landmarks}")
 
-    @property
-    def label(self) -> str:
-        """Name for the result."""
-        return f"Nystrom features, {self.landmarks} landmarks"
+    def describe(self, predictions: ClassPredictions) -> str:
+        """Name for the result, with the number of landmarks that there are."""
+        return f"Nystrom features, {len(self._choose(predictions))} landmarks"
 
     def maps(self, kernels: Sequence[Kernel], predictions: ClassPredictions) -> tuple[FeatureMap, list[int]]:
         """Return the feature map and the number of features of each kernel."""
@@ -90,5 +89,5 @@ def _inverse_root(matrix: Array) -> Array:
     xp = namespace(matrix)
     values, vectors = xp.linalg.eigh(0.5 * (matrix + matrix.T))
     kept = to_numpy(values) > 1e-10 * float(to_numpy(values)[-1])
-    first = int(np.argmax(kept))  # eigenvalues ascend
+    first = int(np.argmax(kept)) if kept.any() else len(kept)  # eigenvalues ascend; a zero matrix has no features
     return vectors[:, first:] / xp.sqrt(values[first:])

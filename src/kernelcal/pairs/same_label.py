@@ -30,6 +30,8 @@ class SameLabel(QuadraticForms):
     look-ups in place of n^2 m multiplications.
     """
 
+    label = "exact pairs of equal labels"
+
     def __init__(
         self, kernels: Sequence[Kernel], points: BlockPoints, diagonals: Sequence[Array], residual: MeanResidual
     ) -> None:
@@ -85,7 +87,7 @@ def lookup_cost(kernels: int, predictions: ClassPredictions) -> float:
 
     The expected number of pairs i < j with equal labels is, up to n, half of |sum_i p_i|^2.
     """
-    if 8 * len(predictions) ** 2 * (kernels + 1) > _BUDGET:
+    if 8 * len(predictions) ** 2 * (2 * kernels + 1) > _BUDGET:  # while they are made, they are there twice
         return math.inf
     expected = to_numpy(predictions.probabilities).sum(axis=0, dtype=np.float64)
     return _LOOKUP * 0.5 * float((expected**2).sum())

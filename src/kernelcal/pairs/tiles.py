@@ -61,11 +61,6 @@ class ExactPairs(Engine):
         rows, columns = (128, 512) if classes < _GRAM_FROM else (256, 1024)
         return self.rows or rows, self.columns or columns
 
-    @property
-    def label(self) -> str:
-        """Name for the result."""
-        return "exact pairs"
-
     def prepare(
         self, kernels: Sequence[Kernel], predictions: ClassPredictions, residual: MeanResidual
     ) -> QuadraticForms:
@@ -74,6 +69,8 @@ class ExactPairs(Engine):
 
 
 class _Tiles(QuadraticForms):
+    label = "exact pairs"
+
     def __init__(
         self, engine: ExactPairs, kernels: tuple[Kernel, ...], predictions: ClassPredictions, residual: MeanResidual
     ) -> None:
@@ -104,6 +101,8 @@ class _Tiles(QuadraticForms):
         return Sums(self._by_columns(r[:, None, :])[0, 0], diagonal)
 
     def batch(self, labels: np.ndarray) -> Sums:
+        if self._double is not self:
+            return self._double.batch(labels)
         if self._same_label is not None:
             return self._same_label.batch(labels)
         r = self.residual.batch(labels)
@@ -112,14 +111,23 @@ class _Tiles(QuadraticForms):
         return Sums(self._by_columns(r), diagonal)
 
     @cached_property
+    def _double(self) -> _Tiles:
+        """The same in float64: draws are ranked, and float32 would let the last digit decide between equal ones."""
+        if to_numpy(self.residual.mean).dtype == np.float64:
+            return self
+        double = MeanResidual(self.residual.class_features, to_numpy(self.residual.mean).astype(np.float64))
+        predictions = self.predictions.map_arrays(lambda x: to_numpy(x).astype(np.float64))
+        return _Tiles(self.engine, self.kernels, predictions, double)
+
+    @cached_property
     def _same_label(self) -> SameLabel | None:
         if not SameLabel.worthwhile(self.kernels, self.predictions, self.residual):
             return None
         return SameLabel(self.kernels, self._points, self._diagonals, self.residual)
 
-    def _rows_of_tiles(self, work: Callable[[slice, Iterator[Tile]], np.ndarray]) -> np.ndarray:
+    def _rows_of_tiles(self, work: Callable[[slice, Iterator[Tile]], np.ndarray], *, shared: bool) -> np.ndarray:
         """Sum over i != j: twice the sum, in a fixed order, of what `work` makes of each block of rows."""
-        n, shared = len(self.residual), len(self.kernels) > 1
+        n = len(self.residual)
 
         def tiles(rows: slice) -> Iterator[Tile]:
             workspace = Workspace()
@@ -148,7 +156,7 @@ class _Tiles(QuadraticForms):
             sums *= flat[rows]
             return sums.reshape(len(self.kernels), -1, draws, dimension).sum(axis=(1, 3)).T
 
-        return self._rows_of_tiles(work)
+        return self._rows_of_tiles(work, shared=len(self.kernels) > 1)
 
     def _by_gram(self, labels: np.ndarray) -> np.ndarray:
         """Many classes, Dirac: <r_i, r_j> from the squared distance, so that one matrix product serves both.
@@ -161,7 +169,6 @@ class _Tiles(QuadraticForms):
         def work(rows: slice, tiles: Iterator[Tile]) -> np.ndarray:
             total, own, y = 0.0, p[rows], labels[rows]
             for columns, tile in tiles:
-                tile.shared = True
                 inner = tile.squared_distance(Euclidean())
                 inner *= -0.5
                 inner += halves[rows, None] + halves[columns]
@@ -172,7 +179,7 @@ class _Tiles(QuadraticForms):
                 total += float(inner.sum(dtype=np.float64))
             return np.asarray(total)
 
-        return self._rows_of_tiles(work)
+        return self._rows_of_tiles(work, shared=True)
 
     def _functional(self, xp: object, r: Array) -> Array:
         kernel, n, step = self.kernels[0], len(self.residual), self.rows

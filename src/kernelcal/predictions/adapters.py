@@ -18,7 +18,7 @@ from kernelcal.predictions.wrappers import Wrapper
 
 __all__ = ["as_predictions"]
 
-_NORMALIZED = "every row was divided by its sum, as asked (normalize=True)"
+_NORMALIZED = "every row was divided by its sum, as asked"
 
 
 def as_predictions(x: Any, *, classes: Any = None, normalize: bool = False) -> Predictions:
@@ -67,7 +67,8 @@ def as_predictions(x: Any, *, classes: Any = None, normalize: bool = False) -> P
     if array.ndim == 1 or (array.ndim == 2 and array.shape[1] == 1):
         return Bernoulli(array if array.ndim == 1 else array[:, 0], classes=classes)
     if normalize and array.ndim == 2:
-        return Categorical(_normalized(array), classes=classes, notes=(_NORMALIZED,))
+        normalized, note = _normalized(array)
+        return Categorical(normalized, classes=classes, notes=(note,))
     return Categorical(array, classes=classes)
 
 
@@ -86,12 +87,14 @@ def _array_of(x: Any) -> tuple[Array, tuple[Any, ...] | None]:
     return array, names
 
 
-def _normalized(array: Array) -> Array:
-    array = floating(array)
+def _normalized(array: Array) -> tuple[Array, str]:
+    array, sums = floating(array), ""
     values = concrete(array)
-    if values is not None:
+    if values is not None and len(values):
         _refuse_not_normalizable(values)
-    return array / namespace(array).sum(array, axis=1, keepdims=True)
+        totals = values.sum(axis=1)
+        sums = f"; the sums were {totals.min():.4g} to {totals.max():.4g}"
+    return array / namespace(array).sum(array, axis=1, keepdims=True), f"{_NORMALIZED}{sums}"
 
 
 def _refuse_not_normalizable(values: np.ndarray) -> None:

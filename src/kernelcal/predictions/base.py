@@ -9,8 +9,9 @@ from typing import Any, Self
 import numpy as np
 
 from kernelcal.arrays import Array
+from kernelcal.errors import InputError
 
-__all__ = ["Predictions", "trusted"]
+__all__ = ["Predictions", "checked_index", "trusted"]
 
 
 class Predictions(ABC):
@@ -74,3 +75,13 @@ def trusted(predictions: Any, **changes: Any) -> Any:
     new = object.__new__(type(predictions))
     new.__dict__.update(predictions.__dict__, **changes)
     return new
+
+
+def checked_index(index: Any) -> Any:
+    """Return a slice as it is, and integers or booleans as an integer array; one row alone is no batch."""
+    if isinstance(index, slice):
+        return index
+    rows = np.asarray(index)
+    if rows.ndim != 1 or rows.dtype.kind not in "iub":
+        raise InputError(f"rows are taken by a slice or by an array of integers or booleans, got {index!r}: use p[3:4]")
+    return np.flatnonzero(rows) if rows.dtype.kind == "b" else rows

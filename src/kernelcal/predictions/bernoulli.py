@@ -8,8 +8,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from kernelcal.arrays import Array, as_array, namespace, to_numpy
-from kernelcal.predictions.base import trusted
+from kernelcal.arrays import Array, as_array, namespace, take_rows, to_numpy
+from kernelcal.predictions.base import checked_index, trusted
 from kernelcal.predictions.checks import checked_vector, floating
 from kernelcal.predictions.classes import ClassPredictions, checked_classes
 
@@ -61,7 +61,7 @@ class Bernoulli(ClassPredictions):
         return int(self.p.shape[0])
 
     def __getitem__(self, index: Any) -> Self:
-        return trusted(self, p=self.p[index])
+        return trusted(self, p=take_rows(self.p, checked_index(index)))
 
     def map_arrays(self, function: Callable[[Array], Array]) -> Self:
         """Copy with a function applied to the array of probabilities."""

@@ -8,8 +8,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from kernelcal.arrays import Array, as_array, namespace, to_numpy
-from kernelcal.predictions.base import trusted
+from kernelcal.arrays import Array, as_array, namespace, take_rows, to_numpy
+from kernelcal.predictions.base import checked_index, trusted
 from kernelcal.predictions.checks import checked_matrix, floating
 from kernelcal.predictions.classes import ClassPredictions, checked_classes
 
@@ -57,7 +57,7 @@ class Categorical(ClassPredictions):
         return int(self.probs.shape[0])
 
     def __getitem__(self, index: Any) -> Self:
-        return trusted(self, probs=self.probs[index, ...])
+        return trusted(self, probs=take_rows(self.probs, checked_index(index)))
 
     def map_arrays(self, function: Callable[[Array], Array]) -> Self:
         """Copy with a function applied to the array of probabilities."""

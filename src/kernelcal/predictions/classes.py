@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from kernelcal.arrays import Array, to_numpy
 from kernelcal.errors import InputError
-from kernelcal.predictions.base import Predictions
+from kernelcal.predictions.base import Predictions, trusted
 
 __all__ = ["ClassPredictions", "checked_classes"]
 
@@ -67,6 +67,10 @@ class ClassPredictions(Predictions):
     def mean(self) -> Array:
         """Mean of the one-hot encoded target: the class probabilities."""
         return self.probabilities
+
+    def without_names(self) -> Self:
+        """Copy whose targets are the integers 0 to m - 1."""
+        return trusted(self, classes=None)
 
     def class_name(self, label: int) -> Any:
         """Return the name of a class."""

@@ -21,6 +21,7 @@ def checked_pair(
     y: Any, predictions: Any, *, classes: Any = None, normalize: bool = False
 ) -> tuple[np.ndarray, ClassPredictions]:
     """Return labels 0 to m - 1 and predictions of equal length, or refuse with the remedy."""
+    _refuse_misaligned(y, predictions)
     targets = _target_array(y)
     _refuse_swapped(targets, predictions)
     _refuse_transposed(targets, predictions)
@@ -30,6 +31,18 @@ def checked_pair(
     if len(batch) == 0:
         raise InputError("there are no rows: predictions and targets are empty")
     return as_labels(targets, batch), batch
+
+
+def _refuse_misaligned(y: Any, predictions: Any) -> None:
+    """Two pandas objects whose indexes differ: pandas would align them, arrays cannot, so say which is meant."""
+    indexes = [x.index for x in (y, predictions) if type(x).__module__.split(".")[0] == "pandas" and hasattr(x, "loc")]
+    if len(indexes) == 2 and len(indexes[0]) == len(indexes[1]) and not indexes[0].equals(indexes[1]):
+        position = int(np.argmax(np.asarray(indexes[0] != indexes[1])))
+        raise InputError(
+            f"targets and predictions have different indexes (at position {position}: {indexes[0][position]!r} and "
+            f"{indexes[1][position]!r}): align them, y.loc[predictions.index], or, if the rows correspond in order, "
+            "drop the index, y.to_numpy()"
+        )
 
 
 def _target_array(y: Any) -> np.ndarray:

@@ -73,6 +73,7 @@ class Logits(Wrapper):
     def _transform(self, x: Array) -> Array:
         xp = namespace(x)
         if x.ndim == 1:
+            x = x.astype(np.float64) if isinstance(x, np.ndarray) else x  # 1 - p must keep its digits as well
             zero = xp.zeros_like(x)
             up, down = xp.exp(xp.minimum(x, zero)), xp.exp(-xp.maximum(x, zero))
             return up / (up + down)  # the logistic function: no overflow, and all digits of small probabilities

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from kernelcal.arrays import Array, to_numpy
+from kernelcal.errors import InputError
 from kernelcal.predictions import ClassPredictions
 from kernelcal.tables import Table
 
@@ -121,4 +122,13 @@ class _Called(Prepared):
         self.bytes_per_draw = 16 * len(predictions)
 
     def values(self, labels: np.ndarray) -> np.ndarray:
-        return np.array([[float(self.function(row.astype(np.int64), self.predictions))] for row in labels])
+        return np.array([[self._number(row.astype(np.int64))] for row in labels])
+
+    def _number(self, labels: np.ndarray) -> float:
+        value = self.function(labels, self.predictions)
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            raise InputError(
+                f"the statistic {self.names[0]!r} must return one number, got {type(value).__name__} {value!r:.60}"
+            ) from None

@@ -25,7 +25,8 @@ class DirectedScores(Statistic):
     that is expected less than once from ruling the maximum.
 
     ``slope``: are the predictions too sharp or not sharp enough? ``|sum_i <log p_i, r_i>|``, that is the log
-    score minus its expectation; the derivative of the likelihood in the (inverse) temperature.
+    score minus its expectation; the derivative of the likelihood in the (inverse) temperature. Impossible labels are
+    left out here: one wrong zero must not hide the direction of all other rows.
 
     ``impossible``: number of labels whose predicted probability was exactly 0. It is 0 in every draw, so one such
     label is proof.
@@ -74,10 +75,9 @@ class PreparedScores(Prepared):
         """Log score minus its expectation (positive: under-confident) and number of impossible labels: (B,) each."""
         total, impossible = np.full(len(labels), -self.expected_score), np.zeros(len(labels), dtype=np.int64)
         for part in _parts(labels):
-            with np.errstate(divide="ignore"):
-                logs = np.log(self.predictions[part].probability_of(labels[:, part]), dtype=np.float64)
-            total += logs.sum(axis=1)
-            impossible += np.isneginf(logs).sum(axis=1)
+            p = self.predictions[part].probability_of(labels[:, part])
+            total += np.log(np.where(p > 0, p, 1), dtype=np.float64).sum(axis=1)
+            impossible += (p == 0).sum(axis=1)
         return total, impossible
 
     def values(self, labels: np.ndarray) -> np.ndarray:

@@ -78,17 +78,17 @@ class SKCE(Statistic):
             raise InputError(f"estimator must be one of {', '.join(_ESTIMATORS)}, got {self.estimator!r}")
         if (self.block_size is not None) != (self.estimator == "block"):
             raise InputError("block_size belongs to estimator='block', which needs it (2 is the linear-time estimator)")
-        if self.block_size is not None and self.block_size < 2:
-            raise InputError(f"block_size must be at least 2, got {self.block_size}")
+        if self.block_size is not None and (not isinstance(self.block_size, int) or self.block_size < 2):
+            raise InputError(f"block_size must be a whole number, at least 2, got {self.block_size!r}")
         for name in ("prediction_kernel", "target_kernel"):
             if not isinstance(getattr(self, name), Kernel):
                 raise InputError(f"{name} must be a kernel such as kernelcal.Laplacian(), got {getattr(self, name)!r}")
         if not isinstance(self.engine, Engine):
             raise InputError(f"engine must be ExactPairs(), Nystrom() or RandomFourier(), got {self.engine!r}")
 
-    def __call__(self, y: Any, predictions: Any, *, classes: Any = None) -> Estimate:
+    def __call__(self, y: Any, predictions: Any, *, classes: Any = None, normalize: bool = False) -> Estimate:
         """Estimate from targets and predictions."""
-        labels, batch = checked_pair(y, predictions, classes=classes)
+        labels, batch = checked_pair(y, predictions, classes=classes, normalize=normalize)
         prepared = self.prepare(batch)
         value = prepared.estimate(labels)
         kernel = prepared.kernels[0]
@@ -122,11 +122,10 @@ class PreparedSKCE(Prepared):
         engine = statistic.engine
         if statistic.block_size is not None:
             engine = BlockDiagonal(statistic.block_size, engine)
-        self.engine = engine.label
         self._forms: QuadraticForms = engine.prepare(
             self.kernels, predictions, MeanResidual.of(predictions, statistic.target_kernel)
         )
-        self.bytes_per_draw = self._forms.bytes_per_draw
+        self.engine, self.bytes_per_draw = self._forms.label, self._forms.bytes_per_draw
 
     def estimate(self, labels: np.ndarray) -> Array:
         """Value of the first kernel, with its gradient."""
@@ -159,7 +158,7 @@ def _not_definite(kernel: Kernel) -> str:
     )
 
 
-def skce(y: Any, predictions: Any, *, classes: Any = None, **options: Any) -> Estimate:
+def skce(y: Any, predictions: Any, *, classes: Any = None, normalize: bool = False, **options: Any) -> Estimate:
     """Squared kernel calibration error: ``SKCE(**options)(y, predictions)``.
 
     Parameters
@@ -168,8 +167,8 @@ def skce(y: Any, predictions: Any, *, classes: Any = None, **options: Any) -> Es
         Targets: class numbers 0 to m - 1, booleans, or labels named by `classes`.
     predictions : Predictions or what `as_predictions` takes
         Predicted probabilities.
-    classes : sequence, optional
-        Labels of the classes in the order of the columns.
+    classes, normalize
+        As for `as_predictions`.
     **options
         Settings of `SKCE`: ``prediction_kernel``, ``target_kernel``, ``estimator``, ``block_size``, ``engine``.
 
@@ -196,4 +195,7 @@ def skce(y: Any, predictions: Any, *, classes: Any = None, **options: Any) -> Es
     target kernel      Dirac()
     engine             exact pairs
     """
-    return SKCE(**options)(y, predictions, classes=classes)
+    unknown = sorted(set(options) - set(SKCE.__dataclass_fields__))
+    if unknown:
+        raise InputError(f"skce has no option {unknown[0]!r}; its options are {', '.join(SKCE.__dataclass_fields__)}")
+    return SKCE(**options)(y, predictions, classes=classes, normalize=normalize)
