@@ -96,7 +96,7 @@ class Evaluation:
         stopped = ", stopped early" if test.stopped_early else ""
         rows = [
             ("rows, classes", f"{self.n:,}, {self.n_classes:,}"),
-            ("accuracy", f"{self.accuracy:.4f}"),
+            ("accuracy" if len(self.eces) == 1 else "accuracy, threshold 1/2", f"{self.accuracy:.4f}"),
             ("log score", f"{self.log_score:.4f} nats"),
             (brier, f"{self.brier_score:.4f}"),
             *((f"{e.name}, {e.options['bins']}", f"{float(e):.4f}") for e in self.eces),

@@ -370,7 +370,7 @@ def test_pickled_arrays(tmp_path):
     np.save(tmp_path / "p.npy", P)
     np.save(tmp_path / "y.npy", objects)
     message = refusal(tmp_path / "a.npz")
-    assert "array 'y': pickles are not opened" in message
+    assert "array 'y': it holds Python objects, which are pickled, and pickles are not opened" in message
     assert "pickles are not opened" in refusal(tmp_path / "p.npy", tmp_path / "y.npy")
 
 

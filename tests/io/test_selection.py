@@ -363,3 +363,18 @@ def test_normalize(csv):
     data = load(path, normalize=True)
     np.testing.assert_allclose(data.predictions.probs, [[0.4, 0.6], [0.5, 0.5]])
     assert "divided by its sum" in data.predictions.notes[0]
+
+
+def test_columns_called_as_the_labels_are_the_predictions(csv):
+    data = load(csv("ant,bee,cat,kind 0.2,0.3,0.5,cat 0.1,0.8,0.1,bee 0.6,0.2,0.2,ant"), target="kind")
+    assert data.predictions.classes == ("ant", "bee", "cat")
+    assert labels(data) == [2, 1, 0]
+    message = refusal(csv("ant,bee,cat,kind 0.2,0.3,0.5,cat 0.1,0.8,0.1,dog"), target="kind")
+    assert "no column has a usual name for the predictions" in message
+
+
+def test_hits_are_called_right_and_wrong(csv):
+    text = "true,pred,confidence 1,1,0.9 2,1,0.8 0,0,0.6 1,1,0.7"
+    data = load(csv(text), target="true", predictions="confidence", kind="top-label", predicted_label="pred")
+    assert data.predictions.classes == ("wrong", "right")
+    assert "it is in 75.00% of the rows, which is the accuracy of the model" in data.predictions.notes[0]

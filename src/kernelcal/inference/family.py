@@ -22,7 +22,7 @@ __all__ = ["DefaultFamily", "PreparedFamily"]
 
 # Pairs times residual columns up to which 999 draws take some seconds on two cores; above, features
 _MULTIPLICATIONS = 1e8
-_LANDMARKS, _FEW_LANDMARKS, _LARGE = 256, 128, 500_000  # fewer landmarks above so many probabilities
+_LANDMARKS, _FEW_LANDMARKS, _LARGE = 256, 128, 200_000  # fewer landmarks above so many probabilities
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -44,8 +44,16 @@ def _reading(path: Path, kind: str, name: str = "") -> Iterator[Any]:
             yield np.load(stream, allow_pickle=False)
         except Exception as error:  # a damaged header or member makes NumPy fail in any way
             where = f"{path}, array {name!r}" if name else f"{path}"
-            text = PICKLES if "pickle" in str(error) else f"cannot be read as {kind}: {str(error)[:200]}"
-            raise InputError(f"{where}: {text}") from None
+            raise InputError(f"{where}: {_cause(kind, str(error))}") from None
+
+
+def _cause(kind: str, error: str) -> str:
+    if "Object arrays" in error:
+        return (
+            "it holds Python objects, which are pickled, and pickles are not opened, since loading one can run any "
+            "code: save text as text, y.astype(str), and numbers as numbers"
+        )
+    return PICKLES if "pickle" in error else f"cannot be read as {kind}: {error[:200]}"
 
 
 def _refuse_other_format(path: Path, kind: str, start: bytes) -> None:

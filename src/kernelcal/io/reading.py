@@ -17,7 +17,7 @@ from kernelcal.io.opening import open_source
 from kernelcal.io.options import ReadOptions
 from kernelcal.io.selection import choose_predictions, choose_target
 from kernelcal.io.sources import Source
-from kernelcal.predictions import Logits, LogProbs, Percent, Predictions, as_predictions
+from kernelcal.predictions import Bernoulli, Logits, LogProbs, Percent, Predictions, as_predictions
 
 __all__ = ["Data", "read"]
 
@@ -61,7 +61,8 @@ def read(paths: Sequence[Path], options: ReadOptions) -> Data:
     """
     source = open_source(paths, options.delimiter)
     targets = choose_target(source, options.target)
-    columns = choose_predictions(source, options.predictions, [*targets, *_others(options, source)])
+    taken = [*targets, *_others(options, source)]
+    columns = choose_predictions(source, options.predictions, taken, lambda: _text_labels(source, targets))
     x, y, end = _rows(source, targets, columns, options)
     names = class_names(source, options, columns, x.shape[1], y)
     if is_one_hot(source, targets):
@@ -69,6 +70,8 @@ def read(paths: Sequence[Path], options: ReadOptions) -> Data:
     elif names is None and options.predictions is None:
         refuse_doubt(columns, y)
     predictions = _predictions(x, names, options)
+    if options.kind == "top-label":
+        predictions = _as_hits(predictions, y)
     return Data(y, predictions, _describe(paths, targets, columns, predictions, options) + end)
 
 
@@ -84,6 +87,13 @@ def _rows(
     if not kept.any():
         raise InputError(f"no rows are left{end}" if len(y) else "there are no rows, only names")
     return (x if kept.all() else x[kept]), _as_written(y[kept]), end
+
+
+def _text_labels(source: Source, targets: Sequence[str]) -> set[str]:
+    """Distinct labels of one target column of text; none where the labels are numbers."""
+    if is_one_hot(source, targets):
+        return set()
+    return {value for value in source.values(targets[0]).tolist() if isinstance(value, str)}
 
 
 def _others(options: ReadOptions, source: Source) -> list[str]:
@@ -128,6 +138,16 @@ def _predictions(x: np.ndarray, classes: Sequence[Any] | None, options: ReadOpti
     values = x[:, 0] if x.shape[1] == 1 else x
     wrapper = _WRAPPERS.get(options.kind)
     return as_predictions(values if wrapper is None else wrapper(values), classes=classes, normalize=options.normalize)
+
+
+def _as_hits(predictions: Any, y: np.ndarray) -> Predictions:
+    """Confidences of the first choice: name the two classes, and say which figures are those of the model."""
+    share = np.mean(y.astype(np.float64))
+    note = (
+        f"the question is whether the first choice is right, and it is in {share:.2%} of the rows, which is the "
+        "accuracy of the model; its top-label ECE is the line 'ECE, positive class'"
+    )
+    return Bernoulli(predictions.p, classes=("wrong", "right"), notes=(*predictions.notes, note))
 
 
 def _describe(

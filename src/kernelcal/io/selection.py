@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 
 from kernelcal.errors import InputError
@@ -23,8 +23,14 @@ def choose_target(source: Source, asked: str | None) -> list[str]:
     return [_only(source, _TARGETS, "target", "--target NAME")]
 
 
-def choose_predictions(source: Source, asked: str | None, taken: Sequence[str]) -> list[str]:
-    """Names of the prediction columns in the order of the file or of the request; `taken` are used otherwise."""
+def choose_predictions(
+    source: Source, asked: str | None, taken: Sequence[str], text_labels: Callable[[], set[str]]
+) -> list[str]:
+    """Names of the prediction columns in the order of the file or of the request.
+
+    Columns that are `taken` are used otherwise. Without a request: numbered columns (p0, p1, ...), else one column
+    of a usual name, else the columns that are called as the text labels of the target, which are then read.
+    """
     rest = [name for name in source.names if name not in taken]
     if asked:
         names = list(dict.fromkeys(n for part in asked.split(",") for n in _matching(source, rest, part.strip())))
@@ -32,6 +38,11 @@ def choose_predictions(source: Source, asked: str | None, taken: Sequence[str]) 
     numbered = [name for name in rest if _NUMBERED.fullmatch(name) and not source.wide(name)]
     if len(numbered) > 1:
         return numbered
+    if not any(name.lower() in _PREDICTIONS for name in rest):
+        labels = text_labels()
+        called = [name for name in rest if name in labels]
+        if len(called) > 1 and len(called) == len(labels):
+            return called
     return _not_taken(
         [_only(source, _PREDICTIONS, "predictions", "--predictions NAMES (or a glob such as 'p*')")], taken
     )
