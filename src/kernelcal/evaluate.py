@@ -177,6 +177,8 @@ def evaluate(
     if len(batch) < 2:
         raise InputError("evaluate needs at least 2 rows, got 1: calibration is a property of many predictions")
     batch = batch.map_arrays(to_numpy)
+    if progress is not None:
+        progress(0, draws)  # the estimate comes before the draws, and is long for many rows
     questions = ("top label", "positive class") if isinstance(batch, Bernoulli) else ("top label",)
     skce = _skce(batch)(y, batch)
     test = calibration_test(y, batch, draws=draws, rng=rng, early_stopping=early_stopping, progress=progress)

@@ -225,3 +225,11 @@ def test_a_constant_statistic_is_told_as_such():
     result = kc.calibration_test([1, 0, 1], [0.4, 0.6, 0.7], statistic=lambda y, p: 3.0)
     assert result.pvalue == 1
     assert any("no draw differs from the data" in note for note in result.notes)
+
+
+def test_the_slope_leaves_impossible_labels_out_by_hand():
+    p = np.array([[0.7, 0.3], [1.0, 0.0], [0.4, 0.6]])
+    found = DirectedScores().prepare(kc.Categorical(p)).values(np.array([[0, 1, 1]]))[0]
+    expected = sum(v * math.log(v) for v in p.ravel() if v > 0)
+    assert found[0] == 1
+    assert found[1] == pytest.approx(abs(math.log(0.7) + math.log(0.6) - expected), rel=1e-14)

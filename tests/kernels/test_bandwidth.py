@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist, pdist
 
@@ -24,7 +24,9 @@ def test_full_matrix_with_its_diagonal(make_data):
 
 
 @given(st.lists(st.sampled_from([0.0, 0.1, 0.25, 0.25, 0.5, 0.9, 1.0]), min_size=2, max_size=40))
-@settings(max_examples=60, deadline=None)
+@example([0.1] * 4 + [0.25] * 4)
+@example([0.5] * 9 + [0.1])
+@settings(max_examples=200, deadline=None)
 def test_selection_in_bounded_memory_is_the_median(values):
     p = np.array(values)
     keep, bandwidth._KEEP = bandwidth._KEEP, 7

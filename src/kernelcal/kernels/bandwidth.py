@@ -137,10 +137,12 @@ class _Distances:
 
     def _ranked(self, rank: int) -> float:
         """Return the distance of a rank (0 is the smallest), by narrowing an interval that holds it."""
+        if rank < self.zero_pairs:
+            return 0.0
         if self._all is not None:
             return float(np.partition(self._all, rank)[rank])
         low, high, below, count = 0.0, self.largest, 0, self.pairs  # `below` distances are smaller than `low`
-        while count > _KEEP and high - low > 2 * _BINS * np.spacing(high):
+        while count > _KEEP and high - low > 2 * _BINS * max(np.spacing(high), 1e-300):
             edges = np.linspace(low, high, _BINS + 1)
             counts = np.sum([np.histogram(block, _BINS, (low, high))[0] for block in self], axis=0)
             cumulative = below + np.cumsum(counts)

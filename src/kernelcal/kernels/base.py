@@ -68,15 +68,11 @@ class Kernel(ABC):
 
 
 @dataclass(frozen=True)
-class Sum(Kernel):
-    """k + k'."""
+class _OfTwo(Kernel):
+    """What a sum and a product share: two parts, both of which must be positive definite."""
 
     left: Kernel
     right: Kernel
-
-    def evaluate(self, pairs: Pairs) -> Array:
-        """Kernel values of the pairs."""
-        return pairs.ops.add(self.left.evaluate(pairs), self.right.evaluate(pairs))
 
     def positive_definite(self, points: Any) -> bool:
         """Both parts must be."""
@@ -88,7 +84,16 @@ class Sum(Kernel):
 
 
 @dataclass(frozen=True)
-class Product(Sum):
+class Sum(_OfTwo):
+    """k + k'."""
+
+    def evaluate(self, pairs: Pairs) -> Array:
+        """Kernel values of the pairs."""
+        return pairs.ops.add(self.left.evaluate(pairs), self.right.evaluate(pairs))
+
+
+@dataclass(frozen=True)
+class Product(_OfTwo):
     """k * k'."""
 
     def evaluate(self, pairs: Pairs) -> Array:
