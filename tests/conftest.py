@@ -6,8 +6,13 @@ import json
 from pathlib import Path
 from types import SimpleNamespace
 
+import hypothesis
 import numpy as np
 import pytest
+
+# the same examples in every run: a test that fails fails for everybody
+hypothesis.settings.register_profile("fixed", derandomize=True, deadline=None)
+hypothesis.settings.load_profile("fixed")
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 

@@ -57,7 +57,11 @@ WRONG = {
     "ties of games": (f"{FIVE}/nfl_games.csv", GAME, "--drop-target 0.5"),
     "a tie of games": (f"{FIVE}/mlb_games.csv", GAME, "--drop-target 0.5"),
     "one column for three": (f"{FIVE}/world_cup_matches_men.csv", [*CUP[:2], "--predictions", "prob1"], "one-hot"),
-    "a glob over everything": (f"{FIVE}/nba_games.csv", ["--target", "team1", "--predictions", "prob1"], "classes"),
+    "a glob over everything": (
+        f"{FIVE}/nba_games.csv",
+        ["--target", "team1", "--predictions", "prob1"],
+        "more than two values",
+    ),
     "percent": ("niamey_precip/precip_Niamey_2016.csv", ["--target", "EMOS", "--predictions", "obs"], "swapped"),
     "one-based": ("cifar10_networks/resnet18.npz", ["--one-based"], "row"),
     "text": (

@@ -185,12 +185,7 @@ def _by_number(y: np.ndarray, m: int) -> np.ndarray:
     if y.dtype.kind == "O":
         y = _from_objects(y, allowed)
     if y.dtype.kind in "US":
-        names = _some(sorted({str(value) for value in y[:1000]}))
-        order, option = ("(negative, positive)", "no,yes") if m == 2 else ("in the order of the columns", "a,b,c")
-        raise InputError(
-            f"the targets are text ({names}): say which class is which with classes=[...], {order} "
-            f"(command line: --classes {option})"
-        )
+        raise InputError(_which_is_which(sorted({str(value) for value in y[:1000]}), m))
     if y.dtype.kind == "b" and m > 2:
         raise InputError(f"the targets are booleans but there are {m} classes: pass class numbers 0 to {m - 1}")
     if y.dtype.kind not in "fiub":
@@ -205,6 +200,23 @@ def _from_objects(y: np.ndarray, allowed: str) -> np.ndarray:
         if not isinstance(value, str | bool | int | float | np.generic):
             raise InputError(f"the targets must be {allowed}; row {row} is {value!r}, a {type(value).__name__}")
     return np.array(y.tolist())
+
+
+def _which_is_which(found: list[str], m: int) -> str:
+    """Ask for the order of text labels, with the labels that were found as the example."""
+    if m == 2 and len(found) > 2:
+        return (
+            f"the targets are text with more than two values ({_some(found)}), but there is one probability a row: "
+            "pass whether the class in question happened, y == label, or a column for every class"
+        )
+    order = "(negative, positive)" if m == 2 else "in the order of the columns"
+    example = (
+        found if len(found) == m <= 6 and max(map(len, found)) <= 20 else ["no", "yes"] if m == 2 else ["a", "b", "..."]
+    )
+    return (
+        f"the targets are text ({_some(found)}): say which class is which, {order}, for example classes={example} "
+        f"(command line: --classes {','.join(example)})"
+    )
 
 
 def _refuse_fractions(y: np.ndarray, allowed: str) -> None:
