@@ -61,8 +61,8 @@ TEXT = {
     "p.txt": lines().encode(),
     "P.CSV": lines().encode(),
     "p.tsv": lines("\t").encode(),
-    "p.csv.gz": gzip.compress(lines().encode()),
-    "p.tsv.gz": gzip.compress(lines("\t").encode()),
+    "p.csv.gz": gzip.compress(lines().encode(), mtime=0),
+    "p.tsv.gz": gzip.compress(lines("\t").encode(), mtime=0),
     "bom.csv": b"\xef\xbb\xbf" + lines().encode(),
     "crlf.csv": lines().replace("\n", "\r\n").encode(),
     "spaces.csv": lines().replace(",", " , ").encode(),
@@ -70,7 +70,7 @@ TEXT = {
     "blank lines.csv": lines().replace("\n", "\n\n").encode(),
     "p.jsonl": json_lines().encode(),
     "p.ndjson": json_lines().replace("\n", "\n\n").encode(),
-    "p.jsonl.gz": gzip.compress(json_lines().encode()),
+    "p.jsonl.gz": gzip.compress(json_lines().encode(), mtime=0),
     "bom.jsonl": b"\xef\xbb\xbf" + json_lines().encode(),
 }
 
@@ -290,7 +290,7 @@ def _evaluated(path, **options):
         ("a.csv", bytes(range(256)), "this is not text in UTF-8"),
         ("a.jsonl", bytes(range(256)), "this is not text in UTF-8"),
         ("a.csv.gz", lines(), "cannot be read as gzip"),
-        ("a.csv.gz", gzip.compress(lines().encode())[:-9], "cannot be read as gzip"),
+        ("a.csv.gz", gzip.compress(lines().encode(), mtime=0)[:-9], "cannot be read as gzip"),
         ("a.npz", bytes(range(256)), "this is not a file in npz format"),
         ("a.npz", b"PK\3\4" + bytes(range(256)), "this is not a file in npz format"),
         ("a.npz", b"", "this is not a file in npz format"),
@@ -313,7 +313,7 @@ def test_what_cannot_be_read_is_refused_with_the_file(write, name, text, expecte
 
 
 def test_damaged_gzip_in_the_middle(write):
-    good = bytearray(gzip.compress(lines().encode() * 50))
+    good = bytearray(gzip.compress(lines().encode() * 50, mtime=0))
     good[20:23] = b"\0\1\2"
     assert "cannot be read as gzip" in refusal(write("a.csv.gz", bytes(good)))
 
