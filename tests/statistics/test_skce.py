@@ -70,6 +70,7 @@ NETWORKS = ["densenet121", "densenet169", "mobilenet_v2", "resnet18", "resnet50"
 
 @pytest.mark.parametrize("network", NETWORKS)
 def test_published_values_of_cifar10_networks(julia, data_folder, network):
+    published = julia["cifar10"]["models"][network]["published"]
     facts = julia["cifar10"]["models"][network]["replicated"]
     z = np.load(data_folder / "cifar10_networks" / f"{network}.npz")
     predictions, tv = kc.Categorical(z["probabilities"]), kc.TotalVariation()
@@ -79,6 +80,8 @@ def test_published_values_of_cifar10_networks(julia, data_folder, network):
     assert found["biased"] == pytest.approx(facts["SKCEb"], rel=1e-12)
     assert found["unbiased"] == pytest.approx(facts["SKCEuq"], rel=1e-12)
     assert found["block_B2"] == pytest.approx(facts["SKCEul"], rel=1e-12)
+    for name, key in (("biased", "SKCEb_median"), ("unbiased", "SKCEuq_median"), ("block_B2", "SKCEul_median")):
+        assert found[name] == pytest.approx(published[key], rel=1e-12)
 
 
 @pytest.mark.parametrize("size", [2, 3, 7, 64, 65, 80, 150])
