@@ -7,7 +7,18 @@ from typing import Any, Protocol
 import array_api_compat
 import numpy as np
 
-__all__ = ["Array", "ArrayOps", "Functional", "InPlace", "as_array", "concrete", "namespace", "take_rows", "to_numpy"]
+__all__ = [
+    "Array",
+    "ArrayOps",
+    "Functional",
+    "InPlace",
+    "as_array",
+    "concrete",
+    "namespace",
+    "row_slices",
+    "take_rows",
+    "to_numpy",
+]
 
 Array = Any  # no static type covers NumPy, PyTorch, JAX and CuPy at once
 
@@ -53,6 +64,12 @@ def concrete(x: Array) -> np.ndarray | None:
         if array_api_compat.is_jax_array(x):  # jax.jit: values exist only when the program runs
             return None
         raise
+
+
+def row_slices(n: int, step: int) -> list[slice]:
+    """Slices of at most `step` consecutive rows (at least one) that cover n rows: work and memory by parts."""
+    step = max(1, step)
+    return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
 
 def take_rows(x: Array, rows: Any) -> Array:

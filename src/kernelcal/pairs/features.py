@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.arrays import Array, namespace, to_numpy
+from kernelcal.arrays import Array, namespace, row_slices, to_numpy
 from kernelcal.kernels.base import Kernel
 from kernelcal.pairs.base import Engine, QuadraticForms, Sums
 from kernelcal.pairs.threads import threaded_map
@@ -67,7 +67,7 @@ class _Features(QuadraticForms):
         r = self.residual.features(labels)
         xp = namespace(r)
         total, diagonal = 0.0, 0.0 * r[0, 0]
-        for rows in _chunks(len(self.predictions), 8 * int(self.bounds[1])):
+        for rows in row_slices(len(self.predictions), _CHUNK_BYTES // (8 * int(self.bounds[1]) or 1)):
             phi = self.features(rows)[:, : int(self.bounds[1])]
             total = total + phi.T @ r[rows, :]
             diagonal = diagonal + xp.sum(xp.sum(phi * phi, axis=1) * xp.sum(r[rows, :] ** 2, axis=1))
@@ -99,16 +99,12 @@ class _Features(QuadraticForms):
             return self._kept
         n = len(self.predictions)
         dtype = np.float32 if n > _SINGLE_FROM else None  # the kernel is approximate, the level exact with any
-        made = ((rows, np.asarray(to_numpy(self.features(rows)), dtype=dtype)) for rows in _chunks(n, 8 * size))
+        parts = row_slices(n, _CHUNK_BYTES // (8 * size or 1))
+        made = ((rows, np.asarray(to_numpy(self.features(rows)), dtype=dtype)) for rows in parts)
         if 4 * size * n > _KEEP_BYTES:
             return made
         self._kept = list(made)
         return self._kept
-
-
-def _chunks(n: int, bytes_a_row: int) -> list[slice]:
-    step = max(1, _CHUNK_BYTES // max(bytes_a_row, 1))
-    return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
 
 def _add_by_label(sums: np.ndarray, labels: np.ndarray, phi: np.ndarray) -> None:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from kernelcal.arrays import Array, is_numpy, namespace, to_numpy
+from kernelcal.arrays import Array, is_numpy, namespace, row_slices, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.kernels.base import Kernel
 from kernelcal.kernels.metrics import Euclidean
@@ -85,8 +85,8 @@ class _Tiles(QuadraticForms):
     @cached_property
     def _diagonals(self) -> list[Array]:
         """K_ii of every kernel, each of shape (n,)."""
-        points, n = Points(self.predictions), len(self.predictions)
-        parts = [slice(start, min(start + _DIAGONAL_ROWS, n)) for start in range(0, n, _DIAGONAL_ROWS)]
+        points = Points(self.predictions)
+        parts = row_slices(len(self.predictions), _DIAGONAL_ROWS)
         pieces = [[kernel.evaluate(AlignedPairs(points, part, part)) for part in parts] for kernel in self.kernels]
         return [namespace(*piece).concat(piece) for piece in pieces]
 

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from kernelcal.arrays import Array, to_numpy
+from kernelcal.arrays import Array, row_slices, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.predictions.base import Predictions, trusted
 
@@ -83,9 +83,7 @@ class ClassPredictions(Predictions):
         divided by its sum, since labels need a distribution; the predictions themselves stay as given.
         """
         labels = np.empty(uniforms.shape, dtype=np.min_scalar_type(self.n_classes - 1))  # a byte for most
-        rows = max(1, _CHUNK_BYTES // (8 * (self.n_classes + len(uniforms))))
-        for start in range(0, len(self), rows):
-            part = slice(start, min(start + rows, len(self)))
+        for part in row_slices(len(self), _CHUNK_BYTES // (8 * (self.n_classes + len(uniforms)))):
             cumulative = np.cumsum(to_numpy(self[part].probabilities), axis=1, dtype=np.float64)
             cumulative /= cumulative[:, -1:]
             labels[:, part] = _invert(cumulative, uniforms[:, part])

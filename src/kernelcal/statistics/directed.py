@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernelcal.arrays import to_numpy
+from kernelcal.arrays import row_slices, to_numpy
 from kernelcal.predictions import ClassPredictions
 from kernelcal.statistics.base import Prepared, Statistic
 
@@ -53,8 +53,8 @@ class PreparedScores(Prepared):
         self.expected = np.zeros(predictions.n_classes)
         self.variance = np.zeros(predictions.n_classes)
         self.expected_score = 0.0
-        for start in range(0, len(predictions), _ROWS):
-            p = to_numpy(predictions[start : start + _ROWS].probabilities).astype(np.float64)
+        for part in row_slices(len(predictions), _ROWS):
+            p = to_numpy(predictions[part].probabilities).astype(np.float64)
             self.expected += p.sum(axis=0)
             self.variance += (p * (1 - p)).sum(axis=0)
             self.expected_score += float((p * np.log(np.where(p > 0, p, 1))).sum())
@@ -89,5 +89,4 @@ class PreparedScores(Prepared):
 def _parts(labels: np.ndarray) -> list[slice]:
     """Slices of rows: what is looked up for all draws at once stays below 32 MiB."""
     draws, n = labels.shape
-    step = max(1, _LOOKED_UP // draws)
-    return [slice(start, min(start + step, n)) for start in range(0, n, step)]
+    return row_slices(n, _LOOKED_UP // max(draws, 1))

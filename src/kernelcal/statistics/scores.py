@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.arrays import to_numpy
+from kernelcal.arrays import row_slices, to_numpy
 from kernelcal.predictions import Bernoulli, ClassPredictions, checked_pair
 
 __all__ = ["accuracy", "brier_score", "log_score"]
 
-_ROWS = 4096
+_ROWS = 4096  # a float64 copy of wide predictions is made a part at a time
 
 
 def accuracy(y: Any, predictions: Any, *, classes: Any = None) -> float:
@@ -56,7 +56,7 @@ def brier_score(y: Any, predictions: Any, *, classes: Any = None) -> float:
     labels, batch = checked_pair(y, predictions, classes=classes)
     if isinstance(batch, Bernoulli):
         return float(((to_numpy(batch.p).astype(np.float64) - labels) ** 2).mean())
-    own = np.concatenate([_squares(batch[part]) for part in row_chunks(len(batch))])
+    own = np.concatenate([_squares(batch[part]) for part in row_slices(len(batch), _ROWS)])
     return float((own - 2 * batch.probability_of(labels).astype(np.float64) + 1).mean())
 
 
@@ -69,8 +69,3 @@ def top_labels(batch: ClassPredictions) -> np.ndarray:
     if isinstance(batch, Bernoulli):
         return (to_numpy(batch.p) >= 0.5).astype(np.int64)
     return to_numpy(batch.probabilities).argmax(axis=1)
-
-
-def row_chunks(n: int) -> list[slice]:
-    """Slices of some thousand rows: a float64 copy of wide predictions is made a part at a time."""
-    return [slice(start, start + _ROWS) for start in range(0, n, _ROWS)]
