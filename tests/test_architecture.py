@@ -14,6 +14,7 @@ FLOORS = [
     {"errors", "arrays"},
     {"tables"},
     {"predictions"},
+    {"lenses"},
     {"io"},
     {"kernels"},
     {"residuals"},

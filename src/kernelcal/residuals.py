@@ -32,28 +32,34 @@ class MeanResidual:
         L; None stands for the identity (Dirac kernel), which is never stored.
     mean : array of shape (n, r)
         E psi(Z) under every prediction.
+    weights : numpy.ndarray of shape (n,), or None
+        Case weights, by which the residuals are multiplied.
     """
 
     class_features: np.ndarray | None
     mean: Array
+    weights: np.ndarray | None = None
 
     @classmethod
-    def of(cls, predictions: ClassPredictions, target_kernel: Kernel) -> MeanResidual:
+    def of(
+        cls, predictions: ClassPredictions, target_kernel: Kernel, weights: np.ndarray | None = None
+    ) -> MeanResidual:
         """Residual of class predictions under a kernel between class labels."""
         if isinstance(predictions, Bernoulli):
             a = class_matrix(target_kernel, 2)
             weight = float(np.sqrt(max(a[0, 0] - 2 * a[0, 1] + a[1, 1], 0.0)))
-            return cls(np.array([[0.0], [weight]]), predictions.p[:, None] * weight)
+            return cls(np.array([[0.0], [weight]]), predictions.p[:, None] * weight, weights)
         if isinstance(target_kernel, Dirac):
-            return cls(None, predictions.probabilities)
+            return cls(None, predictions.probabilities, weights)
         features = _root(class_matrix(target_kernel, predictions.n_classes))
-        return cls(features, predictions.probabilities @ _like(features, predictions.probabilities))
+        return cls(features, predictions.probabilities @ _like(features, predictions.probabilities), weights)
 
     def __len__(self) -> int:
         return int(self.mean.shape[0])
 
     def __getitem__(self, index: slice) -> MeanResidual:
-        return MeanResidual(self.class_features, self.mean[index, ...])
+        weights = None if self.weights is None else self.weights[index]
+        return MeanResidual(self.class_features, self.mean[index, ...], weights)
 
     @property
     def dimension(self) -> int:
@@ -67,17 +73,24 @@ class MeanResidual:
             rows = one_hot(index, self.dimension, dtype=self.mean.dtype)
         else:
             rows = take_rows(_like(self.class_features, self.mean), labels)
-        return rows - self.mean
+        residuals = rows - self.mean
+        return residuals if self.weights is None else residuals * _like(self.weights, self.mean)[:, None]
 
     def batch(self, labels: np.ndarray) -> np.ndarray:
         """Residuals of many sets of labels, shape (B, n), as one NumPy array of shape (n, B, r)."""
         mean = to_numpy(self.mean)
         rows = self._class_rows(labels.T).astype(mean.dtype, copy=False)
         rows -= mean[:, None, :]
+        if self.weights is not None:
+            rows *= self.weights.astype(mean.dtype)[:, None, None]
         return rows
 
     def squared_norms(self, labels: np.ndarray) -> np.ndarray:
         """|r_i|^2 of many sets of labels, shape (B, n), by looking up n x m numbers."""
+        norms = self._squared_norms(labels)
+        return norms if self.weights is None else norms * self.weights**2
+
+    def _squared_norms(self, labels: np.ndarray) -> np.ndarray:
         mean = to_numpy(self.mean)
         own = (mean * mean).sum(axis=1, dtype=np.float64)
         if self.class_features is None:

@@ -41,9 +41,9 @@ def _classes(scores: PreparedScores, labels: np.ndarray) -> str:
     return ", ".join(_one_class(scores.predictions, k, deviations[k], counts[k], scores.expected[k]) for k in strong)
 
 
-def _one_class(predictions: ClassPredictions, k: int, deviation: float, count: int, expected: float) -> str:
+def _one_class(predictions: ClassPredictions, k: int, deviation: float, count: float, expected: float) -> str:
     word = "over-predicted" if deviation < 0 else "under-predicted"
-    return f"class {predictions.class_name(k)} is {word} ({expected:,.1f} expected, {count:,} observed)"
+    return f"class {predictions.class_name(k)} is {word} ({expected:,.1f} expected, {count:,.10g} observed)"
 
 
 def impossible_rows(predictions: ClassPredictions, labels: np.ndarray) -> np.ndarray:

@@ -56,7 +56,7 @@ class DefaultFamily(Statistic):
         if len(self.factors) == 0 or not all(factor > 0 for factor in self.factors):
             raise InputError(f"factors must be one or more positive numbers, got {self.factors!r}")
 
-    def prepare(self, predictions: ClassPredictions) -> PreparedFamily:
+    def prepare(self, predictions: ClassPredictions, weights: np.ndarray | None = None) -> PreparedFamily:
         """Resolve lengthscales, choose the engine, sum what the predictions say."""
         base, notes = resolve(self.kernel, predictions)
         assert isinstance(base, Stationary)  # for the type checker: leaves keep their type
@@ -65,8 +65,8 @@ class DefaultFamily(Statistic):
         engine = self.engine or _choose(predictions, len(kernels), self.target_kernel)
         statistic = SKCE(prediction_kernel=base, target_kernel=self.target_kernel, engine=engine)
         host = _on_host(predictions)
-        skce = PreparedSKCE(statistic, kernels, host, names, predictions.notes + notes)
-        return PreparedFamily(skce, DirectedScores().prepare(host))
+        skce = PreparedSKCE(statistic, kernels, host, names, predictions.notes + notes, weights)
+        return PreparedFamily(skce, DirectedScores().prepare(host, weights))
 
 
 class PreparedFamily(Prepared):

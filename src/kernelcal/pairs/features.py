@@ -79,10 +79,12 @@ class _Features(QuadraticForms):
         mean = np.zeros((int(self.bounds[-1]), self.residual.dimension))
         diagonal = np.zeros((draws, kernels))
         for rows, phi in self._rows_of_features():
-            _add_by_label(sums, labels[:, rows], phi)
-            mean += phi.T @ to_numpy(self.residual.mean)[rows]
             sizes = np.add.reduceat(phi * phi, self.bounds[:-1], axis=1)
             diagonal += self.residual[rows].squared_norms(labels[:, rows]) @ sizes
+            if self.residual.weights is not None:  # S = sum_i phi_i w_i (psi(y_i) - mean_i)
+                phi = phi * self.residual.weights[rows, None].astype(phi.dtype)
+            _add_by_label(sums, labels[:, rows], phi)
+            mean += phi.T @ to_numpy(self.residual.mean)[rows]
         return Sums(self._squares(sums, mean) - diagonal, diagonal)
 
     def _squares(self, sums: np.ndarray, mean: np.ndarray) -> np.ndarray:

@@ -26,8 +26,8 @@ class SameLabel(QuadraticForms):
     """Sums for the Dirac kernel by the same-label trick.
 
     ``sum_{i != j} K_ij <r_i, r_j> = sum_{i != j} K_ij 1[y_i = y_j] - 2 sum_i G_{i, y_i} + c`` with ``G = K0 P``
-    and ``c = tr(P' K0 P)``, K0 being K without its diagonal. G and c are computed once; a draw costs about n^2 / m
-    look-ups in place of n^2 m multiplications.
+    and ``c = tr(P' K0 P)``, K0 being K without its diagonal and, with case weights, times w_i w_j. G and c are
+    computed once; a draw costs about n^2 / m look-ups in place of n^2 m multiplications.
     """
 
     label = "exact pairs of equal labels"
@@ -38,7 +38,7 @@ class SameLabel(QuadraticForms):
         self.residual, self.diagonals = residual, diagonals
         p, everything = to_numpy(residual.mean), slice(None)
         block = Block(points, everything, everything, shared=len(kernels) > 1)
-        matrices = [_without_diagonal(kernel.evaluate(block)) for kernel in kernels]
+        matrices = [_weighted(_without_diagonal(kernel.evaluate(block)), residual.weights) for kernel in kernels]
         self.smoothed = [matrix @ p for matrix in matrices]
         self.constants = [float((p * g).sum()) for g in self.smoothed]
         self.values = np.stack(matrices, axis=-1).reshape(-1, len(kernels))  # a look-up finds all kernels together
@@ -99,6 +99,13 @@ def _parts(count: np.ndarray) -> list[slice]:
     cuts = np.searchsorted(ends, np.arange(_PAIRS_AT_ONCE, max(int(ends[-1]), 1), _PAIRS_AT_ONCE))
     bounds = np.unique(np.r_[0, cuts, len(count)])
     return [slice(int(a), int(b)) for a, b in pairwise(bounds)]
+
+
+def _weighted(matrix: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    if weights is not None:
+        matrix *= weights
+        matrix *= weights[:, None]
+    return matrix
 
 
 def _without_diagonal(matrix: np.ndarray) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -96,9 +96,13 @@ class _Tiles(QuadraticForms):
         diagonal = xp.sum(self._diagonals[0] * xp.sum(r * r, axis=1))
         if not is_numpy(r):
             return Sums(self._functional(xp, r), diagonal)
-        if self.residual.class_features is None and self.residual.dimension >= _GRAM_FROM:
+        if self._plain and self.residual.dimension >= _GRAM_FROM:
             return Sums(self._by_gram(labels), diagonal)
         return Sums(self._by_columns(r[:, None, :])[0, 0], diagonal)
+
+    @property
+    def _plain(self) -> bool:
+        return self.residual.class_features is None and self.residual.weights is None
 
     def batch(self, labels: np.ndarray) -> Sums:
         if self._double is not self:
@@ -115,7 +119,7 @@ class _Tiles(QuadraticForms):
         """The same in float64: draws are ranked, and float32 would let the last digit decide between equal ones."""
         if to_numpy(self.residual.mean).dtype == np.float64:
             return self
-        double = MeanResidual(self.residual.class_features, to_numpy(self.residual.mean).astype(np.float64))
+        double = replace(self.residual, mean=to_numpy(self.residual.mean).astype(np.float64))
         predictions = self.predictions.map_arrays(lambda x: to_numpy(x).astype(np.float64))
         return _Tiles(self.engine, self.kernels, predictions, double)
 

@@ -1,11 +1,12 @@
 """What a model said: one family of distributions a file, and adapters from what people have."""
 
 from kernelcal.predictions.adapters import as_predictions
-from kernelcal.predictions.base import Predictions
+from kernelcal.predictions.base import Predictions, trusted
 from kernelcal.predictions.bernoulli import Bernoulli
 from kernelcal.predictions.categorical import Categorical
 from kernelcal.predictions.classes import ClassPredictions
 from kernelcal.predictions.targets import checked_pair
+from kernelcal.predictions.weights import checked_weights
 from kernelcal.predictions.wrappers import Logits, LogProbs, Percent
 
 __all__ = [
@@ -18,4 +19,6 @@ __all__ = [
     "Predictions",
     "as_predictions",
     "checked_pair",
+    "checked_weights",
+    "trusted",
 ]

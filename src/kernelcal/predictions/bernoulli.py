@@ -26,6 +26,8 @@ class Bernoulli(ClassPredictions):
         Probability of the positive class (label 1), in [0, 1].
     classes : pair of labels, optional
         What the targets are called, ``(negative, positive)``. Without it targets are 0 and 1, or booleans.
+    question : str, optional
+        What is asked, such as ``"top label"`` for the probability that the first choice is right.
 
     Raises
     ------
@@ -50,6 +52,7 @@ class Bernoulli(ClassPredictions):
     p: Array
     classes: tuple[Any, ...] | None = None
     notes: tuple[str, ...] = ()
+    question: str | None = None
 
     def __post_init__(self) -> None:
         p, notes = checked_vector(floating(as_array(self.p)))

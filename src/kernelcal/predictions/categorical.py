@@ -26,6 +26,8 @@ class Categorical(ClassPredictions):
         Row i holds the probabilities of the classes for sample i, in [0, 1] with sum 1 (tolerance 1e-5).
     classes : sequence of m labels, optional
         What the targets are called, in the order of the columns. Without it targets are 0 to m - 1.
+    question : str, optional
+        What is asked, if not the class itself; lenses write it.
 
     Raises
     ------
@@ -46,6 +48,7 @@ class Categorical(ClassPredictions):
     probs: Array
     classes: tuple[Any, ...] | None = None
     notes: tuple[str, ...] = ()
+    question: str | None = None
 
     def __post_init__(self) -> None:
         probs, notes = checked_matrix(floating(as_array(self.probs)))

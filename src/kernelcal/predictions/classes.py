@@ -41,9 +41,12 @@ class ClassPredictions(Predictions):
     ----------
     classes : tuple or None
         What the targets are called, in the order of the columns; None means the integers 0 to m - 1.
+    question : str or None
+        What is asked, if not the class itself: a lens writes it here, and results repeat it.
     """
 
     classes: tuple[Any, ...] | None
+    question: str | None = None
 
     @property
     @abstractmethod
@@ -58,6 +61,11 @@ class ClassPredictions(Predictions):
     @abstractmethod
     def probability_of(self, labels: np.ndarray) -> np.ndarray:
         """Predicted probability of the labels, shape (..., n) like `labels`, in NumPy."""
+
+    def top_labels(self) -> np.ndarray:
+        """Most probable class of every row, shape (n,), in NumPy: the first of equals; of two, the second (p >= 1/2)."""
+        p = to_numpy(self.probabilities)
+        return (p[:, 1] >= p[:, 0]).astype(np.int64) if p.shape[1] == 2 else p.argmax(axis=1)
 
     @property
     def event_shape(self) -> tuple[int, ...]:

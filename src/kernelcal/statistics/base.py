@@ -93,8 +93,12 @@ class Statistic(ABC):
     """A statistic that `calibration_test` can use: large values speak against calibration."""
 
     @abstractmethod
-    def prepare(self, predictions: ClassPredictions) -> Prepared:
-        """Do what depends on the predictions alone, before any label is seen."""
+    def prepare(self, predictions: ClassPredictions, weights: np.ndarray | None = None) -> Prepared:
+        """Do what depends on the predictions (and case weights) alone, before any label is seen."""
+
+    def resolved(self, predictions: ClassPredictions) -> Statistic:
+        """Fix what is chosen from the predictions, such as a median lengthscale, for use with other rows."""
+        return self
 
 
 @dataclass(frozen=True)
@@ -109,8 +113,10 @@ class CallableStatistic(Statistic):
 
     function: Callable[[np.ndarray, ClassPredictions], Any]
 
-    def prepare(self, predictions: ClassPredictions) -> Prepared:
+    def prepare(self, predictions: ClassPredictions, weights: np.ndarray | None = None) -> Prepared:
         """Nothing is known about a function: every draw calls it."""
+        if weights is not None:
+            raise InputError("a function takes no weights from the test: use them inside the function")
         return _Called(self.function, predictions)
 
 

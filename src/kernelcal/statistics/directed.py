@@ -33,12 +33,13 @@ class DirectedScores(Statistic):
 
     Notes
     -----
+    Case weights w multiply every row: ``N_k = sum_i w_i 1[y_i = k]``, ``V_k = sum_i w_i^2 p_ik (1 - p_ik)``.
     Cost: O(n m) once and O(n) a draw.
     """
 
-    def prepare(self, predictions: ClassPredictions) -> PreparedScores:
+    def prepare(self, predictions: ClassPredictions, weights: np.ndarray | None = None) -> PreparedScores:
         """Sum what the predictions say."""
-        return PreparedScores(predictions)
+        return PreparedScores(predictions, weights)
 
 
 class PreparedScores(Prepared):
@@ -47,24 +48,26 @@ class PreparedScores(Prepared):
     names = ("impossible label", "slope", "bias")
     engine = "sums over rows"
 
-    def __init__(self, predictions: ClassPredictions) -> None:
-        self.predictions = predictions
+    def __init__(self, predictions: ClassPredictions, weights: np.ndarray | None = None) -> None:
+        self.predictions, self.weights = predictions, weights
         self.bytes_per_draw = 64 * predictions.n_classes
         self.expected = np.zeros(predictions.n_classes)
         self.variance = np.zeros(predictions.n_classes)
         self.expected_score = 0.0
         for part in row_slices(len(predictions), _ROWS):
             p = to_numpy(predictions[part].probabilities).astype(np.float64)
-            self.expected += p.sum(axis=0)
-            self.variance += (p * (1 - p)).sum(axis=0)
-            self.expected_score += float((p * np.log(np.where(p > 0, p, 1))).sum())
+            w = np.ones(len(p)) if weights is None else weights[part]
+            self.expected += w @ p
+            self.variance += w**2 @ (p * (1 - p))
+            self.expected_score += float(w @ (p * np.log(np.where(p > 0, p, 1))).sum(axis=1))
 
     def counts(self, labels: np.ndarray) -> np.ndarray:
-        """How often each class occurs, for labels of shape (B, n): shape (B, m)."""
+        """How often each class occurs (the sum of its weights), for labels of shape (B, n): shape (B, m)."""
         draws, m = len(labels), self.predictions.n_classes
-        offsets, counts = m * np.arange(draws, dtype=np.int64)[:, None], np.zeros(draws * m, dtype=np.int64)
+        offsets, counts = m * np.arange(draws, dtype=np.int64)[:, None], np.zeros(draws * m)
         for part in _parts(labels):
-            counts += np.bincount((labels[:, part] + offsets).ravel(), minlength=draws * m)
+            w = None if self.weights is None else np.tile(self.weights[part], draws)
+            counts += np.bincount((labels[:, part] + offsets).ravel(), w, minlength=draws * m)
         return counts.reshape(draws, m)
 
     def bias(self, labels: np.ndarray) -> np.ndarray:
@@ -76,7 +79,8 @@ class PreparedScores(Prepared):
         total, impossible = np.full(len(labels), -self.expected_score), np.zeros(len(labels), dtype=np.int64)
         for part in _parts(labels):
             p = self.predictions[part].probability_of(labels[:, part])
-            total += np.log(np.where(p > 0, p, 1), dtype=np.float64).sum(axis=1)
+            logs = np.log(np.where(p > 0, p, 1), dtype=np.float64)
+            total += logs.sum(axis=1) if self.weights is None else logs @ self.weights[part]
             impossible += (p == 0).sum(axis=1)
         return total, impossible
 

@@ -10,7 +10,6 @@ from kernelcal.arrays import to_numpy
 from kernelcal.errors import InputError
 from kernelcal.predictions import ClassPredictions, checked_pair
 from kernelcal.statistics.base import Estimate
-from kernelcal.statistics.scores import top_labels
 
 __all__ = ["ece"]
 
@@ -60,7 +59,7 @@ def ece(y: Any, predictions: Any, *, question: str = "top label", bins: int = 15
 
 def _confidence(labels: np.ndarray, batch: ClassPredictions, question: str) -> tuple[np.ndarray, np.ndarray]:
     if question == "top label":
-        top = top_labels(batch)
+        top = batch.top_labels()
         return batch.probability_of(top).astype(np.float64), (top == labels).astype(np.float64)
     if question != "positive class":
         raise InputError(f"question must be 'top label' or 'positive class', got {question!r}")

@@ -15,7 +15,7 @@ _ROWS = 4096  # a float64 copy of wide predictions is made a part at a time
 
 
 def accuracy(y: Any, predictions: Any, *, classes: Any = None) -> float:
-    """Share of rows whose label has the largest predicted probability (the first of equals; p >= 1/2 for one column).
+    """Share of rows whose label has the largest predicted probability (the first of equals; of two, the second).
 
     Examples
     --------
@@ -24,7 +24,7 @@ def accuracy(y: Any, predictions: Any, *, classes: Any = None) -> float:
     0.5
     """
     labels, batch = checked_pair(y, predictions, classes=classes)
-    return float((top_labels(batch) == labels).mean())
+    return float((batch.top_labels() == labels).mean())
 
 
 def log_score(y: Any, predictions: Any, *, classes: Any = None) -> float:
@@ -62,10 +62,3 @@ def brier_score(y: Any, predictions: Any, *, classes: Any = None) -> float:
 
 def _squares(batch: ClassPredictions) -> np.ndarray:
     return (to_numpy(batch.probabilities).astype(np.float64) ** 2).sum(axis=1)
-
-
-def top_labels(batch: ClassPredictions) -> np.ndarray:
-    """Label of the largest predicted probability in each row."""
-    if isinstance(batch, Bernoulli):
-        return (to_numpy(batch.p) >= 0.5).astype(np.int64)
-    return to_numpy(batch.probabilities).argmax(axis=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from kernelcal.errors import InputError, KernelcalWarning
 from kernelcal.kernels import Dirac, Kernel, Laplacian, resolve
 from kernelcal.pairs import Engine, ExactPairs, QuadraticForms, Sums
 from kernelcal.pairs.aligned import BlockDiagonal
-from kernelcal.predictions import ClassPredictions, checked_pair
+from kernelcal.predictions import ClassPredictions, checked_pair, checked_weights
 from kernelcal.residuals import MeanResidual
 from kernelcal.statistics.base import Estimate, Prepared, Statistic
 
@@ -52,6 +52,8 @@ class SKCE(Statistic):
 
     Notes
     -----
+    Case weights w replace the mean over pairs by the mean with weights ``w_i w_j``.
+
     Cost of exact pairs: O(n^2 m) time and O(n m) memory; of blocks: O(n B m). PyTorch and JAX predictions keep
     their gradient. Assumes that rows are independent given the predictions.
 
@@ -86,10 +88,12 @@ class SKCE(Statistic):
         if not isinstance(self.engine, Engine):
             raise InputError(f"engine must be ExactPairs(), Nystrom() or RandomFourier(), got {self.engine!r}")
 
-    def __call__(self, y: Any, predictions: Any, *, classes: Any = None, normalize: bool = False) -> Estimate:
-        """Estimate from targets and predictions."""
+    def __call__(
+        self, y: Any, predictions: Any, *, weights: Any = None, classes: Any = None, normalize: bool = False
+    ) -> Estimate:
+        """Estimate from targets and predictions; with case weights pairs count by the product of their weights."""
         labels, batch = checked_pair(y, predictions, classes=classes, normalize=normalize)
-        prepared = self.prepare(batch)
+        prepared = self.prepare(batch, checked_weights(weights, len(batch)))
         value = prepared.estimate(labels)
         kernel = prepared.kernels[0]
         if not kernel.positive_definite(batch):
@@ -97,12 +101,18 @@ class SKCE(Statistic):
         options: dict[str, Any] = {"prediction_kernel": kernel, "target_kernel": self.target_kernel}
         if self.block_size is not None:
             options["block_size"] = self.block_size
+        if batch.question is not None:
+            options["question"] = batch.question
         return Estimate(value, "SKCE", self.estimator, len(batch), prepared.engine, options, prepared.notes)
 
-    def prepare(self, predictions: ClassPredictions) -> PreparedSKCE:
+    def prepare(self, predictions: ClassPredictions, weights: np.ndarray | None = None) -> PreparedSKCE:
         """Resolve lengthscales and make the engine ready."""
         kernel, notes = resolve(self.prediction_kernel, predictions)
-        return PreparedSKCE(self, (kernel,), predictions, ("SKCE",), predictions.notes + notes)
+        return PreparedSKCE(self, (kernel,), predictions, ("SKCE",), predictions.notes + notes, weights)
+
+    def resolved(self, predictions: ClassPredictions) -> SKCE:
+        """Fix the lengthscale of the prediction kernel."""
+        return replace(self, prediction_kernel=resolve(self.prediction_kernel, predictions)[0])
 
 
 class PreparedSKCE(Prepared):
@@ -115,6 +125,7 @@ class PreparedSKCE(Prepared):
         predictions: ClassPredictions,
         names: tuple[str, ...],
         notes: tuple[str, ...] = (),
+        weights: np.ndarray | None = None,
     ) -> None:
         _refuse_small(statistic, len(predictions))
         self.statistic, self.kernels, self.n = statistic, tuple(kernels), len(predictions)
@@ -123,8 +134,9 @@ class PreparedSKCE(Prepared):
         if statistic.block_size is not None:
             engine = BlockDiagonal(statistic.block_size, engine)
         self._forms: QuadraticForms = engine.prepare(
-            self.kernels, predictions, MeanResidual.of(predictions, statistic.target_kernel)
+            self.kernels, predictions, MeanResidual.of(predictions, statistic.target_kernel, weights)
         )
+        self.total = _total_weight(np.ones(self.n) if weights is None else weights, statistic)
         self.engine, self.bytes_per_draw = self._forms.label, self._forms.bytes_per_draw
 
     def estimate(self, labels: np.ndarray) -> Array:
@@ -136,12 +148,21 @@ class PreparedSKCE(Prepared):
         return np.asarray(self._mean(self._forms.batch(labels)))
 
     def _mean(self, sums: Sums) -> Array:
-        n, block = self.n, self.statistic.block_size
         if self.statistic.estimator == "biased":
-            return (sums.off_diagonal + sums.diagonal) / (n * n)
-        if block is not None:
-            return sums.off_diagonal / (n // block * block * (block - 1))
-        return sums.off_diagonal / (n * (n - 1))
+            return (sums.off_diagonal + sums.diagonal) / self.total
+        return sums.off_diagonal / self.total
+
+
+def _total_weight(weights: np.ndarray, statistic: SKCE) -> float:
+    """Sum of w_i w_j over the pairs that the estimator takes."""
+    if statistic.estimator == "biased":
+        return float(weights.sum() ** 2)
+    block = statistic.block_size or len(weights)
+    blocks = weights[: len(weights) // block * block].reshape(-1, block)
+    total = float((blocks.sum(axis=1) ** 2 - (blocks**2).sum(axis=1)).sum())
+    if not total > 0:
+        raise InputError("the weights leave no pair of rows: at least two rows (of a block) need positive weight")
+    return total
 
 
 def _refuse_small(statistic: SKCE, n: int) -> None:
@@ -158,7 +179,15 @@ def _not_definite(kernel: Kernel) -> str:
     )
 
 
-def skce(y: Any, predictions: Any, *, classes: Any = None, normalize: bool = False, **options: Any) -> Estimate:
+def skce(
+    y: Any,
+    predictions: Any,
+    *,
+    weights: Any = None,
+    classes: Any = None,
+    normalize: bool = False,
+    **options: Any,
+) -> Estimate:
     """Squared kernel calibration error: ``SKCE(**options)(y, predictions)``.
 
     Parameters
@@ -167,6 +196,9 @@ def skce(y: Any, predictions: Any, *, classes: Any = None, normalize: bool = Fal
         Targets: class numbers 0 to m - 1, booleans, or labels named by `classes`.
     predictions : Predictions or what `as_predictions` takes
         Predicted probabilities.
+    weights : array of shape (n,), optional
+        Case weights, not negative: sums over pairs count a pair by the product of its weights. Only their ratios
+        matter; they are importances of single rows, not numbers of repetitions.
     classes, normalize
         As for `as_predictions`.
     **options
@@ -198,4 +230,4 @@ def skce(y: Any, predictions: Any, *, classes: Any = None, normalize: bool = Fal
     unknown = sorted(set(options) - set(SKCE.__dataclass_fields__))
     if unknown:
         raise InputError(f"skce has no option {unknown[0]!r}; its options are {', '.join(SKCE.__dataclass_fields__)}")
-    return SKCE(**options)(y, predictions, classes=classes, normalize=normalize)
+    return SKCE(**options)(y, predictions, weights=weights, classes=classes, normalize=normalize)
