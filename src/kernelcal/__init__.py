@@ -20,14 +20,17 @@ from kernelcal.kernels import (
     TotalVariation,
     median_lengthscale,
 )
+from kernelcal.lenses import ClassWise, Groups, OneClass, TopK, TopLabel
 from kernelcal.pairs import ExactPairs, Nystrom, RandomFourier
 from kernelcal.predictions import Bernoulli, Categorical, Logits, LogProbs, Percent, as_predictions
-from kernelcal.statistics import SKCE, Estimate, ece, skce
+from kernelcal.statistics import MMCE, SKCE, Estimate, ece, mmce, skce
 
 __all__ = [
+    "MMCE",
     "SKCE",
     "Bernoulli",
     "Categorical",
+    "ClassWise",
     "DefaultFamily",
     "Dirac",
     "Estimate",
@@ -36,6 +39,7 @@ __all__ = [
     "ExactPairs",
     "FiniteKernel",
     "Gaussian",
+    "Groups",
     "Hellinger",
     "InverseMultiquadric",
     "Laplacian",
@@ -45,16 +49,20 @@ __all__ = [
     "Matern32",
     "Matern52",
     "Nystrom",
+    "OneClass",
     "Percent",
     "PowerExponential",
     "RandomFourier",
     "RationalQuadratic",
     "TestResult",
+    "TopK",
+    "TopLabel",
     "TotalVariation",
     "as_predictions",
     "calibration_test",
     "ece",
     "evaluate",
     "median_lengthscale",
+    "mmce",
     "skce",
 ]

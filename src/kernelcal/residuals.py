@@ -66,6 +66,14 @@ class MeanResidual:
         """Number of features r."""
         return int(self.mean.shape[1])
 
+    def bound(self) -> float:
+        """Bound of |<r_i, r_j>| without weights: the largest squared distance between two class features."""
+        if self.class_features is None:
+            return 2.0
+        squares = (self.class_features**2).sum(axis=1)
+        distances = squares[:, None] + squares - 2 * self.class_features @ self.class_features.T
+        return float(distances.max())
+
     def features(self, labels: np.ndarray) -> Array:
         """Residuals of one set of labels, shape (n, r), in the library of the predictions."""
         index = namespace(self.mean).asarray(labels.astype(np.int64), device=device(self.mean))

@@ -1,9 +1,44 @@
 """From a statistic to a p-value."""
 
+from kernelcal.inference.block import Block
+from kernelcal.inference.bootstrap import Bootstrap, Wild
+from kernelcal.inference.bound import Bound
 from kernelcal.inference.calibration import calibration_test
+from kernelcal.inference.chi_square import ChiSquareSum
+from kernelcal.inference.consistency import Consistency
 from kernelcal.inference.draws import Draws
-from kernelcal.inference.exact import ExactNull, exact_null
+from kernelcal.inference.exact import Exact, ExactNull, exact_null
 from kernelcal.inference.family import DefaultFamily
+from kernelcal.inference.fits import Gamma, Pearson, Spectrum
+from kernelcal.inference.known_null import KnownNull, known_null
+from kernelcal.inference.law import NullLaw, Outcome, Problem
+from kernelcal.inference.laws import NULL_LAWS
 from kernelcal.inference.result import Member, TestResult
+from kernelcal.inference.saddlepoint import Saddlepoint
 
-__all__ = ["DefaultFamily", "Draws", "ExactNull", "Member", "TestResult", "calibration_test", "exact_null"]
+__all__ = [
+    "NULL_LAWS",
+    "Block",
+    "Bootstrap",
+    "Bound",
+    "ChiSquareSum",
+    "Consistency",
+    "DefaultFamily",
+    "Draws",
+    "Exact",
+    "ExactNull",
+    "Gamma",
+    "KnownNull",
+    "Member",
+    "NullLaw",
+    "Outcome",
+    "Pearson",
+    "Problem",
+    "Saddlepoint",
+    "Spectrum",
+    "TestResult",
+    "Wild",
+    "calibration_test",
+    "exact_null",
+    "known_null",
+]

@@ -10,18 +10,20 @@ import numpy as np
 
 from kernelcal.arrays import to_numpy
 from kernelcal.errors import InputError
+from kernelcal.inference.class_wise import holm, jointly
 from kernelcal.inference.direction import directions, impossible_note, impossible_rows
 from kernelcal.inference.draws import Draws
-from kernelcal.inference.exact import STOP_ABOVE, ExactNull, exact_null
 from kernelcal.inference.family import DefaultFamily, PreparedFamily
-from kernelcal.inference.ranks import standardised
-from kernelcal.inference.result import Member, TestResult
-from kernelcal.predictions import ClassPredictions, checked_pair
-from kernelcal.statistics import SKCE, CallableStatistic, Prepared, Statistic
+from kernelcal.inference.law import NullLaw, Outcome, Problem
+from kernelcal.inference.laws import NULL_LAWS
+from kernelcal.inference.result import TestResult
+from kernelcal.lenses import ClassWise, Lens
+from kernelcal.predictions import ClassPredictions, checked_pair, checked_weights
+from kernelcal.statistics import MMCE, SKCE, CallableStatistic, Statistic
 
 __all__ = ["calibration_test"]
 
-_NAMED: dict[str, Callable[[], Statistic]] = {"default": DefaultFamily, "skce": SKCE}
+_NAMED: dict[str, Callable[[], Statistic]] = {"default": DefaultFamily, "skce": SKCE, "mmce": MMCE}
 
 
 def calibration_test(
@@ -29,7 +31,9 @@ def calibration_test(
     predictions: Any,
     *,
     statistic: Any = "default",
-    null: str = "exact",
+    null: Any = "exact",
+    lens: Lens | ClassWise | None = None,
+    weights: Any = None,
     draws: int = 999,
     rng: Any = 0,
     early_stopping: bool = True,
@@ -49,14 +53,24 @@ def calibration_test(
         Targets: class numbers 0 to m - 1, booleans, or labels named by `classes`.
     predictions : Predictions or what `as_predictions` takes
         Predicted probabilities.
-    statistic : {"default", "skce"}, Statistic or callable
+    statistic : {"default", "skce", "ece", "mmce"}, Statistic or callable
         ``default``: `DefaultFamily`, kernels at four lengthscales with the directed scores bias and slope,
-        combined by the smallest rank. ``skce``: `SKCE` at the median lengthscale. A function
-        ``f(y, predictions) -> number`` whose large values speak against calibration is called once a draw.
-    null : {"exact"}
-        Law of the statistic under calibration.
+        combined by the smallest rank. ``skce``: `SKCE` at the median lengthscale. ``ece``: `ECE` of the top label in
+        15 equal-width bins. ``mmce``: `MMCE`. A function ``f(y, predictions) -> number`` whose large values speak
+        against calibration is called once a draw.
+    null : str or NullLaw
+        Law of the statistic under calibration. ``exact`` (default) serves every statistic. For the unbiased SKCE:
+        ``saddlepoint``, the known law without draws, for p-values down to 1e-12; ``bootstrap``, ``wild``, ``gamma``,
+        ``pearson`` and ``spectrum``, estimated from the data. For the block SKCE: ``block``, normal. For every SKCE:
+        ``bound``, distribution free. For any statistic: ``consistency``, for comparison with published figures. All but
+        ``exact`` and ``bound`` are asymptotic; the documentation has a table of them.
+    lens : Lens or ClassWise, optional
+        A simpler question: `TopLabel`, `OneClass`, `TopK`, `Groups`, ...; with `ClassWise` every class is tested
+        and the p-values are corrected (Holm), or the classes are ranked together.
+    weights : array of shape (n,), optional
+        Case weights, not negative; they are held fixed like the predictions. For ``exact`` and ``saddlepoint``.
     draws : int
-        Number B of draws; the smallest p-value is 1 / (B + 1).
+        Number B of draws, for the laws that draw; the smallest p-value is then 1 / (B + 1).
     rng : int, numpy.random.Generator or None
         Seed (SPEC 7). The default is a fixed seed: the same data give the same p-value.
     early_stopping : bool
@@ -96,14 +110,23 @@ def calibration_test(
     (0.001, 'over-confident')
     """
     labels, batch = checked_pair(y, predictions, classes=classes, normalize=normalize)
-    if null != "exact":
-        raise InputError(f"null must be 'exact', got {null!r}")
+    law = _null_law(null)
     if not isinstance(draws, int | np.integer) or draws < 1:
         raise InputError(f"draws must be a positive whole number, got {draws!r}")
-    batch = batch.map_arrays(to_numpy)
-    prepared = _statistic(statistic).prepare(batch)
-    law = exact_null(prepared, labels, batch, int(draws), Draws(rng), early_stopping=early_stopping, progress=progress)
-    return _result(law, prepared, labels, batch)
+    batch, given, own = batch.map_arrays(to_numpy), _statistic(statistic), checked_weights(weights, len(batch))
+
+    def run(labels: np.ndarray, batch: ClassPredictions, statistic: Statistic) -> TestResult:
+        prepared, source = statistic.prepare(batch, own), Draws(rng)
+        problem = Problem(statistic, prepared, labels, batch, own, int(draws), source, early_stopping, progress)
+        return _result(law, law.test(problem), problem)
+
+    if isinstance(lens, ClassWise):
+        return (holm if lens.joint == "holm" else jointly)(run, labels, batch, lens, given)
+    if lens is not None:
+        if not isinstance(lens, Lens):
+            raise InputError(f"lens must be a lens such as kernelcal.TopLabel(), got {lens!r}")
+        labels, batch = lens(labels, batch.without_names())
+    return run(labels, batch, given)
 
 
 def _statistic(given: Any) -> Statistic:
@@ -116,67 +139,38 @@ def _statistic(given: Any) -> Statistic:
     raise InputError(f"statistic must be {', '.join(map(repr, _NAMED))}, a Statistic or a function, got {given!r}")
 
 
-def _result(law: ExactNull, prepared: Prepared, labels: np.ndarray, batch: ClassPredictions) -> TestResult:
-    members = _members(law, prepared.names)
-    best = _fired(law, prepared.names)
-    rows = impossible_rows(batch, labels)
-    notes = prepared.notes + _notes(law, batch)
+def _null_law(given: Any) -> NullLaw:
+    if isinstance(given, NullLaw):
+        return given
+    if isinstance(given, str) and given in NULL_LAWS:
+        return NULL_LAWS[given]()
+    raise InputError(f"null must be one of {', '.join(map(repr, NULL_LAWS))}, or a NullLaw, got {given!r}")
+
+
+def _result(law: NullLaw, outcome: Outcome, problem: Problem) -> TestResult:
+    prepared, batch, members = problem.prepared, problem.predictions, outcome.members
+    family = "impossible label" in prepared.names
+    rows = impossible_rows(batch, problem.labels)
+    notes = tuple(dict.fromkeys(prepared.notes + outcome.notes))
     if len(rows):
-        notes = (impossible_note(batch, labels, rows, isinstance(prepared, PreparedFamily)), *notes)
+        notes = (impossible_note(batch, problem.labels, rows, family), *notes)
     words: tuple[str, ...] = ()
-    if isinstance(prepared, PreparedFamily) and law.pvalue <= 0.05:
-        words = directions(prepared.scores, labels, members, best)
+    if isinstance(prepared, PreparedFamily) and outcome.pvalue <= 0.05:
+        words = directions(prepared.scores, problem.labels, members, outcome.fired)
+    p, draws = outcome.pvalue, outcome.draws
     return TestResult(
         statistic=min(m.pvalue for m in members) if len(members) > 1 else members[0].value,
-        pvalue=law.pvalue,
-        null="exact, targets redrawn from the predictions",
-        draws=law.draws,
-        stopped_early=law.stopped_early,
-        monte_carlo_error=math.sqrt(law.pvalue * (1 - law.pvalue) / (law.draws + 1)),
+        pvalue=p,
+        null=law.label,
+        draws=draws,
+        stopped_early=outcome.stopped_early,
+        monte_carlo_error=math.sqrt(p * (1 - p) / (draws + 1)) if draws else 0.0,
         members=members,
-        fired=best,
+        fired=outcome.fired,
         directions=words,
         impossible_rows=tuple(int(row) for row in rows[:10]),
         n=len(batch),
         engine=prepared.engine,
+        question=batch.question,
         notes=notes,
     )
-
-
-def _members(law: ExactNull, names: tuple[str, ...]) -> tuple[Member, ...]:
-    drawn, observed = law.values[1:], law.values[0]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        spread = drawn.std(axis=0)
-        deviation = np.where(spread > 0, (observed - drawn.mean(axis=0)) / spread, np.nan)
-        deviation = np.where((spread == 0) & (observed > drawn.max(axis=0)), np.inf, deviation)
-    pvalues = law.rank[0] / (law.draws + 1)
-    columns = zip(names, observed, pvalues, deviation, strict=True)
-    members = [Member(name, float(v), float(p), float(d)) for name, v, p, d in columns]
-    return tuple(m for m in members if m.name != "impossible label" or m.value > 0)
-
-
-def _fired(law: ExactNull, names: tuple[str, ...]) -> str:
-    """Name of the member with the smallest rank; of equal ones the one that deviates most, as in the p-value."""
-    deviation = [standardised(column)[0] for column in law.values.T]
-    return min(zip(law.rank[0], [-d for d in deviation], names, strict=True))[2]
-
-
-def _notes(law: ExactNull, batch: ClassPredictions) -> tuple[str, ...]:
-    notes = []
-    if law.stopped_early:
-        notes.append(
-            f"the draws stopped at {law.draws}, since p was above {STOP_ABOVE} (early_stopping=False, or --all-draws, "
-            "makes all of them)"
-        )
-    if 1 / (law.draws + 1) > 0.05:
-        notes.append(f"{law.draws} draws cannot give a p-value below {1 / (law.draws + 1):.2g}: use 999 or more")
-    if np.all(law.values == law.values[0]):
-        p = batch.probabilities
-        certain = bool(np.all((p == 0) | (p == 1)))
-        why = (
-            "every prediction is certain, and every label is as predicted"
-            if certain
-            else "no draw differs from the data"
-        )
-        notes.append(f"the null has no variance: {why}")
-    return tuple(notes)

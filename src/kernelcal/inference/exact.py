@@ -4,22 +4,54 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from kernelcal.errors import InputError
 from kernelcal.inference.draws import Draws
-from kernelcal.inference.ranks import minimum_rank_pvalue, ranks
+from kernelcal.inference.law import NullLaw, Outcome, Problem, Progress
+from kernelcal.inference.ranks import minimum_rank_pvalue, ranks, standardised
+from kernelcal.inference.result import Member
 from kernelcal.predictions import ClassPredictions
 from kernelcal.statistics import Prepared
 
-__all__ = ["ExactNull", "exact_null"]
-
-Progress = Callable[[int, int], None]
+__all__ = ["Exact", "ExactNull", "exact_null", "outcome_of_values"]
 
 STOP_ABOVE = 0.2  # at an early look a p-value above this ends the test
 _FIRST_LOOK = 99
 _MEMORY = 2**28
+
+
+@dataclass(frozen=True)
+class Exact(NullLaw):
+    """Exact law of any statistic: targets redrawn from the predictions, predictions held fixed.
+
+    ``p = (1 + #{b: T_b >= T}) / (B + 1)`` is valid at every n. Of several statistics the smallest rank is ranked.
+
+    Notes
+    -----
+    Cost: B times what the statistic costs for other labels of the same predictions.
+
+    References
+    ----------
+    Dwass (1957); Barnard (1963).
+    """
+
+    label: ClassVar[str] = "exact, targets redrawn from the predictions"
+
+    def test(self, problem: Problem) -> Outcome:
+        """Rank the observed values among the drawn ones."""
+        law = exact_null(
+            problem.prepared,
+            problem.labels,
+            problem.predictions,
+            problem.draws,
+            problem.source,
+            early_stopping=problem.early_stopping,
+            progress=problem.progress,
+        )
+        return outcome_of_values(law.values, problem.prepared.names, law, notes=_notes(law, problem.predictions))
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,3 +148,52 @@ def _numbers(values: np.ndarray, names: tuple[str, ...]) -> np.ndarray:
             f"the statistic {name!r} is NaN for some labels, which has no rank: return a number for every set of labels"
         )
     return values
+
+
+def outcome_of_values(
+    values: np.ndarray, names: tuple[str, ...], law: ExactNull | None = None, notes: tuple[str, ...] = ()
+) -> Outcome:
+    """Outcome from observed (row 0) and drawn values, shape (draws + 1, S)."""
+    if law is None:
+        rank = ranks(values)
+        law = ExactNull(values, rank, minimum_rank_pvalue(values, rank), False)
+    return Outcome(law.pvalue, _members(law, names), _fired(law, names), law.draws, law.stopped_early, notes)
+
+
+def _members(law: ExactNull, names: tuple[str, ...]) -> tuple[Member, ...]:
+    drawn, observed = law.values[1:], law.values[0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        spread = drawn.std(axis=0)
+        deviation = np.where(spread > 0, (observed - drawn.mean(axis=0)) / spread, np.nan)
+        deviation = np.where((spread == 0) & (observed > drawn.max(axis=0)), np.inf, deviation)
+    pvalues = law.rank[0] / (law.draws + 1)
+    columns = zip(names, observed, pvalues, deviation, strict=True)
+    members = [Member(name, float(v), float(p), float(d)) for name, v, p, d in columns]
+    return tuple(m for m in members if m.name != "impossible label" or m.value > 0)
+
+
+def _fired(law: ExactNull, names: tuple[str, ...]) -> str:
+    """Name of the member with the smallest rank; of equal ones the one that deviates most, as in the p-value."""
+    deviation = [standardised(column)[0] for column in law.values.T]
+    return min(zip(law.rank[0], [-d for d in deviation], names, strict=True))[2]
+
+
+def _notes(law: ExactNull, batch: ClassPredictions) -> tuple[str, ...]:
+    notes = []
+    if law.stopped_early:
+        notes.append(
+            f"the draws stopped at {law.draws}, since p was above {STOP_ABOVE} (early_stopping=False, or --all-draws, "
+            "makes all of them)"
+        )
+    if 1 / (law.draws + 1) > 0.05:
+        notes.append(f"{law.draws} draws cannot give a p-value below {1 / (law.draws + 1):.2g}: use 999 or more")
+    if np.all(law.values == law.values[0]):
+        p = batch.probabilities
+        certain = bool(np.all((p == 0) | (p == 1)))
+        why = (
+            "every prediction is certain, and every label is as predicted"
+            if certain
+            else "no draw differs from the data"
+        )
+        notes.append(f"the null has no variance: {why}")
+    return tuple(notes)

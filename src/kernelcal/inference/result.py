@@ -22,7 +22,7 @@ class Member:
     value : float
         Observed value; large speaks against calibration.
     pvalue : float
-        Exact p-value of this statistic alone, before the family is accounted for.
+        P-value of this statistic alone, before the family is accounted for; of a class (`ClassWise`) after Holm.
     deviation : float
         Observed value in standard deviations of the null, from its mean; nan if the null has no variance.
     """
@@ -46,7 +46,7 @@ class TestResult:
     null : str
         Law under calibration that was used.
     draws : int
-        Draws that were made; `stopped_early` tells whether more had been allowed.
+        Draws that were made, 0 for a law without draws; `stopped_early` tells whether more had been allowed.
     monte_carlo_error : float
         Standard error of the p-value over other seeds, ``sqrt(p (1 - p) / (draws + 1))``.
     members : tuple of Member
@@ -61,6 +61,8 @@ class TestResult:
         Rows.
     engine : str
         What computed the statistics.
+    question : str or None
+        What was asked, if not all classes at once.
     notes : tuple of str
         What the reader must know.
     """
@@ -79,6 +81,7 @@ class TestResult:
     impossible_rows: tuple[int, ...]
     n: int
     engine: str
+    question: str | None = None
     notes: tuple[str, ...] = ()
 
     def summary(self) -> str:
@@ -92,11 +95,14 @@ class TestResult:
         return {**own, "members": members}
 
     def _table(self) -> Table:
+        error = f" (Monte-Carlo error {self.monte_carlo_error:.2g})" if self.draws else ""
+        drawn = f", {self.draws:,} draws" + (", stopped early" if self.stopped_early else "") if self.draws else ""
         rows = [
-            ("p-value", f"{self.pvalue:.4g} (Monte-Carlo error {self.monte_carlo_error:.2g})"),
-            ("null", f"{self.null}, {self.draws:,} draws" + (", stopped early" if self.stopped_early else "")),
+            ("p-value", f"{self.pvalue:.4g}{error}"),
+            ("null", self.null + drawn),
             ("rows", f"{self.n:,}"),
         ]
+        rows += [("question", self.question)] if self.question else []
         rows += [("direction", "; ".join(self.directions))] if self.directions else []
         rows += [("fired", self.fired)] if len(self.members) > 1 else []
         rows += [(member.name, f"p {member.pvalue:.4g}, {_deviation(member)}") for member in self.members]

@@ -52,6 +52,10 @@ class Kernel(ABC):
     def positive_definite(self, points: Any) -> bool:
         """Tell whether every Gram matrix over such points is known to be positive semi-definite."""
 
+    @abstractmethod
+    def bound(self) -> float:
+        """Return a bound of |k| over all predictions (class probabilities), for bounds of p-values."""
+
     def map_leaves(self, function: Callable[[Kernel], Kernel]) -> Kernel:
         """Rebuild the kernel with `function` applied to its leaves (the kernels without parts)."""
         return function(self)
@@ -91,6 +95,10 @@ class Sum(_OfTwo):
         """Kernel values of the pairs."""
         return pairs.ops.add(self.left.evaluate(pairs), self.right.evaluate(pairs))
 
+    def bound(self) -> float:
+        """Sum of the bounds."""
+        return self.left.bound() + self.right.bound()
+
 
 @dataclass(frozen=True)
 class Product(_OfTwo):
@@ -99,6 +107,10 @@ class Product(_OfTwo):
     def evaluate(self, pairs: Pairs) -> Array:
         """Kernel values of the pairs."""
         return pairs.ops.multiply(self.left.evaluate(pairs), self.right.evaluate(pairs))
+
+    def bound(self) -> float:
+        """Product of the bounds."""
+        return self.left.bound() * self.right.bound()
 
 
 @dataclass(frozen=True)
@@ -114,6 +126,10 @@ class Scaled(Kernel):
     def evaluate(self, pairs: Pairs) -> Array:
         """Kernel values of the pairs."""
         return pairs.ops.scale(self.kernel.evaluate(pairs), self.factor)
+
+    def bound(self) -> float:
+        """Return the bound, scaled."""
+        return self.factor * self.kernel.bound()
 
     def positive_definite(self, points: Any) -> bool:
         """As the kernel that is scaled."""

@@ -22,6 +22,10 @@ class Linear(Kernel):
         """Kernel values of the pairs."""
         return pairs.inner()
 
+    def bound(self) -> float:
+        """Return 1: probabilities sum to 1."""
+        return 1.0
+
     def positive_definite(self, points: Any) -> bool:
         """Always."""
         return True
@@ -34,6 +38,10 @@ class Dirac(Kernel):
     def evaluate(self, pairs: Pairs) -> Array:
         """Kernel values of the pairs."""
         return pairs.equal()
+
+    def bound(self) -> float:
+        """Return 1."""
+        return 1.0
 
     def positive_definite(self, points: Any) -> bool:
         """Always."""
@@ -76,6 +84,10 @@ class FiniteKernel(Kernel):
     def evaluate(self, pairs: Pairs) -> Array:
         """Kernel values of the pairs."""
         return pairs.lookup(self.matrix)
+
+    def bound(self) -> float:
+        """Return the largest entry in absolute value."""
+        return float(np.abs(self.matrix).max())
 
     def positive_definite(self, points: Any) -> bool:
         """Checked when the kernel was made."""

@@ -60,6 +60,10 @@ class Stationary(Kernel):
         """Tell whether the metric allows the profile's exponent for such points."""
         return self.exponent <= self.metric.largest_exponent(points)
 
+    def bound(self) -> float:
+        """Return the value at distance 0: the profiles decrease."""
+        return self.amplitude
+
     @abstractmethod
     def evaluate(self, pairs: Any) -> Array:
         """Kernel values of the pairs."""

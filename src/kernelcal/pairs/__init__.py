@@ -2,7 +2,8 @@
 
 from kernelcal.pairs.base import Engine, QuadraticForms, Sums
 from kernelcal.pairs.fourier import RandomFourier
+from kernelcal.pairs.matrix import PairMatrix
 from kernelcal.pairs.nystrom import Nystrom
 from kernelcal.pairs.tiles import ExactPairs
 
-__all__ = ["Engine", "ExactPairs", "Nystrom", "QuadraticForms", "RandomFourier", "Sums"]
+__all__ = ["Engine", "ExactPairs", "Nystrom", "PairMatrix", "QuadraticForms", "RandomFourier", "Sums"]

@@ -53,6 +53,10 @@ class _Separate(QuadraticForms):
     def of(self, labels: np.ndarray) -> Sums:
         return _total([form.of(labels[part]) for part, form in zip(self.parts, self.forms, strict=True)])
 
+    def by_block(self, labels: np.ndarray) -> np.ndarray:
+        pairs = zip(self.parts, self.forms, strict=True)
+        return np.array([float(to_numpy(form.of(labels[part]).off_diagonal)) for part, form in pairs])
+
     def batch(self, labels: np.ndarray) -> Sums:
         return _total([form.batch(labels[:, part]) for part, form in zip(self.parts, self.forms, strict=True)])
 
@@ -78,12 +82,20 @@ class _Aligned(QuadraticForms):
         return kernel.evaluate(AlignedPairs(self.points, rows, columns))
 
     def of(self, labels: np.ndarray) -> Sums:
+        blocks = self._by_block(labels)
+        total = namespace(blocks).sum(blocks)
+        return Sums(total, 0 * total)
+
+    def by_block(self, labels: np.ndarray) -> np.ndarray:
+        return to_numpy(self._by_block(labels))
+
+    def _by_block(self, labels: np.ndarray) -> Array:
         r = self.residual.features(labels)
-        xp, total = namespace(r), 0.0 * r[0, 0]
+        xp, total = namespace(r), 0.0
         for rows, columns in self.pairs:
             inner = xp.sum(r[rows, :] * r[columns, :], axis=1)
-            total = total + xp.sum(self._values(self.kernels[0], rows, columns) * inner)
-        return Sums(2 * total, 0 * total)
+            total = total + self._values(self.kernels[0], rows, columns) * inner
+        return 2 * total
 
     def batch(self, labels: np.ndarray) -> Sums:
         r = self.residual.batch(labels)

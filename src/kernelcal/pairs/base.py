@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelcal.arrays import Array
+from kernelcal.errors import InputError
 from kernelcal.kernels.base import Kernel
 from kernelcal.predictions import ClassPredictions
 from kernelcal.residuals import MeanResidual
@@ -53,6 +54,16 @@ class QuadraticForms(ABC):
     @abstractmethod
     def batch(self, labels: np.ndarray) -> Sums:
         """Sums of all kernels for many sets of labels, shape (B, n): NumPy arrays of shape (B, kernels)."""
+
+    def kernel_rows(self, rows: slice) -> np.ndarray:
+        """Values K_ij of the first kernel for some rows i and all j, a NumPy array that may be overwritten."""
+        raise InputError(
+            f"{self.label}: this needs all pairs of rows, so use estimator='unbiased' with ExactPairs() or features"
+        )
+
+    def by_block(self, labels: np.ndarray) -> np.ndarray:
+        """Sum over i != j inside each block of rows, for one set of labels: shape (blocks,)."""
+        raise InputError(f"{self.label}: there are no blocks; use estimator='block'")
 
 
 class Engine(ABC):

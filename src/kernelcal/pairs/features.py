@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -94,6 +95,15 @@ class _Features(QuadraticForms):
         s -= mean.T[:, None, :]
         squares = np.einsum("kbd,kbd->bd", s, s)
         return np.add.reduceat(squares, self.bounds[:-1], axis=1)
+
+    def kernel_rows(self, rows: slice) -> np.ndarray:
+        """Products of features of the first kernel."""
+        return self._first[rows] @ self._first.T
+
+    @cached_property
+    def _first(self) -> np.ndarray:
+        parts = [phi[:, : int(self.bounds[1])] for _, phi in self._rows_of_features()]
+        return np.concatenate(parts).astype(np.float64)
 
     def _rows_of_features(self) -> Any:
         size = int(self.bounds[-1])

@@ -123,6 +123,12 @@ class _Tiles(QuadraticForms):
         predictions = self.predictions.map_arrays(lambda x: to_numpy(x).astype(np.float64))
         return _Tiles(self.engine, self.kernels, predictions, double)
 
+    def kernel_rows(self, rows: slice) -> np.ndarray:
+        """Values of the first kernel for some rows and all columns, in float64."""
+        if self._double is not self:
+            return self._double.kernel_rows(rows)
+        return self.kernels[0].evaluate(Block(self._points, rows, slice(None), shared=False))
+
     @cached_property
     def _same_label(self) -> SameLabel | None:
         if not SameLabel.worthwhile(self.kernels, self.predictions, self.residual):

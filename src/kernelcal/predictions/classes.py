@@ -63,7 +63,7 @@ class ClassPredictions(Predictions):
         """Predicted probability of the labels, shape (..., n) like `labels`, in NumPy."""
 
     def top_labels(self) -> np.ndarray:
-        """Most probable class of every row, shape (n,), in NumPy: the first of equals; of two, the second (p >= 1/2)."""
+        """Most probable class of every row, shape (n,): the first of equals; of two, the second (p >= 1/2)."""
         p = to_numpy(self.probabilities)
         return (p[:, 1] >= p[:, 0]).astype(np.int64) if p.shape[1] == 2 else p.argmax(axis=1)
 

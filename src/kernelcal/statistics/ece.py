@@ -1,41 +1,202 @@
-"""Expected calibration error over equal-width bins, for a question that is named."""
+"""Expected and maximum calibration error over bins, for a question that is named."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
 from kernelcal.arrays import to_numpy
+from kernelcal.binning import Binning, UniformBins
+from kernelcal.binning.base import checked_choice
 from kernelcal.errors import InputError
-from kernelcal.predictions import ClassPredictions, checked_pair
-from kernelcal.statistics.base import Estimate
+from kernelcal.lenses import Lens
+from kernelcal.predictions import ClassPredictions, checked_pair, checked_weights
+from kernelcal.statistics.base import Statistic
+from kernelcal.statistics.bin_table import BinnedEstimate
+from kernelcal.statistics.distances import DISTANCES
+from kernelcal.statistics.ece_prepared import BinnedPart, PreparedECE, Summary
+from kernelcal.statistics.presets import PRESETS
+from kernelcal.statistics.questions import QUESTIONS, asked, parts_of
 
-__all__ = ["ece"]
+__all__ = ["ECE", "ece", "mce"]
 
 
-def ece(y: Any, predictions: Any, *, question: str = "top label", bins: int = 15, classes: Any = None) -> Estimate:
-    """Expected calibration error: ``sum_b (n_b / n) |mean confidence - share of hits|`` over equal-width bins.
+@dataclass(frozen=True, kw_only=True)
+class ECE(Statistic):
+    """Expected calibration error, ``sum_b (n_b / n) d(mean prediction, frequency)`` over the bins that hold rows.
 
     Parameters
     ----------
-    y, predictions, classes
-        As for `skce`.
-    question : {"top label", "positive class"}
-        ``top label``: is the most probable class right as often as it claims? ``positive class`` (two classes):
-        does class 1 occur as often as predicted? These are different numbers.
-    bins : int
-        Bins of equal width on [0, 1], closed on the right: bin k holds ``ceil(p * bins) = k``, and 0 is in the
-        first. Empty bins count nothing.
+    question : str or Lens, optional
+        ``top label``: is the most probable class right as often as it claims? ``positive class`` (two classes): does
+        class 1 occur as often as predicted? ``class-wise``: every class against the rest; the value is the mean over
+        classes. ``simplex``: all classes at once. ``top label by class``: top label apart for every predicted class;
+        the value is the mean over them. Or any `Lens`. These are different numbers. Default: what a lens has asked
+        of the predictions already, else ``top label``.
+    bins : int or Binning
+        A number stands for `UniformBins`.
+    distance : {"total variation", "l1", "euclidean", "squared", "max"} or callable
+        Distance d in a bin; total variation is half of l1. For questions about one probability all are ``|gap|``,
+        and ``squared`` is its square. A function gets means and frequencies of shape (b, d) and returns (b,).
+    norm : {"mean", "max"}
+        ``max`` takes the largest distance of all bins: the maximum calibration error, MCE.
+    debiased : bool
+        With ``squared``: leave the pairs of a row with itself out, ``sum_b (|sum p - sum y|^2 - sum |p - y|^2) / n_b``
+        divided by n. It is 0 on average for a calibrated model, may be negative, and is not clipped.
+    convention : str
+        Library whose settings these are; `preset` writes it, results show it.
 
-    Returns
-    -------
-    Estimate
+    Raises
+    ------
+    InputError
+        For options that do not fit together, and for data that cannot be used.
 
     Notes
     -----
-    A binned error depends on its bins and is positive for calibrated models too: it is an effect size to be
-    compared with others' figures, not evidence. `calibration_test` gives evidence.
+    Case weights w replace every count by a sum of weights; in the debiased error ``w_i^2`` multiplies what is left out.
+    A binned error depends on its bins and is positive for calibrated models too: it is an effect size to be compared
+    with others' figures, not evidence. ``calibration_test(y, predictions, statistic=ECE())`` gives evidence.
+    Cost: O(n d) and that of the bins.
+
+    References
+    ----------
+    Naeini, Cooper, Hauskrecht (2015); Widmann, Lindsten, Zachariah (2019), section J.1.1; Kumar, Liang, Ma (2019);
+    Gupta, Ramdas (2021) for ``top label by class``.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> y, p = [1, 1, 1, 1], [0.2, 0.2, 0.8, 0.8]
+    >>> kc.ECE(question="positive class", bins=2)(y, p)
+    ECE, positive class
+    -------------------
+    ECE, positive class  0.5
+    estimator            binned
+    rows                 4
+    question             positive class
+    bins                 2 equal-width bins
+    distance             total variation
+    engine               one pass
+    bin                       rows  mean p  frequency  95 % interval
+    0 to 0.5                     2  0.2000     1.0000  0.1581 to 1.0000
+    0.5 to 1                     2  0.8000     1.0000  0.1581 to 1.0000
+    """
+
+    question: str | Lens | None = None
+    bins: int | Binning = 15
+    distance: str | Callable[[np.ndarray, np.ndarray], Any] = "total variation"
+    norm: str = "mean"
+    debiased: bool = False
+    convention: str = ""
+
+    def __post_init__(self) -> None:
+        _check_question(self.question)
+        _ = self._binning  # checks the number
+        if not callable(self.distance):
+            checked_choice(self.distance, "distance", (*DISTANCES, "a function of means and frequencies"))
+        checked_choice(self.norm, "norm", ("mean", "max"))
+        if self.debiased and (self.distance != "squared" or self.norm != "mean"):
+            raise InputError("debiased=True needs distance='squared' and norm='mean': only there the bias is known")
+
+    @classmethod
+    def preset(cls, library: str, *, bins: int | None = None, strategy: str = "uniform", **options: Any) -> Self:
+        """Settings that give the numbers of another library.
+
+        Parameters
+        ----------
+        library : {"sklearn", "torchmetrics", "mapie", "netcal"}
+            Whose bins, default number of bins and default question are taken.
+        bins : int, optional
+            The library's argument.
+        strategy : {"uniform", "quantile"}
+            Equal widths, or quantiles where the library has them.
+        **options
+            Settings of `ECE`, such as ``question="positive class"`` for the binary tasks of torchmetrics and netcal.
+
+        Examples
+        --------
+        >>> import kernelcal as kc
+        >>> y, p = [1, 0], [0.95, 1.0]
+        >>> float(kc.ECE.preset("torchmetrics", bins=10, question="positive class")(y, p))  # 1.0 has a bin of its own
+        0.525
+        >>> float(kc.ECE(bins=10, question="positive class")(y, p))
+        0.475
+        """
+        checked_choice(library, "the library", tuple(PRESETS))
+        preset = PRESETS[library]
+        settings = {"question": preset.question, "convention": library, **options}
+        return cls(bins=preset.binning(bins, strategy), **settings)
+
+    def __call__(
+        self, y: Any, predictions: Any, *, weights: Any = None, classes: Any = None, normalize: bool = False
+    ) -> BinnedEstimate:
+        """Estimate from targets and predictions."""
+        labels, batch = checked_pair(y, predictions, classes=classes, normalize=normalize)
+        batch = batch.map_arrays(to_numpy)
+        prepared = self.prepare(batch, checked_weights(weights, len(batch)))
+        parts, tables = zip(*(part.estimate(labels) for part in prepared.parts), strict=True)
+        return BinnedEstimate(
+            value=np.mean(parts),
+            name=prepared.names[0],
+            estimator="binned, debiased" if self.debiased else "binned",
+            n=len(batch),
+            engine=prepared.engine,
+            options=self._options(batch),
+            notes=prepared.notes,
+            tables=tables,
+            parts=parts,
+        )
+
+    def prepare(self, predictions: ClassPredictions, weights: np.ndarray | None = None) -> PreparedECE:
+        """Make the bins, which depend on the predictions alone."""
+        summary = Summary(self.distance, self.norm, self.debiased)
+        parts = parts_of(asked(self.question, predictions), predictions)
+        binned = tuple(BinnedPart(part, self._binning, weights, summary) for part in parts)
+        name = f"{'MCE' if self.norm == 'max' else 'ECE'}, {self._asked(predictions)}"
+        return PreparedECE(name, binned, predictions.notes + _mean_note(len(parts)))
+
+    @property
+    def _binning(self) -> Binning:
+        return self.bins if isinstance(self.bins, Binning) else UniformBins(self.bins)
+
+    def _asked(self, predictions: ClassPredictions) -> str:
+        """Name of the question; of predictions that a lens has made, with the lens."""
+        question, own = asked(self.question, predictions), predictions.question
+        name = question if isinstance(question, str) else question.view(predictions).predictions.question
+        return name if own is None or own == name else f"{name} of {own}"
+
+    def _options(self, predictions: ClassPredictions) -> dict[str, Any]:
+        distance = self.distance if isinstance(self.distance, str) else getattr(self.distance, "__name__", "function")
+        own = {"question": self._asked(predictions), "bins": str(self._binning), "distance": distance}
+        return {**own, "convention": self.convention} if self.convention else own
+
+
+def ece(
+    y: Any, predictions: Any, *, weights: Any = None, classes: Any = None, normalize: bool = False, **options: Any
+) -> BinnedEstimate:
+    """Expected calibration error: ``ECE(**options)(y, predictions)``.
+
+    Parameters
+    ----------
+    y, predictions, classes, normalize
+        As for `skce`.
+    weights : array of shape (n,), optional
+        Case weights, not negative; only their ratios matter.
+    **options
+        Settings of `ECE`: ``question``, ``bins``, ``distance``, ``norm``, ``debiased``.
+
+    Returns
+    -------
+    BinnedEstimate
+        ``float(...)`` gives the number, ``.tables`` the bins, ``.parts`` the value of each class.
+
+    Raises
+    ------
+    InputError
+        With the row and the remedy.
 
     Examples
     --------
@@ -46,23 +207,47 @@ def ece(y: Any, predictions: Any, *, question: str = "top label", bins: int = 15
     >>> round(float(kc.ece(y, p, question="top label", bins=10)), 12)
     0.3
     """
-    labels, batch = checked_pair(y, predictions, classes=classes)
-    if not isinstance(bins, int) or bins < 1:
-        raise InputError(f"bins must be a positive whole number, got {bins!r}")
-    confidence, hit = _confidence(labels, batch, question)
-    index = np.clip(np.ceil(confidence * bins).astype(np.int64) - 1, 0, bins - 1)
-    gaps = np.bincount(index, confidence - hit, minlength=bins)
-    value = np.abs(gaps).sum() / len(labels)
-    options = {"question": question, "bins": f"{bins} equal-width bins"}
-    return Estimate(value, f"ECE, {question}", "binned", len(batch), "one pass", options, batch.notes)
+    _refuse_unknown("ece", options)
+    return ECE(**options)(y, predictions, weights=weights, classes=classes, normalize=normalize)
 
 
-def _confidence(labels: np.ndarray, batch: ClassPredictions, question: str) -> tuple[np.ndarray, np.ndarray]:
-    if question == "top label":
-        top = batch.top_labels()
-        return batch.probability_of(top).astype(np.float64), (top == labels).astype(np.float64)
-    if question != "positive class":
-        raise InputError(f"question must be 'top label' or 'positive class', got {question!r}")
-    if batch.n_classes != 2:
-        raise InputError(f"question='positive class' is for two classes, the predictions have {batch.n_classes}")
-    return to_numpy(batch.probabilities)[:, 1].astype(np.float64), labels.astype(np.float64)
+def mce(
+    y: Any, predictions: Any, *, weights: Any = None, classes: Any = None, normalize: bool = False, **options: Any
+) -> BinnedEstimate:
+    """Maximum calibration error, the largest distance of all bins: ``ECE(norm="max", **options)(y, predictions)``.
+
+    Parameters
+    ----------
+    y, predictions, weights, classes, normalize, **options
+        As for `ece`.
+
+    Returns
+    -------
+    BinnedEstimate
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> round(float(kc.mce([0, 1, 1], [0.1, 0.1, 0.9], question="positive class")), 12)
+    0.4
+    """
+    _refuse_unknown("mce", options)
+    return ECE(**{"norm": "max", **options})(y, predictions, weights=weights, classes=classes, normalize=normalize)
+
+
+def _refuse_unknown(name: str, options: dict[str, Any]) -> None:
+    unknown = sorted(set(options) - set(ECE.__dataclass_fields__))
+    if unknown:
+        raise InputError(f"{name} has no option {unknown[0]!r}; its options are {', '.join(ECE.__dataclass_fields__)}")
+
+
+def _check_question(question: Any) -> None:
+    if question is None or isinstance(question, Lens):
+        return
+    if not isinstance(question, str) or question not in QUESTIONS:
+        named = ", ".join(map(repr, QUESTIONS))
+        raise InputError(f"question must be one of {named}, or a lens such as kernelcal.TopLabel(), got {question!r}")
+
+
+def _mean_note(parts: int) -> tuple[str, ...]:
+    return () if parts == 1 else (f"the value is the mean over {parts} classes; .parts has each",)

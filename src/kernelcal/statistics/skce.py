@@ -12,7 +12,7 @@ import numpy as np
 from kernelcal.arrays import Array
 from kernelcal.errors import InputError, KernelcalWarning
 from kernelcal.kernels import Dirac, Kernel, Laplacian, resolve
-from kernelcal.pairs import Engine, ExactPairs, QuadraticForms, Sums
+from kernelcal.pairs import Engine, ExactPairs, PairMatrix, QuadraticForms, Sums
 from kernelcal.pairs.aligned import BlockDiagonal
 from kernelcal.predictions import ClassPredictions, checked_pair, checked_weights
 from kernelcal.residuals import MeanResidual
@@ -129,23 +129,36 @@ class PreparedSKCE(Prepared):
     ) -> None:
         _refuse_small(statistic, len(predictions))
         self.statistic, self.kernels, self.n = statistic, tuple(kernels), len(predictions)
-        self.names, self.notes = names, notes
+        self.predictions, self.names, self.notes = predictions, names, notes
         engine = statistic.engine
         if statistic.block_size is not None:
             engine = BlockDiagonal(statistic.block_size, engine)
-        self._forms: QuadraticForms = engine.prepare(
-            self.kernels, predictions, MeanResidual.of(predictions, statistic.target_kernel, weights)
-        )
+        self.residual = MeanResidual.of(predictions, statistic.target_kernel, weights)
+        self.forms: QuadraticForms = engine.prepare(self.kernels, predictions, self.residual)
         self.total = _total_weight(np.ones(self.n) if weights is None else weights, statistic)
-        self.engine, self.bytes_per_draw = self._forms.label, self._forms.bytes_per_draw
+        self.engine, self.bytes_per_draw = self.forms.label, self.forms.bytes_per_draw
+
+    def matrix(self, labels: np.ndarray) -> PairMatrix:
+        """Matrix h_ij of the first kernel."""
+        return PairMatrix(self.forms, self.residual, labels)
+
+    def part(self, rows: np.ndarray) -> PreparedSKCE:
+        """Return the same kernels over some of the rows."""
+        weights = None if self.residual.weights is None else self.residual.weights[rows]
+        return PreparedSKCE(self.statistic, self.kernels, self.predictions[rows], self.names, self.notes, weights)
+
+    def block_values(self, labels: np.ndarray) -> np.ndarray:
+        """Unbiased value of the first kernel inside each block."""
+        block = self.statistic.block_size or self.n
+        return self.forms.by_block(labels) / (block * (block - 1))
 
     def estimate(self, labels: np.ndarray) -> Array:
         """Value of the first kernel, with its gradient."""
-        return self._mean(self._forms.of(labels))
+        return self._mean(self.forms.of(labels))
 
     def values(self, labels: np.ndarray) -> np.ndarray:
         """Values of all kernels for labels of shape (B, n)."""
-        return np.asarray(self._mean(self._forms.batch(labels)))
+        return np.asarray(self._mean(self.forms.batch(labels)))
 
     def _mean(self, sums: Sums) -> Array:
         if self.statistic.estimator == "biased":

@@ -1,0 +1,87 @@
+"""All classes against the rest: exact p-values corrected by Holm, or all classes ranked together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from kernelcal.inference.result import Member, TestResult
+from kernelcal.lenses import ClassWise
+from kernelcal.predictions import ClassPredictions
+from kernelcal.statistics import Statistic
+from kernelcal.statistics.through import Through
+
+__all__ = ["holm", "jointly"]
+
+Run = Callable[[np.ndarray, ClassPredictions, Statistic], TestResult]
+_LEVEL = 0.05
+
+
+def holm(
+    run: Run, labels: np.ndarray, predictions: ClassPredictions, lens: ClassWise, statistic: Statistic
+) -> TestResult:
+    """Test every class and correct the p-values by Holm; the smallest corrected one answers for all classes."""
+    plain = predictions.without_names()
+    results = [run(*one(labels, plain), statistic) for one in lens.lenses(plain)]
+    names = [f"class {predictions.class_name(k)}" for k in range(len(results))]
+    adjusted = holm_adjusted(np.array([result.pvalue for result in results]))
+    members = tuple(_member(*columns) for columns in zip(names, adjusted, results, strict=True))
+    first = int(adjusted.argmin())
+    found = [(p, n, r.directions) for p, n, r in zip(adjusted, names, results, strict=True) if p <= _LEVEL]
+    return replace(
+        results[first],
+        statistic=float(min(result.pvalue for result in results)),
+        pvalue=float(adjusted[first]),
+        members=members,
+        fired=names[first],
+        directions=tuple(f"{name}: {'; '.join(words) or 'rejected'}" for _, name, words in sorted(found)),
+        impossible_rows=(),
+        draws=max(result.draws for result in results),
+        stopped_early=all(result.stopped_early for result in results),
+        monte_carlo_error=float(len(results) * results[first].monte_carlo_error),
+        question=f"each of {len(results)} classes against the rest, p-values corrected by Holm",
+        notes=_notes(results, predictions.notes),
+    )
+
+
+def holm_adjusted(pvalues: np.ndarray) -> np.ndarray:
+    """Corrected p-values of Holm (1979): ``max_{j <= i} (m - j + 1) p_(j)``, at most 1."""
+    order = np.argsort(pvalues, kind="stable")
+    steps = (len(pvalues) - np.arange(len(pvalues))) * pvalues[order]
+    adjusted = np.empty(len(pvalues))
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return adjusted
+
+
+def _member(name: str, pvalue: float, result: TestResult) -> Member:
+    fired = next(member for member in result.members if member.name == result.fired)
+    return Member(name, float(result.statistic), float(pvalue), fired.deviation)
+
+
+def _notes(results: list[TestResult], notes: tuple[str, ...]) -> tuple[str, ...]:
+    draws = max(result.draws for result in results)
+    if draws and len(results) / (draws + 1) > _LEVEL:
+        few = (
+            f"{draws} draws for {len(results)} classes cannot give a corrected p-value below "
+            f"{len(results) / (draws + 1):.2g}: use draws={40 * len(results) - 1:,}, or ClassWise(joint='full')"
+        )
+        return (*notes, few)
+    return notes
+
+
+def jointly(
+    run: Run, labels: np.ndarray, predictions: ClassPredictions, lens: ClassWise, statistic: Statistic
+) -> TestResult:
+    """Rank the classes together, their labels redrawn from the whole predictions: the stronger null, and said so."""
+    plain = predictions.without_names()
+    result = run(labels, plain, Through(statistic, lens.lenses(plain)))
+    return replace(
+        result,
+        question=f"each of {predictions.n_classes} classes against the rest, ranked together",
+        notes=(
+            *result.notes,
+            "the null is the full one: labels redrawn from the whole predictions, all classes at once",
+        ),
+    )

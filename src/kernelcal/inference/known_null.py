@@ -1,0 +1,159 @@
+"""Moments and spectrum of the SKCE under calibration, given the predictions: nothing is estimated from labels."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernelcal.errors import InputError
+from kernelcal.inference.chi_square import ChiSquareSum
+from kernelcal.inference.covariance import Covariance
+from kernelcal.pairs import QuadraticForms
+from kernelcal.pairs.matrix import map_strips
+from kernelcal.statistics.skce import PreparedSKCE
+
+__all__ = ["KnownNull", "known_null"]
+
+_DENSE_UP_TO = 1_500  # rows times residual columns up to which all eigenvalues are computed
+_LEADING = 12  # eigenvalues that are followed one by one
+_PRODUCTS = 240  # columns of the product with K: fewer eigenvectors of many classes
+_ROWS, _COLUMNS = 30, 100  # least rows of the subsample, and most columns
+
+
+@dataclass(frozen=True, eq=False)
+class KnownNull:
+    """Law of ``Q = sum_{i != j} K_ij <r_i, r_j>`` for calibrated predictions, given them.
+
+    Attributes
+    ----------
+    variance : float
+        ``Var Q = 2 sum_{i != j} K_ij^2 tr(V_i V_j)``, exact.
+    third : float
+        ``E Q^3 = 8 sum K_ij K_jk K_ki tr(V_i V_j V_k) + 4 sum_{i != j} K_ij^3 <kappa_i, kappa_j>`` over distinct
+        indices; exact if `exact`, else that of the eigenvalues.
+    lumps : float
+        ``8 sum_{i != j} K_ij^4 E <r_i, r_j>^4 / Var^2``: what single pairs add to the fourth cumulant. Where it is not
+        small, rare labels or a narrow kernel make the law lumpy, and its tail heavier than that of the limit.
+    law : ChiSquareSum or None
+        Weighted chi-square variables with these moments.
+    exact : bool
+        Whether all eigenvalues and the exact third moment were computed.
+    """
+
+    variance: float
+    third: float
+    lumps: float
+    law: ChiSquareSum | None
+    exact: bool
+
+    @property
+    def skewness(self) -> float:
+        """Third moment in units of the standard deviation."""
+        return self.third / self.variance**1.5 if self.variance > 0 else math.nan
+
+
+def known_null(prepared: PreparedSKCE) -> KnownNull:
+    """Compute the law of an unbiased SKCE's sum over pairs, of the first kernel.
+
+    The limit is ``sum_k l_k Z_k^2`` with the eigenvalues l_k of the matrix of blocks ``K_ij V_i^(1/2) V_j^(1/2)`` whose
+    diagonal is zero. Up to 1,500 rows times classes all are computed. Above, the leading ones are (guessed from a
+    subsample of rows, then made exact to second order by one pass over all pairs), and a gamma variable takes the place
+    of the rest: mean and variance are exact, the skewness of the rest comes from the subsample.
+    """
+    covariance = Covariance(prepared.predictions, prepared.residual)
+    if covariance.size <= _DENSE_UP_TO:
+        return _whole(prepared.forms.kernel_rows(slice(None)), covariance)
+    return _leading(prepared, covariance)
+
+
+def _whole(kernel: np.ndarray, covariance: Covariance) -> KnownNull:
+    np.fill_diagonal(kernel, 0)
+    eigenvalues = np.linalg.eigvalsh(covariance.block_matrix(kernel))
+    variance, third = 2 * float((eigenvalues**2).sum()), 8 * float((eigenvalues**3).sum())
+    if variance == 0:
+        return KnownNull(0.0, 0.0, 0.0, None, exact=True)
+    cubes, fourths = covariance.pair_moments(kernel)
+    leading = eigenvalues[np.argsort(-np.abs(eigenvalues))][: len(eigenvalues) // 2]
+    law = ChiSquareSum.matched(leading, 0.0, variance, third + 4 * cubes)
+    return KnownNull(variance, third + 4 * cubes, 8 * fourths / variance**2, law, exact=True)
+
+
+def _leading(prepared: PreparedSKCE, covariance: Covariance) -> KnownNull:
+    sample = _sample(prepared, covariance)
+    guess = _extended(prepared, covariance, sample)
+    variance, products = _pass(prepared.forms, covariance, guess)
+    if variance == 0:
+        return KnownNull(0.0, 0.0, 0.0, None, exact=False)
+    leading = np.linalg.eigvalsh(_ritz(covariance, guess, products))
+    n, s = len(prepared.predictions), len(sample.rows)
+    triples = n * (n - 1) * (n - 2) / (s * (s - 1) * (s - 2))
+    third = max(sample.third * triples, 8 * float((leading**3).sum()))
+    lumps = 8 * sample.fourths * (n * (n - 1) / (s * (s - 1))) / variance**2
+    return KnownNull(variance, third, lumps, ChiSquareSum.matched(leading, 0.0, variance, third), exact=False)
+
+
+@dataclass(frozen=True, eq=False)
+class _Sample:
+    """A seeded subsample of rows: leading eigenvectors (s, columns, J) of its block matrix, and moments."""
+
+    rows: np.ndarray
+    vectors: np.ndarray
+    third: float
+    fourths: float
+
+
+def _sample(prepared: PreparedSKCE, covariance: Covariance) -> _Sample:
+    from scipy.linalg import eigh  # imported when needed: the import of kernelcal stays light
+
+    n, q = len(prepared.predictions), covariance.columns
+    if q > _COLUMNS:
+        raise InputError(
+            f"null='saddlepoint' serves up to {_COLUMNS} classes for so many rows, got {q}: use null='exact'"
+        )
+    size = max(_DENSE_UP_TO // q, _ROWS)
+    rows = np.sort(np.random.default_rng(0).choice(n, min(size, n), replace=False))
+    part = prepared.part(rows)
+    own = Covariance(part.predictions, part.residual)
+    kernel = part.forms.kernel_rows(slice(None))
+    np.fill_diagonal(kernel, 0)
+    matrix = own.block_matrix(kernel)
+    number = min(_LEADING, max(1, _PRODUCTS // q))
+    _, vectors = eigh(matrix, subset_by_index=[len(matrix) - number, len(matrix) - 1])
+    third = 8 * float(np.einsum("ij,ij->", matrix @ matrix, matrix))
+    cubes, fourths = own.pair_moments(kernel)
+    return _Sample(rows, own.apply(vectors.reshape(len(rows), q, number)), third + 4 * cubes, fourths)
+
+
+def _extended(prepared: PreparedSKCE, covariance: Covariance, sample: _Sample) -> np.ndarray:
+    """Eigenvectors of the sample extended to all rows by one product, as an orthonormal array (n, columns, J)."""
+    strips = [prepared.forms.kernel_rows(slice(int(i), int(i) + 1)) for i in sample.rows]
+    kernel = np.concatenate(strips)
+    kernel[np.arange(len(kernel)), sample.rows] = 0
+    lifted = covariance.apply_transposed(np.tensordot(kernel.T, sample.vectors, 1))
+    flat, _ = np.linalg.qr(lifted.reshape(covariance.size, -1))
+    return flat.reshape(lifted.shape[0], covariance.columns, -1)
+
+
+def _pass(forms: QuadraticForms, covariance: Covariance, guess: np.ndarray) -> tuple[float, np.ndarray]:
+    """One pass over all pairs: the exact variance, and K0 times the columns of the guess."""
+    columns = covariance.apply(guess).reshape(len(guess), -1)
+
+    def work(rows: slice) -> np.ndarray:
+        strip = forms.kernel_rows(rows)
+        strip[np.arange(len(strip)), np.arange(rows.start, rows.stop)] = 0
+        products = strip @ columns
+        strip *= strip
+        strip *= covariance.traces(rows)
+        return np.hstack([products, strip.sum(axis=1, keepdims=True)])
+
+    found = np.concatenate(map_strips(len(guess), work))
+    return 2 * float(found[:, -1].sum()), found[:, :-1].reshape(len(guess), -1, guess.shape[2])
+
+
+def _ritz(covariance: Covariance, guess: np.ndarray, products: np.ndarray) -> np.ndarray:
+    """U' M U for orthonormal columns U: its eigenvalues err by the square of the error of U."""
+    applied = covariance.apply_transposed(products).reshape(-1, guess.shape[2])
+    matrix = guess.reshape(-1, guess.shape[2]).T @ applied
+    return 0.5 * (matrix + matrix.T)

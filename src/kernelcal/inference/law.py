@@ -1,0 +1,123 @@
+"""The contract of a null law: from a statistic of fixed predictions to its p-value under calibration."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from kernelcal.errors import InputError
+from kernelcal.inference.draws import Draws
+from kernelcal.inference.result import Member
+from kernelcal.predictions import ClassPredictions
+from kernelcal.statistics import SKCE, Prepared, Statistic
+from kernelcal.statistics.skce import PreparedSKCE
+
+__all__ = ["NullLaw", "Outcome", "Problem", "Progress", "one_member", "prepared_skce"]
+
+Progress = Callable[[int, int], None]
+_SMALLEST = float(np.finfo(np.float64).tiny)
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What a null law works on.
+
+    Attributes
+    ----------
+    statistic, prepared
+        The statistic, and the same with what depends on the predictions done.
+    labels : numpy.ndarray of shape (n,)
+        Observed labels.
+    predictions : ClassPredictions
+        In NumPy.
+    weights : numpy.ndarray of shape (n,), or None
+        Case weights with mean 1.
+    draws, source, early_stopping, progress
+        How many draws, where from, whether fewer suffice, and whom to tell.
+    """
+
+    statistic: Statistic
+    prepared: Prepared
+    labels: np.ndarray
+    predictions: ClassPredictions
+    weights: np.ndarray | None
+    draws: int
+    source: Draws
+    early_stopping: bool = True
+    progress: Progress | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a null law found.
+
+    Attributes
+    ----------
+    pvalue : float
+        P-value of the statistic, or of the family, never 0.
+    members : tuple of Member
+        One a statistic.
+    fired : str
+        Member that speaks most against calibration.
+    draws : int
+        Draws that were made, 0 where the law needs none.
+    stopped_early : bool
+        Whether fewer draws than allowed were made.
+    notes : tuple of str
+        What the reader must know about this law here.
+    """
+
+    pvalue: float
+    members: tuple[Member, ...]
+    fired: str
+    draws: int = 0
+    stopped_early: bool = False
+    notes: tuple[str, ...] = ()
+
+
+class NullLaw(ABC):
+    """A law of a statistic under calibration. Laws are small frozen dataclasses: their fields are their settings.
+
+    Attributes
+    ----------
+    label : str
+        What the result says about the law.
+    """
+
+    label: ClassVar[str]
+
+    @abstractmethod
+    def test(self, problem: Problem) -> Outcome:
+        """Return the p-value of the observed statistic."""
+
+
+def prepared_skce(problem: Problem, null: str, estimators: tuple[str, ...], *, weights: bool = False) -> PreparedSKCE:
+    """Return the prepared SKCE if the law is one of these estimators, else refuse with the remedy."""
+    prepared = problem.prepared
+    wanted = " or ".join(f"kernelcal.SKCE(estimator={name!r}{_size(name)})" for name in estimators)
+    if not isinstance(problem.statistic, SKCE) or not isinstance(prepared, PreparedSKCE):
+        raise InputError(
+            f"null={null!r} is the law of {wanted}, not of {type(problem.statistic).__name__}: pass that as the "
+            "statistic, or use null='exact', which serves every statistic"
+        )
+    if problem.statistic.estimator not in estimators:
+        raise InputError(f"null={null!r} needs statistic={wanted}, got estimator={problem.statistic.estimator!r}")
+    if problem.weights is not None and not weights:
+        raise InputError(f"null={null!r} takes no case weights: use null='exact' or null='saddlepoint'")
+    return prepared
+
+
+def _size(estimator: str) -> str:
+    return ", block_size=2" if estimator == "block" else ""
+
+
+def one_member(
+    prepared: Prepared, value: float, pvalue: float, deviation: float, draws: int = 0, notes: tuple[str, ...] = ()
+) -> Outcome:
+    """Outcome of a single statistic; a p-value below the smallest number is given as that number, never as 0."""
+    name, pvalue = prepared.names[0], min(max(pvalue, _SMALLEST), 1.0)
+    return Outcome(pvalue, (Member(name, value, pvalue, deviation),), name, draws, notes=notes)

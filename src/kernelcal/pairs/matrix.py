@@ -1,0 +1,90 @@
+"""The matrix h_ij = K_ij <r_i, r_j> of one set of labels, used a strip of rows at a time and never stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+
+from kernelcal.arrays import row_slices, to_numpy
+from kernelcal.errors import InputError
+from kernelcal.pairs.base import QuadraticForms
+from kernelcal.pairs.threads import threaded_map
+from kernelcal.residuals import MeanResidual
+
+__all__ = ["PairMatrix", "map_strips", "strip_rows"]
+
+_STRIP = 2**19  # numbers: 4 MiB
+_DENSE_UP_TO = 8_000  # rows: 512 MiB
+
+
+def strip_rows(n: int) -> list[slice]:
+    """Slices of rows whose strips of n columns fit the cache."""
+    return row_slices(n, max(16, _STRIP // max(n, 1)))
+
+
+def map_strips(n: int, work: Callable[[slice], np.ndarray]) -> list[np.ndarray]:
+    """Apply `work` to every strip of rows, threaded; results in order."""
+    return threaded_map(work, strip_rows(n), None)
+
+
+class PairMatrix:
+    """Symmetric matrix h_ij of the first kernel of prepared forms, for one set of labels.
+
+    Cost of every method: O(n^2 m) for the entries and what it does with them; memory for some strips of rows.
+    """
+
+    def __init__(self, forms: QuadraticForms, residual: MeanResidual, labels: np.ndarray) -> None:
+        self.forms = forms
+        self.r = np.asarray(to_numpy(residual.features(labels)), dtype=np.float64)
+
+    def __len__(self) -> int:
+        return len(self.r)
+
+    def rows(self, rows: slice) -> np.ndarray:
+        """Entries of some rows, the diagonal included, shape (rows, n)."""
+        strip = self.forms.kernel_rows(rows)
+        strip *= self.r[rows] @ self.r.T
+        return strip
+
+    @cached_property
+    def diagonal(self) -> np.ndarray:
+        """Entries h_ii, shape (n,)."""
+        return self._sums[0]
+
+    @cached_property
+    def row_sums(self) -> np.ndarray:
+        """Sums of h_ij over all j, shape (n,)."""
+        return self._sums[1]
+
+    @cached_property
+    def row_squares(self) -> np.ndarray:
+        """Sums of h_ij^2 over j != i, shape (n,)."""
+        return self._sums[2]
+
+    @cached_property
+    def _sums(self) -> np.ndarray:
+        def work(rows: slice) -> np.ndarray:
+            strip = self.rows(rows)
+            diagonal = strip[np.arange(len(strip)), np.arange(rows.start, rows.stop)]
+            return np.stack([diagonal, strip.sum(axis=1), np.einsum("ij,ij->i", strip, strip) - diagonal**2])
+
+        return np.concatenate(map_strips(len(self), work), axis=1)
+
+    def quadratic(self, columns: np.ndarray) -> np.ndarray:
+        """Return c'Hc for every column c, shape (n, B) -> (B,): one matrix product a strip."""
+
+        def work(rows: slice) -> np.ndarray:
+            return np.einsum("ib,ib->b", self.rows(rows) @ columns, columns[rows])
+
+        return np.sum(map_strips(len(self), work), axis=0)
+
+    def dense(self) -> np.ndarray:
+        """Return the whole matrix, for spectra: refused above 8,000 rows."""
+        if len(self) > _DENSE_UP_TO:
+            raise InputError(
+                f"this null law needs the whole {len(self):,} x {len(self):,} matrix; above {_DENSE_UP_TO:,} rows use "
+                "null='saddlepoint' or null='exact'"
+            )
+        return np.concatenate(map_strips(len(self), self.rows))

@@ -1,0 +1,107 @@
+"""Questions of binned errors: which probability is compared with which event."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kernelcal.arrays import to_numpy
+from kernelcal.errors import InputError
+from kernelcal.lenses import ClassWise, Lens, OneClass, TopLabel, View
+from kernelcal.predictions import Bernoulli, ClassPredictions
+
+__all__ = ["QUESTIONS", "Part", "asked", "parts_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One comparison; a question has one or, such as class-wise, several, whose errors are averaged.
+
+    Attributes
+    ----------
+    name : str
+        What is asked.
+    p : numpy.ndarray of shape (k, d)
+        Probability of the event (d = 1) or of every class.
+    relabel : callable
+        From labels of shape (B, n) to events 0/1 (d = 1) or classes, shape (B, k).
+    rows : numpy.ndarray of shape (k,), optional
+        The rows that take part, where not all do.
+    """
+
+    name: str
+    p: np.ndarray
+    relabel: Callable[[np.ndarray], np.ndarray]
+    rows: np.ndarray | None = None
+
+
+def asked(question: Any, predictions: ClassPredictions) -> Any:
+    """Return the question: without one given, what a lens has asked already, else the top label."""
+    if question is not None:
+        return question
+    return predictions.question if _is_asked(predictions) else "top label"
+
+
+def parts_of(question: Any, predictions: ClassPredictions) -> tuple[Part, ...]:
+    """Comparisons that answer a question about predictions in NumPy."""
+    if _is_asked(predictions) and question == predictions.question:
+        return (_part(View(predictions, lambda labels: labels)),)
+    if isinstance(question, Lens):
+        return (_part(question.view(predictions)),)
+    return QUESTIONS[question](predictions)
+
+
+def _is_asked(predictions: ClassPredictions) -> bool:
+    """Whether the one probability is that of an event that a lens, or the user, has named."""
+    return isinstance(predictions, Bernoulli) and predictions.question is not None
+
+
+def _part(view: View) -> Part:
+    p = view.predictions
+    columns = to_numpy(p.p)[:, None] if isinstance(p, Bernoulli) else to_numpy(p.probabilities)
+    return Part(p.question or "", columns, view.relabel)
+
+
+def _top_label(predictions: ClassPredictions) -> tuple[Part, ...]:
+    return (_part(TopLabel().view(predictions)),)
+
+
+def _positive_class(predictions: ClassPredictions) -> tuple[Part, ...]:
+    if predictions.n_classes != 2:
+        raise InputError(
+            f"question='positive class' is for two classes, the predictions have {predictions.n_classes}: ask about "
+            "one class by question=kernelcal.lenses.OneClass(label), or question='class-wise'"
+        )
+    return (_part(OneClass(predictions.class_name(1)).view(predictions)),)
+
+
+def _class_wise(predictions: ClassPredictions) -> tuple[Part, ...]:
+    return tuple(_part(lens.view(predictions)) for lens in ClassWise().lenses(predictions))
+
+
+def _simplex(predictions: ClassPredictions) -> tuple[Part, ...]:
+    return (_part(View(predictions, lambda labels: labels)),)
+
+
+def _by_predicted_class(predictions: ClassPredictions) -> tuple[Part, ...]:
+    """Top label within the rows of each predicted class, in bins of their own."""
+    confidence, top = _part(TopLabel().view(predictions)), predictions.top_labels()
+
+    def part(k: int) -> Part:
+        rows = np.flatnonzero(top == k)
+        name = f"top label {predictions.class_name(k)}"
+        return Part(name, confidence.p[rows], lambda labels: (labels[..., rows] == k).astype(np.int64), rows)
+
+    return tuple(part(int(k)) for k in np.unique(top))
+
+
+QUESTIONS: dict[str, Callable[[ClassPredictions], tuple[Part, ...]]] = {
+    "top label": _top_label,
+    "positive class": _positive_class,
+    "class-wise": _class_wise,
+    "simplex": _simplex,
+    "top label by class": _by_predicted_class,
+}
