@@ -2,8 +2,9 @@
 
 __version__ = "0.1.0"
 
+from kernelcal.binning import EqualMassBins, MedianVarianceBins, UniformBins
 from kernelcal.evaluate import Evaluation, evaluate
-from kernelcal.inference import DefaultFamily, TestResult, calibration_test
+from kernelcal.inference import DefaultFamily, Interval, TestResult, calibration_test, confidence_interval
 from kernelcal.kernels import (
     Dirac,
     Euclidean,
@@ -23,9 +24,10 @@ from kernelcal.kernels import (
 from kernelcal.lenses import ClassWise, Groups, OneClass, TopK, TopLabel
 from kernelcal.pairs import ExactPairs, Nystrom, RandomFourier
 from kernelcal.predictions import Bernoulli, Categorical, Logits, LogProbs, Percent, as_predictions
-from kernelcal.statistics import MMCE, SKCE, Estimate, ece, mmce, skce
+from kernelcal.statistics import ECE, MMCE, SKCE, Estimate, ece, mce, mmce, skce
 
 __all__ = [
+    "ECE",
     "MMCE",
     "SKCE",
     "Bernoulli",
@@ -33,6 +35,7 @@ __all__ = [
     "ClassWise",
     "DefaultFamily",
     "Dirac",
+    "EqualMassBins",
     "Estimate",
     "Euclidean",
     "Evaluation",
@@ -41,6 +44,7 @@ __all__ = [
     "Gaussian",
     "Groups",
     "Hellinger",
+    "Interval",
     "InverseMultiquadric",
     "Laplacian",
     "Linear",
@@ -48,6 +52,7 @@ __all__ = [
     "Logits",
     "Matern32",
     "Matern52",
+    "MedianVarianceBins",
     "Nystrom",
     "OneClass",
     "Percent",
@@ -58,10 +63,13 @@ __all__ = [
     "TopK",
     "TopLabel",
     "TotalVariation",
+    "UniformBins",
     "as_predictions",
     "calibration_test",
+    "confidence_interval",
     "ece",
     "evaluate",
+    "mce",
     "median_lengthscale",
     "mmce",
     "skce",

@@ -10,6 +10,7 @@ from kernelcal.inference.draws import Draws
 from kernelcal.inference.exact import Exact, ExactNull, exact_null
 from kernelcal.inference.family import DefaultFamily
 from kernelcal.inference.fits import Gamma, Pearson, Spectrum
+from kernelcal.inference.interval import Interval, confidence_interval
 from kernelcal.inference.known_null import KnownNull, known_null
 from kernelcal.inference.law import NullLaw, Outcome, Problem
 from kernelcal.inference.laws import NULL_LAWS
@@ -28,6 +29,7 @@ __all__ = [
     "Exact",
     "ExactNull",
     "Gamma",
+    "Interval",
     "KnownNull",
     "Member",
     "NullLaw",
@@ -39,6 +41,7 @@ __all__ = [
     "TestResult",
     "Wild",
     "calibration_test",
+    "confidence_interval",
     "exact_null",
     "known_null",
 ]

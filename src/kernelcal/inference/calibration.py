@@ -19,11 +19,11 @@ from kernelcal.inference.laws import NULL_LAWS
 from kernelcal.inference.result import TestResult
 from kernelcal.lenses import ClassWise, Lens
 from kernelcal.predictions import ClassPredictions, checked_pair, checked_weights
-from kernelcal.statistics import MMCE, SKCE, CallableStatistic, Statistic
+from kernelcal.statistics import ECE, MMCE, SKCE, CallableStatistic, Statistic
 
 __all__ = ["calibration_test"]
 
-_NAMED: dict[str, Callable[[], Statistic]] = {"default": DefaultFamily, "skce": SKCE, "mmce": MMCE}
+_NAMED: dict[str, Callable[[], Statistic]] = {"default": DefaultFamily, "skce": SKCE, "ece": ECE, "mmce": MMCE}
 
 
 def calibration_test(
