@@ -15,6 +15,8 @@ FLOORS = [
     {"tables"},
     {"predictions"},
     {"lenses"},
+    {"binning"},
+    {"datasets"},
     {"io"},
     {"kernels"},
     {"residuals"},

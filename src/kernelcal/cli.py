@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from kernelcal import __version__
-from kernelcal.errors import KernelcalError
+from kernelcal.errors import InputError, KernelcalError
 from kernelcal.evaluate import evaluate
-from kernelcal.inference import calibration_test
+from kernelcal.inference import NULL_LAWS, calibration_test
 from kernelcal.io import KINDS, Data, ReadOptions, read
+from kernelcal.lenses import ClassWise, OneClass, TopK, TopLabel
+from kernelcal.statistics import SKCE
 
 __all__ = ["main"]
 
@@ -71,10 +73,29 @@ def _run(paths: list[Path], options: argparse.Namespace, *, first: bool) -> dict
 def _compute(data: Data, options: argparse.Namespace) -> Any:
     with _progress() as progress:
         settings = {"draws": options.draws, "rng": options.seed, "early_stopping": not options.all_draws}
-        settings["progress"] = progress
+        settings.update(progress=progress, weights=data.weights, lens=_lens(options.lens, data.predictions))
         if options.command == "test":
-            return calibration_test(data.y, data.predictions, statistic=options.statistic, **settings)
-        return evaluate(data.y, data.predictions, **settings)
+            statistic = _statistic(options.statistic)
+            return calibration_test(data.y, data.predictions, statistic=statistic, null=options.null, **settings)
+        return evaluate(data.y, data.predictions, level=options.interval_level, **settings)
+
+
+def _statistic(name: str) -> Any:
+    """What the name on the command line stands for; the block estimator takes pairs of rows."""
+    return SKCE(estimator="block", block_size=2) if name == "skce-block" else name
+
+
+def _lens(text: str | None, predictions: Any) -> Any:
+    """Lens from its name: top-label, top-5, class:cat, class-wise, class-wise-joint."""
+    whole = {"top-label": TopLabel(), "class-wise": ClassWise(), "class-wise-joint": ClassWise(joint="full")}
+    if text is None or text in whole:
+        return whole.get(text) if text else None
+    if text.startswith("top-") and text[4:].isdecimal():
+        return TopK(int(text[4:]))
+    if text.startswith("class:"):
+        names = {str(predictions.class_name(k)): predictions.class_name(k) for k in range(predictions.n_classes)}
+        return OneClass(names.get(text[6:], text[6:]))
+    raise InputError(f"unknown lens {text!r}: top-label, top-K such as top-5, class:NAME, class-wise, class-wise-joint")
 
 
 @contextmanager
@@ -117,7 +138,18 @@ def _parser() -> argparse.ArgumentParser:
     )
     test = commands.add_parser("test", help="the exact test alone, with every member of its family")
     test.add_argument("files", nargs="+", type=Path, metavar="FILE", help="one file, or two npy files")
-    test.add_argument("--statistic", choices=("default", "skce"), default="default", help="what is tested")
+    test.add_argument(
+        "--statistic",
+        choices=("default", "skce", "skce-block", "ece", "mmce"),
+        default="default",
+        help="what is tested (default: %(default)s, a family; skce-block: the linear-time estimator)",
+    )
+    test.add_argument(
+        "--null", choices=tuple(NULL_LAWS), default="exact", help="its law under calibration (default: %(default)s)"
+    )
+    every.add_argument(
+        "--interval-level", type=_level, default=0.95, metavar="P", help="coverage of the interval (default: 0.95)"
+    )
     for command in (every, test):
         _add_reading(command)
         _add_testing(command)
@@ -143,6 +175,7 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
         metavar="LABELS",
         help="labels a,b,c in the order of the columns, or a column that holds them; for one column: negative,positive",
     )
+    group.add_argument("--weights", metavar="NAME", help="column of case weights")
     group.add_argument("--one-based", action="store_true", help="the labels count from 1")
     group.add_argument("--normalize", action="store_true", help="divide every row by its sum")
     group.add_argument(
@@ -158,6 +191,12 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
 
 def _add_testing(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("the test")
+    group.add_argument(
+        "--lens",
+        metavar="LENS",
+        help="a simpler question: top-label, top-K such as top-5, class:NAME; for test also class-wise (corrected by "
+        "Holm) and class-wise-joint",
+    )
     group.add_argument(
         "--draws", type=int, default=999, metavar="B", help="draws of the exact test (default: %(default)s)"
     )

@@ -150,7 +150,7 @@ def m2(m: int = 10) -> DirichletModel:
     -------
     DirichletModel
     """
-    return _symmetric(m, np.eye(_classes(m))[0], 0.5)
+    return _symmetric(m, (np.arange(_classes(m)) == 0).astype(np.float64), 0.5)
 
 
 def m3(m: int = 10) -> DirichletModel:
@@ -197,7 +197,9 @@ def _share(pi: Any) -> float:
 
 def _others(alpha: np.ndarray) -> np.ndarray:
     """Sum of the other classes' alpha, not by subtraction: a large alpha would swallow the small ones."""
-    return np.array([np.delete(alpha, i).sum() for i in range(len(alpha))])
+    before = np.concatenate([[0.0], np.cumsum(alpha[:-1])])
+    after = np.concatenate([np.cumsum(alpha[:0:-1])[::-1], [0.0]])
+    return before + after
 
 
 def _dirichlet(alpha: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:

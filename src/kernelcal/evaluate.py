@@ -12,8 +12,9 @@ import numpy as np
 
 from kernelcal.arrays import to_numpy
 from kernelcal.errors import InputError
-from kernelcal.inference import TestResult, calibration_test
-from kernelcal.predictions import Bernoulli, ClassPredictions, checked_pair
+from kernelcal.inference import Interval, TestResult, calibration_test, confidence_interval
+from kernelcal.lenses import Lens
+from kernelcal.predictions import Bernoulli, ClassPredictions, checked_pair, checked_weights
 from kernelcal.statistics import SKCE, Estimate, accuracy, brier_score, ece, log_score
 from kernelcal.suspicions import suspicions
 from kernelcal.tables import Table
@@ -22,6 +23,8 @@ __all__ = ["Evaluation", "evaluate"]
 
 # n^2 (m + 30) up to which the exact estimate takes less than about half a minute on two cores
 _MULTIPLICATIONS = 3e12
+_INTERVAL = 2e11  # the same for an interval over all pairs; above, the standard error comes from blocks
+_WEIGHTED_UP_TO = 8_000  # rows; the interval with case weights is a bootstrap over all pairs
 _LEVEL = 0.05
 
 
@@ -39,8 +42,14 @@ class Evaluation:
         Expected calibration errors, each named with its question and bins.
     skce : Estimate
         Squared kernel calibration error, unbiased; for very many rows the block estimator, unbiased as well.
+    interval : Interval or None
+        Confidence interval of the SKCE, with its nominal level and method; None for many rows with case weights.
     test : TestResult
         Exact test of the default family.
+    question : str or None
+        What a lens asked, None for the classes themselves.
+    one_probability : bool
+        Whether there is one probability a row.
     seconds : float
         Time taken.
     notes : tuple of str
@@ -54,7 +63,10 @@ class Evaluation:
     brier_score: float
     eces: tuple[Estimate, ...]
     skce: Estimate
+    interval: Interval | None
     test: TestResult
+    question: str | None
+    one_probability: bool
     seconds: float
     notes: tuple[str, ...]
 
@@ -80,27 +92,31 @@ class Evaluation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; an infinite log score becomes None."""
-        own = {"n": self.n, "n_classes": self.n_classes, "accuracy": self.accuracy}
+        own = {"n": self.n, "n_classes": self.n_classes, "question": self.question, "accuracy": self.accuracy}
         scores = {
             "log_score": self.log_score if math.isfinite(self.log_score) else None,
             "brier_score": self.brier_score,
         }
         eces = [estimate.to_dict() for estimate in self.eces]
         parts = {"ece": eces, "skce": self.skce.to_dict(), "skce_root": self.root, "test": self.test.to_dict()}
+        parts["interval"] = None if self.interval is None else self.interval.to_dict()
         end = {"pvalue": self.pvalue, "verdict": self.verdict, "seconds": self.seconds, "notes": list(self.notes)}
         return {**own, **scores, **parts, **end}
 
     def _table(self) -> Table:
         test = self.test
-        brier = "Brier score, one probability" if len(self.eces) > 1 else "Brier score, sum over classes"
+        brier = "Brier score, one probability" if self.one_probability else "Brier score, sum over classes"
+        threshold = self.one_probability and self.question != "top label"
         stopped = ", stopped early" if test.stopped_early else ""
         rows = [
             ("rows, classes", f"{self.n:,}, {self.n_classes:,}"),
-            ("accuracy" if len(self.eces) == 1 else "accuracy, threshold 1/2", f"{self.accuracy:.4f}"),
+            *([("question", self.question)] if self.question else []),
+            ("accuracy, threshold 1/2" if threshold else "accuracy", f"{self.accuracy:.4f}"),
             ("log score", f"{self.log_score:.4f} nats"),
             (brier, f"{self.brier_score:.4f}"),
             *((f"{e.name}, {e.options['bins']}", f"{float(e):.4f}") for e in self.eces),
             (f"SKCE, {self.skce.estimator}", f"{float(self.skce):.3e}, {_root_in_words(self)}"),
+            *_interval_in_words(self.interval),
             ("p-value, exact", f"{test.pvalue:.4g} ({test.draws:,} draws{stopped})"),
             *([("strongest evidence", test.fired)] if test.pvalue < 1 else []),
             ("verdict", self.verdict),
@@ -120,6 +136,13 @@ class Evaluation:
         return self._table().html()
 
 
+def _interval_in_words(interval: Interval | None) -> list[tuple[str, str]]:
+    if interval is None:
+        return []
+    low, high = interval.root
+    return [(f"root of SKCE, {100 * interval.level:g} % interval", f"{low:.4f} to {high:.4f}")]
+
+
 def _root_in_words(result: Evaluation) -> str:
     return f"root {result.root:.4f}" if float(result.skce) >= 0 else "negative: no root"
 
@@ -128,8 +151,11 @@ def evaluate(
     y: Any,
     predictions: Any,
     *,
+    lens: Lens | None = None,
+    weights: Any = None,
     classes: Any = None,
     normalize: bool = False,
+    level: float = 0.95,
     draws: int = 999,
     rng: Any = 0,
     early_stopping: bool = True,
@@ -143,8 +169,14 @@ def evaluate(
         Targets: class numbers 0 to m - 1, booleans, or labels named by `classes`.
     predictions : Predictions or what `as_predictions` takes
         Predicted probabilities; wrap logits, log-probabilities and percentages to say what they are.
+    lens : Lens, optional
+        A simpler question, such as `TopLabel`; everything is then about it.
+    weights : array of shape (n,), optional
+        Case weights, not negative, for every figure and for the test.
     classes, normalize
         As for `as_predictions`.
+    level : float
+        Nominal coverage of the interval.
     draws, rng, early_stopping, progress
         As for `calibration_test`.
 
@@ -173,32 +205,69 @@ def evaluate(
     'No evidence against calibration (p = ..., exact test).'
     """
     started = time.perf_counter()
-    _, batch = checked_pair(y, predictions, classes=classes, normalize=normalize)
+    labels, batch = _asked(y, predictions, lens, classes, normalize)
+    own = checked_weights(weights, len(batch))
     if len(batch) < 2:
         raise InputError("evaluate needs at least 2 rows, got 1: calibration is a property of many predictions")
     batch = batch.map_arrays(to_numpy)
     if progress is not None:
         progress(0, draws)  # the estimate comes before the draws, and is long for many rows
-    questions = ("top label", "positive class") if isinstance(batch, Bernoulli) else ("top label",)
-    skce = _skce(batch)(y, batch)
-    test = calibration_test(y, batch, draws=draws, rng=rng, early_stopping=early_stopping, progress=progress)
+    plain, options = batch.without_names(), {"weights": own, "draws": draws, "rng": rng}
+    skce = _skce(batch, _MULTIPLICATIONS)(labels, plain, weights=own)
+    named = labels if batch.classes is None else np.array(batch.classes, dtype=object)[labels]
+    test = calibration_test(named, batch, early_stopping=early_stopping, progress=progress, **options)
     return Evaluation(
         n=len(batch),
         n_classes=batch.n_classes,
-        accuracy=accuracy(y, batch),
-        log_score=log_score(y, batch),
-        brier_score=brier_score(y, batch),
-        eces=tuple(ece(y, batch, question=question) for question in questions),
+        accuracy=accuracy(labels, plain, weights=own),
+        log_score=log_score(labels, plain, weights=own),
+        brier_score=brier_score(labels, plain, weights=own),
+        eces=tuple(ece(labels, plain, question=question, weights=own) for question in _questions(batch)),
         skce=skce,
+        interval=_interval(labels, plain, test.pvalue, level, **options),
         test=test,
+        question=batch.question,
+        one_probability=isinstance(batch, Bernoulli),
         seconds=time.perf_counter() - started,
-        notes=tuple(dict.fromkeys(suspicions(y, batch) + test.notes + skce.notes)),
+        notes=tuple(dict.fromkeys(suspicions(labels, plain) + test.notes + skce.notes)),
     )
 
 
-def _skce(batch: ClassPredictions) -> SKCE:
+def _asked(
+    y: Any, predictions: Any, lens: Lens | None, classes: Any, normalize: bool
+) -> tuple[np.ndarray, ClassPredictions]:
+    labels, batch = checked_pair(y, predictions, classes=classes, normalize=normalize)
+    if lens is None:
+        return labels, batch
+    if not isinstance(lens, Lens):
+        raise InputError(
+            f"evaluate takes one question, such as kernelcal.TopLabel(), got {lens!r}: for every class against the "
+            "rest use calibration_test(y, predictions, lens=ClassWise()) and ece(..., question='class-wise')"
+        )
+    view = lens.view(batch)
+    return view.relabel(labels), view.predictions
+
+
+def _questions(batch: ClassPredictions) -> tuple[str | None, ...]:
+    """Questions of the binned errors; None is what a lens has asked."""
+    if not isinstance(batch, Bernoulli):
+        return ("top label",)
+    return ("top label", "positive class") if batch.question is None else (None,)
+
+
+def _skce(batch: ClassPredictions, work: float) -> SKCE:
     n, m = len(batch), batch.n_classes
-    if float(n) * n * (m + 30) <= _MULTIPLICATIONS:
+    if float(n) * n * (m + 30) <= work:
         return SKCE()
-    size = int(np.clip(_MULTIPLICATIONS / (float(n) * (m + 30)), 2, n))
+    size = int(np.clip(work / (float(n) * (m + 30)), 2, n // 30 if n >= 60 else 2))  # 30 blocks for a normal law
     return SKCE(estimator="block", block_size=size)
+
+
+def _interval(
+    labels: np.ndarray, batch: ClassPredictions, pvalue: float, level: float, **options: Any
+) -> Interval | None:
+    """Interval for the SKCE of all pairs; where these are too many, from the values of blocks."""
+    statistic = SKCE() if options["weights"] is not None else _skce(batch, _INTERVAL)
+    if options["weights"] is not None and len(batch) > _WEIGHTED_UP_TO:
+        return None
+    return confidence_interval(labels, batch, statistic=statistic, level=level, pvalue=pvalue, **options)

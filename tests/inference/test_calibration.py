@@ -153,8 +153,10 @@ def test_the_table_says_what_the_result_says():
     [
         ({"draws": 0}, "draws must be a positive whole number, got 0"),
         ({"draws": 9.5}, "draws must be a positive whole number"),
-        ({"null": "bootstrap"}, "null must be 'exact', got 'bootstrap'"),
-        ({"statistic": "ece"}, "statistic must be 'default', 'skce', a Statistic or a function, got 'ece'"),
+        ({"null": "bootstrap"}, "null='bootstrap' is the law of kernelcal.SKCE"),
+        ({"null": "boot"}, "null must be one of 'exact', 'saddlepoint', 'bound'"),
+        ({"lens": "top label"}, "lens must be a lens such as kernelcal.TopLabel"),
+        ({"statistic": "ace"}, "statistic must be 'default', 'skce', 'ece', 'mmce', a Statistic or a function"),
     ],
 )
 def test_bad_options(options, message):

@@ -377,4 +377,4 @@ def test_hits_are_called_right_and_wrong(csv):
     text = "true,pred,confidence 1,1,0.9 2,1,0.8 0,0,0.6 1,1,0.7"
     data = load(csv(text), target="true", predictions="confidence", kind="top-label", predicted_label="pred")
     assert data.predictions.classes == ("wrong", "right")
-    assert "it is in 75.00% of the rows, which is the accuracy of the model" in data.predictions.notes[0]
+    assert data.predictions.question == "top label"

@@ -12,6 +12,8 @@ from kernelcal.errors import InputError
 
 __all__ = ["MedianVarianceBins"]
 
+_EQUAL = 1 - 1e-12  # the two columns p and 1 - p vary alike: rounding, and so the order of rows, must not choose
+
 
 @dataclass(frozen=True)
 class MedianVarianceBins(Binning):
@@ -20,7 +22,7 @@ class MedianVarianceBins(Binning):
     A set of rows waits with the largest of the variances of its components. The set with the largest one is split at
     the median of that component: with m sorted values ``x_1, ..., x_m`` and ``c = floor(m / 2) + 1``, the lower part
     holds the first ``c - 1`` rows if ``x_{c-1} < x_c``, else all rows strictly below ``x_c``, so that equal values
-    stay together.
+    stay together. Of components that vary alike the first is taken.
 
     Parameters
     ----------
@@ -106,7 +108,7 @@ class _Queue:
     def push(self, rows: np.ndarray) -> None:
         """Add a set."""
         variance = _variance(self.p[rows])
-        column = int(np.argmax(variance))
+        column = int(np.argmax(variance >= _EQUAL * variance.max()))
         heapq.heappush(self.heap, (-float(variance[column]), self.pushed, rows, column))
         self.pushed += 1
 

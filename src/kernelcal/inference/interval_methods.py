@@ -68,7 +68,9 @@ def _bootstrap(request: Request) -> Ends:
     for part in request.columns(n):
         counts = multinomial_counts(request.source.uniforms(part.start, part.stop, n))
         pairs = matrix.quadratic(counts) - (counts**2).T @ matrix.diagonal
-        values.append(pairs / ((weights @ counts) ** 2 - weights**2 @ counts**2))
+        total = (weights @ counts) ** 2 - weights**2 @ counts**2
+        some = total > 1e-9 * n  # a single row drawn n times makes no pair
+        values.append(pairs[some] / total[some])
         request.report(part.stop)
     tail = (1 - request.level) / 2
     lower, upper = np.quantile(np.concatenate(values), [tail, 1 - tail])

@@ -23,3 +23,4 @@ class ReadOptions:
     drop_missing: bool = False
     drop_target: str | None = None
     delimiter: str | None = None
+    weights: str | None = None

@@ -15,7 +15,7 @@ from kernelcal.io.class_names import class_names, name_positions, refuse_doubt
 from kernelcal.io.labels import is_one_hot, read_targets
 from kernelcal.io.opening import open_source
 from kernelcal.io.options import ReadOptions
-from kernelcal.io.selection import choose_predictions, choose_target
+from kernelcal.io.selection import choose_predictions, choose_target, known
 from kernelcal.io.sources import Source
 from kernelcal.predictions import Bernoulli, Logits, LogProbs, Percent, Predictions, as_predictions
 
@@ -37,11 +37,14 @@ class Data:
         Predictions.
     description : str
         File, rows, columns, classes, kind, and what was dropped.
+    weights : numpy.ndarray or None
+        Case weights, where a column of them was named.
     """
 
     y: np.ndarray
     predictions: Predictions
     description: str
+    weights: np.ndarray | None = None
 
 
 def read(paths: Sequence[Path], options: ReadOptions) -> Data:
@@ -63,7 +66,7 @@ def read(paths: Sequence[Path], options: ReadOptions) -> Data:
     targets = choose_target(source, options.target)
     taken = [*targets, *_others(options, source)]
     columns = choose_predictions(source, options.predictions, taken, lambda: _text_labels(source, targets))
-    x, y, end = _rows(source, targets, columns, options)
+    x, y, weights, end = _rows(source, targets, columns, options)
     names = class_names(source, options, columns, x.shape[1], y)
     if is_one_hot(source, targets):
         y = name_positions(y, names, source.numbers(targets).shape[1], x.shape[1])
@@ -71,22 +74,23 @@ def read(paths: Sequence[Path], options: ReadOptions) -> Data:
         refuse_doubt(columns, y)
     predictions = _predictions(x, names, options)
     if options.kind == "top-label":
-        predictions = _as_hits(predictions, y)
-    return Data(y, predictions, _describe(paths, targets, columns, predictions, options) + end)
+        predictions = _as_hits(predictions)
+    return Data(y, predictions, _describe(paths, targets, columns, predictions, options) + end, weights)
 
 
 def _rows(
     source: Source, targets: Sequence[str], columns: Sequence[str], options: ReadOptions
-) -> tuple[np.ndarray, np.ndarray, str]:
-    """Predictions and targets of the rows to keep, and what was dropped."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, str]:
+    """Predictions, targets and case weights of the rows to keep, and what was dropped."""
     x, y = source.numbers(columns), read_targets(source, targets, options)
     if len(x) != len(y):
         raise InputError(f"{len(y)} targets in {', '.join(targets)}, but {len(x)} rows in {columns[0]}")
-    kept, dropped = _rows_to_keep(x, y, options)
+    w = None if options.weights is None else source.numbers([known(source, options.weights)])[:, 0]
+    kept, dropped = _rows_to_keep(x, y, w, options)
     end = f"; dropped {', '.join(dropped)}" if dropped else ""
     if not kept.any():
         raise InputError(f"no rows are left{end}" if len(y) else "there are no rows, only names")
-    return (x if kept.all() else x[kept]), _as_written(y[kept]), end
+    return (x if kept.all() else x[kept]), _as_written(y[kept]), None if w is None else w[kept], end
 
 
 def _text_labels(source: Source, targets: Sequence[str]) -> set[str]:
@@ -97,14 +101,16 @@ def _text_labels(source: Source, targets: Sequence[str]) -> set[str]:
 
 
 def _others(options: ReadOptions, source: Source) -> list[str]:
-    named = [options.predicted_label, options.classes]
+    named = [options.predicted_label, options.classes, options.weights]
     return [name for name in named if name in source.names]
 
 
-def _rows_to_keep(x: np.ndarray, y: np.ndarray, options: ReadOptions) -> tuple[np.ndarray, list[str]]:
+def _rows_to_keep(
+    x: np.ndarray, y: np.ndarray, w: np.ndarray | None, options: ReadOptions
+) -> tuple[np.ndarray, list[str]]:
     kept, dropped = np.ones(len(y), dtype=bool), []
     if options.drop_missing:
-        empty = absent(y) | np.isnan(x).any(axis=1)
+        empty = absent(y) | np.isnan(x).any(axis=1) | (False if w is None else np.isnan(w))
         kept &= ~empty
         dropped.append(f"{_rows_in_words(int(empty.sum()))} with missing values")
     if options.drop_target is not None:
@@ -140,14 +146,9 @@ def _predictions(x: np.ndarray, classes: Sequence[Any] | None, options: ReadOpti
     return as_predictions(values if wrapper is None else wrapper(values), classes=classes, normalize=options.normalize)
 
 
-def _as_hits(predictions: Any, y: np.ndarray) -> Predictions:
-    """Confidences of the first choice: name the two classes, and say which figures are those of the model."""
-    share = np.mean(y.astype(np.float64))
-    note = (
-        f"the question is whether the first choice is right, and it is in {share:.2%} of the rows, which is the "
-        "accuracy of the model; its top-label ECE is the line 'ECE, positive class'"
-    )
-    return Bernoulli(predictions.p, classes=("wrong", "right"), notes=(*predictions.notes, note))
+def _as_hits(predictions: Any) -> Predictions:
+    """Confidences of the first choice: the question, and the names of its two answers."""
+    return Bernoulli(predictions.p, ("wrong", "right"), predictions.notes, "top label")
 
 
 def _describe(
@@ -164,7 +165,8 @@ def _describe(
     shown = columns[0] if len(columns) == 1 else f"{columns[0]} to {columns[-1]} ({len(columns)} columns)"
     classes = f"{predictions.n_classes} classes: {_shown_classes(columns, predictions)}"
     rows = _rows_in_words(len(predictions))
-    return f"read {files}: {rows}; target {target}; predictions {shown}, {options.kind}; {classes}"
+    weights = f"; weights {options.weights}" if options.weights else ""
+    return f"read {files}: {rows}; target {target}; predictions {shown}, {options.kind}; {classes}{weights}"
 
 
 def _rows_in_words(number: int) -> str:

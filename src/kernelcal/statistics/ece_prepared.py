@@ -39,7 +39,7 @@ class PreparedECE(Prepared):
 
     def values(self, labels: np.ndarray) -> np.ndarray:
         """Values for labels of shape (B, n): shape (B, 1)."""
-        return np.mean([part.values(labels) for part in self.parts], axis=0)[:, None]
+        return np.stack([part.values(labels) for part in self.parts], axis=1).mean(axis=1, keepdims=True)
 
 
 class BinnedPart:
@@ -78,7 +78,7 @@ class BinnedPart:
             whole = ((sums - counts) ** 2).sum(axis=-1) / weight
             return (whole.sum(axis=1) - self._own_squares(events)) / weight.sum()
         own = distances(self.summary.distance, sums, counts, weight)
-        return own.max(axis=1) if self.summary.norm == "max" else own @ weight / weight.sum()
+        return own.max(axis=1) if self.summary.norm == "max" else _dot(own, weight) / weight.sum()
 
     def counts(self, events: np.ndarray) -> np.ndarray:
         """Sums of weights by bin and class (by bin and event), shape (B, bins, d)."""
@@ -95,7 +95,12 @@ class BinnedPart:
             squares = (self.p[:, 0] - events) ** 2
         else:  # |p - e_y|^2 = |p|^2 - 2 p_y + 1
             squares = (self.p**2).sum(axis=1) - 2 * self.p[np.arange(len(self.p)), events] + 1
-        return squares @ np.divide(w**2, self.weight[self.bins.index], out=np.zeros_like(w), where=w > 0)
+        return _dot(squares, np.divide(w**2, self.weight[self.bins.index], out=np.zeros_like(w), where=w > 0))
+
+
+def _dot(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Weighted sums of rows; a matrix product would round the same row differently in another batch."""
+    return np.asarray((rows * weights).sum(axis=1))
 
 
 def _sums(values: np.ndarray, bins: Bins) -> np.ndarray:

@@ -56,7 +56,7 @@ class MMCE(Statistic):
     --------
     >>> import kernelcal as kc
     >>> round(float(kc.mmce([0, 1], [[0.7, 0.3], [0.6, 0.4]])), 6)
-    0.202977
+    0.205932
     """
 
     prediction_kernel: Kernel = field(default_factory=lambda: Laplacian(0.4))

@@ -7,15 +7,17 @@ from typing import Any
 import numpy as np
 
 from kernelcal.arrays import row_slices, to_numpy
-from kernelcal.predictions import Bernoulli, ClassPredictions, checked_pair
+from kernelcal.predictions import Bernoulli, ClassPredictions, checked_pair, checked_weights
 
 __all__ = ["accuracy", "brier_score", "log_score"]
 
 _ROWS = 4096  # a float64 copy of wide predictions is made a part at a time
 
 
-def accuracy(y: Any, predictions: Any, *, classes: Any = None) -> float:
+def accuracy(y: Any, predictions: Any, *, weights: Any = None, classes: Any = None) -> float:
     """Share of rows whose label has the largest predicted probability (the first of equals; of two, the second).
+
+    Of predictions seen through the top-label lens it is the share of hits, since the first choice is the choice.
 
     Examples
     --------
@@ -24,10 +26,11 @@ def accuracy(y: Any, predictions: Any, *, classes: Any = None) -> float:
     0.5
     """
     labels, batch = checked_pair(y, predictions, classes=classes)
-    return float((batch.top_labels() == labels).mean())
+    right = labels == 1 if batch.question == "top label" else batch.top_labels() == labels
+    return _mean(right, weights)
 
 
-def log_score(y: Any, predictions: Any, *, classes: Any = None) -> float:
+def log_score(y: Any, predictions: Any, *, weights: Any = None, classes: Any = None) -> float:
     """Mean of ``-log p_i[y_i]`` in nats; smaller is better, infinite if a label had probability 0.
 
     Examples
@@ -38,10 +41,11 @@ def log_score(y: Any, predictions: Any, *, classes: Any = None) -> float:
     """
     labels, batch = checked_pair(y, predictions, classes=classes)
     with np.errstate(divide="ignore"):
-        return float(0.0 - np.log(batch.probability_of(labels), dtype=np.float64).mean())
+        logs = np.log(batch.probability_of(labels), dtype=np.float64)
+    return 0.0 - _mean(logs, weights)
 
 
-def brier_score(y: Any, predictions: Any, *, classes: Any = None) -> float:
+def brier_score(y: Any, predictions: Any, *, weights: Any = None, classes: Any = None) -> float:
     """Brier score, smaller is better.
 
     Mean of ``sum_k (p_ik - 1[y_i = k])^2`` over the classes, in [0, 2]; for `Bernoulli` the usual
@@ -55,9 +59,15 @@ def brier_score(y: Any, predictions: Any, *, classes: Any = None) -> float:
     """
     labels, batch = checked_pair(y, predictions, classes=classes)
     if isinstance(batch, Bernoulli):
-        return float(((to_numpy(batch.p).astype(np.float64) - labels) ** 2).mean())
+        return _mean((to_numpy(batch.p).astype(np.float64) - labels) ** 2, weights)
     own = np.concatenate([_squares(batch[part]) for part in row_slices(len(batch), _ROWS)])
-    return float((own - 2 * batch.probability_of(labels).astype(np.float64) + 1).mean())
+    return _mean(own - 2 * batch.probability_of(labels).astype(np.float64) + 1, weights)
+
+
+def _mean(values: np.ndarray, weights: Any) -> float:
+    """Mean of the rows; a row of weight 0 counts nothing, whatever its value."""
+    own = checked_weights(weights, len(values))
+    return float(values.mean() if own is None else np.where(own > 0, values, 0) @ own / len(values))
 
 
 def _squares(batch: ClassPredictions) -> np.ndarray:

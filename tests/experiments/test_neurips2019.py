@@ -1,0 +1,139 @@
+"""Short version of experiments/neurips2019: statements of Widmann, Lindsten, Zachariah (2019), sections 7 and J.3."""
+
+import importlib
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib")
+FOLDER = Path(__file__).resolve().parents[2] / "experiments" / "neurips2019"
+FIGURES = ("figure1", "figure2", "figure35", "figure36", "figure37")
+NAMES = ("common", *FIGURES)
+
+if not FOLDER.exists():  # an installed package has no experiments
+    pytest.skip("the experiments are not here", allow_module_level=True)
+
+
+@pytest.fixture(scope="module")
+def scripts():
+    """The experiment's modules, imported from their folder; afterwards nothing of them is left."""
+    before = {name: sys.modules.pop(name) for name in NAMES if name in sys.modules}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(FOLDER)
+        patch.setenv("OPENBLAS_NUM_THREADS", "1")
+        yield SimpleNamespace(**{name: importlib.import_module(name) for name in NAMES})
+    for name in NAMES:
+        sys.modules.pop(name, None)
+    sys.modules.update(before)
+
+
+@pytest.fixture(scope="module")
+def estimates(scripts):
+    """Estimates on 60 data sets a model: model -> estimator -> values."""
+    results = scripts.figure1.simulate(60, processes=1)
+    return {model: dict(zip(scripts.figure1.ESTIMATORS, v.T, strict=True)) for model, v in results.items()}
+
+
+@pytest.fixture(scope="module")
+def pvalues(scripts):
+    """P-values on 25 data sets a model: model -> test -> values."""
+    tests = ("D_b", "D_uq", "D_ul", "A_uq", "A_ul", "exact")
+    return {
+        model: dict(
+            zip(tests, np.array([scripts.figure2.pvalues((model, k), tests) for k in range(25)]).T, strict=True)
+        )
+        for model in scripts.common.MODELS
+    }
+
+
+def standard_error(values):
+    return values.std(ddof=1) / len(values) ** 0.5
+
+
+@pytest.mark.parametrize("name", ["ECE uniform", "ECE data-dependent"])
+def test_ece_is_positive_for_the_calibrated_model(name, scripts, estimates):
+    assert scripts.common.MODELS["M1"].expected_calibration_error == 0
+    values = estimates["M1"][name]
+    assert values.min() > 0.1
+    assert values.mean() > 20 * standard_error(values)
+
+
+def test_bias_of_the_ece_has_both_signs(scripts, estimates):
+    true = scripts.common.MODELS["M3"].expected_calibration_error
+    uniform, data_dependent = estimates["M3"]["ECE uniform"], estimates["M3"]["ECE data-dependent"]
+    assert uniform.mean() > true + 20 * standard_error(uniform)
+    assert data_dependent.mean() < true - 20 * standard_error(data_dependent)
+
+
+@pytest.mark.parametrize("model", ["M2", "M3"])
+def test_skce_of_uncalibrated_models_is_positive(model, estimates):
+    for name in ("SKCE b", "SKCE uq", "SKCE ul"):
+        assert estimates[model][name].mean() > 4 * standard_error(estimates[model][name])
+
+
+def test_unbiased_estimators_have_mean_zero_for_the_calibrated_model(estimates):
+    for name in ("SKCE uq", "SKCE ul"):
+        values = estimates["M1"][name]
+        assert abs(values.mean()) < 4 * standard_error(values)
+        assert values.min() < 0  # unbiased for zero: some are negative
+
+
+@pytest.mark.parametrize("model", ["M1", "M2", "M3"])
+def test_both_unbiased_estimators_agree_and_the_biased_one_is_above(model, estimates):
+    quadratic, linear = estimates[model]["SKCE uq"], estimates[model]["SKCE ul"]
+    gap = linear - quadratic
+    assert abs(gap.mean()) < 4 * standard_error(gap)
+    assert linear.std() > quadratic.std()
+    assert (estimates[model]["SKCE b"] > quadratic).all()
+    assert (estimates[model]["SKCE b"] > 0).all()
+
+
+def test_bounds_never_reject_the_calibrated_model(pvalues):
+    for name in ("D_b", "D_uq", "D_ul"):
+        assert pvalues["M1"][name].min() > 0.5
+
+
+@pytest.mark.parametrize("model", ["M2", "M3"])
+def test_quadratic_tests_reject_uncalibrated_models(model, pvalues):
+    for name in ("A_uq", "exact"):
+        assert (pvalues[model][name] <= 0.05).mean() >= 0.95
+    assert (pvalues[model]["A_ul"] <= 0.05).mean() <= (pvalues[model]["exact"] <= 0.05).mean()
+
+
+def test_the_exact_test_keeps_its_level(pvalues):
+    assert (pvalues["M1"]["exact"] <= 0.05).sum() <= 6  # 99.95 % point of Bin(25, 0.05)
+
+
+@pytest.mark.parametrize("model", ["M1", "M2", "M3"])
+def test_error_rate_counts_wrong_decisions(model, scripts):
+    p = np.array([[0.01], [0.2], [0.05], [0.9]])
+    assert scripts.figure2.error_rate(model, p, 0.05) == 0.5
+    assert scripts.figure2.error_rate(model, p, 0.01) == (0.25 if model == "M1" else 0.75)
+
+
+def test_pictures_and_tables_are_written(scripts, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(scripts.common, "HERE", tmp_path)
+    monkeypatch.setattr(scripts.figure2, "DRAWS", 19)
+    monkeypatch.setattr(scripts.figure37, "SIZES", (10, 20))
+    monkeypatch.setattr(scripts.figure37, "CLASSES", (2, 3))
+    monkeypatch.setattr(scripts.figure37, "RUNS", 1)
+    for name in ("figure1", "figure2", "figure37"):
+        getattr(scripts, name).main(SimpleNamespace(repetitions=2, processes=1))
+        assert (tmp_path / f"{name}.png").stat().st_size > 5000
+    rows = [len((tmp_path / f"{name}.csv").read_text().splitlines()) for name in ("figure1", "figure2", "figure37")]
+    assert rows == [1 + 3 * 5, 1 + 3 * 8, 1 + 2 * 2 * 5]
+    assert "saddlepoint" in capsys.readouterr().out
+
+
+def test_estimates_and_bounds_of_a_network_are_the_published_ones(scripts, data_folder, julia):
+    file = scripts.common.networks()["resnet18"]
+    ours, theirs = scripts.figure35.estimates(file), scripts.figure35.published_estimates()["resnet18"]
+    assert ours == pytest.approx(theirs, rel=1e-11)
+    bounds = scripts.figure36.pvalues(file, ("D_b", "D_uq", "D_ul", "A_ul"))
+    published = scripts.figure36.published_pvalues()["resnet18"]
+    for name in ("D_b", "D_uq", "D_ul"):
+        assert bounds[name] == pytest.approx(published[name], rel=1e-12)
+    assert bounds["A_ul"] == pytest.approx(published["A_ul"], rel=2e-4)  # published with ddof=0
