@@ -58,5 +58,8 @@ class NotPositive(kc.kernels.Kernel):
     def evaluate(self, pairs):
         return -pairs.equal()
 
+    def bound(self):
+        return 1.0
+
     def positive_definite(self, points):
         return False

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import kernelcal as kc
-from kernelcal.errors import InputError
 from kernelcal.statistics import accuracy, brier_score, log_score
 
 

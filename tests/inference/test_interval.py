@@ -1,0 +1,101 @@
+"""Confidence intervals: pieces against naive sums, coverage by simulation."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom, norm
+
+import kernelcal as kc
+from kernelcal.errors import InputError
+from kernelcal.inference.interval_methods import hoeffding_variance
+
+KERNEL = kc.Laplacian(0.3)
+STATISTIC = kc.SKCE(prediction_kernel=KERNEL)
+
+
+def data(n=60, seed=0, power=2):
+    rng = np.random.default_rng(seed)
+    p = rng.uniform(size=n)
+    return (rng.random(n) < p).astype(int), p**power
+
+
+def test_hoeffding_variance_equals_sums_over_distinct_rows():
+    y, p = data(9)
+    matrix = STATISTIC.prepare(kc.Bernoulli(p)).matrix(y)
+    h, n = matrix.dense(), 9
+    distinct = lambda *i: len(set(i)) == len(i)  # noqa: E731
+    grid = range(n)
+    squares = np.mean([h[i, j] ** 2 for i in grid for j in grid if distinct(i, j)])
+    shared = np.mean([h[i, j] * h[i, k] for i in grid for j in grid for k in grid if distinct(i, j, k)])
+    apart = np.mean([h[i, j] * h[k, m] for i in grid for j in grid for k in grid for m in grid if distinct(i, j, k, m)])
+    first, second = max(shared - apart, 0), max(squares - apart, 0)
+    expected = 4 * (n - 2) / (n * (n - 1)) * first + 2 / (n * (n - 1)) * second
+    assert hoeffding_variance(matrix) == pytest.approx(expected, rel=1e-10)
+
+
+def test_block_interval_is_normal():
+    y, p = data()
+    interval = kc.confidence_interval(y, p, statistic=kc.SKCE(estimator="block", block_size=5), level=0.9)
+    values = kc.SKCE(estimator="block", block_size=5).prepare(kc.Bernoulli(p)).block_values(y)
+    assert interval.estimate == pytest.approx(values.mean())
+    reach = norm.ppf(0.95) * values.std(ddof=1) / np.sqrt(12)
+    assert interval.upper == pytest.approx(values.mean() + reach)
+
+
+def test_bootstrap_interval_equals_a_loop():
+    from kernelcal.inference import Draws
+
+    y, p = data(20)
+    interval = kc.confidence_interval(y, p, statistic=STATISTIC, draws=50, rng=4, pvalue=0.001)
+    h = STATISTIC.prepare(kc.Bernoulli(p)).matrix(y).dense()
+    values = []
+    for u in Draws(4).uniforms(0, 50, 20):
+        rows = (u * 20).astype(int)
+        pairs = [(i, j) for i in rows for j in rows if i != j]
+        values.append(np.mean([h[i, j] for i, j in pairs]))
+    np.testing.assert_allclose(
+        [interval.lower, interval.upper], np.maximum(np.quantile(values, [0.025, 0.975]), 0), rtol=1e-10
+    )
+
+
+def test_lower_end_is_zero_unless_the_exact_test_rejects():
+    y, p = data(200, power=1)
+    interval = kc.confidence_interval(y, p)
+    assert interval.lower == 0
+    assert "the exact test does not reject" in interval.notes[0]
+    assert kc.confidence_interval(*data(300)).lower > 0
+
+
+@pytest.mark.parametrize(("power", "truth"), [(1, 0.0), (2, None)])
+def test_coverage_of_the_default(power, truth):
+    if truth is None:
+        p = np.linspace(0, 1, 2001)
+        gap = p - p**2
+        kernel = np.exp(-np.abs((p**2)[:, None] - p**2) / 0.3)
+        truth = 2 * (gap @ kernel @ gap) / 2001**2
+    repetitions, covered = 100, 0
+    for seed in range(repetitions):
+        y, p = data(150, [8, seed], power)
+        pvalue = kc.calibration_test(y, p, draws=99, rng=seed).pvalue
+        interval = kc.confidence_interval(y, p, statistic=STATISTIC, draws=199, pvalue=pvalue)
+        covered += interval.lower <= truth <= interval.upper
+    assert covered >= binom.ppf(0.001, repetitions, 0.92)  # within 3 points of 95 %, or above
+
+
+def test_ball_is_wide_and_methods_are_checked():
+    y, p = data(200)
+    ball, default = (kc.confidence_interval(y, p, method=m).root for m in ("ball", "bootstrap"))
+    assert ball[1] - ball[0] > default[1] - default[0]
+    with pytest.raises(InputError, match="method must be 'default', 'bootstrap', 'root', 'ball', 'block'"):
+        kc.confidence_interval(y, p, method="t")
+    with pytest.raises(InputError, match="does not serve estimator='unbiased'"):
+        kc.confidence_interval(y, p, method="block")
+    with pytest.raises(InputError, match="level must lie between 0 and 1"):
+        kc.confidence_interval(y, p, level=95)
+    assert set(kc.confidence_interval(y, p, method="root").to_dict()) >= {"lower", "upper", "root", "method"}
+
+
+def test_evaluate_shows_the_interval():
+    y, p = data(200)
+    result = kc.evaluate(y, p)
+    assert "root of SKCE, 95 % interval" in result.summary()
+    assert result.interval.lower <= float(result.skce) <= result.interval.upper

@@ -1,0 +1,228 @@
+"""Null laws against naive second implementations, published values, and draws."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import kernelcal as kc
+from kernelcal.errors import InputError
+from kernelcal.inference import NULL_LAWS, ChiSquareSum, Draws, known_null
+from kernelcal.inference.bootstrap import multinomial_counts
+
+TV = kc.TotalVariation()
+UNBIASED = ("saddlepoint", "bootstrap", "wild", "gamma", "pearson", "spectrum")
+
+
+def published():
+    rng = np.random.default_rng(1234)
+    return rng.dirichlet((3, 2, 5), 100), rng.integers(1, 4, 100) - 1
+
+
+def test_derived_asymptotic_values(julia):
+    facts = julia["derived_asymptotic"]
+    p, y = published()
+    kernel = kc.Laplacian(1.0, metric=TV)
+    for size, values in facts["block_tests"].items():
+        statistic = kc.SKCE(prediction_kernel=kernel, estimator="block", block_size=int(size))
+        result = kc.calibration_test(y, p, statistic=statistic, null="block")
+        assert result.pvalue == pytest.approx(values["p"], rel=1e-9)
+        assert result.statistic == pytest.approx(values["estimate"], rel=1e-12)
+        assert result.members[0].deviation == pytest.approx(values["z"], rel=1e-12)
+    unbiased, biased = (kc.SKCE(prediction_kernel=kernel, estimator=name) for name in ("unbiased", "biased"))
+    bound = [kc.calibration_test(y, p, statistic=s, null="bound").pvalue for s in (unbiased, biased)]
+    expected = [facts["distribution_free_p_unbiased"], facts["distribution_free_p_biased"]]
+    np.testing.assert_allclose(bound, expected, rtol=1e-12)
+    drawn = kc.calibration_test(y, p, statistic=unbiased, null="bootstrap", draws=20_000).pvalue
+    assert abs(drawn - facts["bootstrap_p_200k"]) < 4 * np.sqrt(0.0066 / 20_000)
+
+
+def test_bounds_of_the_networks(julia, data_folder):
+    for name, facts in julia["cifar10"]["models"].items():
+        file = np.load(data_folder / "cifar10_networks" / f"{name}.npz")
+        p, y, ours = file["probabilities"], file["labels"], facts["published_p"]
+        kernel = kc.Laplacian(facts["replicated"]["median_TV (full n x n incl. zero diagonal)"], metric=TV)
+        options = {"biased": {}, "unbiased": {}, "block": {"block_size": 2}}
+        keys = ("SKCEb_median", "SKCEuq_median", "SKCEul_median")
+        for (estimator, more), key in zip(options.items(), keys, strict=True):
+            if estimator == "biased" and name != "resnet18":
+                continue  # one of the two sums over all pairs a network is enough
+            statistic = kc.SKCE(prediction_kernel=kernel, estimator=estimator, **more)
+            result = kc.calibration_test(y, p, statistic=statistic, null="bound")
+            negative = facts["published"][key] <= 0  # the published p-values of negative estimates are below 1
+            assert result.pvalue == (1.0 if negative else pytest.approx(ours[f"{key}_distribution_free"], rel=1e-12))
+
+
+def test_uniform_bounds(julia):
+    wide = 3.2 * kc.Gaussian(1.0)
+    assert wide.bound() * (2.7 * kc.Dirac()).bound() == pytest.approx(8.64)
+    statistic = kc.SKCE(prediction_kernel=wide, target_kernel=2.7 * kc.Dirac())
+    prepared = statistic.prepare(kc.Categorical(np.eye(3)))
+    assert wide.bound() * prepared.residual.bound() == pytest.approx(17.28)
+    assert (42 * kc.Laplacian(1.0)).bound() == 42
+    assert (kc.Linear() + kc.Dirac()).bound() == 2
+    assert (kc.Linear() * kc.InverseMultiquadric(1.0, offset=2.0)).bound() == pytest.approx(0.5)
+    assert kc.FiniteKernel(np.eye(2) * 5).bound() == 5
+
+
+def naive_matrix(y, p, lengthscale):
+    r = np.eye(p.shape[1])[y] - p
+    k = np.exp(-0.5 * np.abs(p[:, None] - p[None]).sum(-1) / lengthscale)
+    return k * (r @ r.T)
+
+
+def test_bootstraps_equal_a_loop_over_draws():
+    p, y = published()
+    p, y, n = p[:25], y[:25], 25
+    h = naive_matrix(y, p, 0.3)
+    statistic = kc.SKCE(prediction_kernel=kc.Laplacian(0.3, metric=TV))
+    matrix = statistic.prepare(kc.Categorical(p)).matrix(y)
+    np.testing.assert_allclose(matrix.dense(), h, atol=1e-14)
+    uniforms = Draws(3).uniforms(0, 4, n)
+    arcones, wild = NULL_LAWS["bootstrap"]().values(matrix, uniforms), NULL_LAWS["wild"]().values(matrix, uniforms)
+    for b in range(4):
+        rows = (uniforms[b] * n).astype(int)
+        total = 0.0
+        for i in range(n):
+            for j in range(i + 1, n):
+                total += h[rows[i], rows[j]] - h[rows[i]].mean() - h[:, rows[j]].mean() + h.mean()
+        assert arcones[b] == pytest.approx(2 * total / n, rel=1e-10)
+        w = np.where(uniforms[b] < 0.5, -1, 1)
+        assert wild[b] == pytest.approx((w @ h @ w - np.trace(h)) / (n - 1), rel=1e-10)
+    counts = multinomial_counts(uniforms)
+    assert counts.shape == (n, 4)
+    np.testing.assert_array_equal(counts.sum(axis=0), n)
+
+
+def test_fits_equal_their_moments():
+    p, y = published()
+    h = naive_matrix(y, p, 0.3)
+    n, h0 = 100, naive_matrix(y, p, 0.3)
+    np.fill_diagonal(h0, 0)
+    value, variance = h0.sum() / (n - 1), 2 * (h0**2).sum() / (n * (n - 1))
+    mean = np.diag(h).mean()
+    statistic = kc.SKCE(prediction_kernel=kc.Laplacian(0.3, metric=TV))
+    run = lambda null: kc.calibration_test(y, p, statistic=statistic, null=null).pvalue  # noqa: E731
+    assert run("gamma") == pytest.approx(stats.gamma.sf(value + mean, mean**2 / variance, scale=variance / mean))
+    third = 8 * np.trace(h0 @ h0 @ h0) / (n * (n - 1) * (n - 2))
+    assert run("pearson") == pytest.approx(
+        stats.pearson3.sf(value, third / variance**1.5, scale=variance**0.5), rel=0.02
+    )
+    centre = np.eye(n) - 1 / n
+    eigenvalues = np.linalg.eigvalsh(centre @ h @ centre) / n
+    z = np.random.default_rng(0).standard_normal((20_000, n)) ** 2 - 1
+    assert run("spectrum") == pytest.approx((z @ eigenvalues >= value).mean(), rel=0.1)
+
+
+@pytest.mark.parametrize("kind", ["binary", "classes", "target kernel", "weights"])
+def test_known_moments_equal_those_of_draws(kind):
+    rng = np.random.default_rng(0)
+    n, weights, target = 40, None, kc.Dirac()
+    batch = kc.Bernoulli(rng.beta(0.4, 2, n)) if kind == "binary" else kc.Categorical(rng.dirichlet([0.5] * 4, n))
+    if kind == "target kernel":
+        target = kc.FiniteKernel(np.array([[2, 1, 0, 0], [1, 2, 0, 0], [0, 0, 1, 0.5], [0, 0, 0.5, 1.0]]))
+    if kind == "weights":
+        weights = rng.uniform(0.2, 2, n)
+    prepared = kc.SKCE(prediction_kernel=kc.Laplacian(0.3), target_kernel=target).prepare(batch, weights)
+    null = known_null(prepared)
+    values = prepared.values(Draws(1).targets(batch, 0, 60_000))[:, 0] * prepared.total
+    skewness = stats.skew(values)
+    assert null.exact
+    assert abs(values.mean()) < 4 * np.sqrt(null.variance / 60_000)
+    assert values.var() == pytest.approx(null.variance, rel=0.03)
+    assert skewness == pytest.approx(null.skewness, rel=0.08)
+
+
+def test_leading_eigenvalues_agree_with_all(monkeypatch):
+    import sys
+
+    module = sys.modules["kernelcal.inference.known_null"]
+    rng = np.random.default_rng(0)
+    for batch in (kc.Bernoulli(rng.beta(0.7, 0.7, 1200)), kc.Categorical(rng.dirichlet(np.full(4, 0.5), 300))):
+        prepared = kc.SKCE().prepare(batch)
+        whole = known_null(prepared)
+        monkeypatch.setattr(module, "_DENSE_UP_TO", 700)
+        leading = known_null(prepared)
+        monkeypatch.undo()
+        assert whole.exact
+        assert not leading.exact
+        assert leading.variance == pytest.approx(whole.variance, rel=1e-12)
+        for deviations in (1, 3, 8, 15):
+            x = deviations * np.sqrt(whole.variance)
+            assert leading.law.tail(x) == pytest.approx(whole.law.tail(x), rel=0.05)
+
+
+def test_saddlepoint_against_exact_draws():
+    batch = kc.Bernoulli(np.random.default_rng(7).beta(0.7, 0.7, 300))
+    prepared = kc.SKCE().prepare(batch)
+    values = np.sort(prepared.values(Draws(11).targets(batch, 0, 40_000))[:, 0]) * prepared.total
+    law = known_null(prepared).law
+    for level, within in ((0.05, 0.1), (0.01, 0.15), (1e-3, 0.4)):  # 3 standard errors of the draws and 5 %
+        point = values[round(40_000 * (1 - level))]
+        assert law.tail(point) == pytest.approx(np.mean(values >= point), rel=within)
+    points = np.linspace(0.01, 45, 400) * np.sqrt(law.variance)
+    tails = np.array([law.tail(x) for x in points])
+    assert np.all(np.diff(tails) < 0)
+    assert tails[-1] < 1e-12
+
+
+def test_chi_square_sums_against_scipy():
+    one = ChiSquareSum(np.ones(5))
+    for x in (1.0, 5.0, 12.0, 60.0):
+        assert one.tail(x) == pytest.approx(stats.chi2.sf(x, 5), rel=0.02)
+    assert one.tail(-1.0) == 1.0
+    fitted = ChiSquareSum.matched(np.empty(0), 0.0, 2.0, 3.0)
+    assert fitted.tail(4.0) == pytest.approx(stats.pearson3.sf(4.0, 3 / 2**1.5, scale=2**0.5), rel=0.02)
+    assert ChiSquareSum.matched(np.empty(0), 0.0, 1.0, 0.0).tail(2.0) == pytest.approx(stats.norm.sf(2.0), rel=1e-9)
+
+
+def test_every_law_is_never_zero_and_rejects_a_wrong_model():
+    p = np.random.default_rng(0).dirichlet(np.ones(3), 200)
+    y = np.zeros(200, dtype=int)
+    for null in (*UNBIASED, "exact", "consistency"):
+        result = kc.calibration_test(y, p, statistic="skce", null=null, draws=199)
+        assert 0 < result.pvalue <= 0.01, null
+        assert result.null == NULL_LAWS[null]().label
+    block = kc.SKCE(estimator="block", block_size=2)
+    assert 0 < kc.calibration_test(y, p, statistic=block, null="block").pvalue < 0.01
+
+
+def test_calibrated_data_of_the_julia_tests(julia):
+    assert julia["statistical_checks"]["bands"]
+    levels = np.arange(0.05, 0.96, 0.1)
+    found = {"bootstrap": [], "block": [], "bound": [], "saddlepoint": []}
+    for number in range(100):
+        rng = np.random.default_rng([9, number])
+        batch = kc.Categorical(rng.dirichlet(np.ones(2), 100))
+        y = batch.sample(rng)[0]
+        for null, pvalues in found.items():
+            more = {"estimator": "block", "block_size": 5} if null == "block" else {}
+            statistic = kc.SKCE(prediction_kernel=kc.Laplacian(10.0), **more)
+            pvalues.append(kc.calibration_test(y, batch, statistic=statistic, null=null, draws=199).pvalue)
+    excess = {null: max(np.mean(np.array(p) <= a) - a for a in levels) for null, p in found.items()}
+    assert excess["bootstrap"] < 0.15
+    assert excess["block"] < 0.15
+    assert excess["saddlepoint"] < 0.15
+    assert excess["bound"] < 0
+
+
+def test_messages():
+    p, y = published()
+    for null in UNBIASED:
+        with pytest.raises(InputError, match=f"null='{null}' needs statistic=.*got estimator='biased'"):
+            kc.calibration_test(y, p, statistic=kc.SKCE(estimator="biased"), null=null)
+    with pytest.raises(InputError, match="is the law of .*not of ECE"):
+        kc.calibration_test(y, p, statistic="ece", null="saddlepoint")
+    with pytest.raises(InputError, match="needs at least 2 blocks, got 1"):
+        kc.calibration_test(y, p, statistic=kc.SKCE(estimator="block", block_size=60), null="block")
+    certain = kc.calibration_test([0, 1], [[1.0, 0], [0, 1]], statistic="skce", null="saddlepoint")
+    assert certain.pvalue == 1
+    assert "no variance" in certain.notes[-1]
+
+
+def test_consistency_resampling_rejects_calibrated_models_by_the_binned_error():
+    rng = np.random.default_rng(2)
+    batch = kc.Categorical(rng.dirichlet(np.full(10, 0.1), 250))
+    y = batch.sample(rng)[0]
+    statistic = kc.ECE(question="simplex", bins=10)
+    assert kc.calibration_test(y, batch, statistic=statistic, null="consistency", draws=99).pvalue == 0.01
+    assert kc.calibration_test(y, batch, statistic=statistic, draws=99).pvalue > 0.05
