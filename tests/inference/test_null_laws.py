@@ -210,7 +210,7 @@ def test_messages():
     for null in UNBIASED:
         with pytest.raises(InputError, match=f"null='{null}' needs statistic=.*got estimator='biased'"):
             kc.calibration_test(y, p, statistic=kc.SKCE(estimator="biased"), null=null)
-    with pytest.raises(InputError, match="is the law of .*not of ECE"):
+    with pytest.raises(InputError, match=r"is the law of .*not of ECE"):
         kc.calibration_test(y, p, statistic="ece", null="saddlepoint")
     with pytest.raises(InputError, match="needs at least 2 blocks, got 1"):
         kc.calibration_test(y, p, statistic=kc.SKCE(estimator="block", block_size=60), null="block")

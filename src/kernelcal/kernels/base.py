@@ -54,7 +54,7 @@ class Kernel(ABC):
 
     @abstractmethod
     def bound(self) -> float:
-        """Return a bound of |k| over all predictions (class probabilities), for bounds of p-values."""
+        """Return a bound of the absolute value over all predictions, for bounds of p-values."""
 
     def map_leaves(self, function: Callable[[Kernel], Kernel]) -> Kernel:
         """Rebuild the kernel with `function` applied to its leaves (the kernels without parts)."""
