@@ -226,3 +226,19 @@ def test_consistency_resampling_rejects_calibrated_models_by_the_binned_error():
     statistic = kc.ECE(question="simplex", bins=10)
     assert kc.calibration_test(y, batch, statistic=statistic, null="consistency", draws=99).pvalue == 0.01
     assert kc.calibration_test(y, batch, statistic=statistic, draws=99).pvalue > 0.05
+
+
+def test_exact_test_of_a_sum_is_the_binomial_test():
+    y, p = np.r_[np.ones(60), np.zeros(40)].astype(int), np.full(100, 0.5)  # cases.json, test-simple-exact
+    gap = lambda labels, predictions: abs(int(labels.sum()) - 50)  # noqa: E731
+    result = kc.calibration_test(y, p, statistic=gap, draws=9999)
+    assert float(kc.ece(y, p)) == pytest.approx(0.1)
+    assert abs(result.pvalue - 0.056887934) < 4 * np.sqrt(0.0569 * 0.9431 / 9999)
+
+
+def test_many_rows_show_a_small_effect_beside_a_small_p_value():
+    y = np.r_[np.ones(501_500), np.zeros(498_500)].astype(int)  # cases.json, hl-large-n
+    p = np.full(len(y), 0.5)
+    gap = lambda labels, predictions: abs(int(labels.sum()) - 500_000)  # noqa: E731
+    assert kc.calibration_test(y, p, statistic=gap, draws=99).pvalue <= 0.02
+    assert float(kc.ece(y, p)) == pytest.approx(0.0015)
