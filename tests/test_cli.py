@@ -268,3 +268,38 @@ def test_all_draws(capsys, honest):
     found = json.loads(run(capsys, "evaluate", honest, "--json", "--all-draws", "--draws", "250")[1])
     assert found["test"]["draws"] == 250
     assert not found["test"]["stopped_early"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        (["test", "--statistic", "skce", "--null", "saddlepoint"], "known law given the predictions, saddlepoint"),
+        (["test", "--statistic", "skce-block", "--null", "block"], "normal law of the block values"),
+        (["test", "--lens", "class-wise", "--draws", "99"], "p-values corrected by Holm"),
+        (["test", "--lens", "class-wise-joint", "--draws", "99"], "ranked together"),
+        (["test", "--lens", "class:1", "--statistic", "ece", "--draws", "99"], "class 1 against the rest"),
+        (["evaluate", "--lens", "top-label", "--draws", "99", "--interval-level", "0.8"], "80 % interval"),
+        (["evaluate", "--lens", "top-1", "--draws", "99"], "top 1 and the rest"),
+    ],
+)
+def test_lens_and_null_reach_the_library(capsys, bold, arguments, shown):
+    from kernelcal.cli import main
+
+    assert main([arguments[0], str(bold), *arguments[1:]]) == 0
+    assert shown in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["test", "--lens", "best"], "unknown lens 'best': top-label, top-K"),
+        (["test", "--lens", "class:zebra"], "'zebra' is none of the classes"),
+        (["evaluate", "--lens", "class-wise"], "evaluate takes one question"),
+        (["evaluate", "--weights", "w"], "there is no column 'w'"),
+    ],
+)
+def test_lens_and_weights_are_checked(capsys, bold, arguments, message):
+    from kernelcal.cli import main
+
+    assert main([arguments[0], str(bold), *arguments[1:]]) == 2
+    assert message in capsys.readouterr().err

@@ -242,3 +242,26 @@ def test_many_rows_show_a_small_effect_beside_a_small_p_value():
     gap = lambda labels, predictions: abs(int(labels.sum()) - 500_000)  # noqa: E731
     assert kc.calibration_test(y, p, statistic=gap, draws=99).pvalue <= 0.02
     assert float(kc.ece(y, p)) == pytest.approx(0.0015)
+
+
+def test_bound_of_a_negative_estimate_is_one():
+    p = np.full((20, 2), 0.5)
+    y = np.arange(20) % 2  # balanced labels: the unbiased estimate is negative
+    for more in ({}, {"estimator": "block", "block_size": 2}):
+        result = kc.calibration_test(y, p, statistic=kc.SKCE(prediction_kernel=kc.Laplacian(1.0), **more), null="bound")
+        assert result.statistic < 0
+        assert result.pvalue == 1
+
+
+def test_wrong_labels_of_the_julia_trend_test(julia):
+    assert "p<1e-6" in julia["statistical_checks"]["binary_trend"]["all_labels_2"]
+    p = np.random.default_rng(0).dirichlet([1, 1], 500)
+    y = np.ones(500, dtype=int)
+    kernel = kc.Laplacian(1 / 3)
+    unbiased, biased = (kc.SKCE(prediction_kernel=kernel, estimator=name) for name in ("unbiased", "biased"))
+    assert kc.calibration_test(y, p, statistic=unbiased, null="saddlepoint").pvalue < 1e-6
+    assert kc.calibration_test(y, p, statistic=biased, null="bound").pvalue < 1e-6
+    assert kc.calibration_test(y, p, statistic=unbiased, null="bound").pvalue < 0.4
+    for size in (2, 10, 50):
+        blocks = kc.SKCE(prediction_kernel=kernel, estimator="block", block_size=size)
+        assert kc.calibration_test(y, p, statistic=blocks, null="block").pvalue < 1e-6
