@@ -63,3 +63,20 @@ def test_single_lens_equals_the_pair_it_makes():
     through = kc.calibration_test(y, p, lens=kc.TopLabel(), draws=99)
     assert through.pvalue == kc.calibration_test(*kc.TopLabel()(y, p), draws=99).pvalue
     assert through.question == "top label"
+
+
+def test_names_of_the_classes_reach_lens_and_sentence():
+    y, p = data()
+    y[:60] = 2
+    names = np.array(["ant", "bee", "cat", "dog"])
+    one = kc.calibration_test(names[y], p, classes=names, lens=kc.OneClass("cat"))
+    assert one.question == "class cat against the rest"
+    assert "class cat is under-predicted" in "; ".join(one.directions)
+    assert one.pvalue == kc.calibration_test(y, p, lens=kc.OneClass(2)).pvalue
+    for joint in ("holm", "full"):
+        result = kc.calibration_test(
+            names[y], p, classes=names, lens=kc.ClassWise(joint=joint), statistic="skce", draws=199
+        )
+        assert "cat" in result.fired
+    interval = kc.confidence_interval(names[y], p, classes=names, lens=kc.OneClass("cat"), pvalue=0.001)
+    assert interval.lower > 0

@@ -125,7 +125,8 @@ def calibration_test(
     if lens is not None:
         if not isinstance(lens, Lens):
             raise InputError(f"lens must be a lens such as kernelcal.TopLabel(), got {lens!r}")
-        labels, batch = lens(labels, batch.without_names())
+        view = lens.view(batch)
+        labels, batch = view.relabel(labels), view.predictions
     return run(labels, batch, given)
 
 

@@ -23,8 +23,8 @@ def holm(
     run: Run, labels: np.ndarray, predictions: ClassPredictions, lens: ClassWise, statistic: Statistic
 ) -> TestResult:
     """Test every class and correct the p-values by Holm; the smallest corrected one answers for all classes."""
-    plain = predictions.without_names()
-    results = [run(*one(labels, plain), statistic) for one in lens.lenses(plain)]
+    views = [one.view(predictions) for one in lens.lenses(predictions)]
+    results = [run(view.relabel(labels), view.predictions, statistic) for view in views]
     names = [f"class {predictions.class_name(k)}" for k in range(len(results))]
     adjusted = holm_adjusted(np.array([result.pvalue for result in results]))
     members = tuple(_member(*columns) for columns in zip(names, adjusted, results, strict=True))
@@ -75,8 +75,7 @@ def jointly(
     run: Run, labels: np.ndarray, predictions: ClassPredictions, lens: ClassWise, statistic: Statistic
 ) -> TestResult:
     """Rank the classes together, their labels redrawn from the whole predictions: the stronger null, and said so."""
-    plain = predictions.without_names()
-    result = run(labels, plain, Through(statistic, lens.lenses(plain)))
+    result = run(labels, predictions, Through(statistic, lens.lenses(predictions)))
     return replace(
         result,
         question=f"each of {predictions.n_classes} classes against the rest, ranked together",

@@ -141,7 +141,8 @@ def confidence_interval(
     labels, batch = checked_pair(y, predictions, classes=classes, normalize=normalize)
     own = checked_weights(weights, len(batch))
     if lens is not None:
-        labels, batch = lens(labels, batch.without_names())
+        view = lens.view(batch)
+        labels, batch = view.relabel(labels), view.predictions
     batch, statistic = batch.map_arrays(to_numpy), statistic or SKCE()
     name = _method(method, statistic, len(batch))
     if not 0 < level < 1:
