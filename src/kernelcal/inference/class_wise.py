@@ -28,7 +28,7 @@ def holm(
     names = [f"class {predictions.class_name(k)}" for k in range(len(results))]
     adjusted = holm_adjusted(np.array([result.pvalue for result in results]))
     members = tuple(_member(*columns) for columns in zip(names, adjusted, results, strict=True))
-    first = int(adjusted.argmin())
+    first = min(range(len(members)), key=lambda k: (members[k].pvalue, -np.nan_to_num(members[k].deviation)))
     found = [(p, n, r.directions) for p, n, r in zip(adjusted, names, results, strict=True) if p <= _LEVEL]
     return replace(
         results[first],
@@ -36,7 +36,9 @@ def holm(
         pvalue=float(adjusted[first]),
         members=members,
         fired=names[first],
-        directions=tuple(f"{name}: {'; '.join(words) or 'rejected'}" for _, name, words in sorted(found)),
+        directions=tuple(
+            f"{name}: {'; '.join(words) or 'rejected'}" for _, name, words in sorted(found, key=lambda f: f[0])
+        ),
         impossible_rows=(),
         draws=max(result.draws for result in results),
         stopped_early=all(result.stopped_early for result in results),
