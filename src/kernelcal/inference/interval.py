@@ -125,8 +125,8 @@ def confidence_interval(
     Notes
     -----
     For calibrated models the estimate is degenerate and intervals cover more often than their nominal level; the
-    theory page has the simulated coverage. Cost: O(n^2 (m + draws)) for ``bootstrap`` and ``ball``, O(n^2 m) for
-    ``root``.
+    how-to on null laws has the simulated coverage. Cost: O(n^2 (m + draws)) for ``bootstrap`` and ``ball``,
+    O(n^2 m) for ``root``.
 
     Examples
     --------
