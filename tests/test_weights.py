@@ -118,3 +118,14 @@ def test_weights_of_a_file(tmp_path, capsys):
     path.write_text("y,p,w\n" + "\n".join(rows))
     assert main(["evaluate", str(path), "--weights", "w", "--draws", "99"]) == 0
     assert "weights w" in capsys.readouterr().out
+
+
+def test_weighted_bias_is_standardised_by_its_own_variance():
+    y, p, w = data(3)
+    w = w / w.mean()
+    scores = kc.statistics.DirectedScores().prepare(kc.Categorical(p), w)
+    gaps = np.array([sum(w[i] * ((y[i] == k) - p[i, k]) for i in range(len(y))) for k in range(3)])
+    variance = np.array([sum(w[i] ** 2 * p[i, k] * (1 - p[i, k]) for i in range(len(y))) for k in range(3)])
+    np.testing.assert_allclose(scores.bias(y[None])[0], gaps / np.sqrt(variance + 1), rtol=1e-10)
+    slope = sum(w[i] * (np.log(p[i, y[i]]) - p[i] @ np.log(p[i])) for i in range(len(y)))
+    assert scores.slope(y[None])[0][0] == pytest.approx(slope, rel=1e-10)
