@@ -101,12 +101,12 @@ def test_class_names_reach_the_verdict():
 def test_very_many_rows_use_blocks_and_say_so(monkeypatch):
     import sys
 
-    monkeypatch.setattr(sys.modules["kernelcal.evaluate"], "_MULTIPLICATIONS", 34 * 300 * 10.0)
+    monkeypatch.setattr(sys.modules["kernelcal.evaluate"], "_MULTIPLICATIONS", 34 * 300 * 100.0)
     y, p = data()
     result = kc.evaluate(y, p)
     assert result.skce.estimator == "block"
-    assert "blocks of 10 rows" in result.summary()
-    assert float(result.skce) == float(kc.skce(y, p, estimator="block", block_size=10))
+    assert "blocks of 100 rows" in result.summary()
+    assert float(result.skce) == float(kc.skce(y, p, estimator="block", block_size=100))
 
 
 @pytest.mark.parametrize("n", [2, 3])

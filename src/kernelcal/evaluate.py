@@ -13,7 +13,7 @@ import numpy as np
 from kernelcal.arrays import to_numpy
 from kernelcal.errors import InputError
 from kernelcal.inference import Interval, TestResult, calibration_test, confidence_interval
-from kernelcal.lenses import Lens
+from kernelcal.lenses import Lens, seen
 from kernelcal.predictions import Bernoulli, ClassPredictions, checked_pair, checked_weights
 from kernelcal.statistics import SKCE, Estimate, accuracy, brier_score, ece, log_score
 from kernelcal.suspicions import suspicions
@@ -25,6 +25,8 @@ __all__ = ["Evaluation", "evaluate"]
 _MULTIPLICATIONS = 3e12
 _INTERVAL = 2e11  # the same for an interval over all pairs; above, the standard error comes from blocks
 _WEIGHTED_UP_TO = 8_000  # rows; the interval with case weights is a bootstrap over all pairs
+_BLOCKS = 30  # at least, for the normal law of their values
+_DRAWS = 999  # at least, for percentiles
 _LEVEL = 0.05
 
 
@@ -205,7 +207,7 @@ def evaluate(
     'No evidence against calibration (p = ..., exact test).'
     """
     started = time.perf_counter()
-    labels, batch = _asked(y, predictions, lens, classes, normalize)
+    labels, batch = seen(*checked_pair(y, predictions, classes=classes, normalize=normalize), lens)
     own = checked_weights(weights, len(batch))
     if len(batch) < 2:
         raise InputError("evaluate needs at least 2 rows, got 1: calibration is a property of many predictions")
@@ -233,21 +235,6 @@ def evaluate(
     )
 
 
-def _asked(
-    y: Any, predictions: Any, lens: Lens | None, classes: Any, normalize: bool
-) -> tuple[np.ndarray, ClassPredictions]:
-    labels, batch = checked_pair(y, predictions, classes=classes, normalize=normalize)
-    if lens is None:
-        return labels, batch
-    if not isinstance(lens, Lens):
-        raise InputError(
-            f"evaluate takes one question, such as kernelcal.TopLabel(), got {lens!r}: for every class against the "
-            "rest use calibration_test(y, predictions, lens=ClassWise()) and ece(..., question='class-wise')"
-        )
-    view = lens.view(batch)
-    return view.relabel(labels), view.predictions
-
-
 def _questions(batch: ClassPredictions) -> tuple[str | None, ...]:
     """Questions of the binned errors; None is what a lens has asked."""
     if not isinstance(batch, Bernoulli):
@@ -255,11 +242,12 @@ def _questions(batch: ClassPredictions) -> tuple[str | None, ...]:
     return ("top label", "positive class") if batch.question is None else (None,)
 
 
-def _skce(batch: ClassPredictions, work: float) -> SKCE:
+def _skce(batch: ClassPredictions, work: float, blocks: int = 1) -> SKCE:
+    """All pairs while they take at most so many multiplications, else at least so many blocks."""
     n, m = len(batch), batch.n_classes
     if float(n) * n * (m + 30) <= work:
         return SKCE()
-    size = int(np.clip(work / (float(n) * (m + 30)), 2, n // 30 if n >= 60 else 2))  # 30 blocks for a normal law
+    size = int(np.clip(work / (float(n) * (m + 30)), 2, max(n // blocks, 2)))
     return SKCE(estimator="block", block_size=size)
 
 
@@ -267,7 +255,9 @@ def _interval(
     labels: np.ndarray, batch: ClassPredictions, pvalue: float, level: float, **options: Any
 ) -> Interval | None:
     """Interval for the SKCE of all pairs; where these are too many, from the values of blocks."""
-    statistic = SKCE() if options["weights"] is not None else _skce(batch, _INTERVAL)
-    if options["weights"] is not None and len(batch) > _WEIGHTED_UP_TO:
+    weighted = options["weights"] is not None
+    if weighted and len(batch) > _WEIGHTED_UP_TO:
         return None
+    statistic = SKCE() if weighted else _skce(batch, _INTERVAL, _BLOCKS)
+    options["draws"] = max(options["draws"], _DRAWS)
     return confidence_interval(labels, batch, statistic=statistic, level=level, pvalue=pvalue, **options)
