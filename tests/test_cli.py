@@ -294,7 +294,7 @@ def test_lens_and_null_reach_the_library(capsys, bold, arguments, shown):
     [
         (["test", "--lens", "best"], "unknown lens 'best': top-label, top-K"),
         (["test", "--lens", "class:zebra"], "'zebra' is none of the classes"),
-        (["evaluate", "--lens", "class-wise"], "evaluate takes one question"),
+        (["evaluate", "--lens", "class-wise"], "this takes one question"),
         (["evaluate", "--weights", "w"], "there is no column 'w'"),
     ],
 )

@@ -81,10 +81,13 @@ def test_gradient_flows_through_the_top_label():
         (lambda: kc.Groups({"a": [0], "b": [0]})(Y, P), "class 0 is in two groups, 'a' and 'b'"),
         (lambda: Relabel(lambda p: p)(Y, P), "must return whole numbers from 0 of shape"),
         (lambda: Relabel(lambda p: np.full(p.shape, 3), ["a"])(Y, P), "returns labels up to 3, but names has 1"),
+        (lambda: kc.Groups(3)(Y, P), "groups must be a mapping such as .* got 3"),
+        (lambda: kc.Groups("abcd")(Y, P), "groups must be a mapping"),
+        (lambda: kc.confidence_interval(Y, P, lens="top"), "lens must be a lens such as kernelcal.TopLabel"),
+        (lambda: kc.confidence_interval(Y, P, lens=kc.ClassWise()), "this takes one question"),
         (lambda: kc.ClassWise(joint="all"), "joint must be 'holm' or 'full', got 'all'"),
-        (lambda: kc.evaluate(Y, P, lens=kc.ClassWise()), "evaluate takes one question"),
+        (lambda: kc.evaluate(Y, P, lens=kc.ClassWise()), "this takes one question"),
     ],
-    ids=["k too large", "k", "class", "groups", "one group", "twice", "shape", "names", "joint", "evaluate"],
 )
 def test_messages(lens, message):
     with pytest.raises(InputError, match=message):

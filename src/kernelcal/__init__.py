@@ -2,6 +2,7 @@
 
 __version__ = "0.1.0"
 
+from kernelcal import datasets
 from kernelcal.binning import EqualMassBins, MedianVarianceBins, UniformBins
 from kernelcal.evaluate import Evaluation, evaluate
 from kernelcal.inference import DefaultFamily, Interval, TestResult, calibration_test, confidence_interval
@@ -67,6 +68,7 @@ __all__ = [
     "as_predictions",
     "calibration_test",
     "confidence_interval",
+    "datasets",
     "ece",
     "evaluate",
     "mce",

@@ -13,7 +13,7 @@ from kernelcal.arrays import Array, namespace, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.predictions import Bernoulli, Categorical, ClassPredictions, checked_pair, trusted
 
-__all__ = ["ClassWise", "Groups", "Lens", "OneClass", "Relabel", "TopK", "TopLabel", "View"]
+__all__ = ["ClassWise", "Groups", "Lens", "OneClass", "Relabel", "TopK", "TopLabel", "View", "seen"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,9 +47,24 @@ class Lens(ABC):
         self, y: Any, predictions: Any, *, classes: Any = None, normalize: bool = False
     ) -> tuple[np.ndarray, ClassPredictions]:
         """Targets and predictions of the simpler question, for any statistic or test."""
-        labels, batch = checked_pair(y, predictions, classes=classes, normalize=normalize)
-        view = self.view(batch)
-        return view.relabel(labels), view.predictions.without_names()
+        labels, batch = seen(*checked_pair(y, predictions, classes=classes, normalize=normalize), self)
+        return labels, batch.without_names()
+
+
+def seen(labels: np.ndarray, predictions: ClassPredictions, lens: Any) -> tuple[np.ndarray, ClassPredictions]:
+    """Labels and named predictions of the one question that `lens` asks; as they are without a lens."""
+    if lens is None:
+        return labels, predictions
+    if isinstance(lens, ClassWise):
+        raise InputError(
+            "this takes one question, such as kernelcal.OneClass(label), and ClassWise() asks one for every class: use "
+            "calibration_test(..., lens=ClassWise()) or ece(..., question='class-wise'), or go through "
+            "ClassWise()(y, predictions)"
+        )
+    if not isinstance(lens, Lens):
+        raise InputError(f"lens must be a lens such as kernelcal.TopLabel(), got {lens!r}")
+    view = lens.view(predictions)
+    return view.relabel(labels), view.predictions
 
 
 @dataclass(frozen=True)
@@ -257,6 +272,11 @@ def _group_of_each_class(groups: Any, predictions: ClassPredictions) -> tuple[tu
     m = predictions.n_classes
     if isinstance(groups, Mapping):
         return _groups_by_name(groups, predictions)
+    if isinstance(groups, str) or not hasattr(groups, "__iter__"):
+        raise InputError(
+            f"groups must be a mapping such as {{'animal': ['cat', 'dog']}}, or one group label for every class, got "
+            f"{groups!r}"
+        )
     given = list(groups)
     if len(given) != m:
         raise InputError(f"groups has {len(given)} labels, one for each of the {m} classes is expected")

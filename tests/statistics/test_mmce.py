@@ -43,5 +43,7 @@ def test_as_a_statistic_it_has_the_p_value_of_its_square():
 
 
 def test_blocks_are_refused():
+    with pytest.raises(InputError, match="mmce has no option 'bins'; its options are prediction_kernel, estimator"):
+        kc.mmce([0, 1], [0.2, 0.7], bins=10)
     with pytest.raises(InputError, match="for blocks use SKCE with TopLabel"):
         kc.MMCE(estimator="block")

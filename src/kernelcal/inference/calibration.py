@@ -17,7 +17,7 @@ from kernelcal.inference.family import DefaultFamily, PreparedFamily
 from kernelcal.inference.law import NullLaw, Outcome, Problem
 from kernelcal.inference.laws import NULL_LAWS
 from kernelcal.inference.result import TestResult
-from kernelcal.lenses import ClassWise, Lens
+from kernelcal.lenses import ClassWise, Lens, seen
 from kernelcal.predictions import ClassPredictions, checked_pair, checked_weights
 from kernelcal.statistics import ECE, MMCE, SKCE, CallableStatistic, Statistic
 
@@ -122,12 +122,7 @@ def calibration_test(
 
     if isinstance(lens, ClassWise):
         return (holm if lens.joint == "holm" else jointly)(run, labels, batch, lens, given)
-    if lens is not None:
-        if not isinstance(lens, Lens):
-            raise InputError(f"lens must be a lens such as kernelcal.TopLabel(), got {lens!r}")
-        view = lens.view(batch)
-        labels, batch = view.relabel(labels), view.predictions
-    return run(labels, batch, given)
+    return run(*seen(labels, batch, lens), given)
 
 
 def _statistic(given: Any) -> Statistic:

@@ -12,7 +12,7 @@ from kernelcal.errors import InputError
 from kernelcal.inference.calibration import calibration_test
 from kernelcal.inference.draws import Draws
 from kernelcal.inference.interval_methods import METHODS, Request
-from kernelcal.lenses import Lens
+from kernelcal.lenses import Lens, seen
 from kernelcal.predictions import checked_pair, checked_weights
 from kernelcal.statistics import SKCE
 from kernelcal.tables import Table
@@ -140,9 +140,9 @@ def confidence_interval(
     """
     labels, batch = checked_pair(y, predictions, classes=classes, normalize=normalize)
     own = checked_weights(weights, len(batch))
-    if lens is not None:
-        view = lens.view(batch)
-        labels, batch = view.relabel(labels), view.predictions
+    labels, batch = seen(labels, batch, lens)
+    if not isinstance(statistic, SKCE | None):
+        raise InputError(f"statistic must be an SKCE such as kernelcal.SKCE(estimator='unbiased'), got {statistic!r}")
     batch, statistic = batch.map_arrays(to_numpy), statistic or SKCE()
     name = _method(method, statistic, len(batch))
     if not 0 < level < 1:

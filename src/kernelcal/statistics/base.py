@@ -14,7 +14,7 @@ from kernelcal.errors import InputError
 from kernelcal.predictions import ClassPredictions
 from kernelcal.tables import Table
 
-__all__ = ["CallableStatistic", "Estimate", "Prepared", "Statistic"]
+__all__ = ["CallableStatistic", "Estimate", "Prepared", "Statistic", "checked_options"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +99,15 @@ class Statistic(ABC):
     def resolved(self, predictions: ClassPredictions) -> Statistic:
         """Fix what is chosen from the predictions, such as a median lengthscale, for use with other rows."""
         return self
+
+
+def checked_options(name: str, statistic: type, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings of a statistic given to its thin function, or refuse one that it does not have."""
+    known = statistic.__dataclass_fields__  # type: ignore[attr-defined]
+    unknown = sorted(set(options) - set(known))
+    if unknown:
+        raise InputError(f"{name} has no option {unknown[0]!r}; its options are {', '.join(known)}")
+    return options
 
 
 @dataclass(frozen=True)

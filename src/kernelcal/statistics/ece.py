@@ -14,7 +14,7 @@ from kernelcal.binning.base import checked_choice
 from kernelcal.errors import InputError
 from kernelcal.lenses import Lens
 from kernelcal.predictions import ClassPredictions, checked_pair, checked_weights
-from kernelcal.statistics.base import Statistic
+from kernelcal.statistics.base import Statistic, checked_options
 from kernelcal.statistics.bin_table import BinnedEstimate
 from kernelcal.statistics.distances import DISTANCES
 from kernelcal.statistics.ece_prepared import BinnedPart, PreparedECE, Summary
@@ -207,8 +207,9 @@ def ece(
     >>> round(float(kc.ece(y, p, question="top label", bins=10)), 12)
     0.3
     """
-    _refuse_unknown("ece", options)
-    return ECE(**options)(y, predictions, weights=weights, classes=classes, normalize=normalize)
+    return ECE(**checked_options("ece", ECE, options))(
+        y, predictions, weights=weights, classes=classes, normalize=normalize
+    )
 
 
 def mce(
@@ -231,14 +232,9 @@ def mce(
     >>> round(float(kc.mce([0, 1, 1], [0.1, 0.1, 0.9], question="positive class")), 12)
     0.4
     """
-    _refuse_unknown("mce", options)
-    return ECE(**{"norm": "max", **options})(y, predictions, weights=weights, classes=classes, normalize=normalize)
-
-
-def _refuse_unknown(name: str, options: dict[str, Any]) -> None:
-    unknown = sorted(set(options) - set(ECE.__dataclass_fields__))
-    if unknown:
-        raise InputError(f"{name} has no option {unknown[0]!r}; its options are {', '.join(ECE.__dataclass_fields__)}")
+    return ECE(**{"norm": "max", **checked_options("mce", ECE, options)})(
+        y, predictions, weights=weights, classes=classes, normalize=normalize
+    )
 
 
 def _check_question(question: Any) -> None:

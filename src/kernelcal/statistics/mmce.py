@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from kernelcal.arrays import Array, namespace
+from kernelcal.errors import InputError
 from kernelcal.kernels import FiniteKernel, Kernel, Laplacian
 from kernelcal.lenses import TopLabel
 from kernelcal.pairs import Engine, ExactPairs
 from kernelcal.predictions import ClassPredictions, checked_pair, checked_weights
-from kernelcal.statistics.base import Estimate, Prepared, Statistic
+from kernelcal.statistics.base import Estimate, Prepared, Statistic, checked_options
 from kernelcal.statistics.skce import SKCE
 from kernelcal.statistics.through import Through
 
@@ -65,8 +66,6 @@ class MMCE(Statistic):
 
     def __post_init__(self) -> None:
         if self.estimator == "block":
-            from kernelcal.errors import InputError
-
             raise InputError("estimator must be 'biased' or 'unbiased' for MMCE; for blocks use SKCE with TopLabel()")
         _ = self._skce  # checks the rest
 
@@ -140,4 +139,4 @@ def mmce(y: Any, predictions: Any, *, weights: Any = None, classes: Any = None, 
     >>> float(kc.mmce(y, p, estimator="unbiased")) > float(kc.mmce(y, p)) > 0
     False
     """
-    return MMCE(**options)(y, predictions, weights=weights, classes=classes)
+    return MMCE(**checked_options("mmce", MMCE, options))(y, predictions, weights=weights, classes=classes)

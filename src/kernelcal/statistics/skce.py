@@ -16,7 +16,7 @@ from kernelcal.pairs import Engine, ExactPairs, PairMatrix, QuadraticForms, Sums
 from kernelcal.pairs.aligned import BlockDiagonal
 from kernelcal.predictions import ClassPredictions, checked_pair, checked_weights
 from kernelcal.residuals import MeanResidual
-from kernelcal.statistics.base import Estimate, Prepared, Statistic
+from kernelcal.statistics.base import Estimate, Prepared, Statistic, checked_options
 
 __all__ = ["SKCE", "PreparedSKCE", "skce"]
 
@@ -240,7 +240,6 @@ def skce(
     target kernel      Dirac()
     engine             exact pairs
     """
-    unknown = sorted(set(options) - set(SKCE.__dataclass_fields__))
-    if unknown:
-        raise InputError(f"skce has no option {unknown[0]!r}; its options are {', '.join(SKCE.__dataclass_fields__)}")
-    return SKCE(**options)(y, predictions, weights=weights, classes=classes, normalize=normalize)
+    return SKCE(**checked_options("skce", SKCE, options))(
+        y, predictions, weights=weights, classes=classes, normalize=normalize
+    )
