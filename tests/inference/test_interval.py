@@ -89,7 +89,7 @@ def test_ball_is_wide_and_methods_are_checked():
         kc.confidence_interval(y, p, method="t")
     with pytest.raises(InputError, match="does not serve estimator='unbiased'"):
         kc.confidence_interval(y, p, method="block")
-    with pytest.raises(InputError, match="statistic must be an SKCE such as .* got 'ece'"):
+    with pytest.raises(InputError, match=r"statistic must be an SKCE such as .* got 'ece'"):
         kc.confidence_interval(y, p, statistic="ece")
     with pytest.raises(InputError, match="level must lie between 0 and 1"):
         kc.confidence_interval(y, p, level=95)
