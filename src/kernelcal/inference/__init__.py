@@ -6,8 +6,9 @@ from kernelcal.inference.bound import Bound
 from kernelcal.inference.calibration import calibration_test
 from kernelcal.inference.chi_square import ChiSquareSum
 from kernelcal.inference.consistency import Consistency
+from kernelcal.inference.drawn import DrawnValues
 from kernelcal.inference.draws import Draws
-from kernelcal.inference.exact import Exact, ExactNull, exact_null
+from kernelcal.inference.exact import Exact, exact_null
 from kernelcal.inference.family import DefaultFamily
 from kernelcal.inference.fits import Gamma, Pearson, Spectrum
 from kernelcal.inference.interval import Interval, confidence_interval
@@ -25,9 +26,9 @@ __all__ = [
     "ChiSquareSum",
     "Consistency",
     "DefaultFamily",
+    "DrawnValues",
     "Draws",
     "Exact",
-    "ExactNull",
     "Gamma",
     "Interval",
     "KnownNull",

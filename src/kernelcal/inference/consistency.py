@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from kernelcal.errors import InputError
-from kernelcal.inference.exact import outcome_of_values
+from kernelcal.inference.drawn import DrawnValues
 from kernelcal.inference.law import NullLaw, Outcome, Problem
 from kernelcal.statistics import Statistic
 
@@ -27,7 +27,7 @@ class Consistency(NullLaw):
     **Not exact.** Resampled predictions contain duplicates, which the data do not: binned errors of calibrated models
     are then underestimated and rejected too often, while an unbiased SKCE with a narrow kernel is overestimated and
     never rejected. Offered to reproduce published figures; ``null="exact"`` keeps the predictions. A lengthscale
-    ``"median"`` is that of the data. Cost: B times that of the statistic.
+    ``"median"`` is that of the data, in every draw. Cost: B times that of the statistic.
 
     References
     ----------
@@ -48,7 +48,7 @@ class Consistency(NullLaw):
             if problem.progress is not None and (b + 1) % 10 == 0:
                 problem.progress(b + 1, problem.draws)
         note = "consistency resampling does not keep its level: compare null='exact'"
-        return outcome_of_values(np.concatenate(values), problem.prepared.names, notes=(note,))
+        return DrawnValues.of(np.concatenate(values)).outcome(problem.prepared.names, (note,))
 
     @staticmethod
     def _draw(problem: Problem, statistic: Statistic, b: int) -> np.ndarray:

@@ -18,9 +18,9 @@ def directions(scores: PreparedScores, labels: np.ndarray, members: tuple[Member
     """Sentences for the directed members that speak against calibration, the fired one first."""
     pvalues = {member.name: member.pvalue for member in members}
     found = {}
-    if pvalues["slope"] <= _LEVEL:
+    if pvalues.get("slope", 1.0) <= _LEVEL:
         found["slope"] = _confidence(float(scores.slope(labels[None])[0][0]))
-    if pvalues["bias"] <= _LEVEL:
+    if pvalues.get("bias", 1.0) <= _LEVEL:
         found["bias"] = _classes(scores, labels)
     ordered = sorted(found, key=lambda name: (name != fired, pvalues[name]))
     if ordered:

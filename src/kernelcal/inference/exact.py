@@ -9,14 +9,13 @@ from typing import ClassVar
 import numpy as np
 
 from kernelcal.errors import InputError
+from kernelcal.inference.drawn import DrawnValues
 from kernelcal.inference.draws import Draws
 from kernelcal.inference.law import NullLaw, Outcome, Problem, Progress
-from kernelcal.inference.ranks import minimum_rank_pvalue, ranks, standardised
-from kernelcal.inference.result import Member
 from kernelcal.predictions import ClassPredictions
 from kernelcal.statistics import Prepared
 
-__all__ = ["Exact", "ExactNull", "exact_null", "outcome_of_values"]
+__all__ = ["Exact", "exact_null"]
 
 STOP_ABOVE = 0.2  # at an early look a p-value above this ends the test
 _FIRST_LOOK = 99
@@ -39,10 +38,11 @@ class Exact(NullLaw):
     """
 
     label: ClassVar[str] = "exact, targets redrawn from the predictions"
+    asymptotic: ClassVar[bool] = False
 
     def test(self, problem: Problem) -> Outcome:
         """Rank the observed values among the drawn ones."""
-        law = exact_null(
+        drawn = exact_null(
             problem.prepared,
             problem.labels,
             problem.predictions,
@@ -51,34 +51,7 @@ class Exact(NullLaw):
             early_stopping=problem.early_stopping,
             progress=problem.progress,
         )
-        return outcome_of_values(law.values, problem.prepared.names, law, notes=_notes(law, problem.predictions))
-
-
-@dataclass(frozen=True, eq=False)
-class ExactNull:
-    """Observed and drawn values, their ranks and the p-value.
-
-    Attributes
-    ----------
-    values : numpy.ndarray of shape (draws + 1, S)
-        Row 0 is observed.
-    rank : numpy.ndarray of shape (draws + 1, S)
-        Ranks among all rows, 1 for the largest.
-    pvalue : float
-        Exact p-value of the family, at least 1 / (draws + 1).
-    stopped_early : bool
-        Whether an early look ended the test.
-    """
-
-    values: np.ndarray
-    rank: np.ndarray
-    pvalue: float
-    stopped_early: bool
-
-    @property
-    def draws(self) -> int:
-        """Number of draws that were made."""
-        return len(self.values) - 1
+        return drawn.outcome(problem.prepared.names, _notes(drawn, problem.predictions))
 
 
 def exact_null(
@@ -90,7 +63,7 @@ def exact_null(
     *,
     early_stopping: bool = True,
     progress: Progress | None = None,
-) -> ExactNull:
+) -> DrawnValues:
     """Rank the observed values among those of redrawn targets.
 
     The test looks after 99, 199, 399, ... draws and stops when the p-value is above 0.2. This is exact: for a
@@ -100,11 +73,10 @@ def exact_null(
     values = np.empty((0, len(prepared.names)))
     for look in _looks(draws, early_stopping):
         values = _extend(values, look, prepared, labels, predictions, source, _progress_to(progress, draws))
-        rank = ranks(values)
-        pvalue = minimum_rank_pvalue(values, rank)
-        if pvalue > STOP_ABOVE:
+        drawn = DrawnValues.of(values, stopped_early=look < draws)
+        if drawn.pvalue > STOP_ABOVE:
             break
-    return ExactNull(values, rank, pvalue, look < draws)
+    return drawn
 
 
 def _looks(draws: int, early_stopping: bool) -> list[int]:
@@ -150,44 +122,16 @@ def _numbers(values: np.ndarray, names: tuple[str, ...]) -> np.ndarray:
     return values
 
 
-def outcome_of_values(
-    values: np.ndarray, names: tuple[str, ...], law: ExactNull | None = None, notes: tuple[str, ...] = ()
-) -> Outcome:
-    """Outcome from observed (row 0) and drawn values, shape (draws + 1, S)."""
-    if law is None:
-        rank = ranks(values)
-        law = ExactNull(values, rank, minimum_rank_pvalue(values, rank), False)
-    return Outcome(law.pvalue, _members(law, names), _fired(law, names), law.draws, law.stopped_early, notes)
-
-
-def _members(law: ExactNull, names: tuple[str, ...]) -> tuple[Member, ...]:
-    drawn, observed = law.values[1:], law.values[0]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        spread = drawn.std(axis=0)
-        deviation = np.where(spread > 0, (observed - drawn.mean(axis=0)) / spread, np.nan)
-        deviation = np.where((spread == 0) & (observed > drawn.max(axis=0)), np.inf, deviation)
-    pvalues = law.rank[0] / (law.draws + 1)
-    columns = zip(names, observed, pvalues, deviation, strict=True)
-    members = [Member(name, float(v), float(p), float(d)) for name, v, p, d in columns]
-    return tuple(m for m in members if m.name != "impossible label" or m.value > 0)
-
-
-def _fired(law: ExactNull, names: tuple[str, ...]) -> str:
-    """Name of the member with the smallest rank; of equal ones the one that deviates most, as in the p-value."""
-    deviation = [standardised(column)[0] for column in law.values.T]
-    return min(zip(law.rank[0], [-d for d in deviation], names, strict=True))[2]
-
-
-def _notes(law: ExactNull, batch: ClassPredictions) -> tuple[str, ...]:
+def _notes(drawn: DrawnValues, batch: ClassPredictions) -> tuple[str, ...]:
     notes = []
-    if law.stopped_early:
+    if drawn.stopped_early:
         notes.append(
-            f"the draws stopped at {law.draws}, since p was above {STOP_ABOVE} (early_stopping=False, or --all-draws, "
-            "makes all of them)"
+            f"the draws stopped at {drawn.draws}, since p was above {STOP_ABOVE} (early_stopping=False, or "
+            "--all-draws, makes all of them)"
         )
-    if 1 / (law.draws + 1) > 0.05:
-        notes.append(f"{law.draws} draws cannot give a p-value below {1 / (law.draws + 1):.2g}: use 999 or more")
-    if np.all(law.values == law.values[0]):
+    if 1 / (drawn.draws + 1) > 0.05:
+        notes.append(f"{drawn.draws} draws cannot give a p-value below {1 / (drawn.draws + 1):.2g}: use 999 or more")
+    if np.all(drawn.values == drawn.values[0]):
         p = batch.probabilities
         certain = bool(np.all((p == 0) | (p == 1)))
         why = (

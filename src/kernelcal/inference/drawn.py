@@ -1,0 +1,69 @@
+"""Observed values among drawn ones: ranks, p-value, and what a result says of every statistic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from kernelcal.inference.law import Outcome
+from kernelcal.inference.ranks import minimum_rank_pvalue, ranks, standardised
+from kernelcal.inference.result import Member
+
+__all__ = ["DrawnValues"]
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnValues:
+    """Observed and drawn values, their ranks and the p-value.
+
+    Attributes
+    ----------
+    values : numpy.ndarray of shape (draws + 1, S)
+        Row 0 is observed.
+    rank : numpy.ndarray of shape (draws + 1, S)
+        Ranks among all rows, 1 for the largest.
+    pvalue : float
+        P-value of the family, at least 1 / (draws + 1).
+    stopped_early : bool
+        Whether an early look ended the draws.
+    """
+
+    values: np.ndarray
+    rank: np.ndarray
+    pvalue: float
+    stopped_early: bool
+
+    @classmethod
+    def of(cls, values: np.ndarray, *, stopped_early: bool = False) -> Self:
+        """Rank values of shape (draws + 1, S)."""
+        rank = ranks(values)
+        return cls(values, rank, minimum_rank_pvalue(values, rank), stopped_early)
+
+    @property
+    def draws(self) -> int:
+        """Number of draws that were made."""
+        return len(self.values) - 1
+
+    def outcome(self, names: tuple[str, ...], notes: tuple[str, ...] = ()) -> Outcome:
+        """Outcome with a member for every statistic."""
+        return Outcome(self.pvalue, self._members(names), self._fired(names), self.draws, self.stopped_early, notes)
+
+    def _members(self, names: tuple[str, ...]) -> tuple[Member, ...]:
+        """Every statistic; beside others one that no draw changes says nothing and is left out."""
+        drawn, observed = self.values[1:], self.values[0]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            spread = drawn.std(axis=0)
+            deviation = np.where(spread > 0, (observed - drawn.mean(axis=0)) / spread, np.nan)
+            deviation = np.where((spread == 0) & (observed > drawn.max(axis=0)), np.inf, deviation)
+        pvalues = self.rank[0] / (self.draws + 1)
+        columns = zip(names, observed, pvalues, deviation, strict=True)
+        members = [Member(name, float(v), float(p), float(d)) for name, v, p, d in columns]
+        varying = [m for m, column in zip(members, self.values.T, strict=True) if np.any(column != column[0])]
+        return tuple(varying or members)
+
+    def _fired(self, names: tuple[str, ...]) -> str:
+        """Name of the member with the smallest rank; of equal ones the one that deviates most, as in the p-value."""
+        deviation = [standardised(column)[0] for column in self.values.T]
+        return min(zip(self.rank[0], [-d for d in deviation], names, strict=True))[2]
