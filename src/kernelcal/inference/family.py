@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -67,6 +67,12 @@ class DefaultFamily(Statistic):
         host = _on_host(predictions)
         skce = PreparedSKCE(statistic, kernels, host, names, predictions.notes + notes, weights)
         return PreparedFamily(skce, DirectedScores().prepare(host, weights))
+
+    def resolved(self, predictions: ClassPredictions) -> DefaultFamily:
+        """Fix the lengthscale that the factors multiply."""
+        base, _ = resolve(self.kernel, predictions)
+        assert isinstance(base, Stationary)  # for the type checker: leaves keep their type
+        return replace(self, kernel=base)
 
 
 class PreparedFamily(Prepared):
