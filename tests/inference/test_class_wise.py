@@ -80,3 +80,16 @@ def test_names_of_the_classes_reach_lens_and_sentence():
         assert "cat" in result.fired
     interval = kc.confidence_interval(names[y], p, classes=names, lens=kc.OneClass("cat"), pvalue=0.001)
     assert interval.lower > 0
+
+
+def test_impossible_labels_are_told_by_both_ways():
+    y, p = data()
+    p[:, 3], p[0] = p[:, 3] / 2, [0.5, 0.5, 0.0, 0.0]
+    p /= p.sum(axis=1, keepdims=True)
+    y[0] = 2
+    holm = kc.calibration_test(y, p, lens=kc.ClassWise(), draws=199)
+    assert holm.impossible_rows == (0,)
+    assert "row 0" in holm.notes[0]
+    joint = kc.calibration_test(y, p, lens=kc.ClassWise(joint="full"), draws=199)
+    silent = [m.name for m in joint.members if "impossible label" in m.name]
+    assert silent == ["class 2 against the rest: impossible label"]  # those of the other classes say nothing

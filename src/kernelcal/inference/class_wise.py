@@ -39,12 +39,12 @@ def holm(
         directions=tuple(
             f"{name}: {'; '.join(words) or 'rejected'}" for _, name, words in sorted(found, key=lambda f: f[0])
         ),
-        impossible_rows=(),
+        impossible_rows=tuple(sorted({row for result in results for row in result.impossible_rows}))[:10],
         draws=max(result.draws for result in results),
         stopped_early=all(result.stopped_early for result in results),
         monte_carlo_error=float(len(results) * results[first].monte_carlo_error),
         question=f"each of {len(results)} classes against the rest, p-values corrected by Holm",
-        notes=_notes(results, predictions.notes),
+        notes=_notes(results, first),
     )
 
 
@@ -62,8 +62,9 @@ def _member(name: str, pvalue: float, result: TestResult) -> Member:
     return Member(name, float(result.statistic), float(pvalue), fired.deviation)
 
 
-def _notes(results: list[TestResult], notes: tuple[str, ...]) -> tuple[str, ...]:
-    draws = max(result.draws for result in results)
+def _notes(results: list[TestResult], first: int) -> tuple[str, ...]:
+    """What the named class says, and whether there were draws enough."""
+    draws, notes = max(result.draws for result in results), results[first].notes
     if draws and len(results) / (draws + 1) > _LEVEL:
         few = (
             f"{draws} draws for {len(results)} classes cannot give a corrected p-value below "
