@@ -226,7 +226,23 @@ def test_messages():
         kc.calibration_test(y, p, statistic=kc.SKCE(estimator="block", block_size=60), null="block")
     certain = kc.calibration_test([0, 1], [[1.0, 0], [0, 1]], statistic="skce", null="saddlepoint")
     assert certain.pvalue == 1
-    assert "no variance" in certain.notes[-1]
+    assert "no variance" in certain.notes[0]
+    assert "this law is that of many rows, and there are 2: null='exact' holds for few" in certain.notes
+    assert not any("many rows" in note for note in kc.calibration_test(y[:40], p[:40], draws=99).notes)
+    assert not any("many rows" in note for note in kc.calibration_test(y, p, statistic="skce", null="wild").notes)
+    blocks = kc.SKCE(estimator="block", block_size=2)
+    equal = kc.calibration_test(np.ones(80, dtype=int), np.full(80, 0.3), statistic=blocks, null="block")
+    assert equal.pvalue == 1
+    assert "all block values are equal: no spread to compare with; use null='exact'" in equal.notes
+
+
+def test_consistency_resampling_keeps_the_lengthscale_of_the_data():
+    p, y = published()
+    batch = kc.Categorical(p)
+    family = kc.DefaultFamily().resolved(batch)
+    assert family.kernel.scale == kc.median_lengthscale(batch)
+    by_name = kc.calibration_test(y, p, statistic=kc.DefaultFamily(), null="consistency", draws=19)
+    assert by_name.pvalue == kc.calibration_test(y, p, statistic=family, null="consistency", draws=19).pvalue
 
 
 def test_consistency_resampling_rejects_calibrated_models_by_the_binned_error():

@@ -41,8 +41,14 @@ class Block(NullLaw):
         if len(values) < 2:
             raise InputError(f"null='block' needs at least 2 blocks, got {len(values)}: use a smaller block_size")
         mean, error = float(values.mean()), float(values.std(ddof=1) / math.sqrt(len(values)))
-        z = mean / error if error > 0 else (0.0 if mean <= 0 else math.inf)
-        if np.ptp(values) == 0:
-            z = 0.0  # equal values have no spread to compare with: no evidence
         notes = (f"{len(values)} blocks are few for a normal law",) if len(values) < _FEW else ()
+        if np.ptp(values) <= 1e-12 * np.abs(values).max():  # their spread is rounding, and nothing to compare with
+            return one_member(
+                prepared,
+                mean,
+                1.0,
+                math.nan,
+                notes=("all block values are equal: no spread to compare with; use null='exact'", *notes),
+            )
+        z = mean / error
         return one_member(prepared, mean, float(ndtr(-z)), z, notes=notes)

@@ -33,6 +33,7 @@ class Bound(NullLaw):
     """
 
     label: ClassVar[str] = "distribution-free bound"
+    asymptotic: ClassVar[bool] = False
 
     def test(self, problem: Problem) -> Outcome:
         """Bound the p-value."""

@@ -23,6 +23,7 @@ from kernelcal.statistics import ECE, MMCE, SKCE, CallableStatistic, Statistic
 
 __all__ = ["calibration_test"]
 
+_FEW_ROWS = 50
 _NAMED: dict[str, Callable[[], Statistic]] = {"default": DefaultFamily, "skce": SKCE, "ece": ECE, "mmce": MMCE}
 
 
@@ -135,6 +136,12 @@ def _statistic(given: Any) -> Statistic:
     raise InputError(f"statistic must be {', '.join(map(repr, _NAMED))}, a Statistic or a function, got {given!r}")
 
 
+def _few_rows(law: NullLaw, n: int) -> tuple[str, ...]:
+    if not law.asymptotic or n >= _FEW_ROWS:
+        return ()
+    return (f"this law is that of many rows, and there are {n}: null='exact' holds for few",)
+
+
 def _null_law(given: Any) -> NullLaw:
     if isinstance(given, NullLaw):
         return given
@@ -147,7 +154,7 @@ def _result(law: NullLaw, outcome: Outcome, problem: Problem) -> TestResult:
     prepared, batch, members = problem.prepared, problem.predictions, outcome.members
     family = "impossible label" in prepared.names
     rows = impossible_rows(batch, problem.labels)
-    notes = tuple(dict.fromkeys(prepared.notes + outcome.notes))
+    notes = tuple(dict.fromkeys(prepared.notes + outcome.notes + _few_rows(law, len(batch))))
     if len(rows):
         notes = (impossible_note(batch, problem.labels, rows, family), *notes)
     words: tuple[str, ...] = ()

@@ -86,9 +86,12 @@ class NullLaw(ABC):
     ----------
     label : str
         What the result says about the law.
+    asymptotic : bool
+        Whether the law is that of many rows; results from few rows then say so.
     """
 
     label: ClassVar[str]
+    asymptotic: ClassVar[bool] = True
 
     @abstractmethod
     def test(self, problem: Problem) -> Outcome:
