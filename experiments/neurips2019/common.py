@@ -22,6 +22,13 @@ HERE = Path(__file__).resolve().parent
 SHARED = HERE.parents[2] / "shared"  # real data and published values lie beside the repository
 MODELS = {"M1": datasets.m1(), "M2": datasets.m2(), "M3": datasets.m3()}
 ROWS, DRAWS = 250, 999
+PUBLISHED_NAMES = {
+    "ECE uniform": "ECE_uniform",
+    "ECE data-dependent": "ECE_dynamic",
+    "SKCE b": "SKCEb_median",
+    "SKCE uq": "SKCEuq_median",
+    "SKCE ul": "SKCEul_median",
+}
 ORANGE, BLUE, GREY = "#d95f02", "#1f5fa8", "#777777"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from common import (
+    PUBLISHED_NAMES,
     dots,
     ece_data_dependent,
     ece_uniform,
@@ -13,14 +14,6 @@ from common import (
     skce_estimators,
     write,
 )
-
-PUBLISHED = {
-    "ECE uniform": "ECE_uniform",
-    "ECE data-dependent": "ECE_dynamic",
-    "SKCE b": "SKCEb_median",
-    "SKCE uq": "SKCEuq_median",
-    "SKCE ul": "SKCEul_median",
-}
 
 
 def statistics(predictions):
@@ -37,7 +30,9 @@ def estimates(file):
 
 def published_estimates():
     models = published().get("cifar10", {}).get("models", {})
-    return {net: {name: values["published"][key] for name, key in PUBLISHED.items()} for net, values in models.items()}
+    return {
+        net: {name: values["published"][key] for name, key in PUBLISHED_NAMES.items()} for net, values in models.items()
+    }
 
 
 def main(options):
@@ -50,4 +45,4 @@ def main(options):
             rows.append([network, name, repr(value), "" if known is None else repr(known), gap])
             print(*rows[-1])
     write("figure35.csv", ["network", "estimator", "kernelcal", "published", "relative difference"], rows)
-    dots(ours, theirs, {name: 0.01 if name.startswith("ECE") else 0.0001 for name in PUBLISHED}, "figure35.png")
+    dots(ours, theirs, {name: 0.01 if name.startswith("ECE") else 0.0001 for name in PUBLISHED_NAMES}, "figure35.png")
