@@ -6,7 +6,7 @@ from scipy.stats import binom, norm
 
 import kernelcal as kc
 from kernelcal.errors import InputError
-from kernelcal.inference.interval_methods import hoeffding_variance
+from kernelcal.inference.interval_methods import hoeffding_parts
 
 KERNEL = kc.Laplacian(0.3)
 STATISTIC = kc.SKCE(prediction_kernel=KERNEL)
@@ -28,8 +28,11 @@ def test_hoeffding_variance_equals_sums_over_distinct_rows():
     shared = np.mean([h[i, j] * h[i, k] for i in grid for j in grid for k in grid if distinct(i, j, k)])
     apart = np.mean([h[i, j] * h[k, m] for i in grid for j in grid for k in grid for m in grid if distinct(i, j, k, m)])
     first, second = max(shared - apart, 0), max(squares - apart, 0)
-    expected = 4 * (n - 2) / (n * (n - 1)) * first + 2 / (n * (n - 1)) * second
-    assert hoeffding_variance(matrix) == pytest.approx(expected, rel=1e-10)
+    expected = 4 * (n - 2) / (n * (n - 1)) * first, 2 / (n * (n - 1)) * second
+    assert hoeffding_parts(matrix) == pytest.approx(expected, rel=1e-10)
+    interval = kc.confidence_interval(y, p, statistic=STATISTIC, method="root", pvalue=0.001)
+    noise, root = np.sqrt(expected[1] / 2), max(interval.estimate, 0) ** 0.5
+    assert interval.root[1] == pytest.approx(np.sqrt(root**2 + noise) + norm.ppf(0.975) * np.sqrt(noise), rel=1e-10)
 
 
 def test_block_interval_is_normal():

@@ -101,9 +101,9 @@ def confidence_interval(
         Estimator and kernels; default `SKCE()`, unbiased.
     method : {"default", "bootstrap", "root", "ball", "block"}
         ``bootstrap``: percentiles of the unbiased value over rows drawn with replacement, pairs of a row with itself
-        left out. ``root``: normal on the root scale with the Hoeffding variance; no draws. ``ball``: the root of the
-        biased value plus and minus a quantile of the norm of the centred multiplier process; it covers whether the
-        model is calibrated or not, and is wide. ``block``: normal law of the block values. The default is
+        left out. ``root``: on the root scale with the Hoeffding variance, wider above; no draws. ``ball``: the root of
+        the biased value plus and minus a quantile of the norm of the centred multiplier process; it covers whether
+        the model is calibrated or not, and is wide. ``block``: normal law of the block values. The default is
         ``bootstrap`` up to 5,000 rows, ``root`` above, and ``block`` for the block estimator.
     level : float
         Nominal coverage, between 0 and 1.

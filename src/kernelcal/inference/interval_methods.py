@@ -15,7 +15,7 @@ from kernelcal.inference.draws import Draws
 from kernelcal.pairs import PairMatrix
 from kernelcal.statistics.skce import PreparedSKCE
 
-__all__ = ["METHODS", "Method", "Request", "hoeffding_variance"]
+__all__ = ["METHODS", "Method", "Request", "hoeffding_parts"]
 
 _BYTES = 2**27  # for the columns of one batch of draws
 Ends = tuple[float, float, float]  # estimate, lower, upper, on the squared scale
@@ -78,23 +78,31 @@ def _bootstrap(request: Request) -> Ends:
 
 
 def _root(request: Request) -> Ends:
-    """Normal interval of the root, ``se = sd / (2 root)``; of the value itself where it is not clearly positive."""
+    """Interval of the root: normal below, and above as far as noise along one direction can hide a deviation.
+
+    Below it is ``root - z sd / (2 root)`` with the Hoeffding variance, or 0 where the estimate is not clearly positive.
+    Near 0 that variance says nothing of larger deviations. There the root is the length of ``mu + noise``, and along
+    any direction the variance of the noise, an eigenvalue over n, is at most ``s = sqrt(degenerate variance / 2)``: so
+    the upper end is ``sqrt(max(U, 0) + s) + z sqrt(s)``.
+    """
     if request.weights is not None:
         raise InputError("method='root' takes no case weights: use method='bootstrap'")
     matrix = request.prepared.matrix(request.labels)
     n = len(matrix)
     estimate = float((matrix.row_sums - matrix.diagonal).sum()) / (n * (n - 1))
-    reach = request.z * math.sqrt(hoeffding_variance(matrix))
-    if estimate <= reach:
-        return estimate, 0.0, estimate + reach
-    root = math.sqrt(estimate)
-    return estimate, max(root - reach / (2 * root), 0.0) ** 2, (root + reach / (2 * root)) ** 2
+    linear, degenerate = hoeffding_parts(matrix)
+    reach, noise = request.z * math.sqrt(linear + degenerate), math.sqrt(degenerate / 2)
+    root = math.sqrt(max(estimate, 0.0))
+    lower = 0.0 if estimate <= reach else max(root - reach / (2 * root), 0.0) ** 2
+    return estimate, lower, (math.sqrt(root**2 + noise) + request.z * math.sqrt(noise)) ** 2
 
 
-def hoeffding_variance(matrix: PairMatrix) -> float:
-    """Unbiased-type estimate of the variance of the unbiased SKCE, ``4 (n-2) z1 / (n (n-1)) + 2 z2 / (n (n-1))``.
+def hoeffding_parts(matrix: PairMatrix) -> tuple[float, float]:
+    """Linear and degenerate part of the variance of the unbiased SKCE.
 
-    With rows sums ``s_i = sum_{j != i} h_ij``, ``S`` and ``Q`` the sums of h and h^2 over i != j:
+    They are ``4 (n-2) z1 / (n (n-1))`` and ``2 z2 / (n (n-1))``.
+
+    With row sums ``s_i = sum_{j != i} h_ij``, ``S`` and ``Q`` the sums of h and h^2 over i != j:
     ``a = (sum s_i^2 - Q) / (n (n-1) (n-2))``, ``t = (S^2 - 4 (sum s_i^2 - Q) - 2 Q) / (n (n-1) (n-2) (n-3))``,
     ``z1 = max(a - t, 0)``, ``z2 = max(Q / (n (n-1)) - t, 0)``.
     """
@@ -107,7 +115,7 @@ def hoeffding_variance(matrix: PairMatrix) -> float:
     squared_mean = (total**2 - 4 * (rows - squares) - 2 * squares) / (pairs * (n - 2) * (n - 3))
     first = max((rows - squares) / (pairs * (n - 2)) - squared_mean, 0.0)
     second = max(squares / pairs - squared_mean, 0.0)
-    return 4 * (n - 2) / pairs * first + 2 / pairs * second
+    return 4 * (n - 2) / pairs * first, 2 / pairs * second
 
 
 def _ball(request: Request) -> Ends:
@@ -142,7 +150,7 @@ def _block(request: Request) -> Ends:
 
 METHODS = {
     "bootstrap": Method(_bootstrap, "percentile bootstrap without pairs of a row with itself", tested=True),
-    "root": Method(_root, "normal on the root scale, Hoeffding variance", tested=True),
+    "root": Method(_root, "root scale, Hoeffding variance", tested=True),
     "ball": Method(_ball, "ball around the estimated mean element, multiplier quantile", tested=False),
     "block": Method(_block, "normal law of the block values", tested=False),
 }
