@@ -11,7 +11,7 @@ import numpy as np
 
 from kernelcal.arrays import Array, namespace, to_numpy
 from kernelcal.errors import InputError
-from kernelcal.predictions import Bernoulli, Categorical, ClassPredictions, checked_pair, trusted
+from kernelcal.predictions import Bernoulli, Categorical, ClassPredictions, checked_classes_pair, trusted
 
 __all__ = ["ClassWise", "Groups", "Lens", "OneClass", "Relabel", "TopK", "TopLabel", "View", "seen"]
 
@@ -47,7 +47,7 @@ class Lens(ABC):
         self, y: Any, predictions: Any, *, classes: Any = None, normalize: bool = False
     ) -> tuple[np.ndarray, ClassPredictions]:
         """Targets and predictions of the simpler question, for any statistic or test."""
-        labels, batch = seen(*checked_pair(y, predictions, classes=classes, normalize=normalize), self)
+        labels, batch = seen(*checked_classes_pair(y, predictions, classes=classes, normalize=normalize), self)
         return labels, batch.without_names()
 
 
@@ -256,7 +256,7 @@ class ClassWise:
         self, y: Any, predictions: Any, *, classes: Any = None, normalize: bool = False
     ) -> list[tuple[np.ndarray, ClassPredictions]]:
         """Targets and predictions of every class."""
-        _, batch = checked_pair(y, predictions, classes=classes, normalize=normalize)
+        _, batch = checked_classes_pair(y, predictions, classes=classes, normalize=normalize)
         return [lens(y, batch) for lens in self.lenses(batch)]
 
 

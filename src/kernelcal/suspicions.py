@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kernelcal.arrays import to_numpy
-from kernelcal.predictions import ClassPredictions, checked_pair
+from kernelcal.predictions import ClassPredictions, checked_classes_pair
 from kernelcal.statistics import accuracy
 
 __all__ = ["suspicions"]
@@ -17,7 +17,7 @@ _ROWS = 20  # with fewer rows such things happen by chance
 
 def suspicions(y: Any, predictions: ClassPredictions) -> tuple[str, ...]:
     """Sentences about mistakes that are often made: the wrong column, hard predictions, predicted labels as targets."""
-    labels, batch = checked_pair(y, predictions)
+    labels, batch = checked_classes_pair(y, predictions)
     if len(batch) < _ROWS:
         return ()
     share = accuracy(labels, batch.without_names())

@@ -38,9 +38,11 @@ class Draws:
 
     def targets(self, predictions: Predictions, start: int, stop: int) -> np.ndarray:
         """Targets of draws start to stop - 1, shape (stop - start, n, ...), made some draws at a time."""
-        n = len(predictions)
-        step = max(1, _UNIFORM_BYTES // (8 * n))
+        shape = (len(predictions),) if predictions.uniforms == 1 else (len(predictions), predictions.uniforms)
+        size = int(np.prod(shape))
+        step = max(1, _UNIFORM_BYTES // (8 * size))
         parts = [
-            predictions.draw(self.uniforms(first, min(first + step, stop), n)) for first in range(start, stop, step)
+            predictions.draw(self.uniforms(first, min(first + step, stop), size).reshape(-1, *shape))
+            for first in range(start, stop, step)
         ]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)

@@ -5,7 +5,9 @@ from kernelcal.predictions.base import Predictions, trusted
 from kernelcal.predictions.bernoulli import Bernoulli
 from kernelcal.predictions.categorical import Categorical
 from kernelcal.predictions.classes import ClassPredictions
-from kernelcal.predictions.targets import checked_pair
+from kernelcal.predictions.normal import Normal
+from kernelcal.predictions.real import RealPredictions
+from kernelcal.predictions.targets import checked_classes_pair, checked_pair
 from kernelcal.predictions.weights import checked_weights
 from kernelcal.predictions.wrappers import Logits, LogProbs, Percent
 
@@ -15,9 +17,12 @@ __all__ = [
     "ClassPredictions",
     "LogProbs",
     "Logits",
+    "Normal",
     "Percent",
     "Predictions",
+    "RealPredictions",
     "as_predictions",
+    "checked_classes_pair",
     "checked_pair",
     "checked_weights",
     "trusted",

@@ -28,6 +28,11 @@ class Predictions(ABC):
 
     notes: tuple[str, ...]
 
+    @property
+    def uniforms(self) -> int:
+        """How many uniform numbers one target takes; with more than one, `draw` gets them on a last axis."""
+        return 1
+
     @abstractmethod
     def __len__(self) -> int: ...
 
@@ -41,7 +46,10 @@ class Predictions(ABC):
 
     @abstractmethod
     def draw(self, uniforms: np.ndarray) -> np.ndarray:
-        """Turn uniform numbers into targets, shape (draws, n, ...) each: the same numbers, the same targets."""
+        """Turn uniform numbers, shape (draws, n), into targets, shape (draws, n, *event_shape): the same from the same.
+
+        Where a target takes k > 1 `uniforms` their shape is (draws, n, k).
+        """
 
     @abstractmethod
     def map_arrays(self, function: Callable[[Array], Array]) -> Self:
@@ -62,7 +70,8 @@ class Predictions(ABC):
         numpy.ndarray
             Shape ``(size, n, *event_shape)``.
         """
-        drawn = self.draw(np.random.default_rng(rng).random((size, len(self))))
+        shape = (size, len(self)) if self.uniforms == 1 else (size, len(self), self.uniforms)
+        drawn = self.draw(np.random.default_rng(rng).random(shape))
         return drawn.astype(np.int64) if drawn.dtype.kind == "u" else drawn
 
     @abstractmethod

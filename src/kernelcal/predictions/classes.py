@@ -72,6 +72,7 @@ class ClassPredictions(Predictions):
         """Shape of one target: a class label is a scalar."""
         return ()
 
+    @property
     def mean(self) -> Array:
         """Mean of the one-hot encoded target: the class probabilities."""
         return self.probabilities

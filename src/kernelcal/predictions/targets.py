@@ -12,25 +12,38 @@ from kernelcal.predictions.adapters import as_predictions
 from kernelcal.predictions.base import Predictions
 from kernelcal.predictions.classes import ClassPredictions
 from kernelcal.predictions.frames import is_frame, series_to_array
+from kernelcal.predictions.outcomes import as_outcomes
+from kernelcal.predictions.real import RealPredictions
 from kernelcal.predictions.wrappers import Wrapper
 
-__all__ = ["as_labels", "checked_pair"]
+__all__ = ["as_labels", "checked_classes_pair", "checked_pair"]
 
 
-def checked_pair(
-    y: Any, predictions: Any, *, classes: Any = None, normalize: bool = False
-) -> tuple[np.ndarray, ClassPredictions]:
-    """Return labels 0 to m - 1 and predictions of equal length, or refuse with the remedy."""
+def checked_pair(y: Any, predictions: Any, *, classes: Any = None, normalize: bool = False) -> tuple[np.ndarray, Any]:
+    """Return labels 0 to m - 1, or numbers, and predictions of equal length, or refuse with the remedy."""
     _refuse_misaligned(y, predictions)
     targets = _target_array(y)
     _refuse_swapped(targets, predictions)
     _refuse_transposed(targets, predictions)
     batch = as_predictions(predictions, classes=classes, normalize=normalize)
-    if not isinstance(batch, ClassPredictions):
-        raise InputError(f"{type(batch).__name__} does not predict classes")
     if len(batch) == 0:
         raise InputError("there are no rows: predictions and targets are empty")
+    if isinstance(batch, RealPredictions):
+        return as_outcomes(targets, batch), batch
+    if not isinstance(batch, ClassPredictions):
+        raise InputError(f"{type(batch).__name__} predicts neither classes nor numbers")
     return as_labels(targets, batch), batch
+
+
+def checked_classes_pair(y: Any, predictions: Any, **options: Any) -> tuple[np.ndarray, ClassPredictions]:
+    """Return labels and class predictions; predictions of numbers are refused."""
+    labels, batch = checked_pair(y, predictions, **options)
+    if not isinstance(batch, ClassPredictions):
+        raise InputError(
+            f"this needs predicted class probabilities, got {type(batch).__name__}: for numbers use "
+            "kernelcal.evaluate, calibration_test, skce, ucme, pit or crps"
+        )
+    return labels, batch
 
 
 def _refuse_misaligned(y: Any, predictions: Any) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from kernelcal.arrays import to_numpy
 from kernelcal.binning import Binning, UniformBins
 from kernelcal.errors import InputError
-from kernelcal.predictions import Bernoulli, ClassPredictions, checked_pair
+from kernelcal.predictions import Bernoulli, ClassPredictions, checked_classes_pair
 from kernelcal.tables import Table
 
 __all__ = ["BrierDecomposition", "brier_decomposition"]
@@ -100,7 +100,7 @@ def brier_decomposition(y: Any, predictions: Any, bins: Any = None, *, classes: 
     >>> [round(x, 4) for x in (parts.reliability, parts.resolution, parts.uncertainty, parts.within)]
     [0.065, 0.0625, 0.1875, 0.0]
     """
-    labels, batch = checked_pair(y, predictions, classes=classes)
+    labels, batch = checked_classes_pair(y, predictions, classes=classes)
     p, events = _one_probability(batch), labels.astype(np.float64)
     if isinstance(bins, str):
         if bins != "isotonic":

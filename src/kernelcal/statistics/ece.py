@@ -13,7 +13,7 @@ from kernelcal.binning import Binning, UniformBins
 from kernelcal.binning.base import checked_choice
 from kernelcal.errors import InputError
 from kernelcal.lenses import Lens
-from kernelcal.predictions import ClassPredictions, checked_pair, checked_weights
+from kernelcal.predictions import ClassPredictions, checked_classes_pair, checked_weights
 from kernelcal.statistics.base import Statistic, checked_options
 from kernelcal.statistics.bin_table import BinnedEstimate
 from kernelcal.statistics.distances import DISTANCES
@@ -134,7 +134,7 @@ class ECE(Statistic):
         self, y: Any, predictions: Any, *, weights: Any = None, classes: Any = None, normalize: bool = False
     ) -> BinnedEstimate:
         """Estimate from targets and predictions."""
-        labels, batch = checked_pair(y, predictions, classes=classes, normalize=normalize)
+        labels, batch = checked_classes_pair(y, predictions, classes=classes, normalize=normalize)
         batch = batch.map_arrays(to_numpy)
         prepared = self.prepare(batch, checked_weights(weights, len(batch)))
         parts, tables = zip(*(part.estimate(labels) for part in prepared.parts), strict=True)

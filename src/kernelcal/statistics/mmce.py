@@ -12,7 +12,7 @@ from kernelcal.errors import InputError
 from kernelcal.kernels import FiniteKernel, Kernel, Laplacian
 from kernelcal.lenses import TopLabel
 from kernelcal.pairs import Engine, ExactPairs
-from kernelcal.predictions import ClassPredictions, checked_pair, checked_weights
+from kernelcal.predictions import ClassPredictions, checked_classes_pair, checked_weights
 from kernelcal.statistics.base import Estimate, Prepared, Statistic, checked_options
 from kernelcal.statistics.skce import SKCE
 from kernelcal.statistics.through import Through
@@ -82,7 +82,7 @@ class MMCE(Statistic):
         self, y: Any, predictions: Any, *, weights: Any = None, classes: Any = None, normalize: bool = False
     ) -> Estimate:
         """Estimate from targets and predictions."""
-        labels, batch = checked_pair(y, predictions, classes=classes, normalize=normalize)
+        labels, batch = checked_classes_pair(y, predictions, classes=classes, normalize=normalize)
         hit, confidence = _top(labels, batch)
         squared = self._skce(hit, confidence, weights=checked_weights(weights, len(batch)))
         options = {"prediction_kernel": squared.options["prediction_kernel"], "question": "top label"}

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kernelcal.arrays import row_slices, to_numpy
-from kernelcal.predictions import Bernoulli, ClassPredictions, checked_pair, checked_weights
+from kernelcal.predictions import Bernoulli, ClassPredictions, checked_classes_pair, checked_weights
 
 __all__ = ["accuracy", "brier_score", "log_score"]
 
@@ -25,7 +25,7 @@ def accuracy(y: Any, predictions: Any, *, weights: Any = None, classes: Any = No
     >>> accuracy([0, 1], [[0.9, 0.1], [0.6, 0.4]])
     0.5
     """
-    labels, batch = checked_pair(y, predictions, classes=classes)
+    labels, batch = checked_classes_pair(y, predictions, classes=classes)
     right = labels == 1 if batch.question == "top label" else batch.top_labels() == labels
     return _mean(right, weights)
 
@@ -39,7 +39,7 @@ def log_score(y: Any, predictions: Any, *, weights: Any = None, classes: Any = N
     >>> round(log_score([0, 1], [[0.9, 0.1], [0.6, 0.4]]), 6)
     0.510826
     """
-    labels, batch = checked_pair(y, predictions, classes=classes)
+    labels, batch = checked_classes_pair(y, predictions, classes=classes)
     with np.errstate(divide="ignore"):
         logs = np.log(batch.probability_of(labels), dtype=np.float64)
     return 0.0 - _mean(logs, weights)
@@ -57,7 +57,7 @@ def brier_score(y: Any, predictions: Any, *, weights: Any = None, classes: Any =
     >>> round(brier_score([0, 1, 0, 1], [0.1, 0.35, 0.62, 0.88]), 6)
     0.207825
     """
-    labels, batch = checked_pair(y, predictions, classes=classes)
+    labels, batch = checked_classes_pair(y, predictions, classes=classes)
     if isinstance(batch, Bernoulli):
         return _mean((to_numpy(batch.p).astype(np.float64) - labels) ** 2, weights)
     own = np.concatenate([_squares(batch[part]) for part in row_slices(len(batch), _ROWS)])

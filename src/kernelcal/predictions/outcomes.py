@@ -1,0 +1,44 @@
+"""Targets that are numbers or vectors: as the predictions need them, or a sentence that says what is wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernelcal.errors import InputError
+from kernelcal.predictions.numbers import refuse_rows
+from kernelcal.predictions.real import RealPredictions
+
+__all__ = ["as_outcomes"]
+
+
+def as_outcomes(y: np.ndarray, predictions: RealPredictions) -> np.ndarray:
+    """Return finite targets of shape (n, *event_shape) in float64; counts must be whole numbers from 0."""
+    n, shape = len(predictions), (len(predictions), *predictions.event_shape)
+    values = _numbers(y)
+    if values.ndim == 1 and shape[1:] == (1,):
+        values = values[:, None]
+    if len(values) != n:
+        raise InputError(f"there are {len(values)} targets but {n} rows of predictions: one row a target is expected")
+    if values.shape != shape:
+        raise InputError(f"targets must have shape {shape} for these predictions, got {values.shape}")
+    refuse_rows(~np.isfinite(values), "the target", values, "a finite number (command line: --drop-missing)")
+    if predictions.counts:
+        wrong = (values < 0) | (values != np.round(values))
+        refuse_rows(wrong, "the target", values, f"a whole number from 0, since {type(predictions).__name__} counts")
+    return values
+
+
+def _numbers(y: np.ndarray) -> np.ndarray:
+    if y.dtype.kind == "O":
+        missing = np.array([value is None or type(value).__name__ in ("NAType", "NaTType") for value in y.flat])
+        y = np.where(missing.reshape(y.shape), np.nan, y)
+    try:
+        if y.dtype.kind in "USMm":
+            raise ValueError
+        return y.astype(np.float64)
+    except (TypeError, ValueError):
+        first = y.ravel()[0] if y.size else ""
+        raise InputError(
+            f"the targets must be numbers for these predictions, got {y.dtype} such as {str(first)!r}: text labels "
+            "need class probabilities, shape (n, m)"
+        ) from None

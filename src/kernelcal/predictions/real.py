@@ -1,0 +1,75 @@
+"""What the families for numbers share: scalars, counts and vectors."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from kernelcal.arrays import Array, to_numpy
+from kernelcal.errors import InputError
+from kernelcal.predictions.base import Predictions
+
+__all__ = ["RealPredictions"]
+
+
+class RealPredictions(Predictions):
+    """Predictions of a number or of a vector of numbers.
+
+    Targets have shape ``(n, *event_shape)``; every method that takes targets also takes many sets of them, shape
+    ``(..., n, *event_shape)``. A family must say how to draw, its mean and its standard deviation; the rest is defined
+    where it exists and raises `InputError` elsewhere.
+
+    Attributes
+    ----------
+    mean, std : array of shape (n, *event_shape)
+        Mean and standard deviation of every component of every prediction: fields, or properties.
+    counts : bool
+        Whether targets are whole numbers from 0.
+    question : str or None
+        What is asked, where it is not the target itself.
+    """
+
+    mean: Array
+    std: Array
+    counts: ClassVar[bool] = False
+    question: str | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def dimension(self) -> int:
+        """Number of numbers in one target."""
+        return int(np.prod(self.event_shape, dtype=np.int64))
+
+    def log_prob(self, y: Array) -> Array:
+        """Logarithm of the predicted density (probability of a count) of the targets, shape (..., n)."""
+        raise self._without("density")
+
+    def cdf(self, y: Array) -> np.ndarray:
+        """P(Y <= y) for scalar targets, shape (..., n)."""
+        raise self._without("distribution function")
+
+    def cdf_below(self, y: Array) -> np.ndarray:
+        """P(Y < y) for scalar targets: less than `cdf` where a value has a probability of its own."""
+        return self.cdf(y)
+
+    def quantile(self, levels: Any) -> np.ndarray:
+        """Smallest value whose distribution function reaches the levels (scalars, or shape (..., n))."""
+        raise self._without("quantiles")
+
+    def characteristic(self, frequencies: np.ndarray) -> np.ndarray:
+        """E exp(i w.Z) for frequencies of shape (D,), or (D, d) for vectors: complex, shape (n, D)."""
+        raise self._without("characteristic function")
+
+    def impossible(self, y: np.ndarray) -> np.ndarray:
+        """Tell which targets the predictions had ruled out, shape (..., n)."""
+        return np.zeros(np.shape(y)[: np.ndim(y) - len(self.event_shape)], dtype=bool)
+
+    def standardised(self, y: np.ndarray) -> np.ndarray:
+        """Targets minus mean in standard deviations; 0 for a prediction without spread."""
+        mean, std = (to_numpy(x).astype(np.float64) for x in (self.mean, self.std))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(std > 0, (y - mean) / std, 0.0)
+
+    def _without(self, what: str) -> InputError:
+        return InputError(f"{type(self).__name__} has no {what}: use a statistic or score that does not need it")
