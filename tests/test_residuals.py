@@ -3,7 +3,7 @@ import pytest
 
 import kernelcal as kc
 from kernelcal.kernels.points import class_matrix
-from kernelcal.residuals import MeanResidual
+from kernelcal.residuals import ClassResidual
 
 TARGETS = [
     kc.Dirac(),
@@ -20,7 +20,7 @@ def test_gram_of_residuals_is_the_double_centred_kernel(target):
     p = rng.dirichlet(np.ones(4), 20)
     labels = rng.integers(0, 4, (3, 20))
     a = class_matrix(target, 4)
-    residual = MeanResidual.of(kc.Categorical(p), target)
+    residual = ClassResidual.of(kc.Categorical(p), target)
     batch = residual.batch(labels)
     for b, y in enumerate(labels):
         expected = a[np.ix_(y, y)] - (p @ a)[:, y] - (p @ a)[:, y].T + p @ a @ p.T
@@ -35,8 +35,8 @@ def test_gram_of_residuals_is_the_double_centred_kernel(target):
 def test_one_probability_needs_one_column(target):
     rng = np.random.default_rng(0)
     p, y = rng.random(10), rng.integers(0, 2, 10)
-    one = MeanResidual.of(kc.Bernoulli(p), target)
-    two = MeanResidual.of(kc.Categorical(np.stack([1 - p, p], 1)), target)
+    one = ClassResidual.of(kc.Bernoulli(p), target)
+    two = ClassResidual.of(kc.Categorical(np.stack([1 - p, p], 1)), target)
     assert one.dimension == 1
     np.testing.assert_allclose(one.features(y) @ one.features(y).T, two.features(y) @ two.features(y).T, atol=1e-14)
     np.testing.assert_allclose(one.squared_norms(y[None])[0], (one.features(y) ** 2).sum(1), atol=1e-14)
@@ -44,14 +44,14 @@ def test_one_probability_needs_one_column(target):
 
 def test_mean_is_zero_under_the_prediction():
     p = np.array([[0.2, 0.3, 0.5]])
-    residual = MeanResidual.of(kc.Categorical(p), kc.FiniteKernel(np.eye(3) + 0.1))
+    residual = ClassResidual.of(kc.Categorical(p), kc.FiniteKernel(np.eye(3) + 0.1))
     mean = sum(p[0, k] * residual.features(np.array([k])) for k in range(3))
     np.testing.assert_allclose(mean, 0, atol=1e-16)
 
 
 def test_a_target_kernel_that_is_not_positive_is_refused():
     with pytest.raises(kc.errors.InputError, match="not positive semi-definite over the classes"):
-        MeanResidual.of(kc.Categorical(np.eye(4)), NotPositive())
+        ClassResidual.of(kc.Categorical(np.eye(4)), NotPositive())
 
 
 class NotPositive(kc.kernels.Kernel):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["InputError", "KernelcalError", "KernelcalWarning", "MissingExtraError"]
+__all__ = ["InputError", "KernelcalError", "KernelcalWarning", "MissingExtraError", "NoClosedFormError"]
 
 
 class KernelcalError(Exception):
@@ -11,6 +11,10 @@ class KernelcalError(Exception):
 
 class InputError(KernelcalError, ValueError):
     """Data or an option cannot be used; the message names the row and the remedy."""
+
+
+class NoClosedFormError(InputError):
+    """An expectation of a kernel has no closed form for a family; the message lists those that exist and the ways out."""
 
 
 class MissingExtraError(KernelcalError, ImportError):

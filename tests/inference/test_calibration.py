@@ -154,7 +154,7 @@ def test_the_table_says_what_the_result_says():
         ({"draws": 0}, "draws must be a positive whole number, got 0"),
         ({"draws": 9.5}, "draws must be a positive whole number"),
         ({"null": "bootstrap"}, "null='bootstrap' is the law of kernelcal.SKCE"),
-        ({"null": "boot"}, "null must be one of 'exact', 'saddlepoint', 'bound'"),
+        ({"null": "boot"}, "null must be one of 'exact', 'swap', 'saddlepoint'"),
         ({"lens": "top label"}, "lens must be a lens such as kernelcal.TopLabel"),
         ({"statistic": "ace"}, "statistic must be 'default', 'skce', 'ece', 'mmce', a Statistic or a function"),
     ],
@@ -170,7 +170,7 @@ def test_too_few_draws_to_reject_is_told():
 
 
 def test_a_statistic_without_a_value_is_refused():
-    with pytest.raises(InputError, match="statistic 'hole' is NaN for some labels"):
+    with pytest.raises(InputError, match="statistic 'hole' is NaN for some targets"):
         kc.calibration_test([0, 1, 1], [0.4, 0.6, 0.7], statistic=hole)
 
 

@@ -6,8 +6,8 @@ import pytest
 import kernelcal as kc
 from kernelcal.errors import InputError
 from kernelcal.kernels.points import CrossPairs, Points
-from kernelcal.pairs import features
-from kernelcal.residuals import MeanResidual
+from kernelcal.pairs import features, totals
+from kernelcal.residuals import ClassResidual
 
 SPECTRAL = [
     kc.Laplacian(0.5),
@@ -60,7 +60,7 @@ def test_landmarks_cover_all_distinct_values_of_one_probability():
 
 
 @pytest.mark.parametrize("engine", [kc.Nystrom(12), kc.RandomFourier(20)], ids=["nystrom", "fourier"])
-@pytest.mark.parametrize("m", [2, 5, features._DENSE_UP_TO + 3])
+@pytest.mark.parametrize("m", [2, 5, totals._DENSE_UP_TO + 3])
 @pytest.mark.parametrize("target", ["dirac", "finite"])
 @pytest.mark.parametrize("small_chunks", [False, True])
 def test_batches_equal_the_dense_sums_of_the_feature_kernel(
@@ -72,7 +72,7 @@ def test_batches_equal_the_dense_sums_of_the_feature_kernel(
     p, _ = make_data(60, m)
     batch, kernels = kc.Categorical(p), [kc.Laplacian(0.2), kc.Gaussian(0.7)]
     a = np.eye(m) if target == "dirac" else np.eye(m) + 0.5
-    residual = MeanResidual.of(batch, kc.Dirac() if target == "dirac" else kc.FiniteKernel(a))
+    residual = ClassResidual.of(batch, kc.Dirac() if target == "dirac" else kc.FiniteKernel(a))
     labels = batch.sample(0, 4)
     sums = engine.prepare(kernels, batch, residual).batch(labels)
     phi, sizes = engine.maps(kernels, batch)

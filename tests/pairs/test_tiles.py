@@ -7,7 +7,7 @@ import pytest
 
 import kernelcal as kc
 from kernelcal.pairs import same_label, tiles
-from kernelcal.residuals import MeanResidual
+from kernelcal.residuals import ClassResidual
 
 PROFILES = {
     "Laplacian": (kc.Laplacian(0.4), lambda d: np.exp(-d / 0.4)),
@@ -89,7 +89,7 @@ def test_tiles_and_threads_change_nothing(rows, columns, threads, naive, make_da
 @pytest.mark.parametrize("rows", [3, 17, 300])
 @pytest.mark.parametrize("columns", [5, 300])
 def test_many_classes_share_one_gram_product(rows, columns, naive, make_data):
-    p, y = make_data(60, tiles._GRAM_FROM + 5)
+    p, y = make_data(60, tiles.WIDE_FROM + 5)
     for metric in METRICS:
         k = np.exp(-naive.distance(p, metric) / 0.4)
         kernel = kc.Laplacian(0.4, metric=METRICS[metric])
@@ -116,7 +116,7 @@ def test_read_only_arrays_are_not_written(make_data):
 
 def forms(kernels, p, engine=None, target=None):
     batch = kc.Categorical(p)
-    residual = MeanResidual.of(batch, target or kc.Dirac())
+    residual = ClassResidual.of(batch, target or kc.Dirac())
     return (engine or kc.ExactPairs(rows=16, columns=24)).prepare(kernels, batch, residual)
 
 
@@ -143,10 +143,10 @@ def test_same_label_trick_equals_the_product(at_once, monkeypatch, make_data):
     p, _ = make_data(80, 60)
     batch, kernels = kc.Categorical(p), [kc.Laplacian(0.1), kc.Laplacian(1.0)]
     labels = batch.sample(0, 8)
-    assert same_label.SameLabel.worthwhile(kernels, batch, MeanResidual.of(batch, kc.Dirac()))
+    assert same_label.SameLabel.worthwhile(kernels, batch, ClassResidual.of(batch, kc.Dirac()))
     quick = forms(kernels, p).batch(labels)
     monkeypatch.setattr(same_label, "_BUDGET", 0)
-    assert not same_label.SameLabel.worthwhile(kernels, batch, MeanResidual.of(batch, kc.Dirac()))
+    assert not same_label.SameLabel.worthwhile(kernels, batch, ClassResidual.of(batch, kc.Dirac()))
     plain = forms(kernels, p).batch(labels)
     np.testing.assert_allclose(quick.off_diagonal, plain.off_diagonal, rtol=1e-11, atol=1e-11)
     np.testing.assert_allclose(quick.diagonal, plain.diagonal, rtol=1e-12)

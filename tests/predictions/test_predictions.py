@@ -16,7 +16,7 @@ def test_bernoulli_by_hand():
     batch = kc.Bernoulli([0, 0.25, 1])
     assert (len(batch), batch.n_classes, batch.event_shape) == (3, 2, ())
     np.testing.assert_array_equal(batch.probabilities, [[1, 0], [0.75, 0.25], [0, 1]])
-    np.testing.assert_array_equal(batch.mean(), batch.probabilities)
+    np.testing.assert_array_equal(batch.mean, batch.probabilities)
     np.testing.assert_allclose(batch[1:].log_prob([0, 1]), np.log([0.75, 1.0]))
     np.testing.assert_array_equal(batch.probability_of(np.array([[0, 1, 1], [1, 0, 0]])), [[1, 0.25, 1], [0, 0.75, 0]])
 

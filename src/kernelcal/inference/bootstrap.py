@@ -24,7 +24,7 @@ class _Resampled(NullLaw):
     def test(self, problem: Problem) -> Outcome:
         """Count the drawn values that are at least as large as the observed one."""
         prepared = prepared_skce(problem, self.name, ("unbiased",))
-        matrix = prepared.matrix(problem.labels)
+        matrix = prepared.matrix(problem.targets)
         n, value = len(matrix), float((matrix.row_sums - matrix.diagonal).sum())
         value /= n * (n - 1)
         drawn = self._drawn(problem, matrix)

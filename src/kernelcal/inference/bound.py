@@ -38,7 +38,7 @@ class Bound(NullLaw):
     def test(self, problem: Problem) -> Outcome:
         """Bound the p-value."""
         prepared = prepared_skce(problem, "bound", ("unbiased", "biased", "block"))
-        value = float(prepared.values(problem.labels[None])[0, 0])
+        value = float(prepared.values(problem.targets[None])[0, 0])
         statistic = prepared.statistic
         bound = prepared.kernels[0].bound() * prepared.residual.bound()
         block = statistic.block_size or prepared.n

@@ -18,7 +18,7 @@ from kernelcal.inference.law import NullLaw, Outcome, Problem
 from kernelcal.inference.laws import NULL_LAWS
 from kernelcal.inference.result import TestResult
 from kernelcal.lenses import ClassWise, Lens, seen
-from kernelcal.predictions import ClassPredictions, checked_pair, checked_weights
+from kernelcal.predictions import Predictions, Samples, checked_pair, checked_weights
 from kernelcal.statistics import ECE, MMCE, SKCE, CallableStatistic, Statistic
 
 __all__ = ["calibration_test"]
@@ -32,7 +32,7 @@ def calibration_test(
     predictions: Any,
     *,
     statistic: Any = "default",
-    null: Any = "exact",
+    null: Any = None,
     lens: Lens | ClassWise | None = None,
     weights: Any = None,
     draws: int = 999,
@@ -59,8 +59,9 @@ def calibration_test(
         combined by the smallest rank. ``skce``: `SKCE` at the median lengthscale. ``ece``: `ECE` of the top label in
         15 equal-width bins. ``mmce``: `MMCE`. A function ``f(y, predictions) -> number`` whose large values speak
         against calibration is called once a draw.
-    null : str or NullLaw
-        Law of the statistic under calibration. ``exact`` (default) serves every statistic. For the unbiased SKCE:
+    null : str or NullLaw, optional
+        Law of the statistic under calibration. ``exact`` (default) serves every statistic. ``swap``, the default of
+        `Samples`, is as exact: the outcome changes places with the draws of its row. For the unbiased SKCE:
         ``saddlepoint``, the known law without draws, for p-values down to 1e-12; ``bootstrap``, ``wild``, ``gamma``,
         ``pearson`` and ``spectrum``, estimated from the data. For the block SKCE: ``block``, normal. For every SKCE:
         ``bound``, distribution free. For any statistic: ``consistency``, for comparison with published figures. All but
@@ -110,20 +111,20 @@ def calibration_test(
     >>> result.pvalue, result.directions[0]
     (0.001, 'over-confident')
     """
-    labels, batch = checked_pair(y, predictions, classes=classes, normalize=normalize)
-    law = _null_law(null)
+    targets, batch = checked_pair(y, predictions, classes=classes, normalize=normalize)
+    law = _null_law(null, batch)
     if not isinstance(draws, int | np.integer) or draws < 1:
         raise InputError(f"draws must be a positive whole number, got {draws!r}")
     batch, given, own = batch.map_arrays(to_numpy), _statistic(statistic), checked_weights(weights, len(batch))
 
-    def run(labels: np.ndarray, batch: ClassPredictions, statistic: Statistic) -> TestResult:
+    def run(targets: np.ndarray, batch: Predictions, statistic: Statistic) -> TestResult:
         prepared, source = statistic.prepare(batch, own), Draws(rng)
-        problem = Problem(statistic, prepared, labels, batch, own, int(draws), source, early_stopping, progress)
+        problem = Problem(statistic, prepared, targets, batch, own, int(draws), source, early_stopping, progress)
         return _result(law, law.test(problem), problem)
 
     if isinstance(lens, ClassWise):
-        return (holm if lens.joint == "holm" else jointly)(run, labels, batch, lens, given)
-    return run(*seen(labels, batch, lens), given)
+        return (holm if lens.joint == "holm" else jointly)(run, targets, batch, lens, given)
+    return run(*seen(targets, batch, lens), given)
 
 
 def _statistic(given: Any) -> Statistic:
@@ -142,7 +143,9 @@ def _few_rows(law: NullLaw, n: int) -> tuple[str, ...]:
     return (f"this law is that of many rows, and there are {n}: null='exact' holds for few",)
 
 
-def _null_law(given: Any) -> NullLaw:
+def _null_law(given: Any, batch: Predictions) -> NullLaw:
+    if given is None:
+        given = "swap" if isinstance(batch, Samples) else "exact"
     if isinstance(given, NullLaw):
         return given
     if isinstance(given, str) and given in NULL_LAWS:
@@ -152,14 +155,14 @@ def _null_law(given: Any) -> NullLaw:
 
 def _result(law: NullLaw, outcome: Outcome, problem: Problem) -> TestResult:
     prepared, batch, members = problem.prepared, problem.predictions, outcome.members
-    family = "impossible label" in prepared.names
-    rows = impossible_rows(batch, problem.labels)
+    family = isinstance(prepared, PreparedFamily)
+    rows = impossible_rows(batch, problem.targets)
     notes = tuple(dict.fromkeys(prepared.notes + outcome.notes + _few_rows(law, len(batch))))
     if len(rows):
-        notes = (impossible_note(batch, problem.labels, rows, family), *notes)
+        notes = (impossible_note(batch, problem.targets, rows, family), *notes)
     words: tuple[str, ...] = ()
     if isinstance(prepared, PreparedFamily) and outcome.pvalue <= 0.05:
-        words = directions(prepared.scores, problem.labels, members, outcome.fired)
+        words = directions(prepared.scores, problem.targets, members, outcome.fired)
     p, draws = outcome.pvalue, outcome.draws
     return TestResult(
         statistic=min(m.pvalue for m in members) if len(members) > 1 else members[0].value,

@@ -19,7 +19,7 @@ __all__ = ["Consistency"]
 class Consistency(NullLaw):
     """Consistency resampling of Broecker and Smith, for any statistic.
 
-    Every draw takes n predictions with replacement, draws their labels, and computes the statistic anew.
+    Every draw takes n predictions with replacement, draws their targets, and computes the statistic anew.
     ``p = (1 + #{T_b >= T}) / (B + 1)``.
 
     Notes
@@ -34,14 +34,14 @@ class Consistency(NullLaw):
     Broecker and Smith (2007); Vaicenavicius et al. (2019).
     """
 
-    label: ClassVar[str] = "consistency resampling, predictions and labels resampled"
+    label: ClassVar[str] = "consistency resampling, predictions and targets resampled"
 
     def test(self, problem: Problem) -> Outcome:
         """Compute the statistic on every resampled data set."""
         if problem.weights is not None:
             raise InputError("null='consistency' takes no case weights: use null='exact'")
         statistic = problem.statistic.resolved(problem.predictions)
-        observed = statistic.prepare(problem.predictions).values(problem.labels[None])
+        observed = statistic.prepare(problem.predictions).values(problem.targets[None])
         values = [observed]
         for b in range(problem.draws):
             values.append(self._draw(problem, statistic, b))
@@ -52,7 +52,7 @@ class Consistency(NullLaw):
 
     @staticmethod
     def _draw(problem: Problem, statistic: Statistic, b: int) -> np.ndarray:
-        uniforms = problem.source.uniforms(2 * b, 2 * b + 2, len(problem.labels))
-        chosen = problem.predictions[(uniforms[0] * len(problem.labels)).astype(np.intp)]
-        labels = chosen.draw(uniforms[1:])
-        return np.asarray(statistic.prepare(chosen).values(labels))
+        uniforms = problem.source.uniforms(2 * b, 2 * b + 2, len(problem.targets))
+        chosen = problem.predictions[(uniforms[0] * len(problem.targets)).astype(np.intp)]
+        targets = chosen.draw(uniforms[1:])
+        return np.asarray(statistic.prepare(chosen).values(targets))

@@ -8,7 +8,7 @@ import numpy as np
 
 from kernelcal.arrays import to_numpy
 from kernelcal.predictions import Bernoulli, ClassPredictions
-from kernelcal.residuals import MeanResidual
+from kernelcal.residuals import ClassResidual
 
 __all__ = ["Covariance"]
 
@@ -25,7 +25,7 @@ class Covariance:
         Columns q of the factor.
     """
 
-    def __init__(self, predictions: ClassPredictions, residual: MeanResidual) -> None:
+    def __init__(self, predictions: ClassPredictions, residual: ClassResidual) -> None:
         self.weights = np.ones(len(predictions)) if residual.weights is None else residual.weights
         self.binary = isinstance(predictions, Bernoulli)
         self.features = residual.class_features

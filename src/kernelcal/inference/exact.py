@@ -12,10 +12,10 @@ from kernelcal.errors import InputError
 from kernelcal.inference.drawn import DrawnValues
 from kernelcal.inference.draws import Draws
 from kernelcal.inference.law import NullLaw, Outcome, Problem, Progress
-from kernelcal.predictions import ClassPredictions
+from kernelcal.predictions import ClassPredictions, Predictions
 from kernelcal.statistics import Prepared
 
-__all__ = ["Exact", "exact_null"]
+__all__ = ["Exact", "exact_notes", "exact_null"]
 
 STOP_ABOVE = 0.2  # at an early look a p-value above this ends the test
 _FIRST_LOOK = 99
@@ -30,7 +30,7 @@ class Exact(NullLaw):
 
     Notes
     -----
-    Cost: B times what the statistic costs for other labels of the same predictions.
+    Cost: B times what the statistic costs for other targets of the same predictions.
 
     References
     ----------
@@ -44,20 +44,20 @@ class Exact(NullLaw):
         """Rank the observed values among the drawn ones."""
         drawn = exact_null(
             problem.prepared,
-            problem.labels,
+            problem.targets,
             problem.predictions,
             problem.draws,
             problem.source,
             early_stopping=problem.early_stopping,
             progress=problem.progress,
         )
-        return drawn.outcome(problem.prepared.names, _notes(drawn, problem.predictions))
+        return drawn.outcome(problem.prepared.names, exact_notes(drawn, problem.predictions))
 
 
 def exact_null(
     prepared: Prepared,
-    labels: np.ndarray,
-    predictions: ClassPredictions,
+    targets: np.ndarray,
+    predictions: Predictions,
     draws: int,
     source: Draws,
     *,
@@ -72,7 +72,7 @@ def exact_null(
     """
     values = np.empty((0, len(prepared.names)))
     for look in _looks(draws, early_stopping):
-        values = _extend(values, look, prepared, labels, predictions, source, _progress_to(progress, draws))
+        values = _extend(values, look, prepared, targets, predictions, source, _progress_to(progress, draws))
         drawn = DrawnValues.of(values, stopped_early=look < draws)
         if drawn.pvalue > STOP_ABOVE:
             break
@@ -95,18 +95,18 @@ def _extend(
     values: np.ndarray,
     look: int,
     prepared: Prepared,
-    labels: np.ndarray,
-    predictions: ClassPredictions,
+    targets: np.ndarray,
+    predictions: Predictions,
     source: Draws,
     report: Callable[[int], None],
 ) -> np.ndarray:
-    """Append draws up to a look; the first batch begins with the observed labels, on the same code path."""
-    batch = max(1, _MEMORY // (prepared.bytes_per_draw + 2 * len(labels)))
+    """Append draws up to a look; the first batch begins with the observed targets, on the same code path."""
+    batch = max(1, _MEMORY // (prepared.bytes_per_draw + 2 * len(targets)))
     while len(values) < look + 1:
         done = max(len(values) - 1, 0)
         drawn = source.targets(predictions, done, min(done + batch, look))
         if len(values) == 0:
-            drawn = np.concatenate([labels[None].astype(drawn.dtype), drawn])
+            drawn = np.concatenate([targets[None].astype(drawn.dtype), drawn])
         values = np.concatenate([values, _numbers(prepared.values(drawn), prepared.names)])
         report(len(values) - 1)
     return values
@@ -117,12 +117,19 @@ def _numbers(values: np.ndarray, names: tuple[str, ...]) -> np.ndarray:
     if missing.any():
         name = names[int(np.flatnonzero(missing.any(axis=0))[0])]
         raise InputError(
-            f"the statistic {name!r} is NaN for some labels, which has no rank: return a number for every set of labels"
+            f"the statistic {name!r} is NaN for some targets, which has no rank: return a number for "
+            "every set of targets"
         )
     return values
 
 
-def _notes(drawn: DrawnValues, batch: ClassPredictions) -> tuple[str, ...]:
+def _certain(batch: ClassPredictions) -> bool:
+    p = batch.probabilities
+    return bool(np.all((p == 0) | (p == 1)))
+
+
+def exact_notes(drawn: DrawnValues, batch: Predictions) -> tuple[str, ...]:
+    """What the reader must know about these draws."""
     notes = []
     if drawn.stopped_early:
         notes.append(
@@ -132,8 +139,7 @@ def _notes(drawn: DrawnValues, batch: ClassPredictions) -> tuple[str, ...]:
     if 1 / (drawn.draws + 1) > 0.05:
         notes.append(f"{drawn.draws} draws cannot give a p-value below {1 / (drawn.draws + 1):.2g}: use 999 or more")
     if np.all(drawn.values == drawn.values[0]):
-        p = batch.probabilities
-        certain = bool(np.all((p == 0) | (p == 1)))
+        certain = isinstance(batch, ClassPredictions) and _certain(batch)
         why = (
             "every prediction is certain, and every label is as predicted"
             if certain

@@ -10,18 +10,22 @@ import numpy as np
 
 from kernelcal.arrays import to_numpy
 from kernelcal.errors import InputError
-from kernelcal.kernels import Dirac, Kernel, Laplacian, Stationary, resolve
+from kernelcal.inference.direction import Scores
+from kernelcal.kernels import Dirac, Kernel, Laplacian, Spectral, Stationary, resolve, resolve_target
 from kernelcal.pairs import Engine, ExactPairs, Nystrom
 from kernelcal.pairs.same_label import lookup_cost
-from kernelcal.predictions import Bernoulli, ClassPredictions
+from kernelcal.predictions import Bernoulli, ClassPredictions, Predictions, RealPredictions
+from kernelcal.residuals import target_kernel_of
 from kernelcal.statistics import SKCE, Prepared, Statistic
-from kernelcal.statistics.directed import DirectedScores, PreparedScores
+from kernelcal.statistics.directed import DirectedScores
+from kernelcal.statistics.real_directed import RealScores
 from kernelcal.statistics.skce import PreparedSKCE
 
 __all__ = ["DefaultFamily", "PreparedFamily"]
 
 # Pairs times residual columns up to which 999 draws take some seconds on two cores; above, features
 _MULTIPLICATIONS = 1e8
+_FEATURES = 32  # features of a target kernel between numbers
 _LANDMARKS, _FEW_LANDMARKS, _LARGE = 256, 128, 200_000  # fewer landmarks above so many probabilities
 
 
@@ -38,8 +42,9 @@ class DefaultFamily(Statistic):
         Kernel whose lengthscale is multiplied by the factors.
     factors : sequence of float
         Multiples of the lengthscale, default 2^-5, 2^-3, 2^-1, 2.
-    target_kernel : Kernel
-        Kernel between class labels.
+    target_kernel : Kernel, optional
+        Kernel between targets. Default `Dirac` for classes; for numbers and vectors the finite spectrum of a Gaussian
+        at the median predicted standard deviation (`kernels.Spectral`), so that a draw costs O(n) features.
     engine : Engine, optional
         Default: exact pairs while a draw takes at most 1e8 multiplications a kernel (10,000 rows of one
         probability, 3,000 of ten classes), above it Nystrom features. The level is exact with either.
@@ -47,7 +52,7 @@ class DefaultFamily(Statistic):
 
     kernel: Stationary = field(default_factory=Laplacian)
     factors: Sequence[float] = (2**-5, 2**-3, 2**-1, 2.0)
-    target_kernel: Kernel = field(default_factory=Dirac)
+    target_kernel: Kernel | None = None
     engine: Engine | None = None
 
     def __post_init__(self) -> None:
@@ -56,19 +61,20 @@ class DefaultFamily(Statistic):
         if len(self.factors) == 0 or not all(factor > 0 for factor in self.factors):
             raise InputError(f"factors must be one or more positive numbers, got {self.factors!r}")
 
-    def prepare(self, predictions: ClassPredictions, weights: np.ndarray | None = None) -> PreparedFamily:
+    def prepare(self, predictions: Predictions, weights: np.ndarray | None = None) -> PreparedFamily:
         """Resolve lengthscales, choose the engine, sum what the predictions say."""
         base, notes = resolve(self.kernel, predictions)
         assert isinstance(base, Stationary)  # for the type checker: leaves keep their type
         kernels = [base.with_lengthscale(base.scale * factor) for factor in self.factors]
         names = tuple(f"kernel at {kernel.scale:.3g}" for kernel in kernels)
-        engine = self.engine or _choose(predictions, len(kernels), self.target_kernel)
-        statistic = SKCE(prediction_kernel=base, target_kernel=self.target_kernel, engine=engine)
+        target = _target_kernel(self.target_kernel, predictions)
+        engine = self.engine or _choose(predictions, len(kernels), target)
+        statistic = SKCE(prediction_kernel=base, target_kernel=target, engine=engine)
         host = _on_host(predictions)
         skce = PreparedSKCE(statistic, kernels, host, names, predictions.notes + notes, weights)
-        return PreparedFamily(skce, DirectedScores().prepare(host, weights))
+        return PreparedFamily(skce, _scores(host, weights))
 
-    def resolved(self, predictions: ClassPredictions) -> DefaultFamily:
+    def resolved(self, predictions: Predictions) -> DefaultFamily:
         """Fix the lengthscale that the factors multiply."""
         base, _ = resolve(self.kernel, predictions)
         assert isinstance(base, Stationary)  # for the type checker: leaves keep their type
@@ -78,26 +84,45 @@ class DefaultFamily(Statistic):
 class PreparedFamily(Prepared):
     """Kernels and directed scores of fixed predictions."""
 
-    def __init__(self, kernels: PreparedSKCE, scores: PreparedScores) -> None:
+    def __init__(self, kernels: PreparedSKCE, scores: Scores) -> None:
         self.kernels, self.scores = kernels, scores
         self.names = scores.names + kernels.names
         self.engine, self.notes = kernels.engine, kernels.notes
         self.bytes_per_draw = kernels.bytes_per_draw + scores.bytes_per_draw
 
-    def values(self, labels: np.ndarray) -> np.ndarray:
+    def values(self, targets: np.ndarray) -> np.ndarray:
         """Values of all members, shape (B, members)."""
-        return np.hstack([self.scores.values(labels), self.kernels.values(labels)])
+        return np.hstack([self.scores.values(targets), self.kernels.values(targets)])
 
 
-def _choose(predictions: ClassPredictions, kernels: int, target_kernel: Kernel) -> Engine:
-    n, m = len(predictions), predictions.n_classes
-    columns = 1 if isinstance(predictions, Bernoulli) else m
-    looked_up = lookup_cost(kernels, predictions) if isinstance(target_kernel, Dirac) else math.inf
+def _choose(predictions: Predictions, kernels: int, target_kernel: Kernel) -> Engine:
+    n, m = len(predictions), predictions.columns
+    if isinstance(predictions, ClassPredictions):
+        columns = 1 if isinstance(predictions, Bernoulli) else m
+        looked_up = lookup_cost(kernels, predictions) if isinstance(target_kernel, Dirac) else math.inf
+    else:
+        columns, looked_up = 8 * _FEATURES, math.inf  # features pay off from some hundred rows
+        if not isinstance(target_kernel, Spectral):
+            return ExactPairs()
     if min(n * n * columns, looked_up) <= _MULTIPLICATIONS:
         return ExactPairs()
     return Nystrom(_LANDMARKS if n * m <= _LARGE else _FEW_LANDMARKS)
 
 
-def _on_host(predictions: ClassPredictions) -> ClassPredictions:
+def _target_kernel(kernel: Kernel | None, predictions: Predictions) -> Kernel:
+    if kernel is None and isinstance(predictions, RealPredictions):
+        frequencies = _FEATURES // 2 if predictions.dimension == 1 else _FEATURES
+        return resolve_target(Spectral(frequencies=frequencies), predictions)
+    return target_kernel_of(kernel, predictions)
+
+
+def _scores(predictions: Predictions, weights: np.ndarray | None) -> Scores:
+    if isinstance(predictions, RealPredictions):
+        return RealScores().prepare(predictions, weights)
+    assert isinstance(predictions, ClassPredictions)  # for the type checker: there is no third kind
+    return DirectedScores().prepare(predictions, weights)
+
+
+def _on_host(predictions: Predictions) -> Predictions:
     """Return the predictions as NumPy: a p-value has no gradient, and the draws are made there."""
     return predictions.map_arrays(to_numpy)

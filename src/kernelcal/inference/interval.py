@@ -138,9 +138,9 @@ def confidence_interval(
     >>> 0 < low < high < 1
     True
     """
-    labels, batch = checked_pair(y, predictions, classes=classes, normalize=normalize)
+    targets, batch = checked_pair(y, predictions, classes=classes, normalize=normalize)
     own = checked_weights(weights, len(batch))
-    labels, batch = seen(labels, batch, lens)
+    targets, batch = seen(targets, batch, lens)
     if not isinstance(statistic, SKCE | None):
         raise InputError(f"statistic must be an SKCE such as kernelcal.SKCE(estimator='unbiased'), got {statistic!r}")
     batch, statistic = batch.map_arrays(to_numpy), statistic or SKCE()
@@ -148,8 +148,8 @@ def confidence_interval(
     if not 0 < level < 1:
         raise InputError(f"level must lie between 0 and 1, such as 0.95, got {level!r}")
     if pvalue is None and METHODS[name].tested:
-        pvalue = calibration_test(labels, batch.without_names(), weights=own, draws=draws, rng=rng).pvalue
-    request = Request(statistic.prepare(batch, own), labels, own, level, draws, Draws(rng), progress)
+        pvalue = calibration_test(targets, batch.without_names(), weights=own, draws=draws, rng=rng).pvalue
+    request = Request(statistic.prepare(batch, own), targets, own, level, draws, Draws(rng), progress)
     estimate, lower, upper = METHODS[name].ends(request)
     notes: tuple[str, ...] = ()
     if METHODS[name].tested and pvalue is not None and pvalue > 1 - level:

@@ -26,7 +26,7 @@ class Request:
     """What a method works on."""
 
     prepared: PreparedSKCE
-    labels: np.ndarray
+    targets: np.ndarray
     weights: np.ndarray | None
     level: float
     draws: int
@@ -61,8 +61,8 @@ class Method:
 
 def _bootstrap(request: Request) -> Ends:
     """Percentiles of ``c'H0c / sum_{i != j} w_i w_j c_i c_j`` over multinomial counts c, H0 without its diagonal."""
-    matrix = request.prepared.matrix(request.labels)
-    n, estimate = len(matrix), float(request.prepared.values(request.labels[None])[0, 0])
+    matrix = request.prepared.matrix(request.targets)
+    n, estimate = len(matrix), float(request.prepared.values(request.targets[None])[0, 0])
     weights = np.ones(n) if request.weights is None else request.weights
     values = []
     for part in request.columns(n):
@@ -87,7 +87,7 @@ def _root(request: Request) -> Ends:
     """
     if request.weights is not None:
         raise InputError("method='root' takes no case weights: use method='bootstrap'")
-    matrix = request.prepared.matrix(request.labels)
+    matrix = request.prepared.matrix(request.targets)
     n = len(matrix)
     estimate = float((matrix.row_sums - matrix.diagonal).sum()) / (n * (n - 1))
     linear, degenerate = hoeffding_parts(matrix)
@@ -124,7 +124,7 @@ def _ball(request: Request) -> Ends:
         raise InputError("method='ball' takes no case weights: use method='bootstrap'")
     from scipy.special import ndtri
 
-    matrix = request.prepared.matrix(request.labels)
+    matrix = request.prepared.matrix(request.targets)
     n, values = len(matrix), []
     for part in request.columns(n):
         uniforms = request.source.uniforms(part.start, part.stop, n)
@@ -133,7 +133,7 @@ def _ball(request: Request) -> Ends:
         request.report(part.stop)
     reach = float(np.quantile(np.sqrt(np.maximum(np.concatenate(values), 0)) / n, request.level))
     centre = math.sqrt(max(float(matrix.row_sums.sum()), 0.0)) / n
-    estimate = float(request.prepared.values(request.labels[None])[0, 0])
+    estimate = float(request.prepared.values(request.targets[None])[0, 0])
     return estimate, max(centre - reach, 0.0) ** 2, (centre + reach) ** 2
 
 
@@ -141,7 +141,7 @@ def _block(request: Request) -> Ends:
     """Mean of the block values plus and minus z standard errors."""
     if request.weights is not None:
         raise InputError("method='block' takes no case weights: use estimator='unbiased'")
-    values = request.prepared.block_values(request.labels)
+    values = request.prepared.block_values(request.targets)
     if len(values) < 2:
         raise InputError(f"an interval from blocks needs at least 2 of them, got {len(values)}: use smaller blocks")
     mean, reach = float(values.mean()), request.z * float(values.std(ddof=1)) / math.sqrt(len(values))

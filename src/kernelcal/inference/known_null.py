@@ -12,6 +12,8 @@ from kernelcal.inference.chi_square import ChiSquareSum
 from kernelcal.inference.covariance import Covariance
 from kernelcal.pairs import QuadraticForms
 from kernelcal.pairs.matrix import map_strips
+from kernelcal.predictions import ClassPredictions
+from kernelcal.residuals import ClassResidual
 from kernelcal.statistics.skce import PreparedSKCE
 
 __all__ = ["KnownNull", "known_null"]
@@ -62,10 +64,19 @@ def known_null(prepared: PreparedSKCE) -> KnownNull:
     subsample of rows, then made exact to second order by one pass over all pairs), and a gamma variable takes the place
     of the rest: mean and variance are exact, the skewness of the rest comes from the subsample.
     """
-    covariance = Covariance(prepared.predictions, prepared.residual)
+    covariance = _covariance(prepared)
     if covariance.size <= _DENSE_UP_TO:
         return _whole(prepared.forms.kernel_rows(slice(None)), covariance)
     return _leading(prepared, covariance)
+
+
+def _covariance(prepared: PreparedSKCE) -> Covariance:
+    predictions, residual = prepared.predictions, prepared.residual
+    if not isinstance(predictions, ClassPredictions) or not isinstance(residual, ClassResidual):
+        raise InputError(
+            "null='saddlepoint' serves class predictions: for numbers use null='exact' or null='bootstrap'"
+        )
+    return Covariance(predictions, residual)
 
 
 def _whole(kernel: np.ndarray, covariance: Covariance) -> KnownNull:
@@ -115,7 +126,7 @@ def _sample(prepared: PreparedSKCE, covariance: Covariance) -> _Sample:
     size = max(_DENSE_UP_TO // q, _ROWS)
     rows = np.sort(np.random.default_rng(0).choice(n, min(size, n), replace=False))
     part = prepared.part(rows)
-    own = Covariance(part.predictions, part.residual)
+    own = _covariance(part)
     kernel = part.forms.kernel_rows(slice(None))
     np.fill_diagonal(kernel, 0)
     matrix = own.block_matrix(kernel)

@@ -12,7 +12,7 @@ import numpy as np
 from kernelcal.errors import InputError
 from kernelcal.inference.draws import Draws
 from kernelcal.inference.result import Member
-from kernelcal.predictions import ClassPredictions
+from kernelcal.predictions import Predictions
 from kernelcal.statistics import SKCE, Prepared, Statistic
 from kernelcal.statistics.skce import PreparedSKCE
 
@@ -30,9 +30,9 @@ class Problem:
     ----------
     statistic, prepared
         The statistic, and the same with what depends on the predictions done.
-    labels : numpy.ndarray of shape (n,)
-        Observed labels.
-    predictions : ClassPredictions
+    targets : numpy.ndarray of shape (n,)
+        Observed targets.
+    predictions : Predictions
         In NumPy.
     weights : numpy.ndarray of shape (n,), or None
         Case weights with mean 1.
@@ -42,8 +42,8 @@ class Problem:
 
     statistic: Statistic
     prepared: Prepared
-    labels: np.ndarray
-    predictions: ClassPredictions
+    targets: np.ndarray
+    predictions: Predictions
     weights: np.ndarray | None
     draws: int
     source: Draws

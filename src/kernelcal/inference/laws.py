@@ -12,11 +12,13 @@ from kernelcal.inference.exact import Exact
 from kernelcal.inference.fits import Gamma, Pearson, Spectrum
 from kernelcal.inference.law import NullLaw
 from kernelcal.inference.saddlepoint import Saddlepoint
+from kernelcal.inference.swap import Swap
 
 __all__ = ["NULL_LAWS"]
 
 NULL_LAWS: dict[str, Callable[[], NullLaw]] = {
     "exact": Exact,
+    "swap": Swap,
     "saddlepoint": Saddlepoint,
     "bound": Bound,
     "block": Block,

@@ -39,7 +39,7 @@ class Saddlepoint(NullLaw):
     def test(self, problem: Problem) -> Outcome:
         """Evaluate the tail of the known law at the observed value."""
         prepared = prepared_skce(problem, "saddlepoint", ("unbiased",), weights=True)
-        value = float(prepared.values(problem.labels[None])[0, 0])
+        value = float(prepared.values(problem.targets[None])[0, 0])
         null = known_null(prepared)
         if null.law is None:
             note = "the null has no variance: every prediction is certain"
@@ -54,7 +54,7 @@ def _notes(null: KnownNull, pvalue: float) -> tuple[str, ...]:
     notes = [f"null: skewness {null.skewness:.2f}" + ("" if null.exact else ", from its leading eigenvalues")]
     if null.lumps > _LUMPY:
         notes.append(
-            "rare labels or a narrow kernel make the law lumpy: this p-value can be far too small; use null='exact'"
+            "rare targets or a narrow kernel make the law lumpy: this p-value can be far too small; use null='exact'"
         )
     if pvalue < _FAR:
         notes.append("below 1e-6 the p-value is an order of magnitude: the far tail is that of the Gaussian limit")

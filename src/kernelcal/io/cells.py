@@ -2,17 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from array import array
+from collections.abc import Iterable, Sequence
+from typing import Any, Self
 
 import numpy as np
 
 from kernelcal.errors import InputError
 
-__all__ = ["EXACT", "absent", "is_number", "missing", "side_by_side", "typed"]
+__all__ = ["EXACT", "Cells", "absent", "is_number", "missing", "side_by_side", "typed"]
 
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "<na>"})
 EXACT = 2**53  # whole numbers below are exact as floats
+
+
+class Cells:
+    """What the cells of a column say: distinct texts in order of first appearance, and which of them every row has."""
+
+    def __init__(self) -> None:
+        self._book: dict[str, int] = {}
+        self._numbers = array("q")
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> Self:
+        """Texts of all rows at once."""
+        cells = cls()
+        cells.add(texts)
+        return cells
+
+    def add(self, texts: Iterable[str]) -> None:
+        """Append the texts of further rows."""
+        book = self._book
+        self._numbers.extend(book.setdefault(text, len(book)) for text in texts)
+
+    @property
+    def texts(self) -> list[str]:
+        """Distinct texts."""
+        return list(self._book)
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """Number of the text of every row, shape (n,)."""
+        return np.frombuffer(self._numbers, dtype=np.int64) if self._numbers else np.empty(0, dtype=np.int64)
 
 
 def missing(value: Any) -> bool:

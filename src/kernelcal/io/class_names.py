@@ -12,7 +12,7 @@ from kernelcal.io.options import ReadOptions
 from kernelcal.io.selection import numbered_from
 from kernelcal.io.sources import Source
 
-__all__ = ["class_names", "name_positions", "refuse_doubt"]
+__all__ = ["class_names", "common_start", "name_positions", "refuse_doubt"]
 
 
 def class_names(
@@ -54,14 +54,15 @@ _READ_AS: dict[str, Callable[[Any], Any]] = {"b": _truth_if, "f": _number_if, "i
 def _column_names(columns: Sequence[str], y: np.ndarray) -> list[str] | None:
     """Text labels that are the column names, or what is left of them after a common beginning."""
     labels = {v for v in y.tolist() if v is not None}
-    start = len(_common_start(columns))
+    start = len(common_start(columns))
     for names in (list(columns), [name[start:] for name in columns]):
         if labels <= set(names):
             return names
     return None
 
 
-def _common_start(names: Sequence[str]) -> str:
+def common_start(names: Sequence[str]) -> str:
+    """What all names begin with."""
     low, high = min(names), max(names)
     length = next((k for k, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), len(low))
     return low[:length]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-__all__ = ["KINDS", "ReadOptions"]
+__all__ = ["CROSSING", "KINDS", "ReadOptions", "flag", "was_said"]
 
 KINDS = ("probabilities", "logits", "log-probabilities", "percent", "top-label")
+CROSSING = ("raise", "sort")
 
 
 @dataclass(frozen=True)
@@ -24,3 +28,29 @@ class ReadOptions:
     drop_target: str | None = None
     delimiter: str | None = None
     weights: str | None = None
+    where: Sequence[str] | None = None
+    mean: str | None = None
+    std: str | None = None
+    variance: str | None = None
+    samples: str | None = None
+    quantiles: str | None = None
+    quantile_levels: str | None = None
+    crossing: str = "raise"
+    long: bool = False
+    value: str | None = None
+    level: str | None = None
+    sample_id: str | None = None
+    unit: str | None = None
+    truth: Path | None = None
+    truth_keys: str | None = None
+
+
+def was_said(options: ReadOptions, name: str) -> bool:
+    """Tell whether an option differs from its default."""
+    given: Any = getattr(options, name)
+    return bool(given != ReadOptions.__dataclass_fields__[name].default)
+
+
+def flag(name: str) -> str:
+    """Name of an option on the command line."""
+    return "--" + name.replace("_", "-")

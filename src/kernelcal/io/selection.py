@@ -9,18 +9,45 @@ from fnmatch import fnmatchcase
 from kernelcal.errors import InputError
 from kernelcal.io.sources import Source
 
-__all__ = ["choose_predictions", "choose_target", "known", "numbered_from"]
+__all__ = [
+    "OUTCOMES",
+    "asked_columns",
+    "choose_predictions",
+    "choose_target",
+    "has_usual_predictions",
+    "known",
+    "listed",
+    "numbered_from",
+    "usual_column",
+]
 
 _TARGETS = ("y", "label", "labels", "target", "targets", "y_true", "outcome", "ground_truth", "truth")
+OUTCOMES = ("observed", "observation")  # further usual names where numbers are predicted
 _PREDICTIONS = ("p", "probability", "probabilities", "prob", "probs", "proba", "predictions", "scores", "y_prob")
+_PREDICTION_OPTIONS = (
+    "--predictions NAMES (or a glob such as 'p*'); predictions of numbers are named with --mean and --std, --samples "
+    "or --quantiles"
+)
 _NUMBERED = re.compile(r"(?:p|prob|proba|probability|class)[_.]?(\d+)", re.IGNORECASE)
 
 
-def choose_target(source: Source, asked: str | None) -> list[str]:
-    """Name of the target column, or of the one-hot columns."""
+def choose_target(source: Source, asked: str | None, also: Sequence[str] = ()) -> list[str]:
+    """Names of the target column, of the one-hot columns, or of the targets of a vector; `also` are usual names."""
     if asked:
         return [known(source, name.strip()) for name in asked.split(",")]
-    return [_only(source, _TARGETS, "target", "--target NAME")]
+    return [usual_column(source, (*_TARGETS, *also), "target", "--target NAME")]
+
+
+def has_usual_predictions(source: Source) -> bool:
+    """Tell whether columns are called as class predictions usually are."""
+    return len(_numbered(source, source.names)) > 1 or any(name.lower() in _PREDICTIONS for name in source.names)
+
+
+def asked_columns(source: Source, asked: str, taken: Sequence[str]) -> list[str]:
+    """Columns of a list of names and globs, in this order; a glob leaves out the columns that are `taken`."""
+    rest = [name for name in source.names if name not in taken]
+    names = dict.fromkeys(n for part in asked.split(",") for n in _matching(source, rest, part.strip()))
+    return _not_taken(list(names), taken)
 
 
 def choose_predictions(
@@ -31,11 +58,10 @@ def choose_predictions(
     Columns that are `taken` are used otherwise. Without a request: numbered columns (p0, p1, ...), else one column
     of a usual name, else the columns that are called as the text labels of the target, which are then read.
     """
-    rest = [name for name in source.names if name not in taken]
     if asked:
-        names = list(dict.fromkeys(n for part in asked.split(",") for n in _matching(source, rest, part.strip())))
-        return _not_taken(names, taken)
-    numbered = [name for name in rest if _NUMBERED.fullmatch(name) and not source.wide(name)]
+        return asked_columns(source, asked, taken)
+    rest = [name for name in source.names if name not in taken]
+    numbered = _numbered(source, rest)
     if len(numbered) > 1:
         return numbered
     if not any(name.lower() in _PREDICTIONS for name in rest):
@@ -43,9 +69,11 @@ def choose_predictions(
         called = [name for name in rest if name in labels]
         if len(called) > 1 and len(called) == len(labels):
             return called
-    return _not_taken(
-        [_only(source, _PREDICTIONS, "predictions", "--predictions NAMES (or a glob such as 'p*')")], taken
-    )
+    return _not_taken([usual_column(source, _PREDICTIONS, "predictions", _PREDICTION_OPTIONS)], taken)
+
+
+def _numbered(source: Source, names: Sequence[str]) -> list[str]:
+    return [name for name in names if _NUMBERED.fullmatch(name) and not source.wide(name)]
 
 
 def _not_taken(names: list[str], taken: Sequence[str]) -> list[str]:
@@ -61,12 +89,13 @@ def numbered_from(columns: Sequence[str]) -> int | None:
     return min(int(n.group(1)) for n in numbers if n) if all(numbers) else None
 
 
-def _only(source: Source, usual: Sequence[str], what: str, option: str) -> str:
+def usual_column(source: Source, usual: Sequence[str], what: str, option: str) -> str:
+    """Return the one column of a usual name."""
     found = [name for name in source.names if name.lower() in usual]
     if len(found) == 1:
         return found[0]
     why = f"several columns could be the {what}" if found else f"no column has a usual name for the {what}"
-    raise InputError(f"{why}: say which with {option}. The columns are {_listed(source.names)}")
+    raise InputError(f"{why}: say which with {option}. The columns are {listed(source.names)}")
 
 
 def _matching(source: Source, rest: Sequence[str], pattern: str) -> list[str]:
@@ -74,18 +103,19 @@ def _matching(source: Source, rest: Sequence[str], pattern: str) -> list[str]:
         return [known(source, pattern)]
     found = [name for name in rest if fnmatchcase(name, pattern)]
     if not found:
-        raise InputError(f"no column matches {pattern!r}. The columns are {_listed(source.names)}")
+        raise InputError(f"no column matches {pattern!r}. The columns are {listed(source.names)}")
     return found
 
 
 def known(source: Source, name: str) -> str:
     """Return the name of a column that exists."""
     if name not in source.names:
-        raise InputError(f"there is no column {name!r}. The columns are {_listed(source.names)}")
+        raise InputError(f"there is no column {name!r}. The columns are {listed(source.names)}")
     return name
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """First names of a list, and how many there are."""
     if not names:
         return "none at all"
     return ", ".join(names[:12]) + (f", ... ({len(names)} in all)" if len(names) > 12 else "")

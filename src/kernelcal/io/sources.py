@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kernelcal.errors import InputError
-from kernelcal.io.cells import missing, typed
+from kernelcal.io.cells import Cells, missing, typed
 
 __all__ = ["Arrays", "Source"]
 
@@ -28,6 +28,18 @@ class Source(ABC):
     def values(self, name: str) -> np.ndarray:
         """One column as it is: numbers, booleans or text, shape (n,), with None or NaN for missing values."""
 
+    @abstractmethod
+    def cells(self, names: Sequence[str]) -> list[Cells]:
+        """What the cells of some columns say, as text: what tells rows apart, levels, dates and places."""
+
+    def array(self, name: str) -> np.ndarray:
+        """One column of numbers as it is, shape (n,), or with further axes where it is an array."""
+        return self.numbers([name])[:, 0]
+
+    def axes(self, name: str) -> int:
+        """Number of axes of a column: 1, or more where it is an array with the sample on axis 0."""
+        return 1
+
     def wide(self, name: str) -> bool:
         """Tell whether a column holds several numbers a row."""
         return False
@@ -44,6 +56,18 @@ class Arrays(Source):
         shape = self.columns[name].shape
         return len(shape) == 2 and shape[1] > 1
 
+    def array(self, name: str) -> np.ndarray:
+        """One array of numbers with any number of axes."""
+        return self._numeric(name, axes=(1, 2, 3, 4))
+
+    def axes(self, name: str) -> int:
+        """Number of axes of an array."""
+        return int(self.columns[name].ndim)
+
+    def cells(self, names: Sequence[str]) -> list[Cells]:
+        """Text of every value; dates without a time as 2024-01-06, whole numbers without a point."""
+        return [Cells.of(map(_as_text, _dates(self._single(name)).tolist())) for name in names]
+
     def numbers(self, names: Sequence[str]) -> np.ndarray:
         """Arrays side by side, or one wide array as it is."""
         arrays = [self._numeric(name) for name in names]
@@ -55,11 +79,11 @@ class Arrays(Source):
             )
         return np.stack(arrays, axis=1)
 
-    def _numeric(self, name: str) -> np.ndarray:
+    def _numeric(self, name: str, axes: Sequence[int] = (1, 2)) -> np.ndarray:
         array = self.columns[name]
         if array.dtype.kind == "O" and array.ndim == 1:
             array = self._floats(name, array)
-        if array.dtype.kind not in "fiub" or array.ndim not in (1, 2):
+        if array.dtype.kind not in "fiub" or array.ndim not in axes:
             raise InputError(
                 f"{self.path}, column {name!r}: expected numbers with one row a sample, got {array.dtype} of shape "
                 f"{array.shape}"
@@ -79,12 +103,31 @@ class Arrays(Source):
 
     def values(self, name: str) -> np.ndarray:
         """One array of shape (n,) or (n, 1)."""
+        array = self._single(name)
+        return typed(array.tolist()) if array.dtype.kind == "O" else array
+
+    def _single(self, name: str) -> np.ndarray:
         array = self.columns[name]
         if array.ndim == 2 and array.shape[1] == 1:
             array = array[:, 0]
         if array.ndim != 1:
             raise InputError(f"{self.path}, column {name!r}: expected one value a row, got shape {array.shape}")
-        return typed(array.tolist()) if array.dtype.kind == "O" else array
+        return array
+
+
+def _dates(array: np.ndarray) -> np.ndarray:
+    """Dates, and times that are all midnight, as days."""
+    if array.dtype.kind != "M":
+        return array
+    days = array.astype("datetime64[D]")
+    midnight = bool(np.all((days == array) | np.isnat(array)))
+    return np.datetime_as_string(days if midnight else array)
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return "" if value is None or value != value else str(value).strip()
 
 
 def _no_text(value: Any) -> Any:

@@ -13,7 +13,9 @@ from kernelcal.kernels.profiles import (
     RationalQuadratic,
 )
 from kernelcal.kernels.simple import Dirac, FiniteKernel, Linear
+from kernelcal.kernels.spectral import Spectral
 from kernelcal.kernels.stationary import Stationary
+from kernelcal.kernels.target_lengthscale import resolve_target, target_lengthscale
 
 __all__ = [
     "Dirac",
@@ -33,9 +35,12 @@ __all__ = [
     "Product",
     "RationalQuadratic",
     "Scaled",
+    "Spectral",
     "Stationary",
     "Sum",
     "TotalVariation",
     "median_lengthscale",
     "resolve",
+    "resolve_target",
+    "target_lengthscale",
 ]

@@ -1,9 +1,9 @@
 """Sums over pairs of predictions: the only hot code."""
 
 from kernelcal.pairs.base import Engine, QuadraticForms, Sums
+from kernelcal.pairs.exact import ExactPairs
 from kernelcal.pairs.fourier import RandomFourier
 from kernelcal.pairs.matrix import PairMatrix
 from kernelcal.pairs.nystrom import Nystrom
-from kernelcal.pairs.tiles import ExactPairs
 
 __all__ = ["Engine", "ExactPairs", "Nystrom", "PairMatrix", "QuadraticForms", "RandomFourier", "Sums"]

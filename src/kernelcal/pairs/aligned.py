@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -12,9 +12,9 @@ from kernelcal.arrays import Array, namespace, to_numpy
 from kernelcal.kernels.base import Kernel
 from kernelcal.kernels.points import AlignedPairs, Points
 from kernelcal.pairs.base import Engine, QuadraticForms, Sums
-from kernelcal.pairs.tiles import ExactPairs
-from kernelcal.predictions import ClassPredictions
-from kernelcal.residuals import MeanResidual
+from kernelcal.pairs.exact import ExactPairs
+from kernelcal.predictions import Predictions
+from kernelcal.residuals import FeatureResidual, Residual
 
 __all__ = ["BlockDiagonal"]
 
@@ -32,9 +32,7 @@ class BlockDiagonal(Engine):
     size: int
     engine: Engine
 
-    def prepare(
-        self, kernels: Sequence[Kernel], predictions: ClassPredictions, residual: MeanResidual
-    ) -> QuadraticForms:
+    def prepare(self, kernels: Sequence[Kernel], predictions: Predictions, residual: Residual) -> QuadraticForms:
         """Do what depends on the predictions alone."""
         if self.size <= _ALIGNED_UP_TO and isinstance(self.engine, ExactPairs):
             return _Aligned(self.size, kernels, predictions, residual)
@@ -50,15 +48,15 @@ class _Separate(QuadraticForms):
         self.label = f"blocks of {parts[0].stop:,} rows, {forms[0].label}"
         self.bytes_per_draw = max(form.bytes_per_draw for form in forms)
 
-    def of(self, labels: np.ndarray) -> Sums:
-        return _total([form.of(labels[part]) for part, form in zip(self.parts, self.forms, strict=True)])
+    def of(self, targets: np.ndarray) -> Sums:
+        return _total([form.of(targets[part]) for part, form in zip(self.parts, self.forms, strict=True)])
 
-    def by_block(self, labels: np.ndarray) -> np.ndarray:
+    def by_block(self, targets: np.ndarray) -> np.ndarray:
         pairs = zip(self.parts, self.forms, strict=True)
-        return np.array([float(to_numpy(form.of(labels[part]).off_diagonal)) for part, form in pairs])
+        return np.array([float(to_numpy(form.of(targets[part]).off_diagonal)) for part, form in pairs])
 
-    def batch(self, labels: np.ndarray) -> Sums:
-        return _total([form.batch(labels[:, part]) for part, form in zip(self.parts, self.forms, strict=True)])
+    def batch(self, targets: np.ndarray) -> Sums:
+        return _total([form.batch(targets[:, part]) for part, form in zip(self.parts, self.forms, strict=True)])
 
 
 def _total(sums: list[Sums]) -> Sums:
@@ -69,9 +67,7 @@ def _total(sums: list[Sums]) -> Sums:
 
 
 class _Aligned(QuadraticForms):
-    def __init__(
-        self, size: int, kernels: Sequence[Kernel], predictions: ClassPredictions, residual: MeanResidual
-    ) -> None:
+    def __init__(self, size: int, kernels: Sequence[Kernel], predictions: Predictions, residual: Residual) -> None:
         self.kernels, self.residual, self.points = tuple(kernels), residual, Points(predictions)
         self.label = f"blocks of {size:,} rows, exact pairs"
         end = len(predictions) // size * size
@@ -81,27 +77,34 @@ class _Aligned(QuadraticForms):
     def _values(self, kernel: Kernel, rows: slice, columns: slice) -> Array:
         return kernel.evaluate(AlignedPairs(self.points, rows, columns))
 
-    def of(self, labels: np.ndarray) -> Sums:
-        blocks = self._by_block(labels)
+    def of(self, targets: np.ndarray) -> Sums:
+        blocks = self._by_block(targets)
         total = namespace(blocks).sum(blocks)
         return Sums(total, 0 * total)
 
-    def by_block(self, labels: np.ndarray) -> np.ndarray:
-        return to_numpy(self._by_block(labels))
+    def by_block(self, targets: np.ndarray) -> np.ndarray:
+        return to_numpy(self._by_block(targets))
 
-    def _by_block(self, labels: np.ndarray) -> Array:
-        r = self.residual.features(labels)
-        xp, total = namespace(r), 0.0
+    def _by_block(self, targets: np.ndarray) -> Array:
+        inner, total = self.residual.inner(targets), 0.0
         for rows, columns in self.pairs:
-            inner = xp.sum(r[rows, :] * r[columns, :], axis=1)
-            total = total + self._values(self.kernels[0], rows, columns) * inner
+            total = total + self._values(self.kernels[0], rows, columns) * inner.aligned(rows, columns)
         return 2 * total
 
-    def batch(self, labels: np.ndarray) -> Sums:
-        r = self.residual.batch(labels)
-        total = np.zeros((len(labels), len(self.kernels)))
+    def batch(self, targets: np.ndarray) -> Sums:
+        inner = _inner_of_draws(self.residual, targets)
+        total = np.zeros((len(targets), len(self.kernels)))
         for rows, columns in self.pairs:
-            inner = np.einsum("nbk,nbk->bn", r[rows], r[columns])
+            r = inner(rows, columns)
             for s, kernel in enumerate(self.kernels):
-                total[:, s] += inner @ to_numpy(self._values(kernel, rows, columns))
+                total[:, s] += r @ to_numpy(self._values(kernel, rows, columns))
         return Sums(2 * total, 0 * total)
+
+
+def _inner_of_draws(residual: Residual, targets: np.ndarray) -> Callable[[slice, slice], np.ndarray]:
+    """Inner products pair by pair for many sets of targets: a function of rows and columns, giving (B, pairs)."""
+    if isinstance(residual, FeatureResidual):
+        r = residual.batch(targets)
+        return lambda rows, columns: np.einsum("nbk,nbk->bn", r[rows], r[columns])
+    inners = [residual.double().inner(row) for row in targets]
+    return lambda rows, columns: np.stack([inner.aligned(rows, columns) for inner in inners])

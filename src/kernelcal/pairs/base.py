@@ -1,4 +1,4 @@
-"""The contract of an engine: sums over pairs for several kernels at once, while the labels change."""
+"""The contract of an engine: sums over pairs for several kernels at once, while the targets change."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 from kernelcal.arrays import Array
 from kernelcal.errors import InputError
 from kernelcal.kernels.base import Kernel
-from kernelcal.predictions import ClassPredictions
-from kernelcal.residuals import MeanResidual
+from kernelcal.predictions import Predictions
+from kernelcal.residuals import Residual
 
 __all__ = ["Engine", "QuadraticForms", "Sums"]
 
@@ -34,26 +34,26 @@ class Sums:
 
 
 class QuadraticForms(ABC):
-    """Kernels and residuals of fixed predictions, ready for labels.
+    """Kernels and residuals of fixed predictions, ready for targets.
 
     Attributes
     ----------
     label : str
         What computes them, for the result.
     bytes_per_draw : int
-        Working memory that one more set of labels costs in `batch`.
+        Working memory that one more set of targets costs in `batch`.
     """
 
     label: str
     bytes_per_draw: int
 
     @abstractmethod
-    def of(self, labels: np.ndarray) -> Sums:
-        """Sums of the first kernel for one set of labels, as scalars of the predictions' array library."""
+    def of(self, targets: np.ndarray) -> Sums:
+        """Sums of the first kernel for one set of targets, as scalars of the predictions' array library."""
 
     @abstractmethod
-    def batch(self, labels: np.ndarray) -> Sums:
-        """Sums of all kernels for many sets of labels, shape (B, n): NumPy arrays of shape (B, kernels)."""
+    def batch(self, targets: np.ndarray) -> Sums:
+        """Sums of all kernels for many sets of targets, shape (B, n): NumPy arrays of shape (B, kernels)."""
 
     def kernel_rows(self, rows: slice) -> np.ndarray:
         """Values K_ij of the first kernel for some rows i and all j, a NumPy array that may be overwritten."""
@@ -61,8 +61,8 @@ class QuadraticForms(ABC):
             f"{self.label}: this needs all pairs of rows, so use estimator='unbiased' with ExactPairs() or features"
         )
 
-    def by_block(self, labels: np.ndarray) -> np.ndarray:
-        """Sum over i != j inside each block of rows, for one set of labels: shape (blocks,)."""
+    def by_block(self, targets: np.ndarray) -> np.ndarray:
+        """Sum over i != j inside each block of rows, for one set of targets: shape (blocks,)."""
         raise InputError(f"{self.label}: there are no blocks; use estimator='block'")
 
 
@@ -70,7 +70,5 @@ class Engine(ABC):
     """A way to sum over pairs. Engines are small frozen dataclasses: their fields are their settings."""
 
     @abstractmethod
-    def prepare(
-        self, kernels: Sequence[Kernel], predictions: ClassPredictions, residual: MeanResidual
-    ) -> QuadraticForms:
+    def prepare(self, kernels: Sequence[Kernel], predictions: Predictions, residual: Residual) -> QuadraticForms:
         """Do what depends on the predictions alone."""

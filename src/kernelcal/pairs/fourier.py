@@ -14,7 +14,7 @@ from kernelcal.kernels.base import Kernel
 from kernelcal.kernels.points import Points
 from kernelcal.kernels.stationary import Stationary
 from kernelcal.pairs.features import FeatureEngine, FeatureMap
-from kernelcal.predictions import ClassPredictions
+from kernelcal.predictions import Predictions
 
 __all__ = ["RandomFourier"]
 
@@ -44,11 +44,11 @@ class RandomFourier(FeatureEngine):
         if self.frequencies < 1:
             raise InputError(f"frequencies must be at least 1, got {self.frequencies}")
 
-    def describe(self, predictions: ClassPredictions) -> str:
+    def describe(self, predictions: Predictions) -> str:
         """Name for the result."""
         return f"random Fourier features, {self.frequencies} frequencies"
 
-    def maps(self, kernels: Sequence[Kernel], predictions: ClassPredictions) -> tuple[FeatureMap, list[int]]:
+    def maps(self, kernels: Sequence[Kernel], predictions: Predictions) -> tuple[FeatureMap, list[int]]:
         """Return the feature map and the number of features of each kernel."""
         rng, points = np.random.default_rng(self.rng), Points(predictions)
         single = [self._single(kernel, points, rng) for kernel in kernels]

@@ -1,4 +1,4 @@
-"""The matrix h_ij = K_ij <r_i, r_j> of one set of labels, used a strip of rows at a time and never stored."""
+"""The matrix h_ij = K_ij <r_i, r_j> of one set of targets, used a strip of rows at a time and never stored."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from functools import cached_property
 
 import numpy as np
 
-from kernelcal.arrays import row_slices, to_numpy
+from kernelcal.arrays import row_slices
 from kernelcal.errors import InputError
 from kernelcal.pairs.base import QuadraticForms
 from kernelcal.pairs.threads import threaded_map
-from kernelcal.residuals import MeanResidual
+from kernelcal.residuals import Residual
 
 __all__ = ["PairMatrix", "map_strips", "strip_rows"]
 
@@ -30,22 +30,22 @@ def map_strips(n: int, work: Callable[[slice], np.ndarray]) -> list[np.ndarray]:
 
 
 class PairMatrix:
-    """Symmetric matrix h_ij of the first kernel of prepared forms, for one set of labels.
+    """Symmetric matrix h_ij of the first kernel of prepared forms, for one set of targets.
 
     Cost of every method: O(n^2 m) for the entries and what it does with them; memory for some strips of rows.
     """
 
-    def __init__(self, forms: QuadraticForms, residual: MeanResidual, labels: np.ndarray) -> None:
+    def __init__(self, forms: QuadraticForms, residual: Residual, targets: np.ndarray) -> None:
         self.forms = forms
-        self.r = np.asarray(to_numpy(residual.features(labels)), dtype=np.float64)
+        self.inner, self.n = residual.double().inner(targets), len(residual)
 
     def __len__(self) -> int:
-        return len(self.r)
+        return self.n
 
     def rows(self, rows: slice) -> np.ndarray:
         """Entries of some rows, the diagonal included, shape (rows, n)."""
         strip = self.forms.kernel_rows(rows)
-        strip *= self.r[rows] @ self.r.T
+        strip *= self.inner.block(rows, slice(None))
         return strip
 
     @cached_property

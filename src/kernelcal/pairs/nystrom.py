@@ -14,7 +14,7 @@ from kernelcal.kernels.base import Kernel
 from kernelcal.kernels.points import CrossPairs, Points
 from kernelcal.pairs.blocks import Block, BlockPoints
 from kernelcal.pairs.features import FeatureEngine, FeatureMap
-from kernelcal.predictions import ClassPredictions
+from kernelcal.predictions import ClassPredictions, Predictions
 
 __all__ = ["Nystrom"]
 
@@ -43,11 +43,11 @@ class Nystrom(FeatureEngine):
         if self.landmarks < 1:
             raise InputError(f"landmarks must be at least 1, got {self.landmarks}")
 
-    def describe(self, predictions: ClassPredictions) -> str:
+    def describe(self, predictions: Predictions) -> str:
         """Name for the result, with the number of landmarks that there are."""
         return f"Nystrom features, {len(self._choose(predictions))} landmarks"
 
-    def maps(self, kernels: Sequence[Kernel], predictions: ClassPredictions) -> tuple[FeatureMap, list[int]]:
+    def maps(self, kernels: Sequence[Kernel], predictions: Predictions) -> tuple[FeatureMap, list[int]]:
         """Return the feature map and the number of features of each kernel."""
         chosen = self._choose(predictions)
         evaluate = _evaluator(kernels, predictions)
@@ -59,20 +59,20 @@ class Nystrom(FeatureEngine):
 
         return features, [int(root.shape[1]) for root in roots]
 
-    def _choose(self, predictions: ClassPredictions) -> np.ndarray:
+    def _choose(self, predictions: Predictions) -> np.ndarray:
         """Rows to stand as landmarks; with one column, among the distinct values, so that ties waste none."""
         rng, n = np.random.default_rng(self.rng), len(predictions)
         candidates = np.arange(n)
-        if predictions.n_classes == 2:
+        if isinstance(predictions, ClassPredictions) and predictions.n_classes == 2:
             p = to_numpy(predictions.probabilities)[:, 1]
             candidates = np.unique(p, return_index=True)[1]
         size = min(self.landmarks, len(candidates))
         return np.sort(rng.choice(candidates, size, replace=False))
 
 
-def _evaluator(kernels: Sequence[Kernel], predictions: ClassPredictions) -> Callable[[Any, np.ndarray], list[Array]]:
+def _evaluator(kernels: Sequence[Kernel], predictions: Predictions) -> Callable[[Any, np.ndarray], list[Array]]:
     """Kernel values of rows with landmarks: in place for NumPy, functional elsewhere."""
-    if is_numpy(predictions.probabilities[:1, ...]):
+    if is_numpy(predictions.mean):
         block_points = BlockPoints(predictions, kernels)
 
         def evaluate(rows: Any, columns: np.ndarray) -> list[Array]:

@@ -13,7 +13,7 @@ from kernelcal.kernels.base import Kernel
 from kernelcal.pairs.base import QuadraticForms, Sums
 from kernelcal.pairs.blocks import Block, BlockPoints
 from kernelcal.predictions import ClassPredictions
-from kernelcal.residuals import MeanResidual
+from kernelcal.residuals import ClassResidual
 
 __all__ = ["SameLabel", "lookup_cost"]
 
@@ -33,7 +33,7 @@ class SameLabel(QuadraticForms):
     label = "exact pairs of equal labels"
 
     def __init__(
-        self, kernels: Sequence[Kernel], points: BlockPoints, diagonals: Sequence[Array], residual: MeanResidual
+        self, kernels: Sequence[Kernel], points: BlockPoints, diagonals: Sequence[Array], residual: ClassResidual
     ) -> None:
         self.residual, self.diagonals = residual, diagonals
         p, everything = to_numpy(residual.mean), slice(None)
@@ -45,7 +45,7 @@ class SameLabel(QuadraticForms):
         self.bytes_per_draw = 64 * len(p)
 
     @staticmethod
-    def worthwhile(kernels: Sequence[Kernel], predictions: ClassPredictions, residual: MeanResidual) -> bool:
+    def worthwhile(kernels: Sequence[Kernel], predictions: ClassPredictions, residual: ClassResidual) -> bool:
         """Tell whether the kernel matrices fit the budget and looking up is cheaper than multiplying."""
         if residual.class_features is not None:
             return False

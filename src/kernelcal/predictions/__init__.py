@@ -5,9 +5,19 @@ from kernelcal.predictions.base import Predictions, trusted
 from kernelcal.predictions.bernoulli import Bernoulli
 from kernelcal.predictions.categorical import Categorical
 from kernelcal.predictions.classes import ClassPredictions
+from kernelcal.predictions.diagonal_normal import DiagonalNormal
+from kernelcal.predictions.isotropic_normal import IsotropicNormal
+from kernelcal.predictions.laplace import Laplace
+from kernelcal.predictions.mixture import Mixture
+from kernelcal.predictions.multivariate_normal import MultivariateNormal
+from kernelcal.predictions.negative_binomial import NegativeBinomial
 from kernelcal.predictions.normal import Normal
+from kernelcal.predictions.poisson import Poisson
+from kernelcal.predictions.quantiles import Quantiles
 from kernelcal.predictions.real import RealPredictions
+from kernelcal.predictions.samples import Samples
 from kernelcal.predictions.targets import checked_classes_pair, checked_pair
+from kernelcal.predictions.vector_normal import VectorNormal
 from kernelcal.predictions.weights import checked_weights
 from kernelcal.predictions.wrappers import Logits, LogProbs, Percent
 
@@ -15,12 +25,22 @@ __all__ = [
     "Bernoulli",
     "Categorical",
     "ClassPredictions",
+    "DiagonalNormal",
+    "IsotropicNormal",
+    "Laplace",
     "LogProbs",
     "Logits",
+    "Mixture",
+    "MultivariateNormal",
+    "NegativeBinomial",
     "Normal",
     "Percent",
+    "Poisson",
     "Predictions",
+    "Quantiles",
     "RealPredictions",
+    "Samples",
+    "VectorNormal",
     "as_predictions",
     "checked_classes_pair",
     "checked_pair",

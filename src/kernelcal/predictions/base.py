@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -24,9 +24,20 @@ class Predictions(ABC):
     ----------
     notes : tuple of str
         What was done to the input that the reader of a result must know.
+    question : str or None
+        What is asked, if not the target itself.
+    mean : array
+        Mean of every target (of the one-hot encoded label), with the sample on axis 0.
     """
 
     notes: tuple[str, ...]
+    question: str | None
+
+    if TYPE_CHECKING:  # a family has it as a field or as a property
+
+        @property
+        def mean(self) -> Array:
+            """Mean of every target."""
 
     @property
     def uniforms(self) -> int:
@@ -44,12 +55,21 @@ class Predictions(ABC):
     def event_shape(self) -> tuple[int, ...]:
         """Shape of one target."""
 
+    @property
+    @abstractmethod
+    def columns(self) -> int:
+        """How many numbers describe one prediction, which the engines count as work."""
+
     @abstractmethod
     def draw(self, uniforms: np.ndarray) -> np.ndarray:
         """Turn uniform numbers, shape (draws, n), into targets, shape (draws, n, *event_shape): the same from the same.
 
         Where a target takes k > 1 `uniforms` their shape is (draws, n, k).
         """
+
+    @abstractmethod
+    def impossible(self, y: np.ndarray) -> np.ndarray:
+        """Tell which targets the predictions had ruled out, shape (..., n)."""
 
     @abstractmethod
     def map_arrays(self, function: Callable[[Array], Array]) -> Self:

@@ -62,10 +62,19 @@ class ClassPredictions(Predictions):
     def probability_of(self, labels: np.ndarray) -> np.ndarray:
         """Predicted probability of the labels, shape (..., n) like `labels`, in NumPy."""
 
+    def impossible(self, y: np.ndarray) -> np.ndarray:
+        """Tell which labels had a predicted probability of exactly 0, shape (..., n)."""
+        return self.probability_of(y) == 0
+
     def top_labels(self) -> np.ndarray:
         """Most probable class of every row, shape (n,): the first of equals; of two, the second (p >= 1/2)."""
         p = to_numpy(self.probabilities)
         return (p[:, 1] >= p[:, 0]).astype(np.int64) if p.shape[1] == 2 else p.argmax(axis=1)
+
+    @property
+    def columns(self) -> int:
+        """Number of classes."""
+        return self.n_classes
 
     @property
     def event_shape(self) -> tuple[int, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -30,16 +30,25 @@ class RealPredictions(Predictions):
         What is asked, where it is not the target itself.
     """
 
-    mean: Array
-    std: Array
     counts: ClassVar[bool] = False
     question: str | None = None
     notes: tuple[str, ...] = ()
+
+    if TYPE_CHECKING:  # a family has it as a field or as a property
+
+        @property
+        def std(self) -> Array:
+            """Standard deviation of every component of every target."""
 
     @property
     def dimension(self) -> int:
         """Number of numbers in one target."""
         return int(np.prod(self.event_shape, dtype=np.int64))
+
+    @property
+    def columns(self) -> int:
+        """Mean and standard deviation of every component."""
+        return 2 * self.dimension
 
     def log_prob(self, y: Array) -> Array:
         """Logarithm of the predicted density (probability of a count) of the targets, shape (..., n)."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from kernelcal.arrays import Array, to_numpy
 from kernelcal.errors import InputError
-from kernelcal.predictions import ClassPredictions
+from kernelcal.predictions import Predictions
 from kernelcal.tables import Table
 
 __all__ = ["CallableStatistic", "Estimate", "Prepared", "Statistic", "checked_options"]
@@ -65,7 +65,7 @@ class Estimate:
 
 
 class Prepared(ABC):
-    """Statistics of fixed predictions, ready for many sets of labels.
+    """Statistics of fixed predictions, ready for many sets of targets.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Prepared(ABC):
     engine : str
         What computes them.
     bytes_per_draw : int
-        Working memory of one more set of labels.
+        Working memory of one more set of targets.
     notes : tuple of str
         What the reader of the result must know.
     """
@@ -85,18 +85,18 @@ class Prepared(ABC):
     notes: tuple[str, ...] = ()
 
     @abstractmethod
-    def values(self, labels: np.ndarray) -> np.ndarray:
-        """Values for labels of shape (B, n): shape (B, statistics). Large values speak against calibration."""
+    def values(self, targets: np.ndarray) -> np.ndarray:
+        """Values for targets of shape (B, n): shape (B, statistics). Large values speak against calibration."""
 
 
 class Statistic(ABC):
     """A statistic that `calibration_test` can use: large values speak against calibration."""
 
     @abstractmethod
-    def prepare(self, predictions: ClassPredictions, weights: np.ndarray | None = None) -> Prepared:
+    def prepare(self, predictions: Any, weights: np.ndarray | None = None) -> Prepared:
         """Do what depends on the predictions (and case weights) alone, before any label is seen."""
 
-    def resolved(self, predictions: ClassPredictions) -> Statistic:
+    def resolved(self, predictions: Any) -> Statistic:
         """Fix what is chosen from the predictions, such as a median lengthscale, for use with other rows."""
         return self
 
@@ -120,9 +120,9 @@ class CallableStatistic(Statistic):
         Called with integer labels of shape (n,) and the predictions.
     """
 
-    function: Callable[[np.ndarray, ClassPredictions], Any]
+    function: Callable[[np.ndarray, Predictions], Any]
 
-    def prepare(self, predictions: ClassPredictions, weights: np.ndarray | None = None) -> Prepared:
+    def prepare(self, predictions: Predictions, weights: np.ndarray | None = None) -> Prepared:
         """Nothing is known about a function: every draw calls it."""
         if weights is not None:
             raise InputError("a function takes no weights from the test: use them inside the function")
@@ -130,17 +130,17 @@ class CallableStatistic(Statistic):
 
 
 class _Called(Prepared):
-    def __init__(self, function: Callable[..., Any], predictions: ClassPredictions) -> None:
+    def __init__(self, function: Callable[..., Any], predictions: Predictions) -> None:
         self.function, self.predictions = function, predictions
         self.names = (getattr(function, "__name__", type(function).__name__),)
         self.engine = "one call a draw"
         self.bytes_per_draw = 16 * len(predictions)
 
-    def values(self, labels: np.ndarray) -> np.ndarray:
-        return np.array([[self._number(row.astype(np.int64))] for row in labels])
+    def values(self, targets: np.ndarray) -> np.ndarray:
+        return np.array([[self._number(row.astype(np.int64))] for row in targets])
 
-    def _number(self, labels: np.ndarray) -> float:
-        value = self.function(labels, self.predictions)
+    def _number(self, targets: np.ndarray) -> float:
+        value = self.function(targets, self.predictions)
         try:
             return float(value)
         except (TypeError, ValueError):

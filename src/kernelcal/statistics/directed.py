@@ -14,6 +14,7 @@ __all__ = ["DirectedScores", "PreparedScores"]
 
 _ROWS = 4096
 _LOOKED_UP = 2**22  # numbers
+_CLASSES_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,8 @@ class PreparedScores(Prepared):
     """Directed scores of fixed predictions; `signed` keeps the direction."""
 
     names = ("impossible label", "slope", "bias")
+    directed = ("slope", "bias")
+    aimless = "no single direction: how frequencies deviate changes from prediction to prediction"
     engine = "sums over rows"
 
     def __init__(self, predictions: ClassPredictions, weights: np.ndarray | None = None) -> None:
@@ -88,6 +91,22 @@ class PreparedScores(Prepared):
         """Number of impossible labels, slope and bias without direction, shape (B, 3)."""
         slope, impossible = self.slope(labels)
         return np.stack([impossible, np.abs(slope), np.abs(self.bias(labels)).max(axis=1)], axis=1)
+
+    def sentence(self, name: str, labels: np.ndarray) -> str:
+        """Say in which direction a score deviates, for one set of labels."""
+        if name == "slope":
+            return "over-confident" if float(self.slope(labels[None])[0][0]) < 0 else "under-confident"
+        deviations, counts = self.bias(labels[None])[0], self.counts(labels[None])[0]
+        if len(deviations) == 2:
+            return self._one_class(1, deviations[1], counts[1])
+        largest = np.argsort(-np.abs(deviations))[:_CLASSES_NAMED]
+        strong = [k for k in largest if abs(deviations[k]) >= 0.5 * abs(deviations[largest[0]])]
+        return ", ".join(self._one_class(k, deviations[k], counts[k]) for k in strong)
+
+    def _one_class(self, k: int, deviation: float, count: float) -> str:
+        word = "over-predicted" if deviation < 0 else "under-predicted"
+        name, expected = self.predictions.class_name(k), self.expected[k]
+        return f"class {name} is {word} ({expected:,.1f} expected, {count:,.10g} observed)"
 
 
 def _parts(labels: np.ndarray) -> list[slice]:

@@ -11,11 +11,11 @@ import numpy as np
 
 from kernelcal.arrays import Array
 from kernelcal.errors import InputError, KernelcalWarning
-from kernelcal.kernels import Dirac, Kernel, Laplacian, resolve
+from kernelcal.kernels import Kernel, Laplacian, resolve
 from kernelcal.pairs import Engine, ExactPairs, PairMatrix, QuadraticForms, Sums
 from kernelcal.pairs.aligned import BlockDiagonal
-from kernelcal.predictions import ClassPredictions, checked_pair, checked_weights
-from kernelcal.residuals import MeanResidual
+from kernelcal.predictions import Predictions, checked_pair, checked_weights
+from kernelcal.residuals import residual_of, target_kernel_of
 from kernelcal.statistics.base import Estimate, Prepared, Statistic, checked_options
 
 __all__ = ["SKCE", "PreparedSKCE", "skce"]
@@ -34,8 +34,11 @@ class SKCE(Statistic):
     ----------
     prediction_kernel : Kernel
         k_P. Default `Laplacian` at the median Euclidean distance of the predictions.
-    target_kernel : Kernel
-        k_Y between class labels. Default `Dirac`.
+    target_kernel : Kernel, optional
+        k_Y between targets. Default: `Dirac` between class labels; `Gaussian` between numbers and vectors, at the
+        median predicted standard deviation, or its finite spectrum (`kernels.Spectral`) where the expectation under the
+        predictions has no closed form. ``lengthscale="median"`` of a kernel between numbers means that
+        standard deviation: targets are not looked at.
     estimator : {"unbiased", "biased", "block"}
         ``unbiased``: mean over i < j; may be negative, and is not clipped. ``biased``: mean over all i, j,
         the diagonal included; never negative. ``block``: mean of the unbiased values inside consecutive blocks
@@ -70,7 +73,7 @@ class SKCE(Statistic):
     """
 
     prediction_kernel: Kernel = field(default_factory=Laplacian)
-    target_kernel: Kernel = field(default_factory=Dirac)
+    target_kernel: Kernel | None = None
     estimator: str = "unbiased"
     block_size: int | None = None
     engine: Engine = field(default_factory=ExactPairs)
@@ -83,7 +86,7 @@ class SKCE(Statistic):
         if self.block_size is not None and (not isinstance(self.block_size, int) or self.block_size < 2):
             raise InputError(f"block_size must be a whole number, at least 2, got {self.block_size!r}")
         for name in ("prediction_kernel", "target_kernel"):
-            if not isinstance(getattr(self, name), Kernel):
+            if not isinstance(getattr(self, name), Kernel) and (name, None) != ("target_kernel", self.target_kernel):
                 raise InputError(f"{name} must be a kernel such as kernelcal.Laplacian(), got {getattr(self, name)!r}")
         if not isinstance(self.engine, Engine):
             raise InputError(f"engine must be ExactPairs(), Nystrom() or RandomFourier(), got {self.engine!r}")
@@ -92,27 +95,31 @@ class SKCE(Statistic):
         self, y: Any, predictions: Any, *, weights: Any = None, classes: Any = None, normalize: bool = False
     ) -> Estimate:
         """Estimate from targets and predictions; with case weights pairs count by the product of their weights."""
-        labels, batch = checked_pair(y, predictions, classes=classes, normalize=normalize)
+        targets, batch = checked_pair(y, predictions, classes=classes, normalize=normalize)
         prepared = self.prepare(batch, checked_weights(weights, len(batch)))
-        value = prepared.estimate(labels)
+        value = prepared.estimate(targets)
         kernel = prepared.kernels[0]
         if not kernel.positive_definite(batch):
             warnings.warn(_not_definite(kernel), KernelcalWarning, stacklevel=2)
-        options: dict[str, Any] = {"prediction_kernel": kernel, "target_kernel": self.target_kernel}
+        options: dict[str, Any] = {"prediction_kernel": kernel, "target_kernel": prepared.target_kernel}
         if self.block_size is not None:
             options["block_size"] = self.block_size
         if batch.question is not None:
             options["question"] = batch.question
         return Estimate(value, "SKCE", self.estimator, len(batch), prepared.engine, options, prepared.notes)
 
-    def prepare(self, predictions: ClassPredictions, weights: np.ndarray | None = None) -> PreparedSKCE:
+    def prepare(self, predictions: Predictions, weights: np.ndarray | None = None) -> PreparedSKCE:
         """Resolve lengthscales and make the engine ready."""
         kernel, notes = resolve(self.prediction_kernel, predictions)
         return PreparedSKCE(self, (kernel,), predictions, ("SKCE",), predictions.notes + notes, weights)
 
-    def resolved(self, predictions: ClassPredictions) -> SKCE:
-        """Fix the lengthscale of the prediction kernel."""
-        return replace(self, prediction_kernel=resolve(self.prediction_kernel, predictions)[0])
+    def resolved(self, predictions: Predictions) -> SKCE:
+        """Fix the lengthscales of both kernels."""
+        kernel, target = (
+            resolve(self.prediction_kernel, predictions)[0],
+            target_kernel_of(self.target_kernel, predictions),
+        )
+        return replace(self, prediction_kernel=kernel, target_kernel=target)
 
 
 class PreparedSKCE(Prepared):
@@ -122,7 +129,7 @@ class PreparedSKCE(Prepared):
         self,
         statistic: SKCE,
         kernels: Sequence[Kernel],
-        predictions: ClassPredictions,
+        predictions: Predictions,
         names: tuple[str, ...],
         notes: tuple[str, ...] = (),
         weights: np.ndarray | None = None,
@@ -133,32 +140,33 @@ class PreparedSKCE(Prepared):
         engine = statistic.engine
         if statistic.block_size is not None:
             engine = BlockDiagonal(statistic.block_size, engine)
-        self.residual = MeanResidual.of(predictions, statistic.target_kernel, weights)
+        self.target_kernel = target_kernel_of(statistic.target_kernel, predictions)
+        self.residual = residual_of(predictions, self.target_kernel, weights)
         self.forms: QuadraticForms = engine.prepare(self.kernels, predictions, self.residual)
         self.total = _total_weight(np.ones(self.n) if weights is None else weights, statistic)
         self.engine, self.bytes_per_draw = self.forms.label, self.forms.bytes_per_draw
 
-    def matrix(self, labels: np.ndarray) -> PairMatrix:
+    def matrix(self, targets: np.ndarray) -> PairMatrix:
         """Matrix h_ij of the first kernel."""
-        return PairMatrix(self.forms, self.residual, labels)
+        return PairMatrix(self.forms, self.residual, targets)
 
     def part(self, rows: np.ndarray) -> PreparedSKCE:
         """Return the same kernels over some of the rows."""
         weights = None if self.residual.weights is None else self.residual.weights[rows]
         return PreparedSKCE(self.statistic, self.kernels, self.predictions[rows], self.names, self.notes, weights)
 
-    def block_values(self, labels: np.ndarray) -> np.ndarray:
+    def block_values(self, targets: np.ndarray) -> np.ndarray:
         """Unbiased value of the first kernel inside each block."""
         block = self.statistic.block_size or self.n
-        return self.forms.by_block(labels) / (block * (block - 1))
+        return self.forms.by_block(targets) / (block * (block - 1))
 
-    def estimate(self, labels: np.ndarray) -> Array:
+    def estimate(self, targets: np.ndarray) -> Array:
         """Value of the first kernel, with its gradient."""
-        return self._mean(self.forms.of(labels))
+        return self._mean(self.forms.of(targets))
 
-    def values(self, labels: np.ndarray) -> np.ndarray:
-        """Values of all kernels for labels of shape (B, n)."""
-        return np.asarray(self._mean(self.forms.batch(labels)))
+    def values(self, targets: np.ndarray) -> np.ndarray:
+        """Values of all kernels for targets of shape (B, n)."""
+        return np.asarray(self._mean(self.forms.batch(targets)))
 
     def _mean(self, sums: Sums) -> Array:
         if self.statistic.estimator == "biased":

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 from kernelcal.arrays import Array
 
-__all__ = ["Embedding"]
+__all__ = ["Cross", "Embedding"]
+
+Cross = Callable[[Any, Any], Array]
 
 
 class Embedding(ABC):
@@ -15,6 +18,7 @@ class Embedding(ABC):
 
     Predictions and targets come with leading axes that broadcast: arrays of shape (rows, 1, ...) beside
     (1, columns, ...) give all pairs, equal shapes give pair by pair. A formula is therefore written once, for one pair.
+    Targets may have more leading axes than predictions. Answers are fresh arrays, which the caller may overwrite.
     """
 
     @abstractmethod
@@ -29,5 +33,20 @@ class Embedding(ABC):
     def describe(self) -> tuple[str, ...]:
         """Lines that say what is computed how; the lines of parts are indented."""
 
+    def crossing(self, other: Embedding) -> Cross | None:
+        """E k(Z, Z') where Z' has predictions of another embedding of the same kernel, or None where it is not known.
+
+        Components of a mixture may have different families. It is enough if one of the two embeddings knows the other.
+        """
+        return None
+
     def __str__(self) -> str:
         return "\n".join(self.describe())
+
+
+def indented(parts: tuple[Embedding, ...]) -> tuple[str, ...]:
+    """Lines of the parts of a node; parts that say the same are said once."""
+    lines: list[str] = []
+    for part in dict.fromkeys(part.describe() for part in parts):
+        lines += [f"  {line}" for line in part]
+    return tuple(lines)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from kernelcal.arrays import Array, Functional, namespace
+from kernelcal.arrays import Array, ArrayOps, is_numpy, namespace
 from kernelcal.errors import InputError
 from kernelcal.kernels.base import Kernel
+from kernelcal.kernels.embeddings.elementwise import add, contract, operations
 from kernelcal.kernels.metrics import Euclidean, Metric
 
-__all__ = ["TargetPairs", "point", "squared_norm"]
+__all__ = ["TargetPairs", "point", "refuse_metric", "squared_distance"]
 
 
 @dataclass(frozen=True)
 class TargetPairs:
-    """What a kernel may ask about pairs of targets.
+    """What a kernel may ask about pairs of targets. Answers are fresh arrays, which the kernel may overwrite.
 
     Attributes
     ----------
@@ -31,9 +33,9 @@ class TargetPairs:
     vector: bool
 
     @property
-    def ops(self) -> Functional:
-        """Operations of the library of the targets."""
-        return Functional(namespace(self.y, self.z))
+    def ops(self) -> ArrayOps:
+        """Operations of the library of the targets: in place for NumPy."""
+        return operations(self.y, self.z)
 
     def difference(self) -> Array:
         """Differences y - z."""
@@ -41,20 +43,23 @@ class TargetPairs:
 
     def squared_distance(self, metric: Metric) -> Array:
         """Squared Euclidean distances."""
-        self._refuse(metric)
-        return squared_norm(self.difference()) if self.vector else self.difference() ** 2
+        refuse_metric(metric)
+        if self.vector:
+            return squared_distance(self.y, self.z)
+        difference = self.difference()
+        return self.ops.multiply(difference, difference)
 
     def distance(self, metric: Metric) -> Array:
         """Euclidean distances."""
-        self._refuse(metric)
+        refuse_metric(metric)
         if not self.vector:
-            return abs(self.difference())
-        return self.ops.power(squared_norm(self.difference()), 0.5)
+            difference = self.difference()
+            return np.abs(difference, out=difference) if is_numpy(difference) else abs(difference)
+        return self.ops.power(squared_distance(self.y, self.z), 0.5)
 
     def inner(self) -> Array:
         """Inner products."""
-        product = self.y * self.z
-        return namespace(product).sum(product, axis=-1) if self.vector else product
+        return contract(self.y, self.z) if self.vector else self.y * self.z
 
     def equal(self) -> Array:
         """1 where the targets are equal, else 0."""
@@ -63,26 +68,42 @@ class TargetPairs:
         same = xp.all(difference == 0, axis=-1) if self.vector else difference == 0
         return xp.astype(same, difference.dtype)
 
+    def coordinates(self) -> Iterator[TargetPairs]:
+        """Pairs of the numbers that the vectors consist of, a coordinate after the other."""
+        if not self.vector:
+            yield self
+            return
+        for k in range(self.y.shape[-1]):
+            yield TargetPairs(self.y[..., k], self.z[..., k], vector=False)
+
     def lookup(self, matrix: np.ndarray) -> Array:
         """Refuse: numbers are no class labels."""
         raise InputError("FiniteKernel is a kernel between class labels; for numbers use Gaussian() or Laplacian()")
 
-    def _refuse(self, metric: Metric) -> None:
-        if not isinstance(metric, Euclidean):
-            raise InputError(
-                f"{type(metric).__name__} compares predictions, not targets: a target kernel for numbers uses the "
-                "Euclidean metric; for a product over coordinates use kernelcal.kernels.Coordinatewise(kernel)"
-            )
-
 
 def point(kernel: Kernel, y: Array, z: Array, event_ndim: int) -> Array:
     """Kernel between targets whose leading axes broadcast."""
-    return kernel.evaluate(TargetPairs(y, z, vector=event_ndim == 1))
+    return kernel.evaluate(TargetPairs(_floating(y), _floating(z), vector=event_ndim == 1))
 
 
-def squared_norm(difference: Array) -> Array:
-    """Sum of squares over the last axis, a coordinate at a time: no temporary array has that axis."""
-    total = difference[..., 0] ** 2
-    for k in range(1, difference.shape[-1]):
-        total = total + difference[..., k] ** 2
+def squared_distance(y: Array, z: Array) -> Array:
+    """Squared distances of vectors, a coordinate at a time: no temporary array holds the differences of all."""
+    total = None
+    for k in range(y.shape[-1]):
+        difference = y[..., k] - z[..., k]
+        total = add(total, operations(difference).multiply(difference, difference))
     return total
+
+
+def refuse_metric(metric: Metric) -> None:
+    """Refuse metrics between predictions: targets are numbers or vectors."""
+    if not isinstance(metric, Euclidean):
+        raise InputError(
+            f"{type(metric).__name__} compares predictions, not targets: a target kernel for numbers uses the "
+            "Euclidean metric; for a product over coordinates use kernelcal.kernels.Coordinatewise(kernel)"
+        )
+
+
+def _floating(x: Array) -> Array:
+    """Whole numbers as floating numbers, since kernels are computed in place."""
+    return x.astype(np.float64) if is_numpy(x) and x.dtype.kind in "iub" else x

@@ -1,8 +1,9 @@
-"""Residuals: what an outcome adds to what its prediction said, in the feature space of the target kernel."""
+"""Residuals of class predictions: finitely many targets, so that the feature map is a matrix."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from array_api_compat import device
@@ -14,12 +15,13 @@ from kernelcal.kernels.base import Kernel
 from kernelcal.kernels.points import class_matrix
 from kernelcal.kernels.simple import Dirac
 from kernelcal.predictions import Bernoulli, ClassPredictions
+from kernelcal.residuals.base import FeatureResidual
 
-__all__ = ["MeanResidual"]
+__all__ = ["ClassResidual"]
 
 
 @dataclass(frozen=True, eq=False)
-class MeanResidual:
+class ClassResidual(FeatureResidual):
     """Residual features ``r_i = psi(y_i) - E psi(Z)``, ``Z ~ P_i``, with ``<r_i, r_j>`` the residual Gram matrix.
 
     With finitely many classes the feature map is a matrix: A = L L' for the target kernel's matrix A, and
@@ -43,8 +45,8 @@ class MeanResidual:
     @classmethod
     def of(
         cls, predictions: ClassPredictions, target_kernel: Kernel, weights: np.ndarray | None = None
-    ) -> MeanResidual:
-        """Residual of class predictions under a kernel between class labels."""
+    ) -> ClassResidual:
+        """Residual of class predictions under a kernel between class targets."""
         if isinstance(predictions, Bernoulli):
             a = class_matrix(target_kernel, 2)
             weight = float(np.sqrt(max(a[0, 0] - 2 * a[0, 1] + a[1, 1], 0.0)))
@@ -57,14 +59,18 @@ class MeanResidual:
     def __len__(self) -> int:
         return int(self.mean.shape[0])
 
-    def __getitem__(self, index: slice) -> MeanResidual:
+    def __getitem__(self, index: Any) -> ClassResidual:
         weights = None if self.weights is None else self.weights[index]
-        return MeanResidual(self.class_features, self.mean[index, ...], weights)
+        return ClassResidual(self.class_features, self.mean[index, ...], weights)
 
     @property
     def dimension(self) -> int:
         """Number of features r."""
         return int(self.mean.shape[1])
+
+    def double(self) -> ClassResidual:
+        """Return the same in NumPy and float64."""
+        return replace(self, mean=to_numpy(self.mean).astype(np.float64, copy=False))
 
     def bound(self) -> float:
         """Bound of |<r_i, r_j>| without weights: the largest squared distance between two class features."""
@@ -74,44 +80,44 @@ class MeanResidual:
         distances = squares[:, None] + squares - 2 * self.class_features @ self.class_features.T
         return float(distances.max())
 
-    def features(self, labels: np.ndarray) -> Array:
-        """Residuals of one set of labels, shape (n, r), in the library of the predictions."""
-        index = namespace(self.mean).asarray(labels.astype(np.int64), device=device(self.mean))
+    def features(self, targets: np.ndarray) -> Array:
+        """Residuals of one set of targets, shape (n, r), in the library of the predictions."""
+        index = namespace(self.mean).asarray(targets.astype(np.int64), device=device(self.mean))
         if self.class_features is None:
             rows = one_hot(index, self.dimension, dtype=self.mean.dtype)
         else:
-            rows = take_rows(_like(self.class_features, self.mean), labels)
+            rows = take_rows(_like(self.class_features, self.mean), targets)
         residuals = rows - self.mean
         return residuals if self.weights is None else residuals * _like(self.weights, self.mean)[:, None]
 
-    def batch(self, labels: np.ndarray) -> np.ndarray:
-        """Residuals of many sets of labels, shape (B, n), as one NumPy array of shape (n, B, r)."""
+    def batch(self, targets: np.ndarray) -> np.ndarray:
+        """Residuals of many sets of targets, shape (B, n), as one NumPy array of shape (n, B, r)."""
         mean = to_numpy(self.mean)
-        rows = self._class_rows(labels.T).astype(mean.dtype, copy=False)
+        rows = self._class_rows(targets.T).astype(mean.dtype, copy=False)
         rows -= mean[:, None, :]
         if self.weights is not None:
             rows *= self.weights.astype(mean.dtype)[:, None, None]
         return rows
 
-    def squared_norms(self, labels: np.ndarray) -> np.ndarray:
-        """|r_i|^2 of many sets of labels, shape (B, n), by looking up n x m numbers."""
-        norms = self._squared_norms(labels)
+    def squared_norms(self, targets: np.ndarray) -> np.ndarray:
+        """|r_i|^2 of many sets of targets, shape (B, n), by looking up n x m numbers."""
+        norms = self._squared_norms(targets)
         return norms if self.weights is None else norms * self.weights**2
 
-    def _squared_norms(self, labels: np.ndarray) -> np.ndarray:
+    def _squared_norms(self, targets: np.ndarray) -> np.ndarray:
         mean = to_numpy(self.mean)
         own = (mean * mean).sum(axis=1, dtype=np.float64)
         if self.class_features is None:
-            return 1 - 2 * mean[np.arange(len(mean)), labels].astype(np.float64) + own
+            return 1 - 2 * mean[np.arange(len(mean)), targets].astype(np.float64) + own
         cross = mean @ self.class_features.T
         sizes = (self.class_features**2).sum(axis=1)
-        return sizes[labels] - 2 * cross[np.arange(len(mean)), labels] + own
+        return sizes[targets] - 2 * cross[np.arange(len(mean)), targets] + own
 
-    def _class_rows(self, labels: np.ndarray) -> np.ndarray:
+    def _class_rows(self, targets: np.ndarray) -> np.ndarray:
         if self.class_features is not None:
-            return self.class_features[labels]
-        rows = np.zeros((*labels.shape, self.dimension), dtype=np.float32 if _single(self.mean) else np.float64)
-        np.put_along_axis(rows, labels[..., None].astype(np.intp), 1, axis=-1)
+            return self.class_features[targets]
+        rows = np.zeros((*targets.shape, self.dimension), dtype=np.float32 if _single(self.mean) else np.float64)
+        np.put_along_axis(rows, targets[..., None].astype(np.intp), 1, axis=-1)
         return rows
 
 

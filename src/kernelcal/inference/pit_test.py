@@ -1,0 +1,156 @@
+"""The exact test of uniform PIT values: are the predicted quantiles calibrated?"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from kernelcal.errors import InputError
+from kernelcal.inference.direction import impossible_note, impossible_rows
+from kernelcal.inference.drawn import DrawnValues
+from kernelcal.inference.draws import Draws
+from kernelcal.inference.exact import exact_notes, exact_null
+from kernelcal.inference.result import Member, TestResult
+from kernelcal.predictions import Predictions, RealPredictions
+from kernelcal.predictions.numbers import inside
+from kernelcal.statistics.number_rows import scalar_pair
+from kernelcal.statistics.pit import pit
+from kernelcal.statistics.uniformity import PreparedUniformity, normal_scores
+
+__all__ = ["pit_test"]
+
+_LEVEL = 0.05  # a direction is named when its own exact p-value is at most this
+_SCOPE = (
+    "this tests quantile calibration only, a consequence of calibration: predictions can pass and still be wrong where "
+    "they are high, low, wide or narrow (kernelcal.calibration_test asks for all of it)",
+    "rows are assumed independent given the predictions",
+)
+
+
+def pit_test(y: Any, predictions: Any, *, draws: int = 999, rng: Any = 0, early_stopping: bool = True) -> TestResult:
+    """Test whether the PIT values are uniform, which calibration implies.
+
+    Under calibration the randomised values of `pit` are independent and uniform on (0, 1), whatever the predictions, and
+    exactly so at every n, for counts and draws too. Four statistics, Anderson-Darling, Kuiper, bias and dispersion of the
+    normal scores, are compared with those of uniform draws, and their smallest rank is ranked in turn (min-p):
+    ``p = (1 + #{b: T_b >= T}) / (B + 1)``.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Targets.
+    predictions : RealPredictions or what `as_predictions` takes
+        Predictions of one number.
+    draws : int
+        Number B of draws; the smallest p-value is 1 / (B + 1).
+    rng : int, numpy.random.Generator or None
+        Seed (SPEC 7). The values are those of ``pit(y, predictions, rng)``; the draws come from a stream of their own.
+    early_stopping : bool
+        Stop at 99, 199, 399, ... draws once p > 0.2. The test stays exact.
+
+    Returns
+    -------
+    TestResult
+        With the direction in plain words: predictions shifted up or down, too narrow, too wide.
+
+    Raises
+    ------
+    InputError
+        For vector targets, and families without a distribution function.
+
+    Notes
+    -----
+    Assumes that rows are independent given the predictions, and that the model was not fitted on these rows. For
+    `Samples` with unequal weights the values are only nearly uniform. Cost: a sort of n numbers a draw.
+
+    References
+    ----------
+    Dawid (1984); Diebold, Gunther, Tay (1998); exactness as in Dwass (1957).
+
+    Examples
+    --------
+    >>> import numpy as np, kernelcal as kc
+    >>> from kernelcal.inference import pit_test
+    >>> y = np.random.default_rng(1).normal(size=200)
+    >>> pit_test(y, kc.Normal(np.zeros(200), 1.0)).pvalue > 0.05
+    True
+    >>> pit_test(y, kc.Normal(np.zeros(200), 0.7)).directions
+    ('predictions too narrow (normal scores spread 1.47 times as wide as predicted)',)
+    """
+    if not isinstance(draws, int | np.integer) or draws < 1:
+        raise InputError(f"draws must be a positive whole number, got {draws!r}")
+    targets, batch = scalar_pair(y, predictions, "the test of the probability integral transform")
+    generator = np.random.default_rng(rng)
+    values = pit(targets, batch, generator)
+    prepared = PreparedUniformity(len(batch))
+    source = _UniformDraws(generator)  # keyed by what follows in the generator: a stream apart from that of the values
+    drawn = exact_null(prepared, values, batch, int(draws), source, early_stopping=early_stopping)
+    return _result(prepared, drawn, values, targets, batch)
+
+
+class _UniformDraws(Draws):
+    """Draws of PIT values: uniform whatever the predictions."""
+
+    def targets(self, predictions: Predictions, start: int, stop: int) -> np.ndarray:
+        return inside(self.uniforms(start, stop, len(predictions)))
+
+
+def _result(
+    prepared: PreparedUniformity, drawn: DrawnValues, values: np.ndarray, y: np.ndarray, batch: RealPredictions
+) -> TestResult:
+    outcome = drawn.outcome(prepared.names, exact_notes(drawn, batch))
+    p, rows = outcome.pvalue, impossible_rows(batch, y)
+    impossible = (impossible_note(batch, y, rows, counted=False),) if len(rows) else ()
+    words = _directions(values, outcome.members, outcome.fired) if p <= _LEVEL else ()
+    return TestResult(
+        statistic=min(member.pvalue for member in outcome.members),
+        pvalue=p,
+        null="exact, uniform PIT values",
+        draws=outcome.draws,
+        stopped_early=outcome.stopped_early,
+        monte_carlo_error=math.sqrt(p * (1 - p) / (outcome.draws + 1)),
+        members=outcome.members,
+        fired=outcome.fired,
+        directions=words,
+        impossible_rows=tuple(int(row) for row in rows[:10]),
+        n=len(batch),
+        engine=prepared.engine,
+        question="quantile calibration: are the PIT values uniform?",
+        notes=(*impossible, *_far_out(values), *batch.notes, *outcome.notes, *_SCOPE),
+    )
+
+
+def _directions(values: np.ndarray, members: tuple[Member, ...], fired: str) -> tuple[str, ...]:
+    """Sentences for bias and dispersion where they speak against calibration, the fired one first."""
+    pvalues = {member.name: member.pvalue for member in members}
+    found = [name for name in ("bias", "dispersion") if pvalues.get(name, 1.0) <= _LEVEL]
+    scores = normal_scores(values)
+    sentences = {"bias": _shift(float(scores.mean())), "dispersion": _width(float(scores.std(ddof=len(scores) > 1)))}
+    ordered = sorted(found, key=lambda name: (name != fired, pvalues[name]))
+    if ordered:
+        return tuple(sentences[name] for name in ordered)
+    return ("no shift and no wrong width: the shape of the predicted distributions is wrong",)
+
+
+def _shift(mean: float) -> str:
+    word, direction = ("higher", "down") if mean > 0 else ("lower", "up")
+    return f"predictions shifted {direction} (outcomes are {word} than predicted, mean normal score {mean:+.2g})"
+
+
+def _width(spread: float) -> str:
+    word = "narrow" if spread > 1 else "wide"
+    return f"predictions too {word} (normal scores spread {spread:.2f} times as wide as predicted)"
+
+
+def _far_out(values: np.ndarray) -> tuple[str, ...]:
+    """Values of 0 and 1, which no uniform draw takes: their outcomes lie beyond what the numbers can tell apart."""
+    rows = np.flatnonzero((values <= 0) | (values >= 1))
+    if len(rows) == 0:
+        return ()
+    more = f" (and {len(rows) - 1:,} more rows)" if len(rows) > 1 else ""
+    return (
+        f"row {rows[0]}: the outcome lies so far out that its PIT value is {values[rows[0]]:g} up to rounding{more}; it "
+        "counts as the most extreme value that a uniform draw can take",
+    )

@@ -1,0 +1,33 @@
+"""What reading a file gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernelcal.predictions import Predictions
+
+__all__ = ["Data"]
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Targets and predictions, and a sentence that says what was read.
+
+    Attributes
+    ----------
+    y : numpy.ndarray
+        Targets.
+    predictions : Predictions
+        Predictions.
+    description : str
+        File, rows, columns, classes, kind, and what was dropped.
+    weights : numpy.ndarray or None
+        Case weights, where a column of them was named.
+    """
+
+    y: np.ndarray
+    predictions: Predictions
+    description: str
+    weights: np.ndarray | None = None

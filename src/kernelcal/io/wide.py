@@ -1,0 +1,73 @@
+"""Predictions of numbers in a table with one row a prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from kernelcal.errors import InputError
+from kernelcal.io.levels import column_levels
+from kernelcal.io.options import ReadOptions
+from kernelcal.io.rows import where_in_words, where_mask
+from kernelcal.io.selection import OUTCOMES, asked_columns, choose_target, known, listed
+from kernelcal.io.shapes import check_shapes, refuse_another_order
+from kernelcal.io.sources import Source
+from kernelcal.io.table import Table
+
+__all__ = ["read_wide"]
+
+_ROLES = ("mean", "std", "variance", "samples", "quantiles")
+
+
+def read_wide(source: Source, form: str, options: ReadOptions) -> Table:
+    """Read targets, and means with their spread, draws or quantiles."""
+    targets = choose_target(source, options.target, OUTCOMES)
+    weights = {"weights": [known(source, options.weights)]} if options.weights else {}
+    shown = _columns(source, form, options, [*targets, *weights.get("weights", [])])
+    refuse_another_order([targets, *shown.values()])
+    columns = {"target": targets, **shown, **weights}
+    arrays = {role: _array(source, names) for role, names in columns.items()}
+    check_shapes(form, arrays, columns)
+    wanted = where_mask(source, options)
+    return Table(
+        form=form,
+        read=str(source.path),
+        rows="",
+        end=where_in_words(options, source, wanted),
+        targets=targets,
+        columns=columns,
+        shown=shown,
+        arrays=arrays,
+        levels=_levels(source, shown["quantiles"], arrays["quantiles"], options) if form == "quantiles" else None,
+        wanted=wanted,
+        row_in_words=lambda row: f"row {row}",
+        together=lambda _: "",
+    )
+
+
+def _columns(source: Source, form: str, options: ReadOptions, taken: Sequence[str]) -> dict[str, list[str]]:
+    """Columns by what they hold: as asked, or those of these very names."""
+    asked = {role: getattr(options, role) for role in _ROLES if getattr(options, role)}
+    if not asked:
+        spread = "std" if "std" in source.names else "variance"
+        roles = {"normal": ["mean", spread], "covariances": ["mean", "cov"]}.get(form, [form])
+        return {role: [role] for role in roles}
+    if form == "normal" and ("mean" not in asked or len(asked) != 2):
+        said = " and ".join(f"--{role}" for role in asked)
+        raise InputError(
+            f"a normal prediction takes --mean NAME and one of --std NAME and --variance NAME, got {said} (a mean alone "
+            f"cannot be tested for calibration). The columns are {listed(source.names)}"
+        )
+    return {role: asked_columns(source, names, taken) for role, names in asked.items()}
+
+
+def _array(source: Source, names: Sequence[str]) -> np.ndarray:
+    """Columns side by side; one number a row without a second axis, one number a draw without a third."""
+    array = source.array(names[0]) if len(names) == 1 else source.numbers(names)
+    return array[..., 0] if array.ndim in (2, 3) and array.shape[-1] == 1 and array.shape[1:] != (1, 1) else array
+
+
+def _levels(source: Source, names: Sequence[str], values: np.ndarray, options: ReadOptions) -> np.ndarray:
+    stated = options.quantile_levels or (None if options.quantiles else "levels")
+    return column_levels(source, names, stated, values.shape[1])

@@ -1,0 +1,60 @@
+"""The engine of exact pairs: every pair of rows, in tiles that fit the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kernelcal.errors import InputError
+from kernelcal.kernels.base import Kernel
+from kernelcal.pairs.base import Engine, QuadraticForms
+from kernelcal.pairs.feature_tiles import FeatureTiles
+from kernelcal.pairs.gram_tiles import GramTiles
+from kernelcal.pairs.tiles import WIDE_FROM
+from kernelcal.predictions import Predictions
+from kernelcal.residuals import FeatureResidual, GramResidual, Residual
+
+__all__ = ["ExactPairs"]
+
+
+@dataclass(frozen=True)
+class ExactPairs(Engine):
+    """Every pair of rows, in tiles that fit the cache.
+
+    Parameters
+    ----------
+    rows, columns : int, optional
+        Size of a tile. The default is 128 x 512, whose 512 KiB stay in the second-level cache, and 256 x 1024
+        from 50 classes, where the matrix product wants larger operands.
+    threads : int, optional
+        Threads over blocks of rows, for NumPy; default all processors. No number changes with the threads,
+        and none beyond rounding with the tiles.
+
+    Notes
+    -----
+    Cost: O(n^2 m) time and O(n m) memory for one set of targets; no n x n array is held. In a test of many classes
+    the kernel matrices are held where all of them fit 256 MiB, since then a draw only looks up pairs of equal
+    targets. The extra ``threads`` (threadpoolctl) holds the linear algebra
+    library to one thread a worker, which matters from about 50 classes.
+    """
+
+    rows: int | None = None
+    columns: int | None = None
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        if min(self.rows or 1, self.columns or 1) < 1 or 0 in (self.rows, self.columns):
+            raise InputError(f"a tile has at least one row and column, got {self.rows} x {self.columns}")
+
+    def tile(self, width: int) -> tuple[int, int]:
+        """Rows and columns of a tile for predictions of so many numbers."""
+        rows, columns = (128, 512) if width < WIDE_FROM else (256, 1024)
+        return self.rows or rows, self.columns or columns
+
+    def prepare(self, kernels: Sequence[Kernel], predictions: Predictions, residual: Residual) -> QuadraticForms:
+        """Do what depends on the predictions alone."""
+        shape = self.tile(predictions.columns)
+        if isinstance(residual, GramResidual):
+            return GramTiles(shape, self.threads, tuple(kernels), predictions, residual)
+        assert isinstance(residual, FeatureResidual)  # for the type checker: there is no third kind
+        return FeatureTiles(shape, self.threads, tuple(kernels), predictions, residual)

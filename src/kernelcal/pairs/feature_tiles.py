@@ -1,0 +1,108 @@
+"""Sums over tiles where residuals have features: the kernel values are multiplied with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+
+from kernelcal.arrays import Array, is_numpy, namespace, to_numpy
+from kernelcal.kernels.metrics import Euclidean
+from kernelcal.kernels.points import CrossPairs, Points
+from kernelcal.pairs.base import Sums
+from kernelcal.pairs.same_label import SameLabel
+from kernelcal.pairs.tiles import WIDE_FROM, Tile, Tiles, upper
+from kernelcal.predictions import ClassPredictions
+from kernelcal.residuals import ClassResidual, FeatureResidual
+
+__all__ = ["FeatureTiles"]
+
+
+class FeatureTiles(Tiles):
+    """Exact pairs of residuals with features."""
+
+    residual: FeatureResidual
+
+    def of(self, targets: np.ndarray) -> Sums:
+        """Sums of the first kernel for one set of targets."""
+        r = self.residual.features(targets)
+        xp = namespace(r)
+        diagonal = xp.sum(self._diagonals[0] * xp.sum(r * r, axis=1))
+        if not is_numpy(r):
+            return Sums(self._functional(r), diagonal)
+        if self._one_hot and self.residual.dimension >= WIDE_FROM:
+            return Sums(self._by_gram(targets), diagonal)
+        return Sums(self._by_columns(r[:, None, :])[0, 0], diagonal)
+
+    @property
+    def _one_hot(self) -> bool:
+        residual = self.residual
+        return isinstance(residual, ClassResidual) and residual.class_features is None and residual.weights is None
+
+    def batch(self, targets: np.ndarray) -> Sums:
+        """Sums of all kernels for many sets of targets."""
+        if self._double is not self:
+            return self._double.batch(targets)
+        if self._same_label is not None:
+            return self._same_label.batch(targets)
+        r = self.residual.batch(targets)
+        norms = np.einsum("ibk,ibk->bi", r, r)
+        diagonal = np.stack([norms @ np.asarray(d, dtype=norms.dtype) for d in self._diagonals], axis=1)
+        return Sums(self._by_columns(r), diagonal)
+
+    @cached_property
+    def _same_label(self) -> SameLabel | None:
+        predictions, residual = self.predictions, self.residual
+        if not isinstance(residual, ClassResidual) or not isinstance(predictions, ClassPredictions):
+            return None
+        if not SameLabel.worthwhile(self.kernels, predictions, residual):
+            return None
+        return SameLabel(self.kernels, self._points, self._diagonals, residual)
+
+    def _by_columns(self, r: np.ndarray) -> np.ndarray:
+        """Multiply K with the residuals r of shape (n, B, r) as columns: sums of shape (B, kernels)."""
+        draws, dimension = r.shape[1:]
+        flat = r.reshape(len(r), draws * dimension)
+
+        def work(rows: slice, tiles: Iterator[Tile]) -> np.ndarray:
+            sums = np.zeros((len(self.kernels), rows.stop - rows.start, flat.shape[1]))
+            for columns, tile in tiles:
+                for s, kernel in enumerate(self.kernels):
+                    values = upper(tile.evaluate(kernel), columns.start - rows.start)
+                    sums[s] += values.astype(flat.dtype, copy=False) @ flat[columns]
+            sums *= flat[rows]
+            return sums.reshape(len(self.kernels), -1, draws, dimension).sum(axis=(1, 3)).T
+
+        return self._rows_of_tiles(work, shared=len(self.kernels) > 1)
+
+    def _by_gram(self, targets: np.ndarray) -> np.ndarray:
+        """Many classes, Dirac: <r_i, r_j> from the squared distance, so that one matrix product serves both.
+
+        ``<r_i, r_j> = 1[y_i = y_j] - p_i[y_j] - p_j[y_i] + p_i.p_j`` with ``2 p_i.p_j = |p_i|^2 + |p_j|^2 - d_ij^2``.
+        """
+        p = to_numpy(self.predictions.mean)
+        halves = 0.5 * np.einsum("ij,ij->i", p, p)
+
+        def work(rows: slice, tiles: Iterator[Tile]) -> np.ndarray:
+            total, own, y = 0.0, p[rows], targets[rows]
+            for columns, tile in tiles:
+                inner = tile.squared_distance(Euclidean())
+                inner *= -0.5
+                inner += halves[rows, None] + halves[columns]
+                inner -= np.take(own, targets[columns], axis=1)
+                inner -= np.take(p[columns], y, axis=1).T
+                inner += y[:, None] == targets[columns]
+                inner *= upper(self.kernels[0].evaluate(tile), columns.start - rows.start)
+                total += float(inner.sum(dtype=np.float64))
+            return np.asarray(total)
+
+        return self._rows_of_tiles(work, shared=True)
+
+    def _functional(self, r: Array) -> Array:
+        xp, points, total = namespace(r), Points(self.predictions), 0.0 * r[0, 0]
+        for rows, columns, mask in self._functional_tiles():
+            values = self.kernels[0].evaluate(CrossPairs(points, rows, columns))
+            values = values * xp.asarray(mask, dtype=values.dtype)
+            total = total + xp.sum(r[rows, :] * (values @ r[columns, :]))
+        return 2 * total

@@ -1,0 +1,31 @@
+"""Inversion of distribution functions with steps, a row at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = ["choose", "count_below"]
+
+_COMPARE_UP_TO = 16  # steps; above, a binary search in every row is quicker than comparing with every step
+
+
+def choose(weights: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
+    """Pick one of K by its weight in every row: weights of shape (n, K), uniform numbers of shape (..., n).
+
+    The choice is the number of cumulative weights <= u: one of weight 0 is never made.
+    """
+    cumulative = np.cumsum(weights, axis=1, dtype=np.float64)
+    steps = cumulative[:, :-1] / cumulative[:, -1:]
+    return count_below(steps, uniforms, equal=True)
+
+
+def count_below(steps: np.ndarray, values: np.ndarray, *, equal: bool = False) -> np.ndarray:
+    """Count, per row, the increasing steps, shape (n, K), that lie below the values (or are `equal`), shape (..., n)."""
+    counts = np.zeros(values.shape, dtype=np.intp)
+    if steps.shape[1] <= _COMPARE_UP_TO:
+        for step in steps.T:
+            counts += step <= values if equal else step < values
+    else:
+        for row, increasing in enumerate(steps):
+            counts[..., row] = np.searchsorted(increasing, values[..., row], side="right" if equal else "left")
+    return counts

@@ -1,0 +1,83 @@
+"""Normal distributions of vectors with independent components."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from kernelcal.arrays import Array, namespace, take_rows, to_numpy
+from kernelcal.errors import InputError
+from kernelcal.predictions.base import checked_index, trusted
+from kernelcal.predictions.numbers import NO_SPREAD, positive_numbers
+from kernelcal.predictions.vector_normal import VectorNormal, vector_means
+
+__all__ = ["DiagonalNormal"]
+
+
+@dataclass(frozen=True, eq=False)
+class DiagonalNormal(VectorNormal):
+    """Normal predictions of vectors whose components are independent.
+
+    Parameters
+    ----------
+    mean : array of shape (n, d)
+        Means.
+    std : array of shape (n, d)
+        Standard deviations (not variances) of the components, positive.
+
+    Raises
+    ------
+    InputError
+        If a value is missing or a standard deviation is not positive, with row and column.
+
+    Notes
+    -----
+    Every method costs n d a set of targets.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> predictions = kc.predictions.DiagonalNormal([[0.0, 1.0]], [[1.0, 2.0]])
+    >>> predictions.log_prob([[0.0, 1.0]]).round(4)
+    array([-2.531])
+    """
+
+    mean: Array
+    std: Array
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        mean = vector_means(self.mean)
+        std = positive_numbers(self.std, "the standard deviation", ndim=2, remedy=NO_SPREAD)
+        if mean.shape != std.shape:
+            raise InputError(f"mean and std must have equal shape, got {tuple(mean.shape)} and {tuple(std.shape)}")
+        object.__setattr__(self, "mean", mean)
+        object.__setattr__(self, "std", std)
+
+    def __getitem__(self, index: Any) -> Self:
+        index = checked_index(index)
+        return trusted(self, mean=take_rows(self.mean, index), std=take_rows(self.std, index))
+
+    def map_arrays(self, function: Callable[[Array], Array]) -> Self:
+        """Copy with a function applied to means and standard deviations."""
+        return trusted(self, mean=function(self.mean), std=function(self.std))
+
+    def spread(self, z: Array) -> Array:
+        """Multiply every component with its standard deviation."""
+        return self.std * z
+
+    def whiten(self, x: Array) -> Array:
+        """Divide every component by its standard deviation."""
+        return x / self.std
+
+    def log_determinant(self) -> Array:
+        """Sum of the logarithms of the standard deviations, shape (n,)."""
+        xp = namespace(self.std)
+        return xp.sum(xp.log(self.std), axis=-1)
+
+    def variance_along(self, directions: np.ndarray) -> np.ndarray:
+        """``sum_k w_k^2 s_k^2``, shape (n, D)."""
+        return to_numpy(self.std) ** 2 @ (directions**2).T

@@ -1,0 +1,110 @@
+"""Laplace distributions of one number."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from kernelcal.arrays import Array, as_array, namespace, take_rows, to_numpy
+from kernelcal.errors import InputError
+from kernelcal.predictions.base import checked_index, trusted
+from kernelcal.predictions.numbers import NO_SPREAD, inside, numbers, positive_numbers, rows_of
+from kernelcal.predictions.real import RealPredictions
+
+__all__ = ["Laplace"]
+
+
+@dataclass(frozen=True, eq=False)
+class Laplace(RealPredictions):
+    """Laplace predictions of one number, with density ``exp(-|y - m| / b) / (2 b)``.
+
+    Parameters
+    ----------
+    loc : array of shape (n,)
+        Centres m: mean and median of every row.
+    scale : array of shape (n,), or number
+        Scales b, positive: the mean absolute deviation. The standard deviation is ``sqrt(2) b``. One number serves
+        all rows.
+
+    Raises
+    ------
+    InputError
+        If a value is missing or a scale is not positive, with the row.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> predictions = kc.predictions.Laplace([0.0, 1.0], 2.0)
+    >>> predictions.cdf([0.0, 3.0]).round(4)
+    array([0.5   , 0.8161])
+    """
+
+    loc: Array
+    scale: Array
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        loc = numbers(self.loc, "the centre", ndim=1)
+        scale = positive_numbers(rows_of(self.scale, loc), "the scale", ndim=1, remedy=NO_SPREAD)
+        if loc.shape != scale.shape:
+            raise InputError(f"loc and scale must have equal length, got {loc.shape[0]} and {scale.shape[0]}")
+        object.__setattr__(self, "loc", loc)
+        object.__setattr__(self, "scale", scale)
+
+    def __len__(self) -> int:
+        return int(self.loc.shape[0])
+
+    def __getitem__(self, index: Any) -> Self:
+        index = checked_index(index)
+        return trusted(self, loc=take_rows(self.loc, index), scale=take_rows(self.scale, index))
+
+    def map_arrays(self, function: Callable[[Array], Array]) -> Self:
+        """Copy with a function applied to centres and scales."""
+        return trusted(self, loc=function(self.loc), scale=function(self.scale))
+
+    @property
+    def event_shape(self) -> tuple[int, ...]:
+        """Shape of one target: a scalar."""
+        return ()
+
+    @property
+    def mean(self) -> Array:
+        """Means: the centres."""
+        return self.loc
+
+    @property
+    def std(self) -> Array:
+        """Standard deviations ``sqrt(2) b``."""
+        return math.sqrt(2) * self.scale
+
+    def draw(self, uniforms: np.ndarray) -> np.ndarray:
+        """Invert the distribution function."""
+        return self.quantile(inside(uniforms))
+
+    def log_prob(self, y: Array) -> Array:
+        """Logarithm of the density, shape (..., n)."""
+        xp = namespace(self.loc)
+        return -xp.abs(xp.asarray(y) - self.loc) / self.scale - xp.log(2 * self.scale)
+
+    def cdf(self, y: Array) -> np.ndarray:
+        """P(Y <= y): each half keeps the digits of its own tail."""
+        z = (to_numpy(as_array(y)) - to_numpy(self.loc)) / to_numpy(self.scale)
+        tail = 0.5 * np.exp(-np.abs(z))
+        return np.where(z < 0, tail, 1 - tail)
+
+    def quantile(self, levels: Any) -> np.ndarray:
+        """Value below which a share of the distribution lies."""
+        levels = np.asarray(levels)
+        upper = levels > 0.5
+        with np.errstate(divide="ignore", invalid="ignore"):  # levels 0 and 1 lie at infinity, others are NaN
+            distance = np.log(2 * np.where(upper, 1 - levels, levels))
+        return to_numpy(self.loc) + to_numpy(self.scale) * np.where(upper, -distance, distance)
+
+    def characteristic(self, frequencies: np.ndarray) -> np.ndarray:
+        """``exp(i w m) / (1 + b^2 w^2)``."""
+        loc, scale = to_numpy(self.loc)[:, None], to_numpy(self.scale)[:, None]
+        return np.exp(1j * loc * frequencies) / (1 + (scale * frequencies) ** 2)

@@ -1,0 +1,190 @@
+"""Mixtures of batches of any family for numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from kernelcal.arrays import Array, is_numpy, namespace, take_rows, to_numpy
+from kernelcal.errors import InputError
+from kernelcal.predictions.base import checked_index, trusted
+from kernelcal.predictions.bisection import smallest_reaching
+from kernelcal.predictions.choice import choose
+from kernelcal.predictions.counts import count_quantile
+from kernelcal.predictions.mixture_checks import checked_component_weights, checked_components
+from kernelcal.predictions.real import RealPredictions
+
+__all__ = ["Mixture"]
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture(RealPredictions):
+    """Mixtures: component k of row i holds with probability ``weights[i, k]``.
+
+    Parameters
+    ----------
+    weights : array of shape (n, K), (K,) for all rows, or None
+        Probabilities of the components; None weighs them equally. Rows must sum to 1 and are divided by their sums,
+        which then differ from 1 by rounding only. Weights of 0 are allowed: rows with fewer components have some.
+    components : sequence of K batches
+        Batches of one or several families with n rows and targets of one shape.
+
+    Raises
+    ------
+    InputError
+        If weights are no probabilities or components do not fit together.
+
+    Notes
+    -----
+    Every method costs the sum over the components. Quantiles are found by bisection, exact to rounding. A mixture of
+    counts counts. One that mixes counts, samples or point masses with densities has a distribution function, but no
+    density: `log_prob` refuses it.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> from kernelcal.predictions import Mixture, Normal
+    >>> predictions = Mixture([0.25, 0.75], [Normal([0.0, 1.0], 1.0), Normal([4.0, 5.0], 1.0)])
+    >>> predictions.mean
+    array([3., 4.])
+    >>> predictions.quantile(0.5).round(4)
+    array([3.5698, 4.5698])
+    """
+
+    weights: Array
+    components: tuple[RealPredictions, ...]
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        components = checked_components(self.components)
+        object.__setattr__(self, "components", components)
+        object.__setattr__(self, "weights", checked_component_weights(self.weights, components))
+        object.__setattr__(self, "counts", all(c.counts for c in components))
+        notes = (note for c in components for note in c.notes)
+        object.__setattr__(self, "notes", tuple(dict.fromkeys((*self.notes, *notes))))
+
+    def __len__(self) -> int:
+        return int(self.weights.shape[0])
+
+    def __getitem__(self, index: Any) -> Self:
+        index = checked_index(index)
+        components = tuple(c[index] for c in self.components)
+        return trusted(self, weights=take_rows(self.weights, index), components=components)
+
+    def map_arrays(self, function: Callable[[Array], Array]) -> Self:
+        """Copy with a function applied to the weights and to the arrays of every component."""
+        components = tuple(c.map_arrays(function) for c in self.components)
+        return trusted(self, weights=function(self.weights), components=components)
+
+    @property
+    def event_shape(self) -> tuple[int, ...]:
+        """Shape of one target: that of the components."""
+        return self.components[0].event_shape
+
+    @property
+    def columns(self) -> int:
+        """The weights and what describes the components."""
+        return sum(1 + c.columns for c in self.components)
+
+    @property
+    def uniforms(self) -> int:
+        """One number for the component, and what the component takes."""
+        return 1 + max(c.uniforms for c in self.components)
+
+    @property
+    def mean(self) -> Array:
+        """Means: weighted sums of the means of the components."""
+        return self._weighted([c.mean for c in self.components])
+
+    @property
+    def std(self) -> Array:
+        """Standard deviations: variance within components plus variance of their means."""
+        mean = self.mean
+        squares = [c.std * c.std + (c.mean - mean) ** 2 for c in self.components]
+        return namespace(mean).sqrt(self._weighted(squares))
+
+    def draw(self, uniforms: np.ndarray) -> np.ndarray:
+        """Choose a component by the first uniform number of a target; the component draws from the others."""
+        chosen = choose(to_numpy(self.weights), uniforms[..., 0])
+        drawn = np.zeros((*chosen.shape, *self.event_shape))
+        for k, component in enumerate(self.components):
+            rest = uniforms[..., 1 : 1 + component.uniforms]
+            new = component.draw(rest if component.uniforms > 1 else rest[..., 0])
+            picked = chosen == k
+            drawn[picked] = new[picked]
+        return drawn
+
+    def log_prob(self, y: Array) -> Array:
+        """Logarithm of the density (probability of counts), shape (..., n): log-sum-exp over the components."""
+        self._refuse_mixed()
+        parts, weights = [c.log_prob(y) for c in self.components], self.weights
+        if any(is_numpy(part) for part in parts):
+            parts, weights = [to_numpy(part) for part in parts], to_numpy(weights)
+        xp = namespace(weights)
+        possible = weights > 0  # the logarithm never meets 0, whose gradient would be infinite
+        logs = xp.where(possible, xp.log(xp.where(possible, weights, xp.ones_like(weights))), -xp.inf)
+        terms = xp.stack([part + logs[..., k] for k, part in enumerate(parts)], axis=-1)
+        largest = xp.max(terms, axis=-1, keepdims=True)
+        largest = xp.where(largest > -xp.inf, largest, xp.zeros_like(largest))
+        with np.errstate(divide="ignore"):  # a target that every component excludes
+            return largest[..., 0] + xp.log(xp.sum(xp.exp(terms - largest), axis=-1))
+
+    def _refuse_mixed(self) -> None:
+        kinds = {c.counts for c in self.components}
+        if len(kinds) > 1:
+            names = " and ".join(sorted({type(c).__name__ for c in self.components}))
+            raise InputError(
+                f"a mixture of {names} has neither a density nor probabilities of counts alone: use a score of its "
+                "distribution function, such as the CRPS"
+            )
+
+    def cdf(self, y: Array) -> np.ndarray:
+        """P(Y <= y): weighted sum."""
+        return np.minimum(self._weighted_in_numpy([c.cdf(y) for c in self.components]), 1.0)  # 1 up to rounding
+
+    def cdf_below(self, y: Array) -> np.ndarray:
+        """P(Y < y): weighted sum."""
+        return np.minimum(self._weighted_in_numpy([c.cdf_below(y) for c in self.components]), 1.0)
+
+    def quantile(self, levels: Any) -> np.ndarray:
+        """Smallest value whose distribution function reaches the levels, by bisection."""
+        if self.counts:
+            return count_quantile(self, levels)
+        levels = np.asarray(levels, dtype=np.float64)
+        low, high = self._bracket(levels)
+        return smallest_reaching(self.cdf, levels, low, high)
+
+    def _bracket(self, levels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Least and greatest quantile of the components that can occur: the quantile of the mixture lies between."""
+        low, high = np.inf, -np.inf
+        for k, component in enumerate(self.components):
+            values, possible = component.quantile(levels), to_numpy(self.weights)[:, k] > 0
+            low = np.where(possible, np.minimum(low, values), low)
+            high = np.where(possible, np.maximum(high, values), high)
+        return np.asarray(low), np.asarray(high)
+
+    def characteristic(self, frequencies: np.ndarray) -> np.ndarray:
+        """Weighted sum of the characteristic functions of the components."""
+        weights = to_numpy(self.weights)
+        terms = (weights[:, k, None] * c.characteristic(frequencies) for k, c in enumerate(self.components))
+        return np.asarray(sum(terms))
+
+    def impossible(self, y: np.ndarray) -> np.ndarray:
+        """What every component of positive weight had ruled out."""
+        weights = to_numpy(self.weights)
+        return np.all([c.impossible(y) | (weights[:, k] <= 0) for k, c in enumerate(self.components)], axis=0)
+
+    def _weighted_in_numpy(self, parts: Sequence[np.ndarray]) -> np.ndarray:
+        weights = to_numpy(self.weights)
+        return np.asarray(sum(weights[:, k] * part for k, part in enumerate(parts)))
+
+    def _weighted(self, parts: Sequence[Array]) -> Array:
+        """Sum over the components of weight times part, shape (n, *event_shape)."""
+        event = (None,) * len(self.event_shape)
+        total = self.weights[(..., 0, *event)] * parts[0]
+        for k in range(1, len(parts)):
+            total = total + self.weights[(..., k, *event)] * parts[k]
+        return total

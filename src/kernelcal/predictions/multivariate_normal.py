@@ -1,0 +1,93 @@
+"""Normal distributions of vectors with any covariance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from kernelcal.arrays import Array, namespace, take_rows
+from kernelcal.predictions.base import checked_index, trusted
+from kernelcal.predictions.covariances import checked_covariances
+from kernelcal.predictions.diagonal_normal import DiagonalNormal
+from kernelcal.predictions.isotropic_normal import IsotropicNormal
+from kernelcal.predictions.vector_normal import VectorNormal, vector_means
+
+__all__ = ["MultivariateNormal"]
+
+
+@dataclass(frozen=True, eq=False)
+class MultivariateNormal(VectorNormal):
+    """Normal predictions of vectors of d numbers.
+
+    Parameters
+    ----------
+    mean : array of shape (n, d)
+        Means.
+    cov : array of shape (n, d, d), or (d, d)
+        Covariances (no Cholesky factors, no standard deviations), symmetric and positive definite. One matrix serves
+        all rows.
+
+    Attributes
+    ----------
+    factor : array of shape (n, d, d)
+        Lower Cholesky factors L with ``L L' = cov``.
+
+    Raises
+    ------
+    InputError
+        If a value is missing or a matrix is no covariance, with the row and the likely cause.
+
+    Notes
+    -----
+    The Cholesky factors cost n d^3 once (d^3 where one matrix serves all rows) and are kept. A set of targets costs
+    n d^2. Where covariances are diagonal, `MultivariateNormal.diagonal` and `MultivariateNormal.isotropic` need n d.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> predictions = kc.predictions.MultivariateNormal([[0.0, 0.0]], [[2.0, 1.0], [1.0, 2.0]])
+    >>> predictions.log_prob([[1.0, 1.0]]).round(4)
+    array([-2.7205])
+    """
+
+    mean: Array
+    cov: Array
+    notes: tuple[str, ...] = ()
+    factor: Array = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        mean = vector_means(self.mean)
+        cov = checked_covariances(self.cov, tuple(mean.shape))
+        factor, xp = namespace(cov).linalg.cholesky(cov), namespace(cov)
+        shape = (*mean.shape, mean.shape[1])
+        object.__setattr__(self, "mean", mean)
+        object.__setattr__(self, "cov", xp.broadcast_to(cov, shape))
+        object.__setattr__(self, "factor", xp.broadcast_to(factor, shape))
+
+    @classmethod
+    def diagonal(cls, mean: Array, std: Array) -> DiagonalNormal:
+        """Predictions with independent components: means and standard deviations of shape (n, d)."""
+        return DiagonalNormal(mean, std)
+
+    @classmethod
+    def isotropic(cls, mean: Array, std: Array) -> IsotropicNormal:
+        """Predictions with one standard deviation for all components of a row, shape (n,)."""
+        return IsotropicNormal(mean, std)
+
+    def __getitem__(self, index: Any) -> Self:
+        index = checked_index(index)
+        return self._with(lambda x: take_rows(x, index))
+
+    def map_arrays(self, function: Callable[[Array], Array]) -> Self:
+        """Copy with a function applied to means, covariances and Cholesky factors."""
+        return self._with(function)
+
+    def _with(self, function: Callable[[Array], Array]) -> Self:
+        return trusted(self, mean=function(self.mean), cov=function(self.cov), factor=function(self.factor))
+
+    @property
+    def std(self) -> Array:
+        """Standard deviations of the components, shape (n, d)."""
+        xp = namespace(self.cov)
+        return xp.sqrt(xp.linalg.diagonal(self.cov))

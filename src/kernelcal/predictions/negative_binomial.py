@@ -1,0 +1,127 @@
+"""Negative binomial distributions of counts: Poisson with more spread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from kernelcal.arrays import Array, namespace, take_rows, to_numpy
+from kernelcal.errors import InputError
+from kernelcal.predictions.base import checked_index, trusted
+from kernelcal.predictions.counts import CountPredictions, not_negative_numbers
+from kernelcal.predictions.numbers import numbers, positive_numbers, refuse_rows, rows_of
+
+__all__ = ["NegativeBinomial"]
+
+_NEARLY_POISSON = 100.0
+
+
+@dataclass(frozen=True, eq=False)
+class NegativeBinomial(CountPredictions):
+    """Negative binomial predictions of counts: a Poisson distribution whose rate is gamma distributed.
+
+    Parameters
+    ----------
+    mean : array of shape (n,)
+        Expected counts m, not negative.
+    dispersion : array of shape (n,), or number
+        Size r, positive: the variance is ``m + m^2 / r``, so that large r is nearly Poisson. One number serves all
+        rows.
+
+    Raises
+    ------
+    InputError
+        If a value is missing or out of range, with the row.
+
+    Notes
+    -----
+    ``P(Y = y) = Gamma(y + r) / (Gamma(r) y!) (r / (r + m))^r (m / (r + m))^y``.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> predictions = kc.predictions.NegativeBinomial([3.0], 2.0)
+    >>> (predictions.std**2).round(6)
+    array([7.5])
+    """
+
+    mean: Array
+    dispersion: Array
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        mean = not_negative_numbers(self.mean, "the mean")
+        dispersion = positive_numbers(
+            rows_of(self.dispersion, mean), "the dispersion", ndim=1, remedy=" (a row without extra spread is Poisson)"
+        )
+        if mean.shape != dispersion.shape:
+            lengths = f"{mean.shape[0]} and {dispersion.shape[0]}"
+            raise InputError(f"mean and dispersion must have equal length, got {lengths}")
+        object.__setattr__(self, "mean", mean)
+        object.__setattr__(self, "dispersion", dispersion)
+
+    @classmethod
+    def from_probability(cls, size: Array, probability: Array) -> NegativeBinomial:
+        """Predictions of the number of failures before the `size`-th success, as in scipy's ``nbinom(n, p)``.
+
+        Parameters
+        ----------
+        size : array of shape (n,), or number
+            Number of successes, positive; not necessarily whole.
+        probability : array of shape (n,)
+            Probability of a success, above 0 and at most 1.
+        """
+        p = numbers(probability, "the probability of a success", ndim=1)
+        values = to_numpy(p)
+        refuse_rows((values <= 0) | (values > 1), "the probability of a success", values, "a number in (0, 1]")
+        size = positive_numbers(rows_of(size, p), "the size", ndim=1)
+        return cls(size * (1 - p) / p, size)
+
+    def __len__(self) -> int:
+        return int(self.mean.shape[0])
+
+    def __getitem__(self, index: Any) -> Self:
+        index = checked_index(index)
+        return trusted(self, mean=take_rows(self.mean, index), dispersion=take_rows(self.dispersion, index))
+
+    def map_arrays(self, function: Callable[[Array], Array]) -> Self:
+        """Copy with a function applied to means and dispersions."""
+        return trusted(self, mean=function(self.mean), dispersion=function(self.dispersion))
+
+    @property
+    def std(self) -> Array:
+        """Standard deviations ``sqrt(m + m^2 / r)``."""
+        return namespace(self.mean).sqrt(self.mean + self.mean * self.mean / self.dispersion)
+
+    def cumulative(self, k: np.ndarray) -> np.ndarray:
+        """Regularised incomplete beta function ``I_p(r, k + 1)`` at ``p = r / (r + m)``."""
+        from scipy.special import betainc, betaincc  # imported when needed: the import of kernelcal stays light
+
+        mean, size = self._parameters()
+        total = mean + size
+        values = betainc(size, k + 1, size / total)
+        # nearly Poisson: 1 - p would lose the digits that count, so the slower complement starts from m / (r + m)
+        nearly = np.broadcast_to((size > _NEARLY_POISSON) & (size > mean), values.shape)
+        if nearly.any():
+            k, size, q = (np.broadcast_to(x, values.shape)[nearly] for x in (k, size, mean / total))
+            values[nearly] = betaincc(k + 1, size, q)
+        return values
+
+    def log_probability(self, k: np.ndarray) -> np.ndarray:
+        """Logarithm of the formula in the notes; the gamma functions as one beta function, which keeps digits."""
+        from scipy.special import betaln, xlogy
+
+        mean, size = self._parameters()
+        binomial = -np.log(k + size) - betaln(k + 1, size)
+        return binomial - size * np.log1p(mean / size) + xlogy(k, mean / (mean + size))
+
+    def characteristic(self, frequencies: np.ndarray) -> np.ndarray:
+        """``(1 - (m / r) (exp(i w) - 1))^-r``."""
+        mean, size = (x[:, None] for x in self._parameters())
+        return np.exp(-size * np.log1p(-mean / size * np.expm1(1j * frequencies)))
+
+    def _parameters(self) -> tuple[np.ndarray, np.ndarray]:
+        return to_numpy(self.mean).astype(np.float64), to_numpy(self.dispersion).astype(np.float64)

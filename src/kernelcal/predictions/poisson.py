@@ -1,0 +1,81 @@
+"""Poisson distributions of counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from kernelcal.arrays import Array, namespace, take_rows, to_numpy
+from kernelcal.predictions.base import checked_index, trusted
+from kernelcal.predictions.counts import CountPredictions, not_negative_numbers
+
+__all__ = ["Poisson"]
+
+
+@dataclass(frozen=True, eq=False)
+class Poisson(CountPredictions):
+    """Poisson predictions of counts, with probabilities ``exp(-r) r^y / y!``.
+
+    Parameters
+    ----------
+    rate : array of shape (n,)
+        Expected counts r, not negative; with rate 0 nothing but 0 can happen.
+
+    Raises
+    ------
+    InputError
+        If a rate is missing or negative, with the row.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> predictions = kc.predictions.Poisson([3.0])
+    >>> predictions.cdf([2]).round(6)
+    array([0.42319])
+    """
+
+    rate: Array
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rate", not_negative_numbers(self.rate, "the rate"))
+
+    def __len__(self) -> int:
+        return int(self.rate.shape[0])
+
+    def __getitem__(self, index: Any) -> Self:
+        return trusted(self, rate=take_rows(self.rate, checked_index(index)))
+
+    def map_arrays(self, function: Callable[[Array], Array]) -> Self:
+        """Copy with a function applied to the rates."""
+        return trusted(self, rate=function(self.rate))
+
+    @property
+    def mean(self) -> Array:
+        """Means: the rates."""
+        return self.rate
+
+    @property
+    def std(self) -> Array:
+        """Standard deviations: the roots of the rates."""
+        return namespace(self.rate).sqrt(self.rate)
+
+    def cumulative(self, k: np.ndarray) -> np.ndarray:
+        """Upper regularised incomplete gamma function ``Q(k + 1, r)``."""
+        from scipy.special import gammaincc  # imported when needed: the import of kernelcal stays light
+
+        return gammaincc(k + 1, to_numpy(self.rate))
+
+    def log_probability(self, k: np.ndarray) -> np.ndarray:
+        """``k log r - r - log k!``."""
+        from scipy.special import gammaln, xlogy
+
+        rate = to_numpy(self.rate)
+        return xlogy(k, rate) - rate - gammaln(k + 1)
+
+    def characteristic(self, frequencies: np.ndarray) -> np.ndarray:
+        """``exp(r (exp(i w) - 1))``."""
+        return np.exp(to_numpy(self.rate)[:, None] * np.expm1(1j * frequencies))

@@ -1,0 +1,132 @@
+"""The temperature with the best log score: closed forms, a root, or a search."""
+
+from __future__ import annotations
+
+import math
+from functools import singledispatch
+
+import numpy as np
+
+from kernelcal.arrays import row_slices
+from kernelcal.errors import InputError
+from kernelcal.predictions import ClassPredictions, Laplace, Mixture, Normal, Predictions, VectorNormal
+from kernelcal.recalibration.search import AtBound, Fit, search
+from kernelcal.recalibration.tempered import tempered
+
+__all__ = ["log_score_fit"]
+
+_VALUES = 2**21  # numbers at a time: 16 MiB
+_UNIFORM = "every prediction gives equal probabilities to its possible classes, so no temperature changes it: T = 1 is kept"
+
+
+@singledispatch
+def log_score_fit(predictions: Predictions, y: np.ndarray, weights: np.ndarray, bounds: tuple[float, float]) -> Fit:
+    """Return the T that minimises the mean of ``-log q_i(y_i)``, for weights with mean 1."""
+    tempered(predictions, 1.0)  # refuses, naming the families that it knows
+    raise InputError(f"the log score of {type(predictions).__name__} has no fit")
+
+
+@log_score_fit.register
+def _(predictions: Normal, y: np.ndarray, weights: np.ndarray, bounds: tuple[float, float]) -> Fit:
+    """The derivative of ``z^2 / (2 T) + log(T) / 2`` vanishes at the mean of z^2."""
+    return _closed(((y - predictions.mean) / predictions.std) ** 2, weights)
+
+
+@log_score_fit.register
+def _(predictions: VectorNormal, y: np.ndarray, weights: np.ndarray, bounds: tuple[float, float]) -> Fit:
+    return _closed((predictions.whiten(y - predictions.mean) ** 2).mean(axis=1), weights)
+
+
+@log_score_fit.register
+def _(predictions: Laplace, y: np.ndarray, weights: np.ndarray, bounds: tuple[float, float]) -> Fit:
+    """The derivative of ``|z| / T + log T`` vanishes at the mean of |z|."""
+    return _closed(np.abs(y - predictions.loc) / predictions.scale, weights)
+
+
+@log_score_fit.register
+def _(predictions: Mixture, y: np.ndarray, weights: np.ndarray, bounds: tuple[float, float]) -> Fit:
+    tempered(predictions, 1.0)  # refuses components that it does not know
+    counted = weights > 0
+
+    def loss(temperature: float) -> float:
+        return -float(tempered(predictions, temperature).log_prob(y)[counted] @ weights[counted])
+
+    return search(loss, bounds, "log score")
+
+
+@log_score_fit.register
+def _(predictions: ClassPredictions, y: np.ndarray, weights: np.ndarray, bounds: tuple[float, float]) -> Fit:
+    """Find the root of the slope in b = 1/T, which increases since the log score is convex in b."""
+    from scipy.optimize import brentq  # imported when needed: the import of kernelcal stays light
+
+    gaps = _gaps(predictions, y)
+    if not np.any(np.where(np.isfinite(gaps), gaps, 0.0)[weights > 0]):
+        return Fit(1.0, True, 0, _UNIFORM)
+
+    def slope(log_temperature: float) -> float:
+        return _slope(gaps, math.exp(-log_temperature), weights)
+
+    low, high = math.log(bounds[0]), math.log(bounds[1])
+    if slope(low) <= 0:
+        return Fit(bounds[0], False, 1, _no_root_below(gaps[weights > 0], bounds[0]))
+    if slope(high) >= 0:
+        return Fit(bounds[1], False, 2, _no_root_above(bounds[1]))
+    root, result = brentq(slope, low, high, xtol=1e-12, full_output=True, disp=False)
+    return Fit(math.exp(root), bool(result.converged), int(result.iterations))
+
+
+def _closed(values: np.ndarray, weights: np.ndarray) -> Fit:
+    temperature = float(values.astype(np.float64) @ weights / len(weights))
+    if not 0 < temperature < math.inf:
+        raise InputError(
+            f"the best temperature is {temperature:g}, which is no distribution: "
+            + ("every target is its predicted mean exactly" if temperature <= 0 else "targets are infinitely far out")
+            + "; are these rows those of the fit, or the targets the predictions themselves?"
+        )
+    return Fit(temperature, True, 0)
+
+
+def _gaps(predictions: ClassPredictions, labels: np.ndarray) -> np.ndarray:
+    """Log-probability of every class minus that of the label, shape (n, m); -inf for classes of probability 0."""
+    p = predictions.probabilities.astype(np.float64)
+    own = p[np.arange(len(labels)), labels]
+    impossible = np.flatnonzero(own <= 0)
+    if len(impossible):
+        row = int(impossible[0])
+        raise InputError(
+            f"row {row}: the label {predictions.class_name(labels[row])} had a predicted probability of exactly 0 "
+            f"({len(impossible)} such rows), which no temperature changes, and the log score is infinite: if small "
+            "probabilities were rounded to 0, keep more digits; else drop these rows, or use objective='skce'"
+        )
+    with np.errstate(divide="ignore"):
+        return np.log(p) - np.log(own)[:, None]
+
+
+def _slope(gaps: np.ndarray, power: float, weights: np.ndarray) -> float:
+    """Derivative of the mean of ``log sum_k exp(b g_k)`` at b: the mean gap under the tempered probabilities."""
+    total = 0.0
+    for part in row_slices(len(gaps), _VALUES // gaps.shape[1]):
+        scaled = power * gaps[part]
+        odds = np.exp(scaled - scaled.max(axis=1, keepdims=True))
+        finite = np.where(np.isfinite(gaps[part]), gaps[part], 0.0)
+        total += float(((odds * finite).sum(axis=1) / odds.sum(axis=1)) @ weights[part])
+    return total / len(gaps)
+
+
+def _no_root_below(gaps: np.ndarray, bound: float) -> str:
+    separated = bool(np.all(gaps <= 0))
+    why = (
+        "every label has the largest probability of its row (perfect separation), and the log score improves "
+        "as predictions go to 0 and 1. Are these rows the model was trained on? Fit on other rows, or on more"
+        if separated
+        else "the predictions are far from as confident as they could be"
+    )
+    return AtBound(bound, "smallest", why).text
+
+
+def _no_root_above(bound: float) -> str:
+    why = (
+        "the predictions do no better than equal probabilities for all classes. Are labels and classes in the same "
+        "order, and targets and predictions in the same rows?"
+    )
+    return AtBound(bound, "largest", why).text

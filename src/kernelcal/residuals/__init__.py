@@ -1,0 +1,46 @@
+"""Residuals: what an outcome adds to what its prediction said, in the feature space of the target kernel."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernelcal.errors import InputError
+from kernelcal.kernels import Dirac, Gaussian, Kernel, Spectral, resolve_target
+from kernelcal.kernels.embeddings.rules import MEAN
+from kernelcal.predictions import ClassPredictions, Predictions, RealPredictions
+from kernelcal.residuals.base import FeatureResidual, Inner, Residual
+from kernelcal.residuals.classes import ClassResidual
+from kernelcal.residuals.fourier import FourierResidual
+from kernelcal.residuals.gram import GramResidual
+
+__all__ = [
+    "ClassResidual",
+    "FeatureResidual",
+    "FourierResidual",
+    "GramResidual",
+    "Inner",
+    "Residual",
+    "residual_of",
+    "target_kernel_of",
+]
+
+
+def residual_of(predictions: Predictions, target_kernel: Kernel, weights: np.ndarray | None = None) -> Residual:
+    """Residual of predictions under a target kernel: with features where there are some."""
+    if isinstance(predictions, ClassPredictions):
+        return ClassResidual.of(predictions, target_kernel, weights)
+    if not isinstance(predictions, RealPredictions):
+        raise InputError(f"{type(predictions).__name__} has no residuals in kernelcal")
+    if isinstance(target_kernel, Spectral):
+        return FourierResidual.of(predictions, target_kernel, weights)
+    return GramResidual.of(predictions, target_kernel, weights)
+
+
+def target_kernel_of(kernel: Kernel | None, predictions: Predictions) -> Kernel:
+    """Target kernel as given, its lengthscale resolved, or the default for these predictions."""
+    if kernel is not None:
+        return resolve_target(kernel, predictions)
+    if isinstance(predictions, ClassPredictions):
+        return Dirac()
+    exact = (Gaussian, type(predictions)) in MEAN
+    return resolve_target(Gaussian() if exact else Spectral(Gaussian()), predictions)

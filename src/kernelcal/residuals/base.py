@@ -1,0 +1,94 @@
+"""The contract of residuals: what an outcome adds to what its prediction said."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from kernelcal.arrays import Array, namespace
+
+__all__ = ["FeatureResidual", "Inner", "Residual"]
+
+
+class Inner(ABC):
+    """Inner products ``R_ij = <r_i, r_j>`` of the residuals of one set of targets."""
+
+    @abstractmethod
+    def block(self, rows: Any, columns: Any) -> Array:
+        """R_ij of some rows and columns, an array that may be overwritten."""
+
+    @abstractmethod
+    def aligned(self, rows: Any, columns: Any) -> Array:
+        """R_ij of the first row and column, of the second, and so on: shape (rows,)."""
+
+
+class Residual(ABC):
+    """Residuals ``r_i = psi(y_i) - E psi(Z)``, ``Z ~ P_i``, of fixed predictions under a target kernel.
+
+    Attributes
+    ----------
+    weights : numpy.ndarray of shape (n,), or None
+        Case weights, by which the residuals are multiplied.
+    dimension : int
+        Number of numbers that one residual takes, which the engines count as work.
+    """
+
+    weights: np.ndarray | None
+
+    @property
+    @abstractmethod
+    def dimension(self) -> int:
+        """Work of one residual."""
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def __getitem__(self, index: Any) -> Self: ...
+
+    @abstractmethod
+    def inner(self, targets: np.ndarray) -> Inner:
+        """Inner products for one set of targets."""
+
+    @abstractmethod
+    def bound(self) -> float:
+        """Bound of |<r_i, r_j>| without weights."""
+
+    @abstractmethod
+    def double(self) -> Self:
+        """Return the same in NumPy and float64."""
+
+
+class FeatureResidual(Residual):
+    """Residuals with finitely many features, so that sums over pairs become matrix products."""
+
+    @abstractmethod
+    def features(self, targets: np.ndarray) -> Array:
+        """Residuals of one set of targets, shape (n, r), in the library of the predictions."""
+
+    @abstractmethod
+    def batch(self, targets: np.ndarray) -> np.ndarray:
+        """Residuals of many sets of targets, shape (B, n, ...), as one NumPy array of shape (n, B, r)."""
+
+    def inner(self, targets: np.ndarray) -> Inner:
+        """Inner products of the features."""
+        return _FeatureInner(self.features(targets))
+
+    def squared_norms(self, targets: np.ndarray) -> np.ndarray:
+        """|r_i|^2 of many sets of targets: shape (B, n)."""
+        r = self.batch(targets)
+        return np.einsum("nbk,nbk->bn", r, r)
+
+
+@dataclass(frozen=True, eq=False)
+class _FeatureInner(Inner):
+    r: Array
+
+    def block(self, rows: Any, columns: Any) -> Array:
+        return self.r[rows, :] @ self.r[columns, :].T
+
+    def aligned(self, rows: Any, columns: Any) -> Array:
+        return namespace(self.r).sum(self.r[rows, :] * self.r[columns, :], axis=1)

@@ -1,0 +1,96 @@
+"""What the scores of numbers share: the checked pair, one coordinate of a vector, the mean over rows."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+
+from kernelcal.arrays import to_numpy
+from kernelcal.errors import InputError
+from kernelcal.predictions import (
+    Mixture,
+    Normal,
+    RealPredictions,
+    Samples,
+    VectorNormal,
+    checked_pair,
+    checked_weights,
+    trusted,
+)
+
+__all__ = ["coordinate", "number_pair", "row_mean", "scalar_pair"]
+
+
+def number_pair(y: Any, predictions: Any) -> tuple[np.ndarray, RealPredictions]:
+    """Return targets of shape (n, *event_shape) and predictions of numbers in NumPy; classes are refused."""
+    targets, batch = checked_pair(y, predictions)
+    if not isinstance(batch, RealPredictions):
+        raise InputError(
+            f"this needs predictions of numbers, got {type(batch).__name__}: for classes use "
+            "kernelcal.statistics.log_score, brier_score or accuracy, or kernelcal.evaluate"
+        )
+    return targets, batch.map_arrays(to_numpy)
+
+
+def scalar_pair(y: Any, predictions: Any, what: str) -> tuple[np.ndarray, RealPredictions]:
+    """Return the same for scalar targets, of shape (n,); vectors are refused with the remedy."""
+    targets, batch = number_pair(y, predictions)
+    if batch.event_shape:
+        raise InputError(
+            f"{what} needs one number a target, got targets of shape {batch.event_shape}: take one coordinate at a "
+            "time, (y[:, k], kernelcal.statistics.coordinate(predictions, k))"
+        )
+    return targets, batch
+
+
+def row_mean(values: np.ndarray, weights: Any) -> float:
+    """Mean of the rows; a row of weight 0 counts nothing, whatever its value."""
+    own = checked_weights(weights, len(values))
+    return float(values.mean() if own is None else np.where(own > 0, values, 0) @ own / len(values))
+
+
+@singledispatch
+def coordinate(predictions: Any, k: int) -> Any:
+    """Return the predictions of coordinate k of a vector target: the marginal distribution.
+
+    Parameters
+    ----------
+    predictions : Predictions
+        Normal vectors, vector draws (`Samples`), or a `Mixture` of them.
+    k : int
+        Coordinate, from 0.
+
+    Raises
+    ------
+    InputError
+        For a family whose marginals are not known.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> from kernelcal.predictions import MultivariateNormal
+    >>> from kernelcal.statistics import coordinate
+    >>> coordinate(MultivariateNormal([[0.0, 1.0]], [[4.0, 1.0], [1.0, 9.0]]), 1).std
+    array([3.])
+    """
+    raise InputError(
+        f"the coordinates of {type(predictions).__name__} have no known distribution: this needs normal vectors, "
+        "Samples of vectors, or a Mixture of them"
+    )
+
+
+@coordinate.register
+def _(predictions: VectorNormal, k: int) -> Normal:
+    return Normal(predictions.mean[:, k], predictions.std[:, k])
+
+
+@coordinate.register
+def _(predictions: Samples, k: int) -> Samples:
+    return Samples(predictions.draws[..., k], predictions.weights, predictions.notes)
+
+
+@coordinate.register
+def _(predictions: Mixture, k: int) -> Mixture:
+    return trusted(predictions, components=tuple(coordinate(part, k) for part in predictions.components))

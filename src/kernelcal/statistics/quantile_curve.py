@@ -1,0 +1,106 @@
+"""Quantile calibration: how often outcomes lie below the predicted quantiles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kernelcal.statistics.number_rows import row_mean
+from kernelcal.statistics.pinball import QUANTILE_LEVELS, checked_levels
+from kernelcal.statistics.pit import pit
+from kernelcal.tables import Table
+
+__all__ = ["QuantileCalibration", "quantile_calibration"]
+
+
+@dataclass(frozen=True, eq=False)
+class QuantileCalibration:
+    """Observed share of outcomes below the predicted quantile of every level.
+
+    Attributes
+    ----------
+    levels, shares : numpy.ndarray
+        Quantile levels t, and the share of rows with ``pit <= t``, which is t up to chance under calibration.
+    n : int
+        Rows.
+    """
+
+    levels: np.ndarray
+    shares: np.ndarray
+    n: int
+
+    @property
+    def largest_gap(self) -> float:
+        """Largest distance between share and level."""
+        return float(np.abs(self.shares - self.levels).max())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {"levels": self.levels.tolist(), "shares": self.shares.tolist(), "n": self.n}
+
+    def _table(self) -> Table:
+        rows = [(f"level {level:g}", f"{share:.4g}") for level, share in zip(self.levels, self.shares, strict=True)]
+        return Table(
+            "Quantile calibration", [("rows", f"{self.n:,}"), ("largest gap", f"{self.largest_gap:.4g}"), *rows]
+        )
+
+    def __repr__(self) -> str:
+        return self._table().text()
+
+    def _repr_html_(self) -> str:
+        return self._table().html()
+
+
+def quantile_calibration(
+    y: Any, predictions: Any, *, levels: Any = QUANTILE_LEVELS, weights: Any = None, rng: Any = 0
+) -> QuantileCalibration:
+    """Share of rows whose outcome lies below the predicted quantile, against its level.
+
+    ``(1/n) sum_i 1[u_i <= t]`` with the randomised transform u of `pit`, so that counts and draws have shares equal
+    to the levels too. Quantile calibration follows from calibration and is weaker: a curve on the diagonal does not
+    show that a model is calibrated.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Targets.
+    predictions : RealPredictions or what `as_predictions` takes
+        Predictions of one number.
+    levels : sequence of float
+        Levels t in (0, 1), default 0.05, 0.1, ..., 0.95.
+    weights : array of shape (n,), optional
+        Case weights, not negative.
+    rng : int, numpy.random.Generator or None
+        Seed of `pit`, of no effect where distribution functions are continuous.
+
+    Returns
+    -------
+    QuantileCalibration
+
+    Raises
+    ------
+    InputError
+        As `pit`, and for levels outside (0, 1).
+
+    References
+    ----------
+    Widmann, Lindsten, Zachariah (2021), A.1 and Figure 5; Song et al. (2019).
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> from kernelcal.statistics import quantile_calibration
+    >>> quantile_calibration([-1.0, 0.1, 2.0, 3.0], kc.Normal([0.0] * 4, 1.0), levels=[0.25, 0.5, 0.75])
+    Quantile calibration
+    --------------------
+    rows         4
+    largest gap  0.25
+    level 0.25   0.25
+    level 0.5    0.25
+    level 0.75   0.5
+    """
+    values, taus = pit(y, predictions, rng), checked_levels(levels)
+    below = (values <= taus[:, None]).astype(np.float64)
+    return QuantileCalibration(taus, np.array([row_mean(row, weights) for row in below]), len(values))

@@ -1,0 +1,119 @@
+"""Directed scores of predictions of numbers: shifted up or down, too narrow or too wide."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernelcal.arrays import row_slices, to_numpy
+from kernelcal.predictions import RealPredictions
+from kernelcal.statistics.base import Prepared, Statistic
+
+__all__ = ["PreparedRealScores", "RealScores"]
+
+_VALUES = 2**21  # numbers of one part: 16 MiB
+
+
+@dataclass(frozen=True)
+class RealScores(Statistic):
+    """Moments of the standardised residuals ``z = (y - mean) / std`` and their interaction with the predicted scale.
+
+    ``bias``: ``max_k |sum_i z_ik|`` over the components k of a target. ``dispersion``: ``|sum_i (z_i^2 - 1)|``, the
+    square averaged over components. ``bias by scale`` and ``dispersion by scale``: the same with every row multiplied
+    by its standardised log standard deviation, so that wide predictions may err otherwise than narrow ones. All have
+    mean zero inside the bars under calibration, whatever the family.
+
+    ``impossible target``: number of targets that the predictions had ruled out. It is 0 in every draw.
+
+    Notes
+    -----
+    Rows without spread take no part but in the first. Case weights multiply every row. Cost: O(n d) a draw.
+    """
+
+    def prepare(self, predictions: RealPredictions, weights: np.ndarray | None = None) -> PreparedRealScores:
+        """Compute means, standard deviations and the predicted scale."""
+        return PreparedRealScores(predictions, weights)
+
+
+class PreparedRealScores(Prepared):
+    """Directed scores of fixed predictions."""
+
+    names = ("impossible target", "bias", "dispersion", "bias by scale", "dispersion by scale")
+    directed = names[1:]
+    aimless = "no single direction: how outcomes deviate changes from prediction to prediction"
+    engine = "sums over rows"
+
+    def __init__(self, predictions: RealPredictions, weights: np.ndarray | None = None) -> None:
+        self.predictions = predictions
+        n = len(predictions)
+        self.weights = np.ones(n) if weights is None else weights
+        self.bytes_per_draw = 32 * n * predictions.dimension
+        self.scale = _standardised_scale(predictions, self.weights)
+
+    def values(self, targets: np.ndarray) -> np.ndarray:
+        """Scores without direction, shape (B, 5)."""
+        bias, dispersion, bias_by, dispersion_by = self.signed(targets)
+        largest = (np.abs(bias).max(axis=1), np.abs(dispersion), np.abs(bias_by).max(axis=1), np.abs(dispersion_by))
+        impossible = self.predictions.impossible(targets).sum(axis=1)
+        return np.stack([impossible, *largest], axis=1)
+
+    def signed(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Bias (B, d), dispersion (B,), and both multiplied by the scale; positive: too low, too narrow."""
+        draws, d = len(targets), self.predictions.dimension
+        bias, by = np.zeros((draws, d)), np.zeros((draws, d))
+        spread, spread_by = np.zeros(draws), np.zeros(draws)
+        for part in row_slices(len(self.predictions), _VALUES // max(draws * d, 1)):
+            z = self._standardised(part, targets[:, part])
+            excess = (z * z).mean(axis=2) - self._has_spread(part)
+            w, ws = self.weights[part], self.weights[part] * self.scale[part]
+            bias += np.einsum("bnd,n->bd", z, w)
+            by += np.einsum("bnd,n->bd", z, ws)
+            spread += excess @ w
+            spread_by += excess @ ws
+        return bias, spread, by, spread_by
+
+    def _standardised(self, part: slice, targets: np.ndarray) -> np.ndarray:
+        z = self.predictions[part].standardised(targets)
+        return z.reshape(*z.shape[:2], self.predictions.dimension)
+
+    def _has_spread(self, part: slice) -> np.ndarray:
+        """Expected z^2: the share of components with spread."""
+        std = to_numpy(self.predictions[part].std)
+        return (std > 0).reshape(len(std), -1).mean(axis=1)
+
+    def sentence(self, name: str, targets: np.ndarray) -> str:
+        """Say in which direction a score deviates, for one set of targets."""
+        bias, spread, by, spread_by = (x[0] for x in self.signed(targets[None]))
+        total = float(self.weights.sum())
+        if name == "bias":
+            return _shift(bias, total)
+        if name == "dispersion":
+            ratio = float(np.sqrt(max(1 + spread / total, 0.0)))
+            return f"predictions too {_width(spread)} (outcomes spread {ratio:.2f} times as wide as predicted)"
+        if name == "bias by scale":
+            word = "down" if by[np.abs(by).argmax()] > 0 else "up"
+            return f"wide predictions are shifted {word} compared with narrow ones"
+        return f"wide predictions are too {_width(spread_by)} compared with narrow ones"
+
+
+def _shift(bias: np.ndarray, total: float) -> str:
+    k = int(np.abs(bias).argmax())
+    where = "" if len(bias) == 1 else f" in component {k}"
+    word, direction = ("higher", "down") if bias[k] > 0 else ("lower", "up")
+    size = abs(bias[k]) / total
+    return f"predictions shifted {direction}{where} (outcomes are {word} by {size:.2g} standard deviations on average)"
+
+
+def _width(excess: float) -> str:
+    return "narrow" if excess > 0 else "wide"
+
+
+def _standardised_scale(predictions: RealPredictions, weights: np.ndarray) -> np.ndarray:
+    """Mean log standard deviation of a row, centred and divided by its spread; 0 where all are equal."""
+    std = to_numpy(predictions.std).astype(np.float64).reshape(len(predictions), -1)
+    known = (std > 0).all(axis=1)
+    logs = np.log(np.where(std > 0, std, 1.0)).mean(axis=1)
+    centred = np.where(known, logs - np.average(logs, weights=weights * known) if known.any() else 0.0, 0.0)
+    spread = float(np.sqrt((centred**2).mean()))
+    return centred / spread if spread > 1e-9 else np.zeros(len(centred))

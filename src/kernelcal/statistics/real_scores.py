@@ -1,0 +1,78 @@
+"""Log score and squared error of predictions of numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kernelcal.arrays import to_numpy
+from kernelcal.errors import InputError
+from kernelcal.predictions import RealPredictions
+from kernelcal.statistics.number_rows import number_pair, row_mean
+
+__all__ = ["mean_squared_error", "negative_log_likelihood"]
+
+
+def negative_log_likelihood(y: Any, predictions: Any, *, weights: Any = None) -> float:
+    """Mean of ``-log p_i(y_i)`` in nats; smaller is better, infinite if a target was impossible.
+
+    Of continuous targets p_i is a density, so the score depends on the unit of the target and may be negative; of counts
+    it is a probability.
+
+    Parameters
+    ----------
+    y : array of shape (n, ...)
+        Targets.
+    predictions : RealPredictions or what `as_predictions` takes
+        Predictions of numbers or vectors.
+    weights : array of shape (n,), optional
+        Case weights, not negative.
+
+    Raises
+    ------
+    InputError
+        For families without a density, such as `Samples`: a density estimated from draws would be a guess.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> from kernelcal.statistics import negative_log_likelihood
+    >>> round(negative_log_likelihood([0.0, 2.0], kc.Normal([0.0, 0.0], [1.0, 1.0])), 6)
+    1.918939
+    """
+    targets, batch = number_pair(y, predictions)
+    if type(batch).log_prob is RealPredictions.log_prob:
+        raise InputError(
+            f"{type(batch).__name__} has no density, so there is no log score: use kernelcal.crps, which draws and "
+            "quantiles have too"
+        )
+    with np.errstate(divide="ignore"):
+        logs = to_numpy(batch.log_prob(targets)).astype(np.float64)
+    return 0.0 - row_mean(logs, weights)
+
+
+def mean_squared_error(y: Any, predictions: Any, *, weights: Any = None) -> float:
+    """Mean of ``(y_i - mean_i)^2``, over rows and over the coordinates of a target.
+
+    It looks at the predicted mean alone and says nothing about calibration.
+
+    Parameters
+    ----------
+    y : array of shape (n, ...)
+        Targets.
+    predictions : RealPredictions or what `as_predictions` takes
+        Predictions of numbers or vectors.
+    weights : array of shape (n,), optional
+        Case weights, not negative.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> from kernelcal.statistics import mean_squared_error
+    >>> mean_squared_error([0.0, 2.0], kc.Normal([0.0, 0.0], [1.0, 1.0]))
+    2.0
+    """
+    targets, batch = number_pair(y, predictions)
+    squares = (targets - to_numpy(batch.mean).astype(np.float64)) ** 2
+    return row_mean(squares.reshape(len(batch), -1).mean(axis=1), weights)
