@@ -23,6 +23,7 @@ FLOORS = [
     {"pairs"},
     {"statistics"},
     {"inference"},
+    {"recalibration"},
     {"suspicions"},
     {"evaluate"},
     {"cli"},
@@ -40,6 +41,8 @@ EXTRAS = (
     "pandas",
     "polars",
     "threadpoolctl",
+    "ot",
+    "numpyro",
 )
 
 

@@ -24,10 +24,33 @@ from kernelcal.kernels import (
 )
 from kernelcal.lenses import ClassWise, Groups, OneClass, TopK, TopLabel
 from kernelcal.pairs import ExactPairs, Nystrom, RandomFourier
-from kernelcal.predictions import Bernoulli, Categorical, Logits, LogProbs, Percent, as_predictions
+from kernelcal.predictions import (
+    Bernoulli,
+    Categorical,
+    Laplace,
+    Logits,
+    LogProbs,
+    Mixture,
+    MultivariateNormal,
+    NegativeBinomial,
+    Normal,
+    Percent,
+    Poisson,
+    Quantiles,
+    Samples,
+    as_predictions,
+)
 from kernelcal.statistics import ECE, MMCE, SKCE, Estimate, ece, mce, mmce, skce
 
 __all__ = [
+    "Samples",
+    "Quantiles",
+    "Poisson",
+    "Normal",
+    "NegativeBinomial",
+    "MultivariateNormal",
+    "Mixture",
+    "Laplace",
     "ECE",
     "MMCE",
     "SKCE",

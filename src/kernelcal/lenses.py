@@ -51,7 +51,7 @@ class Lens(ABC):
         return labels, batch.without_names()
 
 
-def seen(labels: np.ndarray, predictions: ClassPredictions, lens: Any) -> tuple[np.ndarray, ClassPredictions]:
+def seen(labels: np.ndarray, predictions: Any, lens: Any) -> tuple[np.ndarray, Any]:
     """Labels and named predictions of the one question that `lens` asks; as they are without a lens."""
     if lens is None:
         return labels, predictions
@@ -63,8 +63,18 @@ def seen(labels: np.ndarray, predictions: ClassPredictions, lens: Any) -> tuple[
         )
     if not isinstance(lens, Lens):
         raise InputError(f"lens must be a lens such as kernelcal.TopLabel(), got {lens!r}")
+    refuse_numbers(predictions)
     view = lens.view(predictions)
     return view.relabel(labels), view.predictions
+
+
+def refuse_numbers(predictions: Any) -> None:
+    """Refuse predictions that are not of classes: a lens asks about classes."""
+    if not isinstance(predictions, ClassPredictions):
+        raise InputError(
+            f"a lens asks about classes, and {type(predictions).__name__} predicts numbers: leave the lens out, or turn the "
+            "question into a class yourself, such as y > 3 with kernelcal.Bernoulli(1 - predictions.cdf(3))"
+        )
 
 
 @dataclass(frozen=True)

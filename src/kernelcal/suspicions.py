@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 
 from kernelcal.arrays import to_numpy
-from kernelcal.predictions import ClassPredictions, checked_classes_pair
+from kernelcal.predictions import ClassPredictions, DiagonalNormal, IsotropicNormal, Normal, RealPredictions, checked_classes_pair
 from kernelcal.statistics import accuracy
 
-__all__ = ["suspicions"]
+__all__ = ["class_suspicions", "number_suspicions"]
 
 _ROWS = 20  # with fewer rows such things happen by chance
+_FAR, _NEAR = 2.0, 1.3  # factors by which a mean square is clearly off, and as good as right
 
 
-def suspicions(y: Any, predictions: ClassPredictions) -> tuple[str, ...]:
+def class_suspicions(y: Any, predictions: ClassPredictions) -> tuple[str, ...]:
     """Sentences about mistakes that are often made: the wrong column, hard predictions, predicted labels as targets."""
     labels, batch = checked_classes_pair(y, predictions)
     if len(batch) < _ROWS:
@@ -40,3 +41,35 @@ def suspicions(y: Any, predictions: ClassPredictions) -> tuple[str, ...]:
 def _hard(batch: ClassPredictions) -> bool:
     p = to_numpy(batch.probabilities)
     return bool(np.all((p == 0) | (p == 1)))
+
+
+def number_suspicions(y: np.ndarray, predictions: RealPredictions) -> tuple[str, ...]:
+    """Sentences about mistakes with numbers: a variance as standard deviation, means as targets."""
+    mean, std = (to_numpy(x).astype(np.float64) for x in (predictions.mean, predictions.std))
+    if np.array_equal(y, mean):
+        return ("the target equals the predicted mean in every row: is it the predicted, not the observed value?",)
+    if isinstance(predictions, Normal | DiagonalNormal | IsotropicNormal):
+        return _variances(y - mean, std)
+    return ()
+
+
+def _variances(residual: np.ndarray, std: np.ndarray) -> tuple[str, ...]:
+    given, root, square = (float(np.mean((residual / s) ** 2)) for s in (std, np.sqrt(std), std**2))
+    found = f"the squared standardised residuals average {given:.3g}, where 1 is expected"
+    if not _far(given):
+        return ()
+    if not _far(root, _NEAR):
+        return (
+            f"{found}, and {root:.3g} if the standard deviations are taken as variances: were variances passed as std? "
+            "Pass std=numpy.sqrt(variance) (command line: --variance NAME)",
+        )
+    if not _far(square, _NEAR):
+        return (
+            f"{found}, and {square:.3g} if the variances are taken as standard deviations: were standard deviations "
+            "passed as variances? (command line: --std NAME)",
+        )
+    return ()
+
+
+def _far(value: float, factor: float = _FAR) -> bool:
+    return not 1 / factor <= value <= factor

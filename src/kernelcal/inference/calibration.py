@@ -17,7 +17,7 @@ from kernelcal.inference.family import DefaultFamily, PreparedFamily
 from kernelcal.inference.law import NullLaw, Outcome, Problem
 from kernelcal.inference.laws import NULL_LAWS
 from kernelcal.inference.result import TestResult
-from kernelcal.lenses import ClassWise, Lens, seen
+from kernelcal.lenses import ClassWise, Lens, refuse_numbers, seen
 from kernelcal.predictions import Predictions, Samples, checked_pair, checked_weights
 from kernelcal.statistics import ECE, MMCE, SKCE, CallableStatistic, Statistic
 
@@ -123,6 +123,7 @@ def calibration_test(
         return _result(law, law.test(problem), problem)
 
     if isinstance(lens, ClassWise):
+        refuse_numbers(batch)
         return (holm if lens.joint == "holm" else jointly)(run, targets, batch, lens, given)
     return run(*seen(targets, batch, lens), given)
 

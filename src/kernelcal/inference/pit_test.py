@@ -32,9 +32,9 @@ _SCOPE = (
 def pit_test(y: Any, predictions: Any, *, draws: int = 999, rng: Any = 0, early_stopping: bool = True) -> TestResult:
     """Test whether the PIT values are uniform, which calibration implies.
 
-    Under calibration the randomised values of `pit` are independent and uniform on (0, 1), whatever the predictions, and
-    exactly so at every n, for counts and draws too. Four statistics, Anderson-Darling, Kuiper, bias and dispersion of the
-    normal scores, are compared with those of uniform draws, and their smallest rank is ranked in turn (min-p):
+    Under calibration the randomised values of `pit` are independent and uniform on (0, 1), whatever the predictions,
+    and exactly so at every n, for counts and draws too. Four statistics, Anderson-Darling, Kuiper, bias and dispersion
+    of the normal scores, are compared with those of uniform draws, and their smallest rank is ranked in turn (min-p):
     ``p = (1 + #{b: T_b >= T}) / (B + 1)``.
 
     Parameters
@@ -151,6 +151,6 @@ def _far_out(values: np.ndarray) -> tuple[str, ...]:
         return ()
     more = f" (and {len(rows) - 1:,} more rows)" if len(rows) > 1 else ""
     return (
-        f"row {rows[0]}: the outcome lies so far out that its PIT value is {values[rows[0]]:g} up to rounding{more}; it "
-        "counts as the most extreme value that a uniform draw can take",
+        f"row {rows[0]}: the outcome lies so far out that its PIT value is {values[rows[0]]:g} up to rounding{more}; "
+        "it counts as the most extreme value that a uniform draw can take",
     )

@@ -92,7 +92,8 @@ def _refuse_other_options(form: str, options: ReadOptions) -> None:
         if form not in forms and was_said(options, name):
             about, way = " or of ".join(_IN_WORDS[f] for f in forms), flag(_ASKED[forms[0]][0])
             raise InputError(
-                f"{flag(name)} is said of {about}, but the file is read as {_IN_WORDS[form]}: leave it out, or say {way}"
+                f"{flag(name)} is said of {about}, but the file is read as {_IN_WORDS[form]}: leave it out, or say "
+                f"{way}"
             )
     if options.truth_keys and not options.truth:
         raise InputError("--truth-keys says how a truth file is joined: name that file with --truth FILE")

@@ -10,6 +10,7 @@ import numpy as np
 
 from kernelcal.errors import InputError
 from kernelcal.io.layout import Layout
+from kernelcal.io.options import ReadOptions
 from kernelcal.io.rows import count
 from kernelcal.io.selection import listed
 from kernelcal.io.sources import Source
@@ -25,8 +26,13 @@ def is_hubverse(source: Source) -> bool:
     return {_TYPE, _KEY, _VALUE} <= set(source.names)
 
 
-def hubverse_layout(source: Source, wanted: np.ndarray | None) -> Layout:
+def hubverse_layout(source: Source, options: ReadOptions, wanted: np.ndarray | None) -> Layout:
     """Quantiles or draws of the lines that are wanted; lines of other output types are left aside, and counted."""
+    if not (options.truth or options.target):
+        raise InputError(
+            "a hubverse table holds no outcomes: name the file that does, --truth FILE, or the column that does, "
+            "--target NAME"
+        )
     types = source.cells([_TYPE])[0]
     lines = np.ones(len(types.numbers), dtype=bool) if wanted is None else wanted
     present = [text for number, text in enumerate(types.texts) if np.any(types.numbers[lines] == number)]

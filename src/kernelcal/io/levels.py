@@ -39,8 +39,8 @@ def _listed_levels(source: Source, stated: str) -> np.ndarray:
     wrong = next((cell for cell in cells if not is_number(cell)), None)
     if wrong is not None:
         raise InputError(
-            f"--quantile-levels takes numbers such as 0.05,0.5,0.95 or the name of an array, got {wrong!r}. The columns "
-            f"are {listed(source.names)}"
+            f"--quantile-levels takes numbers such as 0.05,0.5,0.95 or the name of an array, got {wrong!r}. The "
+            f"columns are {listed(source.names)}"
         )
     return np.array([float(cell) for cell in cells])
 
@@ -53,7 +53,9 @@ def _number_in(name: str) -> float | None:
 def _named_level(name: str) -> float:
     level = _number_in(name)
     if level is None:
-        raise InputError(f"the name of column {name!r} does not end in the level of a quantile, as q0.05 does: {_REMEDY}")
+        raise InputError(
+            f"the name of column {name!r} does not end in the level of a quantile, as q0.05 does: {_REMEDY}"
+        )
     if not 0 < level < 1:
         doubt = "is it a percentage or a number of the column?" if level >= 1 else "a level lies between 0 and 1:"
         raise InputError(f"the name of column {name!r} ends in {level:g}: {doubt} {_REMEDY[0].upper()}{_REMEDY[1:]}")
@@ -66,8 +68,8 @@ def _refuse_other_names(columns: Sequence[str], levels: np.ndarray) -> None:
         named = _number_in(name)
         if named is not None and 0 < named < 1 and abs(named - level) > SAME_LEVEL:
             raise InputError(
-                f"column {name!r} is given level {level:g}, but its name says {named:g}: say the levels in the order of "
-                f"the columns, which is {listed(columns)}, or leave out --quantile-levels"
+                f"column {name!r} is given level {level:g}, but its name says {named:g}: say the levels in the order "
+                f"of the columns, which is {listed(columns)}, or leave out --quantile-levels"
             )
 
 

@@ -9,9 +9,10 @@ from kernelcal.io.classes import read_classes
 from kernelcal.io.data import Data
 from kernelcal.io.forms import form_of
 from kernelcal.io.long import read_long
-from kernelcal.io.numbers import read_numbers
 from kernelcal.io.opening import open_source
 from kernelcal.io.options import ReadOptions
+from kernelcal.io.table import as_data
+from kernelcal.io.wide import read_wide
 
 __all__ = ["Data", "read"]
 
@@ -35,4 +36,5 @@ def read(paths: Sequence[Path], options: ReadOptions) -> Data:
     form = form_of(source, options)
     if form == "classes":
         return read_classes(source, options)
-    return read_long(source, options) if form == "long" else read_numbers(source, form, options)
+    table = read_long(source, options) if form == "long" else read_wide(source, form, options)
+    return as_data(table, options)

@@ -29,16 +29,18 @@ def holes(array: np.ndarray) -> np.ndarray:
 def where_mask(source: Source, options: ReadOptions) -> np.ndarray | None:
     """Rows that --where asks for; None where it was not said."""
     wanted = _conditions(source, options)
-    masks = [_matching(name, cells, wanted[name]) for name, cells in zip(wanted, source.cells(list(wanted)), strict=True)]
+    masks = [
+        _matching(name, cells, wanted[name]) for name, cells in zip(wanted, source.cells(list(wanted)), strict=True)
+    ]
     return np.logical_and.reduce(masks) if masks else None
 
 
-def where_in_words(options: ReadOptions, source: Source, mask: np.ndarray | None) -> str:
+def where_in_words(options: ReadOptions, source: Source, mask: np.ndarray | None, what: str = "row") -> str:
     """Return ``; 5 of 20 rows where model=a or b``."""
     if mask is None:
         return ""
     conditions = " and ".join(f"{name}={' or '.join(v)}" for name, v in _conditions(source, options).items())
-    return f"; {int(mask.sum()):,} of {count(len(mask))} where {conditions}"
+    return f"; {int(mask.sum()):,} of {count(len(mask), what)} where {conditions}"
 
 
 def _conditions(source: Source, options: ReadOptions) -> dict[str, list[str]]:

@@ -22,8 +22,8 @@ def refuse_another_order(groups: Sequence[Sequence[str]]) -> None:
         ends, others = ([name[len(common_start(names)) :] for name in names] for names in (one, other))
         if ends != others and set(ends) == set(others):
             raise InputError(
-                f"the columns {listed(one)} and {listed(other)} are paired one by one, but stand in another order: name "
-                "them as lists a,b,c in one order"
+                f"the columns {listed(one)} and {listed(other)} are paired one by one, but stand in another order: "
+                "name them as lists a,b,c in one order"
             )
 
 
@@ -49,8 +49,8 @@ def _check_many(form: str, array: np.ndarray, y: np.ndarray, named: Mapping[str,
     """Draws of shape (n, S) or, for vectors, (n, S, d); quantiles of shape (n, Q)."""
     if array.ndim < 2 or array.shape[1] < 2:
         raise InputError(
-            f"{named[form]} is one number a row, but a prediction takes several {form}: name all of their columns, such as "
-            f"--{form} 'm_*', or one array with a row a prediction"
+            f"{named[form]} is one number a row, but a prediction takes several {form}: name all of their columns, "
+            f"such as --{form} 'm_*', or one array with a row a prediction"
         )
     vectors = form == "samples" and y.ndim == 2
     if array.ndim != 2 + vectors or array.shape[2:] != y.shape[1:]:

@@ -99,6 +99,6 @@ def _refuse_missing(
     one = f"{names[0]}[{', '.join(map(str, place))}]" if array.ndim > 1 else names[0]
     which = names[place[0]] if len(names) > 1 else one
     raise InputError(
-        f"{row_in_words(int(empty[0]))}: {which} is missing ({count(len(empty))} with missing values there): fill in the "
-        "values, or say --drop-missing to leave these rows out"
+        f"{row_in_words(int(empty[0]))}: {which} is missing ({count(len(empty))} with missing values there): fill in "
+        "the values, or say --drop-missing to leave these rows out"
     )

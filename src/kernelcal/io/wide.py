@@ -56,8 +56,8 @@ def _columns(source: Source, form: str, options: ReadOptions, taken: Sequence[st
     if form == "normal" and ("mean" not in asked or len(asked) != 2):
         said = " and ".join(f"--{role}" for role in asked)
         raise InputError(
-            f"a normal prediction takes --mean NAME and one of --std NAME and --variance NAME, got {said} (a mean alone "
-            f"cannot be tested for calibration). The columns are {listed(source.names)}"
+            f"a normal prediction takes --mean NAME and one of --std NAME and --variance NAME, got {said} (a mean "
+            f"alone cannot be tested for calibration). The columns are {listed(source.names)}"
         )
     return {role: asked_columns(source, names, taken) for role, names in asked.items()}
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from kernelcal.arrays import concrete
+from kernelcal.arrays import concrete, row_slices
 from kernelcal.errors import InputError
 from kernelcal.kernels.base import Kernel
-from kernelcal.kernels.metrics import Euclidean, Metric
+from kernelcal.kernels.metrics import Euclidean, Metric, PairwiseView, in_double
 from kernelcal.kernels.stationary import Stationary
 from kernelcal.predictions import as_predictions
 
@@ -19,6 +19,10 @@ __all__ = ["median_lengthscale", "resolve"]
 _NORM = {1: "cityblock", 2: "euclidean"}
 _KEEP = 2_000_000  # values held at once while selecting from many
 _BINS = 4096
+_MAX_ROWS, _MAX_ROWS_BY_PAIRS = 2000, 300  # a distance by pairs can cost a hundred times as much
+_BLOCK = 2**20  # distances made at once
+
+Blocks = Callable[[], Iterator[np.ndarray]]  # distances of all pairs i < j, in parts
 
 
 def median_lengthscale(
@@ -26,7 +30,7 @@ def median_lengthscale(
     *,
     metric: Metric | None = None,
     include_diagonal: bool = False,
-    max_rows: int | None = 2000,
+    max_rows: int | str | None = "default",
     rng: Any = 0,
 ) -> float:
     """Median distance between predictions, the usual first choice of a lengthscale.
@@ -42,8 +46,8 @@ def median_lengthscale(
         the full n x n matrix, every pair twice and the zero diagonal included, as in the published code of
         Widmann et al. 2019.
     max_rows : int or None
-        Above this many rows, the pairs among a seeded subsample of `max_rows` rows are used. None takes all
-        pairs, in bounded memory.
+        Above this many rows, the pairs among a seeded subsample of `max_rows` rows are used; default 2,000, and 300
+        for a metric that computes distances pair by pair (`PairwiseMetric`). None takes all pairs, in bounded memory.
     rng : int or numpy.random.Generator
         Source of the subsample.
 
@@ -54,7 +58,8 @@ def median_lengthscale(
 
     Notes
     -----
-    Cost: O(min(n, max_rows)^2 m) time; without `max_rows` three passes over all pairs.
+    Cost: O(min(n, max_rows)^2 m) time; without `max_rows` three passes over all pairs, whose distances are computed
+    anew in each.
 
     Examples
     --------
@@ -72,7 +77,7 @@ def resolve(kernel: Kernel, predictions: Any) -> tuple[Kernel, tuple[str, ...]]:
     def leaf(k: Kernel) -> Kernel:
         if not isinstance(k, Stationary) or not isinstance(k.lengthscale, str):
             return k
-        value, more = _median(predictions, k.metric, False, 2000, 0)
+        value, more = _median(predictions, k.metric, False, "default", 0)
         notes.extend(more)
         return k.with_lengthscale(value)
 
@@ -80,20 +85,51 @@ def resolve(kernel: Kernel, predictions: Any) -> tuple[Kernel, tuple[str, ...]]:
 
 
 def _median(
-    predictions: Any, metric: Metric, include_diagonal: bool, max_rows: int | None, rng: Any
+    predictions: Any, metric: Metric, include_diagonal: bool, max_rows: int | str | None, rng: Any
 ) -> tuple[float, tuple[str, ...]]:
-    x = concrete(metric.coordinates(predictions))
-    if x is None:
-        raise InputError("lengthscale='median' needs values, which jax.jit does not have: give a number")
-    if max_rows is not None and len(x) > max_rows:
-        x = x[np.sort(np.random.default_rng(rng).choice(len(x), max_rows, replace=False))]
-    blocks = _Distances(x.astype(np.float64, copy=False), _NORM[metric.order])
+    distances = _distances(predictions, metric, max_rows, rng)
     if include_diagonal:
-        value = blocks.median(zeros=len(x), multiplicity=2)
+        value = distances.median(zeros=distances.rows, multiplicity=2)
         if value == 0:
             raise InputError("the median over the full matrix is 0: use include_diagonal=False")
         return value, ()
-    return _off_diagonal_median(blocks)
+    return _off_diagonal_median(distances)
+
+
+def _distances(predictions: Any, metric: Metric, max_rows: int | str | None, rng: Any) -> _Distances:
+    pairwise = metric.by_pairs(predictions)
+    x = concrete(predictions.mean if pairwise is not None else metric.coordinates(predictions))
+    if x is None:
+        raise InputError("lengthscale='median' needs values, which jax.jit does not have: give a number")
+    if isinstance(max_rows, str):
+        max_rows = _MAX_ROWS if pairwise is None else _MAX_ROWS_BY_PAIRS
+    rows = np.arange(len(x))
+    if max_rows is not None and len(x) > max_rows:
+        rows = np.sort(np.random.default_rng(rng).choice(len(x), max_rows, replace=False))
+    if pairwise is not None:
+        return _Distances(len(rows), _by_pairs(PairwiseView(pairwise, in_double(predictions[rows])), len(rows)))
+    return _Distances(len(rows), _by_norm(x[rows].astype(np.float64, copy=False), _NORM[metric.order]))
+
+
+def _by_norm(x: np.ndarray, norm: str) -> Blocks:
+    def blocks() -> Iterator[np.ndarray]:
+        from scipy.spatial.distance import cdist, pdist
+
+        for rows in row_slices(len(x), max(2, _BLOCK // max(len(x), 1))):
+            inside, after = x[rows], x[rows.stop :]
+            yield pdist(inside, norm)
+            yield cdist(inside, after, norm).ravel()
+
+    return blocks
+
+
+def _by_pairs(seen: PairwiseView, n: int) -> Blocks:
+    def blocks() -> Iterator[np.ndarray]:
+        for rows in row_slices(n - 1, _BLOCK // max(n, 1)):
+            squared = seen.cross(rows, slice(rows.start + 1, n))
+            yield np.sqrt(squared[np.triu_indices(len(squared), m=squared.shape[1])])
+
+    return blocks
 
 
 def _off_diagonal_median(blocks: _Distances) -> tuple[float, tuple[str, ...]]:
@@ -110,23 +146,14 @@ def _off_diagonal_median(blocks: _Distances) -> tuple[float, tuple[str, ...]]:
 class _Distances:
     """Distances of all pairs i < j, produced in blocks: the median needs no n x n array."""
 
-    def __init__(self, x: np.ndarray, norm: str) -> None:
-        self.x, self.norm, self.pairs = x, norm, len(x) * (len(x) - 1) // 2
-        self._all = np.concatenate([*self._blocks(), np.zeros(0)]) if self.pairs <= _KEEP else None
+    def __init__(self, rows: int, blocks: Blocks) -> None:
+        self.rows, self.pairs, self._blocks = rows, rows * (rows - 1) // 2, blocks
+        self._all = np.concatenate([*blocks(), np.zeros(0)]) if self.pairs <= _KEEP else None
         self.zero_pairs = sum(int((block == 0).sum()) for block in self)
         self.largest = max((float(block.max()) for block in self if len(block)), default=0.0)
 
     def __iter__(self) -> Iterator[np.ndarray]:
         return iter([self._all]) if self._all is not None else self._blocks()
-
-    def _blocks(self) -> Iterator[np.ndarray]:
-        from scipy.spatial.distance import cdist, pdist
-
-        rows = max(2, 2**20 // max(len(self.x), 1))
-        for start in range(0, len(self.x), rows):
-            inside, after = self.x[start : start + rows], self.x[start + rows :]
-            yield pdist(inside, self.norm)
-            yield cdist(inside, after, self.norm).ravel()
 
     def median(self, *, skip: int = 0, zeros: int = 0, multiplicity: int = 1) -> float:
         """Median of the distances without the `skip` smallest, each counted so often, with extra zeros."""

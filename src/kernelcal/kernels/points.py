@@ -3,30 +3,42 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from kernelcal.arrays import Array, Functional, namespace, take_rows
 from kernelcal.errors import InputError
 from kernelcal.kernels.base import Kernel
-from kernelcal.kernels.metrics import Euclidean, Metric
+from kernelcal.kernels.metrics import CoordinateView, Euclidean, Metric, View, view
 
 __all__ = ["AlignedPairs", "CrossPairs", "Points", "class_matrix"]
 
 
 class Points:
-    """Predictions seen through metrics: the coordinates of every metric, computed once."""
+    """Predictions seen through metrics: what depends on one prediction is computed once."""
 
     def __init__(self, predictions: Any) -> None:
         self.predictions = predictions
+        self._views: dict[Metric, View] = {}
         self._coordinates: dict[Metric, Array] = {}
 
     def __len__(self) -> int:
         return len(self.predictions)
 
+    @property
+    def library(self) -> Any:
+        """Array namespace of the predictions."""
+        return namespace(self.predictions.mean)
+
+    def view(self, metric: Metric) -> View:
+        """Distances of all points in a metric."""
+        if metric not in self._views:
+            self._views[metric] = view(metric, self.predictions)
+        return self._views[metric]
+
     def coordinates(self, metric: Metric) -> Array:
-        """Coordinates of all points for a metric, shape (n, d)."""
+        """Coordinates of all points for a metric that has some, shape (n, d)."""
         if metric not in self._coordinates:
             self._coordinates[metric] = metric.coordinates(self.predictions)
         return self._coordinates[metric]
@@ -47,42 +59,36 @@ class CrossPairs:
     @property
     def ops(self) -> Functional:
         """Operations of the library that holds the points."""
-        return Functional(namespace(self._sides(Euclidean())[0]))
+        return Functional(self.points.library)
 
-    def _sides(self, metric: Metric) -> tuple[Array, Array]:
-        x = self.points.coordinates(metric)
-        return take_rows(x, self.rows), take_rows(x, self.columns)
-
-    def _differences(self, metric: Metric) -> tuple[Any, Array]:
-        left, right = self._sides(metric)
-        return namespace(left), left[:, None, :] - right[None, :, :]
+    def _native(self, seen: View) -> Array:
+        return seen.cross(self.rows, self.columns)
 
     def squared_distance(self, metric: Metric) -> Array:
-        """Squared distances from differences: exact for close points, and its gradient exists everywhere."""
-        xp, difference = self._differences(metric)
-        if metric.order == 1:
-            return xp.sum(xp.abs(difference), axis=-1) ** 2
-        return xp.sum(difference * difference, axis=-1)
+        """Squared distances; their gradient exists everywhere where the metric has coordinates."""
+        seen = self.points.view(metric)
+        value = self._native(seen)
+        return value if seen.squared else value**2
 
     def distance(self, metric: Metric) -> Array:
         """Distances; where two points are equal the gradient is set to 0, a subgradient of the norm."""
-        xp, difference = self._differences(metric)
-        if metric.order == 1:
-            return xp.sum(xp.abs(difference), axis=-1)
-        squared = xp.sum(difference * difference, axis=-1)
-        apart = squared > 0
-        root = xp.sqrt(xp.where(apart, squared, xp.ones_like(squared)))
-        return xp.where(apart, root, xp.zeros_like(root))
+        seen = self.points.view(metric)
+        value = self._native(seen)
+        return _root(value) if seen.squared else value
 
     def inner(self) -> Array:
-        """Inner products of the probabilities."""
-        left, right = self._sides(Euclidean())
+        """Inner products of the Euclidean coordinates (for classes: of the probabilities)."""
+        left, right = self._sides()
         return left @ right.T
 
+    def _sides(self) -> tuple[Array, Array]:
+        x = self.points.coordinates(Euclidean())
+        return take_rows(x, self.rows), take_rows(x, self.columns)
+
     def equal(self) -> Array:
-        """1 where the points are equal, else 0."""
-        xp, difference = self._differences(Euclidean())
-        return xp.astype(xp.all(difference == 0, axis=-1), difference.dtype)
+        """1 where the Euclidean coordinates are equal, else 0."""
+        distance = self.squared_distance(Euclidean())
+        return namespace(distance).astype(distance == 0, distance.dtype)
 
     def lookup(self, matrix: np.ndarray) -> Array:
         """Entries of a matrix over class labels."""
@@ -92,14 +98,19 @@ class CrossPairs:
 class AlignedPairs(CrossPairs):
     """Row i of some rows with row i of some columns: answers have shape (n,)."""
 
-    def _differences(self, metric: Metric) -> tuple[Any, Array]:
-        left, right = self._sides(metric)
-        return namespace(left), left - right
+    def _native(self, seen: View) -> Array:
+        return seen.aligned(self.rows, self.columns)
 
     def inner(self) -> Array:
-        """Inner products of the probabilities."""
-        left, right = self._sides(Euclidean())
+        """Inner products of the Euclidean coordinates."""
+        left, right = self._sides()
         return namespace(left).sum(left * right, axis=-1)
+
+
+def _root(squared: Array) -> Array:
+    xp, apart = namespace(squared), squared > 0
+    root = xp.sqrt(xp.where(apart, squared, xp.ones_like(squared)))
+    return xp.where(apart, root, xp.zeros_like(root))
 
 
 @dataclass(frozen=True)
@@ -107,6 +118,10 @@ class _Labels:
     """The class labels 0 to m - 1 as points on a line."""
 
     number: int
+    library: ClassVar[Any] = namespace(np.zeros(0))
+
+    def view(self, metric: Metric) -> View:
+        return CoordinateView(self.coordinates(metric), 2)
 
     def coordinates(self, metric: Metric) -> Array:
         if not isinstance(metric, Euclidean):

@@ -3,35 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
+from threading import Lock
 from typing import Any
 
 import numpy as np
 
-from kernelcal.arrays import InPlace, to_numpy
+from kernelcal.arrays import InPlace
 from kernelcal.kernels.base import Kernel
 from kernelcal.kernels.metrics import Euclidean, Metric
 from kernelcal.kernels.points import Points
-from kernelcal.pairs.coordinates import Coordinates, ready
+from kernelcal.pairs.coordinates import Coordinates, ready, single_or_double
 
 __all__ = ["Block", "BlockPoints", "Workspace"]
 
 
 class BlockPoints:
-    """Predictions made ready for blocks: coordinates of every metric, centred and augmented for L2."""
+    """Predictions made ready for blocks in every metric: for L2 coordinates are centred and augmented."""
 
     def __init__(self, predictions: Any, kernels: Iterable[Kernel] = ()) -> None:
-        self.predictions = predictions
+        self.predictions, self.positions = predictions, np.arange(len(predictions))
         self._by_metric: dict[Metric, Coordinates] = {}
-        for metric in {Euclidean(), *_metrics(kernels)}:  # before threads start: no two compute the same
+        self._lock = Lock()  # threads ask at once for what no kernel named, such as inner products
+        for metric in _metrics(kernels):
             self[metric]
 
     def __len__(self) -> int:
         return len(self.predictions)
 
     def __getitem__(self, metric: Metric) -> Coordinates:
-        if metric not in self._by_metric:
-            self._by_metric[metric] = ready(to_numpy(metric.coordinates(self.predictions)), metric.order)
-        return self._by_metric[metric]
+        with self._lock:
+            if metric not in self._by_metric:
+                self._by_metric[metric] = ready(metric, self.predictions)
+            return self._by_metric[metric]
+
+    @cached_property
+    def x(self) -> np.ndarray:
+        """Euclidean coordinates, shape (n, d)."""
+        return single_or_double(Euclidean().coordinates(self.predictions))
 
 
 def _metrics(kernels: Iterable[Kernel]) -> set[Metric]:
@@ -92,8 +101,8 @@ class Block:
 
     def _native(self, metric: Metric) -> np.ndarray:
         source = self.points[metric]
-        shape = (len(source.x[self.rows]), len(source.x[self.columns]))
-        out = self.workspace.take(shape, source.x.dtype)
+        shape = (len(self.points.positions[self.rows]), len(self.points.positions[self.columns]))
+        out = self.workspace.take(shape, source.dtype)
         if not self.shared:
             source.native(self.rows, self.columns, out)
             return out
@@ -114,12 +123,12 @@ class Block:
         return d if self.points[metric].squared else np.multiply(d, d, out=d)
 
     def inner(self) -> np.ndarray:
-        """Inner products of the probabilities."""
-        x = self.points[Euclidean()].x
+        """Inner products of the Euclidean coordinates (for classes: of the probabilities)."""
+        x = self.points.x
         return x[self.rows] @ x[self.columns].T
 
     def equal(self) -> np.ndarray:
-        """1 where the points are equal, else 0."""
+        """1 where the Euclidean coordinates are equal, else 0."""
         distance = self._native(Euclidean())
         return (distance == 0).astype(distance.dtype)
 

@@ -1,4 +1,4 @@
-"""Distances of a block in NumPy: a difference, one pass over the columns, or one matrix product."""
+"""Distances of a block in NumPy: a difference, one pass over the columns, one matrix product, or pair by pair."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Coordinates", "ready"]
+from kernelcal.arrays import Array, to_numpy
+from kernelcal.kernels.metrics import Metric, View, in_double, view
+
+__all__ = ["Coordinates", "ready", "single_or_double"]
 
 _FEW_COORDINATES = 4  # up to here differences are quicker than a product
 
@@ -21,7 +24,7 @@ class _Line:
     squared = False
 
     def __init__(self, x: np.ndarray) -> None:
-        self.x = x
+        self.x, self.dtype = x, x.dtype
 
     def native(self, rows: Any, columns: Any, out: np.ndarray) -> None:
         """Distances d."""
@@ -35,7 +38,7 @@ class _L1:
     squared = False
 
     def __init__(self, x: np.ndarray) -> None:
-        self.x = x
+        self.x, self.dtype = x, x.dtype
 
     def native(self, rows: Any, columns: Any, out: np.ndarray) -> None:
         """Distances d."""
@@ -48,7 +51,7 @@ class _L2:
     squared = True
 
     def __init__(self, x: np.ndarray) -> None:
-        self.x, self.few = x, x.shape[1] <= _FEW_COORDINATES
+        self.x, self.dtype, self.few = x, x.dtype, x.shape[1] <= _FEW_COORDINATES
         if self.few:
             return
         centred = x - x.mean(axis=0)  # distances do not change, cancellation does
@@ -86,12 +89,31 @@ def _cdist(left: np.ndarray, right: np.ndarray, norm: str, out: np.ndarray) -> N
         out[...] = cdist(left, right, norm)
 
 
-Coordinates = _Line | _L1 | _L2
+class _Pairs:
+    """A metric without coordinates. A pair is dear, so it is computed in float64 whatever was given."""
+
+    def __init__(self, seen: View) -> None:
+        self.seen, self.squared, self.dtype = seen, seen.squared, np.dtype(np.float64)
+
+    def native(self, rows: Any, columns: Any, out: np.ndarray) -> None:
+        """Squared distances d^2."""
+        out[...] = self.seen.cross(rows, columns)
 
 
-def ready(x: np.ndarray, order: int) -> Coordinates:
-    """Coordinates of an L1 or L2 metric, shape (n, d), ready to give the distances of any block."""
-    x = np.ascontiguousarray(x if x.dtype in _CLOSE else x.astype(np.float64))
+Coordinates = _Line | _L1 | _L2 | _Pairs
+
+
+def ready(metric: Metric, predictions: Any) -> Coordinates:
+    """Predictions ready to give the distances of any block in a metric."""
+    if metric.by_pairs(predictions) is not None:
+        return _Pairs(view(metric, in_double(predictions)))
+    x = single_or_double(metric.coordinates(predictions))
     if x.shape[1] == 1:
         return _Line(x)
-    return _L1(x) if order == 1 else _L2(x)
+    return _L1(x) if metric.order == 1 else _L2(x)
+
+
+def single_or_double(x: Array) -> np.ndarray:
+    """Contiguous NumPy array in float32 or float64."""
+    x = to_numpy(x)
+    return np.ascontiguousarray(x if x.dtype in _CLOSE else x.astype(np.float64))

@@ -71,6 +71,10 @@ class Predictions(ABC):
     def impossible(self, y: np.ndarray) -> np.ndarray:
         """Tell which targets the predictions had ruled out, shape (..., n)."""
 
+    def without_names(self) -> Self:
+        """Copy whose targets need no names."""
+        return self
+
     @abstractmethod
     def map_arrays(self, function: Callable[[Array], Array]) -> Self:
         """Copy with a function applied to every array, to move a batch to another library or device."""

@@ -6,7 +6,8 @@ import numpy as np
 
 __all__ = ["choose", "count_below"]
 
-_COMPARE_UP_TO = 16  # steps; above, a binary search in every row is quicker than comparing with every step
+# Comparing with every step takes some K ns a value, a binary search some 50, but 2,000 more a row: measured.
+_COMPARE_UP_TO, _SPREAD_OVER_SETS = 50, 500
 
 
 def choose(weights: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
@@ -20,10 +21,14 @@ def choose(weights: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
 
 
 def count_below(steps: np.ndarray, values: np.ndarray, *, equal: bool = False) -> np.ndarray:
-    """Count, per row, the increasing steps, shape (n, K), that lie below the values (or are `equal`), shape (..., n)."""
+    """Count, per row, the steps that lie below the values (or are `equal` to them).
+
+    Steps of shape (n, K) increase in every row; values and counts have shape (..., n).
+    """
     counts = np.zeros(values.shape, dtype=np.intp)
-    if steps.shape[1] <= _COMPARE_UP_TO:
-        for step in steps.T:
+    sets = max(1, values.size // max(1, len(steps)))
+    if steps.shape[1] <= _COMPARE_UP_TO + _SPREAD_OVER_SETS // sets:
+        for step in np.ascontiguousarray(steps.T):
             counts += step <= values if equal else step < values
     else:
         for row, increasing in enumerate(steps):

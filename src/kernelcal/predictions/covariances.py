@@ -66,7 +66,8 @@ def solve_lower(factor: Array, x: Array) -> Array:
 
     A loop over d in operations of the array library: leading axes broadcast, and gradients flow.
     """
-    xp, solved = namespace(factor), []
+    xp = namespace(factor)
+    solved: list[Array] = []
     for k in range(factor.shape[-1]):
         rest = x[..., k]
         for j, z in enumerate(solved):

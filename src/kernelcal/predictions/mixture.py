@@ -51,7 +51,7 @@ class Mixture(RealPredictions):
     >>> predictions.mean
     array([3., 4.])
     >>> predictions.quantile(0.5).round(4)
-    array([3.5698, 4.5698])
+    array([3.5694, 4.5694])
     """
 
     weights: Array
@@ -159,12 +159,12 @@ class Mixture(RealPredictions):
 
     def _bracket(self, levels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Least and greatest quantile of the components that can occur: the quantile of the mixture lies between."""
-        low, high = np.inf, -np.inf
+        low, high = np.full(len(self), np.inf), np.full(len(self), -np.inf)
         for k, component in enumerate(self.components):
             values, possible = component.quantile(levels), to_numpy(self.weights)[:, k] > 0
             low = np.where(possible, np.minimum(low, values), low)
             high = np.where(possible, np.maximum(high, values), high)
-        return np.asarray(low), np.asarray(high)
+        return low, high
 
     def characteristic(self, frequencies: np.ndarray) -> np.ndarray:
         """Weighted sum of the characteristic functions of the components."""

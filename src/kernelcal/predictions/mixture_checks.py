@@ -17,6 +17,7 @@ __all__ = ["checked_component_weights", "checked_components"]
 
 
 def checked_components(components: Any) -> tuple[RealPredictions, ...]:
+    """Return batches with equal rows and targets of one shape as a tuple."""
     if isinstance(components, RealPredictions) or not isinstance(components, list | tuple) or not components:
         raise InputError(
             f"components must be a list of batches, one a component, got {type(components).__name__}: "
@@ -39,6 +40,7 @@ def checked_components(components: Any) -> tuple[RealPredictions, ...]:
 
 
 def checked_component_weights(weights: Any, components: tuple[RealPredictions, ...]) -> Array:
+    """Return weights of shape (n, K) whose rows sum to 1, in the library of the components."""
     like, number = components[0].mean, len(components)
     given = np.full(number, 1 / number) if weights is None else weights
     array = numbers(_in_library_of(rows_of(given, like, event=1), like), "the weight", ndim=2)

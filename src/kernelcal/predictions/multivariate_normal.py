@@ -6,9 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from kernelcal.arrays import Array, namespace, take_rows
+import numpy as np
+
+from kernelcal.arrays import Array, namespace, take_rows, to_numpy
 from kernelcal.predictions.base import checked_index, trusted
-from kernelcal.predictions.covariances import checked_covariances
+from kernelcal.predictions.covariances import checked_covariances, solve_lower
 from kernelcal.predictions.diagonal_normal import DiagonalNormal
 from kernelcal.predictions.isotropic_normal import IsotropicNormal
 from kernelcal.predictions.vector_normal import VectorNormal, vector_means
@@ -91,3 +93,20 @@ class MultivariateNormal(VectorNormal):
         """Standard deviations of the components, shape (n, d)."""
         xp = namespace(self.cov)
         return xp.sqrt(xp.linalg.diagonal(self.cov))
+
+    def spread(self, z: Array) -> Array:
+        """Multiply with the Cholesky factors."""
+        return namespace(z).matmul(self.factor, z[..., None])[..., 0]
+
+    def whiten(self, x: Array) -> Array:
+        """Forward substitution with the Cholesky factors."""
+        return solve_lower(self.factor, x)
+
+    def log_determinant(self) -> Array:
+        """Sum of the logarithms of the diagonal of the Cholesky factor, shape (n,)."""
+        xp = namespace(self.factor)
+        return xp.sum(xp.log(xp.linalg.diagonal(self.factor)), axis=-1)
+
+    def variance_along(self, directions: np.ndarray) -> np.ndarray:
+        """``|L' w|^2``, shape (n, D)."""
+        return ((directions @ to_numpy(self.factor)) ** 2).sum(axis=-1)

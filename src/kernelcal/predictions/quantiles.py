@@ -8,9 +8,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from kernelcal.arrays import Array, namespace, take_rows
+from kernelcal.arrays import Array, as_array, namespace, take_rows, to_numpy
+from kernelcal.errors import InputError
 from kernelcal.predictions.base import checked_index, trusted
-from kernelcal.predictions.quantile_checks import checked_quantiles
+from kernelcal.predictions.choice import count_below
+from kernelcal.predictions.numbers import inside
+from kernelcal.predictions.piecewise import Piecewise
+from kernelcal.predictions.quantile_checks import SAME_LEVEL, checked_quantiles
 from kernelcal.predictions.real import RealPredictions
 
 __all__ = ["Quantiles"]
@@ -27,9 +31,38 @@ class Quantiles(RealPredictions):
     levels : array of shape (Q,)
         Their levels, two or more different numbers in [0, 1]. Unsorted levels are sorted together with the values.
     tails : {"exponential", "linear"}
-        What lies outside the outermost quantiles.
+        What lies outside the outermost quantiles. The density of the outermost segment, f, goes on, and the tail
+        holds the mass m that its level leaves: exponential tails decay from f, ``f exp(-f x / m)`` at distance x;
+        linear ones keep f up to distance ``m / f``, where the distribution ends.
     crossing : {"raise", "sort"}
-        What happens to a row whose quantiles decrease.
+        What happens to rows whose quantiles decrease: they are refused, or their values are sorted (rearranged [1]_)
+        with a note.
+
+    Raises
+    ------
+    InputError
+        If values are missing, levels are no levels, or quantiles cross, with the row.
+
+    Notes
+    -----
+    Equal neighbouring quantiles are a point mass of the difference of their levels; where they are the outermost two,
+    the tail joins the point mass, since the density beside it is infinite. Nothing is known about a predicted
+    distribution but the given quantiles: means, densities and moments depend on the interpolation and on the tails.
+    Every method costs n Q.
+
+    References
+    ----------
+    .. [1] V. Chernozhukov, I. Fernandez-Val, A. Galichon, "Quantile and probability curves without crossing",
+       Econometrica 78, 2010.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> predictions = kc.predictions.Quantiles([[1.0, 2.0, 3.0]], [0.25, 0.5, 0.75])
+    >>> predictions.cdf([1.5])
+    array([0.375])
+    >>> predictions.at(0.75)
+    array([3.])
     """
 
     values: Array
@@ -64,15 +97,29 @@ class Quantiles(RealPredictions):
         """The quantiles."""
         return len(self.levels)
 
+    def at(self, level: float) -> Array:
+        """Values of one of the given levels, shape (n,); levels are equal up to 1e-9."""
+        column = int(np.abs(self.levels - level).argmin())
+        if not abs(self.levels[column] - level) < SAME_LEVEL:
+            known = ", ".join(f"{k:.6g}" for k in self.levels)
+            raise InputError(f"level {level} is not among the given levels {known}: quantile(level) interpolates")
+        return self.values[:, column]
+
+    def level_range(self, y: Array) -> tuple[np.ndarray, np.ndarray]:
+        """Levels between which a target lies whatever the interpolation, (..., n): 0 and 1 outside the quantiles."""
+        values, y = to_numpy(self.values), to_numpy(as_array(y))
+        padded = np.concatenate(([0.0], self.levels, [1.0]))
+        return padded[count_below(values, y)], padded[count_below(values, y, equal=True) + 1]
+
     @property
     def mean(self) -> Array:
-        """Means."""
+        """Means, sums over the segments and tails."""
         masses, centres, _ = self._pieces()
         return namespace(centres).sum(masses * centres, axis=-1)
 
     @property
     def std(self) -> Array:
-        """Standard deviations."""
+        """Standard deviations, from variances within and between the segments and tails."""
         masses, centres, variances = self._pieces()
         xp = namespace(centres)
         mean = xp.sum(masses * centres, axis=-1, keepdims=True)
@@ -81,15 +128,13 @@ class Quantiles(RealPredictions):
     def _pieces(self) -> tuple[Array, Array, Array]:
         """Masses (Q + 1,), centres and variances (..., Q + 1) of the segments, the tails first and last."""
         xp, values = namespace(self.values), self.values
-        edges = np.concatenate(([0.0], self.levels, [1.0]))
-        masses = xp.asarray(np.diff(edges), dtype=values.dtype)
+        masses = xp.asarray(np.diff(self.levels, prepend=0.0, append=1.0), dtype=values.dtype)
         lower, upper = self._tail_lengths()
         share, spread = (1.0, 1.0) if self.tails == "exponential" else (0.5, 1 / 12)
-        inner = 0.5 * (values[..., 1:] + values[..., :-1])
-        width = values[..., 1:] - values[..., :-1]
-        first, last = values[..., :1] - share * lower, values[..., -1:] + share * upper
-        centres = xp.concat([first, inner, last], axis=-1)
-        variances = xp.concat([spread * lower**2, width**2 / 12, spread * upper**2], axis=-1)
+        middles, widths = 0.5 * (values[..., 1:] + values[..., :-1]), values[..., 1:] - values[..., :-1]
+        ends = values[..., :1] - share * lower, values[..., -1:] + share * upper
+        centres = xp.concat([ends[0], middles, ends[1]], axis=-1)
+        variances = xp.concat([spread * lower * lower, widths * widths / 12, spread * upper * upper], axis=-1)
         return masses, centres, variances
 
     def _tail_lengths(self) -> tuple[Array, Array]:
@@ -98,3 +143,49 @@ class Quantiles(RealPredictions):
         lower = (v[..., 1:2] - v[..., :1]) * float(q[0] / (q[1] - q[0]))
         upper = (v[..., -1:] - v[..., -2:-1]) * float((1 - q[-1]) / (q[-1] - q[-2]))
         return lower, upper
+
+    def draw(self, uniforms: np.ndarray) -> np.ndarray:
+        """Invert the distribution function."""
+        return self.quantile(inside(uniforms))
+
+    def log_prob(self, y: Array) -> np.ndarray:
+        """Logarithm of the density, constant between quantiles, in NumPy, shape (..., n).
+
+        Raises
+        ------
+        InputError
+            If a row has a point mass, and therefore no density.
+        """
+        flat = np.diff(to_numpy(self.values), axis=1) <= 0
+        if flat.any():
+            row, k = (int(i) for i in np.argwhere(flat)[0])
+            raise InputError(
+                f"row {row} has a point mass and no density: levels {self.levels[k]:g} and {self.levels[k + 1]:g} have "
+                "one value; use a score of quantiles or of the distribution function, such as pinball loss or CRPS"
+            )
+        return self._piecewise().log_density(to_numpy(as_array(y)))
+
+    def cdf(self, y: Array) -> np.ndarray:
+        """P(Y <= y)."""
+        return self._piecewise().cdf(to_numpy(as_array(y)), equal=True)
+
+    def cdf_below(self, y: Array) -> np.ndarray:
+        """P(Y < y): less than `cdf` at point masses."""
+        return self._piecewise().cdf(to_numpy(as_array(y)), equal=False)
+
+    def quantile(self, levels: Any) -> np.ndarray:
+        """Smallest value whose distribution function reaches the levels: interpolation of the given quantiles."""
+        shape = np.broadcast_shapes(np.shape(levels), (len(self),))
+        return self._piecewise().quantile(np.broadcast_to(levels, shape))
+
+    def characteristic(self, frequencies: np.ndarray) -> np.ndarray:
+        """Sum over segments and tails in closed form."""
+        return self._piecewise().characteristic(frequencies)
+
+    def impossible(self, y: np.ndarray) -> np.ndarray:
+        """Targets beyond linear tails, or beyond point masses at the ends."""
+        low, high = self._piecewise().support
+        return (y < low) | (y > high)
+
+    def _piecewise(self) -> Piecewise:
+        return Piecewise(to_numpy(self.values).astype(np.float64), self.levels, self.tails == "exponential")

@@ -16,6 +16,7 @@ __all__ = ["checked_draw_weights", "checked_draws"]
 
 
 def checked_draws(x: Any) -> Array:
+    """Return finite draws of shape (n, S) or (n, S, d)."""
     array = plain_array(x)[0]
     values = concrete(array)
     if values is None:
@@ -23,8 +24,8 @@ def checked_draws(x: Any) -> Array:
     checked_numbers(values)
     if values.ndim not in (2, 3) or 0 in values.shape[1:]:
         raise InputError(
-            f"draws must have shape (n, S), or (n, S, d) for vectors, with S > 0 draws a row, got {values.shape}; where "
-            "the draws lie on another axis, kernelcal.as_predictions(x, sample_axis=...) moves it"
+            f"draws must have shape (n, S), or (n, S, d) for vectors, with S > 0 draws a row, got {values.shape}; "
+            "where the draws lie on another axis, kernelcal.as_predictions(x, sample_axis=...) moves it"
         )
     _refuse_missing_members(values)
     return floating(array)
@@ -44,6 +45,7 @@ def _refuse_missing_members(values: np.ndarray) -> None:
 
 
 def checked_draw_weights(weights: Any, draws: Array) -> Array | None:
+    """Return weights of shape (n, S), divided by their sums."""
     if weights is None:
         return None
     array = numbers(weights, "the weight", ndim=2)

@@ -80,7 +80,7 @@ class Samples(RealPredictions):
     @property
     def event_shape(self) -> tuple[int, ...]:
         """Shape of one target: that of one draw."""
-        return tuple(int(size) for size in self.draws.shape[self._member_axis + 1 :]) if self._event_axes else ()
+        return tuple(int(size) for size in self.draws.shape[self.draws.ndim - self._event_axes :])
 
     @property
     def columns(self) -> int:

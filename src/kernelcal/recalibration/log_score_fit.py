@@ -16,7 +16,9 @@ from kernelcal.recalibration.tempered import tempered
 __all__ = ["log_score_fit"]
 
 _VALUES = 2**21  # numbers at a time: 16 MiB
-_UNIFORM = "every prediction gives equal probabilities to its possible classes, so no temperature changes it: T = 1 is kept"
+_UNIFORM = (
+    "every prediction gives equal probabilities to its possible classes, so no temperature changes it: T = 1 is kept"
+)
 
 
 @singledispatch

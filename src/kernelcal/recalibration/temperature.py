@@ -22,17 +22,18 @@ __all__ = ["TemperatureScaling"]
 class TemperatureScaling:
     """Recalibrate predictions by one temperature T > 0: ``q ~ p^(1/T)``.
 
-    T above 1 makes over-confident (too narrow) predictions wider, T below 1 the reverse. The most probable class and the
-    mean of a normal distribution stay, so accuracy and mean squared error do not change. Classes: log-probabilities are
-    divided by T; normal distributions: covariances times T; `Laplace`: scales times T; `Mixture`: every component, with the
-    weights unchanged, which is not the power of the mixture's density (a note on the predictions says so).
+    T above 1 makes over-confident (too narrow) predictions wider, T below 1 the reverse. The most probable class and
+    the mean of a normal distribution stay, so accuracy and mean squared error do not change. Classes:
+    log-probabilities are divided by T; normal distributions: covariances times T; `Laplace`: scales times T;
+    `Mixture`: every component, with the weights unchanged, which is not the power of the mixture's density (a note on
+    the predictions says so).
 
     Parameters
     ----------
     objective : {"log score", "skce"} or SKCE
-        What T minimises. ``log score``: mean of ``-log q_i(y_i)``, which is convex in 1/T for classes, normal and Laplace
-        distributions. ``skce``: the biased squared kernel calibration error, with lengthscales fixed from the
-        predictions at T = 1. An `SKCE` with other kernels can be passed.
+        What T minimises. ``log score``: mean of ``-log q_i(y_i)``, which is convex in 1/T for classes, normal and
+        Laplace distributions. ``skce``: the biased squared kernel calibration error, with lengthscales fixed from
+        the predictions at T = 1. An `SKCE` with other kernels can be passed.
     bounds : (float, float)
         Temperatures that a search may take. Closed forms need none.
 
@@ -65,8 +66,8 @@ class TemperatureScaling:
     p-value of a calibration test is too large.
 
     Closed forms: mean of z^2 (`Normal`), of the squared Mahalanobis distance over d (vectors), of |y - m| / b
-    (`Laplace`). Classes: a root of the derivative, found in about 10 steps of O(n m). `Mixture` and ``skce``: a grid of two
-    temperatures a decade, refined by Brent's method; the minimum need not be the only one.
+    (`Laplace`). Classes: a root of the derivative, found in about 10 steps of O(n m). `Mixture` and ``skce``: a grid of
+    two temperatures a decade, refined by Brent's method; the minimum need not be the only one.
 
     Parameters are read and set as in scikit-learn (`get_params`, `set_params`), so its ``clone`` works; targets come
     first, as everywhere in kernelcal.

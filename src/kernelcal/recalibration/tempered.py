@@ -63,8 +63,9 @@ def tempered(predictions: Any, temperature: float) -> Any:
     array([4.])
     """
     raise InputError(
-        f"temperature scaling knows Bernoulli, Categorical, Normal, MultivariateNormal (full, diagonal, isotropic), Laplace "
-        f"and Mixture of these, not {type(predictions).__name__}: the power of its distribution is not of its family"
+        "temperature scaling knows Bernoulli, Categorical, Normal, MultivariateNormal (full, diagonal, isotropic), "
+        f"Laplace and Mixture of these, not {type(predictions).__name__}: the power of its distribution is not of its "
+        "family"
     )
 
 

@@ -52,7 +52,7 @@ def _(predictions: Samples, level: float) -> CentralIntervals:
 def _weighted(predictions: Samples, level: float) -> CentralIntervals:
     """Take unequal weights as the distribution itself: no exchangeability tells what they reach."""
     found = central_intervals.dispatch(RealPredictions)(predictions, level)
-    note = "the draws have unequal weights: intervals are between their weighted quantiles, and expected coverage is theirs"
+    note = "the draws have unequal weights: intervals and expected coverage are those of their weighted quantiles"
     return CentralIntervals(found.low, found.high, found.probability, (note,))
 
 

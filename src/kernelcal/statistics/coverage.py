@@ -106,11 +106,11 @@ def central_coverage(
     Counts and point masses: a closed interval between quantiles holds at least its level, often more, so the level is a
     lower bound and ``expected`` is the mean probability of the intervals.
 
-    `Samples`: of S draws and an outcome exchangeable with them, the outcome lies between the i-th smallest and the i-th
-    largest draw with probability ``(S + 1 - 2 i) / (S + 1)`` (or more, with ties). Only these levels exist; the interval
-    taken is the shortest of them that reaches c. Where even the whole range of the draws does not (fewer than
-    ``(1 + c) / (1 - c)`` draws), the range is taken and a note says what it can reach. Draws with unequal weights are
-    taken as the distribution itself.
+    `Samples`: of S draws and an outcome exchangeable with them, the outcome lies between the i-th smallest and the
+    i-th largest draw with probability ``(S + 1 - 2 i) / (S + 1)`` (or more, with ties). Only these levels exist; the
+    interval taken is the shortest of them that reaches c. Where even the whole range of the draws does not (fewer
+    than ``(1 + c) / (1 - c)`` draws), the range is taken and a note says what it can reach. Draws with unequal weights
+    are taken as the distribution itself.
 
     Rows are assumed independent for the binomial interval, which is exact where every row has the same probability to
     be covered and else slightly too wide.

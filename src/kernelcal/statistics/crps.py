@@ -81,8 +81,8 @@ def crps_rows(y: Any, predictions: Any, *, fair: bool = False) -> np.ndarray:
     targets, batch = number_pair(y, predictions)
     if fair and not isinstance(batch, Samples):
         raise InputError(
-            f"fair=True corrects for the number of draws, and {type(batch).__name__} has none: leave it out, the score is "
-            "that of the distribution itself"
+            f"fair=True corrects for the number of draws, and {type(batch).__name__} has none: leave it out, the score "
+            "is that of the distribution itself"
         )
     if len(batch.event_shape) > 1:
         raise InputError(f"crps takes numbers and vectors, got targets of shape {batch.event_shape}")

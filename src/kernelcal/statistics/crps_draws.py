@@ -13,8 +13,8 @@ __all__ = ["crps_of_draws"]
 def crps_of_draws(predictions: Samples, y: np.ndarray, *, fair: bool = False) -> np.ndarray:
     """``E|X - y| - E|X - X'| / 2`` over the draws of every row, with their weights.
 
-    With sorted draws x and cumulative weights c, ``E|X - X'| / 2 = sum_j (x_{j+1} - x_j) c_j (1 - c_j)``. For ``fair`` it
-    is divided by ``1 - sum_s w_s^2``, the weight of pairs of different draws.
+    With sorted draws x and cumulative weights c, ``E|X - X'| / 2 = sum_j (x_{j+1} - x_j) c_j (1 - c_j)``. For ``fair``
+    it is divided by ``1 - sum_s w_s^2``, the weight of pairs of different draws.
     """
     draws, weights = _sorted(predictions)
     distance = (weights * np.abs(draws - y[:, None])).sum(axis=1)

@@ -79,7 +79,7 @@ def _normal_distance(shift: np.ndarray, std: np.ndarray) -> np.ndarray:
 
 
 def _normal_mixture(predictions: Mixture, y: np.ndarray) -> np.ndarray:
-    """``sum_k w_k A(y - m_k, s_k^2) - sum_kl w_k w_l A(m_k - m_l, s_k^2 + s_l^2) / 2``, eq. (5) of Grimit et al. 2006."""
+    """``sum_k w_k A(y - m_k, s_k^2) - sum_kl w_k w_l A(m_k - m_l, s_k^2 + s_l^2) / 2``, eq. (5) of Grimit et al."""
     w = predictions.weights.astype(np.float64).T
     mean, std = (np.stack([getattr(p, name) for p in predictions.components], dtype=np.float64) for name in _MOMENTS)
     score = (w * _normal_distance(y - mean, std)).sum(axis=0)
@@ -96,9 +96,9 @@ _MOMENTS = ("mean", "std")
 def _negative_binomial_spread(mean: np.ndarray, size: np.ndarray) -> np.ndarray:
     """``E|X - X'|`` for two independent counts.
 
-    For whole d, ``|d| = (1/pi) int_0^pi (1 - cos(d t)) / (1 - cos t) dt`` (Fejer's kernel), so the expectation takes the
-    squared modulus of the characteristic function, ``(1 + 2 v (1 - cos t) / size)^{-size}`` with the variance v. With
-    s = tan(t/2) = e^x the integrand decays on both sides, and the trapezoidal rule converges exponentially.
+    For whole d, ``|d| = (1/pi) int_0^pi (1 - cos(d t)) / (1 - cos t) dt`` (Fejer's kernel), so the expectation takes
+    the squared modulus of the characteristic function, ``(1 + 2 v (1 - cos t) / size)^{-size}`` with the variance v.
+    With s = tan(t/2) = e^x the integrand decays on both sides, and the trapezoidal rule converges exponentially.
     """
     variance = mean * (1 + mean / size)
     total = np.zeros_like(mean)

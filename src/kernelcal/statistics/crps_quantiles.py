@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernelcal.predictions import Quantiles
+from kernelcal.predictions.piecewise import Piecewise
 
 __all__ = ["crps_of_quantiles"]
 
@@ -12,9 +13,10 @@ __all__ = ["crps_of_quantiles"]
 def crps_of_quantiles(predictions: Quantiles, y: np.ndarray) -> np.ndarray:
     """Integrate ``(F(x) - 1[y <= x])^2`` over the linear segments and the two tails."""
     values, levels = predictions.values.astype(np.float64), predictions.levels
-    lower, upper = (length.astype(np.float64)[:, 0] for length in predictions._tail_lengths())
+    pieces = Piecewise(values, levels, predictions.tails == "exponential")
+    lower, upper = pieces.lower, pieces.upper
     low_mass, high_mass = float(levels[0]), float(1 - levels[-1])
-    if predictions.tails == "linear":  # the tails are two more segments, with nothing beyond
+    if not pieces.exponential:  # the tails are two more segments, with nothing beyond
         values = np.column_stack([values[:, 0] - lower, values, values[:, -1] + upper])
         levels = np.concatenate([[0.0], levels, [1.0]])
         low_mass = high_mass = 0.0

@@ -21,10 +21,11 @@ def pit(y: Any, predictions: Any, rng: Any = 0) -> np.ndarray:
     place inside its jump where the outcome has a probability of its own (counts, ties, point masses).
 
     - `Samples` of S draws: the rank of the outcome among the S + 1 values, random among equal ones,
-      ``(below + V (equal + 1)) / (S + 1)``. It is uniform whenever outcome and draws are exchangeable, at every S. Draws
-      with unequal weights have no such guarantee: the outcome then gets the weight ``sum_s w_s^2``.
+      ``(below + V (equal + 1)) / (S + 1)``. It is uniform whenever outcome and draws are exchangeable, at every S.
+      Draws with unequal weights have no such guarantee: the outcome then gets the weight ``sum_s w_s^2``.
     - `Quantiles`: a random place between the two levels around the outcome. How the distribution goes on between
-      the levels and in the tails was not predicted, and the transform does not depend on it.
+      the levels and in the tails was not predicted, and the transform does not depend on it. An outcome that is equal
+      to a quantile gets its level, and of several equal quantiles a random place between their levels.
 
     Parameters
     ----------
@@ -113,9 +114,11 @@ def _(predictions: Samples, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @_interval.register
 def _(predictions: Quantiles, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Levels next to the outcome; an outcome equal to some quantiles lies at their levels."""
+    """Levels next to the outcome; an outcome equal to quantiles lies at their levels, from the first to the last."""
     below = (predictions.values < y[:, None]).sum(axis=1)
     upto = (predictions.values <= y[:, None]).sum(axis=1)
     levels = np.concatenate([[0.0], predictions.levels, [1.0]])  # levels[k] belongs to quantile k - 1
-    meets = upto > below
-    return levels[np.where(meets, below + 1, below)], levels[np.where(meets, upto, below + 1)]
+    meets, mass = upto > below, upto > below + 1
+    low = np.where(meets & ~(mass & (below == 0)), below + 1, below)  # a tail beside a point mass joins it
+    high = np.where(mass & (upto == len(predictions.levels)), upto + 1, np.where(meets, upto, below + 1))
+    return levels[low], levels[high]

@@ -17,8 +17,8 @@ __all__ = ["mean_squared_error", "negative_log_likelihood"]
 def negative_log_likelihood(y: Any, predictions: Any, *, weights: Any = None) -> float:
     """Mean of ``-log p_i(y_i)`` in nats; smaller is better, infinite if a target was impossible.
 
-    Of continuous targets p_i is a density, so the score depends on the unit of the target and may be negative; of counts
-    it is a probability.
+    Of continuous targets p_i is a density, so the score depends on the unit of the target and may be negative; of
+    counts it is a probability.
 
     Parameters
     ----------

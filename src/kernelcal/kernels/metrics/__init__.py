@@ -1,6 +1,25 @@
 """How far apart two predictions are."""
 
-from kernelcal.kernels.metrics.base import Metric
-from kernelcal.kernels.metrics.simplex import Euclidean, Hellinger, TotalVariation
+from kernelcal.kernels.metrics.base import Metric, PairwiseMetric
+from kernelcal.kernels.metrics.euclidean import Euclidean
+from kernelcal.kernels.metrics.mixture_wasserstein import MixtureWasserstein
+from kernelcal.kernels.metrics.mmd import MMD
+from kernelcal.kernels.metrics.simplex import Hellinger, TotalVariation
+from kernelcal.kernels.metrics.views import CoordinateView, PairwiseView, View, in_double, view
+from kernelcal.kernels.metrics.wasserstein import Wasserstein
 
-__all__ = ["Euclidean", "Hellinger", "Metric", "TotalVariation"]
+__all__ = [
+    "MMD",
+    "CoordinateView",
+    "Euclidean",
+    "Hellinger",
+    "Metric",
+    "MixtureWasserstein",
+    "PairwiseMetric",
+    "PairwiseView",
+    "TotalVariation",
+    "View",
+    "Wasserstein",
+    "in_double",
+    "view",
+]

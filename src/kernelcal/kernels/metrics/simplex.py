@@ -10,41 +10,16 @@ from kernelcal.errors import InputError
 from kernelcal.kernels.metrics.base import Metric
 from kernelcal.predictions import Bernoulli, ClassPredictions
 
-__all__ = ["Euclidean", "Hellinger", "TotalVariation"]
-
-
-def _parameters(metric: Metric, predictions: Any) -> Array:
-    """One column for two classes with one probability, else a column a class."""
-    if isinstance(predictions, Bernoulli):
-        return predictions.p[:, None]
-    return _probabilities(metric, predictions)
+__all__ = ["Hellinger", "TotalVariation"]
 
 
 def _probabilities(metric: Metric, predictions: Any) -> Array:
     if isinstance(predictions, ClassPredictions):
         return predictions.probabilities
     raise InputError(
-        f"{type(metric).__name__} compares class probabilities; it is not defined for {type(predictions).__name__}"
+        f"{type(metric).__name__} compares class probabilities; it is not defined for {type(predictions).__name__}: "
+        "use Euclidean() or kernelcal.kernels.Wasserstein()"
     )
-
-
-@dataclass(frozen=True)
-class Euclidean(Metric):
-    """Euclidean distance ``|p - p'|`` of the probabilities.
-
-    For `Bernoulli` it is ``|p - p'|`` of the one probability; written as two classes the same prediction is
-    sqrt(2) times as far. Hilbertian. The fastest: one matrix product a tile.
-    """
-
-    order: ClassVar[int] = 2
-
-    def coordinates(self, predictions: Any) -> Array:
-        """Return the probabilities."""
-        return _parameters(self, predictions)
-
-    def largest_exponent(self, predictions: Any) -> float:
-        """2: Euclidean space."""
-        return 2.0
 
 
 @dataclass(frozen=True)
@@ -66,6 +41,15 @@ class TotalVariation(Metric):
     def largest_exponent(self, predictions: Any) -> float:
         """1, or 2 for two classes, where the distance is that of a line."""
         return 2.0 if predictions.n_classes == 2 else 1.0
+
+    def why_not(self, predictions: Any) -> str:
+        """Reason and alternatives, for more than two classes."""
+        if self.hilbertian(predictions):
+            return ""
+        return (
+            "for more than two classes only the root of total variation is the distance of a Hilbert space: use "
+            "Laplacian with this metric, or the metric Euclidean() or Hellinger()"
+        )
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,8 @@
+"""The main job: everything about one model."""
+
+from kernelcal.evaluate.base import Evaluation
+from kernelcal.evaluate.classes import ClassEvaluation
+from kernelcal.evaluate.main import evaluate
+from kernelcal.evaluate.numbers import NumberEvaluation
+
+__all__ = ["ClassEvaluation", "Evaluation", "NumberEvaluation", "evaluate"]

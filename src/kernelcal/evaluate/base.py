@@ -1,0 +1,124 @@
+"""What every evaluation holds: kernel error, interval, exact test and verdict."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from kernelcal.inference import Interval, TestResult
+from kernelcal.statistics import Estimate
+from kernelcal.tables import Table
+
+__all__ = ["Evaluation", "plain_number"]
+
+_LEVEL = 0.05
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation(ABC):
+    """What `evaluate` found about one model.
+
+    Attributes
+    ----------
+    n : int
+        Rows.
+    skce : Estimate
+        Squared kernel calibration error, unbiased; for very many rows the block estimator, unbiased as well.
+    interval : Interval or None
+        Confidence interval of the SKCE, with its nominal level and method; None for many rows with case weights.
+    test : TestResult
+        Exact test of the default family.
+    question : str or None
+        What a lens asked, None for the targets themselves.
+    seconds : float
+        Time taken.
+    notes : tuple of str
+        What the reader must know.
+    """
+
+    title: ClassVar[str]
+    n: int
+    skce: Estimate
+    interval: Interval | None
+    test: TestResult
+    question: str | None
+    seconds: float
+    notes: tuple[str, ...]
+
+    @property
+    def pvalue(self) -> float:
+        """P-value of the exact test."""
+        return self.test.pvalue
+
+    @property
+    def root(self) -> float:
+        """Root of the positive part of the SKCE; 0 where the estimate is negative."""
+        return math.sqrt(max(float(self.skce), 0.0))
+
+    @property
+    def verdict(self) -> str:
+        """One sentence."""
+        p = f"p = {self.pvalue:.3g}"
+        if self.pvalue > _LEVEL:
+            few = "; with so few rows only gross miscalibration would show" if self.n < 100 else ""
+            return f"No evidence against calibration ({p}, exact test){few}."
+        words = "; ".join(self.test.directions)
+        return f"Calibration is rejected ({p}, exact test): {words}."
+
+    @abstractmethod
+    def scores(self) -> dict[str, Any]:
+        """Return scores as plain values for JSON."""
+
+    @abstractmethod
+    def score_rows(self) -> list[tuple[str, str]]:
+        """Return names and values of the scores for the table."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON; numbers that are not finite become None."""
+        parts = {"skce": self.skce.to_dict(), "skce_root": self.root, "test": self.test.to_dict()}
+        parts["interval"] = None if self.interval is None else self.interval.to_dict()
+        end = {"pvalue": self.pvalue, "verdict": self.verdict, "seconds": self.seconds, "notes": list(self.notes)}
+        return {"n": self.n, "question": self.question, **self.scores(), **parts, **end}
+
+    def _table(self) -> Table:
+        test = self.test
+        stopped = ", stopped early" if test.stopped_early else ""
+        rows = [
+            *self.score_rows(),
+            (f"SKCE, {self.skce.estimator}", f"{float(self.skce):.3e}, {_root_in_words(self)}"),
+            *_interval_in_words(self.interval),
+            ("p-value, exact", f"{test.pvalue:.4g} ({test.draws:,} draws{stopped})"),
+            *([("strongest evidence", test.fired)] if test.pvalue < 1 else []),
+            ("verdict", self.verdict),
+            ("engines", f"SKCE: {self.skce.engine}; test: {test.engine}"),
+            ("seconds", f"{self.seconds:.1f}"),
+        ]
+        return Table(self.title, rows, self.notes)
+
+    def summary(self) -> str:
+        """Return the short table as text."""
+        return self._table().text()
+
+    def __repr__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        return self._table().html()
+
+
+def plain_number(value: float | None) -> float | None:
+    """Return a finite number, or None, for JSON."""
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _interval_in_words(interval: Interval | None) -> list[tuple[str, str]]:
+    if interval is None:
+        return []
+    low, high = interval.root
+    return [(f"root of SKCE, {100 * interval.level:g} % interval", f"{low:.4f} to {high:.4f}")]
+
+
+def _root_in_words(result: Evaluation) -> str:
+    return f"root {result.root:.4f}" if float(result.skce) >= 0 else "negative: no root"

@@ -1,0 +1,82 @@
+"""Everything about one model of classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from kernelcal.evaluate.base import Evaluation, plain_number
+from kernelcal.predictions import Bernoulli, ClassPredictions
+from kernelcal.statistics import Estimate, accuracy, brier_score, ece, log_score
+from kernelcal.suspicions import class_suspicions
+
+__all__ = ["ClassEvaluation", "class_evaluation"]
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class ClassEvaluation(Evaluation):
+    """What `evaluate` found about predictions of classes.
+
+    Attributes
+    ----------
+    n_classes : int
+        Classes.
+    accuracy, log_score, brier_score : float
+        Share of right top labels; mean of -log p of the label; mean squared error of the probabilities.
+    eces : tuple of Estimate
+        Expected calibration errors, each named with its question and bins.
+    one_probability : bool
+        Whether there is one probability a row.
+    """
+
+    title: ClassVar[str] = "Calibration of class predictions"
+    n_classes: int
+    accuracy: float
+    log_score: float
+    brier_score: float
+    eces: tuple[Estimate, ...]
+    one_probability: bool
+
+    def scores(self) -> dict[str, Any]:
+        """Return scores as plain values for JSON; an infinite log score becomes None."""
+        own = {"n_classes": self.n_classes, "accuracy": self.accuracy, "log_score": plain_number(self.log_score)}
+        return {**own, "brier_score": self.brier_score, "ece": [estimate.to_dict() for estimate in self.eces]}
+
+    def score_rows(self) -> list[tuple[str, str]]:
+        """Return names and values of the scores for the table."""
+        brier = "Brier score, one probability" if self.one_probability else "Brier score, sum over classes"
+        threshold = self.one_probability and self.question != "top label"
+        return [
+            ("rows, classes", f"{self.n:,}, {self.n_classes:,}"),
+            *([("question", self.question)] if self.question else []),
+            ("accuracy, threshold 1/2" if threshold else "accuracy", f"{self.accuracy:.4f}"),
+            ("log score", f"{self.log_score:.4f} nats"),
+            (brier, f"{self.brier_score:.4f}"),
+            *((f"{e.name}, {e.options['bins']}", f"{float(e):.4f}") for e in self.eces),
+        ]
+
+
+def class_evaluation(
+    labels: np.ndarray, batch: ClassPredictions, weights: np.ndarray | None, notes: tuple[str, ...], **common: Any
+) -> ClassEvaluation:
+    """Add accuracy, scores and binned errors to what all evaluations have in common."""
+    plain = batch.without_names()
+    return ClassEvaluation(
+        n_classes=batch.n_classes,
+        accuracy=accuracy(labels, plain, weights=weights),
+        log_score=log_score(labels, plain, weights=weights),
+        brier_score=brier_score(labels, plain, weights=weights),
+        eces=tuple(ece(labels, plain, question=question, weights=weights) for question in _questions(batch)),
+        one_probability=isinstance(batch, Bernoulli),
+        notes=tuple(dict.fromkeys(class_suspicions(labels, plain) + notes)),
+        **common,
+    )
+
+
+def _questions(batch: ClassPredictions) -> tuple[str | None, ...]:
+    """Questions of the binned errors; None is what a lens has asked."""
+    if not isinstance(batch, Bernoulli):
+        return ("top label",)
+    return ("top label", "positive class") if batch.question is None else (None,)

@@ -1,0 +1,114 @@
+"""The main job: everything about one model."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kernelcal.arrays import to_numpy
+from kernelcal.errors import InputError
+from kernelcal.evaluate.base import Evaluation
+from kernelcal.evaluate.classes import class_evaluation
+from kernelcal.evaluate.estimates import estimator_of, interval_of
+from kernelcal.evaluate.numbers import number_evaluation
+from kernelcal.inference import calibration_test
+from kernelcal.lenses import Lens, seen
+from kernelcal.predictions import ClassPredictions, checked_pair, checked_weights
+
+__all__ = ["evaluate"]
+
+
+def evaluate(
+    y: Any,
+    predictions: Any,
+    *,
+    lens: Lens | None = None,
+    weights: Any = None,
+    classes: Any = None,
+    normalize: bool = False,
+    level: float = 0.95,
+    draws: int = 999,
+    rng: Any = 0,
+    early_stopping: bool = True,
+    progress: Callable[[int, int], None] | None = None,
+) -> Evaluation:
+    """Is this model calibrated, how far off, in which direction, and with what certainty?
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Targets: class numbers 0 to m - 1, booleans, or labels named by `classes`.
+    predictions : Predictions or what `as_predictions` takes
+        Predicted probabilities; wrap logits, log-probabilities and percentages to say what they are.
+    lens : Lens, optional
+        A simpler question, such as `TopLabel`; everything is then about it.
+    weights : array of shape (n,), optional
+        Case weights, not negative, for every figure and for the test.
+    classes, normalize
+        As for `as_predictions`.
+    level : float
+        Nominal coverage of the interval.
+    draws, rng, early_stopping, progress
+        As for `calibration_test`.
+
+    Returns
+    -------
+    Evaluation
+        Prints as a short table.
+
+    Raises
+    ------
+    InputError
+        With the row and the remedy.
+
+    Notes
+    -----
+    The SKCE uses the Laplacian kernel at the median Euclidean distance and all pairs; for very many rows it uses
+    blocks, which is unbiased for the same quantity, and says so. The p-value belongs to the default family of
+    `calibration_test`, whose assumptions apply.
+
+    Examples
+    --------
+    >>> import numpy as np, kernelcal as kc
+    >>> p = np.random.default_rng(0).uniform(size=200)
+    >>> y = kc.Bernoulli(p).sample(rng=1)[0]
+    >>> kc.evaluate(y, p).verdict
+    'No evidence against calibration (p = ..., exact test).'
+    """
+    started = time.perf_counter()
+    targets, batch = seen(*checked_pair(y, predictions, classes=classes, normalize=normalize), lens)
+    own = checked_weights(weights, len(batch))
+    if len(batch) < 2:
+        raise InputError("evaluate needs at least 2 rows, got 1: calibration is a property of many predictions")
+    batch = batch.map_arrays(to_numpy)
+    if progress is not None:
+        progress(0, draws)  # the estimate comes before the draws, and is long for many rows
+    options = {"weights": own, "draws": draws, "rng": rng}
+    skce = estimator_of(batch)(targets, batch.without_names(), weights=own)
+    test = calibration_test(_named(targets, batch), batch, early_stopping=early_stopping, progress=progress, **options)
+    interval = interval_of(targets, batch.without_names(), test.pvalue, level, **options)
+    make = class_evaluation if isinstance(batch, ClassPredictions) else number_evaluation
+    found = make(
+        targets,
+        batch,
+        own,
+        tuple(dict.fromkeys(test.notes + skce.notes)),
+        n=len(batch),
+        skce=skce,
+        interval=interval,
+        test=test,
+        question=batch.question,
+        seconds=0.0,
+    )
+    return replace(found, seconds=time.perf_counter() - started)
+
+
+def _named(targets: np.ndarray, batch: Any) -> np.ndarray:
+    """Targets as the predictions call them."""
+    if not isinstance(batch, ClassPredictions) or batch.classes is None:
+        return targets
+    return np.array(batch.classes, dtype=object)[targets]

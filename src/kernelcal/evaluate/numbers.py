@@ -1,0 +1,145 @@
+"""Everything about one model of numbers: scalars, counts and vectors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from kernelcal.errors import InputError
+from kernelcal.evaluate.base import Evaluation, plain_number
+from kernelcal.inference.pit_test import pit_test
+from kernelcal.inference.result import TestResult
+from kernelcal.predictions import RealPredictions
+from kernelcal.statistics.coverage import CentralCoverage, central_coverage
+from kernelcal.statistics.crps import crps
+from kernelcal.statistics.number_rows import coordinate
+from kernelcal.statistics.real_scores import negative_log_likelihood
+from kernelcal.suspicions import number_suspicions
+
+__all__ = ["NumberEvaluation", "number_evaluation"]
+
+_UNWEIGHTED = "the PIT test counts every row once: it takes no case weights"
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class NumberEvaluation(Evaluation):
+    """What `evaluate` found about predictions of numbers.
+
+    Attributes
+    ----------
+    family : str
+        Family of the predictions.
+    dimension : int
+        Numbers in one target.
+    negative_log_likelihood : float or None
+        Mean of -log density (of -log probability for counts); None for families without one.
+    crps : float or None
+        Continuous ranked probability score, for vectors the mean over components; None where it is not known.
+    coverage : tuple of CentralCoverage
+        Shares inside central intervals of 50, 90 and 95 %, one for every component.
+    pit : tuple of TestResult
+        Exact test of uniform PIT values, one for every component.
+    """
+
+    title: ClassVar[str] = "Calibration of predictions of numbers"
+    family: str
+    dimension: int
+    negative_log_likelihood: float | None
+    crps: float | None
+    coverage: tuple[CentralCoverage, ...]
+    pit: tuple[TestResult, ...]
+
+    @property
+    def pit_pvalue(self) -> float | None:
+        """P-value of the PIT test; for vectors the smallest of the components, times their number (Bonferroni)."""
+        return min(1.0, len(self.pit) * min(test.pvalue for test in self.pit)) if self.pit else None
+
+    def scores(self) -> dict[str, Any]:
+        """Return scores as plain values for JSON."""
+        return {
+            "family": self.family,
+            "dimension": self.dimension,
+            "negative_log_likelihood": plain_number(self.negative_log_likelihood),
+            "crps": plain_number(self.crps),
+            "coverage": [part.to_dict() for part in self.coverage],
+            "pit": [test.to_dict() for test in self.pit],
+            "pit_pvalue": self.pit_pvalue,
+        }
+
+    def score_rows(self) -> list[tuple[str, str]]:
+        """Return names and values of the scores for the table."""
+        vector = self.dimension > 1
+        rows = [("rows", f"{self.n:,}"), ("predictions", self.family + (f", {self.dimension} numbers" if vector else ""))]
+        if self.negative_log_likelihood is not None:
+            rows.append(("negative log-likelihood", f"{self.negative_log_likelihood:.4f} nats"))
+        if self.crps is not None:
+            rows.append(("CRPS, mean of components" if vector else "CRPS", f"{self.crps:.4g}"))
+        return [*rows, *_coverage_rows(self.coverage), *self._pit_row()]
+
+    def _pit_row(self) -> list[tuple[str, str]]:
+        if self.pit_pvalue is None:
+            return []
+        words = "; ".join(dict.fromkeys(word for test in self.pit for word in test.directions))
+        name = "PIT test" if len(self.pit) == 1 else f"PIT test, {len(self.pit)} components (Bonferroni)"
+        return [(name, f"p = {self.pit_pvalue:.4g}" + (f", {words}" if words else ""))]
+
+
+def _coverage_rows(parts: tuple[CentralCoverage, ...]) -> list[tuple[str, str]]:
+    """One row a level: the share of one component, or the range over several."""
+    if not parts:
+        return []
+    rows = []
+    for k, level in enumerate(parts[0].levels):
+        shares = [float(part.shares[k]) for part in parts]
+        expected = float(np.mean([part.expected[k] for part in parts]))
+        off = f", expected {expected:.1%}" if abs(expected - level) > 5e-4 else ""
+        rows.append((f"coverage of {level:.0%} intervals", _share(shares, parts[0], k) + off))
+    return rows
+
+
+def _share(shares: list[float], part: CentralCoverage, k: int) -> str:
+    if len(shares) > 1:
+        return f"{min(shares):.1%} to {max(shares):.1%} over the components"
+    between = "" if np.isnan(part.low[k]) else f" ({part.low[k]:.1%} to {part.high[k]:.1%})"
+    return f"{shares[0]:.1%}{between}"
+
+
+def number_evaluation(
+    targets: np.ndarray, batch: RealPredictions, weights: np.ndarray | None, notes: tuple[str, ...], **common: Any
+) -> NumberEvaluation:
+    """Add scores, coverage and the PIT test to what all evaluations have in common."""
+    parts = _components(targets, batch)
+    coverage = tuple(central_coverage(y, p, weights=weights) for y, p in parts)
+    more = tuple(note for part in coverage for note in part.notes)
+    return NumberEvaluation(
+        family=type(batch).__name__,
+        dimension=batch.dimension,
+        negative_log_likelihood=_where_defined(negative_log_likelihood, targets, batch, weights),
+        crps=_where_defined(crps, targets, batch, weights),
+        coverage=coverage,
+        pit=tuple(pit_test(y, p) for y, p in parts),
+        notes=tuple(
+            dict.fromkeys(number_suspicions(targets, batch) + notes + more + ((_UNWEIGHTED,) if weights is not None else ()))
+        ),
+        **common,
+    )
+
+
+def _components(targets: np.ndarray, batch: RealPredictions) -> list[tuple[np.ndarray, RealPredictions]]:
+    """Every component of a vector as a scalar prediction; none where the marginals are not known."""
+    if not batch.event_shape:
+        return [(targets, batch)]
+    try:
+        return [(targets[:, k], coordinate(batch, k)) for k in range(batch.dimension)]
+    except InputError:
+        return []
+
+
+def _where_defined(score: Any, targets: np.ndarray, batch: RealPredictions, weights: np.ndarray | None) -> float | None:
+    """Score, or None for a family that does not have it."""
+    try:
+        return float(score(targets, batch, weights=weights))
+    except InputError:
+        return None

@@ -1,0 +1,134 @@
+"""Long tables: one line a quantile or a draw, gathered to one row a prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from kernelcal.errors import InputError
+from kernelcal.io.hubverse import hubverse_layout, is_hubverse
+from kernelcal.io.layout import Layout
+from kernelcal.io.options import ReadOptions
+from kernelcal.io.pivot import constant, pivot_draws, pivot_quantiles
+from kernelcal.io.rows import count, where_in_words, where_mask
+from kernelcal.io.selection import OUTCOMES, asked_columns, choose_target, known, listed, usual_column
+from kernelcal.io.sources import Source
+from kernelcal.io.table import Table
+from kernelcal.io.truth import Outcomes, join_outcomes
+from kernelcal.io.units import Units, units_of
+
+__all__ = ["read_long"]
+
+_VALUES = ("predicted", "prediction", "value")
+_LEVELS = ("quantile_level", "quantile", "level")
+_DRAWS = ("sample_id", "sample", "draw", "member")
+_MIXED = ("target", "target_type", "model", "model_id")  # what a reader must know when they are judged together
+
+
+def read_long(source: Source, options: ReadOptions) -> Table:
+    """Read a long table; a hubverse table is one whose layout is known."""
+    wanted = where_mask(source, options)
+    layout = _layout(source, options, wanted)
+    outcome = None if options.truth else _outcome(source, options)
+    lines = _lines(source, layout)
+    units = units_of(source, _unit_columns(source, options, layout, outcome), lines)
+    values, keys = source.array(layout.value)[lines], source.cells([layout.key])[0]
+    levels = None
+    if layout.form == "quantiles":
+        many, levels = pivot_quantiles(values, keys, lines, units, layout)
+    else:
+        many = pivot_draws(values, keys, lines, units, layout)
+    found = _outcomes(source, outcome, lines, units, options)
+    arrays, columns = {layout.form: many, "target": found.y}, {"target": [found.name]}
+    columns[layout.form] = [layout.value] if levels is None else [f"{layout.value} at level {x:g}" for x in levels]
+    if options.weights:
+        arrays["weights"] = constant(options.weights, source.array(options.weights)[lines], units)
+        columns["weights"] = [options.weights]
+    there, without = _with_outcome(found, units)
+    return Table(
+        form=layout.form,
+        read=f"{source.path}{found.joined}",
+        rows=f", one a combination of {listed(units.names)}, from {count(len(lines), 'line')}",
+        end=where_in_words(options, source, wanted, "line") + layout.said + without,
+        targets=[found.name],
+        columns=columns,
+        shown={layout.form: []},
+        arrays=arrays,
+        levels=levels,
+        wanted=there,
+        row_in_words=units.in_words,
+        together=_together(units),
+    )
+
+
+def _layout(source: Source, options: ReadOptions, wanted: np.ndarray | None) -> Layout:
+    """As asked; the columns that were not named by usual names."""
+    if is_hubverse(source) and not (options.value or options.level or options.sample_id):
+        return hubverse_layout(source, options, wanted)
+    if options.level and options.sample_id:
+        raise InputError("--level says that a line is a quantile, --sample-id that it is a draw: say one of them")
+    value = known(source, options.value) if options.value else usual_column(source, _VALUES, "value", "--value NAME")
+    if options.level or options.sample_id:
+        key = known(source, str(options.level or options.sample_id))
+        return Layout("quantiles" if options.level else "samples", value, key, lines=wanted)
+    key = usual_column(source, (*_LEVELS, *_DRAWS), "level or name of the draw", "--level NAME or --sample-id NAME")
+    return Layout("quantiles" if key.lower() in _LEVELS else "samples", value, key, lines=wanted)
+
+
+def _outcome(source: Source, options: ReadOptions) -> str:
+    names = choose_target(source, options.target, OUTCOMES)
+    if len(names) > 1:
+        raise InputError(
+            f"a long table takes one target column, got {listed(names)}: evaluate them one after the other"
+        )
+    return names[0]
+
+
+def _lines(source: Source, layout: Layout) -> np.ndarray:
+    lines = np.arange(len(source.array(layout.value))) if layout.lines is None else np.flatnonzero(layout.lines)
+    if not len(lines):
+        raise InputError("there are no rows, only names")
+    return lines
+
+
+def _unit_columns(source: Source, options: ReadOptions, layout: Layout, outcome: str | None) -> list[str]:
+    """Columns that tell predictions apart: as asked, else all that hold nothing else."""
+    weights = [known(source, options.weights)] if options.weights else []
+    taken = [layout.value, layout.key, *layout.apart, *([outcome] if outcome else []), *weights]
+    if options.unit:
+        return asked_columns(source, options.unit, taken)
+    rest = [name for name in source.names if name not in taken]
+    if not rest:
+        raise InputError(
+            f"no column tells predictions apart: beside {listed(taken)} a long table has columns such as the date and "
+            "the place that a prediction is for"
+        )
+    return rest
+
+
+def _outcomes(source: Source, outcome: str | None, lines: np.ndarray, units: Units, options: ReadOptions) -> Outcomes:
+    if outcome is None:
+        found = join_outcomes(units, source, options)
+        return Outcomes(found.y, found.name, f" with outcomes of {found.joined}")
+    return Outcomes(constant(outcome, source.array(outcome)[lines], units), outcome, "")
+
+
+def _with_outcome(found: Outcomes, units: Units) -> tuple[np.ndarray | None, str]:
+    """Predictions that the truth file has an outcome for, and what is said of the others."""
+    there = ~np.isnan(found.y)
+    if not found.joined or there.all():
+        return None, ""
+    first = units.in_words(int(np.argmin(there)))
+    return there, f"; {count(int((~there).sum()))} without outcome left out (the first: {first})"
+
+
+def _together(units: Units) -> Callable[[np.ndarray], str]:
+    """Say of how many models and kinds of targets the rows are."""
+
+    def words(rows: np.ndarray) -> str:
+        kinds = [(name, units.kinds(name, rows)) for name in _MIXED if name in units.names]
+        several = [f"{number} values of {name}" for name, number in kinds if number > 1]
+        return f"; evaluated together: {', '.join(several)}" if several else ""
+
+    return words

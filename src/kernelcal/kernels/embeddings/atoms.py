@@ -1,0 +1,115 @@
+"""Predictions that are, or are replaced by, finitely many weighted values: expectations are weighted means."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kernelcal.arrays import Array, namespace, row_slices
+from kernelcal.kernels.base import Kernel
+from kernelcal.kernels.embeddings.base import Cross, Embedding
+from kernelcal.kernels.embeddings.elementwise import add, operations
+from kernelcal.kernels.embeddings.targets import point
+
+__all__ = ["Atoms", "OverDraws", "Weights"]
+
+_NUMBERS = 2**16  # kernel values held at once, unless one value a pair takes more: half a MiB stays in the cache
+Weights = float | Array  # one weight for all values, or an array of shape (part, *leading) that broadcasts
+
+
+@dataclass(frozen=True)
+class Atoms(Embedding):
+    """Expectations ``sum_s w_s k(z_s, y)`` and ``sum_st w_s w'_t k(z_s, z'_t)`` over the values of a prediction.
+
+    A subclass says which values a batch has. Memory: one array of kernel values of the pairs, whatever the number S of
+    values; time: S kernel values a pair, and S^2 for `cross`.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        Target kernel, of any kind.
+    event_ndim : int
+        1 for vectors, else 0.
+    """
+
+    kernel: Kernel
+    event_ndim: int
+
+    @abstractmethod
+    def size(self, p: Any) -> int:
+        """Number S of values."""
+
+    @abstractmethod
+    def nodes(self, p: Any, part: slice) -> tuple[Weights, Array]:
+        """Weights and values of a part of the S: values of shape (part, *leading, *event)."""
+
+    def mean(self, p: Any, y: Array) -> Array:
+        """Weighted mean of kernel values."""
+
+        def values_of(nodes: Array) -> Array:
+            return point(self.kernel, self._aside(nodes, y), y, self.event_ndim)
+
+        return self._average(p, y, values_of)
+
+    def cross(self, p: Any, q: Any) -> Array:
+        """Weighted mean of kernel values over all pairs of values."""
+        return self.through(p, self, q)
+
+    def through(self, p: Any, other: Embedding, q: Any) -> Array:
+        """Weighted mean of what another embedding says of the values: E k(Z, Z') with Z' from q."""
+        return self._average(p, q.mean, lambda nodes: other.mean(q, nodes))
+
+    def crossing(self, other: Embedding) -> Cross | None:
+        """Whatever the other embedding is, it has a mean."""
+        return lambda p, q: self.through(p, other, q)
+
+    def _average(self, p: Any, like: Array, values_of: Callable[[Array], Array]) -> Array:
+        """Weighted sum over parts of the values, whose axis comes first."""
+        shapes = (x.shape[: x.ndim - self.event_ndim] for x in (p.mean, like))
+        step = _NUMBERS // math.prod(np.broadcast_shapes(*shapes))
+        total, weights = None, 1.0
+        for part in row_slices(self.size(p), step):
+            weights, nodes = self.nodes(p, part)
+            total = add(total, _sum(values_of(nodes), weights))
+        return operations(total).scale(total, weights) if isinstance(weights, float) else total
+
+    def _aside(self, nodes: Array, y: Array) -> Array:
+        """Keep the axis of the values before all axes of targets that have more leading axes than predictions."""
+        more = y.ndim + 1 - nodes.ndim
+        return nodes if more <= 0 else namespace(nodes).reshape(nodes, (len(nodes), *(1,) * more, *nodes.shape[1:]))
+
+
+def _sum(values: Array, weights: Weights) -> Array:
+    """Sum over the first axis; one weight for all is left to the end."""
+    if not isinstance(weights, float):
+        more = values.ndim - weights.ndim
+        shape = (weights.shape[0], *(1,) * more, *weights.shape[1:])
+        values = operations(values).multiply(values, namespace(weights).reshape(weights, shape))
+    return values[0, ...] if values.shape[0] == 1 else namespace(values).sum(values, axis=0)
+
+
+@dataclass(frozen=True)
+class OverDraws(Atoms):
+    """Samples: means over their draws, weighted where the draws are."""
+
+    def size(self, p: Any) -> int:
+        """Number of draws."""
+        return p.size
+
+    def nodes(self, p: Any, part: slice) -> tuple[Weights, Array]:
+        """Draws, with their axis first."""
+        weights = 1 / p.size if p.weights is None else _first(p.weights[..., part], -1)
+        return weights, _first(p.draws[..., part, :], -2) if self.event_ndim else _first(p.draws[..., part], -1)
+
+    def describe(self) -> tuple[str, ...]:
+        """One line."""
+        return (f"draws: means of {self.kernel} over them, crosses over all pairs",)
+
+
+def _first(x: Array, axis: int) -> Array:
+    return namespace(x).moveaxis(x, axis, 0)

@@ -1,0 +1,160 @@
+"""2-Wasserstein distance: coordinates where quantile functions or covariances give some."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import Any, ClassVar
+
+from kernelcal.arrays import Array, concrete, namespace
+from kernelcal.errors import InputError
+from kernelcal.kernels.metrics.base import Metric, PairwiseMetric
+from kernelcal.kernels.metrics.bures import Bures
+from kernelcal.predictions import (
+    DiagonalNormal,
+    IsotropicNormal,
+    Laplace,
+    Mixture,
+    MultivariateNormal,
+    Normal,
+    Quantiles,
+    Samples,
+)
+
+__all__ = ["Wasserstein", "wasserstein_coordinates"]
+
+
+@dataclass(frozen=True)
+class Wasserstein(Metric):
+    r"""2-Wasserstein distance, the least root mean square way from one distribution to the other.
+
+    In the unit of the targets. Between numbers it is the L2 distance of the quantile functions,
+    ``W^2 = \int_0^1 (q(u) - q'(u))^2 du``; between normal distributions ``|m - m'|^2`` plus the squared Bures distance
+    of the covariances, ``tr C + tr C' - 2 tr (C^1/2 C' C^1/2)^1/2``.
+
+    ==================  ==================================================================================
+    `Normal`            mean, std
+    `Laplace`           loc, sqrt(2) scale
+    `DiagonalNormal`    means, standard deviations
+    `IsotropicNormal`   means, sqrt(d) scale
+    `Samples`           sorted draws / sqrt(S): numbers, equal weights
+    `Quantiles`         root of its mass times centre and standard deviation of every segment and tail
+    `MultivariateNormal`  by pairs
+    ==================  ==================================================================================
+
+    Raises
+    ------
+    InputError
+        For other families: `Mixture` has `MixtureWasserstein`, all have `Euclidean`, many `MMD`.
+
+    Notes
+    -----
+    Hilbertian where the table gives coordinates, and where covariances commute since all are equal or 1 x 1. Between
+    other full covariances it is not (2021, App. D.1, says otherwise): `why_not` names alternatives. Cost of pairs: one
+    singular value decomposition of a d x d matrix, about 1 microsecond for d = 2 and 7 for d = 10.
+
+    Exact for `Quantiles`: inside a segment, and inside an exponential tail, the quantile functions of all rows are the
+    same function up to centre and scale.
+
+    References
+    ----------
+    Widmann, Lindsten, Zachariah (2021), App. D.1 and D.2; Gelbrich (1990).
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> from kernelcal.kernels.metrics import Wasserstein
+    >>> kc.median_lengthscale(kc.Normal([0.0, 3.0], [1.0, 5.0]), metric=Wasserstein())
+    5.0
+    """
+
+    order: ClassVar[int] = 2
+
+    def coordinates(self, predictions: Any) -> Array:
+        """Coordinates of the table, shape (n, k)."""
+        return wasserstein_coordinates(predictions)
+
+    def by_pairs(self, predictions: Any) -> PairwiseMetric | None:
+        """Bures distances for full covariances."""
+        return Bures() if isinstance(predictions, MultivariateNormal) else None
+
+    def largest_exponent(self, predictions: Any) -> float:
+        """2 with coordinates; 0 (not known) for covariances that do not commute."""
+        return 2.0 if not isinstance(predictions, MultivariateNormal) or _commute(predictions) else 0.0
+
+    def why_not(self, predictions: Any) -> str:
+        """Reason and alternatives, for full covariances."""
+        if self.hilbertian(predictions):
+            return ""
+        return (
+            "2-Wasserstein between normal distributions whose covariances do not commute is not the distance of a "
+            "Hilbert space: use the metric Euclidean(), or MMD(Gaussian(lengthscale))"
+        )
+
+
+def _commute(predictions: MultivariateNormal) -> bool:
+    """Tell whether covariances commute for a reason that is cheap to see: numbers, or one matrix for all rows."""
+    cov = concrete(predictions.cov)
+    return cov is not None and (cov.shape[-1] == 1 or bool((cov == cov[:1]).all()))
+
+
+@singledispatch
+def wasserstein_coordinates(predictions: Any) -> Array:
+    """Coordinates of a family on a new last axis; leading axes are kept. A new family registers here."""
+    known = ", ".join(kind.__name__ for kind in wasserstein_coordinates.registry if kind is not object)
+    more = "; mixtures have MixtureWasserstein()" if isinstance(predictions, Mixture) else ""
+    raise InputError(
+        f"Wasserstein is not defined for {type(predictions).__name__}, only for {known}{more}: use the metric "
+        "Euclidean(), or MMD(Gaussian(lengthscale))"
+    )
+
+
+@wasserstein_coordinates.register(Normal)
+def _normal(p: Normal) -> Array:
+    return namespace(p.mean).stack([p.mean, p.std], axis=-1)
+
+
+@wasserstein_coordinates.register(Laplace)
+def _laplace(p: Laplace) -> Array:
+    return namespace(p.loc).stack([p.loc, math.sqrt(2) * p.scale], axis=-1)
+
+
+@wasserstein_coordinates.register(DiagonalNormal)
+def _diagonal(p: DiagonalNormal) -> Array:
+    return namespace(p.mean).concat([p.mean, p.std], axis=-1)
+
+
+@wasserstein_coordinates.register(IsotropicNormal)
+def _isotropic(p: IsotropicNormal) -> Array:
+    return namespace(p.mean).concat([p.mean, math.sqrt(p.dimension) * p.scale[..., None]], axis=-1)
+
+
+@wasserstein_coordinates.register(MultivariateNormal)
+def _full(p: MultivariateNormal) -> Array:
+    return Bures().coordinates(p)
+
+
+@wasserstein_coordinates.register(Samples)
+def _samples(p: Samples) -> Array:
+    if p.dimension != 1:
+        raise InputError(
+            f"Wasserstein between samples is defined for numbers, not for vectors of {p.dimension}: use the metric "
+            "Euclidean(), or MMD(Gaussian(lengthscale))"
+        )
+    weights = None if p.weights is None else concrete(p.weights)
+    if p.weights is not None and (weights is None or (weights != weights[:1, :1]).any()):
+        raise InputError(
+            "Wasserstein between samples needs equal weights, so that sorted draws are coordinates: use the metric "
+            "Euclidean(), or MMD(Gaussian(lengthscale))"
+        )
+    draws = p.draws if not p.event_shape else p.draws[..., 0]
+    return namespace(draws).sort(draws, axis=-1) / math.sqrt(p.size)
+
+
+@wasserstein_coordinates.register(Quantiles)
+def _quantiles(p: Quantiles) -> Array:
+    masses, centres, variances = p._pieces()
+    xp = namespace(centres)
+    roots = xp.sqrt(masses)
+    return xp.concat([roots * centres, roots * xp.sqrt(variances)], axis=-1)
