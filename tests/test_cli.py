@@ -237,12 +237,12 @@ def test_a_closed_pipe_is_quiet(bold):
 
 
 def test_interrupting_is_quiet(capsys, honest, monkeypatch):
-    import kernelcal.cli as cli
+    from kernelcal.cli import command
 
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "_compute", interrupt)
+    monkeypatch.setattr(command, "_compute", interrupt)
     status, _, err = run(capsys, "evaluate", honest)
     assert status == 130
     assert "Traceback" not in err

@@ -68,11 +68,11 @@ def seen(labels: np.ndarray, predictions: Any, lens: Any) -> tuple[np.ndarray, A
     return view.relabel(labels), view.predictions
 
 
-def refuse_numbers(predictions: Any) -> None:
-    """Refuse predictions that are not of classes: a lens asks about classes."""
+def refuse_numbers(predictions: Any, asker: str = "a lens") -> None:
+    """Refuse predictions that are not of classes."""
     if not isinstance(predictions, ClassPredictions):
         raise InputError(
-            f"a lens asks about classes, and {type(predictions).__name__} predicts numbers: leave the lens out, or turn the "
+            f"{asker} asks about classes, and {type(predictions).__name__} predicts numbers: leave it out, or turn the "
             "question into a class yourself, such as y > 3 with kernelcal.Bernoulli(1 - predictions.cdf(3))"
         )
 

@@ -6,6 +6,9 @@ from scipy.spatial.distance import cdist, pdist
 
 import kernelcal as kc
 from kernelcal.kernels import bandwidth, resolve
+from kernelcal.kernels.metrics import Wasserstein
+from kernelcal.kernels.points import CrossPairs, Points
+from kernelcal.predictions import MultivariateNormal
 
 
 def test_median_of_distances_that_are_not_zero(make_data):
@@ -69,3 +72,51 @@ def test_targets_are_never_looked_at():
 def test_zero_median_over_the_full_matrix_is_refused():
     with pytest.raises(kc.errors.InputError, match="include_diagonal=False"):
         kc.median_lengthscale([0.5, 0.5, 0.5, 0.7], include_diagonal=True)
+
+
+def normals(n, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((n, 2, 3))
+    return MultivariateNormal(rng.standard_normal((n, 2)), x @ np.swapaxes(x, 1, 2))
+
+
+def test_metrics_by_pairs_take_fewer_rows():
+    batch, metric = normals(320), Wasserstein()
+    rows = np.sort(np.random.default_rng(0).choice(320, 300, replace=False))
+    d = CrossPairs(Points(batch), slice(None), slice(None)).distance(metric)
+    whole, part = (np.median(x[np.triu_indices(len(x), 1)]) for x in (d, d[np.ix_(rows, rows)]))
+    assert kc.median_lengthscale(batch, metric=metric) == pytest.approx(part, rel=1e-14)
+    assert resolve(kc.Laplacian(metric=metric), batch)[0].lengthscale == pytest.approx(part, rel=1e-14)
+    assert kc.median_lengthscale(batch, metric=metric, max_rows=None) == pytest.approx(whole, rel=1e-14)
+    assert kc.median_lengthscale(batch, metric=metric, max_rows=320) == pytest.approx(whole, rel=1e-14)
+    assert whole != part
+    moments = np.hstack([batch.mean, batch.std])
+    assert kc.median_lengthscale(batch) == pytest.approx(np.median(pdist(moments)), rel=1e-12)  # all rows
+
+
+def test_distances_by_pairs_are_selected_in_bounded_memory(monkeypatch):
+    batch, metric = normals(12)[np.array([*range(12), 0, 0, 1])], Wasserstein()
+    d = CrossPairs(Points(batch), slice(None), slice(None)).distance(metric)
+    off = d[np.triu_indices(15, 1)]
+    for block in (1, 40, bandwidth._BLOCK):
+        monkeypatch.setattr(bandwidth, "_KEEP", 7)
+        monkeypatch.setattr(bandwidth, "_BLOCK", block)
+        assert kc.median_lengthscale(batch, metric=metric) == pytest.approx(np.median(off[off > 0]), rel=1e-12)
+        full = kc.median_lengthscale(batch, metric=metric, include_diagonal=True)
+        assert full == pytest.approx(np.median(d), rel=1e-12)
+
+
+def test_equal_predictions_by_pairs_are_told():
+    batch = normals(2)[np.array([0, 0, 0, 0, 0, 1])]
+    kernel, notes = resolve(kc.Laplacian(metric=Wasserstein()), batch)
+    expected = CrossPairs(Points(batch), slice(0, 1), slice(5, 6)).distance(Wasserstein())[0, 0]
+    assert kernel.lengthscale == pytest.approx(expected, rel=1e-12)
+    assert notes == ("67% of the distances between predictions are 0: the median of the others was used",)
+    assert resolve(kc.Laplacian(metric=Wasserstein()), batch[:5])[0].lengthscale == 1.0
+
+
+def test_an_unknown_word_for_the_rows_is_refused():
+    with pytest.raises(kc.errors.InputError, match="max_rows must be a number of at least 2 or None, got 'all'"):
+        kc.median_lengthscale([0.1, 0.2], max_rows="all")
+    with pytest.raises(kc.errors.InputError, match="max_rows must be a number of at least 2 or None, got 1"):
+        kc.median_lengthscale([0.1, 0.2], max_rows=1)

@@ -35,8 +35,9 @@ def pair_cost(batch: Predictions) -> float:
     return _EXPONENTIALS * (1 + batch.dimension / 2) + (_FACTORISATION if full else 0)
 
 
-def estimator_of(batch: Predictions, work: float = _MULTIPLICATIONS, blocks: int = 1) -> SKCE:
+def estimator_of(batch: Predictions, work: float | None = None, blocks: int = 1) -> SKCE:
     """All pairs while they take at most so many multiplications, else at least so many blocks."""
+    work = _MULTIPLICATIONS if work is None else work
     n, cost = len(batch), pair_cost(batch)
     if float(n) * n * cost <= work:
         return SKCE()

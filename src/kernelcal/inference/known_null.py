@@ -74,7 +74,8 @@ def _covariance(prepared: PreparedSKCE) -> Covariance:
     predictions, residual = prepared.predictions, prepared.residual
     if not isinstance(predictions, ClassPredictions) or not isinstance(residual, ClassResidual):
         raise InputError(
-            "null='saddlepoint' serves class predictions: for numbers use null='exact' or null='bootstrap'"
+            f"null='saddlepoint' serves class predictions, got {type(predictions).__name__}: use null='exact' or "
+            "null='bootstrap'"
         )
     return Covariance(predictions, residual)
 

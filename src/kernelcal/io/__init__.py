@@ -1,6 +1,6 @@
 """Files to predictions and targets."""
 
-from kernelcal.io.options import KINDS, ReadOptions
+from kernelcal.io.options import CROSSING, KINDS, ReadOptions
 from kernelcal.io.reading import Data, read
 
-__all__ = ["KINDS", "Data", "ReadOptions", "read"]
+__all__ = ["CROSSING", "KINDS", "Data", "ReadOptions", "read"]

@@ -33,6 +33,7 @@ def read_long(source: Source, options: ReadOptions) -> Table:
     outcome = None if options.truth else _outcome(source, options)
     lines = _lines(source, layout)
     units = units_of(source, _unit_columns(source, options, layout, outcome), lines)
+    _refuse_single_lines(units)
     values, keys = source.array(layout.value)[lines], source.cells([layout.key])[0]
     levels = None
     if layout.form == "quantiles":
@@ -105,6 +106,14 @@ def _unit_columns(source: Source, options: ReadOptions, layout: Layout, outcome:
             "the place that a prediction is for"
         )
     return rest
+
+
+def _refuse_single_lines(units: Units) -> None:
+    if len(units) == len(units.of_line) > 1:
+        raise InputError(
+            "no two lines belong to one prediction, since they all differ in the columns that tell predictions apart "
+            f"({listed(units.names)}): is one of them a number of the line? Name the columns that count, --unit a,b,c"
+        )
 
 
 def _outcomes(source: Source, outcome: str | None, lines: np.ndarray, units: Units, options: ReadOptions) -> Outcomes:

@@ -9,7 +9,7 @@ import numpy as np
 from kernelcal.errors import InputError
 from kernelcal.io.opening import open_source
 from kernelcal.io.options import ReadOptions
-from kernelcal.io.selection import known, listed, usual_column
+from kernelcal.io.selection import listed, usual_column
 from kernelcal.io.sources import Source
 from kernelcal.io.units import Units
 
@@ -31,7 +31,8 @@ def join_outcomes(units: Units, table: Source, options: ReadOptions) -> Outcomes
     path = Path(str(options.truth))
     truth = open_source([path], options.delimiter if path.suffix == Path(str(table.path)).suffix else None)
     keys = _stated_keys(units, truth, options.truth_keys) if options.truth_keys else _usual_keys(units, truth)
-    name = known(truth, options.target) if options.target else usual_column(truth, _VALUES, "outcome", "--target NAME")
+    what = f"outcome in {path}"
+    name = _column(truth, options.target) if options.target else usual_column(truth, _VALUES, what, "--target NAME")
     rows = _rows(units, truth, keys)
     values = truth.array(name)
     y = np.where(rows >= 0, values[rows], np.nan) if len(values) else np.full(len(units), np.nan)
@@ -47,8 +48,14 @@ def _stated_keys(units: Units, truth: Source, stated: str) -> list[tuple[str, st
                 f"--truth-keys {stated}: {mine!r} is none of the columns that tell predictions apart, which are "
                 f"{listed(units.names)}"
             )
-        keys.append((mine, known(truth, other or mine)))
+        keys.append((mine, _column(truth, other or mine)))
     return keys
+
+
+def _column(truth: Source, name: str) -> str:
+    if name not in truth.names:
+        raise InputError(f"{truth.path}: there is no column {name!r}. The columns are {listed(truth.names)}")
+    return name
 
 
 def _usual_keys(units: Units, truth: Source) -> list[tuple[str, str]]:

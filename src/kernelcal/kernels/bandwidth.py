@@ -101,8 +101,10 @@ def _distances(predictions: Any, metric: Metric, max_rows: int | str | None, rng
     x = concrete(predictions.mean if pairwise is not None else metric.coordinates(predictions))
     if x is None:
         raise InputError("lengthscale='median' needs values, which jax.jit does not have: give a number")
-    if isinstance(max_rows, str):
+    if max_rows == "default":
         max_rows = _MAX_ROWS if pairwise is None else _MAX_ROWS_BY_PAIRS
+    if max_rows is not None and (not isinstance(max_rows, int | np.integer) or max_rows < 2):
+        raise InputError(f"max_rows must be a number of at least 2 or None, got {max_rows!r}")
     rows = np.arange(len(x))
     if max_rows is not None and len(x) > max_rows:
         rows = np.sort(np.random.default_rng(rng).choice(len(x), max_rows, replace=False))

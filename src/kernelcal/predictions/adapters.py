@@ -13,7 +13,9 @@ from kernelcal.predictions.base import Predictions
 from kernelcal.predictions.bernoulli import Bernoulli
 from kernelcal.predictions.categorical import Categorical
 from kernelcal.predictions.checks import floating
+from kernelcal.predictions.classes import ClassPredictions
 from kernelcal.predictions.frames import plain_array
+from kernelcal.predictions.number_adapters import ensemble, predictions_of_numbers
 from kernelcal.predictions.wrappers import Wrapper
 
 __all__ = ["as_predictions"]
@@ -21,19 +23,27 @@ __all__ = ["as_predictions"]
 _NORMALIZED = "every row was divided by its sum, as asked"
 
 
-def as_predictions(x: Any, *, classes: Any = None, normalize: bool = False) -> Predictions:
-    """Turn arrays, frames and wrappers into predictions.
+def as_predictions(
+    x: Any, *, classes: Any = None, normalize: bool = False, sample_axis: int | None = None
+) -> Predictions:
+    """Turn arrays, frames, wrappers, ensembles and distributions of other libraries into predictions.
 
     Parameters
     ----------
-    x : Predictions, array, data frame, Logits, LogProbs or Percent
-        Shape (n,) or (n, 1): probability of the positive class, gives `Bernoulli`. Shape (n, m): class
-        probabilities, gives `Categorical`. Frames of pandas and polars (extra ``frame``) give their columns,
-        whose names become the class names.
+    x : array, data frame, tuple of two arrays, distribution or list of distributions, Predictions, or a wrapper
+        Arrays and frames of shape (n,) or (n, 1): probability of the positive class, gives `Bernoulli`. Shape (n, m):
+        class probabilities, gives `Categorical`; names of the columns of a frame (extra ``frame``) become class names.
+        `Logits`, `LogProbs` and `Percent` say that numbers are something else.
+        A tuple of two arrays is read as means and standard deviations, as ``predict(X, return_std=True)`` of
+        scikit-learn returns them: `Normal`, for two or more columns `DiagonalNormal`, with a note.
+        Distributions of scipy.stats (frozen or new), torch.distributions and numpyro are known by their names; the
+        axis of their batch holds the rows. A list of single ones, or of one-row batches of a family, is stacked.
     classes : sequence, optional
         Labels of the classes in the order of the columns; ``(negative, positive)`` for one column.
     normalize : bool
         Divide each row of shape (n, m) by its sum. Off by default: a row that does not sum to 1 is refused.
+    sample_axis : int, optional
+        Axis of an array that holds draws (ensemble members): gives `Samples`. The first of the others holds the rows.
 
     Returns
     -------
@@ -42,7 +52,7 @@ def as_predictions(x: Any, *, classes: Any = None, normalize: bool = False) -> P
     Raises
     ------
     InputError
-        With the row, the likely cause and the remedy.
+        With the row, the likely cause and the remedy; for unknown distributions with a list of the known ones.
     MissingExtraError
         For a data frame without the extra ``frame``.
 
@@ -57,11 +67,21 @@ def as_predictions(x: Any, *, classes: Any = None, normalize: bool = False) -> P
     Traceback (most recent call last):
     ...
     kernelcal.errors.InputError: row 0 sums to 0.5, expected 1 ...
+
+    Three members that predict two numbers each:
+
+    >>> kc.as_predictions([[1.0, 5.0], [2.0, 6.0], [3.0, 7.0]], sample_axis=0).mean
+    array([2., 6.])
+
+    Distributions of scipy:
+
+    >>> from scipy import stats
+    >>> kc.as_predictions([stats.norm(0.0, 1.0), stats.norm(3.0, 2.0)]).std
+    array([1., 2.])
     """
-    if isinstance(x, Predictions):
-        if normalize:
-            raise InputError("normalize=True is for arrays and frames: predictions have been checked already")
-        return x if classes is None else replace(x, classes=classes)  # type: ignore[type-var]
+    batch = predictions_of_numbers(x) if sample_axis is None else ensemble(x, sample_axis)
+    if batch is not None:
+        return _with_options(batch, classes, normalize)
     array, names = _array_of(x)
     classes = names if classes is None else classes
     if array.ndim == 1 or (array.ndim == 2 and array.shape[1] == 1):
@@ -72,12 +92,25 @@ def as_predictions(x: Any, *, classes: Any = None, normalize: bool = False) -> P
     return Categorical(array, classes=classes)
 
 
+def _with_options(batch: Predictions, classes: Any, normalize: bool) -> Predictions:
+    if normalize:
+        raise InputError("normalize=True is for arrays and frames: predictions have been checked already")
+    if classes is None:
+        return batch
+    if not isinstance(batch, ClassPredictions):
+        raise InputError(
+            f"classes names the classes of class probabilities, and {type(batch).__name__} predicts numbers"
+        )
+    return replace(batch, classes=classes)  # type: ignore[type-var]
+
+
 def _array_of(x: Any) -> tuple[Array, tuple[Any, ...] | None]:
     array, names = x.unwrap() if isinstance(x, Wrapper) else plain_array(x)
     if array.ndim == 0:
         raise InputError(
             f"cannot read predictions from {type(x).__name__}: pass an array of shape (n,) or (n, m), a data frame, "
-            "or one of kernelcal.Bernoulli, Categorical, Logits, LogProbs, Percent"
+            "one of kernelcal.Bernoulli, Categorical, Logits, LogProbs, Percent, a family of kernelcal.predictions, or a "
+            "distribution of scipy.stats, PyTorch or NumPyro"
         )
     if array.ndim > 2:
         raise InputError(

@@ -61,12 +61,9 @@ def _(predictions: Poisson, y: np.ndarray) -> np.ndarray:
 @crps_form.register
 def _(predictions: NegativeBinomial, y: np.ndarray) -> np.ndarray:
     """``E X 1[X <= y] = mean F(y - 1; size + 1)`` with the same success probability."""
-    from scipy.special import betainc
-
     mean, size = (x.astype(np.float64) for x in (predictions.mean, predictions.dispersion))
-    chance = size / (size + mean)
-    below = np.where(y > 0, betainc(size + 1, np.maximum(y, 1), chance), 0.0)
-    distance = y * (2 * predictions.cdf(y) - 1) + mean * (1 - 2 * below)
+    biased = NegativeBinomial(mean * ((size + 1) / size), size + 1)
+    distance = y * (2 * predictions.cdf(y) - 1) + mean * (1 - 2 * biased.cdf_below(y))
     return distance - _negative_binomial_spread(mean, size) / 2
 
 

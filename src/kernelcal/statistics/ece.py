@@ -12,7 +12,7 @@ from kernelcal.arrays import to_numpy
 from kernelcal.binning import Binning, UniformBins
 from kernelcal.binning.base import checked_choice
 from kernelcal.errors import InputError
-from kernelcal.lenses import Lens
+from kernelcal.lenses import Lens, refuse_numbers
 from kernelcal.predictions import ClassPredictions, checked_classes_pair, checked_weights
 from kernelcal.statistics.base import Statistic, checked_options
 from kernelcal.statistics.bin_table import BinnedEstimate
@@ -152,6 +152,7 @@ class ECE(Statistic):
 
     def prepare(self, predictions: ClassPredictions, weights: np.ndarray | None = None) -> PreparedECE:
         """Make the bins, which depend on the predictions alone."""
+        refuse_numbers(predictions, "ECE")
         summary = Summary(self.distance, self.norm, self.debiased)
         parts = parts_of(asked(self.question, predictions), predictions)
         binned = tuple(BinnedPart(part, self._binning, weights, summary) for part in parts)

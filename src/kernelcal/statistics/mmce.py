@@ -10,7 +10,7 @@ import numpy as np
 from kernelcal.arrays import Array, namespace
 from kernelcal.errors import InputError
 from kernelcal.kernels import FiniteKernel, Kernel, Laplacian
-from kernelcal.lenses import TopLabel
+from kernelcal.lenses import TopLabel, refuse_numbers
 from kernelcal.pairs import Engine, ExactPairs
 from kernelcal.predictions import ClassPredictions, checked_classes_pair, checked_weights
 from kernelcal.statistics.base import Estimate, Prepared, Statistic, checked_options
@@ -90,6 +90,7 @@ class MMCE(Statistic):
 
     def prepare(self, predictions: ClassPredictions, weights: np.ndarray | None = None) -> Prepared:
         """See the predictions through the top-label lens."""
+        refuse_numbers(predictions, "MMCE")
         if predictions.question == "top label":
             return _Rooted(self._skce.prepare(predictions, weights))
         return _Rooted(Through(self._skce, (TopLabel(),)).prepare(predictions, weights))

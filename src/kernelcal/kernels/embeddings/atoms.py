@@ -70,13 +70,16 @@ class Atoms(Embedding):
 
     def _average(self, p: Any, like: Array, values_of: Callable[[Array], Array]) -> Array:
         """Weighted sum over parts of the values, whose axis comes first."""
-        shapes = (x.shape[: x.ndim - self.event_ndim] for x in (p.mean, like))
-        step = _NUMBERS // math.prod(np.broadcast_shapes(*shapes))
         total, weights = None, 1.0
-        for part in row_slices(self.size(p), step):
+        for part in row_slices(self.size(p), self._step(p.mean, like)):
             weights, nodes = self.nodes(p, part)
             total = add(total, _sum(values_of(nodes), weights))
         return operations(total).scale(total, weights) if isinstance(weights, float) else total
+
+    def _step(self, left: Array, right: Array) -> int:
+        """How many values are taken at once, beside two arrays of targets that broadcast."""
+        shapes = (x.shape[: x.ndim - self.event_ndim] for x in (left, right))
+        return _NUMBERS // math.prod(np.broadcast_shapes(*shapes))
 
     def _aside(self, nodes: Array, y: Array) -> Array:
         """Keep the axis of the values before all axes of targets that have more leading axes than predictions."""

@@ -71,12 +71,12 @@ class MixtureWasserstein(PairwiseMetric):
             raise InputError(
                 f"MixtureWasserstein compares mixtures, not {type(predictions).__name__}: use Wasserstein()"
             )
-        kinds = {type(component) for component in predictions.components}
-        if len(kinds) > 1 or not kinds <= set(_COMPONENTS):
+        kinds = tuple(dict.fromkeys(type(component) for component in predictions.components))
+        if len(kinds) > 1 or kinds[0] not in _COMPONENTS:
+            known, given = (", ".join(kind.__name__ for kind in part) for part in (_COMPONENTS, kinds))
             raise InputError(
-                f"MixtureWasserstein needs components of one family out of {', '.join(k.__name__ for k in _COMPONENTS)}, "
-                f"got {', '.join(sorted(k.__name__ for k in kinds))}: use the metric Euclidean(), or "
-                "MMD(Gaussian(lengthscale))"
+                f"MixtureWasserstein needs components of one family out of {known}, got {given}: use the metric "
+                "Euclidean(), or MMD(Gaussian(lengthscale))"
             )
         if not is_numpy(predictions.weights):
             raise InputError(

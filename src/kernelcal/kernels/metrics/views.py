@@ -69,12 +69,10 @@ class PairwiseView(View):
         """All pairs: strips of columns, and of rows inside."""
         p, q = self.prepared[rows], self.prepared[columns]
         strips = []
-        for part in _slices(len(q), self.at_once):
-            right = q[part].map_arrays(lambda x: x[None, ...])
-            step = self.at_once // max(1, part.stop - part.start)
-            pieces = [
-                self.metric.squared_distances(p[part].map_arrays(_as_rows), right) for part in _slices(len(p), step)
-            ]
+        for strip in _slices(len(q), self.at_once):
+            right = q[strip].map_arrays(lambda x: x[None, ...])
+            parts = _slices(len(p), self.at_once // max(1, strip.stop - strip.start))
+            pieces = [self.metric.squared_distances(p[part].map_arrays(_as_rows), right) for part in parts]
             strips.append(_joined(pieces, 0))
         return _joined(strips, 1)
 

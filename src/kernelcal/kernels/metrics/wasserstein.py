@@ -33,15 +33,17 @@ class Wasserstein(Metric):
     ``W^2 = \int_0^1 (q(u) - q'(u))^2 du``; between normal distributions ``|m - m'|^2`` plus the squared Bures distance
     of the covariances, ``tr C + tr C' - 2 tr (C^1/2 C' C^1/2)^1/2``.
 
-    ==================  ==================================================================================
-    `Normal`            mean, std
-    `Laplace`           loc, sqrt(2) scale
-    `DiagonalNormal`    means, standard deviations
-    `IsotropicNormal`   means, sqrt(d) scale
-    `Samples`           sorted draws / sqrt(S): numbers, equal weights
-    `Quantiles`         root of its mass times centre and standard deviation of every segment and tail
-    `MultivariateNormal`  by pairs
-    ==================  ==================================================================================
+    ====================  ====================================================================
+    family                coordinates
+    ====================  ====================================================================
+    `Normal`              mean, std
+    `Laplace`             loc, sqrt(2) scale
+    `DiagonalNormal`      means, standard deviations
+    `IsotropicNormal`     means, sqrt(d) scale
+    `Samples`             sorted draws / sqrt(S), for numbers and equal weights
+    `Quantiles`           root of mass times centre and standard deviation of each piece
+    `MultivariateNormal`  none: distances are computed pair by pair
+    ====================  ====================================================================
 
     Raises
     ------

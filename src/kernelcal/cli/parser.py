@@ -1,0 +1,186 @@
+"""Options of the command line."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from kernelcal import __version__
+from kernelcal.inference import NULL_LAWS
+from kernelcal.io import CROSSING, KINDS
+
+__all__ = ["argument_parser"]
+
+_STATISTICS = ("default", "skce", "skce-block", "ucme", "ece", "mmce", "pit")
+
+
+def argument_parser() -> argparse.ArgumentParser:
+    """Return the parser of ``kernelcal evaluate`` and ``kernelcal test``."""
+    parser = argparse.ArgumentParser(
+        prog="kernelcal", description="Can a probabilistic model be believed? Calibration of predictions."
+    )
+    parser.add_argument("--version", action="version", version=f"kernelcal {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True)
+    every = commands.add_parser(
+        "evaluate",
+        help="scores, calibration errors, exact p-value and a verdict",
+        description="Is this model calibrated, how far off, in which direction, and with what certainty?",
+    )
+    every.add_argument(
+        "files", nargs="+", type=Path, metavar="FILE", help="csv, tsv, npz, parquet, jsonl, or two npy files"
+    )
+    test = commands.add_parser("test", help="the exact test alone, with every member of its family")
+    test.add_argument("files", nargs="+", type=Path, metavar="FILE", help="one file, or two npy files")
+    test.add_argument(
+        "--statistic",
+        choices=_STATISTICS,
+        default="default",
+        help="what is tested (default: %(default)s, a family; skce-block: the linear-time estimator; ece and mmce: "
+        "classes; ucme: at test locations; pit: uniform PIT values, numbers only)",
+    )
+    test.add_argument(
+        "--null", choices=tuple(NULL_LAWS), help="its law under calibration (default: exact; for draws: swap)"
+    )
+    every.add_argument(
+        "--interval-level", type=_level, default=0.95, metavar="P", help="coverage of the interval (default: 0.95)"
+    )
+    for command in (every, test):
+        _add_reading(command)
+        _add_testing(command)
+    return parser
+
+
+def _add_reading(parser: argparse.ArgumentParser) -> None:
+    """Options of `ReadOptions`, one group a kind of file."""
+    _add_rows(parser.add_argument_group("what the file holds"))
+    _add_classes(parser.add_argument_group("predictions of classes"))
+    _add_numbers(
+        parser.add_argument_group(
+            "predictions of numbers",
+            "NAMES are a list a,b,c or a glob such as 'm_*'. In npz files the arrays y and mean with std, variance or "
+            "cov, samples, or quantiles with levels are found by these names.",
+        )
+    )
+    _add_long(
+        parser.add_argument_group(
+            "long tables",
+            "One line a quantile or a draw of a number. Hubverse tables are known by their columns and take "
+            "only --truth.",
+        )
+    )
+
+
+def _add_rows(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--target",
+        metavar="NAME",
+        help="target column; columns a,b,c: one-hot classes in the order of the classes, or the numbers of a vector; "
+        "with --truth: column of that file",
+    )
+    group.add_argument("--weights", metavar="NAME", help="column of case weights")
+    group.add_argument(
+        "--where",
+        action="append",
+        metavar="COLUMN=VALUE",
+        help="keep only rows with this value; can be said again, of one column for either value, of several for both",
+    )
+    group.add_argument(
+        "--drop-missing", action="store_true", help="leave out rows with missing values, and say how many"
+    )
+    group.add_argument(
+        "--drop-target", metavar="VALUE", help="leave out rows with this target (draws, unclear outcomes)"
+    )
+    group.add_argument(
+        "--delimiter", metavar="CHARACTER", help="between the cells of a csv file: one character, or the word tab"
+    )
+
+
+def _add_classes(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--predictions", metavar="NAMES", help="prediction columns: names a,b,c or a glob such as 'p*'")
+    group.add_argument(
+        "--kind", choices=KINDS, default="probabilities", help="what the predictions are (default: %(default)s)"
+    )
+    group.add_argument(
+        "--predicted-label",
+        metavar="NAME",
+        help="with --kind top-label: column of the predicted label; the target is the hit",
+    )
+    group.add_argument(
+        "--classes",
+        metavar="LABELS",
+        help="labels a,b,c in the order of the columns, or a column that holds them; for one column: negative,positive",
+    )
+    group.add_argument("--one-based", action="store_true", help="the labels count from 1")
+    group.add_argument("--normalize", action="store_true", help="divide every row by its sum")
+
+
+def _add_numbers(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--mean", metavar="NAMES", help="means, one column a target")
+    group.add_argument("--std", metavar="NAMES", help="standard deviations, in the order of the means")
+    group.add_argument("--variance", metavar="NAMES", help="variances instead: their roots are taken")
+    group.add_argument("--samples", metavar="NAMES", help="members of an ensemble or draws, or one wide array of them")
+    group.add_argument(
+        "--quantiles", metavar="NAMES", help="quantiles; the names end in the levels (q0.05), or say --quantile-levels"
+    )
+    group.add_argument(
+        "--quantile-levels",
+        metavar="LEVELS",
+        help="levels 0.05,0.5,0.95 in the order of the columns, or an array of them",
+    )
+    group.add_argument(
+        "--crossing", choices=CROSSING, default="raise", help="what happens to rows with crossing quantiles"
+    )
+
+
+def _add_long(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--long", action="store_true", help="one line a quantile or draw; columns by their usual names")
+    group.add_argument("--value", metavar="NAME", help="column of the quantiles or draws")
+    group.add_argument("--level", metavar="NAME", help="column of the levels: the table holds quantiles")
+    group.add_argument("--sample-id", metavar="NAME", help="column that tells draws apart: the table holds draws")
+    group.add_argument(
+        "--unit",
+        metavar="NAMES",
+        help="columns that tell predictions apart (default: all that are not named otherwise)",
+    )
+    group.add_argument("--truth", type=Path, metavar="FILE", help="file with the outcomes")
+    group.add_argument(
+        "--truth-keys",
+        metavar="KEYS",
+        help="columns of table and truth file that agree (default: location=location,target_end_date=date, and target "
+        "if both have it)",
+    )
+
+
+def _add_testing(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("the test")
+    group.add_argument(
+        "--lens",
+        metavar="LENS",
+        help="a simpler question: top-label, top-K such as top-5, class:NAME; for test also class-wise (corrected by "
+        "Holm) and class-wise-joint",
+    )
+    group.add_argument(
+        "--draws", type=int, default=999, metavar="B", help="draws of the exact test (default: %(default)s)"
+    )
+    group.add_argument(
+        "--seed", type=_seed, default=0, help="seed of the draws, a whole number from 0 (default: %(default)s)"
+    )
+    group.add_argument("--all-draws", action="store_true", help="do not stop early once p is clearly large")
+    group.add_argument("--json", action="store_true", help="print JSON: an object, or a list for several files")
+    group.add_argument("--fail-below", type=_level, metavar="P", help="exit status 1 if the p-value is below P")
+
+
+def _seed(text: str) -> int:
+    if not text.strip().isdecimal():
+        raise argparse.ArgumentTypeError(f"expected a whole number from 0, got {text!r}")
+    return int(text)
+
+
+def _level(text: str) -> float:
+    try:
+        level = float(text)
+    except ValueError:
+        level = -1.0
+    if not 0 <= level <= 1:
+        raise argparse.ArgumentTypeError(f"expected a level between 0 and 1, such as 0.05, got {text!r}")
+    return level
