@@ -14,7 +14,7 @@ class InputError(KernelcalError, ValueError):
 
 
 class NoClosedFormError(InputError):
-    """An expectation of a kernel has no closed form for a family; the message lists those that exist and the ways out."""
+    """An expectation of a kernel has no closed form; the message lists those that exist and the ways out."""
 
 
 class MissingExtraError(KernelcalError, ImportError):

@@ -117,7 +117,7 @@ def test_twice_the_pinball_loss_over_all_levels_is_the_crps(batch):
 
 def test_pinball_messages():
     for levels in ([0.5, 1.0], [], [0.0], [[0.5]]):
-        with pytest.raises(InputError, match="levels must be one or more numbers between 0 and 1, such as 0.9"):
+        with pytest.raises(InputError, match=r"levels must be one or more numbers between 0 and 1, such as 0\.9"):
             pinball_loss(Y, Normal(MEAN, STD), levels=levels)
     vector = MultivariateNormal([[0.0, 0.0]], np.eye(2))
     with pytest.raises(InputError, match=r"the pinball loss needs one number a target, got targets of shape \(2,\)"):
@@ -201,7 +201,9 @@ def test_coverage_of_draws_is_reached_on_the_grid_of_ranks(members):
 def test_notes_of_few_draws():
     result = central_coverage([0.0], Samples([[0.0, 1.0, 2.0]]), levels=[0.9])
     assert result.expected == pytest.approx([0.5])
-    assert result.notes[0].startswith("intervals of 90 % need at least 19 draws, and 1 rows have at most 3")
+    assert result.notes[0].startswith(
+        "intervals of 90 % need at least 19 draws, and there are fewer in 1 of 1 rows (at most 3)"
+    )
     assert "covers at most 0.500" in result.notes[0]
 
 
@@ -226,7 +228,7 @@ def test_coverage_with_weights_has_no_binomial_interval():
 
 
 def test_coverage_messages():
-    with pytest.raises(InputError, match="confidence must lie between 0 and 1, such as 0.95, got 95"):
+    with pytest.raises(InputError, match=r"confidence must lie between 0 and 1, such as 0\.95, got 95"):
         central_coverage([0.0], Normal([0.0], 1.0), confidence=95)
     with pytest.raises(InputError, match="levels must be one or more numbers between 0 and 1"):
         central_coverage([0.0], Normal([0.0], 1.0), levels=[90])

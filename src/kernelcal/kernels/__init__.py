@@ -2,6 +2,8 @@
 
 from kernelcal.kernels.bandwidth import median_lengthscale, resolve
 from kernelcal.kernels.base import Kernel, Pairs, Product, Scaled, Sum
+from kernelcal.kernels.coordinatewise import Coordinatewise
+from kernelcal.kernels.embeddings import GaussHermite, GaussLegendre, Integrator, MonteCarlo, plan
 from kernelcal.kernels.metrics import Euclidean, Hellinger, Metric, TotalVariation
 from kernelcal.kernels.profiles import (
     Gaussian,
@@ -18,11 +20,15 @@ from kernelcal.kernels.stationary import Stationary
 from kernelcal.kernels.target_lengthscale import resolve_target, target_lengthscale
 
 __all__ = [
+    "Coordinatewise",
     "Dirac",
     "Euclidean",
     "FiniteKernel",
+    "GaussHermite",
+    "GaussLegendre",
     "Gaussian",
     "Hellinger",
+    "Integrator",
     "InverseMultiquadric",
     "Kernel",
     "Laplacian",
@@ -30,6 +36,7 @@ __all__ = [
     "Matern32",
     "Matern52",
     "Metric",
+    "MonteCarlo",
     "Pairs",
     "PowerExponential",
     "Product",
@@ -40,6 +47,7 @@ __all__ = [
     "Sum",
     "TotalVariation",
     "median_lengthscale",
+    "plan",
     "resolve",
     "resolve_target",
     "target_lengthscale",

@@ -10,8 +10,7 @@ import numpy as np
 from kernelcal.arrays import Array, Functional, namespace, row_slices
 from kernelcal.errors import InputError
 from kernelcal.kernels.base import Kernel
-from kernelcal.kernels.metrics import Euclidean, Metric
-from kernelcal.kernels.points import CrossPairs
+from kernelcal.kernels.metrics import Euclidean, Metric, PairwiseMetric
 
 __all__ = ["kernel_between"]
 
@@ -21,57 +20,75 @@ _NUMBERS_AT_ONCE = 2**20  # 8 MiB of float64 while differences of coordinates ar
 def kernel_between(kernel: Kernel, left: Any, right: Any) -> Array:
     """Kernel values of every prediction of one batch with every prediction of another, shape (left, right).
 
-    The batches need not be joined: a metric takes coordinates of each, or computes pair by pair. Cost: one distance a
-    pair.
+    The batches are not joined: a metric takes coordinates of each, or computes pair by pair. Cost: one distance a pair.
     """
-    return kernel.evaluate(_Between(left, right, None, None))
+    return kernel.evaluate(_Between(left, right))
 
 
 @dataclass(frozen=True)
-class _Between(CrossPairs):
-    """All pairs of one batch with another; `points` is the first batch and `rows` the second."""
+class _Between:
+    """What a kernel may ask about all pairs of one batch with another."""
+
+    left: Any
+    right: Any
 
     @property
     def ops(self) -> Functional:
-        return Functional(namespace(self.points.mean, self.rows.mean))
+        """Operations of the library of both."""
+        return Functional(namespace(self.left.mean, self.right.mean))
 
     def squared_distance(self, metric: Metric) -> Array:
-        pairwise = metric.by_pairs(self.points)
+        """Squared distances."""
+        pairwise = metric.by_pairs(self.right)
         if pairwise is not None:
             return self._by_pairs(pairwise)
         distance = self._norms(metric)
         return distance if metric.order == 2 else distance**2
 
     def distance(self, metric: Metric) -> Array:
-        if metric.by_pairs(self.points) is None and metric.order == 1:
+        """Distances; where two points are equal the gradient is set to 0, a subgradient of the norm."""
+        if metric.order == 1:
             return self._norms(metric)
         return self.ops.power(self.squared_distance(metric), 0.5)
 
-    def _sides(self, metric: Metric | None = None) -> tuple[Array, Array]:
-        metric = Euclidean() if metric is None else metric
-        left, right = metric.coordinates(self.points), metric.coordinates(self.rows)
+    def inner(self) -> Array:
+        """Inner products of the Euclidean coordinates."""
+        left, right = self._coordinates(Euclidean())
+        return left @ right.T
+
+    def equal(self) -> Array:
+        """1 where the Euclidean coordinates are equal, else 0."""
+        distance = self.squared_distance(Euclidean())
+        return namespace(distance).astype(distance == 0, distance.dtype)
+
+    def lookup(self, matrix: np.ndarray) -> Array:
+        """Refuse: predictions are no class labels."""
+        raise InputError("FiniteKernel is a kernel between class labels: use it as target_kernel")
+
+    def _coordinates(self, metric: Metric) -> tuple[Array, Array]:
+        left, right = metric.coordinates(self.left), metric.coordinates(self.right)
         if left.shape[1] != right.shape[1]:
             raise InputError(
-                f"{metric} sees {left.shape[1]} numbers in one batch of {type(self.points).__name__} and "
-                f"{right.shape[1]} in the other: they must have equally many classes, components or draws"
+                f"{metric} sees {left.shape[1]} numbers in each test prediction and {right.shape[1]} in each "
+                f"prediction, both {type(self.right).__name__}: they must have equally many draws or components"
             )
         return left, right
 
     def _norms(self, metric: Metric) -> Array:
         """Sums of squares, or of absolute values, of the differences: some columns at a time."""
-        left, right = self._sides(metric)
+        left, right = self._coordinates(metric)
         xp, parts = namespace(left, right), []
-        for part in row_slices(len(self.rows), _NUMBERS_AT_ONCE // max(1, int(np.prod(left.shape)))):
+        for part in row_slices(len(self.right), _NUMBERS_AT_ONCE // max(1, left.shape[0] * left.shape[1])):
             difference = left[:, None, :] - right[None, part, :]
             parts.append(xp.sum(difference * difference if metric.order == 2 else xp.abs(difference), axis=-1))
         return xp.concat(parts, axis=1)
 
-    def _by_pairs(self, metric: Any) -> Array:
-        left, right = metric.prepare(self.points), metric.prepare(self.rows)
-        left = left.map_arrays(lambda x: x[:, None, ...])
-        step = _NUMBERS_AT_ONCE // max(1, len(self.points) * metric.numbers(self.rows))
+    def _by_pairs(self, metric: PairwiseMetric) -> Array:
+        left, right = metric.prepare(self.left), metric.prepare(self.right)
+        rows = left.map_arrays(lambda x: x[:, None, ...])
+        step = _NUMBERS_AT_ONCE // max(1, len(self.left) * metric.numbers(self.right))
         parts = [
-            metric.squared_distances(left, right[part].map_arrays(lambda x: x[None, ...]))
-            for part in row_slices(len(self.rows), step)
+            metric.squared_distances(rows, right[part].map_arrays(lambda x: x[None, ...]))
+            for part in row_slices(len(self.right), step)
         ]
         return namespace(*parts).concat(parts, axis=1)

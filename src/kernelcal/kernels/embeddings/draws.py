@@ -38,7 +38,6 @@ class OverSeededDraws(Atoms):
 
     def meet(self, p: Any, other: OverSeededDraws, q: Any) -> Array:
         """The same where the other predictions have another family."""
-
         total = None
         for part in row_slices(self.size(p), self._step(p.mean, q.mean)):
             for first, second in ((0, 1), (1, 0)):

@@ -9,8 +9,7 @@ from kernelcal.kernels.embeddings.elementwise import operations
 from kernelcal.kernels.embeddings.rules import cross_of, mean_of
 from kernelcal.kernels.embeddings.targets import squared_distance
 from kernelcal.kernels.profiles import Gaussian
-from kernelcal.predictions import Normal
-from kernelcal.predictions.isotropic_normal import IsotropicNormal
+from kernelcal.predictions import IsotropicNormal, Normal
 
 __all__: list[str] = []
 

@@ -10,8 +10,7 @@ from kernelcal.arrays import Array, is_numpy, namespace, row_slices
 from kernelcal.kernels.embeddings.elementwise import add, all_pairs, operations
 from kernelcal.kernels.embeddings.rules import cross_of, mean_of
 from kernelcal.kernels.profiles import Gaussian
-from kernelcal.predictions.diagonal_normal import DiagonalNormal
-from kernelcal.predictions.isotropic_normal import IsotropicNormal
+from kernelcal.predictions import DiagonalNormal, IsotropicNormal
 
 __all__: list[str] = []
 

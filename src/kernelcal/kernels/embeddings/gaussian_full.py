@@ -9,9 +9,7 @@ import numpy as np
 from kernelcal.arrays import Array, is_numpy, namespace, row_slices
 from kernelcal.kernels.embeddings.rules import cross_of, mean_of
 from kernelcal.kernels.profiles import Gaussian
-from kernelcal.predictions.diagonal_normal import DiagonalNormal
-from kernelcal.predictions.isotropic_normal import IsotropicNormal
-from kernelcal.predictions.multivariate_normal import MultivariateNormal
+from kernelcal.predictions import DiagonalNormal, IsotropicNormal, MultivariateNormal
 
 __all__: list[str] = []
 

@@ -14,8 +14,7 @@ from kernelcal.kernels.embeddings.base import Embedding
 from kernelcal.kernels.embeddings.batches import Layout
 from kernelcal.kernels.embeddings.draws import OverSeededDraws
 from kernelcal.kernels.embeddings.quadrature import OverNormalNodes, OverQuantiles
-from kernelcal.predictions import Normal, RealPredictions
-from kernelcal.predictions.vector_normal import VectorNormal
+from kernelcal.predictions import Normal, RealPredictions, VectorNormal
 
 __all__ = ["GaussHermite", "GaussLegendre", "Integrator", "MonteCarlo"]
 
@@ -78,9 +77,9 @@ class GaussHermite(Integrator):
         dimension = predictions.dimension
         if dimension > _LARGEST_DIMENSION:
             raise InputError(
-                f"GaussHermite would need {self.order}^{dimension} nodes for vectors of {dimension} numbers: at most "
-                f"{_LARGEST_DIMENSION} are possible; use MonteCarlo(), or a kernel with a closed form such as Gaussian() "
-                "or, for independent coordinates, Coordinatewise(Laplacian())"
+                f"GaussHermite would need {self.order}^{dimension} nodes for vectors of {dimension} numbers, and "
+                f"more than {_LARGEST_DIMENSION} are too many: use MonteCarlo(), or a kernel with a closed form such as "
+                "Gaussian() or, for independent coordinates, Coordinatewise(Laplacian())"
             )
         return OverNormalNodes(kernel, int(vector), self.order, dimension)
 
@@ -169,7 +168,9 @@ class MonteCarlo(Integrator):
     def __post_init__(self) -> None:
         _positive("size", self.size)
         if not isinstance(self.rng, int | np.integer):
-            raise InputError(f"MonteCarlo needs a whole number as seed, so that every call draws the same, got {self.rng!r}")
+            raise InputError(
+                f"MonteCarlo needs a whole number as seed, so that every call draws the same, got {self.rng!r}"
+            )
 
     def embedding(self, kernel: Kernel, predictions: Any) -> Embedding:
         """Means over draws."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from kernelcal.arrays import Array, namespace
 from kernelcal.kernels.embeddings.rules import cross_of, mean_of
 from kernelcal.kernels.profiles import Laplacian
-from kernelcal.predictions.laplace import Laplace
+from kernelcal.predictions import Laplace
 
 __all__: list[str] = []
 
@@ -50,19 +51,19 @@ def _cross(kernel: Laplacian, p: Laplace, q: Laplace) -> Array:
     return kernel.scale * xp.exp(-w) * (t * r / (t + r) * first + s * second) / ((s + t) * (s + r))
 
 
-def _sorted(xp, a: Array, b: Array, c: Array) -> tuple[Array, Array, Array]:
+def _sorted(xp: Any, a: Array, b: Array, c: Array) -> tuple[Array, Array, Array]:
     low, high = xp.minimum(a, b), xp.maximum(a, b)
     return xp.minimum(low, c), xp.maximum(low, xp.minimum(high, c)), xp.maximum(high, c)
 
 
-def _phi(xp, u: Array) -> Array:
+def _phi(xp: Any, u: Array) -> Array:
     """(1 - exp(-u)) / u for u >= 0, which is the divided difference of exp at 0 and -u; 1 at 0."""
     small = u < 1e-8  # below, the next term of the series is less than rounding
     safe = xp.where(small, xp.ones_like(u), u)
     return xp.where(small, 1 - 0.5 * u, -xp.expm1(-safe) / safe)
 
 
-def _psi(xp, u: Array, v: Array, between: Array) -> Array:
+def _psi(xp: Any, u: Array, v: Array, between: Array) -> Array:
     """Second divided difference of exp at 0, -u and -v for 0 <= u <= v: 1/2 at 0."""
     near = v < 1
     far = xp.where(near, xp.ones_like(v), v)

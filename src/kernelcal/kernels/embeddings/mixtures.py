@@ -10,7 +10,7 @@ from kernelcal.arrays import Array
 from kernelcal.errors import InputError
 from kernelcal.kernels.embeddings.base import Cross, Embedding, indented
 from kernelcal.kernels.embeddings.elementwise import add, operations
-from kernelcal.predictions.mixture import Mixture
+from kernelcal.predictions import Mixture
 
 __all__ = ["OverComponents", "components"]
 

@@ -9,17 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.arrays import Array, namespace
+from kernelcal.arrays import Array
 from kernelcal.kernels.base import Kernel
-from kernelcal.kernels.coordinatewise import Coordinatewise
 from kernelcal.kernels.embeddings.atoms import Atoms, Weights
 from kernelcal.kernels.embeddings.base import Cross, Embedding
 from kernelcal.kernels.embeddings.batches import Layout, bare
 from kernelcal.kernels.embeddings.elementwise import numpy_only
-from kernelcal.kernels.spectral import Spectral
 from kernelcal.kernels.stationary import Stationary
-from kernelcal.predictions import Normal
-from kernelcal.predictions.multivariate_normal import MultivariateNormal
+from kernelcal.predictions import MultivariateNormal, Normal
 
 __all__ = ["OverNormalNodes", "OverQuantiles"]
 

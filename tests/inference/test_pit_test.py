@@ -1,0 +1,183 @@
+"""The test of uniform PIT values: its statistics, its level, and what it says."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from kernelcal.errors import InputError
+from kernelcal.inference.pit_test import pit_test
+from kernelcal.predictions import DiagonalNormal, NegativeBinomial, Normal, Poisson, Samples
+from kernelcal.statistics.pit import pit
+from kernelcal.statistics.uniformity import PreparedUniformity
+
+
+def naive(values):
+    """Statistics of one set of numbers, in plain loops."""
+    u, n = sorted(values), len(values)
+    anderson = -n - sum((2 * i + 1) * (math.log(u[i]) + math.log(1 - u[n - 1 - i])) for i in range(n)) / n
+    above = max((i + 1) / n - u[i] for i in range(n))
+    below = max(u[i] - i / n for i in range(n))
+    z = stats.norm.ppf(values)
+    cube = np.var(z, ddof=1) ** (1 / 3)
+    return [anderson, math.sqrt(n) * (above + below), abs(z.mean()), abs(cube - (1 - 2 / (9 * (n - 1))))]
+
+
+@pytest.mark.parametrize("n", [2, 3, 20])
+def test_statistics_against_plain_loops(n):
+    values = np.random.default_rng(n).random((5, n))
+    found = PreparedUniformity(n).values(values)
+    assert found == pytest.approx(np.array([naive(row) for row in values]), rel=1e-10)
+
+
+def test_kuiper_and_kolmogorov_share_their_distances():
+    values = np.random.default_rng(0).random((1, 50))
+    distances = [
+        stats.ks_1samp(values[0], stats.uniform.cdf, alternative=side).statistic for side in ("less", "greater")
+    ]
+    assert PreparedUniformity(50).values(values)[0, 1] == pytest.approx(math.sqrt(50) * sum(distances))
+
+
+def test_the_dispersion_has_mean_zero_and_is_symmetric():
+    prepared = PreparedUniformity(10)
+    spread = prepared.signed(np.random.default_rng(1).random((200_000, 10)))[1]
+    assert abs(spread.mean()) < 0.002
+    assert abs(stats.skew(spread)) < 0.05
+
+
+@pytest.mark.parametrize("family", ["normal", "poisson"])
+@pytest.mark.parametrize("n", [10, 30, 100])
+def test_level(n, family):
+    rng = np.random.default_rng([n, len(family)])
+    scale = rng.exponential(size=n) + 0.2
+    batch = Normal(rng.normal(size=n), scale) if family == "normal" else Poisson(scale * 2)
+    targets = batch.sample(rng, 400)
+    pvalues = np.array([pit_test(y, batch, draws=99, rng=k).pvalue for k, y in enumerate(targets)])
+    low, high = stats.binom(400, 0.05).ppf([0.001, 0.999])
+    assert low <= np.sum(pvalues <= 0.05) <= high
+    low, high = stats.binom(400, 0.5).ppf([0.001, 0.999])
+    assert low <= np.sum(pvalues <= 0.5) <= high
+
+
+def test_level_for_draws():
+    rng = np.random.default_rng(3)
+    values = rng.normal(size=(300, 20, 5)).round(1)
+    pvalues = [pit_test(v[:, 0], Samples(v[:, 1:]), draws=99, rng=k).pvalue for k, v in enumerate(values)]
+    low, high = stats.binom(300, 0.05).ppf([0.001, 0.999])
+    assert low <= np.sum(np.array(pvalues) <= 0.05) <= high
+
+
+def test_power_against_a_wrong_width_is_alike_in_both_directions():
+    rng = np.random.default_rng(4)
+    narrow, wide = (
+        np.mean(
+            [
+                pit_test(s * rng.normal(size=20), Normal(np.zeros(20), 1.0), draws=99, rng=k).pvalue <= 0.05
+                for k in range(200)
+            ]
+        )
+        for s in (1.6, 1 / 1.6)
+    )
+    assert narrow > 0.5
+    assert wide > 0.5
+
+
+Z = stats.zscore(np.random.default_rng(5).normal(size=300))
+
+
+@pytest.mark.parametrize(
+    ("y", "start"),
+    [
+        (Z + 0.5, "predictions shifted down (outcomes are higher than predicted, mean normal score +0.5"),
+        (Z - 0.5, "predictions shifted up (outcomes are lower than predicted, mean normal score -0.5"),
+        (1.5 * Z, "predictions too narrow (normal scores spread 1.5"),
+        (0.6 * Z, "predictions too wide (normal scores spread 0.6"),
+    ],
+)
+def test_directions(y, start):
+    result = pit_test(y, Normal(np.zeros(300), 1.0))
+    assert result.pvalue == 0.001
+    assert result.directions[0].startswith(start)
+    assert len(result.directions) == 1
+    assert result.statistic == min(member.pvalue for member in result.members)
+
+
+def test_a_shift_of_counts_and_a_missing_overdispersion():
+    rng = np.random.default_rng(6)
+    counts = NegativeBinomial(np.full(300, 5.0), 2.0).sample(rng)[0]
+    assert any("too narrow" in word for word in pit_test(counts, Poisson(np.full(300, 5.0))).directions)
+    assert pit_test(counts, NegativeBinomial(np.full(300, 5.0), 2.0)).pvalue > 0.05
+    assert "shifted down" in pit_test(counts, NegativeBinomial(np.full(300, 4.0), 2.0)).directions[0]
+
+
+def test_a_wrong_shape_has_no_single_direction():
+    peaked = stats.zscore(stats.laplace.ppf((np.arange(3000) + 0.5) / 3000))
+    result = pit_test(peaked, Normal(np.zeros(3000), 1.0))
+    assert result.pvalue == 0.001
+    assert result.directions == ("no shift and no wrong width: the shape of the predicted distributions is wrong",)
+
+
+def test_no_direction_without_evidence_and_the_draws_stop():
+    result = pit_test(Z, Normal(np.zeros(300), 1.0))
+    assert result.pvalue > 0.2
+    assert result.directions == ()
+    assert result.stopped_early
+    assert result.draws == 99
+    assert pit_test(Z, Normal(np.zeros(300), 1.0), early_stopping=False).draws == 999
+
+
+def test_what_the_result_says():
+    result = pit_test(Z, Normal(np.zeros(300), 0.5), rng=3)
+    assert [member.name for member in result.members] == ["Anderson-Darling", "Kuiper", "bias", "dispersion"]
+    assert result.question == "quantile calibration: are the PIT values uniform?"
+    assert result.null == "exact, uniform PIT values"
+    assert any(
+        note.startswith("this tests quantile calibration only, a consequence of calibration") for note in result.notes
+    )
+    assert "rows are assumed independent given the predictions" in result.notes
+    assert result.to_dict()["n"] == 300
+
+
+def test_the_result_belongs_to_the_values_of_the_same_seed():
+    batch, y = Poisson(np.full(40, 1.0)), Poisson(np.full(40, 1.0)).sample(1)[0]
+    result = pit_test(y, batch, rng=11)
+    observed = PreparedUniformity(40).values(pit(y, batch, rng=11)[None])[0]
+    assert [member.value for member in result.members] == pytest.approx(observed)
+    again = pit_test(y, batch, rng=11)
+    assert (again.pvalue, again.members) == (result.pvalue, result.members)
+    generator = pit_test(y, batch, rng=np.random.default_rng(11))
+    assert generator.pvalue == result.pvalue
+
+
+def test_the_two_streams_differ():
+    # the random places of a single tie are uniform numbers: the null draws must not repeat them
+    batch, y = Samples(np.zeros((30, 2))), np.zeros(30)
+    pvalues = np.array([pit_test(y, batch, draws=99, rng=k).pvalue for k in range(300)])
+    low, high = stats.binom(300, 0.05).ppf([0.001, 0.999])
+    assert low <= np.sum(pvalues <= 0.05) <= high
+
+
+def test_outcomes_far_out_are_named():
+    result = pit_test([0.0, 60.0, 0.1, -0.3], Normal(np.zeros(4), 1.0))
+    assert any(note.startswith("row 1: the outcome lies so far out that its PIT value is 1") for note in result.notes)
+    assert math.isfinite(result.members[0].value)
+
+
+def test_impossible_counts_are_named():
+    result = pit_test([0.0, 2.0, 1.0], Poisson([0.0, 0.0, 1.0]))
+    assert result.impossible_rows == (1,)
+    assert result.notes[0].startswith("row 1: the prediction had ruled out the target 2")
+
+
+def test_one_row_has_no_dispersion_and_a_constant_kuiper_distance():
+    result = pit_test([4.0], Normal([0.0], 1.0))
+    assert [member.name for member in result.members] == ["Anderson-Darling", "bias"]
+    assert result.pvalue <= 0.01
+
+
+def test_messages():
+    with pytest.raises(InputError, match="draws must be a positive whole number, got 0"):
+        pit_test([0.0], Normal([0.0], 1.0), draws=0)
+    with pytest.raises(InputError, match="the test of the probability integral transform needs one number a target"):
+        pit_test([[0.0, 1.0]], DiagonalNormal([[0.0, 1.0]], [[1.0, 2.0]]))

@@ -1,0 +1,205 @@
+"""Hubverse tables and their outcomes, joined from a second file."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from kernelcal.predictions import Samples
+
+HEADER = "reference_date,horizon,target,target_end_date,location,output_type,output_type_id,value"
+
+
+def task(location, date, values, target="hosp", horizon=1):
+    return " ".join(
+        f"2024-01-06,{horizon},{target},{date},{location},quantile,{level},{value}"
+        for level, value in zip((0.1, 0.5, 0.9), values, strict=True)
+    )
+
+
+TABLE = f"{HEADER} {task('01', '2024-01-13', (1, 2, 3))} {task('US', '2024-01-13', (4, 5, 5))}"
+TRUTH = "date,location,location_name,value 2024-01-13,US,America,40 2024-01-13,01,Alabama,10 2024-01-06,01,Alabama,7"
+
+
+@pytest.fixture
+def truth(save):
+    return save(TRUTH, "truth.csv")
+
+
+def test_outcomes_are_joined_by_place_and_date(save, load, truth):
+    path = save(TABLE)
+    data = load(path, truth=truth)
+    np.testing.assert_array_equal(data.predictions.values, [[1, 2, 3], [4, 5, 5]])
+    np.testing.assert_array_equal(data.y, [10, 40])
+    assert data.description == (
+        f"read {path} with outcomes of {truth} (location=location, target_end_date=date): 2 rows, one a combination of "
+        "reference_date, horizon, target, target_end_date, location, from 6 lines; target value; 3 quantiles from 0.1 "
+        "to 0.9, 1 row with equal neighbouring quantiles"
+    )
+
+
+def test_without_outcomes(save, refused):
+    message = refused(save(TABLE))
+    assert message.startswith("a hubverse table holds no outcomes: name the file that does, --truth FILE")
+    assert "there is no such file" in refused(save(TABLE), truth="absent.csv")
+
+
+def test_an_outcome_column_in_the_table(save, load):
+    rows = [f"{row},{'seen' if k == 0 else 9}" for k, row in enumerate(TABLE.split())]
+    data = load(save(" ".join(rows)), target="seen")
+    np.testing.assert_array_equal(data.y, [9, 9])
+
+
+def test_tasks_without_outcome_are_counted(save, load, refused, truth):
+    path = save(f"{TABLE} {task('02', '2024-01-13', (1, 2, 3))} {task('01', '2024-01-20', (1, 2, 3), horizon=2)}")
+    data = load(path, truth=truth)
+    np.testing.assert_array_equal(data.y, [10, 40])
+    assert data.description.endswith(
+        "; 2 rows without outcome left out (the first: horizon=1, target_end_date=2024-01-13, location=02)"
+    )
+    missing = save(TRUTH.replace("Alabama,10", "Alabama,NA"), "missing.csv")
+    assert "; 1 row without outcome left out (the first: location=01)" in load(save(TABLE), truth=missing).description
+    message = refused(path, truth=save(TRUTH.replace("-13", "-27").replace("-06", "-27"), "later.csv"))
+    assert "has no outcome for any prediction: the first prediction needs location=01, date=2024-01-13" in message
+    assert "the file starts with location=US, date=2024-01-27. Are codes and dates written alike?" in message
+
+
+def test_codes_stay_text(save, load):
+    table = save(f"{HEADER} {task('01', '2024-01-13', (1, 2, 3))} {task('1', '2024-01-13', (4, 5, 6))}")
+    outcomes = save("date,location,value 2024-01-13,1,20 2024-01-13,01,10", "truth.csv")
+    np.testing.assert_array_equal(load(table, truth=outcomes).y, [10, 20])
+
+
+def test_other_keys(save, load, refused):
+    table = save(TABLE)
+    other = save("day,place,count 2024-01-13,US,40 2024-01-13,01,10", "truth.csv")
+    message = refused(table, truth=other)
+    assert message.startswith(f"it is not clear how {other} is joined, since the truth file has no column location")
+    assert "--truth-keys location=location,target_end_date=date" in message
+    keys = "location=place, target_end_date=day"
+    assert "--target NAME" in refused(table, truth=other, truth_keys=keys)
+    assert f"no column has a usual name for the outcome in {other}" in refused(table, truth=other, truth_keys=keys)
+    data = load(table, truth=other, truth_keys=keys, target="count")
+    np.testing.assert_array_equal(data.y, [10, 40])
+    assert "(location=place, target_end_date=day)" in data.description
+    message = refused(table, truth=other, truth_keys="spot=place", target="count")
+    assert message.startswith("--truth-keys spot=place: 'spot' is none of the columns that tell predictions apart")
+    assert f"{other}: there is no column 'location'" in refused(table, truth=other, truth_keys="location")
+    assert f"{other}: there is no column 'x'" in refused(table, truth=other, truth_keys=keys, target="x")
+
+
+@pytest.mark.parametrize(
+    ("header", "why"),
+    [
+        ("date,target_end_date,location,value", "has 2 columns for the date"),
+        ("week,location,value", "has 0 columns for the date"),
+        ("date,horizon,location,value", "both files also have horizon"),
+    ],
+)
+def test_doubts_about_the_keys(save, refused, header, why):
+    outcomes = save(f"{header} {','.join('1' for _ in header.split(','))}", "truth.csv")
+    message = refused(save(TABLE), truth=outcomes)
+    assert why in message
+    assert "say which columns agree, such as --truth-keys" in message
+
+
+def test_two_outcomes_for_one_task(save, refused):
+    message = refused(save(TABLE), truth=save(f"{TRUTH} 2024-01-13,01,Alabama,11", "truth.csv"))
+    assert "rows 1 and 3 are both for location=01, date=2024-01-13: keep one of them" in message
+
+
+def test_several_targets(save, load, refused, truth):
+    both = save(f"{TABLE} {task('01', '2024-01-13', (7, 8, 9), target='deaths')}")
+    message = refused(both, truth=truth)
+    assert "the table has several targets, but the truth file no column target" in message
+    np.testing.assert_array_equal(load(both, truth=truth, where=["target=hosp"]).y, [10, 40])
+    outcomes = save(
+        "target_end_date,location,target,observation 2024-01-13,01,deaths,5 2024-01-13,01,hosp,10 "
+        "2024-01-13,US,hosp,40",
+        "truth2.csv",
+    )
+    data = load(both, truth=outcomes)
+    np.testing.assert_array_equal(data.y, [10, 40, 5])
+    assert "(location=location, target_end_date=target_end_date, target=target)" in data.description
+    assert data.description.endswith("; evaluated together: 2 values of target")
+
+
+MORE = " ".join(f"2024-01-06,1,hosp,2024-01-13,{place},mean,NA,2" for place in ("01", "US"))
+DRAWN = " ".join(
+    f"2024-01-06,1,hosp,2024-01-13,{place},sample,{place}{k},{k}" for place in ("01", "US") for k in (3, 1, 2)
+)
+
+
+def test_other_output_types(save, load, refused, truth):
+    assert load(save(f"{TABLE} {MORE}"), truth=truth).description.endswith("; 2 lines of output type mean left aside")
+    drawn = load(save(f"{HEADER} {DRAWN} {MORE}"), truth=truth)
+    assert isinstance(drawn.predictions, Samples)
+    np.testing.assert_array_equal(drawn.predictions.draws, [[3, 1, 2], [3, 1, 2]])
+    both = save(f"{TABLE} {DRAWN}")
+    assert "--where output_type=quantile or --where output_type=sample" in refused(both, truth=truth)
+    np.testing.assert_array_equal(load(both, truth=truth, where=["output_type=sample"]).predictions.draws[0], [3, 1, 2])
+    message = refused(save(f"{HEADER} {MORE}"), truth=truth)
+    assert message == "the table holds no quantiles and no draws, but output type mean: these are not read"
+
+
+def test_incomplete_and_double_tasks(save, refused, truth):
+    lines = TABLE.split()
+    message = refused(save(" ".join(lines[:-1])), truth=truth)
+    assert message.startswith("the prediction location=US has 2 of 3 quantiles: level 0.9 is missing")
+    message = refused(save(" ".join([*lines, lines[-1]])), truth=truth)
+    assert message.startswith("level 0.9 occurs 2 times in the prediction location=US")
+
+
+def test_dates_of_parquet_are_those_of_csv(save, load, tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    days = np.array(["2024-01-13", "2024-01-13"], dtype="datetime64[D]")
+    for type_ in (pa.date32(), pa.timestamp("ns")):
+        outcomes = pa.table({"date": pa.array(days).cast(type_), "location": ["US", "01"], "value": [40, 10]})
+        pq.write_table(outcomes, tmp_path / "truth.parquet")
+        np.testing.assert_array_equal(load(save(TABLE), truth=tmp_path / "truth.parquet").y, [10, 40])
+
+
+def test_flusight(load, data_folder):
+    pd = pytest.importorskip("pandas")
+    folder = data_folder / "flusight"
+    paths = [folder / "2024-01-06-FluSight-baseline.csv", folder / "target-hospital-admissions_2024-04-27.csv"]
+    data = load(paths[0], truth=paths[1])
+    table, outcomes = (pd.read_csv(path, dtype={"location": str}) for path in paths)
+    keys = ["horizon", "location"]
+    wide = table.pivot(index=[*keys, "target_end_date"], columns="output_type_id", values="value").reset_index()
+    joined = wide.merge(outcomes, left_on=["location", "target_end_date"], right_on=["location", "date"])
+    found = np.column_stack([data.y, data.predictions.values])
+    expected = joined[["value", *data.predictions.levels]].to_numpy(dtype=float)
+    np.testing.assert_array_equal(found[np.lexsort(found.T)], expected[np.lexsort(expected.T)])
+    assert len(data.y) == 265
+    assert "23 quantiles from 0.01 to 0.99, 107 rows with equal neighbouring quantiles" in data.description  # 40 %
+    assert "left out" not in data.description
+    ahead = load(paths[0], truth=paths[1], where=["horizon=-1"])
+    assert len(ahead.y) == 53
+    assert ahead.description.endswith("; 1,219 of 6,095 lines where horizon=-1")
+
+
+@pytest.mark.parametrize(("name", "width"), [("quantile", 23), ("sample_discrete", 40)])
+def test_scoringutils(load, refused, data_folder, tmp_path, name, width):
+    rdata = pytest.importorskip("rdata")
+    pytest.importorskip("pandas")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        frame = next(iter(rdata.read_rda(data_folder / "scoringutils" / f"example_{name}.rda").values()))
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    message = refused(tmp_path / "a.csv", long=True)
+    assert "predicted" in message
+    assert "(144 rows with missing values there)" in message
+    data = load(tmp_path / "a.csv", long=True, drop_missing=True)
+    present = frame.dropna(subset=["predicted"])
+    units = [n for n in frame.columns if n not in ("predicted", "observed", "quantile_level", "sample_id")]
+    groups = list(present.groupby(units, sort=False))
+    expected = [group.sort_values("quantile_level") if name == "quantile" else group for _, group in groups]
+    values = data.predictions.values if name == "quantile" else data.predictions.draws
+    np.testing.assert_array_equal(values, [group["predicted"].to_numpy(dtype=float) for group in expected])
+    np.testing.assert_array_equal(data.y, [group["observed"].iloc[0] for group in expected])
+    assert values.shape == (887, width)
+    assert data.description.endswith(
+        "evaluated together: 2 values of target_type, 4 values of model; dropped 144 rows with missing values"
+    )
