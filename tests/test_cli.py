@@ -303,3 +303,125 @@ def test_lens_and_weights_are_checked(capsys, bold, arguments, message):
 
     assert main([arguments[0], str(bold), *arguments[1:]]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.fixture
+def numbers(tmp_path):
+    """Targets with means, standard deviations half as large as they should be, draws and quantiles."""
+    rng = np.random.default_rng(0)
+    mean, std = rng.normal(size=150), rng.uniform(1, 2, 150)
+    y = mean + std * rng.normal(size=150)
+    columns = {"y": y, "mu": mean, "sd": std / 2}
+    columns |= {f"m_{k}": mean + std * rng.normal(size=150) for k in range(9)}
+    columns |= {f"q{level}": mean + std * z for level, z in ((0.05, -1.645), (0.5, 0.0), (0.95, 1.645))}
+    path = tmp_path / "numbers.csv"
+    rows = zip(*(values.tolist() for values in columns.values()), strict=True)
+    path.write_text(",".join(columns) + "\n" + "".join(",".join(map(repr, row)) + "\n" for row in rows))
+    return path
+
+
+def test_evaluate_numbers(capsys, numbers):
+    status, out, err = run(capsys, "evaluate", str(numbers), "--mean", "mu", "--std", "sd")
+    assert (status, err) == (0, "")
+    assert out.startswith(f"read {numbers}: 150 rows; target y; Normal from mean mu and std sd\n")
+    assert "too narrow" in out
+    found = json.loads(run(capsys, "evaluate", str(numbers), "--mean", "mu", "--std", "sd", "--json")[1])
+    table = np.genfromtxt(numbers, delimiter=",", names=True)
+    expected = kc.evaluate(table["y"], kc.Normal(table["mu"], table["sd"])).to_dict()
+    for name in ("n", "skce", "skce_root", "pvalue", "verdict", "notes"):
+        assert found[name] == expected[name], name
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--mean", "mu", "--variance", "sd"], "Normal from mean mu and the root of variance sd"),
+        (["--samples", "m_*"], "9 draws a row (m_0 to m_8)"),
+        (["--quantiles", "q*"], "3 quantiles from 0.05 to 0.95 (q0.05 to q0.95)"),
+        (
+            ["--mean", "mu,m_1", "--std", "sd,sd_2", "--target", "y,m_2"],
+            "DiagonalNormal from mean and std: y (mu, sd), m_2 (m_1, sd_2)",
+        ),
+    ],
+)
+@pytest.mark.parametrize("command", ["evaluate", "test"])
+def test_every_kind_of_numbers(capsys, numbers, command, options, said):
+    text = numbers.read_text().splitlines()
+    numbers.write_text("".join(f"{row},{'sd_2' if k == 0 else 1.5}\n" for k, row in enumerate(text)))
+    status, out, err = run(capsys, command, str(numbers), *options, *DRAWS)
+    assert (status, err) == (0, "")
+    assert said in out.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "shown"),
+    [
+        (["--statistic", "skce"], "SKCE"),
+        (["--statistic", "ucme"], "UCME"),
+        (["--statistic", "pit"], "uniform PIT values"),
+        (["--statistic", "pit", "--null", "exact"], "uniform PIT values"),
+    ],
+)
+def test_statistics_of_numbers(capsys, numbers, options, shown):
+    status, out, err = run(capsys, "test", str(numbers), "--mean", "mu", "--std", "sd", *options, *DRAWS)
+    assert (status, err) == (0, "")
+    assert shown in out
+
+
+def test_the_swap_law_serves_draws(capsys, numbers):
+    default = run(capsys, "test", str(numbers), "--samples", "m_*", "--json", *DRAWS)
+    swap = run(capsys, "test", str(numbers), "--samples", "m_*", "--null", "swap", "--json", *DRAWS)
+    assert default[0] == swap[0] == 0
+    assert json.loads(default[1])["pvalue"] == json.loads(swap[1])["pvalue"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--lens", "top-label"], "--lens asks a simpler question about classes"),
+        (["--classes", "a,b"], "--classes is said of class probabilities"),
+        (["--kind", "logits"], "--kind is said of class probabilities"),
+        (["--one-based"], "--one-based is said of class probabilities"),
+        (["--normalize"], "--normalize is said of class probabilities"),
+        (["--predictions", "mu"], "say one of them"),
+        (["--statistic", "pit", "--weights", "m_1"], "--statistic pit ranks all rows alike"),
+        (["--statistic", "pit", "--null", "bound"], "leave out --null bound"),
+        (["--where", "mu"], "--where takes column=value"),
+    ],
+)
+def test_what_does_not_belong_to_numbers(capsys, numbers, options, message):
+    status, _, err = run(capsys, "test", str(numbers), "--mean", "mu", "--std", "sd", *options, *DRAWS)
+    assert status == 2
+    assert message in err
+    assert len(err.splitlines()) == 1
+
+
+def test_pit_is_not_for_classes(capsys, honest):
+    status, _, err = run(capsys, "test", honest, "--statistic", "pit")
+    assert status == 2
+    assert err.startswith("kernelcal: ")
+
+
+def test_help_has_a_group_for_every_kind_of_file(capsys):
+    for command in ("evaluate", "test"):
+        with pytest.raises(SystemExit):
+            main([command, "--help"])
+        out = capsys.readouterr().out
+        groups = ["what the file holds:", "predictions of classes:", "predictions of numbers:", "long tables:"]
+        places = [out.index(group) for group in groups]
+        assert places == sorted(places)
+        assert out.index("predictions of numbers:") < out.rindex("--quantile-levels LEVELS") < out.index("long tables:")
+
+
+def test_a_hubverse_table_end_to_end(capsys, data_folder):
+    table = data_folder / "flusight" / "2024-01-06-FluSight-baseline.csv"
+    truth = data_folder / "flusight" / "target-hospital-admissions_2024-04-27.csv"
+    arguments = ["evaluate", str(table), "--truth", str(truth), "--where", "horizon=2", "--where", "horizon=3"]
+    status, out, err = run(capsys, *arguments, "--json", *DRAWS)
+    assert (status, err) == (0, "")
+    found = json.loads(out)
+    assert found["n"] == 106
+    assert "2,438 of 6,095 lines where horizon=2 or 3" in found["read"]
+    status, out, err = run(capsys, "evaluate", str(table))
+    assert status == 2
+    assert "--truth FILE" in err

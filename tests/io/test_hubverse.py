@@ -111,7 +111,7 @@ def test_two_outcomes_for_one_task(save, refused):
 def test_several_targets(save, load, refused, truth):
     both = save(f"{TABLE} {task('01', '2024-01-13', (7, 8, 9), target='deaths')}")
     message = refused(both, truth=truth)
-    assert "the table has several targets, but the truth file no column target" in message
+    assert "the table has several targets, the truth file no column target (--where target=NAME)" in message
     np.testing.assert_array_equal(load(both, truth=truth, where=["target=hosp"]).y, [10, 40])
     outcomes = save(
         "target_end_date,location,target,observation 2024-01-13,01,deaths,5 2024-01-13,01,hosp,10 "

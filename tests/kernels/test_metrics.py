@@ -13,7 +13,7 @@ from scipy.spatial.distance import cdist
 from scipy.stats import norm
 
 import kernelcal as kc
-from kernelcal.kernels import Spectral
+from kernelcal.kernels import GaussLegendre, Spectral
 from kernelcal.kernels.metrics import (
     MMD,
     Euclidean,
@@ -90,7 +90,12 @@ PAIRS = [
     *[(name, Euclidean()) for name in families()],
     *[(name, Wasserstein()) for name in WASSERSTEIN],
     *[(name, MixtureWasserstein(s)) for name in ("mixture", "vector mixture") for s in (1, 2)],
-    *[(name, MMD(kc.Gaussian(1.3))) for name in ("normal", "diagonal", "full", "samples", "vector samples", "mixture")],
+    *[
+        (name, MMD(kc.Gaussian(1.3)))
+        for name in ("normal", "diagonal", "full", "samples", "vector samples", "mixture", "poisson")
+    ],
+    ("laplace", MMD(kc.Laplacian(0.7))),
+    ("quantiles", MMD(kc.Gaussian(1.0), GaussLegendre(20))),
 ]
 EVERY = pytest.mark.parametrize(("name", "metric"), PAIRS, ids=lambda x: x if isinstance(x, str) else repr(x))
 
@@ -308,6 +313,14 @@ def test_mmd_of_normals_by_quadrature():
     found = distances(MMD(kc.Gaussian(scale)), batch)
     np.testing.assert_allclose(found[~np.eye(3, dtype=bool)], expected[~np.eye(3, dtype=bool)], rtol=1e-8)
     np.testing.assert_array_equal(np.diag(found), 0)
+
+
+def test_mmd_of_classes_under_equality_is_euclidean(make_data):
+    batch = kc.Categorical(make_data(12, 4)[0])
+    np.testing.assert_allclose(distances(MMD(kc.Dirac()), batch), distances(Euclidean(), batch), atol=2e-7)
+    pair = kc.Bernoulli([0.1, 0.3, 0.8])  # two classes: both probabilities differ
+    found = distances(MMD(kc.Dirac()), pair)
+    np.testing.assert_allclose(found, np.sqrt(2) * distances(Euclidean(), pair), atol=2e-7)
 
 
 # what every metric keeps for every family

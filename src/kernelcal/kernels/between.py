@@ -70,7 +70,8 @@ class _Between:
         if left.shape[1] != right.shape[1]:
             raise InputError(
                 f"{metric} sees {left.shape[1]} numbers in each test prediction and {right.shape[1]} in each "
-                f"prediction, both {type(self.right).__name__}: they must have equally many draws or components"
+                f"prediction, both {type(self.right).__name__}: give test predictions with as many draws, or let "
+                "locations be a number, so that they are drawn from the predictions"
             )
         return left, right
 

@@ -43,7 +43,7 @@ class Coordinatewise(Kernel):
     >>> predictions = kc.predictions.DiagonalNormal([[0.0, 1.0], [1.0, 0.0]], [[1.0, 2.0], [1.0, 1.0]])
     >>> embedding = kc.kernels.plan(Coordinatewise(kc.Laplacian(1.0)), predictions)
     >>> embedding.mean(predictions, predictions.mean).round(4)
-    array([0.1759, 0.2736])
+    array([0.1759, 0.2737])
     """
 
     kernel: Kernel

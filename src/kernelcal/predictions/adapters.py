@@ -109,8 +109,8 @@ def _array_of(x: Any) -> tuple[Array, tuple[Any, ...] | None]:
     if array.ndim == 0:
         raise InputError(
             f"cannot read predictions from {type(x).__name__}: pass an array of shape (n,) or (n, m), a data frame, "
-            "one of kernelcal.Bernoulli, Categorical, Logits, LogProbs, Percent, a family of kernelcal.predictions, or a "
-            "distribution of scipy.stats, PyTorch or NumPyro"
+            "one of kernelcal.Bernoulli, Categorical, Logits, LogProbs, Percent, a family of kernelcal.predictions, or "
+            "a distribution of scipy.stats, PyTorch or NumPyro"
         )
     if array.ndim > 2:
         raise InputError(

@@ -52,8 +52,7 @@ class Piecewise:
         """P(Y <= y) if `equal`, else P(Y < y), shape (..., n)."""
         count = count_below(self.values, y, equal=equal)
         k, start, end = self._segment(count - 1)
-        with np.errstate(divide="ignore", invalid="ignore"):  # segments that are points are not used
-            share = (y - start) / (end - start)
+        share = (y - start) / np.where(end > start, end - start, 1.0)  # no target lies inside a segment that is a point
         inner = (1 - share) * self.levels[k] + share * self.levels[k + 1]
         first, last = self.levels[0], self.levels[-1]
         below = first * self._decay(_ratio(self.values[:, 0] - y, self.lower))

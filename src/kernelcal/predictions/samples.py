@@ -194,9 +194,9 @@ class Samples(RealPredictions):
         """Weighted mean of ``exp(i w.z)`` over the draws z."""
         result = np.empty((len(self), len(frequencies)), dtype=np.complex128)
         for part in row_slices(len(self), _CHUNK_BYTES // (16 * self.size * max(1, len(frequencies)))):
-            draws = to_numpy(self.draws[part])
+            draws = to_numpy(take_rows(self.draws, part))
             phases = draws @ frequencies.T if self._event_axes else draws[..., None] * frequencies
             waves = np.exp(1j * phases)
-            weights = None if self.weights is None else to_numpy(self.weights[part])[:, None, :]
+            weights = None if self.weights is None else to_numpy(take_rows(self.weights, part))[:, None, :]
             result[part] = waves.mean(axis=1) if weights is None else (weights @ waves)[:, 0]
         return result

@@ -25,6 +25,7 @@ def checked_pair(y: Any, predictions: Any, *, classes: Any = None, normalize: bo
     targets = _target_array(y)
     _refuse_swapped(targets, predictions)
     _refuse_transposed(targets, predictions)
+    _refuse_points(targets, predictions)
     batch = as_predictions(predictions, classes=classes, normalize=normalize)
     if len(batch) == 0:
         raise InputError("there are no rows: predictions and targets are empty")
@@ -97,6 +98,35 @@ def _refuse_swapped(targets: np.ndarray, predictions: Any) -> None:
             "the targets are fractions, not 0/1 or class numbers, and the predictions are whole numbers: were the "
             "arguments swapped? The order is (y, predictions)"
         )
+
+
+def _refuse_points(targets: np.ndarray, predictions: Any) -> None:
+    """Targets that are numbers beside plain numbers outside [0, 1]: what they mean was not said."""
+    if isinstance(predictions, Predictions | Wrapper) or targets.dtype.kind != "f" or is_frame(predictions):
+        return
+    if not np.any(np.isfinite(targets) & (targets != np.round(targets))):
+        return
+    try:
+        other = to_numpy(as_array(predictions))
+    except ValueError:  # rows of unequal length
+        return
+    if other.dtype.kind not in "fiu" or other.ndim not in (1, 2) or len(other) != len(targets) or _in_unit(other):
+        return
+    if other.ndim == 1:
+        raise InputError(
+            "the targets and the predictions are numbers, one a row: point predictions alone cannot be tested for "
+            "calibration. Pass a distribution: kernelcal.Normal(mean, std), kernelcal.Quantiles(values, levels) or "
+            "kernelcal.Samples(draws) (command line: --std, --quantiles, --samples)"
+        )
+    raise InputError(
+        f"the targets are numbers, and the predictions have shape {other.shape}: say what they are, "
+        "kernelcal.Samples(x) for draws or ensemble members, kernelcal.Quantiles(x, levels) for quantiles (command "
+        "line: --samples, --quantiles)"
+    )
+
+
+def _in_unit(values: np.ndarray) -> bool:
+    return bool(np.all((values >= 0) & (values <= 1)))
 
 
 def _unwrapped(predictions: Any) -> Any:

@@ -66,8 +66,10 @@ class TemperatureScaling:
     p-value of a calibration test is too large.
 
     Closed forms: mean of z^2 (`Normal`), of the squared Mahalanobis distance over d (vectors), of |y - m| / b
-    (`Laplace`). Classes: a root of the derivative, found in about 10 steps of O(n m). `Mixture` and ``skce``: a grid of
-    two temperatures a decade, refined by Brent's method; the minimum need not be the only one.
+    (`Laplace`). Classes: a root of the derivative, found in about 10 steps of O(n m). `Mixture` and ``skce``: the
+    minimum next to T = 1, downhill on a grid of four temperatures a decade and refined by Brent's method. It need not
+    be the only one: a calibration error does not ask for sharpness, and where classes are equally frequent, equal
+    probabilities (T to infinity) are calibrated too.
 
     Parameters are read and set as in scikit-learn (`get_params`, `set_params`), so its ``clone`` works; targets come
     first, as everywhere in kernelcal.

@@ -62,6 +62,6 @@ def _notes(short: np.ndarray, members: np.ndarray, level: float) -> tuple[str, .
     most = int(members[short].max())
     return (
         f"intervals of {100 * level:g} % need at least {int(np.ceil(round((1 + level) / (1 - level), 9)))} draws, and "
-        f"there are fewer in {int(short.sum()):,} of {len(short):,} rows (at most {most}): their whole range was taken, "
-        f"which covers at most {(most - 1) / (most + 1):.3f}",
+        f"there are fewer in {int(short.sum()):,} of {len(short):,} rows (at most {most}): their whole range was "
+        f"taken, which covers at most {(most - 1) / (most + 1):.3f}",
     )

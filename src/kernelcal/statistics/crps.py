@@ -49,9 +49,9 @@ def crps(y: Any, predictions: Any, *, weights: Any = None, fair: bool = False) -
     -----
     Exact up to rounding: `Normal`, `Laplace`, `Poisson`, `Samples` (O(S log S) a row), `Quantiles` (the integral over
     its piecewise linear distribution function and its tails) and mixtures of normals (O(K^2) a row).
-    `NegativeBinomial`: one integral by the trapezoidal rule, error about 1e-12 of the mean. Other mixtures: Gauss-Legendre
-    quadrature between the quantiles of the components, relative error about 1e-9; of counts a sum up to a
-    remaining probability of 1e-15.
+    `NegativeBinomial`: one integral by the trapezoidal rule, error about 1e-12 of the mean. Other mixtures:
+    Gauss-Legendre quadrature between the quantiles of the components, relative error about 1e-9; of counts a sum up
+    to a remaining probability of 1e-15.
 
     References
     ----------

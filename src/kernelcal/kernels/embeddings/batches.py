@@ -12,7 +12,7 @@ __all__ = ["Layout", "bare"]
 
 def bare(family: type, **fields: Any) -> Any:
     """Batch of a family from arrays that are known to be valid: no second look at every value."""
-    new = object.__new__(family)
+    new: Any = object.__new__(family)
     new.__dict__.update(fields, notes=())
     return new
 

@@ -1,42 +1,123 @@
-"""Gaussian kernel under normal distributions: a normal density whose variances are added."""
+"""Gaussian kernel under normal numbers and vectors with independent components: products over the components."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from kernelcal.arrays import Array, namespace
-from kernelcal.kernels.embeddings.elementwise import operations
+import numpy as np
+
+from kernelcal.arrays import Array, is_numpy, namespace
+from kernelcal.kernels.embeddings.elementwise import add, all_pairs, operations
+from kernelcal.kernels.embeddings.parts import filled
 from kernelcal.kernels.embeddings.rules import cross_of, mean_of
 from kernelcal.kernels.embeddings.targets import squared_distance
 from kernelcal.kernels.profiles import Gaussian
-from kernelcal.predictions import IsotropicNormal, Normal
+from kernelcal.predictions import DiagonalNormal, IsotropicNormal, Normal
 
 __all__: list[str] = []
+
+Independent = DiagonalNormal | IsotropicNormal
+_MATRIX_PRODUCT_FROM = 3  # components
 
 
 @mean_of(Gaussian, Normal)
 def _mean(kernel: Gaussian, p: Normal, y: Array) -> Array:
-    difference = p.mean - y
-    return _density(kernel.scale, operations(difference).multiply(difference, difference), p.std * p.std)
+    difference, spread = p.mean - y, _spread(kernel, p.std)
+    ops = operations(difference)
+    squares = ops.multiply(ops.multiply(difference, difference), (-0.5 / kernel.scale**2) / spread)
+    return ops.multiply(ops.exp(squares), 1 / namespace(spread).sqrt(spread))
 
 
 @cross_of(Gaussian, Normal, Normal)
 def _cross(kernel: Gaussian, p: Normal, q: Normal) -> Array:
-    difference = p.mean - q.mean
-    variance = p.std * p.std + q.std * q.std
-    return _density(kernel.scale, operations(difference).multiply(difference, difference), variance)
+    return _products(kernel, *(x[..., None] for x in (p.mean, p.std, q.mean, q.std)))
+
+
+@mean_of(Gaussian, DiagonalNormal)
+@mean_of(Gaussian, IsotropicNormal)
+def _mean_of_vectors(kernel: Gaussian, p: Independent, y: Array) -> Array:
+    spread = _spread(kernel, p.std)
+    xp = namespace(spread)
+    distance = _weighted_distance((-0.5 / kernel.scale**2) / spread, p.mean, y)
+    ops = operations(distance)
+    return ops.multiply(ops.exp(distance), xp.prod(1 / xp.sqrt(spread), axis=-1))
+
+
+@cross_of(Gaussian, DiagonalNormal, DiagonalNormal)
+@cross_of(Gaussian, DiagonalNormal, IsotropicNormal)
+def _cross_of_vectors(kernel: Gaussian, p: Independent, q: Independent) -> Array:
+    return _products(kernel, p.mean, p.std, q.mean, q.std)
 
 
 @cross_of(Gaussian, IsotropicNormal, IsotropicNormal)
-def _cross_isotropic(kernel: Gaussian, p: IsotropicNormal, q: IsotropicNormal) -> Array:
-    variance = p.scale * p.scale + q.scale * q.scale
-    return _density(kernel.scale, squared_distance(p.mean, q.mean), variance, p.mean.shape[-1])
+def _cross_of_isotropic(kernel: Gaussian, p: IsotropicNormal, q: IsotropicNormal) -> Array:
+    spread = _spread(kernel, p.scale) + (q.scale / kernel.scale) ** 2
+    squares, logarithm = squared_distance(p.mean, q.mean), namespace(spread).log(spread)
+    ops = operations(squares)
+    exponent = ops.scale(ops.multiply(squares, 1 / spread), -0.5 / kernel.scale**2)
+    return ops.exp(ops.add(exponent, ops.scale(logarithm, -0.5 * p.mean.shape[-1])))
 
 
-def _density(lengthscale: float, squares: Array, variance: Array, dimension: int = 1) -> Array:
-    """E exp(-|Z + d|^2 / (2 l^2)) for Z ~ N(0, v I), from |d|^2, which may be overwritten: 2021, App. D.1."""
-    ops, xp = operations(squares), namespace(squares)
-    spread: Any = variance + lengthscale**2
-    values = ops.exp(ops.multiply(squares, -0.5 / spread))
-    height = lengthscale / xp.sqrt(spread)
-    return ops.multiply(values, height if dimension == 1 else height**dimension)
+def _spread(kernel: Gaussian, std: Array) -> Array:
+    """Variance of the kernel plus that of the prediction, in units of the former: it starts from 1."""
+    return 1 + (std / kernel.scale) ** 2
+
+
+def _products(kernel: Gaussian, m: Array, s: Array, n: Array, r: Array) -> Array:
+    """prod_k t_k^(-1/2) exp(-d_k^2 / (2 l^2 t_k)) with t_k = 1 + (s_k^2 + r_k^2) / l^2: 2021, App. D.1."""
+    left, right = _spread(kernel, s), (r / kernel.scale) ** 2
+    factor = -0.5 / kernel.scale**2
+    if all(is_numpy(x) for x in (m, n, left, right)):
+        return filled(lambda values, *columns: _fill_products(values, factor, *columns), m, n, left, right)
+    xp, distance, logarithm = namespace(m, n), 0.0, 0.0
+    for k in range(m.shape[-1]):
+        total = left[..., k] + right[..., k]
+        distance = distance + (m[..., k] - n[..., k]) ** 2 / total
+        logarithm = logarithm + xp.log(total)
+    return xp.exp(factor * distance - 0.5 * logarithm)
+
+
+def _fill_products(values: np.ndarray, factor: float, m: Any, n: Any, left: Any, right: Any) -> None:
+    """The same without a logarithm: six passes a component over arrays that stay in the cache."""
+    values[...] = 0
+    volume, total, square = (np.ones_like(values) for _ in range(3))
+    with np.errstate(over="ignore"):  # an infinite volume gives 0 in place of a number below 1e-154
+        for k in range(len(m)):
+            np.add(left[k], right[k], out=total)
+            np.subtract(m[k], n[k], out=square)
+            np.multiply(square, square, out=square)
+            np.divide(square, total, out=square)
+            np.add(values, square, out=values)
+            np.multiply(volume, total, out=volume)
+    np.exp(np.multiply(values, factor, out=values), out=values)
+    np.divide(values, np.sqrt(volume, out=volume), out=values)
+
+
+def _weighted_distance(weights: Array, m: Array, y: Array) -> Array:
+    """sum_k a_k (m_k - y_k)^2 with weights that belong to m."""
+    found = None
+    if is_numpy(m) and is_numpy(y) and m.shape[-1] >= _MATRIX_PRODUCT_FROM:
+        if all_pairs(m, y):
+            found = _expanded(weights[:, 0], m[:, 0], y[0])
+        elif all_pairs(y, m):
+            found = _expanded(weights[0], m[0], y[:, 0], transposed=True)
+    if found is not None:
+        return found
+    for k in range(m.shape[-1]):
+        difference = m[..., k] - y[..., k]
+        ops = operations(difference)
+        found = add(found, ops.multiply(ops.multiply(difference, difference), weights[..., k]))
+    return found
+
+
+def _expanded(weights: np.ndarray, m: np.ndarray, y: np.ndarray, *, transposed: bool = False) -> np.ndarray | None:
+    """The same as ``a m^2 - 2 a m y + a y^2`` by one matrix product, or None where that would cost digits."""
+    centre = y.mean(axis=0)
+    m, y = m - centre, y - centre
+    squares, constant = y * y, (weights * m * m).sum(axis=1)
+    largest = np.abs(constant).max() + (squares @ np.abs(weights).max(axis=0)).max()
+    if not largest < np.finfo(y.dtype).eps ** -0.25:
+        return None
+    left, right = np.hstack([weights, -2 * weights * m]), np.hstack([squares, y])
+    values = right @ left.T if transposed else left @ right.T
+    return np.add(values, constant if transposed else constant[:, None], out=values)

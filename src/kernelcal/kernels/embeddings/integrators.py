@@ -78,8 +78,8 @@ class GaussHermite(Integrator):
         if dimension > _LARGEST_DIMENSION:
             raise InputError(
                 f"GaussHermite would need {self.order}^{dimension} nodes for vectors of {dimension} numbers, and "
-                f"more than {_LARGEST_DIMENSION} are too many: use MonteCarlo(), or a kernel with a closed form such as "
-                "Gaussian() or, for independent coordinates, Coordinatewise(Laplacian())"
+                f"more than {_LARGEST_DIMENSION} are too many: use MonteCarlo(), or a kernel with a closed form, such "
+                "as Gaussian() or, for independent coordinates, Coordinatewise(Laplacian())"
             )
         return OverNormalNodes(kernel, int(vector), self.order, dimension)
 
@@ -168,9 +168,7 @@ class MonteCarlo(Integrator):
     def __post_init__(self) -> None:
         _positive("size", self.size)
         if not isinstance(self.rng, int | np.integer):
-            raise InputError(
-                f"MonteCarlo needs a whole number as seed, so that every call draws the same, got {self.rng!r}"
-            )
+            raise InputError(f"rng must be a whole number, so that every call draws the same, got {self.rng!r}")
 
     def embedding(self, kernel: Kernel, predictions: Any) -> Embedding:
         """Means over draws."""

@@ -19,9 +19,9 @@ _TERMS = 18  # of a power series for arguments up to 1: the next term is below 1
 def _mean(kernel: Laplacian, p: Laplace, y: Array) -> Array:
     """E exp(-|Z - y| / l) = 2 l times the density of the sum of two Laplace variables at |m - y|.
 
-    The formula of 2021, App. D.2, is the divided difference of ``s exp(-z / s)`` at the scales l and b. With the smaller
-    scale s and the larger one r, and ``u = z / s - z / r``, it is ``l exp(-z / r) (1 + z / r phi(u)) / (l + b)``: there is
-    nothing to cancel.
+    The formula of 2021, App. D.2, is the divided difference of ``s exp(-z / s)`` at the scales l and b. With the
+    smaller scale s, the larger one r and ``u = z / s - z / r`` it is ``l exp(-z / r) (1 + z / r phi(u)) / (l + b)``,
+    where nothing cancels.
     """
     xp = namespace(p.loc)
     z, lengthscale = xp.abs(p.loc - y), p.scale * 0 + kernel.scale

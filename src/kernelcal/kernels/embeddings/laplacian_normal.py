@@ -6,8 +6,8 @@ polynomials of c |D| times exp(-c |D|). Write s = c sigma, d = c |delta| and t =
     E (c |D|)^n exp(-c |D|) = exp(-t^2 / 2) s^n (T_n(s - t) + T_n(s + t)),
     T_n(x) = int_0^inf v^n exp(-v^2 / 2 - x v) dv / sqrt(2 pi),
 
-with T_0(x) = erfcx(x / sqrt 2) / 2 and T_{n+1} = n T_{n-1} - x T_n. Three ranges of x have their own way to T_n, so that
-nothing overflows or cancels.
+with T_0(x) = erfcx(x / sqrt 2) / 2 and T_{n+1} = n T_{n-1} - x T_n. Three ranges of x have their own way to T_n, so
+that nothing overflows or cancels.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ def _expectation(kernel: Stationary, difference: Any, std: Any) -> np.ndarray:
     height = np.exp(-0.5 * t * t)
     tilted = np.exp(np.minimum(0.5 * s * s - d, 0.0))
     left_of_0 = s < t
-    total = 0.0
+    total = np.zeros(np.shape(d))
     for c, near_n, left_n, far_n in zip(coefficients, near, left, far, strict=True):
-        total = total + c * (np.where(left_of_0, tilted * left_n, height * near_n) + height * far_n)
+        total += c * (np.where(left_of_0, tilted * left_n, height * near_n) + height * far_n)
     return total
 
 

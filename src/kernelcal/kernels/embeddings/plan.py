@@ -10,7 +10,6 @@ from kernelcal.kernels.base import Kernel, Scaled, Sum
 from kernelcal.kernels.coordinatewise import Coordinatewise
 from kernelcal.kernels.embeddings import (  # noqa: F401  they register their closed forms
     gaussian,
-    gaussian_diagonal,
     gaussian_full,
     laplacian,
     laplacian_normal,

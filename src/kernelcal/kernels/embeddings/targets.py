@@ -11,6 +11,7 @@ from kernelcal.arrays import Array, ArrayOps, is_numpy, namespace
 from kernelcal.errors import InputError
 from kernelcal.kernels.base import Kernel
 from kernelcal.kernels.embeddings.elementwise import add, contract, operations
+from kernelcal.kernels.embeddings.parts import filled
 from kernelcal.kernels.metrics import Euclidean, Metric
 
 __all__ = ["TargetPairs", "point", "refuse_metric", "squared_distance"]
@@ -88,11 +89,21 @@ def point(kernel: Kernel, y: Array, z: Array, event_ndim: int) -> Array:
 
 def squared_distance(y: Array, z: Array) -> Array:
     """Squared distances of vectors, a coordinate at a time: no temporary array holds the differences of all."""
+    if is_numpy(y) and is_numpy(z):
+        return filled(_fill_squares, y, z)
     total = None
     for k in range(y.shape[-1]):
-        difference = y[..., k] - z[..., k]
-        total = add(total, operations(difference).multiply(difference, difference))
+        total = add(total, (y[..., k] - z[..., k]) ** 2)
     return total
+
+
+def _fill_squares(values: np.ndarray, y: np.ndarray, z: np.ndarray) -> None:
+    values[...] = 0
+    square = np.empty_like(values)
+    for k in range(len(y)):
+        np.subtract(y[k], z[k], out=square)
+        np.multiply(square, square, out=square)
+        np.add(values, square, out=values)
 
 
 def refuse_metric(metric: Metric) -> None:

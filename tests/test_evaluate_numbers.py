@@ -1,0 +1,129 @@
+"""Evaluations of predictions of numbers: every family, what the table says, suspicions."""
+
+import json
+
+import numpy as np
+import pytest
+
+import kernelcal as kc
+from kernelcal.errors import InputError
+from kernelcal.statistics.crps import crps
+from kernelcal.statistics.real_scores import negative_log_likelihood
+
+RNG = np.random.default_rng(0)
+N = 300
+MEAN, STD = RNG.normal(size=N), RNG.uniform(0.5, 2, N)
+FAMILIES = {
+    "normal": kc.Normal(MEAN, STD),
+    "laplace": kc.Laplace(MEAN, STD),
+    "mixture": kc.Mixture(None, [kc.Normal(MEAN, STD), kc.Normal(MEAN + 1, 2 * STD)]),
+    "poisson": kc.Poisson(np.exp(MEAN)),
+    "negative binomial": kc.NegativeBinomial(np.exp(MEAN), 2.0),
+    "quantiles": kc.Quantiles(
+        MEAN[:, None] + STD[:, None] * np.array([-1.6, -0.5, 0, 0.5, 1.6]), [0.05, 0.3, 0.5, 0.7, 0.95]
+    ),
+    "diagonal": kc.MultivariateNormal.diagonal(RNG.normal(size=(N, 3)), RNG.uniform(0.5, 2, (N, 3))),
+    "isotropic": kc.MultivariateNormal.isotropic(RNG.normal(size=(N, 3)), STD),
+    "full": kc.MultivariateNormal(RNG.normal(size=(N, 2)), np.array([[1.0, 0.5], [0.5, 2.0]])),
+}
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_every_family_is_evaluated(name):
+    batch = FAMILIES[name]
+    result = kc.evaluate(batch.sample(rng=1)[0], batch)
+    assert result.pvalue > 0.01
+    assert result.pit_pvalue > 0.01
+    assert result.verdict.startswith("No evidence against calibration")
+    plain = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert plain["family"] == type(batch).__name__
+    assert plain["coverage"][0]["levels"] == [0.5, 0.9, 0.95]
+    text = result.summary()
+    for word in ("negative log-likelihood", "CRPS", "coverage of 90% intervals", "PIT test", "SKCE", "verdict"):
+        assert word in text
+    assert "<table" in result._repr_html_()
+
+
+def test_draws_are_evaluated_by_swapping():
+    draws = MEAN[:, None] + STD[:, None] * RNG.normal(size=(N, 20))
+    result = kc.evaluate(MEAN + STD * RNG.normal(size=N), kc.Samples(draws))
+    assert result.test.null == "exact, the outcome swapped with the draws"
+    assert result.negative_log_likelihood is None
+    assert "negative log-likelihood" not in result.summary()
+    assert any("need at least 39 draws" in note for note in result.notes)
+
+
+def test_figures_are_those_of_their_functions():
+    y = MEAN + 1.5 * STD * np.random.default_rng(3).normal(size=N)
+    result = kc.evaluate(y, FAMILIES["normal"])
+    assert result.crps == crps(y, FAMILIES["normal"])
+    assert result.negative_log_likelihood == negative_log_likelihood(y, FAMILIES["normal"])
+    assert float(result.skce) == float(kc.skce(y, FAMILIES["normal"]))
+    assert result.pvalue == kc.calibration_test(y, FAMILIES["normal"]).pvalue == 0.001
+    assert "predictions too narrow (outcomes spread 1.5" in result.verdict
+    z = (y - MEAN) / STD
+    assert result.coverage[0].shares[0] == pytest.approx(np.mean(np.abs(z) <= 0.6744897501960817))
+
+
+def test_weights_reach_the_figures():
+    y, w = FAMILIES["normal"].sample(rng=2)[0], np.r_[np.zeros(100), np.ones(N - 100)]
+    result = kc.evaluate(y, FAMILIES["normal"], weights=w)
+    assert result.crps == pytest.approx(crps(y[100:], FAMILIES["normal"][100:]))
+    assert float(result.skce) == pytest.approx(
+        float(kc.skce(y, FAMILIES["normal"], weights=w)),
+    )
+    assert any("it takes no case weights" in note for note in result.notes)
+
+
+def test_many_rows_use_blocks(monkeypatch):
+    from kernelcal.evaluate import estimates
+
+    monkeypatch.setattr(estimates, "_MULTIPLICATIONS", 600.0 * N * 50)
+    result = kc.evaluate(FAMILIES["normal"].sample(rng=1)[0], FAMILIES["normal"])
+    assert result.skce.options["block_size"] == 50
+
+
+def test_a_standard_deviation_that_is_a_variance():
+    std = np.random.default_rng(0).uniform(0.1, 0.4, 200)
+    y = std * np.random.default_rng(1).normal(size=200)
+    notes = kc.evaluate(y, kc.Normal(np.zeros(200), std**2)).notes
+    assert "if the standard deviations are taken as variances: were variances passed as std?" in notes[0]
+    notes = kc.evaluate(y, kc.Normal(np.zeros(200), np.sqrt(std))).notes
+    assert "were standard deviations passed as variances?" in notes[0]
+    assert not any("variance" in note for note in kc.evaluate(y, kc.Normal(np.zeros(200), std)).notes)
+    assert not any("variance" in note for note in kc.evaluate(y, kc.Normal(np.zeros(200), 5 * std)).notes)
+
+
+def test_targets_that_are_the_predictions():
+    note = kc.evaluate(MEAN, FAMILIES["normal"]).notes[0]
+    assert "the target equals the predicted mean in every row" in note
+
+
+def test_an_impossible_target_is_proof():
+    values = np.tile([1.0, 2.0, 3.0], (30, 1))
+    batch = kc.Quantiles(values, [0.25, 0.5, 0.75], tails="linear")
+    y = batch.sample(rng=0)[0]
+    assert kc.evaluate(y, batch).pvalue > 0.05
+    y[7] = 9.0
+    result = kc.evaluate(y, batch)
+    assert result.pvalue <= 0.01
+    assert result.test.impossible_rows == (7,)
+    assert "row 7: the prediction had ruled out the target 9" in result.notes[0]
+
+
+def test_one_row_is_refused():
+    with pytest.raises(InputError, match="evaluate needs at least 2 rows"):
+        kc.evaluate([1.0], kc.Normal([0.0], [1.0]))
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_smallest_inputs(n):
+    result = kc.evaluate(np.arange(n, dtype=float), kc.Normal(np.zeros(n), 1.0))
+    assert 0 < result.pvalue <= 1
+
+
+def test_torch_predictions_are_evaluated():
+    torch = pytest.importorskip("torch")
+    y = FAMILIES["normal"].sample(rng=1)[0]
+    there = kc.evaluate(torch.tensor(y), kc.Normal(torch.tensor(MEAN), torch.tensor(STD)))
+    assert there.pvalue == kc.evaluate(y, FAMILIES["normal"]).pvalue
