@@ -1,7 +1,5 @@
 """Long tables: gathered as a ten-line loop gathers them, and refused where lines are missing, double or unclear."""
 
-import math
-
 import numpy as np
 import pytest
 
@@ -133,7 +131,15 @@ def test_weights_are_one_number_a_prediction(save, load, refused):
 
 
 @pytest.mark.parametrize(
-    "hole", ["b,0.1,NA,1 b,0.5,4,1", "b,NA,3,1 b,0.5,4,1", "b,0.1,3,NA b,0.5,4,NA", "b,NA,NA,1", "b,,3,1 b,0.1,1,1"]
+    "hole",
+    [
+        "b,0.1,NA,1 b,0.5,4,1",
+        "b,NA,3,1 b,0.5,4,1",
+        "b,0.1,3,NA b,0.5,4,NA",
+        "b,NA,NA,1",
+        "b,,3,1 b,0.1,1,1",
+        "b,,9,1 b,0.1,3,1 b,0.5,4,1",
+    ],
 )
 def test_missing_values_take_the_whole_prediction_with_them(save, load, refused, hole):
     path = save(f"place,quantile_level,predicted,observed a,0.1,1,0 a,0.5,2,0 {hole} c,0.1,5,2 c,0.5,6,2")
@@ -187,6 +193,9 @@ def test_columns_that_leave_a_doubt(save, refused):
     assert "one target column, got observed, value" in refused(
         save(table), value="predicted", level="quantile_level", target="observed,value"
     )
+    message = refused(save(table), value="predicted", level="quantile_level", target="predicted")
+    assert message.startswith("column 'predicted' cannot be two of value, level, target and weights")
+    assert "'value' cannot be two" in refused(save(table), value="predicted", level="value", weights="value")
     assert "there are no rows, only names" in refused(save("place,quantile_level,predicted,observed"), long=True)
 
 
@@ -206,13 +215,10 @@ def test_json_lines_and_parquet(save, load, tmp_path):
 
 
 def test_many_units_are_numbered_without_overflow(save, load):
-    rng = np.random.default_rng(0)
-    columns = [rng.integers(0, 300, 400) for _ in range(9)]  # 300 to the 9th is more than 2 to the 63rd
-    lines = [
-        ",".join(map(str, cells)) + f",{level},{k},0"
-        for k, cells in enumerate(zip(*columns, strict=True))
-        for level in (0.1, 0.9)
-    ]
+    units = [[k, *[255] * 8] for k in range(256)]  # 256 to the 8th is 0 in 64 bits: the first column would not count
+    lines = [f"{','.join(map(str, unit))},{level},{unit[0]},0" for unit in units for level in (0.1, 0.9)]
     path = save(",".join(f"c{k}" for k in range(9)) + ",quantile_level,predicted,observed " + " ".join(lines))
-    assert math.prod(300 for _ in range(9)) > 2**63
-    np.testing.assert_array_equal(load(path, long=True).predictions.values[:, 0], np.arange(400))
+    # every column holds 256 texts: the others come in lines of their own
+    more = [f"256,{','.join([str(k)] * 8)},{level},256,0" for k in range(255) for level in (0.1, 0.9)]
+    path = save(path.read_text() + " ".join(more))
+    np.testing.assert_array_equal(load(path, long=True).predictions.values[:256, 0], np.arange(256))

@@ -238,14 +238,16 @@ def naive_transport(a, b, cost):
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 5])
-@pytest.mark.parametrize("weights", ["equal", "unequal", "some zero"])
+@pytest.mark.parametrize("weights", ["equal", "equal and unequal", "unequal", "some zero"])
 def test_least_costs_are_those_of_a_linear_program(number, weights):
-    if weights == "unequal" or (weights == "some zero" and number > 2):
+    if weights != "equal" and number > 2:
         pytest.importorskip("ot")
     rng = np.random.default_rng(number)
     p, q = rng.dirichlet(np.ones(number), (2, 20))
     if weights == "equal":
         p = q = np.full((20, number), 1 / number)
+    elif weights == "equal and unequal":
+        p = np.full((20, number), 1 / number)
     elif number > 1 and weights == "some zero":
         p, q = np.eye(number)[rng.integers(0, number, 20)], np.where(np.arange(number) > 0, 1 / (number - 1), 0)
         q = np.tile(q, (20, 1))
@@ -626,5 +628,7 @@ def test_without_the_extra_only_unequal_weights_are_refused(monkeypatch):
     monkeypatch.setitem(sys.modules, "ot", None)
     parts = [Normal([0.0, 1.0], 1.0), Normal([1.0, 5.0], 1.0), Normal([2.0, 3.0], 1.0)]
     assert distances(MixtureWasserstein(), Mixture(None, parts))[0, 1] == pytest.approx(np.sqrt((1 + 4 + 9) / 3))
+    unlike = Mixture([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]], parts)  # two of three components hold equal weights
+    assert distances(MixtureWasserstein(), unlike)[0, 1] == pytest.approx(np.sqrt((3**2 + 4**2) / 2))
     with pytest.raises(kc.errors.MissingExtraError, match=r"unequal weights needs the package 'POT'.*\[transport\]"):
         distances(MixtureWasserstein(), Mixture([0.5, 0.3, 0.2], parts))

@@ -108,7 +108,7 @@ def test_a_cholesky_factor_is_no_covariance():
     factors = np.linalg.cholesky(COV)
     message = (
         r"the covariance of row 0 is not symmetric: entry \(0, 1\) is 0 and \(1, 0\) is .*; if these are Cholesky "
-        r"factors L, pass cov = L @ L.T of every row .*; if they are standard deviations, use MultivariateNormal.diagonal"
+        r"factors L, pass cov = L @ L.T of every row .*; if they are standard deviations, use MultivariateNormal"
     )
     with pytest.raises(InputError, match=message):
         MultivariateNormal(MEAN, factors)
@@ -117,9 +117,7 @@ def test_a_cholesky_factor_is_no_covariance():
 def test_an_indefinite_matrix_is_no_covariance():
     cov = COV.copy()
     cov[3] = np.diag([1.0, 1.0, 1.0, -0.25])
-    with pytest.raises(
-        InputError, match=r"of row 3 is not positive definite, its least eigenvalue is -0.25: .*L @ L.T"
-    ):
+    with pytest.raises(InputError, match=r"row 3 is not positive definite, its least eigenvalue is -0.25: .*L @ L.T"):
         MultivariateNormal(MEAN, cov)
     with pytest.raises(InputError, match="of row 0 is not positive definite, its least eigenvalue is"):
         MultivariateNormal(MEAN, np.ones((D, D)))
@@ -130,7 +128,7 @@ def test_an_indefinite_matrix_is_no_covariance():
     [
         (
             lambda: MultivariateNormal(MEAN, STD),
-            r"cov must have shape \(6, 4, 4\), or \(4, 4\) for all rows, got \(6, 4\)",
+            r"shape \(6, 4, 4\), or \(4, 4\) for all rows, got \(6, 4\)",
         ),
         (lambda: MultivariateNormal(MEAN, SCALE), r"of shape \(6,\) to MultivariateNormal.isotropic\(mean, std\)"),
         (lambda: MultivariateNormal(MEAN[0], COV[0]), r"for one vector alone pass mean\[None, :\]"),

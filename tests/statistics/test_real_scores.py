@@ -180,6 +180,8 @@ def test_a_quantile_that_was_given_is_inside():
     result = central_coverage([1.0, 3.0, 0.999, 3.001], batch, levels=[0.9])
     assert result.shares == pytest.approx([0.5])
     assert result.expected == pytest.approx([0.9])
+    # (1 - 0.7) / 2 is 0.15000000000000002 in floating point, whose quantile is a little above 0
+    assert central_coverage([0.0], Quantiles([[0.0, 2.0, 3.0]], [0.15, 0.5, 0.85]), levels=[0.7]).shares[0] == 1
 
 
 @pytest.mark.parametrize("members", [1, 2, 3, 9, 19, 20])

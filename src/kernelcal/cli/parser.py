@@ -64,7 +64,7 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
     _add_long(
         parser.add_argument_group(
             "long tables",
-            "One line a quantile or a draw of a number. Hubverse tables are known by their columns and take "
+            "One line a quantile or a draw of a number. Hubverse tables are known by their columns and need "
             "only --truth.",
         )
     )

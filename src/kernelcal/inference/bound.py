@@ -6,7 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+from kernelcal.errors import InputError
 from kernelcal.inference.law import NullLaw, Outcome, Problem, one_member, prepared_skce
+from kernelcal.kernels import Kernel, Linear
+from kernelcal.kernels.base import has_leaf
+from kernelcal.predictions import Predictions, RealPredictions
 
 __all__ = ["Bound", "bound_pvalue"]
 
@@ -40,10 +44,17 @@ class Bound(NullLaw):
         prepared = prepared_skce(problem, "bound", ("unbiased", "biased", "block"))
         value = float(prepared.values(problem.targets[None])[0, 0])
         statistic = prepared.statistic
-        bound = prepared.kernels[0].bound() * prepared.residual.bound()
+        bound = _kernel_bound(prepared.kernels[0], problem.predictions) * prepared.residual.bound()
         block = statistic.block_size or prepared.n
         pvalue = bound_pvalue(value, prepared.n, bound, None if statistic.estimator == "biased" else block)
         return one_member(prepared, value, pvalue, math.nan)
+
+
+def _kernel_bound(kernel: Kernel, predictions: Predictions) -> float:
+    """Bound of the prediction kernel; an inner product of means and standard deviations has none."""
+    if isinstance(predictions, RealPredictions) and has_leaf(kernel, Linear):
+        raise InputError("null='bound' needs a bounded prediction kernel, and Linear() has no bound for numbers")
+    return kernel.bound()
 
 
 def bound_pvalue(value: float, n: int, bound: float, block: int | None) -> float:

@@ -6,15 +6,11 @@ import math
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-import numpy as np
-
 from kernelcal.errors import InputError
 from kernelcal.inference.exact import exact_notes, exact_null
 from kernelcal.inference.law import NullLaw, Outcome, Problem, one_member
-from kernelcal.inference.location_covariance import known_covariance
-from kernelcal.inference.whitening import Whitening
+from kernelcal.inference.location_forms import EmpiricalForm, KnownForm, LocationForm
 from kernelcal.predictions import Samples
-from kernelcal.statistics import Prepared
 from kernelcal.statistics.ucme import UCME, PreparedUCME
 
 __all__ = ["CME"]
@@ -44,11 +40,12 @@ class CME(NullLaw):
     ----------
     covariance : {"known", "empirical"}
         ``known``: V from the predictions. ``empirical``: ``Q = n m' S^+ m`` of Widmann et al. with the mean m and the
-        covariance S (ddof 1) of the n observed vectors.
+        covariance S (ddof 1) of the n observed vectors ``k_P(q_j, P_i) [...]``.
     reference : {"exact", "chi2", "hotelling"}
         ``exact``: targets redrawn from the predictions, predictions, locations and V held fixed; valid at every n.
-        ``chi2``: many rows, as many degrees of freedom as V (S) has rank. ``hotelling``: ``(n - J) Q / (J (n - 1))`` by
-        the F law with J and n - J degrees of freedom; only with the empirical covariance, and for n > J.
+        ``chi2``: the law of many rows, with as many degrees of freedom as V (S) has rank r. ``hotelling``:
+        ``(n - r) Q / (r (n - 1))`` by the F law with r and n - r degrees of freedom; only with an empirical covariance,
+        and for n > J.
 
     Raises
     ------
@@ -61,8 +58,9 @@ class CME(NullLaw):
     covariance exact and chi2 near 5 % (chi2 7 % at n = 16), **the published test 87 / 36 / 12 %**, with Hotelling's
     F 22 / 22 / 10 %: an empirical covariance of J numbers needs hundreds of rows.
 
-    The pseudo-inverse is that of the correlation matrix of z; eigenvalues below 1e-12 of the largest count as zero. A z
-    that clearly leaves the range of V, which is impossible under calibration, adds to Q. Cost: O(n J^2) for V, and
+    The pseudo-inverse is that of the correlation matrix of z. Eigenvalues below 1e-5 of the largest (1e-12 for the
+    empirical covariance) count as zero: such combinations of locations are far from normal with few rows. A z that
+    clearly leaves the range of V, which is impossible under calibration, adds to Q. Cost: O(n J^2) for V, and
     O(n J) a draw. Where V has no closed form it comes from seeded draws of the predictions, with a note: exact draws
     stay exact. `Samples` without weights are pooled with their outcomes as by ``null="swap"``.
 
@@ -106,67 +104,11 @@ class CME(NullLaw):
         """Compare Q with its law."""
         problem = _prepared(problem)
         assert isinstance(problem.prepared, PreparedUCME)  # for the type checker: _prepared refuses the rest
-        form: _Form = (_Known if self.covariance == "known" else _Empirical)(problem.prepared)
-        if self.covariance == "empirical" and problem.weights is not None:
-            raise InputError("the empirical covariance takes no case weights: use CME(), whose covariance is known")
+        form: LocationForm = (KnownForm if self.covariance == "known" else EmpiricalForm)(problem.prepared)
         if self.reference == "exact":
             return _drawn(form, problem)
-        value = float(form.values(problem.targets[None])[0, 0])
-        if self.reference == "hotelling":
-            return _hotelling(form, value)
-        return _chi_square(form, value, form.rank(problem.targets))
-
-
-class _Form(Prepared):
-    """Q of fixed predictions for many sets of targets."""
-
-    def __init__(self, prepared: PreparedUCME) -> None:
-        self.prepared, self.names, self.engine = prepared, ("CME",), prepared.engine
-        self.bytes_per_draw = prepared.bytes_per_draw
-        self.n, self.locations = prepared.alike.shape
-
-    def rank(self, targets: np.ndarray) -> int:
-        """Rank of the covariance for observed targets."""
-        raise NotImplementedError
-
-
-class _Known(_Form):
-    """z' V^+ z with V from the predictions."""
-
-    def __init__(self, prepared: PreparedUCME) -> None:
-        super().__init__(prepared)
-        covariance = known_covariance(prepared.functions, prepared.alike)
-        self.whitening = Whitening.of(covariance.matrix, covariance.squares)
-        self.notes = covariance.notes + _rank_note(self.whitening.rank, self.locations)
-
-    def values(self, targets: np.ndarray) -> np.ndarray:
-        return self.whitening.squares(self.prepared.sums(targets))[:, None]
-
-    def rank(self, targets: np.ndarray) -> int:
-        return self.whitening.rank
-
-
-class _Empirical(_Form):
-    """n m' S^+ m with the mean and the covariance of the observed vectors."""
-
-    def __init__(self, prepared: PreparedUCME) -> None:
-        super().__init__(prepared)
-        if self.n < 2:
-            raise InputError(f"an empirical covariance needs at least 2 rows, got {self.n}: use covariance='known'")
-
-    def values(self, targets: np.ndarray) -> np.ndarray:
-        return np.array([[self._value(self.prepared.rows(y))] for y in targets])
-
-    def rank(self, targets: np.ndarray) -> int:
-        return self._whitening(self.prepared.rows(targets)).rank
-
-    def _value(self, rows: np.ndarray) -> float:
-        return self.n * float(self._whitening(rows).squares(rows.mean(axis=0)[None], leaving=False)[0])
-
-    @staticmethod
-    def _whitening(rows: np.ndarray) -> Whitening:
-        matrix = np.atleast_2d(np.cov(rows, rowvar=False))
-        return Whitening.of(matrix, (rows**2).mean(axis=0))
+        value, rank = float(form.values(problem.targets[None])[0, 0]), form.rank(problem.targets)
+        return (_hotelling if self.reference == "hotelling" else _chi_square)(form, value, rank)
 
 
 def _prepared(problem: Problem) -> Problem:
@@ -183,7 +125,7 @@ def _prepared(problem: Problem) -> Problem:
     return replace(problem, predictions=pooled, prepared=problem.statistic.prepare(pooled, problem.weights))
 
 
-def _drawn(form: _Form, problem: Problem) -> Outcome:
+def _drawn(form: LocationForm, problem: Problem) -> Outcome:
     """Rank Q among its values for redrawn targets."""
     drawn = exact_null(
         form,
@@ -197,30 +139,26 @@ def _drawn(form: _Form, problem: Problem) -> Outcome:
     return drawn.outcome(form.names, form.notes + exact_notes(drawn, problem.predictions))
 
 
-def _chi_square(form: _Form, value: float, rank: int) -> Outcome:
+def _chi_square(form: LocationForm, value: float, rank: int) -> Outcome:
     from scipy.special import chdtrc  # imported when needed: the import of kernelcal stays light
 
-    notes = form.notes + ((_EMPIRICAL,) if isinstance(form, _Empirical) else ())
+    notes = form.notes + ((_EMPIRICAL,) if isinstance(form, EmpiricalForm) else ())
     if rank == 0:
         notes += ("the null has no variance: every prediction is certain",)
         return one_member(form, value, 1.0 if value == 0 else 0.0, math.nan, notes=notes)
+    notes += (f"chi-square with {rank} degrees of freedom, from {form.locations} test locations",)
     return one_member(form, value, float(chdtrc(rank, value)), (value - rank) / math.sqrt(2 * rank), notes=notes)
 
 
-def _hotelling(form: _Form, value: float) -> Outcome:
+def _hotelling(form: LocationForm, value: float, rank: int) -> Outcome:
     from scipy.special import fdtrc
 
-    n, number = form.n, form.locations
-    if n <= number:
+    n = form.n
+    if n <= form.locations:
         raise InputError(
-            f"Hotelling's F needs more rows than test locations, got {n} rows and {number} locations: use fewer "
-            "locations, or CME(), whose covariance is known"
+            f"Hotelling's F needs more rows than test locations, got {n} rows and {form.locations} locations: use "
+            "fewer locations, or CME(), whose covariance is known"
         )
-    pvalue = float(fdtrc(number, n - number, value * (n - number) / (number * (n - 1))))
-    return one_member(form, value, pvalue, (value - number) / math.sqrt(2 * number), notes=(_EMPIRICAL,))
-
-
-def _rank_note(rank: int, locations: int) -> tuple[str, ...]:
-    if rank in (0, locations):
-        return ()
-    return (f"the {locations} test locations tell {rank} things apart: their covariance has rank {rank}",)
+    pvalue = float(fdtrc(rank, n - rank, value * (n - rank) / (rank * (n - 1)))) if rank else 1.0
+    deviation = (value - rank) / math.sqrt(2 * rank) if rank else math.nan
+    return one_member(form, value, pvalue, deviation, notes=(_EMPIRICAL,))

@@ -157,8 +157,11 @@ def _over_draws(
     weights: Iterator[np.ndarray],
     notes: tuple[str, ...] = (),
 ) -> LocationCovariance:
-    matrix = np.zeros((c.shape[1], c.shape[1]))
+    number = c.shape[1]
+    matrix, squares, mean = np.zeros((number, number)), np.zeros(number), _mean(functions, slice(None))
     for targets, w in zip(draws, weights, strict=True):
-        rows = np.sqrt(w)[:, None] * c * functions.values(targets)
+        scale, values = np.sqrt(w)[:, None] * c, functions.values(targets)
+        rows = scale * values
         matrix += rows.T @ rows
-    return LocationCovariance(matrix, np.diag(matrix).copy(), notes)
+        squares += ((scale * (values + mean)) ** 2).sum(axis=0)
+    return LocationCovariance(matrix, squares, notes)

@@ -77,7 +77,7 @@ def pit_test(y: Any, predictions: Any, *, draws: int = 999, rng: Any = 0, early_
     >>> pit_test(y, kc.Normal(np.zeros(200), 1.0)).pvalue > 0.05
     True
     >>> pit_test(y, kc.Normal(np.zeros(200), 0.7)).directions
-    ('predictions too narrow (normal scores spread 1.47 times as wide as predicted)',)
+    ('predictions too narrow (normal scores spread 1.32 times as wide as predicted)',)
     """
     if not isinstance(draws, int | np.integer) or draws < 1:
         raise InputError(f"draws must be a positive whole number, got {draws!r}")

@@ -33,7 +33,8 @@ def hubverse_layout(source: Source, options: ReadOptions, wanted: np.ndarray | N
             "a hubverse table holds no outcomes: name the file that does, --truth FILE, or the column that does, "
             "--target NAME"
         )
-    types = source.cells([_TYPE])[0]
+    texts = [_TYPE, _KEY, *(name for name in source.names if name not in (_TYPE, _KEY, _VALUE))]
+    types = source.cells(texts)[0]  # one pass over the file: the others are asked for later
     lines = np.ones(len(types.numbers), dtype=bool) if wanted is None else wanted
     present = [text for number, text in enumerate(types.texts) if np.any(types.numbers[lines] == number)]
     usable = [text for text in present if text in _FORMS]

@@ -30,32 +30,30 @@ def read_long(source: Source, options: ReadOptions) -> Table:
     """Read a long table; a hubverse table is one whose layout is known."""
     wanted = where_mask(source, options)
     layout = _layout(source, options, wanted)
-    outcome = None if options.truth else _outcome(source, options)
-    lines = _lines(source, layout)
-    units = units_of(source, _unit_columns(source, options, layout, outcome), lines)
+    numbers = _numbers(source, options, layout)
+    lines = _lines(numbers[layout.value], layout)
+    units = units_of(source, _unit_columns(source, options, layout, list(numbers)), lines)
     _refuse_single_lines(units)
-    values, keys = source.array(layout.value)[lines], source.cells([layout.key])[0]
-    levels = None
+    numbers = {name: column[lines] for name, column in numbers.items()}
+    values, keys, levels = numbers.pop(layout.value), source.cells([layout.key])[0], None
     if layout.form == "quantiles":
         many, levels = pivot_quantiles(values, keys, lines, units, layout)
     else:
         many = pivot_draws(values, keys, lines, units, layout)
-    found = _outcomes(source, outcome, lines, units, options)
-    arrays, columns = {layout.form: many, "target": found.y}, {"target": [found.name]}
-    columns[layout.form] = [layout.value] if levels is None else [f"{layout.value} at level {x:g}" for x in levels]
-    if options.weights:
-        arrays["weights"] = constant(options.weights, source.array(options.weights)[lines], units)
-        columns["weights"] = [options.weights]
+    one = {name: constant(name, column, units) for name, column in numbers.items()}
+    weights = {"weights": one.pop(options.weights)} if options.weights else {}
+    found = join_outcomes(units, source, options) if options.truth else _own_outcomes(one)
     there, without = _with_outcome(found, units)
+    named = [layout.value] if levels is None else [f"{layout.value} at level {level:g}" for level in levels]
     return Table(
         form=layout.form,
-        read=f"{source.path}{found.joined}",
+        read=f"{source.path}{f' with outcomes of {found.joined}' if found.joined else ''}",
         rows=f", one a combination of {listed(units.names)}, from {count(len(lines), 'line')}",
         end=where_in_words(options, source, wanted, "line") + layout.said + without,
         targets=[found.name],
-        columns=columns,
+        columns={"target": [found.name], layout.form: named, "weights": [str(options.weights)]},
         shown={layout.form: []},
-        arrays=arrays,
+        arrays={"target": found.y, layout.form: many, **weights},
         levels=levels,
         wanted=there,
         row_in_words=units.in_words,
@@ -77,26 +75,30 @@ def _layout(source: Source, options: ReadOptions, wanted: np.ndarray | None) -> 
     return Layout("quantiles" if key.lower() in _LEVELS else "samples", value, key, lines=wanted)
 
 
-def _outcome(source: Source, options: ReadOptions) -> str:
-    names = choose_target(source, options.target, OUTCOMES)
-    if len(names) > 1:
-        raise InputError(
-            f"a long table takes one target column, got {listed(names)}: evaluate them one after the other"
-        )
-    return names[0]
+def _numbers(source: Source, options: ReadOptions, layout: Layout) -> dict[str, np.ndarray]:
+    """Columns of values, weights and, without a truth file, outcomes, read in one pass."""
+    outcome = [] if options.truth else choose_target(source, options.target, OUTCOMES)
+    if len(outcome) > 1:
+        raise InputError(f"a long table takes one target column, got {listed(outcome)}: evaluate them one by one")
+    names = [layout.value, *([known(source, options.weights)] if options.weights else []), *outcome]
+    twice = next((name for name in names if names.count(name) > 1 or name == layout.key), None)
+    wide = next((name for name in names if source.axes(name) > 1), None)
+    if twice or wide:
+        why = f"{twice!r} cannot be two of value, level, target and weights" if twice else f"{wide!r} is an array"
+        raise InputError(f"column {why}: name columns with one number a line")
+    return dict(zip(names, source.numbers(names).T, strict=True))
 
 
-def _lines(source: Source, layout: Layout) -> np.ndarray:
-    lines = np.arange(len(source.array(layout.value))) if layout.lines is None else np.flatnonzero(layout.lines)
+def _lines(values: np.ndarray, layout: Layout) -> np.ndarray:
+    lines = np.arange(len(values)) if layout.lines is None else np.flatnonzero(layout.lines)
     if not len(lines):
         raise InputError("there are no rows, only names")
     return lines
 
 
-def _unit_columns(source: Source, options: ReadOptions, layout: Layout, outcome: str | None) -> list[str]:
+def _unit_columns(source: Source, options: ReadOptions, layout: Layout, numbers: list[str]) -> list[str]:
     """Columns that tell predictions apart: as asked, else all that hold nothing else."""
-    weights = [known(source, options.weights)] if options.weights else []
-    taken = [layout.value, layout.key, *layout.apart, *([outcome] if outcome else []), *weights]
+    taken = [layout.value, layout.key, *layout.apart, *numbers[1:]]
     if options.unit:
         return asked_columns(source, options.unit, taken)
     rest = [name for name in source.names if name not in taken]
@@ -105,6 +107,7 @@ def _unit_columns(source: Source, options: ReadOptions, layout: Layout, outcome:
             f"no column tells predictions apart: beside {listed(taken)} a long table has columns such as the date and "
             "the place that a prediction is for"
         )
+    source.cells([layout.key, *rest])  # one pass over the file: they are asked for one after the other
     return rest
 
 
@@ -116,11 +119,9 @@ def _refuse_single_lines(units: Units) -> None:
         )
 
 
-def _outcomes(source: Source, outcome: str | None, lines: np.ndarray, units: Units, options: ReadOptions) -> Outcomes:
-    if outcome is None:
-        found = join_outcomes(units, source, options)
-        return Outcomes(found.y, found.name, f" with outcomes of {found.joined}")
-    return Outcomes(constant(outcome, source.array(outcome)[lines], units), outcome, "")
+def _own_outcomes(one: dict[str, np.ndarray]) -> Outcomes:
+    (name, y), *_ = one.items()
+    return Outcomes(y, name)
 
 
 def _with_outcome(found: Outcomes, units: Units) -> tuple[np.ndarray | None, str]:

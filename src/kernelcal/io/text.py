@@ -48,6 +48,7 @@ class Text(Source):
         self.path, self.delimiter = path, _NAMED.get(delimiter, delimiter)
         if len(self.delimiter) != 1 or self.delimiter in '"\r\n':
             raise InputError(f"--delimiter must be one character, or the word tab, got {delimiter!r}")
+        self._cells: dict[str, Cells] = {}
         self.names = [name.strip() for name in next(self._records())[1]]
         self._check_header()
 
@@ -125,12 +126,14 @@ class Text(Source):
             ) from None
 
     def cells(self, names: Sequence[str]) -> list[Cells]:
-        """Cells of some columns as they are written, in one pass."""
-        columns = [Cells() for _ in names]
-        for _, rows in self._columns(names):
+        """Cells of some columns as they are written; what was asked for before is not read again."""
+        new = [name for name in dict.fromkeys(names) if name not in self._cells]
+        columns = [Cells() for _ in new]
+        for _, rows in self._columns(new) if new else ():
             for column, cells in zip(columns, zip(*rows, strict=True), strict=True):
                 column.add(cell.strip() for cell in cells)
-        return columns
+        self._cells.update(zip(new, columns, strict=True))
+        return [self._cells[name] for name in names]
 
     def values(self, name: str) -> np.ndarray:
         """Cells of one column, as what they are."""

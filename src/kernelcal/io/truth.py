@@ -22,7 +22,7 @@ _DATES = ("target_end_date", "date")
 class Outcomes:
     """Outcome of every prediction (NaN where there is none), its column, and how the files were joined."""
 
-    def __init__(self, y: np.ndarray, name: str, joined: str) -> None:
+    def __init__(self, y: np.ndarray, name: str, joined: str = "") -> None:
         self.y, self.name, self.joined = y, name, joined
 
 

@@ -4,7 +4,16 @@ from kernelcal.kernels.bandwidth import median_lengthscale, resolve
 from kernelcal.kernels.base import Kernel, Pairs, Product, Scaled, Sum
 from kernelcal.kernels.coordinatewise import Coordinatewise
 from kernelcal.kernels.embeddings import GaussHermite, GaussLegendre, Integrator, MonteCarlo, plan
-from kernelcal.kernels.metrics import Euclidean, Hellinger, Metric, TotalVariation
+from kernelcal.kernels.metrics import (
+    MMD,
+    Euclidean,
+    Hellinger,
+    Metric,
+    MixtureWasserstein,
+    PairwiseMetric,
+    TotalVariation,
+    Wasserstein,
+)
 from kernelcal.kernels.profiles import (
     Gaussian,
     InverseMultiquadric,
@@ -20,6 +29,7 @@ from kernelcal.kernels.stationary import Stationary
 from kernelcal.kernels.target_lengthscale import resolve_target, target_lengthscale
 
 __all__ = [
+    "MMD",
     "Coordinatewise",
     "Dirac",
     "Euclidean",
@@ -36,8 +46,10 @@ __all__ = [
     "Matern32",
     "Matern52",
     "Metric",
+    "MixtureWasserstein",
     "MonteCarlo",
     "Pairs",
+    "PairwiseMetric",
     "PowerExponential",
     "Product",
     "RationalQuadratic",
@@ -46,6 +58,7 @@ __all__ = [
     "Stationary",
     "Sum",
     "TotalVariation",
+    "Wasserstein",
     "median_lengthscale",
     "plan",
     "resolve",

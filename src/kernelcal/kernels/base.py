@@ -15,7 +15,7 @@ from kernelcal.errors import InputError
 if TYPE_CHECKING:
     from kernelcal.kernels.metrics import Metric
 
-__all__ = ["Kernel", "Pairs", "Product", "Scaled", "Sum", "positive"]
+__all__ = ["Kernel", "Pairs", "Product", "Scaled", "Sum", "has_leaf", "positive"]
 
 
 class Pairs(Protocol):
@@ -138,6 +138,18 @@ class Scaled(Kernel):
     def map_leaves(self, function: Callable[[Kernel], Kernel]) -> Kernel:
         """Rebuild with `function` applied to the leaves."""
         return Scaled(self.factor, self.kernel.map_leaves(function))
+
+
+def has_leaf(kernel: Kernel, kind: type[Kernel]) -> bool:
+    """Tell whether a kernel has a part of a kind."""
+    found: list[bool] = []
+
+    def leaf(k: Kernel) -> Kernel:
+        found.append(isinstance(k, kind))
+        return k
+
+    kernel.map_leaves(leaf)
+    return any(found)
 
 
 def positive(what: str, value: Any) -> None:

@@ -43,7 +43,7 @@ def checked_component_weights(weights: Any, components: tuple[RealPredictions, .
     """Return weights of shape (n, K) whose rows sum to 1, in the library of the components."""
     like, number = components[0].mean, len(components)
     given = np.full(number, 1 / number) if weights is None else weights
-    array = numbers(_in_library_of(rows_of(given, like, event=1), like), "the weight", ndim=2)
+    array = numbers(rows_of(_in_library_of(given, like), like, event=1), "the weight", ndim=2)
     if tuple(array.shape) != (len(components[0]), number):
         raise InputError(
             f"weights must have shape {(len(components[0]), number)} for {number} components, got {tuple(array.shape)}"

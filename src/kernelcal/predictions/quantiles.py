@@ -114,18 +114,18 @@ class Quantiles(RealPredictions):
     @property
     def mean(self) -> Array:
         """Means, sums over the segments and tails."""
-        masses, centres, _ = self._pieces()
+        masses, centres, _ = self.pieces()
         return namespace(centres).sum(masses * centres, axis=-1)
 
     @property
     def std(self) -> Array:
         """Standard deviations, from variances within and between the segments and tails."""
-        masses, centres, variances = self._pieces()
+        masses, centres, variances = self.pieces()
         xp = namespace(centres)
         mean = xp.sum(masses * centres, axis=-1, keepdims=True)
         return xp.sqrt(xp.sum(masses * (variances + (centres - mean) ** 2), axis=-1))
 
-    def _pieces(self) -> tuple[Array, Array, Array]:
+    def pieces(self) -> tuple[Array, Array, Array]:
         """Masses (Q + 1,), centres and variances (..., Q + 1) of the segments, the tails first and last."""
         xp, values = namespace(self.values), self.values
         masses = xp.asarray(np.diff(self.levels, prepend=0.0, append=1.0), dtype=values.dtype)

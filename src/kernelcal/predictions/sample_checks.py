@@ -36,10 +36,10 @@ def _refuse_missing_members(values: np.ndarray) -> None:
     if len(wrong) == 0:
         return
     row, member = (int(k) for k in wrong[0][:2])
-    value = values[tuple(wrong[0])]
+    value, count = values[tuple(wrong[0])], len(np.unique(wrong[:, 0]))
     raise InputError(
         f"the draw in row {row}, member {member} is {'missing (NaN)' if np.isnan(value) else value}, expected a finite "
-        f"number ({len(np.unique(wrong[:, 0]))} such rows): drop these rows, or leave members out by weight 0, "
+        f"number ({count} such row{'s' * (count > 1)}): drop these rows, or leave members out by weight 0, "
         "Samples(np.nan_to_num(draws), weights=np.isfinite(draws))"
     )
 

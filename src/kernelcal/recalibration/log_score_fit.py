@@ -61,7 +61,7 @@ def _(predictions: ClassPredictions, y: np.ndarray, weights: np.ndarray, bounds:
     """Find the root of the slope in b = 1/T, which increases since the log score is convex in b."""
     from scipy.optimize import brentq  # imported when needed: the import of kernelcal stays light
 
-    gaps = _gaps(predictions, y)
+    gaps = _gaps(predictions, y, weights)
     if not np.any(np.where(np.isfinite(gaps), gaps, 0.0)[weights > 0]):
         return Fit(1.0, True, 0, _UNIFORM)
 
@@ -88,11 +88,11 @@ def _closed(values: np.ndarray, weights: np.ndarray) -> Fit:
     return Fit(temperature, True, 0)
 
 
-def _gaps(predictions: ClassPredictions, labels: np.ndarray) -> np.ndarray:
+def _gaps(predictions: ClassPredictions, labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Log-probability of every class minus that of the label, shape (n, m); -inf for classes of probability 0."""
     p = predictions.probabilities.astype(np.float64)
     own = p[np.arange(len(labels)), labels]
-    impossible = np.flatnonzero(own <= 0)
+    impossible = np.flatnonzero((own <= 0) & (weights > 0))
     if len(impossible):
         row = int(impossible[0])
         raise InputError(
@@ -101,7 +101,7 @@ def _gaps(predictions: ClassPredictions, labels: np.ndarray) -> np.ndarray:
             "probabilities were rounded to 0, keep more digits; else drop these rows, or use objective='skce'"
         )
     with np.errstate(divide="ignore"):
-        return np.log(p) - np.log(own)[:, None]
+        return np.log(p) - np.log(np.where(own > 0, own, 1.0))[:, None]  # a row of weight 0 counts nothing
 
 
 def _slope(gaps: np.ndarray, power: float, weights: np.ndarray) -> float:

@@ -11,6 +11,7 @@ from array_api_compat import device
 from kernelcal.arrays import Array, namespace, take_rows, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.kernels import Kernel, Linear, Spectral
+from kernelcal.kernels.base import has_leaf
 from kernelcal.kernels.embeddings import Embedding, plan, point
 from kernelcal.predictions import RealPredictions
 from kernelcal.residuals.base import Inner, Residual
@@ -62,11 +63,9 @@ class GramResidual(Residual):
 
     def bound(self) -> float:
         """Bound of |<r_i, r_j>|: 2 sup k for a kernel that is not negative, else 4 sup |k|."""
-        leaves: list[Kernel] = []
-        self.kernel.map_leaves(lambda leaf: leaves.append(leaf) or leaf)  # type: ignore[func-returns-value]
-        if any(isinstance(leaf, Linear) for leaf in leaves):
+        if has_leaf(self.kernel, Linear):
             raise InputError("a linear target kernel of numbers has no bound: use Gaussian() or Laplacian()")
-        return (4.0 if any(isinstance(leaf, Spectral) for leaf in leaves) else 2.0) * self.kernel.bound()
+        return (4.0 if has_leaf(self.kernel, Spectral) else 2.0) * self.kernel.bound()
 
     def double(self) -> GramResidual:
         """Return the same in NumPy and float64."""

@@ -12,20 +12,17 @@ from array_api_compat import device
 from kernelcal.arrays import Array, concrete, namespace, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.predictions import (
-    ClassPredictions,
     DiagonalNormal,
     IsotropicNormal,
-    Mixture,
     MultivariateNormal,
     Normal,
     Predictions,
-    Quantiles,
     Samples,
     checked_pair,
     trusted,
 )
 
-__all__ = ["Locations", "draw_locations", "like_arrays", "normal_locations", "refuse_unlike"]
+__all__ = ["Locations", "draw_locations", "like_arrays", "normal_locations"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,8 +105,8 @@ def draw_locations(predictions: Predictions, number: int = 10, rng: Any = 0) -> 
         )
     rng = np.random.default_rng(rng)
     rows = rng.choice(len(predictions), number, replace=number > len(predictions))
-    chosen = _symmetric(trusted(predictions[rows].map_arrays(to_numpy), notes=()))
-    return trusted_locations(chosen, chosen.sample(rng)[0])
+    chosen = trusted(predictions[rows].map_arrays(to_numpy), notes=())
+    return _trusted_locations(chosen, _symmetric(chosen).sample(rng)[0])
 
 
 def normal_locations(like: Predictions, number: int = 10, *, std: float = 0.1, rng: Any = 0) -> Locations:
@@ -162,7 +159,7 @@ _NORMAL: dict[type[Predictions], Callable[[np.ndarray, float], Predictions]] = {
 }
 
 
-def trusted_locations(predictions: Predictions, targets: np.ndarray) -> Locations:
+def _trusted_locations(predictions: Predictions, targets: np.ndarray) -> Locations:
     """Locations that are known to fit together."""
     new = object.__new__(Locations)
     new.__dict__.update(predictions=predictions, targets=targets)
@@ -180,38 +177,6 @@ def _symmetric(predictions: Predictions) -> Predictions:
     return trusted(predictions, draws=np.take_along_axis(draws, order[..., None], axis=1))
 
 
-def refuse_unlike(locations: Locations, predictions: Predictions) -> None:
-    """Refuse locations of another family, shape or set of classes than the predictions."""
-    test = locations.predictions
-    if _family(test) != _family(predictions):
-        raise InputError(
-            f"the test locations are {_described(test)}, the predictions {_described(predictions)}: give locations of "
-            "the same family, or a number of them, which are then drawn from the predictions"
-        )
-    if isinstance(test, ClassPredictions) and isinstance(predictions, ClassPredictions):
-        names = (test.classes, predictions.classes)
-        if None not in names and names[0] != names[1]:
-            raise InputError(f"the classes of the test locations are {names[0]}, those of the predictions {names[1]}")
-
-
-def _family(predictions: Any) -> tuple[Any, ...]:
-    """What two batches must share so that a metric can compare them."""
-    shape = (predictions.n_classes,) if isinstance(predictions, ClassPredictions) else predictions.event_shape
-    key: tuple[Any, ...] = (type(predictions), shape)
-    if isinstance(predictions, Mixture):
-        return (*key, frozenset(_family(part) for part in predictions.components))
-    if isinstance(predictions, Quantiles):
-        return (*key, tuple(predictions.levels), predictions.tails)
-    return key
-
-
-def _described(predictions: Any) -> str:
-    family, shape, *more = _family(predictions)
-    what = f"{shape[0]} classes" if isinstance(predictions, ClassPredictions) else f"targets of shape {shape}"
-    extra = " and other components or levels" if more else ""
-    return f"{family.__name__} with {what}{extra}"
-
-
 def like_arrays(locations: Locations, like: Array) -> Locations:
     """Locations in the library, dtype and on the device of an array; arrays that are there stay as they are."""
 
@@ -220,6 +185,6 @@ def like_arrays(locations: Locations, like: Array) -> Locations:
             return to_numpy(x).astype(like.dtype, copy=False)
         if not isinstance(x, np.ndarray):
             return x
-        return namespace(like).asarray(x, dtype=like.dtype, device=device(like))
+        return namespace(like).asarray(np.array(x), dtype=like.dtype, device=device(like))  # PyTorch wants to write
 
-    return trusted_locations(locations.predictions.map_arrays(move), locations.targets)
+    return _trusted_locations(locations.predictions.map_arrays(move), locations.targets)

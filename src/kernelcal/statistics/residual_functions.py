@@ -86,7 +86,7 @@ class ClassFunctions(ResidualFunctions):
     @property
     def bytes_per_draw(self) -> int:  # type: ignore[override]
         """Kernel values at one location, and labels."""
-        return 24 * len(self.mean)
+        return 24 * int(self.mean.shape[0])
 
     def values(self, targets: np.ndarray) -> Array:
         """Values for one set of labels."""
@@ -130,7 +130,7 @@ class KernelFunctions(ResidualFunctions):
     @property
     def bytes_per_draw(self) -> int:  # type: ignore[override]
         """Kernel values at one location, and targets."""
-        return 8 * len(self.mean) * (3 + self.predictions.dimension)
+        return 8 * int(self.mean.shape[0]) * (3 + self.predictions.dimension)
 
     def values(self, targets: np.ndarray) -> Array:
         """Values for one set of targets."""
@@ -201,4 +201,4 @@ def _like(values: Any, x: Array) -> Array:
     """Constants in the library, dtype and on the device of an array."""
     if is_numpy(x):
         return to_numpy(values)
-    return namespace(x).asarray(values, dtype=x.dtype, device=device(x))
+    return namespace(x).asarray(np.array(to_numpy(values)), dtype=x.dtype, device=device(x))  # PyTorch wants to write

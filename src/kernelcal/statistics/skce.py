@@ -11,7 +11,7 @@ import numpy as np
 
 from kernelcal.arrays import Array
 from kernelcal.errors import InputError, KernelcalWarning
-from kernelcal.kernels import Kernel, Laplacian, resolve
+from kernelcal.kernels import Kernel, Laplacian, Stationary, resolve
 from kernelcal.pairs import Engine, ExactPairs, PairMatrix, QuadraticForms, Sums
 from kernelcal.pairs.aligned import BlockDiagonal
 from kernelcal.predictions import Predictions, checked_pair, checked_weights
@@ -100,7 +100,7 @@ class SKCE(Statistic):
         value = prepared.estimate(targets)
         kernel = prepared.kernels[0]
         if not kernel.positive_definite(batch):
-            warnings.warn(_not_definite(kernel), KernelcalWarning, stacklevel=2)
+            warnings.warn(_not_definite(kernel, batch), KernelcalWarning, stacklevel=2)
         options: dict[str, Any] = {"prediction_kernel": kernel, "target_kernel": prepared.target_kernel}
         if self.block_size is not None:
             options["block_size"] = self.block_size
@@ -192,11 +192,18 @@ def _refuse_small(statistic: SKCE, n: int) -> None:
         raise InputError(f"the {statistic.estimator} estimator needs at least {needed} rows, got {n}")
 
 
-def _not_definite(kernel: Kernel) -> str:
+def _not_definite(kernel: Kernel, predictions: Predictions) -> str:
+    reasons: list[str] = []
+
+    def leaf(k: Kernel) -> Kernel:
+        if isinstance(k, Stationary) and not k.positive_definite(predictions):
+            reasons.append(k.metric.why_not(predictions))
+        return k
+
+    kernel.map_leaves(leaf)
     return (
-        f"{kernel} is not known to be positive definite for these predictions, so the squared error has no root "
-        "and may be negative even in the limit; exact tests keep their level. Alternatives: Laplacian with this "
-        "metric, or the metric Euclidean() or Hellinger()"
+        f"{kernel} is not known to be positive definite for these predictions, so the squared error has no root and "
+        f"may be negative even in the limit; exact tests keep their level. Reason: {'; '.join(dict.fromkeys(reasons))}"
     )
 
 

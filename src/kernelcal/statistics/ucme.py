@@ -14,7 +14,8 @@ from kernelcal.kernels.between import kernel_between
 from kernelcal.predictions import Predictions, checked_pair, checked_weights
 from kernelcal.residuals import target_kernel_of
 from kernelcal.statistics.base import Estimate, Prepared, Statistic, checked_options
-from kernelcal.statistics.locations import Locations, draw_locations, like_arrays, refuse_unlike
+from kernelcal.statistics.location_families import refuse_unlike
+from kernelcal.statistics.locations import Locations, draw_locations, like_arrays
 from kernelcal.statistics.residual_functions import ResidualFunctions, residual_functions
 
 __all__ = ["UCME", "PreparedUCME", "ucme"]

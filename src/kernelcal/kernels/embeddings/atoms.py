@@ -84,7 +84,7 @@ class Atoms(Embedding):
     def _aside(self, nodes: Array, y: Array) -> Array:
         """Keep the axis of the values before all axes of targets that have more leading axes than predictions."""
         more = y.ndim + 1 - nodes.ndim
-        return nodes if more <= 0 else namespace(nodes).reshape(nodes, (len(nodes), *(1,) * more, *nodes.shape[1:]))
+        return nodes if more <= 0 else namespace(nodes).reshape(nodes, (nodes.shape[0], *(1,) * more, *nodes.shape[1:]))
 
 
 def _sum(values: Array, weights: Weights) -> Array:

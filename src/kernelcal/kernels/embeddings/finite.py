@@ -57,6 +57,8 @@ class OverList(Atoms):
     def meet(self, p: Any, other: OverList, q: Any) -> Array:
         """The same where the other predictions have another list."""
         (values, masses), (others, weights) = self.masses(p), other.masses(q)
+        if math.prod(weights.shape[:-1]) > math.prod(masses.shape[:-1]):  # the fewer rows meet the kernel matrix
+            values, masses, others, weights = others, weights, values, masses
         total = None
         for part in row_slices(len(values), _NUMBERS // len(others)):
             smooth = weights @ _like(weights, self.matrix(others, values[part]))

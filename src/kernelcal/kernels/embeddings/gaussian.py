@@ -10,14 +10,12 @@ from kernelcal.arrays import Array, is_numpy, namespace
 from kernelcal.kernels.embeddings.elementwise import add, all_pairs, operations
 from kernelcal.kernels.embeddings.parts import filled
 from kernelcal.kernels.embeddings.rules import cross_of, mean_of
-from kernelcal.kernels.embeddings.targets import squared_distance
 from kernelcal.kernels.profiles import Gaussian
 from kernelcal.predictions import DiagonalNormal, IsotropicNormal, Normal
 
 __all__: list[str] = []
 
 Independent = DiagonalNormal | IsotropicNormal
-_MATRIX_PRODUCT_FROM = 3  # components
 
 
 @mean_of(Gaussian, Normal)
@@ -45,17 +43,9 @@ def _mean_of_vectors(kernel: Gaussian, p: Independent, y: Array) -> Array:
 
 @cross_of(Gaussian, DiagonalNormal, DiagonalNormal)
 @cross_of(Gaussian, DiagonalNormal, IsotropicNormal)
+@cross_of(Gaussian, IsotropicNormal, IsotropicNormal)
 def _cross_of_vectors(kernel: Gaussian, p: Independent, q: Independent) -> Array:
     return _products(kernel, p.mean, p.std, q.mean, q.std)
-
-
-@cross_of(Gaussian, IsotropicNormal, IsotropicNormal)
-def _cross_of_isotropic(kernel: Gaussian, p: IsotropicNormal, q: IsotropicNormal) -> Array:
-    spread = _spread(kernel, p.scale) + (q.scale / kernel.scale) ** 2
-    squares, logarithm = squared_distance(p.mean, q.mean), namespace(spread).log(spread)
-    ops = operations(squares)
-    exponent = ops.scale(ops.multiply(squares, 1 / spread), -0.5 / kernel.scale**2)
-    return ops.exp(ops.add(exponent, ops.scale(logarithm, -0.5 * p.mean.shape[-1])))
 
 
 def _spread(kernel: Gaussian, std: Array) -> Array:
@@ -96,7 +86,7 @@ def _fill_products(values: np.ndarray, factor: float, m: Any, n: Any, left: Any,
 def _weighted_distance(weights: Array, m: Array, y: Array) -> Array:
     """sum_k a_k (m_k - y_k)^2 with weights that belong to m."""
     found = None
-    if is_numpy(m) and is_numpy(y) and m.shape[-1] >= _MATRIX_PRODUCT_FROM:
+    if is_numpy(m) and is_numpy(y):
         if all_pairs(m, y):
             found = _expanded(weights[:, 0], m[:, 0], y[0])
         elif all_pairs(y, m):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
-from kernelcal.arrays import Array, namespace
+from kernelcal.arrays import Array, is_numpy, namespace
+from kernelcal.kernels.embeddings.parts import by_parts
 from kernelcal.kernels.embeddings.rules import cross_of, mean_of
 from kernelcal.kernels.profiles import Laplacian
 from kernelcal.predictions import Laplace
@@ -40,15 +42,22 @@ def _cross(kernel: Laplacian, p: Laplace, q: Laplace) -> Array:
     ``v = z / s - z / r``, ``P = 1 + w phi(u)`` and ``Q = P + w z / t psi(u, v)``, it is
     ``l exp(-w) (t r P / (t + r) + s Q) / ((s + t) (s + r))``.
     """
-    xp = namespace(p.loc)
-    z = xp.abs(p.loc - q.loc)
-    s, t, r = _sorted(xp, p.scale + 0 * z, q.scale + 0 * z, kernel.scale + 0 * z)
+    arrays = p.loc, p.scale, q.loc, q.scale
+    if all(is_numpy(x) for x in arrays):
+        return by_parts(partial(_of_three, kernel.scale), *arrays)
+    return _of_three(kernel.scale, *arrays)
+
+
+def _of_three(lengthscale: float, m: Array, b: Array, n: Array, c: Array) -> Array:
+    xp = namespace(m, n)
+    z = xp.abs(m - n)
+    s, t, r = _sorted(xp, b + 0 * z, c + 0 * z, lengthscale + 0 * z)
     w = z / r
     u, v = z / t * ((r - t) / r), z / s * ((r - s) / r)
     between = z / s * ((t - s) / t)  # v - u
     first = 1 + w * _phi(xp, u)
     second = first + w * _psi(xp, u, v, between) * (z / t)
-    return kernel.scale * xp.exp(-w) * (t * r / (t + r) * first + s * second) / ((s + t) * (s + r))
+    return lengthscale * xp.exp(-w) * (t * r / (t + r) * first + s * second) / ((s + t) * (s + r))
 
 
 def _sorted(xp: Any, a: Array, b: Array, c: Array) -> tuple[Array, Array, Array]:

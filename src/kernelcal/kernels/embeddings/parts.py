@@ -9,7 +9,7 @@ import numpy as np
 
 from kernelcal.arrays import row_slices
 
-__all__ = ["Fill", "filled"]
+__all__ = ["Fill", "by_parts", "filled"]
 
 _PAIRS = 2**13  # at once: four arrays of them, 256 KiB, stay in the cache
 Fill = Callable[..., None]
@@ -27,6 +27,15 @@ def filled(fill: Fill, *arrays: Any) -> np.ndarray:
     for part in row_slices(len(values), _PAIRS * len(values) // max(values.size, 1)):
         fill(values[part], *(x if x.shape[1] == 1 else x[:, part] for x in columns))
     return values
+
+
+def by_parts(function: Callable[..., np.ndarray], *arrays: Any) -> np.ndarray:
+    """``function(*arrays)`` of arrays whose axes all broadcast, for a formula with many temporary arrays."""
+
+    def fill(values: np.ndarray, *columns: np.ndarray) -> None:
+        values[...] = function(*(x[0] for x in columns))
+
+    return filled(fill, *(x[..., None] for x in arrays))
 
 
 def _components_first(x: np.ndarray) -> np.ndarray:

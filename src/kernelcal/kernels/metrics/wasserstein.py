@@ -156,7 +156,7 @@ def _samples(p: Samples) -> Array:
 
 @wasserstein_coordinates.register(Quantiles)
 def _quantiles(p: Quantiles) -> Array:
-    masses, centres, variances = p._pieces()
+    masses, centres, variances = p.pieces()
     xp = namespace(centres)
     roots = xp.sqrt(masses)
     return xp.concat([roots * centres, roots * xp.sqrt(variances)], axis=-1)
