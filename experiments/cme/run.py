@@ -3,9 +3,10 @@
     python experiments/cme/run.py                          # 500 repetitions: about two minutes on one core
     python experiments/cme/run.py --sizes 16 --dimensions 1
 
-Synthetic models of Widmann, Lindsten, Zachariah (2021), App. A.2: predictions N(c 1_d, 0.1^2 I) with c uniform on (0, 1);
-calibrated targets, or targets whose first coordinate has mean 0.1 whatever was predicted. Kernel
-exp(-W2) exp(-|y - y'|^2 / 2) and ten test locations as in the paper. Writes docs/tables/cme.csv if the grid is whole.
+Synthetic models of Widmann, Lindsten, Zachariah (2021), App. A.2: predictions N(c 1_d, 0.1^2 I) with c uniform on
+(0, 1); calibrated targets, or targets whose first coordinate has mean 0.1 whatever was predicted. Kernel
+exp(-W2) exp(-|y - y'|^2 / 2) and ten test locations as in the paper, drawn anew for every data set. Writes
+docs/tables/cme.csv if the grid is whole.
 """
 
 from __future__ import annotations

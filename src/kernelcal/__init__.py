@@ -5,7 +5,7 @@ __version__ = "0.1.0"
 from kernelcal import datasets
 from kernelcal.binning import EqualMassBins, MedianVarianceBins, UniformBins
 from kernelcal.evaluate import Evaluation, evaluate
-from kernelcal.inference import DefaultFamily, Interval, TestResult, calibration_test, confidence_interval
+from kernelcal.inference import DefaultFamily, Interval, TestResult, calibration_test, confidence_interval, pit_test
 from kernelcal.kernels import (
     Dirac,
     Euclidean,
@@ -20,6 +20,7 @@ from kernelcal.kernels import (
     PowerExponential,
     RationalQuadratic,
     TotalVariation,
+    Wasserstein,
     median_lengthscale,
 )
 from kernelcal.lenses import ClassWise, Groups, OneClass, TopK, TopLabel
@@ -40,20 +41,14 @@ from kernelcal.predictions import (
     Samples,
     as_predictions,
 )
-from kernelcal.statistics import ECE, MMCE, SKCE, Estimate, ece, mce, mmce, skce
+from kernelcal.recalibration import TemperatureScaling
+from kernelcal.statistics import ECE, MMCE, SKCE, UCME, Estimate, ece, mce, mmce, skce, ucme
 
 __all__ = [
-    "Samples",
-    "Quantiles",
-    "Poisson",
-    "Normal",
-    "NegativeBinomial",
-    "MultivariateNormal",
-    "Mixture",
-    "Laplace",
     "ECE",
     "MMCE",
     "SKCE",
+    "UCME",
     "Bernoulli",
     "Categorical",
     "ClassWise",
@@ -70,6 +65,7 @@ __all__ = [
     "Hellinger",
     "Interval",
     "InverseMultiquadric",
+    "Laplace",
     "Laplacian",
     "Linear",
     "LogProbs",
@@ -77,17 +73,26 @@ __all__ = [
     "Matern32",
     "Matern52",
     "MedianVarianceBins",
+    "Mixture",
+    "MultivariateNormal",
+    "NegativeBinomial",
+    "Normal",
     "Nystrom",
     "OneClass",
     "Percent",
+    "Poisson",
     "PowerExponential",
+    "Quantiles",
     "RandomFourier",
     "RationalQuadratic",
+    "Samples",
+    "TemperatureScaling",
     "TestResult",
     "TopK",
     "TopLabel",
     "TotalVariation",
     "UniformBins",
+    "Wasserstein",
     "as_predictions",
     "calibration_test",
     "confidence_interval",
@@ -97,5 +102,7 @@ __all__ = [
     "mce",
     "median_lengthscale",
     "mmce",
+    "pit_test",
     "skce",
+    "ucme",
 ]

@@ -351,6 +351,15 @@ def test_the_result_says_which_law():
     assert not any("this law is that of many rows" in note for note in result.notes)
 
 
+def test_the_names_of_statistic_and_law():
+    batch, y, _ = synthetic(30, 1, 0)
+    by_name = kc.calibration_test(y, batch, statistic="ucme", null="cme", draws=99)
+    assert by_name == kc.calibration_test(y, batch, statistic=UCME(), null=CME(), draws=99)
+    value = kc.calibration_test(y, batch, statistic="ucme", null="exact", draws=99)
+    assert value.members[0].name == "UCME"
+    assert value.statistic == pytest.approx(float(kc.ucme(y, batch)), rel=1e-12)
+
+
 def test_the_same_data_give_the_same_pvalue_in_every_library(backend):
     batch, y, statistic = synthetic(20, 1, 1)
     expected = kc.calibration_test(y, batch, statistic=statistic, null=CME(), draws=99)

@@ -17,6 +17,10 @@ def all_layouts():
         np.testing.assert_allclose(embedding.mean(p, np.stack([y, y]))[1], np.diag(means), **close)
         np.testing.assert_allclose(embedding.cross(p, p), np.diag(crosses), **close)
         np.testing.assert_allclose(crosses, crosses.T, **close)
+        few = rows[:2]
+        np.testing.assert_allclose(embedding.cross(few, columns), crosses[:2], **close)
+        np.testing.assert_allclose(embedding.cross(columns, few), crosses[:2], **close)
+        np.testing.assert_allclose(embedding.mean(few, y[None]), means[:2], **close)
         return means, crosses
 
     return compute

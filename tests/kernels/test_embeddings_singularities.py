@@ -52,6 +52,13 @@ def test_laplacian_under_two_laplaces_near_every_coincidence(z):
             np.testing.assert_allclose(laplace_cross(1.0, b, c, z), laplaces(1.0, [b, c], z), rtol=1e-12)
 
 
+@pytest.mark.parametrize("z", [0.99, 1.0, 1.01, 1.9, 2.0, 2.1, 10.0])
+def test_laplacian_under_two_laplaces_where_the_series_ends(z):
+    """The series serves up to z / s - z / r = 1."""
+    for b, c in ((2.0, 1.0), (2.0, 1.001), (2.0, 1.5), (0.5, 0.5), (1.1, 1.1), (1.111, 1.0)):
+        np.testing.assert_allclose(laplace_cross(1.0, b, c, z), laplaces(1.0, [b, c], z), rtol=1e-14)
+
+
 def test_laplacian_under_laplace_at_scales_of_all_sizes():
     rng = np.random.default_rng(0)
     for _ in range(200):

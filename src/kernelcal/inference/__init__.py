@@ -5,6 +5,7 @@ from kernelcal.inference.bootstrap import Bootstrap, Wild
 from kernelcal.inference.bound import Bound
 from kernelcal.inference.calibration import calibration_test
 from kernelcal.inference.chi_square import ChiSquareSum
+from kernelcal.inference.cme import CME
 from kernelcal.inference.consistency import Consistency
 from kernelcal.inference.drawn import DrawnValues
 from kernelcal.inference.draws import Draws
@@ -15,10 +16,13 @@ from kernelcal.inference.interval import Interval, confidence_interval
 from kernelcal.inference.known_null import KnownNull, known_null
 from kernelcal.inference.law import NullLaw, Outcome, Problem
 from kernelcal.inference.laws import NULL_LAWS
+from kernelcal.inference.pit_test import pit_test
 from kernelcal.inference.result import Member, TestResult
 from kernelcal.inference.saddlepoint import Saddlepoint
+from kernelcal.inference.swap import Swap
 
 __all__ = [
+    "CME",
     "NULL_LAWS",
     "Block",
     "Bootstrap",
@@ -39,10 +43,12 @@ __all__ = [
     "Problem",
     "Saddlepoint",
     "Spectrum",
+    "Swap",
     "TestResult",
     "Wild",
     "calibration_test",
     "confidence_interval",
     "exact_null",
     "known_null",
+    "pit_test",
 ]

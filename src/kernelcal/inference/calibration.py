@@ -19,12 +19,18 @@ from kernelcal.inference.laws import NULL_LAWS
 from kernelcal.inference.result import TestResult
 from kernelcal.lenses import ClassWise, Lens, refuse_numbers, seen
 from kernelcal.predictions import Predictions, Samples, checked_pair, checked_weights
-from kernelcal.statistics import ECE, MMCE, SKCE, CallableStatistic, Statistic
+from kernelcal.statistics import ECE, MMCE, SKCE, UCME, CallableStatistic, Statistic
 
 __all__ = ["calibration_test"]
 
 _FEW_ROWS = 50
-_NAMED: dict[str, Callable[[], Statistic]] = {"default": DefaultFamily, "skce": SKCE, "ece": ECE, "mmce": MMCE}
+_NAMED: dict[str, Callable[[], Statistic]] = {
+    "default": DefaultFamily,
+    "skce": SKCE,
+    "ece": ECE,
+    "mmce": MMCE,
+    "ucme": UCME,
+}
 
 
 def calibration_test(
@@ -54,11 +60,11 @@ def calibration_test(
         Targets: class numbers 0 to m - 1, booleans, or labels named by `classes`.
     predictions : Predictions or what `as_predictions` takes
         Predicted probabilities.
-    statistic : {"default", "skce", "ece", "mmce"}, Statistic or callable
+    statistic : {"default", "skce", "ece", "mmce", "ucme"}, Statistic or callable
         ``default``: `DefaultFamily`, kernels at four lengthscales with the directed scores bias and slope,
         combined by the smallest rank. ``skce``: `SKCE` at the median lengthscale. ``ece``: `ECE` of the top label in
-        15 equal-width bins. ``mmce``: `MMCE`. A function ``f(y, predictions) -> number`` whose large values speak
-        against calibration is called once a draw.
+        15 equal-width bins. ``mmce``: `MMCE`. ``ucme``: `UCME` at ten test locations. A function
+        ``f(y, predictions) -> number`` whose large values speak against calibration is called once a draw.
     null : str or NullLaw, optional
         Law of the statistic under calibration. ``exact`` (default) serves every statistic. ``swap``, the default of
         `Samples`, is as exact: the outcome changes places with the draws of its row. For the unbiased SKCE:

@@ -24,7 +24,7 @@ _LABELS = {
 }
 _EMPIRICAL = (
     "the law of an empirical covariance rejects calibrated models far too often: measured at 5 % with 10 locations, "
-    "chi2 .87 / .36 / .12 and hotelling .22 / .22 / .10 for 16 / 64 / 256 rows; covariance='known' keeps the level"
+    "chi2 .87 / .33 / .12 and hotelling .19 / .18 / .11 for 16 / 64 / 256 rows; covariance='known' keeps the level"
 )
 
 
@@ -55,8 +55,8 @@ class CME(NullLaw):
     Notes
     -----
     Rejections of calibrated models at 5 %, J = 10, d = 1, n = 16 / 64 / 256 (``experiments/cme/run.py``): known
-    covariance exact and chi2 near 5 % (chi2 7 % at n = 16), **the published test 87 / 36 / 12 %**, with Hotelling's
-    F 22 / 22 / 10 %: an empirical covariance of J numbers needs hundreds of rows.
+    covariance, exact 5 / 6 / 4 % and chi2 7 / 7 / 5 %; **the published test 87 / 33 / 12 %**, with Hotelling's F
+    19 / 18 / 11 %: an empirical covariance of J numbers needs hundreds of rows.
 
     The pseudo-inverse is that of the correlation matrix of z. Eigenvalues below 1e-5 of the largest (1e-12 for the
     empirical covariance) count as zero: such combinations of locations are far from normal with few rows. A z that

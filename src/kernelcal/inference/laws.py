@@ -7,6 +7,7 @@ from collections.abc import Callable
 from kernelcal.inference.block import Block
 from kernelcal.inference.bootstrap import Bootstrap, Wild
 from kernelcal.inference.bound import Bound
+from kernelcal.inference.cme import CME
 from kernelcal.inference.consistency import Consistency
 from kernelcal.inference.exact import Exact
 from kernelcal.inference.fits import Gamma, Pearson, Spectrum
@@ -28,4 +29,5 @@ NULL_LAWS: dict[str, Callable[[], NullLaw]] = {
     "pearson": Pearson,
     "spectrum": Spectrum,
     "consistency": Consistency,
+    "cme": CME,
 }

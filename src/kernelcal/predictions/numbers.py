@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from array_api_compat import device
 
 from kernelcal.arrays import Array, as_array, concrete, namespace
 from kernelcal.errors import InputError
@@ -60,6 +61,8 @@ def rows_of(x: Any, like: Array, *, event: int = 0) -> Array:
     """
     if isinstance(x, int | float | np.number) or np.ndim(x) == event:
         xp = namespace(like)
+        if not hasattr(x, "dtype"):
+            x = xp.asarray(x, dtype=like.dtype, device=device(like))
         row = floating(xp.asarray(as_array(x)))
         return xp.broadcast_to(row[None, ...], (int(like.shape[0]), *row.shape))
     return x

@@ -115,13 +115,15 @@ class Quantiles(RealPredictions):
     def mean(self) -> Array:
         """Means, sums over the segments and tails."""
         masses, centres, _ = self.pieces()
-        return namespace(centres).sum(masses * centres, axis=-1)
+        first = self.values[..., :1]  # sums of differences: equal quantiles have exactly this mean
+        return first[..., 0] + namespace(centres).sum(masses * (centres - first), axis=-1)
 
     @property
     def std(self) -> Array:
         """Standard deviations, from variances within and between the segments and tails."""
         masses, centres, variances = self.pieces()
         xp = namespace(centres)
+        centres = centres - self.values[..., :1]  # so that equal quantiles have no spread at all
         mean = xp.sum(masses * centres, axis=-1, keepdims=True)
         return xp.sqrt(xp.sum(masses * (variances + (centres - mean) ** 2), axis=-1))
 

@@ -12,6 +12,7 @@ from kernelcal.predictions.adapters import as_predictions
 from kernelcal.predictions.base import Predictions
 from kernelcal.predictions.classes import ClassPredictions
 from kernelcal.predictions.frames import is_frame, series_to_array
+from kernelcal.predictions.number_adapters import predictions_of_numbers
 from kernelcal.predictions.outcomes import as_outcomes
 from kernelcal.predictions.real import RealPredictions
 from kernelcal.predictions.wrappers import Wrapper
@@ -22,6 +23,8 @@ __all__ = ["as_labels", "checked_classes_pair", "checked_pair"]
 def checked_pair(y: Any, predictions: Any, *, classes: Any = None, normalize: bool = False) -> tuple[np.ndarray, Any]:
     """Return labels 0 to m - 1, or numbers, and predictions of equal length, or refuse with the remedy."""
     _refuse_misaligned(y, predictions)
+    read = predictions_of_numbers(predictions)  # pairs and distributions of other libraries have no shape to judge
+    predictions = predictions if read is None else read
     targets = _target_array(y)
     _refuse_swapped(targets, predictions)
     _refuse_transposed(targets, predictions)
@@ -42,7 +45,7 @@ def checked_classes_pair(y: Any, predictions: Any, **options: Any) -> tuple[np.n
     if not isinstance(batch, ClassPredictions):
         raise InputError(
             f"this needs predicted class probabilities, got {type(batch).__name__}: for numbers use "
-            "kernelcal.evaluate, calibration_test, skce, ucme, pit or crps"
+            "kernelcal.evaluate, calibration_test, skce, ucme or statistics.crps"
         )
     return labels, batch
 

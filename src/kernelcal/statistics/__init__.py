@@ -2,33 +2,62 @@
 
 from kernelcal.statistics.base import CallableStatistic, Estimate, Prepared, Statistic
 from kernelcal.statistics.bin_table import BinnedEstimate, BinTable
+from kernelcal.statistics.coverage import CentralCoverage, central_coverage
+from kernelcal.statistics.crps import crps, crps_rows
 from kernelcal.statistics.decomposition import BrierDecomposition, brier_decomposition
 from kernelcal.statistics.directed import DirectedScores
 from kernelcal.statistics.ece import ECE, ece, mce
+from kernelcal.statistics.locations import Locations, draw_locations, normal_locations
 from kernelcal.statistics.mmce import MMCE, mmce
+from kernelcal.statistics.number_rows import coordinate
+from kernelcal.statistics.pinball import PinballLoss, pinball_loss
+from kernelcal.statistics.pit import pit, pit_intervals
+from kernelcal.statistics.quantile_curve import QuantileCalibration, quantile_calibration
+from kernelcal.statistics.real_directed import RealScores
+from kernelcal.statistics.real_scores import mean_squared_error, negative_log_likelihood
 from kernelcal.statistics.scores import accuracy, brier_score, log_score
 from kernelcal.statistics.skce import SKCE, skce
 from kernelcal.statistics.through import Through
+from kernelcal.statistics.ucme import UCME, ucme
 
 __all__ = [
     "ECE",
     "MMCE",
     "SKCE",
+    "UCME",
     "BinTable",
     "BinnedEstimate",
     "BrierDecomposition",
     "CallableStatistic",
+    "CentralCoverage",
     "DirectedScores",
     "Estimate",
+    "Locations",
+    "PinballLoss",
     "Prepared",
+    "QuantileCalibration",
+    "RealScores",
     "Statistic",
     "Through",
     "accuracy",
     "brier_decomposition",
     "brier_score",
+    "central_coverage",
+    "coordinate",
+    "crps",
+    "crps_rows",
+    "draw_locations",
     "ece",
     "log_score",
     "mce",
+    "mean_squared_error",
     "mmce",
+    "negative_log_likelihood",
+    "normal_locations",
+    "pinball_loss",
+    "pit",
+    "pit_intervals",
+    "quantile_calibration",
     "skce",
+    "ucme",
 ]

@@ -30,9 +30,9 @@ _LARGEST = 2**14  # counts; more would take minutes a tile
 class OverCounts(OverList):
     """Expectations under predictions of counts: sums over first, first + 1, ..., last.
 
-    Every batch has its own first and last count, outside of which none of its rows has more than 1e-12 of probability:
-    the error of an expectation is at most 1e-12 times the bound of the kernel. `first` and `last` are those of the
-    predictions of the plan.
+    Outside of them no prediction of the plan has more than 1e-12 of its probability: the error of an expectation is at
+    most 1e-12 times the bound of the kernel, and does not depend on tiles. Other predictions that reach further are
+    summed as far as they reach.
     """
 
     layout: Layout
@@ -48,6 +48,7 @@ class OverCounts(OverList):
     def _masses(self, p: Any) -> tuple[np.ndarray, Array]:
         flat = self.layout.flat(p)
         first, last = _ends([flat])
+        first, last = min(first, self.first), max(last, self.last)
         values = np.arange(first, last + 1, dtype=np.float64)
         masses = np.exp(flat.log_prob(np.broadcast_to(values[:, None], (len(values), len(flat))))).T
         return values, np.ascontiguousarray(masses).reshape(*self.layout.leading(p), len(values))
