@@ -152,3 +152,34 @@ def test_bounds_hold():
 def test_what_cannot_be_is_refused(make, message):
     with pytest.raises(InputError, match=message):
         make()
+
+
+def test_spectral_kernels_are_part_of_plans():
+    """Inside a sum the spectrum goes through the plan; alone through features: the same numbers."""
+    y = NORMAL.sample(rng=1)[0]
+    kernel = Spectral(kc.Gaussian(0.7))
+    features = residual_of(NORMAL, kernel).inner(y)
+    pairs = GramResidual.of(NORMAL, kernel).inner(y)
+    everything = (slice(None), slice(None))
+    np.testing.assert_allclose(pairs.block(*everything), features.block(*everything), atol=1e-13)
+    np.testing.assert_allclose(pairs.aligned(*everything), features.aligned(*everything), atol=1e-13)
+    linear = (y - MEAN)[:, None] * (y - MEAN)[None, :]
+    both = residual_of(NORMAL, kernel + kc.Linear()).inner(y)
+    np.testing.assert_allclose(both.block(*everything), features.block(*everything) + linear, atol=1e-12)
+    vectors = VECTORS.sample(rng=1)[0]
+    kernel = Spectral(kc.Gaussian(2.0), frequencies=9)
+    one, other = (make(VECTORS, kernel).inner(vectors) for make in (residual_of, GramResidual.of))
+    np.testing.assert_allclose(other.block(*everything), one.block(*everything), atol=1e-13)
+
+
+def test_integrators_by_request():
+    laplace = kc.Laplace(MEAN, STD)
+    y, options = laplace.sample(rng=2)[0], {"prediction_kernel": kc.Laplacian(1.0), "target_kernel": kc.Gaussian(1.0)}
+    with pytest.raises(InputError, match="has no closed form.*Ways out: pass an integrator"):
+        kc.skce(y, laplace, **options)
+    near = kc.skce(y, laplace, integrator=kc.kernels.GaussLegendre(400), **options)
+    drawn = kc.skce(y, laplace, integrator=kc.kernels.MonteCarlo(20_000), **options)
+    spectral = {**options, "target_kernel": Spectral(kc.Gaussian(1.0), frequencies=64)}
+    exact = kc.skce(y, laplace, **spectral)
+    assert float(near) == pytest.approx(float(exact), abs=1e-4)
+    assert float(drawn) == pytest.approx(float(exact), abs=1e-2)

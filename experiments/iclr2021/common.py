@@ -58,6 +58,11 @@ def write(path, header, rows):
         csv.writer(stream, lineterminator="\n").writerows([header, *rows])
 
 
+def write_numbers(name, header, rows):
+    """Write every number of a part beside it."""
+    write(HERE / f"{name}.csv", header, rows)
+
+
 def write_table(name, header, rows):
     """Write a table that the documentation shows."""
     write(DOCS / "tables" / f"iclr2021_{name}.csv", header, rows)

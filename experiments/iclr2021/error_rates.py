@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 from common import (
     DIMENSIONS,
-    HERE,
     KERNEL,
     LEVEL,
     SIZES,
@@ -18,7 +17,7 @@ from common import (
     parallel,
     published,
     skce,
-    write,
+    write_numbers,
     write_table,
 )
 from comparison import at_level, rates_agree
@@ -35,7 +34,7 @@ FEW, FEW_FROM = 100, 1_024  # data sets of the tests that redraw all pairs, from
 
 
 def block_test(size, ddof):
-    """P-value of the block test; the published ones divide by J where we divide by J - 1, J being the blocks."""
+    """P-value of the block test of J blocks, whose variance is divided by J - 1 (ddof 1) or by J (ddof 0)."""
 
     def pvalue(y, predictions, seed):
         from scipy.special import ndtr
@@ -50,9 +49,7 @@ def block_test(size, ddof):
 
 
 def bootstrap_test(y, predictions, seed):
-    return kc.calibration_test(
-        y, predictions, statistic=skce(), null="bootstrap", draws=BOOTSTRAPS, rng=seed
-    ).pvalue
+    return kc.calibration_test(y, predictions, statistic=skce(), null="bootstrap", draws=BOOTSTRAPS, rng=seed).pvalue
 
 
 def exact_test(y, predictions, seed):
@@ -63,11 +60,11 @@ def default_test(y, predictions, seed):
     return kc.calibration_test(y, predictions, draws=DRAWS, rng=seed).pvalue
 
 
-def cme_test(covariance, reference, own_locations=True):
-    """P-value of the CME test at locations of A.2; new ones for every data set, or those of a seed."""
+def cme_test(covariance, reference, locations=None):
+    """P-value of the CME test at locations drawn as in A.2: new ones for every data set, or those of one seed."""
 
     def pvalue(y, predictions, seed):
-        at = normal_locations(predictions, LOCATIONS, std=SIGMA, rng=[11, seed])
+        at = normal_locations(predictions, LOCATIONS, std=SIGMA, rng=[11, seed if locations is None else locations])
         statistic = UCME(prediction_kernel=KERNEL, target_kernel=TARGET_KERNEL, locations=at)
         law = CME(covariance=covariance, reference=reference)
         return kc.calibration_test(y, predictions, statistic=statistic, null=law, draws=DRAWS, rng=seed).pvalue
@@ -85,12 +82,12 @@ class Test:
 
 
 TESTS = {
-    "blocks of 2, ddof 0 (as published)": Test(block_test("2", 0), "SKCE (B = 2)"),
-    "blocks of 2, ddof 1": Test(block_test("2", 1)),
-    "blocks of √n, ddof 0 (as published)": Test(block_test("√n", 0), "SKCE (B = √n)"),
-    "blocks of √n, ddof 1": Test(block_test("√n", 1)),
+    "blocks of 2": Test(block_test("2", 1), "SKCE (B = 2)"),
+    "blocks of √n": Test(block_test("√n", 1), "SKCE (B = √n)"),
     "bootstrap, 1,000 draws": Test(bootstrap_test, "SKCE (B = n)"),
     "CME, empirical covariance, chi2": Test(cme_test("empirical", "chi2"), "CME"),
+    "blocks of 2, ddof 0": Test(block_test("2", 0)),
+    "blocks of √n, ddof 0": Test(block_test("√n", 0)),
     "CME, known covariance, chi2": Test(cme_test("known", "chi2")),
     "CME, known covariance, exact": Test(cme_test("known", "exact")),
     "exact, same SKCE": Test(exact_test, slow=True),
@@ -106,14 +103,12 @@ def pvalues(task, tests=None):
     skipped = n >= FEW_FROM and repetition >= FEW
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", kc.errors.KernelcalWarning)  # few blocks, few rows: that is the experiment
-        return [
-            math.nan if test.slow and skipped else test.pvalue(y, predictions, repetition) for test in chosen
-        ]
+        return [math.nan if test.slow and skipped else test.pvalue(y, predictions, repetition) for test in chosen]
 
 
-def simulate(repetitions, processes, sizes=SIZES):
+def simulate(repetitions, processes, sizes=None):
     """P-values by (model, d, n), each of shape (repetitions, tests)."""
-    cells = [(model, d, n) for model in MODELS for d in DIMENSIONS for n in sizes]
+    cells = [(model, d, n) for model in MODELS for d in DIMENSIONS for n in sizes or SIZES]
     tasks = [(*cell, k) for cell in cells for k in range(repetitions)]
     values = np.array(parallel(pvalues, tasks, processes)).reshape(len(cells), repetitions, -1)
     return dict(zip(cells, values, strict=True))
@@ -141,9 +136,9 @@ def compared(results, tests=None):
     return rows
 
 
-def pivoted(rows, sizes=SIZES):
+def pivoted(rows):
     """A line a model, dimension and test, a column a size: our rate, and the published one behind a stroke."""
-    lines = []
+    lines, sizes = [], dict.fromkeys(row[2] for row in rows)
     for model, d, name in dict.fromkeys((row[0], row[1], row[3]) for row in rows):
         cells = [row for row in rows if (row[0], row[1], row[3]) == (model, d, name)]
         shown = [_cell(row) for row in cells]
@@ -164,7 +159,7 @@ def _cell(row):
 def main(options):
     rows = compared(simulate(options.repetitions or 500, options.processes))
     names = ("data sets", "error rate", "published", "within", "at the level")
-    write(HERE / "error_rates.csv", ["model", "d", "n", "test", *names], rows)
+    write_numbers("error_rates", ["model", "d", "n", "test", *names], rows)
     for model in MODELS:
         header, lines = pivoted([row for row in rows if row[0] == model])
         write_table(f"{'level' if model == 'calibrated' else 'power'}", header[1:], [line[1:] for line in lines])

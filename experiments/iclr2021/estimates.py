@@ -5,9 +5,23 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from common import BLUE, DIMENSIONS, GREEN, GREY, HERE, ORANGE, SIZES, panels, parallel, published, save, skce
-from common import write, write_table
+from common import (
+    BLUE,
+    DIMENSIONS,
+    GREEN,
+    GREY,
+    ORANGE,
+    SIZES,
+    panels,
+    parallel,
+    published,
+    save,
+    skce,
+    write_numbers,
+    write_table,
+)
 from comparison import mean_agrees, variance_agrees
+from matplotlib.ticker import NullFormatter
 from models import MODELS, seeded, simulated_skce, true_skce
 
 ESTIMATORS = ("SKCE", "SKCE (B = 2)", "SKCE (B = √n)", "SKCE (B = n)")  # the published names
@@ -29,9 +43,9 @@ def estimates(task):
     return [float(estimator(name, n)(y, predictions)) for name in ESTIMATORS]
 
 
-def simulate(repetitions, processes, sizes=SIZES):
+def simulate(repetitions, processes, sizes=None):
     """Estimates by (model, d, n), each of shape (repetitions, estimators)."""
-    cells = [(model, d, n) for model in MODELS for d in DIMENSIONS for n in sizes]
+    cells = [(model, d, n) for model in MODELS for d in DIMENSIONS for n in sizes or SIZES]
     tasks = [(*cell, k) for cell in cells for k in range(repetitions)]
     values = np.array(parallel(estimates, tasks, processes)).reshape(len(cells), repetitions, -1)
     return dict(zip(cells, values, strict=True))
@@ -51,9 +65,9 @@ def compared(results):
     return rows
 
 
-def pivoted(rows, first, sizes):
+def pivoted(rows, first):
     """A line a model, dimension and estimator, a column a size: ours / published, and how many sizes agree."""
-    lines = []
+    lines, sizes = [], dict.fromkeys(row[2] for row in rows)
     for model, d, name in dict.fromkeys((row[0], row[1], row[3]) for row in rows):
         cells = [row for row in rows if (row[0], row[1], row[3]) == (model, d, name)]
         shown = [f"{row[first]:.2e} / {row[first + 1]:.2e}" + ("" if row[first + 2] else " \\*") for row in cells]
@@ -67,7 +81,7 @@ def draw(rows):
     colours = dict(zip(ESTIMATORS, (GREEN, ORANGE, GREY, BLUE), strict=True))
     for row, (first, label) in zip(axes, ((4, "mean absolute error"), (7, "variance")), strict=True):
         row[0].set_ylabel(label)
-        for ax, (model, d) in zip(row, ((m, d) for m in MODELS for d in DIMENSIONS), strict=True):
+        for ax, (model, d) in zip(row, ((m, d) for m in MODELS for d in DIMENSIONS), strict=False):
             for name, colour in colours.items():
                 cells = [r for r in rows if (r[0], r[1], r[3]) == (model, d, name)]
                 n = [r[2] for r in cells]
@@ -75,6 +89,7 @@ def draw(rows):
                 ring = {"marker": "o", "linestyle": "none", "markerfacecolor": "none", "color": colour}
                 ax.loglog(n, [r[first + 1] or np.nan for r in cells], base=2, **ring)
             ax.set_yscale("log", base=10)
+            ax.yaxis.set_minor_formatter(NullFormatter())
             ax.set_title(f"{model}, d = {d}", fontsize=9)
             ax.tick_params(labelsize=7)
     for ax in axes[1]:
@@ -100,9 +115,9 @@ def main(options):
     write_table("truth", ["d", "quadrature", "simulated", "standard error", "difference in standard errors"], truth)
     rows = compared(simulate(repetitions, options.processes))
     names = ("mean error", "published", "within", "variance", "published", "within")
-    write(HERE / "estimates.csv", ["model", "d", "n", "estimator", *names], rows)
-    write_table("mean_error", *pivoted(rows, 4, SIZES))
-    write_table("variance", *pivoted(rows, 7, SIZES))
+    write_numbers("estimates", ["model", "d", "n", "estimator", *names], rows)
+    write_table("mean_error", *pivoted(rows, 4))
+    write_table("variance", *pivoted(rows, 7))
     draw(rows)
     for row in rows:
         print(*row)

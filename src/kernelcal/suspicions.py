@@ -7,7 +7,14 @@ from typing import Any
 import numpy as np
 
 from kernelcal.arrays import to_numpy
-from kernelcal.predictions import ClassPredictions, DiagonalNormal, IsotropicNormal, Normal, RealPredictions, checked_classes_pair
+from kernelcal.predictions import (
+    ClassPredictions,
+    DiagonalNormal,
+    IsotropicNormal,
+    Normal,
+    RealPredictions,
+    checked_classes_pair,
+)
 from kernelcal.statistics import accuracy
 
 __all__ = ["class_suspicions", "number_suspicions"]

@@ -236,7 +236,10 @@ def test_gradients_flow(library):
             lambda y, p: kc.calibration_test(y, p, statistic="skce", null="saddlepoint"),
             "null='saddlepoint' serves class predictions, got Normal: use null='exact'",
         ),
-        (lambda y, p: kc.calibration_test(y, p, statistic="ece"), "ECE asks about classes, and Normal predicts numbers"),
+        (
+            lambda y, p: kc.calibration_test(y, p, statistic="ece"),
+            "ECE asks about classes, and Normal predicts numbers",
+        ),
         (lambda y, p: kc.ece(y, p), "this needs predicted class probabilities, got Normal"),
         (lambda y, p: kc.calibration_test(y[:3], p), "there are 3 targets but 4 rows of predictions"),
         (lambda y, p: kc.skce(list("abcd"), p), "the targets must be numbers for these predictions"),

@@ -67,7 +67,9 @@ def test_squared_error_is_the_mean_over_coordinates():
 
 
 def test_draws_have_no_log_score_but_a_remedy():
-    with pytest.raises(InputError, match=r"Samples has no density, so there is no log score: use kernelcal\.crps"):
+    with pytest.raises(
+        InputError, match=r"Samples has no density, so there is no log score: use kernelcal\.statistics\.crps"
+    ):
         negative_log_likelihood([0.0], Samples([[0.0, 1.0]]))
     with pytest.raises(InputError, match="this needs predictions of numbers, got Bernoulli: for classes use"):
         negative_log_likelihood([0, 1], [0.2, 0.7])

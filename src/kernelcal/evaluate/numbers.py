@@ -71,7 +71,8 @@ class NumberEvaluation(Evaluation):
     def score_rows(self) -> list[tuple[str, str]]:
         """Return names and values of the scores for the table."""
         vector = self.dimension > 1
-        rows = [("rows", f"{self.n:,}"), ("predictions", self.family + (f", {self.dimension} numbers" if vector else ""))]
+        family = self.family + (f", {self.dimension} numbers" if vector else "")
+        rows = [("rows", f"{self.n:,}"), ("predictions", family)]
         if self.negative_log_likelihood is not None:
             rows.append(("negative log-likelihood", f"{self.negative_log_likelihood:.4f} nats"))
         if self.crps is not None:
@@ -112,7 +113,7 @@ def number_evaluation(
     """Add scores, coverage and the PIT test to what all evaluations have in common."""
     parts = _components(targets, batch)
     coverage = tuple(central_coverage(y, p, weights=weights) for y, p in parts)
-    more = tuple(note for part in coverage for note in part.notes)
+    more = tuple(note for part in coverage for note in part.notes) + ((_UNWEIGHTED,) if weights is not None else ())
     return NumberEvaluation(
         family=type(batch).__name__,
         dimension=batch.dimension,
@@ -120,9 +121,7 @@ def number_evaluation(
         crps=_where_defined(crps, targets, batch, weights),
         coverage=coverage,
         pit=tuple(pit_test(y, p) for y, p in parts),
-        notes=tuple(
-            dict.fromkeys(number_suspicions(targets, batch) + notes + more + ((_UNWEIGHTED,) if weights is not None else ()))
-        ),
+        notes=tuple(dict.fromkeys(number_suspicions(targets, batch) + notes + more)),
         **common,
     )
 

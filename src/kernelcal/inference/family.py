@@ -102,6 +102,7 @@ def _choose(predictions: Predictions, kernels: int, target_kernel: Kernel) -> En
         looked_up = lookup_cost(kernels, predictions) if isinstance(target_kernel, Dirac) else math.inf
     else:
         columns, looked_up = 8 * _FEATURES, math.inf  # features pay off from some hundred rows
+        m = _FEATURES
         if not isinstance(target_kernel, Spectral):
             return ExactPairs()
     if min(n * n * columns, looked_up) <= _MULTIPLICATIONS:

@@ -67,7 +67,7 @@ class Spectral(Kernel):
         difference = pairs.difference()
         xp, vector = namespace(difference), pairs.vector
         frequencies, amplitudes = self.nodes(difference.shape[-1] if vector else None)
-        total = 0 * (difference[..., 0] if vector else difference) + self._constant(vector)
+        total = 0 * (difference[..., 0] if vector else difference) + self.constant(vector=vector)
         for w, a in zip(frequencies, amplitudes, strict=True):
             phase = sum(float(c) * difference[..., k] for k, c in enumerate(w)) if vector else float(w) * difference
             total = total + float(a) ** 2 * xp.cos(phase)
@@ -90,7 +90,7 @@ class Spectral(Kernel):
         inside = self.kernel.map_leaves(function)
         return replace(self, kernel=inside) if isinstance(inside, Stationary) else self
 
-    def _constant(self, vector: bool) -> float:
+    def constant(self, *, vector: bool) -> float:
         """Weight of the frequency 0, which no residual sees."""
         if vector or not isinstance(self.kernel, Gaussian):
             return 0.0

@@ -23,7 +23,7 @@ __all__ = ["FeatureEngine", "FeatureMap"]
 FeatureMap = Callable[[slice], Array]  # rows -> their features of all kernels side by side, (rows, sum of D)
 _KEEP_BYTES = 2**29  # features below this size are kept between batches of draws, above they are made anew
 _CHUNK_BYTES = 2**26
-_SINGLE_FROM = 10_000  # rows; above, features are held in float32
+_SINGLE_FROM = 100_000  # rows times residual features; above, features are held in float32
 
 
 @dataclass(frozen=True)
@@ -84,8 +84,7 @@ class _Features(QuadraticForms):
         total = total_of(self.residual, self.predictions.columns, len(targets), int(self.bounds[-1]))
         for rows, phi in self._rows_of_features():
             sizes = np.add.reduceat(phi * phi, self.bounds[:-1], axis=1)
-            diagonal += self.residual[rows].squared_norms(targets[:, rows]) @ sizes
-            total.add(rows, phi, targets[:, rows])
+            diagonal += total.add(rows, phi, targets[:, rows]) @ sizes
         s = total.value()
         squares = np.add.reduceat(np.einsum("kbd,kbd->bd", s, s), self.bounds[:-1], axis=1)
         return Sums(squares - diagonal, diagonal)
@@ -104,7 +103,9 @@ class _Features(QuadraticForms):
         if self._kept is not None:
             return self._kept
         n = len(self.predictions)
-        dtype = np.float32 if n > _SINGLE_FROM else None  # the kernel is approximate, the level exact with any
+        dtype = (
+            np.float32 if n * self.residual.dimension > _SINGLE_FROM else None
+        )  # the kernel is approximate, the level exact with any
         parts = row_slices(n, _CHUNK_BYTES // (8 * size or 1))
         made = ((rows, np.asarray(to_numpy(self.features(rows)), dtype=dtype)) for rows in parts)
         if 4 * size * n > _KEEP_BYTES:

@@ -16,6 +16,7 @@ from kernelcal.residuals import Residual
 __all__ = ["PairMatrix", "map_strips", "strip_rows"]
 
 _STRIP = 2**19  # numbers: 4 MiB
+_KEPT_UP_TO = 2_048  # rows: 32 MiB, kept between passes
 _DENSE_UP_TO = 8_000  # rows: 512 MiB
 
 
@@ -43,10 +44,25 @@ class PairMatrix:
         return self.n
 
     def rows(self, rows: slice) -> np.ndarray:
-        """Entries of some rows, the diagonal included, shape (rows, n)."""
+        """Entries of some rows, the diagonal included, shape (rows, n); few rows are computed once."""
+        if self._whole is not None:
+            return self._whole[rows]
+        return self._computed(rows)
+
+    @cached_property
+    def _whole(self) -> np.ndarray | None:
+        if self.n > _KEPT_UP_TO:
+            return None
+        return np.concatenate(map_strips(self.n, self._computed))
+
+    def _computed(self, rows: slice) -> np.ndarray:
         strip = self.forms.kernel_rows(rows)
         strip *= self.inner.block(rows, slice(None))
         return strip
+
+    def _map(self, work: Callable[[slice], np.ndarray]) -> list[np.ndarray]:
+        self._whole  # noqa: B018  made before threads ask for it
+        return map_strips(self.n, work)
 
     @cached_property
     def diagonal(self) -> np.ndarray:
@@ -70,7 +86,7 @@ class PairMatrix:
             diagonal = strip[np.arange(len(strip)), np.arange(rows.start, rows.stop)]
             return np.stack([diagonal, strip.sum(axis=1), np.einsum("ij,ij->i", strip, strip) - diagonal**2])
 
-        return np.concatenate(map_strips(len(self), work), axis=1)
+        return np.concatenate(self._map(work), axis=1)
 
     def quadratic(self, columns: np.ndarray) -> np.ndarray:
         """Return c'Hc for every column c, shape (n, B) -> (B,): one matrix product a strip."""
@@ -78,7 +94,7 @@ class PairMatrix:
         def work(rows: slice) -> np.ndarray:
             return np.einsum("ib,ib->b", self.rows(rows) @ columns, columns[rows])
 
-        return np.sum(map_strips(len(self), work), axis=0)
+        return np.sum(self._map(work), axis=0)
 
     def dense(self) -> np.ndarray:
         """Return the whole matrix, for spectra: refused above 8,000 rows."""
@@ -87,4 +103,4 @@ class PairMatrix:
                 f"this null law needs the whole {len(self):,} x {len(self):,} matrix; above {_DENSE_UP_TO:,} rows use "
                 "null='saddlepoint' or null='exact'"
             )
-        return np.concatenate(map_strips(len(self), self.rows))
+        return np.concatenate(self._map(self.rows))

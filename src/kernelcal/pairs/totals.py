@@ -19,8 +19,8 @@ class Total(ABC):
     """Running sums of features times residuals, by parts of the rows."""
 
     @abstractmethod
-    def add(self, rows: slice, phi: np.ndarray, targets: np.ndarray) -> None:
-        """Add some rows: their features (rows, D) and targets (B, rows, ...)."""
+    def add(self, rows: slice, phi: np.ndarray, targets: np.ndarray) -> np.ndarray:
+        """Add some rows, their features (rows, D) and targets (B, rows, ...); return |r_i|^2, shape (B, rows)."""
 
     @abstractmethod
     def value(self) -> np.ndarray:
@@ -39,10 +39,11 @@ class _DenseTotal(Total):
         self.residual = residual
         self.sums = np.zeros((size, draws * residual.dimension))
 
-    def add(self, rows: slice, phi: np.ndarray, targets: np.ndarray) -> None:
+    def add(self, rows: slice, phi: np.ndarray, targets: np.ndarray) -> np.ndarray:
         r = self.residual[rows].batch(targets)
         self.draws = r.shape[1]
         self.sums += phi.T @ r.reshape(len(r), -1).astype(phi.dtype, copy=False)
+        return np.einsum("nbk,nbk->bn", r, r)
 
     def value(self) -> np.ndarray:
         return self.sums.reshape(len(self.sums), self.draws, -1).transpose(2, 1, 0)
@@ -56,11 +57,12 @@ class _LabelTotal(Total):
         self.sums = np.zeros((classes, draws, size))
         self.mean = np.zeros((size, residual.dimension))
 
-    def add(self, rows: slice, phi: np.ndarray, targets: np.ndarray) -> None:
+    def add(self, rows: slice, phi: np.ndarray, targets: np.ndarray) -> np.ndarray:
         if self.residual.weights is not None:
             phi = phi * self.residual.weights[rows, None].astype(phi.dtype)
         _add_by_label(self.sums, targets, phi)
         self.mean += phi.T @ to_numpy(self.residual.mean)[rows]
+        return self.residual[rows].squared_norms(targets)
 
     def value(self) -> np.ndarray:
         features = self.residual.class_features

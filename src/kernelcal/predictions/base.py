@@ -62,7 +62,7 @@ class Predictions(ABC):
 
     @abstractmethod
     def draw(self, uniforms: np.ndarray) -> np.ndarray:
-        """Turn uniform numbers, shape (draws, n), into targets, shape (draws, n, *event_shape): the same from the same.
+        """Turn uniform numbers, shape (draws, n), into targets, shape ``(draws, n, *event_shape)``.
 
         Where a target takes k > 1 `uniforms` their shape is (draws, n, k).
         """

@@ -22,7 +22,7 @@ class RealPredictions(Predictions):
 
     Attributes
     ----------
-    mean, std : array of shape (n, *event_shape)
+    mean, std : array of shape ``(n, *event_shape)``
         Mean and standard deviation of every component of every prediction: fields, or properties.
     counts : bool
         Whether targets are whole numbers from 0.

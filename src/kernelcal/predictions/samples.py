@@ -141,7 +141,7 @@ class Samples(RealPredictions):
         return count_below(draws, values), count_below(draws, values, equal=True)
 
     def pooled(self, y: Array) -> Samples:
-        """Batch in which the outcome, shape (n, *event_shape), is one more draw of its row, the last.
+        """Batch in which the outcome, shape ``(n, *event_shape)``, is one more draw of its row, the last.
 
         Raises
         ------

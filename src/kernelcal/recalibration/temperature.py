@@ -65,7 +65,7 @@ class TemperatureScaling:
     Fit on rows that the model was not trained on, and test on rows that were not used in the fit: on the same rows the
     p-value of a calibration test is too large.
 
-    Closed forms: mean of z^2 (`Normal`), of the squared Mahalanobis distance over d (vectors), of |y - m| / b
+    Closed forms: mean of z^2 (`Normal`), of the squared Mahalanobis distance over d (vectors), of ``|y - m| / b``
     (`Laplace`). Classes: a root of the derivative, found in about 10 steps of O(n m). `Mixture` and ``skce``: the
     minimum next to T = 1, downhill on a grid of four temperatures a decade and refined by Brent's method. It need not
     be the only one: a calibration error does not ask for sharpness, and where classes are equally frequent, equal

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernelcal.errors import InputError
-from kernelcal.kernels import Dirac, Gaussian, Kernel, Spectral, resolve_target
+from kernelcal.kernels import Dirac, Gaussian, Integrator, Kernel, Spectral, resolve_target
 from kernelcal.kernels.embeddings.rules import MEAN
 from kernelcal.predictions import ClassPredictions, Predictions, RealPredictions
 from kernelcal.residuals.base import FeatureResidual, Inner, Residual
@@ -25,7 +25,12 @@ __all__ = [
 ]
 
 
-def residual_of(predictions: Predictions, target_kernel: Kernel, weights: np.ndarray | None = None) -> Residual:
+def residual_of(
+    predictions: Predictions,
+    target_kernel: Kernel,
+    weights: np.ndarray | None = None,
+    integrator: Integrator | None = None,
+) -> Residual:
     """Residual of predictions under a target kernel: with features where there are some."""
     if isinstance(predictions, ClassPredictions):
         return ClassResidual.of(predictions, target_kernel, weights)
@@ -33,7 +38,7 @@ def residual_of(predictions: Predictions, target_kernel: Kernel, weights: np.nda
         raise InputError(f"{type(predictions).__name__} has no residuals in kernelcal")
     if isinstance(target_kernel, Spectral):
         return FourierResidual.of(predictions, target_kernel, weights)
-    return GramResidual.of(predictions, target_kernel, weights)
+    return GramResidual.of(predictions, target_kernel, weights, integrator)
 
 
 def target_kernel_of(kernel: Kernel | None, predictions: Predictions) -> Kernel:

@@ -10,7 +10,7 @@ from array_api_compat import device
 
 from kernelcal.arrays import Array, namespace, take_rows, to_numpy
 from kernelcal.errors import InputError
-from kernelcal.kernels import Kernel, Linear, Spectral
+from kernelcal.kernels import Integrator, Kernel, Linear, Spectral
 from kernelcal.kernels.base import has_leaf
 from kernelcal.kernels.embeddings import Embedding, plan, point
 from kernelcal.predictions import RealPredictions
@@ -45,9 +45,15 @@ class GramResidual(Residual):
     weights: np.ndarray | None = None
 
     @classmethod
-    def of(cls, predictions: RealPredictions, kernel: Kernel, weights: np.ndarray | None = None) -> GramResidual:
+    def of(
+        cls,
+        predictions: RealPredictions,
+        kernel: Kernel,
+        weights: np.ndarray | None = None,
+        integrator: Integrator | None = None,
+    ) -> GramResidual:
         """Residual of predictions whose expectations the plan can compute."""
-        return cls(predictions, kernel, plan(kernel, predictions), weights)
+        return cls(predictions, kernel, plan(kernel, predictions, integrator), weights)
 
     def __len__(self) -> int:
         return len(self.predictions)

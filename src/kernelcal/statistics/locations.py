@@ -33,7 +33,7 @@ class Locations:
     ----------
     predictions : Predictions or what `as_predictions` takes
         Test predictions q_j, of the family of the predictions that will be tested.
-    targets : array of shape (J, *event_shape)
+    targets : array of shape ``(J, *event_shape)``
         Test targets z_j, one a test prediction; labels of classes as for `as_predictions`.
 
     Raises

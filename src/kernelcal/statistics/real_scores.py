@@ -44,8 +44,8 @@ def negative_log_likelihood(y: Any, predictions: Any, *, weights: Any = None) ->
     targets, batch = number_pair(y, predictions)
     if type(batch).log_prob is RealPredictions.log_prob:
         raise InputError(
-            f"{type(batch).__name__} has no density, so there is no log score: use kernelcal.statistics.crps, which draws and "
-            "quantiles have too"
+            f"{type(batch).__name__} has no density, so there is no log score: use "
+            "kernelcal.statistics.crps, which draws and quantiles have too"
         )
     with np.errstate(divide="ignore"):
         logs = to_numpy(batch.log_prob(targets)).astype(np.float64)

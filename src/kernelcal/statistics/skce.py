@@ -11,7 +11,7 @@ import numpy as np
 
 from kernelcal.arrays import Array
 from kernelcal.errors import InputError, KernelcalWarning
-from kernelcal.kernels import Kernel, Laplacian, Stationary, resolve
+from kernelcal.kernels import Integrator, Kernel, Laplacian, Stationary, resolve
 from kernelcal.pairs import Engine, ExactPairs, PairMatrix, QuadraticForms, Sums
 from kernelcal.pairs.aligned import BlockDiagonal
 from kernelcal.predictions import Predictions, checked_pair, checked_weights
@@ -47,6 +47,9 @@ class SKCE(Statistic):
         Rows a block, at least 2; 2 is the linear-time estimator. Only for ``block``.
     engine : Engine, optional
         How pairs are summed: `ExactPairs` (default), or the approximate `Nystrom` and `RandomFourier`.
+    integrator : Integrator, optional
+        `kernels.GaussHermite`, `kernels.GaussLegendre` or `kernels.MonteCarlo`, for expectations of the target kernel
+        without a closed form.
 
     Raises
     ------
@@ -77,6 +80,7 @@ class SKCE(Statistic):
     estimator: str = "unbiased"
     block_size: int | None = None
     engine: Engine = field(default_factory=ExactPairs)
+    integrator: Integrator | None = None
 
     def __post_init__(self) -> None:
         if self.estimator not in _ESTIMATORS:
@@ -141,7 +145,7 @@ class PreparedSKCE(Prepared):
         if statistic.block_size is not None:
             engine = BlockDiagonal(statistic.block_size, engine)
         self.target_kernel = target_kernel_of(statistic.target_kernel, predictions)
-        self.residual = residual_of(predictions, self.target_kernel, weights)
+        self.residual = residual_of(predictions, self.target_kernel, weights, statistic.integrator)
         self.forms: QuadraticForms = engine.prepare(self.kernels, predictions, self.residual)
         self.total = _total_weight(np.ones(self.n) if weights is None else weights, statistic)
         self.engine, self.bytes_per_draw = self.forms.label, self.forms.bytes_per_draw
@@ -230,7 +234,8 @@ def skce(
     classes, normalize
         As for `as_predictions`.
     **options
-        Settings of `SKCE`: ``prediction_kernel``, ``target_kernel``, ``estimator``, ``block_size``, ``engine``.
+        Settings of `SKCE`: ``prediction_kernel``, ``target_kernel``, ``estimator``, ``block_size``, ``engine``,
+        ``integrator``.
 
     Returns
     -------

@@ -79,7 +79,7 @@ class Atoms(Embedding):
     def _step(self, left: Array, right: Array) -> int:
         """How many values are taken at once, beside two arrays of targets that broadcast."""
         shapes = (x.shape[: x.ndim - self.event_ndim] for x in (left, right))
-        return _NUMBERS // math.prod(np.broadcast_shapes(*shapes))
+        return _NUMBERS // max(1, math.prod(np.broadcast_shapes(*shapes)))
 
     def _aside(self, nodes: Array, y: Array) -> Array:
         """Keep the axis of the values before all axes of targets that have more leading axes than predictions."""

@@ -46,7 +46,7 @@ class OverList(Atoms):
         """Probabilities times kernel values."""
         values, masses = self.masses(p)
         total = None
-        for part in row_slices(len(values), _NUMBERS // math.prod(y.shape)):
+        for part in row_slices(len(values), _NUMBERS // max(1, math.prod(y.shape))):
             total = add(total, contract(masses[..., part], _like(masses, self.between(y, values[part]))))
         return total
 

@@ -22,9 +22,11 @@ from kernelcal.kernels.embeddings.finite import OverClasses
 from kernelcal.kernels.embeddings.integrators import Integrator
 from kernelcal.kernels.embeddings.mixtures import OverComponents, components
 from kernelcal.kernels.embeddings.rules import MEAN, families_with, kernels_with
+from kernelcal.kernels.embeddings.spectrum import OfSpectrum
 from kernelcal.kernels.embeddings.structure import OfSum, OverCoordinates, Times, merged, normal_coordinate
 from kernelcal.kernels.embeddings.targets import refuse_metric
 from kernelcal.kernels.simple import Linear
+from kernelcal.kernels.spectral import Spectral
 from kernelcal.kernels.stationary import Stationary
 from kernelcal.predictions import ClassPredictions, DiagonalNormal, IsotropicNormal, Mixture, RealPredictions, Samples
 
@@ -36,7 +38,7 @@ def plan(kernel: Kernel, predictions: Any, integrator: Integrator | None = None)
 
     Four steps, always in this order:
 
-    1. the structure of the kernel: sums, factors, products over coordinates, the linear kernel;
+    1. the structure of the kernel: sums, factors, products over coordinates, the linear and spectral kernels;
     2. the structure of the predictions: components of mixtures, draws of samples, classes, counts;
     3. the table of closed forms, by the exact types of kernel and family;
     4. the integrator, if one is given.
@@ -107,6 +109,8 @@ def _by_kernel(kernel: Kernel, batches: Sequence[Any], integrator: Integrator | 
         return OfSum(_planned(kernel.left, batches, integrator), _planned(kernel.right, batches, integrator))
     if isinstance(kernel, Scaled):
         return Times(kernel.factor, _planned(kernel.kernel, batches, integrator))
+    if isinstance(kernel, Spectral):
+        return OfSpectrum(kernel, len(batches[0].event_shape))
     if isinstance(kernel, Linear):
         return OfMeans(batches[0].event_shape != ())
     if isinstance(kernel, Coordinatewise) and isinstance(batches[0], DiagonalNormal | IsotropicNormal):

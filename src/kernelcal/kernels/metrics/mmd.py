@@ -61,7 +61,7 @@ class MMD(PairwiseMetric):
         self.kernel.map_leaves(_refuse_median)
 
     def prepare(self, predictions: Any) -> _Embedded:
-        """Choose the plan, and compute |m_P|^2 of every prediction."""
+        """Choose the plan, and compute ``|m_P|^2`` of every prediction."""
         from kernelcal.kernels.embeddings import plan  # embeddings are built on kernels, which are built on metrics
 
         embedding = plan(self.kernel, predictions, self.integrator)

@@ -1,0 +1,89 @@
+"""A.1: ordinary least squares for a nonlinear problem with unequal noise: quantiles look right, the model is not."""
+
+from __future__ import annotations
+
+import numpy as np
+from common import BLUE, GREEN, GREY, LEVEL, ORANGE, panels, parallel, save, skce, write_numbers, write_table
+
+import kernelcal as kc
+from kernelcal.inference import pit_test
+from kernelcal.statistics.pit import pit
+from kernelcal.statistics.quantile_curve import quantile_calibration
+
+TRAINING, VALIDATION = 100, 50
+DRAWS, BOOTSTRAPS = 999, 100_000
+TESTS = ("bootstrap, 100,000 draws", "exact, same SKCE", "exact, default family", "exact, uniform PIT")
+
+
+def sample(rng, n):
+    """Pairs with X uniform on [-1, 1] and Y ~ N(sin(pi X), (0.15 |1 + X|)^2)."""
+    x = rng.uniform(-1, 1, n)
+    return x, np.sin(np.pi * x) + np.abs(1 + x) * 0.15 * rng.standard_normal(n)
+
+
+def experiment(seed):
+    """Fit on 100 pairs; targets and predictions of 50 others."""
+    rng = np.random.default_rng([3, seed])
+    x, y = sample(rng, TRAINING)
+    slope, offset = np.polyfit(x, y, 1)
+    std = np.std(y - offset - slope * x, ddof=1)
+    x, y = sample(rng, VALIDATION)
+    return x, y, kc.Normal(offset + slope * x, std)
+
+
+def pvalues(seed):
+    """P-values of the four tests, and the largest gap of the quantile curve."""
+    _, y, predictions = experiment(seed)
+    settings = {"rng": seed, "draws": DRAWS}
+    results = (
+        kc.calibration_test(y, predictions, statistic=skce(), null="bootstrap", draws=BOOTSTRAPS, rng=seed),
+        kc.calibration_test(y, predictions, statistic=skce(), **settings),
+        kc.calibration_test(y, predictions, **settings),
+        pit_test(y, predictions, **settings),
+    )
+    return [*(result.pvalue for result in results), quantile_calibration(y, predictions).largest_gap]
+
+
+def draw(seed, p):
+    """Figures 4 and 5 for one seed: data and predictions, and the quantile curve."""
+    x, y, predictions = experiment(seed)
+    figure, ((left, right),) = panels(1, 2, 9, 3.6)
+    order = np.argsort(x)
+    for width, alpha in ((2, 0.15), (1, 0.3)):
+        low, high = (predictions.mean + sign * width * predictions.std for sign in (-1, 1))
+        left.fill_between(x[order], low[order], high[order], color=BLUE, alpha=alpha, linewidth=0)
+    left.plot(x[order], np.sin(np.pi * x[order]), color=GREY, label="E(Y | X)")
+    left.scatter(x, y, s=14, color=ORANGE, label="validation data")
+    left.set_xlabel("X")
+    left.set_ylabel("Y")
+    left.legend(fontsize=7)
+    values = np.sort(pit(y, predictions))
+    steps = np.arange(len(values) + 1) / len(values)
+    right.plot([0, 1], [0, 1], color=GREEN, label="ideal")
+    right.step([0, *values, 1], [*steps, 1], where="post", color=ORANGE, label="data")
+    right.set_xlabel("quantile level")
+    right.set_ylabel("cumulative probability")
+    right.legend(fontsize=7)
+    right.set_title(f"p = {p[0]:.4f} (bootstrap), {p[1]:.3f} (exact), {p[3]:.2f} (PIT)", fontsize=9)
+    save(figure, "ols")
+
+
+def summary(p):
+    """Share rejected, and quartiles of the p-values."""
+    lines = []
+    for name, column in zip(TESTS, p.T, strict=False):
+        quartiles = np.quantile(column, [0.25, 0.5, 0.75])
+        lines.append([name, f"{(column <= LEVEL).mean():.3f}", *(f"{x:.4f}" for x in quartiles)])
+    return lines
+
+
+def main(options):
+    repetitions = options.repetitions or 500
+    p = np.array(parallel(pvalues, range(repetitions), options.processes))
+    write_numbers("ols", ["seed", *TESTS, "largest gap"], [[k, *row] for k, row in enumerate(p.tolist())])
+    lines = summary(p)
+    write_table("ols", ["test", "share rejected", "25 % quantile of p", "median", "75 % quantile"], lines)
+    draw(0, p[0])
+    for line in lines:
+        print(*line)
+    print("seed 0:", *p[0], "median gap:", np.median(p[:, -1]))
