@@ -252,3 +252,17 @@ def test_refusals(make, message):
     y, p = np.array([0.5, 1.0, 2.0, -1.0]), kc.Normal([0.0, 1.0, 2.0, 0.0], 1.0)
     with pytest.raises(InputError, match=message):
         make(y, p)
+
+
+def test_any_function_of_numbers_becomes_an_exact_test():
+    rng = np.random.default_rng(0)
+    batch = normals(rng, 100, 1)
+
+    def largest_gap(y, predictions):
+        assert y.dtype == np.float64
+        return np.abs(predictions.standardised(y)).max()
+
+    y = batch.sample(rng)[0]
+    assert kc.calibration_test(y, batch, statistic=largest_gap, draws=99).pvalue > 0.05
+    y[3] += 20
+    assert kc.calibration_test(y, batch, statistic=largest_gap, draws=99).pvalue == 0.01

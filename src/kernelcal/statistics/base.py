@@ -117,7 +117,7 @@ class CallableStatistic(Statistic):
     Parameters
     ----------
     function : callable
-        Called with integer labels of shape (n,) and the predictions.
+        Called with targets of shape (n,), integers for classes (or (n, d) for vectors), and the predictions.
     """
 
     function: Callable[[np.ndarray, Predictions], Any]
@@ -137,7 +137,7 @@ class _Called(Prepared):
         self.bytes_per_draw = 16 * len(predictions)
 
     def values(self, targets: np.ndarray) -> np.ndarray:
-        return np.array([[self._number(row.astype(np.int64))] for row in targets])
+        return np.array([[self._number(_as_labels(row))] for row in targets])
 
     def _number(self, targets: np.ndarray) -> float:
         value = self.function(targets, self.predictions)
@@ -147,3 +147,8 @@ class _Called(Prepared):
             raise InputError(
                 f"the statistic {self.names[0]!r} must return one number, got {type(value).__name__} {value!r:.60}"
             ) from None
+
+
+def _as_labels(targets: np.ndarray) -> np.ndarray:
+    """Class labels are drawn in the smallest type; a function may count on ordinary integers."""
+    return targets.astype(np.int64) if targets.dtype.kind in "iu" else targets
