@@ -30,7 +30,7 @@ from kernelcal.statistics.ucme import UCME
 
 DRAWS, BOOTSTRAPS = 199, 1_000
 LOCATIONS = 10
-FEW, FEW_FROM = 100, 1_024  # data sets of the tests that redraw all pairs, from so many rows
+FEW = {256: 100, 1_024: 20}  # data sets of the tests that redraw all pairs, for so many rows
 
 
 def block_test(size, ddof):
@@ -100,7 +100,7 @@ def pvalues(task, tests=None):
     model, d, n, repetition = task
     y, predictions = seeded(model, d, n, repetition)
     chosen = [TESTS[name] for name in (tests or TESTS)]
-    skipped = n >= FEW_FROM and repetition >= FEW
+    skipped = repetition >= FEW.get(n, repetition + 1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", kc.errors.KernelcalWarning)  # few blocks, few rows: that is the experiment
         return [math.nan if test.slow and skipped else test.pvalue(y, predictions, repetition) for test in chosen]

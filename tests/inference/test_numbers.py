@@ -266,3 +266,31 @@ def test_any_function_of_numbers_becomes_an_exact_test():
     assert kc.calibration_test(y, batch, statistic=largest_gap, draws=99).pvalue > 0.05
     y[3] += 20
     assert kc.calibration_test(y, batch, statistic=largest_gap, draws=99).pvalue == 0.01
+
+
+@pytest.mark.parametrize("null", ["exact", "bootstrap", "wild", "gamma", "pearson", "spectrum", "bound", "consistency"])
+@pytest.mark.parametrize("d", [1, 3])
+def test_every_law_of_the_skce_serves_numbers(null, d):
+    rng = np.random.default_rng(0)
+    batch = normals(rng, 60, d)
+    result = kc.calibration_test(batch.sample(rng)[0], batch, statistic="skce", null=null, draws=99)
+    assert result.pvalue > 0.01
+    wrong = kc.calibration_test(batch.sample(rng)[0] + 3, batch, statistic="skce", null=null, draws=99)
+    assert wrong.pvalue <= (0.05 if null != "bound" else 1)
+
+
+def test_block_law_serves_numbers():
+    rng = np.random.default_rng(0)
+    batch = normals(rng, 200, 3)
+    blocks = kc.SKCE(estimator="block", block_size=2)
+    assert kc.calibration_test(batch.sample(rng)[0], batch, statistic=blocks, null="block").pvalue > 0.01
+    assert kc.calibration_test(batch.sample(rng)[0] + 2, batch, statistic=blocks, null="block").pvalue < 0.01
+
+
+def test_intervals_of_numbers():
+    rng = np.random.default_rng(0)
+    batch = normals(rng, 200, 1)
+    low, high = kc.confidence_interval(batch.sample(rng)[0] + 1, batch).root
+    assert 0 < low < high
+    draws = batch.sample(rng, 10).T
+    assert kc.confidence_interval(batch.sample(rng)[0], kc.Samples(draws)).root[0] == 0

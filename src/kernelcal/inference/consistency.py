@@ -52,7 +52,6 @@ class Consistency(NullLaw):
 
     @staticmethod
     def _draw(problem: Problem, statistic: Statistic, b: int) -> np.ndarray:
-        uniforms = problem.source.uniforms(2 * b, 2 * b + 2, len(problem.targets))
-        chosen = problem.predictions[(uniforms[0] * len(problem.targets)).astype(np.intp)]
-        targets = chosen.draw(uniforms[1:])
-        return np.asarray(statistic.prepare(chosen).values(targets))
+        uniforms = problem.source.uniforms(2 * b, 2 * b + 1, len(problem.targets))[0]
+        chosen = problem.predictions[(uniforms * len(uniforms)).astype(np.intp)]
+        return np.asarray(statistic.prepare(chosen).values(problem.source.targets(chosen, 2 * b + 1, 2 * b + 2)))
