@@ -1,4 +1,4 @@
-"""Inputs that people really had trouble with (shared/cases.json): quantiles, ties, counts, regression, usage, groups."""
+"""Inputs that people really had trouble with (shared/cases.json): quantiles, ties, counts, usage, groups."""
 
 import json
 from pathlib import Path

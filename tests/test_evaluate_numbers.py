@@ -72,7 +72,7 @@ def test_weights_reach_the_figures():
     assert float(result.skce) == pytest.approx(
         float(kc.skce(y, FAMILIES["normal"], weights=w)),
     )
-    assert any("it takes no case weights" in note for note in result.notes)
+    assert any("takes no case weights" in note for note in result.notes)
 
 
 def test_many_rows_use_blocks(monkeypatch):
@@ -127,3 +127,39 @@ def test_torch_predictions_are_evaluated():
     y = FAMILIES["normal"].sample(rng=1)[0]
     there = kc.evaluate(torch.tensor(y), kc.Normal(torch.tensor(MEAN), torch.tensor(STD)))
     assert there.pvalue == kc.evaluate(y, FAMILIES["normal"]).pvalue
+
+
+def test_ensembles_whose_members_agree():
+    """No spread, not even by rounding: no astronomic number of standard deviations."""
+    y = MEAN + STD
+    result = kc.evaluate(y, kc.Samples(np.repeat(MEAN[:, None], 20, axis=1)))
+    assert result.test.directions == ("outcomes differ from predictions that have no spread",)
+    assert kc.Samples(np.repeat(MEAN[:, None], 20, axis=1)).std.max() == 0
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda y: (np.where(np.arange(N) == 3, 1e200, y), kc.Normal(MEAN, STD)), r"the target in row 3 is 1e\+200"),
+        (lambda y: (y, kc.Normal(MEAN, STD * 1e-300)), "the predicted standard deviation in row 0"),
+        (lambda y: (y, kc.Normal(MEAN * 1e200, STD)), "the predicted mean in row 0"),
+        (lambda y: (y + 1j, kc.Normal(MEAN, STD)), "the targets must be numbers for these predictions, got complex128"),
+    ],
+)
+def test_numbers_out_of_range_are_refused(make, message):
+    with pytest.raises(InputError, match=message):
+        kc.evaluate(*make(FAMILIES["normal"].sample(rng=0)[0]))
+
+
+def test_long_double_is_read_as_double():
+    y = FAMILIES["normal"].sample(rng=0)[0]
+    long = kc.evaluate(y.astype("g"), kc.Normal(MEAN.astype("g"), STD.astype("g")))
+    assert long.pvalue == kc.evaluate(y, FAMILIES["normal"]).pvalue
+
+
+def test_few_draws_are_said():
+    y, draws = MEAN, kc.Samples(MEAN[:, None] + RNG.normal(size=(N, 5)))
+    assert "with 5 draws a row" in kc.skce(y, draws).notes[-1]
+    assert "null='swap' holds for any number of draws" in kc.calibration_test(y, draws, null="exact").notes[-1]
+    with pytest.raises(InputError, match=r"got the class SKCE: pass SKCE\(\)"):
+        kc.calibration_test(y, draws, statistic=kc.SKCE)

@@ -175,7 +175,7 @@ def test_spectral_kernels_are_part_of_plans():
 def test_integrators_by_request():
     laplace = kc.Laplace(MEAN, STD)
     y, options = laplace.sample(rng=2)[0], {"prediction_kernel": kc.Laplacian(1.0), "target_kernel": kc.Gaussian(1.0)}
-    with pytest.raises(InputError, match="has no closed form.*Ways out: pass an integrator"):
+    with pytest.raises(InputError, match=r"has no closed form.*Ways out: pass an integrator"):
         kc.skce(y, laplace, **options)
     near = kc.skce(y, laplace, integrator=kc.kernels.GaussLegendre(400), **options)
     drawn = kc.skce(y, laplace, integrator=kc.kernels.MonteCarlo(20_000), **options)

@@ -40,14 +40,15 @@ def evaluate(
 
     Parameters
     ----------
-    y : array of shape (n,)
-        Targets: class numbers 0 to m - 1, booleans, or labels named by `classes`.
+    y : array of shape (n,), or (n, d) for vectors
+        Targets: class numbers 0 to m - 1, booleans, or labels named by `classes`; or numbers.
     predictions : Predictions or what `as_predictions` takes
-        Predicted probabilities; wrap logits, log-probabilities and percentages to say what they are.
+        Predicted probabilities (wrap logits, log-probabilities and percentages to say what they are), or a family for
+        numbers such as `Normal`, `Quantiles` and `Samples`.
     lens : Lens, optional
         A simpler question, such as `TopLabel`; everything is then about it.
     weights : array of shape (n,), optional
-        Case weights, not negative, for every figure and for the test.
+        Case weights, not negative, for every figure and for the test; the PIT test takes none and is then left out.
     classes, normalize
         As for `as_predictions`.
     level : float

@@ -20,7 +20,7 @@ from kernelcal.suspicions import number_suspicions
 
 __all__ = ["NumberEvaluation", "number_evaluation"]
 
-_UNWEIGHTED = "the PIT test counts every row once: it takes no case weights"
+_UNWEIGHTED = "there is no PIT test, since it takes no case weights"
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -40,7 +40,7 @@ class NumberEvaluation(Evaluation):
     coverage : tuple of CentralCoverage
         Shares inside central intervals of 50, 90 and 95 %, one for every component.
     pit : tuple of TestResult
-        Exact test of uniform PIT values, one for every component.
+        Exact test of uniform PIT values, one for every component; none with case weights.
     """
 
     title: ClassVar[str] = "Calibration of predictions of numbers"
@@ -120,7 +120,7 @@ def number_evaluation(
         negative_log_likelihood=_where_defined(negative_log_likelihood, targets, batch, weights),
         crps=_where_defined(crps, targets, batch, weights),
         coverage=coverage,
-        pit=tuple(pit_test(y, p) for y, p in parts),
+        pit=tuple(pit_test(y, p) for y, p in parts) if weights is None else (),
         notes=tuple(dict.fromkeys(number_suspicions(targets, batch) + notes + more)),
         **common,
     )

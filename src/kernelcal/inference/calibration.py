@@ -11,12 +11,14 @@ import numpy as np
 from kernelcal.arrays import to_numpy
 from kernelcal.errors import InputError
 from kernelcal.inference.class_wise import holm, jointly
+from kernelcal.inference.cme import CME
 from kernelcal.inference.direction import directions, impossible_note, impossible_rows
 from kernelcal.inference.draws import Draws
 from kernelcal.inference.family import DefaultFamily, PreparedFamily
 from kernelcal.inference.law import NullLaw, Outcome, Problem
 from kernelcal.inference.laws import NULL_LAWS
 from kernelcal.inference.result import TestResult
+from kernelcal.inference.swap import Swap
 from kernelcal.lenses import ClassWise, Lens, refuse_numbers, seen
 from kernelcal.predictions import Predictions, Samples, checked_pair, checked_weights
 from kernelcal.statistics import ECE, MMCE, SKCE, UCME, CallableStatistic, Statistic
@@ -56,10 +58,10 @@ def calibration_test(
 
     Parameters
     ----------
-    y : array of shape (n,)
-        Targets: class numbers 0 to m - 1, booleans, or labels named by `classes`.
+    y : array of shape (n,), or (n, d) for vectors
+        Targets: class numbers 0 to m - 1, booleans, or labels named by `classes`; or numbers.
     predictions : Predictions or what `as_predictions` takes
-        Predicted probabilities.
+        Predicted probabilities, or a family for numbers such as `Normal`, `Quantiles` and `Samples`.
     statistic : {"default", "skce", "ece", "mmce", "ucme"}, Statistic or callable
         ``default``: `DefaultFamily`, kernels at four lengthscales with the directed scores bias and slope,
         combined by the smallest rank. ``skce``: `SKCE` at the median lengthscale. ``ece``: `ECE` of the top label in
@@ -70,13 +72,15 @@ def calibration_test(
         `Samples`, is as exact: the outcome changes places with the draws of its row. For the unbiased SKCE:
         ``saddlepoint``, the known law without draws, for p-values down to 1e-12; ``bootstrap``, ``wild``, ``gamma``,
         ``pearson`` and ``spectrum``, estimated from the data. For the block SKCE: ``block``, normal. For every SKCE:
-        ``bound``, distribution free. For any statistic: ``consistency``, for comparison with published figures. All but
-        ``exact`` and ``bound`` are asymptotic; the documentation has a table of them.
+        ``bound``, distribution free. For `UCME`: ``cme``, the known covariance at the test locations. For any
+        statistic: ``consistency``, for comparison with published figures. All but ``exact``, ``swap``, ``cme`` and
+        ``bound`` are asymptotic; the documentation has a table of them.
     lens : Lens or ClassWise, optional
         A simpler question: `TopLabel`, `OneClass`, `TopK`, `Groups`, ...; with `ClassWise` every class is tested
         and the p-values are corrected (Holm), or the classes are ranked together.
     weights : array of shape (n,), optional
-        Case weights, not negative; they are held fixed like the predictions. For ``exact`` and ``saddlepoint``.
+        Case weights, not negative; they are held fixed like the predictions. For ``exact``, ``swap``, ``cme`` and
+        ``saddlepoint``.
     draws : int
         Number B of draws, for the laws that draw; the smallest p-value is then 1 / (B + 1).
     rng : int, numpy.random.Generator or None
@@ -139,9 +143,21 @@ def _statistic(given: Any) -> Statistic:
         return given
     if isinstance(given, str) and given in _NAMED:
         return _NAMED[given]()
+    if isinstance(given, type):
+        raise InputError(f"statistic must be an instance, got the class {given.__name__}: pass {given.__name__}()")
     if callable(given):
         return CallableStatistic(given)
     raise InputError(f"statistic must be {', '.join(map(repr, _NAMED))}, a Statistic or a function, got {given!r}")
+
+
+def _draws_as_law(law: NullLaw, batch: Predictions) -> tuple[str, ...]:
+    """A few draws are not the law that they come from: say what a test of them as the law means."""
+    if not isinstance(batch, Samples) or isinstance(law, Swap | CME):
+        return ()
+    return (
+        f"this law takes the {batch.size} draws of a row as the whole predicted distribution, and rejects calibrated "
+        "models whose draws are few: null='swap' holds for any number of draws",
+    )
 
 
 def _few_rows(law: NullLaw, n: int) -> tuple[str, ...]:
@@ -165,6 +181,7 @@ def _result(law: NullLaw, outcome: Outcome, problem: Problem) -> TestResult:
     family = isinstance(prepared, PreparedFamily)
     rows = impossible_rows(batch, problem.targets)
     notes = tuple(dict.fromkeys(prepared.notes + outcome.notes + _few_rows(law, len(batch))))
+    notes += _draws_as_law(law, batch)
     if len(rows):
         notes = (impossible_note(batch, problem.targets, rows, family), *notes)
     words: tuple[str, ...] = ()

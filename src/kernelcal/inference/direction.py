@@ -21,7 +21,7 @@ def directions(scores: Scores, targets: np.ndarray, members: tuple[Member, ...],
     found = [name for name in scores.directed if pvalues.get(name, 1.0) <= _LEVEL]
     ordered = sorted(found, key=lambda name: (name != fired, pvalues[name]))
     if ordered:
-        return tuple(scores.sentence(name, targets) for name in ordered)
+        return tuple(dict.fromkeys(scores.sentence(name, targets) for name in ordered))
     return (scores.aimless,)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -45,7 +45,7 @@ class Laplace(RealPredictions):
 
     loc: Array
     scale: Array
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         loc = numbers(self.loc, "the centre", ndim=1)

@@ -55,7 +55,7 @@ class MultivariateNormal(VectorNormal):
 
     mean: Array
     cov: Array
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = field(default=(), kw_only=True)
     factor: Array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

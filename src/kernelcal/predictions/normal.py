@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -44,7 +44,7 @@ class Normal(RealPredictions):
 
     mean: Array
     std: Array
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         mean = numbers(self.mean, "the mean", ndim=1)

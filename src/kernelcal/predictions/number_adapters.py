@@ -50,9 +50,9 @@ def _pair(pair: tuple[Any, Any]) -> Predictions:
             "rows of class probabilities go into one array, np.stack(rows)"
         )
     if len(shapes[0]) == 2 and shapes[0][1] > 1:
-        return DiagonalNormal(mean, std, _PAIR)
+        return DiagonalNormal(mean, std, notes=_PAIR)
     mean, std = (x[:, 0] if x.ndim == 2 else x for x in (mean, std))
-    return Normal(mean, std, _PAIR)
+    return Normal(mean, std, notes=_PAIR)
 
 
 def ensemble(x: Any, axis: int) -> Samples:

@@ -28,7 +28,8 @@ def numbers(x: Any, what: str, *, ndim: int) -> Array:
         shape = "(n,)" if ndim == 1 else f"(n, ...) with {ndim} axes"
         raise InputError(f"{what} must have shape {shape}, one row a prediction, got shape {values.shape}")
     refuse_rows(~np.isfinite(values), what, values, "a finite number")
-    return floating(array)
+    array = floating(array)
+    return array.astype(np.float64) if isinstance(array, np.ndarray) and array.dtype.itemsize > 8 else array
 
 
 def positive_numbers(x: Any, what: str, *, ndim: int, remedy: str = "") -> Array:

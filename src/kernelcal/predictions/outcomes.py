@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from kernelcal.arrays import concrete
 from kernelcal.errors import InputError
 from kernelcal.predictions.numbers import refuse_rows
 from kernelcal.predictions.real import RealPredictions
 
 __all__ = ["as_outcomes"]
+
+_LARGEST = 1e75  # squares of ratios of such numbers are still finite
 
 
 def as_outcomes(y: np.ndarray, predictions: RealPredictions) -> np.ndarray:
@@ -22,10 +25,25 @@ def as_outcomes(y: np.ndarray, predictions: RealPredictions) -> np.ndarray:
     if values.shape != shape:
         raise InputError(f"targets must have shape {shape} for these predictions, got {values.shape}")
     refuse_rows(~np.isfinite(values), "the target", values, "a finite number (command line: --drop-missing)")
+    _refuse_extreme(values, predictions)
     if predictions.counts:
         wrong = (values < 0) | (values != np.round(values))
         refuse_rows(wrong, "the target", values, f"a whole number from 0, since {type(predictions).__name__} counts")
     return values
+
+
+def _refuse_extreme(values: np.ndarray, predictions: RealPredictions) -> None:
+    """Refuse numbers whose squares and ratios leave the range of floating numbers."""
+    refuse_rows(np.abs(values) > _LARGEST, "the target", values, f"at most {_LARGEST:g} in size: choose another unit")
+    for what, x in (("the predicted mean", predictions.mean), ("the predicted standard deviation", predictions.std)):
+        given = concrete(x)
+        if given is not None:
+            wrong = (np.abs(given) > _LARGEST) | ~np.isfinite(given)
+            refuse_rows(wrong, what, given, f"at most {_LARGEST:g} in size: choose another unit")
+    spread = concrete(predictions.std)
+    if spread is not None:
+        tiny = (spread > 0) & (spread < 1 / _LARGEST)
+        refuse_rows(tiny, "the predicted standard deviation", spread, f"0 or at least {1 / _LARGEST:g}")
 
 
 def _numbers(y: np.ndarray) -> np.ndarray:
@@ -33,7 +51,7 @@ def _numbers(y: np.ndarray) -> np.ndarray:
         missing = np.array([value is None or type(value).__name__ in ("NAType", "NaTType") for value in y.flat])
         y = np.where(missing.reshape(y.shape), np.nan, y)
     try:
-        if y.dtype.kind in "USMm":
+        if y.dtype.kind in "USMmc":
             raise ValueError
         return y.astype(np.float64)
     except (TypeError, ValueError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -69,7 +69,7 @@ class Quantiles(RealPredictions):
     levels: np.ndarray
     tails: str = "exponential"
     crossing: str = "raise"
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         values, levels, notes = checked_quantiles(self.values, self.levels, self.tails, self.crossing)

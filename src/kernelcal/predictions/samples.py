@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -57,7 +57,7 @@ class Samples(RealPredictions):
 
     draws: Array
     weights: Array | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         draws = checked_draws(self.draws)
@@ -108,8 +108,10 @@ class Samples(RealPredictions):
     @property
     def std(self) -> Array:
         """Standard deviations of the draws (divided by S, since the draws are the prediction)."""
-        xp = namespace(self.draws)
-        centred = self.draws - xp.expand_dims(self.mean, axis=self._member_axis)
+        xp, axis = namespace(self.draws), self._member_axis
+        first = xp.take(self.draws, xp.asarray([0]), axis=axis)  # differences: equal draws have no spread at all
+        centred = self.draws - first
+        centred = centred - xp.expand_dims(self._average(centred), axis=axis)
         return xp.sqrt(self._average(centred * centred))
 
     def _average(self, values: Array) -> Array:

@@ -11,7 +11,7 @@ from kernelcal.errors import InputError
 from kernelcal.predictions.adapters import as_predictions
 from kernelcal.predictions.base import Predictions
 from kernelcal.predictions.classes import ClassPredictions
-from kernelcal.predictions.frames import is_frame, series_to_array
+from kernelcal.predictions.frames import is_frame, plain_array, series_to_array
 from kernelcal.predictions.number_adapters import predictions_of_numbers
 from kernelcal.predictions.outcomes import as_outcomes
 from kernelcal.predictions.real import RealPredictions
@@ -105,13 +105,13 @@ def _refuse_swapped(targets: np.ndarray, predictions: Any) -> None:
 
 def _refuse_points(targets: np.ndarray, predictions: Any) -> None:
     """Targets that are numbers beside plain numbers outside [0, 1]: what they mean was not said."""
-    if isinstance(predictions, Predictions | Wrapper) or targets.dtype.kind != "f" or is_frame(predictions):
+    if isinstance(predictions, Predictions | Wrapper) or targets.dtype.kind != "f":
         return
     if not np.any(np.isfinite(targets) & (targets != np.round(targets))):
         return
     try:
-        other = to_numpy(as_array(predictions))
-    except ValueError:  # rows of unequal length
+        other = to_numpy(plain_array(predictions)[0])
+    except InputError:  # what is wrong with it is said where it is read
         return
     if other.dtype.kind not in "fiu" or other.ndim not in (1, 2) or len(other) != len(targets) or _in_unit(other):
         return
@@ -123,8 +123,8 @@ def _refuse_points(targets: np.ndarray, predictions: Any) -> None:
         )
     raise InputError(
         f"the targets are numbers, and the predictions have shape {other.shape}: say what they are, "
-        "kernelcal.Samples(x) for draws or ensemble members, kernelcal.Quantiles(x, levels) for quantiles (command "
-        "line: --samples, --quantiles)"
+        "kernelcal.Samples(x) for draws or ensemble members, kernelcal.Quantiles(x, levels) for quantiles, "
+        "kernelcal.Normal(mean, std) for two columns of them (command line: --samples, --quantiles, --mean and --std)"
     )
 
 

@@ -88,7 +88,7 @@ def _(predictions: VectorNormal, k: int) -> Normal:
 
 @coordinate.register
 def _(predictions: Samples, k: int) -> Samples:
-    return Samples(predictions.draws[..., k], predictions.weights, predictions.notes)
+    return Samples(predictions.draws[..., k], predictions.weights, notes=predictions.notes)
 
 
 @coordinate.register

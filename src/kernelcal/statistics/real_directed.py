@@ -84,6 +84,8 @@ class PreparedRealScores(Prepared):
 
     def sentence(self, name: str, targets: np.ndarray) -> str:
         """Say in which direction a score deviates, for one set of targets."""
+        if not (to_numpy(self.predictions.std) > 0).any():
+            return "outcomes differ from predictions that have no spread"
         bias, spread, by, spread_by = (x[0] for x in self.signed(targets[None]))
         total = float(self.weights.sum())
         if name == "bias":

@@ -14,12 +14,13 @@ from kernelcal.errors import InputError, KernelcalWarning
 from kernelcal.kernels import Integrator, Kernel, Laplacian, Stationary, resolve
 from kernelcal.pairs import Engine, ExactPairs, PairMatrix, QuadraticForms, Sums
 from kernelcal.pairs.aligned import BlockDiagonal
-from kernelcal.predictions import Predictions, checked_pair, checked_weights
+from kernelcal.predictions import Predictions, Samples, checked_pair, checked_weights
 from kernelcal.residuals import residual_of, target_kernel_of
 from kernelcal.statistics.base import Estimate, Prepared, Statistic, checked_options
 
 __all__ = ["SKCE", "PreparedSKCE", "skce"]
 
+_MANY_DRAWS = 50  # of a row; below, they are far from the law that they come from
 _ESTIMATORS = ("unbiased", "biased", "block")
 
 
@@ -108,9 +109,12 @@ class SKCE(Statistic):
         options: dict[str, Any] = {"prediction_kernel": kernel, "target_kernel": prepared.target_kernel}
         if self.block_size is not None:
             options["block_size"] = self.block_size
+        if self.integrator is not None:
+            options["integrator"] = self.integrator
         if batch.question is not None:
             options["question"] = batch.question
-        return Estimate(value, "SKCE", self.estimator, len(batch), prepared.engine, options, prepared.notes)
+        notes = prepared.notes + _few_draws(batch) + _approximate(self.integrator)
+        return Estimate(value, "SKCE", self.estimator, len(batch), prepared.engine, options, notes)
 
     def prepare(self, predictions: Predictions, weights: np.ndarray | None = None) -> PreparedSKCE:
         """Resolve lengthscales and make the engine ready."""
@@ -196,6 +200,24 @@ def _refuse_small(statistic: SKCE, n: int) -> None:
         raise InputError(f"the {statistic.estimator} estimator needs at least {needed} rows, got {n}")
 
 
+def _few_draws(predictions: Predictions) -> tuple[str, ...]:
+    if not isinstance(predictions, Samples) or predictions.size >= _MANY_DRAWS:
+        return ()
+    return (
+        f"with {predictions.size} draws a row the draws differ from the law behind them, and the SKCE of a calibrated "
+        "model is above 0; the swap test allows for it",
+    )
+
+
+def _approximate(integrator: Integrator | None) -> tuple[str, ...]:
+    if integrator is None:
+        return ()
+    return (
+        "an integrator was given: where no closed form exists the value has its error, which can exceed a small SKCE; "
+        "see how it changes with the order or the size",
+    )
+
+
 def _not_definite(kernel: Kernel, predictions: Predictions) -> str:
     reasons: list[str] = []
 
@@ -224,10 +246,10 @@ def skce(
 
     Parameters
     ----------
-    y : array of shape (n,)
-        Targets: class numbers 0 to m - 1, booleans, or labels named by `classes`.
+    y : array of shape (n,), or (n, d) for vectors
+        Targets: class numbers 0 to m - 1, booleans, or labels named by `classes`; or numbers.
     predictions : Predictions or what `as_predictions` takes
-        Predicted probabilities.
+        Predicted probabilities, or a family for numbers.
     weights : array of shape (n,), optional
         Case weights, not negative: sums over pairs count a pair by the product of its weights. Only their ratios
         matter; they are importances of single rows, not numbers of repetitions.
