@@ -135,7 +135,6 @@ def test_whole_numbers_are_draws():
         (  # cases.json nan-member
             lambda: Samples([[1.0, 2.0, np.nan], [0.0, 1.0, 2.0]]),
             r"the draw in row 0, member 2 is missing \(NaN\), expected a finite number \(1 such row\): "
-            r"drop these rows, or leave members out by weight 0, "
             r"drop these rows or these members. Weight 0, Samples\(np.nan_to_num",
         ),
         (lambda: Samples(np.zeros((3, 0))), "with S > 0 draws a row"),
