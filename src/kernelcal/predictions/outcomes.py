@@ -34,16 +34,16 @@ def as_outcomes(y: np.ndarray, predictions: RealPredictions) -> np.ndarray:
 
 def _refuse_extreme(values: np.ndarray, predictions: RealPredictions) -> None:
     """Refuse numbers whose squares and ratios leave the range of floating numbers."""
-    refuse_rows(np.abs(values) > _LARGEST, "the target", values, f"at most {_LARGEST:g} in size: choose another unit")
+    unit = f"at most {_LARGEST:g} in size: choose another unit"
+    refuse_rows(np.abs(values) > _LARGEST, "the target", values, unit)
     for what, x in (("the predicted mean", predictions.mean), ("the predicted standard deviation", predictions.std)):
         given = concrete(x)
-        if given is not None:
-            wrong = (np.abs(given) > _LARGEST) | ~np.isfinite(given)
-            refuse_rows(wrong, what, given, f"at most {_LARGEST:g} in size: choose another unit")
-    spread = concrete(predictions.std)
-    if spread is not None:
-        tiny = (spread > 0) & (spread < 1 / _LARGEST)
-        refuse_rows(tiny, "the predicted standard deviation", spread, f"0 or at least {1 / _LARGEST:g}")
+        if given is None:
+            continue
+        given = given.astype(np.float64, copy=False)
+        refuse_rows((np.abs(given) > _LARGEST) | ~np.isfinite(given), what, given, unit)
+        if what.endswith("deviation"):
+            refuse_rows((given > 0) & (given < 1 / _LARGEST), what, given, f"0 or at least {1 / _LARGEST:g}")
 
 
 def _numbers(y: np.ndarray) -> np.ndarray:
