@@ -294,3 +294,16 @@ def test_intervals_of_numbers():
     assert 0 < low < high
     draws = batch.sample(rng, 10).T
     assert kc.confidence_interval(batch.sample(rng)[0], kc.Samples(draws)).root[0] == 0
+
+
+def test_no_place_in_the_pool_tells_who_is_the_outcome():
+    """A statistic of one member by its place would reject calibrated ensembles if the outcome stood last."""
+    rng = np.random.default_rng(0)
+    for shape in ((50, 6), (50, 6, 2)):
+        values = rng.normal(size=shape)
+
+        def last(y, predictions):
+            return -np.mean((y - predictions.draws[:, -1]) ** 2)
+
+        result = kc.calibration_test(values[:, 0], kc.Samples(values[:, 1:]), statistic=last, draws=99)
+        assert result.pvalue > 0.01
