@@ -16,7 +16,7 @@ from kernelcal.statistics.real_scores import mean_squared_error, negative_log_li
 MEASURES = ("MSE", "NLL", "pinball", "SKCE (unbiased)", "SKCE (biased)", "p, bootstrap", "p, exact")
 SHOWN = (100, 500, 1_000, 1_500, 3_000, 5_000)
 DATA_SEEDS = 3  # for the onset of overfitting
-DRAWS, BOOTSTRAPS = 999, 1_000
+DRAWS, BOOTSTRAPS = 199, 1_000
 MIXTURES = kc.Laplacian(1.0, metric=MixtureWasserstein())
 
 

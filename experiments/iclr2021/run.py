@@ -1,6 +1,6 @@
 """Appendix A of Widmann, Lindsten, Zachariah (ICLR 2021).
 
-    python experiments/iclr2021/run.py                      # all of it, about two hours on two cores
+    python experiments/iclr2021/run.py                      # all of it, about an hour on two quiet cores
     python experiments/iclr2021/run.py --part ols --repetitions 50
 
 Writes tables and pictures into docs/tables and docs/images, and every number into this folder. Every data set has its
