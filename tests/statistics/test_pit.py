@@ -17,6 +17,7 @@ from kernelcal.predictions import (
     Poisson,
     Quantiles,
     Samples,
+    checked_pair,
 )
 from kernelcal.statistics.number_rows import coordinate
 from kernelcal.statistics.pit import pit, pit_intervals
@@ -90,7 +91,7 @@ def test_draws_of_weight_zero_do_not_count():
 
 @pytest.mark.parametrize(
     ("y", "interval"),
-    [(0.5, (0.0, 0.1)), (1.0, (0.1, 0.1)), (1.5, (0.1, 0.3)), (2.0, (0.3, 0.8)), (3.0, (0.9, 0.9)), (4.0, (0.9, 1.0))],
+    [(0.5, (0.0, 0.1)), (1.0, (0.0, 0.1)), (1.5, (0.1, 0.3)), (2.0, (0.3, 0.8)), (3.0, (0.8, 0.9)), (4.0, (0.9, 1.0))],
 )
 def test_quantiles_by_hand(y, interval):
     batch = Quantiles([[1.0, 2.0, 2.0, 3.0]], [0.1, 0.3, 0.8, 0.9])
@@ -111,6 +112,35 @@ def test_quantile_intervals_hold_the_distribution_function():
     y = np.where(rng.random(500) < 0.5, rng.integers(-1, 6, size=500), rng.normal(2, 2, size=500))
     low, high = pit_intervals(y, batch)
     assert np.all((low <= batch.cdf_below(y) + 1e-12) & (batch.cdf(y) <= high + 1e-12))
+
+
+def test_counts_whose_quantiles_are_exact_are_uniform():
+    """Poisson(5) told by quantiles 2, 4, 5, 6, 8 at the levels F(2), F(4), ...: outcomes equal quantiles."""
+    y = np.random.default_rng(3).poisson(5, 6000).astype(float)
+    quantiles = np.array([2.0, 4.0, 5.0, 6.0, 8.0])
+    values = pit(y, Quantiles(np.tile(quantiles, (6000, 1)), stats.poisson(5).cdf(quantiles)))
+    assert stats.kstest(values, "uniform").pvalue > 0.001
+
+
+@pytest.mark.parametrize("make", ["samples", "quantiles"])
+def test_single_precision_keeps_ties(make):
+    """0.1 of float32 is not 0.1 of float64: outcomes are rounded as the predictions are."""
+    grid = np.array([0.1, 0.2, 0.3, 0.4])
+    if make == "samples":
+        values = np.random.default_rng(0).choice(grid, (400, 6))
+        single, double = (Samples(values[:, 1:].astype(dtype)) for dtype in (np.float32, np.float64))
+        y = values[:, 0]
+    else:
+        single, double = (
+            Quantiles(np.tile(grid.astype(dtype), (4, 1)), [0.2, 0.4, 0.6, 0.8]) for dtype in (np.float32, np.float64)
+        )
+        y = grid
+        assert (
+            not checked_pair(y, Quantiles(np.tile(np.float32([0.1, 0.1, 0.3]), (4, 1)), [0.2, 0.5, 0.7]))[1]
+            .impossible(checked_pair(y, single)[0])
+            .any()
+        )
+    np.testing.assert_allclose(np.stack(pit_intervals(y, single)), np.stack(pit_intervals(y, double)))
 
 
 def test_the_seed_decides_the_random_place():

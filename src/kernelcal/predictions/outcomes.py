@@ -26,10 +26,21 @@ def as_outcomes(y: np.ndarray, predictions: RealPredictions) -> np.ndarray:
         raise InputError(f"targets must have shape {shape} for these predictions, got {values.shape}")
     refuse_rows(~np.isfinite(values), "the target", values, "a finite number (command line: --drop-missing)")
     _refuse_extreme(values, predictions)
+    values = _in_precision_of(predictions, values)
     if predictions.counts:
         wrong = (values < 0) | (values != np.round(values))
         refuse_rows(wrong, "the target", values, f"a whole number from 0, since {type(predictions).__name__} counts")
     return values
+
+
+def _in_precision_of(predictions: RealPredictions, values: np.ndarray) -> np.ndarray:
+    """Round targets as single-precision predictions are rounded, so that what was equal before is equal here."""
+    given = concrete(predictions.mean)
+    if given is None or given.dtype != np.float32:
+        return values
+    largest = float(np.finfo(np.float32).max)
+    refuse_rows(np.abs(values) > largest, "the target", values, "at most 3.4e38 in size, as float32 predictions hold")
+    return values.astype(np.float32).astype(np.float64)
 
 
 def _refuse_extreme(values: np.ndarray, predictions: RealPredictions) -> None:

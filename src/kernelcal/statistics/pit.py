@@ -24,8 +24,10 @@ def pit(y: Any, predictions: Any, rng: Any = 0) -> np.ndarray:
       ``(below + V (equal + 1)) / (S + 1)``. It is uniform whenever outcome and draws are exchangeable, at every S.
       Draws with unequal weights have no such guarantee: the outcome then gets the weight ``sum_s w_s^2``.
     - `Quantiles`: a random place between the two levels around the outcome. How the distribution goes on between
-      the levels and in the tails was not predicted, and the transform does not depend on it. An outcome that is equal
-      to a quantile gets its level, and of several equal quantiles a random place between their levels.
+      the levels and in the tails was not predicted, and the transform does not depend on it. An outcome equal to a
+      quantile lies between the level before and its own, which is exact for counts with ``P(Y <= quantile) = level``.
+      Equal quantiles are a point mass between the first and the last of their levels, as the family says; of a count
+      with equal quantiles it is not known how much of it lies below, and the values are only nearly uniform.
 
     Parameters
     ----------
@@ -114,11 +116,15 @@ def _(predictions: Samples, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @_interval.register
 def _(predictions: Quantiles, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Levels next to the outcome; an outcome equal to quantiles lies at their levels, from the first to the last."""
+    """Levels next to the outcome; at equal quantiles, which are a point mass, their levels.
+
+    An outcome equal to one quantile lies between the level below and its own: so counts, whose outcomes are quantiles,
+    have uniform values wherever ``P(Y <= quantile) = level``, and continuous outcomes never meet a quantile.
+    """
     below = (predictions.values < y[:, None]).sum(axis=1)
     upto = (predictions.values <= y[:, None]).sum(axis=1)
     levels = np.concatenate([[0.0], predictions.levels, [1.0]])  # levels[k] belongs to quantile k - 1
-    meets, mass = upto > below, upto > below + 1
-    low = np.where(meets & ~(mass & (below == 0)), below + 1, below)  # a tail beside a point mass joins it
-    high = np.where(mass & (upto == len(predictions.levels)), upto + 1, np.where(meets, upto, below + 1))
+    mass = upto > below + 1
+    low = np.where(mass & (below > 0), below + 1, below)  # a tail beside a point mass joins it
+    high = np.where(mass & (upto == len(predictions.levels)), upto + 1, np.maximum(upto, below + 1))
     return levels[low], levels[high]
