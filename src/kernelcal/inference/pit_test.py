@@ -33,9 +33,9 @@ def pit_test(y: Any, predictions: Any, *, draws: int = 999, rng: Any = 0, early_
     """Test whether the PIT values are uniform, which calibration implies.
 
     Under calibration the randomised values of `pit` are independent and uniform on (0, 1), whatever the predictions,
-    and exactly so at every n, for counts and equally likely draws too (of `Quantiles` see `pit`). Four statistics, Anderson-Darling, Kuiper, bias and dispersion
-    of the normal scores, are compared with those of uniform draws, and their smallest rank is ranked in turn (min-p):
-    ``p = (1 + #{b: T_b >= T}) / (B + 1)``.
+    and exactly so at every n, for counts and equally likely draws too (of `Quantiles` see `pit`). Four statistics,
+    Anderson-Darling, Kuiper, bias and dispersion of the normal scores, are compared with those of uniform draws, and
+    their smallest rank is ranked in turn (min-p): ``p = (1 + #{b: T_b >= T}) / (B + 1)``.
 
     Parameters
     ----------
