@@ -163,3 +163,26 @@ def test_few_draws_are_said():
     assert "null='swap' holds for any number of draws" in kc.calibration_test(y, draws, null="exact").notes[-1]
     with pytest.raises(InputError, match=r"got the class SKCE: pass SKCE\(\)"):
         kc.calibration_test(y, draws, statistic=kc.SKCE)
+
+
+def test_weighted_draws_have_scores_but_no_test():
+    rng = np.random.default_rng(0)
+    batch = kc.Samples(MEAN[:, None] + rng.normal(size=(N, 60)), rng.uniform(size=(N, 60)))
+    result = kc.evaluate(MEAN + rng.normal(size=N), batch)
+    assert result.test is result.pvalue is result.interval is None
+    assert result.pit == ()
+    assert result.verdict == "Not tested."
+    assert "there is no test: draws with unequal weights" in result.summary()
+    assert json.loads(json.dumps(result.to_dict(), allow_nan=False))["pvalue"] is None
+    assert result.crps > 0
+
+
+def test_the_settings_of_the_draws_reach_the_pit_test():
+    y = MEAN + 2 * STD * np.random.default_rng(3).normal(size=N)
+    assert kc.evaluate(y, FAMILIES["normal"], draws=199).pit_pvalue == 1 / 200
+    calm = kc.evaluate(FAMILIES["normal"].sample(rng=1)[0], FAMILIES["normal"], early_stopping=False, draws=199)
+    assert calm.pit[0].draws == 199
+    vectors = kc.MultivariateNormal.diagonal(np.zeros((100, 30)), np.ones((100, 30)))
+    y = vectors.sample(rng=0)[0]
+    y[:, 7] *= 3
+    assert kc.evaluate(y, vectors, draws=99).pit_pvalue <= 0.026

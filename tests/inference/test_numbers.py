@@ -90,17 +90,53 @@ def test_directions(case):
     assert {member.name: member.pvalue for member in result.members}[name] == 0.001
 
 
-def test_kernels_see_what_moments_do_not():
+def test_shapes_are_seen_where_moments_are_right():
     """Two modes with the predicted mean and variance, and a shift whose sign follows the mean."""
     rng = np.random.default_rng(1)
     m = rng.uniform(-3, 3, 500)
     modes = m + np.where(rng.random(500) < 0.5, 1, -1) * 0.95 + np.sqrt(1 - 0.95**2) * rng.normal(size=500)
+    result = kc.calibration_test(modes, kc.Normal(m, 1.0))
+    assert result.pvalue == 0.001
+    assert result.directions == ("no shift and no wrong width: the shape of the predicted distributions is wrong",)
     shifted = m + 0.5 * np.sign(m) + np.sqrt(0.75) * rng.normal(size=500)
-    for y in (modes, shifted):
-        result = kc.calibration_test(y, kc.Normal(m, 1.0))
-        assert result.pvalue == 0.001
-        assert result.fired.startswith("kernel")
-        assert result.directions == ("no single direction: how outcomes deviate changes from prediction to prediction",)
+    result = kc.calibration_test(shifted, kc.Normal(m, 1.0))
+    assert result.pvalue == 0.001
+    assert result.fired.startswith("kernel")
+    assert result.directions == ("no single direction: how outcomes deviate changes from prediction to prediction",)
+
+
+def test_fine_structure_of_the_density_is_seen():
+    """Density ``phi(z) (1 + 0.95 cos(w z))`` of wavelength 1 standard deviation: finer than the target kernel."""
+    rng = np.random.default_rng(0)
+    for seed in range(5):
+        z = rng.normal(size=4000)
+        z = z[rng.random(4000) < (1 + 0.95 * np.cos(2 * np.pi * z)) / 2][:600]
+        m, s = rng.normal(size=600), rng.uniform(0.5, 2, 600)
+        assert kc.calibration_test(m + s * z, kc.Normal(m, s), rng=seed).pvalue < 0.05
+
+
+def test_swapping_allows_for_missing_members():
+    pvalues = []
+    for repetition in range(REPETITIONS):
+        rng = np.random.default_rng([4, repetition])
+        values, there = rng.standard_t(3, (20, 7)), rng.random((20, 6)) < 0.6
+        there[:, 0] = True
+        batch = kc.Samples(np.where(there, values[:, 1:], 99.0), there)
+        pvalues.append(kc.calibration_test(values[:, 0], batch, draws=99, rng=rng).pvalue)
+    keeps_level(np.array(pvalues))
+
+
+def test_unequal_weights_have_no_swap_test():
+    rng = np.random.default_rng(0)
+    batch = kc.Samples(rng.normal(size=(50, 6)), rng.uniform(size=(50, 6)))
+    y = rng.normal(size=50)
+    with pytest.raises(InputError, match="exchangeable only if all draws are equally likely"):
+        kc.calibration_test(y, batch)
+    for name, statistic in (("exact", "default"), ("cme", "ucme")):
+        notes = kc.calibration_test(y, batch, null=name, statistic=statistic, draws=99).notes
+        assert any("takes the 6 draws of a row as the whole predicted distribution" in note for note in notes)
+    mixture = kc.Mixture(None, [kc.Samples(rng.normal(size=(50, 6)))] * 2)
+    assert any("takes the 6 draws" in note for note in kc.calibration_test(y, mixture, draws=99).notes)
 
 
 def test_swap_finds_a_narrow_ensemble():

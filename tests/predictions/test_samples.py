@@ -71,9 +71,22 @@ def test_the_outcome_is_one_more_draw(draws):
     y = RNG.normal(size=(6, *draws.shape[2:]))
     pooled = Samples(draws).pooled(y)
     assert pooled.size == draws.shape[1] + 1
-    np.testing.assert_array_equal(pooled.draws[:, -1], y)
-    np.testing.assert_array_equal(pooled.draws[:, :-1], draws)
+    together = np.concatenate([draws, y[:, None]], axis=1)
+    for row, members in zip(pooled.draws, together, strict=True):  # by size, whoever is the outcome
+        expected = sorted(members.tolist())
+        assert row.tolist() == expected
     np.testing.assert_allclose(pooled.mean, np.concatenate([draws, y[:, None]], axis=1).mean(axis=1))
+
+
+def test_missing_members_stay_without_weight():
+    draws, missing = np.array([[3.0, 1.0, 9.0], [2.0, 7.0, 5.0]]), np.array([[1, 1, 0], [1, 0, 1]])
+    batch = Samples(draws, missing)
+    assert batch.exchangeable
+    assert not Samples(draws, [[1, 2, 0], [1, 0, 1]]).exchangeable
+    pooled = batch.pooled(np.array([2.0, 8.0]))
+    np.testing.assert_array_equal(pooled.draws, [[1, 2, 3, 9], [2, 5, 7, 8]])
+    np.testing.assert_allclose(pooled.weights, np.array([[1, 1, 1, 0], [1, 1, 0, 1]]) / 3)
+    np.testing.assert_allclose(pooled.mean, [2, 5])
 
 
 def test_the_outcome_joins_draws_of_a_library(backend):
@@ -135,7 +148,7 @@ def test_whole_numbers_are_draws():
         (  # cases.json nan-member
             lambda: Samples([[1.0, 2.0, np.nan], [0.0, 1.0, 2.0]]),
             r"the draw in row 0, member 2 is missing \(NaN\), expected a finite number \(1 such row\): "
-            r"drop these rows or these members. Weight 0, Samples\(np.nan_to_num",
+            r"drop these rows, or leave members out by weight 0, Samples\(np.nan_to_num\(draws\), ",
         ),
         (lambda: Samples(np.zeros((3, 0))), "with S > 0 draws a row"),
         (lambda: Samples([[1.0, np.inf]]), "the draw in row 0, member 1 is inf"),

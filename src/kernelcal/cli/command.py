@@ -52,8 +52,13 @@ def _main(options: argparse.Namespace) -> int:
             return 2
     if options.json:
         print(json.dumps(results if len(results) > 1 else results[0], indent=2, allow_nan=False))
-    below = options.fail_below is not None and any(r["pvalue"] < options.fail_below for r in results)
+    below = options.fail_below is not None and any(_below(r["pvalue"], options.fail_below) for r in results)
     return 1 if below else 0
+
+
+def _below(pvalue: float | None, level: float) -> bool:
+    """Tell whether a p-value is below a level; where there is no test none is."""
+    return pvalue is not None and pvalue < level
 
 
 def _sentence(paths: list[Path], error: Exception) -> str:

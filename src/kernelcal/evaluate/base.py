@@ -28,8 +28,8 @@ class Evaluation(ABC):
         Squared kernel calibration error, unbiased; for very many rows the block estimator, unbiased as well.
     interval : Interval or None
         Confidence interval of the SKCE, with its nominal level and method; None for many rows with case weights.
-    test : TestResult
-        Exact test of the default family.
+    test : TestResult or None
+        Exact test of the default family; None for draws with unequal weights, which have none.
     question : str or None
         What a lens asked, None for the targets themselves.
     seconds : float
@@ -42,15 +42,15 @@ class Evaluation(ABC):
     n: int
     skce: Estimate
     interval: Interval | None
-    test: TestResult
+    test: TestResult | None
     question: str | None
     seconds: float
     notes: tuple[str, ...]
 
     @property
-    def pvalue(self) -> float:
-        """P-value of the exact test."""
-        return self.test.pvalue
+    def pvalue(self) -> float | None:
+        """P-value of the exact test, if there is one."""
+        return None if self.test is None else self.test.pvalue
 
     @property
     def root(self) -> float:
@@ -60,8 +60,10 @@ class Evaluation(ABC):
     @property
     def verdict(self) -> str:
         """One sentence."""
-        p = f"p = {self.pvalue:.3g}"
-        if self.pvalue > _LEVEL:
+        if self.test is None:
+            return "Not tested."
+        p = f"p = {self.test.pvalue:.3g}"
+        if self.test.pvalue > _LEVEL:
             few = "; with so few rows only gross miscalibration would show" if self.n < 100 else ""
             return f"No evidence against calibration ({p}, exact test){few}."
         words = "; ".join(self.test.directions)
@@ -77,22 +79,20 @@ class Evaluation(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; numbers that are not finite become None."""
-        parts = {"skce": self.skce.to_dict(), "skce_root": self.root, "test": self.test.to_dict()}
+        parts = {"skce": self.skce.to_dict(), "skce_root": self.root}
+        parts["test"] = None if self.test is None else self.test.to_dict()
         parts["interval"] = None if self.interval is None else self.interval.to_dict()
         end = {"pvalue": self.pvalue, "verdict": self.verdict, "seconds": self.seconds, "notes": list(self.notes)}
         return {"n": self.n, "question": self.question, **self.scores(), **parts, **end}
 
     def _table(self) -> Table:
-        test = self.test
-        stopped = ", stopped early" if test.stopped_early else ""
         rows = [
             *self.score_rows(),
             (f"SKCE, {self.skce.estimator}", f"{float(self.skce):.3e}, {_root_in_words(self)}"),
             *_interval_in_words(self.interval),
-            ("p-value, exact", f"{test.pvalue:.4g} ({test.draws:,} draws{stopped})"),
-            *([("strongest evidence", test.fired)] if test.pvalue < 1 else []),
+            *_test_in_words(self.test),
             ("verdict", self.verdict),
-            ("engines", f"SKCE: {self.skce.engine}; test: {test.engine}"),
+            ("engines", f"SKCE: {self.skce.engine}" + (f"; test: {self.test.engine}" if self.test else "")),
             ("seconds", f"{self.seconds:.1f}"),
         ]
         return Table(self.title, rows, self.notes)
@@ -111,6 +111,14 @@ class Evaluation(ABC):
 def plain_number(value: float | None) -> float | None:
     """Return a finite number, or None, for JSON."""
     return value if value is not None and math.isfinite(value) else None
+
+
+def _test_in_words(test: TestResult | None) -> list[tuple[str, str]]:
+    if test is None:
+        return []
+    stopped = ", stopped early" if test.stopped_early else ""
+    rows = [("p-value, exact", f"{test.pvalue:.4g} ({test.draws:,} draws{stopped})")]
+    return rows + ([("strongest evidence", test.fired)] if test.pvalue < 1 else [])
 
 
 def _interval_in_words(interval: Interval | None) -> list[tuple[str, str]]:

@@ -59,7 +59,12 @@ class ClassEvaluation(Evaluation):
 
 
 def class_evaluation(
-    labels: np.ndarray, batch: ClassPredictions, weights: np.ndarray | None, notes: tuple[str, ...], **common: Any
+    labels: np.ndarray,
+    batch: ClassPredictions,
+    weights: np.ndarray | None,
+    notes: tuple[str, ...],
+    settings: dict[str, Any],
+    **common: Any,
 ) -> ClassEvaluation:
     """Add accuracy, scores and binned errors to what all evaluations have in common."""
     plain = batch.without_names()

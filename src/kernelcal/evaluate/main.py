@@ -17,9 +17,14 @@ from kernelcal.evaluate.estimates import estimator_of, interval_of
 from kernelcal.evaluate.numbers import number_evaluation
 from kernelcal.inference import calibration_test
 from kernelcal.lenses import Lens, seen
-from kernelcal.predictions import ClassPredictions, checked_pair, checked_weights
+from kernelcal.predictions import ClassPredictions, Samples, checked_pair, checked_weights
 
 __all__ = ["evaluate"]
+
+_UNTESTED = (
+    "there is no test: draws with unequal weights are not exchangeable with the outcome. Draw an unweighted sample by "
+    "the weights, and pass that"
+)
 
 
 def evaluate(
@@ -90,14 +95,19 @@ def evaluate(
         progress(0, draws)  # the estimate comes before the draws, and is long for many rows
     options = {"weights": own, "draws": draws, "rng": rng}
     skce = estimator_of(batch)(targets, batch.without_names(), weights=own)
-    test = calibration_test(_named(targets, batch), batch, early_stopping=early_stopping, progress=progress, **options)
-    interval = interval_of(targets, batch.without_names(), test.pvalue, level, **options)
+    test = interval = None
+    if not isinstance(batch, Samples) or batch.exchangeable:
+        test = calibration_test(
+            _named(targets, batch), batch, early_stopping=early_stopping, progress=progress, **options
+        )
+        interval = interval_of(targets, batch.without_names(), test.pvalue, level, **options)
     make = class_evaluation if isinstance(batch, ClassPredictions) else number_evaluation
     found = make(
         targets,
         batch,
         own,
-        tuple(dict.fromkeys(test.notes + skce.notes)),
+        tuple(dict.fromkeys(((_UNTESTED,) if test is None else test.notes) + skce.notes)),
+        {"draws": draws, "rng": rng, "early_stopping": early_stopping},
         n=len(batch),
         skce=skce,
         interval=interval,

@@ -14,7 +14,7 @@ from kernelcal.inference.result import TestResult
 from kernelcal.predictions import RealPredictions
 from kernelcal.statistics.coverage import CentralCoverage, central_coverage
 from kernelcal.statistics.crps import crps
-from kernelcal.statistics.number_rows import coordinate
+from kernelcal.statistics.number_rows import components_of
 from kernelcal.statistics.real_scores import negative_log_likelihood
 from kernelcal.suspicions import number_suspicions
 
@@ -108,10 +108,15 @@ def _share(shares: list[float], part: CentralCoverage, k: int) -> str:
 
 
 def number_evaluation(
-    targets: np.ndarray, batch: RealPredictions, weights: np.ndarray | None, notes: tuple[str, ...], **common: Any
+    targets: np.ndarray,
+    batch: RealPredictions,
+    weights: np.ndarray | None,
+    notes: tuple[str, ...],
+    settings: dict[str, Any],
+    **common: Any,
 ) -> NumberEvaluation:
     """Add scores, coverage and the PIT test to what all evaluations have in common."""
-    parts = _components(targets, batch)
+    parts = [(targets[:, k] if batch.event_shape else targets, p) for k, p in enumerate(components_of(batch))]
     coverage = tuple(central_coverage(y, p, weights=weights) for y, p in parts)
     more = tuple(note for part in coverage for note in part.notes) + ((_UNWEIGHTED,) if weights is not None else ())
     return NumberEvaluation(
@@ -120,20 +125,16 @@ def number_evaluation(
         negative_log_likelihood=_where_defined(negative_log_likelihood, targets, batch, weights),
         crps=_where_defined(crps, targets, batch, weights),
         coverage=coverage,
-        pit=tuple(pit_test(y, p) for y, p in parts) if weights is None else (),
+        pit=_pit_tests(parts, settings) if weights is None and common["test"] is not None else (),
         notes=tuple(dict.fromkeys(number_suspicions(targets, batch) + notes + more)),
         **common,
     )
 
 
-def _components(targets: np.ndarray, batch: RealPredictions) -> list[tuple[np.ndarray, RealPredictions]]:
-    """Every component of a vector as a scalar prediction; none where the marginals are not known."""
-    if not batch.event_shape:
-        return [(targets, batch)]
-    try:
-        return [(targets[:, k], coordinate(batch, k)) for k in range(batch.dimension)]
-    except InputError:
-        return []
+def _pit_tests(parts: list[tuple[np.ndarray, Any]], settings: dict[str, Any]) -> tuple[TestResult, ...]:
+    """One test a component, with so many draws that Bonferroni leaves room below 2.5 %."""
+    draws = max(settings["draws"], 40 * len(parts) - 1)
+    return tuple(pit_test(y, p, **{**settings, "draws": draws}) for y, p in parts)
 
 
 def _where_defined(score: Any, targets: np.ndarray, batch: RealPredictions, weights: np.ndarray | None) -> float | None:

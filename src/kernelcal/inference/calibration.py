@@ -20,7 +20,7 @@ from kernelcal.inference.laws import NULL_LAWS
 from kernelcal.inference.result import TestResult
 from kernelcal.inference.swap import Swap
 from kernelcal.lenses import ClassWise, Lens, refuse_numbers, seen
-from kernelcal.predictions import Predictions, Samples, checked_pair, checked_weights
+from kernelcal.predictions import Mixture, Predictions, Samples, checked_pair, checked_weights
 from kernelcal.statistics import ECE, MMCE, SKCE, UCME, CallableStatistic, Statistic
 
 __all__ = ["calibration_test"]
@@ -152,12 +152,21 @@ def _statistic(given: Any) -> Statistic:
 
 def _draws_as_law(law: NullLaw, batch: Predictions) -> tuple[str, ...]:
     """A few draws are not the law that they come from: say what a test of them as the law means."""
-    if not isinstance(batch, Samples) or isinstance(law, Swap | CME):
+    draws = _draws_in(batch)
+    swapped = isinstance(batch, Samples) and batch.exchangeable and isinstance(law, Swap | CME)
+    if not draws or swapped:
         return ()
     return (
-        f"this law takes the {batch.size} draws of a row as the whole predicted distribution, and rejects calibrated "
+        f"this law takes the {draws} draws of a row as the whole predicted distribution, and rejects calibrated "
         "models whose draws are few: null='swap' holds for any number of draws",
     )
+
+
+def _draws_in(batch: Predictions) -> int:
+    """Fewest draws of a row that stand for a distribution, in the batch or a component of it; 0 if there are none."""
+    if isinstance(batch, Mixture):
+        return min(filter(None, map(_draws_in, batch.components)), default=0)
+    return batch.size if isinstance(batch, Samples) else 0
 
 
 def _few_rows(law: NullLaw, n: int) -> tuple[str, ...]:

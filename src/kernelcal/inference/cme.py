@@ -119,7 +119,7 @@ def _prepared(problem: Problem) -> Problem:
             "statistic='ucme', or use null='exact', which serves every statistic"
         )
     batch = problem.predictions
-    if not isinstance(batch, Samples) or batch.weights is not None:
+    if not isinstance(batch, Samples) or not batch.exchangeable:
         return problem
     pooled = batch.pooled(problem.targets)
     return replace(problem, predictions=pooled, prepared=problem.statistic.prepare(pooled, problem.weights))

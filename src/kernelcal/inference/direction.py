@@ -22,7 +22,7 @@ def directions(scores: Scores, targets: np.ndarray, members: tuple[Member, ...],
     ordered = sorted(found, key=lambda name: (name != fired, pvalues[name]))
     if ordered:
         return tuple(dict.fromkeys(scores.sentence(name, targets) for name in ordered))
-    return (scores.aimless,)
+    return (scores.shape if fired == "PIT" and isinstance(scores, PreparedRealScores) else scores.aimless,)
 
 
 def impossible_rows(predictions: Predictions, targets: np.ndarray) -> np.ndarray:

@@ -33,6 +33,8 @@ _LANDMARKS, _FEW_LANDMARKS, _LARGE = 256, 128, 200_000  # fewer landmarks above 
 class DefaultFamily(Statistic):
     """Unbiased SKCE at several lengthscales beside the directed scores, combined by the smallest rank.
 
+    For numbers the scores are bias, dispersion, both by the predicted scale, and the PIT (`RealScores`).
+
     A kernel at one lengthscale is blind to finer structure and weak against over- and under-confidence, the
     failure that is met most often; one family of few members sees both.
 
@@ -47,7 +49,7 @@ class DefaultFamily(Statistic):
         at the median predicted standard deviation (`kernels.Spectral`), so that a draw costs O(n) features.
     engine : Engine, optional
         Default: exact pairs while a draw takes at most 1e8 multiplications a kernel (10,000 rows of one
-        probability, 3,000 of ten classes), above it Nystrom features. The level is exact with either.
+        probability, 3,000 of ten classes, 600 of numbers), above it Nystrom features. The level is exact with either.
     """
 
     kernel: Stationary = field(default_factory=Laplacian)

@@ -13,7 +13,7 @@ from kernelcal.inference.drawn import DrawnValues
 from kernelcal.inference.draws import Draws
 from kernelcal.inference.exact import exact_notes, exact_null
 from kernelcal.inference.result import Member, TestResult
-from kernelcal.predictions import Predictions, RealPredictions
+from kernelcal.predictions import Predictions, RealPredictions, Samples
 from kernelcal.predictions.numbers import inside
 from kernelcal.statistics.number_rows import scalar_pair
 from kernelcal.statistics.pit import pit
@@ -58,12 +58,12 @@ def pit_test(y: Any, predictions: Any, *, draws: int = 999, rng: Any = 0, early_
     Raises
     ------
     InputError
-        For vector targets, and families without a distribution function.
+        For vector targets, families without a distribution function, and draws with unequal weights.
 
     Notes
     -----
-    Assumes that rows are independent given the predictions, and that the model was not fitted on these rows. For
-    `Samples` with unequal weights the values are only nearly uniform. Cost: a sort of n numbers a draw.
+    Assumes that rows are independent given the predictions, and that the model was not fitted on these rows. Cost: a
+    sort of n numbers a draw.
 
     References
     ----------
@@ -82,6 +82,11 @@ def pit_test(y: Any, predictions: Any, *, draws: int = 999, rng: Any = 0, early_
     if not isinstance(draws, int | np.integer) or draws < 1:
         raise InputError(f"draws must be a positive whole number, got {draws!r}")
     targets, batch = scalar_pair(y, predictions, "the test of the probability integral transform")
+    if isinstance(batch, Samples) and not batch.exchangeable:
+        raise InputError(
+            "PIT values of draws with unequal weights are only nearly uniform, so this test would not keep its level: "
+            "draw an unweighted sample by the weights first"
+        )
     generator = np.random.default_rng(rng)
     values = pit(targets, batch, generator)
     prepared = PreparedUniformity(len(batch))

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from kernelcal.errors import InputError
 from kernelcal.inference.exact import exact_notes, exact_null
 from kernelcal.inference.law import NullLaw, Outcome, Problem
-from kernelcal.predictions import Samples, trusted
+from kernelcal.predictions import Samples
 
 __all__ = ["Swap"]
 
@@ -44,7 +42,7 @@ class Swap(NullLaw):
                 f"null='swap' needs predictions that are draws (kernelcal.Samples), got "
                 f"{type(problem.predictions).__name__}: use null='exact'"
             )
-        pooled = _in_order(problem.predictions.pooled(problem.targets))
+        pooled = problem.predictions.pooled(problem.targets)
         prepared = problem.statistic.prepare(pooled, problem.weights)
         drawn = exact_null(
             prepared,
@@ -56,11 +54,3 @@ class Swap(NullLaw):
             progress=problem.progress,
         )
         return drawn.outcome(prepared.names, exact_notes(drawn, pooled))
-
-
-def _in_order(pooled: Samples) -> Samples:
-    """Members of every pool by size (vectors: by their first components), so that no place tells who is the outcome."""
-    keys = np.moveaxis(np.atleast_3d(pooled.draws), 2, 0)[::-1]
-    order = np.lexsort(keys, axis=1)
-    shape = order if pooled.draws.ndim == 2 else order[..., None]
-    return trusted(pooled, draws=np.take_along_axis(pooled.draws, shape, axis=1))

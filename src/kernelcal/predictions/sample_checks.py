@@ -39,8 +39,8 @@ def _refuse_missing_members(values: np.ndarray) -> None:
     value, count = values[tuple(wrong[0])], len(np.unique(wrong[:, 0]))
     raise InputError(
         f"the draw in row {row}, member {member} is {'missing (NaN)' if np.isnan(value) else value}, expected a finite "
-        f"number ({count} such row{'s' * (count > 1)}): drop these rows or these members. Weight 0, "
-        "Samples(np.nan_to_num(draws), weights=np.isfinite(draws)), serves estimates and scores, but not the swap test"
+        f"number ({count} such row{'s' * (count > 1)}): drop these rows, or leave members out by weight 0, "
+        "Samples(np.nan_to_num(draws), weights=np.isfinite(draws))"
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
+from array_api_compat import device
 
 from kernelcal.arrays import Array, as_array, namespace, row_slices, take_rows, to_numpy
 from kernelcal.errors import InputError
@@ -18,6 +19,7 @@ from kernelcal.predictions.sample_checks import checked_draw_weights, checked_dr
 __all__ = ["Samples"]
 
 _CHUNK_BYTES = 2**25
+_ROUNDING = 1e-6  # weights that are equal but for float32
 _TINY = 5e-324  # a draw of weight 0 is no quantile, not even of level 0
 
 
@@ -142,22 +144,48 @@ class Samples(RealPredictions):
         draws, values = self._sorted()[0], to_numpy(as_array(y))
         return count_below(draws, values), count_below(draws, values, equal=True)
 
+    @property
+    def exchangeable(self) -> bool:
+        """Whether all draws that count are equally likely, so that an outcome could be one of them."""
+        if self.weights is None:
+            return True
+        weights = to_numpy(self.weights)
+        largest = weights.max(axis=-1, keepdims=True)
+        return bool(np.all((weights == 0) | (weights >= largest * (1 - _ROUNDING))))
+
     def pooled(self, y: Array) -> Samples:
-        """Batch in which the outcome, shape ``(n, *event_shape)``, is one more draw of its row, the last.
+        """Batch in which the outcome, shape ``(n, *event_shape)``, is one more draw of its row.
+
+        The draws of every row stand in the order of their size (vectors: of their first components), so that no place
+        tells who is the outcome. Draws of weight 0, which are no members, stay without weight.
 
         Raises
         ------
         InputError
-            For weighted draws, with which an outcome is not exchangeable.
+            For draws with unequal weights, with which an outcome is not exchangeable.
         """
-        if self.weights is not None:
+        if not self.exchangeable:
             raise InputError(
                 "outcome and draws are exchangeable only if all draws are equally likely: leave out weights, or draw "
-                "an unweighted sample by them first"
+                "an unweighted sample by them first; weights of 0 beside equal ones are members that are missing"
             )
         xp = namespace(self.draws)
         outcome = xp.expand_dims(xp.asarray(y, dtype=self.draws.dtype), axis=1)
-        return trusted(self, draws=xp.concat([self.draws, outcome], axis=1))
+        draws, weights = xp.concat([self.draws, outcome], axis=1), self.weights
+        if weights is not None:
+            own = xp.max(weights, axis=1, keepdims=True)
+            weights = xp.concat([weights, own], axis=1) / (1 + own)
+        return trusted(self, draws=draws, weights=weights)._by_size()
+
+    def _by_size(self) -> Samples:
+        values = np.atleast_3d(to_numpy(self.draws))
+        order = np.lexsort(np.moveaxis(values, 2, 0)[::-1], axis=1)
+        xp = namespace(self.draws)
+        index = xp.asarray(order, device=device(self.draws))
+        weights = None if self.weights is None else xp.take_along_axis(self.weights, index, axis=1)
+        if self._event_axes:
+            index = xp.broadcast_to(index[..., None], self.draws.shape)
+        return trusted(self, draws=xp.take_along_axis(self.draws, index, axis=1), weights=weights)
 
     def cdf(self, y: Array) -> np.ndarray:
         """Share of the draws at or below y."""

@@ -35,7 +35,7 @@ def _(predictions: Samples, level: float) -> CentralIntervals:
     """Order statistics: the outcome is one of S + 1 exchangeable values."""
     weights = np.ones(predictions.draws.shape) if predictions.weights is None else predictions.weights
     counted = weights > 0
-    if not np.all(counted.any(axis=1)) or np.any((weights != weights.max(axis=1, keepdims=True)) & counted):
+    if not predictions.exchangeable:
         return _weighted(predictions, level)
     members = counted.sum(axis=1)
     cut = np.floor((members + 1) * (1 - level) / 2 + 1e-9).astype(np.int64)

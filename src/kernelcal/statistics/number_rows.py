@@ -20,7 +20,7 @@ from kernelcal.predictions import (
     trusted,
 )
 
-__all__ = ["coordinate", "number_pair", "row_mean", "scalar_pair"]
+__all__ = ["components_of", "coordinate", "number_pair", "row_mean", "scalar_pair"]
 
 
 def number_pair(y: Any, predictions: Any) -> tuple[np.ndarray, RealPredictions]:
@@ -94,3 +94,13 @@ def _(predictions: Samples, k: int) -> Samples:
 @coordinate.register
 def _(predictions: Mixture, k: int) -> Mixture:
     return trusted(predictions, components=tuple(coordinate(part, k) for part in predictions.components))
+
+
+def components_of(predictions: RealPredictions) -> list[Any]:
+    """Every component of a target as a scalar prediction; none where the marginals are not known."""
+    if not predictions.event_shape:
+        return [predictions]
+    try:
+        return [coordinate(predictions, k) for k in range(predictions.dimension)]
+    except InputError:
+        return []

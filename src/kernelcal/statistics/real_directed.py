@@ -9,6 +9,8 @@ import numpy as np
 from kernelcal.arrays import row_slices, to_numpy
 from kernelcal.predictions import RealPredictions
 from kernelcal.statistics.base import Prepared, Statistic
+from kernelcal.statistics.number_rows import components_of
+from kernelcal.statistics.uniformity import kuiper
 
 __all__ = ["PreparedRealScores", "RealScores"]
 
@@ -23,6 +25,10 @@ class RealScores(Statistic):
     square averaged over components. ``bias by scale`` and ``dispersion by scale``: the same with every row multiplied
     by its standardised log standard deviation, so that wide predictions may err otherwise than narrow ones. All have
     mean zero inside the bars under calibration, whatever the family.
+
+    ``PIT``: Kuiper's distance of the values ``(F_i(y_i-) + F_i(y_i)) / 2`` from uniform ones, the largest of the
+    components: the shape of the predicted distributions, on the scale of each. Where values have probabilities of
+    their own these are not uniform under calibration either; their law is that of the draws.
 
     ``impossible target``: number of targets that the predictions had ruled out. It is 0 in every draw.
 
@@ -39,9 +45,9 @@ class RealScores(Statistic):
 class PreparedRealScores(Prepared):
     """Directed scores of fixed predictions."""
 
-    names = ("impossible target", "bias", "dispersion", "bias by scale", "dispersion by scale")
-    directed = names[1:]
+    directed = ("bias", "dispersion", "bias by scale", "dispersion by scale")
     aimless = "no single direction: how outcomes deviate changes from prediction to prediction"
+    shape = "no shift and no wrong width: the shape of the predicted distributions is wrong"
     engine = "sums over rows"
 
     def __init__(self, predictions: RealPredictions, weights: np.ndarray | None = None) -> None:
@@ -50,13 +56,29 @@ class PreparedRealScores(Prepared):
         self.weights = np.ones(n) if weights is None else weights
         self.bytes_per_draw = 32 * n * predictions.dimension
         self.scale = _standardised_scale(predictions, self.weights)
+        self.given = weights
+        self.components = components_of(predictions)
+        self.names = ("impossible target", *self.directed, *(("PIT",) if self.components else ()))
 
     def values(self, targets: np.ndarray) -> np.ndarray:
-        """Scores without direction, shape (B, 5)."""
+        """Scores without direction, shape (B, 6), or (B, 5) without distribution functions."""
         bias, dispersion, bias_by, dispersion_by = self.signed(targets)
         largest = (np.abs(bias).max(axis=1), np.abs(dispersion), np.abs(bias_by).max(axis=1), np.abs(dispersion_by))
         impossible = self.predictions.impossible(targets).sum(axis=1)
-        return np.stack([impossible, *largest], axis=1)
+        pit = (self._pit(targets),) if self.components else ()
+        return np.stack([impossible, *largest, *pit], axis=1)
+
+    def _pit(self, targets: np.ndarray) -> np.ndarray:
+        """Largest distance of the components from uniform values, shape (B,)."""
+        return np.max([self._distance(k, targets) for k in range(len(self.components))], axis=0)
+
+    def _distance(self, k: int, targets: np.ndarray) -> np.ndarray:
+        batch, y = self.components[k], targets[..., k] if self.predictions.event_shape else targets
+        middle = 0.5 * (batch.cdf_below(y) + batch.cdf(y))
+        if self.given is None:
+            return kuiper(np.sort(middle, axis=1))
+        order = np.argsort(middle, axis=1)
+        return kuiper(np.take_along_axis(middle, order, axis=1), self.given[order])
 
     def signed(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Bias (B, d), dispersion (B,), and both multiplied by the scale; positive: too low, too narrow."""

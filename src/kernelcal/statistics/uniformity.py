@@ -8,7 +8,7 @@ import numpy as np
 
 from kernelcal.statistics.base import Prepared
 
-__all__ = ["PreparedUniformity", "normal_scores"]
+__all__ = ["PreparedUniformity", "kuiper", "normal_scores"]
 
 _LEAST, _MOST = 2.0**-54, 1 - 2.0**-53  # the range of uniform draws
 
@@ -35,7 +35,7 @@ class PreparedUniformity(Prepared):
         """Statistics of numbers of shape (B, n): shape (B, statistics)."""
         ordered = np.sort(_inside(targets), axis=1)
         mean, spread = self.signed(targets)
-        columns = [_anderson_darling(ordered), _kuiper(ordered), np.abs(mean)]
+        columns = [_anderson_darling(ordered), kuiper(ordered), np.abs(mean)]
         return np.stack([*columns, np.abs(spread)] if self.n > 1 else columns, axis=1)
 
     def signed(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -66,7 +66,15 @@ def _anderson_darling(ordered: np.ndarray) -> np.ndarray:
     return -n - (np.log(ordered) + np.log1p(-ordered[:, ::-1])) @ odd / n
 
 
-def _kuiper(ordered: np.ndarray) -> np.ndarray:
+def kuiper(ordered: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+    """Root n times the largest distances above and below the diagonal of sorted numbers of shape (B, n).
+
+    Weights of shape (B, n), in the same order, are the steps of the distribution function; None means 1 / n each.
+    """
     n = ordered.shape[1]
-    steps = np.arange(n) / n
-    return math.sqrt(n) * ((steps + 1 / n - ordered).max(axis=1) + (ordered - steps).max(axis=1))
+    if weights is None:
+        before, after = np.arange(n) / n, np.arange(1, n + 1) / n
+    else:
+        after = np.cumsum(weights, axis=1) / weights.sum(axis=1, keepdims=True)
+        before = np.pad(after, ((0, 0), (1, 0)))[:, :-1]
+    return math.sqrt(n) * ((after - ordered).max(axis=1) + (ordered - before).max(axis=1))
