@@ -14,6 +14,7 @@ __all__ = [
     "InPlace",
     "as_array",
     "concrete",
+    "like",
     "namespace",
     "row_slices",
     "take_rows",
@@ -64,6 +65,14 @@ def concrete(x: Array) -> np.ndarray | None:
         if array_api_compat.is_jax_array(x):  # jax.jit: values exist only when the program runs
             return None
         raise
+
+
+def like(values: Any, x: Array) -> Array:
+    """Constants in the library, dtype and on the device of an array."""
+    values = to_numpy(values)
+    if is_numpy(x):
+        return values.astype(x.dtype, copy=False)
+    return namespace(x).asarray(np.array(values), dtype=x.dtype, device=array_api_compat.device(x))  # PyTorch writes
 
 
 def row_slices(n: int, step: int) -> list[slice]:

@@ -94,6 +94,17 @@ def test_blocks_are_the_mean_of_unbiased_values(size, backend, make_data):
     assert float(value) == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.parametrize("pairs", [1, 100, 1000])
+def test_blocks_do_not_depend_on_how_many_pairs_go_together(pairs, make_data, monkeypatch):
+    p, y = make_data(150, 3)
+    for size in (2, 7, 32):
+        expected = float(kc.skce(y, p, estimator="block", block_size=size))
+        with monkeypatch.context() as patch:
+            patch.setattr("kernelcal.pairs.aligned._PAIRS", pairs)
+            value = kc.skce(y, p, estimator="block", block_size=size)
+        assert float(value) == pytest.approx(expected, rel=1e-12)
+
+
 def test_block_of_all_rows_is_unbiased(make_data):
     for n in (40, 100):
         p, y = make_data(n, 3)

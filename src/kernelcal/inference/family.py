@@ -77,10 +77,10 @@ class DefaultFamily(Statistic):
         return PreparedFamily(skce, _scores(host, weights))
 
     def resolved(self, predictions: Predictions) -> DefaultFamily:
-        """Fix the lengthscale that the factors multiply."""
+        """Fix the lengthscale that the factors multiply, and that of the target kernel."""
         base, _ = resolve(self.kernel, predictions)
         assert isinstance(base, Stationary)  # for the type checker: leaves keep their type
-        return replace(self, kernel=base)
+        return replace(self, kernel=base, target_kernel=_target_kernel(self.target_kernel, predictions))
 
 
 class PreparedFamily(Prepared):

@@ -13,6 +13,7 @@ import numpy as np
 from kernelcal.arrays import Array, namespace
 from kernelcal.errors import InputError
 from kernelcal.kernels.base import Kernel
+from kernelcal.kernels.metrics import Euclidean
 from kernelcal.kernels.profiles import Gaussian
 from kernelcal.kernels.stationary import Stationary
 
@@ -57,6 +58,9 @@ class Spectral(Kernel):
     def __post_init__(self) -> None:
         if not isinstance(self.kernel, Stationary):
             raise InputError(f"Spectral needs a profile such as Gaussian(), got {self.kernel!r}")
+        if not isinstance(self.kernel.metric, Euclidean):
+            metric = type(self.kernel.metric).__name__
+            raise InputError(f"Spectral is a kernel between targets, whose metric is Euclidean, got {metric}")
         if not isinstance(self.frequencies, int) or self.frequencies < 1:
             raise InputError(f"frequencies must be a positive whole number, got {self.frequencies!r}")
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
-from kernelcal.arrays import Array, namespace, to_numpy
+from kernelcal.arrays import Array, namespace, row_slices, to_numpy
 from kernelcal.kernels.base import Kernel
 from kernelcal.kernels.points import AlignedPairs, Points
 from kernelcal.pairs.base import Engine, QuadraticForms, Sums
@@ -19,14 +20,15 @@ from kernelcal.residuals import FeatureResidual, Residual
 __all__ = ["BlockDiagonal"]
 
 _ALIGNED_UP_TO = 64  # rows a block; above, every block is large enough for the engine
+_PAIRS = 16_384  # pairs at once: enough that calls cost nothing, few enough that they fit the cache
 
 
 @dataclass(frozen=True)
 class BlockDiagonal(Engine):
     """Pairs inside blocks of consecutive rows; an incomplete last block is dropped.
 
-    Small blocks are summed all at once (first rows with second rows, first with third, ...), large blocks one
-    after the other by another engine.
+    Small blocks are summed all at once (first rows with second rows, first with third, ..., as many of these as
+    make a good number of pairs together), large blocks one after the other by another engine.
     """
 
     size: int
@@ -70,11 +72,12 @@ class _Aligned(QuadraticForms):
     def __init__(self, size: int, kernels: Sequence[Kernel], predictions: Predictions, residual: Residual) -> None:
         self.kernels, self.residual, self.points = tuple(kernels), residual, Points(predictions)
         self.label = f"blocks of {size:,} rows, exact pairs"
-        end = len(predictions) // size * size
+        self.blocks = len(predictions) // size
+        end = self.blocks * size
         self.pairs = [(slice(a, end, size), slice(b, end, size)) for a, b in combinations(range(size), 2)]
         self.bytes_per_draw = 24 * len(predictions) * residual.dimension
 
-    def _values(self, kernel: Kernel, rows: slice, columns: slice) -> Array:
+    def _values(self, kernel: Kernel, rows: Any, columns: Any) -> Array:
         return kernel.evaluate(AlignedPairs(self.points, rows, columns))
 
     def of(self, targets: np.ndarray) -> Sums:
@@ -87,8 +90,10 @@ class _Aligned(QuadraticForms):
 
     def _by_block(self, targets: np.ndarray) -> Array:
         inner, total = self.residual.inner(targets), 0.0
-        for rows, columns in self.pairs:
-            total = total + self._values(self.kernels[0], rows, columns) * inner.aligned(rows, columns)
+        for rows, columns in _together(self.pairs):
+            values = self._values(self.kernels[0], rows, columns) * inner.aligned(rows, columns)
+            xp = namespace(values)
+            total = total + xp.sum(xp.reshape(values, (-1, self.blocks)), axis=0)
         return 2 * total
 
     def batch(self, targets: np.ndarray) -> Sums:
@@ -99,6 +104,19 @@ class _Aligned(QuadraticForms):
             for s, kernel in enumerate(self.kernels):
                 total[:, s] += r @ to_numpy(self._values(kernel, rows, columns))
         return Sums(2 * total, 0 * total)
+
+
+def _together(pairs: list[tuple[slice, slice]]) -> Iterator[tuple[Any, Any]]:
+    """Join pairs of short slices into pairs of index arrays of about `_PAIRS` rows; long slices stay, uncopied."""
+    blocks = len(range(*pairs[0][0].indices(pairs[0][0].stop)))
+    step = _PAIRS // blocks
+    if step < 2:
+        yield from pairs
+        return
+    for part in row_slices(len(pairs), step):
+        first, second = (np.array([side.start for side in sides]) for sides in zip(*pairs[part], strict=True))
+        starts = np.arange(blocks) * pairs[0][0].step
+        yield (first[:, None] + starts).ravel(), (second[:, None] + starts).ravel()
 
 
 def _inner_of_draws(residual: Residual, targets: np.ndarray) -> Callable[[slice, slice], np.ndarray]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
 
-from kernelcal.arrays import Array, as_array, is_numpy, namespace
+from kernelcal.arrays import Array, as_array, is_numpy, like, namespace
 from kernelcal.errors import InputError
 from kernelcal.predictions.base import Predictions
 
@@ -64,5 +64,4 @@ def _in_one_library(values: tuple[Any, ...]) -> tuple[Array, ...]:
     others = [x for x in arrays if not is_numpy(x)]
     if not others:
         return arrays
-    xp = namespace(*others)
-    return tuple(xp.asarray(x, dtype=others[0].dtype) if is_numpy(x) else x for x in arrays)
+    return tuple(like(x, others[0]) if is_numpy(x) else x for x in arrays)

@@ -25,6 +25,9 @@ __all__ = [
 ]
 
 
+_EQUALLY_SPACED, _DRAWN = 16, 256  # frequencies for numbers, and for vectors, whose error falls as their root
+
+
 def residual_of(
     predictions: Predictions,
     target_kernel: Kernel,
@@ -47,5 +50,7 @@ def target_kernel_of(kernel: Kernel | None, predictions: Predictions) -> Kernel:
         return resolve_target(kernel, predictions)
     if isinstance(predictions, ClassPredictions):
         return Dirac()
-    exact = (Gaussian, type(predictions)) in MEAN
-    return resolve_target(Gaussian() if exact else Spectral(Gaussian()), predictions)
+    if (Gaussian, type(predictions)) in MEAN:
+        return resolve_target(Gaussian(), predictions)
+    frequencies = _EQUALLY_SPACED if not predictions.event_shape else _DRAWN
+    return resolve_target(Spectral(Gaussian(), frequencies), predictions)

@@ -9,7 +9,7 @@ import numpy as np
 from array_api_compat import device
 from array_api_extra import one_hot
 
-from kernelcal.arrays import Array, namespace, take_rows, to_numpy
+from kernelcal.arrays import Array, like, namespace, take_rows, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.kernels.base import Kernel
 from kernelcal.kernels.points import class_matrix
@@ -54,7 +54,7 @@ class ClassResidual(FeatureResidual):
         if isinstance(target_kernel, Dirac):
             return cls(None, predictions.probabilities, weights)
         features = _root(class_matrix(target_kernel, predictions.n_classes))
-        return cls(features, predictions.probabilities @ _like(features, predictions.probabilities), weights)
+        return cls(features, predictions.probabilities @ like(features, predictions.probabilities), weights)
 
     def __len__(self) -> int:
         return int(self.mean.shape[0])
@@ -86,9 +86,9 @@ class ClassResidual(FeatureResidual):
         if self.class_features is None:
             rows = one_hot(index, self.dimension, dtype=self.mean.dtype)
         else:
-            rows = take_rows(_like(self.class_features, self.mean), targets)
+            rows = take_rows(like(self.class_features, self.mean), targets)
         residuals = rows - self.mean
-        return residuals if self.weights is None else residuals * _like(self.weights, self.mean)[:, None]
+        return residuals if self.weights is None else residuals * like(self.weights, self.mean)[:, None]
 
     def batch(self, targets: np.ndarray) -> np.ndarray:
         """Residuals of many sets of targets, shape (B, n), as one NumPy array of shape (n, B, r)."""
@@ -123,12 +123,6 @@ class ClassResidual(FeatureResidual):
 
 def _single(x: Array) -> bool:
     return "float32" in str(x.dtype)
-
-
-def _like(values: np.ndarray, x: Array) -> Array:
-    if isinstance(x, np.ndarray):
-        return values.astype(x.dtype, copy=False)
-    return namespace(x).asarray(values, dtype=x.dtype, device=device(x))
 
 
 def _root(matrix: np.ndarray) -> np.ndarray:

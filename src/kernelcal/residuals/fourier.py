@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kernelcal.arrays import Array, row_slices
+from kernelcal.errors import InputError
 from kernelcal.kernels import Spectral
 from kernelcal.predictions import RealPredictions
 from kernelcal.residuals.base import FeatureResidual
@@ -47,6 +48,12 @@ class FourierResidual(FeatureResidual):
     @classmethod
     def of(cls, predictions: RealPredictions, kernel: Spectral, weights: np.ndarray | None = None) -> FourierResidual:
         """Residual of predictions that have a characteristic function."""
+        if not isinstance(predictions.mean, np.ndarray):
+            raise InputError(
+                f"{kernel} is computed in NumPy and keeps no gradient, got an array of "
+                f"{type(predictions.mean).__module__.split('.')[0]}: move the predictions to NumPy, or choose a "
+                "target_kernel whose expectation has a closed form, such as Gaussian() for normal predictions"
+            )
         vector = len(predictions.event_shape) == 1
         frequencies, amplitudes = kernel.nodes(predictions.dimension if vector else None)
         parts = row_slices(len(predictions), max(1, _VALUES // len(amplitudes)))

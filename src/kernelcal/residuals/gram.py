@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from array_api_compat import device
 
-from kernelcal.arrays import Array, namespace, take_rows, to_numpy
+from kernelcal.arrays import Array, like, take_rows, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.kernels import Integrator, Kernel, Linear, Spectral
 from kernelcal.kernels.base import has_leaf
@@ -79,9 +78,7 @@ class GramResidual(Residual):
 
     def inner(self, targets: np.ndarray) -> GramInner:
         """Inner products for one set of targets."""
-        like = self.predictions.mean
-        y = targets if isinstance(like, np.ndarray) else namespace(like).asarray(targets, dtype=like.dtype)
-        return GramInner(self, y)
+        return GramInner(self, like(targets, self.predictions.mean))
 
     def cross(self, rows: Any, columns: Any) -> Array:
         """E k(Z_i, Z_j) of some rows and columns, which no target changes."""
@@ -104,7 +101,7 @@ class GramInner(Inner):
         values = self._values(p, q, y, z, cross)
         if residual.weights is None:
             return values
-        w = _like(residual.weights, values)
+        w = like(residual.weights, values)
         return values * w[rows][:, None] * w[columns]
 
     def aligned(self, rows: Any, columns: Any) -> Array:
@@ -114,7 +111,7 @@ class GramInner(Inner):
         values = self._values(p, q, take_rows(self.y, rows), take_rows(self.y, columns), residual.embedding.cross(p, q))
         if residual.weights is None:
             return values
-        w = _like(residual.weights, values)
+        w = like(residual.weights, values)
         return values * w[rows] * w[columns]
 
     def _values(self, p: Any, q: Any, y: Array, z: Array, cross: Array) -> Array:
@@ -138,7 +135,3 @@ def _columns(predictions: Any) -> Any:
 
 def _double(x: Array) -> np.ndarray:
     return to_numpy(x).astype(np.float64, copy=False)
-
-
-def _like(weights: np.ndarray, x: Array) -> Array:
-    return weights if isinstance(x, np.ndarray) else namespace(x).asarray(weights, dtype=x.dtype, device=device(x))

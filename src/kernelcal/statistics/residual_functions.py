@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from array_api_compat import device
 
-from kernelcal.arrays import Array, is_numpy, namespace, to_numpy
-from kernelcal.errors import InputError
+from kernelcal.arrays import Array, like
 from kernelcal.kernels import Dirac, Kernel, Spectral
 from kernelcal.kernels.embeddings import Embedding, plan, point
 from kernelcal.kernels.points import class_matrix
@@ -81,7 +79,7 @@ class ClassFunctions(ResidualFunctions):
         rows = np.equal.outer(z, np.arange(m)).astype(np.float64) if isinstance(kernel, Dirac) else None
         rows = class_matrix(kernel, m)[z] if rows is None else rows
         p = predictions.probabilities
-        return cls(predictions, rows, p @ _like(rows, p).T)
+        return cls(predictions, rows, p @ like(rows, p).T)
 
     @property
     def bytes_per_draw(self) -> int:  # type: ignore[override]
@@ -90,7 +88,7 @@ class ClassFunctions(ResidualFunctions):
 
     def values(self, targets: np.ndarray) -> Array:
         """Values for one set of labels."""
-        return _like(self.rows.T[targets], self.mean) - self.mean
+        return like(self.rows.T[targets], self.mean) - self.mean
 
     def sums(self, targets: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
         """Weighted sums, a location at a time."""
@@ -123,7 +121,7 @@ class KernelFunctions(ResidualFunctions):
     @classmethod
     def of(cls, predictions: Any, kernel: Kernel, z: np.ndarray) -> Self:
         """Choose the plan, and compute the expectations once."""
-        embedding, z = plan(kernel, predictions), _like(z, predictions.mean)
+        embedding, z = plan(kernel, predictions), like(z, predictions.mean)
         p = predictions.map_arrays(lambda x: x[:, None, ...])
         return cls(predictions, kernel, embedding, z, embedding.mean(p, z[None, ...]))
 
@@ -134,7 +132,7 @@ class KernelFunctions(ResidualFunctions):
 
     def values(self, targets: np.ndarray) -> Array:
         """Values for one set of targets."""
-        y = _like(targets, self.z)
+        y = like(targets, self.z)
         return self._point(y[:, None, ...], self.z[None, ...]) - self.mean
 
     def sums(self, targets: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
@@ -171,15 +169,10 @@ class SpectralFunctions(ResidualFunctions):
     @classmethod
     def of(cls, predictions: Any, kernel: Spectral, locations: Locations) -> Self:
         """Compute the features of the test targets: their residuals plus what was predicted."""
-        if not is_numpy(predictions.mean):
-            raise InputError(
-                f"{kernel} is computed in NumPy and keeps no gradient, got an array of "
-                f"{type(predictions.mean).__module__.split('.')[0]}: move the predictions to NumPy, or choose a "
-                "target_kernel whose expectation has a closed form, such as Gaussian() for normal predictions"
-            )
+        residual = FourierResidual.of(predictions, kernel)
         test = FourierResidual.of(locations.predictions, kernel)  # type: ignore[arg-type]
         features = test.features(locations.targets) + test.mean
-        return cls(predictions, kernel, FourierResidual.of(predictions, kernel), locations.targets, features)
+        return cls(predictions, kernel, residual, locations.targets, features)
 
     @property
     def bytes_per_draw(self) -> int:  # type: ignore[override]
@@ -195,10 +188,3 @@ class SpectralFunctions(ResidualFunctions):
         r = self.residual.batch(targets)
         summed = (coefficients.T @ r.reshape(len(r), -1)).reshape(len(self.features), *r.shape[1:])
         return np.einsum("jbk,jk->bj", summed, self.features)
-
-
-def _like(values: Any, x: Array) -> Array:
-    """Constants in the library, dtype and on the device of an array."""
-    if is_numpy(x):
-        return to_numpy(values)
-    return namespace(x).asarray(np.array(to_numpy(values)), dtype=x.dtype, device=device(x))  # PyTorch wants to write

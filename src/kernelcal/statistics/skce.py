@@ -37,9 +37,9 @@ class SKCE(Statistic):
         k_P. Default `Laplacian` at the median Euclidean distance of the predictions.
     target_kernel : Kernel, optional
         k_Y between targets. Default: `Dirac` between class labels; `Gaussian` between numbers and vectors, at the
-        median predicted standard deviation, or its finite spectrum (`kernels.Spectral`) where the expectation under the
-        predictions has no closed form. ``lengthscale="median"`` of a kernel between numbers means that
-        standard deviation: targets are not looked at.
+        median predicted standard deviation, where the family itself has a closed form (normal laws), else its finite
+        spectrum (`kernels.Spectral`), which costs less than sums over components, draws or counts.
+        ``lengthscale="median"`` of a kernel between numbers means that standard deviation: targets are not looked at.
     estimator : {"unbiased", "biased", "block"}
         ``unbiased``: mean over i < j; may be negative, and is not clipped. ``biased``: mean over all i, j,
         the diagonal included; never negative. ``block``: mean of the unbiased values inside consecutive blocks

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from array_api_compat import device
 
-from kernelcal.arrays import Array, is_numpy, namespace, row_slices, to_numpy
+from kernelcal.arrays import Array, like, namespace, row_slices, to_numpy
 from kernelcal.kernels.embeddings.atoms import Atoms, Weights
 from kernelcal.kernels.embeddings.base import Cross, Embedding
 from kernelcal.kernels.embeddings.elementwise import add, contract
@@ -47,7 +46,7 @@ class OverList(Atoms):
         values, masses = self.masses(p)
         total = None
         for part in row_slices(len(values), _NUMBERS // max(1, math.prod(y.shape))):
-            total = add(total, contract(masses[..., part], _like(masses, self.between(y, values[part]))))
+            total = add(total, contract(masses[..., part], like(self.between(y, values[part]), masses)))
         return total
 
     def cross(self, p: Any, q: Any) -> Array:
@@ -61,7 +60,7 @@ class OverList(Atoms):
             values, masses, others, weights = others, weights, values, masses
         total = None
         for part in row_slices(len(values), _NUMBERS // len(others)):
-            smooth = weights @ _like(weights, self.matrix(others, values[part]))
+            smooth = weights @ like(self.matrix(others, values[part]), weights)
             total = add(total, contract(masses[..., part], smooth))
         return total
 
@@ -101,7 +100,3 @@ class OverClasses(OverList):
     def describe(self) -> tuple[str, ...]:
         """One line."""
         return (f"classes: sums of {self.kernel} over {self.number} classes",)
-
-
-def _like(x: Array, values: np.ndarray) -> Array:
-    return values if is_numpy(x) else namespace(x).asarray(values, dtype=x.dtype, device=device(x))
