@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from kernelcal.arrays import Array, namespace
+from kernelcal.arrays import Array, namespace, take_rows
 
 __all__ = ["FeatureResidual", "Inner", "Residual"]
 
@@ -91,4 +91,4 @@ class _FeatureInner(Inner):
         return self.r[rows, :] @ self.r[columns, :].T
 
     def aligned(self, rows: Any, columns: Any) -> Array:
-        return namespace(self.r).sum(self.r[rows, :] * self.r[columns, :], axis=1)
+        return namespace(self.r).sum(take_rows(self.r, rows) * take_rows(self.r, columns), axis=1)
