@@ -274,7 +274,12 @@ def test_quantiles_invert_the_distribution_function(name):
 @pytest.mark.filterwarnings("error")
 def test_levels_at_and_beyond_the_ends(name):
     predictions = batch(name)
-    assert np.isnan(predictions.quantile(np.array([[-0.1], [1.1], [np.nan]]))).all()
+    for wrong in (-0.1, 1.1, np.nan, [[0.5], [1.1]]):
+        with pytest.raises(InputError, match=r"probabilities in \[0, 1\]"):
+            predictions.quantile(wrong)
+    for wrong in ("half", np.full(N + 1, 0.5), np.full((N, 3), 0.5)):
+        with pytest.raises(InputError, match="one probability"):
+            predictions.quantile(wrong)
     ends = predictions.quantile(np.array([[0.0], [1.0]]))
     y = drawn(predictions, 200)
     assert np.all(ends[0] <= y)

@@ -54,7 +54,7 @@ class CountPredictions(RealPredictions):
         k = np.maximum(np.floor(values), 0.0)
         return np.where(values == k, self.log_probability(k), -np.inf)
 
-    def quantile(self, levels: Any) -> np.ndarray:
+    def _quantile(self, levels: np.ndarray) -> np.ndarray:
         """Smallest count whose distribution function reaches the levels; level 1 is infinity."""
         return count_quantile(self, levels)
 
@@ -73,7 +73,6 @@ def count_quantile(predictions: RealPredictions, levels: Any) -> np.ndarray:
     From a normal approximation, corrected for skewness, the search steps outwards in steps that double and then
     halves the bracket: the result is exact for the given distribution function. Most entries cost two values of it.
     """
-    levels = np.asarray(levels, dtype=np.float64)
     shape = np.broadcast_shapes(levels.shape, (len(predictions),))
     flat = np.broadcast_to(levels, shape).ravel()
     rows = np.broadcast_to(np.arange(len(predictions)), shape).ravel()

@@ -83,7 +83,7 @@ class Laplace(RealPredictions):
 
     def draw(self, uniforms: np.ndarray) -> np.ndarray:
         """Invert the distribution function."""
-        return self.quantile(inside(uniforms))
+        return self._quantile(inside(uniforms))
 
     def log_prob(self, y: Array) -> Array:
         """Logarithm of the density, shape (..., n)."""
@@ -96,11 +96,10 @@ class Laplace(RealPredictions):
         tail = 0.5 * np.exp(-np.abs(z))
         return np.where(z < 0, tail, 1 - tail)
 
-    def quantile(self, levels: Any) -> np.ndarray:
+    def _quantile(self, levels: np.ndarray) -> np.ndarray:
         """Value below which a share of the distribution lies."""
-        levels = np.asarray(levels)
         upper = levels > 0.5
-        with np.errstate(divide="ignore", invalid="ignore"):  # levels 0 and 1 lie at infinity, others are NaN
+        with np.errstate(divide="ignore"):  # levels 0 and 1 lie at infinity
             distance = np.log(2 * np.where(upper, 1 - levels, levels))
         return to_numpy(self.loc) + to_numpy(self.scale) * np.where(upper, -distance, distance)
 

@@ -149,11 +149,10 @@ class Mixture(RealPredictions):
         """P(Y < y): weighted sum."""
         return np.minimum(self._weighted_in_numpy([c.cdf_below(y) for c in self.components]), 1.0)
 
-    def quantile(self, levels: Any) -> np.ndarray:
+    def _quantile(self, levels: np.ndarray) -> np.ndarray:
         """Smallest value whose distribution function reaches the levels, by bisection."""
         if self.counts:
             return count_quantile(self, levels)
-        levels = np.asarray(levels, dtype=np.float64)
         low, high = self._bracket(levels)
         return smallest_reaching(self.cdf, levels, low, high)
 
@@ -161,7 +160,7 @@ class Mixture(RealPredictions):
         """Least and greatest quantile of the components that can occur: the quantile of the mixture lies between."""
         low, high = np.full(len(self), np.inf), np.full(len(self), -np.inf)
         for k, component in enumerate(self.components):
-            values, possible = component.quantile(levels), to_numpy(self.weights)[:, k] > 0
+            values, possible = component._quantile(levels), to_numpy(self.weights)[:, k] > 0
             low = np.where(possible, np.minimum(low, values), low)
             high = np.where(possible, np.maximum(high, values), high)
         return low, high

@@ -72,7 +72,7 @@ class Normal(RealPredictions):
 
     def draw(self, uniforms: np.ndarray) -> np.ndarray:
         """Invert the distribution function."""
-        return self.quantile(inside(uniforms))
+        return self._quantile(inside(uniforms))
 
     def log_prob(self, y: Array) -> Array:
         """Logarithm of the density, shape (..., n)."""
@@ -86,7 +86,7 @@ class Normal(RealPredictions):
 
         return ndtr(self.standardised(to_numpy(as_array(y))))
 
-    def quantile(self, levels: Any) -> np.ndarray:
+    def _quantile(self, levels: np.ndarray) -> np.ndarray:
         """Value below which a share of the distribution lies."""
         from scipy.special import ndtri
 

@@ -70,8 +70,7 @@ class Piecewise:
         with np.errstate(divide="ignore", invalid="ignore"):  # levels 0 and 1, and tails without mass
             below = first - np.where(lower > 0, lower * self._distance(levels / q[0]), 0.0)
             above = last + np.where(upper > 0, upper * self._distance((1 - levels) / (1 - q[-1])), 0.0)
-        value = np.where(levels <= q[0], below, np.where(levels > q[-1], above, inner))
-        return np.where((levels >= 0) & (levels <= 1), value, np.nan)
+        return np.where(levels <= q[0], below, np.where(levels > q[-1], above, inner))
 
     def log_density(self, y: np.ndarray) -> np.ndarray:
         """Logarithm of the density, shape (..., n), for rows without point masses."""

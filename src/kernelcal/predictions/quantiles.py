@@ -148,7 +148,7 @@ class Quantiles(RealPredictions):
 
     def draw(self, uniforms: np.ndarray) -> np.ndarray:
         """Invert the distribution function."""
-        return self.quantile(inside(uniforms))
+        return self._quantile(inside(uniforms))
 
     def log_prob(self, y: Array) -> np.ndarray:
         """Logarithm of the density, constant between quantiles, in NumPy, shape (..., n).
@@ -175,7 +175,7 @@ class Quantiles(RealPredictions):
         """P(Y < y): less than `cdf` at point masses."""
         return self._piecewise().cdf(to_numpy(as_array(y)), equal=False)
 
-    def quantile(self, levels: Any) -> np.ndarray:
+    def _quantile(self, levels: np.ndarray) -> np.ndarray:
         """Smallest value whose distribution function reaches the levels: interpolation of the given quantiles."""
         shape = np.broadcast_shapes(np.shape(levels), (len(self),))
         return self._piecewise().quantile(np.broadcast_to(levels, shape))

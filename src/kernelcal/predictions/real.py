@@ -63,7 +63,14 @@ class RealPredictions(Predictions):
         return self.cdf(y)
 
     def quantile(self, levels: Any) -> np.ndarray:
-        """Smallest value whose distribution function reaches the levels (scalars, or shape (..., n))."""
+        """Smallest value whose distribution function reaches the levels: a scalar, or an array of shape (..., n).
+
+        Levels lie in [0, 1]; several of them for every row have shape (k, 1).
+        """
+        return self._quantile(checked_probabilities(levels, len(self)))
+
+    def _quantile(self, levels: np.ndarray) -> np.ndarray:
+        """Quantiles at levels that are checked, of shape () or one that broadcasts with (..., n): a family's own."""
         raise self._without("quantiles")
 
     def characteristic(self, frequencies: np.ndarray) -> np.ndarray:
@@ -82,3 +89,24 @@ class RealPredictions(Predictions):
 
     def _without(self, what: str) -> InputError:
         return InputError(f"{type(self).__name__} has no {what}: use a statistic or score that does not need it")
+
+
+def checked_probabilities(levels: Any, n: int) -> np.ndarray:
+    """Return levels of quantiles of n rows as float64."""
+    try:
+        values = np.asarray(levels, dtype=np.float64)
+        np.broadcast_shapes(values.shape, (n,))
+    except (TypeError, ValueError):
+        raise InputError(
+            f"levels must be one probability, one for each of the {n:,} rows, or shape (k, 1) for k levels of every "
+            f"row, got {_brief(levels)}"
+        ) from None
+    if not np.all((values >= 0) & (values <= 1)):
+        wrong = values[~((values >= 0) & (values <= 1))].flat[0]
+        raise InputError(f"levels of quantiles are probabilities in [0, 1], got {wrong:g}: write 0.9 for 90 %")
+    return values
+
+
+def _brief(levels: Any) -> str:
+    shape = np.shape(levels) if isinstance(levels, np.ndarray) else None
+    return f"an array of shape {shape}" if shape else repr(levels)[:80]

@@ -200,13 +200,12 @@ class Samples(RealPredictions):
         counts = count_below(draws, to_numpy(as_array(y)), equal=equal)
         return np.pad(cumulative, ((0, 0), (1, 0)))[np.arange(len(self)), counts]
 
-    def quantile(self, levels: Any) -> np.ndarray:
+    def _quantile(self, levels: np.ndarray) -> np.ndarray:
         """Smallest draw whose distribution function reaches the levels; level 0 gives the smallest draw."""
         draws, cumulative = self._sorted()
         levels = np.broadcast_to(levels, np.broadcast_shapes(np.shape(levels), (len(self),)))
         member = count_below(cumulative, np.maximum(levels, _TINY))
-        found = draws[np.arange(len(self)), np.minimum(member, self.size - 1)]
-        return np.where((levels >= 0) & (levels <= 1), found, np.nan)
+        return draws[np.arange(len(self)), np.minimum(member, self.size - 1)]
 
     def _sorted(self) -> tuple[np.ndarray, np.ndarray]:
         """Sorted draws and the distribution function at them, both of shape (n, S)."""
