@@ -9,6 +9,7 @@ import kernelcal as kc
 from kernelcal.errors import InputError
 from kernelcal.statistics.crps import crps
 from kernelcal.statistics.real_scores import negative_log_likelihood
+from kernelcal.suspicions import number_suspicions
 
 RNG = np.random.default_rng(0)
 N = 300
@@ -92,6 +93,25 @@ def test_a_standard_deviation_that_is_a_variance():
     assert "were standard deviations passed as variances?" in notes[0]
     assert not any("variance" in note for note in kc.evaluate(y, kc.Normal(np.zeros(200), std)).notes)
     assert not any("variance" in note for note in kc.evaluate(y, kc.Normal(np.zeros(200), 5 * std)).notes)
+
+
+def test_a_variance_is_noticed_where_the_mean_square_alone_does_not_tell():
+    rng = np.random.default_rng(0)
+    std = rng.uniform(0.5, 2, 400)
+    y = std * rng.normal(size=400)
+    given = kc.Normal(np.zeros(400), std**2)
+    assert 0.5 < np.mean((y / std**2) ** 2) < 2
+    assert any("were variances passed as std?" in note for note in number_suspicions(y, given))
+
+
+def test_a_right_model_is_rarely_suspected():
+    """At most exp(-5) = 0.7 % of data sets for each of two readings; 2,000 data sets, binomial bound at 1e-4."""
+    rng, fired = np.random.default_rng(0), 0
+    for n in (2, 5, 20, 100):
+        for _ in range(500):
+            std = rng.uniform(0.3, 3, n)
+            fired += bool(number_suspicions(std * rng.normal(size=n), kc.Normal(np.zeros(n), std)))
+    assert fired <= 48
 
 
 def test_targets_that_are_the_predictions():

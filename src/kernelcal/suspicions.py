@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,8 @@ from kernelcal.statistics import accuracy
 __all__ = ["class_suspicions", "number_suspicions"]
 
 _ROWS = 20  # with fewer rows such things happen by chance
-_FAR, _NEAR = 2.0, 1.3  # factors by which a mean square is clearly off, and as good as right
+_NATS = 5.0  # log-likelihood ratio, which a right model reaches with probability exp(-5) at most (Markov)
+_NEAR = 1.3  # factor within which a mean square is as good as right; with few residuals three standard errors
 
 
 def class_suspicions(y: Any, predictions: ClassPredictions) -> tuple[str, ...]:
@@ -61,22 +63,32 @@ def number_suspicions(y: np.ndarray, predictions: RealPredictions) -> tuple[str,
 
 
 def _variances(residual: np.ndarray, std: np.ndarray) -> tuple[str, ...]:
-    given, root, square = (float(np.mean((residual / s) ** 2)) for s in (std, np.sqrt(std), std**2))
-    found = f"the squared standardised residuals average {given:.3g}, where 1 is expected"
-    if not _far(given):
-        return ()
-    if not _far(root, _NEAR):
+    """Compare the likelihood of the spreads as given, as variances, and as standard deviations that were squared."""
+    given, root, square = _Reading(residual, std), _Reading(residual, np.sqrt(std)), _Reading(residual, std**2)
+    found = f"the squared standardised residuals average {given.mean_square:.3g}, where 1 is expected"
+    if root.explains(given):
         return (
-            f"{found}, and {root:.3g} if the standard deviations are taken as variances: were variances passed as std? "
-            "Pass std=numpy.sqrt(variance) (command line: --variance NAME)",
+            f"{found}, and {root.mean_square:.3g} if the standard deviations are taken as variances: were variances "
+            "passed as std? Pass std=numpy.sqrt(variance) (command line: --variance NAME)",
         )
-    if not _far(square, _NEAR):
+    if square.explains(given):
         return (
-            f"{found}, and {square:.3g} if the variances are taken as standard deviations: were standard deviations "
-            "passed as variances? (command line: --std NAME)",
+            f"{found}, and {square.mean_square:.3g} if the variances are taken as standard deviations: were standard "
+            "deviations passed as variances? (command line: --std NAME)",
         )
     return ()
 
 
-def _far(value: float, factor: float = _FAR) -> bool:
-    return not 1 / factor <= value <= factor
+class _Reading:
+    """What the spreads may mean: the mean square of the residuals in their units, and the log-likelihood."""
+
+    def __init__(self, residual: np.ndarray, std: np.ndarray) -> None:
+        squares = (residual / std) ** 2
+        self.mean_square = float(np.mean(squares))
+        self.near = max(math.log(_NEAR), 3 * math.sqrt(2 / squares.size))
+        self.log_likelihood = float(-np.sum(np.log(std) + squares / 2))
+
+    def explains(self, given: _Reading) -> bool:
+        """Tell whether this reading fits, and much better: if the given one is right, with probability < exp(-5)."""
+        near = math.exp(-self.near) <= self.mean_square <= math.exp(self.near)
+        return near and self.log_likelihood > given.log_likelihood + _NATS

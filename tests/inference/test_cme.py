@@ -102,6 +102,20 @@ def test_the_known_covariance_by_quadrature(name):
     np.testing.assert_allclose(found.matrix, expected, rtol=1e-7, atol=1e-12)
 
 
+def test_the_known_covariance_with_an_integrator():
+    batch = kc.Laplace(np.linspace(-1, 1, N), np.linspace(0.5, 1.5, N))
+    settings = {"prediction_kernel": kc.Laplacian(1.0), "locations": 4}
+    covariances = [
+        known_covariance(prepared.functions, prepared.alike)
+        for prepared in (
+            UCME(target_kernel=kc.Gaussian(1.0), integrator=kc.kernels.GaussLegendre(400), **settings).prepare(batch),
+            UCME(target_kernel=Spectral(kc.Gaussian(1.0), frequencies=64), **settings).prepare(batch),
+        )
+    ]
+    assert covariances[0].notes == ()
+    np.testing.assert_allclose(covariances[0].matrix, covariances[1].matrix, rtol=1e-3, atol=1e-5)
+
+
 def test_the_spectral_covariance_is_that_of_the_kernel():
     batch = COVARIANCES["normal"][0]
     at = draw_locations(batch, 4)

@@ -96,7 +96,18 @@ def test_ball_is_wide_and_methods_are_checked():
         kc.confidence_interval(y, p, statistic="ece")
     with pytest.raises(InputError, match="level must lie between 0 and 1"):
         kc.confidence_interval(y, p, level=95)
+    with pytest.raises(InputError, match="the biased estimator has no interval"):
+        kc.confidence_interval(y, p, statistic=kc.SKCE(estimator="biased"))
+    for wrong in (2, 0.0, float("nan")):
+        with pytest.raises(InputError, match="pvalue must lie above 0 and not above 1"):
+            kc.confidence_interval(y, p, pvalue=wrong)
     assert set(kc.confidence_interval(y, p, method="root").to_dict()) >= {"lower", "upper", "root", "method"}
+
+
+def test_few_draws_are_noted():
+    batch = kc.Samples(np.random.default_rng(0).normal(size=(30, 8)))
+    interval = kc.confidence_interval(np.zeros(30), batch, draws=99)
+    assert "with 8 draws a row" in interval.notes[0]
 
 
 def test_evaluate_shows_the_interval():

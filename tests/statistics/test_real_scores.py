@@ -186,6 +186,13 @@ def test_a_quantile_that_was_given_is_inside():
     assert central_coverage([0.0], Quantiles([[0.0, 2.0, 3.0]], [0.15, 0.5, 0.85]), levels=[0.7]).shares[0] == 1
 
 
+def test_intervals_between_quantiles_that_were_not_given_are_noted():
+    batch = Quantiles([[0.0, 2.0, 3.0]], [0.05, 0.5, 0.95])
+    assert central_coverage([0.0], batch, levels=[0.9]).notes == ()
+    (note,) = central_coverage([0.0], batch, levels=[0.9, 0.5]).notes
+    assert note.startswith("50 % intervals need the quantiles 0.25 and 0.75, which were not given")
+
+
 @pytest.mark.parametrize("members", [1, 2, 3, 9, 19, 20])
 def test_coverage_of_draws_is_reached_on_the_grid_of_ranks(members):
     rng = np.random.default_rng(4)

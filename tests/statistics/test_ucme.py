@@ -515,3 +515,21 @@ def test_a_spectral_kernel_keeps_no_gradient_and_says_so():
     batch = Normal(torch.zeros(3), torch.ones(3))
     with pytest.raises(InputError, match="computed in NumPy and keeps no gradient, got an array of torch: move"):
         ucme([0.0, 1.0, 2.0], batch, target_kernel=Spectral(kc.Gaussian(1.0)))
+
+
+def test_an_integrator_serves_what_has_no_closed_form():
+    laplace = Laplace(MEAN[:, 0], STD[:, 0])
+    y, at = laplace.sample(rng=2)[0], draw_locations(laplace, 4)
+    options = {"prediction_kernel": kc.Laplacian(1.0), "locations": at}
+    with pytest.raises(InputError, match=r"has no closed form.*Ways out: pass an integrator"):
+        ucme(y, laplace, target_kernel=kc.Gaussian(1.0), **options)
+    near = ucme(y, laplace, target_kernel=kc.Gaussian(1.0), integrator=kc.kernels.GaussLegendre(400), **options)
+    exact = ucme(y, laplace, target_kernel=Spectral(kc.Gaussian(1.0), frequencies=64), **options)
+    assert float(near) == pytest.approx(float(exact), abs=1e-5)
+    assert "an integrator was given" in near.notes[0]
+    assert near.options["integrator"] == kc.kernels.GaussLegendre(400)
+
+
+def test_few_draws_are_noted():
+    batch = Samples(MEAN[:, 0, None] + np.random.default_rng(3).normal(size=(N, 12)))
+    assert "with 12 draws a row" in ucme(MEAN[:, 0], batch).notes[-1]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kernelcal.inference import Interval, confidence_interval
-from kernelcal.predictions import ClassPredictions, Predictions, RealPredictions
+from kernelcal.predictions import ClassPredictions, MultivariateNormal, Predictions, RealPredictions
 from kernelcal.residuals import GramResidual, residual_of, target_kernel_of
 from kernelcal.statistics import SKCE
 
@@ -31,7 +31,7 @@ def pair_cost(batch: Predictions) -> float:
     residual = residual_of(batch[:2], target_kernel_of(None, batch))
     if not isinstance(residual, GramResidual):
         return batch.columns + residual.dimension + 100.0
-    full = hasattr(batch, "cov")
+    full = isinstance(batch, MultivariateNormal)
     return _EXPONENTIALS * (1 + batch.dimension / 2) + (_FACTORISATION if full else 0)
 
 

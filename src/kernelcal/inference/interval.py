@@ -15,6 +15,7 @@ from kernelcal.inference.interval_methods import METHODS, Request
 from kernelcal.lenses import Lens, seen
 from kernelcal.predictions import checked_pair, checked_weights
 from kernelcal.statistics import SKCE
+from kernelcal.statistics.target_notes import target_notes
 from kernelcal.tables import Table
 
 __all__ = ["Interval", "confidence_interval"]
@@ -98,7 +99,8 @@ def confidence_interval(
     y, predictions, lens, weights, classes, normalize
         As for `calibration_test`.
     statistic : SKCE, optional
-        Estimator and kernels; default `SKCE()`, unbiased.
+        Estimator and kernels; default `SKCE()`, unbiased. An interval is one of the error of the model, from which the
+        biased estimator is away by construction: it has none.
     method : {"default", "bootstrap", "root", "ball", "block"}
         ``bootstrap``: percentiles of the unbiased value over rows drawn with replacement, pairs of a row with itself
         left out. ``root``: on the root scale with the Hoeffding variance, wider above; no draws. ``ball``: the root of
@@ -144,16 +146,20 @@ def confidence_interval(
     if not isinstance(statistic, SKCE | None):
         raise InputError(f"statistic must be an SKCE such as kernelcal.SKCE(estimator='unbiased'), got {statistic!r}")
     batch, statistic = batch.map_arrays(to_numpy), statistic or SKCE()
+    if statistic.estimator == "biased":
+        raise InputError("the biased estimator has no interval: use SKCE(estimator='unbiased') or 'block'")
     name = _method(method, statistic, len(batch))
     if not 0 < level < 1:
         raise InputError(f"level must lie between 0 and 1, such as 0.95, got {level!r}")
+    if pvalue is not None and not 0 < pvalue <= 1:
+        raise InputError(f"pvalue must lie above 0 and not above 1, got {pvalue!r}: leave it out to have it computed")
     if pvalue is None and METHODS[name].tested:
         pvalue = calibration_test(targets, batch.without_names(), weights=own, draws=draws, rng=rng).pvalue
     request = Request(statistic.prepare(batch, own), targets, own, level, draws, Draws(rng), progress)
     estimate, lower, upper = METHODS[name].ends(request)
-    notes: tuple[str, ...] = ()
+    notes = target_notes(batch, statistic.integrator)
     if METHODS[name].tested and pvalue is not None and pvalue > 1 - level:
-        lower, notes = 0.0, (f"the lower end is 0: the exact test does not reject (p = {pvalue:.3g})",)
+        lower, notes = 0.0, (*notes, f"the lower end is 0: the exact test does not reject (p = {pvalue:.3g})")
     return Interval(estimate, max(lower, 0.0), max(upper, 0.0), level, METHODS[name].label, len(batch), notes)
 
 

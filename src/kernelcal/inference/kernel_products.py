@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from kernelcal.kernels import Dirac, Gaussian, Kernel, Scaled, Sum
+from kernelcal.kernels import Dirac, Gaussian, Integrator, Kernel, Scaled, Sum
 from kernelcal.kernels.embeddings import plan, point
 from kernelcal.kernels.embeddings.structure import merged
 
@@ -16,25 +17,46 @@ __all__ = ["expected_products"]
 Products = Callable[[Any], np.ndarray]  # predictions -> shape (n, pairs)
 
 
-def expected_products(kernel: Kernel, predictions: Any, t: np.ndarray, u: np.ndarray) -> Products | None:
+def expected_products(
+    kernel: Kernel, predictions: Any, t: np.ndarray, u: np.ndarray, integrator: Integrator | None = None
+) -> Products | None:
     """Function from predictions to ``E k(t_s, Z_i) k(u_s, Z_i)``, shape (n, S), or None where there is no closed form.
 
     The targets t and u have shape (S, *event_shape). Sums and multiples of Gaussian and Dirac kernels have one under
-    every family that has their expectations.
+    every family that has their expectations, and with an `integrator` under the others.
     """
     kernel = merged(kernel, len(predictions.event_shape))
-    return _mixed(kernel, kernel, predictions, t, u)
+    return _mixed(kernel, kernel, _Pairs(predictions, t, u, integrator))
 
 
-def _mixed(k: Kernel, other: Kernel, predictions: Any, t: np.ndarray, u: np.ndarray) -> Products | None:
+@dataclass(frozen=True)
+class _Pairs:
+    """Where the products are asked for: predictions and pairs of test targets."""
+
+    predictions: Any
+    t: np.ndarray
+    u: np.ndarray
+    integrator: Integrator | None
+
+    def apart(self, kernel: Kernel) -> np.ndarray:
+        """Kernel values between both targets of every pair."""
+        return point(kernel, self.t, self.u, len(self.predictions.event_shape))
+
+    def expectations(self, kernel: Kernel, z: np.ndarray, factors: np.ndarray) -> Products:
+        """Function that gives ``factors * E kernel(z, Z_i)``."""
+        embedding = plan(kernel, self.predictions, self.integrator)
+        return lambda p: factors * embedding.mean(p.map_arrays(lambda x: x[:, None, ...]), z[None, ...])
+
+
+def _mixed(k: Kernel, other: Kernel, pairs: _Pairs) -> Products | None:
     if isinstance(k, Scaled | Sum):
-        return _of_parts(k, lambda part: _mixed(part, other, predictions, t, u))
+        return _of_parts(k, lambda part: _mixed(part, other, pairs))
     if isinstance(other, Scaled | Sum):
-        return _of_parts(other, lambda part: _mixed(k, part, predictions, t, u))
+        return _of_parts(other, lambda part: _mixed(k, part, pairs))
     if type(k) is Gaussian and type(other) is Gaussian:
-        return _gaussians(k, other, predictions, t, u)
+        return _gaussians(k, other, pairs)
     if isinstance(k, Dirac) and isinstance(other, Dirac):
-        return _expectations(k, predictions, t, point(k, t, u, len(predictions.event_shape)))
+        return pairs.expectations(k, pairs.t, pairs.apart(k))
     return None
 
 
@@ -47,19 +69,14 @@ def _of_parts(kernel: Scaled | Sum, products: Callable[[Kernel], Products | None
     return None if left is None or right is None else lambda p: left(p) + right(p)
 
 
-def _gaussians(k: Gaussian, other: Gaussian, predictions: Any, t: np.ndarray, u: np.ndarray) -> Products:
+def _gaussians(k: Gaussian, other: Gaussian, pairs: _Pairs) -> Products:
     """Product of two Gaussians in Z: a Gaussian between both targets, times one of their distance.
 
     For equal lengthscales l: ``exp(-|t - u|^2 / (4 l^2))`` times the Gaussian of lengthscale ``l / sqrt 2`` at the
     midpoint.
     """
     a, b = k.scale**2, other.scale**2
-    between = (b * t + a * u) / (a + b)
+    between = (b * pairs.t + a * pairs.u) / (a + b)
     apart = k.with_lengthscale(float(np.sqrt(a + b)))
     narrow = k.with_lengthscale(float(np.sqrt(a * b / (a + b))))
-    return _expectations(narrow, predictions, between, point(apart, t, u, len(predictions.event_shape)))
-
-
-def _expectations(kernel: Kernel, predictions: Any, z: np.ndarray, factors: np.ndarray) -> Products:
-    embedding = plan(kernel, predictions)
-    return lambda p: factors * embedding.mean(p.map_arrays(lambda x: x[:, None, ...]), z[None, ...])
+    return pairs.expectations(narrow, between, pairs.apart(apart))

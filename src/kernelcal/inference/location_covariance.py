@@ -101,7 +101,7 @@ def _of_classes(functions: ClassFunctions) -> Moments:
 def _of_kernels(functions: KernelFunctions) -> Moments | None:
     z, predictions = functions.z, functions.predictions
     left, right = np.repeat(z, len(z), axis=0), np.concatenate([z] * len(z))
-    products = expected_products(functions.kernel, predictions, left, right)
+    products = expected_products(functions.kernel, predictions, left, right, functions.integrator)
     if products is None:
         return None
     return lambda part: products(predictions[part]).reshape(-1, len(z), len(z))

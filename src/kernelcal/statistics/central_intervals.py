@@ -7,7 +7,7 @@ from functools import singledispatch
 
 import numpy as np
 
-from kernelcal.predictions import RealPredictions, Samples
+from kernelcal.predictions import Quantiles, RealPredictions, Samples
 
 __all__ = ["CentralIntervals", "central_intervals"]
 
@@ -47,6 +47,21 @@ def _(predictions: Samples, level: float) -> CentralIntervals:
     return CentralIntervals(
         ordered[rows, cut - 1], ordered[rows, members - cut], probability, _notes(short, members, level)
     )
+
+
+@central_intervals.register
+def _(predictions: Quantiles, level: float) -> CentralIntervals:
+    """Say where the ends are no quantiles that were given."""
+    found = central_intervals.dispatch(RealPredictions)(predictions, level)
+    ends = np.round([(1 - level) / 2, (1 + level) / 2], 12)
+    absent = [f"{end:g}" for end in ends if not np.any(np.isclose(end, predictions.levels, rtol=0, atol=1e-9))]
+    if not absent:
+        return found
+    note = (
+        f"{100 * level:g} % intervals need the quantiles {' and '.join(absent)}, which were not given: they are "
+        "interpolated, or lie on the tails"
+    )
+    return CentralIntervals(found.low, found.high, found.probability, (note,))
 
 
 def _weighted(predictions: Samples, level: float) -> CentralIntervals:

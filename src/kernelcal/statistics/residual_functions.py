@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from kernelcal.arrays import Array, like
-from kernelcal.kernels import Dirac, Kernel, Spectral
+from kernelcal.kernels import Dirac, Integrator, Kernel, Spectral
 from kernelcal.kernels.embeddings import Embedding, plan, point
 from kernelcal.kernels.points import class_matrix
 from kernelcal.predictions import ClassPredictions, Predictions
@@ -47,13 +47,15 @@ class ResidualFunctions(ABC):
         """
 
 
-def residual_functions(predictions: Predictions, target_kernel: Kernel, locations: Locations) -> ResidualFunctions:
+def residual_functions(
+    predictions: Predictions, target_kernel: Kernel, locations: Locations, integrator: Integrator | None = None
+) -> ResidualFunctions:
     """Residual functions of predictions under a target kernel at the targets of test locations."""
     if isinstance(predictions, ClassPredictions):
         return ClassFunctions.of(predictions, target_kernel, locations.targets)
     if isinstance(target_kernel, Spectral):
         return SpectralFunctions.of(predictions, target_kernel, locations)
-    return KernelFunctions.of(predictions, target_kernel, locations.targets)
+    return KernelFunctions.of(predictions, target_kernel, locations.targets, integrator)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +112,8 @@ class KernelFunctions(ResidualFunctions):
         Test targets.
     mean : array of shape (n, J)
         Expectations at the test targets.
+    integrator : Integrator, optional
+        For expectations without a closed form.
     """
 
     predictions: Any
@@ -117,13 +121,14 @@ class KernelFunctions(ResidualFunctions):
     embedding: Embedding
     z: Array
     mean: Array
+    integrator: Integrator | None = None
 
     @classmethod
-    def of(cls, predictions: Any, kernel: Kernel, z: np.ndarray) -> Self:
+    def of(cls, predictions: Any, kernel: Kernel, z: np.ndarray, integrator: Integrator | None = None) -> Self:
         """Choose the plan, and compute the expectations once."""
-        embedding, z = plan(kernel, predictions), like(z, predictions.mean)
+        embedding, z = plan(kernel, predictions, integrator), like(z, predictions.mean)
         p = predictions.map_arrays(lambda x: x[:, None, ...])
-        return cls(predictions, kernel, embedding, z, embedding.mean(p, z[None, ...]))
+        return cls(predictions, kernel, embedding, z, embedding.mean(p, z[None, ...]), integrator)
 
     @property
     def bytes_per_draw(self) -> int:  # type: ignore[override]

@@ -14,13 +14,13 @@ from kernelcal.errors import InputError, KernelcalWarning
 from kernelcal.kernels import Integrator, Kernel, Laplacian, Stationary, resolve
 from kernelcal.pairs import Engine, ExactPairs, PairMatrix, QuadraticForms, Sums
 from kernelcal.pairs.aligned import BlockDiagonal
-from kernelcal.predictions import Predictions, Samples, checked_pair, checked_weights
+from kernelcal.predictions import Predictions, checked_pair, checked_weights
 from kernelcal.residuals import residual_of, target_kernel_of
 from kernelcal.statistics.base import Estimate, Prepared, Statistic, checked_options
+from kernelcal.statistics.target_notes import target_notes
 
 __all__ = ["SKCE", "PreparedSKCE", "skce"]
 
-_MANY_DRAWS = 50  # of a row; below, they are far from the law that they come from
 _ESTIMATORS = ("unbiased", "biased", "block")
 
 
@@ -113,7 +113,7 @@ class SKCE(Statistic):
             options["integrator"] = self.integrator
         if batch.question is not None:
             options["question"] = batch.question
-        notes = prepared.notes + _few_draws(batch) + _approximate(self.integrator)
+        notes = prepared.notes + target_notes(batch, self.integrator)
         return Estimate(value, "SKCE", self.estimator, len(batch), prepared.engine, options, notes)
 
     def prepare(self, predictions: Predictions, weights: np.ndarray | None = None) -> PreparedSKCE:
@@ -198,24 +198,6 @@ def _refuse_small(statistic: SKCE, n: int) -> None:
     needed = {"unbiased": 2, "biased": 1}.get(statistic.estimator, statistic.block_size or 2)
     if n < needed:
         raise InputError(f"the {statistic.estimator} estimator needs at least {needed} rows, got {n}")
-
-
-def _few_draws(predictions: Predictions) -> tuple[str, ...]:
-    if not isinstance(predictions, Samples) or predictions.size >= _MANY_DRAWS:
-        return ()
-    return (
-        f"with {predictions.size} draws a row the draws differ from the law behind them, and the SKCE of a calibrated "
-        "model is above 0; the swap test allows for it",
-    )
-
-
-def _approximate(integrator: Integrator | None) -> tuple[str, ...]:
-    if integrator is None:
-        return ()
-    return (
-        "an integrator was given: where no closed form exists the value has its error, which can exceed a small SKCE; "
-        "see how it changes with the order or the size",
-    )
 
 
 def _not_definite(kernel: Kernel, predictions: Predictions) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from kernelcal.arrays import Array, is_numpy, namespace
 from kernelcal.errors import InputError
-from kernelcal.kernels import Kernel, Laplacian, resolve
+from kernelcal.kernels import Integrator, Kernel, Laplacian, resolve
 from kernelcal.kernels.between import kernel_between
 from kernelcal.predictions import Predictions, checked_pair, checked_weights
 from kernelcal.residuals import target_kernel_of
@@ -17,6 +17,7 @@ from kernelcal.statistics.base import Estimate, Prepared, Statistic, checked_opt
 from kernelcal.statistics.location_families import refuse_unlike
 from kernelcal.statistics.locations import Locations, draw_locations, like_arrays
 from kernelcal.statistics.residual_functions import ResidualFunctions, residual_functions
+from kernelcal.statistics.target_notes import target_notes
 
 __all__ = ["UCME", "PreparedUCME", "ucme"]
 
@@ -40,6 +41,8 @@ class UCME(Statistic):
         draw from it, never an observed target. Or the locations themselves.
     location_rng : int
         Seed of locations that are drawn.
+    integrator : Integrator, optional
+        `kernels.GaussHermite` or `kernels.MonteCarlo`, for expectations that have no closed form, as for `SKCE`.
 
     Raises
     ------
@@ -74,6 +77,7 @@ class UCME(Statistic):
     target_kernel: Kernel | None = None
     locations: int | Locations = 10
     location_rng: int = 0
+    integrator: Integrator | None = None
 
     def __post_init__(self) -> None:
         for name in ("prediction_kernel", "target_kernel"):
@@ -98,10 +102,12 @@ class UCME(Statistic):
             "target_kernel": prepared.target_kernel,
             "locations": self._origin(len(prepared.locations)),
         }
+        if self.integrator is not None:
+            options["integrator"] = self.integrator
         if batch.question is not None:
             options["question"] = batch.question
-        value = prepared.estimate(targets)
-        return Estimate(value, "UCME", "plug-in", len(batch), prepared.engine, options, prepared.notes)
+        value, notes = prepared.estimate(targets), prepared.notes + target_notes(batch, self.integrator)
+        return Estimate(value, "UCME", "plug-in", len(batch), prepared.engine, options, notes)
 
     def prepare(self, predictions: Predictions, weights: np.ndarray | None = None) -> PreparedUCME:
         """Resolve lengthscales and locations, and compute what no target changes."""
@@ -152,7 +158,9 @@ class PreparedUCME(Prepared):
         self.prediction_kernel, notes = resolve(statistic.prediction_kernel, predictions)
         self.target_kernel = target_kernel_of(statistic.target_kernel, predictions)
         self.locations = like_arrays(statistic.located(predictions), predictions.mean)
-        self.functions: ResidualFunctions = residual_functions(predictions, self.target_kernel, self.locations)
+        self.functions: ResidualFunctions = residual_functions(
+            predictions, self.target_kernel, self.locations, statistic.integrator
+        )
         self.alike = _weighted(
             kernel_between(self.prediction_kernel, self.locations.predictions, predictions).T, weights
         )
@@ -206,7 +214,8 @@ def ucme(
     y, predictions, weights, classes, normalize
         As for `skce`.
     **options
-        Settings of `UCME`: ``prediction_kernel``, ``target_kernel``, ``locations``, ``location_rng``.
+        Settings of `UCME`: ``prediction_kernel``, ``target_kernel``, ``locations``, ``location_rng``,
+        ``integrator``.
 
     Returns
     -------
