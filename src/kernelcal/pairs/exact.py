@@ -10,11 +10,12 @@ from kernelcal.kernels.base import Kernel
 from kernelcal.pairs.base import Engine, QuadraticForms
 from kernelcal.pairs.feature_tiles import FeatureTiles
 from kernelcal.pairs.gram_tiles import GramTiles
-from kernelcal.pairs.tiles import WIDE_FROM
 from kernelcal.predictions import Predictions
 from kernelcal.residuals import FeatureResidual, GramResidual, Residual
 
 __all__ = ["ExactPairs"]
+
+_TILE = (256, 1024)  # rows and columns
 
 
 @dataclass(frozen=True)
@@ -24,8 +25,8 @@ class ExactPairs(Engine):
     Parameters
     ----------
     rows, columns : int, optional
-        Size of a tile. The default is 128 x 512, whose 512 KiB stay in the second-level cache, and 256 x 1024
-        from 50 classes, where the matrix product wants larger operands.
+        Size of a tile, by default 256 x 1024. Smaller tiles fit a second-level cache better, but threads then
+        wait for the interpreter between short calls.
     threads : int, optional
         Threads over blocks of rows, for NumPy; default all processors. No number changes with the threads,
         and none beyond rounding with the tiles.
@@ -46,14 +47,9 @@ class ExactPairs(Engine):
         if min(self.rows or 1, self.columns or 1) < 1 or 0 in (self.rows, self.columns):
             raise InputError(f"a tile has at least one row and column, got {self.rows} x {self.columns}")
 
-    def tile(self, width: int) -> tuple[int, int]:
-        """Rows and columns of a tile for predictions of so many numbers."""
-        rows, columns = (128, 512) if width < WIDE_FROM else (256, 1024)
-        return self.rows or rows, self.columns or columns
-
     def prepare(self, kernels: Sequence[Kernel], predictions: Predictions, residual: Residual) -> QuadraticForms:
         """Do what depends on the predictions alone."""
-        shape = self.tile(predictions.columns)
+        shape = (self.rows or _TILE[0], self.columns or _TILE[1])
         if isinstance(residual, GramResidual):
             return GramTiles(shape, self.threads, tuple(kernels), predictions, residual)
         assert isinstance(residual, FeatureResidual)  # for the type checker: there is no third kind

@@ -11,7 +11,7 @@ from kernelcal.arrays import row_slices
 
 __all__ = ["Fill", "by_parts", "filled"]
 
-_PAIRS = 2**13  # at once: four arrays of them, 256 KiB, stay in the cache
+_PAIRS = 2**16  # at once, 512 KiB an array: with a quarter of them two threads mostly wait for the interpreter
 Fill = Callable[..., None]
 
 
