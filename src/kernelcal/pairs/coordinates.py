@@ -7,15 +7,12 @@ from typing import Any
 import numpy as np
 
 from kernelcal.arrays import Array, to_numpy
+from kernelcal.kernels.expansion import CLOSE, left_factor, repair, right_factor, squares
 from kernelcal.kernels.metrics import Metric, View, in_double, view
 
 __all__ = ["Coordinates", "ready", "single_or_double"]
 
 _FEW_COORDINATES = 4  # up to here differences are quicker than a product
-
-# Below this share of |x|^2 + |x'|^2 the matrix product has lost too many digits of d^2 to cancellation, and
-# d^2 is taken from differences: relative errors of d^2 stay below 1e-10 (float64) and 1e-4 (float32).
-_CLOSE = {np.dtype(np.float64): 4e-6, np.dtype(np.float32): 1e-3}
 
 
 class _Line:
@@ -55,10 +52,8 @@ class _L2:
         if self.few:
             return
         centred = x - x.mean(axis=0)  # distances do not change, cancellation does
-        self.squares = np.einsum("ij,ij->i", centred, centred)
-        ones = np.ones((len(x), 1), dtype=x.dtype)
-        self.left = np.hstack([-2 * centred, self.squares[:, None], ones])
-        self.right = np.ascontiguousarray(np.hstack([centred, ones, self.squares[:, None]]).T)
+        self.squares = squares(centred)
+        self.left, self.right = left_factor(centred, self.squares), right_factor(centred, self.squares)
 
     def native(self, rows: Any, columns: Any, out: np.ndarray) -> None:
         """Squared distances d^2 = |x|^2 + |x'|^2 - 2 x.x'."""
@@ -67,17 +62,7 @@ class _L2:
             return
         np.matmul(self.left[rows], self.right[:, columns], out=out)
         scale = float(self.squares[rows].max(initial=0) + self.squares[columns].max(initial=0))
-        close = _CLOSE[self.x.dtype] * scale
-        if out.min(initial=np.inf) <= close:
-            self._repair(out, out <= close, rows, columns)
-
-    def _repair(self, squared: np.ndarray, close: np.ndarray, rows: Any, columns: Any) -> None:
-        if np.count_nonzero(close) > squared.size // 16:
-            _cdist(self.x[rows], self.x[columns], "sqeuclidean", squared)
-            return
-        i, j = np.nonzero(close)
-        difference = self.x[rows][i] - self.x[columns][j]
-        squared[i, j] = np.einsum("ij,ij->i", difference, difference)
+        repair(out, self.x[rows], self.x[columns], scale)
 
 
 def _cdist(left: np.ndarray, right: np.ndarray, norm: str, out: np.ndarray) -> None:
@@ -116,4 +101,4 @@ def ready(metric: Metric, predictions: Any) -> Coordinates:
 def single_or_double(x: Array) -> np.ndarray:
     """Contiguous NumPy array in float32 or float64."""
     x = to_numpy(x)
-    return np.ascontiguousarray(x if x.dtype in _CLOSE else x.astype(np.float64))
+    return np.ascontiguousarray(x if x.dtype in CLOSE else x.astype(np.float64))

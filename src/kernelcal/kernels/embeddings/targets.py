@@ -12,13 +12,12 @@ from kernelcal.errors import InputError
 from kernelcal.kernels.base import Kernel
 from kernelcal.kernels.embeddings.elementwise import add, all_pairs, contract, operations
 from kernelcal.kernels.embeddings.parts import filled
+from kernelcal.kernels.expansion import left_factor, repair, right_factor, squares
 from kernelcal.kernels.metrics import Euclidean, Metric
 
 __all__ = ["TargetPairs", "point", "refuse_metric", "squared_distance"]
 
 _MATRIX_PRODUCT_FROM = 3  # components
-# Below this share of |y|^2 + |z|^2 the product has lost too many digits: relative errors stay below 1e-10 and 1e-4
-_CLOSE = {np.dtype(np.float64): 4e-6, np.dtype(np.float32): 1e-3}
 
 
 @dataclass(frozen=True)
@@ -109,14 +108,9 @@ def _expanded(y: np.ndarray, z: np.ndarray) -> np.ndarray:
     """``|y|^2 + |z|^2 - 2 y.z`` by one matrix product; close pairs, which would lose digits, from differences."""
     centre = z.mean(axis=0)
     y, z = y - centre, z - centre
-    left, right = np.einsum("ik,ik->i", y, y), np.einsum("ik,ik->i", z, z)
-    rows = np.hstack([-2 * y, left[:, None], np.ones_like(left)[:, None]])
-    values = rows @ np.hstack([z, np.ones_like(right)[:, None], right[:, None]]).T
-    close = values <= _CLOSE[values.dtype] * float(left.max(initial=0) + right.max(initial=0))
-    if close.any():
-        i, j = np.nonzero(close)
-        difference = y[i] - z[j]
-        values[i, j] = np.einsum("ik,ik->i", difference, difference)
+    left, right = squares(y), squares(z)
+    values = left_factor(y, left) @ right_factor(z, right)
+    repair(values, y, z, float(left.max(initial=0) + right.max(initial=0)))
     return values
 
 
