@@ -9,6 +9,7 @@ import numpy as np
 
 from kernelcal.errors import InputError
 from kernelcal.predictions import Categorical
+from kernelcal.randomness import generator_of
 
 __all__ = ["DirichletModel", "m1", "m2", "m3"]
 
@@ -97,7 +98,7 @@ class DirichletModel:
         """
         if not isinstance(n, int | np.integer) or n < 1:
             raise InputError(f"n must be a positive whole number, got {n!r}")
-        generator = np.random.default_rng(rng)
+        generator = generator_of(rng)
         predictions = Categorical(_dirichlet(self.alpha, int(n), generator))
         own = predictions.sample(generator)[0]
         other = generator.choice(self.n_classes, n, p=self.beta)

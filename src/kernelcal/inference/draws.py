@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from kernelcal.predictions import Predictions
+from kernelcal.randomness import generator_of
 
 __all__ = ["Draws"]
 
@@ -26,7 +27,7 @@ class Draws:
     """
 
     def __init__(self, rng: Any) -> None:
-        self._key = np.random.default_rng(rng).integers(2**64, size=2, dtype=np.uint64)
+        self._key = generator_of(rng).integers(2**64, size=2, dtype=np.uint64)
 
     def uniforms(self, start: int, stop: int, n: int) -> np.ndarray:
         """Uniform numbers of draws start to stop - 1, shape (stop - start, n)."""

@@ -15,6 +15,7 @@ from kernelcal.inference.exact import exact_notes, exact_null
 from kernelcal.inference.result import Member, TestResult
 from kernelcal.predictions import Predictions, RealPredictions, Samples
 from kernelcal.predictions.numbers import inside
+from kernelcal.randomness import generator_of
 from kernelcal.statistics.number_rows import scalar_pair
 from kernelcal.statistics.pit import pit
 from kernelcal.statistics.uniformity import PreparedUniformity, normal_scores
@@ -87,7 +88,7 @@ def pit_test(y: Any, predictions: Any, *, draws: int = 999, rng: Any = 0, early_
             "PIT values of draws with unequal weights are only nearly uniform, so this test would not keep its level: "
             "draw an unweighted sample by the weights first"
         )
-    generator = np.random.default_rng(rng)
+    generator = generator_of(rng)
     values = pit(targets, batch, generator)
     prepared = PreparedUniformity(len(batch))
     source = _UniformDraws(generator)  # keyed by what follows in the generator: a stream apart from that of the values

@@ -15,6 +15,7 @@ from kernelcal.kernels.points import Points
 from kernelcal.kernels.stationary import Stationary
 from kernelcal.pairs.features import FeatureEngine, FeatureMap
 from kernelcal.predictions import Predictions
+from kernelcal.randomness import generator_of
 
 __all__ = ["RandomFourier"]
 
@@ -50,7 +51,7 @@ class RandomFourier(FeatureEngine):
 
     def maps(self, kernels: Sequence[Kernel], predictions: Predictions) -> tuple[FeatureMap, list[int]]:
         """Return the feature map and the number of features of each kernel."""
-        rng, points = np.random.default_rng(self.rng), Points(predictions)
+        rng, points = generator_of(self.rng), Points(predictions)
         single = [self._single(kernel, points, rng) for kernel in kernels]
 
         def features(rows: slice) -> Array:

@@ -15,6 +15,7 @@ from kernelcal.kernels.points import CrossPairs, Points
 from kernelcal.pairs.blocks import Block, BlockPoints
 from kernelcal.pairs.features import FeatureEngine, FeatureMap
 from kernelcal.predictions import ClassPredictions, Predictions
+from kernelcal.randomness import generator_of
 
 __all__ = ["Nystrom"]
 
@@ -61,7 +62,7 @@ class Nystrom(FeatureEngine):
 
     def _choose(self, predictions: Predictions) -> np.ndarray:
         """Rows to stand as landmarks; with one column, among the distinct values, so that ties waste none."""
-        rng, n = np.random.default_rng(self.rng), len(predictions)
+        rng, n = generator_of(self.rng), len(predictions)
         candidates = np.arange(n)
         if isinstance(predictions, ClassPredictions) and predictions.n_classes == 2:
             p = to_numpy(predictions.probabilities)[:, 1]

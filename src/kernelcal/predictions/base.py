@@ -10,6 +10,7 @@ import numpy as np
 
 from kernelcal.arrays import Array
 from kernelcal.errors import InputError
+from kernelcal.randomness import generator_of
 
 __all__ = ["Predictions", "checked_index", "trusted"]
 
@@ -95,7 +96,7 @@ class Predictions(ABC):
             Shape ``(size, n, *event_shape)``.
         """
         shape = (size, len(self)) if self.uniforms == 1 else (size, len(self), self.uniforms)
-        drawn = self.draw(np.random.default_rng(rng).random(shape))
+        drawn = self.draw(generator_of(rng).random(shape))
         return drawn.astype(np.int64) if drawn.dtype.kind == "u" else drawn
 
     @abstractmethod

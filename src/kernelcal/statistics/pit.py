@@ -9,6 +9,7 @@ import numpy as np
 
 from kernelcal.predictions import Quantiles, RealPredictions, Samples
 from kernelcal.predictions.numbers import inside
+from kernelcal.randomness import generator_of
 from kernelcal.statistics.number_rows import scalar_pair
 
 __all__ = ["pit", "pit_intervals"]
@@ -60,7 +61,7 @@ def pit(y: Any, predictions: Any, rng: Any = 0) -> np.ndarray:
     array([0.5   , 0.8413])
     """
     low, high = pit_intervals(y, predictions)
-    return low + inside(np.random.default_rng(rng).random(len(low))) * (high - low)
+    return low + inside(generator_of(rng).random(len(low))) * (high - low)
 
 
 def pit_intervals(y: Any, predictions: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -15,6 +15,7 @@ from kernelcal.kernels.embeddings.batches import Layout
 from kernelcal.kernels.embeddings.draws import OverSeededDraws
 from kernelcal.kernels.embeddings.quadrature import OverNormalNodes, OverQuantiles
 from kernelcal.predictions import Normal, RealPredictions, VectorNormal
+from kernelcal.randomness import generator_of
 
 __all__ = ["GaussHermite", "GaussLegendre", "Integrator", "MonteCarlo"]
 
@@ -173,7 +174,7 @@ class MonteCarlo(Integrator):
     def embedding(self, kernel: Kernel, predictions: Any) -> Embedding:
         """Means over draws."""
         shape = (2, self.size, predictions.uniforms)
-        uniforms = np.random.default_rng(self.rng).random(shape)
+        uniforms = generator_of(self.rng).random(shape)
         return OverSeededDraws(kernel, len(predictions.event_shape), Layout(predictions), uniforms)
 
 
