@@ -7,6 +7,7 @@ from kernelcal.statistics.crps import crps, crps_rows
 from kernelcal.statistics.decomposition import BrierDecomposition, brier_decomposition
 from kernelcal.statistics.directed import DirectedScores
 from kernelcal.statistics.ece import ECE, ece, mce
+from kernelcal.statistics.highest_density import HighestDensityCoverage, highest_density_coverage
 from kernelcal.statistics.locations import Locations, draw_locations, normal_locations
 from kernelcal.statistics.mmce import MMCE, mmce
 from kernelcal.statistics.number_rows import coordinate
@@ -32,6 +33,7 @@ __all__ = [
     "CentralCoverage",
     "DirectedScores",
     "Estimate",
+    "HighestDensityCoverage",
     "Locations",
     "PinballLoss",
     "Prepared",
@@ -48,6 +50,7 @@ __all__ = [
     "crps_rows",
     "draw_locations",
     "ece",
+    "highest_density_coverage",
     "log_score",
     "mce",
     "mean_squared_error",

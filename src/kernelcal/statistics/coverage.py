@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from kernelcal.errors import InputError
 from kernelcal.predictions import checked_weights
 from kernelcal.statistics.central_intervals import central_intervals
-from kernelcal.statistics.number_rows import row_mean, scalar_pair
+from kernelcal.statistics.coverage_result import Coverage, binomial_interval, checked_confidence
+from kernelcal.statistics.number_rows import scalar_pair
 from kernelcal.statistics.pinball import checked_levels
-from kernelcal.tables import Table
 
 __all__ = ["CentralCoverage", "binomial_interval", "central_coverage"]
 
-_WEIGHTED = "with case weights the number of rows inside is not binomial, so the shares have no interval"
 
-
-@dataclass(frozen=True, eq=False)
-class CentralCoverage:
+@dataclass(frozen=True, eq=False, repr=False)  # repr: the table of the base class
+class CentralCoverage(Coverage):
     """Observed share of outcomes inside central prediction intervals.
 
     Attributes
@@ -43,34 +40,7 @@ class CentralCoverage:
         What the reader must know.
     """
 
-    levels: np.ndarray
-    expected: np.ndarray
-    shares: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    n: int
-    confidence: float
-    notes: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON; without an interval its ends are None."""
-        ends = {name: [None if np.isnan(v) else float(v) for v in getattr(self, name)] for name in ("low", "high")}
-        arrays = {name: getattr(self, name).tolist() for name in ("levels", "expected", "shares")}
-        return {**arrays, **ends, "n": self.n, "confidence": self.confidence, "notes": list(self.notes)}
-
-    def _table(self) -> Table:
-        rows = [(f"{100 * level:g} %", self._row(k)) for k, level in enumerate(self.levels)]
-        return Table("Coverage of central intervals", [("rows", f"{self.n:,}"), *rows], self.notes)
-
-    def _row(self, k: int) -> str:
-        interval = "" if np.isnan(self.low[k]) else f" [{self.low[k]:.3f}, {self.high[k]:.3f}]"
-        return f"{self.shares[k]:.3f}{interval}, expected {self.expected[k]:.3f}"
-
-    def __repr__(self) -> str:
-        return self._table().text()
-
-    def _repr_html_(self) -> str:
-        return self._table().html()
+    title: ClassVar[str] = "Coverage of central intervals"
 
 
 def central_coverage(
@@ -127,26 +97,9 @@ def central_coverage(
     """
     targets, batch = scalar_pair(y, predictions, "the coverage of intervals")
     cs, own = checked_levels(levels), checked_weights(weights, len(batch))
-    if not 0 < confidence < 1:
-        raise InputError(f"confidence must lie between 0 and 1, such as 0.95, got {confidence!r}")
+    checked_confidence(confidence)
     intervals = [central_intervals(batch, float(c)) for c in cs]
-    inside = [((part.low <= targets) & (targets <= part.high)).astype(np.float64) for part in intervals]
-    shares = np.array([row_mean(rows, own) for rows in inside])
-    expected = np.array([row_mean(part.probability, own) for part in intervals])
+    inside = np.array([(part.low <= targets) & (targets <= part.high) for part in intervals])
+    probability = np.array([part.probability for part in intervals])
     notes = [note for part in intervals for note in part.notes]
-    if own is None:
-        low, high = binomial_interval(np.array([rows.sum() for rows in inside]), len(batch), confidence)
-    else:
-        low, high = np.full((2, len(cs)), np.nan)
-        notes.append(_WEIGHTED)
-    return CentralCoverage(cs, expected, shares, low, high, len(batch), confidence, tuple(dict.fromkeys(notes)))
-
-
-def binomial_interval(successes: np.ndarray, n: int, confidence: float) -> tuple[np.ndarray, np.ndarray]:
-    """Clopper-Pearson interval of a probability from numbers of successes among n."""
-    from scipy.special import betaincinv  # imported when needed: the import of kernelcal stays light
-
-    tail, k = (1 - confidence) / 2, np.asarray(successes, dtype=np.float64)
-    low = np.where(k > 0, betaincinv(np.maximum(k, 1), n - k + 1, tail), 0.0)
-    high = np.where(k < n, betaincinv(k + 1, np.maximum(n - k, 1), 1 - tail), 1.0)
-    return low, high
+    return CentralCoverage.observed(cs, inside, probability, weights=own, confidence=confidence, notes=notes)
