@@ -167,7 +167,7 @@ def test_the_estimate_tells_how_it_came_about():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"estimator": "best"}, "estimator must be one of unbiased, biased, block, got 'best'"),
+        ({"estimator": "best"}, "estimator must be one of unbiased, biased, block, incomplete, got 'best'"),
         ({"estimator": "block"}, "block_size belongs to estimator='block', which needs it"),
         ({"block_size": 2}, "block_size belongs to estimator='block'"),
         ({"estimator": "block", "block_size": 1}, "block_size must be a whole number, at least 2, got 1"),

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from kernelcal.errors import InputError
-from kernelcal.inference.law import NullLaw, Outcome, Problem, one_member, prepared_skce
+from kernelcal.inference.law import NullLaw, Outcome, Problem, one_member, prepared_pairs
 
 __all__ = ["Block"]
 
@@ -36,7 +36,7 @@ class Block(NullLaw):
         """Compare the mean of the block values with its standard error."""
         from scipy.special import ndtr  # imported when needed: scipy.special is slow to load
 
-        prepared = prepared_skce(problem, "block", ("block",))
+        prepared = prepared_pairs(problem, "block", ("block",))
         values = prepared.block_values(problem.targets)
         if len(values) < 2:
             raise InputError(f"null='block' needs at least 2 blocks, got {len(values)}: use a smaller block_size")

@@ -1,52 +1,57 @@
-"""Bootstraps of the unbiased SKCE: all draws as one matrix product with the matrix h_ij."""
+"""Bootstraps of means over pairs of rows: all draws as one matrix product with the matrix h_ij."""
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from kernelcal.inference.law import NullLaw, Outcome, Problem, one_member, prepared_skce
-from kernelcal.pairs import PairMatrix
+from kernelcal.arrays import row_slices
+from kernelcal.inference.law import NullLaw, Outcome, Problem, finite, one_member, prepared_pairs
+from kernelcal.pairs import BandMatrix, PairMatrix
 
 __all__ = ["Bootstrap", "Wild", "multinomial_counts"]
 
 _BYTES = 2**27  # for the columns of one batch of draws
+Matrix = PairMatrix | BandMatrix
 
 
 class _Resampled(NullLaw):
-    """What both bootstraps share: draw weights of the rows, and compare ``n SKCE`` with the drawn values."""
+    """What both bootstraps share: draw weights of the rows, and compare ``n`` times the statistic with drawn values."""
 
     name: ClassVar[str]
+    estimators: ClassVar[tuple[str, ...]]
 
     def test(self, problem: Problem) -> Outcome:
         """Count the drawn values that are at least as large as the observed one."""
-        prepared = prepared_skce(problem, self.name, ("unbiased",))
-        matrix = prepared.matrix(problem.targets)
-        n, value = len(matrix), float((matrix.row_sums - matrix.diagonal).sum())
-        value /= n * (n - 1)
-        drawn = self._drawn(problem, matrix)
-        tolerance = 1e-12 * abs(value) * n
-        pvalue = (1 + int((drawn >= n * value - tolerance).sum())) / (len(drawn) + 1)
+        prepared = prepared_pairs(problem, self.name, self.estimators)
+        value, drawn = self.observed_and_drawn(problem, prepared.taken(problem.targets))
+        finite(prepared, value + float(drawn.sum()))
+        tolerance = 1e-12 * abs(value)
+        pvalue = (1 + int((drawn >= value - tolerance).sum())) / (len(drawn) + 1)
         spread = float(drawn.std())
-        deviation = n * value / spread if spread > 0 else np.nan
-        return one_member(prepared, value, pvalue, float(deviation), len(drawn))
+        deviation = value / spread if spread > 0 else math.nan
+        return one_member(prepared, value / prepared.n, pvalue, deviation, len(drawn))
 
-    def _drawn(self, problem: Problem, matrix: PairMatrix) -> np.ndarray:
+    @abstractmethod
+    def observed_and_drawn(self, problem: Problem, matrix: Matrix) -> tuple[float, np.ndarray]:
+        """N times the observed value, and drawn values of the same."""
+
+    def drawn(self, problem: Problem, matrix: Matrix) -> np.ndarray:
+        """Drawn values, as many columns at once as memory allows."""
         values: list[np.ndarray] = []
-        step = max(1, _BYTES // (8 * len(matrix)))
-        for start in range(0, problem.draws, step):
-            stop = min(start + step, problem.draws)
-            values.append(self.values(matrix, problem.source.uniforms(start, stop, len(matrix))))
+        for part in row_slices(problem.draws, _BYTES // (8 * len(matrix))):
+            values.append(self.values(matrix, problem.source.uniforms(part.start, part.stop, len(matrix))))
             if problem.progress is not None:
-                problem.progress(stop, problem.draws)
+                problem.progress(part.stop, problem.draws)
         return np.concatenate(values)
 
     @abstractmethod
-    def values(self, matrix: PairMatrix, uniforms: np.ndarray) -> np.ndarray:
-        """Drawn values of n SKCE from uniform numbers of shape (B, n)."""
+    def values(self, matrix: Matrix, uniforms: np.ndarray) -> np.ndarray:
+        """Drawn values of n times the statistic from uniform numbers of shape (B, n)."""
 
 
 @dataclass(frozen=True)
@@ -71,9 +76,16 @@ class Bootstrap(_Resampled):
 
     label: ClassVar[str] = "Arcones-Gine bootstrap of the rows"
     name: ClassVar[str] = "bootstrap"
+    estimators: ClassVar[tuple[str, ...]] = ("unbiased",)
 
-    def values(self, matrix: PairMatrix, uniforms: np.ndarray) -> np.ndarray:
+    def observed_and_drawn(self, problem: Problem, matrix: Matrix) -> tuple[float, np.ndarray]:
+        """N times the observed value, from row sums, and drawn values of the same."""
+        assert isinstance(matrix, PairMatrix)  # for the type checker: the unbiased estimator takes all pairs
+        return float((matrix.row_sums - matrix.diagonal).sum()) / (len(matrix) - 1), self.drawn(problem, matrix)
+
+    def values(self, matrix: Matrix, uniforms: np.ndarray) -> np.ndarray:
         """Drawn values of n SKCE from uniform numbers of shape (B, n)."""
+        assert isinstance(matrix, PairMatrix)
         n, counts = len(matrix), multinomial_counts(uniforms)
         centre = (n - 1) * float(matrix.row_sums.sum()) / n
         linear = counts.T @ (matrix.diagonal + 2 * (n - 1) / n * matrix.row_sums)
@@ -82,12 +94,13 @@ class Bootstrap(_Resampled):
 
 @dataclass(frozen=True)
 class Wild(_Resampled):
-    """Wild bootstrap: ``T = sum_{i != j} w_i w_j h_ij / (n - 1)`` with random signs w.
+    """Wild bootstrap: the statistic with every h_ij multiplied by random signs, ``w_i w_j h_ij``.
 
     Notes
     -----
-    Asymptotic; it has no pairs of a row with itself. The law is estimated from the observed residuals. Cost:
-    O(n^2 (m + B)).
+    Asymptotic; it has no pairs of a row with itself, and needs no draws from the predictions: it is the law for
+    densities known through their score. The law is estimated from the observed residuals. Cost: O(n^2 (m + B)), as one
+    matrix product a tile, and O(n R B) for R superdiagonals.
 
     References
     ----------
@@ -96,11 +109,25 @@ class Wild(_Resampled):
 
     label: ClassVar[str] = "wild bootstrap with random signs"
     name: ClassVar[str] = "wild"
+    estimators: ClassVar[tuple[str, ...]] = ("unbiased", "incomplete")
 
-    def values(self, matrix: PairMatrix, uniforms: np.ndarray) -> np.ndarray:
-        """Drawn values of n SKCE from uniform numbers of shape (B, n)."""
-        signs = np.where(uniforms.T < 0.5, -1.0, 1.0)
-        return (matrix.quadratic(signs) - matrix.diagonal.sum()) / (len(matrix) - 1)
+    def observed_and_drawn(self, problem: Problem, matrix: Matrix) -> tuple[float, np.ndarray]:
+        """N times the observed value, which has all signs equal, and drawn values, from the same sums."""
+        if problem.draws * len(matrix) * 8 <= _BYTES:  # one pass over all pairs
+            uniforms = problem.source.uniforms(0, problem.draws, len(matrix))
+            values = self.values(matrix, np.concatenate([np.ones((1, len(matrix))), uniforms]))
+            if problem.progress is not None:
+                problem.progress(problem.draws, problem.draws)
+            return float(values[0]), values[1:]
+        return float(self.values(matrix, np.ones((1, len(matrix))))[0]), self.drawn(problem, matrix)
+
+    def values(self, matrix: Matrix, uniforms: np.ndarray) -> np.ndarray:
+        """Drawn values of n times the statistic from uniform numbers of shape (B, n): -1 below one half."""
+        return self.with_signs(matrix, np.where(uniforms.T < 0.5, -1.0, 1.0))
+
+    def with_signs(self, matrix: Matrix, signs: np.ndarray) -> np.ndarray:
+        """Values of n times the statistic with given signs of the rows, shape (n, B)."""
+        return len(matrix) / matrix.pairs * matrix.quadratic(signs, diagonal=False)
 
 
 def multinomial_counts(uniforms: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kernelcal.errors import InputError
-from kernelcal.inference.law import NullLaw, Outcome, Problem, one_member, prepared_skce
+from kernelcal.inference.law import NullLaw, Outcome, Problem, one_member, prepared_pairs
 from kernelcal.kernels import Kernel, Linear
 from kernelcal.kernels.base import has_leaf
 from kernelcal.predictions import Predictions, RealPredictions
@@ -41,7 +41,7 @@ class Bound(NullLaw):
 
     def test(self, problem: Problem) -> Outcome:
         """Bound the p-value."""
-        prepared = prepared_skce(problem, "bound", ("unbiased", "biased", "block"))
+        prepared = prepared_pairs(problem, "bound", ("unbiased", "biased", "block"))
         value = float(prepared.values(problem.targets[None])[0, 0])
         statistic = prepared.statistic
         bound = _kernel_bound(prepared.kernels[0], problem.predictions) * prepared.residual.bound()

@@ -20,8 +20,9 @@ from kernelcal.inference.laws import NULL_LAWS
 from kernelcal.inference.result import TestResult
 from kernelcal.inference.swap import Swap
 from kernelcal.lenses import ClassWise, Lens, refuse_numbers, seen
-from kernelcal.predictions import Mixture, Predictions, Samples, checked_pair, checked_weights
-from kernelcal.statistics import ECE, MMCE, SKCE, UCME, CallableStatistic, Statistic
+from kernelcal.predictions import Mixture, Predictions, Samples, ScorePredictions, checked_pair, checked_weights
+from kernelcal.statistics import ECE, KCCSD, MMCE, SKCE, UCME, CallableStatistic, Statistic
+from kernelcal.statistics.pair_means import PairMean
 
 __all__ = ["calibration_test"]
 
@@ -32,6 +33,7 @@ _NAMED: dict[str, Callable[[], Statistic]] = {
     "ece": ECE,
     "mmce": MMCE,
     "ucme": UCME,
+    "kccsd": KCCSD,
 }
 
 
@@ -62,18 +64,20 @@ def calibration_test(
         Targets: class numbers 0 to m - 1, booleans, or labels named by `classes`; or numbers.
     predictions : Predictions or what `as_predictions` takes
         Predicted probabilities, or a family for numbers such as `Normal`, `Quantiles` and `Samples`.
-    statistic : {"default", "skce", "ece", "mmce", "ucme"}, Statistic or callable
+    statistic : {"default", "skce", "ece", "mmce", "ucme", "kccsd"}, Statistic or callable
         ``default``: `DefaultFamily`, kernels at four lengthscales with the directed scores bias and slope,
         combined by the smallest rank. ``skce``: `SKCE` at the median lengthscale. ``ece``: `ECE` of the top label in
-        15 equal-width bins. ``mmce``: `MMCE`. ``ucme``: `UCME` at ten test locations. A function
+        15 equal-width bins. ``mmce``: `MMCE`. ``ucme``: `UCME` at ten test locations. ``kccsd``: `KCCSD`, for densities
+        with a score; it is the default of `Score` and `UnnormalizedDensity`. A function
         ``f(y, predictions) -> number`` whose large values speak against calibration is called once a draw.
     null : str or NullLaw, optional
         Law of the statistic under calibration. ``exact`` (default) serves every statistic. ``swap``, the default of
-        `Samples`, is as exact: the outcome changes places with the draws of its row. For the unbiased SKCE:
-        ``saddlepoint``, the known law without draws, for p-values down to 1e-12; ``bootstrap``, ``wild``, ``gamma``,
-        ``pearson`` and ``spectrum``, estimated from the data. For the block SKCE: ``block``, normal. For every SKCE:
-        ``bound``, distribution free. For `UCME`: ``cme``, the known covariance at the test locations. For any
-        statistic: ``consistency``, for comparison with published figures. All but ``exact``, ``swap``, ``cme`` and
+        `Samples`, is as exact: the outcome changes places with the draws of its row. For the unbiased SKCE and KCCSD:
+        ``saddlepoint``, the known law without draws, for p-values down to 1e-12 (SKCE only); ``bootstrap``, ``wild``,
+        ``gamma``, ``pearson`` and ``spectrum``, estimated from the data. ``wild`` also serves the incomplete estimator,
+        and is the default of densities that cannot be drawn from. For the block estimators: ``block``, normal. For
+        every SKCE: ``bound``, distribution free. For `UCME`: ``cme``, the known covariance at the test locations. For
+        any statistic: ``consistency``, for comparison with published figures. All but ``exact``, ``swap``, ``cme`` and
         ``bound`` are asymptotic; the documentation has a table of them.
     lens : Lens or ClassWise, optional
         A simpler question: `TopLabel`, `OneClass`, `TopK`, `Groups`, ...; with `ClassWise` every class is tested
@@ -122,13 +126,15 @@ def calibration_test(
     (0.001, 'over-confident')
     """
     targets, batch = checked_pair(y, predictions, classes=classes, normalize=normalize)
-    law = _null_law(null, batch)
     if not isinstance(draws, int | np.integer) or draws < 1:
         raise InputError(f"draws must be a positive whole number, got {draws!r}")
-    batch, given, own = batch.map_arrays(to_numpy), _statistic(statistic), checked_weights(weights, len(batch))
+    batch, given, own = batch.map_arrays(to_numpy), _statistic(statistic, batch), checked_weights(weights, len(batch))
+    law = _null_law(null, batch, given)
 
     def run(targets: np.ndarray, batch: Predictions, statistic: Statistic) -> TestResult:
+        statistic, notes = statistic.seeing(targets, batch)
         prepared, source = statistic.prepare(batch, own), Draws(rng)
+        prepared.notes += notes
         problem = Problem(statistic, prepared, targets, batch, own, int(draws), source, early_stopping, progress)
         return _result(law, law.test(problem), problem)
 
@@ -138,7 +144,9 @@ def calibration_test(
     return run(*seen(targets, batch, lens), given)
 
 
-def _statistic(given: Any) -> Statistic:
+def _statistic(given: Any, batch: Predictions) -> Statistic:
+    if given == "default" and isinstance(batch, ScorePredictions):
+        return KCCSD()  # the members of the family need means, standard deviations and expectations
     if isinstance(given, Statistic):
         return given
     if isinstance(given, str) and given in _NAMED:
@@ -169,15 +177,19 @@ def _draws_in(batch: Predictions) -> int:
     return batch.size if isinstance(batch, Samples) else 0
 
 
-def _few_rows(law: NullLaw, n: int) -> tuple[str, ...]:
+def _few_rows(law: NullLaw, batch: Predictions) -> tuple[str, ...]:
+    n = len(batch)
     if not law.asymptotic or n >= _FEW_ROWS:
         return ()
-    return (f"this law is that of many rows, and there are {n}: null='exact' holds for few",)
+    way = "null='exact'" if batch.drawable else "null='exact', which needs a sampler of the predictions,"
+    return (f"this law is that of many rows, and there are {n}: {way} holds for few",)
 
 
-def _null_law(given: Any, batch: Predictions) -> NullLaw:
-    if given is None:
-        given = "swap" if isinstance(batch, Samples) else "exact"
+def _null_law(given: Any, batch: Predictions, statistic: Statistic) -> NullLaw:
+    if given is None and (isinstance(batch, Samples) or batch.exchangeable):
+        given = "swap"  # which says what to do with weighted draws
+    elif given is None:
+        given = "exact" if batch.drawable else _estimated(statistic)
     if isinstance(given, NullLaw):
         return given
     if isinstance(given, str) and given in NULL_LAWS:
@@ -185,11 +197,16 @@ def _null_law(given: Any, batch: Predictions) -> NullLaw:
     raise InputError(f"null must be one of {', '.join(map(repr, NULL_LAWS))}, or a NullLaw, got {given!r}")
 
 
+def _estimated(statistic: Statistic) -> str:
+    """Law estimated from the residuals, for predictions that cannot be drawn from."""
+    return "block" if isinstance(statistic, PairMean) and statistic.estimator == "block" else "wild"
+
+
 def _result(law: NullLaw, outcome: Outcome, problem: Problem) -> TestResult:
     prepared, batch, members = problem.prepared, problem.predictions, outcome.members
     family = isinstance(prepared, PreparedFamily)
     rows = impossible_rows(batch, problem.targets)
-    notes = tuple(dict.fromkeys(prepared.notes + outcome.notes + _few_rows(law, len(batch))))
+    notes = tuple(dict.fromkeys(prepared.notes + outcome.notes + _few_rows(law, batch)))
     notes += _draws_as_law(law, batch)
     if len(rows):
         notes = (impossible_note(batch, problem.targets, rows, family), *notes)

@@ -18,8 +18,8 @@ from kernelcal.predictions import Bernoulli, ClassPredictions, Predictions, Real
 from kernelcal.residuals import target_kernel_of
 from kernelcal.statistics import SKCE, Prepared, Statistic
 from kernelcal.statistics.directed import DirectedScores
+from kernelcal.statistics.pair_means import PreparedPairMean
 from kernelcal.statistics.real_directed import RealScores
-from kernelcal.statistics.skce import PreparedSKCE
 
 __all__ = ["DefaultFamily", "PreparedFamily"]
 
@@ -73,7 +73,7 @@ class DefaultFamily(Statistic):
         engine = self.engine or _choose(predictions, len(kernels), target)
         statistic = SKCE(prediction_kernel=base, target_kernel=target, engine=engine)
         host = _on_host(predictions)
-        skce = PreparedSKCE(statistic, kernels, host, names, predictions.notes + notes, weights)
+        skce = PreparedPairMean(statistic, kernels, host, names, predictions.notes + notes, weights)
         return PreparedFamily(skce, _scores(host, weights))
 
     def resolved(self, predictions: Predictions) -> DefaultFamily:
@@ -86,7 +86,7 @@ class DefaultFamily(Statistic):
 class PreparedFamily(Prepared):
     """Kernels and directed scores of fixed predictions."""
 
-    def __init__(self, kernels: PreparedSKCE, scores: Scores) -> None:
+    def __init__(self, kernels: PreparedPairMean, scores: Scores) -> None:
         self.kernels, self.scores = kernels, scores
         self.names = scores.names + kernels.names
         self.engine, self.notes = kernels.engine, kernels.notes

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from kernelcal.inference.chi_square import ChiSquareSum
-from kernelcal.inference.law import NullLaw, Outcome, Problem, one_member, prepared_skce
+from kernelcal.inference.law import NullLaw, Outcome, Problem, finite, one_member, prepared_pairs
 from kernelcal.pairs import PairMatrix
 
 __all__ = ["Gamma", "Pearson", "Spectrum"]
@@ -37,9 +37,9 @@ class Gamma(NullLaw):
         """Evaluate the tail of the fitted law."""
         from scipy.special import gammaincc
 
-        prepared = prepared_skce(problem, "gamma", ("unbiased",))
+        prepared = prepared_pairs(problem, "gamma", ("unbiased",))
         matrix = prepared.matrix(problem.targets)
-        value, mean, variance = _value(matrix), float(matrix.diagonal.mean()), _variance(matrix)
+        value, mean, variance = finite(prepared, _value(matrix)), float(matrix.diagonal.mean()), _variance(matrix)
         if variance == 0 or mean == 0:
             return one_member(prepared, value, 1.0, math.nan, notes=_NO_VARIANCE)
         point = max(len(matrix) * value + mean, 0.0)
@@ -67,9 +67,9 @@ class Pearson(NullLaw):
 
     def test(self, problem: Problem) -> Outcome:
         """Evaluate the tail of the fitted law."""
-        prepared = prepared_skce(problem, "pearson", ("unbiased",))
+        prepared = prepared_pairs(problem, "pearson", ("unbiased",))
         matrix = prepared.matrix(problem.targets)
-        n, value, variance = len(matrix), _value(matrix), _variance(matrix)
+        n, value, variance = len(matrix), finite(prepared, _value(matrix)), _variance(matrix)
         if variance == 0 or n < 3:
             return one_member(prepared, value, 1.0, math.nan, notes=_NO_VARIANCE)
         h = matrix.dense()
@@ -97,9 +97,9 @@ class Spectrum(NullLaw):
 
     def test(self, problem: Problem) -> Outcome:
         """Evaluate the tail of the weighted sum of chi-square variables."""
-        prepared = prepared_skce(problem, "spectrum", ("unbiased",))
+        prepared = prepared_pairs(problem, "spectrum", ("unbiased",))
         matrix = prepared.matrix(problem.targets)
-        n, value = len(matrix), _value(matrix)
+        n, value = len(matrix), finite(prepared, _value(matrix))
         h = matrix.dense()
         h -= h.mean(axis=0)
         h -= h.mean(axis=1, keepdims=True)

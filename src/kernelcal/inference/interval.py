@@ -164,6 +164,8 @@ def confidence_interval(
 
 
 def _method(method: str, statistic: SKCE, n: int) -> str:
+    if statistic.estimator == "incomplete":
+        raise InputError("an interval needs all pairs or blocks of rows, got estimator='incomplete': use 'unbiased'")
     blocks = statistic.estimator == "block"
     if method == "default":
         return "block" if blocks else "bootstrap" if n <= _BOOTSTRAP_UP_TO else "root"

@@ -13,7 +13,7 @@ from kernelcal.errors import InputError
 from kernelcal.inference.bootstrap import multinomial_counts
 from kernelcal.inference.draws import Draws
 from kernelcal.pairs import PairMatrix
-from kernelcal.statistics.skce import PreparedSKCE
+from kernelcal.statistics.pair_means import PreparedPairMean
 
 __all__ = ["METHODS", "Method", "Request", "hoeffding_parts"]
 
@@ -25,7 +25,7 @@ Ends = tuple[float, float, float]  # estimate, lower, upper, on the squared scal
 class Request:
     """What a method works on."""
 
-    prepared: PreparedSKCE
+    prepared: PreparedPairMean
     targets: np.ndarray
     weights: np.ndarray | None
     level: float

@@ -14,7 +14,7 @@ from kernelcal.pairs import QuadraticForms
 from kernelcal.pairs.matrix import map_strips
 from kernelcal.predictions import ClassPredictions
 from kernelcal.residuals import ClassResidual
-from kernelcal.statistics.skce import PreparedSKCE
+from kernelcal.statistics.pair_means import PreparedPairMean
 
 __all__ = ["KnownNull", "known_null"]
 
@@ -56,7 +56,7 @@ class KnownNull:
         return self.third / self.variance**1.5 if self.variance > 0 else math.nan
 
 
-def known_null(prepared: PreparedSKCE) -> KnownNull:
+def known_null(prepared: PreparedPairMean) -> KnownNull:
     """Compute the law of an unbiased SKCE's sum over pairs, of the first kernel.
 
     The limit is ``sum_k l_k Z_k^2`` with the eigenvalues l_k of the matrix of blocks ``K_ij V_i^(1/2) V_j^(1/2)`` whose
@@ -70,7 +70,7 @@ def known_null(prepared: PreparedSKCE) -> KnownNull:
     return _leading(prepared, covariance)
 
 
-def _covariance(prepared: PreparedSKCE) -> Covariance:
+def _covariance(prepared: PreparedPairMean) -> Covariance:
     predictions, residual = prepared.predictions, prepared.residual
     if not isinstance(predictions, ClassPredictions) or not isinstance(residual, ClassResidual):
         raise InputError(
@@ -92,7 +92,7 @@ def _whole(kernel: np.ndarray, covariance: Covariance) -> KnownNull:
     return KnownNull(variance, third + 4 * cubes, 8 * fourths / variance**2, law, exact=True)
 
 
-def _leading(prepared: PreparedSKCE, covariance: Covariance) -> KnownNull:
+def _leading(prepared: PreparedPairMean, covariance: Covariance) -> KnownNull:
     sample = _sample(prepared, covariance)
     guess = _extended(prepared, covariance, sample)
     variance, products = _pass(prepared.forms, covariance, guess)
@@ -116,7 +116,7 @@ class _Sample:
     fourths: float
 
 
-def _sample(prepared: PreparedSKCE, covariance: Covariance) -> _Sample:
+def _sample(prepared: PreparedPairMean, covariance: Covariance) -> _Sample:
     from scipy.linalg import eigh  # imported when needed: the import of kernelcal stays light
 
     n, q = len(prepared.predictions), covariance.columns
@@ -138,7 +138,7 @@ def _sample(prepared: PreparedSKCE, covariance: Covariance) -> _Sample:
     return _Sample(rows, own.apply(vectors.reshape(len(rows), q, number)), third + 4 * cubes, fourths)
 
 
-def _extended(prepared: PreparedSKCE, covariance: Covariance, sample: _Sample) -> np.ndarray:
+def _extended(prepared: PreparedPairMean, covariance: Covariance, sample: _Sample) -> np.ndarray:
     """Eigenvectors of the sample extended to all rows by one product, as an orthonormal array (n, columns, J)."""
     strips = [prepared.forms.kernel_rows(slice(int(i), int(i) + 1)) for i in sample.rows]
     kernel = np.concatenate(strips)

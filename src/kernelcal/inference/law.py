@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,10 +14,10 @@ from kernelcal.errors import InputError
 from kernelcal.inference.draws import Draws
 from kernelcal.inference.result import Member
 from kernelcal.predictions import Predictions
-from kernelcal.statistics import SKCE, Prepared, Statistic
-from kernelcal.statistics.skce import PreparedSKCE
+from kernelcal.statistics import Prepared, Statistic
+from kernelcal.statistics.pair_means import PairMean, PreparedPairMean
 
-__all__ = ["NullLaw", "Outcome", "Problem", "Progress", "one_member", "prepared_skce"]
+__all__ = ["NullLaw", "Outcome", "Problem", "Progress", "finite", "one_member", "prepared_pairs"]
 
 Progress = Callable[[int, int], None]
 _SMALLEST = float(np.finfo(np.float64).tiny)
@@ -98,29 +99,47 @@ class NullLaw(ABC):
         """Return the p-value of the observed statistic."""
 
 
-def prepared_skce(problem: Problem, null: str, estimators: tuple[str, ...], *, weights: bool = False) -> PreparedSKCE:
-    """Return the prepared SKCE if the law is one of these estimators, else refuse with the remedy."""
-    prepared = problem.prepared
-    wanted = " or ".join(f"kernelcal.SKCE(estimator={name!r}{_size(name)})" for name in estimators)
-    if not isinstance(problem.statistic, SKCE) or not isinstance(prepared, PreparedSKCE):
+def prepared_pairs(
+    problem: Problem, null: str, estimators: tuple[str, ...], *, weights: bool = False
+) -> PreparedPairMean:
+    """Return the prepared mean over pairs if the law is one of these estimators, else refuse with the remedy."""
+    prepared, statistic = problem.prepared, problem.statistic
+    if not isinstance(statistic, PairMean) or not isinstance(prepared, PreparedPairMean):
         raise InputError(
-            f"null={null!r} is the law of {wanted}, not of {type(problem.statistic).__name__}: pass that as the "
-            "statistic, or use null='exact', which serves every statistic"
+            f"null={null!r} is the law of {_wanted('SKCE', estimators)}, or of KCCSD, not of "
+            f"{type(statistic).__name__}: pass that as the statistic, or use null='exact', which serves every statistic"
         )
-    if problem.statistic.estimator not in estimators:
-        raise InputError(f"null={null!r} needs statistic={wanted}, got estimator={problem.statistic.estimator!r}")
+    if statistic.estimator not in estimators:
+        wanted = _wanted(type(statistic).__name__, estimators)
+        raise InputError(f"null={null!r} needs statistic={wanted}, got estimator={statistic.estimator!r}")
     if problem.weights is not None and not weights:
         raise InputError(f"null={null!r} takes no case weights: use null='exact' or null='saddlepoint'")
     return prepared
 
 
+def _wanted(name: str, estimators: tuple[str, ...]) -> str:
+    name = "kernelcal.SKCE" if name == "SKCE" else f"kernelcal.statistics.{name}"
+    return " or ".join(f"{name}(estimator={estimator!r}{_size(estimator)})" for estimator in estimators)
+
+
 def _size(estimator: str) -> str:
-    return ", block_size=2" if estimator == "block" else ""
+    return {"block": ", block_size=2", "incomplete": ", superdiagonals=8"}.get(estimator, "")
+
+
+def finite(prepared: Prepared, value: float) -> float:
+    """Return the value of a statistic, or refuse one that is not a number: nothing is rejected or accepted by it."""
+    if math.isfinite(value):
+        return value
+    raise InputError(
+        f"{prepared.names[0]} is {value:g} and cannot be compared with its law: kernel values are NaN, or sums over "
+        "pairs too large; look at the lengthscales and for rows with parameters, scores or targets of extreme size"
+    )
 
 
 def one_member(
     prepared: Prepared, value: float, pvalue: float, deviation: float, draws: int = 0, notes: tuple[str, ...] = ()
 ) -> Outcome:
     """Outcome of a single statistic; a p-value below the smallest number is given as that number, never as 0."""
-    name, pvalue = prepared.names[0], min(max(pvalue, _SMALLEST), 1.0)
+    name, value = prepared.names[0], finite(prepared, value)
+    pvalue = min(max(finite(prepared, pvalue), _SMALLEST), 1.0)
     return Outcome(pvalue, (Member(name, value, pvalue, deviation),), name, draws, notes=notes)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kernelcal.inference.known_null import KnownNull, known_null
-from kernelcal.inference.law import NullLaw, Outcome, Problem, one_member, prepared_skce
+from kernelcal.inference.law import NullLaw, Outcome, Problem, one_member, prepared_pairs
 
 __all__ = ["Saddlepoint"]
 
@@ -38,7 +38,7 @@ class Saddlepoint(NullLaw):
 
     def test(self, problem: Problem) -> Outcome:
         """Evaluate the tail of the known law at the observed value."""
-        prepared = prepared_skce(problem, "saddlepoint", ("unbiased",), weights=True)
+        prepared = prepared_pairs(problem, "saddlepoint", ("unbiased",), weights=True)
         value = float(prepared.values(problem.targets[None])[0, 0])
         null = known_null(prepared)
         if null.law is None:

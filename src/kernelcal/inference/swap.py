@@ -8,7 +8,7 @@ from typing import ClassVar
 from kernelcal.errors import InputError
 from kernelcal.inference.exact import exact_notes, exact_null
 from kernelcal.inference.law import NullLaw, Outcome, Problem
-from kernelcal.predictions import Samples
+from kernelcal.predictions import Samples, ScorePredictions
 
 __all__ = ["Swap"]
 
@@ -37,7 +37,7 @@ class Swap(NullLaw):
 
     def test(self, problem: Problem) -> Outcome:
         """Rank the observed values among those of swapped outcomes."""
-        if not isinstance(problem.predictions, Samples):
+        if not isinstance(problem.predictions, Samples | ScorePredictions):
             raise InputError(
                 f"null='swap' needs predictions that are draws (kernelcal.Samples), got "
                 f"{type(problem.predictions).__name__}: use null='exact'"

@@ -4,10 +4,13 @@ from kernelcal.kernels.bandwidth import median_lengthscale, resolve
 from kernelcal.kernels.base import Kernel, Pairs, Product, Scaled, Sum
 from kernelcal.kernels.coordinatewise import Coordinatewise
 from kernelcal.kernels.embeddings import GaussHermite, GaussLegendre, Integrator, MonteCarlo, plan
+from kernelcal.kernels.ground_lengthscale import ground_lengthscale
 from kernelcal.kernels.metrics import (
     MMD,
     Euclidean,
+    FisherDivergence,
     Hellinger,
+    KernelFisherDivergence,
     Metric,
     MixtureWasserstein,
     PairwiseMetric,
@@ -34,6 +37,7 @@ __all__ = [
     "Dirac",
     "Euclidean",
     "FiniteKernel",
+    "FisherDivergence",
     "GaussHermite",
     "GaussLegendre",
     "Gaussian",
@@ -41,6 +45,7 @@ __all__ = [
     "Integrator",
     "InverseMultiquadric",
     "Kernel",
+    "KernelFisherDivergence",
     "Laplacian",
     "Linear",
     "Matern32",
@@ -59,6 +64,7 @@ __all__ = [
     "Sum",
     "TotalVariation",
     "Wasserstein",
+    "ground_lengthscale",
     "median_lengthscale",
     "plan",
     "resolve",

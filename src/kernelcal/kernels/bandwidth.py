@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -72,11 +73,17 @@ def median_lengthscale(
 
 
 def resolve(kernel: Kernel, predictions: Any) -> tuple[Kernel, tuple[str, ...]]:
-    """Replace every ``lengthscale="median"`` by its number; also return what the reader must know."""
+    """Fix what kernels take from the predictions: base measures of metrics, and every ``lengthscale="median"``.
+
+    Also return what the reader must know.
+    """
     notes: list[str] = []
 
     def leaf(k: Kernel) -> Kernel:
-        if not isinstance(k, Stationary) or not isinstance(k.lengthscale, str):
+        if not isinstance(k, Stationary):
+            return k
+        k = replace(k, metric=k.metric.resolved(predictions))
+        if not isinstance(k.lengthscale, str):
             return k
         value, more = _median(predictions, k.metric, False, "default", 0)
         notes.extend(more)

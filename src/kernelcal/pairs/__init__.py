@@ -5,5 +5,16 @@ from kernelcal.pairs.exact import ExactPairs
 from kernelcal.pairs.fourier import RandomFourier
 from kernelcal.pairs.matrix import PairMatrix
 from kernelcal.pairs.nystrom import Nystrom
+from kernelcal.pairs.superdiagonals import BandMatrix, SuperDiagonals
 
-__all__ = ["Engine", "ExactPairs", "Nystrom", "PairMatrix", "QuadraticForms", "RandomFourier", "Sums"]
+__all__ = [
+    "BandMatrix",
+    "Engine",
+    "ExactPairs",
+    "Nystrom",
+    "PairMatrix",
+    "QuadraticForms",
+    "RandomFourier",
+    "Sums",
+    "SuperDiagonals",
+]

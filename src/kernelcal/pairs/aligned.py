@@ -1,8 +1,8 @@
-"""Sums over the pairs inside consecutive blocks of rows."""
+"""Sums over lists of pairs, as those inside consecutive blocks of rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -17,7 +17,7 @@ from kernelcal.pairs.exact import ExactPairs
 from kernelcal.predictions import Predictions
 from kernelcal.residuals import FeatureResidual, Residual
 
-__all__ = ["BlockDiagonal"]
+__all__ = ["AlignedForms", "BlockDiagonal"]
 
 _ALIGNED_UP_TO = 64  # rows a block; above, every block is large enough for the engine
 _PAIRS = 16_384  # pairs at once: enough that calls cost nothing, few enough that they fit the cache
@@ -68,35 +68,43 @@ def _total(sums: list[Sums]) -> Sums:
     return Sums(off_diagonal, diagonal)
 
 
-class _Aligned(QuadraticForms):
-    def __init__(self, size: int, kernels: Sequence[Kernel], predictions: Predictions, residual: Residual) -> None:
-        self.kernels, self.residual, self.points = tuple(kernels), residual, Points(predictions)
-        self.label = f"blocks of {size:,} rows, exact pairs"
-        self.blocks = len(predictions) // size
-        end = self.blocks * size
-        self.pairs = [(slice(a, end, size), slice(b, end, size)) for a, b in combinations(range(size), 2)]
+class AlignedForms(QuadraticForms):
+    """Sums over lists of pairs: first rows with second rows, all at once, list after list."""
+
+    def __init__(
+        self,
+        pairs: Sequence[tuple[slice, slice]],
+        kernels: Sequence[Kernel],
+        predictions: Predictions,
+        residual: Residual,
+        label: str,
+    ) -> None:
+        self.pairs, self.kernels, self.residual, self.label = pairs, tuple(kernels), residual, label
+        self.points = Points(predictions)
         self.bytes_per_draw = 24 * len(predictions) * residual.dimension
 
     def _values(self, kernel: Kernel, rows: Any, columns: Any) -> Array:
         return kernel.evaluate(AlignedPairs(self.points, rows, columns))
 
+    def _parts(self) -> Iterable[tuple[Any, Any]]:
+        """Rows and columns of the pairs that are summed at once."""
+        return self.pairs
+
+    def lists(self, targets: np.ndarray) -> Iterator[Array]:
+        """Values K_ij <r_i, r_j> of the first kernel, part after part."""
+        inner = self.residual.inner(targets)
+        for rows, columns in self._parts():
+            yield self._values(self.kernels[0], rows, columns) * inner.aligned(rows, columns)
+
     def of(self, targets: np.ndarray) -> Sums:
-        blocks = self._by_block(targets)
-        total = namespace(blocks).sum(blocks)
-        return Sums(total, 0 * total)
-
-    def by_block(self, targets: np.ndarray) -> np.ndarray:
-        return to_numpy(self._by_block(targets))
-
-    def _by_block(self, targets: np.ndarray) -> Array:
-        inner, total = self.residual.inner(targets), 0.0
-        for rows, columns in _together(self.pairs):
-            values = self._values(self.kernels[0], rows, columns) * inner.aligned(rows, columns)
-            xp = namespace(values)
-            total = total + xp.sum(xp.reshape(values, (-1, self.blocks)), axis=0)
-        return 2 * total
+        """Sums of the first kernel for one set of targets."""
+        total: Any = 0.0
+        for values in self.lists(targets):
+            total = total + namespace(values).sum(values)
+        return Sums(2 * total, 0 * total)
 
     def batch(self, targets: np.ndarray) -> Sums:
+        """Sums of all kernels for many sets of targets."""
         inner = _inner_of_draws(self.residual, targets)
         total = np.zeros((len(targets), len(self.kernels)))
         for rows, columns in self.pairs:
@@ -106,7 +114,26 @@ class _Aligned(QuadraticForms):
         return Sums(2 * total, 0 * total)
 
 
-def _together(pairs: list[tuple[slice, slice]]) -> Iterator[tuple[Any, Any]]:
+class _Aligned(AlignedForms):
+    """Small blocks: their first rows with their second rows, their first with their third, and so on."""
+
+    def __init__(self, size: int, kernels: Sequence[Kernel], predictions: Predictions, residual: Residual) -> None:
+        self.blocks = len(predictions) // size
+        end = self.blocks * size
+        pairs = [(slice(a, end, size), slice(b, end, size)) for a, b in combinations(range(size), 2)]
+        super().__init__(pairs, kernels, predictions, residual, f"blocks of {size:,} rows, exact pairs")
+
+    def _parts(self) -> Iterable[tuple[Any, Any]]:
+        return _together(self.pairs)
+
+    def by_block(self, targets: np.ndarray) -> np.ndarray:
+        total: Any = 0.0
+        for values in self.lists(targets):
+            total = total + to_numpy(values).reshape(-1, self.blocks).sum(axis=0)
+        return 2 * total
+
+
+def _together(pairs: Sequence[tuple[slice, slice]]) -> Iterator[tuple[Any, Any]]:
     """Join pairs of short slices into pairs of index arrays of about `_PAIRS` rows; long slices stay, uncopied."""
     blocks = len(range(*pairs[0][0].indices(pairs[0][0].stop)))
     step = _PAIRS // blocks

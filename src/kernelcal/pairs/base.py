@@ -16,6 +16,8 @@ from kernelcal.residuals import Residual
 
 __all__ = ["Engine", "QuadraticForms", "Sums"]
 
+_ALL = slice(None)
+
 
 @dataclass(frozen=True)
 class Sums:
@@ -55,8 +57,8 @@ class QuadraticForms(ABC):
     def batch(self, targets: np.ndarray) -> Sums:
         """Sums of all kernels for many sets of targets, shape (B, n): NumPy arrays of shape (B, kernels)."""
 
-    def kernel_rows(self, rows: slice) -> np.ndarray:
-        """Values K_ij of the first kernel for some rows i and all j, a NumPy array that may be overwritten."""
+    def kernel_rows(self, rows: slice, columns: slice = _ALL) -> np.ndarray:
+        """Values K_ij of the first kernel for some rows i and columns j, a NumPy array that may be overwritten."""
         raise InputError(
             f"{self.label}: this needs all pairs of rows, so use estimator='unbiased' with ExactPairs() or features"
         )
@@ -64,6 +66,10 @@ class QuadraticForms(ABC):
     def by_block(self, targets: np.ndarray) -> np.ndarray:
         """Sum over i != j inside each block of rows, for one set of targets: shape (blocks,)."""
         raise InputError(f"{self.label}: there are no blocks; use estimator='block'")
+
+    def by_pair(self, targets: np.ndarray) -> list[np.ndarray]:
+        """Values K_ij <r_i, r_j> of lists of pairs, for one set of targets."""
+        raise InputError(f"{self.label}: there are no lists of pairs; use estimator='incomplete'")
 
 
 class Engine(ABC):

@@ -11,7 +11,7 @@ from kernelcal.pairs.base import Engine, QuadraticForms
 from kernelcal.pairs.feature_tiles import FeatureTiles
 from kernelcal.pairs.gram_tiles import GramTiles
 from kernelcal.predictions import Predictions
-from kernelcal.residuals import FeatureResidual, GramResidual, Residual
+from kernelcal.residuals import FeatureResidual, Residual
 
 __all__ = ["ExactPairs"]
 
@@ -50,7 +50,6 @@ class ExactPairs(Engine):
     def prepare(self, kernels: Sequence[Kernel], predictions: Predictions, residual: Residual) -> QuadraticForms:
         """Do what depends on the predictions alone."""
         shape = (self.rows or _TILE[0], self.columns or _TILE[1])
-        if isinstance(residual, GramResidual):
-            return GramTiles(shape, self.threads, tuple(kernels), predictions, residual)
-        assert isinstance(residual, FeatureResidual)  # for the type checker: there is no third kind
-        return FeatureTiles(shape, self.threads, tuple(kernels), predictions, residual)
+        if isinstance(residual, FeatureResidual):
+            return FeatureTiles(shape, self.threads, tuple(kernels), predictions, residual)
+        return GramTiles(shape, self.threads, tuple(kernels), predictions, residual)

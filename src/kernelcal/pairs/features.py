@@ -23,6 +23,7 @@ __all__ = ["FeatureEngine", "FeatureMap"]
 FeatureMap = Callable[[slice], Array]  # rows -> their features of all kernels side by side, (rows, sum of D)
 _KEEP_BYTES = 2**29  # features below this size are kept between batches of draws, above they are made anew
 _CHUNK_BYTES = 2**26
+_ALL = slice(None)
 _SINGLE_FROM = 100_000  # rows times residual features; above, features are held in float32
 
 
@@ -89,9 +90,9 @@ class _Features(QuadraticForms):
         squares = np.add.reduceat(np.einsum("kbd,kbd->bd", s, s), self.bounds[:-1], axis=1)
         return Sums(squares - diagonal, diagonal)
 
-    def kernel_rows(self, rows: slice) -> np.ndarray:
+    def kernel_rows(self, rows: slice, columns: slice = _ALL) -> np.ndarray:
         """Products of features of the first kernel."""
-        return self._first[rows] @ self._first.T
+        return self._first[rows] @ self._first[columns].T
 
     @cached_property
     def _first(self) -> np.ndarray:

@@ -11,15 +11,12 @@ from kernelcal.kernels.points import CrossPairs, Points
 from kernelcal.pairs.base import Sums
 from kernelcal.pairs.blocks import Block
 from kernelcal.pairs.tiles import Tile, Tiles, upper
-from kernelcal.residuals import GramResidual
 
 __all__ = ["GramTiles"]
 
 
 class GramTiles(Tiles):
-    """Exact pairs of residuals under any target kernel."""
-
-    residual: GramResidual
+    """Exact pairs of residuals without features."""
 
     def of(self, targets: np.ndarray) -> Sums:
         """Sums of the first kernel for one set of targets."""
@@ -34,7 +31,7 @@ class GramTiles(Tiles):
         return Sums(self._sums(targets), self._diagonal(targets))
 
     def _sums(self, targets: np.ndarray) -> np.ndarray:
-        """Sums over i != j for every draw and kernel; kernel values and E k(Z, Z') are computed once a tile."""
+        """Sums over i != j for every draw and kernel; kernel values and what no target changes once a tile."""
         inners = [self.residual.inner(row) for row in targets]
 
         def work(rows: slice, tiles: Iterator[Tile]) -> np.ndarray:

@@ -16,8 +16,10 @@ from kernelcal.residuals import Residual
 __all__ = ["PairMatrix", "map_strips", "strip_rows"]
 
 _STRIP = 2**19  # numbers: 4 MiB
+_COLUMNS = 512  # of a tile
 _KEPT_UP_TO = 2_048  # rows: 32 MiB, kept between passes
 _DENSE_UP_TO = 8_000  # rows: 512 MiB
+_ALL = slice(None)
 
 
 def strip_rows(n: int) -> list[slice]:
@@ -43,6 +45,11 @@ class PairMatrix:
     def __len__(self) -> int:
         return self.n
 
+    @property
+    def pairs(self) -> int:
+        """Pairs off the diagonal, both orders counted."""
+        return self.n * (self.n - 1)
+
     def rows(self, rows: slice) -> np.ndarray:
         """Entries of some rows, the diagonal included, shape (rows, n); few rows are computed once."""
         if self._whole is not None:
@@ -55,9 +62,14 @@ class PairMatrix:
             return None
         return np.concatenate(map_strips(self.n, self._computed))
 
-    def _computed(self, rows: slice) -> np.ndarray:
-        strip = self.forms.kernel_rows(rows)
-        strip *= self.inner.block(rows, slice(None))
+    def _computed(self, rows: slice, columns: slice = _ALL) -> np.ndarray:
+        """Kernel values times inner products, a tile after the other: what one is made of stays in the cache."""
+        first, stop, _ = columns.indices(self.n)
+        strip = np.empty((len(range(*rows.indices(self.n))), stop - first))
+        for start in range(first, stop, _COLUMNS):
+            part = slice(start, min(start + _COLUMNS, stop))
+            out = strip[:, part.start - first : part.stop - first]
+            np.multiply(self.forms.kernel_rows(rows, part), self.inner.block(rows, part), out=out)
         return strip
 
     def _map(self, work: Callable[[slice], np.ndarray]) -> list[np.ndarray]:
@@ -88,13 +100,29 @@ class PairMatrix:
 
         return np.concatenate(self._map(work), axis=1)
 
-    def quadratic(self, columns: np.ndarray) -> np.ndarray:
-        """Return c'Hc for every column c, shape (n, B) -> (B,): one matrix product a strip."""
+    def quadratic(self, columns: np.ndarray, *, diagonal: bool = True) -> np.ndarray:
+        """Return c'Hc for every column c, shape (n, B) -> (B,), with or without the diagonal of H.
+
+        H is symmetric: entries above the diagonal are computed once and counted twice, one matrix product a strip.
+        """
 
         def work(rows: slice) -> np.ndarray:
-            return np.einsum("ib,ib->b", self.rows(rows) @ columns, columns[rows])
+            strip = self._above(rows)
+            square = strip[:, : len(strip)]
+            square *= 0.5
+            if not diagonal:
+                np.fill_diagonal(square, 0)
+            return 2 * np.einsum("ib,ib->b", strip @ columns[rows.start :], columns[rows])
 
-        return np.sum(self._map(work), axis=0)
+        self.forms.kernel_rows(slice(0, 1))  # what all rows need is made before threads ask for it
+        return np.sum(map_strips(self.n, work), axis=0)
+
+    def _above(self, rows: slice) -> np.ndarray:
+        """Entries of some rows from the diagonal on, shape (rows, n - first row), to be overwritten."""
+        whole = self.__dict__.get("_whole")  # made already, or not worth making for one pass
+        if whole is not None:
+            return whole[rows, rows.start :].copy()
+        return self._computed(rows, slice(rows.start, self.n))
 
     def dense(self) -> np.ndarray:
         """Return the whole matrix, for spectra: refused above 8,000 rows."""

@@ -22,6 +22,7 @@ __all__ = ["WIDE_FROM", "Tile", "Tiles", "upper"]
 Tile = tuple[slice, Block]  # columns and the kernel values' pairs
 WIDE_FROM = 50  # numbers a prediction; above, a matrix product of the predictions is what costs
 _DIAGONAL_ROWS = 4096
+_ALL = slice(None)
 
 
 class Tiles(QuadraticForms):
@@ -61,11 +62,11 @@ class Tiles(QuadraticForms):
         predictions = self.predictions.map_arrays(lambda x: to_numpy(x).astype(np.float64))
         return type(self)(self.shape, self.threads, self.kernels, predictions, self.residual.double())
 
-    def kernel_rows(self, rows: slice) -> np.ndarray:
-        """Values of the first kernel for some rows and all columns, in float64."""
+    def kernel_rows(self, rows: slice, columns: slice = _ALL) -> np.ndarray:
+        """Values of the first kernel for some rows and columns, in float64."""
         if self._double is not self:
-            return self._double.kernel_rows(rows)
-        return self.kernels[0].evaluate(Block(self._points, rows, slice(None), shared=False))
+            return self._double.kernel_rows(rows, columns)
+        return self.kernels[0].evaluate(Block(self._points, rows, columns, shared=False))
 
     def _rows_of_tiles(self, work: Callable[[slice, Iterator[Tile]], np.ndarray], *, shared: bool) -> np.ndarray:
         """Sum over i != j: twice the sum, in a fixed order, of what `work` makes of each block of rows."""

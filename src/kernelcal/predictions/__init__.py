@@ -16,7 +16,10 @@ from kernelcal.predictions.poisson import Poisson
 from kernelcal.predictions.quantiles import Quantiles
 from kernelcal.predictions.real import RealPredictions
 from kernelcal.predictions.samples import Samples
+from kernelcal.predictions.score import Score
+from kernelcal.predictions.score_predictions import ScorePredictions
 from kernelcal.predictions.targets import checked_classes_pair, checked_pair
+from kernelcal.predictions.unnormalized import UnnormalizedDensity
 from kernelcal.predictions.vector_normal import VectorNormal
 from kernelcal.predictions.weights import checked_weights
 from kernelcal.predictions.wrappers import Logits, LogProbs, Percent
@@ -40,6 +43,9 @@ __all__ = [
     "Quantiles",
     "RealPredictions",
     "Samples",
+    "Score",
+    "ScorePredictions",
+    "UnnormalizedDensity",
     "VectorNormal",
     "as_predictions",
     "checked_classes_pair",

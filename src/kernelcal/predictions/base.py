@@ -41,6 +41,16 @@ class Predictions(ABC):
             """Mean of every target."""
 
     @property
+    def drawable(self) -> bool:
+        """Whether targets can be drawn; all families can, densities known through their score need a sampler."""
+        return True
+
+    @property
+    def exchangeable(self) -> bool:
+        """Whether there are equally likely draws that the outcome may change places with (``pooled``)."""
+        return False
+
+    @property
     def uniforms(self) -> int:
         """How many uniform numbers one target takes; with more than one, `draw` gets them on a last axis."""
         return 1

@@ -10,7 +10,7 @@ from kernelcal.arrays import Array, concrete, namespace
 from kernelcal.errors import InputError
 from kernelcal.predictions.numbers import numbers
 
-__all__ = ["checked_covariances", "solve_lower"]
+__all__ = ["checked_covariances", "solve_lower", "solve_upper"]
 
 _ASYMMETRY = 1e-5  # of the largest entry: the product of two float32 matrices is off by less
 _CAUSES = (
@@ -74,3 +74,16 @@ def solve_lower(factor: Array, x: Array) -> Array:
             rest = rest - factor[..., k, j] * z
         solved.append(rest / factor[..., k, k])
     return xp.stack(solved, axis=-1)
+
+
+def solve_upper(factor: Array, x: Array) -> Array:
+    """Solve ``L' z = x`` by back substitution: L of shape (..., d, d), lower triangular, x of shape (..., d)."""
+    xp = namespace(factor)
+    last = factor.shape[-1] - 1
+    solved: list[Array] = []  # components d - 1, d - 2, ...
+    for k in range(last, -1, -1):
+        rest = x[..., k]
+        for j, z in enumerate(solved):
+            rest = rest - factor[..., last - j, k] * z
+        solved.append(rest / factor[..., k, k])
+    return xp.stack(solved[::-1], axis=-1)

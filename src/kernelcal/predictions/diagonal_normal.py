@@ -73,6 +73,10 @@ class DiagonalNormal(VectorNormal):
         """Divide every component by its standard deviation."""
         return x / self.std
 
+    def whiten_transposed(self, x: Array) -> Array:
+        """Divide every component by its standard deviation."""
+        return x / self.std
+
     def log_determinant(self) -> Array:
         """Sum of the logarithms of the standard deviations, shape (n,)."""
         xp = namespace(self.std)

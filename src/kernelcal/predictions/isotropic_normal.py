@@ -79,6 +79,10 @@ class IsotropicNormal(VectorNormal):
         """Divide by the standard deviation."""
         return x / self.scale[..., None]
 
+    def whiten_transposed(self, x: Array) -> Array:
+        """Divide by the standard deviation."""
+        return x / self.scale[..., None]
+
     def log_determinant(self) -> Array:
         """``d log s``, shape (n,)."""
         return self.dimension * namespace(self.scale).log(self.scale)

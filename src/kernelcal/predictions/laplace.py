@@ -90,6 +90,11 @@ class Laplace(RealPredictions):
         xp = namespace(self.loc)
         return -xp.abs(xp.asarray(y) - self.loc) / self.scale - xp.log(2 * self.scale)
 
+    def score(self, y: Array) -> Array:
+        """``sign(m - y) / b``, shape (..., n): 0 at the centre, where the density has a kink."""
+        xp = namespace(self.loc)
+        return xp.sign(self.loc - xp.asarray(y)) / self.scale
+
     def cdf(self, y: Array) -> np.ndarray:
         """P(Y <= y): each half keeps the digits of its own tail."""
         z = (to_numpy(as_array(y)) - to_numpy(self.loc)) / to_numpy(self.scale)

@@ -119,6 +119,30 @@ class Mixture(RealPredictions):
 
     def log_prob(self, y: Array) -> Array:
         """Logarithm of the density (probability of counts), shape (..., n): log-sum-exp over the components."""
+        terms, largest = self._terms(y)
+        xp = namespace(terms)
+        with np.errstate(divide="ignore"):  # a target that every component excludes
+            return largest[..., 0] + xp.log(xp.sum(xp.exp(terms - largest), axis=-1))
+
+    def score(self, y: Array) -> Array:
+        """``sum_k v_k s_k``, shape ``(..., n, *event_shape)``.
+
+        The s_k are the scores of the components, the v_k their probabilities given the target.
+        """
+        scores = [c.score(y) for c in self.components]
+        terms, largest = self._terms(y)
+        xp = namespace(terms)
+        shares = xp.exp(terms - largest)
+        shares = shares / xp.sum(shares, axis=-1, keepdims=True)
+        event, total = (None,) * len(self.event_shape), 0.0
+        for k, score in enumerate(scores):
+            share = shares[(..., k, *event)]
+            score = to_numpy(score) if is_numpy(share) else score
+            total = total + xp.where(share > 0, share * score, xp.zeros_like(score))
+        return total
+
+    def _terms(self, y: Array) -> tuple[Array, Array]:
+        """Logarithms of weight times density of the components on a last axis, and the largest of them."""
         self._refuse_mixed()
         parts, weights = [c.log_prob(y) for c in self.components], self.weights
         if any(is_numpy(part) for part in parts):
@@ -128,9 +152,7 @@ class Mixture(RealPredictions):
         logs = xp.where(possible, xp.log(xp.where(possible, weights, xp.ones_like(weights))), -xp.inf)
         terms = xp.stack([part + logs[..., k] for k, part in enumerate(parts)], axis=-1)
         largest = xp.max(terms, axis=-1, keepdims=True)
-        largest = xp.where(largest > -xp.inf, largest, xp.zeros_like(largest))
-        with np.errstate(divide="ignore"):  # a target that every component excludes
-            return largest[..., 0] + xp.log(xp.sum(xp.exp(terms - largest), axis=-1))
+        return terms, xp.where(largest > -xp.inf, largest, xp.zeros_like(largest))
 
     def _refuse_mixed(self) -> None:
         kinds = {c.counts for c in self.components}

@@ -10,7 +10,7 @@ import numpy as np
 
 from kernelcal.arrays import Array, namespace, take_rows, to_numpy
 from kernelcal.predictions.base import checked_index, trusted
-from kernelcal.predictions.covariances import checked_covariances, solve_lower
+from kernelcal.predictions.covariances import checked_covariances, solve_lower, solve_upper
 from kernelcal.predictions.diagonal_normal import DiagonalNormal
 from kernelcal.predictions.isotropic_normal import IsotropicNormal
 from kernelcal.predictions.vector_normal import VectorNormal, vector_means
@@ -101,6 +101,10 @@ class MultivariateNormal(VectorNormal):
     def whiten(self, x: Array) -> Array:
         """Forward substitution with the Cholesky factors."""
         return solve_lower(self.factor, x)
+
+    def whiten_transposed(self, x: Array) -> Array:
+        """Back substitution with the transposed Cholesky factors."""
+        return solve_upper(self.factor, x)
 
     def log_determinant(self) -> Array:
         """Sum of the logarithms of the diagonal of the Cholesky factor, shape (n,)."""

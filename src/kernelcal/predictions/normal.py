@@ -80,6 +80,10 @@ class Normal(RealPredictions):
         z = (xp.asarray(y) - self.mean) / self.std
         return -0.5 * z * z - xp.log(self.std) - 0.5 * math.log(2 * math.pi)
 
+    def score(self, y: Array) -> Array:
+        """``(m - y) / s^2``, shape (..., n)."""
+        return (self.mean - namespace(self.mean).asarray(y)) / self.std / self.std
+
     def cdf(self, y: Array) -> np.ndarray:
         """P(Y <= y)."""
         from scipy.special import ndtr  # imported when needed: the import of kernelcal stays light

@@ -47,6 +47,8 @@ def _refuse_extreme(values: np.ndarray, predictions: RealPredictions) -> None:
     """Refuse numbers whose squares and ratios leave the range of floating numbers."""
     unit = f"at most {_LARGEST:g} in size: choose another unit"
     refuse_rows(np.abs(values) > _LARGEST, "the target", values, unit)
+    if not predictions.described:
+        return
     for what, x in (("the predicted mean", predictions.mean), ("the predicted standard deviation", predictions.std)):
         given = concrete(x)
         if given is None:

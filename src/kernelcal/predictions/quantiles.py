@@ -167,6 +167,10 @@ class Quantiles(RealPredictions):
             )
         return self._piecewise().log_density(to_numpy(as_array(y)))
 
+    def score(self, y: Array) -> Array:
+        """Refuse: the density jumps at the quantiles, so that Stein features have no mean of zero."""
+        raise self._without_score("a density that jumps at the quantiles")
+
     def cdf(self, y: Array) -> np.ndarray:
         """P(Y <= y)."""
         return self._piecewise().cdf(to_numpy(as_array(y)), equal=True)

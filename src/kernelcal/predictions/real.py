@@ -46,6 +46,11 @@ class RealPredictions(Predictions):
         return int(np.prod(self.event_shape, dtype=np.int64))
 
     @property
+    def described(self) -> bool:
+        """Whether mean and standard deviation are known: they are, but for densities known through their score."""
+        return True
+
+    @property
     def columns(self) -> int:
         """Mean and standard deviation of every component."""
         return 2 * self.dimension
@@ -53,6 +58,10 @@ class RealPredictions(Predictions):
     def log_prob(self, y: Array) -> Array:
         """Logarithm of the predicted density (probability of a count) of the targets, shape (..., n)."""
         raise self._without("density")
+
+    def score(self, y: Array) -> Array:
+        """Gradient of the logarithm of the density at the targets, shape ``(..., n, *event_shape)``."""
+        raise self._without_score("no smooth density")
 
     def cdf(self, y: Array) -> np.ndarray:
         """P(Y <= y) for scalar targets, shape (..., n)."""
@@ -89,6 +98,13 @@ class RealPredictions(Predictions):
 
     def _without(self, what: str) -> InputError:
         return InputError(f"{type(self).__name__} has no {what}: use a statistic or score that does not need it")
+
+    def _without_score(self, reason: str) -> InputError:
+        return InputError(
+            f"{type(self).__name__} has {reason}, and so no score, the gradient of the log density: use a statistic "
+            "that needs none, such as SKCE (statistic='skce'); Normal, Laplace, MultivariateNormal and their mixtures "
+            "have scores, and kernelcal.predictions.Score(function) takes any"
+        )
 
 
 def checked_probabilities(levels: Any, n: int) -> np.ndarray:

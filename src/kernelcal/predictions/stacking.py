@@ -12,7 +12,7 @@ from kernelcal.predictions.base import Predictions, trusted
 
 __all__ = ["stacked"]
 
-_SHARED = ("levels", "tails", "classes", "question")  # what a batch says once for all rows
+_SHARED = ("levels", "tails", "classes", "question", "function", "log_density")  # what a batch says once for all rows
 
 
 def stacked(batches: Sequence[Predictions]) -> Predictions:

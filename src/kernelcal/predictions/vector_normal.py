@@ -19,7 +19,8 @@ __all__ = ["VectorNormal", "vector_means"]
 class VectorNormal(RealPredictions):
     """Normal predictions of vectors of d numbers: ``m + L z`` with z standard normal and covariance ``L L'``.
 
-    A subclass says how to multiply with L, how to solve for z, and what the logarithm of the determinant of L is.
+    A subclass says how to multiply with L, how to solve with L and its transpose, and what the logarithm of the
+    determinant of L is.
 
     Attributes
     ----------
@@ -58,6 +59,10 @@ class VectorNormal(RealPredictions):
         z = self.whiten(xp.asarray(y) - self.mean)
         return -0.5 * xp.sum(z * z, axis=-1) - self.log_determinant() - 0.5 * self.dimension * math.log(2 * math.pi)
 
+    def score(self, y: Array) -> Array:
+        """``C^-1 (m - y)``, shape (..., n, d)."""
+        return self.whiten_transposed(self.whiten(self.mean - namespace(self.mean).asarray(y)))
+
     def characteristic(self, frequencies: np.ndarray) -> np.ndarray:
         """``exp(i w.m - w' C w / 2)`` for frequencies of shape (D, d)."""
         mean = to_numpy(self.mean)
@@ -70,6 +75,10 @@ class VectorNormal(RealPredictions):
     @abstractmethod
     def whiten(self, x: Array) -> Array:
         """Solve ``L z = x`` for vectors of shape (..., n, d)."""
+
+    @abstractmethod
+    def whiten_transposed(self, x: Array) -> Array:
+        """Solve ``L' z = x`` for vectors of shape (..., n, d)."""
 
     @abstractmethod
     def log_determinant(self) -> Array:

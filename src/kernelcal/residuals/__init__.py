@@ -12,6 +12,7 @@ from kernelcal.residuals.base import FeatureResidual, Inner, Residual
 from kernelcal.residuals.classes import ClassResidual
 from kernelcal.residuals.fourier import FourierResidual
 from kernelcal.residuals.gram import GramResidual
+from kernelcal.residuals.stein import SteinResidual
 
 __all__ = [
     "ClassResidual",
@@ -20,6 +21,7 @@ __all__ = [
     "GramResidual",
     "Inner",
     "Residual",
+    "SteinResidual",
     "residual_of",
     "target_kernel_of",
 ]

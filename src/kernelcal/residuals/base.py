@@ -8,17 +8,17 @@ from typing import Any, Self
 
 import numpy as np
 
-from kernelcal.arrays import Array, namespace, take_rows
+from kernelcal.arrays import Array, like, namespace, take_rows
 
-__all__ = ["FeatureResidual", "Inner", "Residual"]
+__all__ = ["FeatureResidual", "Inner", "Residual", "weighted_block", "weighted_pairs"]
 
 
 class Inner(ABC):
     """Inner products ``R_ij = <r_i, r_j>`` of the residuals of one set of targets."""
 
     @abstractmethod
-    def block(self, rows: Any, columns: Any) -> Array:
-        """R_ij of some rows and columns, an array that may be overwritten."""
+    def block(self, rows: Any, columns: Any, cross: Array | None = None) -> Array:
+        """R_ij of some rows and columns, an array that may be overwritten; `cross` if it is known already."""
 
     @abstractmethod
     def aligned(self, rows: Any, columns: Any) -> Array:
@@ -27,6 +27,8 @@ class Inner(ABC):
 
 class Residual(ABC):
     """Residuals ``r_i = psi(y_i) - E psi(Z)``, ``Z ~ P_i``, of fixed predictions under a target kernel.
+
+    Or other features of targets that have mean zero under the prediction, such as those of Stein.
 
     Attributes
     ----------
@@ -52,6 +54,10 @@ class Residual(ABC):
     @abstractmethod
     def inner(self, targets: np.ndarray) -> Inner:
         """Inner products for one set of targets."""
+
+    def cross(self, rows: Any, columns: Any) -> Array | None:
+        """Part of R_ij that no target changes, worth computing once for many sets of targets; None if there is none."""
+        return None
 
     @abstractmethod
     def bound(self) -> float:
@@ -87,8 +93,24 @@ class FeatureResidual(Residual):
 class _FeatureInner(Inner):
     r: Array
 
-    def block(self, rows: Any, columns: Any) -> Array:
+    def block(self, rows: Any, columns: Any, cross: Array | None = None) -> Array:
         return self.r[rows, :] @ self.r[columns, :].T
 
     def aligned(self, rows: Any, columns: Any) -> Array:
         return namespace(self.r).sum(take_rows(self.r, rows) * take_rows(self.r, columns), axis=1)
+
+
+def weighted_block(values: Array, weights: np.ndarray | None, rows: Any, columns: Any) -> Array:
+    """R_ij of some rows and columns times the weights of both."""
+    if weights is None:
+        return values
+    w = like(weights, values)
+    return values * w[rows][:, None] * w[columns]
+
+
+def weighted_pairs(values: Array, weights: np.ndarray | None, rows: Any, columns: Any) -> Array:
+    """R_ij pair by pair times the weights of both."""
+    if weights is None:
+        return values
+    w = like(weights, values)
+    return values * w[rows] * w[columns]

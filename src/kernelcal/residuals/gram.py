@@ -13,7 +13,7 @@ from kernelcal.kernels import Integrator, Kernel, Linear, Spectral
 from kernelcal.kernels.base import has_leaf
 from kernelcal.kernels.embeddings import Embedding, plan, point
 from kernelcal.predictions import RealPredictions
-from kernelcal.residuals.base import Inner, Residual
+from kernelcal.residuals.base import Inner, Residual, weighted_block, weighted_pairs
 
 __all__ = ["GramResidual"]
 
@@ -98,21 +98,14 @@ class GramInner(Inner):
         p, q = _rows(residual.predictions[rows]), _columns(residual.predictions[columns])
         y, z = take_rows(self.y, rows)[:, None, ...], take_rows(self.y, columns)[None, ...]
         cross = residual.embedding.cross(p, q) if cross is None else cross
-        values = self._values(p, q, y, z, cross)
-        if residual.weights is None:
-            return values
-        w = like(residual.weights, values)
-        return values * w[rows][:, None] * w[columns]
+        return weighted_block(self._values(p, q, y, z, cross), residual.weights, rows, columns)
 
     def aligned(self, rows: Any, columns: Any) -> Array:
         """R_ij pair by pair."""
         residual = self.residual
         p, q = residual.predictions[rows], residual.predictions[columns]
         values = self._values(p, q, take_rows(self.y, rows), take_rows(self.y, columns), residual.embedding.cross(p, q))
-        if residual.weights is None:
-            return values
-        w = like(residual.weights, values)
-        return values * w[rows] * w[columns]
+        return weighted_pairs(values, residual.weights, rows, columns)
 
     def _values(self, p: Any, q: Any, y: Array, z: Array, cross: Array) -> Array:
         embedding, event = self.residual.embedding, len(self.residual.predictions.event_shape)

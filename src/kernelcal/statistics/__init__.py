@@ -8,6 +8,7 @@ from kernelcal.statistics.decomposition import BrierDecomposition, brier_decompo
 from kernelcal.statistics.directed import DirectedScores
 from kernelcal.statistics.ece import ECE, ece, mce
 from kernelcal.statistics.highest_density import HighestDensityCoverage, highest_density_coverage
+from kernelcal.statistics.kccsd import KCCSD, kccsd
 from kernelcal.statistics.locations import Locations, draw_locations, normal_locations
 from kernelcal.statistics.mmce import MMCE, mmce
 from kernelcal.statistics.number_rows import coordinate
@@ -23,6 +24,7 @@ from kernelcal.statistics.ucme import UCME, ucme
 
 __all__ = [
     "ECE",
+    "KCCSD",
     "MMCE",
     "SKCE",
     "UCME",
@@ -51,6 +53,7 @@ __all__ = [
     "draw_locations",
     "ece",
     "highest_density_coverage",
+    "kccsd",
     "log_score",
     "mce",
     "mean_squared_error",

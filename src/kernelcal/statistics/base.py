@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -96,6 +96,10 @@ class Statistic(ABC):
     def prepare(self, predictions: Any, weights: np.ndarray | None = None) -> Prepared:
         """Do what depends on the predictions (and case weights) alone, before any label is seen."""
 
+    def seeing(self, targets: np.ndarray, predictions: Any) -> tuple[Statistic, tuple[str, ...]]:
+        """Fix what only the observed targets tell, and say so; nothing, for statistics that exact tests rest on."""
+        return self, ()
+
     def resolved(self, predictions: Any) -> Statistic:
         """Fix what is chosen from the predictions, such as a median lengthscale, for use with other rows."""
         return self
@@ -103,7 +107,7 @@ class Statistic(ABC):
 
 def checked_options(name: str, statistic: type, options: dict[str, Any]) -> dict[str, Any]:
     """Return the settings of a statistic given to its thin function, or refuse one that it does not have."""
-    known = statistic.__dataclass_fields__  # type: ignore[attr-defined]
+    known = [field.name for field in fields(statistic)]
     unknown = sorted(set(options) - set(known))
     if unknown:
         raise InputError(f"{name} has no option {unknown[0]!r}; its options are {', '.join(known)}")

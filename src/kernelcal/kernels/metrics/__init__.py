@@ -2,6 +2,8 @@
 
 from kernelcal.kernels.metrics.base import Metric, PairwiseMetric
 from kernelcal.kernels.metrics.euclidean import Euclidean
+from kernelcal.kernels.metrics.fisher import FisherDivergence
+from kernelcal.kernels.metrics.kernel_fisher import KernelFisherDivergence
 from kernelcal.kernels.metrics.mixture_wasserstein import MixtureWasserstein
 from kernelcal.kernels.metrics.mmd import MMD
 from kernelcal.kernels.metrics.simplex import Hellinger, TotalVariation
@@ -12,7 +14,9 @@ __all__ = [
     "MMD",
     "CoordinateView",
     "Euclidean",
+    "FisherDivergence",
     "Hellinger",
+    "KernelFisherDivergence",
     "Metric",
     "MixtureWasserstein",
     "PairwiseMetric",

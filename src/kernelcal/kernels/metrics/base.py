@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from kernelcal.arrays import Array, namespace
 from kernelcal.errors import InputError
@@ -44,6 +44,10 @@ class Metric(ABC):
             f"{type(self).__name__}() allows powers of the distance up to {self.largest_exponent(predictions):g} only: "
             "use Laplacian with this metric, or the metric Euclidean()"
         )
+
+    def resolved(self, predictions: Any) -> Self:
+        """Return the metric with what it takes from a whole batch, such as a base measure, fixed as numbers."""
+        return self
 
     def by_pairs(self, predictions: Any) -> PairwiseMetric | None:
         """Return the metric that computes distances of this family pair by pair, or None where coordinates do."""

@@ -1,0 +1,173 @@
+"""Kernel calibration-conditional Stein discrepancy: SKCE for predictions known through their score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from kernelcal.errors import InputError
+from kernelcal.kernels import FisherDivergence, Gaussian, Kernel, Laplacian, resolve_target
+from kernelcal.pairs.features import FeatureEngine
+from kernelcal.predictions import Predictions, RealPredictions, ScorePredictions
+from kernelcal.residuals import Residual, SteinResidual
+from kernelcal.statistics.base import Estimate, checked_options
+from kernelcal.statistics.pair_means import PairMean
+from kernelcal.statistics.seen_targets import is_median, median_distance, normal_of, with_lengthscale
+
+__all__ = ["KCCSD", "kccsd"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class KCCSD(PairMean):
+    """Kernel calibration-conditional Stein discrepancy: mean of ``k_P(P_i, P_j) h_ij`` over pairs of rows.
+
+    ``h_ij = l s_i.s_j + sum_k d^2 l/(dy_k dy'_k) + s_i.grad_y' l + s_j.grad_y l``, with the target kernel
+    ``l = l(y_i, y_j)`` and the scores ``s_i = grad_y log p_i(y_i)``. Under ``P_i`` its mean is zero, for densities
+    that are positive and smooth: it is `SKCE` with residuals that need neither normalising constants nor expectations.
+
+    Parameters
+    ----------
+    prediction_kernel : Kernel, optional
+        k_P. Default `Laplacian` at the median Euclidean distance of the predictions; for `Score` and
+        `UnnormalizedDensity` `Gaussian` at the median `kernels.FisherDivergence`.
+    target_kernel : Kernel, optional
+        l, twice differentiable: `Gaussian`, `InverseMultiquadric`, `RationalQuadratic`, `Matern52`, sums, products
+        and multiples of them. Default `Gaussian` at the median predicted standard deviation. Scores without draws or
+        sampler tell neither that nor where to compare: by default the median distance between the observed
+        targets and their mean and spread are used then, and the result says so.
+    matrix : array of shape (d, d) or (d,), optional
+        Positive semi-definite matrix B on the coordinates of the targets, or its diagonal: the operator-valued kernel
+        ``k_P B``. Default the identity.
+    estimator, block_size, superdiagonals, engine
+        As for `SKCE`; the engine must sum exact pairs.
+
+    Raises
+    ------
+    InputError
+        For options that do not fit together, for targets outside the support, and for scores that are NaN, with
+        the row.
+
+    Notes
+    -----
+    Predictions need a ``score``: `Normal`, `Laplace`, `MultivariateNormal` of all kinds, their mixtures, `Score`
+    and `UnnormalizedDensity`. Scores do not see the proportions of modes that lie far apart, so neither does this
+    statistic: where there are such modes and draws from the predictions, use `SKCE`.
+
+    Cost of exact pairs: O(n^2 d), some 4 d multiplications a pair. PyTorch and JAX predictions keep their gradient.
+    Assumes that rows are independent given the predictions.
+
+    References
+    ----------
+    Glaser, Widmann, Lindsten, Gretton (2023), eqs. 9 and 10; Jitkrittum, Kanagawa, Schoelkopf (2020).
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> from kernelcal.statistics.kccsd import KCCSD
+    >>> statistic = KCCSD(prediction_kernel=kc.Gaussian(1.0), target_kernel=kc.InverseMultiquadric(1.0))
+    >>> round(float(statistic([0.0, 2.0, 1.0], kc.Normal([0.0, 1.0, 0.0], [1.0, 1.0, 2.0]))), 6)
+    -0.14761
+    """
+
+    label: ClassVar[str] = "KCCSD"
+    settings: ClassVar[tuple[str, ...]] = ("matrix",)
+
+    matrix: Any = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.engine, FeatureEngine):
+            raise InputError(
+                f"Stein residuals have no features, which {type(self.engine).__name__} needs: use ExactPairs(), or for "
+                "many rows estimator='incomplete' or 'block'"
+            )
+        if self.matrix is not None:
+            given = np.asarray(self.matrix, dtype=np.float64)
+            rows = given.tolist()  # as tuples, so that settings can be compared
+            object.__setattr__(self, "matrix", tuple(map(tuple, rows)) if given.ndim == 2 else tuple(rows))
+
+    def kernel_of(self, predictions: Predictions) -> Kernel:
+        """Prediction kernel as given, or that of scores, or of means and standard deviations where there are some."""
+        if self.prediction_kernel is not None:
+            return self.prediction_kernel
+        return Gaussian(metric=FisherDivergence()) if isinstance(predictions, ScorePredictions) else Laplacian()
+
+    def target_kernel_of(self, predictions: Predictions) -> Kernel:
+        """Target kernel as given or a Gaussian."""
+        return resolve_target(self.target_kernel or Gaussian(), predictions)
+
+    def residual_of(self, predictions: Predictions, target_kernel: Kernel, weights: np.ndarray | None) -> Residual:
+        """Stein features."""
+        if not isinstance(predictions, RealPredictions):
+            raise InputError(
+                f"KCCSD needs densities of numbers or vectors, which have a score, got {type(predictions).__name__}: "
+                "use SKCE for classes"
+            )
+        return SteinResidual.of(predictions, target_kernel, weights, self.matrix)
+
+    def seeing(self, targets: np.ndarray, predictions: Any) -> tuple[Self, tuple[str, ...]]:
+        """Let the observed targets say where to look, and how far, if the predictions are scores and nothing else.
+
+        No exact test is possible then, whose level this could harm.
+        """
+        if not isinstance(predictions, ScorePredictions) or predictions.described:
+            return self, ()
+        notes = []
+        prediction_kernel, target_kernel = self.prediction_kernel, self.target_kernel or Gaussian()
+        if prediction_kernel is None:
+            prediction_kernel = Gaussian(metric=FisherDivergence(normal_of(targets)))
+            notes.append("the prediction kernel compares scores where a normal with the targets' moments lies")
+        if is_median(target_kernel):
+            target_kernel = with_lengthscale(target_kernel, median_distance(targets))
+            notes.append("the lengthscale of the target kernel is the median distance between the observed targets")
+        return replace(self, prediction_kernel=prediction_kernel, target_kernel=target_kernel), tuple(notes)
+
+
+def kccsd(
+    y: Any,
+    predictions: Any,
+    *,
+    weights: Any = None,
+    **options: Any,
+) -> Estimate:
+    """Kernel calibration-conditional Stein discrepancy: ``KCCSD(**options)(y, predictions)``.
+
+    Parameters
+    ----------
+    y : array of shape (n,) or (n, d)
+        Targets.
+    predictions : Predictions or what `as_predictions` takes
+        Predicted densities with a score.
+    weights : array of shape (n,), optional
+        Case weights, as for `skce`.
+    **options
+        Settings of `KCCSD`: ``prediction_kernel``, ``target_kernel``, ``estimator``, ``block_size``,
+        ``superdiagonals``, ``engine``, ``matrix``.
+
+    Returns
+    -------
+    Estimate
+        ``float(...)`` gives the number.
+
+    Raises
+    ------
+    InputError
+        With the row and the remedy.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> from kernelcal.statistics.kccsd import kccsd
+    >>> kccsd([0.0, 2.0], kc.Normal([0.0, 1.0], [1.0, 1.0]), prediction_kernel=kc.Laplacian(1.0))
+    KCCSD
+    -----
+    KCCSD              -0.248935
+    estimator          unbiased
+    rows               2
+    prediction kernel  Laplacian(lengthscale=1.0, metric=Euclidean())
+    target kernel      Gaussian(lengthscale=1.0, metric=Euclidean())
+    engine             exact pairs
+    """
+    return KCCSD(**checked_options("kccsd", KCCSD, options))(y, predictions, weights=weights)
