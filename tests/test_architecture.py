@@ -12,7 +12,7 @@ import kernelcal
 SOURCE = Path(kernelcal.__file__).parent
 FLOORS = [
     {"errors", "arrays"},
-    {"tables"},
+    {"randomness", "tables"},
     {"predictions"},
     {"lenses"},
     {"binning"},

@@ -4,5 +4,6 @@ from kernelcal.evaluate.base import Evaluation
 from kernelcal.evaluate.classes import ClassEvaluation
 from kernelcal.evaluate.main import evaluate
 from kernelcal.evaluate.numbers import NumberEvaluation
+from kernelcal.evaluate.scores import ScoreEvaluation
 
-__all__ = ["ClassEvaluation", "Evaluation", "NumberEvaluation", "evaluate"]
+__all__ = ["ClassEvaluation", "Evaluation", "NumberEvaluation", "ScoreEvaluation", "evaluate"]

@@ -24,12 +24,15 @@ class Evaluation(ABC):
     ----------
     n : int
         Rows.
-    skce : Estimate
-        Squared kernel calibration error, unbiased; for very many rows the block estimator, unbiased as well.
+    estimate : Estimate
+        Squared kernel calibration error, unbiased; for very many rows the block estimator, unbiased as well. It is the
+        SKCE, or the KCCSD for densities known through their scores.
     interval : Interval or None
-        Confidence interval of the SKCE, with its nominal level and method; None for many rows with case weights.
+        Confidence interval of the SKCE, with its nominal level and method; None for many rows with case weights and
+        for the KCCSD.
     test : TestResult or None
-        Exact test of the default family; None for draws with unequal weights, which have none.
+        Exact test of the default family; None for draws with unequal weights, which have none. Densities known
+        through their scores have an exact test of the KCCSD with draws or a sampler, else a wild bootstrap.
     question : str or None
         What a lens asked, None for the targets themselves.
     seconds : float
@@ -40,7 +43,7 @@ class Evaluation(ABC):
 
     title: ClassVar[str]
     n: int
-    skce: Estimate
+    estimate: Estimate
     interval: Interval | None
     test: TestResult | None
     question: str | None
@@ -54,8 +57,8 @@ class Evaluation(ABC):
 
     @property
     def root(self) -> float:
-        """Root of the positive part of the SKCE; 0 where the estimate is negative."""
-        return math.sqrt(max(float(self.skce), 0.0))
+        """Root of the positive part of the estimate; 0 where that is negative."""
+        return math.sqrt(max(float(self.estimate), 0.0))
 
     @property
     def verdict(self) -> str:
@@ -65,9 +68,9 @@ class Evaluation(ABC):
         p = f"p = {self.test.pvalue:.3g}"
         if self.test.pvalue > _LEVEL:
             few = "; with so few rows only gross miscalibration would show" if self.n < 100 else ""
-            return f"No evidence against calibration ({p}, exact test){few}."
+            return f"No evidence against calibration ({p}, {_law(self.test)}){few}."
         words = "; ".join(self.test.directions)
-        return f"Calibration is rejected ({p}, exact test): {words}."
+        return f"Calibration is rejected ({p}, {_law(self.test)})" + (f": {words}." if words else ".")
 
     @abstractmethod
     def scores(self) -> dict[str, Any]:
@@ -79,7 +82,8 @@ class Evaluation(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; numbers that are not finite become None."""
-        parts = {"skce": self.skce.to_dict(), "skce_root": self.root}
+        name = self.estimate.name.lower()
+        parts = {name: self.estimate.to_dict(), f"{name}_root": self.root}
         parts["test"] = None if self.test is None else self.test.to_dict()
         parts["interval"] = None if self.interval is None else self.interval.to_dict()
         end = {"pvalue": self.pvalue, "verdict": self.verdict, "seconds": self.seconds, "notes": list(self.notes)}
@@ -88,11 +92,11 @@ class Evaluation(ABC):
     def _table(self) -> Table:
         rows = [
             *self.score_rows(),
-            (f"SKCE, {self.skce.estimator}", f"{float(self.skce):.3e}, {_root_in_words(self)}"),
+            (f"{self.estimate.name}, {self.estimate.estimator}", f"{float(self.estimate):.3e}, {_root_in_words(self)}"),
             *_interval_in_words(self.interval),
             *_test_in_words(self.test),
             ("verdict", self.verdict),
-            ("engines", f"SKCE: {self.skce.engine}" + (f"; test: {self.test.engine}" if self.test else "")),
+            ("engines", f"{self.estimate.name}: {self.estimate.engine}{_engine(self.test)}"),
             ("seconds", f"{self.seconds:.1f}"),
         ]
         return Table(self.title, rows, self.notes)
@@ -117,7 +121,7 @@ def _test_in_words(test: TestResult | None) -> list[tuple[str, str]]:
     if test is None:
         return []
     stopped = ", stopped early" if test.stopped_early else ""
-    rows = [("p-value, exact", f"{test.pvalue:.4g} ({test.draws:,} draws{stopped})")]
+    rows = [(f"p-value, {_law(test).removesuffix(' test')}", f"{test.pvalue:.4g} ({test.draws:,} draws{stopped})")]
     return rows + ([("strongest evidence", test.fired)] if test.pvalue < 1 else [])
 
 
@@ -129,4 +133,13 @@ def _interval_in_words(interval: Interval | None) -> list[tuple[str, str]]:
 
 
 def _root_in_words(result: Evaluation) -> str:
-    return f"root {result.root:.4f}" if float(result.skce) >= 0 else "negative: no root"
+    return f"root {result.root:.4f}" if float(result.estimate) >= 0 else "negative: no root"
+
+
+def _law(test: TestResult) -> str:
+    """Tests that redraw or swap targets are exact; a test that says otherwise is that of many rows."""
+    return "exact test" if test.null.startswith("exact") else test.null.split(",")[0].split(" with ")[0]
+
+
+def _engine(test: TestResult | None) -> str:
+    return "" if test is None else f"; test: {test.engine}"

@@ -39,6 +39,11 @@ class ClassEvaluation(Evaluation):
     eces: tuple[Estimate, ...]
     one_probability: bool
 
+    @property
+    def skce(self) -> Estimate:
+        """The estimate: the squared kernel calibration error."""
+        return self.estimate
+
     def scores(self) -> dict[str, Any]:
         """Return scores as plain values for JSON; an infinite log score becomes None."""
         own = {"n_classes": self.n_classes, "accuracy": self.accuracy, "log_score": plain_number(self.log_score)}

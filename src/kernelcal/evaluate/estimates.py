@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from kernelcal.inference import Interval, confidence_interval
-from kernelcal.predictions import ClassPredictions, MultivariateNormal, Predictions, RealPredictions
+from kernelcal.predictions import ClassPredictions, MultivariateNormal, Predictions, RealPredictions, ScorePredictions
 from kernelcal.residuals import GramResidual, residual_of, target_kernel_of
-from kernelcal.statistics import SKCE
+from kernelcal.statistics import KCCSD, SKCE
 
 __all__ = ["estimator_of", "interval_of", "pair_cost"]
 
@@ -20,6 +20,7 @@ _WEIGHTED_UP_TO = 8_000  # rows; the interval with case weights is a bootstrap o
 _BLOCKS = 30  # at least, for the normal law of their values
 _DRAWS = 999  # at least, for percentiles
 _EXPONENTIALS = 400  # multiplications that the four kernel values of a pair cost, and half of it a component
+_SCORES_UP_TO, _SCORES_IN_A_BLOCK = 20_000, 1_000  # rows of scores: a test redraws the signs of all pairs
 _FACTORISATION = 30_000  # a pair of full covariance matrices
 
 
@@ -35,8 +36,11 @@ def pair_cost(batch: Predictions) -> float:
     return _EXPONENTIALS * (1 + batch.dimension / 2) + (_FACTORISATION if full else 0)
 
 
-def estimator_of(batch: Predictions, work: float | None = None, blocks: int = 1) -> SKCE:
+def estimator_of(batch: Predictions, work: float | None = None, blocks: int = 1) -> SKCE | KCCSD:
     """All pairs while they take at most so many multiplications, else at least so many blocks."""
+    if isinstance(batch, ScorePredictions):
+        few = len(batch) <= _SCORES_UP_TO
+        return KCCSD() if few else KCCSD(estimator="block", block_size=_SCORES_IN_A_BLOCK)
     work = _MULTIPLICATIONS if work is None else work
     n, cost = len(batch), pair_cost(batch)
     if float(n) * n * cost <= work:
@@ -50,8 +54,8 @@ def interval_of(
 ) -> Interval | None:
     """Interval for the SKCE of all pairs; where these are too many, from the values of blocks."""
     weighted = options["weights"] is not None
-    if weighted and len(batch) > _WEIGHTED_UP_TO:
-        return None
     statistic = SKCE() if weighted else estimator_of(batch, _INTERVAL, _BLOCKS)
+    if isinstance(statistic, KCCSD) or (weighted and len(batch) > _WEIGHTED_UP_TO):
+        return None
     options["draws"] = max(options["draws"], _DRAWS)
     return confidence_interval(targets, batch, statistic=statistic, level=level, pvalue=pvalue, **options)

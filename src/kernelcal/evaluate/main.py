@@ -15,9 +15,11 @@ from kernelcal.evaluate.base import Evaluation
 from kernelcal.evaluate.classes import class_evaluation
 from kernelcal.evaluate.estimates import estimator_of, interval_of
 from kernelcal.evaluate.numbers import number_evaluation
+from kernelcal.evaluate.scores import score_evaluation
 from kernelcal.inference import calibration_test
 from kernelcal.lenses import Lens, seen
-from kernelcal.predictions import ClassPredictions, Samples, checked_pair, checked_weights
+from kernelcal.predictions import ClassPredictions, Samples, ScorePredictions, checked_pair, checked_weights
+from kernelcal.statistics import KCCSD
 
 __all__ = ["evaluate"]
 
@@ -49,7 +51,8 @@ def evaluate(
         Targets: class numbers 0 to m - 1, booleans, or labels named by `classes`; or numbers.
     predictions : Predictions or what `as_predictions` takes
         Predicted probabilities (wrap logits, log-probabilities and percentages to say what they are), or a family for
-        numbers such as `Normal`, `Quantiles` and `Samples`.
+        numbers such as `Normal`, `Quantiles` and `Samples`, or densities known through their scores
+        (`predictions.Score`, `predictions.UnnormalizedDensity`): the report then says which questions cannot be asked.
     lens : Lens, optional
         A simpler question, such as `TopLabel`; everything is then about it.
     weights : array of shape (n,), optional
@@ -94,28 +97,40 @@ def evaluate(
     if progress is not None:
         progress(0, draws)  # the estimate comes before the draws, and is long for many rows
     options = {"weights": own, "draws": draws, "rng": rng}
-    skce = estimator_of(batch)(targets, batch.without_names(), weights=own)
+    statistic = estimator_of(batch)
+    estimate = statistic(targets, batch.without_names(), weights=own)
     test = interval = None
     if not isinstance(batch, Samples) or batch.exchangeable:
         test = calibration_test(
-            _named(targets, batch), batch, early_stopping=early_stopping, progress=progress, **options
+            _named(targets, batch),
+            batch,
+            statistic=statistic if isinstance(statistic, KCCSD) else "default",
+            early_stopping=early_stopping,
+            progress=progress,
+            **options,
         )
         interval = interval_of(targets, batch.without_names(), test.pvalue, level, **options)
-    make = class_evaluation if isinstance(batch, ClassPredictions) else number_evaluation
-    found = make(
+    found = _maker(batch)(
         targets,
         batch,
         own,
-        tuple(dict.fromkeys(((_UNTESTED,) if test is None else test.notes) + skce.notes)),
+        tuple(dict.fromkeys(((_UNTESTED,) if test is None else test.notes) + estimate.notes)),
         {"draws": draws, "rng": rng, "early_stopping": early_stopping},
         n=len(batch),
-        skce=skce,
+        estimate=estimate,
         interval=interval,
         test=test,
         question=batch.question,
         seconds=0.0,
     )
     return replace(found, seconds=time.perf_counter() - started)
+
+
+def _maker(batch: Any) -> Callable[..., Evaluation]:
+    """Function that adds what one kind of predictions has of its own."""
+    if isinstance(batch, ClassPredictions):
+        return class_evaluation
+    return score_evaluation if isinstance(batch, ScorePredictions) else number_evaluation
 
 
 def _named(targets: np.ndarray, batch: Any) -> np.ndarray:

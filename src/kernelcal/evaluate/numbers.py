@@ -12,6 +12,7 @@ from kernelcal.evaluate.base import Evaluation, plain_number
 from kernelcal.inference.pit_test import pit_test
 from kernelcal.inference.result import TestResult
 from kernelcal.predictions import RealPredictions
+from kernelcal.statistics import Estimate
 from kernelcal.statistics.coverage import CentralCoverage, central_coverage
 from kernelcal.statistics.crps import crps
 from kernelcal.statistics.number_rows import components_of
@@ -50,6 +51,11 @@ class NumberEvaluation(Evaluation):
     crps: float | None
     coverage: tuple[CentralCoverage, ...]
     pit: tuple[TestResult, ...]
+
+    @property
+    def skce(self) -> Estimate:
+        """The estimate: the squared kernel calibration error."""
+        return self.estimate
 
     @property
     def pit_pvalue(self) -> float | None:

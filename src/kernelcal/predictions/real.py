@@ -63,6 +63,10 @@ class RealPredictions(Predictions):
         """Gradient of the logarithm of the density at the targets, shape ``(..., n, *event_shape)``."""
         raise self._without_score("no smooth density")
 
+    def unnormalized_log_prob(self, y: Array) -> Array:
+        """Log densities of which a constant a row may be missing; here none is."""
+        return self.log_prob(y)
+
     def cdf(self, y: Array) -> np.ndarray:
         """P(Y <= y) for scalar targets, shape (..., n)."""
         raise self._without("distribution function")

@@ -162,6 +162,12 @@ class ScorePredictions(RealPredictions):
             self._hold(_described=Samples(like(drawn, self.__dict__["_unknown"])))
         return self.__dict__["_described"]
 
+    def _without(self, what: str) -> InputError:
+        return InputError(
+            f"{type(self).__name__} has no {what}: use kernelcal.statistics.kccsd, which needs the score only, or draw "
+            "from the predictions and pass kernelcal.Samples(draws)"
+        )
+
     def score(self, y: Array) -> Array:
         """Gradients of the log densities, shape ``(..., n, *event_shape)``; one call of the function a set."""
         return self.by_sets(y, self.scores, self.event_shape, f"the scores of {type(self).__name__}", _MEANING)

@@ -72,9 +72,12 @@ class Coverage:
         arrays = {name: getattr(self, name).tolist() for name in ("levels", "expected", "shares")}
         return {**arrays, **ends, "n": self.n, "confidence": self.confidence, "notes": list(self.notes)}
 
+    def rows(self) -> list[tuple[str, str]]:
+        """Return a name and a value for every level, as in the table."""
+        return [(f"{100 * level:g} %", self._row(k)) for k, level in enumerate(self.levels)]
+
     def _table(self) -> Table:
-        rows = [(f"{100 * level:g} %", self._row(k)) for k, level in enumerate(self.levels)]
-        return Table(self.title, [("rows", f"{self.n:,}"), *rows], self.notes)
+        return Table(self.title, [("rows", f"{self.n:,}"), *self.rows()], self.notes)
 
     def _row(self, k: int) -> str:
         interval = "" if np.isnan(self.low[k]) else f" [{self.low[k]:.3f}, {self.high[k]:.3f}]"

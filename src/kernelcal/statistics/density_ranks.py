@@ -78,7 +78,7 @@ def _short(members: np.ndarray, short: np.ndarray, level: float) -> str:
 
 def _log_prob(predictions: RealPredictions, values: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore"):  # an outcome that was ruled out has density 0
-        return to_numpy(predictions.log_prob(values)).astype(np.float64)
+        return to_numpy(predictions.unnormalized_log_prob(values)).astype(np.float64)
 
 
 def _checked(logs: Any, shape: tuple[int, int]) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 
 from kernelcal.binning.base import checked_count
 from kernelcal.errors import InputError
-from kernelcal.predictions import Quantiles, RealPredictions, Samples, checked_weights
+from kernelcal.predictions import Quantiles, RealPredictions, Samples, UnnormalizedDensity, checked_weights
 from kernelcal.randomness import generator_of
 from kernelcal.statistics.coverage_result import Coverage, checked_confidence
 from kernelcal.statistics.density_levels import DensityRegions, count_regions, count_windows, density_levels
@@ -139,7 +139,7 @@ def highest_density_coverage(
     - `Samples` with `log_density`: the same rank among the draws that were given; nothing is drawn anew. Outcome and
       draws of a row must be exchangeable if the model is right: thin the draws of a Markov chain until they are
       nearly independent. Any function keeps the expected shares; with the model's density they are those of its
-      regions.
+      regions. `UnnormalizedDensity` with draws is this case; with a sampler it is ranked among fresh draws.
 
     Rows are assumed independent for the binomial interval, which is exact where every row has the same probability to
     be covered and else slightly too wide. Every level has its own interval: at confidence 0.95, each errs in 5 %.
@@ -187,6 +187,8 @@ def _regions(
         low, widths = count_windows(batch)
         if widths.max() <= _WIDEST:
             return count_regions(batch, y, cs, low, widths)
+    if isinstance(batch, UnnormalizedDensity) and batch.exchangeable:
+        return given_regions(batch.draws, y, cs, batch.unnormalized_log_prob, rng)
     found = drawn_regions(batch, y, cs, size, rng)
     notes = (f"every outcome was ranked by its density among {size:,} draws from its prediction", *found.notes)
     extra = (_INTERPOLATED,) if isinstance(batch, Quantiles) else ()
@@ -194,7 +196,7 @@ def _regions(
 
 
 def _refuse_without_density(batch: RealPredictions) -> None:
-    if type(batch).log_prob is not RealPredictions.log_prob:
+    if type(batch).log_prob is not RealPredictions.log_prob or isinstance(batch, UnnormalizedDensity):
         return
     cure = "ask what needs none, "
     if isinstance(batch, Samples):
