@@ -24,6 +24,8 @@ from kernelcal.predictions import (
     checked_pair,
 )
 from kernelcal.predictions.score_checks import refuse_unusable_scores
+from kernelcal.residuals import SteinResidual
+from kernelcal.statistics import kccsd
 
 N = 5
 RNG = np.random.default_rng(0)
@@ -461,3 +463,22 @@ def test_targets_of_extreme_size_are_refused_without_means():
     y[2] = 1e76
     with pytest.raises(InputError, match=r"the target in row 2 .*at most 1e\+75 in size"):
         checked_pair(y, predictions)
+
+
+def test_coordinates_are_what_the_euclidean_metric_compares():
+    x = np.random.default_rng(3).normal(size=(N, 2))
+    batch = Score(quartic, QUARTIC, coordinates=x)
+    np.testing.assert_array_equal(kc.Euclidean().coordinates(batch), x)
+    np.testing.assert_array_equal(kc.Euclidean().coordinates(batch[2:4]), x[2:4])
+    y = np.random.default_rng(4).normal(size=N)
+    result = kccsd(y, batch, target_kernel=kc.Gaussian(1.0))
+    assert isinstance(result.options["prediction_kernel"].metric, kc.Euclidean)
+    assert not any("prediction kernel" in note for note in result.notes)
+
+
+def test_a_sampler_is_not_called_where_nothing_asks_for_draws():
+    def sampler(*_):
+        raise AssertionError
+
+    batch = Score(quartic, QUARTIC, sampler=sampler)
+    SteinResidual.of(batch, kc.Gaussian(1.0)).inner(np.zeros(N)).block(slice(None), slice(None))

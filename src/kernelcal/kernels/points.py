@@ -29,7 +29,7 @@ class Points:
     @property
     def library(self) -> Any:
         """Array namespace of the predictions."""
-        return namespace(self.predictions.mean)
+        return namespace(self.predictions.reference)
 
     def view(self, metric: Metric) -> View:
         """Distances of all points in a metric."""

@@ -20,7 +20,7 @@ class GramTiles(Tiles):
 
     def of(self, targets: np.ndarray) -> Sums:
         """Sums of the first kernel for one set of targets."""
-        if is_numpy(self.predictions.mean):
+        if is_numpy(self.predictions.reference):
             return Sums(self._sums(targets[None])[0, 0], self._diagonal(targets[None])[0, 0])
         return self._functional(targets)
 

@@ -73,7 +73,7 @@ class Nystrom(FeatureEngine):
 
 def _evaluator(kernels: Sequence[Kernel], predictions: Predictions) -> Callable[[Any, np.ndarray], list[Array]]:
     """Kernel values of rows with landmarks: in place for NumPy, functional elsewhere."""
-    if is_numpy(predictions.mean):
+    if is_numpy(predictions.reference):
         block_points = BlockPoints(predictions, kernels)
 
         def evaluate(rows: Any, columns: np.ndarray) -> list[Array]:

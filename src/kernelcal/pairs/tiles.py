@@ -57,7 +57,7 @@ class Tiles(QuadraticForms):
     @cached_property
     def _double(self) -> Self:
         """The same in float64: draws are ranked, and float32 would let the last digit decide between equal ones."""
-        if to_numpy(self.predictions.mean).dtype == np.float64:
+        if to_numpy(self.predictions.reference).dtype == np.float64:
             return self
         predictions = self.predictions.map_arrays(lambda x: to_numpy(x).astype(np.float64))
         return type(self)(self.shape, self.threads, self.kernels, predictions, self.residual.double())

@@ -82,6 +82,11 @@ class Predictions(ABC):
     def impossible(self, y: np.ndarray) -> np.ndarray:
         """Tell which targets the predictions had ruled out, shape (..., n)."""
 
+    @property
+    def reference(self) -> Array:
+        """An array of the batch, which tells library, dtype and device; its values are not looked at."""
+        return self.mean
+
     def without_names(self) -> Self:
         """Copy whose targets need no names."""
         return self

@@ -13,7 +13,7 @@ import numpy as np
 from kernelcal.arrays import Array, is_numpy, namespace, to_numpy
 from kernelcal.errors import InputError, MissingExtraError
 
-__all__ = ["LIBRARIES", "Library", "library_of", "like"]
+__all__ = ["LIBRARIES", "Library", "library_of", "moved_to"]
 
 LIBRARIES = ("numpy", "torch", "jax")
 
@@ -95,7 +95,7 @@ def _imported(name: str) -> Any:
         raise MissingExtraError(package, package, f"library={package!r}") from None
 
 
-def like(x: Array, example: Array) -> Array:
+def moved_to(x: Array, example: Array) -> Array:
     """Values in library and dtype of an example; within one library the gradient is kept."""
     if is_numpy(example):
         return to_numpy(x).astype(example.dtype, copy=False)

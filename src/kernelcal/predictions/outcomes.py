@@ -35,7 +35,7 @@ def as_outcomes(y: np.ndarray, predictions: RealPredictions) -> np.ndarray:
 
 def _in_precision_of(predictions: RealPredictions, values: np.ndarray) -> np.ndarray:
     """Round targets as single-precision predictions are rounded, so that what was equal before is equal here."""
-    given = concrete(predictions.mean)
+    given = concrete(predictions.reference)
     if given is None or given.dtype != np.float32:
         return values
     largest = float(np.finfo(np.float32).max)

@@ -28,11 +28,14 @@ class RealPredictions(Predictions):
         Whether targets are whole numbers from 0.
     question : str or None
         What is asked, where it is not the target itself.
+    coordinates : array of shape (n, k), or None
+        Numbers that describe the predictions, for the Euclidean metric, in place of mean and standard deviation.
     """
 
     counts: ClassVar[bool] = False
     question: str | None = None
     notes: tuple[str, ...] = ()
+    coordinates: Array | None = None
 
     if TYPE_CHECKING:  # a family has it as a field or as a property
 

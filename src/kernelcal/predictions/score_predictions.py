@@ -12,7 +12,7 @@ import numpy as np
 from kernelcal.arrays import Array, as_array, take_rows, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.predictions.base import checked_index, trusted
-from kernelcal.predictions.callable_libraries import Library, library_of, like
+from kernelcal.predictions.callable_libraries import Library, library_of, moved_to
 from kernelcal.predictions.numbers import numbers
 from kernelcal.predictions.real import RealPredictions
 from kernelcal.predictions.samples import Samples
@@ -144,6 +144,11 @@ class ScorePredictions(RealPredictions):
         return self._ensemble().mean if self.described else self.__dict__["_unknown"]
 
     @property
+    def reference(self) -> Array:
+        """An array without values: means may have to be drawn."""
+        return self.__dict__["_unknown"]
+
+    @property
     def std(self) -> Array:
         """Standard deviations of the draws or of the sampler."""
         if not self.described:
@@ -159,7 +164,7 @@ class ScorePredictions(RealPredictions):
             return self.draws
         if self.__dict__.get("_described") is None:
             drawn = np.moveaxis(self.sample(0, _DESCRIBED_BY), 0, 1)
-            self._hold(_described=Samples(like(drawn, self.__dict__["_unknown"])))
+            self._hold(_described=Samples(moved_to(drawn, self.__dict__["_unknown"])))
         return self.__dict__["_described"]
 
     def _without(self, what: str) -> InputError:
@@ -183,7 +188,7 @@ class ScorePredictions(RealPredictions):
 
         def of_set(y: Array, *parameters: Array) -> Array:
             found = function(self.library.array(y), *self.native(parameters))
-            return like(checked_returned(found, (int(y.shape[0]), *shape), *what), self.__dict__["_unknown"])
+            return moved_to(checked_returned(found, (int(y.shape[0]), *shape), *what), self.__dict__["_unknown"])
 
         return map_sets(of_set, y, self._parameters, self.__dict__["_axes"], self.event_shape)
 

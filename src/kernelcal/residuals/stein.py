@@ -91,7 +91,7 @@ class SteinResidual(Residual):
 
     def inner(self, targets: np.ndarray) -> SteinInner:
         """Inner products for one set of targets."""
-        host = self.predictions.mean
+        host = self.predictions.reference
         scores = self.predictions.score(like(targets, host))
         refuse_unusable_scores(scores, targets, type(self.predictions).__name__)
         centred = like(targets - np.median(targets, axis=0), host)  # distances do not change, cancellation does

@@ -31,7 +31,7 @@ class KCCSD(PairMean):
     ----------
     prediction_kernel : Kernel, optional
         k_P. Default `Laplacian` at the median Euclidean distance of the predictions; for `Score` and
-        `UnnormalizedDensity` `Gaussian` at the median `kernels.FisherDivergence`.
+        `UnnormalizedDensity` without coordinates `Gaussian` at the median `kernels.FisherDivergence`.
     target_kernel : Kernel, optional
         l, twice differentiable: `Gaussian`, `InverseMultiquadric`, `RationalQuadratic`, `Matern52`, sums, products
         and multiples of them. Default `Gaussian` at the median predicted standard deviation. Scores without draws or
@@ -92,7 +92,8 @@ class KCCSD(PairMean):
         """Prediction kernel as given, or that of scores, or of means and standard deviations where there are some."""
         if self.prediction_kernel is not None:
             return self.prediction_kernel
-        return Gaussian(metric=FisherDivergence()) if isinstance(predictions, ScorePredictions) else Laplacian()
+        scores = isinstance(predictions, ScorePredictions) and predictions.coordinates is None
+        return Gaussian(metric=FisherDivergence()) if scores else Laplacian()
 
     def target_kernel_of(self, predictions: Predictions) -> Kernel:
         """Target kernel as given or a Gaussian."""
@@ -116,7 +117,7 @@ class KCCSD(PairMean):
             return self, ()
         notes = []
         prediction_kernel, target_kernel = self.prediction_kernel, self.target_kernel or Gaussian()
-        if prediction_kernel is None:
+        if prediction_kernel is None and predictions.coordinates is None:
             prediction_kernel = Gaussian(metric=FisherDivergence(normal_of(targets)))
             notes.append("the prediction kernel compares scores where a normal with the targets' moments lies")
         if is_median(target_kernel):

@@ -44,7 +44,10 @@ class Euclidean(Metric):
     order: ClassVar[int] = 2
 
     def coordinates(self, predictions: Any) -> Array:
-        """Probabilities, shape (n, m) (one column for `Bernoulli`), or means and standard deviations, (n, 2 d)."""
+        """Probabilities, shape (n, m) (one column for `Bernoulli`), or means and standard deviations, (n, 2 d).
+
+        Predictions that come with coordinates of their own, such as `predictions.Score`, are compared by these.
+        """
         if isinstance(predictions, Bernoulli):
             return predictions.p[:, None]
         if isinstance(predictions, ClassPredictions):
@@ -62,6 +65,8 @@ class Euclidean(Metric):
 
 
 def _moments(predictions: RealPredictions) -> Array:
+    if predictions.coordinates is not None:
+        return predictions.coordinates
     shape = (len(predictions), predictions.dimension)
     mean, std = predictions.mean, predictions.std
     xp = namespace(mean, std)
