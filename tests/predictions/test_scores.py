@@ -482,3 +482,8 @@ def test_a_sampler_is_not_called_where_nothing_asks_for_draws():
 
     batch = Score(quartic, QUARTIC, sampler=sampler)
     SteinResidual.of(batch, kc.Gaussian(1.0)).inner(np.zeros(N)).block(slice(None), slice(None))
+
+
+def test_scores_whose_squares_overflow_name_the_row():
+    with pytest.raises(InputError, match=r"in row 3 is 1e\+80 at the target 0\..*choose another unit of targets"):
+        refuse_unusable_scores(np.array([0.0, 1.0, 2.0, 1e80]), np.zeros(4), "Score")

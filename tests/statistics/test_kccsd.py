@@ -671,8 +671,8 @@ def test_what_is_not_a_number_is_never_not_rejected(null):
 @pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
 def test_sums_that_overflow_are_refused():
     y = np.linspace(0, 1, 30)
-    huge = Score(lambda y, a: 1e200 * (a - y), np.zeros(30))
-    kernel = kc.Gaussian(1.0, metric=_Constant())
+    huge = Score(lambda y, a: 1e60 * (a - y), np.zeros(30))
+    kernel = 1e200 * kc.Gaussian(1.0, metric=_Constant())
     with pytest.raises(InputError, match=r"KCCSD is .* and cannot be compared with its law"):
         kc.calibration_test(y, huge, statistic=KCCSD(prediction_kernel=kernel))
 

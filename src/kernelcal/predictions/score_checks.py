@@ -21,6 +21,9 @@ __all__ = [
 ]
 
 
+_LARGEST = 1e75  # whose squares and their sums are finite
+
+
 def checked_function(function: Any, name: str) -> None:
     """Refuse what cannot be called."""
     if not callable(function):
@@ -81,7 +84,7 @@ def refuse_unusable_scores(scores: Array, targets: Array, name: str) -> None:
     values = concrete(scores)
     if values is None:
         return
-    bad = ~np.isfinite(values).reshape(len(values), -1).all(axis=1)
+    bad = ~(np.abs(values) <= _LARGEST).reshape(len(values), -1).all(axis=1)
     if not bad.any():
         return
     row, count = int(np.argmax(bad)), int(bad.sum())
@@ -91,6 +94,11 @@ def refuse_unusable_scores(scores: Array, targets: Array, name: str) -> None:
         raise InputError(
             f"the score of {name} in row {row} is NaN at the target {y} {rows}: mend the function or the parameters of "
             "such rows, or drop them and their targets together; nothing is left out silently"
+        )
+    if np.isfinite(values[row]).all():
+        raise InputError(
+            f"the score of {name} in row {row} is {np.abs(values[row]).max():g} at the target {y} {rows}: its squares "
+            f"leave the range of floating numbers, at most {_LARGEST:g} is expected: choose another unit of targets"
         )
     raise InputError(
         f"the score of {name} in row {row} is infinite at the target {y} {rows}: the target lies outside the support "

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from kernelcal.arrays import Array, namespace
+from kernelcal.arrays import Array, like, namespace
 from kernelcal.errors import InputError
 from kernelcal.kernels.base import Kernel
 from kernelcal.kernels.metrics.base import Metric
@@ -17,7 +17,6 @@ from kernelcal.kernels.metrics.fisher import changed_fields
 from kernelcal.kernels.metrics.score_moments import (
     ScoreMoments,
     gaussian_moments,
-    like,
     normal_coordinates,
     weighted_moments,
 )
@@ -92,7 +91,7 @@ class KernelFisherDivergence(Metric):
         points = base.points(metric.size, metric.rng)
         scores = scores_at(predictions, points)
         xp, root = namespace(scores), psd_root(_gram(metric.kernel, points)) / len(points)
-        return xp.reshape(xp.matmul(like(scores, root.T), scores), (len(predictions), -1))
+        return xp.reshape(xp.matmul(like(root.T, scores), scores), (len(predictions), -1))
 
     def resolved(self, predictions: Any) -> Self:
         """Copy with the ground lengthscale and the base measure that these predictions choose."""

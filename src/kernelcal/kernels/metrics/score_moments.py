@@ -8,14 +8,13 @@ from functools import singledispatch
 from typing import Any
 
 import numpy as np
-from array_api_compat import device
 
-from kernelcal.arrays import Array, namespace
+from kernelcal.arrays import Array, like, namespace
 from kernelcal.errors import InputError
 from kernelcal.kernels.metrics.base_measure import BaseMeasure, NormalBase
 from kernelcal.predictions import DiagonalNormal, IsotropicNormal, MultivariateNormal, Normal
 
-__all__ = ["ScoreMoments", "gaussian_moments", "like", "moments", "normal_coordinates", "weighted_moments"]
+__all__ = ["ScoreMoments", "gaussian_moments", "moments", "normal_coordinates", "weighted_moments"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,30 +101,25 @@ def _coordinates(predictions: Any, seen: ScoreMoments) -> Array:
 
 @_coordinates.register(Normal)
 def _numbers(p: Normal, seen: ScoreMoments) -> Array:
-    centre, root = (like(p.mean, x[0]) for x in (seen.centre, np.sqrt(seen.variances)))
+    centre, root = (like(x[0], p.mean) for x in (seen.centre, np.sqrt(seen.variances)))
     return namespace(p.mean).stack([root / p.std**2, (centre - p.mean) / p.std**2], axis=-1)
 
 
 @_coordinates.register(DiagonalNormal)
 def _diagonal(p: DiagonalNormal, seen: ScoreMoments) -> Array:
-    centre, root = like(p.mean, seen.centre), like(p.mean, np.sqrt(seen.variances))
+    centre, root = like(seen.centre, p.mean), like(np.sqrt(seen.variances), p.mean)
     return namespace(p.mean).concat([root / p.std**2, (centre - p.mean) / p.std**2], axis=-1)
 
 
 @_coordinates.register(IsotropicNormal)
 def _isotropic(p: IsotropicNormal, seen: ScoreMoments) -> Array:
-    centre, root = like(p.mean, seen.centre), math.sqrt(float(seen.variances.sum()))
+    centre, root = like(seen.centre, p.mean), math.sqrt(float(seen.variances.sum()))
     variance = p.scale[..., None] ** 2
     return namespace(p.mean).concat([root / variance, (centre - p.mean) / variance], axis=-1)
 
 
 @_coordinates.register(MultivariateNormal)
 def _full(p: MultivariateNormal, seen: ScoreMoments) -> Array:
-    xp, away = namespace(p.mean), like(p.mean, seen.centre) - p.mean
-    columns = xp.concat([xp.broadcast_to(like(p.mean, seen.root), p.cov.shape), away[..., None]], axis=-1)
+    xp, away = namespace(p.mean), like(seen.centre, p.mean) - p.mean
+    columns = xp.concat([xp.broadcast_to(like(seen.root, p.mean), p.cov.shape), away[..., None]], axis=-1)
     return xp.reshape(xp.linalg.solve(p.cov, columns), (len(p), -1))
-
-
-def like(array: Array, values: np.ndarray) -> Array:
-    """Values in the library and precision of an array, and where it lies."""
-    return namespace(array).asarray(values, dtype=array.dtype, device=device(array))

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.arrays import Array, as_array, concrete, namespace, row_slices, take_rows
+from kernelcal.arrays import Array, as_array, concrete, like, namespace, row_slices, take_rows
 from kernelcal.errors import InputError
-from kernelcal.kernels.metrics.score_moments import like
 
 __all__ = ["psd_root", "scores_at"]
 
@@ -83,4 +82,4 @@ def _in_library(predictions: Any, points: np.ndarray) -> Array:
         return x
 
     predictions.map_arrays(note)
-    return like(found[0], points) if found else points
+    return like(points, found[0]) if found else points
