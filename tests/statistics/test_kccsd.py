@@ -569,6 +569,16 @@ def test_rejections_of_calibrated_and_of_shifted_models():
     assert rejected[0.6] >= 54
 
 
+@pytest.mark.parametrize("d", [1, 5])
+def test_scores_alone_keep_the_level_though_targets_choose_the_kernels(d):
+    rng, rejected, size = np.random.default_rng(d), 0, 200
+    for _ in range(size):
+        mean = rng.normal(size=(30, d))
+        batch = Score(lambda y, m: m - y, mean, event_shape=d)
+        rejected += kc.calibration_test(mean + rng.normal(size=mean.shape), batch, draws=99).pvalue <= 0.05
+    assert rejected <= stats.binom.isf(1e-4, size, 0.05)
+
+
 def test_proportions_of_modes_far_apart_are_not_seen():
     """The blindness that the docs speak of: the scores of both mixtures agree where the targets lie."""
     rng = np.random.default_rng(0)
