@@ -206,7 +206,7 @@ def _result(law: NullLaw, outcome: Outcome, problem: Problem) -> TestResult:
     prepared, batch, members = problem.prepared, problem.predictions, outcome.members
     family = isinstance(prepared, PreparedFamily)
     rows = impossible_rows(batch, problem.targets)
-    notes = tuple(dict.fromkeys(prepared.notes + outcome.notes + _few_rows(law, batch)))
+    notes = tuple(dict.fromkeys(prepared.notes + batch.notes + outcome.notes + _few_rows(law, batch)))
     notes += _draws_as_law(law, batch)
     if len(rows):
         notes = (impossible_note(batch, problem.targets, rows, family), *notes)

@@ -157,7 +157,7 @@ def confidence_interval(
         pvalue = calibration_test(targets, batch.without_names(), weights=own, draws=draws, rng=rng).pvalue
     request = Request(statistic.prepare(batch, own), targets, own, level, draws, Draws(rng), progress)
     estimate, lower, upper = METHODS[name].ends(request)
-    notes = target_notes(batch, statistic.integrator)
+    notes = (*batch.notes, *target_notes(batch, statistic.integrator))
     if METHODS[name].tested and pvalue is not None and pvalue > 1 - level:
         lower, notes = 0.0, (*notes, f"the lower end is 0: the exact test does not reject (p = {pvalue:.3g})")
     return Interval(estimate, max(lower, 0.0), max(upper, 0.0), level, METHODS[name].label, len(batch), notes)

@@ -7,6 +7,7 @@ from kernelcal.predictions.categorical import Categorical
 from kernelcal.predictions.classes import ClassPredictions
 from kernelcal.predictions.diagonal_normal import DiagonalNormal
 from kernelcal.predictions.isotropic_normal import IsotropicNormal
+from kernelcal.predictions.langevin import langevin_draws
 from kernelcal.predictions.laplace import Laplace
 from kernelcal.predictions.mixture import Mixture
 from kernelcal.predictions.multivariate_normal import MultivariateNormal
@@ -51,5 +52,6 @@ __all__ = [
     "checked_classes_pair",
     "checked_pair",
     "checked_weights",
+    "langevin_draws",
     "trusted",
 ]

@@ -32,7 +32,7 @@ class Score(ScorePredictions):
     sampler : callable, optional
         ``sampler(rng, *parameters)`` with a NumPy generator returns one target a row, drawn from the prediction. It
         makes the exact test possible.
-    draws : array of shape (n, S) or (n, S, d), optional
+    draws : array of shape (n, S) or (n, S, d), or Samples, optional
         Independent draws from every prediction, in place of a sampler: the test is then ``null="swap"``, exact too.
     coordinates : array of shape (n, k), optional
         Numbers that describe the predictions, such as the conditions of a posterior: what metrics may compare.

@@ -83,11 +83,12 @@ class ScorePredictions(RealPredictions):
         if self.draws is None:
             self._hold(notes=(*self.notes, *([] if self.sampler is None else [_SEEDED])))
             return
-        draws = Samples(self.library.array(as_array(self.draws)))
+        given = self.draws if isinstance(self.draws, Samples) else Samples(as_array(self.draws))
+        draws = given.map_arrays(self.library.array)
         if draws.event_shape != self.event_shape:
             shape = ", ".join(("n", "S", *map(str, self.event_shape)))
             raise InputError(f"draws must have shape ({shape}) with S draws a row, got {tuple(draws.draws.shape)}")
-        self._hold(draws=draws)
+        self._hold(draws=draws, notes=(*self.notes, *draws.notes))
 
     def _named(self) -> list[tuple[str, Array]]:
         """Arrays with the sample axis."""

@@ -7,16 +7,14 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from kernelcal.arrays import like
 from kernelcal.errors import InputError
 from kernelcal.kernels import FisherDivergence, Gaussian, Kernel, Laplacian, resolve_target
 from kernelcal.pairs.features import FeatureEngine
 from kernelcal.predictions import Predictions, RealPredictions, ScorePredictions
-from kernelcal.predictions.score_checks import refuse_unusable_scores
 from kernelcal.residuals import Residual, SteinResidual
 from kernelcal.statistics.base import Estimate, checked_options
 from kernelcal.statistics.pair_means import PairMean
-from kernelcal.statistics.seen_targets import is_median, normal_of, width_of, with_lengthscale
+from kernelcal.statistics.seen_targets import is_median, median_distance, normal_of, with_lengthscale
 
 __all__ = ["KCCSD", "kccsd"]
 
@@ -37,8 +35,8 @@ class KCCSD(PairMean):
     target_kernel : Kernel, optional
         l, twice differentiable: `Gaussian`, `InverseMultiquadric`, `RationalQuadratic`, `Matern52`, sums, products
         and multiples of them. Default `Gaussian` at the median predicted standard deviation. Scores without draws or
-        sampler tell neither that nor where to compare. By default the width of normals that have scores of the same
-        size at the observed targets is used then, and the targets' mean and spread, and the result says so.
+        sampler tell neither that nor where to compare: by default the median distance between the observed
+        targets and their mean and spread are used then, and the result says so.
     matrix : array of shape (d, d) or (d,), optional
         Positive semi-definite matrix B on the coordinates of the targets, or its diagonal: the operator-valued kernel
         ``k_P B``. Default the identity.
@@ -123,12 +121,8 @@ class KCCSD(PairMean):
             prediction_kernel = Gaussian(metric=FisherDivergence(normal_of(targets)))
             notes.append("the prediction kernel compares scores where a normal with the targets' moments lies")
         if is_median(target_kernel):
-            scores = predictions.score(like(targets, predictions.reference))
-            refuse_unusable_scores(scores, targets, type(predictions).__name__)
-            target_kernel = with_lengthscale(target_kernel, width_of(scores, targets))
-            notes.append(
-                "the lengthscale of the target kernel comes from the size of the scores at the observed targets"
-            )
+            target_kernel = with_lengthscale(target_kernel, median_distance(targets))
+            notes.append("the lengthscale of the target kernel is the median distance between the observed targets")
         return replace(self, prediction_kernel=prediction_kernel, target_kernel=target_kernel), tuple(notes)
 
 

@@ -1,29 +1,15 @@
-"""What observed targets tell where predictions tell it not: how wide predictions are, and where the targets lie."""
+"""What observed targets tell where predictions tell it not: a distance, and where the targets lie."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from kernelcal.arrays import Array, to_numpy
 from kernelcal.kernels import Kernel, Stationary
 from kernelcal.predictions import DiagonalNormal, Normal, RealPredictions
 
-__all__ = ["is_median", "median_distance", "normal_of", "width_of", "with_lengthscale"]
+__all__ = ["is_median", "median_distance", "normal_of", "with_lengthscale"]
 
 _ROWS = 1_000  # half a million pairs tell the median to about 1e-3
-
-
-def width_of(scores: Array, targets: np.ndarray) -> float:
-    """Standard deviation that normal predictions with scores of this size would have, as a lengthscale.
-
-    The score of a normal with standard deviation s in d coordinates has a squared norm of ``chi2_d / s^2``, so that s is
-    the root of the median of chi2_d over the median norm. Where most scores are 0 it is the median distance of targets.
-    """
-    from scipy.special import gammaincinv  # imported when needed: the import of kernelcal stays light
-
-    rows = to_numpy(scores).astype(np.float64).reshape(len(targets), -1)
-    norm = float(np.median(np.linalg.norm(rows, axis=1)))
-    return float(np.sqrt(2 * gammaincinv(rows.shape[1] / 2, 0.5))) / norm if norm > 0 else median_distance(targets)
 
 
 def median_distance(targets: np.ndarray) -> float:
