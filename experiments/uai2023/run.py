@@ -3,7 +3,7 @@
     python experiments/uai2023/run.py                      # Figures 1 and 2: a quarter of an hour on one core
     python experiments/uai2023/run.py --part langevin --repetitions 20
 
-Writes the tables docs/tables/uai2023_*.csv. Every data set has its own seed.
+Writes the tables docs/tables/uai2023_*.csv and, from them, docs/images/uai2023.png. Every data set has its own seed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import time
 
 import common  # noqa: F401  first: it sets the threads of the linear algebra library before NumPy is loaded
 
-PARTS = ("rates", "langevin")
+PARTS = ("rates", "langevin", "picture")
 
 
 def main():

@@ -1,6 +1,7 @@
 """Short version of experiments/uai2023: statements of Glaser, Widmann, Lindsten, Gretton (2023), Sec. 6."""
 
 import importlib
+import shutil
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 FOLDER = Path(__file__).resolve().parents[2] / "experiments" / "uai2023"
-PARTS = ("common", "models", "rates", "langevin")
+PARTS = ("common", "models", "rates", "langevin", "picture")
 
 if not FOLDER.exists():  # an installed package has no experiments
     pytest.skip("the experiments are not here", allow_module_level=True)
@@ -161,3 +162,16 @@ def test_tables_are_written(scripts, tmp_path, monkeypatch, capsys):
     lines = {p.stem: len(p.read_text().splitlines()) for p in tmp_path.glob("*.csv")}
     assert lines == {"uai2023_level": 7, "uai2023_power": 7, "uai2023_langevin": 2}
     assert "of calibrated models are at the level" in capsys.readouterr().out
+
+
+def test_the_picture_shows_the_committed_tables(scripts, monkeypatch, tmp_path):
+    pytest.importorskip("matplotlib")
+    picture = scripts.picture
+    tables = tmp_path / "tables"
+    shutil.copytree(scripts.common.TABLES, tables)
+    (tmp_path / "images").mkdir()
+    monkeypatch.setattr(picture.common, "TABLES", tables)
+    picture.main(None)
+    assert (tmp_path / "images" / "uai2023.png").stat().st_size > 10_000
+    row = next(row for row in picture.rows_of("power") if row["model"] == "HGM" and row["test"] == "SKCE")
+    assert next(iter(picture.rates(row)))[0] == 25

@@ -487,3 +487,26 @@ def test_a_sampler_is_not_called_where_nothing_asks_for_draws():
 def test_scores_whose_squares_overflow_name_the_row():
     with pytest.raises(InputError, match=r"in row 3 is 1e\+80 at the target 0\..*choose another unit of targets"):
         refuse_unusable_scores(np.array([0.0, 1.0, 2.0, 1e80]), np.zeros(4), "Score")
+
+
+def test_draws_may_be_added():
+    draws = np.random.default_rng(0).normal(size=(N, 7))
+    sampled = Score(quartic, QUARTIC, sampler=lambda rng, a: a)
+    batch = sampled.with_draws(draws)
+    np.testing.assert_array_equal(batch.draws.draws, draws)
+    assert batch.sampler is None
+    assert batch.exchangeable
+    assert sampled.notes
+    assert not batch.notes
+    np.testing.assert_array_equal(batch[1:3].with_draws(draws[1:3] + 1).draws.draws, draws[1:3] + 1)
+    np.testing.assert_array_equal(batch.score(np.ones(N)), sampled.score(np.ones(N)))
+    torch = pytest.importorskip("torch")
+    density = UnnormalizedDensity(lambda y, a: -((y - a) ** 2), torch.tensor(QUARTIC)).with_draws(draws)
+    np.testing.assert_allclose(to_numpy(density.score(np.ones(N))), 2 * (QUARTIC - 1))
+
+
+def test_targets_of_another_shape_name_event_shape():
+    with pytest.raises(InputError, match=r"they predict one number a row.*scores event_shape=2"):
+        kccsd(np.zeros((N, 2)), Score(quartic, QUARTIC))
+    with pytest.raises(InputError, match=r"numpy\.moveaxis\(draws, 0, 1\), or say event_shape"):
+        Score(quartic, QUARTIC, draws=np.zeros((N, 3, 2)))

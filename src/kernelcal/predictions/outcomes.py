@@ -23,7 +23,9 @@ def as_outcomes(y: np.ndarray, predictions: RealPredictions) -> np.ndarray:
     if len(values) != n:
         raise InputError(f"there are {len(values)} targets but {n} rows of predictions: one row a target is expected")
     if values.shape != shape:
-        raise InputError(f"targets must have shape {shape} for these predictions, got {values.shape}")
+        raise InputError(
+            f"targets must have shape {shape} for these predictions, got {values.shape}{_cure(values, shape)}"
+        )
     refuse_rows(~np.isfinite(values), "the target", values, "a finite number (command line: --drop-missing)")
     _refuse_extreme(values, predictions)
     values = _in_precision_of(predictions, values)
@@ -31,6 +33,14 @@ def as_outcomes(y: np.ndarray, predictions: RealPredictions) -> np.ndarray:
         wrong = (values < 0) | (values != np.round(values))
         refuse_rows(wrong, "the target", values, f"a whole number from 0, since {type(predictions).__name__} counts")
     return values
+
+
+def _cure(values: np.ndarray, shape: tuple[int, ...]) -> str:
+    if len(shape) > 1 or values.ndim != 2:
+        return ""
+    return (
+        f": they predict one number a row. Vectors need a family of vectors, and scores event_shape={values.shape[1]}"
+    )
 
 
 def _in_precision_of(predictions: RealPredictions, values: np.ndarray) -> np.ndarray:

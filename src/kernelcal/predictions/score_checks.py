@@ -64,7 +64,9 @@ def checked_rows(n: Any, arrays: Sequence[tuple[str, Array]]) -> int:
         )
     for name, size in sizes[1:]:
         if size != sizes[0][1]:
-            raise InputError(f"{sizes[0][0]} says {sizes[0][1]} rows and {name} {size}: one row a prediction is needed")
+            raise InputError(
+                f"{sizes[0][0]} says {sizes[0][1]} rows and {name} {size}: one row a prediction is needed, on axis 0"
+            )
     return sizes[0][1]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -87,7 +87,10 @@ class ScorePredictions(RealPredictions):
         draws = given.map_arrays(self.library.array)
         if draws.event_shape != self.event_shape:
             shape = ", ".join(("n", "S", *map(str, self.event_shape)))
-            raise InputError(f"draws must have shape ({shape}) with S draws a row, got {tuple(draws.draws.shape)}")
+            raise InputError(
+                f"draws must have shape ({shape}) with S draws a row, got {tuple(draws.draws.shape)}: move the axis of "
+                "the draws behind that of the rows, numpy.moveaxis(draws, 0, 1), or say event_shape"
+            )
         self._hold(draws=draws, notes=(*self.notes, *draws.notes))
 
     def _named(self) -> list[tuple[str, Array]]:
@@ -167,6 +170,15 @@ class ScorePredictions(RealPredictions):
             drawn = np.moveaxis(self.sample(0, _DESCRIBED_BY), 0, 1)
             self._hold(_described=Samples(moved_to(drawn, self.__dict__["_unknown"])))
         return self.__dict__["_described"]
+
+    def with_draws(self, draws: Any) -> Self:
+        """Copy with draws of every prediction, shape (n, S, ...), in place of a sampler: swap tests are exact."""
+        notes = tuple(note for note in self.notes if note != _SEEDED)
+        return replace(self, **self._given(), draws=draws, sampler=None, notes=notes)
+
+    def _given(self) -> dict[str, Any]:
+        """Settings in the form in which they are checked."""
+        return {"parameters": self.native(self._parameters), "library": self.library.name, "n": len(self)}
 
     def _without(self, what: str) -> InputError:
         return InputError(
