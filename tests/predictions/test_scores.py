@@ -8,6 +8,7 @@ import pytest
 import kernelcal as kc
 from kernelcal.arrays import to_numpy
 from kernelcal.errors import InputError
+from kernelcal.kernels import FisherDivergence
 from kernelcal.predictions import (
     DiagonalNormal,
     IsotropicNormal,
@@ -450,8 +451,9 @@ def test_what_pytorch_cannot_differentiate_is_refused():
         constant.score(QUARTIC)
     with pytest.raises(InputError, match="finite_differences is for NumPy: torch differentiates by itself"):
         UnnormalizedDensity(log_quartic, mean, finite_differences=True)
-    with pytest.raises(InputError, match="the parameters must be arrays of one library, got torch and numpy"):
-        UnnormalizedDensity(log_quartic, (mean, MEAN))
+    numbers = pytest.importorskip("jax.numpy")
+    with pytest.raises(InputError, match="the parameters must be arrays of one library, got torch and jax"):
+        UnnormalizedDensity(log_quartic, (mean, numbers.asarray(MEAN)))
 
 
 def test_targets_of_extreme_size_are_refused_without_means():
@@ -510,3 +512,58 @@ def test_targets_of_another_shape_name_event_shape():
         kccsd(np.zeros((N, 2)), Score(quartic, QUARTIC))
     with pytest.raises(InputError, match=r"numpy\.moveaxis\(draws, 0, 1\), or say event_shape"):
         Score(quartic, QUARTIC, draws=np.zeros((N, 3, 2)))
+
+
+def test_functions_that_mix_rows_are_refused():
+    y = np.linspace(-1, 1, N)
+    mixed = Score(lambda y, a: a - (y - y.mean()), QUARTIC)
+    with pytest.raises(InputError, match="changes when other rows are computed beside it"):
+        kccsd(y, mixed, prediction_kernel=kc.Gaussian(1.0, metric=FisherDivergence("standard")))
+    rng = np.random.default_rng(0)
+    noisy = Score(lambda y, a: a - y + rng.normal(size=y.shape), QUARTIC)
+    with pytest.raises(InputError, match="and on nothing random"):
+        kc.calibration_test(y, noisy)
+
+
+def test_modules_in_training_mode_are_refused():
+    torch = pytest.importorskip("torch")
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer, self.drop = torch.nn.Linear(2, 1, dtype=torch.float64), torch.nn.Dropout()
+
+        def forward(self, y, a):
+            return self.drop(self.layer(torch.stack([y, a], dim=1)))[:, 0]
+
+    net = Net()
+    with pytest.raises(InputError, match=r"has Dropout, whose values are random or mix rows: call model\.eval\(\)"):
+        Score(net, QUARTIC)
+    y = np.linspace(-1, 1, N)
+    for parameters in (QUARTIC, torch.tensor(QUARTIC)):  # NumPy parameters are moved
+        batch = Score(net.eval(), parameters)
+        assert batch.library.name == "torch"
+        assert batch.score(y).shape == (N,)
+
+
+def test_numpy_parameters_beside_a_named_library():
+    torch = pytest.importorskip("torch")
+    table, y = torch.tensor(QUARTIC), np.linspace(-1, 1, N)
+    by_number = UnnormalizedDensity(lambda y, i: -((y - table[i]) ** 4), np.arange(N), library="torch")
+    by_value = UnnormalizedDensity(lambda y, a: -((y - a) ** 4), QUARTIC, library="torch")
+    for batch in (by_number, by_value, by_number[1:4], by_value.map_arrays(to_numpy)):
+        rows = slice(1, 4) if len(batch) == 3 else slice(None)
+        np.testing.assert_allclose(to_numpy(batch.score(y[rows])), quartic(y, QUARTIC)[rows], rtol=1e-12)
+
+
+def test_a_sampler_must_use_its_generator():
+    stubborn = Score(quartic, QUARTIC, sampler=lambda rng, a: a + np.random.default_rng(1).normal(size=len(a)))
+    with pytest.raises(InputError, match="the sampler returned the same targets for two generators"):
+        kc.calibration_test(np.zeros(N), stubborn)
+
+
+def test_scores_of_single_precision_have_a_bound_of_their_own():
+    scores = np.array([0.0, 1e20], dtype=np.float32)
+    with pytest.raises(InputError, match=r"in row 1 is 1e\+20.*at most 1e\+15"):
+        refuse_unusable_scores(scores, np.zeros(2), "Score")
+    refuse_unusable_scores(scores.astype(np.float64), np.zeros(2), "Score")

@@ -18,6 +18,7 @@ from kernelcal.predictions import (
     Poisson,
     Quantiles,
     Samples,
+    UnnormalizedDensity,
 )
 from kernelcal.statistics import central_coverage, density_ranks, highest_density, highest_density_coverage
 from kernelcal.statistics.density_levels import density_levels
@@ -378,3 +379,16 @@ def test_messages():
         highest_density_coverage([0.0], Mixture(None, [draws, Normal([0.0], 1.0)]))
     with pytest.raises(InputError, match="row 0 has a point mass and no density"):
         highest_density_coverage([0.0], Quantiles([[0.0, 0.0, 1.0]], [0.2, 0.5, 0.9]))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_log_density_that_is_no_number_is_refused(value):
+    y = np.zeros(5)
+    batch = UnnormalizedDensity(
+        lambda y, a: np.where(np.arange(5) == 3, value, 0.0),
+        np.zeros(5),
+        gradient=lambda y, a: a - y,
+        sampler=lambda rng, a: rng.normal(size=5),
+    )
+    with pytest.raises(InputError, match=r"in row 3 is (nan|inf) at .*or -inf where the density is zero"):
+        highest_density_coverage(y, batch)

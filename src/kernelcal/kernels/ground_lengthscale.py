@@ -114,15 +114,15 @@ def _drawn(predictions: RealPredictions, i: np.ndarray, j: np.ndarray, rng: np.r
 
 def _drawable(predictions: RealPredictions) -> RealPredictions:
     """Predictions that can be drawn from: a score-only batch by its sampler, or by the draws that it was given."""
-    if predictions.drawable:
-        return predictions
     draws = getattr(predictions, "draws", None)
-    if not isinstance(draws, Samples):
+    if isinstance(draws, Samples):
+        return draws
+    if not predictions.drawable:
         raise InputError(
             f"{type(predictions).__name__} has neither a sampler nor draws whose distances could be measured: give the "
             "lengthscale as a number, of the size of the distance between two outcomes"
         )
-    return draws
+    return predictions
 
 
 def _values(x: Array) -> np.ndarray:

@@ -58,8 +58,9 @@ def library_of(given: str | None, function: Callable[..., Any], parameters: Sequ
     """Library of a function: as said, else that of its parameters, else of a PyTorch module, else NumPy."""
     if given is not None and given not in LIBRARIES:
         raise InputError(f"library must be one of {', '.join(map(repr, LIBRARIES))}, got {given!r}")
+    _refuse_training(function)
     examples = [*parameters, *_weights(function)]
-    names = list(dict.fromkeys(_name(x) for x in examples))
+    names = list(dict.fromkeys(_name(x) for x in examples if _name(x) != "numpy"))  # NumPy arrays can be moved
     if len(names) > 1:
         raise InputError(f"the parameters must be arrays of one library, got {' and '.join(names)}: move them to one")
     name = given or (names[0] if names else "numpy")
@@ -67,6 +68,19 @@ def library_of(given: str | None, function: Callable[..., Any], parameters: Sequ
     if not floats:
         return Library(name)
     return Library(name, floats[0].dtype, floats[0].device if name == "torch" else None)
+
+
+def _refuse_training(function: Any) -> None:
+    """Refuse PyTorch modules whose layers behave otherwise in training: scores would be random, or mix rows."""
+    if not getattr(function, "training", False) or not hasattr(function, "modules"):
+        return
+    layers = {type(layer).__name__ for layer in function.modules()}
+    found = sorted(name for name in layers if "Dropout" in name or "BatchNorm" in name)
+    if found:
+        raise InputError(
+            f"the module is in training mode and has {' and '.join(found)}, whose values are random or mix rows: call "
+            "model.eval() first"
+        )
 
 
 def _weights(function: Any) -> list[Array]:

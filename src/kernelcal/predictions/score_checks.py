@@ -17,11 +17,13 @@ __all__ = [
     "checked_parameters",
     "checked_returned",
     "checked_rows",
+    "refuse_mixed_rows",
     "refuse_unusable_scores",
 ]
 
 
-_LARGEST = 1e75  # whose squares and their sums are finite
+_FEW = 8  # rows that are computed twice
+_LARGEST, _LARGEST_SINGLE = 1e75, 1e15  # whose squares and their sums are finite
 
 
 def checked_function(function: Any, name: str) -> None:
@@ -86,7 +88,8 @@ def refuse_unusable_scores(scores: Array, targets: Array, name: str) -> None:
     values = concrete(scores)
     if values is None:
         return
-    bad = ~(np.abs(values) <= _LARGEST).reshape(len(values), -1).all(axis=1)
+    largest = _LARGEST if values.dtype == np.float64 else _LARGEST_SINGLE
+    bad = ~(np.abs(values) <= largest).reshape(len(values), -1).all(axis=1)
     if not bad.any():
         return
     row, count = int(np.argmax(bad)), int(bad.sum())
@@ -100,13 +103,31 @@ def refuse_unusable_scores(scores: Array, targets: Array, name: str) -> None:
     if np.isfinite(values[row]).all():
         raise InputError(
             f"the score of {name} in row {row} is {np.abs(values[row]).max():g} at the target {y} {rows}: its squares "
-            f"leave the range of floating numbers, at most {_LARGEST:g} is expected: choose another unit of targets"
+            f"leave the range of floating numbers, at most {largest:g} is expected: choose another unit of targets"
         )
     raise InputError(
         f"the score of {name} in row {row} is infinite at the target {y} {rows}: the target lies outside the support "
         "of its prediction, which is proof against calibration by itself; Stein residuals need a density that is "
         "positive and smooth everywhere"
     )
+
+
+def refuse_mixed_rows(predictions: Any, targets: np.ndarray) -> None:
+    """Refuse functions whose scores of some rows change when other rows stand beside them."""
+    few = min(_FEW, len(predictions) // 2)
+    if not predictions.parameters or few < 1:
+        return
+    alone, beside = (concrete(predictions[:size].score(targets[:size])) for size in (few, 2 * few))
+    if alone is None or beside is None:
+        return
+    rounding = 1e-6 if alone.dtype == np.float64 else 1e-3
+    differs = np.abs(alone - beside[:few]) > rounding * (1 + np.abs(alone).max())
+    if differs.any():
+        row = int(np.argmax(differs.reshape(few, -1).any(axis=1)))
+        raise InputError(
+            f"the score of {type(predictions).__name__} in row {row} changes when other rows are computed beside it: "
+            "row i of the result may depend on row i of the arguments only (no means over the batch), and on nothing random"
+        )
 
 
 def _whole(value: Any) -> bool:

@@ -63,6 +63,7 @@ class ScorePredictions(RealPredictions):
         checked_function(function, type(self).__name__)
         parameters, shape = checked_parameters(parameters), checked_event_shape(self.event_shape)
         library = library_of(self.library, function, parameters)
+        parameters = tuple(library.array(x) for x in parameters)
         self._hold(parameters=parameters, event_shape=shape, library=library, _pooled=False)
         self._hold_descriptions()
         n = checked_rows(self.n, self._named())
@@ -220,7 +221,13 @@ class ScorePredictions(RealPredictions):
                 f"{type(self).__name__} says nothing that targets could be drawn from: pass sampler=function(rng, "
                 f"*parameters), which returns one target a row, or use {ways}"
             )
-        return np.stack([self._sampled(row) for row in uniforms])
+        drawn = np.stack([self._sampled(row) for row in uniforms])
+        if len(drawn) > 1 and np.array_equal(drawn[0], drawn[1]):
+            raise InputError(
+                "the sampler returned the same targets for two generators: it must draw with the generator that it is "
+                "given, sampler(rng, *parameters), and not with one of its own"
+            )
+        return drawn
 
     def _sampled(self, uniforms: np.ndarray) -> np.ndarray:
         assert self.sampler is not None  # for the type checker

@@ -78,7 +78,15 @@ def _short(members: np.ndarray, short: np.ndarray, level: float) -> str:
 
 def _log_prob(predictions: RealPredictions, values: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore"):  # an outcome that was ruled out has density 0
-        return to_numpy(predictions.unnormalized_log_prob(values)).astype(np.float64)
+        logs = to_numpy(predictions.unnormalized_log_prob(values)).astype(np.float64)
+    wrong = ~(logs < np.inf)
+    if wrong.any():
+        draw, row = (int(i) for i in np.argwhere(wrong)[0])
+        raise InputError(
+            f"the log density of {type(predictions).__name__} in row {row} is {logs[draw, row]:g} at "
+            f"{values[draw, row]}: expected a number, or -inf where the density is zero"
+        )
+    return logs
 
 
 def _checked(logs: Any, shape: tuple[int, int]) -> np.ndarray:
@@ -89,10 +97,11 @@ def _checked(logs: Any, shape: tuple[int, int]) -> np.ndarray:
             f"log_density must return one number a value, shape {shape} for values of shape (k, n, ...), got shape "
             f"{values.shape}: sum over the components of a vector, and keep the rows apart"
         )
-    if np.isnan(values).any():
-        draw, row = (int(i) for i in np.argwhere(np.isnan(values))[0])
+    wrong = ~(values < np.inf)
+    if wrong.any():
+        draw, row = (int(i) for i in np.argwhere(wrong)[0])
         raise InputError(
-            f"log_density is nan at value {draw} of row {row} (value 0 is the outcome, the draws follow): return -inf "
-            "where the density is zero"
+            f"log_density is {values[draw, row]:g} at value {draw} of row {row} (value 0 is the outcome, the draws "
+            "follow): return -inf where the density is zero"
         )
     return values

@@ -64,13 +64,12 @@ def fixed_base(base: str | BaseMeasure, predictions: Any) -> BaseMeasure:
 
 def _moments(predictions: RealPredictions) -> NormalBase:
     """Normal with the mean and the standard deviations of an outcome of a row drawn at random."""
-    try:
-        mean, std = (concrete(as_array(x)) for x in (predictions.mean, predictions.std))
-    except InputError:
+    if not predictions.described:
         raise InputError(
             f"{type(predictions).__name__} has no means and standard deviations that could choose the base measure: "
             "pass base='standard', a batch of one row such as the prior, or an array of base points of shape (m, d)"
-        ) from None
+        )
+    mean, std = (concrete(as_array(x)) for x in (predictions.mean, predictions.std))
     if mean is None or std is None:
         raise InputError("base='predictions' needs values, which jax.jit does not have: pass base='standard'")
     shape = (len(predictions), predictions.dimension)
