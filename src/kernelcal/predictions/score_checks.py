@@ -126,7 +126,7 @@ def refuse_mixed_rows(predictions: Any, targets: np.ndarray) -> None:
         row = int(np.argmax(differs.reshape(few, -1).any(axis=1)))
         raise InputError(
             f"the score of {type(predictions).__name__} in row {row} changes when other rows are computed beside it: "
-            "row i of the result may depend on row i of the arguments only (no means over the batch), and on nothing random"
+            "row i of the result may depend on row i of the arguments only, not on a mean over the batch or on chance"
         )
 
 
