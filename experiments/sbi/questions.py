@@ -9,8 +9,7 @@ import torch
 
 import kernelcal as kc
 from kernelcal.predictions import UnnormalizedDensity
-from kernelcal.statistics import highest_density_coverage
-from kernelcal.statistics.kccsd import KCCSD
+from kernelcal.statistics import KCCSD, highest_density_coverage
 
 LEVELS, SIZE, DRAWS = (0.5, 0.9), 100, 199
 NARROW = KCCSD(target_kernel=kc.Gaussian(0.5))

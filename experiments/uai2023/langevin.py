@@ -12,7 +12,7 @@ from models import seeded
 import kernelcal as kc
 from kernelcal.predictions import Samples, UnnormalizedDensity
 from kernelcal.predictions.langevin import langevin_draws
-from kernelcal.statistics.kccsd import KCCSD
+from kernelcal.statistics import KCCSD
 
 MODELS, ROWS, DRAWS, SWAPS = ("LGM", "HGM", "QGM"), 200, 2, 199
 STEP_SIZE = 0.1  # for chains that begin at standard normal numbers, whatever is predicted

@@ -7,7 +7,7 @@ from common import LEVEL, at_level, kernels, published, rates_agree, wild, write
 from models import seeded
 
 import kernelcal as kc
-from kernelcal.statistics.kccsd import KCCSD
+from kernelcal.statistics import KCCSD
 
 SIZES = (25, 50, 100, 200)
 DELTAS = {"MGM d=5": (0.0, 0.1, 0.3), "LGM": (0.0, 0.2), "HGM": (0.0, 0.3, 1.0), "QGM": (0.0, 0.5, 1.0)}

@@ -567,3 +567,14 @@ def test_scores_of_single_precision_have_a_bound_of_their_own():
     with pytest.raises(InputError, match=r"in row 1 is 1e\+20.*at most 1e\+15"):
         refuse_unusable_scores(scores, np.zeros(2), "Score")
     refuse_unusable_scores(scores.astype(np.float64), np.zeros(2), "Score")
+
+
+def test_whole_numbers_serve_as_targets():
+    density = UnnormalizedDensity(lambda y, a: -((y - a) ** 4), QUARTIC, finite_differences=True)
+    np.testing.assert_allclose(density.score(np.arange(N)), quartic(np.arange(N), QUARTIC), rtol=1e-5, atol=1e-6)
+
+
+def test_case_weights_of_scores_alone_need_draws():
+    y, weights = np.linspace(-1, 1, N), np.ones(N)
+    with pytest.raises(InputError, match="takes no case weights: pass draws= or sampler= to the predictions"):
+        kc.calibration_test(y, Score(quartic, QUARTIC), weights=weights)

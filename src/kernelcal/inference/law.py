@@ -13,7 +13,7 @@ import numpy as np
 from kernelcal.errors import InputError
 from kernelcal.inference.draws import Draws
 from kernelcal.inference.result import Member
-from kernelcal.predictions import Predictions
+from kernelcal.predictions import ClassPredictions, Predictions
 from kernelcal.statistics import Prepared, Statistic
 from kernelcal.statistics.pair_means import PairMean, PreparedPairMean
 
@@ -113,8 +113,14 @@ def prepared_pairs(
         wanted = _wanted(type(statistic).__name__, estimators)
         raise InputError(f"null={null!r} needs statistic={wanted}, got estimator={statistic.estimator!r}")
     if problem.weights is not None and not weights:
-        raise InputError(f"null={null!r} takes no case weights: use null='exact' or null='saddlepoint'")
+        raise InputError(f"null={null!r} takes no case weights: {_weighted_way(problem.predictions)}")
     return prepared
+
+
+def _weighted_way(predictions: Predictions) -> str:
+    if not predictions.drawable:
+        return "pass draws= or sampler= to the predictions, for an exact test, which takes them"
+    return "use null='exact'" + (" or null='saddlepoint'" if isinstance(predictions, ClassPredictions) else "")
 
 
 def _wanted(name: str, estimators: tuple[str, ...]) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from kernelcal.arrays import Array, as_array, take_rows, to_numpy
+from kernelcal.arrays import Array, as_array, namespace, take_rows, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.predictions.base import checked_index, trusted
 from kernelcal.predictions.callable_libraries import Library, library_of, moved_to
@@ -194,6 +194,8 @@ class ScorePredictions(RealPredictions):
     def by_sets(self, y: Array, function: Callable[..., Any], shape: tuple[int, ...], *what: str) -> Array:
         """Values of ``function(y, *parameters)``, of a shape a row, for one or many sets of targets."""
         y = as_array(y)
+        if not namespace(y).isdtype(y.dtype, "real floating"):
+            y = namespace(y).astype(y, namespace(y).float64)
         if not self._parameters and (
             y.ndim <= len(self.event_shape) or y.shape[-1 - len(self.event_shape)] != len(self)
         ):
