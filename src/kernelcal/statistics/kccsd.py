@@ -66,7 +66,7 @@ class KCCSD(PairMean):
     Examples
     --------
     >>> import kernelcal as kc
-    >>> from kernelcal.statistics import KCCSD
+    >>> from kernelcal.statistics.kccsd import KCCSD
     >>> statistic = KCCSD(prediction_kernel=kc.Gaussian(1.0), target_kernel=kc.InverseMultiquadric(1.0))
     >>> round(float(statistic([0.0, 2.0, 1.0], kc.Normal([0.0, 1.0, 0.0], [1.0, 1.0, 2.0]))), 6)
     -0.14761
@@ -163,7 +163,7 @@ def kccsd(
     Examples
     --------
     >>> import kernelcal as kc
-    >>> from kernelcal.statistics import kccsd
+    >>> from kernelcal.statistics.kccsd import kccsd
     >>> kccsd([0.0, 2.0], kc.Normal([0.0, 1.0], [1.0, 1.0]), prediction_kernel=kc.Laplacian(1.0))
     KCCSD
     -----
