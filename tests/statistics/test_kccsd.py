@@ -758,3 +758,15 @@ def test_results_say_what_was_done():
     resolved = KCCSD().resolved(batch)
     assert isinstance(resolved.prediction_kernel.lengthscale, float)
     assert float(resolved(y, batch)) == pytest.approx(float(kccsd(y, batch)))
+
+
+def test_a_function_that_gives_no_numbers_is_named_before_the_base_points():
+    y, nothing = np.zeros(4), Score(lambda y, a: a * np.nan, np.zeros(4))
+    half_line = UnnormalizedDensity(
+        lambda y, a: np.where(y > 0, -y, -np.inf), np.zeros(4), gradient=lambda y, a: -np.ones_like(y)
+    )
+    for call in (kccsd, kc.calibration_test, kc.evaluate):
+        with pytest.raises(InputError, match="the score of Score in row 0 is NaN at the target"):
+            call(y, nothing)
+        with pytest.raises(InputError, match=r"in row 2 is infinite at the target.*lies outside the support"):
+            call(np.array([1.0, 2.0, -1.0, 3.0]), half_line)

@@ -17,7 +17,7 @@ __all__ = [
     "checked_parameters",
     "checked_returned",
     "checked_rows",
-    "refuse_mixed_rows",
+    "refuse_unusable_functions",
     "refuse_unusable_scores",
 ]
 
@@ -112,12 +112,14 @@ def refuse_unusable_scores(scores: Array, targets: Array, name: str) -> None:
     )
 
 
-def refuse_mixed_rows(predictions: Any, targets: np.ndarray) -> None:
-    """Refuse functions whose scores of some rows change when other rows stand beside them."""
+def refuse_unusable_functions(predictions: Any, targets: np.ndarray) -> None:
+    """Refuse functions whose scores at the targets are no numbers, or change when other rows stand beside them."""
+    beside = predictions.score(targets)
+    refuse_unusable_scores(beside, targets, type(predictions).__name__)
     few = min(_FEW, len(predictions) // 2)
     if not predictions.parameters or few < 1:
         return
-    alone, beside = (concrete(predictions[:size].score(targets[:size])) for size in (few, 2 * few))
+    alone, beside = concrete(predictions[:few].score(targets[:few])), concrete(beside)
     if alone is None or beside is None:
         return
     rounding = 1e-6 if alone.dtype == np.float64 else 1e-3

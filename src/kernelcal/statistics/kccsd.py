@@ -11,7 +11,7 @@ from kernelcal.errors import InputError
 from kernelcal.kernels import FisherDivergence, Gaussian, Kernel, Laplacian, resolve_target
 from kernelcal.pairs.features import FeatureEngine
 from kernelcal.predictions import Predictions, RealPredictions, ScorePredictions
-from kernelcal.predictions.score_checks import refuse_mixed_rows
+from kernelcal.predictions.score_checks import refuse_unusable_functions
 from kernelcal.residuals import Residual, SteinResidual
 from kernelcal.statistics.base import Estimate, checked_options
 from kernelcal.statistics.pair_means import PairMean
@@ -115,7 +115,7 @@ class KCCSD(PairMean):
         No exact test is possible then, whose level this could harm.
         """
         if isinstance(predictions, ScorePredictions):
-            refuse_mixed_rows(predictions, targets)
+            refuse_unusable_functions(predictions, targets)
         if not isinstance(predictions, ScorePredictions) or predictions.described:
             return self, ()
         notes = []
