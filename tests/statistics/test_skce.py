@@ -105,6 +105,19 @@ def test_blocks_do_not_depend_on_how_many_pairs_go_together(pairs, make_data, mo
         assert float(value) == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.parametrize("pairs", [1, 100, 16_384])
+@pytest.mark.parametrize("size", [2, 5, 32, 70])
+def test_the_value_of_every_block_is_its_unbiased_value(size, pairs, make_data, monkeypatch):
+    p, y = make_data(150, 3)
+    kernel = kc.Laplacian(0.3)
+    monkeypatch.setattr("kernelcal.pairs.aligned._PAIRS", pairs)
+    statistic = kc.SKCE(prediction_kernel=kernel, estimator="block", block_size=size)
+    values = statistic.prepare(kc.Categorical(p)).block_values(y)
+    starts = range(0, 150 - size + 1, size)
+    expected = [float(kc.skce(y[s : s + size], p[s : s + size], prediction_kernel=kernel)) for s in starts]
+    np.testing.assert_allclose(values, expected, rtol=1e-10, atol=1e-14)
+
+
 def test_block_of_all_rows_is_unbiased(make_data):
     for n in (40, 100):
         p, y = make_data(n, 3)
