@@ -2,12 +2,14 @@
 
 from kernelcal.statistics.base import CallableStatistic, Estimate, Prepared, Statistic
 from kernelcal.statistics.bin_table import BinnedEstimate, BinTable
+from kernelcal.statistics.ckce import CKCE, ckce
 from kernelcal.statistics.coverage import CentralCoverage, central_coverage
 from kernelcal.statistics.crps import crps, crps_rows
 from kernelcal.statistics.decomposition import BrierDecomposition, brier_decomposition
 from kernelcal.statistics.directed import DirectedScores
 from kernelcal.statistics.ece import ECE, ece, mce
 from kernelcal.statistics.highest_density import HighestDensityCoverage, highest_density_coverage
+from kernelcal.statistics.jkce import JKCE, jkce
 from kernelcal.statistics.kccsd import KCCSD, kccsd
 from kernelcal.statistics.locations import Locations, draw_locations, normal_locations
 from kernelcal.statistics.mmce import MMCE, mmce
@@ -23,7 +25,9 @@ from kernelcal.statistics.through import Through
 from kernelcal.statistics.ucme import UCME, ucme
 
 __all__ = [
+    "CKCE",
     "ECE",
+    "JKCE",
     "KCCSD",
     "MMCE",
     "SKCE",
@@ -47,12 +51,14 @@ __all__ = [
     "brier_decomposition",
     "brier_score",
     "central_coverage",
+    "ckce",
     "coordinate",
     "crps",
     "crps_rows",
     "draw_locations",
     "ece",
     "highest_density_coverage",
+    "jkce",
     "kccsd",
     "log_score",
     "mce",

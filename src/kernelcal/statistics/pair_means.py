@@ -19,7 +19,7 @@ from kernelcal.predictions import Predictions, checked_pair, checked_weights
 from kernelcal.residuals import Residual
 from kernelcal.statistics.base import Estimate, Prepared, Statistic
 
-__all__ = ["PairMean", "PreparedPairMean"]
+__all__ = ["PairMean", "PreparedPairMean", "not_definite"]
 
 _SIZES = {"block": "block_size", "incomplete": "superdiagonals"}  # options that belong to an estimator each
 _ESTIMATORS = ("unbiased", "biased", *_SIZES)
@@ -86,7 +86,7 @@ class PairMean(Statistic):
         value = prepared.estimate(targets)
         kernel = prepared.kernels[0]
         if not kernel.positive_definite(batch):
-            warnings.warn(_not_definite(kernel, batch), KernelcalWarning, stacklevel=2)
+            warnings.warn(not_definite(kernel, batch), KernelcalWarning, stacklevel=2)
         options: dict[str, Any] = {"prediction_kernel": kernel, "target_kernel": prepared.target_kernel}
         shown = ((name, getattr(self, name)) for name in (*_SIZES.values(), *self.settings))
         options |= {name: value for name, value in shown if value is not None}
@@ -203,7 +203,8 @@ def _refuse_small(statistic: PairMean, n: int) -> None:
         raise InputError(f"the {statistic.estimator} estimator needs at least {least} rows, got {n}")
 
 
-def _not_definite(kernel: Kernel, predictions: Predictions) -> str:
+def not_definite(kernel: Kernel, predictions: Predictions) -> str:
+    """Return the sentence of a warning: the squared error may be negative, and why."""
     reasons: list[str] = []
 
     def leaf(k: Kernel) -> Kernel:

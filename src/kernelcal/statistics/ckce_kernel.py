@@ -1,0 +1,128 @@
+"""Prediction kernels of CKCE and JKCE: linear plus Gaussian, also between predictions of numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kernelcal.arrays import Array, namespace, row_slices, take_rows
+from kernelcal.errors import InputError
+from kernelcal.kernels import Gaussian, Integrator, Kernel, Linear, Spectral
+from kernelcal.kernels.points import AlignedPairs
+from kernelcal.pairs.blocks import Block, BlockPoints
+from kernelcal.predictions import Bernoulli, Categorical, ClassPredictions, Predictions
+from kernelcal.residuals import ClassResidual, FourierResidual, GramResidual, Residual, residual_of
+
+__all__ = ["MeanEmbedding", "gram", "linear_and_gaussian", "mean_features", "two_columns"]
+
+_STRIP = 2**20  # kernel values at once: 8 MiB
+_MOST_ROWS = 30_000  # 7.2 GB
+
+
+@dataclass(frozen=True)
+class MeanEmbedding(Kernel):
+    """Inner product of mean embeddings, ``<m_P, m_Q> = E k(Z, Z')``, ``Z ~ P``, ``Z' ~ Q``.
+
+    For class predictions and `Dirac` this is ``p.q``, the linear part of the kernel of Moskvichev and Sejdinovic
+    (2025); so it is the linear kernel of predictions of numbers, and knows neither unit nor origin.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Target kernel k, its lengthscale a number.
+    integrator : Integrator, optional
+        How expectations without a closed form are computed.
+    """
+
+    kernel: Kernel
+    integrator: Integrator | None = None
+
+    def evaluate(self, pairs: Any) -> Array:
+        """Kernel values of the pairs."""
+        residual = self._residual(pairs.points)
+        means = mean_features(residual, self.kernel)
+        if means is None:
+            assert isinstance(residual, GramResidual)
+            if isinstance(pairs, AlignedPairs):
+                p = residual.predictions
+                return residual.embedding.cross(p[pairs.rows], p[pairs.columns])
+            return residual.cross(pairs.rows, pairs.columns)
+        left, right = take_rows(means, pairs.rows), take_rows(means, pairs.columns)
+        if isinstance(pairs, AlignedPairs):
+            return namespace(means).sum(left * right, axis=1)
+        return left @ right.T
+
+    def _residual(self, points: Any) -> Residual:
+        """Expectations of all predictions, computed once for the points of a pass."""
+        kept: dict[MeanEmbedding, Residual] = vars(points).setdefault("_mean_embeddings", {})
+        if self not in kept:
+            kept[self] = residual_of(points.predictions, self.kernel, None, self.integrator)
+        return kept[self]
+
+    def bound(self) -> float:
+        """Bound of the target kernel."""
+        return self.kernel.bound()
+
+    def positive_definite(self, points: Any) -> bool:
+        """Inner products are, where there is a feature space."""
+        return self.kernel.positive_definite(points)
+
+
+def mean_features(residual: Residual, kernel: Kernel) -> Array | None:
+    """Features of mean embeddings, shape (n, r); None where there are only inner products."""
+    if not isinstance(residual, ClassResidual | FourierResidual):
+        return None
+    constant = (
+        kernel.constant(vector=residual.vector)
+        if isinstance(residual, FourierResidual) and isinstance(kernel, Spectral)
+        else 0.0
+    )
+    if constant == 0:
+        return residual.mean
+    return np.hstack([residual.mean, np.full((len(residual.mean), 1), constant**0.5)])
+
+
+def linear_and_gaussian(
+    predictions: Predictions, target_kernel: Kernel, integrator: Integrator | None = None
+) -> Kernel:
+    """``p.q + exp(-|p - q|^2 / (2 gamma^2))``, gamma the median distance; of numbers the embeddings."""
+    if isinstance(predictions, ClassPredictions):
+        return Linear() + Gaussian()  # eq. (8) of Moskvichev 2025
+    return MeanEmbedding(target_kernel, integrator) + Gaussian()
+
+
+def two_columns(predictions: Any) -> Any:
+    """Write one probability as the two (1 - p, p): inner products are those of the simplex."""
+    if not isinstance(predictions, Bernoulli):
+        return predictions
+    return Categorical(predictions.probabilities, predictions.classes, predictions.notes, predictions.question)
+
+
+def gram(kernel: Kernel, predictions: Predictions, roots: np.ndarray | None) -> np.ndarray:
+    """Matrix of kernel values of all pairs, times the roots of the weights of both: 8 n^2 bytes."""
+    n = len(predictions)
+    if n > _MOST_ROWS:
+        raise InputError(
+            f"method='exact' holds an n x n matrix, {8e-9 * n * n:.0f} GB for {n:,} rows, and serves up to "
+            f"{_MOST_ROWS:,}: use method='fourier' or method='cholesky'"
+        )
+    points, matrix = BlockPoints(predictions, (kernel,)), np.empty((n, n))
+    for rows in row_slices(n, _STRIP // n):
+        matrix[rows] = kernel.evaluate(Block(points, rows, slice(None), shared=False))
+    refuse_not_finite(kernel, matrix)
+    if roots is not None:
+        matrix *= roots[:, None]
+        matrix *= roots
+    return matrix
+
+
+def refuse_not_finite(kernel: Kernel, values: np.ndarray) -> None:
+    """Refuse kernel values that are no numbers."""
+    if not np.isfinite(values.sum()) and not np.isfinite(values).all():
+        row = int(np.argmax(~np.isfinite(values).reshape(len(values), -1).all(axis=1)))
+        raise InputError(
+            f"{kernel} is not finite for row {row}: look at that prediction, or choose a bounded "
+            "prediction_kernel such as Gaussian()"
+        )
