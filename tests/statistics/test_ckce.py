@@ -521,3 +521,39 @@ def test_equal_predictions_are_no_singular_kernel():
     for method in ("exact", "cholesky"):
         value = float(ckce(y, p, method=method))
         assert value == pytest.approx(naive(k, class_gram(p, y, np.eye(3)), 8**-0.25), rel=1e-10)
+
+
+@pytest.mark.parametrize("w", [None, W + 1], ids=["", "weighted"])
+@pytest.mark.parametrize("method", ["exact", "cholesky", "fourier"])
+@pytest.mark.parametrize("regularization", [0.2, "cross-validation"])
+def test_corrected_leaves_out_the_pairs_of_a_row_with_itself(method, w, regularization):
+    options = {"method": method, "tolerance": 1e-14, "regularization": regularization, "frequencies": 20}
+    plug_in, corrected = (CKCE(estimator=e, **options)(Y, P, weights=w) for e in ("plug-in", "corrected"))
+    chosen = corrected.options["regularization"]
+    assert chosen == plug_in.options["regularization"]
+    prepared = CKCE(**options | {"regularization": plug_in.options["regularization"]}).prepare(
+        Categorical(P), None if w is None else w / w.mean()
+    )
+    m = prepared._operator.rows(slice(None))
+    r = (np.eye(M)[Y] - P) * (1 if w is None else np.sqrt(w / w.mean())[:, None])
+    assert float(plug_in) == pytest.approx(float((m * (r @ r.T)).sum()), rel=2e-5)
+    off_diagonal = m - np.diag(np.diag(m))
+    assert float(corrected) == pytest.approx(float((off_diagonal * (r @ r.T)).sum()), rel=1e-4, abs=1e-7)
+
+
+def test_corrected_serves_targets_without_features():
+    options = {"target_kernel": kc.Gaussian(0.8), "regularization": 0.3}
+    values = [float(CKCE(estimator=e, **options)(Z, NORMAL)) for e in ("plug-in", "corrected")]
+    prepared = CKCE(**options).prepare(NORMAL)
+    r, _ = normal_gram(MEAN, STD, Z, 0.8)
+    noise = np.diag(prepared._operator.rows(slice(None))) @ np.diag(r)
+    assert values[0] - values[1] == pytest.approx(noise, rel=1e-10)
+
+
+def test_corrected_has_mean_zero_for_calibrated_models_and_the_plug_in_has_not():
+    predictions = kc.Categorical(RNG.dirichlet(np.ones(3), 60))
+    targets = predictions.sample(rng=5, size=4000)
+    for estimator, centred in (("corrected", True), ("plug-in", False)):
+        values = CKCE(estimator=estimator).prepare(predictions).values(targets)[:, 0]
+        z = values.mean() / (values.std() / len(values) ** 0.5)
+        assert (abs(z) < 3.3) == centred

@@ -8,22 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.arrays import row_slices, to_numpy
 from kernelcal.errors import InputError, KernelcalWarning
 from kernelcal.kernels import Integrator, Kernel, resolve
 from kernelcal.kernels.base import positive
 from kernelcal.predictions import Predictions, checked_pair, checked_weights
-from kernelcal.residuals import residual_of, target_kernel_of
-from kernelcal.statistics.base import Estimate, Prepared, Statistic, checked_options
-from kernelcal.statistics.ckce_features import Features, fourier_features, incomplete_cholesky
-from kernelcal.statistics.ckce_kernel import gram, linear_and_gaussian, refuse_not_finite, two_columns
-from kernelcal.statistics.ckce_solve import ByCholesky, ByFeatures, Operator
-from kernelcal.statistics.ckce_validation import CrossValidation
+from kernelcal.residuals import target_kernel_of
+from kernelcal.statistics.base import Estimate, Statistic, checked_options
+from kernelcal.statistics.ckce_kernel import linear_and_gaussian, two_columns
+from kernelcal.statistics.ckce_prepared import PreparedCKCE
 from kernelcal.statistics.pair_means import not_definite
 from kernelcal.statistics.target_notes import target_notes
 
-__all__ = ["CKCE", "PreparedCKCE", "ckce"]
+__all__ = ["CKCE", "ckce"]
 
+_ESTIMATORS = ("plug-in", "corrected")
 _METHODS = ("exact", "fourier", "cholesky")
 _VALIDATED = "cross-validation"
 
@@ -35,7 +33,6 @@ class CKCE(Statistic):
     The squared Hilbert-Schmidt distance of the conditional mean operators of the targets and of what was predicted,
     given the prediction: the ridge regression of the residuals on the predictions, squared. Unlike the `SKCE` it does
     not weigh a prediction by how often it is made, so models that are confident at different rates can be compared.
-    Never negative, and above 0 for calibrated models too: the noise of n targets is in it.
 
     Parameters
     ----------
@@ -51,6 +48,11 @@ class CKCE(Statistic):
         are 1e-4 to 1 times the mean of k_P(p, p). An exact test chooses it anew in every draw: the level holds, but
         the value then changes more with lambda than with the targets, and there is hardly any power. Test at the
         default.
+    estimator : {"plug-in", "corrected"}
+        ``plug-in``: the sum over all pairs of rows, as published; never negative, and above 0 for calibrated models
+        too, since the pairs of a row with itself hold the noise of the targets. ``corrected``: without these pairs,
+        ``sum_{i != j} M_ij <r_i, r_j>`` with ``M = W K W``; its mean is 0 for calibrated models, given their
+        predictions, and it may be negative. Models whose targets are noisy to different degrees are compared by it.
     method : {"exact", "fourier", "cholesky"}
         ``exact``: Cholesky factor of the n x n matrix. ``fourier``: random Fourier features in the primal.
         ``cholesky``: pivoted incomplete Cholesky factor of K.
@@ -78,7 +80,8 @@ class CKCE(Statistic):
     8 n^2 bytes once, 2 n^2 r for every set of targets; up to 30,000 rows. ``fourier``: n D'^2 with
     ``D' = m + 2 D``, then n D' r. ``cholesky`` of rank D: n D (m + D) and 8 n D bytes, then n D r. Target kernels
     between numbers without features take n^2 kernel values a set of targets, and with ``exact`` n^3 multiplications
-    and 16 n^2 bytes more, once. ``cross-validation`` takes 9 n^3 (exact) instead, then 15 n^2 r a set of targets.
+    and 16 n^2 bytes more, once. ``corrected`` takes 2 n^3 / 3 (exact) or n D^2 multiplications more, once.
+    ``cross-validation`` takes 9 n^3 (exact) instead, then 15 n^2 r a set of targets.
 
     Case weights w, of mean 1, enter both empirical operators, ``K_ij sqrt(w_i w_j)`` and ``R_ij sqrt(w_i w_j)``: at a
     given lambda and lengthscale a whole number as weight is the same as so many copies of the row.
@@ -102,6 +105,7 @@ class CKCE(Statistic):
     prediction_kernel: Kernel | None = None
     target_kernel: Kernel | None = None
     regularization: float | str | None = None
+    estimator: str = "plug-in"
     method: str = "exact"
     frequencies: int = 100
     rng: int = 0
@@ -114,8 +118,9 @@ class CKCE(Statistic):
             given = getattr(self, name)
             if given is not None and not isinstance(given, Kernel):
                 raise InputError(f"{name} must be a kernel such as kernelcal.Gaussian(), got {given!r}")
-        if self.method not in _METHODS:
-            raise InputError(f"method must be one of {', '.join(_METHODS)}, got {self.method!r}")
+        for name, known in (("estimator", _ESTIMATORS), ("method", _METHODS)):
+            if getattr(self, name) not in known:
+                raise InputError(f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}")
         if isinstance(self.regularization, str) and self.regularization != _VALIDATED:
             raise InputError(f"regularization must be a number or {_VALIDATED!r}, got {self.regularization!r}")
         if self.regularization is not None and self.regularization != _VALIDATED:
@@ -148,7 +153,7 @@ class CKCE(Statistic):
         if batch.question is not None:
             options["question"] = batch.question
         notes = prepared.notes + target_notes(batch, self.integrator) + prepared.notes_of(chosen)
-        return Estimate(value, "CKCE", "plug-in", len(batch), prepared.engine, options, notes)
+        return Estimate(value, "CKCE", self.estimator, len(batch), prepared.engine, options, notes)
 
     def prepare(self, predictions: Predictions, weights: np.ndarray | None = None) -> PreparedCKCE:
         """Resolve lengthscales, and factorise what no target changes."""
@@ -173,98 +178,6 @@ class CKCE(Statistic):
         return n**-0.25 if self.regularization is None else self.regularization
 
 
-class PreparedCKCE(Prepared):
-    """The operator of fixed predictions, ready for many sets of targets.
-
-    Attributes
-    ----------
-    statistic : CKCE
-        The settings.
-    predictions : Predictions
-        In NumPy and float64, one probability written as two.
-    kernel, target_kernel : Kernel
-        With their lengthscales.
-    residual : Residual
-        Residuals times the roots of the weights.
-    """
-
-    def __init__(self, statistic: CKCE, predictions: Predictions, weights: np.ndarray | None) -> None:
-        n = len(predictions)
-        if n < 2:
-            raise InputError(f"CKCE needs at least 2 rows, got {n}: a regression on predictions needs several")
-        self.statistic, self.n = statistic, n
-        self.predictions = two_columns(predictions).map_arrays(_double)
-        self.kernel, self.target_kernel, notes = statistic.kernels_of(self.predictions)
-        self.roots = None if weights is None else np.sqrt(weights)
-        self.residual = residual_of(self.predictions, self.target_kernel, self.roots, statistic.integrator)
-        self.names, self.notes = ("CKCE",), predictions.notes + notes
-        self.regularization = statistic.regularization_of(n)
-        self.engine, self._operator = self._prepared()
-        dimension = self.residual.dimension
-        self.bytes_per_draw = (
-            40 * n * dimension
-            if isinstance(self._operator, CrossValidation)
-            else self._operator.bytes_per_draw(dimension)
-        )
-
-    def values(self, targets: np.ndarray) -> np.ndarray:
-        """Values for targets of shape (B, n, ...): shape (B, 1)."""
-        return self.with_regularization(targets)[0][:, None]
-
-    def with_regularization(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Values and lambda of every set of targets, each of shape (B,)."""
-        if isinstance(self._operator, CrossValidation):
-            return self._operator.values(targets)
-        values = self._operator.values(self.residual, targets)
-        return values, np.full(len(values), self.regularization)
-
-    def notes_of(self, chosen: float) -> tuple[str, ...]:
-        """Say when the best lambda is the first or last candidate."""
-        if not isinstance(self._operator, CrossValidation):
-            return ()
-        candidates = self._operator.candidates
-        if candidates[0] < chosen < candidates[-1]:
-            return ()
-        return ("cross-validation chose the first or last of its candidates: see the value at a given regularization",)
-
-    def _prepared(self) -> tuple[str, Operator | CrossValidation]:
-        kernel, n, roots = self.kernel, self.n, self.roots
-        validated = isinstance(self.regularization, str)
-        c = 0.0 if isinstance(self.regularization, str) else self.regularization * n
-        if self.statistic.method == "exact":
-            matrix = gram(kernel, self.predictions, roots)
-            if validated:
-                spectrum = CrossValidation.of_matrix(matrix, kernel, self.residual, roots)
-                return f"spectrum of {n:,} x {n:,} values", spectrum
-            return f"Cholesky factor, {n:,} x {n:,}", ByCholesky(kernel, matrix, c)
-        label, features = self._low_rank()
-        if validated:
-            phi = np.concatenate([features(rows) for rows in row_slices(n, 8192)])
-            return label, CrossValidation.of_features(phi, self.residual, roots)
-        return label, ByFeatures(kernel, features, n, c)
-
-    def _low_rank(self) -> tuple[str, Features]:
-        statistic, roots = self.statistic, self.roots
-        if statistic.method == "cholesky":
-            factor, left = incomplete_cholesky(
-                self.kernel, self.predictions, roots, statistic.tolerance, statistic.rank
-            )
-            label = f"incomplete Cholesky factor of rank {len(factor)}, {left:.1e} of the trace left out"
-            return label, lambda rows: factor[:, rows].T
-        features = fourier_features(self.kernel, self.predictions, statistic.frequencies, statistic.rng)
-
-        def checked(rows: slice) -> np.ndarray:
-            phi = features(rows)
-            refuse_not_finite(self.kernel, phi)
-            return phi if roots is None else phi * roots[rows, None]
-
-        return f"random Fourier features, {statistic.frequencies} frequencies", checked
-
-
-def _double(x: Any) -> np.ndarray:
-    return to_numpy(x).astype(np.float64, copy=False)
-
-
 def ckce(
     y: Any,
     predictions: Any,
@@ -281,8 +194,8 @@ def ckce(
     y, predictions, weights, classes, normalize
         As for `skce`.
     **options
-        Settings of `CKCE`: ``prediction_kernel``, ``target_kernel``, ``regularization``, ``method``, ``frequencies``,
-        ``rng``, ``tolerance``, ``rank``, ``integrator``.
+        Settings of `CKCE`: ``prediction_kernel``, ``target_kernel``, ``regularization``, ``estimator``, ``method``,
+        ``frequencies``, ``rng``, ``tolerance``, ``rank``, ``integrator``.
 
     Returns
     -------

@@ -19,6 +19,7 @@ __all__ = ["ByCholesky", "ByFeatures", "Operator", "cholesky"]
 _KEEP_BYTES = 2**29  # features below this size are kept, above they are made anew in every pass
 _CHUNK_BYTES = 2**26
 _STRIP = 2**20
+_ALL = slice(None)
 
 
 class Operator(ABC):
@@ -37,6 +38,19 @@ class Operator(ABC):
         """Values for residuals with features."""
 
     @abstractmethod
+    def quadratic(self, r: np.ndarray) -> np.ndarray:
+        """``sum_ij M_ij <r_i, r_j>`` for features of shape (n, B, k): shape (B,)."""
+
+    @abstractmethod
+    def regression(self, r: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What ridge regression leaves of r, ``c W r``, and ``M r``, both of shape (n, k)."""
+
+    @property
+    @abstractmethod
+    def diagonal(self) -> np.ndarray:
+        """M_ii, shape (n,)."""
+
+    @abstractmethod
     def rows(self, rows: slice) -> np.ndarray:
         """Rows of M, shape (rows, n)."""
 
@@ -44,13 +58,23 @@ class Operator(ABC):
     def bytes_per_draw(self, dimension: int) -> int:
         """Working memory of one more set of targets whose residuals have so many features."""
 
+    @abstractmethod
+    def multiplications(self, dimension: int) -> float:
+        """Work of one more set of targets whose residuals have so many features."""
+
+    def noise(self, residual: Residual, targets: np.ndarray) -> np.ndarray:
+        """Pairs of a row with itself, ``sum_i M_ii |r_i|^2``, for targets of shape (B, n, ...): shape (B,)."""
+        if isinstance(residual, FeatureResidual):
+            return residual.squared_norms(targets) @ self.diagonal
+        return np.array([residual.inner(row).aligned(_ALL, _ALL) @ self.diagonal for row in targets])
+
     def _of_inner_products(self, residual: Residual, targets: np.ndarray) -> np.ndarray:
         """Residuals without features: R a strip of rows at a time, so that it is never stored."""
-        inners, everything = [residual.inner(row) for row in targets], slice(None)
+        inners = [residual.inner(row) for row in targets]
         totals = np.zeros(len(inners))
         for rows in row_slices(self.n, _STRIP // self.n):
-            m, cross = self.rows(rows), residual.cross(rows, everything)
-            totals += [float((m * inner.block(rows, everything, cross)).sum()) for inner in inners]
+            m, cross = self.rows(rows), residual.cross(rows, _ALL)
+            totals += [float((m * inner.block(rows, _ALL, cross)).sum()) for inner in inners]
         return totals
 
 
@@ -63,16 +87,36 @@ class ByCholesky(Operator):
         self.factor = cholesky(kernel, matrix)
 
     def of_features(self, residual: FeatureResidual, targets: np.ndarray) -> np.ndarray:
-        """``S = W r``, then ``r' W K W r = S'(r - c S)``: 2 n^2 multiplications a feature."""
-        from scipy.linalg import cho_solve
+        """Values of all residuals at once."""
+        return self.quadratic(residual.batch(targets))
 
-        r = residual.batch(targets)
-        s = cho_solve((self.factor, True), r.reshape(self.n, -1), check_finite=False).reshape(r.shape)
+    def quadratic(self, r: np.ndarray) -> np.ndarray:
+        """``S = W r``, then ``r' W K W r = S'(r - c S)``: 2 n^2 multiplications a feature."""
+        s = self._solve(r.reshape(self.n, -1)).reshape(r.shape)
         return np.einsum("nbk,nbk->b", s, r - self.c * s)
+
+    def regression(self, r: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """``c S`` and ``M r = S - c W S``: two solutions."""
+        s = self._solve(r)
+        return self.c * s, s - self.c * self._solve(s)
+
+    @cached_property
+    def diagonal(self) -> np.ndarray:
+        """``W_ii - c sum_j W_ij^2`` from the lower half of W: 2 n^3 / 3 multiplications and 8 n^2 bytes, once."""
+        from scipy.linalg.lapack import dpotri
+
+        w = np.tril(dpotri(self.factor, lower=1)[0])
+        own = np.diag(w).copy()
+        np.square(w, out=w)
+        return own - self.c * (w.sum(axis=0) + w.sum(axis=1) - own**2)
 
     def bytes_per_draw(self, dimension: int) -> int:
         """Residuals, solutions and their difference."""
         return 40 * self.n * dimension
+
+    def multiplications(self, dimension: int) -> float:
+        """Two triangular systems."""
+        return 2.0 * self.n**2 * dimension
 
     def rows(self, rows: slice) -> np.ndarray:
         """Rows of M, which is made once."""
@@ -81,10 +125,13 @@ class ByCholesky(Operator):
     @cached_property
     def _m(self) -> np.ndarray:
         """``W K W = W - c W^2``."""
+        w = self._solve(np.eye(self.n))
+        return np.asarray(w - self.c * (w @ w))
+
+    def _solve(self, b: np.ndarray) -> np.ndarray:
         from scipy.linalg import cho_solve
 
-        w = cho_solve((self.factor, True), np.eye(self.n), overwrite_b=True, check_finite=False)
-        return np.asarray(w - self.c * (w @ w))
+        return np.asarray(cho_solve((self.factor, True), b, check_finite=False))
 
 
 class ByFeatures(Operator):
@@ -100,21 +147,36 @@ class ByFeatures(Operator):
             products += phi.T @ phi
         self.factor = cholesky(kernel, products)
 
-    def _parts(self, columns: int) -> list[slice]:
-        return row_slices(self.n, _CHUNK_BYTES // (8 * (self.size + columns)))
-
     def of_features(self, residual: FeatureResidual, targets: np.ndarray) -> np.ndarray:
-        """Sum of squares of the coefficients."""
+        """Values of residuals that are made a part of the rows at a time."""
         columns = len(targets) * residual.dimension
-        total = np.zeros((self.size, columns))
-        for rows in self._parts(columns):
-            total += self._features(rows).T @ residual[rows].batch(targets[:, rows]).reshape(-1, columns)
-        coefficients = self._solve(total).reshape(self.size, len(targets), -1)
-        return np.einsum("dbk,dbk->b", coefficients, coefficients)
+        return self._squares(lambda rows: residual[rows].batch(targets[:, rows]), columns, len(targets))
+
+    def quadratic(self, r: np.ndarray) -> np.ndarray:
+        """n D multiplications a feature of the residuals."""
+        return self._squares(lambda rows: r[rows], r.shape[1] * r.shape[2], r.shape[1])
+
+    def regression(self, r: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """``r - Phi B`` with the coefficients B, and ``Phi (Phi'Phi + c I)^-1 B``."""
+        b = self._coefficients(lambda rows: r[rows], r.shape[1])
+        again = self._solve(b)
+        parts = [(self._features(rows) @ b, self._features(rows) @ again) for rows in self._parts(2 * r.shape[1])]
+        fitted, m = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        return r - fitted, m
+
+    @cached_property
+    def diagonal(self) -> np.ndarray:
+        """Squared rows of Q: n D^2 multiplications, once."""
+        parts = [self._solve(self._features(rows).T) for rows in self._parts(0)]
+        return np.concatenate([np.einsum("dn,dn->n", q, q) for q in parts])
 
     def bytes_per_draw(self, dimension: int) -> int:
         """Sums over the rows and their solutions."""
         return 32 * self.size * dimension
+
+    def multiplications(self, dimension: int) -> float:
+        """Sums over the rows."""
+        return float(self.n) * self.size * dimension
 
     def rows(self, rows: slice) -> np.ndarray:
         """Rows of M = Q Q', Q = Phi (Phi'Phi + c I)^-1."""
@@ -123,6 +185,20 @@ class ByFeatures(Operator):
     @cached_property
     def _q(self) -> np.ndarray:
         return np.concatenate([self._solve(self._features(rows).T).T for rows in self._parts(0)])
+
+    def _squares(self, r: Callable[[slice], np.ndarray], columns: int, draws: int) -> np.ndarray:
+        """Sums of squares of the coefficients, shape (draws,)."""
+        b = self._coefficients(r, columns).reshape(self.size, draws, -1)
+        return np.einsum("dbk,dbk->b", b, b)
+
+    def _coefficients(self, r: Callable[[slice], np.ndarray], columns: int) -> np.ndarray:
+        total = np.zeros((self.size, columns))
+        for rows in self._parts(columns):
+            total += self._features(rows).T @ r(rows).reshape(-1, columns)
+        return self._solve(total)
+
+    def _parts(self, columns: int) -> list[slice]:
+        return row_slices(self.n, _CHUNK_BYTES // (8 * (self.size + columns)))
 
     def _solve(self, b: np.ndarray) -> np.ndarray:
         from scipy.linalg import cho_solve

@@ -53,14 +53,18 @@ class CrossValidation:
         kept = values > _RANK * values[-1]
         return cls(phi @ (vectors[:, kept] / np.sqrt(values[kept])), values[kept], residual, roots)
 
-    def values(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def values(self, targets: np.ndarray, *, corrected: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """CKCE and lambda for targets of shape (B, n, ...), each of shape (B,)."""
         residual: FeatureResidual = self.residual
         r = residual.batch(targets)
         chosen = self.candidates[np.argmin(self.losses(r), axis=0)]
         squares = ((self.vectors.T @ r.reshape(self.n, -1)).reshape(-1, *r.shape[1:]) ** 2).sum(axis=2)
         s = self.spectrum[:, None]
-        return (squares * s / (s + chosen * self.n) ** 2).sum(axis=0), chosen
+        shares = s / (s + chosen * self.n) ** 2
+        values = (squares * shares).sum(axis=0)
+        if corrected:  # the pairs of a row with itself, sum_i M_ii |r_i|^2
+            values -= np.einsum("nb,nbk,nbk->b", self.vectors**2 @ shares, r, r)
+        return values, chosen
 
     def losses(self, r: np.ndarray) -> np.ndarray:
         """Leave-one-out losses of residuals of shape (n, B, r) at every candidate, shape (candidates, B)."""
