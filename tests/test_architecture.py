@@ -25,7 +25,9 @@ FLOORS = [
     {"inference"},
     {"recalibration"},
     {"suspicions"},
+    {"plots"},
     {"evaluate"},
+    {"compare"},
     {"cli"},
 ]
 HEIGHT = {name: height for height, names in enumerate(FLOORS) for name in names}

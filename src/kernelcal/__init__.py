@@ -4,8 +4,9 @@ __version__ = "0.1.0"
 
 from kernelcal import datasets
 from kernelcal.binning import EqualMassBins, MedianVarianceBins, UniformBins
-from kernelcal.evaluate import Evaluation, evaluate
-from kernelcal.inference import DefaultFamily, Interval, TestResult, calibration_test, confidence_interval, pit_test
+from kernelcal.compare import compare
+from kernelcal.evaluate import evaluate
+from kernelcal.inference import DefaultFamily, calibration_test, confidence_interval, equivalence_test, pit_test
 from kernelcal.kernels import (
     Dirac,
     Euclidean,
@@ -42,9 +43,10 @@ from kernelcal.predictions import (
     as_predictions,
 )
 from kernelcal.recalibration import TemperatureScaling
-from kernelcal.statistics import ECE, MMCE, SKCE, UCME, Estimate, ece, mce, mmce, skce, ucme
+from kernelcal.statistics import CKCE, ECE, MMCE, SKCE, UCME, ckce, ece, mce, mmce, skce, ucme
 
 __all__ = [
+    "CKCE",
     "ECE",
     "MMCE",
     "SKCE",
@@ -55,15 +57,12 @@ __all__ = [
     "DefaultFamily",
     "Dirac",
     "EqualMassBins",
-    "Estimate",
     "Euclidean",
-    "Evaluation",
     "ExactPairs",
     "FiniteKernel",
     "Gaussian",
     "Groups",
     "Hellinger",
-    "Interval",
     "InverseMultiquadric",
     "Laplace",
     "Laplacian",
@@ -87,7 +86,6 @@ __all__ = [
     "RationalQuadratic",
     "Samples",
     "TemperatureScaling",
-    "TestResult",
     "TopK",
     "TopLabel",
     "TotalVariation",
@@ -95,9 +93,12 @@ __all__ = [
     "Wasserstein",
     "as_predictions",
     "calibration_test",
+    "ckce",
+    "compare",
     "confidence_interval",
     "datasets",
     "ece",
+    "equivalence_test",
     "evaluate",
     "mce",
     "median_lengthscale",

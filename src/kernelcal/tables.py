@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["Table"]
+__all__ = ["Grid", "Table"]
 
 _WIDTH = 88
 
@@ -27,9 +27,7 @@ class Table:
         for name, value in self.rows:
             indent = " " * (width + 2)
             lines += textwrap.wrap(f"{name:<{width}}  {value}", _WIDTH, subsequent_indent=indent) or [name]
-        for note in self.notes:
-            lines += textwrap.wrap(f"note: {note}", _WIDTH, subsequent_indent="      ")
-        return "\n".join(lines)
+        return "\n".join([*lines, *_wrapped(self.notes)])
 
     def html(self) -> str:
         """One HTML table, every value escaped."""
@@ -38,5 +36,51 @@ class Table:
             f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
             for name, value in self.rows
         )
-        notes = "".join(f"<p><em>note:</em> {html.escape(note)}</p>" for note in self.notes)
-        return f"<table><caption>{html.escape(self.title)}</caption><tbody>{cells}</tbody></table>{notes}"
+        return f"<table><caption>{html.escape(self.title)}</caption><tbody>{cells}</tbody></table>{_notes(self.notes)}"
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A title, a header, rows of as many cells, and notes below; the first column is left-aligned."""
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    notes: Sequence[str] = ()
+
+    def text(self) -> str:
+        """Plain text; a header of several words is broken into lines above its column."""
+        heads = [head.split("\n") for head in self.header]
+        height = max(map(len, heads))
+        lines = [[""] * (height - len(head)) + head for head in heads]
+        table = [*zip(*lines, strict=True), *self.rows]
+        widths = [max(len(row[k]) for row in table) for k in range(len(self.header))]
+        body = [self._line(row, widths) for row in table]
+        return "\n".join([self.title, "-" * len(self.title), *body, *_wrapped(self.notes)])
+
+    @staticmethod
+    def _line(row: Sequence[str], widths: Sequence[int]) -> str:
+        cells = [row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True))]
+        return "  ".join(cells).rstrip()
+
+    def html(self) -> str:
+        """One HTML table, every value escaped."""
+        head = "".join(f"<th scope='col'>{html.escape(name.replace(chr(10), ' '))}</th>" for name in self.header)
+        body = "".join(
+            f"<tr><th scope='row' style='text-align:left'>{html.escape(row[0])}</th>"
+            + "".join(f"<td style='text-align:right'>{html.escape(cell)}</td>" for cell in row[1:])
+            + "</tr>"
+            for row in self.rows
+        )
+        return (
+            f"<table><caption>{html.escape(self.title)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
+            f"</table>{_notes(self.notes)}"
+        )
+
+
+def _wrapped(notes: Sequence[str]) -> list[str]:
+    return [line for note in notes for line in textwrap.wrap(f"note: {note}", _WIDTH, subsequent_indent="      ")]
+
+
+def _notes(notes: Sequence[str]) -> str:
+    return "".join(f"<p><em>note:</em> {html.escape(note)}</p>" for note in notes)

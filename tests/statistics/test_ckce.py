@@ -534,7 +534,7 @@ def test_corrected_leaves_out_the_pairs_of_a_row_with_itself(method, w, regulari
     prepared = CKCE(**options | {"regularization": plug_in.options["regularization"]}).prepare(
         Categorical(P), None if w is None else w / w.mean()
     )
-    m = prepared._operator.rows(slice(None))
+    m = prepared.operator.rows(slice(None))
     r = (np.eye(M)[Y] - P) * (1 if w is None else np.sqrt(w / w.mean())[:, None])
     assert float(plug_in) == pytest.approx(float((m * (r @ r.T)).sum()), rel=2e-5)
     off_diagonal = m - np.diag(np.diag(m))
@@ -546,7 +546,7 @@ def test_corrected_serves_targets_without_features():
     values = [float(CKCE(estimator=e, **options)(Z, NORMAL)) for e in ("plug-in", "corrected")]
     prepared = CKCE(**options).prepare(NORMAL)
     r, _ = normal_gram(MEAN, STD, Z, 0.8)
-    noise = np.diag(prepared._operator.rows(slice(None))) @ np.diag(r)
+    noise = np.diag(prepared.operator.rows(slice(None))) @ np.diag(r)
     assert values[0] - values[1] == pytest.approx(noise, rel=1e-10)
 
 

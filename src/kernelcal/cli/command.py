@@ -6,25 +6,24 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from kernelcal.cli.compare import run_compare
+from kernelcal.cli.lenses import lens_of
 from kernelcal.cli.parser import argument_parser
+from kernelcal.cli.progress import bar
 from kernelcal.errors import InputError, KernelcalError
 from kernelcal.evaluate import evaluate
 from kernelcal.inference import calibration_test
 from kernelcal.inference.pit_test import pit_test
 from kernelcal.io import Data, ReadOptions, read
-from kernelcal.lenses import ClassWise, OneClass, TopK, TopLabel
-from kernelcal.predictions import RealPredictions
 from kernelcal.statistics import SKCE
 
 __all__ = ["main"]
 
 _READ_FIELDS = tuple(ReadOptions.__dataclass_fields__)
-_BAR = 30
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -41,6 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _main(options: argparse.Namespace) -> int:
+    if options.command == "compare":
+        return _compared(options)
     results: list[dict[str, Any]] = []
     for paths in _groups(options.files):
         try:
@@ -56,6 +57,24 @@ def _main(options: argparse.Namespace) -> int:
     return 1 if below else 0
 
 
+def _compared(options: argparse.Namespace) -> int:
+    try:
+        found = run_compare(_groups(options.files), _reading(options), options)
+    except BrokenPipeError:
+        raise
+    except (KernelcalError, OSError, UnicodeError) as error:
+        print(f"kernelcal: {' '.join(str(error).split()) or type(error).__name__}", file=sys.stderr)
+        return 2
+    if options.json:
+        print(json.dumps(found, indent=2, allow_nan=False))
+    return 0
+
+
+def _reading(options: argparse.Namespace) -> ReadOptions:
+    """What was said about the file; a command that does not ask leaves the default."""
+    return ReadOptions(**{name: getattr(options, name) for name in _READ_FIELDS if hasattr(options, name)})
+
+
 def _below(pvalue: float | None, level: float) -> bool:
     """Tell whether a p-value is below a level; where there is no test none is."""
     return pvalue is not None and pvalue < level
@@ -68,7 +87,7 @@ def _sentence(paths: list[Path], error: Exception) -> str:
 
 
 def _run(paths: list[Path], options: argparse.Namespace, *, first: bool) -> dict[str, Any]:
-    data = read(paths, ReadOptions(**{name: getattr(options, name) for name in _READ_FIELDS}))
+    data = read(paths, _reading(options))
     if not options.json:
         print(data.description if first else f"\n{data.description}", flush=True)
     result = _compute(data, options)
@@ -78,10 +97,10 @@ def _run(paths: list[Path], options: argparse.Namespace, *, first: bool) -> dict
 
 
 def _compute(data: Data, options: argparse.Namespace) -> Any:
-    lens = _lens(options.lens, data.predictions)
+    lens = lens_of(options.lens, data.predictions)
     if options.command == "test" and options.statistic == "pit":
         return _pit(data, options)
-    with _progress() as progress:
+    with bar() as progress:
         settings = {"draws": options.draws, "rng": options.seed, "early_stopping": not options.all_draws}
         settings.update(progress=progress, weights=data.weights, lens=lens)
         if options.command == "test":
@@ -103,40 +122,6 @@ def _pit(data: Data, options: argparse.Namespace) -> Any:
 def _statistic(name: str) -> Any:
     """What the name on the command line stands for; the block estimator takes pairs of rows."""
     return SKCE(estimator="block", block_size=2) if name == "skce-block" else name
-
-
-def _lens(text: str | None, predictions: Any) -> Any:
-    """Lens from its name: top-label, top-5, class:cat, class-wise, class-wise-joint."""
-    if text is not None and isinstance(predictions, RealPredictions):
-        raise InputError(
-            "--lens asks a simpler question about classes, but these are predictions of numbers: leave it out"
-        )
-    whole = {"top-label": TopLabel(), "class-wise": ClassWise(), "class-wise-joint": ClassWise(joint="full")}
-    if text is None or text in whole:
-        return whole.get(text) if text else None
-    if text.startswith("top-") and text[4:].isdecimal():
-        return TopK(int(text[4:]))
-    if text.startswith("class:"):
-        names = {str(predictions.class_name(k)): predictions.class_name(k) for k in range(predictions.n_classes)}
-        return OneClass(names.get(text[6:], text[6:]))
-    raise InputError(f"unknown lens {text!r}: top-label, top-K such as top-5, class:NAME, class-wise, class-wise-joint")
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int], None] | None]:
-    """A bar on standard error, for people only, wiped when the work is done, has stopped early or has failed."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    try:
-        yield _show
-    finally:
-        print("\r\033[K", end="", file=sys.stderr, flush=True)
-
-
-def _show(done: int, total: int) -> None:
-    filled = _BAR * done // total
-    print(f"\r[{'#' * filled}{'.' * (_BAR - filled)}] {done}/{total} draws", end="", file=sys.stderr, flush=True)
 
 
 def _groups(files: Sequence[Path]) -> list[list[Path]]:

@@ -15,7 +15,7 @@ _STATISTICS = ("default", "skce", "skce-block", "ucme", "ece", "mmce", "pit")
 
 
 def argument_parser() -> argparse.ArgumentParser:
-    """Return the parser of ``kernelcal evaluate`` and ``kernelcal test``."""
+    """Return the parser of ``kernelcal evaluate``, ``test`` and ``compare``."""
     parser = argparse.ArgumentParser(
         prog="kernelcal", description="Can a probabilistic model be believed? Calibration of predictions."
     )
@@ -41,13 +41,40 @@ def argument_parser() -> argparse.ArgumentParser:
     test.add_argument(
         "--null", choices=tuple(NULL_LAWS), help="its law under calibration (default: exact; for draws: swap)"
     )
-    every.add_argument(
-        "--interval-level", type=_level, default=0.95, metavar="P", help="coverage of the interval (default: 0.95)"
+    several = commands.add_parser(
+        "compare",
+        help="several models on the same rows: which is better calibrated, and how certainly",
+        description="Which of several models is better calibrated on the same rows, and how certainly?",
     )
-    for command in (every, test):
+    several.add_argument(
+        "files", nargs="+", type=Path, metavar="FILE", help="a file a model, or one table with --model-column"
+    )
+    _add_models(several.add_argument_group("the models"))
+    for command in (every, several):
+        command.add_argument(
+            "--interval-level", type=_level, default=0.95, metavar="P", help="coverage of the interval (default: 0.95)"
+        )
+    for command in (every, test, several):
         _add_reading(command)
-        _add_testing(command)
+        _add_testing(command, one=command is not several)
     return parser
+
+
+def _add_models(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--model-column", metavar="NAME", help="column of one table that names the model of a row")
+    group.add_argument(
+        "--row-id",
+        metavar="NAMES",
+        help="columns that tell rows apart: rows of other models are put into the order of the first; without it "
+        "they must be in the same order (long tables know their rows)",
+    )
+    group.add_argument(
+        "--within",
+        type=float,
+        metavar="EPS",
+        help="also test whether each model is calibrated to within this root of the SKCE, such as 0.05",
+    )
+    group.add_argument("--plot", type=Path, metavar="FILE", help="draw the CKCE with its intervals, a png, svg or pdf")
 
 
 def _add_reading(parser: argparse.ArgumentParser) -> None:
@@ -151,7 +178,7 @@ def _add_long(group: argparse._ArgumentGroup) -> None:
     )
 
 
-def _add_testing(parser: argparse.ArgumentParser) -> None:
+def _add_testing(parser: argparse.ArgumentParser, *, one: bool) -> None:
     group = parser.add_argument_group("the test")
     group.add_argument(
         "--lens",
@@ -167,7 +194,8 @@ def _add_testing(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--all-draws", action="store_true", help="do not stop early once p is clearly large")
     group.add_argument("--json", action="store_true", help="print JSON: an object, or a list for several files")
-    group.add_argument("--fail-below", type=_level, metavar="P", help="exit status 1 if the p-value is below P")
+    if one:
+        group.add_argument("--fail-below", type=_level, metavar="P", help="exit status 1 if the p-value is below P")
 
 
 def _seed(text: str) -> int:

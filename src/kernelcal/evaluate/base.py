@@ -77,6 +77,10 @@ class Evaluation(ABC):
         """Return scores as plain values for JSON."""
 
     @abstractmethod
+    def headline(self) -> list[tuple[str, str]]:
+        """Return the figures that a table of several models shows, names and values."""
+
+    @abstractmethod
     def score_rows(self) -> list[tuple[str, str]]:
         """Return names and values of the scores for the table."""
 

@@ -49,6 +49,15 @@ class ClassEvaluation(Evaluation):
         own = {"n_classes": self.n_classes, "accuracy": self.accuracy, "log_score": plain_number(self.log_score)}
         return {**own, "brier_score": self.brier_score, "ece": [estimate.to_dict() for estimate in self.eces]}
 
+    def headline(self) -> list[tuple[str, str]]:
+        """Return accuracy, scores and the first binned error."""
+        return [
+            ("accuracy", f"{self.accuracy:.4f}"),
+            ("log score", f"{self.log_score:.4f}"),
+            ("Brier", f"{self.brier_score:.4f}"),
+            *((f"{e.name}, {e.options['bins']}", f"{float(e):.4f}") for e in self.eces[:1]),
+        ]
+
     def score_rows(self) -> list[tuple[str, str]]:
         """Return names and values of the scores for the table."""
         brier = "Brier score, one probability" if self.one_probability else "Brier score, sum over classes"

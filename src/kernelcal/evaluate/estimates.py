@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ from kernelcal.predictions import ClassPredictions, MultivariateNormal, Predicti
 from kernelcal.residuals import GramResidual, residual_of, target_kernel_of
 from kernelcal.statistics import KCCSD, SKCE
 
-__all__ = ["estimator_of", "interval_of", "pair_cost"]
+__all__ = ["estimator_of", "interval_of", "pair_cost", "pairs_or_blocks"]
 
 # Multiplications up to which the exact estimate takes less than about half a minute on two cores
 _MULTIPLICATIONS = 3e12
@@ -36,25 +38,35 @@ def pair_cost(batch: Predictions) -> float:
     return _EXPONENTIALS * (1 + batch.dimension / 2) + (_FACTORISATION if full else 0)
 
 
-def estimator_of(batch: Predictions, work: float | None = None, blocks: int = 1) -> SKCE | KCCSD:
-    """All pairs while they take at most so many multiplications, else at least so many blocks."""
+def estimator_of(
+    batch: Predictions, work: float | None = None, blocks: int = 1, template: SKCE | None = None
+) -> SKCE | KCCSD:
+    """All pairs while they take at most so many multiplications, else at least so many blocks; kernels as given."""
     if isinstance(batch, ScorePredictions):
         few = len(batch) <= _SCORES_UP_TO
         return KCCSD() if few else KCCSD(estimator="block", block_size=_SCORES_IN_A_BLOCK)
-    work = _MULTIPLICATIONS if work is None else work
+    template, work = SKCE() if template is None else template, _MULTIPLICATIONS if work is None else work
     n, cost = len(batch), pair_cost(batch)
     if float(n) * n * cost <= work:
-        return SKCE()
+        return template
     size = int(np.clip(work / (float(n) * cost), 2, max(n // blocks, 2)))
-    return SKCE(estimator="block", block_size=size)
+    return replace(template, estimator="block", block_size=size)
+
+
+def pairs_or_blocks(batches: Sequence[Predictions], template: SKCE) -> SKCE:
+    """One estimator for several models, whose standard error is known: all pairs while they take seconds, or blocks."""
+    found = estimator_of(max(batches, key=pair_cost), _INTERVAL / len(batches), _BLOCKS, template)
+    assert isinstance(found, SKCE)  # for the type checker: scores are not compared
+    return found
 
 
 def interval_of(
-    targets: np.ndarray, batch: Predictions, pvalue: float, level: float, **options: Any
+    targets: np.ndarray, batch: Predictions, pvalue: float, level: float, template: SKCE | None = None, **options: Any
 ) -> Interval | None:
     """Interval for the SKCE of all pairs; where these are too many, from the values of blocks."""
     weighted = options["weights"] is not None
-    statistic = SKCE() if weighted else estimator_of(batch, _INTERVAL, _BLOCKS)
+    whole = SKCE() if template is None else template
+    statistic = whole if weighted else estimator_of(batch, _INTERVAL, _BLOCKS, whole)
     if isinstance(statistic, KCCSD) or (weighted and len(batch) > _WEIGHTED_UP_TO):
         return None
     options["draws"] = max(options["draws"], _DRAWS)

@@ -19,9 +19,9 @@ from kernelcal.evaluate.scores import score_evaluation
 from kernelcal.inference import calibration_test
 from kernelcal.lenses import Lens, seen
 from kernelcal.predictions import ClassPredictions, Samples, ScorePredictions, checked_pair, checked_weights
-from kernelcal.statistics import KCCSD
+from kernelcal.statistics import KCCSD, SKCE
 
-__all__ = ["evaluate"]
+__all__ = ["evaluate", "evaluated"]
 
 _UNTESTED = (
     "there is no test: draws with unequal weights are not exchangeable with the outcome. Draw an unweighted sample by "
@@ -88,16 +88,39 @@ def evaluate(
     >>> kc.evaluate(y, p).verdict
     'No evidence against calibration (p = ..., exact test).'
     """
-    started = time.perf_counter()
     targets, batch = seen(*checked_pair(y, predictions, classes=classes, normalize=normalize), lens)
-    own = checked_weights(weights, len(batch))
+    return evaluated(
+        targets,
+        batch.map_arrays(to_numpy),
+        checked_weights(weights, len(batch)),
+        level=level,
+        draws=draws,
+        rng=rng,
+        early_stopping=early_stopping,
+        progress=progress,
+    )
+
+
+def evaluated(
+    targets: np.ndarray,
+    batch: Any,
+    own: np.ndarray | None,
+    *,
+    level: float,
+    draws: int,
+    rng: Any,
+    early_stopping: bool,
+    progress: Callable[[int, int], None] | None,
+    template: SKCE | None = None,
+) -> Evaluation:
+    """Evaluate checked targets and predictions in NumPy; `template` has the kernels of the SKCE, default its own."""
+    started = time.perf_counter()
     if len(batch) < 2:
         raise InputError("evaluate needs at least 2 rows, got 1: calibration is a property of many predictions")
-    batch = batch.map_arrays(to_numpy)
     if progress is not None:
         progress(0, draws)  # the estimate comes before the draws, and is long for many rows
     options = {"weights": own, "draws": draws, "rng": rng}
-    statistic = estimator_of(batch)
+    statistic = estimator_of(batch, template=template)
     estimate = statistic(targets, batch.without_names(), weights=own)
     test = interval = None
     if not isinstance(batch, Samples) or batch.exchangeable:
@@ -109,7 +132,7 @@ def evaluate(
             progress=progress,
             **options,
         )
-        interval = interval_of(targets, batch.without_names(), test.pvalue, level, **options)
+        interval = interval_of(targets, batch.without_names(), test.pvalue, level, template, **options)
     found = _maker(batch)(
         targets,
         batch,

@@ -74,6 +74,14 @@ class NumberEvaluation(Evaluation):
             "pit_pvalue": self.pit_pvalue,
         }
 
+    def headline(self) -> list[tuple[str, str]]:
+        """Return the proper scores, and the coverage of 90 % intervals of one number."""
+        scores = (("log score", self.negative_log_likelihood, ".4f"), ("CRPS", self.crps, ".4g"))
+        rows = [(name, "" if value is None else format(value, form)) for name, value, form in scores]
+        if len(self.coverage) == 1:
+            rows.append(("in 90 %", f"{self.coverage[0].shares[list(self.coverage[0].levels).index(0.9)]:.1%}"))
+        return rows
+
     def score_rows(self) -> list[tuple[str, str]]:
         """Return names and values of the scores for the table."""
         vector = self.dimension > 1

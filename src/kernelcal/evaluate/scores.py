@@ -54,6 +54,10 @@ class ScoreEvaluation(Evaluation):
             "unasked": list(self.unasked),
         }
 
+    def headline(self) -> list[tuple[str, str]]:
+        """Return nothing: scores know neither densities nor expectations."""
+        return []
+
     def score_rows(self) -> list[tuple[str, str]]:
         """Return names and values of the scores for the table."""
         family = self.family + (f", {self.dimension} numbers" if self.dimension > 1 else "")

@@ -9,6 +9,7 @@ from kernelcal.inference.cme import CME
 from kernelcal.inference.consistency import Consistency
 from kernelcal.inference.drawn import DrawnValues
 from kernelcal.inference.draws import Draws
+from kernelcal.inference.equivalence import Equivalence, equivalence_test
 from kernelcal.inference.exact import Exact, exact_null
 from kernelcal.inference.family import DefaultFamily
 from kernelcal.inference.fits import Gamma, Pearson, Spectrum
@@ -32,6 +33,7 @@ __all__ = [
     "DefaultFamily",
     "DrawnValues",
     "Draws",
+    "Equivalence",
     "Exact",
     "Gamma",
     "Interval",
@@ -48,6 +50,7 @@ __all__ = [
     "Wild",
     "calibration_test",
     "confidence_interval",
+    "equivalence_test",
     "exact_null",
     "known_null",
     "pit_test",

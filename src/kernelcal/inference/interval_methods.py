@@ -1,10 +1,11 @@
-"""Ways to the ends of a confidence interval of the SKCE."""
+"""Ways to the uncertainty of the SKCE: ends of confidence intervals, and p-values of equivalence."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -13,35 +14,25 @@ from kernelcal.errors import InputError
 from kernelcal.inference.bootstrap import multinomial_counts
 from kernelcal.inference.draws import Draws
 from kernelcal.pairs import PairMatrix
-from kernelcal.statistics.pair_means import PreparedPairMean
 
-__all__ = ["METHODS", "Method", "Request", "hoeffding_parts"]
+__all__ = ["METHODS", "Method", "Request", "Spread", "hoeffding_parts", "hoeffding_sums", "of_draws"]
 
 _BYTES = 2**27  # for the columns of one batch of draws
-Ends = tuple[float, float, float]  # estimate, lower, upper, on the squared scale
 
 
 @dataclass(frozen=True, eq=False)
 class Request:
     """What a method works on."""
 
-    prepared: PreparedPairMean
+    prepared: Any
     targets: np.ndarray
     weights: np.ndarray | None
-    level: float
     draws: int
     source: Draws
     progress: Callable[[int, int], None] | None
 
-    @property
-    def z(self) -> float:
-        """Two-sided normal quantile of the level."""
-        from scipy.special import ndtri  # imported when needed: the import of kernelcal stays light
-
-        return float(ndtri(0.5 + self.level / 2))
-
     def columns(self, n: int) -> list[slice]:
-        """Batches of draws that fit the memory."""
+        """Batches of draws that fit the memory, for n numbers a draw."""
         return row_slices(self.draws, _BYTES // (8 * n))
 
     def report(self, done: int) -> None:
@@ -50,16 +41,59 @@ class Request:
             self.progress(done, self.draws)
 
 
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """What a method knows of a squared error.
+
+    Attributes
+    ----------
+    estimate : float
+        The error, on the squared scale like everything here.
+    ends : callable
+        Lower and upper end of the interval of a level.
+    above : callable
+        P-value of the hypothesis that the error is at least some value: 1 - the one-sided level whose upper end it is.
+    """
+
+    estimate: float
+    ends: Callable[[float], tuple[float, float]]
+    above: Callable[[float], float]
+
+
 @dataclass(frozen=True)
 class Method:
     """A way, what it is called, and whether its lower end is 0 unless the exact test rejects."""
 
-    ends: Callable[[Request], Ends]
+    spread: Callable[[Request], Spread]
     label: str
     tested: bool
 
 
-def _bootstrap(request: Request) -> Ends:
+def of_draws(estimate: float, values: np.ndarray) -> Spread:
+    """Percentiles of drawn values."""
+
+    def ends(level: float) -> tuple[float, float]:
+        lower, upper = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+        return float(lower), float(upper)
+
+    return Spread(estimate, ends, lambda value: float(1 + (values >= value).sum()) / (len(values) + 1))
+
+
+def _normal(level: float) -> float:
+    """Two-sided normal quantile of a level."""
+    from scipy.special import ndtri  # imported when needed: the import of kernelcal stays light
+
+    return float(ndtri(0.5 + level / 2))
+
+
+def _tail(z: float) -> float:
+    """Probability of a normal value below -z, never 0."""
+    from scipy.special import ndtr
+
+    return max(float(ndtr(-z)), 1e-300)
+
+
+def _bootstrap(request: Request) -> Spread:
     """Percentiles of ``c'H0c / sum_{i != j} w_i w_j c_i c_j`` over multinomial counts c, H0 without its diagonal."""
     matrix = request.prepared.matrix(request.targets)
     n, estimate = len(matrix), float(request.prepared.values(request.targets[None])[0, 0])
@@ -72,12 +106,10 @@ def _bootstrap(request: Request) -> Ends:
         some = total > 1e-9 * n  # a single row drawn n times makes no pair
         values.append(pairs[some] / total[some])
         request.report(part.stop)
-    tail = (1 - request.level) / 2
-    lower, upper = np.quantile(np.concatenate(values), [tail, 1 - tail])
-    return estimate, float(lower), float(upper)
+    return of_draws(estimate, np.concatenate(values))
 
 
-def _root(request: Request) -> Ends:
+def _root(request: Request) -> Spread:
     """Interval of the root: normal below, and above as far as noise along one direction can hide a deviation.
 
     Below it is ``root - z sd / (2 root)`` with the Hoeffding variance, or 0 where the estimate is not clearly positive.
@@ -91,10 +123,19 @@ def _root(request: Request) -> Ends:
     n = len(matrix)
     estimate = float((matrix.row_sums - matrix.diagonal).sum()) / (n * (n - 1))
     linear, degenerate = hoeffding_parts(matrix)
-    reach, noise = request.z * math.sqrt(linear + degenerate), math.sqrt(degenerate / 2)
+    deviation, noise = math.sqrt(linear + degenerate), math.sqrt(degenerate / 2)
     root = math.sqrt(max(estimate, 0.0))
-    lower = 0.0 if estimate <= reach else max(root - reach / (2 * root), 0.0) ** 2
-    return estimate, lower, (math.sqrt(root**2 + noise) + request.z * math.sqrt(noise)) ** 2
+    centre = math.sqrt(root**2 + noise)
+
+    def ends(level: float) -> tuple[float, float]:
+        z = _normal(level)
+        lower = 0.0 if estimate <= z * deviation else max(root - z * deviation / (2 * root), 0.0) ** 2
+        return lower, (centre + z * math.sqrt(noise)) ** 2
+
+    def above(value: float) -> float:
+        return _tail((math.sqrt(value) - centre) / math.sqrt(noise)) if noise > 0 else float(centre**2 >= value)
+
+    return Spread(estimate, ends, above)
 
 
 def hoeffding_parts(matrix: PairMatrix) -> tuple[float, float]:
@@ -106,11 +147,15 @@ def hoeffding_parts(matrix: PairMatrix) -> tuple[float, float]:
     ``a = (sum s_i^2 - Q) / (n (n-1) (n-2))``, ``t = (S^2 - 4 (sum s_i^2 - Q) - 2 Q) / (n (n-1) (n-2) (n-3))``,
     ``z1 = max(a - t, 0)``, ``z2 = max(Q / (n (n-1)) - t, 0)``.
     """
-    n = len(matrix)
+    return hoeffding_sums(matrix.row_sums - matrix.diagonal, float(matrix.row_squares.sum()))
+
+
+def hoeffding_sums(sums: np.ndarray, squares: float) -> tuple[float, float]:
+    """Return the same from the row sums s_i and the sum Q of the squares."""
+    n = len(sums)
     if n < 4:
         raise InputError(f"the variance of the SKCE needs at least 4 rows, got {n}")
-    sums = matrix.row_sums - matrix.diagonal
-    squares, total, rows = float(matrix.row_squares.sum()), float(sums.sum()), float((sums**2).sum())
+    total, rows = float(sums.sum()), float((sums**2).sum())
     pairs = n * (n - 1)
     squared_mean = (total**2 - 4 * (rows - squares) - 2 * squares) / (pairs * (n - 2) * (n - 3))
     first = max((rows - squares) / (pairs * (n - 2)) - squared_mean, 0.0)
@@ -118,7 +163,7 @@ def hoeffding_parts(matrix: PairMatrix) -> tuple[float, float]:
     return 4 * (n - 2) / pairs * first, 2 / pairs * second
 
 
-def _ball(request: Request) -> Ends:
+def _ball(request: Request) -> Spread:
     """``|mu^| - q <= KCE <= |mu^| + q``, q a quantile of ``sqrt(g'Hg) / n`` with centred normal multipliers g."""
     if request.weights is not None:
         raise InputError("method='ball' takes no case weights: use method='bootstrap'")
@@ -131,21 +176,32 @@ def _ball(request: Request) -> Ends:
         multipliers = ndtri(np.clip(uniforms, 1e-16, None)).T
         values.append(matrix.quadratic(multipliers - multipliers.mean(axis=0)))
         request.report(part.stop)
-    reach = float(np.quantile(np.sqrt(np.maximum(np.concatenate(values), 0)) / n, request.level))
+    norms = np.sqrt(np.maximum(np.concatenate(values), 0)) / n
     centre = math.sqrt(max(float(matrix.row_sums.sum()), 0.0)) / n
-    estimate = float(request.prepared.values(request.targets[None])[0, 0])
-    return estimate, max(centre - reach, 0.0) ** 2, (centre + reach) ** 2
+
+    def ends(level: float) -> tuple[float, float]:
+        reach = float(np.quantile(norms, level))
+        return max(centre - reach, 0.0) ** 2, (centre + reach) ** 2
+
+    def above(value: float) -> float:
+        return float(1 + (norms >= math.sqrt(value) - centre).sum()) / (len(norms) + 1)
+
+    return Spread(float(request.prepared.values(request.targets[None])[0, 0]), ends, above)
 
 
-def _block(request: Request) -> Ends:
+def _block(request: Request) -> Spread:
     """Mean of the block values plus and minus z standard errors."""
     if request.weights is not None:
         raise InputError("method='block' takes no case weights: use estimator='unbiased'")
     values = request.prepared.block_values(request.targets)
     if len(values) < 2:
         raise InputError(f"an interval from blocks needs at least 2 of them, got {len(values)}: use smaller blocks")
-    mean, reach = float(values.mean()), request.z * float(values.std(ddof=1)) / math.sqrt(len(values))
-    return mean, mean - reach, mean + reach
+    mean, error = float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values))
+
+    def ends(level: float) -> tuple[float, float]:
+        return mean - _normal(level) * error, mean + _normal(level) * error
+
+    return Spread(mean, ends, lambda value: _tail((value - mean) / error) if error > 0 else float(mean >= value))
 
 
 METHODS = {

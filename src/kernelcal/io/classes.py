@@ -11,6 +11,7 @@ from kernelcal.errors import InputError
 from kernelcal.io.cells import EXACT
 from kernelcal.io.class_names import class_names, name_positions, refuse_doubt
 from kernelcal.io.data import Data
+from kernelcal.io.keys import kept_keys, key_columns, keys_of_rows
 from kernelcal.io.labels import is_one_hot, read_targets
 from kernelcal.io.options import ReadOptions
 from kernelcal.io.points import refuse_a_lonely_number, refuse_points
@@ -28,11 +29,11 @@ _WRAPPERS: dict[str, Any] = {"logits": Logits, "log-probabilities": LogProbs, "p
 def read_classes(source: Source, options: ReadOptions) -> Data:
     """Read labels and class probabilities."""
     targets = choose_target(source, options.target)
-    taken = [*targets, *_others(options, source)]
+    taken = [*targets, *_others(options, source), *key_columns(source, options)]
     if options.predictions is None and not has_usual_predictions(source):
         refuse_a_lonely_number(source, targets, taken)
     columns = choose_predictions(source, options.predictions, taken, lambda: _text_labels(source, targets))
-    x, y, weights, end = _rows(source, targets, columns, options)
+    x, y, weights, rows, end = _rows(source, targets, columns, options)
     names = class_names(source, options, columns, x.shape[1], y)
     if is_one_hot(source, targets):
         y = name_positions(y, names, source.numbers(targets).shape[1], x.shape[1])
@@ -41,13 +42,14 @@ def read_classes(source: Source, options: ReadOptions) -> Data:
     predictions = _predictions(x, names, options)
     if options.kind == "top-label":
         predictions = _as_hits(predictions)
-    return Data(y, predictions, _describe(source, targets, columns, predictions, options) + end, weights)
+    keys = kept_keys(keys_of_rows(source, options), rows)
+    return Data(y, predictions, _describe(source, targets, columns, predictions, options) + end, weights, keys)
 
 
 def _rows(
     source: Source, targets: Sequence[str], columns: Sequence[str], options: ReadOptions
-) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, str]:
-    """Predictions, targets and case weights of the rows to keep, and what was dropped."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray, str]:
+    """Predictions, targets and case weights of the rows to keep, their numbers, and what was dropped."""
     x, y = source.numbers(columns), read_targets(source, targets, options)
     if len(x) != len(y):
         raise InputError(f"{len(y)} targets in {', '.join(targets)}, but {len(x)} rows in {columns[0]}")
@@ -59,7 +61,8 @@ def _rows(
     end = where_in_words(options, source, wanted) + (f"; dropped {', '.join(dropped)}" if dropped else "")
     if not kept.any():
         raise InputError(f"no rows are left{end}" if len(y) else "there are no rows, only names")
-    return (x if kept.all() else x[kept]), _as_written(y[kept]), None if w is None else w[kept], end
+    x = x if kept.all() else x[kept]
+    return x, _as_written(y[kept]), None if w is None else w[kept], np.flatnonzero(kept), end
 
 
 def _text_labels(source: Source, targets: Sequence[str]) -> set[str]:

@@ -25,9 +25,12 @@ class Data:
         File, rows, columns, classes, kind, and what was dropped.
     weights : numpy.ndarray or None
         Case weights, where a column of them was named.
+    keys : list of str or None
+        What tells the rows apart, where it is known.
     """
 
     y: np.ndarray
     predictions: Predictions
     description: str
     weights: np.ndarray | None = None
+    keys: list[str] | None = None

@@ -43,6 +43,8 @@ class ReadOptions:
     unit: str | None = None
     truth: Path | None = None
     truth_keys: str | None = None
+    row_id: str | None = None
+    model_column: str | None = None
 
 
 def was_said(options: ReadOptions, name: str) -> bool:

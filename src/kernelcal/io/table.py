@@ -10,6 +10,7 @@ import numpy as np
 from kernelcal.errors import InputError
 from kernelcal.io.data import Data
 from kernelcal.io.families import families_in_words, family
+from kernelcal.io.keys import kept_keys
 from kernelcal.io.options import ReadOptions
 from kernelcal.io.rows import count, holes, rows_to_keep
 from kernelcal.io.selection import listed
@@ -43,6 +44,8 @@ class Table:
         What a message calls a row.
     together : callable
         What is said of the kept rows that are of several models or kinds.
+    keys : list of str or None
+        What tells rows apart.
     """
 
     form: str
@@ -57,6 +60,7 @@ class Table:
     wanted: np.ndarray | None
     row_in_words: Callable[[int], str]
     together: Callable[[np.ndarray], str]
+    keys: list[str] | None = None
 
 
 def as_data(table: Table, options: ReadOptions) -> Data:
@@ -70,7 +74,7 @@ def as_data(table: Table, options: ReadOptions) -> Data:
     weights = f"; weights {options.weights}" if options.weights else ""
     start = f"read {table.read}: {count(len(rows))}{table.rows}; {target}; {words}{weights}"
     description = f"{start}{table.together(rows)}{table.end}{dropped}"
-    return Data(arrays["target"], predictions, description, arrays.get("weights"))
+    return Data(arrays["target"], predictions, description, arrays.get("weights"), kept_keys(table.keys, rows))
 
 
 def _rows(table: Table, options: ReadOptions) -> tuple[np.ndarray, str]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from kernelcal.errors import InputError
+from kernelcal.io.keys import key_columns, keys_of_rows
 from kernelcal.io.levels import column_levels
 from kernelcal.io.options import ReadOptions
 from kernelcal.io.rows import where_in_words, where_mask
@@ -24,7 +25,7 @@ def read_wide(source: Source, form: str, options: ReadOptions) -> Table:
     """Read targets, and means with their spread, draws or quantiles."""
     targets = choose_target(source, options.target, OUTCOMES)
     weights = {"weights": [known(source, options.weights)]} if options.weights else {}
-    shown = _columns(source, form, options, [*targets, *weights.get("weights", [])])
+    shown = _columns(source, form, options, [*targets, *weights.get("weights", []), *key_columns(source, options)])
     refuse_another_order([targets, *shown.values()])
     columns = {"target": targets, **shown, **weights}
     arrays = {role: _array(source, names) for role, names in columns.items()}
@@ -43,6 +44,7 @@ def read_wide(source: Source, form: str, options: ReadOptions) -> Table:
         wanted=wanted,
         row_in_words=lambda row: f"row {row}",
         together=lambda _: "",
+        keys=keys_of_rows(source, options),
     )
 
 

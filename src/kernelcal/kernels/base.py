@@ -91,6 +91,9 @@ class _OfTwo(Kernel):
 class Sum(_OfTwo):
     """k + k'."""
 
+    def __str__(self) -> str:
+        return f"{self.left} + {self.right}"
+
     def evaluate(self, pairs: Pairs) -> Array:
         """Kernel values of the pairs."""
         return pairs.ops.add(self.left.evaluate(pairs), self.right.evaluate(pairs))
@@ -103,6 +106,9 @@ class Sum(_OfTwo):
 @dataclass(frozen=True)
 class Product(_OfTwo):
     """k * k'."""
+
+    def __str__(self) -> str:
+        return " * ".join(f"({k})" if isinstance(k, Sum) else str(k) for k in (self.left, self.right))
 
     def evaluate(self, pairs: Pairs) -> Array:
         """Kernel values of the pairs."""

@@ -107,7 +107,7 @@ class PairMatrix:
         """
 
         def work(rows: slice) -> np.ndarray:
-            strip = self._above(rows)
+            strip = self.above(rows)
             square = strip[:, : len(strip)]
             square *= 0.5
             if not diagonal:
@@ -117,7 +117,7 @@ class PairMatrix:
         self.forms.kernel_rows(slice(0, 1))  # what all rows need is made before threads ask for it
         return np.sum(map_strips(self.n, work), axis=0)
 
-    def _above(self, rows: slice) -> np.ndarray:
+    def above(self, rows: slice) -> np.ndarray:
         """Entries of some rows from the diagonal on, shape (rows, n - first row), to be overwritten."""
         whole = self.__dict__.get("_whole")  # made already, or not worth making for one pass
         if whole is not None:

@@ -18,8 +18,12 @@ from kernelcal.statistics.pinball import PinballLoss, pinball_loss
 from kernelcal.statistics.pit import pit, pit_intervals
 from kernelcal.statistics.quantile_curve import QuantileCalibration, quantile_calibration
 from kernelcal.statistics.real_directed import RealScores
-from kernelcal.statistics.real_scores import mean_squared_error, negative_log_likelihood
-from kernelcal.statistics.scores import accuracy, brier_score, log_score
+from kernelcal.statistics.real_scores import (
+    mean_squared_error,
+    negative_log_likelihood,
+    negative_log_likelihood_rows,
+)
+from kernelcal.statistics.scores import accuracy, brier_score, log_score, log_score_rows
 from kernelcal.statistics.skce import SKCE, skce
 from kernelcal.statistics.through import Through
 from kernelcal.statistics.ucme import UCME, ucme
@@ -61,10 +65,12 @@ __all__ = [
     "jkce",
     "kccsd",
     "log_score",
+    "log_score_rows",
     "mce",
     "mean_squared_error",
     "mmce",
     "negative_log_likelihood",
+    "negative_log_likelihood_rows",
     "normal_locations",
     "pinball_loss",
     "pit",

@@ -165,6 +165,13 @@ class CKCE(Statistic):
         regularization = self.regularization_of(len(predictions))
         return replace(self, prediction_kernel=kernel, target_kernel=target_kernel, regularization=regularization)
 
+    def fixed(self, targets: np.ndarray, predictions: Predictions, weights: np.ndarray | None = None) -> CKCE:
+        """Return the same with a number for lambda: where cross-validation chooses it, its choice for these targets."""
+        if not isinstance(self.regularization, str):
+            return self
+        (chosen,) = self.prepare(predictions, weights).with_regularization(targets[None])[1]
+        return replace(self, regularization=float(chosen))
+
     def kernels_of(self, predictions: Predictions) -> tuple[Kernel, Kernel, tuple[str, ...]]:
         """Prediction and target kernel with their lengthscales, and what the reader must know of them."""
         batch = two_columns(predictions)

@@ -15,7 +15,7 @@ from kernelcal.predictions import Predictions
 from kernelcal.residuals import residual_of
 from kernelcal.statistics.ckce_kernel import MeanEmbedding, mean_features, refuse_not_finite
 
-__all__ = ["Features", "fourier_features", "incomplete_cholesky"]
+__all__ = ["Features", "fourier_features", "incomplete_cholesky", "pivoted_factor"]
 
 Features = Callable[[slice], np.ndarray]  # rows -> their features, shape (rows, D)
 _DIAGONAL_ROWS = 4096
@@ -68,13 +68,25 @@ def _linear(kernel: Kernel, predictions: Predictions) -> np.ndarray:
 def incomplete_cholesky(
     kernel: Kernel, predictions: Predictions, roots: np.ndarray | None, tolerance: float, rank: int | None
 ) -> tuple[np.ndarray, float]:
-    """Pivoted incomplete Cholesky factor G of shape (rank, n), ``K ~ G'G``, and the share of the trace it leaves out.
+    """Pivoted incomplete Cholesky factor of the kernel matrix of predictions, times the roots of their weights."""
+    weights, points = np.ones(len(predictions)) if roots is None else roots, BlockPoints(predictions, (kernel,))
 
-    ``K - G'G`` is positive semi-definite, so its trace bounds its norm. Each step takes the row that is worst
-    explained, until the trace that is left is at most `tolerance` times that of K, or `rank` is reached.
+    def column(k: int) -> np.ndarray:
+        values = kernel.evaluate(Block(points, slice(k, k + 1), slice(None), shared=False))[0]
+        return np.asarray(values * weights * weights[k])
+
+    return pivoted_factor(column, _diagonal(kernel, predictions) * weights**2, tolerance, rank, kernel)
+
+
+def pivoted_factor(
+    column: Callable[[int], np.ndarray], diagonal: np.ndarray, tolerance: float, rank: int | None, kernel: Kernel
+) -> tuple[np.ndarray, float]:
+    """Pivoted incomplete Cholesky factor G of shape (rank, n), ``A ~ G'G``, and the share of the trace it leaves out.
+
+    ``A - G'G`` is positive semi-definite, so its trace bounds its norm. Each step takes the row that is worst
+    explained, until the trace that is left is at most `tolerance` times that of A, or `rank` is reached.
     """
-    n, weights = len(predictions), np.ones(len(predictions)) if roots is None else roots
-    points, left = BlockPoints(predictions, (kernel,)), _diagonal(kernel, predictions) * weights**2
+    n, left = len(diagonal), diagonal.copy()
     trace, largest = left.sum(), left.max()
     factor = np.empty((64, n))
     for k in range(min(n, rank or n)):
@@ -84,9 +96,7 @@ def incomplete_cholesky(
             return factor[:k], max(float(left.sum() / trace), 0.0)
         if k == len(factor):
             factor = np.concatenate([factor, np.empty_like(factor)])
-        column = kernel.evaluate(Block(points, slice(pivot, pivot + 1), slice(None), shared=False))[0]
-        column = column * weights * weights[pivot] - factor[:k, pivot] @ factor[:k]
-        factor[k] = column / left[pivot] ** 0.5
+        factor[k] = (column(pivot) - factor[:k, pivot] @ factor[:k]) / left[pivot] ** 0.5
         left -= factor[k] ** 2
         left[pivot] = 0.0
     return factor[: min(n, rank or n)], max(float(left.sum() / trace), 0.0)

@@ -9,9 +9,9 @@ import numpy as np
 from kernelcal.arrays import row_slices, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.predictions import Predictions
-from kernelcal.residuals import residual_of
+from kernelcal.residuals import FeatureResidual, residual_of
 from kernelcal.statistics.base import Prepared
-from kernelcal.statistics.ckce_features import Features, fourier_features, incomplete_cholesky
+from kernelcal.statistics.ckce_features import Features, fourier_features, incomplete_cholesky, pivoted_factor
 from kernelcal.statistics.ckce_kernel import gram, refuse_not_finite, two_columns
 from kernelcal.statistics.ckce_solve import ByCholesky, ByFeatures, Operator
 from kernelcal.statistics.ckce_validation import CrossValidation
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from kernelcal.statistics.ckce import CKCE
 
 __all__ = ["PreparedCKCE"]
+
+_RESIDUAL_TOLERANCE = 1e-10  # of the sum of |r_i|^2: what a factor of their inner products may leave out
 
 
 class PreparedCKCE(Prepared):
@@ -48,12 +50,10 @@ class PreparedCKCE(Prepared):
         self.residual = residual_of(self.predictions, self.target_kernel, self.roots, statistic.integrator)
         self.names, self.notes = ("CKCE",), predictions.notes + notes
         self.regularization = statistic.regularization_of(n)
-        self.engine, self._operator = self._prepared()
+        self.engine, self._solver = self._prepared()
         dimension = self.residual.dimension
         self.bytes_per_draw = (
-            40 * n * dimension
-            if isinstance(self._operator, CrossValidation)
-            else self._operator.bytes_per_draw(dimension)
+            40 * n * dimension if isinstance(self._solver, CrossValidation) else self._solver.bytes_per_draw(dimension)
         )
 
     def values(self, targets: np.ndarray) -> np.ndarray:
@@ -62,18 +62,39 @@ class PreparedCKCE(Prepared):
 
     def with_regularization(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Values and lambda of every set of targets, each of shape (B,)."""
-        if isinstance(self._operator, CrossValidation):
-            return self._operator.values(targets, corrected=self.corrected)
-        values = self._operator.values(self.residual, targets)
+        if isinstance(self._solver, CrossValidation):
+            return self._solver.values(targets, corrected=self.corrected)
+        values = self._solver.values(self.residual, targets)
         if self.corrected:
-            values -= self._operator.noise(self.residual, targets)
+            values -= self._solver.noise(self.residual, targets)
         return values, np.full(len(values), self.regularization)
+
+    @property
+    def operator(self) -> Operator:
+        """The operator, where lambda is a number."""
+        assert isinstance(self._solver, Operator)  # callers fix lambda first: see CKCE.fixed
+        return self._solver
+
+    def observed(self, targets: np.ndarray) -> np.ndarray:
+        """Features of the residuals of one set of targets, shape (n, k); of inner products, their pivoted factor."""
+        residual = self.residual
+        if isinstance(residual, FeatureResidual):
+            return residual.batch(targets[None])[:, 0]
+        inner, everything = residual.inner(targets), slice(None)
+        factor, _ = pivoted_factor(
+            lambda k: inner.block(slice(k, k + 1), everything)[0],
+            inner.aligned(everything, everything),
+            _RESIDUAL_TOLERANCE,
+            None,
+            self.target_kernel,
+        )
+        return factor.T
 
     def notes_of(self, chosen: float) -> tuple[str, ...]:
         """Say when the best lambda is the first or last candidate."""
-        if not isinstance(self._operator, CrossValidation):
+        if not isinstance(self._solver, CrossValidation):
             return ()
-        candidates = self._operator.candidates
+        candidates = self._solver.candidates
         if candidates[0] < chosen < candidates[-1]:
             return ()
         return ("cross-validation chose the first or last of its candidates: see the value at a given regularization",)

@@ -153,7 +153,7 @@ class ByFeatures(Operator):
         return self._squares(lambda rows: residual[rows].batch(targets[:, rows]), columns, len(targets))
 
     def quadratic(self, r: np.ndarray) -> np.ndarray:
-        """n D multiplications a feature of the residuals."""
+        """N D multiplications a feature of the residuals."""
         return self._squares(lambda rows: r[rows], r.shape[1] * r.shape[2], r.shape[1])
 
     def regression(self, r: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -11,7 +11,7 @@ from kernelcal.errors import InputError
 from kernelcal.predictions import RealPredictions
 from kernelcal.statistics.number_rows import number_pair, row_mean
 
-__all__ = ["mean_squared_error", "negative_log_likelihood"]
+__all__ = ["mean_squared_error", "negative_log_likelihood", "negative_log_likelihood_rows"]
 
 
 def negative_log_likelihood(y: Any, predictions: Any, *, weights: Any = None) -> float:
@@ -41,6 +41,19 @@ def negative_log_likelihood(y: Any, predictions: Any, *, weights: Any = None) ->
     >>> round(negative_log_likelihood([0.0, 2.0], kc.Normal([0.0, 0.0], [1.0, 1.0])), 6)
     1.918939
     """
+    return row_mean(negative_log_likelihood_rows(y, predictions), weights)
+
+
+def negative_log_likelihood_rows(y: Any, predictions: Any) -> np.ndarray:
+    """``-log p_i(y_i)`` of every row, in nats, shape (n,): see `negative_log_likelihood`.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> from kernelcal.statistics import negative_log_likelihood_rows
+    >>> negative_log_likelihood_rows([0.0, 2.0], kc.Normal([0.0, 0.0], [1.0, 1.0])).round(4)
+    array([0.9189, 2.9189])
+    """
     targets, batch = number_pair(y, predictions)
     if type(batch).log_prob is RealPredictions.log_prob:
         raise InputError(
@@ -48,8 +61,7 @@ def negative_log_likelihood(y: Any, predictions: Any, *, weights: Any = None) ->
             "kernelcal.statistics.crps, which draws and quantiles have too"
         )
     with np.errstate(divide="ignore"):
-        logs = to_numpy(batch.log_prob(targets)).astype(np.float64)
-    return 0.0 - row_mean(logs, weights)
+        return 0.0 - to_numpy(batch.log_prob(targets)).astype(np.float64)
 
 
 def mean_squared_error(y: Any, predictions: Any, *, weights: Any = None) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 from kernelcal.arrays import row_slices, to_numpy
 from kernelcal.predictions import Bernoulli, ClassPredictions, checked_classes_pair, checked_weights
 
-__all__ = ["accuracy", "brier_score", "log_score"]
+__all__ = ["accuracy", "brier_score", "log_score", "log_score_rows"]
 
 _ROWS = 4096  # a float64 copy of wide predictions is made a part at a time
 
@@ -39,10 +39,21 @@ def log_score(y: Any, predictions: Any, *, weights: Any = None, classes: Any = N
     >>> round(log_score([0, 1], [[0.9, 0.1], [0.6, 0.4]]), 6)
     0.510826
     """
+    return _mean(log_score_rows(y, predictions, classes=classes), weights)
+
+
+def log_score_rows(y: Any, predictions: Any, *, classes: Any = None) -> np.ndarray:
+    """``-log p_i[y_i]`` of every row, in nats, shape (n,).
+
+    Examples
+    --------
+    >>> from kernelcal.statistics import log_score_rows
+    >>> log_score_rows([0, 1], [[0.9, 0.1], [0.6, 0.4]]).round(4)
+    array([0.1054, 0.9163])
+    """
     labels, batch = checked_classes_pair(y, predictions, classes=classes)
     with np.errstate(divide="ignore"):
-        logs = np.log(batch.probability_of(labels), dtype=np.float64)
-    return 0.0 - _mean(logs, weights)
+        return 0.0 - np.log(batch.probability_of(labels), dtype=np.float64)
 
 
 def brier_score(y: Any, predictions: Any, *, weights: Any = None, classes: Any = None) -> float:

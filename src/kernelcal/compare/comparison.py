@@ -1,0 +1,169 @@
+"""What a comparison of several models found."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from kernelcal.compare.tables import models_table, pairs_table
+from kernelcal.errors import InputError
+from kernelcal.evaluate import Evaluation
+from kernelcal.inference import Interval
+from kernelcal.inference.equivalence import Equivalence
+from kernelcal.inference.paired import PairedDifference
+from kernelcal.plots import interval_plot
+from kernelcal.statistics import CKCE, SKCE
+
+__all__ = ["ComparedModel", "Comparison"]
+
+
+@dataclass(frozen=True)
+class ComparedModel:
+    """One model of a comparison.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    evaluation : Evaluation
+        Scores, SKCE with interval, exact test, as of `evaluate`, with the kernels that all models share.
+    ckce : Interval
+        Conditional error without the noise of the targets, and its interval.
+    plug_in : float
+        Conditional error as published, the noise of the targets in it.
+    equivalence : Equivalence or None
+        Whether it is calibrated to within the bound that was asked for.
+    """
+
+    name: str
+    evaluation: Evaluation
+    ckce: Interval
+    plug_in: float
+    equivalence: Equivalence | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        within = None if self.equivalence is None else self.equivalence.to_dict()
+        own = {"ckce": self.ckce.to_dict(), "ckce_plug_in": self.plug_in, "equivalence": within}
+        return {"name": self.name, **self.evaluation.to_dict(), **own}
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """What `compare` found: models in the order of their CKCE, and the difference of every pair.
+
+    Attributes
+    ----------
+    models : tuple of ComparedModel
+        Sorted, the smallest CKCE first.
+    differences : tuple of PairedDifference
+        For every measure every pair of models, in the order of `models`.
+    skce, ckce : SKCE, CKCE
+        The statistics with the kernels and lengthscales that all models share.
+    n : int
+        Rows.
+    seconds : float
+        Time taken.
+    notes : tuple of str
+        What the reader must know.
+    """
+
+    models: tuple[ComparedModel, ...]
+    differences: tuple[PairedDifference, ...]
+    skce: SKCE
+    ckce: CKCE
+    n: int
+    seconds: float
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, name: str) -> ComparedModel:
+        for model in self.models:
+            if model.name == name:
+                return model
+        raise InputError(f"there is no model {name!r}: the models are {', '.join(m.name for m in self.models)}")
+
+    def difference(self, measure: str, first: str, second: str) -> PairedDifference:
+        """Difference of two models in a measure such as ``"CKCE"``, first minus second."""
+        for found in self.differences:
+            if found.measure == measure and {found.first, found.second} == {first, second} and first != second:
+                return found if found.first == first else found.reversed()
+        known = ", ".join(dict.fromkeys(d.measure for d in self.differences))
+        raise InputError(
+            f"there is no difference of {measure!r} between {first!r} and {second!r}: the measures are {known}, and "
+            f"the models {', '.join(m.name for m in self.models)}"
+        )
+
+    def tied(self, name: str, measure: str = "CKCE") -> tuple[str, ...]:
+        """Models that cannot be told from one in a measure, at the level 5 % over all pairs."""
+        own = [d for d in self.differences if d.measure == measure and name in (d.first, d.second) and d.better is None]
+        found = {d.second if d.first == name else d.first for d in own}
+        return tuple(model.name for model in self.models if model.name in found)
+
+    @property
+    def verdict(self) -> str:
+        """One sentence on the best calibrated model."""
+        best, tied = self.models[0].name, self.tied(self.models[0].name)
+        if not tied:
+            return f"{best} is the best calibrated: its CKCE is certainly below that of every other model."
+        if len(tied) == len(self.models) - 1:
+            return "The models are tied: no difference of their CKCE is certain."
+        return f"{best} has the smallest CKCE, tied with {', '.join(tied)}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        kernels = {
+            name: {"prediction_kernel": str(s.prediction_kernel), "target_kernel": str(s.target_kernel)}
+            for name, s in (("skce", self.skce), ("ckce", self.ckce))
+        }
+        return {
+            "n": self.n,
+            "verdict": self.verdict,
+            "models": [model.to_dict() for model in self.models],
+            "differences": [difference.to_dict() for difference in self.differences],
+            "kernels": kernels,
+            "seconds": self.seconds,
+            "notes": list(self.notes),
+        }
+
+    def summary(self) -> str:
+        """Return the tables as text."""
+        return f"{models_table(self).text()}\n\n{pairs_table(self).text()}"
+
+    def __repr__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        return models_table(self).html() + pairs_table(self).html()
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the CKCE of every model with its interval; models whose intervals overlap may still differ.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; default a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        MissingExtraError
+            Without matplotlib, the extra ``plot``.
+        """
+        level = self.models[0].ckce.level
+        return interval_plot(
+            [model.name for model in self.models],
+            [model.ckce.estimate for model in self.models],
+            [(model.ckce.lower, model.ckce.upper) for model in self.models],
+            label=f"CKCE without the noise of the targets, with {level:.0%} interval",
+            title=f"Conditional calibration error, {self.n:,} rows",
+            ax=ax,
+        )
+
+
+def sort_key(model: ComparedModel) -> float:
+    """CKCE of a model; one that is not a number comes last."""
+    return model.ckce.estimate if math.isfinite(model.ckce.estimate) else math.inf

@@ -1,0 +1,82 @@
+"""All pairs of models: differences of SKCE, CKCE and scores, corrected over the pairs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from itertools import combinations
+
+import numpy as np
+
+from kernelcal.inference.class_wise import holm_adjusted
+from kernelcal.inference.paired import (
+    PairedDifference,
+    difference_of_draws,
+    difference_of_pairs,
+    mean_difference,
+)
+from kernelcal.pairs.joint import joint_sums
+from kernelcal.statistics import SKCE
+
+__all__ = ["by_draws", "by_rows", "skce_differences"]
+
+Found = Callable[[str, str], tuple[float, float]]  # two names -> difference and standard error
+_INFINITE = "an outcome had probability 0: the mean score is infinite, and its difference has no standard error"
+
+
+def skce_differences(statistic: SKCE, models: Mapping[str, tuple[np.ndarray, object]]) -> list[PairedDifference]:
+    """Differences of the SKCE over all pairs of rows in one pass, or over blocks."""
+    names, prepared = list(models), {n: statistic.prepare(batch) for n, (_, batch) in models.items()}  # type: ignore[arg-type]
+    if statistic.estimator == "block":
+        return by_rows("SKCE", {name: prepared[name].block_values(models[name][0]) for name in names})
+    sums, products = joint_sums([prepared[name].matrix(models[name][0]) for name in names])
+    place = names.index
+    return _corrected("SKCE", names, lambda a, b: difference_of_pairs(sums, products, place(a), place(b)))
+
+
+def by_draws(measure: str, estimates: Mapping[str, float], draws: Mapping[str, np.ndarray]) -> list[PairedDifference]:
+    """Differences of estimates whose spread is that of drawn rows, the same for all models."""
+    return _corrected(
+        measure,
+        list(estimates),
+        lambda a, b: difference_of_draws((estimates[a], estimates[b]), draws[a], draws[b]),
+    )
+
+
+def by_rows(measure: str, rows: Mapping[str, np.ndarray]) -> list[PairedDifference]:
+    """Differences of means of what every row (or block) has."""
+    return _corrected(measure, list(rows), lambda a, b: mean_difference(rows[a], rows[b]))
+
+
+def _corrected(measure: str, names: list[str], found: Found) -> list[PairedDifference]:
+    pairs = list(combinations(names, 2))
+    values = [found(a, b) for a, b in pairs]
+    pvalues = [_pvalue(*value) for value in values]
+    tested = [k for k, p in enumerate(pvalues) if p is not None]
+    adjusted: dict[int, float] = dict(
+        zip(tested, holm_adjusted(np.array([pvalues[k] for k in tested], dtype=float)).tolist(), strict=True)
+    )
+    return [
+        PairedDifference(
+            measure,
+            a,
+            b,
+            difference,
+            error if math.isfinite(error) else None,
+            pvalues[k],
+            adjusted.get(k),
+            () if k in adjusted else (_INFINITE,),
+        )
+        for k, ((a, b), (difference, error)) in enumerate(zip(pairs, values, strict=True))
+    ]
+
+
+def _pvalue(difference: float, error: float) -> float | None:
+    """Two-sided p-value by the normal law, never 0; 1 for models that do not differ, None where there is no error."""
+    from scipy.special import ndtr  # imported when needed: the import of kernelcal stays light
+
+    if not math.isfinite(error):
+        return None
+    if error == 0:
+        return 1.0 if difference == 0 else 1e-300
+    return max(2 * float(ndtr(-abs(difference) / error)), 1e-300)

@@ -1,0 +1,196 @@
+"""Which of several models is better calibrated, and how certainly."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kernelcal.compare.comparison import ComparedModel, Comparison, sort_key
+from kernelcal.compare.differences import by_draws, by_rows, skce_differences
+from kernelcal.compare.figures import Settings, conditional, equivalence, evaluation
+from kernelcal.compare.models import Pairs, checked_models
+from kernelcal.compare.scores import score_rows
+from kernelcal.compare.statistics import shared_ckce, shared_skce
+from kernelcal.compare.steps import Steps
+from kernelcal.errors import InputError
+from kernelcal.evaluate.estimates import pairs_or_blocks
+from kernelcal.inference.equivalence import checked_bound
+from kernelcal.inference.paired import PairedDifference
+from kernelcal.lenses import Lens
+from kernelcal.statistics import CKCE, SKCE
+
+__all__ = ["compare"]
+
+_FEWEST = 10
+_LEVEL = 0.05
+_NEAR_0 = "no exact test rejects either model: both are near 0, and the difference says little"
+
+
+def compare(
+    y: Any,
+    predictions: Mapping[str, Any],
+    *,
+    skce: SKCE | None = None,
+    ckce: CKCE | None = None,
+    lens: Lens | None = None,
+    within: float | None = None,
+    classes: Any = None,
+    normalize: bool = False,
+    level: float = 0.95,
+    draws: int = 999,
+    rng: int = 0,
+    early_stopping: bool = True,
+    progress: Callable[[int, int], None] | None = None,
+) -> Comparison:
+    """Which of several models is better calibrated on the same rows, and how certainly?
+
+    Every model gets its scores, the SKCE and the CKCE with intervals and the exact test of calibration; every pair of
+    models the difference of SKCE, CKCE and proper scores on the same rows, with standard errors and p-values corrected
+    over the pairs (Holm). A difference that is not certain is called a tie.
+
+    Parameters
+    ----------
+    y : array of shape (n,), or (n, d) for vectors
+        Targets, the same for all models.
+    predictions : mapping of str to Predictions or what `as_predictions` takes
+        What each model predicted for these rows, in this order: all classes, or all numbers, of any families.
+    skce : SKCE, optional
+        Kernels of the SKCE. All models share one kernel; a median lengthscale is the median of those of the models.
+    ckce : CKCE, optional
+        Kernels, lambda and method of the CKCE. Default: `CKCE()` up to 2,000 rows, ``method="cholesky"`` up to 50,000,
+        ``"fourier"`` above.
+    lens : Lens, optional
+        A simpler question, such as `TopLabel`, of every model.
+    within : float, optional
+        Also test whether each model is calibrated to within this bound: `kernelcal.inference.equivalence_test`.
+    classes, normalize
+        As for `as_predictions`.
+    level : float
+        Nominal coverage of the intervals.
+    draws, rng
+        Draws of the exact tests and of the bootstrap of rows, the same rows for all models, and their seed.
+    early_stopping, progress
+        As for `calibration_test`; progress goes over all models.
+
+    Returns
+    -------
+    Comparison
+        Prints as two tables, the models in the order of their CKCE.
+
+    Raises
+    ------
+    InputError
+        For models that do not predict the same rows and classes, each named, and as `evaluate`.
+
+    Notes
+    -----
+    The CKCE does not weigh predictions by how often they are made, so it ranks models that are confident at different
+    rates; the SKCE does, and its difference compares the models on the rows as they are. The CKCE here leaves out the
+    noise of the targets (``estimator="corrected"``): models whose targets are noisy to different degrees would be
+    ranked by their noise otherwise. Paired p-values are those of many rows. Where both models are calibrated the
+    differences are degenerate, and the tests reject less often than their level. Assumes that rows are independent.
+
+    Cost with M models: `evaluate` for each; n^2 (m + M) M / 2 multiplications for all differences of the SKCE; the
+    CKCE of each as at `CKCE`, and ``draws`` times n D m (2 n^2 m for ``"exact"``) for its bootstrap.
+
+    References
+    ----------
+    Moskvichev and Sejdinovic (2025) for the ranking by the CKCE; Holm (1979).
+
+    Examples
+    --------
+    >>> import numpy as np, kernelcal as kc
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.dirichlet([1, 1, 1], 500)
+    >>> y = kc.Categorical(p).sample(rng)[0]
+    >>> sharper = p**2 / (p**2).sum(axis=1, keepdims=True)
+    >>> result = kc.compare(y, {"sharper": sharper, "honest": p}, draws=199)
+    >>> result.verdict
+    'honest is the best calibrated: its CKCE is certainly below that of every other model.'
+    >>> result.difference("log score", "honest", "sharper").better
+    'honest'
+    """
+    started = time.perf_counter()
+    settings = Settings(
+        _checked_level(level),
+        _checked_draws(draws),
+        _checked_seed(rng),
+        early_stopping,
+        None if within is None else checked_bound(within),
+    )
+    models = checked_models(y, predictions, lens, classes, normalize=normalize)
+    batches = [batch for _, batch in models.values()]
+    _refuse_few(len(batches[0]))
+    skce, ckce = shared_skce(skce, batches), shared_ckce(ckce, batches)
+    pairs = pairs_or_blocks(batches, skce)
+    found, drawn = _models(models, skce, pairs, ckce, settings, Steps(progress, 2 * len(models), settings.draws))
+    found.sort(key=sort_key)
+    ordered = {model.name: models[model.name] for model in found}
+    estimates = {model.name: model.ckce.estimate for model in found}
+    differences = by_draws("CKCE", estimates, {name: drawn[name] for name in ordered})
+    differences += _near_0(skce_differences(pairs, ordered), found)
+    for measure, rows in score_rows(ordered).items():
+        differences += by_rows(measure, rows)
+    seconds = time.perf_counter() - started
+    return Comparison(tuple(found), tuple(differences), pairs, ckce, len(batches[0]), seconds, _notes(found))
+
+
+def _models(
+    models: Pairs, skce: SKCE, pairs: SKCE, ckce: CKCE, settings: Settings, steps: Steps
+) -> tuple[list[ComparedModel], dict[str, np.ndarray]]:
+    """Everything about each model, and the values of its CKCE over drawn rows."""
+    found, drawn = [], {}
+    for name, (targets, batch) in models.items():
+        own = evaluation(targets, batch, skce, settings, steps.next())
+        interval, plug_in, drawn[name], _ = conditional(targets, batch, ckce, settings, own.pvalue, steps.next())
+        within = equivalence(targets, batch, pairs, settings)
+        found.append(ComparedModel(name, own, interval, plug_in, within))
+    steps.finish()
+    return found, drawn
+
+
+def _near_0(differences: list[PairedDifference], models: list[ComparedModel]) -> list[PairedDifference]:
+    """Say of ties whose models the exact test does not reject that both are near 0."""
+    calibrated = {m.name for m in models if m.evaluation.pvalue is not None and m.evaluation.pvalue > _LEVEL}
+    return [
+        replace(d, notes=(*d.notes, _NEAR_0)) if d.better is None and {d.first, d.second} <= calibrated else d
+        for d in differences
+    ]
+
+
+def _notes(models: list[ComparedModel]) -> tuple[str, ...]:
+    """What the reader must know of one model, named, or of all."""
+    said = [(model.name, note) for model in models for note in model.evaluation.notes]
+    notes = dict.fromkeys(note for _, note in said)
+    return tuple(
+        note if len(names) == len(models) else f"{', '.join(names)}: {note}"
+        for note in notes
+        for names in [[name for name, own in said if own == note]]
+    )
+
+
+def _refuse_few(n: int) -> None:
+    if n < _FEWEST:
+        raise InputError(f"compare needs at least {_FEWEST} rows, got {n}: no difference could be told from chance")
+
+
+def _checked_level(level: Any) -> float:
+    if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
+        raise InputError(f"level must lie between 0 and 1, such as 0.95, got {level!r}")
+    return float(level)
+
+
+def _checked_draws(draws: Any) -> int:
+    if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 99:
+        raise InputError(f"draws must be a whole number, at least 99 for intervals, got {draws!r}")
+    return int(draws)
+
+
+def _checked_seed(rng: Any) -> int:
+    if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
+        raise InputError(f"rng must be a seed, a whole number from 0: all models are given the same draws; got {rng!r}")
+    return int(rng)

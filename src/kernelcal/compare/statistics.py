@@ -1,0 +1,88 @@
+"""The statistics that all models share: the same kernels, the same lengthscales, the same lambda."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from kernelcal.errors import InputError
+from kernelcal.kernels import (
+    MMD,
+    Dirac,
+    Euclidean,
+    Gaussian,
+    Kernel,
+    Laplacian,
+    Linear,
+    Spectral,
+    resolve,
+    resolve_target,
+)
+from kernelcal.kernels.shared import shared_kernel
+from kernelcal.predictions import ClassPredictions, Predictions
+from kernelcal.statistics import CKCE, SKCE
+from kernelcal.statistics.ckce_kernel import MeanEmbedding, two_columns
+
+__all__ = ["ckce_method", "shared_ckce", "shared_skce"]
+
+_EQUALLY_SPACED, _DRAWN = 16, 256  # frequencies of target kernels, for numbers and for vectors
+_EXACT_UP_TO = 2_000  # rows; above, an incomplete factor is as good and takes less
+_FACTOR_UP_TO = 50_000  # rows; above, its columns fill the memory
+
+
+def shared_skce(statistic: SKCE | None, batches: Sequence[Predictions]) -> SKCE:
+    """SKCE with one prediction and one target kernel for all models."""
+    if not isinstance(statistic, SKCE | None):
+        raise InputError(f"skce must be an SKCE such as kernelcal.SKCE(), got {statistic!r}")
+    given = SKCE() if statistic is None else statistic
+    if given.estimator != "unbiased":
+        raise InputError(f"skce must have estimator='unbiased', got {given.estimator!r}: blocks are used where needed")
+    target_kernel = _target_kernel(given.target_kernel, batches)
+    kernel = Laplacian(metric=_metric(batches, target_kernel)) if statistic is None else given.prediction_kernel
+    kernel = shared_kernel(kernel, batches, _resolved)
+    return replace(given, prediction_kernel=kernel, target_kernel=target_kernel)
+
+
+def shared_ckce(statistic: CKCE | None, batches: Sequence[Predictions]) -> CKCE:
+    """Corrected CKCE with one prediction and one target kernel for all models, and lambda as given."""
+    if not isinstance(statistic, CKCE | None):
+        raise InputError(f"ckce must be a CKCE such as kernelcal.CKCE(), got {statistic!r}")
+    given = CKCE(method=ckce_method(len(batches[0]))) if statistic is None else statistic
+    if isinstance(given.regularization, str):
+        raise InputError("models are compared at one lambda: give a number as regularization, or leave it out")
+    written = [two_columns(batch) for batch in batches]
+    target_kernel = _target_kernel(given.target_kernel, written)
+    kernel = given.prediction_kernel or _default_kernel(written, target_kernel, given)
+    kernel = shared_kernel(kernel, written, _resolved)
+    return replace(given, prediction_kernel=kernel, target_kernel=target_kernel, estimator="corrected")
+
+
+def _default_kernel(batches: Sequence[Predictions], target_kernel: Kernel, given: CKCE) -> Kernel:
+    """Linear plus Gaussian as for `CKCE`, the metric one that all families have."""
+    if isinstance(batches[0], ClassPredictions):
+        return Linear() + Gaussian()
+    return MeanEmbedding(target_kernel, given.integrator) + Gaussian(metric=_metric(batches, target_kernel))
+
+
+def ckce_method(n: int) -> str:
+    """Return the default method of the CKCE for so many rows."""
+    return "exact" if n <= _EXACT_UP_TO else "cholesky" if n <= _FACTOR_UP_TO else "fourier"
+
+
+def _target_kernel(given: Kernel | None, batches: Sequence[Predictions]) -> Kernel:
+    """Target kernel as given or by the kind of targets; between numbers one with features, for all families."""
+    if given is None and isinstance(batches[0], ClassPredictions):
+        return Dirac()
+    size = _DRAWN if batches[0].event_shape else _EQUALLY_SPACED
+    return shared_kernel(given or Spectral(Gaussian(), size), batches, resolve_target)
+
+
+def _metric(batches: Sequence[Any], target_kernel: Kernel) -> Any:
+    """Euclidean between predictions of one family; of several, the distance of what they predict."""
+    one_family = len({(type(batch), batch.columns) for batch in batches}) == 1
+    return Euclidean() if one_family else MMD(target_kernel)
+
+
+def _resolved(kernel: Kernel, batch: Predictions) -> Kernel:
+    return resolve(kernel, batch)[0]

@@ -1,0 +1,87 @@
+"""Rows drawn anew for the CKCE, with one factorisation for all draws."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernelcal.inference.bootstrap import multinomial_counts
+from kernelcal.inference.cost import say_cost
+from kernelcal.inference.interval_methods import Method, Request, Spread, of_draws
+from kernelcal.statistics.ckce_prepared import PreparedCKCE
+
+__all__ = ["OPERATOR_METHODS", "RowBootstrap"]
+
+_BYTES = 2**28  # for the residuals of one batch of draws
+
+
+class RowBootstrap:
+    """CKCE without the noise of the targets, ``U = sum_{i != j} M_ij <r_i, r_j>``, over rows drawn with replacement.
+
+    Drawing rows changes the targets and the operator. With w_i the number of times that row i is drawn and
+    ``e = r - K W r`` what ridge regression leaves of the residuals, the coefficients of the regression are, to the
+    first order in w - 1, those of the residuals ``r + (w - 1) e`` under the operator of all rows. Hence
+
+    ``U(w) = U + sum_i (w_i - 1) a_i + sum_{i != j} (w_i - 1) (w_j - 1) M_ij <e_i, e_j>``,
+    ``a_i = 2 <e_i, (M r)_i - M_ii r_i>``,
+
+    and a is the influence function over n: the bootstrap has the variance of the exact one to the leading order, where
+    the model is miscalibrated, and more than that of U where it is calibrated.
+
+    Parameters
+    ----------
+    prepared : PreparedCKCE
+        Its lambda a number.
+    targets : numpy.ndarray
+        Observed targets.
+    """
+
+    def __init__(self, prepared: PreparedCKCE, targets: np.ndarray) -> None:
+        self.operator, r = prepared.operator, prepared.observed(targets)
+        self.e, mr = self.operator.regression(r)
+        own = self.operator.diagonal
+        self.linear = 2 * np.einsum("nk,nk->n", self.e, mr - own[:, None] * r)
+        self.own = own * np.einsum("nk,nk->n", self.e, self.e)
+        self.estimate = float(np.einsum("nk,nk->", r, mr) - own @ np.einsum("nk,nk->n", r, r))
+
+    def __len__(self) -> int:
+        return len(self.e)
+
+    @property
+    def multiplications(self) -> float:
+        """Work of one draw."""
+        return self.operator.multiplications(self.e.shape[1])
+
+    @property
+    def draws_at_once(self) -> int:
+        """Draws whose residuals and solutions fit the memory."""
+        return max(1, _BYTES // (40 * self.e.size))
+
+    def values(self, counts: np.ndarray) -> np.ndarray:
+        """Values of drawn rows, for how often each is drawn, shape (n, B): shape (B,)."""
+        more = counts - 1
+        pairs = self.operator.quadratic(more[:, :, None] * self.e[:, None, :])
+        return self.estimate + self.linear @ more + pairs - self.own @ more**2
+
+    def drawn(self, request: Request) -> np.ndarray:
+        """Values of as many draws as asked for."""
+        values = []
+        for first in range(0, request.draws, self.draws_at_once):
+            stop = min(first + self.draws_at_once, request.draws)
+            values.append(self.values(multinomial_counts(request.source.uniforms(first, stop, len(self)))))
+            request.report(stop)
+        return np.concatenate(values)
+
+
+def _rows(request: Request) -> Spread:
+    rows = RowBootstrap(request.prepared, request.targets)
+    say_cost(
+        f"the bootstrap of the CKCE over {len(rows):,} rows with {request.draws:,} draws",
+        request.draws * rows.multiplications,
+        "draws, or CKCE(method='cholesky')",
+    )
+    return of_draws(rows.estimate, rows.drawn(request))
+
+
+OPERATOR_METHODS = {
+    "bootstrap": Method(_rows, "percentile bootstrap of the rows, the operator to the first order", tested=True),
+}
