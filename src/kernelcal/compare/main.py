@@ -105,7 +105,7 @@ def compare(
     --------
     >>> import numpy as np, kernelcal as kc
     >>> rng = np.random.default_rng(0)
-    >>> p = rng.dirichlet([1, 1, 1], 500)
+    >>> p = rng.dirichlet([1, 1, 1], 1000)
     >>> y = kc.Categorical(p).sample(rng)[0]
     >>> sharper = p**2 / (p**2).sum(axis=1, keepdims=True)
     >>> result = kc.compare(y, {"sharper": sharper, "honest": p}, draws=199)

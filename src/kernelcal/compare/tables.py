@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kernelcal.inference.paired import PairedDifference
 from kernelcal.kernels import Kernel, Stationary
@@ -35,13 +35,13 @@ def models_table(comparison: Comparison) -> Grid:
     return Grid(title, header, rows, (*kernels, *comparison.notes))
 
 
-def _rounded(kernel: Any) -> Kernel:
+def _rounded(kernel: Kernel | None) -> str:
     """Lengthscales to four digits, for the reader."""
 
     def leaf(k: Kernel) -> Kernel:
         return k.with_lengthscale(float(f"{k.lengthscale:.4g}")) if isinstance(k, Stationary) else k
 
-    return kernel.map_leaves(leaf)  # type: ignore[no-any-return]
+    return "" if kernel is None else str(kernel.map_leaves(leaf))
 
 
 def _model_row(number: int, model: ComparedModel, comparison: Comparison) -> list[str]:
