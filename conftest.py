@@ -1,4 +1,4 @@
-"""Doctests of src: pytest imports every module by its path, which puts modules in the place of functions of their name."""
+"""Doctests of src: pytest imports modules by their paths, which puts them in the place of functions of their names."""
 
 import sys
 from types import ModuleType
