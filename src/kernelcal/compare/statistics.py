@@ -4,25 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from kernelcal.errors import InputError
-from kernelcal.kernels import (
-    MMD,
-    Dirac,
-    Euclidean,
-    Gaussian,
-    Kernel,
-    Laplacian,
-    Linear,
-    Spectral,
-    resolve,
-    resolve_target,
-)
+from kernelcal.kernels import Dirac, Gaussian, Kernel, Spectral, resolve, resolve_target
 from kernelcal.kernels.shared import shared_kernel
 from kernelcal.predictions import ClassPredictions, Predictions
 from kernelcal.statistics import CKCE, SKCE
-from kernelcal.statistics.ckce_kernel import MeanEmbedding, two_columns
+from kernelcal.statistics.ckce_kernel import linear_and_gaussian, two_columns
 
 __all__ = ["ckce_method", "shared_ckce", "shared_skce"]
 
@@ -39,8 +27,7 @@ def shared_skce(statistic: SKCE | None, batches: Sequence[Predictions]) -> SKCE:
     if given.estimator != "unbiased":
         raise InputError(f"skce must have estimator='unbiased', got {given.estimator!r}: blocks are used where needed")
     target_kernel = _target_kernel(given.target_kernel, batches)
-    kernel = Laplacian(metric=_metric(batches, target_kernel)) if statistic is None else given.prediction_kernel
-    kernel = shared_kernel(kernel, batches, _resolved)
+    kernel = shared_kernel(given.prediction_kernel, batches, _resolved)
     return replace(given, prediction_kernel=kernel, target_kernel=target_kernel)
 
 
@@ -53,16 +40,9 @@ def shared_ckce(statistic: CKCE | None, batches: Sequence[Predictions]) -> CKCE:
         raise InputError("models are compared at one lambda: give a number as regularization, or leave it out")
     written = [two_columns(batch) for batch in batches]
     target_kernel = _target_kernel(given.target_kernel, written)
-    kernel = given.prediction_kernel or _default_kernel(written, target_kernel, given)
+    kernel = given.prediction_kernel or linear_and_gaussian(written[0], target_kernel, given.integrator)
     kernel = shared_kernel(kernel, written, _resolved)
     return replace(given, prediction_kernel=kernel, target_kernel=target_kernel, estimator="corrected")
-
-
-def _default_kernel(batches: Sequence[Predictions], target_kernel: Kernel, given: CKCE) -> Kernel:
-    """Linear plus Gaussian as for `CKCE`, the metric one that all families have."""
-    if isinstance(batches[0], ClassPredictions):
-        return Linear() + Gaussian()
-    return MeanEmbedding(target_kernel, given.integrator) + Gaussian(metric=_metric(batches, target_kernel))
 
 
 def ckce_method(n: int) -> str:
@@ -76,12 +56,6 @@ def _target_kernel(given: Kernel | None, batches: Sequence[Predictions]) -> Kern
         return Dirac()
     size = _DRAWN if batches[0].event_shape else _EQUALLY_SPACED
     return shared_kernel(given or Spectral(Gaussian(), size), batches, resolve_target)
-
-
-def _metric(batches: Sequence[Any], target_kernel: Kernel) -> Any:
-    """Euclidean between predictions of one family; of several, the distance of what they predict."""
-    one_family = len({(type(batch), batch.columns) for batch in batches}) == 1
-    return Euclidean() if one_family else MMD(target_kernel)
 
 
 def _resolved(kernel: Kernel, batch: Predictions) -> Kernel:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from kernelcal.inference.interval_methods import hoeffding_sums
+from kernelcal.tables import Table
 
 __all__ = ["PairedDifference", "difference_of_draws", "difference_of_pairs", "mean_difference"]
 
@@ -16,7 +17,7 @@ _LEVEL = 0.05
 _ROUNDING = 1e-14  # of the values themselves: a smaller standard error is that of equal predictions
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PairedDifference:
     """First minus second of a measure whose small values are good.
 
@@ -58,6 +59,20 @@ class PairedDifference:
         if self.better is not None:
             return f"{self.better} is better"
         return "tie" if self.pvalue is not None else "cannot be compared"
+
+    def _table(self) -> Table:
+        rows = [("difference", f"{self.difference:+.4g}, below 0 where {self.first} is better")]
+        if self.standard_error is not None:
+            rows.append(("standard error", f"{self.standard_error:.2g}"))
+        if self.pvalue is not None and self.adjusted is not None:
+            rows.append(("p-value", f"{self.pvalue:.3g}, over all pairs (Holm) {self.adjusted:.3g}"))
+        return Table(f"{self.measure}: {self.first} - {self.second}", [*rows, ("verdict", self.verdict)], self.notes)
+
+    def __repr__(self) -> str:
+        return self._table().text()
+
+    def _repr_html_(self) -> str:
+        return self._table().html()
 
     def reversed(self) -> PairedDifference:
         """Second minus first."""

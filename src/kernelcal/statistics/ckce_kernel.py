@@ -39,6 +39,9 @@ class MeanEmbedding(Kernel):
     kernel: Kernel
     integrator: Integrator | None = None
 
+    def __str__(self) -> str:
+        return f"MeanEmbedding({self.kernel})"
+
     def evaluate(self, pairs: Any) -> Array:
         """Kernel values of the pairs."""
         residual = self._residual(pairs.points)
