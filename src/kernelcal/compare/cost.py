@@ -7,14 +7,14 @@ from typing import Any
 
 from kernelcal.compare.statistics import ckce_method
 from kernelcal.evaluate.estimates import pair_cost
-from kernelcal.inference.cost import in_words, seconds_of
-from kernelcal.predictions import ClassPredictions
+from kernelcal.inference.cost import bootstrap_cost, in_words, seconds_of
+from kernelcal.statistics import CKCE
 
 __all__ = ["cost_in_words", "multiplications"]
 
-_RANK = 250  # columns of an incomplete factor, or random features
-_NUMBER_FEATURES = 32
-_ALL_PAIRS = 2e11  # above, blocks are taken
+_ALL_PAIRS = 2e11  # multiplications; above, blocks are taken
+_LANDMARKS = 250  # of the exact test
+_KERNELS = 4
 
 
 def multiplications(predictions: Mapping[str, Any], draws: int) -> float:
@@ -24,12 +24,9 @@ def multiplications(predictions: Mapping[str, Any], draws: int) -> float:
 
 def _of_model(batch: Any, draws: int) -> float:
     n = float(len(batch))
-    features = batch.n_classes if isinstance(batch, ClassPredictions) else _NUMBER_FEATURES
     pairs = min(4 * n * n * pair_cost(batch), 4 * _ALL_PAIRS)
-    exact_test = min(4 * n * n * (30 + draws), 4 * n * _RANK * draws * 8)
-    if ckce_method(len(batch)) == "exact":
-        return pairs + exact_test + n**3 + 2 * n * n * features * draws
-    return pairs + exact_test + n * _RANK * (_RANK + features * draws)
+    exact_test = _KERNELS * n * min(n, 8 * _LANDMARKS) * draws
+    return pairs + exact_test + bootstrap_cost(CKCE(method=ckce_method(len(batch))), batch, draws)
 
 
 def cost_in_words(predictions: Mapping[str, Any], draws: int) -> str:

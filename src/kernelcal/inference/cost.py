@@ -5,11 +5,28 @@ from __future__ import annotations
 import warnings
 
 from kernelcal.errors import KernelcalWarning
+from kernelcal.predictions import ClassPredictions, Predictions
+from kernelcal.statistics import CKCE
+from kernelcal.statistics.ckce_solve import MATRIX_UP_TO
 
-__all__ = ["in_words", "say_cost", "seconds_of"]
+__all__ = ["bootstrap_cost", "in_words", "say_cost", "seconds_of"]
 
 _RATE = 1.5e10  # multiplications a second of matrix products in float64 on two cores
 _LONG = 60.0
+_RANK = 250  # usual columns of an incomplete factor
+_NUMBER_FEATURES = 32  # of targets that are numbers
+
+
+def bootstrap_cost(statistic: CKCE, predictions: Predictions, draws: int) -> float:
+    """Multiplications of a CKCE with the bootstrap of its rows, roughly: the rank of a factor is not known before."""
+    n, classes = float(len(predictions)), isinstance(predictions, ClassPredictions)
+    features = predictions.n_classes if isinstance(predictions, ClassPredictions) else _NUMBER_FEATURES
+    if statistic.method == "exact":
+        once = n**3 * (3.0 if n <= MATRIX_UP_TO else 1.0)
+        return once + draws * n * n * (1.0 if n <= MATRIX_UP_TO else 2.0 * features)
+    rank = 2 * statistic.frequencies + (features if classes else 0) if statistic.method == "fourier" else _RANK
+    rank = statistic.rank or rank
+    return n * rank * (2.0 * rank + draws * features)
 
 
 def seconds_of(multiplications: float) -> float:

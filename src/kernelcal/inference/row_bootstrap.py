@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from kernelcal.inference.bootstrap import multinomial_counts
-from kernelcal.inference.cost import say_cost
 from kernelcal.inference.interval_methods import Method, Request, Spread, of_draws
 from kernelcal.statistics.ckce_prepared import PreparedCKCE
 
@@ -38,6 +37,7 @@ class RowBootstrap:
     def __init__(self, prepared: PreparedCKCE, targets: np.ndarray) -> None:
         self.operator, r = prepared.operator, prepared.observed(targets)
         self.e, mr = self.operator.regression(r)
+        self.pairs = self.operator.pairs(self.e)
         own = self.operator.diagonal
         self.linear = 2 * np.einsum("nk,nk->n", self.e, mr - own[:, None] * r)
         self.own = own * np.einsum("nk,nk->n", self.e, self.e)
@@ -47,19 +47,17 @@ class RowBootstrap:
         return len(self.e)
 
     @property
-    def multiplications(self) -> float:
-        """Work of one draw."""
-        return self.operator.multiplications(self.e.shape[1])
-
-    @property
     def draws_at_once(self) -> int:
-        """Draws whose residuals and solutions fit the memory."""
-        return max(1, _BYTES // (40 * self.e.size))
+        """Draws whose counts, or whose residuals and solutions, fit the memory."""
+        return max(1, _BYTES // (40 * (len(self) if self.pairs is not None else self.e.size)))
 
     def values(self, counts: np.ndarray) -> np.ndarray:
         """Values of drawn rows, for how often each is drawn, shape (n, B): shape (B,)."""
         more = counts - 1
-        pairs = self.operator.quadratic(more[:, :, None] * self.e[:, None, :])
+        if self.pairs is None:
+            pairs = self.operator.quadratic(more[:, :, None] * self.e[:, None, :])
+        else:
+            pairs = np.einsum("nb,nb->b", more, self.pairs @ more)
         return self.estimate + self.linear @ more + pairs - self.own @ more**2
 
     def drawn(self, request: Request) -> np.ndarray:
@@ -74,11 +72,6 @@ class RowBootstrap:
 
 def _rows(request: Request) -> Spread:
     rows = RowBootstrap(request.prepared, request.targets)
-    say_cost(
-        f"the bootstrap of the CKCE over {len(rows):,} rows with {request.draws:,} draws",
-        request.draws * rows.multiplications,
-        "draws, or CKCE(method='cholesky')",
-    )
     return of_draws(rows.estimate, rows.drawn(request))
 
 

@@ -14,7 +14,9 @@ from kernelcal.errors import InputError
 from kernelcal.residuals import FeatureResidual, Residual
 from kernelcal.statistics.ckce_features import Features
 
-__all__ = ["ByCholesky", "ByFeatures", "Operator", "cholesky"]
+__all__ = ["MATRIX_UP_TO", "ByCholesky", "ByFeatures", "Operator", "cholesky"]
+
+MATRIX_UP_TO = 6_000  # rows up to which M is held for many draws: 288 MB
 
 _KEEP_BYTES = 2**29  # features below this size are kept, above they are made anew in every pass
 _CHUNK_BYTES = 2**26
@@ -50,6 +52,10 @@ class Operator(ABC):
     def diagonal(self) -> np.ndarray:
         """M_ii, shape (n,)."""
 
+    def pairs(self, e: np.ndarray) -> np.ndarray | None:
+        """``M_ij <e_i, e_j>`` as a matrix, where that serves many draws best; None where the operator itself does."""
+        return None
+
     @abstractmethod
     def rows(self, rows: slice) -> np.ndarray:
         """Rows of M, shape (rows, n)."""
@@ -57,10 +63,6 @@ class Operator(ABC):
     @abstractmethod
     def bytes_per_draw(self, dimension: int) -> int:
         """Working memory of one more set of targets whose residuals have so many features."""
-
-    @abstractmethod
-    def multiplications(self, dimension: int) -> float:
-        """Work of one more set of targets whose residuals have so many features."""
 
     def noise(self, residual: Residual, targets: np.ndarray) -> np.ndarray:
         """Pairs of a row with itself, ``sum_i M_ii |r_i|^2``, for targets of shape (B, n, ...): shape (B,)."""
@@ -103,6 +105,8 @@ class ByCholesky(Operator):
     @cached_property
     def diagonal(self) -> np.ndarray:
         """``W_ii - c sum_j W_ij^2`` from the lower half of W: 2 n^3 / 3 multiplications and 8 n^2 bytes, once."""
+        if "_m" in vars(self):
+            return np.diag(self._m).copy()
         from scipy.linalg.lapack import dpotri
 
         w = np.tril(dpotri(self.factor, lower=1)[0])
@@ -114,9 +118,9 @@ class ByCholesky(Operator):
         """Residuals, solutions and their difference."""
         return 40 * self.n * dimension
 
-    def multiplications(self, dimension: int) -> float:
-        """Two triangular systems."""
-        return 2.0 * self.n**2 * dimension
+    def pairs(self, e: np.ndarray) -> np.ndarray | None:
+        """Return the matrix up to 6,000 rows: 2 n^3 multiplications once, and no system to solve for a draw."""
+        return self._m * (e @ e.T) if self.n <= MATRIX_UP_TO else None
 
     def rows(self, rows: slice) -> np.ndarray:
         """Rows of M, which is made once."""
@@ -173,10 +177,6 @@ class ByFeatures(Operator):
     def bytes_per_draw(self, dimension: int) -> int:
         """Sums over the rows and their solutions."""
         return 32 * self.size * dimension
-
-    def multiplications(self, dimension: int) -> float:
-        """Sums over the rows."""
-        return float(self.n) * self.size * dimension
 
     def rows(self, rows: slice) -> np.ndarray:
         """Rows of M = Q Q', Q = Phi (Phi'Phi + c I)^-1."""
