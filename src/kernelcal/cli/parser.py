@@ -11,7 +11,7 @@ from kernelcal.io import CROSSING, KINDS
 
 __all__ = ["argument_parser"]
 
-_STATISTICS = ("default", "skce", "skce-block", "ucme", "ece", "mmce", "pit")
+_STATISTICS = ("default", "skce", "skce-block", "ckce", "ucme", "ece", "mmce", "pit")
 
 
 def argument_parser() -> argparse.ArgumentParser:
@@ -35,7 +35,7 @@ def argument_parser() -> argparse.ArgumentParser:
         "--statistic",
         choices=_STATISTICS,
         default="default",
-        help="what is tested (default: %(default)s, a family; skce-block: the linear-time estimator; ece and mmce: "
+        help="what is tested (default: %(default)s, a family; skce-block: the linear-time estimator; ckce: conditional; ece and mmce: "
         "classes; ucme: at test locations; pit: uniform PIT values, numbers only)",
     )
     test.add_argument(

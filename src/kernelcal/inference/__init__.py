@@ -17,6 +17,7 @@ from kernelcal.inference.interval import Interval, confidence_interval
 from kernelcal.inference.known_null import KnownNull, known_null
 from kernelcal.inference.law import NullLaw, Outcome, Problem
 from kernelcal.inference.laws import NULL_LAWS
+from kernelcal.inference.paired import PairedDifference
 from kernelcal.inference.pit_test import pit_test
 from kernelcal.inference.result import Member, TestResult
 from kernelcal.inference.saddlepoint import Saddlepoint
@@ -41,6 +42,7 @@ __all__ = [
     "Member",
     "NullLaw",
     "Outcome",
+    "PairedDifference",
     "Pearson",
     "Problem",
     "Saddlepoint",

@@ -21,7 +21,7 @@ from kernelcal.inference.result import TestResult
 from kernelcal.inference.swap import Swap
 from kernelcal.lenses import ClassWise, Lens, refuse_numbers, seen
 from kernelcal.predictions import Mixture, Predictions, Samples, ScorePredictions, checked_pair, checked_weights
-from kernelcal.statistics import ECE, KCCSD, MMCE, SKCE, UCME, CallableStatistic, Statistic
+from kernelcal.statistics import CKCE, ECE, JKCE, KCCSD, MMCE, SKCE, UCME, CallableStatistic, Statistic
 from kernelcal.statistics.pair_means import PairMean
 
 __all__ = ["calibration_test"]
@@ -30,6 +30,8 @@ _FEW_ROWS = 50
 _NAMED: dict[str, Callable[[], Statistic]] = {
     "default": DefaultFamily,
     "skce": SKCE,
+    "ckce": CKCE,
+    "jkce": JKCE,
     "ece": ECE,
     "mmce": MMCE,
     "ucme": UCME,
@@ -64,10 +66,10 @@ def calibration_test(
         Targets: class numbers 0 to m - 1, booleans, or labels named by `classes`; or numbers.
     predictions : Predictions or what `as_predictions` takes
         Predicted probabilities, or a family for numbers such as `Normal`, `Quantiles` and `Samples`.
-    statistic : {"default", "skce", "ece", "mmce", "ucme", "kccsd"}, Statistic or callable
+    statistic : {"default", "skce", "ckce", "jkce", "ece", "mmce", "ucme", "kccsd"}, Statistic or callable
         ``default``: `DefaultFamily`, kernels at four lengthscales with the directed scores bias and slope,
         combined by the smallest rank. ``skce``: `SKCE` at the median lengthscale. ``ece``: `ECE` of the top label in
-        15 equal-width bins. ``mmce``: `MMCE`. ``ucme``: `UCME` at ten test locations. ``kccsd``: `KCCSD`, for densities
+        15 equal-width bins. ``ckce``, ``jkce``: `CKCE` and `statistics.JKCE`. ``mmce``: `MMCE`. ``ucme``: `UCME` at ten test locations. ``kccsd``: `KCCSD`, for densities
         with a score; it is the default of `Score` and `UnnormalizedDensity`. A function
         ``f(y, predictions) -> number`` whose large values speak against calibration is called once a draw.
     null : str or NullLaw, optional
