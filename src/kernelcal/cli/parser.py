@@ -35,8 +35,8 @@ def argument_parser() -> argparse.ArgumentParser:
         "--statistic",
         choices=_STATISTICS,
         default="default",
-        help="what is tested (default: %(default)s, a family; skce-block: the linear-time estimator; ckce: conditional; ece and mmce: "
-        "classes; ucme: at test locations; pit: uniform PIT values, numbers only)",
+        help="what is tested (default: %(default)s, a family; skce-block: the linear-time estimator; ckce: the "
+        "conditional error; ece and mmce: classes; ucme: at test locations; pit: uniform PIT values, numbers only)",
     )
     test.add_argument(
         "--null", choices=tuple(NULL_LAWS), help="its law under calibration (default: exact; for draws: swap)"

@@ -69,8 +69,9 @@ def calibration_test(
     statistic : {"default", "skce", "ckce", "jkce", "ece", "mmce", "ucme", "kccsd"}, Statistic or callable
         ``default``: `DefaultFamily`, kernels at four lengthscales with the directed scores bias and slope,
         combined by the smallest rank. ``skce``: `SKCE` at the median lengthscale. ``ece``: `ECE` of the top label in
-        15 equal-width bins. ``ckce``, ``jkce``: `CKCE` and `statistics.JKCE`. ``mmce``: `MMCE`. ``ucme``: `UCME` at ten test locations. ``kccsd``: `KCCSD`, for densities
-        with a score; it is the default of `Score` and `UnnormalizedDensity`. A function
+        15 equal-width bins. ``ckce``, ``jkce``: `CKCE` and `statistics.JKCE`. ``mmce``: `MMCE`. ``ucme``: `UCME` at ten
+        test locations. ``kccsd``: `KCCSD`, for densities with a score; it is the default of `Score` and
+        `UnnormalizedDensity`. A function
         ``f(y, predictions) -> number`` whose large values speak against calibration is called once a draw.
     null : str or NullLaw, optional
         Law of the statistic under calibration. ``exact`` (default) serves every statistic. ``swap``, the default of
