@@ -425,3 +425,207 @@ def test_a_hubverse_table_end_to_end(capsys, data_folder):
     status, out, err = run(capsys, "evaluate", str(table))
     assert status == 2
     assert "--truth FILE" in err
+
+
+def predictions_of(tmp_path, name, factor, seed=0, n=150):
+    """The same targets for every name, with predictions whose log-odds are larger by a factor."""
+    rng = np.random.default_rng(seed)
+    p = rng.uniform(size=n)
+    return save(tmp_path / name, kc.Bernoulli(p).sample(rng)[0], p**factor / (p**factor + (1 - p) ** factor))
+
+
+@pytest.fixture
+def three(tmp_path):
+    return [
+        predictions_of(tmp_path, f"{name}.csv", factor) for name, factor in (("fair", 1), ("bold", 3), ("meek", 0.3))
+    ]
+
+
+def test_compare_says_what_it_read_what_it_costs_and_then_the_tables(capsys, three):
+    status, out, err = run(capsys, "compare", *three, *DRAWS)
+    assert (status, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0] == f"fair: read {three[0]}: 150 rows; target y; predictions p, probabilities; 2 classes: 0, 1"
+    assert [line.partition(":")[0] for line in lines[1:3]] == ["bold", "meek"]
+    assert lines[3] == "comparing 3 models on 150 rows: about 1 s on two cores"
+    assert lines[5].endswith(" 150 rows.")
+    for part in ("Paired differences", "fair - bold", "tied with", "1 fair"):
+        assert part in out
+
+
+def test_compare_gives_the_figures_of_the_library(capsys, three):
+    arguments = ["--draws", "99", "--seed", "3", "--within", "0.2", "--interval-level", "0.9", "--lens", "top-label"]
+    status, out, _ = run(capsys, "compare", *three, "--json", *arguments)
+    assert status == 0
+    found = json.loads(out, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+    tables = [np.genfromtxt(path, delimiter=",", names=True) for path in three]
+    models = {name: table["p"] for name, table in zip(("fair", "bold", "meek"), tables, strict=True)}
+    y, options = tables[0]["y"].astype(int), {"within": 0.2, "level": 0.9, "draws": 99, "rng": 3}
+    expected = kc.compare(y, models, lens=kc.TopLabel(), **options).to_dict()
+    for name in ("n", "verdict", "differences", "kernels", "notes"):
+        assert found[name] == expected[name], name
+    for one, other in zip(found["models"], expected["models"], strict=True):
+        for name in ("name", "ckce", "ckce_plug_in", "equivalence", "pvalue", "skce"):
+            assert one[name] == other[name], name
+    assert list(found["read"]) == ["fair", "bold", "meek"]
+
+
+def test_compare_one_table_of_models_with_names_of_rows(capsys, tmp_path):
+    rng = np.random.default_rng(0)
+    p = rng.uniform(size=60)
+    y = kc.Bernoulli(p).sample(rng)[0]
+    rows = [
+        f"{name},{k},{y[k]},{float(p[k] ** power)!r}"
+        for name, power in (("a", 1), ("b", 3), ("c", 9))
+        for k in range(60)
+    ]
+    path = tmp_path / "all.csv"
+    path.write_text("net,case,y,p\n" + "\n".join(rows[k] for k in rng.permutation(180)) + "\n")
+    arguments = [str(path), "--model-column", "net", "--row-id", "case", "--json", *DRAWS]
+    status, out, err = run(capsys, "compare", *arguments)
+    assert (status, err) == (0, "")
+    found = json.loads(out)
+    assert sorted(model["name"] for model in found["models"]) == ["a", "b", "c"]
+    of_a = next(model for model in found["models"] if model["name"] == "a")
+    assert of_a["brier_score"] == pytest.approx(((y - p) ** 2).mean())
+    status, out, _ = run(capsys, "compare", *arguments, "--where", "net=a", "--where", "net=c")
+    assert sorted(model["name"] for model in json.loads(out)["models"]) == ["a", "c"]
+
+
+def test_compare_numbers(capsys, tmp_path):
+    rng = np.random.default_rng(0)
+    mean, std = rng.normal(size=80), rng.uniform(1, 2, 80)
+    y = mean + std * rng.normal(size=80)
+    np.savez(tmp_path / "normal.npz", y=y, mean=mean, std=std)
+    np.savez(tmp_path / "draws.npz", y=y, samples=mean[:, None] + std[:, None] * rng.normal(size=(80, 9)))
+    status, out, err = run(capsys, "compare", str(tmp_path / "normal.npz"), str(tmp_path / "draws.npz"), *DRAWS)
+    assert (status, err) == (0, "")
+    assert "CRPS" in out
+    assert "in 90 %" in out
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg", "pdf", "PNG"])
+def test_compare_draws_a_picture(capsys, three, tmp_path, suffix):
+    pytest.importorskip("matplotlib").use("Agg")
+    path = tmp_path / f"a b.{suffix}"
+    status, out, err = run(capsys, "compare", *three, "--plot", str(path), *DRAWS)
+    assert (status, err) == (0, "")
+    assert out.splitlines()[-1] == f"wrote {path}"
+    assert path.read_bytes()[:4] in (b"\x89PNG", b"<?xm", b"%PDF")
+    assert sorted(p.name for p in tmp_path.iterdir() if "part" in p.name) == []
+
+
+def test_a_picture_takes_the_place_of_another_at_once(capsys, three, tmp_path):
+    pytest.importorskip("matplotlib").use("Agg")
+    path = tmp_path / "a.png"
+    path.write_bytes(b"the picture of yesterday")
+    with path.open("rb") as before:
+        assert run(capsys, "compare", *three, "--plot", str(path), *DRAWS)[0] == 0
+        assert before.read() == b"the picture of yesterday"  # who reads the old one reads it to its end
+    assert path.read_bytes()[:4] == b"\x89PNG"
+
+
+def test_a_picture_is_no_part_of_the_json(capsys, three, tmp_path):
+    pytest.importorskip("matplotlib").use("Agg")
+    status, out, err = run(capsys, "compare", *three, "--plot", str(tmp_path / "a.png"), "--json", *DRAWS)
+    assert status == 0
+    assert json.loads(out)["n"] == 150
+    assert err == f"wrote {tmp_path / 'a.png'}\n"
+
+
+def test_a_picture_that_fails_leaves_nothing_behind(capsys, three, tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib").use("Agg")
+    from matplotlib.figure import Figure
+
+    def half(figure, path, **_):
+        path.write_bytes(b"half a picture")
+        raise OSError("no space left on device")
+
+    old = tmp_path / "a.png"
+    old.write_bytes(b"the picture of yesterday")
+    monkeypatch.setattr(Figure, "savefig", half)
+    status, _, err = run(capsys, "compare", *three, "--plot", str(old), *DRAWS)
+    assert (status, err) == (2, "kernelcal: no space left on device\n")
+    assert old.read_bytes() == b"the picture of yesterday"
+    assert [p.name for p in tmp_path.iterdir() if "part" in p.name] == []
+
+
+def test_a_picture_that_cannot_be_is_refused_before_the_work(capsys, three, tmp_path):
+    status, out, err = run(capsys, "compare", *three, "--plot", str(tmp_path / "a.xyz"), *DRAWS)
+    assert (status, out) == (2, "")
+    assert err == f"kernelcal: --plot writes .png, .svg, .pdf, got {tmp_path / 'a.xyz'}\n"
+    status, out, err = run(capsys, "compare", *three, "--plot", str(tmp_path / "absent" / "a.png"), *DRAWS)
+    assert (status, out) == (2, "")
+    assert "there is no folder" in err
+
+
+def test_without_matplotlib_the_extra_is_named_before_the_work(capsys, three, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    status, out, err = run(capsys, "compare", *three, "--plot", str(tmp_path / "a.png"), *DRAWS)
+    assert (status, out) == (2, "")
+    assert "pip install 'kernelcal[plot]'" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--draws", "50"], "draws must be a whole number, at least 99"),
+        (["--within", "0"], "within must be a positive number"),
+        (["--within", "nan"], "within must be a positive number"),
+        (["--interval-level", "1"], "level must lie between 0 and 1"),
+        (["--interval-level", "0"], "level must lie between 0 and 1"),
+        (["--lens", "class-wise"], "one question"),
+        (["--lens", "best"], "unknown lens 'best'"),
+        (["--lens", "class:zebra"], "'zebra' is none of the classes"),
+        (["--lens", "top-9"], ""),
+        (["--weights", "p"], ""),
+        (["--weights", "y"], ""),
+        (["--row-id", "case"], "model fair: there is no column 'case'"),
+        (["--row-id", "y"], "two rows y="),
+        (["--row-id", ","], ""),
+        (["--model-column", "y"], "reads one table, got 3 files"),
+        (["--where", "y"], "--where takes column=value"),
+        (["--drop-missing"], "nothing tells rows apart"),
+    ],
+)
+def test_comparisons_that_cannot_be_made_are_one_sentence(capsys, three, arguments, message):
+    status, _, err = run(capsys, "compare", *three, *DRAWS, *arguments)
+    if status:
+        assert status == 2
+        assert len(err.splitlines()) == 1
+    else:
+        assert not message
+    assert message in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("name", bad_files(None))
+def test_compare_names_the_file_that_cannot_be_read(capsys, three, tmp_path, name):
+    content, message = bad_files(tmp_path)[name]
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+    status, _, err = run(capsys, "compare", three[0], str(path), *DRAWS)
+    assert status == 2
+    assert err.startswith("kernelcal: ")
+    assert len(err.splitlines()) == 1
+    assert path.stem in err
+    assert message in err or "model" in err
+
+
+def test_compare_one_file_and_files_that_do_not_agree(capsys, three, honest, bold):
+    status, _, err = run(capsys, "compare", three[0], *DRAWS)
+    assert status == 2
+    assert "one model was found (fair)" in err
+    assert "the same file was given twice" in run(capsys, "compare", three[0], three[0], *DRAWS)[2]
+    assert "model honest has 120 rows and bold 300" in run(capsys, "compare", honest, bold, *DRAWS)[2]
+
+
+def test_compare_classes_against_numbers(capsys, tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 30)
+    np.savez(tmp_path / "classes.npz", y=y, p=rng.uniform(size=30))
+    np.savez(tmp_path / "numbers.npz", y=y, mean=rng.uniform(size=30), std=np.ones(30))
+    status, _, err = run(capsys, "compare", str(tmp_path / "classes.npz"), str(tmp_path / "numbers.npz"), *DRAWS)
+    assert status == 2
+    assert "do not both predict classes" in err

@@ -60,6 +60,7 @@ class Grid:
 
     @staticmethod
     def _line(row: Sequence[str], widths: Sequence[int]) -> str:
+        row = [" ".join(cell.split("\n")) for cell in row]
         cells = [row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True))]
         return "  ".join(cells).rstrip()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from kernelcal.compare import Comparison, compare
 from kernelcal.compare.cost import cost_in_words
 from kernelcal.errors import InputError, KernelcalWarning
 from kernelcal.io import Data, ReadOptions, read_models
+from kernelcal.plots.axes import pyplot
 
 __all__ = ["run_compare"]
 
@@ -22,8 +24,8 @@ _PICTURES = (".png", ".svg", ".pdf")
 
 def run_compare(groups: Sequence[Sequence[Path]], reading: ReadOptions, options: argparse.Namespace) -> dict[str, Any]:
     """Read, say what was read and what it will cost, compare, print and draw."""
-    if options.plot is not None and options.plot.suffix.lower() not in _PICTURES:
-        raise InputError(f"--plot writes {', '.join(_PICTURES)}, got {options.plot}")
+    if options.plot is not None:
+        _refuse_picture(options.plot)
     models = read_models(groups, reading)
     if reading.weights:
         raise InputError("compare takes no case weights: leave out --weights")
@@ -37,13 +39,14 @@ def run_compare(groups: Sequence[Sequence[Path]], reading: ReadOptions, options:
         print(result.summary(), flush=True)
     if options.plot is not None:
         _save(result, options.plot)
+        print(f"wrote {options.plot}", file=sys.stderr if options.json else sys.stdout, flush=True)
     return {"read": {name: data.description for name, data in models.items()}, **result.to_dict()}
 
 
 def _compared(first: Data, predictions: dict[str, Any], options: argparse.Namespace) -> Comparison:
     lens = lens_of(options.lens, first.predictions)
     with bar() as progress, warnings.catch_warnings():
-        warnings.simplefilter("ignore", KernelcalWarning)  # the cost has been said
+        warnings.filterwarnings("ignore", ".* takes about ", KernelcalWarning)  # the cost has been said
         return compare(
             first.y,
             predictions,
@@ -57,6 +60,15 @@ def _compared(first: Data, predictions: dict[str, Any], options: argparse.Namesp
         )
 
 
+def _refuse_picture(path: Path) -> None:
+    """Refuse a picture that could not be written, before the work and not after it."""
+    if path.suffix.lower() not in _PICTURES:
+        raise InputError(f"--plot writes {', '.join(_PICTURES)}, got {path}")
+    if not path.parent.is_dir():
+        raise InputError(f"--plot {path}: there is no folder {path.parent}")
+    pyplot()
+
+
 def _save(result: Comparison, path: Path) -> None:
     """Write the picture beside its place, and move it there when it is whole."""
     figure = result.plot().figure
@@ -66,4 +78,4 @@ def _save(result: Comparison, path: Path) -> None:
         unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)
-    print(f"wrote {path}", flush=True)
+        pyplot().close(figure)

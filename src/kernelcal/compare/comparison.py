@@ -96,18 +96,17 @@ class Comparison:
 
     def tied(self, name: str, measure: str = "CKCE") -> tuple[str, ...]:
         """Models that cannot be told from one in a measure, at the level 5 % over all pairs."""
-        own = [d for d in self.differences if d.measure == measure and name in (d.first, d.second) and d.better is None]
-        found = {d.second if d.first == name else d.first for d in own}
-        return tuple(model.name for model in self.models if model.name in found)
+        others = [model.name for model in self.models if model.name != self[name].name]
+        return tuple(other for other in others if self.difference(measure, name, other).verdict == "tie")
 
     @property
     def verdict(self) -> str:
         """One sentence on the best calibrated model."""
         best, tied = self.models[0].name, self.tied(self.models[0].name)
         if not tied:
-            return f"{best} is the best calibrated: its CKCE is certainly below that of every other model."
+            return f"{best} is the best calibrated: its CKCE is below that of every other model."
         if len(tied) == len(self.models) - 1:
-            return "The models are tied: no difference of their CKCE is certain."
+            return "The models are tied: no two of them can be told apart by their CKCE."
         return f"{best} has the smallest CKCE, tied with {', '.join(tied)}."
 
     def to_dict(self) -> dict[str, Any]:

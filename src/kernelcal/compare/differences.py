@@ -9,6 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from kernelcal.inference.class_wise import holm_adjusted
+from kernelcal.inference.interval_methods import Spread, block_spread, hoeffding_sums, root_spread
 from kernelcal.inference.paired import (
     PairedDifference,
     difference_of_draws,
@@ -16,6 +17,7 @@ from kernelcal.inference.paired import (
     mean_difference,
 )
 from kernelcal.pairs.joint import joint_sums
+from kernelcal.predictions import Predictions
 from kernelcal.statistics import SKCE
 
 __all__ = ["by_draws", "by_rows", "skce_differences"]
@@ -24,14 +26,21 @@ Found = Callable[[str, str], tuple[float, float]]  # two names -> difference and
 _INFINITE = "an outcome had probability 0: the mean score is infinite, and its difference has no standard error"
 
 
-def skce_differences(statistic: SKCE, models: Mapping[str, tuple[np.ndarray, object]]) -> list[PairedDifference]:
-    """Differences of the SKCE over all pairs of rows in one pass, or over blocks."""
-    names, prepared = list(models), {n: statistic.prepare(batch) for n, (_, batch) in models.items()}  # type: ignore[arg-type]
+def skce_differences(
+    statistic: SKCE, models: Mapping[str, tuple[np.ndarray, Predictions]]
+) -> tuple[list[PairedDifference], dict[str, Spread]]:
+    """Differences of the SKCE and what is known of each, over all pairs of rows in one pass, or over blocks."""
+    names, prepared = list(models), {name: statistic.prepare(batch) for name, (_, batch) in models.items()}
     if statistic.estimator == "block":
-        return by_rows("SKCE", {name: prepared[name].block_values(models[name][0]) for name in names})
+        values = {name: prepared[name].block_values(models[name][0]) for name in names}
+        return by_rows("SKCE", values), {name: block_spread(own) for name, own in values.items()}
     sums, products = joint_sums([prepared[name].matrix(models[name][0]) for name in names])
-    place = names.index
-    return _corrected("SKCE", names, lambda a, b: difference_of_pairs(sums, products, place(a), place(b)))
+    pairs, place = sums.shape[1] * (sums.shape[1] - 1), names.index
+    spreads = {
+        name: root_spread(float(sums[k].sum()) / pairs, *hoeffding_sums(sums[k], float(products[k, k])))
+        for k, name in enumerate(names)
+    }
+    return _corrected("SKCE", names, lambda a, b: difference_of_pairs(sums, products, place(a), place(b))), spreads
 
 
 def by_draws(measure: str, estimates: Mapping[str, float], draws: Mapping[str, np.ndarray]) -> list[PairedDifference]:

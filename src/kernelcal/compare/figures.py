@@ -10,11 +10,12 @@ import numpy as np
 from kernelcal.compare.steps import Progress
 from kernelcal.evaluate.main import evaluated
 from kernelcal.inference import Interval
+from kernelcal.inference.cost import say_bootstrap_cost
 from kernelcal.inference.draws import Draws
 from kernelcal.inference.equivalence import Equivalence, default_method, equivalence_of
-from kernelcal.inference.interval_methods import Request, of_draws
+from kernelcal.inference.interval_methods import Request, Spread, of_draws
 from kernelcal.inference.row_bootstrap import OPERATOR_METHODS, RowBootstrap
-from kernelcal.inference.spread import method_of, spread_of
+from kernelcal.inference.spread import method_of
 from kernelcal.predictions import Predictions
 from kernelcal.statistics import CKCE, SKCE
 
@@ -58,6 +59,7 @@ def conditional(
     progress: Progress | None,
 ) -> tuple[Interval, float, np.ndarray, str]:
     """CKCE with its interval, the published value, the values of drawn rows, and what computed them."""
+    say_bootstrap_cost(ckce, batch, settings.draws)
     prepared = ckce.prepare(batch)
     plug_in = float(prepared.operator.values(prepared.residual, targets[None])[0])
     rows = RowBootstrap(prepared, targets)
@@ -74,10 +76,8 @@ def conditional(
     return interval, plug_in, drawn, prepared.engine
 
 
-def equivalence(targets: np.ndarray, batch: Predictions, skce: SKCE, settings: Settings) -> Equivalence | None:
-    """Whether the model is calibrated to within the bound, where there is one."""
-    if settings.within is None:
+def equivalence(spread: Spread, within: float | None, skce: SKCE, n: int) -> Equivalence | None:
+    """Whether a model is calibrated to within the bound, where there is one."""
+    if within is None:
         return None
-    chosen = method_of(default_method("default", skce), skce, len(batch))
-    spread = spread_of(chosen, skce, targets, batch, None, draws=settings.draws, rng=settings.rng, progress=None)
-    return equivalence_of(spread, settings.within, chosen.label, len(batch))
+    return equivalence_of(spread, within, method_of(default_method("default", skce), skce, n).label, n)

@@ -21,12 +21,14 @@ from kernelcal.evaluate.estimates import pairs_or_blocks
 from kernelcal.inference.equivalence import checked_bound
 from kernelcal.inference.paired import PairedDifference
 from kernelcal.lenses import Lens
+from kernelcal.predictions import Samples
 from kernelcal.statistics import CKCE, SKCE
 
 __all__ = ["compare"]
 
 _FEWEST = 10
 _LEVEL = 0.05
+_OTHER_OUTCOMES = "the lens asks every model about an outcome of its own: their scores have no paired difference"
 _NEAR_0 = "no exact test rejects either model: both are near 0, and the difference says little"
 
 
@@ -110,7 +112,7 @@ def compare(
     >>> sharper = p**2 / (p**2).sum(axis=1, keepdims=True)
     >>> result = kc.compare(y, {"sharper": sharper, "honest": p}, draws=199)
     >>> result.verdict
-    'honest is the best calibrated: its CKCE is certainly below that of every other model.'
+    'honest is the best calibrated: its CKCE is below that of every other model.'
     >>> result.difference("log score", "honest", "sharper").better
     'honest'
     """
@@ -127,30 +129,64 @@ def compare(
     _refuse_few(len(batches[0]))
     skce, ckce = shared_skce(skce, batches), shared_ckce(ckce, batches)
     pairs = pairs_or_blocks(batches, skce)
-    found, drawn = _models(models, skce, pairs, ckce, settings, Steps(progress, 2 * len(models), settings.draws))
+    found, drawn = _models(models, skce, ckce, settings, Steps(progress, 2 * len(models), settings.draws))
     found.sort(key=sort_key)
     ordered = {model.name: models[model.name] for model in found}
     estimates = {model.name: model.ckce.estimate for model in found}
     differences = by_draws("CKCE", estimates, {name: drawn[name] for name in ordered})
-    differences += _near_0(skce_differences(pairs, ordered), found)
-    for measure, rows in score_rows(ordered).items():
-        differences += by_rows(measure, rows)
+    own, spreads = skce_differences(pairs, ordered)
+    differences += _near_0(own, found)
+    found = [
+        replace(m, equivalence=equivalence(spreads[m.name], settings.within, pairs, len(batches[0]))) for m in found
+    ]
+    notes = (*_blocks_in_words(pairs), *_few_draws(ordered), *_notes(found))
+    if _one_outcome(ordered):
+        for measure, rows in score_rows(ordered).items():
+            differences += by_rows(measure, rows)
+    else:
+        notes = (_OTHER_OUTCOMES, *notes)
     seconds = time.perf_counter() - started
-    return Comparison(tuple(found), tuple(differences), pairs, ckce, len(batches[0]), seconds, _notes(found))
+    return Comparison(tuple(found), tuple(differences), pairs, ckce, len(batches[0]), seconds, notes)
 
 
 def _models(
-    models: Pairs, skce: SKCE, pairs: SKCE, ckce: CKCE, settings: Settings, steps: Steps
+    models: Pairs, skce: SKCE, ckce: CKCE, settings: Settings, steps: Steps
 ) -> tuple[list[ComparedModel], dict[str, np.ndarray]]:
     """Everything about each model, and the values of its CKCE over drawn rows."""
     found, drawn = [], {}
     for name, (targets, batch) in models.items():
         own = evaluation(targets, batch, skce, settings, steps.next())
         interval, plug_in, drawn[name], _ = conditional(targets, batch, ckce, settings, own.pvalue, steps.next())
-        within = equivalence(targets, batch, pairs, settings)
-        found.append(ComparedModel(name, own, interval, plug_in, within))
+        found.append(ComparedModel(name, own, interval, plug_in))
     steps.finish()
     return found, drawn
+
+
+def _blocks_in_words(pairs: SKCE) -> tuple[str, ...]:
+    """Say that differences are not those of the figures beside them."""
+    if pairs.estimator != "block":
+        return ()
+    return (
+        f"all pairs of rows take too long: differences of the SKCE, and what it is within, are means over blocks of "
+        f"{pairs.block_size:,} rows, unbiased for the same",
+    )
+
+
+def _few_draws(models: Pairs) -> tuple[str, ...]:
+    """Say that scores of few draws are those of the draws."""
+    sizes = {name: batch.size for name, (_, batch) in models.items() if isinstance(batch, Samples)}
+    if not sizes or (len(sizes) == len(models) and len(set(sizes.values())) == 1):
+        return ()
+    return (
+        f"CRPS, SKCE and CKCE of draws ({', '.join(f'{name}: {size}' for name, size in sizes.items())} a row) are "
+        "those of the draws, larger than those of the law behind them: fewer draws look worse",
+    )
+
+
+def _one_outcome(models: Pairs) -> bool:
+    """Tell whether all models are asked about the same outcomes."""
+    (first, _), *others = models.values()
+    return all(np.array_equal(first, targets) for targets, _ in others)
 
 
 def _near_0(differences: list[PairedDifference], models: list[ComparedModel]) -> list[PairedDifference]:
@@ -179,7 +215,7 @@ def _refuse_few(n: int) -> None:
 
 
 def _checked_level(level: Any) -> float:
-    if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
+    if isinstance(level, bool) or not isinstance(level, int | float | np.number) or not 0 < level < 1:
         raise InputError(f"level must lie between 0 and 1, such as 0.95, got {level!r}")
     return float(level)
 

@@ -9,7 +9,7 @@ from kernelcal.predictions import ClassPredictions, Predictions
 from kernelcal.statistics import CKCE
 from kernelcal.statistics.ckce_solve import MATRIX_UP_TO
 
-__all__ = ["bootstrap_cost", "in_words", "say_cost", "seconds_of"]
+__all__ = ["bootstrap_cost", "in_words", "say_bootstrap_cost", "seconds_of"]
 
 _RATE = 1.5e10  # multiplications a second of matrix products in float64 on two cores
 _LONG = 60.0
@@ -41,10 +41,13 @@ def in_words(seconds: float) -> str:
     return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
 
 
-def say_cost(what: str, multiplications: float, cure: str) -> None:
-    """Warn of work that takes more than a minute, before it begins."""
-    seconds = seconds_of(multiplications)
+def say_bootstrap_cost(statistic: CKCE, predictions: Predictions, draws: int) -> None:
+    """Warn of a bootstrap that takes more than a minute, before anything is computed."""
+    seconds = seconds_of(bootstrap_cost(statistic, predictions, draws))
     if seconds > _LONG:
         warnings.warn(
-            f"{what} takes about {in_words(seconds)} on two cores: fewer {cure}, take less", KernelcalWarning, 3
+            f"the bootstrap of the CKCE over {len(predictions):,} rows with {draws:,} draws takes about "
+            f"{in_words(seconds)} on two cores: fewer draws, or CKCE(method='cholesky'), take less",
+            KernelcalWarning,
+            3,
         )

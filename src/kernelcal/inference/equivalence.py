@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from kernelcal.arrays import to_numpy
 from kernelcal.errors import InputError
 from kernelcal.inference.interval_methods import Spread
@@ -153,7 +155,7 @@ def equivalence_test(
 
 def equivalence_of(spread: Spread, within: float, method: str, n: int, notes: tuple[str, ...] = ()) -> Equivalence:
     """Compare what is known of an error with a bound."""
-    root, upper = (math.sqrt(max(v, 0.0)) for v in (spread.estimate, spread.ends(0.9)[1]))
+    root, upper = (math.sqrt(max(v, 0.0)) for v in (spread.estimate, spread.upper(0.95)))
     return Equivalence(within, min(spread.above(within**2), 1.0), root, upper, method, n, notes)
 
 
@@ -166,7 +168,7 @@ def default_method(method: str, statistic: SKCE) -> str:
 
 def checked_bound(within: Any) -> float:
     """Return the bound of an equivalence test, or refuse it."""
-    number = isinstance(within, int | float) and not isinstance(within, bool) and math.isfinite(within)
+    number = isinstance(within, int | float | np.number) and not isinstance(within, bool) and math.isfinite(within)
     if not number or not within > 0:
         raise InputError(f"within must be a positive number, such as 0.05 of probability, got {within!r}")
     return float(within)

@@ -15,7 +15,17 @@ from kernelcal.inference.bootstrap import multinomial_counts
 from kernelcal.inference.draws import Draws
 from kernelcal.pairs import PairMatrix
 
-__all__ = ["METHODS", "Method", "Request", "Spread", "hoeffding_parts", "hoeffding_sums", "of_draws"]
+__all__ = [
+    "METHODS",
+    "Method",
+    "Request",
+    "Spread",
+    "block_spread",
+    "hoeffding_parts",
+    "hoeffding_sums",
+    "of_draws",
+    "root_spread",
+]
 
 _BYTES = 2**27  # for the columns of one batch of draws
 
@@ -51,12 +61,15 @@ class Spread:
         The error, on the squared scale like everything here.
     ends : callable
         Lower and upper end of the interval of a level.
+    upper : callable
+        Upper end of the one-sided interval of a level.
     above : callable
         P-value of the hypothesis that the error is at least some value: 1 - the one-sided level whose upper end it is.
     """
 
     estimate: float
     ends: Callable[[float], tuple[float, float]]
+    upper: Callable[[float], float]
     above: Callable[[float], float]
 
 
@@ -76,7 +89,12 @@ def of_draws(estimate: float, values: np.ndarray) -> Spread:
         lower, upper = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
         return float(lower), float(upper)
 
-    return Spread(estimate, ends, lambda value: float(1 + (values >= value).sum()) / (len(values) + 1))
+    return Spread(estimate, ends, _half(ends), lambda value: float(1 + (values >= value).sum()) / (len(values) + 1))
+
+
+def _half(ends: Callable[[float], tuple[float, float]]) -> Callable[[float], float]:
+    """One-sided upper end of intervals that leave out as much below as above."""
+    return lambda level: ends(2 * level - 1)[1]
 
 
 def _normal(level: float) -> float:
@@ -122,7 +140,11 @@ def _root(request: Request) -> Spread:
     matrix = request.prepared.matrix(request.targets)
     n = len(matrix)
     estimate = float((matrix.row_sums - matrix.diagonal).sum()) / (n * (n - 1))
-    linear, degenerate = hoeffding_parts(matrix)
+    return root_spread(estimate, *hoeffding_parts(matrix))
+
+
+def root_spread(estimate: float, linear: float, degenerate: float) -> Spread:
+    """Interval on the root scale from the estimate and the two parts of its variance."""
     deviation, noise = math.sqrt(linear + degenerate), math.sqrt(degenerate / 2)
     root = math.sqrt(max(estimate, 0.0))
     centre = math.sqrt(root**2 + noise)
@@ -135,7 +157,7 @@ def _root(request: Request) -> Spread:
     def above(value: float) -> float:
         return _tail((math.sqrt(value) - centre) / math.sqrt(noise)) if noise > 0 else float(centre**2 >= value)
 
-    return Spread(estimate, ends, above)
+    return Spread(estimate, ends, _half(ends), above)
 
 
 def hoeffding_parts(matrix: PairMatrix) -> tuple[float, float]:
@@ -186,14 +208,19 @@ def _ball(request: Request) -> Spread:
     def above(value: float) -> float:
         return float(1 + (norms >= math.sqrt(value) - centre).sum()) / (len(norms) + 1)
 
-    return Spread(float(request.prepared.values(request.targets[None])[0, 0]), ends, above)
+    estimate = float(request.prepared.values(request.targets[None])[0, 0])
+    return Spread(estimate, ends, lambda level: ends(level)[1], above)  # one norm bounds both sides
 
 
 def _block(request: Request) -> Spread:
     """Mean of the block values plus and minus z standard errors."""
     if request.weights is not None:
         raise InputError("method='block' takes no case weights: use estimator='unbiased'")
-    values = request.prepared.block_values(request.targets)
+    return block_spread(request.prepared.block_values(request.targets))
+
+
+def block_spread(values: np.ndarray) -> Spread:
+    """Normal law of the mean of block values."""
     if len(values) < 2:
         raise InputError(f"an interval from blocks needs at least 2 of them, got {len(values)}: use smaller blocks")
     mean, error = float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values))
@@ -201,7 +228,10 @@ def _block(request: Request) -> Spread:
     def ends(level: float) -> tuple[float, float]:
         return mean - _normal(level) * error, mean + _normal(level) * error
 
-    return Spread(mean, ends, lambda value: _tail((value - mean) / error) if error > 0 else float(mean >= value))
+    def above(value: float) -> float:
+        return _tail((value - mean) / error) if error > 0 else float(mean >= value)
+
+    return Spread(mean, ends, _half(ends), above)
 
 
 METHODS = {

@@ -48,7 +48,12 @@ class PairedDifference:
 
     @property
     def better(self) -> str | None:
-        """Name of the better model at the level 5 %, over all pairs; None for a tie."""
+        """Name of the better model at the level 5 %, over all pairs; None for a tie.
+
+        A model that gave an outcome probability 0 is worse than one that gave none so, whatever the level.
+        """
+        if math.isinf(self.difference):
+            return self.first if self.difference < 0 else self.second
         if self.adjusted is None or self.adjusted > _LEVEL:
             return None
         return self.first if self.difference < 0 else self.second
@@ -103,13 +108,17 @@ def difference_of_draws(estimates: tuple[float, float], first: np.ndarray, secon
 
 
 def mean_difference(first: np.ndarray, second: np.ndarray) -> tuple[float, float]:
-    """Mean of row-wise differences and its standard error; infinite rows make it infinite, or nan if both sides are."""
+    """Mean of row-wise differences and its standard error, which is nan where the mean is not finite.
+
+    A row that is infinite on one side makes the mean infinite, such rows on both sides make it nan. A row that is
+    infinite for both models tells nothing between them and counts as 0.
+    """
     with np.errstate(invalid="ignore"):
         rows = np.where(first == second, 0.0, first - second)
-        size = float(np.abs(np.concatenate([first, second])).max())
         mean = float(rows.mean())
     if not math.isfinite(mean):
         return mean, math.nan
+    size = float(np.abs(first, out=np.zeros(len(first)), where=np.isfinite(first)).max())
     return _pair(mean, float(rows.std(ddof=1)) / math.sqrt(len(rows)), size / math.sqrt(len(rows)))
 
 

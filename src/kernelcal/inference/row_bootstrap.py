@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
+from kernelcal.errors import KernelcalWarning
 from kernelcal.inference.bootstrap import multinomial_counts
 from kernelcal.inference.interval_methods import Method, Request, Spread, of_draws
 from kernelcal.statistics.ckce_prepared import PreparedCKCE
+from kernelcal.statistics.pair_means import not_definite
 
 __all__ = ["OPERATOR_METHODS", "RowBootstrap"]
 
@@ -23,8 +27,9 @@ class RowBootstrap:
     ``U(w) = U + sum_i (w_i - 1) a_i + sum_{i != j} (w_i - 1) (w_j - 1) M_ij <e_i, e_j>``,
     ``a_i = 2 <e_i, (M r)_i - M_ii r_i>``,
 
-    and a is the influence function over n: the bootstrap has the variance of the exact one to the leading order, where
-    the model is miscalibrated, and more than that of U where it is calibrated.
+    and a is to the leading order the influence function over n, without the pairs of a row with itself exactly so: the
+    bootstrap has the variance of the exact one where the model is miscalibrated, and more than that of U where it is
+    calibrated.
 
     Parameters
     ----------
@@ -35,6 +40,8 @@ class RowBootstrap:
     """
 
     def __init__(self, prepared: PreparedCKCE, targets: np.ndarray) -> None:
+        if not prepared.kernel.positive_definite(prepared.predictions):
+            warnings.warn(not_definite(prepared.kernel, prepared.predictions), KernelcalWarning, stacklevel=2)
         self.operator, r = prepared.operator, prepared.observed(targets)
         self.e, mr = self.operator.regression(r)
         self.pairs = self.operator.pairs(self.e)

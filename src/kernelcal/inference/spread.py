@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kernelcal.errors import InputError
-from kernelcal.inference.cost import bootstrap_cost, say_cost
+from kernelcal.inference.cost import say_bootstrap_cost
 from kernelcal.inference.draws import Draws
 from kernelcal.inference.interval_methods import METHODS, Method, Request, Spread
 from kernelcal.inference.row_bootstrap import OPERATOR_METHODS
@@ -60,11 +60,7 @@ def spread_of(
 ) -> Spread:
     """Prepare the statistic and let the method work."""
     if isinstance(statistic, CKCE):
-        say_cost(
-            f"the bootstrap of the CKCE over {len(batch):,} rows with {draws:,} draws",
-            bootstrap_cost(statistic, batch, draws),
-            "draws, or CKCE(method='cholesky')",
-        )
+        say_bootstrap_cost(statistic, batch, draws)
         statistic = statistic.fixed(targets, batch, weights)
     request = Request(statistic.prepare(batch, weights), targets, weights, draws, Draws(rng), progress)
     return method.spread(request)

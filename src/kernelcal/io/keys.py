@@ -6,12 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from kernelcal.errors import InputError
+from kernelcal.io.cells import Cells
 from kernelcal.io.options import ReadOptions
-from kernelcal.io.selection import known
+from kernelcal.io.selection import known, listed
 from kernelcal.io.sources import Source
 from kernelcal.io.units import Units
 
 __all__ = ["kept_keys", "key_columns", "keys_of_rows", "keys_of_units"]
+
+
+_MODELS = ("model", "model_id")
 
 
 def key_columns(source: Source, options: ReadOptions) -> list[str]:
@@ -25,12 +30,29 @@ def keys_of_rows(source: Source, options: ReadOptions) -> list[str] | None:
     if not options.row_id:
         return None
     names = [known(source, name.strip()) for name in options.row_id.split(",")]
-    return _in_words(names, [[column.texts[k] for k in column.numbers] for column in source.cells(names)])
+    return _in_words(names, [_of_rows(column) for column in source.cells(names)])
+
+
+def _of_rows(column: Cells) -> list[str]:
+    """Text of every row."""
+    texts = column.texts
+    return [texts[number] for number in column.numbers]
 
 
 def keys_of_units(units: Units, options: ReadOptions) -> list[str]:
-    """The same of every prediction of a long table, by all that tells predictions apart but the model."""
-    columns = [k for k, name in enumerate(units.names) if name != options.model_column]
+    """The same of every prediction of a long table, by all that tells predictions apart but the model.
+
+    A column `model` that is the same in the whole file names the file, not its rows. --row-id names the columns itself.
+    """
+    asked = [name.strip() for name in (options.row_id or "").split(",") if name.strip()]
+    unknown = next((name for name in asked if name not in units.names), None)
+    if unknown is not None:
+        raise InputError(f"--row-id {unknown}: the columns that tell predictions apart are {listed(units.names)}")
+    columns = [units.names.index(name) for name in asked] or [
+        k
+        for k, name in enumerate(units.names)
+        if name != options.model_column and not (name in _MODELS and np.ptp(units.numbers[:, k]) == 0)
+    ]
     texts = [[units.text(unit, k) for unit in range(len(units))] for k in columns]
     return _in_words([units.names[k] for k in columns], texts) if columns else [str(k) for k in range(len(units))]
 

@@ -13,8 +13,9 @@ from kernelcal.io.cells import missing
 from kernelcal.io.data import Data
 from kernelcal.io.opening import open_source
 from kernelcal.io.options import ReadOptions
-from kernelcal.io.reading import read
+from kernelcal.io.reading import read_source
 from kernelcal.io.selection import known, listed
+from kernelcal.io.sources import Source
 
 __all__ = ["read_models"]
 
@@ -49,6 +50,11 @@ def read_models(groups: Sequence[Sequence[Path]], options: ReadOptions) -> dict[
             "--model-column NAME"
         )
     (first, ours), *others = models.items()
+    if options.drop_missing and ours.keys is None:
+        raise InputError(
+            "--drop-missing may leave out other rows of every model, and nothing tells rows apart: name what does, "
+            "--row-id NAME"
+        )
     if ours.keys is not None:
         _refuse_doubles(first, ours.keys)
     return {first: ours, **{name: _in_order(first, ours, name, data) for name, data in others}}
@@ -57,10 +63,13 @@ def read_models(groups: Sequence[Sequence[Path]], options: ReadOptions) -> dict[
 def _by_file(groups: Sequence[Sequence[Path]], options: ReadOptions) -> dict[str, Data]:
     names = [paths[0].stem for paths in groups]
     if len(set(names)) < len(names):
-        names = [str(paths[0].with_suffix("")) for paths in groups]
+        names = [str(paths[0]) for paths in groups]
     if len(set(names)) < len(names):
         raise InputError(f"the same file was given twice among {', '.join(names)}")
-    return {name: read(paths, options) for name, paths in zip(names, groups, strict=True)}
+    return {
+        name: _of_model(open_source(paths, options.delimiter), name, options)
+        for name, paths in zip(names, groups, strict=True)
+    }
 
 
 def _by_column(groups: Sequence[Sequence[Path]], options: ReadOptions) -> dict[str, Data]:
@@ -70,21 +79,28 @@ def _by_column(groups: Sequence[Sequence[Path]], options: ReadOptions) -> dict[s
             f"--model-column {column} reads one table, got {len(groups)} files: join them, or leave it out"
         )
     source = open_source(groups[0], options.delimiter)
-    names = source.cells([known(source, column)])[0].texts
+    asked, others = _split(options.where or (), column)
+    names = asked or source.cells([known(source, column)])[0].texts
     without = next((name for name in names if missing(name)), None)
     if without is not None:
         raise InputError(f"{source.path}: column {column} has rows without a model: fill in its name")
-    if len(names) > 100:
+    if len(names) > _MOST:
         raise InputError(
             f"column {column} has {len(names):,} values, such as {listed(names[:3])}: does it name models?"
         )
-    where = tuple(options.where or ())
-    return {name: _of_model(groups[0], name, replace(options, where=(*where, f"{column}={name}"))) for name in names}
+    return {name: _of_model(source, name, replace(options, where=(*others, f"{column}={name}"))) for name in names}
 
 
-def _of_model(paths: Sequence[Path], name: str, options: ReadOptions) -> Data:
+def _split(where: Sequence[str], column: str) -> tuple[list[str], list[str]]:
+    """Models that --where asks for, and its other conditions: one column said twice would mean either model."""
+    mine = [c.partition("=")[0].strip() == column and "=" in c for c in where]
+    asked = dict.fromkeys(c.partition("=")[2].strip() for c, own in zip(where, mine, strict=True) if own)
+    return list(asked), [c for c, own in zip(where, mine, strict=True) if not own]
+
+
+def _of_model(source: Source, name: str, options: ReadOptions) -> Data:
     try:
-        return read(paths, options)
+        return read_source(source, options)
     except InputError as error:
         raise InputError(f"model {name}: {error}") from None
 
@@ -118,7 +134,8 @@ def _refuse_doubles(name: str, keys: Sequence[str]) -> None:
 
 def _refuse_other_rows(first: str, ours: Sequence[str], name: str, theirs: Sequence[str]) -> None:
     for one, other, mine, its in ((first, name, ours, theirs), (name, first, theirs, ours)):
-        absent = [key for key in mine if key not in set(its)] if set(mine) - set(its) else []
+        there = set(its)
+        absent = [key for key in mine if key not in there]
         if absent:
             raise InputError(
                 f"model {other} has no row {absent[0]}, which model {one} has ({len(absent):,} such rows): models are "
@@ -127,11 +144,11 @@ def _refuse_other_rows(first: str, ours: Sequence[str], name: str, theirs: Seque
 
 
 def _refuse_other_targets(first: str, ours: Data, name: str, theirs: Data) -> None:
-    same = np.asarray(ours.y == theirs.y)
-    if ours.y.shape == theirs.y.shape and same.all():
-        return
     if ours.y.shape != theirs.y.shape:
         raise InputError(f"targets have shape {ours.y.shape} for model {first} and {theirs.y.shape} for {name}")
+    same = np.asarray(ours.y == theirs.y)
+    if same.all():
+        return
     row = int(np.argmin(same.reshape(len(same), -1).all(axis=1)))
     which = f"row {row}" if ours.keys is None else f"the row {ours.keys[row]}"
     raise InputError(

@@ -11,10 +11,11 @@ from kernelcal.io.forms import form_of
 from kernelcal.io.long import read_long
 from kernelcal.io.opening import open_source
 from kernelcal.io.options import ReadOptions
+from kernelcal.io.sources import Source
 from kernelcal.io.table import as_data
 from kernelcal.io.wide import read_wide
 
-__all__ = ["Data", "read"]
+__all__ = ["Data", "read", "read_source"]
 
 
 def read(paths: Sequence[Path], options: ReadOptions) -> Data:
@@ -32,7 +33,11 @@ def read(paths: Sequence[Path], options: ReadOptions) -> Data:
     InputError
         With file, line, column and remedy.
     """
-    source = open_source(paths, options.delimiter)
+    return read_source(open_source(paths, options.delimiter), options)
+
+
+def read_source(source: Source, options: ReadOptions) -> Data:
+    """Read targets and predictions of an opened file."""
     form = form_of(source, options)
     if form == "classes":
         return read_classes(source, options)

@@ -6,16 +6,21 @@ from typing import Any
 
 from kernelcal.errors import MissingExtraError
 
-__all__ = ["axes_or_new"]
+__all__ = ["axes_or_new", "pyplot"]
+
+
+def pyplot() -> Any:
+    """Return matplotlib.pyplot, or say which extra brings it."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise MissingExtraError("matplotlib", "plot", "drawing") from None
+    return plt
 
 
 def axes_or_new(ax: Any, width: float, height: float) -> Any:
     """Return the axes as given, or those of a new figure of this size in inches."""
     if ax is not None:
         return ax
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise MissingExtraError("matplotlib", "plot", "drawing") from None
-    _, ax = plt.subplots(figsize=(width, height), layout="constrained")
+    _, ax = pyplot().subplots(figsize=(width, height), layout="constrained")
     return ax
