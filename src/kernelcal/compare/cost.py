@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from kernelcal.compare.statistics import ckce_method
-from kernelcal.evaluate.estimates import pair_cost
 from kernelcal.inference.cost import bootstrap_cost, in_words, seconds_of
-from kernelcal.statistics import CKCE
+from kernelcal.statistics import CKCE, SKCE
 
 __all__ = ["cost_in_words", "multiplications"]
 
@@ -24,7 +23,7 @@ def multiplications(predictions: Mapping[str, Any], draws: int) -> float:
 
 def _of_model(batch: Any, draws: int) -> float:
     n = float(len(batch))
-    pairs = min(4 * n * n * pair_cost(batch), 4 * _ALL_PAIRS)
+    pairs = 4 * min(SKCE().work(batch[:2]) * (n / 2) ** 2, _ALL_PAIRS)
     exact_test = _KERNELS * n * min(n, 8 * _LANDMARKS) * draws
     return pairs + exact_test + bootstrap_cost(CKCE(method=ckce_method(len(batch))), batch, draws)
 

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from kernelcal.inference import Interval, confidence_interval
-from kernelcal.predictions import ClassPredictions, MultivariateNormal, Predictions, RealPredictions, ScorePredictions
-from kernelcal.residuals import GramResidual, residual_of, target_kernel_of
+from kernelcal.predictions import ClassPredictions, Predictions, ScorePredictions
 from kernelcal.statistics import KCCSD, SKCE
 
-__all__ = ["estimator_of", "interval_of", "pair_cost", "pairs_or_blocks"]
+__all__ = ["estimator_of", "interval_of", "pair_work", "pairs_or_blocks"]
 
 # Multiplications up to which the exact estimate takes less than about half a minute on two cores
 _MULTIPLICATIONS = 3e12
@@ -21,21 +20,13 @@ _INTERVAL = 2e11  # the same for an interval over all pairs; above, the standard
 _WEIGHTED_UP_TO = 8_000  # rows; the interval with case weights is a bootstrap over all pairs
 _BLOCKS = 30  # at least, for the normal law of their values
 _DRAWS = 999  # at least, for percentiles
-_EXPONENTIALS = 400  # multiplications that the four kernel values of a pair cost, and half of it a component
 _SCORES_UP_TO, _SCORES_IN_A_BLOCK = 20_000, 1_000  # rows of scores: a test redraws the signs of all pairs
-_FACTORISATION = 30_000  # a pair of full covariance matrices
 
 
-def pair_cost(batch: Predictions) -> float:
-    """Multiplications that a pair of rows costs, roughly."""
-    if isinstance(batch, ClassPredictions):
-        return batch.columns + 30.0
-    assert isinstance(batch, RealPredictions)  # for the type checker: there is no third kind
-    residual = residual_of(batch[:2], target_kernel_of(None, batch))
-    if not isinstance(residual, GramResidual):
-        return batch.columns + residual.dimension + 100.0
-    full = isinstance(batch, MultivariateNormal)
-    return _EXPONENTIALS * (1 + batch.dimension / 2) + (_FACTORISATION if full else 0)
+def pair_work(batch: Predictions) -> float:
+    """Multiplications that the SKCE of all pairs costs, as its engine counts them."""
+    few = batch if isinstance(batch, ClassPredictions) else batch[:2]  # numbers: all pairs cost the same
+    return SKCE().work(few) * (len(batch) / len(few)) ** 2
 
 
 def estimator_of(
@@ -46,18 +37,24 @@ def estimator_of(
         few = len(batch) <= _SCORES_UP_TO
         return KCCSD() if few else KCCSD(estimator="block", block_size=_SCORES_IN_A_BLOCK)
     template, work = SKCE() if template is None else template, _MULTIPLICATIONS if work is None else work
-    n, cost = len(batch), pair_cost(batch)
-    if float(n) * n * cost <= work:
-        return template
-    size = int(np.clip(work / (float(n) * cost), 2, max(n // blocks, 2)))
-    return replace(template, estimator="block", block_size=size)
+    return _within(work, pair_work(batch), len(batch), blocks, template)
 
 
 def pairs_or_blocks(batches: Sequence[Predictions], template: SKCE) -> SKCE:
-    """One estimator for several models, whose standard error is known: all pairs while they take seconds, or blocks."""
-    found = estimator_of(max(batches, key=pair_cost), _INTERVAL / len(batches), _BLOCKS, template)
-    assert isinstance(found, SKCE)  # for the type checker: scores are not compared
-    return found
+    """One estimator for several models: all pairs one by one while they take seconds, else blocks.
+
+    Their differences need the products of two models pair by pair, so that no engine helps that sums without pairs.
+    """
+    n = len(batches[0])
+    needed = max(SKCE().work(batch[:2]) for batch in batches) * (n / 2) ** 2
+    return _within(_INTERVAL / len(batches), needed, n, _BLOCKS, template)
+
+
+def _within(work: float, needed: float, n: int, blocks: int, template: SKCE) -> SKCE:
+    if needed <= work:
+        return template
+    size = int(np.clip(n * work / needed, 2, max(n // blocks, 2)))
+    return replace(template, estimator="block", block_size=size)
 
 
 def interval_of(

@@ -45,6 +45,18 @@ class Covariance:
         assert self.features is not None
         return np.sqrt(self.p[:, 0] * self.p[:, 1]) * abs(float(self.features[1, 0])) * self.weights
 
+    def scalar_moments(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Second, third and fourth moment of scalar residuals ``c (y - p)``, shape (n,) each."""
+        assert self.features is not None
+        scale = (float(self.features[1, 0]) - float(self.features[0, 0])) * self.weights
+        variance = self.p[:, 0] * self.p[:, 1]
+        third, fourth = variance * (self.p[:, 0] - self.p[:, 1]), variance * (1 - 3 * variance)
+        return scale**2 * variance, scale**3 * third, scale**4 * fourth
+
+    def scaled(self, columns: np.ndarray) -> np.ndarray:
+        """Columns (n, J) times the standard deviations of scalar residuals."""
+        return columns * self._deviation[:, None]
+
     def apply(self, x: np.ndarray) -> np.ndarray:
         """F_i x_i for x of shape (n, q, J): shape (n, r, J)."""
         if self.binary:

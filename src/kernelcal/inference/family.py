@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -11,11 +10,10 @@ import numpy as np
 from kernelcal.arrays import to_numpy
 from kernelcal.errors import InputError
 from kernelcal.inference.direction import Scores
-from kernelcal.kernels import Dirac, Kernel, Laplacian, Spectral, Stationary, resolve, resolve_target
+from kernelcal.kernels import Kernel, Laplacian, Spectral, Stationary, resolve, resolve_target
 from kernelcal.pairs import Engine, ExactPairs, Nystrom
-from kernelcal.pairs.same_label import lookup_cost
-from kernelcal.predictions import Bernoulli, ClassPredictions, Predictions, RealPredictions
-from kernelcal.residuals import target_kernel_of
+from kernelcal.predictions import ClassPredictions, Predictions, RealPredictions
+from kernelcal.residuals import residual_of, target_kernel_of
 from kernelcal.statistics import SKCE, Prepared, Statistic
 from kernelcal.statistics.directed import DirectedScores
 from kernelcal.statistics.pair_means import PreparedPairMean
@@ -48,8 +46,9 @@ class DefaultFamily(Statistic):
         Kernel between targets. Default `Dirac` for classes; for numbers and vectors the finite spectrum of a Gaussian
         at the median predicted standard deviation (`kernels.Spectral`), so that a draw costs O(n) features.
     engine : Engine, optional
-        Default: exact pairs while a draw takes at most 1e8 multiplications a kernel (10,000 rows of one
-        probability, 3,000 of ten classes, 600 of numbers), above it Nystrom features. The level is exact with either.
+        Default: exact pairs while a draw takes at most 1e8 multiplications a kernel (any number of rows of one
+        probability, whose pairs a scan sums, 3,000 of ten classes, 600 of numbers), above it Nystrom features. The
+        level is exact with either.
     """
 
     kernel: Stationary = field(default_factory=Laplacian)
@@ -70,9 +69,9 @@ class DefaultFamily(Statistic):
         kernels = [base.with_lengthscale(base.scale * factor) for factor in self.factors]
         names = tuple(f"kernel at {kernel.scale:.3g}" for kernel in kernels)
         target = _target_kernel(self.target_kernel, predictions)
-        engine = self.engine or _choose(predictions, len(kernels), target)
-        statistic = SKCE(prediction_kernel=base, target_kernel=target, engine=engine)
         host = _on_host(predictions)
+        engine = self.engine or _choose(host, kernels, target)
+        statistic = SKCE(prediction_kernel=base, target_kernel=target, engine=engine)
         skce = PreparedPairMean(statistic, kernels, host, names, predictions.notes + notes, weights)
         return PreparedFamily(skce, _scores(host, weights))
 
@@ -97,19 +96,18 @@ class PreparedFamily(Prepared):
         return np.hstack([self.scores.values(targets), self.kernels.values(targets)])
 
 
-def _choose(predictions: Predictions, kernels: int, target_kernel: Kernel) -> Engine:
+def _choose(predictions: Predictions, kernels: Sequence[Kernel], target_kernel: Kernel) -> Engine:
     n, m = len(predictions), predictions.columns
     if isinstance(predictions, ClassPredictions):
-        columns = 1 if isinstance(predictions, Bernoulli) else m
-        looked_up = lookup_cost(kernels, predictions) if isinstance(target_kernel, Dirac) else math.inf
+        residual = residual_of(predictions, target_kernel)
+        columns, exact = residual.dimension, ExactPairs().prepare(kernels, predictions, residual).work_per_draw
+    elif isinstance(target_kernel, Spectral):
+        m = columns = _FEATURES
+        exact = 8.0 * n * n * columns  # features pay off from some hundred rows
     else:
-        columns, looked_up = 8 * _FEATURES, math.inf  # features pay off from some hundred rows
-        m = _FEATURES
-        if not isinstance(target_kernel, Spectral):
-            return ExactPairs()
-    if min(n * n * columns, looked_up) <= _MULTIPLICATIONS:
         return ExactPairs()
-    return Nystrom(_LANDMARKS if n * m <= _LARGE else _FEW_LANDMARKS)
+    landmarks = _LANDMARKS if n * m <= _LARGE else _FEW_LANDMARKS
+    return ExactPairs() if exact <= max(_MULTIPLICATIONS, float(landmarks) * n * columns) else Nystrom(landmarks)
 
 
 def _target_kernel(kernel: Kernel | None, predictions: Predictions) -> Kernel:

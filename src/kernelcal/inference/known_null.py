@@ -10,7 +10,8 @@ import numpy as np
 from kernelcal.errors import InputError
 from kernelcal.inference.chi_square import ChiSquareSum
 from kernelcal.inference.covariance import Covariance
-from kernelcal.pairs import QuadraticForms
+from kernelcal.inference.scalar_null import scalar_moments
+from kernelcal.pairs import KernelProducts, QuadraticForms
 from kernelcal.pairs.matrix import map_strips
 from kernelcal.predictions import ClassPredictions
 from kernelcal.residuals import ClassResidual
@@ -19,8 +20,12 @@ from kernelcal.statistics.pair_means import PreparedPairMean
 __all__ = ["KnownNull", "known_null"]
 
 _DENSE_UP_TO = 1_500  # rows times residual columns up to which all eigenvalues are computed
+_FEW = 1_000  # the same for the subsample where moments do not come from it
 _LEADING = 12  # eigenvalues that are followed one by one
+_LONG, _LEAST = 2**24, 4  # numbers of their eigenvectors, and how many are followed however long they are
 _PRODUCTS = 240  # columns of the product with K: fewer eigenvectors of many classes
+_ROUNDING = 1e-12  # directions shorter than this, squared and relative, are left out
+_ALL = slice(None)
 _ROWS, _COLUMNS = 30, 100  # least rows of the subsample, and most columns
 
 
@@ -34,14 +39,14 @@ class KnownNull:
         ``Var Q = 2 sum_{i != j} K_ij^2 tr(V_i V_j)``, exact.
     third : float
         ``E Q^3 = 8 sum K_ij K_jk K_ki tr(V_i V_j V_k) + 4 sum_{i != j} K_ij^3 <kappa_i, kappa_j>`` over distinct
-        indices; exact if `exact`, else that of the eigenvalues.
+        indices; exact if `exact`, else from the eigenvalues of a subsample.
     lumps : float
         ``8 sum_{i != j} K_ij^4 E <r_i, r_j>^4 / Var^2``: what single pairs add to the fourth cumulant. Where it is not
         small, rare labels or a narrow kernel make the law lumpy, and its tail heavier than that of the limit.
     law : ChiSquareSum or None
         Weighted chi-square variables with these moments.
     exact : bool
-        Whether all eigenvalues and the exact third moment were computed.
+        Whether the third moment and the lumps are exact.
     """
 
     variance: float
@@ -62,11 +67,14 @@ def known_null(prepared: PreparedPairMean) -> KnownNull:
     The limit is ``sum_k l_k Z_k^2`` with the eigenvalues l_k of the matrix of blocks ``K_ij V_i^(1/2) V_j^(1/2)`` whose
     diagonal is zero. Up to 1,500 rows times classes all are computed. Above, the leading ones are (guessed from a
     subsample of rows, then made exact to second order by one pass over all pairs), and a gamma variable takes the place
-    of the rest: mean and variance are exact, the skewness of the rest comes from the subsample.
+    of the rest: mean and variance are exact, the skewness of the rest comes from the subsample. For one probability and
+    a kernel that scans, or few unique predictions, no pass over pairs is made and the skewness is exact too.
     """
     covariance = _covariance(prepared)
     if covariance.size <= _DENSE_UP_TO:
         return _whole(prepared.forms.kernel_rows(slice(None)), covariance)
+    if covariance.binary and prepared.forms.products is not None:
+        return _scalar(prepared, prepared.forms.products, covariance)
     return _leading(prepared, covariance)
 
 
@@ -90,6 +98,24 @@ def _whole(kernel: np.ndarray, covariance: Covariance) -> KnownNull:
     leading = eigenvalues[np.argsort(-np.abs(eigenvalues))][: len(eigenvalues) // 2]
     law = ChiSquareSum.matched(leading, 0.0, variance, third + 4 * cubes)
     return KnownNull(variance, third + 4 * cubes, 8 * fourths / variance**2, law, exact=True)
+
+
+def _scalar(prepared: PreparedPairMean, products: KernelProducts, covariance: Covariance) -> KnownNull:
+    """Exact moments; eigenvectors of a subsample, extended by one product with K0 and made exact by another."""
+    moments = scalar_moments(products, covariance)
+    if moments.variance == 0:
+        return KnownNull(0.0, 0.0, 0.0, None, exact=True)
+    rows, part = _subsample(prepared, covariance, _FEW)
+    n = len(prepared.predictions)
+    number = int(np.clip(_LONG // n, _LEAST, _LEADING))
+    vectors = _eigenvectors(part.forms.kernel_rows(_ALL), _covariance(part), number)
+    columns = np.zeros((n, number))
+    columns[rows] = vectors[:, 0]
+    guess = covariance.scaled(products.apply(columns))
+    own, applied = guess.T @ guess, covariance.scaled(products.apply(covariance.scaled(guess)))
+    leading = _ritz_values(guess.T @ applied, own)
+    law = ChiSquareSum.matched(leading, 0.0, moments.variance, moments.third)
+    return KnownNull(moments.variance, moments.third, moments.lumps, law, exact=True)
 
 
 def _leading(prepared: PreparedPairMean, covariance: Covariance) -> KnownNull:
@@ -117,25 +143,36 @@ class _Sample:
 
 
 def _sample(prepared: PreparedPairMean, covariance: Covariance) -> _Sample:
-    from scipy.linalg import eigh  # imported when needed: the import of kernelcal stays light
+    rows, part = _subsample(prepared, covariance, _DENSE_UP_TO)
+    own, kernel = _covariance(part), part.forms.kernel_rows(_ALL)
+    np.fill_diagonal(kernel, 0)
+    matrix = own.block_matrix(kernel)
+    third = 8 * float(np.einsum("ij,ij->", matrix @ matrix, matrix))
+    cubes, fourths = own.pair_moments(kernel)
+    number = min(_LEADING, max(1, _PRODUCTS // covariance.columns))
+    return _Sample(rows, _eigenvectors(kernel, own, number), third + 4 * cubes, fourths)
 
+
+def _subsample(prepared: PreparedPairMean, covariance: Covariance, size: int) -> tuple[np.ndarray, PreparedPairMean]:
+    """Seeded rows, as many as make a block matrix of this size, and the same kernels over them."""
     n, q = len(prepared.predictions), covariance.columns
     if q > _COLUMNS:
         raise InputError(
             f"null='saddlepoint' serves up to {_COLUMNS} classes for so many rows, got {q}: use null='exact'"
         )
-    size = max(_DENSE_UP_TO // q, _ROWS)
+    size = max(size // q, _ROWS)
     rows = np.sort(np.random.default_rng(0).choice(n, min(size, n), replace=False))
-    part = prepared.part(rows)
-    own = _covariance(part)
-    kernel = part.forms.kernel_rows(slice(None))
+    return rows, prepared.part(rows)
+
+
+def _eigenvectors(kernel: np.ndarray, covariance: Covariance, number: int) -> np.ndarray:
+    """Leading eigenvectors of few rows' block matrix times the factors of the covariance: (rows, columns, J)."""
+    from scipy.linalg import eigh  # imported when needed: the import of kernelcal stays light
+
     np.fill_diagonal(kernel, 0)
-    matrix = own.block_matrix(kernel)
-    number = min(_LEADING, max(1, _PRODUCTS // q))
+    matrix, q = covariance.block_matrix(kernel), covariance.columns
     _, vectors = eigh(matrix, subset_by_index=[len(matrix) - number, len(matrix) - 1])
-    third = 8 * float(np.einsum("ij,ij->", matrix @ matrix, matrix))
-    cubes, fourths = own.pair_moments(kernel)
-    return _Sample(rows, own.apply(vectors.reshape(len(rows), q, number)), third + 4 * cubes, fourths)
+    return covariance.apply(vectors.reshape(len(kernel), q, number))
 
 
 def _extended(prepared: PreparedPairMean, covariance: Covariance, sample: _Sample) -> np.ndarray:
@@ -169,3 +206,11 @@ def _ritz(covariance: Covariance, guess: np.ndarray, products: np.ndarray) -> np
     applied = covariance.apply_transposed(products).reshape(-1, guess.shape[2])
     matrix = guess.reshape(-1, guess.shape[2]).T @ applied
     return 0.5 * (matrix + matrix.T)
+
+
+def _ritz_values(matrix: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """Eigenvalues of U' M U for U with the span of some columns X, from X' M X and X'X: X itself is long."""
+    sizes, directions = np.linalg.eigh(own)
+    kept = directions[:, sizes > _ROUNDING * sizes[-1]] / np.sqrt(sizes[sizes > _ROUNDING * sizes[-1]])
+    found = kept.T @ matrix @ kept
+    return np.linalg.eigvalsh(0.5 * (found + found.T))

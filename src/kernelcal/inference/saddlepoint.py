@@ -26,8 +26,9 @@ class Saddlepoint(NullLaw):
     Notes
     -----
     Conditional on the predictions, as the exact test; asymptotic in n. Variance exact; skewness exact up to 1,500 rows
-    times residual columns. The far tail is that of the Gaussian limit: below 1e-6 read the p-value as an order of
-    magnitude. Cost: O(n^2 m) and eigenvalues of a matrix of at most 1,500 rows; no draws.
+    times residual columns, and at any n for one probability with a kernel that scans or few unique predictions. The far
+    tail is that of the Gaussian limit: below 1e-6 read the p-value as an order of magnitude. Cost: O(n^2 m), or
+    O(n log n) with a scan, and eigenvalues of a matrix of at most 1,500 rows; no draws.
 
     References
     ----------

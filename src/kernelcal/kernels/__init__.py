@@ -26,13 +26,14 @@ from kernelcal.kernels.profiles import (
     PowerExponential,
     RationalQuadratic,
 )
-from kernelcal.kernels.simple import Dirac, FiniteKernel, Linear
+from kernelcal.kernels.simple import Brownian, Dirac, FiniteKernel, Linear
 from kernelcal.kernels.spectral import Spectral
 from kernelcal.kernels.stationary import Stationary
 from kernelcal.kernels.target_lengthscale import resolve_target, target_lengthscale
 
 __all__ = [
     "MMD",
+    "Brownian",
     "Coordinatewise",
     "Dirac",
     "Euclidean",

@@ -34,6 +34,9 @@ class Pairs(Protocol):
     def inner(self) -> Array:
         """Inner products."""
 
+    def smaller(self) -> Array:
+        """Smaller one of two numbers, for points that are one number each."""
+
     def equal(self) -> Array:
         """1 where the points are equal, else 0."""
 

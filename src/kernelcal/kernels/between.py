@@ -11,6 +11,7 @@ from kernelcal.arrays import Array, Functional, namespace, row_slices
 from kernelcal.errors import InputError
 from kernelcal.kernels.base import Kernel
 from kernelcal.kernels.metrics import Euclidean, Metric, PairwiseMetric
+from kernelcal.kernels.points import smaller
 
 __all__ = ["kernel_between"]
 
@@ -55,6 +56,11 @@ class _Between:
         """Inner products of the Euclidean coordinates."""
         left, right = self._coordinates(Euclidean())
         return left @ right.T
+
+    def smaller(self) -> Array:
+        """Smaller one of two numbers, for points that are one number each."""
+        left, right = self._coordinates(Euclidean())
+        return smaller(left, right.T)
 
     def equal(self) -> Array:
         """1 where the Euclidean coordinates are equal, else 0."""

@@ -12,7 +12,7 @@ from kernelcal.errors import InputError
 from kernelcal.kernels.base import Kernel
 from kernelcal.kernels.metrics import CoordinateView, Euclidean, Metric, View, view
 
-__all__ = ["AlignedPairs", "CrossPairs", "Points", "class_matrix"]
+__all__ = ["AlignedPairs", "CrossPairs", "Points", "class_matrix", "smaller"]
 
 
 class Points:
@@ -81,6 +81,11 @@ class CrossPairs:
         left, right = self._sides()
         return left @ right.T
 
+    def smaller(self) -> Array:
+        """Smaller one of two numbers, for points that are one number each."""
+        left, right = self._sides()
+        return smaller(left, right.T)
+
     def _sides(self) -> tuple[Array, Array]:
         x = self.points.coordinates(Euclidean())
         return take_rows(x, self.rows), take_rows(x, self.columns)
@@ -105,6 +110,21 @@ class AlignedPairs(CrossPairs):
         """Inner products of the Euclidean coordinates."""
         left, right = self._sides()
         return namespace(left).sum(left * right, axis=-1)
+
+    def smaller(self) -> Array:
+        """Smaller one of two numbers, for points that are one number each."""
+        left, right = self._sides()
+        return smaller(left, right)[:, 0]
+
+
+def smaller(left: Array, right: Array) -> Array:
+    """Smaller ones of numbers, as columns or as a column and a row; refused for points of several numbers."""
+    if left.shape[1] != 1:
+        raise InputError(
+            f"Brownian compares points of one number, here they have {left.shape[1]}: ask a question of one "
+            "probability through a lens such as kernelcal.TopLabel(), or use Laplacian()"
+        )
+    return namespace(left).minimum(left, right)
 
 
 def _root(squared: Array) -> Array:

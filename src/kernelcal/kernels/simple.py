@@ -11,7 +11,7 @@ from kernelcal.arrays import Array
 from kernelcal.errors import InputError
 from kernelcal.kernels.base import Kernel, Pairs
 
-__all__ = ["Dirac", "FiniteKernel", "Linear"]
+__all__ = ["Brownian", "Dirac", "FiniteKernel", "Linear"]
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,37 @@ class Linear(Kernel):
 
     def positive_definite(self, points: Any) -> bool:
         """Always."""
+        return True
+
+
+@dataclass(frozen=True)
+class Brownian(Kernel):
+    """Brownian kernel ``min(p, p')`` between predictions of one probability: no lengthscale to choose.
+
+    The biased SKCE is then the integral of the squared cumulative differences between labels and probabilities,
+    ``2 int_0^1 (sum_{p_i > t} (y_i - p_i) / n)^2 dt`` with the Dirac kernel between labels.
+
+    References
+    ----------
+    Arrieta-Ibarra, Gujral, Tannen, Tygert, Xu (2022), JMLR 23: cumulative differences.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> round(float(kc.skce([1, 0], [0.5, 0.5], prediction_kernel=kc.kernels.Brownian())), 12)
+    -0.25
+    """
+
+    def evaluate(self, pairs: Pairs) -> Array:
+        """Kernel values of the pairs."""
+        return pairs.smaller()
+
+    def bound(self) -> float:
+        """Return 1: probabilities are at most 1."""
+        return 1.0
+
+    def positive_definite(self, points: Any) -> bool:
+        """Always: the covariance of Brownian motion."""
         return True
 
 

@@ -1,6 +1,6 @@
 """Sums over pairs of predictions: the only hot code."""
 
-from kernelcal.pairs.base import Engine, QuadraticForms, Sums
+from kernelcal.pairs.base import Engine, KernelProducts, QuadraticForms, Sums
 from kernelcal.pairs.exact import ExactPairs
 from kernelcal.pairs.fourier import RandomFourier
 from kernelcal.pairs.matrix import PairMatrix
@@ -11,6 +11,7 @@ __all__ = [
     "BandMatrix",
     "Engine",
     "ExactPairs",
+    "KernelProducts",
     "Nystrom",
     "PairMatrix",
     "QuadraticForms",

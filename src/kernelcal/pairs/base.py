@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from kernelcal.kernels.base import Kernel
 from kernelcal.predictions import Predictions
 from kernelcal.residuals import Residual
 
-__all__ = ["Engine", "QuadraticForms", "Sums"]
+__all__ = ["Engine", "KernelProducts", "QuadraticForms", "Sums"]
 
 _ALL = slice(None)
 
@@ -35,6 +36,23 @@ class Sums:
     diagonal: Array
 
 
+class KernelProducts(ABC):
+    """Sums with one kernel of fixed predictions in less time than a walk over all pairs takes."""
+
+    @property
+    @abstractmethod
+    def diagonal(self) -> np.ndarray:
+        """Values K_ii, shape (n,)."""
+
+    @abstractmethod
+    def apply(self, columns: np.ndarray, exponent: int = 1) -> np.ndarray:
+        """Sums over j != i of ``K_ij^exponent c_j`` for every row i and column c, shape (n, J)."""
+
+    @abstractmethod
+    def triples(self, values: np.ndarray) -> float:
+        """Sum of ``K_ij K_jk K_ki v_i v_j v_k`` over ordered triples of different rows, for v of shape (n,)."""
+
+
 class QuadraticForms(ABC):
     """Kernels and residuals of fixed predictions, ready for targets.
 
@@ -48,6 +66,21 @@ class QuadraticForms(ABC):
 
     label: str
     bytes_per_draw: int
+
+    @property
+    def work(self) -> float:
+        """Multiplications of a matrix product in the time of one set of targets, roughly, to choose estimators by."""
+        return math.inf
+
+    @property
+    def work_per_draw(self) -> float:
+        """The same for each of many sets of targets and each kernel, to choose engines by."""
+        return math.inf
+
+    @property
+    def products(self) -> KernelProducts | None:
+        """Sums with the first kernel, where there is a way that is quicker than all pairs."""
+        return None
 
     @abstractmethod
     def of(self, targets: np.ndarray) -> Sums:

@@ -12,7 +12,7 @@ import numpy as np
 from kernelcal.arrays import InPlace
 from kernelcal.kernels.base import Kernel
 from kernelcal.kernels.metrics import Euclidean, Metric
-from kernelcal.kernels.points import Points
+from kernelcal.kernels.points import Points, smaller
 from kernelcal.pairs.coordinates import Coordinates, ready, single_or_double
 
 __all__ = ["Block", "BlockPoints", "Workspace"]
@@ -126,6 +126,11 @@ class Block:
         """Inner products of the Euclidean coordinates (for classes: of the probabilities)."""
         x = self.points.x
         return x[self.rows] @ x[self.columns].T
+
+    def smaller(self) -> np.ndarray:
+        """Smaller one of two numbers, for points that are one number each."""
+        x = self.points.x
+        return np.asarray(smaller(x[self.rows], x[self.columns].T))
 
     def equal(self) -> np.ndarray:
         """1 where the Euclidean coordinates are equal, else 0."""

@@ -11,7 +11,7 @@ from kernelcal.arrays import Array, is_numpy, namespace, to_numpy
 from kernelcal.kernels.metrics import Euclidean
 from kernelcal.kernels.points import CrossPairs, Points
 from kernelcal.pairs.base import Sums
-from kernelcal.pairs.same_label import SameLabel
+from kernelcal.pairs.same_label import SameLabel, lookup_cost
 from kernelcal.pairs.tiles import WIDE_FROM, Tile, Tiles, upper
 from kernelcal.predictions import ClassPredictions
 from kernelcal.residuals import ClassResidual, FeatureResidual
@@ -24,6 +24,21 @@ class FeatureTiles(Tiles):
 
     residual: FeatureResidual
 
+    @property
+    def work(self) -> float:
+        """Multiplications of a matrix product in the time of one set of targets, roughly."""
+        features = 0 if isinstance(self.predictions, ClassPredictions) else self.residual.dimension
+        return float(len(self.residual)) ** 2 * (self.predictions.columns + features + (100 if features else 30))
+
+    @property
+    def work_per_draw(self) -> float:
+        """The same for each of many sets of targets and each kernel."""
+        pairs = float(len(self.residual)) ** 2 * self.residual.dimension
+        if isinstance(self.residual, ClassResidual) and self.residual.class_features is None:
+            assert isinstance(self.predictions, ClassPredictions)  # for the type checker: others have other residuals
+            return min(pairs, lookup_cost(len(self.kernels), self.predictions))
+        return pairs
+
     def of(self, targets: np.ndarray) -> Sums:
         """Sums of the first kernel for one set of targets."""
         r = self.residual.features(targets)
@@ -33,7 +48,7 @@ class FeatureTiles(Tiles):
             return Sums(self._functional(r), diagonal)
         if self._one_hot and self.residual.dimension >= WIDE_FROM:
             return Sums(self._by_gram(targets), diagonal)
-        return Sums(self._by_columns(r[:, None, :])[0, 0], diagonal)
+        return Sums(self.by_columns(r[:, None, :])[0, 0], diagonal)
 
     @property
     def _one_hot(self) -> bool:
@@ -49,7 +64,7 @@ class FeatureTiles(Tiles):
         r = self.residual.batch(targets)
         norms = np.einsum("ibk,ibk->bi", r, r)
         diagonal = np.stack([norms @ np.asarray(d, dtype=norms.dtype) for d in self._diagonals], axis=1)
-        return Sums(self._by_columns(r), diagonal)
+        return Sums(self.by_columns(r), diagonal)
 
     @cached_property
     def _same_label(self) -> SameLabel | None:
@@ -60,7 +75,7 @@ class FeatureTiles(Tiles):
             return None
         return SameLabel(self.kernels, self._points, self._diagonals, residual)
 
-    def _by_columns(self, r: np.ndarray) -> np.ndarray:
+    def by_columns(self, r: np.ndarray) -> np.ndarray:
         """Multiply K with the residuals r of shape (n, B, r) as columns: sums of shape (B, kernels)."""
         draws, dimension = r.shape[1:]
         flat = r.reshape(len(r), draws * dimension)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -11,12 +12,23 @@ from kernelcal.kernels.points import CrossPairs, Points
 from kernelcal.pairs.base import Sums
 from kernelcal.pairs.blocks import Block
 from kernelcal.pairs.tiles import Tile, Tiles, upper
+from kernelcal.predictions import MultivariateNormal
 
 __all__ = ["GramTiles"]
+
+_EXPONENTIALS = 400  # multiplications that the four kernel values of a pair cost, and half of it a component
+_FACTORISATION = 30_000  # a pair of full covariance matrices
 
 
 class GramTiles(Tiles):
     """Exact pairs of residuals without features."""
+
+    @property
+    def work(self) -> float:
+        """Multiplications of a matrix product in the time of one set of targets, roughly."""
+        pair = _EXPONENTIALS * (1 + math.prod(self.predictions.event_shape) / 2)
+        full = isinstance(self.predictions, MultivariateNormal)
+        return float(len(self.residual)) ** 2 * (pair + (_FACTORISATION if full else 0))
 
     def of(self, targets: np.ndarray) -> Sums:
         """Sums of the first kernel for one set of targets."""

@@ -9,9 +9,9 @@ import numpy as np
 
 from kernelcal.arrays import row_slices
 from kernelcal.errors import InputError
-from kernelcal.pairs.base import QuadraticForms
+from kernelcal.pairs.base import KernelProducts, QuadraticForms
 from kernelcal.pairs.threads import threaded_map
-from kernelcal.residuals import Residual
+from kernelcal.residuals import FeatureResidual, Residual
 
 __all__ = ["PairMatrix", "map_strips", "strip_rows"]
 
@@ -35,12 +35,16 @@ def map_strips(n: int, work: Callable[[slice], np.ndarray]) -> list[np.ndarray]:
 class PairMatrix:
     """Symmetric matrix h_ij of the first kernel of prepared forms, for one set of targets.
 
-    Cost of every method: O(n^2 m) for the entries and what it does with them; memory for some strips of rows.
+    Cost of every method: O(n^2 m) for the entries and what it does with them; memory for some strips of rows. The sums
+    of rows take O(n log n) for scalar residuals and a kernel that scans.
     """
 
     def __init__(self, forms: QuadraticForms, residual: Residual, targets: np.ndarray) -> None:
         self.forms = forms
         self.inner, self.n = residual.double().inner(targets), len(residual)
+        self.scalars: np.ndarray | None = None
+        if isinstance(residual, FeatureResidual) and residual.dimension == 1:
+            self.scalars = np.asarray(residual.double().features(targets))[:, 0]
 
     def __len__(self) -> int:
         return self.n
@@ -93,6 +97,10 @@ class PairMatrix:
 
     @cached_property
     def _sums(self) -> np.ndarray:
+        products = self.forms.products
+        if products is not None and self.n > _KEPT_UP_TO and self.scalars is not None:
+            return _scalar_sums(products, self.scalars)
+
         def work(rows: slice) -> np.ndarray:
             strip = self.rows(rows)
             diagonal = strip[np.arange(len(strip)), np.arange(rows.start, rows.stop)]
@@ -132,3 +140,10 @@ class PairMatrix:
                 "null='saddlepoint' or null='exact'"
             )
         return np.concatenate(self._map(self.rows))
+
+
+def _scalar_sums(products: KernelProducts, r: np.ndarray) -> np.ndarray:
+    """Diagonal, row sums and row sums of squares of ``K_ij r_i r_j`` without a walk over pairs."""
+    diagonal = products.diagonal * r * r
+    sums = products.apply(r[:, None])[:, 0] * r
+    return np.stack([diagonal, sums + diagonal, products.apply(r[:, None] ** 2, 2)[:, 0] * r * r])

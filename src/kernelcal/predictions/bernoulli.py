@@ -80,6 +80,12 @@ class Bernoulli(ClassPredictions):
         """Predicted probability of both classes, shape (n, 2)."""
         return namespace(self.p).stack([1 - self.p, self.p], axis=1)
 
+    def draw(self, uniforms: np.ndarray) -> np.ndarray:
+        """Invert the distribution function: label 1 where u reaches the probability of label 0, as for more classes."""
+        p = to_numpy(self.p)
+        zero = (1 - p).astype(np.float64)
+        return (uniforms >= zero / (zero + p)).view(np.uint8)
+
     def probability_of(self, labels: np.ndarray) -> np.ndarray:
         """Predicted probability of the labels, shape (..., n)."""
         p = to_numpy(self.p)

@@ -79,6 +79,10 @@ class FeatureResidual(Residual):
     def batch(self, targets: np.ndarray) -> np.ndarray:
         """Residuals of many sets of targets, shape (B, n, ...), as one NumPy array of shape (n, B, r)."""
 
+    def scalars(self, targets: np.ndarray) -> np.ndarray:
+        """Residuals of one feature for many sets of targets, shape (B, n, ...): shape (B, n)."""
+        return np.ascontiguousarray(self.batch(targets)[:, :, 0].T)
+
     def inner(self, targets: np.ndarray) -> Inner:
         """Inner products of the features."""
         return _FeatureInner(self.features(targets))

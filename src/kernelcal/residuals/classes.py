@@ -99,6 +99,17 @@ class ClassResidual(FeatureResidual):
             rows *= self.weights.astype(mean.dtype)[:, None, None]
         return rows
 
+    def scalars(self, targets: np.ndarray) -> np.ndarray:
+        """Residuals of one feature for many sets of targets, shape (B, n): shape (B, n), rows in the fast axis."""
+        if self.class_features is None or len(self.class_features) != 2:
+            return super().scalars(targets)
+        low, high = (float(value) for value in self.class_features[:, 0])
+        rows = np.multiply(targets, high - low, dtype=np.float64)  # two labels: no look-up is needed
+        rows -= to_numpy(self.mean)[:, 0] - low
+        if self.weights is not None:
+            rows *= self.weights
+        return rows
+
     def squared_norms(self, targets: np.ndarray) -> np.ndarray:
         """|r_i|^2 of many sets of targets, shape (B, n), by looking up n x m numbers."""
         norms = self._squared_norms(targets)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelcal.arrays import row_slices, to_numpy
-from kernelcal.predictions import ClassPredictions
+from kernelcal.predictions import Bernoulli, ClassPredictions
 from kernelcal.statistics.base import Prepared, Statistic
 
 __all__ = ["DirectedScores", "PreparedScores"]
@@ -40,6 +40,10 @@ class DirectedScores(Statistic):
 
     def prepare(self, predictions: ClassPredictions, weights: np.ndarray | None = None) -> PreparedScores:
         """Sum what the predictions say."""
+        if isinstance(predictions, Bernoulli):
+            from kernelcal.statistics.directed_binary import PreparedBinaryScores  # it builds on this module
+
+            return PreparedBinaryScores(predictions, weights)
         return PreparedScores(predictions, weights)
 
 

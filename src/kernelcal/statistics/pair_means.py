@@ -100,6 +100,12 @@ class PairMean(Statistic):
         kernel, notes = resolve(self.kernel_of(predictions), predictions)
         return PreparedPairMean(self, (kernel,), predictions, (self.label,), predictions.notes + notes, weights)
 
+    def work(self, predictions: Predictions) -> float:
+        """Multiplications of a matrix product in the time of one value, roughly, as the engine counts them."""
+        kernel = self.kernel_of(predictions).map_leaves(_with_number)
+        residual = self.residual_of(predictions, self.target_kernel_of(predictions), None)
+        return _engine(self).prepare((kernel,), predictions, residual).work
+
     def resolved(self, predictions: Predictions) -> Self:
         """Fix the lengthscales of both kernels."""
         kernel, _ = resolve(self.kernel_of(predictions), predictions)
@@ -160,6 +166,13 @@ class PreparedPairMean(Prepared):
         if self.statistic.estimator == "biased":
             return (sums.off_diagonal + sums.diagonal) / self.total
         return sums.off_diagonal / self.total
+
+
+def _with_number(kernel: Kernel) -> Kernel:
+    """Any lengthscale in the place of one that is not resolved: it changes no work."""
+    if isinstance(kernel, Stationary) and isinstance(kernel.lengthscale, str):
+        return kernel.with_lengthscale(1.0)
+    return kernel
 
 
 def _engine(statistic: PairMean) -> Engine:

@@ -65,6 +65,10 @@ class TargetPairs:
         """Inner products."""
         return contract(self.y, self.z) if self.vector else self.y * self.z
 
+    def smaller(self) -> Array:
+        """Refuse: targets may be negative."""
+        raise InputError("Brownian is a kernel between probabilities; for numbers use Gaussian() or Laplacian()")
+
     def equal(self) -> Array:
         """1 where the targets are equal, else 0."""
         difference = self.difference()
