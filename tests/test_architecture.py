@@ -27,6 +27,7 @@ FLOORS = [
     {"suspicions"},
     {"plots"},
     {"evaluate"},
+    {"sketch"},
     {"compare"},
     {"cli"},
 ]

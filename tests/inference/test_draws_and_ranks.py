@@ -22,6 +22,29 @@ def test_a_draw_does_not_depend_on_its_batch():
     assert len(np.unique(whole)) == whole.size
 
 
+@given(st.integers(0, 2**62), st.integers(1, 9))
+def test_numbers_of_a_row_are_the_same_alone_in_a_run_and_in_any_order(first, n):
+    source = Draws(3)
+    run = source.uniforms(2, 5, n, first)
+    order = np.arange(n)[::-1]
+    np.testing.assert_array_equal(source.uniforms_at(2, 5, first + order), run[:, order])
+    np.testing.assert_array_equal(source.uniforms(2, 5, 1, first + n - 1), run[:, -1:])
+    if first < 1000:
+        np.testing.assert_array_equal(run, source.uniforms(2, 5, first + n)[:, first:])
+
+
+def test_targets_follow_the_row():
+    p = np.random.default_rng(0).dirichlet(np.ones(3), 30)
+    whole = Draws(1).targets(kc.Categorical(p), 0, 9)
+    rows = np.random.default_rng(1).permutation(30)
+    np.testing.assert_array_equal(Draws(1).targets(kc.Categorical(p[7:12]), 0, 9, range(7, 12)), whole[:, 7:12])
+    np.testing.assert_array_equal(Draws(1).targets(kc.Categorical(p[rows]), 0, 9, rows), whole[:, rows])
+    mixture = kc.Mixture(np.full((30, 2), 0.5), [kc.Normal(p[:, 0], p[:, 1]), kc.Normal(p[:, 2], p[:, 1])])
+    whole = Draws(1).targets(mixture, 0, 9)  # two numbers a target
+    np.testing.assert_array_equal(Draws(1).targets(mixture[7:12], 0, 9, range(7, 12)), whole[:, 7:12])
+    np.testing.assert_array_equal(Draws(1).targets(mixture[rows], 0, 9, rows), whole[:, rows])
+
+
 def test_seeds_follow_spec_7():
     a = Draws(np.random.default_rng(5)).uniforms(0, 2, 10)
     np.testing.assert_array_equal(a, Draws(5).uniforms(0, 2, 10))

@@ -10,6 +10,7 @@ import numpy as np
 from kernelcal.evaluate.base import Evaluation, plain_number
 from kernelcal.predictions import Bernoulli, ClassPredictions
 from kernelcal.statistics import Estimate, accuracy, brier_score, ece, log_score
+from kernelcal.statistics.questions import usual_questions
 from kernelcal.suspicions import class_suspicions
 
 __all__ = ["ClassEvaluation", "class_evaluation"]
@@ -87,15 +88,8 @@ def class_evaluation(
         accuracy=accuracy(labels, plain, weights=weights),
         log_score=log_score(labels, plain, weights=weights),
         brier_score=brier_score(labels, plain, weights=weights),
-        eces=tuple(ece(labels, plain, question=question, weights=weights) for question in _questions(batch)),
+        eces=tuple(ece(labels, plain, question=question, weights=weights) for question in usual_questions(batch)),
         one_probability=isinstance(batch, Bernoulli),
         notes=tuple(dict.fromkeys(class_suspicions(labels, plain) + notes)),
         **common,
     )
-
-
-def _questions(batch: ClassPredictions) -> tuple[str | None, ...]:
-    """Questions of the binned errors; None is what a lens has asked."""
-    if not isinstance(batch, Bernoulli):
-        return ("top label",)
-    return ("top label", "positive class") if batch.question is None else (None,)

@@ -24,7 +24,7 @@ from kernelcal.predictions import Mixture, Predictions, Samples, ScorePrediction
 from kernelcal.statistics import CKCE, ECE, JKCE, KCCSD, MMCE, SKCE, UCME, CallableStatistic, Statistic
 from kernelcal.statistics.pair_means import PairMean
 
-__all__ = ["calibration_test"]
+__all__ = ["calibration_test", "draws_in"]
 
 _FEW_ROWS = 50
 _NAMED: dict[str, Callable[[], Statistic]] = {
@@ -163,7 +163,7 @@ def _statistic(given: Any, batch: Predictions) -> Statistic:
 
 def _draws_as_law(law: NullLaw, batch: Predictions) -> tuple[str, ...]:
     """A few draws are not the law that they come from: say what a test of them as the law means."""
-    draws = _draws_in(batch)
+    draws = draws_in(batch)
     swapped = isinstance(batch, Samples) and batch.exchangeable and isinstance(law, Swap | CME)
     if not draws or swapped:
         return ()
@@ -173,10 +173,10 @@ def _draws_as_law(law: NullLaw, batch: Predictions) -> tuple[str, ...]:
     )
 
 
-def _draws_in(batch: Predictions) -> int:
+def draws_in(batch: Predictions) -> int:
     """Fewest draws of a row that stand for a distribution, in the batch or a component of it; 0 if there are none."""
     if isinstance(batch, Mixture):
-        return min(filter(None, map(_draws_in, batch.components)), default=0)
+        return min(filter(None, map(draws_in, batch.components)), default=0)
     return batch.size if isinstance(batch, Samples) else 0
 
 

@@ -21,6 +21,7 @@ __all__ = [
     "Request",
     "Spread",
     "block_spread",
+    "hoeffding",
     "hoeffding_parts",
     "hoeffding_sums",
     "of_draws",
@@ -128,13 +129,7 @@ def _bootstrap(request: Request) -> Spread:
 
 
 def _root(request: Request) -> Spread:
-    """Interval of the root: normal below, and above as far as noise along one direction can hide a deviation.
-
-    Below it is ``root - z sd / (2 root)`` with the Hoeffding variance, or 0 where the estimate is not clearly positive.
-    Near 0 that variance says nothing of larger deviations. There the root is the length of ``mu + noise``, and along
-    any direction the variance of the noise, an eigenvalue over n, is at most ``s = sqrt(degenerate variance / 2)``: so
-    the upper end is ``sqrt(max(U, 0) + s) + z sqrt(s)``.
-    """
+    """Interval of the root from the matrix of all pairs."""
     if request.weights is not None:
         raise InputError("method='root' takes no case weights: use method='bootstrap'")
     matrix = request.prepared.matrix(request.targets)
@@ -144,7 +139,13 @@ def _root(request: Request) -> Spread:
 
 
 def root_spread(estimate: float, linear: float, degenerate: float) -> Spread:
-    """Interval on the root scale from the estimate and the two parts of its variance."""
+    """Interval of the root: normal below, and above as far as noise along one direction can hide a deviation.
+
+    Below it is ``root - z sd / (2 root)`` with the Hoeffding variance, or 0 where the estimate is not clearly positive.
+    Near 0 that variance says nothing of larger deviations. There the root is the length of ``mu + noise``, and along
+    any direction the variance of the noise, an eigenvalue over n, is at most ``s = sqrt(degenerate variance / 2)``: so
+    the upper end is ``sqrt(max(U, 0) + s) + z sqrt(s)``.
+    """
     deviation, noise = math.sqrt(linear + degenerate), math.sqrt(degenerate / 2)
     root = math.sqrt(max(estimate, 0.0))
     centre = math.sqrt(root**2 + noise)
@@ -174,10 +175,13 @@ def hoeffding_parts(matrix: PairMatrix) -> tuple[float, float]:
 
 def hoeffding_sums(sums: np.ndarray, squares: float) -> tuple[float, float]:
     """Return the same from the row sums s_i and the sum Q of the squares."""
-    n = len(sums)
+    return hoeffding(len(sums), float(sums.sum()), float((sums**2).sum()), squares)
+
+
+def hoeffding(n: int, total: float, rows: float, squares: float) -> tuple[float, float]:
+    """Return the same from the sum of the s_i, the sum of their squares, and Q."""
     if n < 4:
         raise InputError(f"the variance of the SKCE needs at least 4 rows, got {n}")
-    total, rows = float(sums.sum()), float((sums**2).sum())
     pairs = n * (n - 1)
     squared_mean = (total**2 - 4 * (rows - squares) - 2 * squares) / (pairs * (n - 2) * (n - 3))
     first = max((rows - squares) / (pairs * (n - 2)) - squared_mean, 0.0)

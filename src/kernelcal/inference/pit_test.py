@@ -99,8 +99,10 @@ def pit_test(y: Any, predictions: Any, *, draws: int = 999, rng: Any = 0, early_
 class _UniformDraws(Draws):
     """Draws of PIT values: uniform whatever the predictions."""
 
-    def targets(self, predictions: Predictions, start: int, stop: int) -> np.ndarray:
-        return inside(self.uniforms(start, stop, len(predictions)))
+    def targets(
+        self, predictions: Predictions, start: int, stop: int, rows: range | np.ndarray | None = None
+    ) -> np.ndarray:
+        return inside(self._of_rows(start, stop, rows, len(predictions)))
 
 
 def _result(

@@ -9,7 +9,7 @@ from typing import ClassVar
 from kernelcal.inference.known_null import KnownNull, known_null
 from kernelcal.inference.law import NullLaw, Outcome, Problem, one_member, prepared_pairs
 
-__all__ = ["Saddlepoint"]
+__all__ = ["Saddlepoint", "far_note"]
 
 _FAR = 1e-6
 _LUMPY = 0.1  # of Var^2; the limit itself has 48 sum l^4 / Var^2, up to 12
@@ -57,6 +57,10 @@ def _notes(null: KnownNull, pvalue: float) -> tuple[str, ...]:
         notes.append(
             "rare targets or a narrow kernel make the law lumpy: this p-value can be far too small; use null='exact'"
         )
-    if pvalue < _FAR:
-        notes.append("below 1e-6 the p-value is an order of magnitude: the far tail is that of the Gaussian limit")
-    return tuple(notes)
+    return (*notes, *far_note(pvalue))
+
+
+def far_note(pvalue: float) -> tuple[str, ...]:
+    """What to make of a p-value in the far tail."""
+    far = "below 1e-6 the p-value is an order of magnitude: the far tail is that of the Gaussian limit"
+    return (far,) if pvalue < _FAR else ()

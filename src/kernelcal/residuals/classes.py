@@ -119,10 +119,10 @@ class ClassResidual(FeatureResidual):
         mean = to_numpy(self.mean)
         own = (mean * mean).sum(axis=1, dtype=np.float64)
         if self.class_features is None:
-            return 1 - 2 * mean[np.arange(len(mean)), targets].astype(np.float64) + own
+            return 1 - 2 * _of_label(mean, targets).astype(np.float64) + own
         cross = mean @ self.class_features.T
         sizes = (self.class_features**2).sum(axis=1)
-        return sizes[targets] - 2 * cross[np.arange(len(mean)), targets] + own
+        return _of_label(sizes - 2 * cross, targets) + own
 
     def _class_rows(self, targets: np.ndarray) -> np.ndarray:
         if self.class_features is not None:
@@ -130,6 +130,13 @@ class ClassResidual(FeatureResidual):
         rows = np.zeros((*targets.shape, self.dimension), dtype=np.float32 if _single(self.mean) else np.float64)
         np.put_along_axis(rows, targets[..., None].astype(np.intp), 1, axis=-1)
         return rows
+
+
+def _of_label(table: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """Entry of each row's label from a table of shape (n, m): shape (B, n). Of two classes a choice beats a look-up."""
+    if table.shape[1] == 2:
+        return np.where(targets == 1, table[:, 1], table[:, 0])
+    return table[np.arange(len(table)), targets]
 
 
 def _single(x: Array) -> bool:

@@ -44,8 +44,8 @@ class BinTable:
 
     @property
     def count(self) -> np.ndarray:
-        """Rows of each bin, shape (b,)."""
-        return self.bins.count
+        """Rows of each bin, shape (b,): their weights count them where every row counts alike."""
+        return self.bins.count if self.squared_weights is not None else self.weight.astype(np.int64)
 
     @property
     def lower(self) -> np.ndarray | None:

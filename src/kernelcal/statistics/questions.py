@@ -13,7 +13,7 @@ from kernelcal.errors import InputError
 from kernelcal.lenses import ClassWise, Lens, OneClass, TopLabel, View
 from kernelcal.predictions import Bernoulli, ClassPredictions
 
-__all__ = ["QUESTIONS", "Part", "asked", "parts_of"]
+__all__ = ["QUESTIONS", "Part", "asked", "parts_of", "usual_questions"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +43,13 @@ def asked(question: Any, predictions: ClassPredictions) -> Any:
     if question is not None:
         return question
     return predictions.question if _is_asked(predictions) else "top label"
+
+
+def usual_questions(predictions: ClassPredictions) -> tuple[str | None, ...]:
+    """Questions of the binned errors in a report; None is what a lens has asked."""
+    if not isinstance(predictions, Bernoulli):
+        return ("top label",)
+    return ("top label", "positive class") if predictions.question is None else (None,)
 
 
 def parts_of(question: Any, predictions: ClassPredictions) -> tuple[Part, ...]:

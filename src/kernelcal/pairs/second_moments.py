@@ -1,0 +1,96 @@
+"""Second moments of residuals times features: as they were observed, and as the predictions say that they are."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernelcal.residuals import ClassResidual
+
+__all__ = ["row_sums", "second_moments"]
+
+
+def second_moments(
+    phi: np.ndarray, residual: ClassResidual, probabilities: np.ndarray, labels: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Sums over rows of ``z_i = r_i x phi_i`` of second order, with ``h_ii = |z_i|^2``.
+
+    Parameters
+    ----------
+    phi : numpy.ndarray of shape (n, D)
+        Features.
+    residual : ClassResidual
+        Residuals of the same rows.
+    probabilities : numpy.ndarray of shape (n, m)
+        Of every class.
+    labels : numpy.ndarray of shape (n,)
+        Observed.
+
+    Returns
+    -------
+    dict
+        ``moment = sum z_i z_i'`` and ``covariance = sum V_i x phi_i phi_i'``, the known covariance of ``sum z_i``,
+        both of shape (r D, r D) with residual features r; ``lengthened = sum h_ii z_i`` and ``squares = sum h_ii^2``.
+
+    Notes
+    -----
+    Cost: O(n (m D)^2) for both matrices together, since ``sum p_i p_i' x phi_i phi_i'`` is part of both; O(n D^2) for
+    residuals of one feature.
+    """
+    r = residual.features(labels)
+    own = np.einsum("nd,nd->n", phi, phi) * np.einsum("nk,nk->n", r, r)
+    moments = _of_one if residual.dimension == 1 else _of_classes
+    moment, covariance = moments(phi, residual, probabilities, labels)
+    lengthened = (r * own[:, None]).T @ phi
+    return {
+        "moment": moment,
+        "covariance": covariance,
+        "lengthened": lengthened.ravel(),
+        "squares": np.array(own @ own),
+    }
+
+
+def row_sums(sums: dict[str, np.ndarray], total: np.ndarray) -> tuple[float, float]:
+    """``sum_i s_i^2`` with ``s_i = sum_{j != i} h_ij``, and ``sum_{i != j} h_ij^2``, from S of shape (r D,)."""
+    moment, squares = sums["moment"], float(sums["squares"])
+    rows = float(total @ moment @ total) - 2 * float(sums["lengthened"] @ total) + squares
+    return rows, float(np.einsum("ij,ij->", moment, moment)) - squares
+
+
+def _of_one(
+    phi: np.ndarray, residual: ClassResidual, p: np.ndarray, labels: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Both matrices for residuals of one feature, whose variance is a number."""
+    left = np.eye(p.shape[1]) if residual.class_features is None else residual.class_features
+    variance = p @ left[:, 0] ** 2 - (p @ left[:, 0]) ** 2
+    observed = phi * residual.features(labels)
+    expected = phi * np.sqrt(np.maximum(variance, 0))[:, None]
+    return observed.T @ observed, expected.T @ expected
+
+
+def _of_classes(
+    phi: np.ndarray, residual: ClassResidual, p: np.ndarray, labels: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Both matrices from ``sum p p' x phi phi'``, ``sum e_y p' x phi phi'``, and blocks of the classes."""
+    (n, m), size = p.shape, phi.shape[1]
+    z = (p[:, :, None] * phi[:, None, :]).reshape(n, m * size)
+    product = z.T @ z
+    moment, covariance = product.copy(), -product
+    for k in range(m):
+        block, rows = slice(k * size, (k + 1) * size), np.flatnonzero(labels == k)
+        own, expected = phi[rows], phi * np.sqrt(p[:, k, None])
+        cross = own.T @ z[rows]
+        moment[block] -= cross
+        moment[:, block] -= cross.T
+        moment[block, block] += own.T @ own
+        covariance[block, block] += expected.T @ expected
+    return _seen(moment, residual, size), _seen(covariance, residual, size)
+
+
+def _seen(matrix: np.ndarray, residual: ClassResidual, size: int) -> np.ndarray:
+    """From classes to residual features: L' on both sides."""
+    left = residual.class_features
+    if left is None:
+        return matrix
+    half = np.tensordot(left.T, matrix.reshape(len(left), -1), 1).reshape(-1, len(left), size)
+    whole = np.einsum("ild,ls->isd", half, left)
+    return whole.reshape(left.shape[1] * size, -1)

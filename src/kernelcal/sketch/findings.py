@@ -1,0 +1,157 @@
+"""From sums over rows to estimate, interval, tests, scores and binned errors."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+import numpy as np
+
+from kernelcal.binning import Bins, UniformBins
+from kernelcal.errors import InputError
+from kernelcal.inference import ChiSquareSum, DrawnValues, Exact, Interval, Member, Saddlepoint, TestResult
+from kernelcal.inference.interval_methods import METHODS, hoeffding, root_spread
+from kernelcal.inference.saddlepoint import far_note
+from kernelcal.pairs.second_moments import row_sums
+from kernelcal.pairs.sketch import off_diagonal
+from kernelcal.sketch.result import SketchResult
+from kernelcal.sketch.settings import Settings
+from kernelcal.sketch.subject import Subject
+from kernelcal.sketch.sums import CLASS_SCORES, NUMBER_SCORES, Arrays
+from kernelcal.statistics import BinnedEstimate, BinTable, Estimate
+
+__all__ = ["findings"]
+
+_FEW_ROWS = 50
+_FEW = "the known law is that of many rows: with so few, take the exact p-value"
+_SMALLEST = float(np.finfo(np.float64).tiny)
+_NO_MOMENTS = (
+    "there is no interval and no p-value by the known law: they need matrices of second moments, which are held for "
+    "classes while features times classes are at most 1,500, and not with second_moments=False"
+)
+
+
+def findings(sums: Arrays, settings: Settings, subject: Subject, level: float, notes: tuple[str, ...]) -> SketchResult:
+    """Everything that the sums tell."""
+    started = time.perf_counter()
+    n = int(sums["n"])
+    if n < 2:
+        raise InputError(f"a sketch needs at least 2 rows, got {n}: call update(y, predictions) first")
+    pairs = off_diagonal(sums).off_diagonal
+    if not np.isfinite(pairs).all():
+        raise InputError("the SKCE is not a number: look for predictions and targets of extreme size")
+    estimate = _estimate(float(pairs[0]) / (n * (n - 1.0)), n, settings, subject)
+    test = _exact(pairs, estimate)
+    known = _known(sums["covariance"], float(pairs[0]), estimate) if subject.second_moments else None
+    named = CLASS_SCORES if subject.of_classes else NUMBER_SCORES
+    return SketchResult(
+        n=n,
+        estimate=estimate,
+        interval=_interval(sums, estimate, test.pvalue, level) if subject.second_moments and n > 3 else None,
+        test=test,
+        known=known,
+        question=subject.question,
+        family=subject.family,
+        means={name: _mean(sums[name], n) for name in named},
+        eces=tuple(_ece(sums[f"bins {k}"], *names, n, settings) for k, names in enumerate(subject.binned)),
+        notes=(*_notes(sums, subject), *(() if known is None else known.notes), *notes),
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _estimate(value: float, n: int, settings: Settings, subject: Subject) -> Estimate:
+    options = {"prediction_kernel": settings.prediction_kernel, "target_kernel": subject.target_kernel}
+    engine = f"one pass, random Fourier features, {settings.engine.frequencies} frequencies"
+    return Estimate(np.float64(value), "SKCE", "unbiased", n, engine, options)
+
+
+def _exact(pairs: np.ndarray, estimate: Estimate) -> TestResult:
+    """Rank the observed value among the drawn ones."""
+    drawn = DrawnValues.of(pairs[:, None])
+    outcome = drawn.outcome((estimate.name,))
+    return _test(estimate, outcome.pvalue, outcome.members[0].deviation, Exact.label, draws=drawn.draws)
+
+
+def _known(covariance: np.ndarray, value: float, estimate: Estimate) -> TestResult | None:
+    """P-value by ``sum_k l_k (Z_k^2 - 1)``, the l_k eigenvalues of the known covariance of S."""
+    eigenvalues = np.linalg.eigvalsh(covariance)
+    eigenvalues = eigenvalues[eigenvalues > 1e-12 * eigenvalues[-1]]
+    if not len(eigenvalues) or eigenvalues[-1] <= 0:
+        return None
+    law = ChiSquareSum(eigenvalues, -float(eigenvalues.sum()))
+    pvalue = min(max(law.tail(value), _SMALLEST), 1.0)
+    notes = (*far_note(pvalue), *((_FEW,) if estimate.n < _FEW_ROWS else ()))
+    return _test(estimate, pvalue, value / math.sqrt(law.variance), Saddlepoint.label, notes=notes)
+
+
+def _test(
+    estimate: Estimate, pvalue: float, deviation: float, null: str, *, draws: int = 0, notes: tuple[str, ...] = ()
+) -> TestResult:
+    value = float(estimate)
+    return TestResult(
+        statistic=value,
+        pvalue=pvalue,
+        null=null,
+        draws=draws,
+        stopped_early=False,
+        monte_carlo_error=math.sqrt(pvalue * (1 - pvalue) / (draws + 1)) if draws else 0.0,
+        members=(Member(estimate.name, value, pvalue, deviation),),
+        fired=estimate.name,
+        directions=(),
+        impossible_rows=(),
+        n=estimate.n,
+        engine=estimate.engine,
+        notes=notes,
+    )
+
+
+def _interval(sums: Arrays, estimate: Estimate, pvalue: float, level: float) -> Interval:
+    """Interval of the root; its lower end is 0 unless the exact test rejects, as in `confidence_interval`."""
+    observed, n = sums["totals"][:, 0].ravel(), estimate.n
+    rows, squares = row_sums(sums, observed)
+    total = float(estimate) * n * (n - 1.0)
+    lower, upper = root_spread(float(estimate), *hoeffding(n, total, rows, squares)).ends(level)
+    kept = pvalue <= 1 - level
+    notes = () if kept else (f"the lower end is 0: the exact test does not reject (p = {pvalue:.3g})",)
+    return Interval(
+        float(estimate), max(lower, 0.0) if kept else 0.0, max(upper, 0.0), level, METHODS["root"].label, n, notes
+    )
+
+
+def _mean(total: np.ndarray, n: int) -> float | None:
+    value = float(total) / n
+    return None if math.isnan(value) else value
+
+
+def _ece(bins: np.ndarray, name: str, question: str, n: int, settings: Settings) -> BinnedEstimate:
+    """Binned error from rows, sums of probabilities and sums of events: ``sum_b |sum p - sum event| / n``."""
+    weight, predicted, events = bins
+    value = float(np.abs(events - predicted).sum()) / n
+    binning = UniformBins(settings.bins)
+    edges = binning.assign(np.zeros((1, 1)))
+    own = Bins(np.zeros(0, dtype=np.int64), settings.bins, edges.lower, edges.upper)
+    table = BinTable(question, own, weight, predicted[:, None], events[:, None])
+    options: dict[str, Any] = {"question": name.removeprefix("ECE, "), "bins": str(binning)}
+    options["distance"] = "total variation"
+    return BinnedEstimate(
+        value=value,
+        name=name,
+        estimator="binned",
+        n=n,
+        engine="one pass",
+        options=options,
+        tables=(table,),
+        parts=(value,),
+    )
+
+
+def _notes(sums: Arrays, subject: Subject) -> tuple[str, ...]:
+    notes = []
+    impossible = int(sums["impossible"])
+    if impossible:
+        rows = "1 row has a target" if impossible == 1 else f"{impossible:,} rows have targets"
+        notes.append(f"{rows} that the prediction had ruled out: this proves miscalibration by itself")
+    if not subject.second_moments:
+        notes.append(_NO_MOMENTS)
+    return tuple(notes)

@@ -1,0 +1,300 @@
+"""One pass over any number of rows, in parts and in any order."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from kernelcal.arrays import to_numpy
+from kernelcal.errors import InputError
+from kernelcal.kernels import Kernel, Laplacian
+from kernelcal.pairs import RandomFourier
+from kernelcal.predictions import as_predictions, checked_pair
+from kernelcal.sketch import files
+from kernelcal.sketch.findings import findings
+from kernelcal.sketch.result import SketchResult
+from kernelcal.sketch.rows import RowSet, checked_rows
+from kernelcal.sketch.settings import Settings, refuse_different
+from kernelcal.sketch.subject import Subject
+from kernelcal.sketch.sums import Arrays, added, check_arrays, sums_of
+
+__all__ = ["Sketch"]
+
+_NOTES = 10  # that are kept: each may hold the number of rows of its batch
+_SHOWN = ("frequencies", "draws", "rng")
+_MANY_RANGES = "there are so many separate ranges of rows that not all were kept: rows given twice may go unseen"
+
+
+class Sketch:
+    """Calibration of any number of rows in one pass: sums that are held in a memory that does not grow with them.
+
+    With features phi of the kernel between predictions and residuals r, the sum over all pairs of rows follows from
+    sums over rows, ``sum_{i != j} K_ij <r_i, r_j> = |S|^2 - sum_i |phi_i|^2 |r_i|^2`` with ``S = sum_i r_i x phi_i``.
+    The same sums for targets redrawn from the predictions give the exact test. The random numbers of a row depend on
+    the seed, the draw and the identity of the row alone. So the result is the same, to rounding, for any partition of
+    the rows and any order of the parts.
+
+    Parameters
+    ----------
+    prediction_kernel : Kernel
+        k_P, one profile with features: its lengthscale a number, the metric L2 (or `Laplacian` in total variation).
+        `Sketch.like` chooses the median distance of some predictions.
+    target_kernel : Kernel, optional
+        Between classes any; default `Dirac`. Between numbers `kernels.Spectral`.
+    engine : RandomFourier
+        Number of features D, and the seed of their frequencies.
+    draws : int
+        Number B of sets of redrawn targets; the smallest exact p-value is 1 / (B + 1).
+    rng : int
+        Seed of the draws.
+    bins : int
+        Equal-width bins of the binned errors, for classes.
+    second_moments : bool
+        Hold two matrices of (features x classes)^2 numbers, from which come the p-value by the known law and the
+        interval; only for classes, and up to 1,500 rows of a matrix.
+
+    Raises
+    ------
+    InputError
+        For settings and families that have no features or no draws, with the remedy.
+
+    Notes
+    -----
+    The p-value is that of ``calibration_test(..., statistic=SKCE(prediction_kernel=..., engine=RandomFourier(...)),
+    draws=B, early_stopping=False)`` with the same seeds, to rounding (that test holds features of many rows in single
+    precision). Assumes that rows are independent given the predictions. There are no case weights.
+
+    Time a row: O(m D B) for m classes, and O((m D)^2) for the second moments. Memory: O(m D B + (m D)^2), and some 100
+    MB for the part of a batch at work, whatever the number of rows.
+
+    Examples
+    --------
+    >>> import numpy as np, kernelcal as kc
+    >>> from kernelcal.sketch import Sketch
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.uniform(size=1000)
+    >>> y = kc.Bernoulli(p).sample(rng)[0]
+    >>> first, second = (Sketch(kc.Laplacian(0.2), engine=kc.RandomFourier(64)) for _ in range(2))
+    >>> first.update(y[:400], p[:400]).n
+    400
+    >>> result = (first + second.update(y[400:], p[400:], first_row=400)).result()
+    >>> result.n, result.pvalue > 0.05
+    (1000, True)
+    """
+
+    def __init__(
+        self,
+        prediction_kernel: Kernel,
+        target_kernel: Kernel | None = None,
+        *,
+        engine: RandomFourier | None = None,
+        draws: int = 199,
+        rng: int = 0,
+        bins: int = 15,
+        second_moments: bool = True,
+    ) -> None:
+        own = {} if engine is None else {"engine": engine}
+        self._begin(
+            Settings(
+                prediction_kernel=prediction_kernel,
+                target_kernel=target_kernel,
+                draws=draws,
+                rng=rng,
+                bins=bins,
+                second_moments=second_moments,
+                **own,
+            )
+        )
+
+    def _begin(self, settings: Settings) -> Self:
+        self._settings = settings
+        self._subject: Subject | None = None
+        self._sums: Arrays = {}
+        self._rows = RowSet.of()
+        self._notes: tuple[str, ...] = ()
+        return self
+
+    @classmethod
+    def like(
+        cls,
+        predictions: Any,
+        prediction_kernel: Kernel | None = None,
+        target_kernel: Kernel | None = None,
+        **options: Any,
+    ) -> Self:
+        """Empty sketch with lengthscales chosen from some predictions, which are not added.
+
+        Parameters
+        ----------
+        predictions : Predictions or what `as_predictions` takes
+            Some of the rows, such as the first thousand. Targets are not looked at, so the test stays exact.
+        prediction_kernel, target_kernel : Kernel, optional
+            Default `Laplacian` at the median distance; between numbers `kernels.Spectral` at the median standard
+            deviation.
+        **options
+            As for `Sketch`.
+
+        Returns
+        -------
+        Sketch
+            Give a copy, ``sketch.empty()``, to every part of the rows: a sketch like other predictions has other
+            lengthscales and cannot be merged.
+
+        Examples
+        --------
+        >>> import numpy as np, kernelcal as kc
+        >>> from kernelcal.sketch import Sketch
+        >>> p = np.random.default_rng(0).dirichlet([1, 1, 1], 500)
+        >>> Sketch.like(p, kc.Gaussian()).prediction_kernel
+        Gaussian(lengthscale=0.496..., metric=Euclidean())
+        """
+        kernel = Laplacian() if prediction_kernel is None else prediction_kernel
+        given = cls(kernel, target_kernel, **options)
+        batch = as_predictions(predictions).map_arrays(to_numpy)
+        given._settings = given._settings.resolved(batch)
+        given._subject = Subject.of(batch, given._settings)
+        return given
+
+    def empty(self) -> Self:
+        """Return a sketch of the same settings that has seen no rows."""
+        other = object.__new__(type(self))._begin(self._settings)
+        other._subject = self._subject
+        return other
+
+    @property
+    def n(self) -> int:
+        """Rows seen."""
+        return int(self._sums["n"]) if self._sums else 0
+
+    @property
+    def prediction_kernel(self) -> Kernel:
+        """Kernel between predictions, its lengthscale a number."""
+        return self._settings.prediction_kernel
+
+    def update(
+        self,
+        y: Any,
+        predictions: Any,
+        *,
+        first_row: int | None = None,
+        rows: Any = None,
+        classes: Any = None,
+        normalize: bool = False,
+    ) -> Self:
+        """Add rows; nothing is added if any of them is refused.
+
+        Parameters
+        ----------
+        y, predictions, classes, normalize
+            As for `calibration_test`. Arrays of other libraries are copied to NumPy.
+        first_row : int, optional
+            Identity of the first row, from 0; the others follow. Default: the row after the last one seen. Parts that
+            are read apart must say where they begin.
+        rows : array of n integers, optional
+            Identities of the rows in place of `first_row`, from 0 and each only once: for rows in any order. Drawing is
+            then some 25 times slower.
+
+        Returns
+        -------
+        Sketch
+            Itself.
+
+        Raises
+        ------
+        InputError
+            With the row and the remedy; also for rows that were given already, and for predictions of another kind.
+        """
+        targets, batch = checked_pair(y, predictions, classes=classes, normalize=normalize)
+        batch = batch.map_arrays(to_numpy)
+        subject = Subject.of(batch, self._settings)
+        self._refuse_other(subject)
+        numbers = checked_rows(len(batch), first_row, rows, self._rows.next)
+        seen = self._rows.union(RowSet.of(numbers))
+        sums = added(self._sums, sums_of(targets, batch, numbers, self._settings, subject))
+        self._take(sums, seen, subject, batch.notes)
+        return self
+
+    def merge(self, other: Sketch) -> Self:
+        """Add the rows of another sketch of the same settings.
+
+        Parameters
+        ----------
+        other : Sketch
+            Stays as it is.
+
+        Returns
+        -------
+        Sketch
+            Itself.
+
+        Raises
+        ------
+        InputError
+            If settings or kinds of predictions differ, naming which, or if a row is in both.
+        """
+        if not isinstance(other, Sketch):
+            raise InputError(f"a sketch is merged with a sketch, got {type(other).__name__}")
+        refuse_different(self._settings.plain(), other._settings.plain(), "the sketches")
+        if other._subject is not None:
+            self._refuse_other(other._subject)
+        if other.n:
+            sums = added(self._sums, other._sums)
+            self._take(sums, self._rows.union(other._rows), other._subject, other._notes)
+        return self
+
+    def __add__(self, other: Sketch) -> Self:
+        return self.empty().merge(self).merge(other)
+
+    def result(self, level: float = 0.95) -> SketchResult:
+        """Return what the rows seen so far tell; more may be added afterwards.
+
+        Parameters
+        ----------
+        level : float
+            Nominal coverage of the interval.
+
+        Returns
+        -------
+        SketchResult
+            Prints as a short table.
+        """
+        if not 0 < level < 1:
+            raise InputError(f"level must lie between 0 and 1, such as 0.95, got {level!r}")
+        if self._subject is None or not self._sums:
+            raise InputError("the sketch has seen no rows: call update(y, predictions) first")
+        more = () if self._rows.whole else (_MANY_RANGES,)
+        return findings(self._sums, self._settings, self._subject, level, (*self._notes, *more))
+
+    def save(self, path: Any) -> None:
+        """Write the sketch to an npz file, whole or not at all; no pickles."""
+        subject = None if self._subject is None else self._subject.plain()
+        head = {"settings": self._settings.plain(), "subject": subject, "notes": list(self._notes)}
+        rows = {"next": self._rows.next, "whole": self._rows.whole}
+        files.write(path, {**head, **rows}, {"starts": self._rows.starts, "stops": self._rows.stops, **self._sums})
+
+    @classmethod
+    def load(cls, path: Any) -> Self:
+        """Read a sketch that was saved; damaged and foreign files are refused."""
+        head, arrays = files.read(path)
+        try:
+            sketch = object.__new__(cls)._begin(Settings.of(head["settings"]))
+            sketch._rows = RowSet(arrays.pop("starts"), arrays.pop("stops"), head["next"], head["whole"])
+            sketch._subject = None if head["subject"] is None else Subject.from_plain(head["subject"])
+            sketch._notes = tuple(head["notes"])
+        except (KeyError, TypeError, AttributeError) as error:
+            raise InputError(f"{path} is not a whole sketch: {type(error).__name__}, {error}") from None
+        if arrays:
+            check_arrays(path, arrays, sketch._settings, sketch._subject)
+        sketch._sums = arrays
+        return sketch
+
+    def _take(self, sums: Arrays, rows: RowSet, subject: Subject | None, notes: tuple[str, ...]) -> None:
+        self._sums, self._rows, self._subject = sums, rows, subject
+        self._notes = tuple(sorted({*self._notes, *notes}))[:_NOTES]
+
+    def _refuse_other(self, subject: Subject) -> None:
+        if self._subject is not None:
+            refuse_different(self._subject.plain(), subject.plain(), "these rows and those before")
+
+    def __repr__(self) -> str:
+        own = ", ".join(f"{name}={value!r}" for name, value in self._settings.plain().items() if name in _SHOWN)
+        return f"Sketch({self.prediction_kernel}, {own}, n={self.n:,})"

@@ -1,0 +1,97 @@
+"""Which rows a sketch has seen: whole numbers, held as intervals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from kernelcal.arrays import as_array, to_numpy
+from kernelcal.errors import InputError
+
+__all__ = ["RowSet", "checked_rows"]
+
+_LIMIT = 100_000  # intervals: 1.6 MB
+_LARGEST = 2**52  # a row may take some hundred numbers of a stream of 2^63
+
+
+@dataclass(frozen=True, eq=False)
+class RowSet:
+    """Rows as disjoint intervals in ascending order, none of which touch.
+
+    Attributes
+    ----------
+    starts, stops : numpy.ndarray of int64
+        Intervals ``start <= row < stop``.
+    next : int
+        Largest row + 1.
+    whole : bool
+        False once there were too many intervals to hold: then rows given twice may not be found.
+    """
+
+    starts: np.ndarray
+    stops: np.ndarray
+    next: int = 0
+    whole: bool = True
+
+    @classmethod
+    def of(cls, rows: range | np.ndarray | None = None) -> Self:
+        """Intervals of some rows; none by default."""
+        if rows is None:
+            return cls(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+        if isinstance(rows, range):
+            return cls(np.array([rows.start]), np.array([rows.stop]), rows.stop)
+        ordered = np.sort(rows)
+        _refuse_twice(ordered[1:][np.diff(ordered) == 0])
+        return cls._joined(ordered, ordered + 1, whole=True)
+
+    def union(self, other: RowSet) -> RowSet:
+        """Rows of both; a row that is in both is refused."""
+        starts, stops = np.append(self.starts, other.starts), np.append(self.stops, other.stops)
+        order = np.argsort(starts, kind="stable")
+        starts, stops = starts[order], stops[order]
+        _refuse_twice(starts[1:][starts[1:] < stops[:-1]])
+        found = self._joined(starts, stops, whole=self.whole and other.whole)
+        return RowSet(found.starts, found.stops, max(self.next, other.next), found.whole)
+
+    @classmethod
+    def _joined(cls, starts: np.ndarray, stops: np.ndarray, *, whole: bool) -> Self:
+        """Join intervals that touch, and keep the longest where they are too many."""
+        apart = starts[1:] > stops[:-1]
+        starts, stops = starts[np.append(True, apart)], stops[np.append(apart, True)]
+        largest = int(stops[-1])
+        if len(starts) > _LIMIT:
+            kept = np.sort(np.argsort(starts - stops, kind="stable")[:_LIMIT])
+            starts, stops, whole = starts[kept], stops[kept], False
+        return cls(starts, stops, largest, whole)
+
+
+def checked_rows(n: int, first_row: Any, rows: Any, following: int) -> range | np.ndarray:
+    """Identities of n rows: counted on, from a first one, or any whole numbers from 0."""
+    if rows is None:
+        first = following if first_row is None else first_row
+        if isinstance(first, bool) or not isinstance(first, int | np.integer) or not 0 <= first <= _LARGEST - n:
+            raise InputError(f"first_row must be a whole number from 0, got {first!r}")
+        return range(int(first), int(first) + n)
+    if first_row is not None:
+        raise InputError("pass first_row, for rows that follow each other, or rows, one number a row, not both")
+    numbers = to_numpy(as_array(rows))
+    if numbers.shape != (n,) or numbers.dtype.kind not in "iu":
+        raise InputError(f"rows must be {n} whole numbers, one a row, got {numbers.dtype} of shape {numbers.shape}")
+    if numbers.min() < 0 or numbers.max() >= _LARGEST:
+        raise InputError(
+            f"rows must be whole numbers from 0 to 2^52 - 1, got {numbers.min()} to {numbers.max()}: take the "
+            "remainder of larger ones, or count the rows"
+        )
+    numbers = numbers.astype(np.int64)
+    one_run = bool(np.all(np.diff(numbers) == 1))
+    return range(int(numbers[0]), int(numbers[-1]) + 1) if one_run else numbers
+
+
+def _refuse_twice(rows: np.ndarray) -> None:
+    if len(rows):
+        raise InputError(
+            f"row {int(rows[0])} was given twice: a row has one identity, by which its targets are drawn. Pass "
+            "first_row= (where this part begins in the whole) or rows= with every batch, if parts are read apart"
+        )

@@ -1,0 +1,129 @@
+"""Everything a sketch holds is a sum over rows: one dictionary of arrays, by which parts add up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kernelcal.arrays import row_slices
+from kernelcal.errors import InputError
+from kernelcal.inference.draws import Draws
+from kernelcal.pairs.second_moments import second_moments
+from kernelcal.pairs.sketch import feature_sums, features_of
+from kernelcal.predictions import ClassPredictions, Predictions
+from kernelcal.residuals import ClassResidual, FeatureResidual, residual_of
+from kernelcal.sketch.settings import Settings
+from kernelcal.sketch.subject import Subject
+from kernelcal.statistics import (
+    ECE,
+    accuracy,
+    brier_score,
+    crps,
+    log_score,
+    mean_squared_error,
+    negative_log_likelihood,
+)
+from kernelcal.statistics.questions import usual_questions
+
+__all__ = ["CLASS_SCORES", "NUMBER_SCORES", "Arrays", "added", "check_arrays", "sums_of"]
+
+Arrays = dict[str, np.ndarray]
+CLASS_SCORES = {"accuracy": accuracy, "log_score": log_score, "brier_score": brier_score}
+NUMBER_SCORES = {
+    "negative_log_likelihood": negative_log_likelihood,
+    "crps": crps,
+    "mean_squared_error": mean_squared_error,
+}
+_BYTES, _LEAST = 2**23, 256  # of the largest array of one part, and rows of a part
+
+
+def added(sums: Arrays, more: Arrays) -> Arrays:
+    """Add two dictionaries of sums; an empty one is zero."""
+    return {name: sums[name] + x for name, x in more.items()} if sums else more
+
+
+def sums_of(
+    targets: np.ndarray, batch: Predictions, rows: range | np.ndarray, settings: Settings, subject: Subject
+) -> Arrays:
+    """All sums of some rows, made a part at a time."""
+    total: Arrays = {}
+    step = max(_LEAST, _BYTES // (8 * _width(batch, settings, subject)))
+    for part in row_slices(len(batch), step):
+        total = added(total, _of_part(targets[part], batch[part], rows[part], settings, subject))
+    return total
+
+
+def _width(batch: Predictions, settings: Settings, subject: Subject) -> int:
+    """Numbers of a row in the largest array."""
+    residuals = 1
+    if not subject.of_classes:
+        residuals = residual_of(batch[:1], subject.target_kernel).dimension
+    features = settings.engine.frequencies * (batch.columns if subject.second_moments else 1)
+    return max((settings.draws + 1) * residuals, features, batch.columns)
+
+
+def _of_part(targets: np.ndarray, batch: Any, rows: range | np.ndarray, settings: Settings, subject: Subject) -> Arrays:
+    double = batch.map_arrays(_double)
+    residual = residual_of(double, subject.target_kernel)
+    assert isinstance(residual, FeatureResidual)  # for the type checker: others were refused
+    phi = features_of(settings.engine, settings.prediction_kernel, double)
+    drawn = Draws(settings.rng).targets(double, 0, settings.draws, rows)
+    every = np.concatenate([targets[None].astype(drawn.dtype), drawn])  # row 0 is observed, on the same path
+    sums = {**feature_sums(phi, residual, batch.columns, every), **_scores(targets, batch, settings.bins)}
+    if subject.second_moments:
+        assert isinstance(residual, ClassResidual)  # for the type checker: numbers have no second moments here
+        sums |= second_moments(phi, residual, double.probabilities, targets)
+    return sums
+
+
+def _scores(targets: np.ndarray, batch: Predictions, bins: int) -> Arrays:
+    """Rows, impossible targets, scores times rows, and sums in bins."""
+    n = len(batch)
+    sums = {"n": np.array(float(n)), "impossible": np.array(batch.impossible(targets).sum(), dtype=np.float64)}
+    if isinstance(batch, ClassPredictions):
+        batch = batch.without_names()
+        sums |= {f"bins {k}": part for k, part in enumerate(_in_bins(targets, batch, bins))}
+    named = CLASS_SCORES if isinstance(batch, ClassPredictions) else NUMBER_SCORES
+    return sums | {name: np.array(n * _where_defined(score, targets, batch)) for name, score in named.items()}
+
+
+def _in_bins(targets: np.ndarray, batch: ClassPredictions, bins: int) -> list[np.ndarray]:
+    """Rows, sums of the probability and sums of the event of every bin, shape (3, bins), for each question."""
+    prepared = [ECE(question=question, bins=bins).prepare(batch) for question in usual_questions(batch)]
+    tables = [ece.parts[0].estimate(targets)[1] for ece in prepared]
+    return [np.stack([table.weight, table.prediction_sums[:, 0], table.label_sums[:, 0]]) for table in tables]
+
+
+def _where_defined(score: Callable[..., float], targets: np.ndarray, batch: Predictions) -> float:
+    """Score, or NaN for a family that does not have it."""
+    try:
+        return score(targets, batch)
+    except InputError:
+        return float("nan")
+
+
+def _double(x: Any) -> np.ndarray:
+    return np.asarray(x).astype(np.float64, copy=False)
+
+
+def check_arrays(path: Any, arrays: Arrays, settings: Settings, subject: Subject | None) -> None:
+    """Refuse arrays of a file that are not those of its settings."""
+    expected = _shapes(arrays, settings, subject) if subject is not None and "totals" in arrays else {}
+    found = {name: x.shape for name, x in arrays.items()}
+    wrong = sorted({*expected.items()} ^ {*found.items()})
+    if wrong or any(x.dtype != np.float64 for x in arrays.values()):
+        raise InputError(f"{path} is not a whole sketch: its arrays do not fit its settings {wrong[:1]}")
+
+
+def _shapes(arrays: Arrays, settings: Settings, subject: Subject) -> dict[str, tuple[int, ...]]:
+    """Shapes that the settings demand; the number of residual features is read off."""
+    r, draws, d = len(arrays["totals"]), settings.draws + 1, settings.engine.frequencies
+    named = CLASS_SCORES if subject.of_classes else NUMBER_SCORES
+    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("n", "impossible", *named), ())
+    shapes |= {f"bins {k}": (3, settings.bins) for k in range(len(subject.binned))}
+    shapes |= {"totals": (r, draws, d), "diagonal": (draws,)}
+    if subject.second_moments:
+        shapes |= {"moment": (r * d, r * d), "covariance": (r * d, r * d), "lengthened": (r * d,), "squares": ()}
+    return shapes

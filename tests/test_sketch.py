@@ -1,0 +1,489 @@
+"""The sketch: the same answer for any partition and order, that of the whole data in memory, and its exact level."""
+
+import json
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom
+
+import kernelcal as kc
+from kernelcal.errors import InputError
+from kernelcal.kernels import Spectral
+from kernelcal.kernels.plain import kernel_from_plain, kernel_to_plain
+from kernelcal.predictions import MultivariateNormal, Score
+from kernelcal.sketch import Sketch, rows, sums
+from kernelcal.sketch.rows import RowSet
+
+KERNEL, ENGINE = kc.Laplacian(0.3), kc.RandomFourier(12, rng=3)
+NEAR = np.array([[1.0, 0.6, 0.0], [0.6, 1.0, 0.1], [0.0, 0.1, 1.0]])
+
+
+def _class_rows(m, n, seed=0, power=1.3):
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.full(m, 0.7), n)
+    q = p**power
+    return kc.Categorical(q / q.sum(axis=1, keepdims=True)).sample(rng)[0], kc.Categorical(p)
+
+
+def _one_probability(n, seed=0):
+    rng = np.random.default_rng(seed)
+    p = rng.uniform(size=n)
+    return kc.Bernoulli(p**1.3).sample(rng)[0], kc.Bernoulli(p)
+
+
+def _numbers(n, seed=0):
+    rng = np.random.default_rng(seed)
+    batch = kc.Normal(rng.normal(size=n), rng.uniform(0.5, 2, n))
+    return batch.sample(rng)[0], batch
+
+
+def _vectors(n, seed=0):
+    rng = np.random.default_rng(seed)
+    cov = np.einsum("nij,nkj->nik", *(2 * [rng.normal(size=(n, 2, 2))])) + np.eye(2)
+    batch = MultivariateNormal(rng.normal(size=(n, 2)), cov)
+    return batch.sample(rng)[0], batch
+
+
+SUBJECTS = {
+    "one probability": (lambda: _one_probability(90), {}),
+    "three classes": (lambda: _class_rows(3, 90), {}),
+    "three classes, some alike": (lambda: _class_rows(3, 90), {"target_kernel": kc.FiniteKernel(NEAR)}),
+    "thirty classes": (lambda: _class_rows(30, 90), {}),
+    "numbers": (lambda: _numbers(90), {"target_kernel": Spectral(kc.Gaussian(1.0), 3)}),
+    "vectors": (lambda: _vectors(90), {"target_kernel": Spectral(kc.Gaussian(1.0), 3)}),
+}
+
+
+def _sketch(draws=19, **options):
+    return Sketch(KERNEL, **{"engine": ENGINE, "draws": draws, **options})
+
+
+def _parts(subject, cuts, order, options):
+    """Sketch of rows in any order, cut into parts, which are merged from the last to the first."""
+    y, batch = subject
+    bounds = [0, *sorted({c for c in cuts if 0 < c < len(y)}), len(y)]
+    total = _sketch(**options)
+    for start, stop in reversed(list(pairwise(bounds))):
+        part = order[start:stop]
+        total = _sketch(**options).update(y[part], batch[part], rows=part) + total
+    return total
+
+
+def _same(a, b):
+    assert a._sums.keys() == b._sums.keys()
+    for name, x in a._sums.items():
+        np.testing.assert_allclose(x, b._sums[name], rtol=1e-11, atol=1e-11 * (1 + np.abs(x).max()), err_msg=name)
+
+
+@pytest.mark.parametrize("name", SUBJECTS)
+@settings(max_examples=12)
+@given(st.lists(st.integers(1, 89), max_size=6), st.randoms(use_true_random=False))
+def test_any_partition_in_any_order_gives_the_sums_of_one_batch(name, cuts, random):
+    make, options = SUBJECTS[name]
+    order = np.array(random.sample(range(90), 90))
+    subject = make()
+    whole = _sketch(**options).update(*subject)
+    parts = _parts(subject, cuts, order, options)
+    _same(whole, parts)
+    assert parts.n == 90
+    assert parts.result().pvalue == whole.result().pvalue
+    assert float(parts.result().estimate) == pytest.approx(float(whole.result().estimate), rel=1e-9, abs=1e-13)
+
+
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_a_sketch_is_the_exact_test_in_memory(name):
+    make, options = SUBJECTS[name]
+    y, batch = make()
+    found = _sketch(39, rng=5, **options).update(y[:50], batch[:50]).update(y[50:], batch[50:]).result()
+    statistic = kc.SKCE(prediction_kernel=KERNEL, engine=ENGINE, **options)
+    expected = kc.calibration_test(y, batch, statistic=statistic, draws=39, rng=5, early_stopping=False)
+    assert found.pvalue == expected.pvalue
+    assert float(found.estimate) == pytest.approx(expected.statistic, rel=1e-9)
+    assert found.test.members[0].deviation == pytest.approx(expected.members[0].deviation, rel=1e-9)
+
+
+def test_parts_of_a_batch_change_nothing(monkeypatch):
+    y, batch = _class_rows(3, 90)
+    whole = _sketch().update(y, batch)
+    monkeypatch.setattr(sums, "_BYTES", 1)
+    monkeypatch.setattr(sums, "_LEAST", 7)
+    _same(whole, _sketch().update(y, batch))
+
+
+@pytest.mark.parametrize("name", ["one probability", "three classes", "three classes, some alike"])
+def test_sums_are_those_of_loops_over_rows(name):
+    """Second implementation: dense arrays, one row at a time."""
+    make, options = SUBJECTS[name]
+    y, batch = make()
+    found = _sketch(**options).update(y, batch)._sums
+    rng = np.random.default_rng(3)
+    one = isinstance(batch, kc.Bernoulli)
+    x = batch.p[:, None] if one else batch.probs
+    w, b = KERNEL.frequencies(rng, 12, x.shape[1]), rng.uniform(0, 2 * np.pi, 12)
+    phi = np.sqrt(2 / 12) * np.cos(x @ w.T + b)
+    p = np.stack([1 - batch.p, batch.p], axis=1) if one else batch.probs
+    left = np.eye(p.shape[1])
+    if one:
+        left = np.array([[0.0], [np.sqrt(2.0)]])
+    elif "target_kernel" in options:
+        values, vectors = np.linalg.eigh(NEAR)
+        left = vectors * np.sqrt(values)
+    d = left.shape[1] * 12
+    moment, covariance, total, lengthened, squares = np.zeros((d, d)), np.zeros((d, d)), np.zeros(d), np.zeros(d), 0.0
+    for i in range(len(y)):
+        z = np.kron(left[y[i]] - p[i] @ left, phi[i])
+        v = left.T @ (np.diag(p[i]) - np.outer(p[i], p[i])) @ left
+        total, moment, lengthened = total + z, moment + np.outer(z, z), lengthened + (z @ z) * z
+        covariance, squares = covariance + np.kron(v, np.outer(phi[i], phi[i])), squares + (z @ z) ** 2
+    assert found["diagonal"][0] == pytest.approx(np.trace(moment), rel=1e-11)
+    expected = {"moment": moment, "covariance": covariance, "lengthened": lengthened, "squares": squares}
+    for key, value in expected.items():
+        np.testing.assert_allclose(found[key], value, rtol=1e-10, atol=1e-10, err_msg=key)
+    np.testing.assert_allclose(found["totals"][:, 0].ravel(), total, rtol=1e-10, atol=1e-10)
+    assert found["n"] == len(y)
+
+
+def test_the_interval_is_that_of_all_pairs():
+    y, batch = _class_rows(3, 400, power=2.5)
+    found = _sketch(99).update(y[:100], batch[:100]).update(y[100:], batch[100:]).result(0.9)
+    statistic = kc.SKCE(prediction_kernel=KERNEL, engine=ENGINE)
+    for pvalue in (0.001, 0.5):
+        expected = kc.confidence_interval(y, batch, statistic=statistic, method="root", level=0.9, pvalue=pvalue)
+        if (found.pvalue <= 0.1) == (pvalue <= 0.1):
+            assert found.interval.lower == pytest.approx(expected.lower, rel=1e-9)
+            assert found.interval.upper == pytest.approx(expected.upper, rel=1e-9)
+            assert found.interval.method == expected.method
+    assert found.interval.lower > 0
+    unsure = _sketch(3).update(y, batch).result(0.9)  # p is at least 1/4
+    assert (unsure.interval.lower, unsure.interval.upper) == (0.0, pytest.approx(found.interval.upper))
+    assert unsure.interval.notes == ("the lower end is 0: the exact test does not reject (p = 0.25)",)
+
+
+@pytest.mark.parametrize("name", ["one probability", "three classes"])
+def test_the_known_law_is_near_that_of_all_pairs(name):
+    y, batch = _one_probability(1400) if name == "one probability" else _class_rows(3, 480)
+    found = _sketch().update(y, batch).result().known
+    statistic = kc.SKCE(prediction_kernel=KERNEL, engine=ENGINE)
+    expected = kc.calibration_test(y, batch, statistic=statistic, null="saddlepoint")
+    assert found.pvalue == pytest.approx(expected.pvalue, rel=0.1)
+    assert found.members[0].deviation == pytest.approx(expected.members[0].deviation, rel=0.02)
+
+
+@pytest.mark.parametrize("make", [lambda: _one_probability(200), lambda: _class_rows(4, 200)])
+def test_scores_and_binned_errors_are_those_of_evaluate(make):
+    y, batch = make()
+    found = (_sketch().update(y[:77], batch[:77]) + _sketch().update(y[77:], batch[77:], first_row=77)).result()
+    expected = kc.evaluate(y, batch, draws=19)
+    for name in ("accuracy", "log_score", "brier_score"):
+        assert found.means[name] == pytest.approx(getattr(expected, name), rel=1e-12)
+    assert [e.name for e in found.eces] == [e.name for e in expected.eces]
+    for mine, theirs in zip(found.eces, expected.eces, strict=True):
+        assert float(mine) == pytest.approx(float(theirs), rel=1e-12)
+        assert repr(mine) == repr(theirs)
+        np.testing.assert_array_equal(mine.tables[0].count, theirs.tables[0].bins.count)
+
+
+def test_the_question_of_a_lens_is_kept():
+    y, batch = kc.TopLabel()(*_class_rows(3, 60))
+    found = _sketch().update(y, batch).result()
+    assert found.question == "top label"
+    assert [e.name for e in found.eces] == ["ECE, top label"]
+    with pytest.raises(InputError, match="differ in question: top label and None"):
+        _sketch().update(y, batch).update(y, batch.p)
+
+
+def test_scores_of_numbers_are_those_of_evaluate():
+    y, batch = _numbers(60)
+    found = Sketch.like(batch, engine=ENGINE, draws=19).update(y, batch).result()
+    expected = kc.evaluate(y, batch, draws=19)
+    for name in ("negative_log_likelihood", "crps"):
+        assert found.means[name] == pytest.approx(getattr(expected, name), rel=1e-12)
+    assert found.interval is None
+    assert any("no interval" in note for note in found.notes)
+    vectors = Sketch(KERNEL, Spectral(kc.Gaussian(1.0), 3), engine=ENGINE, draws=9).update(*_vectors(20)).result()
+    assert vectors.means["crps"] > 0
+    quantiles = kc.Quantiles([[0.0, 1.0], [1.0, 2.0]], [0.25, 0.75])
+    assert Sketch.like(quantiles, engine=ENGINE, draws=9).update([0.5, 1.0], quantiles).result().family == "Quantiles"
+
+
+def test_impossible_targets_are_named():
+    found = _sketch().update([1, 0, 1], [[1.0, 0.0], [0.5, 0.5], [0.2, 0.8]]).result()
+    assert found.means["log_score"] == np.inf
+    assert found.to_dict()["log_score"] is None
+    assert any(note.startswith("1 row has a target that the prediction had ruled out") for note in found.notes)
+
+
+def test_certain_predictions_give_p_one():
+    found = _sketch().update([0, 1, 0, 1], kc.Categorical(np.eye(2)[[0, 1, 0, 1]])).result()
+    assert found.pvalue == 1.0
+    assert found.known is None
+
+
+def test_the_known_law_says_where_it_is_rough():
+    y, batch = _class_rows(3, 2000, power=4)
+    far = _sketch().update(y, batch).result()
+    assert far.pvalue == 0.05
+    assert far.known.pvalue < 1e-8
+    assert any("order of magnitude" in note for note in far.notes)
+    few = _sketch().update(y[:40], batch[:40]).result()
+    assert any("take the exact p-value" in note for note in few.notes)
+
+
+def test_what_is_held_does_not_grow():
+    y, batch = _class_rows(3, 3000)
+    few, many = _sketch().update(y[:30], batch[:30]), _sketch()
+    for start in range(0, 3000, 1000):
+        many.update(y[start : start + 1000], batch[start : start + 1000])
+    assert {name: x.shape for name, x in few._sums.items()} == {name: x.shape for name, x in many._sums.items()}
+    assert len(many._rows.starts) == 1
+
+
+def test_merging_does_not_depend_on_brackets_or_order():
+    y, batch = _class_rows(3, 90)
+    a, b, c = (
+        _sketch().update(y[s], batch[s], first_row=s.start) for s in (slice(0, 20), slice(20, 55), slice(55, 90))
+    )
+    _same((a + b) + c, a + (b + c))
+    _same(a + b + c, c + b + a)
+    assert (a.n, b.n, c.n) == (20, 35, 35)
+    before = {name: x.copy() for name, x in b._sums.items()}
+    a.merge(b)
+    assert all(np.array_equal(before[name], b._sums[name]) for name in before)
+    assert (a.n, (a + _sketch()).n, (_sketch() + a).n) == (55, 55, 55)
+    _same(a + a.empty(), a)
+
+
+def test_the_draws_of_a_row_follow_its_identity():
+    y, batch = _class_rows(3, 30)
+    first, later = _sketch().update(y, batch), _sketch().update(y, batch, first_row=1000)
+    assert not np.allclose(first._sums["totals"][:, 1:], later._sums["totals"][:, 1:])
+    np.testing.assert_allclose(first._sums["totals"][:, 0], later._sums["totals"][:, 0])
+
+
+def test_the_level_is_exact():
+    """Calibrated data, two uneven parts: p <= a at most as often as a, by a binomial bound of 1 in 10,000."""
+    runs, draws, rng = 400, 19, np.random.default_rng(0)
+    p = rng.beta(0.3, 0.5, 40)
+    batch, pvalues, known = kc.Bernoulli(p), [], []
+    for run in range(runs):
+        y = batch.sample(rng)[0]
+        sketch = _sketch(draws, rng=run, engine=kc.RandomFourier(6)).update(y[:13], batch[:13])
+        result = (
+            sketch + _sketch(draws, rng=run, engine=kc.RandomFourier(6)).update(y[13:], p[13:], first_row=13)
+        ).result()
+        pvalues.append(result.pvalue)
+        known.append(result.known.pvalue)
+    for level in (0.05, 0.2, 0.5):
+        low, high = binom.ppf([5e-5, 1 - 5e-5], runs, level)
+        assert low <= (np.array(pvalues) <= level + 1e-9).sum() <= high
+        assert (np.array(known) <= level).sum() <= binom.ppf(1 - 5e-5, runs, 1.4 * level)  # the law of many rows
+
+
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_a_file_gives_the_sketch_back(name, tmp_path):
+    make, options = SUBJECTS[name]
+    y, batch = make()
+    sketch = _sketch(**options).update(y[:40], batch[:40], first_row=5)
+    sketch.save(tmp_path / "part.sketch")
+    back = Sketch.load(tmp_path / "part.sketch")
+    assert [file.name for file in tmp_path.iterdir()] == ["part.sketch"]
+    _same(sketch, back)
+    first, second = (s.update(y[40:], batch[40:]).result() for s in (sketch, back))
+    assert {**first.to_dict(), "seconds": 0} == {**second.to_dict(), "seconds": 0}
+    with pytest.raises(InputError, match="row 5 was given twice"):
+        back.merge(sketch)
+
+
+def test_an_empty_sketch_can_be_kept_too(tmp_path):
+    y, batch = _class_rows(3, 30)
+    Sketch.like(batch, engine=ENGINE, draws=9).save(tmp_path / "a.npz")
+    assert Sketch.load(tmp_path / "a.npz").update(y, batch).n == 30
+    _sketch().save(tmp_path / "a.npz")
+    assert Sketch.load(tmp_path / "a.npz").n == 0
+
+
+def test_damaged_and_foreign_files_are_refused(tmp_path):
+    path = tmp_path / "a.npz"
+    _sketch().update(*_class_rows(3, 30)).save(path)
+    whole = path.read_bytes()
+    for data in (whole[: len(whole) // 2], b"", b"no zip", whole[:3000] + b"xxxx" + whole[3004:]):
+        path.write_bytes(data)
+        with pytest.raises(InputError, match="not a sketch, or it is damaged"):
+            Sketch.load(path)
+    np.savez(path, x=np.zeros(3))
+    with pytest.raises(InputError, match="not a sketch, or it is damaged"):
+        Sketch.load(path)
+    np.savez(path, settings=np.array(json.dumps({"format": "kernelcal sketch", "version": 9})))
+    with pytest.raises(InputError, match="written as 'kernelcal sketch' version 9"):
+        Sketch.load(path)
+    np.save(tmp_path / "b.npy", np.zeros(3))
+    path.write_bytes((tmp_path / "b.npy").read_bytes())
+    with pytest.raises(InputError, match="damaged"):
+        Sketch.load(path)
+    np.savez(path, settings=np.array([{}], dtype=object))
+    with pytest.raises(InputError, match="damaged"):
+        Sketch.load(path)
+    path.write_bytes(whole)
+    with np.load(path) as file:
+        arrays = dict(file)
+    np.savez(path, **{**arrays, "/diagonal": arrays["/diagonal"][:-1]})
+    with pytest.raises(InputError, match="arrays do not fit its settings"):
+        Sketch.load(path)
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    path = tmp_path / "a.npz"
+    _sketch().update(*_class_rows(3, 30)).save(path)
+    before = path.read_bytes()
+
+    def fails(file, **arrays):
+        file.write(b"half")
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(np, "savez", fails)
+    with pytest.raises(OSError, match="full"):
+        _sketch().save(path)
+    assert [file.name for file in tmp_path.iterdir()] == ["a.npz"]
+    assert path.read_bytes() == before
+
+
+OTHERS = {
+    "prediction kernel": lambda: Sketch(kc.Laplacian(0.31), engine=ENGINE, draws=19),
+    "frequencies": lambda: Sketch(KERNEL, engine=kc.RandomFourier(13, rng=3), draws=19),
+    "engine.rng": lambda: Sketch(KERNEL, engine=kc.RandomFourier(12, rng=4), draws=19),
+    "draws": lambda: _sketch(20),
+    "rng": lambda: _sketch(rng=1),
+    "bins": lambda: _sketch(bins=10),
+    "target kernel": lambda: _sketch(target_kernel=kc.FiniteKernel(NEAR)),
+    "second moments": lambda: _sketch(second_moments=False),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_sketches_of_other_settings_are_not_merged(name):
+    with pytest.raises(InputError, match=f"the sketches differ in {name}: "):
+        _sketch().merge(OTHERS[name]())
+
+
+def test_predictions_of_another_kind_are_refused_and_nothing_is_added():
+    y, batch = _class_rows(3, 30)
+    sketch = _sketch().update(y, batch)
+    before = {name: x.copy() for name, x in sketch._sums.items()}
+    for other, what in (
+        (_one_probability(20), "family: Categorical and Bernoulli"),
+        (_class_rows(4, 20), "columns: 3 and 4"),
+        ((y, kc.Categorical(batch.probs, classes=[0, 1, 2])), "classes: None and"),
+    ):
+        with pytest.raises(InputError, match=f"these rows and those before differ in {what}"):
+            sketch.update(*other)
+        with pytest.raises(InputError, match=f"differ in {what}"):
+            sketch.merge(_sketch().update(*other, first_row=99))
+    with pytest.raises(InputError, match="row 29 was given twice"):
+        sketch.update(y, batch, first_row=29)
+    with pytest.raises(InputError, match="missing"):
+        sketch.update([0.0, np.nan], batch[:2])
+    assert all(np.array_equal(before[name], sketch._sums[name]) for name in before)
+    assert sketch.update(y, batch).n == 60  # 30 to 59
+
+
+@pytest.mark.parametrize(
+    ("act", "message"),
+    [
+        (lambda: Sketch(kc.Laplacian()).update(*_one_probability(9)), "must be a number before the pass begins"),
+        (lambda: Sketch(KERNEL).update(*_numbers(9)), "the lengthscale of Gaussian must be a number"),
+        (lambda: Sketch(KERNEL, kc.Gaussian(1.0)).update(*_numbers(9)), "target_kernel=kernelcal.kernels.Spectral"),
+        (lambda: Sketch(KERNEL, engine=kc.Nystrom(8)), "features of each row alone"),
+        (lambda: Sketch("laplacian"), "prediction_kernel must be a kernel"),
+        (lambda: Sketch(KERNEL, rng=None), "rng must be a whole number, the same for all parts"),
+        (lambda: Sketch(KERNEL, engine=kc.RandomFourier(8, rng=None)), "engine.rng must be a whole number"),
+        (lambda: Sketch(KERNEL, draws=0), "draws must be a whole number, at least 1"),
+        (lambda: Sketch(KERNEL, bins=0), "bins must be a whole number, at least 1"),
+        (lambda: Sketch(KERNEL + KERNEL), "Sum cannot be written to a file: use one of Gaussian"),
+        (lambda: Sketch(kc.PowerExponential(0.3)).update(*_one_probability(9)), "not available for PowerExponential"),
+        (lambda: Sketch.like(kc.Samples(np.zeros((3, 4)))), "use calibration_test\\(..., null='swap'\\)"),
+        (lambda: Sketch(KERNEL).result(), "has seen no rows: call update"),
+        (lambda: Sketch(KERNEL).update([1], [0.5]).result(), "at least 2 rows, got 1"),
+        (lambda: Sketch(KERNEL).result(2), "level must lie between 0 and 1"),
+        (lambda: Sketch(KERNEL).merge(3), "a sketch is merged with a sketch, got int"),
+        (lambda: Sketch(KERNEL).update([1], [0.5], first_row=-1), "first_row must be a whole number from 0, got -1"),
+        (lambda: Sketch(KERNEL).update([1], [0.5], first_row=0, rows=[0]), "not both"),
+        (lambda: Sketch(KERNEL).update([1, 0], [0.5, 0.5], rows=[3]), "rows must be 2 whole numbers"),
+        (lambda: Sketch(KERNEL).update([1, 0], [0.5, 0.5], rows=[3, 3]), "row 3 was given twice"),
+        (lambda: Sketch(KERNEL).update([1], [0.5], rows=[-3]), "rows must be whole numbers from 0"),
+        (lambda: Sketch(KERNEL).update([1], [0.5], rows=np.array([2**60])), "take the remainder"),
+    ],
+)
+def test_messages_name_the_cure(act, message):
+    with pytest.raises(InputError, match=message):
+        act()
+
+
+def test_what_cannot_be_drawn_is_refused():
+    with pytest.raises(InputError, match="cannot be drawn from"):
+        Sketch(KERNEL, Spectral(kc.Gaussian(1.0))).update([0.0, 1.0], Score(lambda y: -y, n=2))
+
+
+@given(st.lists(st.lists(st.integers(0, 40), min_size=1, max_size=10, unique=True), min_size=1, max_size=8))
+def test_row_sets_are_sets(parts):
+    seen, expected = RowSet.of(), set()
+    for part in parts:
+        if expected & set(part):
+            with pytest.raises(InputError, match=f"row ({'|'.join(map(str, expected & set(part)))}) was given twice"):
+                seen.union(RowSet.of(np.array(part)))
+        else:
+            seen, expected = seen.union(RowSet.of(np.array(part))), expected | set(part)
+    held = [row for start, stop in zip(seen.starts, seen.stops, strict=True) for row in range(start, stop)]
+    assert held == sorted(expected)
+    assert np.all(seen.starts[1:] > seen.stops[:-1])
+    assert seen.next == max(expected) + 1
+
+
+def test_too_many_ranges_are_said(monkeypatch):
+    monkeypatch.setattr(rows, "_LIMIT", 3)
+    y, batch = _one_probability(10)
+    sketch = _sketch().update(y, batch, rows=np.arange(0, 20, 2))
+    assert any("separate ranges" in note for note in sketch.result().notes)
+    assert sketch.update(y, batch)._rows.next == 29  # counts on from the largest
+
+
+def test_every_library_gives_the_same(backend):
+    y, batch = _class_rows(3, 40)
+    _same(_sketch().update(y, batch.probs), _sketch().update(y, backend(batch.probs)))
+
+
+def test_single_precision_is_summed_in_double():
+    y, batch = _class_rows(3, 40)
+    single = kc.Categorical((batch.probs / batch.probs.sum(axis=1, keepdims=True)).astype(np.float32))
+    found = _sketch().update(y, single)
+    assert all(x.dtype == np.float64 for x in found._sums.values())
+    np.testing.assert_allclose(found._sums["totals"], _sketch().update(y, batch)._sums["totals"], atol=1e-4)
+
+
+def test_kernels_are_written_as_plain_values():
+    for kernel in (
+        kc.RationalQuadratic(0.5, alpha=0.8),
+        kc.InverseMultiquadric(0.5, beta=-0.4, offset=1.5),
+        kc.Laplacian(0.1 + 0.2, metric=kc.TotalVariation()),
+        Spectral(kc.Matern32(2.0), 5, rng=4),
+        kc.Dirac(),
+    ):
+        assert kernel_from_plain(json.loads(json.dumps(kernel_to_plain(kernel)))) == kernel
+    back = kernel_from_plain(kernel_to_plain(kc.FiniteKernel(NEAR)))
+    np.testing.assert_array_equal(back.matrix, NEAR)
+    for wrong in ({"is": "system"}, "Dirac", {"is": "Gaussian"}, {"is": "Dirac", "more": 1}):
+        with pytest.raises(InputError):
+            kernel_from_plain(wrong)
+
+
+def test_results_print():
+    found = _sketch(99).update(*_class_rows(3, 200)).result()
+    assert "p-value, exact" in repr(found)
+    assert "ECE, top label, 15 equal-width bins" in found._repr_html_()
+    json.dumps(found.to_dict(), allow_nan=False)
+    assert (
+        repr(_sketch())
+        == "Sketch(Laplacian(lengthscale=0.3, metric=Euclidean()), frequencies=12, draws=19, rng=0, n=0)"
+    )
