@@ -26,6 +26,7 @@ FLOORS = [
     {"recalibration"},
     {"suspicions"},
     {"plots"},
+    {"explain"},
     {"evaluate"},
     {"sketch"},
     {"compare"},

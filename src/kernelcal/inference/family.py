@@ -19,7 +19,7 @@ from kernelcal.statistics.directed import DirectedScores
 from kernelcal.statistics.pair_means import PreparedPairMean
 from kernelcal.statistics.real_directed import RealScores
 
-__all__ = ["DefaultFamily", "PreparedFamily"]
+__all__ = ["DefaultFamily", "PreparedFamily", "directed_scores"]
 
 # Pairs times residual columns up to which 999 draws take some seconds on two cores; above, features
 _MULTIPLICATIONS = 1e8
@@ -73,7 +73,7 @@ class DefaultFamily(Statistic):
         engine = self.engine or _choose(host, kernels, target)
         statistic = SKCE(prediction_kernel=base, target_kernel=target, engine=engine)
         skce = PreparedPairMean(statistic, kernels, host, names, predictions.notes + notes, weights)
-        return PreparedFamily(skce, _scores(host, weights))
+        return PreparedFamily(skce, directed_scores(host, weights))
 
     def resolved(self, predictions: Predictions) -> DefaultFamily:
         """Fix the lengthscale that the factors multiply, and that of the target kernel."""
@@ -117,7 +117,8 @@ def _target_kernel(kernel: Kernel | None, predictions: Predictions) -> Kernel:
     return target_kernel_of(kernel, predictions)
 
 
-def _scores(predictions: Predictions, weights: np.ndarray | None) -> Scores:
+def directed_scores(predictions: Predictions, weights: np.ndarray | None) -> Scores:
+    """Prepare the scores with a direction that belong to a kind of predictions."""
     if isinstance(predictions, RealPredictions):
         return RealScores().prepare(predictions, weights)
     assert isinstance(predictions, ClassPredictions)  # for the type checker: there is no third kind

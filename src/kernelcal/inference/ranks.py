@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["minimum_rank_pvalue", "ranks", "standardised"]
+__all__ = ["family_wise_pvalues", "minimum_rank_pvalue", "ranks", "standardised"]
 
 
 def ranks(values: np.ndarray) -> np.ndarray:
@@ -53,6 +53,35 @@ def minimum_rank_pvalue(values: np.ndarray, rank: np.ndarray) -> float:
     deviation = np.stack([standardised(column) for column in values.T]).max(axis=0)
     tied = (smallest == smallest[0]) & (deviation >= deviation[0] - 1e-9)
     return float(((smallest < smallest[0]) | tied).sum() / len(smallest))
+
+
+def family_wise_pvalues(values: np.ndarray, rank: np.ndarray) -> np.ndarray:
+    """P-values of every statistic, corrected for the choice among all of them (Westfall-Young, single step, min-p).
+
+    An entry is the more extreme the smaller its rank, and among equal ranks the larger its standardised value. The
+    p-value of statistic s is the share of rows whose most extreme entry is at least as extreme as entry (0, s).
+    With however many statistics wrong, the chance that any of the others is rejected is at most the level: the most
+    extreme entry over all statistics is at least as extreme as that over these others, whose rows are exchangeable.
+
+    Parameters
+    ----------
+    values, rank : numpy.ndarray of shape (B + 1, S)
+        Row 0 is observed.
+
+    Returns
+    -------
+    numpy.ndarray of shape (S,)
+
+    References
+    ----------
+    Westfall and Young (1993), section 2.3.
+    """
+    deviation = np.stack([standardised(column) for column in values.T], axis=1)
+    smallest = rank.min(axis=1)
+    strongest = np.where(rank == smallest[:, None], deviation, -np.inf).max(axis=1)
+    first, own = rank[0], deviation[0]
+    tied = (smallest[:, None] == first) & (strongest[:, None] >= own - 1e-9)
+    return ((smallest[:, None] < first) | tied).mean(axis=0)
 
 
 def standardised(column: np.ndarray) -> np.ndarray:

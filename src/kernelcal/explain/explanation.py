@@ -1,0 +1,108 @@
+"""What `explain` found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kernelcal.errors import InputError
+from kernelcal.explain.group_test import GroupFinding
+from kernelcal.explain.regions import Region
+from kernelcal.explain.shares import ClassShare, RowShare
+from kernelcal.explain.tables import tables
+from kernelcal.explain.witness import Witness
+from kernelcal.statistics import Estimate
+
+__all__ = ["Explanation"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation:
+    """Where a model is wrong.
+
+    Attributes
+    ----------
+    n : int
+        Rows.
+    estimate : Estimate
+        Unbiased SKCE, which `contributions` and `classes` split.
+    witness : Witness or None
+        Smoothed residuals with their band; None for vectors.
+    regions : tuple of Region
+        Where the witness leaves the band.
+    contributions : numpy.ndarray of shape (n,)
+        What each row adds; the sum is the estimate.
+    rows : tuple of RowShare
+        At most ten rows that add most.
+    classes : tuple of ClassShare
+        What each class adds, largest first; empty for one probability, for numbers, and where the target kernel is not
+        `Dirac`.
+    groups : tuple of GroupFinding
+        Groups, the surest first.
+    gap_name : str
+        What the gap of a group is.
+    level : float
+        Level of the band; a group is rejected whose p-value is at most 1 - level.
+    question : str or None
+        What a lens asked.
+    seconds : float
+        Time taken.
+    notes : tuple of str
+        What the reader must know.
+    """
+
+    n: int
+    estimate: Estimate
+    witness: Witness | None
+    regions: tuple[Region, ...]
+    contributions: np.ndarray
+    rows: tuple[RowShare, ...]
+    classes: tuple[ClassShare, ...]
+    groups: tuple[GroupFinding, ...]
+    gap_name: str
+    level: float
+    question: str | None
+    seconds: float
+    notes: tuple[str, ...] = ()
+
+    def group(self, name: Any, column: str | None = None) -> GroupFinding:
+        """Return one group by its name, with the column if several have the name."""
+        found = [g for g in self.groups if g.name == str(name) and column in (None, g.column)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            columns = ", ".join(repr(g.column) for g in found)
+            raise InputError(f"the columns {columns} all have a group {name!r}: name the column too")
+        names = [f"{g.column}: {g.name}" for g in self.groups]
+        shown = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
+        raise InputError(f"there is no group {name!r}: the groups are {shown or 'none, since none were given'}")
+
+    @property
+    def rejected(self) -> tuple[GroupFinding, ...]:
+        """Groups whose p-value, corrected for their number, is at most 1 - level."""
+        return tuple(g for g in self.groups if g.pvalue is not None and g.pvalue <= 1 - self.level + 1e-12)
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """Sentences on what is significant, regions first."""
+        return (*(region.sentence for region in self.regions), *(group.sentence for group in self.rejected))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON; of the rows only those that add most."""
+        parts = {name: [x.to_dict() for x in getattr(self, name)] for name in ("regions", "classes", "groups", "rows")}
+        own = {"n": self.n, "question": self.question, "level": self.level, "findings": list(self.findings)}
+        witness = None if self.witness is None else self.witness.to_dict()
+        end = {"gap": self.gap_name, "seconds": self.seconds, "notes": list(self.notes)}
+        return {**own, "skce": self.estimate.to_dict(), "witness": witness, **parts, **end}
+
+    def summary(self) -> str:
+        """Return the tables as text."""
+        return "\n\n".join(table.text() for table in tables(self))
+
+    def __repr__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        return "".join(table.html() for table in tables(self))

@@ -1,0 +1,132 @@
+"""What every row and every class adds to the kernel error."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+
+from kernelcal.kernels import Dirac
+from kernelcal.pairs.matrix import map_strips
+from kernelcal.predictions import Bernoulli, ClassPredictions, Predictions
+from kernelcal.residuals import FeatureResidual
+from kernelcal.statistics import DirectedScores
+from kernelcal.statistics.pair_means import PreparedPairMean
+
+__all__ = ["ClassShare", "RowShare", "class_shares", "row_shares", "top_rows"]
+
+_TOP = 10
+
+
+@dataclass(frozen=True)
+class RowShare:
+    """One row and what it adds.
+
+    Attributes
+    ----------
+    row : int
+        Its number, from 0.
+    contribution : float
+        Part of the error.
+    predicted, happened : str
+        What was predicted, and the target.
+    """
+
+    row: int
+    contribution: float
+    predicted: str
+    happened: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class ClassShare:
+    """One class and what it adds.
+
+    Attributes
+    ----------
+    name : str
+        The class.
+    contribution : float
+        Part of the error.
+    predicted, observed : float
+        Mean predicted probability, and frequency.
+    """
+
+    name: str
+    contribution: float
+    predicted: float
+    observed: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return asdict(self)
+
+
+def row_shares(pairs: PreparedPairMean, targets: np.ndarray) -> np.ndarray:
+    """``c_i = sum_{j != i} h_ij / sum_{i != j} w_i w_j``, shape (n,): the sum is the unbiased SKCE."""
+    matrix = pairs.matrix(targets)
+    return (matrix.row_sums - matrix.diagonal) / pairs.total
+
+
+def class_shares(pairs: PreparedPairMean, targets: np.ndarray, batch: ClassPredictions) -> tuple[ClassShare, ...]:
+    """Split ``tr(R' K0 R)`` over the columns of R, largest part first; K0 is K without its diagonal.
+
+    For the Dirac kernel between three or more classes; with others a column is no class.
+    """
+    residual = pairs.residual.double()
+    if isinstance(batch, Bernoulli) or not isinstance(pairs.target_kernel, Dirac):
+        return ()
+    assert isinstance(residual, FeatureResidual)  # for the type checker: classes have features
+    r = np.asarray(residual.features(targets))
+
+    def work(rows: slice) -> np.ndarray:
+        k = pairs.forms.kernel_rows(rows)
+        k[np.arange(len(k)), np.arange(rows.start, rows.stop)] = 0
+        return ((k @ r) * r[rows]).sum(axis=0)
+
+    pairs.forms.kernel_rows(slice(0, 1))  # what all rows need is made before threads ask for it
+    parts = np.sum(map_strips(len(r), work), axis=0) / pairs.total
+    scores, n = DirectedScores().prepare(batch, residual.weights), len(batch)
+    predicted, observed = scores.expected / n, scores.counts(targets[None])[0] / n
+    order = np.argsort(-parts, kind="stable")
+    return tuple(
+        ClassShare(str(batch.class_name(k)), float(parts[k]), float(predicted[k]), float(observed[k])) for k in order
+    )
+
+
+def top_rows(contributions: np.ndarray, targets: np.ndarray, batch: Predictions) -> tuple[RowShare, ...]:
+    """Rows that add most, at most ten, with what was predicted and what happened."""
+    rows = np.argsort(-contributions, kind="stable")[:_TOP]
+    kept = rows[contributions[rows] > 0]
+    predicted, happened = _predicted(batch[kept], targets[kept])
+    columns = zip(kept, contributions[kept], predicted, happened, strict=True)
+    return tuple(RowShare(int(row), float(c), p, h) for row, c, p, h in columns)
+
+
+@singledispatch
+def _predicted(batch: Any, targets: np.ndarray) -> tuple[list[str], list[str]]:
+    """Predictions and targets in words."""
+    mean, std = (np.asarray(x, dtype=np.float64).reshape(len(batch), -1) for x in (batch.mean, batch.std))
+    numbers = targets.reshape(len(batch), -1)
+    parts = [zip(*row, strict=True) for row in zip(mean, std, strict=True)]
+    predicted = [", ".join(f"{a:.4g} ± {b:.3g}" for a, b in part) for part in parts]
+    return predicted, [", ".join(f"{value:.4g}" for value in row) for row in numbers]
+
+
+@_predicted.register
+def _(batch: ClassPredictions, targets: np.ndarray) -> tuple[list[str], list[str]]:
+    p, top = np.asarray(batch.probabilities), batch.top_labels()
+    rows = np.arange(len(batch))
+    predicted = [f"{batch.class_name(k)} ({a:.3f})" for k, a in zip(top, p[rows, top], strict=True)]
+    return predicted, [f"{batch.class_name(k)} ({a:.3f})" for k, a in zip(targets, p[rows, targets], strict=True)]
+
+
+@_predicted.register
+def _(batch: Bernoulli, targets: np.ndarray) -> tuple[list[str], list[str]]:
+    return [f"{p:.3f}" for p in batch.p], [str(batch.class_name(k)) for k in targets]

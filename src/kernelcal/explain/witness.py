@@ -1,0 +1,150 @@
+"""The witness: smoothed residuals over the predictions, and the band that calibrated models stay inside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from kernelcal.arrays import row_slices
+from kernelcal.explain.places import Places
+from kernelcal.explain.signals import Signals
+from kernelcal.kernels import Kernel
+from kernelcal.kernels.between import kernel_between
+from kernelcal.statistics import Prepared
+
+__all__ = ["PreparedWitness", "Witness"]
+
+_NUMBERS = 2**21  # of one part: 16 MiB
+_KEPT = 2**22  # kernel values that are kept between batches of draws
+_ROUNDING = 1e-9
+
+
+class PreparedWitness(Prepared):
+    """Largest standardised value of the witness, for many sets of targets.
+
+    ``f_k(q) = (1/n) sum_j K(q, P_j) s_jk`` with the signals s, ``sd_k(q)^2 = (1/n^2) sum_j K(q, P_j)^2 Var s_jk``
+    known from the predictions, and the statistic ``sup_{q, k} |f_k(q)| / sd_k(q)``.
+    """
+
+    names = ("witness",)
+    engine = "sums over rows"
+
+    def __init__(self, kernel: Kernel, places: Places, batch: Any, signals: Signals) -> None:
+        self.kernel, self.places, self.batch, self.signals = kernel, places, batch, signals
+        self.n, self.components = len(batch), len(signals.names)
+        self.bytes_per_draw = 16 * len(places.predictions) * self.components + 8 * self.n
+        self._kept = self._computed(slice(None)) if self.n * len(places.predictions) <= _KEPT else None
+        parts = row_slices(self.n, _NUMBERS // len(places.predictions))
+        alike = [(self.alike(part), signals.variance[part]) for part in parts]
+        self.sd = np.sqrt(np.sum([k**2 @ v for k, v in alike], axis=0)) / self.n
+        self.mass = np.sum([k.sum(axis=1) for k, _ in alike], axis=0) / self.n
+
+    def alike(self, part: slice) -> np.ndarray:
+        """Kernel values of all places with some rows."""
+        return self._computed(part) if self._kept is None else self._kept[:, part]
+
+    def _computed(self, part: slice) -> np.ndarray:
+        return np.asarray(kernel_between(self.kernel, self.places.predictions, self.batch[part]))
+
+    def field(self, targets: np.ndarray) -> np.ndarray:
+        """Witness for targets of shape (B, n): shape (P, B, C)."""
+        shape = (len(self.places.predictions), len(targets), self.components)
+        total = np.zeros((shape[0], shape[1] * shape[2]))
+        for part in row_slices(self.n, _NUMBERS // max(shape[0], shape[1] * shape[2])):
+            signals = self.signals.batch(part, targets[:, part])
+            total += self.alike(part) @ signals.reshape(len(signals), -1)
+        return total.reshape(shape) / self.n
+
+    def values(self, targets: np.ndarray) -> np.ndarray:
+        """Largest standardised value, shape (B, 1)."""
+        return standardised_field(self.field(targets), self.sd[:, None]).max(axis=(0, 2))[:, None]
+
+
+def standardised_field(field: np.ndarray, sd: np.ndarray) -> np.ndarray:
+    """|f| / sd; where nothing can vary, 0 if nothing deviates and infinity if something does."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(sd > 0, np.abs(field) / sd, np.where(field == 0, 0.0, np.inf))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Witness:
+    """Smoothed residuals at P places, with the band of calibrated models.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The C components: classes (of two the second), or ``shift`` and ``width`` for predictions of numbers.
+    position : numpy.ndarray of shape (P, C)
+        Predicted probability of the class at the place; of numbers the predicted mean.
+    rows : numpy.ndarray of shape (P,), or None
+        Rows whose predictions are the places; None for an even grid over one probability.
+    field, sd : numpy.ndarray of shape (P, C)
+        Witness f and its standard deviation under calibration, known from the predictions.
+    mass : numpy.ndarray of shape (P,)
+        Mean of the kernel values, ``(1/n) sum_j w_j K(q, P_j)``.
+    critical : float
+        Half-width of the band in standard deviations.
+    level : float
+        Share of calibrated data sets whose whole witness stays inside the band, at least.
+    pvalue : float
+        Exact p-value of the largest standardised value.
+    draws : int
+        Draws of targets behind the band.
+    kernel : Kernel
+        Kernel that smooths.
+    """
+
+    names: tuple[str, ...]
+    position: np.ndarray
+    rows: np.ndarray | None
+    field: np.ndarray
+    sd: np.ndarray
+    mass: np.ndarray
+    critical: float
+    level: float
+    pvalue: float
+    draws: int
+    kernel: Kernel
+
+    @property
+    def band(self) -> np.ndarray:
+        """Half-width of the band of `field`, shape (P, C)."""
+        return self.critical * self.sd
+
+    @property
+    def gap(self) -> np.ndarray:
+        """Smoothed gap ``sum_j K s_j / sum_j K``, observed minus predicted, shape (P, C); NaN far from all rows."""
+        return self._by_mass(self.field)
+
+    @property
+    def gap_band(self) -> np.ndarray:
+        """Half-width of the band of `gap`, shape (P, C): it is left at the same places."""
+        return self._by_mass(self.band)
+
+    @cached_property
+    def outside(self) -> np.ndarray:
+        """Whether the witness leaves the band, shape (P, C)."""
+        return standardised_field(self.field, self.sd) > self.critical * (1 + _ROUNDING)
+
+    def _by_mass(self, values: np.ndarray) -> np.ndarray:
+        mass = np.where(self.mass > 0, self.mass, np.nan)
+        return values / mass[:, None]
+
+    def __repr__(self) -> str:
+        share = f"{int(self.outside.sum())} of {self.outside.size} values outside the {self.level:.0%} band"
+        return f"Witness({share}, p = {self.pvalue:.3g}, {self.kernel})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON; numbers that are not finite become None."""
+        arrays = {name: getattr(self, name) for name in ("position", "field", "band", "gap", "gap_band")}
+        rows = None if self.rows is None else self.rows.tolist()
+        own = {"names": list(self.names), "rows": rows, "outside": self.outside.tolist()}
+        end = {"critical": self.critical, "level": self.level, "pvalue": self.pvalue, "draws": self.draws}
+        return {**own, **{name: _plain(values) for name, values in arrays.items()}, **end, "kernel": str(self.kernel)}
+
+
+def _plain(values: np.ndarray) -> list[list[float | None]]:
+    return [[float(v) if np.isfinite(v) else None for v in row] for row in values]

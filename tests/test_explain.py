@@ -1,0 +1,549 @@
+"""Where a model is wrong: witness, contributions and groups against naive second implementations, and their levels."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+import kernelcal as kc
+from kernelcal.errors import InputError
+from kernelcal.explain import explain
+from kernelcal.explain import witness as witness_module
+from kernelcal.explain.null import critical_rank
+from kernelcal.inference import Draws
+from kernelcal.inference.ranks import family_wise_pvalues, ranks
+from kernelcal.predictions import MultivariateNormal, Score
+
+FILE = Path(__file__).resolve().parents[2] / "shared" / "cases.json"
+CASES = {case["id"]: case for case in json.loads(FILE.read_text())["cases"]} if FILE.exists() else {}
+
+
+def one_probability(n, seed, excess=0.0, low=0.7):
+    """Uniform probabilities; above `low` events are rarer than predicted by `excess`."""
+    rng = np.random.default_rng([n, seed])
+    p = rng.uniform(size=n)
+    y = (rng.random(n) < np.where(p > low, p - excess, p)).astype(int)
+    return y, p
+
+
+def several_classes(n, m, seed, temperature=1.0):
+    rng = np.random.default_rng([n, m, seed])
+    p = rng.dirichlet(np.full(m, 0.5), n)
+    true = p ** (1 / temperature)
+    y = kc.Categorical(true / true.sum(axis=1, keepdims=True)).sample(rng)[0]
+    return y, p
+
+
+def naive_witness(y, p, lengthscale, draws, seed):
+    """Field, sd, mass, suprema of one probability by loops over grid points."""
+    grid = np.linspace(p.min(), p.max(), 101)
+    drawn = Draws(seed).targets(kc.Bernoulli(p), 0, draws)
+    field, sd, mass, suprema = [], [], [], np.zeros(draws)
+    for q in grid:
+        k = np.exp(-np.abs(q - p) / lengthscale)
+        field.append(np.mean(k * (y - p)))
+        sd.append(math.sqrt(np.sum(k**2 * p * (1 - p))) / len(p))
+        mass.append(k.mean())
+        suprema = np.maximum(suprema, np.abs((k * (drawn - p)).mean(axis=1)) / sd[-1])
+    return grid, *map(np.array, (field, sd, mass)), suprema
+
+
+def test_the_witness_of_one_probability_against_loops():
+    y, p = one_probability(120, 0, 0.3)
+    found = explain(y, p, draws=199, rng=5).witness
+    lengthscale = kc.median_lengthscale(kc.Bernoulli(p)) / 4
+    grid, field, sd, mass, suprema = naive_witness(y, p, lengthscale, 199, 5)
+    np.testing.assert_allclose(found.position[:, 0], grid)
+    np.testing.assert_allclose(found.field[:, 0], field, rtol=1e-9, atol=1e-15)
+    np.testing.assert_allclose(found.sd[:, 0], sd, rtol=1e-9)
+    np.testing.assert_allclose(found.gap[:, 0], field / mass, rtol=1e-9, atol=1e-15)
+    observed = np.max(np.abs(field) / sd)
+    assert found.pvalue == (1 + np.sum(suprema >= observed)) / 200
+    assert found.critical == pytest.approx(np.sort(suprema)[::-1][9])  # the 10th largest of 199: 10 / 200 = 5 %
+    np.testing.assert_allclose(found.band[:, 0], found.critical * sd, rtol=1e-9)
+    np.testing.assert_allclose(found.gap_band[:, 0], found.critical * sd / mass, rtol=1e-9)
+    np.testing.assert_array_equal(found.outside[:, 0], np.abs(field) > found.critical * sd)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_witness_of_classes_against_loops(weighted):
+    y, p = several_classes(60, 3, 1)
+    w = np.random.default_rng(0).uniform(0.2, 2, 60) if weighted else None
+    own = np.ones(60) if w is None else w / w.mean()
+    found = explain(y, p, weights=w, witness_kernel=kc.Gaussian(0.3), draws=39).witness
+    assert found.rows.tolist() == list(range(60))
+    assert found.names == ("0", "1", "2")
+    drawn = np.concatenate([y[None], Draws(0).targets(kc.Categorical(p), 0, 39)])
+    largest = np.zeros(40)
+    for i in range(60):
+        k = own * np.exp(-((p[i] - p) ** 2).sum(axis=1) / (2 * 0.3**2))
+        for c in range(3):
+            sd = np.sqrt(np.sum(k**2 * p[:, c] * (1 - p[:, c]))) / 60
+            values = ((drawn == c) - p[:, c]) @ k / 60
+            largest = np.maximum(largest, np.abs(values) / sd)
+            assert found.field[i, c] == pytest.approx(values[0], abs=1e-14)
+            assert found.sd[i, c] == pytest.approx(sd)
+    assert found.pvalue == np.mean(largest >= largest[0] - 1e-12)
+    assert found.critical == pytest.approx(np.sort(largest[1:])[-2])
+
+
+def test_the_witness_of_numbers_against_loops():
+    rng = np.random.default_rng(3)
+    mean, std = rng.normal(size=50), rng.uniform(0.5, 2, 50)
+    y = mean + std * rng.normal(size=50)
+    kernel = kc.Laplacian(0.7)
+    found = explain(y, kc.Normal(mean, std), witness_kernel=kernel, draws=39).witness
+    z = (y - mean) / std
+    for i in range(50):
+        k = np.exp(-np.hypot(mean[i] - mean, std[i] - std) / 0.7)
+        assert found.field[i] == pytest.approx([np.mean(k * z), np.mean(k * (z**2 - 1))])
+        assert found.sd[i] == pytest.approx(np.sqrt([np.sum(k**2), 2 * np.sum(k**2)]) / 50)
+    np.testing.assert_allclose(found.position, np.stack([mean, mean], axis=1))
+
+
+def test_contributions_of_rows_classes_and_groups_sum_to_the_error():
+    y, p = several_classes(80, 4, 2, 1.5)
+    w = np.random.default_rng(1).uniform(0, 2, 80)
+    groups = {"site": np.arange(80) % 3, "half": np.arange(80) < 40}
+    kernel = kc.Laplacian(0.5)
+    found = explain(y, p, weights=w, groups=groups, statistic=kc.SKCE(prediction_kernel=kernel), draws=19)
+    r = np.eye(4)[y] - p
+    expected, classes, total = np.zeros(80), np.zeros(4), w.sum() ** 2 - (w**2).sum()
+    for i in range(80):
+        for j in range(80):
+            if i != j:
+                k = w[i] * w[j] * math.exp(-math.dist(p[i], p[j]) / 0.5) / total
+                expected[i] += k * float(r[i] @ r[j])
+                classes += k * r[i] * r[j]
+    np.testing.assert_allclose(found.contributions, expected, atol=1e-12)
+    skce = float(kc.skce(y, p, weights=w, prediction_kernel=kernel))
+    assert found.contributions.sum() == pytest.approx(skce)
+    assert float(found.estimate) == pytest.approx(skce)
+    for share in found.classes:
+        k = int(share.name)
+        assert share.contribution == pytest.approx(classes[k])
+        assert share.predicted == pytest.approx(np.average(p[:, k], weights=w))
+        assert share.observed == pytest.approx(np.average(y == k, weights=w))
+    assert [c.contribution for c in found.classes] == pytest.approx(sorted(classes, reverse=True))
+    for column in groups:
+        assert sum(g.contribution for g in found.groups if g.column == column) == pytest.approx(skce)
+    third = found.group(2, "site")
+    assert third.contribution == pytest.approx(expected[2::3].sum())
+    own = kc.skce(y[2::3], p[2::3], weights=w[2::3], prediction_kernel=kernel)
+    assert third.skce == pytest.approx(float(own))
+    assert third.gap == pytest.approx(np.average((p.argmax(1) == y)[2::3] - p.max(1)[2::3], weights=w[2::3]))
+    order = np.argsort(-expected)[: len(found.rows)]
+    assert [row.row for row in found.rows] == order.tolist()
+
+
+@pytest.mark.parametrize("engine", [kc.Nystrom(10), kc.RandomFourier(30), kc.ExactPairs(rows=7, columns=5, threads=1)])
+def test_contributions_sum_to_the_error_with_every_engine(engine):
+    y, p = several_classes(60, 3, 2)
+    found = explain(y, p, groups=np.arange(60) % 2, statistic=kc.SKCE(engine=engine), draws=19)
+    for parts in (found.contributions, [c.contribution for c in found.classes], [g.contribution for g in found.groups]):
+        assert sum(parts) == pytest.approx(float(found.estimate))
+
+
+def test_rows_of_weight_0_are_as_if_they_were_not_there():
+    y, p = one_probability(60, 4)
+    w = np.r_[np.ones(40), np.zeros(20)]
+    kernels = {"statistic": kc.SKCE(prediction_kernel=kc.Laplacian(0.2)), "draws": 19}
+    whole, part = explain(y, p, weights=w, **kernels), explain(y[:40], p[:40], **kernels)
+    np.testing.assert_allclose(whole.contributions[:40], part.contributions, atol=1e-14)
+    np.testing.assert_array_equal(whole.contributions[40:], 0)
+
+
+def naive_family_wise(values):
+    """Westfall-Young by its definition: entries ordered by rank, then by standardised value."""
+    rows, columns = values.shape
+    key = {}
+    for s in range(columns):
+        z = (values[:, s] - values[:, s].mean()) / values[:, s].std()
+        for b in range(rows):
+            key[b, s] = (sum(values[:, s] >= values[b, s]), -z[b])
+    most = [min(key[b, s] for s in range(columns)) for b in range(rows)]
+    return [sum(m <= key[0, s] for m in most) / rows for s in range(columns)]
+
+
+def test_family_wise_pvalues_against_their_definition():
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        values = rng.exponential(size=(40, 4)) * [1, 10, 0.1, 1]
+        values[0] += [0, 20, 0, 3]
+        values[:, 3] = np.round(values[:, 3])
+        np.testing.assert_allclose(family_wise_pvalues(values, ranks(values)), naive_family_wise(values))
+    one = rng.normal(size=(30, 1))
+    assert family_wise_pvalues(one, ranks(one))[0] == ranks(one)[0, 0] / 30
+
+
+def test_the_rank_of_the_band():
+    assert critical_rank(0.95, 999) == 50
+    assert critical_rank(0.9, 99) == 10  # 0.1 is a little less than a tenth in floats
+    assert critical_rank(0.95, 19) == 1
+    with pytest.raises(InputError, match=r"18 draws cannot bound a 0\.95 band: draws must be at least 19, better 999"):
+        critical_rank(0.95, 18)
+    with pytest.raises(InputError, match="level must lie between 0 and 1"):
+        critical_rank(95, 999)
+    with pytest.raises(InputError, match="draws must be a positive whole number"):
+        critical_rank(0.95, 9.5)
+
+
+def share_outside(n, repetitions, data, draws=99, **options):
+    outside = 0
+    for repetition in range(repetitions):
+        y, predictions = data(n, repetition)
+        found = explain(y, predictions, draws=draws, rng=repetition, **options)
+        left = bool(found.witness.outside.any())
+        assert left == (found.witness.pvalue <= 1 - found.level + 1e-12)
+        assert left == bool(found.regions)
+        outside += left
+    return outside
+
+
+@pytest.mark.parametrize(("n", "repetitions"), [(200, 300), (2000, 24)])
+def test_the_band_covers_calibrated_models_simultaneously(n, repetitions):
+    outside = share_outside(n, repetitions, one_probability)
+    assert binom.ppf(0.0005, repetitions, 0.05) <= outside <= binom.ppf(0.9995, repetitions, 0.05)
+
+
+def test_the_band_covers_several_classes_and_numbers():
+    classes = share_outside(50, 150, lambda n, seed: several_classes(n, 3, seed))
+
+    def counts(n, seed):
+        rng = np.random.default_rng([n, seed, 9])
+        batch = kc.Poisson(rng.uniform(0.2, 5, n))
+        return batch.sample(rng)[0], batch
+
+    numbers = share_outside(40, 100, counts, level=0.9, draws=49)
+    assert binom.ppf(0.0005, 150, 0.05) <= classes <= binom.ppf(0.9995, 150, 0.05)
+    assert binom.ppf(0.0005, 100, 0.1) <= numbers <= binom.ppf(0.9995, 100, 0.1)
+
+
+def test_the_swap_keeps_the_level_with_few_draws():
+    def ensemble(n, seed):
+        rng = np.random.default_rng([n, seed, 8])
+        values = rng.normal(size=(n, 1)) + rng.exponential(size=(n, 5))
+        return values[:, 0], kc.Samples(values[:, 1:])
+
+    left = rejected = 0
+    for repetition in range(120):
+        y, batch = ensemble(60, repetition)
+        found = explain(y, batch, groups=np.arange(60) % 3, draws=59, rng=repetition, level=0.9)
+        left += bool(found.regions)
+        rejected += bool(found.rejected)
+    low, high = binom.ppf(0.0005, 120, 0.1), binom.ppf(0.9995, 120, 0.1)
+    assert low <= left <= high
+    assert low <= rejected <= high
+
+
+def test_groups_keep_their_family_wise_level_at_200_rows():
+    rejected = 0
+    for repetition in range(200):
+        y, p = one_probability(200, repetition)
+        groups = {"site": np.arange(200) % 5, "age": np.digitize(p, [0.1, 0.5])}
+        rejected += bool(explain(y, p, groups=groups, draws=99, rng=repetition).rejected)
+    assert binom.ppf(0.0005, 200, 0.05) <= rejected <= binom.ppf(0.9995, 200, 0.05)
+
+
+def test_one_bad_group_of_ten_is_found_and_no_other():
+    found, false = 0, 0
+    for repetition in range(40):
+        rng = np.random.default_rng([7, repetition])
+        p, site = rng.uniform(size=400), np.arange(400) % 10
+        y = rng.random(400) < np.where(site == 3, 0.4 * p, p)
+        result = explain(y, p, groups=site, draws=199, rng=repetition)
+        names = {g.name for g in result.rejected}
+        found += "3" in names
+        false += bool(names - {"3"})
+        if "3" in names:
+            assert result.groups[0].name == "3"
+            assert "class 1 is over-predicted" in result.group(3).sentence
+    assert found >= 36
+    assert false <= binom.ppf(0.9995, 40, 0.05)
+
+
+def test_a_model_wrong_above_07_is_wrong_there():
+    inside = []
+    for repetition in range(12):
+        y, p = one_probability(1000, repetition, 0.25)
+        found = explain(y, p, draws=199, rng=repetition)
+        assert found.regions
+        region = max(found.regions, key=lambda r: r.places)
+        inside.append((region.low, region.high))
+        assert not region.above
+        assert region.low > 0.5
+        assert region.sentence.startswith(f"between {region.low:.3g} and {region.high:.3g} events are rarer")
+        assert ": over-confident (gap -0." in region.sentence
+        assert not found.witness.outside[found.witness.position[:, 0] < 0.5].any()
+    low, high = np.mean(inside, axis=0)
+    assert 0.62 < low < 0.75
+    assert high > 0.95
+
+
+@pytest.mark.parametrize(
+    ("p", "share", "words"),
+    [
+        (0.8, 0.95, "more frequent than predicted: under-confident (gap +0.15)"),
+        (0.8, 0.5, "rarer than predicted: over-confident (gap -0.3)"),
+        (0.3, 0.6, "more frequent than predicted: over-confident (gap +0.3)"),
+        (0.3, 0.05, "rarer than predicted: under-confident (gap -0.25)"),
+    ],
+)
+def test_words_for_one_prediction(p, share, words):
+    y = np.arange(200) < 200 * share
+    found = explain(y, np.full(200, p), draws=99)
+    assert found.findings == (f"at {p} events are {words}",)
+
+
+def test_words_for_classes_lenses_and_numbers():
+    y, p = several_classes(400, 3, 5, 2.5)
+    names = np.array(["cat", "dog", "owl"])
+    found = explain(names[y], kc.Categorical(p, classes=names), draws=99)
+    assert "is more frequent than predicted where it was given " in found.findings[0]
+    assert any("is rarer than predicted where it was given 0." in words for words in found.findings)
+    assert [words.split()[1] for words in found.findings] == sorted(words.split()[1] for words in found.findings)
+    assert "of 200 predictions looked at" in found.findings[0]
+    top = explain(names[y], kc.Categorical(p, classes=names), lens=kc.TopLabel(), draws=99)
+    assert "right first choices are rarer than predicted: over-confident" in top.findings[0]
+    assert top.question == "top label"
+    one = explain(names[y], kc.Categorical(p, classes=names), lens=kc.OneClass("owl"), draws=99)
+    assert "class owl is" in one.findings[0]
+    rng = np.random.default_rng(0)
+    mean = rng.normal(size=300)
+    shifted = explain(mean + 1 + rng.normal(size=300), kc.Normal(mean, 1), draws=99)
+    assert "outcomes are higher than predicted" in shifted.findings[0]
+    wide = explain(mean + 0.3 * rng.normal(size=300), kc.Normal(mean, 1), draws=99, groups=mean > 0)
+    assert "predictions are too wide" in wide.findings[0]
+    assert "outcomes spread 0." in wide.findings[0]
+    assert "predictions too wide" in wide.group(True).sentence
+
+
+def test_two_columns_are_read_as_one_probability():
+    y, p = one_probability(150, 6, 0.3)
+    kernel = kc.Laplacian(0.2, metric=kc.TotalVariation())
+    one = explain(y, p, witness_kernel=kernel, draws=99)
+    two = explain(y, np.stack([1 - p, p], axis=1), witness_kernel=kernel, draws=99)
+    np.testing.assert_allclose(one.witness.field, two.witness.field, atol=1e-14)
+    assert one.findings == two.findings
+    assert [c.contribution for c in two.classes] == pytest.approx([float(two.estimate) / 2] * 2)
+
+
+def test_draws_and_tiles_change_nothing(monkeypatch):
+    y, p = several_classes(90, 3, 7, 2.0)
+    plain = explain(y, p, groups=np.arange(90) % 4, draws=59)
+    monkeypatch.setattr(witness_module, "_NUMBERS", 500)
+    monkeypatch.setattr(witness_module, "_KEPT", 0)
+    monkeypatch.setattr("kernelcal.inference.exact._MEMORY", 20_000)
+    tiled = explain(y, p, groups=np.arange(90) % 4, draws=59)
+    np.testing.assert_allclose(plain.witness.field, tiled.witness.field, atol=1e-14)
+    assert plain.witness.critical == pytest.approx(tiled.witness.critical)
+    assert plain.witness.pvalue == tiled.witness.pvalue
+    assert [g.pvalue for g in plain.groups] == [g.pvalue for g in tiled.groups]
+
+
+def test_ties_count_against_rejection():
+    y = np.array([1, 0] * 10)
+    found = explain(y, np.full(20, 0.5), groups=np.arange(20) // 10, draws=99)
+    assert found.witness.pvalue == 1  # no draw is nearer to one half
+    assert not found.regions
+    assert {g.pvalue for g in found.groups} == {1.0}
+
+
+def test_certain_predictions():
+    y = np.array([1, 0] * 20)
+    right = explain(y, y.astype(float), groups=y, draws=99)
+    assert right.witness.pvalue == 1
+    assert not right.findings
+    assert all(g.deviation == 0 and g.pvalue == 1 for g in right.groups)
+    wrong = y.copy()
+    wrong[0] = 0
+    found = explain(wrong, y.astype(float), draws=99)
+    assert found.witness.pvalue == 0.01
+    assert found.witness.outside.all()  # nothing may vary anywhere
+    assert "had a predicted probability of exactly 0" in found.notes[0]
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_small_groups_are_said_not_to_be_tested():
+    y, p = one_probability(30, 8)
+    names = ["alone", *["rest"] * 29]
+    found = explain(y, p, groups=names, draws=19)
+    alone = found.group("alone")
+    assert (alone.n, alone.pvalue, alone.skce) == (1, None, None)
+    assert found.groups[-1] is alone
+    assert "not tested, since fewer than two of their rows count: group alone" in found.notes
+    assert alone.gap == pytest.approx(y[0] - p[0])
+    assert found.group("rest").contribution + alone.contribution == pytest.approx(float(found.estimate))
+    weighted = explain(y, p, groups=np.arange(30) // 10, weights=np.r_[0, np.ones(29)] * (np.arange(30) != 1), draws=19)
+    assert weighted.group(0).pvalue is not None
+    singles = explain(y, p, groups=np.arange(30), draws=19)
+    assert len(singles.notes) == 1
+    assert "group 4 and 25 more" in singles.notes[0]
+
+
+def test_groups_of_many_kinds():
+    y, p = one_probability(12, 9)
+    values = ["a", "b", "a", "b"] * 3
+    expected = [g.to_dict() for g in explain(y, p, groups=values, draws=19).groups]
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    kinds = [
+        np.array(values),
+        np.array(values, dtype=object),
+        np.array(values)[:, None],
+        pandas.Series(values, index=range(5, 17)),
+        polars.Series(values),
+        {"group": tuple(values)},
+        pandas.DataFrame({"group": values}),
+        polars.DataFrame({"group": values}),
+        pytest.importorskip("pyarrow").table({"group": values}),
+    ]
+    for kind in kinds:
+        assert [g.to_dict() for g in explain(y, p, groups=kind, draws=19).groups] == expected
+    mixed = explain(y, p, groups=[1, "1", True, 1.0] * 3, draws=19)
+    assert sorted((g.name, g.n) for g in mixed.groups) == [("'1'", 3), ("1", 6), ("True", 3)]
+    two = explain(y, p, groups={"a": values, "b": np.arange(12) % 2}, draws=19)
+    assert {g.column for g in two.groups} == {"a", "b"}
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        (["a"] * 9 + [None], r"row 9 of column 'group' is missing: give such rows a name of their own.*'unknown'"),
+        ({"age": [1.0] * 8 + [np.nan, 2.0]}, r"row 8 of column 'age' is missing"),
+        ({"age": np.linspace(0, 3, 10)}, r"row 1 of column 'age' is 0.333333: groups are names.*numpy.digitize\(age"),
+        (["a"] * 9, r"column 'group' has 9 values, and there are 10 rows"),
+        (np.zeros((10, 2)), r"column 'group' has shape \(10, 2\).*mapping, \{'age': age, 'site': site\}"),
+        ("abcdefghij", r"must hold one value for each of the 10 rows, got 'abcdefghij'"),
+        (3, "must hold one value for each of the 10 rows, got 3"),
+        ({}, "groups holds no column"),
+        ([(1, 2)] * 10, r"row 0 of column 'group' is a tuple, \(1, 2\): groups are text, whole numbers or booleans"),
+    ],
+)
+def test_groups_that_cannot_be_used(groups, message):
+    with pytest.raises(InputError, match=message):
+        explain(np.arange(10) % 2, np.full(10, 0.5), groups=groups)
+
+
+def test_what_cannot_be_explained():
+    y, p = one_probability(20, 1)
+    with pytest.raises(InputError, match=r"must have estimator='unbiased', got 'biased'"):
+        explain(y, p, statistic=kc.SKCE(estimator="biased"))
+    with pytest.raises(InputError, match="statistic must be an SKCE"):
+        explain(y, p, statistic="skce")
+    with pytest.raises(InputError, match="witness_kernel must be a kernel"):
+        explain(y, p, witness_kernel=0.1)
+    with pytest.raises(InputError, match="at least 2 rows"):
+        explain([1], [0.5])
+    with pytest.raises(InputError, match="18 draws cannot bound"):
+        explain(y, p, draws=18)
+    with pytest.raises(InputError, match="outcome and draws are exchangeable only"):
+        explain(np.zeros(3), kc.Samples(np.zeros((3, 2)), weights=[[0.2, 0.8]] * 3))
+    with pytest.raises(InputError, match=r"Score says how densities slope.*kernelcal.evaluate, or pass draws"):
+        explain(np.zeros(3), Score(lambda x: -x, n=3))
+    found = explain(y, p, draws=19)
+    with pytest.raises(InputError, match="there is no group 'x': the groups are none, since none were given"):
+        found.group("x")
+    two = explain(y, p, groups={"a": y, "b": y}, draws=19)
+    with pytest.raises(InputError, match="the columns 'a', 'b' all have a group 1: name the column too"):
+        two.group(1)
+    assert two.group(1, "b").column == "b"
+
+
+def test_vectors_have_no_witness_but_groups():
+    rng = np.random.default_rng(2)
+    mean = rng.normal(size=(60, 2))
+    y = mean + rng.normal(size=(60, 2)) + (np.arange(60) < 30)[:, None]
+    found = explain(y, MultivariateNormal.isotropic(mean, np.ones(60)), groups=np.arange(60) < 30, draws=99)
+    assert found.witness is None
+    assert [g.name for g in found.rejected] == ["True"]
+    assert "targets are vectors: there is no witness" in found.notes[-1]
+    plain = explain(y, MultivariateNormal.isotropic(mean, np.ones(60)), draws=99)
+    assert plain.findings == ()
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_other_target_kernels_join_classes():
+    y, p = several_classes(40, 3, 3)
+    found = explain(y, p, statistic=kc.SKCE(target_kernel=kc.Laplacian(1.0)), draws=19)
+    assert found.classes == ()
+    assert "the error is not split by class" in found.notes[-1]
+    assert found.contributions.sum() == pytest.approx(float(found.estimate))
+
+
+def test_very_many_classes():
+    y, p = several_classes(30, 40, 3)
+    found = explain(y, p, draws=19)
+    assert len(found.witness.names) == 20
+    assert found.notes == ("the witness looks at the 20 classes of 40 that are predicted most",)
+    assert "the first 10 of 40 classes add most" in repr(found)
+
+
+def test_hostile_names_are_escaped():
+    y, p = one_probability(40, 2)
+    hostile = "<script>alert(1)</script>"
+    found = explain(y, p, groups={hostile: [hostile] * 39 + ["&"]}, draws=19)
+    assert "<script>" not in found._repr_html_()
+    assert "&lt;script&gt;" in found._repr_html_()
+    assert hostile in found.summary()
+    y = np.array([hostile, "b", "c"])[np.arange(30) % 3]
+    p = np.full((30, 3), [0.01, 0.01, 0.98])
+    named = explain(y, kc.Categorical(p, classes=[hostile, "b", "c"]), draws=19)
+    assert named.regions
+    assert "<script>" not in named._repr_html_()
+
+
+def test_prints_and_plain_values():
+    y, p = one_probability(300, 3, 0.3)
+    progress = []
+    found = explain(y, p, groups={"site": np.arange(300) % 12}, draws=99, progress=lambda *a: progress.append(a))
+    assert progress[-1] == (99, 99)
+    text = repr(found)
+    for words in ("Where is the model wrong?", "witness, p-value", "95% at all places together", "By group"):
+        assert words in text
+    assert "the first 10 of 12 groups" in text
+    assert "Rows that add most" in text
+    assert len(found.rows) == 10
+    assert all(row.happened == "0" or float(row.predicted) < 0.7 for row in found.rows)
+    plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert len(plain["groups"]) == 12
+    assert plain["findings"] == list(found.findings)
+    assert len(plain["witness"]["band"]) == 101
+    assert "values outside the 95% band" in repr(found.witness)
+
+
+def test_other_libraries_and_float32():
+    torch = pytest.importorskip("torch")
+    y, p = one_probability(60, 5, 0.3)
+    plain = explain(y, p, draws=39)
+    moved = explain(torch.tensor(y), torch.tensor(p, requires_grad=True), draws=39)
+    np.testing.assert_allclose(plain.witness.field, moved.witness.field)
+    single = explain(y, p.astype(np.float32), draws=39)
+    np.testing.assert_allclose(plain.contributions, single.contributions, atol=1e-7)
+
+
+def test_sources_that_cancel_are_told_apart():
+    if not CASES:
+        pytest.skip("cases.json is not on this machine")
+    given, expected = CASES["mixed-sources"]["input"], CASES["mixed-sources"]["expected"]
+    sizes = [g["n"] for g in given["groups"].values()]
+    names = np.repeat(list(given["groups"]), sizes)
+    p = np.concatenate([np.full(g["n"], g["conf"]) for g in given["groups"].values()])
+    y = np.concatenate([np.arange(g["n"]) < g["right"] for g in given["groups"].values()]).astype(int)
+    found = explain(y, p, groups=names)
+    for name, gap in expected["per_group_gap"].items():
+        assert found.group(name).gap == pytest.approx(-gap)  # the case subtracts the frequency from the confidence
+        assert found.group(name).pvalue == 0.001
+    assert sum(g.gap * g.n for g in found.groups) == pytest.approx(expected["pooled_signed"], abs=1e-9)
+    assert [(r.above, round(r.gap, 1)) for r in found.regions] == [(True, 0.4), (False, -0.4)]
+
+
+def test_yes_no_mass_is_refused_unless_normalising_is_asked_for():
+    rows = [[0.109507695, 0.27473107], [0.3, 0.1]]
+    with pytest.raises(InputError, match=r"row 0 sums to 0\.384239, expected 1"):
+        explain([1, 0], rows)
+    found = explain([1, 0], rows, normalize=True, draws=19)
+    assert found.witness.position[-1, 0] == pytest.approx(0.715000919)
+    assert found.notes[0].startswith("every row was divided by its sum, as asked")
