@@ -12,7 +12,7 @@ import kernelcal
 SOURCE = Path(kernelcal.__file__).parent
 FLOORS = [
     {"errors", "arrays"},
-    {"randomness", "tables"},
+    {"randomness", "tables", "plots"},
     {"predictions"},
     {"lenses"},
     {"binning"},
@@ -25,7 +25,6 @@ FLOORS = [
     {"inference"},
     {"recalibration"},
     {"suspicions"},
-    {"plots"},
     {"explain"},
     {"evaluate"},
     {"sketch"},

@@ -5,6 +5,7 @@ from kernelcal.inference.bootstrap import Bootstrap, Wild
 from kernelcal.inference.bound import Bound
 from kernelcal.inference.calibration import calibration_test
 from kernelcal.inference.chi_square import ChiSquareSum
+from kernelcal.inference.class_reliability import ClassReliability
 from kernelcal.inference.cme import CME
 from kernelcal.inference.consistency import Consistency
 from kernelcal.inference.drawn import DrawnValues
@@ -19,8 +20,12 @@ from kernelcal.inference.law import NullLaw, Outcome, Problem
 from kernelcal.inference.laws import NULL_LAWS
 from kernelcal.inference.paired import PairedDifference
 from kernelcal.inference.pit_test import pit_test
+from kernelcal.inference.reliability import class_reliability, reliability
+from kernelcal.inference.reliability_result import Reliability
 from kernelcal.inference.result import Member, TestResult
 from kernelcal.inference.saddlepoint import Saddlepoint
+from kernelcal.inference.simplex import simplex_calibration
+from kernelcal.inference.simplex_result import SimplexCalibration
 from kernelcal.inference.swap import Swap
 
 __all__ = [
@@ -30,6 +35,7 @@ __all__ = [
     "Bootstrap",
     "Bound",
     "ChiSquareSum",
+    "ClassReliability",
     "Consistency",
     "DefaultFamily",
     "DrawnValues",
@@ -45,15 +51,20 @@ __all__ = [
     "PairedDifference",
     "Pearson",
     "Problem",
+    "Reliability",
     "Saddlepoint",
+    "SimplexCalibration",
     "Spectrum",
     "Swap",
     "TestResult",
     "Wild",
     "calibration_test",
+    "class_reliability",
     "confidence_interval",
     "equivalence_test",
     "exact_null",
     "known_null",
     "pit_test",
+    "reliability",
+    "simplex_calibration",
 ]

@@ -232,4 +232,5 @@ def _result(law: NullLaw, outcome: Outcome, problem: Problem) -> TestResult:
         engine=prepared.engine,
         question=batch.question,
         notes=notes,
+        null_draws=outcome.null_draws,
     )

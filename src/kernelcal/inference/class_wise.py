@@ -45,6 +45,7 @@ def holm(
         monte_carlo_error=float(len(results) * results[first].monte_carlo_error),
         question=f"each of {len(results)} classes against the rest, p-values corrected by Holm",
         notes=_notes(results, first),
+        null_draws={},  # those of one class would stand for all
     )
 
 

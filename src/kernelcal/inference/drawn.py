@@ -13,6 +13,8 @@ from kernelcal.inference.result import Member
 
 __all__ = ["DrawnValues"]
 
+_KEPT = 250_000  # values that a result keeps for its picture: two megabytes
+
 
 @dataclass(frozen=True, eq=False)
 class DrawnValues:
@@ -48,7 +50,10 @@ class DrawnValues:
 
     def outcome(self, names: tuple[str, ...], notes: tuple[str, ...] = ()) -> Outcome:
         """Outcome with a member for every statistic."""
-        return Outcome(self.pvalue, self._members(names), self._fired(names), self.draws, self.stopped_early, notes)
+        members, fired = self._members(names), self._fired(names)
+        columns = dict(zip(names, self.values[1:].T, strict=True)) if self.values.size <= _KEPT else {}
+        kept = {member.name: columns[member.name] for member in members if columns}
+        return Outcome(self.pvalue, members, fired, self.draws, self.stopped_early, notes, kept)
 
     def _members(self, names: tuple[str, ...]) -> tuple[Member, ...]:
         """Every statistic; beside others one that no draw changes says nothing and is left out."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -70,6 +70,8 @@ class Outcome:
         Whether fewer draws than allowed were made.
     notes : tuple of str
         What the reader must know about this law here.
+    null_draws : mapping of str to numpy.ndarray
+        Values of every statistic under calibration, where the law draws and they are few.
     """
 
     pvalue: float
@@ -78,6 +80,7 @@ class Outcome:
     draws: int = 0
     stopped_early: bool = False
     notes: tuple[str, ...] = ()
+    null_draws: Mapping[str, np.ndarray] = field(default_factory=dict, compare=False)
 
 
 class NullLaw(ABC):

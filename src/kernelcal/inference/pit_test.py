@@ -127,6 +127,7 @@ def _result(
         engine=prepared.engine,
         question="quantile calibration: are the PIT values uniform?",
         notes=(*impossible, *_far_out(values), *batch.notes, *outcome.notes, *_SCOPE),
+        null_draws=outcome.null_draws,
     )
 
 

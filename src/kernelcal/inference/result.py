@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
+from kernelcal.inference.result_plot import draw_result
 from kernelcal.tables import Table
 
 __all__ = ["Member", "TestResult"]
@@ -65,6 +69,9 @@ class TestResult:
         What was asked, if not all classes at once.
     notes : tuple of str
         What the reader must know.
+    null_draws : mapping of str to numpy.ndarray
+        Values of every statistic under calibration, by its name, shape (draws,); empty for a law without draws, and
+        where there are more than 250,000 of them. Not in `to_dict`.
     """
 
     __test__ = False  # the name begins with "Test": pytest must not collect it
@@ -83,6 +90,7 @@ class TestResult:
     engine: str
     question: str | None = None
     notes: tuple[str, ...] = ()
+    null_draws: Mapping[str, np.ndarray] = field(default_factory=dict, compare=False)
 
     def summary(self) -> str:
         """Return the short table as text."""
@@ -91,8 +99,31 @@ class TestResult:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; numbers that are not finite become None."""
         members = [{key: _plain(value) for key, value in vars(member).items()} for member in self.members]
-        own = {key: _plain(value) for key, value in vars(self).items()}
+        own = {key: _plain(value) for key, value in vars(self).items() if key != "null_draws"}
         return {**own, "members": members}
+
+    def plot(self, ax: Any = None, *, member: str | None = None) -> Any:
+        """Draw observed values among those under calibration: a histogram of one statistic, a line for each of several.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; default a new figure.
+        member : str, optional
+            Name of one statistic of several, whose histogram is drawn.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        InputError
+            For a member that is not there, or whose draws are not.
+        MissingExtraError
+            Without matplotlib, the extra ``plot``.
+        """
+        return draw_result(self, member, ax)
 
     def _table(self) -> Table:
         error = f" (Monte-Carlo error {self.monte_carlo_error:.2g})" if self.draws else ""

@@ -1,4 +1,4 @@
-"""Where to draw: matplotlib is asked for when it is needed, and no global setting is touched."""
+"""Where to draw and how text gets there: no global setting is touched."""
 
 from __future__ import annotations
 
@@ -6,16 +6,9 @@ from typing import Any
 
 from kernelcal.errors import MissingExtraError
 
-__all__ = ["axes_or_new", "pyplot"]
+__all__ = ["axes_or_new", "bare", "legend_below", "literal", "percent", "pyplot", "titled"]
 
-
-def pyplot() -> Any:
-    """Return matplotlib.pyplot, or say which extra brings it."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise MissingExtraError("matplotlib", "plot", "drawing") from None
-    return plt
+_LONGEST = 48  # letters of a name before it is cut: longer ones leave no room for the picture
 
 
 def axes_or_new(ax: Any, width: float, height: float) -> Any:
@@ -24,3 +17,53 @@ def axes_or_new(ax: Any, width: float, height: float) -> Any:
         return ax
     _, ax = pyplot().subplots(figsize=(width, height), layout="constrained")
     return ax
+
+
+def pyplot() -> Any:
+    """Matplotlib's figures, asked for when something is drawn."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise MissingExtraError("matplotlib", "plot", "drawing") from None
+    return plt
+
+
+def literal(text: Any, longest: int = _LONGEST) -> str:
+    r"""Text that matplotlib shows letter by letter: a dollar sign begins no formula, and a line break no line.
+
+    Outside formulae matplotlib turns each escaped dollar sign back into a plain one, and takes backslashes,
+    underscores and carets as they are. So to escape every dollar sign is enough, and nothing else may be escaped.
+    """
+    words = " ".join(str(text).split())
+    cut = words if len(words) <= longest else words[: longest - 1] + "…"
+    seen = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in cut)
+    return seen.replace("$", r"\$")
+
+
+def percent(level: float) -> str:
+    """Level in words of the tables: 0.95 is ``95 %``."""
+    return f"{100 * level:g} %"
+
+
+def bare(ax: Any) -> None:
+    """Take away the frame's upper and right sides."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.set_axisbelow(True)
+
+
+def titled(ax: Any, *lines: str, size: str = "medium") -> None:
+    """Write lines above the axes, letter by letter; empty ones are left out."""
+    ax.set_title("\n".join(literal(line, 80) for line in lines if line), loc="left", fontsize=size)
+
+
+def legend_below(ax: Any, lines: float = 4.4) -> None:
+    """Say what everything is, so many lines below the axes, where it hides nothing."""
+    ax.legend(
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0),
+        borderaxespad=lines,  # in units of the letters, so that tall and flat axes leave the same room for labels
+        fontsize="small",
+        frameon=False,
+        handlelength=1.6,
+        labelspacing=0.3,
+    )

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kernelcal.plots.axes import axes_or_new
+from kernelcal.plots.axes import axes_or_new, bare, literal
+from kernelcal.plots.colours import OBSERVED
 
 __all__ = ["interval_plot"]
-
-_COLOUR = "#0b5fa5"
 
 
 def interval_plot(
@@ -42,14 +41,13 @@ def interval_plot(
     """
     ax = axes_or_new(ax, 7.0, 1.2 + 0.35 * len(names))
     rows = range(len(names))
-    ax.hlines(rows, [low for low, _ in intervals], [high for _, high in intervals], color=_COLOUR, linewidth=2)
-    ax.plot(estimates, rows, "o", color=_COLOUR, markersize=6)
+    ax.hlines(rows, [low for low, _ in intervals], [high for _, high in intervals], color=OBSERVED, linewidth=2)
+    ax.plot(estimates, rows, "o", color=OBSERVED, markersize=6)
     ax.axvline(0.0, color="0.6", linewidth=0.8, zorder=0)
-    ax.set_yticks(list(rows), [name.replace("$", r"\$") for name in names])
+    ax.set_yticks(list(rows), [literal(name) for name in names])
     ax.set_ylim(len(names) - 0.5, -0.5)
-    ax.set_xlabel(label)
-    ax.set_title(title, loc="left")
-    ax.spines[["top", "right"]].set_visible(False)
+    ax.set_xlabel(literal(label, 100))
+    ax.set_title(literal(title, 100), loc="left")
     ax.grid(axis="x", color="0.9")
-    ax.set_axisbelow(True)
+    bare(ax)
     return ax

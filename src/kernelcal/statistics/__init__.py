@@ -13,10 +13,13 @@ from kernelcal.statistics.jkce import JKCE, jkce
 from kernelcal.statistics.kccsd import KCCSD, kccsd
 from kernelcal.statistics.locations import Locations, draw_locations, normal_locations
 from kernelcal.statistics.mmce import MMCE, mmce
+from kernelcal.statistics.null_band import NullBand
 from kernelcal.statistics.number_rows import coordinate
 from kernelcal.statistics.pinball import PinballLoss, pinball_loss
 from kernelcal.statistics.pit import pit, pit_intervals
+from kernelcal.statistics.pit_histogram import pit_histogram
 from kernelcal.statistics.quantile_curve import QuantileCalibration, quantile_calibration
+from kernelcal.statistics.rank_histogram import rank_histogram
 from kernelcal.statistics.real_directed import RealScores
 from kernelcal.statistics.real_scores import (
     mean_squared_error,
@@ -27,6 +30,7 @@ from kernelcal.statistics.scores import accuracy, brier_score, log_score, log_sc
 from kernelcal.statistics.skce import SKCE, skce
 from kernelcal.statistics.through import Through
 from kernelcal.statistics.ucme import UCME, ucme
+from kernelcal.statistics.uniform_histogram import UniformHistogram
 
 __all__ = [
     "CKCE",
@@ -45,12 +49,14 @@ __all__ = [
     "Estimate",
     "HighestDensityCoverage",
     "Locations",
+    "NullBand",
     "PinballLoss",
     "Prepared",
     "QuantileCalibration",
     "RealScores",
     "Statistic",
     "Through",
+    "UniformHistogram",
     "accuracy",
     "brier_decomposition",
     "brier_score",
@@ -74,8 +80,10 @@ __all__ = [
     "normal_locations",
     "pinball_loss",
     "pit",
+    "pit_histogram",
     "pit_intervals",
     "quantile_calibration",
+    "rank_histogram",
     "skce",
     "ucme",
 ]

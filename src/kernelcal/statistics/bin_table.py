@@ -11,7 +11,7 @@ from kernelcal.binning import Bins
 from kernelcal.statistics.base import Estimate
 from kernelcal.tables import Table
 
-__all__ = ["BinTable", "BinnedEstimate", "clopper_pearson"]
+__all__ = ["BinTable", "BinnedEstimate", "clopper_pearson", "plain_values"]
 
 _SHOWN = 30
 _HEADER = f"{'rows':>9}  mean p  frequency  95 % interval"
@@ -69,7 +69,11 @@ class BinTable:
 
     @property
     def interval(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Clopper-Pearson interval (95 %) of the frequency of one event, shape (b,) each.
+        """Clopper-Pearson interval (95 %) of the frequency of one event, shape (b,) each."""
+        return self.interval_at(0.95)
+
+    def interval_at(self, level: float) -> tuple[np.ndarray, np.ndarray] | None:
+        """Clopper-Pearson interval of the frequency of one event, shape (b,) each.
 
         With case weights it is that of the effective number of rows, ``(sum w)^2 / sum w^2``.
         """
@@ -78,7 +82,7 @@ class BinTable:
         rows, squares = self.weight, self.squared_weights
         if squares is not None:
             rows = np.divide(rows**2, squares, out=np.zeros_like(rows), where=squares > 0)
-        return clopper_pearson(self.frequency, rows)
+        return clopper_pearson(self.frequency, rows, level)
 
     def _mean(self, sums: np.ndarray) -> np.ndarray:
         with np.errstate(invalid="ignore"):
@@ -93,7 +97,7 @@ class BinTable:
         low, high = self.interval or (None, None)
         arrays = {"lower": self.lower, "upper": self.upper, "count": self.count, "weight": self.weight}
         arrays |= {"mean_prediction": self.mean_prediction, "frequency": self.frequency, "low": low, "high": high}
-        return {"question": self.question, **{key: _plain(x) for key, x in arrays.items() if x is not None}}
+        return {"question": self.question, **{key: plain_values(x) for key, x in arrays.items() if x is not None}}
 
     def rows(self) -> list[tuple[str, str]]:
         """Lines of the printed table: bins of one probability, else their number."""
@@ -176,7 +180,7 @@ def clopper_pearson(frequency: np.ndarray, rows: np.ndarray, level: float = 0.95
     return np.where(empty, np.nan, low), np.where(empty, np.nan, high)
 
 
-def _plain(values: np.ndarray) -> Any:
+def plain_values(values: np.ndarray) -> Any:
     """Nested lists with None for NaN."""
     missing: np.ndarray = np.isnan(values)
     return np.where(missing, None, values).tolist() if missing.any() else values.tolist()  # type: ignore[call-overload]

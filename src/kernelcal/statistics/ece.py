@@ -136,7 +136,10 @@ class ECE(Statistic):
         """Estimate from targets and predictions."""
         labels, batch = checked_classes_pair(y, predictions, classes=classes, normalize=normalize)
         batch = batch.map_arrays(to_numpy)
-        prepared = self.prepare(batch, checked_weights(weights, len(batch)))
+        return self.estimated(self.prepare(batch, checked_weights(weights, len(batch))), labels, batch)
+
+    def estimated(self, prepared: PreparedECE, labels: np.ndarray, batch: ClassPredictions) -> BinnedEstimate:
+        """Estimate with bins that were made."""
         parts, tables = zip(*(part.estimate(labels) for part in prepared.parts), strict=True)
         return BinnedEstimate(
             value=np.mean(parts),

@@ -7,6 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from kernelcal.errors import InputError
+from kernelcal.plots.curve import curve_plot
+from kernelcal.randomness import generator_of
+from kernelcal.statistics.null_band import NullBand, multinomial_band
 from kernelcal.statistics.number_rows import row_mean
 from kernelcal.statistics.pinball import QUANTILE_LEVELS, checked_levels
 from kernelcal.statistics.pit import pit
@@ -25,16 +29,69 @@ class QuantileCalibration:
         Quantile levels t, and the share of rows with ``pit <= t``, which is t up to chance under calibration.
     n : int
         Rows.
+    weighted : bool
+        Whether rows had case weights; the band of calibrated models is then not known.
     """
 
     levels: np.ndarray
     shares: np.ndarray
     n: int
+    weighted: bool = False
 
     @property
     def largest_gap(self) -> float:
         """Largest distance between share and level."""
         return float(np.abs(self.shares - self.levels).max())
+
+    def band(self, level: float = 0.95, draws: int = 999, rng: Any = 0) -> NullBand:
+        """Where the shares of calibrated models lie: of n uniform PIT values, which needs no predictions.
+
+        Parameters
+        ----------
+        level : float
+            Share of calibrated models that lie inside.
+        draws : int
+            Draws of the shares.
+        rng : int, numpy.random.Generator or None
+            Seed (SPEC 7).
+
+        Returns
+        -------
+        NullBand
+            At every level alone, and at all levels at once.
+
+        Raises
+        ------
+        InputError
+            With case weights.
+        """
+        if self.weighted:
+            raise InputError("with case weights the shares below the quantiles are not binomial, and have no band")
+        taus, place = np.unique(self.levels, return_inverse=True)
+        steps = np.diff(taus, prepend=0.0, append=1.0)
+        band = multinomial_band(self.n, steps, level, draws, generator_of(rng), cumulative=True)
+        return band.divided(np.full(len(taus), self.n)).at(place)
+
+    def plot(self, ax: Any = None, *, level: float = 0.95) -> Any:
+        """Draw the curve, with the band of calibrated models unless there are case weights.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; default a new figure.
+        level : float
+            Of the band.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        bands = None
+        if not self.weighted:
+            band = self.band(level)
+            bands = (band.pointwise_low, band.pointwise_high), (band.low, band.high)
+        title = f"Quantile calibration, {self.n:,} rows" + (" with weights (no band)" if self.weighted else "")
+        return curve_plot(self.levels, self.shares, bands=bands, level=level, title=title, ax=ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
@@ -103,4 +160,6 @@ def quantile_calibration(
     """
     values, taus = pit(y, predictions, rng), checked_levels(levels)
     below = (values <= taus[:, None]).astype(np.float64)
-    return QuantileCalibration(taus, np.array([row_mean(row, weights) for row in below]), len(values))
+    return QuantileCalibration(
+        taus, np.array([row_mean(row, weights) for row in below]), len(values), weights is not None
+    )

@@ -1,0 +1,58 @@
+"""Pictures of docs/howto/plots.rst: python docs/make_pictures.py writes docs/images/plot_*.png."""
+
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import kernelcal as kc
+from kernelcal.inference import class_reliability, reliability, simplex_calibration
+from kernelcal.statistics import pit_histogram, quantile_calibration, rank_histogram
+
+FOLDER = Path(__file__).parent / "images"
+
+
+def classes(n, m):
+    """Outcomes, and predictions that are too confident."""
+    rng = np.random.default_rng(0)
+    honest = rng.dirichlet(np.ones(m), n)
+    y = kc.Categorical(honest).sample(rng)[0]
+    return y, honest**1.6 / (honest**1.6).sum(axis=1, keepdims=True)
+
+
+def numbers(n):
+    """Outcomes, means, and an ensemble that is too narrow."""
+    rng = np.random.default_rng(1)
+    mean = rng.normal(size=n)
+    return mean + rng.normal(size=n), mean, mean[:, None] + 0.8 * rng.normal(size=(n, 19))
+
+
+def pictures():
+    """Name and axes of every picture."""
+    y, p = classes(1000, 3)
+    found = reliability(y, p, bins=10)
+    yield "reliability", found.plot()
+    yield "confidence", found.plot_counts()
+    yield "classes", class_reliability(y, p, bins=10).plot()[0]
+    yield "simplex", simplex_calibration(y, p).plot()
+    result = kc.calibration_test(y, p)
+    yield "test", result.plot()
+    yield "null", result.plot(member="slope")
+    t, mean, draws = numbers(500)
+    yield "pit", pit_histogram(t, kc.Normal(mean, 0.8)).plot()
+    yield "curve", quantile_calibration(t, kc.Normal(mean, 0.8)).plot()
+    yield "ranks", rank_histogram(t, kc.Samples(draws)).plot()
+
+
+def main():
+    for name, ax in pictures():
+        ax.figure.savefig(FOLDER / f"plot_{name}.png", dpi=90, metadata={"Software": None})
+        plt.close(ax.figure)
+
+
+if __name__ == "__main__":
+    main()

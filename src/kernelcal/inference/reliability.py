@@ -1,0 +1,193 @@
+"""Reliability of one question, and of every class."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kernelcal.arrays import row_slices, to_numpy
+from kernelcal.binning import Binning
+from kernelcal.errors import InputError
+from kernelcal.inference.class_reliability import ClassReliability
+from kernelcal.inference.draws import Draws
+from kernelcal.inference.reliability_result import Reliability
+from kernelcal.lenses import Lens
+from kernelcal.predictions import ClassPredictions, checked_classes_pair, checked_weights
+from kernelcal.statistics.count_law import CountLaw
+from kernelcal.statistics.ece import ECE
+from kernelcal.statistics.ece_prepared import BinnedPart
+from kernelcal.statistics.null_band import NullBand, places_outside
+
+__all__ = ["class_reliability", "reliability"]
+
+_NUMBERS = 2**22  # labels that are drawn at once
+
+
+def reliability(
+    y: Any,
+    predictions: Any,
+    *,
+    question: str | Lens | None = None,
+    bins: int | Binning = 15,
+    level: float = 0.95,
+    draws: int = 999,
+    rng: Any = 0,
+    weights: Any = None,
+    classes: Any = None,
+    normalize: bool = False,
+) -> Reliability:
+    """Mean prediction and frequency in bins, with an interval of the frequency and a band of calibrated models.
+
+    Bins are those of `ece`, and depend on the predictions alone. For the band targets are redrawn from the predictions;
+    a set of frequencies of a calibrated model lies inside, in all bins at once, with probability ``level`` or more.
+
+    Parameters
+    ----------
+    y, predictions, classes, normalize
+        As for `skce`.
+    question : str or Lens, optional
+        ``top label`` (default), ``positive class``, or a lens that asks about one probability, as for `ECE`. For all
+        classes use `class_reliability`.
+    bins : int or Binning
+        A number stands for `UniformBins`.
+    level : float
+        Of intervals and bands.
+    draws : int
+        Sets of targets drawn for the band, at least ``1 / (1 - level) - 1``.
+    rng : int, numpy.random.Generator or None
+        Seed (SPEC 7).
+    weights : array of shape (n,), optional
+        Case weights, not negative; held fixed. The interval is then that of the effective number of rows, and near;
+        the band stays exact.
+
+    Returns
+    -------
+    Reliability
+        ``.plot()`` draws the reliability diagram, ``.plot_counts()`` the confidence histogram.
+
+    Raises
+    ------
+    InputError
+        With the row and the remedy, and for questions about several probabilities.
+
+    Notes
+    -----
+    Rows are assumed independent given the predictions. Cost: O(draws n).
+
+    References
+    ----------
+    Murphy, Winkler (1977) for the diagram; Broecker, Smith (2007) for bands of calibrated models; Clopper, Pearson
+    (1934) for the interval.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> from kernelcal.inference import reliability
+    >>> p = [0.1] * 20 + [0.9] * 20
+    >>> found = reliability([0] * 8 + [1] * 12 + [1] * 20, p, question="positive class", bins=2)
+    >>> found.table.frequency, found.outside
+    (array([0.6, 1. ]), array([ True, False]))
+    """
+    parts, _ = _computed(
+        y, predictions, ECE(question=question, bins=bins), level, draws, rng, weights, classes, normalize
+    )
+    if len(parts) > 1:
+        raise InputError(
+            f"a reliability diagram is about one probability, and this question has {len(parts)}: use "
+            "kernelcal.inference.class_reliability, or ask about one class by question=kernelcal.OneClass(label)"
+        )
+    return parts[0]
+
+
+def class_reliability(
+    y: Any,
+    predictions: Any,
+    *,
+    question: str = "class-wise",
+    bins: int | Binning = 15,
+    level: float = 0.95,
+    draws: int = 999,
+    rng: Any = 0,
+    weights: Any = None,
+    classes: Any = None,
+    normalize: bool = False,
+) -> ClassReliability:
+    """Reliability of every class against the rest; bands hold for all bins of all classes at once.
+
+    Parameters
+    ----------
+    question : {"class-wise", "top label by class"}
+        Every class against the rest, or the first choice apart for every predicted class.
+    y, predictions, bins, level, draws, rng, weights, classes, normalize
+        As for `reliability`. The labels that are drawn are the same for all classes.
+
+    Returns
+    -------
+    ClassReliability
+        ``.parts`` has a `Reliability` for every class; ``.plot()`` draws the worst ones.
+
+    Notes
+    -----
+    Cost: O(draws n m) for m classes.
+
+    Examples
+    --------
+    >>> import numpy as np, kernelcal as kc
+    >>> from kernelcal.inference import class_reliability
+    >>> p = np.random.default_rng(0).dirichlet([1, 1, 1], 300)
+    >>> y = kc.Categorical(p).sample(rng=1)[0]
+    >>> [part.question for part in class_reliability(y, p, bins=5).parts][0]
+    'class 0 against the rest'
+    """
+    parts, ece = _computed(
+        y, predictions, ECE(question=question, bins=bins), level, draws, rng, weights, classes, normalize
+    )
+    return ClassReliability(ece, parts)
+
+
+def _computed(
+    y: Any, predictions: Any, ece: ECE, level: float, draws: int, rng: Any, weights: Any, classes: Any, normalize: bool
+) -> tuple[tuple[Reliability, ...], Any]:
+    places_outside(level, draws)  # refuses before anything is computed
+    labels, batch = checked_classes_pair(y, predictions, classes=classes, normalize=normalize)
+    batch = batch.map_arrays(to_numpy)
+    prepared = ece.prepare(batch, checked_weights(weights, len(batch)))
+    if any(part.p.shape[1] > 1 for part in prepared.parts):
+        raise InputError(
+            f"a reliability diagram is about one probability, and question={ece.question!r} is about all classes at "
+            "once: use kernelcal.inference.simplex_calibration for three classes, or class_reliability"
+        )
+    estimate = ece.estimated(prepared, labels, batch)
+    bands = null_bands(prepared.parts, batch, level, draws, Draws(rng))
+    columns = zip(estimate.parts, estimate.tables, bands, strict=True)
+    several = len(bands) > 1
+    made = [
+        Reliability(
+            replace(estimate, value=value, name=f"ECE, {t.question}", tables=(t,), parts=(value,), notes=batch.notes)
+            if several
+            else estimate,
+            t,
+            band.divided(t.weight),
+            level,
+            "all bins of all classes at once" if several else "all bins at once",
+        )
+        for value, t, band in columns
+    ]
+    return tuple(made), estimate
+
+
+def null_bands(
+    parts: tuple[BinnedPart, ...], batch: ClassPredictions, level: float, draws: int, source: Draws
+) -> list[NullBand]:
+    """Bands of sums of events in the bins of every part, simultaneous over all parts."""
+    laws = [CountLaw.of_bins(part.p[:, 0], part.bins.index, part.bins.size, part.weights) for part in parts]
+    depths: list[list[np.ndarray]] = [[] for _ in parts]
+    for rows in row_slices(draws, max(1, _NUMBERS // len(batch))):
+        drawn = source.targets(batch, rows.start, rows.stop)
+        for part, law, found in zip(parts, laws, depths, strict=True):
+            found.append(law.depth(part.counts(part.part.relabel(drawn))[..., 0]))
+    whole = [np.concatenate(found) for found in depths]
+    smallest = np.min([depth.min(axis=1) for depth in whole], axis=0)
+    return [NullBand.of(law, depth, level, smallest) for law, depth in zip(laws, whole, strict=True)]

@@ -1,0 +1,174 @@
+"""Reliability: in each bin, what was predicted, what happened, and what happens to calibrated models."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kernelcal.plots.axes import percent
+from kernelcal.plots.confidence import confidence_plot
+from kernelcal.plots.reliability import reliability_plot
+from kernelcal.statistics.bin_table import BinnedEstimate, BinTable, plain_values
+from kernelcal.statistics.null_band import NullBand
+from kernelcal.tables import Grid
+
+__all__ = ["Reliability"]
+
+
+@dataclass(frozen=True, eq=False)
+class Reliability:
+    """Bins of one probability, with an interval of each frequency and a band of calibrated models.
+
+    Two kinds of ranges that are often confused. The *interval* (Clopper-Pearson) is about the frequency: it holds the
+    true frequency of the bin with probability ``level`` or more. The *band* is about calibration: frequencies of
+    calibrated models with these predictions lie in it. A bin speaks against calibration where its frequency leaves it.
+
+    Attributes
+    ----------
+    ece : BinnedEstimate
+        Expected calibration error of these bins, with its name and settings.
+    table : BinTable
+        Edges, counts, mean predictions and frequencies.
+    band : NullBand
+        Band of the frequencies; NaN for empty bins.
+    level : float
+        Confidence level of interval and band.
+    together : str
+        What the band holds for.
+    """
+
+    ece: BinnedEstimate
+    table: BinTable
+    band: NullBand
+    level: float
+    together: str = "all bins at once"
+
+    @property
+    def question(self) -> str:
+        """What is asked."""
+        return self.table.question
+
+    @property
+    def interval(self) -> tuple[np.ndarray, np.ndarray]:
+        """Clopper-Pearson interval of the frequency of every bin, shape (b,) each; NaN for empty bins."""
+        ends = self.table.interval_at(self.level)
+        assert ends is not None  # one event: several are refused before
+        return ends
+
+    @property
+    def outside(self) -> np.ndarray:
+        """Bins whose frequency lies outside the simultaneous band, shape (b,)."""
+        return self.band.outside(self.table.frequency)
+
+    @property
+    def mean_prediction(self) -> float:
+        """Mean of the predicted probabilities."""
+        return float(self.table.prediction_sums.sum() / self.table.weight.sum())
+
+    @property
+    def frequency(self) -> float:
+        """How often the event occurred; of the top label the accuracy."""
+        return float(self.table.label_sums.sum() / self.table.weight.sum())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        low, high = (plain_values(end) for end in self.interval)
+        own = {**self.table.to_dict(), "low": low, "high": high, "level": self.level}
+        return {"ece": self.ece.to_dict(), **own, "null_band": self.band.to_dict(), "outside": self.outside.tolist()}
+
+    def plot(self, ax: Any = None, *, legend: bool = True) -> Any:
+        """Draw the reliability diagram.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; default a new figure.
+        legend : bool
+            Whether to say below the axes what everything is.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        MissingExtraError
+            Without matplotlib, the extra ``plot``.
+        """
+        t, band = self.table, self.band
+        return reliability_plot(
+            t.mean_prediction,
+            t.frequency,
+            t.count,
+            edges=edges_of(t),
+            interval=self.interval,
+            pointwise=(band.pointwise_low, band.pointwise_high),
+            simultaneous=(band.low, band.high),
+            outside=self.outside,
+            level=self.level,
+            together=self.together,
+            title=f"Reliability, {t.question}" if legend else t.question,
+            subtitle=f"{self.ece.name.split(',')[0]} {float(self.ece):.4f}, {t.count.sum():,} rows",
+            legend=legend,
+            ax=ax,
+        )
+
+    def plot_counts(self, ax: Any = None) -> Any:
+        """Draw how many rows have which probability (of the top label: the confidence histogram).
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; default a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        lower, upper = edges_of(self.table)
+        return confidence_plot(
+            lower,
+            upper,
+            self.table.weight,
+            self.mean_prediction,
+            self.frequency,
+            title=f"Predictions, {self.question}",
+            ax=ax,
+        )
+
+    def _grid(self) -> Grid:
+        heads = ("bin", "rows", "mean p", "frequency", f"{percent(self.level)}\ninterval", "calibrated:\none bin")
+        lower, upper = edges_of(self.table)
+        rows = [(f"{a:.4g} to {b:.4g}", *self._cells(k)) for k, (a, b) in enumerate(zip(lower, upper, strict=True))]
+        title = f"Reliability, {self.question}: {self.ece.name} = {float(self.ece):.4f}"
+        return Grid(title, (*heads, f"calibrated:\n{self.together}", ""), rows, self._notes())
+
+    def _cells(self, k: int) -> list[str]:
+        t, (low, high), band = self.table, self.interval, self.band
+        if not t.weight[k] > 0:
+            return [f"{t.count[k]:,}", *["-"] * 5, ""]
+        ranges = [(low[k], high[k]), (band.pointwise_low[k], band.pointwise_high[k]), (band.low[k], band.high[k])]
+        numbers = [f"{t.mean_prediction[k]:.4f}", f"{t.frequency[k]:.4f}", *(f"{a:.3f} to {b:.3f}" for a, b in ranges)]
+        return [f"{t.count[k]:,}", *numbers, "outside" if self.outside[k] else ""]
+
+    def _notes(self) -> tuple[str, ...]:
+        words = (
+            "interval: of the frequency, Clopper-Pearson; calibrated: where the frequencies of "
+            f"{percent(self.level)} of calibrated models with these predictions lie ({self.band.draws:,} draws)"
+        )
+        return (words, *self.ece.notes)
+
+    def __repr__(self) -> str:
+        return self._grid().text()
+
+    def _repr_html_(self) -> str:
+        return self._grid().html()
+
+
+def edges_of(table: BinTable) -> tuple[np.ndarray, np.ndarray]:
+    """Edges of the bins; of a binning that tells none, the mean prediction twice."""
+    if table.lower is None or table.upper is None:
+        return table.mean_prediction, table.mean_prediction
+    return table.lower, table.upper

@@ -1,0 +1,110 @@
+"""Calibration of three classes at once, as arrows in a triangle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kernelcal.arrays import row_slices, to_numpy
+from kernelcal.binning import Binning, MedianVarianceBins
+from kernelcal.errors import InputError
+from kernelcal.inference.draws import Draws
+from kernelcal.inference.simplex_result import SimplexCalibration
+from kernelcal.predictions import ClassPredictions, checked_classes_pair, checked_weights
+from kernelcal.randomness import generator_of
+from kernelcal.statistics.ece import ECE
+from kernelcal.statistics.ece_prepared import BinnedPart
+from kernelcal.statistics.null_band import places_outside
+
+__all__ = ["simplex_calibration"]
+
+_NUMBERS = 2**22
+_POINTS = 2000  # a vector picture of more is large, and shows no more
+
+
+def simplex_calibration(
+    y: Any,
+    predictions: Any,
+    *,
+    bins: Binning | int | None = None,
+    level: float = 0.95,
+    draws: int = 999,
+    rng: Any = 0,
+    weights: Any = None,
+    classes: Any = None,
+    normalize: bool = False,
+) -> SimplexCalibration:
+    """Mean predictions and frequencies of three classes in bins of whole predictions.
+
+    The gap of a bin, ``|sum w (e_y - p)|^2 / sum w^2 (1 - |p|^2)``, is 1 on average under calibration. A bin is called
+    outside if its gap is larger than the largest one of all bins in a share ``level`` of redrawn targets: a calibrated
+    model has any such bin with probability ``1 - level`` at most.
+
+    Parameters
+    ----------
+    y, predictions, classes, normalize
+        As for `skce`, of three classes; of more, merge them first with `Groups`.
+    bins : Binning or int, optional
+        Default `MedianVarianceBins` of at least ``max(10, n / 30)`` rows; a number stands for `UniformBins`.
+    level, draws, rng, weights
+        As for `reliability`.
+
+    Returns
+    -------
+    SimplexCalibration
+
+    Raises
+    ------
+    InputError
+        With the row and the remedy, and for another number of classes.
+
+    Notes
+    -----
+    Rows are assumed independent given the predictions. Cost: O(draws n).
+
+    References
+    ----------
+    Vaicenavicius et al. (2019) for the arrows.
+
+    Examples
+    --------
+    >>> import numpy as np, kernelcal as kc
+    >>> from kernelcal.inference import simplex_calibration
+    >>> p = np.random.default_rng(0).dirichlet([1, 1, 1], 600)
+    >>> y = kc.Categorical(p).sample(rng=1)[0]
+    >>> int(simplex_calibration(y, p).outside.sum()), bool(simplex_calibration((y + 1) % 3, p).outside.any())
+    (0, True)
+    """
+    places_outside(level, draws)
+    labels, batch = checked_classes_pair(y, predictions, classes=classes, normalize=normalize)
+    if batch.n_classes != 3:
+        raise InputError(
+            f"a triangle has three corners, and the predictions have {batch.n_classes} classes: merge classes by "
+            "kernelcal.Groups, or use kernelcal.inference.class_reliability"
+        )
+    batch, n = batch.map_arrays(to_numpy), len(batch)
+    ece = ECE(question="simplex", bins=MedianVarianceBins(min(n, max(10, n // 30))) if bins is None else bins)
+    prepared = ece.prepare(batch, checked_weights(weights, n))
+    part = prepared.parts[0]
+    outside = _gaps(part, labels[None])[0] > _largest(part, batch, level, draws, Draws(rng)) * (1 + 1e-9)
+    drawn = np.sort(generator_of(rng).permutation(n)[:_POINTS])
+    names = tuple(str(batch.class_name(k)) for k in range(3))
+    estimate = ece.estimated(prepared, labels, batch)
+    return SimplexCalibration(estimate, names, outside, part.p[drawn], labels[drawn], level, draws)
+
+
+def _gaps(part: BinnedPart, labels: np.ndarray) -> np.ndarray:
+    """Gaps of the bins for labels of shape (B, n), in units of what calibration gives: shape (B, b)."""
+    w = np.ones(len(part.p)) if part.weights is None else part.weights
+    spread = np.bincount(part.bins.index, w**2 * (1 - (part.p**2).sum(axis=1)), minlength=part.bins.size)
+    squares = ((part.counts(part.part.relabel(labels)) - part.sums) ** 2).sum(axis=2)
+    # certain predictions leave no room: what is not a rounding error is infinitely far
+    return np.where(squares > 1e-18, squares / np.maximum(spread, 1e-300), 0.0)
+
+
+def _largest(part: BinnedPart, batch: ClassPredictions, level: float, draws: int, source: Draws) -> float:
+    """Value that the largest gap exceeds with probability ``1 - level`` at most."""
+    slices = row_slices(draws, max(1, _NUMBERS // (3 * len(batch))))
+    maxima = [_gaps(part, source.targets(batch, rows.start, rows.stop)).max(axis=1) for rows in slices]
+    return float(np.sort(np.concatenate(maxima))[-places_outside(level, draws)])

@@ -1,0 +1,95 @@
+"""The statistics of a family, each among its values under calibration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from kernelcal.plots.axes import axes_or_new, bare, legend_below, literal, percent, titled
+from kernelcal.plots.colours import ACCENT, EDGE, INK, INNER_BAND, OBSERVED
+
+__all__ = ["members_plot"]
+
+_FAR = 25.0  # standard deviations above which the axis is logarithmic
+
+
+def members_plot(
+    names: Sequence[str],
+    deviations: Sequence[float],
+    pvalues: Sequence[float],
+    *,
+    drawn: Sequence[np.ndarray] = (),
+    level: float = 0.95,
+    title: str = "",
+    subtitle: str = "",
+    ax: Any = None,
+) -> Any:
+    """Draw one line a statistic: its observed value over the range of its values under calibration.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of the statistics; shown letter by letter, the first on top.
+    deviations, pvalues : sequence of float
+        Observed values in standard deviations under calibration, from the mean, and p-values.
+    drawn : sequence of numpy.ndarray, optional
+        Values of the draws of every statistic, in the same unit.
+    level : float
+        Share of the draws below the end of the thick bar; a p-value at or below ``1 - level`` stands out.
+    title, subtitle : str
+        Shown letter by letter.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    ax = axes_or_new(ax, 6.0, 2.2 + 0.34 * len(names))
+    values = np.asarray(deviations, dtype=np.float64)
+    found = np.asarray(pvalues) <= 1 - level + 1e-12
+    _ranges(ax, drawn, level)
+    right = max([3.0, *values[np.isfinite(values)], *(float(np.max(d)) for d in drawn if len(d))])
+    shown = np.where(values == np.inf, right, values)
+    rows = np.arange(len(names))
+    for which, marker, colour, label in (
+        (found, "D", ACCENT, f"observed value, p at most {1 - level:.3g}"),
+        (~found, "o", OBSERVED, f"observed value, p above {1 - level:.3g}"),
+    ):
+        if which.any():
+            look = {"color": colour, "markeredgecolor": "white", "markersize": 7, "zorder": 4}
+            ax.plot(shown[which], rows[which], marker, label=label, **look)
+    for row, (value, p) in enumerate(zip(values, pvalues, strict=True)):
+        ax.annotate(_said(value, p), (1.01, row), xycoords=("axes fraction", "data"), va="center", fontsize="small")
+    if right > _FAR:
+        ax.set_xscale("symlog", linthresh=5)
+    ax.use_sticky_edges = False  # bars end inside the axes
+    ax.set_yticks(rows, [literal(name) for name in names])
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.set_xlabel("standard deviations under calibration, from the mean")
+    titled(ax, title, subtitle)
+    bare(ax)
+    legend_below(ax)
+    return ax
+
+
+def _ranges(ax: Any, drawn: Sequence[np.ndarray], level: float) -> None:
+    """Thin lines over all draws, thick ones up to their quantile: large values speak against calibration."""
+    kept = [(row, d) for row, d in enumerate(drawn) if len(d)]
+    ax.axvline(0, color=INK, linewidth=0.8, linestyle="--", label="mean under calibration", zorder=0)
+    if not kept:
+        return
+    rows = [row for row, _ in kept]
+    low, cut, high = (np.array([np.quantile(d, q) for _, d in kept]) for q in (0.0, level, 1.0))
+    ax.barh(
+        rows, cut - low, 0.5, low, color=INNER_BAND, label=f"{percent(level)} of the draws under calibration", zorder=1
+    )
+    ax.hlines(rows, cut, high, color=EDGE, linewidth=1.2, label="the other draws", zorder=1)
+
+
+def _said(deviation: float, pvalue: float) -> str:
+    if np.isnan(deviation):
+        return "no variance"
+    return f"p = {pvalue:.3g}" + (", beyond all" if np.isinf(deviation) else "")

@@ -1,0 +1,116 @@
+"""Bands in which calibrated models lie: pointwise, and all positions at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from kernelcal.errors import InputError
+from kernelcal.statistics.bin_table import plain_values
+from kernelcal.statistics.count_law import CountLaw
+
+__all__ = ["NullBand", "multinomial_band", "places_outside"]
+
+_ENDS = ("low", "high", "pointwise_low", "pointwise_high")
+
+
+@dataclass(frozen=True, eq=False)
+class NullBand:
+    """Where counts or frequencies of calibrated models lie at K positions, from draws under calibration.
+
+    The depth of a value is the smaller of its two tail probabilities (`CountLaw`). With B draws and
+    ``j = floor((1 - level) (B + 1))`` the simultaneous band holds the values whose depth is at least the j-th smallest
+    of ``min_k depth_bk`` over the draws b. Observed values of a calibrated model and the draws are exchangeable, so
+    that all K of them lie inside with probability ``level`` or more, exactly, at every n and B. The pointwise band
+    does the same for each k alone; where the counts are binomial it holds the values of depth ``(1 - level) / 2`` or
+    more.
+
+    Attributes
+    ----------
+    low, high : numpy.ndarray of shape (K,)
+        Ends of the simultaneous band, which belong to it.
+    pointwise_low, pointwise_high : numpy.ndarray of shape (K,)
+        Ends of the pointwise band.
+    level : float
+        Share of calibrated models that lie inside.
+    draws : int
+        Number B of draws.
+
+    References
+    ----------
+    Broecker, Smith (2007) for consistency bars of reliability diagrams (pointwise); Dwass (1957), Besag, Clifford
+    (1989) for the rank of a maximum among draws.
+    """
+
+    low: np.ndarray
+    high: np.ndarray
+    pointwise_low: np.ndarray
+    pointwise_high: np.ndarray
+    level: float
+    draws: int
+
+    @classmethod
+    def of(cls, law: CountLaw, depth: np.ndarray, level: float, smallest: np.ndarray | None = None) -> Self:
+        """Band from depths of draws, shape (B, K), or from the smallest ones over more positions than these K."""
+        joint = depth.min(axis=1) if smallest is None else smallest
+        j = places_outside(level, len(depth))
+        low, high = law.ends(np.sort(joint)[j - 1])
+        alone = (1 - level) / 2 if law.binomial else np.sort(depth, axis=0)[j - 1]
+        return cls(low, high, *law.ends(alone), level, len(depth))
+
+    def divided(self, by: np.ndarray) -> Self:
+        """Band of frequencies from that of counts; NaN at positions without rows."""
+        with np.errstate(invalid="ignore"):
+            return self._with(lambda end: end / by)
+
+    def at(self, places: np.ndarray) -> Self:
+        """Band at some of the positions, in this order."""
+        return self._with(lambda end: end[places])
+
+    def _with(self, change: Callable[[np.ndarray], np.ndarray]) -> Self:
+        low, high, alone_low, alone_high = (change(getattr(self, name)) for name in _ENDS)
+        return type(self)(low, high, alone_low, alone_high, self.level, self.draws)
+
+    def outside(self, values: np.ndarray) -> np.ndarray:
+        """Which values lie outside the simultaneous band, shape (K,)."""
+        slack = 1e-9 * (1 + np.abs(values))
+        return (values < self.low - slack) | (values > self.high + slack)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON, None for NaN."""
+        ends = {name: plain_values(getattr(self, name)) for name in _ENDS}
+        return {**ends, "level": self.level, "draws": self.draws}
+
+
+def places_outside(level: float, draws: int) -> int:
+    """Number j of draws that may be further out than a band's edge, checked."""
+    if not isinstance(draws, int | np.integer) or isinstance(draws, bool) or draws < 1:
+        raise InputError(f"draws must be a positive whole number, got {draws!r}")
+    if not 0 < level < 1:
+        raise InputError(f"level must lie between 0 and 1, such as 0.95, got {level!r}")
+    j = int((1 - level) * (draws + 1) + 1e-9)
+    if j < 1:
+        least = int(np.ceil(1 / (1 - level) - 1 - 1e-9))
+        raise InputError(f"a band of level {level:g} needs at least {least:,} draws, got {draws:,}")
+    return j
+
+
+def multinomial_band(
+    n: int,
+    probability: np.ndarray,
+    level: float,
+    draws: int,
+    generator: np.random.Generator,
+    *,
+    cumulative: bool = False,
+) -> NullBand:
+    """Band of counts with these probabilities, or of their cumulative sums but the last, which is n."""
+    places_outside(level, draws)
+    drawn = generator.multinomial(n, probability / probability.sum(), size=draws)
+    if cumulative:
+        drawn, probability = drawn.cumsum(axis=1)[:, :-1], np.cumsum(probability)[:-1]
+    law = CountLaw.equal(n, probability)
+    return NullBand.of(law, law.depth(drawn), level)

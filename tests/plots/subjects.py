@@ -1,0 +1,103 @@
+"""Every drawing on fixed numbers, each drawn on axes that are given."""
+
+import numpy as np
+
+from kernelcal.plots import (
+    confidence_plot,
+    curve_plot,
+    histogram_plot,
+    interval_plot,
+    members_plot,
+    null_plot,
+    reliability_plot,
+    simplex_plot,
+)
+
+NAN = np.nan
+HOSTILE = (r"$x_1^2$", r"a\$b_c", "<script>alert('x')</script>", r"\frac{1}{2}", "_hidden", "50 % & $5", "{^}~#")
+
+
+def reliability(ax=None, name="top label"):
+    return reliability_plot(
+        np.array([0.08, NAN, 0.35, 0.5, 0.9]),
+        np.array([0.0, NAN, 0.4, 0.75, 0.7]),
+        np.array([1, 0, 30, 80, 50]),
+        edges=(np.linspace(0, 0.8, 5), np.linspace(0.2, 1, 5)),
+        interval=(np.array([0.0, NAN, 0.23, 0.64, 0.55]), np.array([0.975, NAN, 0.59, 0.84, 0.82])),
+        pointwise=(np.array([0.0, NAN, 0.2, 0.39, 0.82]), np.array([1.0, NAN, 0.53, 0.61, 0.98])),
+        simultaneous=(np.array([0.0, NAN, 0.13, 0.35, 0.78]), np.array([1.0, NAN, 0.6, 0.65, 1.0])),
+        outside=np.array([False, False, False, True, True]),
+        level=0.95,
+        title=name,
+        subtitle=name,
+        ax=ax,
+    )
+
+
+def confidence(ax=None, name="top label"):
+    edges = np.linspace(0, 1, 6)
+    return confidence_plot(edges[:-1], edges[1:], np.array([0, 3, 20, 12, 41]), 0.72, 0.64, title=name, ax=ax)
+
+
+def histogram(ax=None, name="rank"):
+    low, high, k = np.full(6, 4.0), np.full(6, 18.0), np.arange(7) - 0.5
+    return histogram_plot(
+        k,
+        np.array([21, 9, 3, 8, 10, 9]),
+        expected=np.full(6, 10.0),
+        pointwise=(low + 2, high - 2),
+        simultaneous=(low, high),
+        level=0.9,
+        variable=name,
+        whole=True,
+        title=name,
+        ax=ax,
+    )
+
+
+def curve(ax=None, name="curve"):
+    t = np.linspace(0.1, 0.9, 9)
+    s = np.sqrt(t * (1 - t)) / 5
+    return curve_plot(t, t**1.5, bands=((t - s, t + s), (t - 1.4 * s, t + 1.4 * s)), title=name, ax=ax)
+
+
+def intervals(ax=None, name="model"):
+    names = [name, "second", "third"]
+    return interval_plot(names, [0.1, 0.2, 0.4], [(0.0, 0.2), (0.1, 0.35), (0.3, 0.6)], label=name, title=name, ax=ax)
+
+
+def simplex(ax=None, name="first"):
+    points = np.array([[0.6, 0.3, 0.1], [0.2, 0.2, 0.6], [0.1, 0.8, 0.1], [1.0, 0.0, 0.0]])
+    return simplex_plot(
+        points[:, [1, 2, 0]] ** 2 / (points**2).sum(axis=1, keepdims=True),
+        np.array([0, 1, 2, 0]),
+        (name, "second", "third"),
+        starts=points[:3],
+        ends=np.array([[0.5, 0.4, 0.1], [0.5, 0.2, 0.3], [0.15, 0.7, 0.15]]),
+        outside=np.array([False, True, False]),
+        level=0.95,
+        title=name,
+        subtitle=name,
+        ax=ax,
+    )
+
+
+def null(ax=None, name="statistic"):
+    drawn = np.arange(100.0) ** 1.5
+    return null_plot(drawn, 1200.0, name=name, pvalue=0.01, null=name, title=name, ax=ax)
+
+
+def members(ax=None, name="slope"):
+    drawn = [np.linspace(-1, 3, 100), np.empty(0), np.linspace(-2, 2, 100), np.linspace(-1, 1, 50)]
+    return members_plot(
+        [name, "no draws", "far", "constant"],
+        [1.0, 4.0, np.inf, NAN],
+        [0.3, 0.001, 0.002, 1.0],
+        drawn=drawn,
+        title=name,
+        subtitle=name,
+        ax=ax,
+    )
+
+
+SUBJECTS = {f.__name__: f for f in (reliability, confidence, histogram, curve, intervals, simplex, null, members)}

@@ -1,0 +1,115 @@
+"""What every drawing keeps to: it draws where it is told, changes no setting, and shows names letter by letter."""
+
+import importlib.util
+import io
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kernelcal as kc
+from kernelcal.errors import MissingExtraError
+from kernelcal.inference import class_reliability, reliability, simplex_calibration
+from kernelcal.plots import literal
+
+_spec = importlib.util.spec_from_file_location("plot_subjects_too", Path(__file__).with_name("subjects.py"))
+subjects = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(subjects)
+
+every = pytest.mark.parametrize("draw", subjects.SUBJECTS.values(), ids=subjects.SUBJECTS)
+
+
+def svg_texts(figure, plt):
+    """Texts as a reader of the SVG sees them."""
+    with plt.rc_context({"svg.fonttype": "none"}):
+        file = io.StringIO()
+        figure.savefig(file, format="svg")
+    assert "<script" not in file.getvalue()
+    root = ET.fromstring(file.getvalue())
+    return ["".join(node.itertext()).strip() for node in root.iter("{http://www.w3.org/2000/svg}text")]
+
+
+@every
+def test_axes_are_taken_and_returned(draw, plt):
+    _, (left, right) = plt.subplots(1, 2)
+    assert draw(right) is right
+    assert len(plt.get_fignums()) == 1
+    assert right.has_data()
+    assert not left.has_data()
+    assert plt.gca() is right  # the current axes stay those that were made last
+
+
+@every
+def test_a_new_figure_is_made_without_axes(draw, plt):
+    ax = draw()
+    assert plt.get_fignums() == [ax.figure.number]
+    width, height = ax.figure.get_size_inches()
+    assert 4 <= width <= 7.5
+    assert 2 <= height <= 6.5
+
+
+@every
+def test_no_setting_changes(draw, plt):
+    before = dict(plt.rcParams)
+    draw().figure.canvas.draw()
+    assert dict(plt.rcParams) == before
+
+
+@every
+@pytest.mark.parametrize("name", subjects.HOSTILE)
+def test_names_are_shown_letter_by_letter(draw, name, plt):
+    ax = draw(name=name)
+    shown = svg_texts(ax.figure, plt)
+    assert any(name in text for text in shown), shown
+
+
+@every
+def test_what_is_drawn_is_said_in_a_legend(draw, plt):
+    ax = draw()
+    if draw is subjects.intervals:  # whose axis says it
+        return
+    handles, labels = ax.get_legend_handles_labels()
+    assert {text.get_text() for text in ax.get_legend().get_texts()} == set(labels)
+    assert len(handles) >= 2
+
+
+def test_matplotlib_is_named_where_it_is_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'kernelcal\[plot\]'"):
+        subjects.curve()
+
+
+@pytest.mark.parametrize(
+    "name", ["plain", r"\$", "$$", "a\nb", "tab\there", "nul\x00", "\u202eright to left", "x" * 99]
+)
+def test_literal_text_is_one_line_and_no_formula(name):
+    from matplotlib.cbook import is_math_text
+
+    text = literal(name)
+    assert not is_math_text(text)
+    assert "\n" not in text
+    assert text.replace(r"\$", "$").isprintable()
+    assert len(text.replace(r"\$", "$")) <= 48
+
+
+def test_class_names_of_results_are_shown_letter_by_letter(plt):
+    names = [r"$a_1$", "<script>alert(1)</script>", r"\beta^2"]
+    p = np.random.default_rng(0).dirichlet([1, 1, 1], 60)
+    y = [names[k] for k in kc.Categorical(p).sample(rng=1)[0]]
+    wise, triangle = class_reliability(y, p, classes=names, bins=3), simplex_calibration(y, p, classes=names)
+    one = reliability(y, p, classes=names, question=kc.OneClass(names[0]), bins=3)
+    figures = [wise.plot()[0].figure, triangle.plot().figure, one.plot().figure, one.plot_counts().figure]
+    for figure, expected in zip(figures, (names, names, names[:1], names[:1]), strict=True):
+        shown = svg_texts(figure, plt)
+        assert all(any(name in text for text in shown) for name in expected), shown
+    for result in (wise, triangle, one):
+        assert "<script" not in result._repr_html_()
+
+
+def test_other_texts_are_marked_up_as_before(plt):
+    ax = subjects.curve()
+    ax.set_title("$x^2$")  # what the user writes is the user's
+    ax.figure.canvas.draw()
+    assert "$x^2$" not in svg_texts(ax.figure, plt)
