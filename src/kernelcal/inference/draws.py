@@ -47,7 +47,7 @@ class Draws:
         return numbers
 
     def uniforms_at(self, start: int, stop: int, positions: np.ndarray) -> np.ndarray:
-        """Return the same numbers at any positions, shape (stop - start, *positions.shape)."""
+        """Return the same numbers at any positions, shape (stop - start, ...)."""
         return np.stack([philox_doubles(self._key, b, positions) for b in range(start, stop)])
 
     def _stream(self, b: int, first: int) -> np.random.Generator:
