@@ -16,7 +16,11 @@ __all__ = [
     "concrete",
     "like",
     "namespace",
+    "on_accelerator",
+    "place_of",
+    "resident",
     "row_slices",
+    "squared_lengths",
     "take_rows",
     "to_numpy",
 ]
@@ -55,6 +59,44 @@ def to_numpy(x: Array) -> np.ndarray:
 
         return np.asarray(jax.lax.stop_gradient(x))
     return np.from_dlpack(x) if hasattr(x, "__dlpack__") else np.asarray(x)
+
+
+def on_accelerator(x: Array) -> bool:
+    """Tell whether an array lies on a device of its own, such as a graphics card."""
+    return not is_numpy(x) and "cpu" not in str(array_api_compat.device(x)).lower()
+
+
+def place_of(x: Array) -> Any:
+    """Device to make constants on; JAX moves them itself, and has none to name while it traces."""
+    return None if is_numpy(x) or array_api_compat.is_jax_array(x) else array_api_compat.device(x)
+
+
+def resident(x: Array) -> Array:
+    """Values in float64, without gradient: on the accelerator where they lie, if it has float64, else in NumPy."""
+    if not on_accelerator(x) or not _has_double(x):
+        return to_numpy(x)
+    xp = namespace(x)
+    return xp.astype(_without_gradient(x), xp.float64)
+
+
+def _has_double(x: Array) -> bool:
+    """Tell whether library and device compute in float64: JAX does if told to, and not every card can."""
+    try:
+        found = namespace(x).__array_namespace_info__().dtypes(device=place_of(x), kind="real floating")
+    except (AttributeError, ValueError):
+        return False
+    return "float64" in found
+
+
+def _without_gradient(x: Array) -> Array:
+    return x.detach() if array_api_compat.is_torch_array(x) else x
+
+
+def squared_lengths(x: Array) -> Array:
+    """Sum of squares of every row of a matrix, without a copy of it in NumPy."""
+    if is_numpy(x):
+        return np.einsum("ij,ij->i", x, x)
+    return namespace(x).sum(x * x, axis=1)
 
 
 def concrete(x: Array) -> np.ndarray | None:

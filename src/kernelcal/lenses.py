@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.arrays import Array, namespace, to_numpy
+from kernelcal.arrays import Array, namespace, place_of, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.predictions import Bernoulli, Categorical, ClassPredictions, checked_classes_pair, trusted
 
@@ -311,7 +311,9 @@ def _merged(predictions: ClassPredictions, table: np.ndarray, names: tuple[Any, 
     """Sum the probabilities of the classes with the same new label; table has shape (n, m)."""
     p = predictions.probabilities
     xp = namespace(p)
-    columns: list[Array] = [xp.sum(xp.where(xp.asarray(table == g), p, 0 * p), axis=1) for g in range(len(names))]
+    columns: list[Array] = [
+        xp.sum(xp.where(xp.asarray(table == g, device=place_of(p)), p, 0 * p), axis=1) for g in range(len(names))
+    ]
     rows = np.arange(len(table))
     merged = trusted(
         Categorical([[0.5, 0.5]]),

@@ -91,7 +91,7 @@ def evaluate(
     targets, batch = seen(*checked_pair(y, predictions, classes=classes, normalize=normalize), lens)
     return evaluated(
         targets,
-        batch.map_arrays(to_numpy),
+        batch.placed(),
         checked_weights(weights, len(batch)),
         level=level,
         draws=draws,
@@ -113,20 +113,21 @@ def evaluated(
     progress: Callable[[int, int], None] | None,
     template: SKCE | None = None,
 ) -> Evaluation:
-    """Evaluate checked targets and predictions in NumPy; `template` has the kernels of the SKCE, default its own."""
+    """Evaluate checked targets and predictions; `template` has the kernels of the SKCE, default its own."""
     started = time.perf_counter()
     if len(batch) < 2:
         raise InputError("evaluate needs at least 2 rows, got 1: calibration is a property of many predictions")
     if progress is not None:
         progress(0, draws)  # the estimate comes before the draws, and is long for many rows
     options = {"weights": own, "draws": draws, "rng": rng}
+    placed, batch = batch, batch.map_arrays(to_numpy)
     statistic = estimator_of(batch, template=template)
-    estimate = statistic(targets, batch.without_names(), weights=own)
+    estimate = statistic(targets, placed.without_names(), weights=own)
     test = interval = None
     if not isinstance(batch, Samples) or batch.exchangeable:
         test = calibration_test(
             _named(targets, batch),
-            batch,
+            placed,
             statistic=statistic if isinstance(statistic, KCCSD) else "default",
             early_stopping=early_stopping,
             progress=progress,

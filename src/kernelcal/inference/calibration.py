@@ -131,12 +131,14 @@ def calibration_test(
     targets, batch = checked_pair(y, predictions, classes=classes, normalize=normalize)
     if not isinstance(draws, int | np.integer) or draws < 1:
         raise InputError(f"draws must be a positive whole number, got {draws!r}")
-    batch, given, own = batch.map_arrays(to_numpy), _statistic(statistic, batch), checked_weights(weights, len(batch))
+    given, own = _statistic(statistic, batch), checked_weights(weights, len(batch))
     law = _null_law(null, batch, given)
 
     def run(targets: np.ndarray, batch: Predictions, statistic: Statistic) -> TestResult:
+        placed, batch = batch.placed(), batch.map_arrays(to_numpy)
         statistic, notes = statistic.seeing(targets, batch)
-        prepared, source = statistic.prepare(batch, own), Draws(rng)
+        stays = law.resident and statistic.resident
+        prepared, source = statistic.prepare(placed if stays else batch, own), Draws(rng)
         prepared.notes += notes
         problem = Problem(statistic, prepared, targets, batch, own, int(draws), source, early_stopping, progress)
         return _result(law, law.test(problem), problem)

@@ -62,6 +62,11 @@ class DefaultFamily(Statistic):
         if len(self.factors) == 0 or not all(factor > 0 for factor in self.factors):
             raise InputError(f"factors must be one or more positive numbers, got {self.factors!r}")
 
+    @property
+    def resident(self) -> bool:
+        """Whether values are made where the predictions lie: those of the kernels."""
+        return True
+
     def prepare(self, predictions: Predictions, weights: np.ndarray | None = None) -> PreparedFamily:
         """Resolve lengthscales, choose the engine, sum what the predictions say."""
         base, notes = resolve(self.kernel, predictions)
@@ -72,7 +77,7 @@ class DefaultFamily(Statistic):
         host = _on_host(predictions)
         engine = self.engine or _choose(host, kernels, target)
         statistic = SKCE(prediction_kernel=base, target_kernel=target, engine=engine)
-        skce = PreparedPairMean(statistic, kernels, host, names, predictions.notes + notes, weights)
+        skce = PreparedPairMean(statistic, kernels, predictions.placed(), names, predictions.notes + notes, weights)
         return PreparedFamily(skce, directed_scores(host, weights))
 
     def resolved(self, predictions: Predictions) -> DefaultFamily:

@@ -92,10 +92,13 @@ class NullLaw(ABC):
         What the result says about the law.
     asymptotic : bool
         Whether the law is that of many rows; results from few rows then say so.
+    resident : bool
+        Whether the law asks for values alone, so that a statistic may make them on any device.
     """
 
     label: ClassVar[str]
     asymptotic: ClassVar[bool] = True
+    resident: ClassVar[bool] = False
 
     @abstractmethod
     def test(self, problem: Problem) -> Outcome:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from kernelcal.arrays import Array, is_numpy, namespace, to_numpy
+from kernelcal.arrays import Array, is_numpy, namespace, on_accelerator, place_of, to_numpy
 from kernelcal.kernels.metrics import Euclidean
 from kernelcal.kernels.points import CrossPairs, Points
 from kernelcal.pairs.base import Sums
@@ -17,6 +17,8 @@ from kernelcal.predictions import ClassPredictions
 from kernelcal.residuals import ClassResidual, FeatureResidual
 
 __all__ = ["FeatureTiles"]
+
+_LARGER = 16  # times the rows and columns of a tile that fits a processor's cache
 
 
 class FeatureTiles(Tiles):
@@ -57,6 +59,8 @@ class FeatureTiles(Tiles):
 
     def batch(self, targets: np.ndarray) -> Sums:
         """Sums of all kernels for many sets of targets."""
+        if on_accelerator(self.predictions.reference):
+            return self._resident_batch(targets)
         if self._double is not self:
             return self._double.batch(targets)
         if self._same_label is not None:
@@ -116,8 +120,23 @@ class FeatureTiles(Tiles):
 
     def _functional(self, r: Array) -> Array:
         xp, points, total = namespace(r), Points(self.predictions), 0.0 * r[0, 0]
-        for rows, columns, mask in self._functional_tiles():
-            values = self.kernels[0].evaluate(CrossPairs(points, rows, columns))
-            values = values * xp.asarray(mask, dtype=values.dtype)
+        for rows, columns, above in self._functional_tiles():
+            values = above(self.kernels[0].evaluate(CrossPairs(points, rows, columns)))
             total = total + xp.sum(r[rows, :] * (values @ r[columns, :]))
         return 2 * total
+
+    def _resident_batch(self, targets: np.ndarray) -> Sums:
+        """Sums of all kernels where the predictions lie, in tiles that keep a graphics card busy."""
+        rows_of = [self.residual.features(row) for row in targets]
+        r = namespace(rows_of[0]).stack(rows_of, axis=1)
+        xp, points, (n, draws, _) = namespace(r), Points(self.predictions), r.shape
+        flat = xp.reshape(r, (n, -1))
+        totals = [xp.zeros(draws, dtype=r.dtype, device=place_of(r)) for _ in self.kernels]
+        for rows, columns, above in self._functional_tiles(_LARGER):
+            pairs, right = CrossPairs(points, rows, columns), r[rows, ...]
+            for s, kernel in enumerate(self.kernels):
+                product = xp.reshape(above(kernel.evaluate(pairs)) @ flat[columns, :], right.shape)
+                totals[s] = totals[s] + xp.sum(xp.sum(product * right, axis=2), axis=0)
+        norms = xp.sum(r * r, axis=2)
+        diagonal = [to_numpy(norms.T @ own) for own in self._diagonals]
+        return Sums(2 * np.stack(list(map(to_numpy, totals)), axis=1), np.stack(diagonal, axis=1))

@@ -6,11 +6,12 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from kernelcal.arrays import Array, namespace, row_slices, to_numpy
+from kernelcal.arrays import Array, namespace, on_accelerator, row_slices, squared_lengths, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.kernels.base import Kernel
 from kernelcal.pairs.base import Engine, QuadraticForms, Sums
@@ -64,6 +65,7 @@ class _Features(QuadraticForms):
         self.label = label
         self.features, self.predictions, self.residual = features, predictions, residual
         self.bounds = np.concatenate([[0], np.cumsum(sizes)])
+        self.resident = on_accelerator(predictions.reference)
         columns = max(predictions.columns, residual.dimension)
         self.bytes_per_draw = 24 * int(self.bounds[-1]) * columns
         if not isinstance(residual, ClassResidual):  # its residuals are never held for all rows
@@ -81,12 +83,16 @@ class _Features(QuadraticForms):
         return Sums(xp.sum(total * total) - diagonal, diagonal)
 
     def batch(self, targets: np.ndarray) -> Sums:
-        diagonal = np.zeros((len(targets), len(self.bounds) - 1))
-        total = total_of(self.residual, self.predictions.columns, len(targets), int(self.bounds[-1]))
+        diagonal, total = np.zeros((len(targets), len(self.bounds) - 1)), None
         for rows, phi in self._rows_of_features():
-            sizes = np.add.reduceat(phi * phi, self.bounds[:-1], axis=1)
-            diagonal += total.add(rows, phi, targets[:, rows]) @ sizes
-        s = total.value()
+            if total is None:
+                size = int(self.bounds[-1])
+                total = total_of(self.residual, self.predictions.columns, len(targets), size, phi)
+            sizes = [squared_lengths(phi[:, first:last]) for first, last in pairwise(self.bounds.tolist())]
+            norms = total.add(rows, phi, targets[:, rows])
+            diagonal += np.stack([to_numpy(norms @ size) for size in sizes], axis=1)
+        assert total is not None  # for the type checker: there are rows
+        s = to_numpy(total.value())
         squares = np.add.reduceat(np.einsum("kbd,kbd->bd", s, s), self.bounds[:-1], axis=1)
         return Sums(squares - diagonal, diagonal)
 
@@ -104,12 +110,15 @@ class _Features(QuadraticForms):
         if self._kept is not None:
             return self._kept
         n = len(self.predictions)
-        dtype = (
-            np.float32 if n * self.residual.dimension > _SINGLE_FROM else None
-        )  # the kernel is approximate, the level exact with any
+        single = n * self.residual.dimension > _SINGLE_FROM  # the kernel is approximate, the level exact with any
         parts = row_slices(n, _CHUNK_BYTES // (8 * size or 1))
-        made = ((rows, np.asarray(to_numpy(self.features(rows)), dtype=dtype)) for rows in parts)
+        made = ((rows, self._made(rows, np.float32 if single else None)) for rows in parts)
         if 4 * size * n > _KEEP_BYTES:
             return made
         self._kept = list(made)
         return self._kept
+
+    def _made(self, rows: slice, dtype: Any) -> Array:
+        """Features of some rows, which stay on an accelerator."""
+        phi = self.features(rows)
+        return phi if self.resident else np.asarray(to_numpy(phi), dtype=dtype)

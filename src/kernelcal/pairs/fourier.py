@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.arrays import Array, namespace
+from kernelcal.arrays import Array, like, namespace
 from kernelcal.errors import InputError
 from kernelcal.kernels.base import Kernel
 from kernelcal.kernels.points import Points
@@ -67,7 +67,7 @@ class RandomFourier(FeatureEngine):
             )
         x = points.coordinates(kernel.metric)
         xp = namespace(x)
-        w = xp.asarray(kernel.frequencies(rng, self.frequencies, x.shape[1]).T, dtype=x.dtype)
-        b = xp.asarray(rng.uniform(0, 2 * np.pi, self.frequencies), dtype=x.dtype)
+        w = like(kernel.frequencies(rng, self.frequencies, x.shape[1]).T, x)
+        b = like(rng.uniform(0, 2 * np.pi, self.frequencies), x)
         amplitude = float(np.sqrt(2 * kernel.amplitude / self.frequencies))
         return lambda rows: amplitude * xp.cos(x[rows, ...] @ w + b)

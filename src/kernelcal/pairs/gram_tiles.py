@@ -70,7 +70,7 @@ class GramTiles(Tiles):
         inner, points = self.residual.inner(targets), Points(self.predictions)
         own = inner.aligned(slice(None), slice(None))
         xp, total = namespace(own), 0.0 * own[0]
-        for rows, columns, mask in self._functional_tiles():
+        for rows, columns, above in self._functional_tiles():
             values: Array = self.kernels[0].evaluate(CrossPairs(points, rows, columns)) * inner.block(rows, columns)
-            total = total + xp.sum(values * xp.asarray(mask, dtype=values.dtype))
+            total = total + xp.sum(above(values))
         return Sums(2 * total, xp.sum(self._diagonals[0] * own))

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
+from kernelcal.arrays import Array, is_numpy, namespace, squared_lengths
+from kernelcal.pairs.resident import resident_moments
 from kernelcal.residuals import ClassResidual
 
 __all__ = ["row_sums", "second_moments"]
 
 
-def second_moments(
-    phi: np.ndarray, residual: ClassResidual, probabilities: np.ndarray, labels: np.ndarray
-) -> dict[str, np.ndarray]:
+def second_moments(phi: Array, residual: ClassResidual, probabilities: Array, labels: np.ndarray) -> dict[str, Array]:
     """Sums over rows of ``z_i = r_i x phi_i`` of second order, with ``h_ii = |z_i|^2``.
 
     Parameters
     ----------
-    phi : numpy.ndarray of shape (n, D)
-        Features.
+    phi : array of shape (n, D)
+        Features; the sums are made in their library and on their device.
     residual : ClassResidual
         Residuals of the same rows.
-    probabilities : numpy.ndarray of shape (n, m)
+    probabilities : array of shape (n, m)
         Of every class.
     labels : numpy.ndarray of shape (n,)
         Observed.
@@ -37,15 +37,16 @@ def second_moments(
     residuals of one feature.
     """
     r = residual.features(labels)
-    own = np.einsum("nd,nd->n", phi, phi) * np.einsum("nk,nk->n", r, r)
-    moments = _of_one if residual.dimension == 1 else _of_classes
+    own = squared_lengths(phi) * squared_lengths(r)
+    hosted = _of_one if residual.dimension == 1 else _of_classes
+    moments = hosted if is_numpy(phi) else resident_moments
     moment, covariance = moments(phi, residual, probabilities, labels)
-    lengthened = (r * own[:, None]).T @ phi
+    lengthened = namespace(phi).reshape((r * own[:, None]).T @ phi, (-1,))
     return {
         "moment": moment,
         "covariance": covariance,
-        "lengthened": lengthened.ravel(),
-        "squares": np.array(own @ own),
+        "lengthened": lengthened,
+        "squares": own @ own,
     }
 
 

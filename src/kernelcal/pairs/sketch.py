@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelcal.arrays import to_numpy
+from kernelcal.arrays import Array, squared_lengths
 from kernelcal.kernels.base import Kernel
 from kernelcal.pairs.base import Sums
 from kernelcal.pairs.features import FeatureEngine
@@ -15,21 +15,19 @@ from kernelcal.residuals import FeatureResidual
 __all__ = ["feature_sums", "features_of", "off_diagonal"]
 
 
-def features_of(engine: FeatureEngine, kernel: Kernel, predictions: Predictions) -> np.ndarray:
+def features_of(engine: FeatureEngine, kernel: Kernel, predictions: Predictions) -> Array:
     """Features of one kernel, shape (n, D); of random Fourier features those of a row depend on the row alone."""
     features, _ = engine.maps([kernel], predictions)
-    return to_numpy(features(slice(None)))
+    return features(slice(None))
 
 
-def feature_sums(
-    phi: np.ndarray, residual: FeatureResidual, columns: int, targets: np.ndarray
-) -> dict[str, np.ndarray]:
+def feature_sums(phi: Array, residual: FeatureResidual, columns: int, targets: np.ndarray) -> dict[str, Array]:
     """``S = sum_i r_i x phi_i`` and ``sum_i |phi_i|^2 |r_i|^2`` for many sets of targets.
 
     Parameters
     ----------
-    phi : numpy.ndarray of shape (n, D)
-        Features of the predictions.
+    phi : array of shape (n, D)
+        Features of the predictions; the sums are made in their library and on their device.
     residual : FeatureResidual
         Residuals of the same rows.
     columns : int
@@ -42,8 +40,8 @@ def feature_sums(
     dict
         ``totals`` of shape (r, B, D) and ``diagonal`` of shape (B,).
     """
-    total = total_of(residual, columns, len(targets), phi.shape[1])
-    diagonal = total.add(slice(None), phi, targets) @ np.einsum("nd,nd->n", phi, phi)
+    total = total_of(residual, columns, len(targets), phi.shape[1], phi)
+    diagonal = total.add(slice(None), phi, targets) @ squared_lengths(phi)
     return {"totals": total.value(), "diagonal": diagonal}
 
 

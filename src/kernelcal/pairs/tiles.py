@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Self
 
 import numpy as np
 
-from kernelcal.arrays import Array, namespace, row_slices, to_numpy
+from kernelcal.arrays import Array, namespace, place_of, row_slices, to_numpy
 from kernelcal.kernels.base import Kernel
 from kernelcal.kernels.points import AlignedPairs, Points
 from kernelcal.pairs.base import QuadraticForms
@@ -85,16 +85,26 @@ class Tiles(QuadraticForms):
         self._points  # noqa: B018  made before threads ask for it
         return 2 * np.sum(threaded_map(block_of_rows, range(0, n, self.shape[0]), self.threads), axis=0)
 
-    def _functional_tiles(self) -> Iterator[tuple[slice, slice, np.ndarray]]:
-        """Rows, columns and the mask of pairs i < j of tiles for other libraries, whose differences fit 64 MiB."""
-        n, (step, columns) = len(self.residual), self.shape
-        width = max(1, min(columns, 2**23 // (step * self.predictions.columns)))
+    def _functional_tiles(self, larger: int = 1) -> Iterator[tuple[slice, slice, Callable[[Array], Array]]]:
+        """Tiles for other libraries: rows, columns, and what sets to zero the pairs i >= j.
+
+        The differences of a tile's pairs fit 64 MiB, or as many times that, in tiles that are as many times `larger`.
+        """
+        n, step, columns = len(self.residual), larger * self.shape[0], larger * self.shape[1]
+        width = max(1, min(columns, larger * 2**23 // (step * self.predictions.columns)))
         for start in range(0, n, step):
             rows = slice(start, min(start + step, n))
             for first in range(start, n, width):
-                part = slice(first, min(first + width, n))
-                shape = (rows.stop - rows.start, part.stop - part.start)
-                yield rows, part, np.triu(np.ones(shape, dtype=bool), 1 - (first - start))
+                yield rows, slice(first, min(first + width, n)), partial(_above, offset=first - start)
+
+
+def _above(values: Array, offset: int) -> Array:
+    """Set the pairs i >= j to zero, as a pure function; `offset` is first column minus first row."""
+    if offset >= values.shape[0]:
+        return values
+    xp = namespace(values)
+    mask = np.triu(np.ones(values.shape, dtype=bool), 1 - offset)
+    return xp.where(xp.asarray(mask, device=place_of(values)), values, xp.zeros_like(values))
 
 
 def upper(values: np.ndarray, offset: int) -> np.ndarray:

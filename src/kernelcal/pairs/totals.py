@@ -6,7 +6,8 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from kernelcal.arrays import to_numpy
+from kernelcal.arrays import Array, is_numpy, to_numpy
+from kernelcal.pairs.resident import ResidentTotal
 from kernelcal.pairs.threads import threaded_map
 from kernelcal.residuals import ClassResidual, FeatureResidual
 
@@ -27,10 +28,11 @@ class Total(ABC):
         """Sums of shape (residual features, B, D)."""
 
 
-def total_of(residual: FeatureResidual, columns: int, draws: int, size: int) -> Total:
-    """Choose by the kind of residual."""
+def total_of(residual: FeatureResidual, columns: int, draws: int, size: int, reference: Array) -> Total | ResidentTotal:
+    """Choose by the kind of residual, and by where the features lie, which `reference` tells."""
     if isinstance(residual, ClassResidual):
-        return _LabelTotal(residual, columns, draws, size)
+        made = _LabelTotal if is_numpy(reference) else ResidentTotal
+        return made(residual, columns, draws, size)
     return _DenseTotal(residual, draws, size)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from kernelcal.arrays import Array
+from kernelcal.arrays import Array, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.randomness import generator_of
 
@@ -94,6 +94,10 @@ class Predictions(ABC):
     @abstractmethod
     def map_arrays(self, function: Callable[[Array], Array]) -> Self:
         """Copy with a function applied to every array, to move a batch to another library or device."""
+
+    def placed(self) -> Self:
+        """Copy whose arrays lie where sums over pairs of rows are made: in NumPy, unless a family says more."""
+        return self.map_arrays(to_numpy)
 
     def sample(self, rng: Any = None, size: int = 1) -> np.ndarray:
         """Draw `size` targets from every prediction.

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from kernelcal.arrays import Array, as_array, namespace, take_rows, to_numpy
+from kernelcal.arrays import Array, as_array, namespace, place_of, take_rows, to_numpy
 from kernelcal.predictions.base import checked_index, trusted
 from kernelcal.predictions.checks import checked_vector, floating
 from kernelcal.predictions.classes import ClassPredictions, checked_classes
@@ -94,5 +94,5 @@ class Bernoulli(ClassPredictions):
     def log_prob(self, y: Array) -> Array:
         """Logarithm of the predicted probability of the labels, shape (n,)."""
         xp = namespace(self.p)
-        positive = xp.asarray(to_numpy(y) == 1)
+        positive = xp.asarray(to_numpy(y) == 1, device=place_of(self.p))
         return xp.log(xp.where(positive, self.p, 1 - self.p))

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from kernelcal.arrays import Array, as_array, namespace, take_rows, to_numpy
+from kernelcal.arrays import Array, as_array, namespace, place_of, resident, take_rows, to_numpy
 from kernelcal.predictions.base import checked_index, trusted
 from kernelcal.predictions.checks import checked_matrix, floating
 from kernelcal.predictions.classes import ClassPredictions, checked_classes
@@ -66,6 +66,10 @@ class Categorical(ClassPredictions):
         """Copy with a function applied to the array of probabilities."""
         return trusted(self, probs=function(self.probs))
 
+    def placed(self) -> Self:
+        """Copy in float64 on the accelerator where the probabilities lie, or in NumPy."""
+        return self.map_arrays(resident)
+
     @property
     def n_classes(self) -> int:
         """Number of classes m."""
@@ -83,5 +87,5 @@ class Categorical(ClassPredictions):
     def log_prob(self, y: Array) -> Array:
         """Logarithm of the predicted probability of the labels, shape (n,)."""
         xp = namespace(self.probs)
-        columns = xp.asarray(to_numpy(y).astype(np.int64))[:, None]
+        columns = xp.asarray(to_numpy(y).astype(np.int64), device=place_of(self.probs))[:, None]
         return xp.log(xp.take_along_axis(self.probs, columns, axis=1)[:, 0])

@@ -86,7 +86,7 @@ class ClassResidual(FeatureResidual):
         if self.class_features is None:
             rows = one_hot(index, self.dimension, dtype=self.mean.dtype)
         else:
-            rows = take_rows(like(self.class_features, self.mean), targets)
+            rows = take_rows(like(self.class_features, self.mean), targets.astype(np.int64))
         residuals = rows - self.mean
         return residuals if self.weights is None else residuals * like(self.weights, self.mean)[:, None]
 

@@ -15,7 +15,7 @@ from kernelcal.sketch.result import SketchResult
 from kernelcal.sketch.rows import RowSet, checked_rows
 from kernelcal.sketch.settings import Settings, refuse_different
 from kernelcal.sketch.subject import Subject
-from kernelcal.sketch.sums import Arrays, added, check_arrays, sums_of
+from kernelcal.sketch.sums import Arrays, added, check_arrays, placed_for_sums, sums_of
 
 __all__ = ["Sketch"]
 
@@ -185,7 +185,8 @@ class Sketch:
         Parameters
         ----------
         y, predictions, classes, normalize
-            As for `calibration_test`. Arrays of other libraries are copied to NumPy.
+            As for `calibration_test`. Class probabilities on an accelerator (PyTorch, JAX in 64-bit mode, CuPy) are
+            summed there; targets are drawn in NumPy, so that every device sees the same draws.
         first_row : int, optional
             Identity of the first row, from 0; the others follow. Default: the row after the last one seen. Parts that
             are read apart must say where they begin.
@@ -204,12 +205,12 @@ class Sketch:
             With the row and the remedy; also for rows that were given already, and for predictions of another kind.
         """
         targets, batch = checked_pair(y, predictions, classes=classes, normalize=normalize)
-        batch = batch.map_arrays(to_numpy)
+        placed, batch = placed_for_sums(batch), batch.map_arrays(to_numpy)
         subject = Subject.of(batch, self._settings)
         self._refuse_other(subject)
         numbers = checked_rows(len(batch), first_row, rows, self._rows.next)
         seen = self._rows.union(RowSet.of(numbers))
-        sums = added(self._sums, sums_of(targets, batch, numbers, self._settings, subject))
+        sums = added(self._sums, sums_of(targets, batch, placed, numbers, self._settings, subject))
         self._take(sums, seen, subject, batch.notes)
         return self
 

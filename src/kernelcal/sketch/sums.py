@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.arrays import row_slices
+from kernelcal.arrays import Array, on_accelerator, resident, row_slices, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.inference.draws import Draws
 from kernelcal.pairs.second_moments import second_moments
@@ -27,7 +27,7 @@ from kernelcal.statistics import (
 )
 from kernelcal.statistics.questions import usual_questions
 
-__all__ = ["CLASS_SCORES", "NUMBER_SCORES", "Arrays", "added", "check_arrays", "sums_of"]
+__all__ = ["CLASS_SCORES", "NUMBER_SCORES", "Arrays", "added", "check_arrays", "placed_for_sums", "sums_of"]
 
 Arrays = dict[str, np.ndarray]
 CLASS_SCORES = {"accuracy": accuracy, "log_score": log_score, "brier_score": brier_score}
@@ -37,22 +37,34 @@ NUMBER_SCORES = {
     "mean_squared_error": mean_squared_error,
 }
 _BYTES, _LEAST = 2**23, 256  # of the largest array of one part, and rows of a part
+_ON_ACCELERATOR = 32  # times as much on a device of its own, which short calls do not keep busy
 
 
-def added(sums: Arrays, more: Arrays) -> Arrays:
+def added(sums: dict[str, Array], more: dict[str, Array]) -> dict[str, Array]:
     """Add two dictionaries of sums; an empty one is zero."""
     return {name: sums[name] + x for name, x in more.items()} if sums else more
 
 
+def placed_for_sums(batch: Predictions) -> Predictions:
+    """Class predictions where they lie, if that is an accelerator; others in NumPy."""
+    return batch.map_arrays(resident if isinstance(batch, ClassPredictions) else to_numpy)
+
+
 def sums_of(
-    targets: np.ndarray, batch: Predictions, rows: range | np.ndarray, settings: Settings, subject: Subject
+    targets: np.ndarray,
+    batch: Predictions,
+    placed: Predictions,
+    rows: range | np.ndarray,
+    settings: Settings,
+    subject: Subject,
 ) -> Arrays:
-    """All sums of some rows, made a part at a time."""
-    total: Arrays = {}
-    step = max(_LEAST, _BYTES // (8 * _width(batch, settings, subject)))
+    """All sums of some rows, made a part at a time; `placed` are the same predictions, perhaps on another device."""
+    total: dict[str, Array] = {}
+    size = _BYTES * (_ON_ACCELERATOR if on_accelerator(placed.reference) else 1)
+    step = max(_LEAST, size // (8 * _width(batch, settings, subject)))
     for part in row_slices(len(batch), step):
-        total = added(total, _of_part(targets[part], batch[part], rows[part], settings, subject))
-    return total
+        total = added(total, _of_part(targets[part], batch[part], placed[part], rows[part], settings, subject))
+    return {name: np.asarray(to_numpy(x), dtype=np.float64) for name, x in total.items()}
 
 
 def _width(batch: Predictions, settings: Settings, subject: Subject) -> int:
@@ -64,17 +76,26 @@ def _width(batch: Predictions, settings: Settings, subject: Subject) -> int:
     return max((settings.draws + 1) * residuals, features, batch.columns)
 
 
-def _of_part(targets: np.ndarray, batch: Any, rows: range | np.ndarray, settings: Settings, subject: Subject) -> Arrays:
+def _of_part(
+    targets: np.ndarray,
+    batch: Any,
+    placed: Any,
+    rows: range | np.ndarray,
+    settings: Settings,
+    subject: Subject,
+) -> dict[str, Array]:
     double = batch.map_arrays(_double)
-    residual = residual_of(double, subject.target_kernel)
-    assert isinstance(residual, FeatureResidual)  # for the type checker: others were refused
-    phi = features_of(settings.engine, settings.prediction_kernel, double)
     drawn = Draws(settings.rng).targets(double, 0, settings.draws, rows)
     every = np.concatenate([targets[None].astype(drawn.dtype), drawn])  # row 0 is observed, on the same path
+    if not on_accelerator(placed.reference):
+        placed = double
+    residual = residual_of(placed, subject.target_kernel)
+    assert isinstance(residual, FeatureResidual)  # for the type checker: others were refused
+    phi = features_of(settings.engine, settings.prediction_kernel, placed)
     sums = {**feature_sums(phi, residual, batch.columns, every), **_scores(targets, batch, settings.bins)}
     if subject.second_moments:
         assert isinstance(residual, ClassResidual)  # for the type checker: numbers have no second moments here
-        sums |= second_moments(phi, residual, double.probabilities, targets)
+        sums |= second_moments(phi, residual, placed.probabilities, targets)
     return sums
 
 

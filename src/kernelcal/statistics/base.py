@@ -92,6 +92,14 @@ class Prepared(ABC):
 class Statistic(ABC):
     """A statistic that `calibration_test` can use: large values speak against calibration."""
 
+    @property
+    def resident(self) -> bool:
+        """Whether values for many sets of targets are made where the predictions lie (`Predictions.placed`).
+
+        Statistics that do not say so are given NumPy arrays.
+        """
+        return False
+
     @abstractmethod
     def prepare(self, predictions: Any, weights: np.ndarray | None = None) -> Prepared:
         """Do what depends on the predictions (and case weights) alone, before any label is seen."""

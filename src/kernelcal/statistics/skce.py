@@ -79,6 +79,11 @@ class SKCE(PairMean):
     prediction_kernel: Kernel = field(default_factory=Laplacian)
     integrator: Integrator | None = None
 
+    @property
+    def resident(self) -> bool:
+        """Whether values are made where the predictions lie: those of all pairs."""
+        return self.estimator in ("unbiased", "biased")
+
     def kernel_of(self, predictions: Predictions) -> Kernel:
         """Prediction kernel as given."""
         return self.prediction_kernel
