@@ -554,7 +554,7 @@ def test_work_of_more_than_a_minute_is_announced(monkeypatch):
 
 def test_differences_over_blocks_say_so(monkeypatch):
     estimates = importlib.import_module("kernelcal.evaluate.estimates")  # kernelcal.evaluate itself is a function
-    monkeypatch.setattr(estimates, "_INTERVAL", 2e5)
+    monkeypatch.setattr(estimates, "_INTERVAL", 6e-6)
     y, models = classes(300)
     result = kc.compare(y, models, within=0.1, **DRAWS)
     assert result.skce.estimator == "block"

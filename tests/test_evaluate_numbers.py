@@ -79,7 +79,7 @@ def test_weights_reach_the_figures():
 def test_many_rows_use_blocks(monkeypatch):
     from kernelcal.evaluate import estimates
 
-    monkeypatch.setattr(estimates, "_MULTIPLICATIONS", 600.0 * N * 50)
+    monkeypatch.setattr(estimates, "_SECONDS", 6e-9 * N * 50.5)
     result = kc.evaluate(FAMILIES["normal"].sample(rng=1)[0], FAMILIES["normal"])
     assert result.skce.options["block_size"] == 50
 

@@ -11,18 +11,21 @@ from pathlib import Path
 from typing import Any
 
 from kernelcal.cli.compare import run_compare
+from kernelcal.cli.engines import engine_of, with_engine
 from kernelcal.cli.lenses import lens_of
 from kernelcal.cli.parser import argument_parser
 from kernelcal.cli.progress import bar
 from kernelcal.errors import InputError, KernelcalError
-from kernelcal.evaluate import evaluate
+from kernelcal.evaluate import Plan, evaluate, plan
 from kernelcal.inference import calibration_test
 from kernelcal.inference.pit_test import pit_test
 from kernelcal.io import Data, ReadOptions, read
+from kernelcal.predictions import ScorePredictions
 from kernelcal.statistics import SKCE
 
 __all__ = ["main"]
 
+_LONG = 5.0  # seconds from which on the plan is said unasked
 _READ_FIELDS = tuple(ReadOptions.__dataclass_fields__)
 
 
@@ -53,7 +56,7 @@ def _main(options: argparse.Namespace) -> int:
             return 2
     if options.json:
         print(json.dumps(results if len(results) > 1 else results[0], indent=2, allow_nan=False))
-    below = options.fail_below is not None and any(_below(r["pvalue"], options.fail_below) for r in results)
+    below = options.fail_below is not None and any(_below(r.get("pvalue"), options.fail_below) for r in results)
     return 1 if below else 0
 
 
@@ -90,23 +93,35 @@ def _run(paths: list[Path], options: argparse.Namespace, *, first: bool) -> dict
     data = read(paths, _reading(options))
     if not options.json:
         print(data.description if first else f"\n{data.description}", flush=True)
-    result = _compute(data, options)
+    result = _planned(data, options) or _compute(data, options)
     if not options.json:
         print(result.summary(), flush=True)
     return {"read": data.description, **result.to_dict()}
+
+
+def _planned(data: Data, options: argparse.Namespace) -> Plan | None:
+    """The plan, if only that is asked for; of work that takes long it is said in a line."""
+    if options.command != "evaluate" or isinstance(data.predictions, ScorePredictions):
+        return None
+    engine, lens = engine_of(options.engine, options.features), lens_of(options.lens, data.predictions)
+    found = plan(data.predictions, lens=lens, draws=options.draws, engine=engine)
+    if not options.plan and not options.json and found.seconds >= _LONG:
+        print(found.sentence(), flush=True)
+    return found if options.plan else None
 
 
 def _compute(data: Data, options: argparse.Namespace) -> Any:
     lens = lens_of(options.lens, data.predictions)
     if options.command == "test" and options.statistic == "pit":
         return _pit(data, options)
+    engine = engine_of(options.engine, options.features)
     with bar() as progress:
         settings = {"draws": options.draws, "rng": options.seed, "early_stopping": not options.all_draws}
         settings.update(progress=progress, weights=data.weights, lens=lens)
         if options.command == "test":
-            statistic = _statistic(options.statistic)
+            statistic = with_engine(_statistic(options.statistic), engine)
             return calibration_test(data.y, data.predictions, statistic=statistic, null=options.null, **settings)
-        return evaluate(data.y, data.predictions, level=options.interval_level, **settings)
+        return evaluate(data.y, data.predictions, level=options.interval_level, engine=engine, **settings)
 
 
 def _pit(data: Data, options: argparse.Namespace) -> Any:
@@ -121,7 +136,8 @@ def _pit(data: Data, options: argparse.Namespace) -> Any:
 
 def _statistic(name: str) -> Any:
     """What the name on the command line stands for; the block estimator takes pairs of rows."""
-    return SKCE(estimator="block", block_size=2) if name == "skce-block" else name
+    named = {"skce": SKCE(), "skce-block": SKCE(estimator="block", block_size=2)}
+    return named.get(name, name)
 
 
 def _groups(files: Sequence[Path]) -> list[list[Path]]:

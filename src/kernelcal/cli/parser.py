@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from kernelcal import __version__
+from kernelcal.cli.engines import ENGINES
 from kernelcal.inference import NULL_LAWS
 from kernelcal.io import CROSSING, KINDS
 
@@ -28,6 +29,9 @@ def argument_parser() -> argparse.ArgumentParser:
     )
     every.add_argument(
         "files", nargs="+", type=Path, metavar="FILE", help="csv, tsv, npz, parquet, jsonl, or two npy files"
+    )
+    every.add_argument(
+        "--plan", action="store_true", help="say which engines would run, their memory and time, and stop"
     )
     test = commands.add_parser("test", help="the exact test alone, with every member of its family")
     test.add_argument("files", nargs="+", type=Path, metavar="FILE", help="one file, or two npy files")
@@ -195,7 +199,22 @@ def _add_testing(parser: argparse.ArgumentParser, *, one: bool) -> None:
     group.add_argument("--all-draws", action="store_true", help="do not stop early once p is clearly large")
     group.add_argument("--json", action="store_true", help="print JSON: an object, or a list for several files")
     if one:
+        group.add_argument(
+            "--engine",
+            choices=tuple(ENGINES),
+            help="how pairs of rows are summed: all of them, or by low rank (default: chosen by rows and classes, see "
+            "--plan)",
+        )
+        group.add_argument(
+            "--features", type=_count, metavar="D", help="with --engine nystrom or fourier: their number"
+        )
         group.add_argument("--fail-below", type=_level, metavar="P", help="exit status 1 if the p-value is below P")
+
+
+def _count(text: str) -> int:
+    if not text.strip().isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1, got {text!r}")
+    return int(text)
 
 
 def _seed(text: str) -> int:

@@ -11,7 +11,7 @@ from kernelcal.statistics import CKCE, SKCE
 
 __all__ = ["cost_in_words", "multiplications"]
 
-_ALL_PAIRS = 2e11  # multiplications; above, blocks are taken
+_ALL_PAIRS = 4.0  # seconds; above, blocks are taken
 _LANDMARKS = 250  # of the exact test
 _KERNELS = 4
 
@@ -23,7 +23,7 @@ def multiplications(predictions: Mapping[str, Any], draws: int) -> float:
 
 def _of_model(batch: Any, draws: int) -> float:
     n = float(len(batch))
-    pairs = 4 * min(SKCE().work(batch[:2]) * (n / 2) ** 2, _ALL_PAIRS)
+    pairs = 4 * min(SKCE().seconds(batch[:2]) * (n / 2) ** 2, _ALL_PAIRS) / seconds_of(1)
     exact_test = _KERNELS * n * min(n, 8 * _LANDMARKS) * draws
     return pairs + exact_test + bootstrap_cost(CKCE(method=ckce_method(len(batch))), batch, draws)
 

@@ -16,8 +16,9 @@ from kernelcal.evaluate.classes import class_evaluation
 from kernelcal.evaluate.estimates import estimator_of, interval_of
 from kernelcal.evaluate.numbers import number_evaluation
 from kernelcal.evaluate.scores import score_evaluation
-from kernelcal.inference import calibration_test
+from kernelcal.inference import DefaultFamily, calibration_test
 from kernelcal.lenses import Lens, seen
+from kernelcal.pairs import Engine
 from kernelcal.predictions import ClassPredictions, Samples, ScorePredictions, checked_pair, checked_weights
 from kernelcal.statistics import KCCSD, SKCE
 
@@ -41,6 +42,7 @@ def evaluate(
     draws: int = 999,
     rng: Any = 0,
     early_stopping: bool = True,
+    engine: Engine | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Evaluation:
     """Is this model calibrated, how far off, in which direction, and with what certainty?
@@ -63,6 +65,9 @@ def evaluate(
         Nominal coverage of the interval.
     draws, rng, early_stopping, progress
         As for `calibration_test`.
+    engine : Engine, optional
+        How pairs are summed by estimate, test and interval: `ExactPairs`, `Nystrom` or `RandomFourier`. Default: chosen
+        by rows and classes, as `kernelcal.evaluate.plan` tells.
 
     Returns
     -------
@@ -98,6 +103,7 @@ def evaluate(
         rng=rng,
         early_stopping=early_stopping,
         progress=progress,
+        engine=engine,
     )
 
 
@@ -112,6 +118,7 @@ def evaluated(
     early_stopping: bool,
     progress: Callable[[int, int], None] | None,
     template: SKCE | None = None,
+    engine: Engine | None = None,
 ) -> Evaluation:
     """Evaluate checked targets and predictions; `template` has the kernels of the SKCE, default its own."""
     started = time.perf_counter()
@@ -121,19 +128,19 @@ def evaluated(
         progress(0, draws)  # the estimate comes before the draws, and is long for many rows
     options = {"weights": own, "draws": draws, "rng": rng}
     placed, batch = batch, batch.map_arrays(to_numpy)
-    statistic = estimator_of(batch, template=template)
+    statistic = estimator_of(batch, template=template, engine=engine)
     estimate = statistic(targets, placed.without_names(), weights=own)
     test = interval = None
     if not isinstance(batch, Samples) or batch.exchangeable:
         test = calibration_test(
             _named(targets, batch),
             placed,
-            statistic=statistic if isinstance(statistic, KCCSD) else "default",
+            statistic=statistic if isinstance(statistic, KCCSD) else DefaultFamily(engine=engine),
             early_stopping=early_stopping,
             progress=progress,
             **options,
         )
-        interval = interval_of(targets, batch.without_names(), test.pvalue, level, template, **options)
+        interval = interval_of(targets, batch.without_names(), test.pvalue, level, template, engine, **options)
     found = _maker(batch)(
         targets,
         batch,

@@ -12,6 +12,7 @@ from kernelcal.errors import InputError
 from kernelcal.inference.direction import Scores
 from kernelcal.kernels import Kernel, Laplacian, Spectral, Stationary, resolve, resolve_target
 from kernelcal.pairs import Engine, ExactPairs, Nystrom
+from kernelcal.pairs.same_label import PRODUCT
 from kernelcal.predictions import ClassPredictions, Predictions, RealPredictions
 from kernelcal.residuals import residual_of, target_kernel_of
 from kernelcal.statistics import SKCE, Prepared, Statistic
@@ -19,10 +20,10 @@ from kernelcal.statistics.directed import DirectedScores
 from kernelcal.statistics.pair_means import PreparedPairMean
 from kernelcal.statistics.real_directed import RealScores
 
-__all__ = ["DefaultFamily", "PreparedFamily", "directed_scores"]
+__all__ = ["DefaultFamily", "PreparedFamily", "directed_scores", "spectral_target"]
 
-# Pairs times residual columns up to which 999 draws take some seconds on two cores; above, features
-_MULTIPLICATIONS = 1e8
+# Seconds of a draw and kernel on two cores up to which all pairs are taken; above, features where they take less
+_SECONDS = 1.7e-3
 _FEATURES = 32  # features of a target kernel between numbers
 _LANDMARKS, _FEW_LANDMARKS, _LARGE = 256, 128, 200_000  # fewer landmarks above so many probabilities
 
@@ -46,7 +47,7 @@ class DefaultFamily(Statistic):
         Kernel between targets. Default `Dirac` for classes; for numbers and vectors the finite spectrum of a Gaussian
         at the median predicted standard deviation (`kernels.Spectral`), so that a draw costs O(n) features.
     engine : Engine, optional
-        Default: exact pairs while a draw takes at most 1e8 multiplications a kernel (any number of rows of one
+        Default: exact pairs while a draw takes at most 2 ms a kernel (any number of rows of one
         probability, whose pairs a scan sums, 3,000 of ten classes, 600 of numbers), above it Nystrom features. The
         level is exact with either.
     """
@@ -73,7 +74,7 @@ class DefaultFamily(Statistic):
         assert isinstance(base, Stationary)  # for the type checker: leaves keep their type
         kernels = [base.with_lengthscale(base.scale * factor) for factor in self.factors]
         names = tuple(f"kernel at {kernel.scale:.3g}" for kernel in kernels)
-        target = _target_kernel(self.target_kernel, predictions)
+        target = spectral_target(self.target_kernel, predictions)
         host = _on_host(predictions)
         engine = self.engine or _choose(host, kernels, target)
         statistic = SKCE(prediction_kernel=base, target_kernel=target, engine=engine)
@@ -84,7 +85,7 @@ class DefaultFamily(Statistic):
         """Fix the lengthscale that the factors multiply, and that of the target kernel."""
         base, _ = resolve(self.kernel, predictions)
         assert isinstance(base, Stationary)  # for the type checker: leaves keep their type
-        return replace(self, kernel=base, target_kernel=_target_kernel(self.target_kernel, predictions))
+        return replace(self, kernel=base, target_kernel=spectral_target(self.target_kernel, predictions))
 
 
 class PreparedFamily(Prepared):
@@ -105,17 +106,18 @@ def _choose(predictions: Predictions, kernels: Sequence[Kernel], target_kernel: 
     n, m = len(predictions), predictions.columns
     if isinstance(predictions, ClassPredictions):
         residual = residual_of(predictions, target_kernel)
-        columns, exact = residual.dimension, ExactPairs().prepare(kernels, predictions, residual).work_per_draw
+        columns, exact = residual.dimension, ExactPairs().prepare(kernels, predictions, residual).seconds_per_draw
     elif isinstance(target_kernel, Spectral):
         m = columns = _FEATURES
-        exact = 8.0 * n * n * columns  # features pay off from some hundred rows
+        exact = 8 * PRODUCT * n * n * columns  # features pay off from some hundred rows
     else:
         return ExactPairs()
     landmarks = _LANDMARKS if n * m <= _LARGE else _FEW_LANDMARKS
-    return ExactPairs() if exact <= max(_MULTIPLICATIONS, float(landmarks) * n * columns) else Nystrom(landmarks)
+    return ExactPairs() if exact <= max(_SECONDS, PRODUCT * landmarks * n * columns) else Nystrom(landmarks)
 
 
-def _target_kernel(kernel: Kernel | None, predictions: Predictions) -> Kernel:
+def spectral_target(kernel: Kernel | None, predictions: Predictions) -> Kernel:
+    """Target kernel as given, or the default whose residuals have features: for numbers a finite spectrum."""
     if kernel is None and isinstance(predictions, RealPredictions):
         frequencies = _FEATURES // 2 if predictions.dimension == 1 else _FEATURES
         return resolve_target(Spectral(frequencies=frequencies), predictions)

@@ -68,14 +68,14 @@ class QuadraticForms(ABC):
     bytes_per_draw: int
 
     @property
-    def work(self) -> float:
-        """Multiplications of a matrix product in the time of one set of targets, roughly, to choose estimators by."""
+    def seconds(self) -> float:
+        """Time of one set of targets on two cores, roughly (measured): estimators are chosen by it, plans tell it."""
         return math.inf
 
     @property
-    def work_per_draw(self) -> float:
-        """The same for each of many sets of targets and each kernel, to choose engines by."""
-        return math.inf
+    def seconds_per_draw(self) -> float:
+        """The same for each of many sets of targets and each kernel: engines are chosen by it."""
+        return self.seconds
 
     @property
     def products(self) -> KernelProducts | None:

@@ -15,7 +15,7 @@ from kernelcal.residuals import ClassResidual
 
 __all__ = ["Collapsed", "CollapsedForms"]
 
-_WORK = 15.0  # multiplications of a matrix product in the time in which a label is counted
+_SECONDS = 1e-9  # in which a label is counted
 _KEPT_UP_TO = 4_000  # predictions: the kernel matrix takes 128 MiB
 _ALL = slice(None)
 
@@ -65,14 +65,14 @@ class CollapsedForms(QuadraticForms):
         self.bytes_per_draw = self.forms.bytes_per_draw
 
     @property
-    def work(self) -> float:
-        """Multiplications of a matrix product in the time of one set of targets, roughly."""
-        return self.forms.work + _WORK * len(self.groups.member)
+    def seconds(self) -> float:
+        """Time of one set of targets, roughly."""
+        return self.forms.seconds + _SECONDS * len(self.groups.member)
 
     @property
-    def work_per_draw(self) -> float:
+    def seconds_per_draw(self) -> float:
         """The same for each of many sets of targets and each kernel."""
-        return self.forms.work_per_draw + _WORK * len(self.groups.member) / len(self.tiles.kernels)
+        return self.forms.seconds_per_draw + _SECONDS * len(self.groups.member) / len(self.tiles.kernels)
 
     @classmethod
     def of_repeated(cls, tiles: FeatureTiles) -> CollapsedForms | None:

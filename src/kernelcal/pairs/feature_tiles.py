@@ -11,13 +11,14 @@ from kernelcal.arrays import Array, is_numpy, namespace, on_accelerator, place_o
 from kernelcal.kernels.metrics import Euclidean
 from kernelcal.kernels.points import CrossPairs, Points
 from kernelcal.pairs.base import Sums
-from kernelcal.pairs.same_label import SameLabel, lookup_cost
+from kernelcal.pairs.same_label import PRODUCT, SameLabel, lookup_cost
 from kernelcal.pairs.tiles import WIDE_FROM, Tile, Tiles, upper
 from kernelcal.predictions import ClassPredictions
 from kernelcal.residuals import ClassResidual, FeatureResidual
 
 __all__ = ["FeatureTiles"]
 
+_SECONDS = 3e-11  # a multiplication, of which half the pairs take one
 _LARGER = 16  # times the rows and columns of a tile that fits a processor's cache
 
 
@@ -27,15 +28,16 @@ class FeatureTiles(Tiles):
     residual: FeatureResidual
 
     @property
-    def work(self) -> float:
-        """Multiplications of a matrix product in the time of one set of targets, roughly."""
+    def seconds(self) -> float:
+        """Time of one set of targets, roughly: products, and some thirty multiplications a kernel value."""
         features = 0 if isinstance(self.predictions, ClassPredictions) else self.residual.dimension
-        return float(len(self.residual)) ** 2 * (self.predictions.columns + features + (100 if features else 30))
+        own = self.predictions.columns + features + (100 if features else 30)
+        return _SECONDS * float(len(self.residual)) ** 2 * own
 
     @property
-    def work_per_draw(self) -> float:
-        """The same for each of many sets of targets and each kernel."""
-        pairs = float(len(self.residual)) ** 2 * self.residual.dimension
+    def seconds_per_draw(self) -> float:
+        """The same for each of many sets of targets and each kernel: a column of a product."""
+        pairs = PRODUCT * float(len(self.residual)) ** 2 * self.residual.dimension
         if isinstance(self.residual, ClassResidual) and self.residual.class_features is None:
             assert isinstance(self.predictions, ClassPredictions)  # for the type checker: others have other residuals
             return min(pairs, lookup_cost(len(self.kernels), self.predictions))

@@ -25,6 +25,7 @@ FeatureMap = Callable[[slice], Array]  # rows -> their features of all kernels s
 _KEEP_BYTES = 2**29  # features below this size are kept between batches of draws, above they are made anew
 _CHUNK_BYTES = 2**26
 _ALL = slice(None)
+_SECONDS, _SECONDS_PER_DRAW = 2e-8, 2e-11  # a feature of a row, and one times a residual
 _SINGLE_FROM = 100_000  # rows times residual features; above, features are held in float32
 
 
@@ -71,6 +72,17 @@ class _Features(QuadraticForms):
         if not isinstance(residual, ClassResidual):  # its residuals are never held for all rows
             self.bytes_per_draw += 16 * len(predictions) * residual.dimension
         self._kept: list[tuple[slice, np.ndarray]] | None = None
+
+    @property
+    def seconds(self) -> float:
+        """Time of one set of targets, roughly: all features are made anew."""
+        return _SECONDS * len(self.predictions) * int(self.bounds[1])
+
+    @property
+    def seconds_per_draw(self) -> float:
+        """The same for each of many sets of targets and each kernel: a column of a product."""
+        columns = max(self.predictions.columns, self.residual.dimension)
+        return _SECONDS_PER_DRAW * len(self.predictions) * int(self.bounds[-1]) / (len(self.bounds) - 1) * columns
 
     def of(self, targets: np.ndarray) -> Sums:
         r = self.residual.features(targets)

@@ -16,16 +16,16 @@ from kernelcal.predictions import MultivariateNormal
 
 __all__ = ["GramTiles"]
 
-_EXPONENTIALS = 400  # multiplications that the four kernel values of a pair cost, and half of it a component
-_FACTORISATION = 30_000  # a pair of full covariance matrices
+_EXPONENTIALS = 4e-9  # seconds of the four kernel values of a pair, and half of it a component
+_FACTORISATION = 3e-7  # a pair of full covariance matrices
 
 
 class GramTiles(Tiles):
     """Exact pairs of residuals without features."""
 
     @property
-    def work(self) -> float:
-        """Multiplications of a matrix product in the time of one set of targets, roughly."""
+    def seconds(self) -> float:
+        """Time of one set of targets, roughly."""
         pair = _EXPONENTIALS * (1 + math.prod(self.predictions.event_shape) / 2)
         full = isinstance(self.predictions, MultivariateNormal)
         return float(len(self.residual)) ** 2 * (pair + (_FACTORISATION if full else 0))

@@ -100,11 +100,11 @@ class PairMean(Statistic):
         kernel, notes = resolve(self.kernel_of(predictions), predictions)
         return PreparedPairMean(self, (kernel,), predictions, (self.label,), predictions.notes + notes, weights)
 
-    def work(self, predictions: Predictions) -> float:
-        """Multiplications of a matrix product in the time of one value, roughly, as the engine counts them."""
+    def seconds(self, predictions: Predictions) -> float:
+        """Time of one value on two cores, roughly, as the engine tells it."""
         kernel = self.kernel_of(predictions).map_leaves(_with_number)
         residual = self.residual_of(predictions, self.target_kernel_of(predictions), None)
-        return _engine(self).prepare((kernel,), predictions, residual).work
+        return _engine(self).prepare((kernel,), predictions, residual).seconds
 
     def resolved(self, predictions: Predictions) -> Self:
         """Fix the lengthscales of both kernels."""
@@ -169,7 +169,7 @@ class PreparedPairMean(Prepared):
 
 
 def _with_number(kernel: Kernel) -> Kernel:
-    """Any lengthscale in the place of one that is not resolved: it changes no work."""
+    """Any lengthscale in the place of one that is not resolved: it changes no time."""
     if isinstance(kernel, Stationary) and isinstance(kernel.lengthscale, str):
         return kernel.with_lengthscale(1.0)
     return kernel

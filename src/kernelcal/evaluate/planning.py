@@ -1,0 +1,200 @@
+"""What an evaluation will do, before it does it: engines, memory and time by the rows and classes that there are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kernelcal.errors import InputError
+from kernelcal.evaluate.estimates import estimator_of, interval_statistic, seconds_of
+from kernelcal.inference import DefaultFamily
+from kernelcal.inference.cost import in_words
+from kernelcal.inference.interval_methods import METHODS
+from kernelcal.inference.spread import method_of
+from kernelcal.lenses import Lens, seen
+from kernelcal.pairs import Engine
+from kernelcal.predictions import Predictions, Samples, ScorePredictions, as_predictions
+from kernelcal.statistics import KCCSD, SKCE
+from kernelcal.tables import Grid
+
+__all__ = ["Plan", "Step", "plan", "planned"]
+
+_DRAWN = 8e-9  # seconds in which a target is drawn and scored, a row and column
+_PASSES = 5.0  # estimates in the time of an interval without draws
+_RESAMPLED = 4e-11  # seconds of a pair and draw of the bootstrap
+_COPIES, _BATCH, _TILES = 6, 3 * 2**27, 2**25  # arrays of the size of the predictions; bytes of draws, and of tiles
+
+
+@dataclass(frozen=True)
+class Step:
+    """One part of an evaluation.
+
+    Attributes
+    ----------
+    name : str
+        Estimate, test or interval.
+    engine : str
+        How it is computed.
+    bytes : float
+        Memory beside the predictions, roughly.
+    seconds : float
+        Time on two cores, roughly; of a test, with all its draws.
+    """
+
+    name: str
+    engine: str
+    bytes: float
+    seconds: float
+
+
+@dataclass(frozen=True, repr=False)
+class Plan:
+    """What `evaluate` will do with some predictions.
+
+    Attributes
+    ----------
+    n, columns : int
+        Rows, and numbers that describe a prediction: of classes, their number.
+    family : str
+        Family of the predictions.
+    draws : int
+        Draws of the test, at most.
+    steps : tuple of Step
+        Its parts.
+    """
+
+    n: int
+    columns: int
+    family: str
+    draws: int
+    steps: tuple[Step, ...]
+
+    @property
+    def seconds(self) -> float:
+        """Time of all steps; less where the test stops early."""
+        return sum(step.seconds for step in self.steps)
+
+    @property
+    def bytes(self) -> float:
+        """Memory of the step that takes most."""
+        return max(step.bytes for step in self.steps)
+
+    def sentence(self) -> str:
+        """Return the plan in one line."""
+        engines = "; ".join(f"{step.name}: {step.engine}" for step in self.steps)
+        return f"plan for {self.n:,} rows: {engines}; about {_size(self.bytes)}, {_time(self.seconds)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        own = {"n": self.n, "columns": self.columns, "family": self.family, "draws": self.draws}
+        return {**own, "bytes": self.bytes, "seconds": self.seconds, "steps": [vars(step) for step in self.steps]}
+
+    def summary(self) -> str:
+        """Return a short table as text."""
+        return self._table().text()
+
+    def _table(self) -> Grid:
+        rows = [(s.name, s.engine, _size(s.bytes), f"{s.seconds:.2g}") for s in self.steps]
+        rows.append(("in all", "", _size(self.bytes), f"{self.seconds:.2g}"))
+        note = "rough figures for two cores; the test may stop early. engine=... or --engine takes another way"
+        title = f"Plan: {self.n:,} rows of {self.family}, {self.columns} columns, up to {self.draws:,} draws"
+        return Grid(title, ("step", "engine", "memory", "seconds"), rows, (note,))
+
+    def __repr__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        return self._table().html()
+
+
+def plan(
+    predictions: Any, *, lens: Lens | None = None, draws: int = 999, engine: Engine | None = None, classes: Any = None
+) -> Plan:
+    """Say what `evaluate` would do with these predictions: which engines, how much memory, how many seconds.
+
+    Parameters
+    ----------
+    predictions : Predictions or what `as_predictions` takes
+        Predictions; targets are not needed.
+    lens, draws, engine, classes
+        As for `evaluate`.
+
+    Returns
+    -------
+    Plan
+        Prints as a short table.
+
+    Raises
+    ------
+    InputError
+        For what `evaluate` would refuse of the predictions.
+
+    Notes
+    -----
+    Figures are rough: measured on two cores, with the linear algebra of NumPy's own build. Cost: that of choosing the
+    engines, such as sorting one probability.
+
+    Examples
+    --------
+    >>> import numpy as np, kernelcal as kc
+    >>> from kernelcal.evaluate import plan
+    >>> [step.engine for step in plan(np.random.default_rng(0).uniform(size=2000)).steps]
+    ['exact scan', 'exact scan, 4 kernels and scores', 'bootstrap of rows']
+    """
+    batch = as_predictions(predictions, classes=classes)
+    return planned(seen(np.zeros(len(batch), dtype=np.int64), batch, lens)[1].placed(), draws, engine)
+
+
+def planned(batch: Predictions, draws: int, engine: Engine | None = None) -> Plan:
+    """Plan for checked predictions."""
+    if isinstance(batch, ScorePredictions):
+        raise InputError("plan serves classes and numbers: densities known through their scores take all pairs of rows")
+    statistic = estimator_of(batch, engine=engine)
+    steps = [_estimate(batch, statistic)]
+    if not isinstance(batch, Samples) or batch.exchangeable:
+        steps += [_test(batch, draws, engine), *_interval(batch, draws, engine)]
+    return Plan(len(batch), batch.columns, type(batch).__name__, draws, tuple(steps))
+
+
+def _estimate(batch: Predictions, statistic: SKCE | KCCSD) -> Step:
+    assert isinstance(statistic, SKCE)  # for the type checker: scores were refused
+    return Step("estimate", _way(batch, statistic), _held(batch) + _TILES, seconds_of(statistic, batch))
+
+
+def _way(batch: Predictions, statistic: SKCE) -> str:
+    if statistic.estimator == "block":
+        return f"blocks of {statistic.block_size:,} rows"
+    return statistic.prepare(batch).engine
+
+
+def _test(batch: Predictions, draws: int, engine: Engine | None) -> Step:
+    kernels = DefaultFamily(engine=engine).prepare(batch).kernels
+    forms, number = kernels.forms, len(kernels.kernels)
+    seconds = draws * (number * forms.seconds_per_draw + _DRAWN * len(batch) * batch.columns)
+    held = _held(batch) + min(float(_BATCH), float(forms.bytes_per_draw) * draws)
+    return Step("test", f"{kernels.engine}, {number} kernels and scores", held, seconds)
+
+
+def _interval(batch: Predictions, draws: int, engine: Engine | None) -> Sequence[Step]:
+    statistic = interval_statistic(batch, engine=engine)
+    if statistic is None:
+        return ()
+    method, once = method_of("default", statistic, len(batch)), seconds_of(statistic, batch)
+    drawn = _RESAMPLED * float(len(batch)) ** 2 * draws if method is METHODS["bootstrap"] else 0.0
+    passes = 1.0 if statistic.estimator == "block" else _PASSES
+    return (Step("interval", method.label, _held(batch) + _TILES, passes * once + drawn),)
+
+
+def _held(batch: Predictions) -> float:
+    return float(_COPIES * 8 * len(batch) * batch.columns)
+
+
+def _time(seconds: float) -> str:
+    return "less than a second" if seconds < 1 else f"up to {in_words(seconds)}"
+
+
+def _size(number: float) -> str:
+    return f"{number / 1e9:.1f} GB" if number >= 1e9 else f"{max(number / 1e6, 1):.0f} MB"

@@ -1,0 +1,147 @@
+"""A plan tells the truth: the engines that it names are those that run."""
+
+import json
+
+import numpy as np
+import pytest
+
+import kernelcal as kc
+from kernelcal.cli import main
+from kernelcal.errors import InputError
+from kernelcal.evaluate import plan
+from kernelcal.predictions import Score
+
+
+def _classes(n, m, seed=0):
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.ones(m), n)
+    return kc.Categorical(p).sample(rng)[0], p[:, 1] if m == 2 else p
+
+
+def _numbers(n):
+    rng = np.random.default_rng(1)
+    predictions = kc.Normal(rng.normal(size=n), rng.uniform(0.5, 1.5, n))
+    return predictions.sample(rng)[0], predictions
+
+
+CASES = {
+    "few classes": _classes(200, 3),
+    "one probability": _classes(1500, 2),
+    "repeated": (_classes(600, 2)[0], np.round(_classes(600, 2)[1], 1)),
+    "many classes": _classes(4000, 12),
+    "numbers": _numbers(700),
+}
+
+
+@pytest.mark.parametrize("engine", [None, kc.Nystrom(20)], ids=["chosen", "told"])
+@pytest.mark.parametrize("case", list(CASES))
+def test_engines_of_the_plan_are_those_that_run(case, engine):
+    y, predictions = CASES[case]
+    found = plan(predictions, draws=19, engine=engine)
+    result = kc.evaluate(y, predictions, draws=19, engine=engine)
+    estimate, test, interval = found.steps
+    assert estimate.engine == result.estimate.engine
+    assert test.engine == f"{result.test.engine}, 4 kernels and scores"
+    assert interval.engine == result.interval.method
+    assert found.n == len(y)
+    assert found.draws == 19
+
+
+def test_an_engine_can_be_told():
+    y, p = CASES["many classes"]
+    assert kc.evaluate(y, p, draws=19).test.engine.startswith("Nystrom")
+    told = kc.evaluate(y, p, draws=19, engine=kc.ExactPairs())
+    assert told.test.engine == told.estimate.engine == "exact pairs"
+    few = kc.evaluate(*CASES["few classes"], draws=19, engine=kc.RandomFourier(50))
+    assert few.estimate.engine == few.test.engine == "random Fourier features, 50 frequencies"
+
+
+def test_a_told_engine_takes_all_rows_where_blocks_would_be_chosen(monkeypatch):
+    import importlib
+
+    estimates = importlib.import_module("kernelcal.evaluate.estimates")
+    monkeypatch.setattr(estimates, "_SECONDS", 1e-5)
+    y, p = CASES["few classes"]
+    assert plan(p).steps[0].engine.startswith("blocks of ")
+    assert kc.evaluate(y, p, draws=19).estimate.estimator == "block"
+    assert kc.evaluate(y, p, draws=19, engine=kc.ExactPairs()).estimate.estimator == "unbiased"
+
+
+def test_more_rows_draws_and_classes_take_longer():
+    rows = [plan(_classes(n, 3)[1]).seconds for n in (100, 400, 1600)]
+    assert rows == sorted(rows)
+    assert rows[2] > 4 * rows[0]
+    p = CASES["few classes"][1]
+    assert plan(p, draws=1999).seconds > 1.5 * plan(p, draws=999).seconds
+    assert plan(_classes(3000, 20)[1]).bytes > plan(_classes(3000, 3)[1]).bytes
+
+
+def test_a_lens_is_planned():
+    _, p = CASES["many classes"]
+    assert plan(p, lens=kc.TopLabel()).steps[1].engine.startswith("exact scan")
+
+
+def test_draws_have_an_estimate_test_and_interval_as_evaluate_does():
+    rng = np.random.default_rng(0)
+    samples = kc.Samples(rng.normal(size=(60, 10)))
+    assert [s.name for s in plan(samples).steps] == ["estimate", "test", "interval"]
+
+
+def test_a_plan_prints_and_is_plain():
+    found = plan(CASES["one probability"][1])
+    assert found.summary().splitlines()[0] == "Plan: 1,500 rows of Bernoulli, 2 columns, up to 999 draws"
+    assert "exact scan, 4 kernels and scores" in repr(found)
+    assert "<table>" in found._repr_html_()
+    plain = json.loads(json.dumps(found.to_dict()))
+    assert plain["steps"][0]["engine"] == "exact scan"
+    assert plain["seconds"] == pytest.approx(found.seconds)
+    assert found.sentence().startswith("plan for 1,500 rows: estimate: exact scan; test: exact scan, 4 kernels")
+    assert found.sentence().endswith("less than a second")
+
+
+def test_what_cannot_be_planned_says_so():
+    scores = Score(lambda y: -y, n=3)
+    with pytest.raises(InputError, match="plan serves classes and numbers: densities known through their scores"):
+        plan(scores)
+
+
+@pytest.fixture
+def file(tmp_path):
+    y, p = _classes(150, 3)
+    path = tmp_path / "a.csv"
+    np.savetxt(path, np.column_stack([y, p]), delimiter=",", header="label,p0,p1,p2", comments="", fmt="%.12g")
+    return str(path)
+
+
+def test_command_line_plan(file, capsys):
+    assert main(["evaluate", file, "--plan"]) == 0
+    out = capsys.readouterr().out
+    assert "Plan: 150 rows of Categorical, 3 columns, up to 999 draws" in out
+    assert "p-value" not in out
+    assert main(["evaluate", file, "--plan", "--json", "--engine", "nystrom", "--features", "12"]) == 0
+    assert json.loads(capsys.readouterr().out)["steps"][0]["engine"] == "Nystrom features, 12 landmarks"
+    assert main(["evaluate", file, "--plan", "--fail-below", "0.05"]) == 0
+
+
+def test_long_work_is_said_in_a_line(file, capsys, monkeypatch):
+    import importlib
+
+    monkeypatch.setattr(importlib.import_module("kernelcal.cli.command"), "_LONG", 0.0)
+    assert main(["evaluate", file, "--draws", "19"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].startswith("plan for 150 rows: estimate: exact pairs; test:")
+    assert main(["evaluate", file, "--draws", "19", "--json"]) == 0
+    assert isinstance(json.loads(capsys.readouterr().out), dict)
+
+
+def test_command_line_engines(file, capsys):
+    assert main(["evaluate", file, "--engine", "fourier", "--features", "40", "--draws", "19"]) == 0
+    assert "random Fourier features, 40 frequencies" in " ".join(capsys.readouterr().out.split())
+    assert main(["test", file, "--engine", "nystrom", "--statistic", "skce", "--draws", "19"]) == 0
+    assert "Nystrom features, 150 landmarks" in capsys.readouterr().out
+    assert main(["evaluate", file, "--features", "3"]) == 2
+    assert "--features 3 needs an engine that has features" in capsys.readouterr().err
+    assert main(["test", file, "--engine", "pairs", "--statistic", "ece"]) == 2
+    assert "--engine chooses how pairs are summed, which --statistic ece does not" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["evaluate", file, "--engine", "nystrom", "--features", "0"])
+    assert "expected a whole number from 1, got '0'" in capsys.readouterr().err
