@@ -367,6 +367,20 @@ def test_certain_predictions():
     json.dumps(found.to_dict(), allow_nan=False)
 
 
+@pytest.mark.parametrize("kernel", [kc.Laplacian(1e-3), kc.Gaussian(0.01)], ids=str)
+def test_places_far_from_all_rows_spoil_nothing(kernel):
+    # at some places of the grid the kernel is above 0 and its square is not: the variance there was rounded to 0
+    rng = np.random.default_rng(0)
+    p = np.where(rng.uniform(size=400) < 0.5, 0.2, 0.8) + 1e-3 * rng.uniform(-1, 1, size=400)
+    p[:20] = 0.0  # rows that cannot vary are near, those that can are far
+    y = (rng.uniform(size=400) < np.where(p > 0.1, 0.5, p)).astype(int)
+    witness = explain(y, p, witness_kernel=kernel, draws=99).witness
+    assert np.isfinite(witness.critical)
+    assert witness.pvalue == 0.01
+    assert witness.outside.any()
+    assert witness.field[50, 0] == 0  # half way between the two
+
+
 def test_small_groups_are_said_not_to_be_tested():
     y, p = one_probability(30, 8)
     names = ["alone", *["rest"] * 29]

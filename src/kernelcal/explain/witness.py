@@ -20,6 +20,7 @@ __all__ = ["PreparedWitness", "Witness"]
 _NUMBERS = 2**21  # of one part: 16 MiB
 _KEPT = 2**22  # kernel values that are kept between batches of draws
 _ROUNDING = 1e-9
+_VANISHING = 1e-100  # kernel values that count as 0: their squares must not be 0 alone, see `standardised_field`
 
 
 class PreparedWitness(Prepared):
@@ -47,7 +48,8 @@ class PreparedWitness(Prepared):
         return self._computed(part) if self._kept is None else self._kept[:, part]
 
     def _computed(self, part: slice) -> np.ndarray:
-        return np.asarray(kernel_between(self.kernel, self.places.predictions, self.batch[part]))
+        values = np.asarray(kernel_between(self.kernel, self.places.predictions, self.batch[part]))
+        return np.where(np.abs(values) < _VANISHING, 0.0, values)
 
     def field(self, targets: np.ndarray) -> np.ndarray:
         """Witness for targets of shape (B, n): shape (P, B, C)."""
@@ -64,9 +66,13 @@ class PreparedWitness(Prepared):
 
 
 def standardised_field(field: np.ndarray, sd: np.ndarray) -> np.ndarray:
-    """|f| / sd; where nothing can vary, 0 if nothing deviates and infinity if something does."""
+    """|f| / sd; where nothing can vary, 0 if nothing deviates and infinity if something does.
+
+    What deviates has a kernel value of at least `_VANISHING` and a residual of some size: less is a variance that was
+    rounded to 0.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(sd > 0, np.abs(field) / sd, np.where(field == 0, 0.0, np.inf))
+        return np.where(sd > 0, np.abs(field) / sd, np.where(np.abs(field) < _VANISHING**1.5, 0.0, np.inf))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
