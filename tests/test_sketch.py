@@ -1,6 +1,7 @@
 """The sketch: the same answer for any partition and order, that of the whole data in memory, and its exact level."""
 
 import json
+import zipfile
 from itertools import pairwise
 
 import numpy as np
@@ -332,6 +333,53 @@ def test_damaged_and_foreign_files_are_refused(tmp_path):
     np.savez(path, **{**arrays, "/diagonal": arrays["/diagonal"][:-1]})
     with pytest.raises(InputError, match="arrays do not fit its settings"):
         Sketch.load(path)
+
+
+CHANGED = {  # what a file says of the rows seen, of notes, of sums; None stands for text in the place of settings
+    "next": ({"next": "30"}, {}, "rows that it says"),
+    "next too small": ({"next": 3}, {}, "rows that it says"),
+    "whole": ({"whole": "no"}, {}, "rows that it says"),
+    "text as rows": ({}, {"starts": np.array(["a"])}, "rows that it says"),
+    "rows that overlap": ({}, {"starts": np.array([0, 20]), "stops": np.array([25, 30])}, "rows that it says"),
+    "more starts": ({}, {"starts": np.array([0, 20])}, "rows that it says"),
+    "fewer rows than sums": ({}, {"stops": np.array([29])}, "rows that it says"),
+    "sums of no rows": ({}, {"/n": np.array(np.nan)}, "its n is not finite"),
+    "sums of nothing": ({}, {"/covariance": np.full((36, 36), np.nan)}, "its covariance is not finite"),
+    "one number as totals": ({}, {"/totals": np.array(1.0)}, "arrays do not fit"),
+    "a number": ({}, {"settings": np.array("5")}, "damaged"),
+    "brackets without end": ({}, {"settings": np.array("[" * 100_000)}, "damaged"),
+}
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_files_that_contradict_themselves_are_refused(name, tmp_path):
+    head, arrays, message = CHANGED[name]
+    _sketch().update(*_class_rows(3, 30)).save(tmp_path / "a.npz")
+    with np.load(tmp_path / "a.npz") as file:
+        whole = dict(file)
+    settings = np.array(json.dumps({**json.loads(str(whole["settings"])), **head}))
+    np.savez(tmp_path / "a.npz", **{**whole, "settings": settings, **arrays})
+    with pytest.raises(InputError, match=message):
+        Sketch.load(tmp_path / "a.npz")
+
+
+def test_a_shape_that_no_memory_holds_is_refused(tmp_path):
+    _sketch().update(*_class_rows(3, 30)).save(tmp_path / "a.npz")
+    header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000, 20, 12)}".ljust(117) + b"\n"
+    with zipfile.ZipFile(tmp_path / "a.npz", "a") as file, file.open("x.npy", "w") as member:
+        member.write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
+    with pytest.raises(InputError, match="damaged"):
+        Sketch.load(tmp_path / "a.npz")
+
+
+def test_notes_of_a_file_are_text(tmp_path):
+    _sketch().update(*_class_rows(3, 30)).save(tmp_path / "a.npz")
+    with np.load(tmp_path / "a.npz") as file:
+        whole = dict(file)
+    settings = np.array(json.dumps({**json.loads(str(whole["settings"])), "notes": [{"a": 1}]}))
+    np.savez(tmp_path / "a.npz", **{**whole, "settings": settings})
+    found = Sketch.load(tmp_path / "a.npz").update(*_class_rows(3, 30)).result()
+    assert "{'a': 1}" in found.notes
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):

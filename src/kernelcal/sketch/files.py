@@ -17,7 +17,10 @@ from kernelcal.errors import InputError
 __all__ = ["read", "write"]
 
 _FORMAT, _VERSION = "kernelcal sketch", 1
-_DAMAGED = (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError)
+_DAMAGED = (
+    *(ValueError, KeyError, TypeError, AttributeError, EOFError, NotImplementedError),
+    *(zipfile.BadZipFile, zlib.error, RecursionError, MemoryError),  # nested without end, a shape of 10^12 numbers
+)
 
 
 def write(path: Any, settings: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:

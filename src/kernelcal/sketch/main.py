@@ -278,13 +278,14 @@ class Sketch:
         head, arrays = files.read(path)
         try:
             sketch = object.__new__(cls)._begin(Settings.of(head["settings"]))
-            sketch._rows = RowSet(arrays.pop("starts"), arrays.pop("stops"), head["next"], head["whole"])
+            seen = arrays.pop("starts"), arrays.pop("stops"), head["next"], head["whole"]
             sketch._subject = None if head["subject"] is None else Subject.from_plain(head["subject"])
-            sketch._notes = tuple(head["notes"])
+            sketch._notes = tuple(map(str, head["notes"]))
         except (KeyError, TypeError, AttributeError) as error:
             raise InputError(f"{path} is not a whole sketch: {type(error).__name__}, {error}") from None
         if arrays:
             check_arrays(path, arrays, sketch._settings, sketch._subject)
+        sketch._rows = RowSet.of_file(path, *seen, float(arrays["n"]) if arrays else 0)
         sketch._sums = arrays
         return sketch
 

@@ -46,6 +46,24 @@ class RowSet:
         _refuse_twice(ordered[1:][np.diff(ordered) == 0])
         return cls._joined(ordered, ordered + 1, whole=True)
 
+    @classmethod
+    def of_file(cls, path: Any, starts: np.ndarray, stops: np.ndarray, following: Any, whole: Any, n: Any) -> Self:
+        """Intervals that were written, or refuse what no sketch of n rows holds."""
+        plain = type(following) is int and type(whole) is bool
+        right = (
+            plain and all(x.dtype.kind == "i" and x.ndim == 1 for x in (starts, stops)) and len(starts) == len(stops)
+        )
+        if right:
+            bounds = np.stack([starts, stops], axis=1).ravel()
+            held, last = int((stops - starts).sum()), int(stops[-1]) if len(stops) else 0
+            ascending = bool(np.all(np.diff(bounds, prepend=-1) > 0)) and last <= following <= _LARGEST
+            right = ascending and (held == n if whole else held <= n)
+        if not right:
+            raise InputError(
+                f"{path} is not a whole sketch: the rows that it says it has seen are not those of its sums"
+            )
+        return cls(starts.astype(np.int64), stops.astype(np.int64), following, whole)
+
     def union(self, other: RowSet) -> RowSet:
         """Rows of both; a row that is in both is refused."""
         starts, stops = np.append(self.starts, other.starts), np.append(self.stops, other.stops)

@@ -136,11 +136,16 @@ def check_arrays(path: Any, arrays: Arrays, settings: Settings, subject: Subject
     wrong = sorted({*expected.items()} ^ {*found.items()})
     if wrong or any(x.dtype != np.float64 for x in arrays.values()):
         raise InputError(f"{path} is not a whole sketch: its arrays do not fit its settings {wrong[:1]}")
+    if subject is not None and subject.of_classes:  # scores may be infinite, and so may sums over numbers
+        missing = [name for name, x in arrays.items() if name not in CLASS_SCORES and not np.isfinite(x).all()]
+        if missing:
+            raise InputError(f"{path} is not a whole sketch: its {missing[0]} is not finite")
 
 
 def _shapes(arrays: Arrays, settings: Settings, subject: Subject) -> dict[str, tuple[int, ...]]:
     """Shapes that the settings demand; the number of residual features is read off."""
-    r, draws, d = len(arrays["totals"]), settings.draws + 1, settings.engine.frequencies
+    draws, d = settings.draws + 1, settings.engine.frequencies
+    r = arrays["totals"].size // (draws * d)
     named = CLASS_SCORES if subject.of_classes else NUMBER_SCORES
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("n", "impossible", *named), ())
     shapes |= {f"bins {k}": (3, settings.bins) for k in range(len(subject.binned))}
