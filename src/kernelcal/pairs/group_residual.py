@@ -14,6 +14,8 @@ from kernelcal.residuals import ClassResidual, FeatureResidual
 
 __all__ = ["GroupResidual"]
 
+_MANY = 20_000  # rows; below, threads cost more than they save
+
 
 class GroupResidual(FeatureResidual):
     """Sums of the residuals of equal predictions: for targets of all rows, the residuals of the groups.
@@ -62,7 +64,8 @@ class GroupResidual(FeatureResidual):
         """How often each label occurs in each group, a row counted by a power of its weight: (B, n) -> (B, u, m)."""
         weights, size = self.residual.weights, len(self) * len(self._psi)
         own = None if weights is None else weights**exponent
-        found = threaded_map(lambda labels: np.bincount(self._codes + labels, own, size), targets, None)
+        threads = None if targets.shape[1] >= _MANY else 1
+        found = threaded_map(lambda labels: np.bincount(self._codes + labels, own, size), targets, threads)
         return np.stack(found).reshape(len(targets), len(self), -1).astype(np.float64, copy=False)
 
     def of_counts(self, counts: np.ndarray) -> np.ndarray:

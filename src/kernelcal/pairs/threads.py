@@ -23,8 +23,8 @@ def thread_count(threads: int | None) -> int:
 
 def threaded_map(function: Callable[[Item], Result], items: Iterable[Item], threads: int | None) -> list[Result]:
     """Apply a function to every item and return the results in order, whatever thread finished first."""
-    workers = thread_count(threads)
-    if workers == 1:
+    workers, items = thread_count(threads), list(items)
+    if workers == 1 or len(items) < 2:  # starting threads takes a millisecond
         return [function(item) for item in items]
     with _one_blas_thread(), ThreadPoolExecutor(workers) as pool:
         return list(pool.map(function, items))
