@@ -104,6 +104,24 @@ def test_the_witness_of_numbers_against_loops():
     np.testing.assert_allclose(found.position, np.stack([mean, mean], axis=1))
 
 
+def test_the_witness_of_weighted_numbers_of_which_some_have_no_spread():
+    rng = np.random.default_rng(3)
+    mean, w = rng.normal(size=40), rng.uniform(0, 2, 40)
+    std = np.where(np.arange(40) % 5 == 0, 0.0, 1.5)
+    y = np.where(std > 0, mean + 2 * rng.normal(size=40), mean)
+    draws, kernel = np.stack([mean - std, mean + std], axis=1), kc.Laplacian(0.7, metric=kc.Wasserstein())
+    found = explain(y, kc.Samples(draws), weights=w, witness_kernel=kernel, draws=39).witness
+    # draws of ensembles: the pool of three values has the moments that standardise
+    pool = np.concatenate([draws, y[:, None]], axis=1)
+    spread = np.where(std > 0, pool.std(axis=1), 0)
+    z = np.divide(y - pool.mean(axis=1), spread, out=np.zeros(40), where=spread > 0)
+    v, w = (spread > 0) * 1.0, w / w.mean()
+    k = np.exp(-np.sqrt(((np.sort(pool)[:, None] - np.sort(pool)) ** 2).mean(axis=2)) / 0.7)
+    np.testing.assert_allclose(found.field[:, 0], k @ (w * z) / 40, atol=1e-12)
+    np.testing.assert_allclose(found.field[:, 1], k @ (w * (z**2 - v)) / 40, atol=1e-12)
+    np.testing.assert_allclose(found.sd**2, np.outer(k**2 @ (w**2 * v), [1, 2]) / 1600, atol=1e-12)
+
+
 def test_contributions_of_rows_classes_and_groups_sum_to_the_error():
     y, p = several_classes(80, 4, 2, 1.5)
     w = np.random.default_rng(1).uniform(0, 2, 80)
@@ -350,6 +368,13 @@ def test_ties_count_against_rejection():
     assert found.witness.pvalue == 1  # no draw is nearer to one half
     assert not found.regions
     assert {g.pvalue for g in found.groups} == {1.0}
+
+
+def test_a_group_is_rejected_with_words_where_p_is_just_the_level():
+    y, p = np.zeros(200, dtype=int), np.full(200, 0.6)
+    found = explain(y, p, groups=np.arange(200) % 2, draws=9, level=0.9)
+    assert [g.pvalue for g in found.rejected] == [0.1, 0.1]
+    assert all(g.directions for g in found.rejected)
 
 
 def test_certain_predictions():

@@ -173,6 +173,18 @@ def test_the_known_law_is_near_that_of_all_pairs(name):
     assert found.members[0].deviation == pytest.approx(expected.members[0].deviation, rel=0.02)
 
 
+def test_the_known_law_has_the_variance_of_all_eigenvalues():
+    """The deviation is the value in standard deviations of ``sum_k l_k (Z_k^2 - 1)``, also of many small l_k."""
+    y, batch = _one_probability(400)
+    engine = kc.RandomFourier(60, rng=1)
+    found = Sketch(kc.Laplacian(0.01), engine=engine, draws=3).update(y, batch).result()
+    features, _ = engine.maps([kc.Laplacian(0.01)], batch)
+    z = features(slice(None)) * np.sqrt(2 * batch.p * (1 - batch.p))[:, None]
+    eigenvalues = np.linalg.eigvalsh(z.T @ z)
+    value = float(found.estimate) * 400 * 399
+    assert found.known.members[0].deviation == pytest.approx(value / np.sqrt(2 * (eigenvalues**2).sum()), rel=1e-9)
+
+
 @pytest.mark.parametrize("make", [lambda: _one_probability(200), lambda: _class_rows(4, 200)])
 def test_scores_and_binned_errors_are_those_of_evaluate(make):
     y, batch = make()

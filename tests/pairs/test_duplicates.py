@@ -79,6 +79,16 @@ def test_products_are_those_of_all_rows(u):
     assert quick.products.triples(v) == pytest.approx(np.trace(m @ m @ m), rel=1e-12)
 
 
+def test_powers_of_a_kernel_that_is_not_one_on_the_diagonal():
+    batch = repeated(60, 5, 1)
+    tiles = FeatureTiles((256, 1024), 1, (kc.kernels.Brownian(),), batch, ClassResidual.of(batch, kc.Dirac()))
+    k, columns = np.minimum(batch.p[:, None], batch.p), np.random.default_rng(1).normal(size=(60, 2))
+    np.fill_diagonal(k, 0)
+    for exponent in (1, 2, 3):
+        found = CollapsedForms.of_repeated(tiles).products.apply(columns, exponent)
+        np.testing.assert_allclose(found, k**exponent @ columns, rtol=0, atol=1e-13)
+
+
 @pytest.mark.parametrize("m", [1, 4])
 @pytest.mark.parametrize("statistic", ["default", "skce"])
 def test_the_exact_test_gives_the_same_pvalue(m, statistic, never):

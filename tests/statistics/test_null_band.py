@@ -76,6 +76,23 @@ def test_the_band_is_that_of_a_second_implementation():
     assert inside.sum() == sum(depth >= critical for depth in smallest) >= 180
 
 
+@pytest.mark.parametrize(("level", "draws", "j"), [(0.9, 99, 10), (0.95, 19, 1), (0.8, 14, 3)])
+def test_the_edge_is_the_draw_of_the_right_rank(level, draws, j):
+    """Depths all different: of the draws exactly the j - 1 furthest out lie outside, as the level needs."""
+    rng = np.random.default_rng(7)
+    p, w = rng.uniform(0.2, 0.8, 60), rng.exponential(size=60)
+    index = np.arange(60) % 2
+    law = CountLaw.of_bins(p, index, 2, w)
+    drawn = (rng.uniform(size=(draws, 60)) < p) * w
+    sums = np.stack([drawn[:, index == k].sum(axis=1) for k in (0, 1)], axis=1)
+    band = NullBand.of(law, law.depth(sums), level)
+    assert sum(bool(band.outside(row).any()) for row in sums) == j - 1
+    alone = [
+        ((sums[:, k] < band.pointwise_low[k] - 1e-9) | (sums[:, k] > band.pointwise_high[k] + 1e-9)) for k in (0, 1)
+    ]
+    assert [int(out.sum()) for out in alone] == [j - 1, j - 1]
+
+
 @pytest.mark.parametrize(("n", "bins"), [(5, 10), (40, 4), (300, 12)])
 def test_calibrated_counts_lie_inside_as_often_as_promised(n, bins):
     rng = np.random.default_rng([n, bins])
