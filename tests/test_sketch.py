@@ -462,7 +462,10 @@ def test_predictions_of_another_kind_are_refused_and_nothing_is_added():
         (lambda: Sketch(KERNEL, draws=0), "draws must be a whole number, at least 1"),
         (lambda: Sketch(KERNEL, bins=0), "bins must be a whole number, at least 1"),
         (lambda: Sketch(KERNEL + KERNEL), "Sum cannot be written to a file: use one of Gaussian"),
-        (lambda: Sketch(kc.PowerExponential(0.3)).update(*_one_probability(9)), "not available for PowerExponential"),
+        (
+            lambda: Sketch(kc.kernels.PowerExponential(0.3)).update(*_one_probability(9)),
+            "not available for PowerExponential",
+        ),
         (lambda: Sketch.like(kc.Samples(np.zeros((3, 4)))), "use calibration_test\\(..., null='swap'\\)"),
         (lambda: Sketch(KERNEL).result(), "has seen no rows: call update"),
         (lambda: Sketch(KERNEL).update([1], [0.5]).result(), "at least 2 rows, got 1"),
@@ -524,7 +527,7 @@ def test_single_precision_is_summed_in_double():
 
 def test_kernels_are_written_as_plain_values():
     for kernel in (
-        kc.RationalQuadratic(0.5, alpha=0.8),
+        kc.kernels.RationalQuadratic(0.5, alpha=0.8),
         kc.InverseMultiquadric(0.5, beta=-0.4, offset=1.5),
         kc.Laplacian(0.1 + 0.2, metric=kc.TotalVariation()),
         Spectral(kc.Matern32(2.0), 5, rng=4),

@@ -3,10 +3,18 @@
 __version__ = "0.1.0"
 
 from kernelcal import datasets
-from kernelcal.binning import EqualMassBins, MedianVarianceBins, UniformBins
+from kernelcal.binning import EqualMassBins, UniformBins
 from kernelcal.compare import compare
 from kernelcal.evaluate import evaluate
-from kernelcal.inference import DefaultFamily, calibration_test, confidence_interval, equivalence_test, pit_test
+from kernelcal.explain import explain
+from kernelcal.inference import (
+    DefaultFamily,
+    calibration_test,
+    confidence_interval,
+    equivalence_test,
+    pit_test,
+    reliability,
+)
 from kernelcal.kernels import (
     Dirac,
     Euclidean,
@@ -18,8 +26,6 @@ from kernelcal.kernels import (
     Linear,
     Matern32,
     Matern52,
-    PowerExponential,
-    RationalQuadratic,
     TotalVariation,
     Wasserstein,
     median_lengthscale,
@@ -43,7 +49,8 @@ from kernelcal.predictions import (
     as_predictions,
 )
 from kernelcal.recalibration import TemperatureScaling
-from kernelcal.statistics import CKCE, ECE, MMCE, SKCE, UCME, ckce, ece, mce, mmce, skce, ucme
+from kernelcal.sketch import Sketch
+from kernelcal.statistics import CKCE, ECE, MMCE, SKCE, UCME, ckce, ece, mmce, skce, ucme
 
 __all__ = [
     "CKCE",
@@ -71,7 +78,6 @@ __all__ = [
     "Logits",
     "Matern32",
     "Matern52",
-    "MedianVarianceBins",
     "Mixture",
     "MultivariateNormal",
     "NegativeBinomial",
@@ -80,11 +86,10 @@ __all__ = [
     "OneClass",
     "Percent",
     "Poisson",
-    "PowerExponential",
     "Quantiles",
     "RandomFourier",
-    "RationalQuadratic",
     "Samples",
+    "Sketch",
     "TemperatureScaling",
     "TopK",
     "TopLabel",
@@ -100,10 +105,11 @@ __all__ = [
     "ece",
     "equivalence_test",
     "evaluate",
-    "mce",
+    "explain",
     "median_lengthscale",
     "mmce",
     "pit_test",
+    "reliability",
     "skce",
     "ucme",
 ]

@@ -192,7 +192,7 @@ def test_results_print_and_are_plain_values():
 def test_other_binnings_and_libraries():
     torch = pytest.importorskip("torch")
     y, p = data()
-    for bins in (kc.EqualMassBins(5), kc.MedianVarianceBins(20)):
+    for bins in (kc.EqualMassBins(5), kc.binning.MedianVarianceBins(20)):
         found = reliability(y, torch.tensor(p), bins=bins)
         assert found.to_dict() == reliability(y, p, bins=bins).to_dict()
         assert found.table.count.sum() == 200
@@ -200,8 +200,8 @@ def test_other_binnings_and_libraries():
 
 def test_simplex_gaps_against_plain_loops():
     y, p = data(90, power=1.7)
-    found = simplex_calibration(y, p, bins=kc.MedianVarianceBins(20), level=0.9, draws=99, rng=2)
-    index = kc.MedianVarianceBins(20).assign(p).index
+    found = simplex_calibration(y, p, bins=kc.binning.MedianVarianceBins(20), level=0.9, draws=99, rng=2)
+    index = kc.binning.MedianVarianceBins(20).assign(p).index
 
     def gaps(labels):
         result = []
@@ -211,7 +211,7 @@ def test_simplex_gaps_against_plain_loops():
             result.append((total @ total) / sum(1 - p[i] @ p[i] for i in rows))
         return result
 
-    part = kc.ECE(question="simplex", bins=kc.MedianVarianceBins(20)).prepare(kc.Categorical(p)).parts[0]
+    part = kc.ECE(question="simplex", bins=kc.binning.MedianVarianceBins(20)).prepare(kc.Categorical(p)).parts[0]
     assert sys.modules["kernelcal.inference.simplex"]._gaps(part, y[None])[0] == pytest.approx(gaps(y))
     drawn = kc.inference.Draws(2).targets(kc.Categorical(p), 0, 99)
     critical = sorted(max(gaps(labels)) for labels in drawn)[-10]  # 10 = 0.1 * 100

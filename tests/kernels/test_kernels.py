@@ -12,15 +12,15 @@ D = np.array([0.0, 1e-9, 0.1, 0.5, 1.0, 3.0])
 FORMULAE = [
     (kc.Laplacian(0.7), lambda d: np.exp(-d / 0.7)),
     (kc.Gaussian(0.7), lambda d: np.exp(-(d**2) / (2 * 0.7**2))),
-    (kc.PowerExponential(0.7, power=0.5), lambda d: np.exp(-((d / 0.7) ** 0.5))),
-    (kc.PowerExponential(0.7, power=2), lambda d: np.exp(-((d / 0.7) ** 2))),
+    (kc.kernels.PowerExponential(0.7, power=0.5), lambda d: np.exp(-((d / 0.7) ** 0.5))),
+    (kc.kernels.PowerExponential(0.7, power=2), lambda d: np.exp(-((d / 0.7) ** 2))),
     (kc.Matern32(0.7), lambda d: (1 + np.sqrt(3) * d / 0.7) * np.exp(-np.sqrt(3) * d / 0.7)),
     (
         kc.Matern52(0.7),
         lambda d: (1 + np.sqrt(5) * d / 0.7 + 5 * d**2 / (3 * 0.7**2)) * np.exp(-np.sqrt(5) * d / 0.7),
     ),
     (kc.InverseMultiquadric(0.7, beta=-0.3, offset=2.0), lambda d: (4 + d**2 / 0.49) ** -0.3),
-    (kc.RationalQuadratic(0.7, alpha=1.5), lambda d: (1 + d**2 / (3 * 0.49)) ** -1.5),
+    (kc.kernels.RationalQuadratic(0.7, alpha=1.5), lambda d: (1 + d**2 / (3 * 0.49)) ** -1.5),
 ]
 PROFILES = [kernel for kernel, _ in FORMULAE]
 METRICS = [kc.Euclidean(), kc.TotalVariation(), kc.Hellinger()]
@@ -168,9 +168,9 @@ def test_class_matrices():
         (lambda: kc.Laplacian(float("nan")), "positive finite number"),
         (lambda: kc.Laplacian("mean"), "must be a number or 'median', got 'mean'"),
         (lambda: kc.Laplacian(1.0, metric="tv"), "metric must be a metric such as kernelcal.Euclidean"),
-        (lambda: kc.PowerExponential(1.0, power=2.5), r"power must lie in \(0, 2\], got 2.5"),
+        (lambda: kc.kernels.PowerExponential(1.0, power=2.5), r"power must lie in \(0, 2\], got 2.5"),
         (lambda: kc.InverseMultiquadric(1.0, beta=0.5), r"beta must lie in \(-1, 0\), got 0.5"),
-        (lambda: kc.RationalQuadratic(1.0, alpha=-1), "alpha must be a positive finite number"),
+        (lambda: kc.kernels.RationalQuadratic(1.0, alpha=-1), "alpha must be a positive finite number"),
         (lambda: -2 * kc.Laplacian(1.0), "factor of a kernel must be a positive"),
         (lambda: kc.FiniteKernel([[1, 2], [2, 1]]), "least eigenvalue is -1"),
         (lambda: kc.FiniteKernel([[1, 2, 3]]), "symmetric"),

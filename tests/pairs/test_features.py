@@ -15,7 +15,7 @@ SPECTRAL = [
     kc.Gaussian(0.5, metric=kc.Hellinger()),
     kc.Matern32(0.5),
     kc.Matern52(0.5),
-    kc.RationalQuadratic(0.5, alpha=0.8),
+    kc.kernels.RationalQuadratic(0.5, alpha=0.8),
     kc.InverseMultiquadric(0.5, beta=-0.4, offset=1.5),
 ]
 
@@ -40,7 +40,9 @@ def test_random_fourier_features_are_unbiased_for_their_kernel(kernel, make_data
 
 
 @pytest.mark.parametrize(
-    "kernel", [*SPECTRAL, kc.Linear(), kc.PowerExponential(0.5, power=0.5), kc.Dirac()], ids=lambda k: type(k).__name__
+    "kernel",
+    [*SPECTRAL, kc.Linear(), kc.kernels.PowerExponential(0.5, power=0.5), kc.Dirac()],
+    ids=lambda k: type(k).__name__,
 )
 def test_all_rows_as_landmarks_give_the_kernel(kernel, make_data):
     batch = kc.Categorical(make_data(40, 3)[0])
@@ -102,7 +104,7 @@ def test_every_library_gets_the_same_number(engine, backend, make_data):
     [
         (lambda: kc.Nystrom(0), "landmarks must be at least 1, got 0"),
         (lambda: kc.RandomFourier(-1), "frequencies must be at least 1, got -1"),
-        (lambda: run(kc.PowerExponential(0.3)), "not available for PowerExponential: use kernelcal.Nystrom"),
+        (lambda: run(kc.kernels.PowerExponential(0.3)), "not available for PowerExponential: use kernelcal.Nystrom"),
         (lambda: run(kc.Gaussian(0.3, metric=kc.TotalVariation())), "need an L2 metric"),
         (lambda: run(kc.Laplacian(0.3) + kc.Linear()), "single profile, not Sum: use kernelcal.Nystrom"),
     ],

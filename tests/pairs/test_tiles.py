@@ -12,14 +12,14 @@ from kernelcal.residuals import ClassResidual
 PROFILES = {
     "Laplacian": (kc.Laplacian(0.4), lambda d: np.exp(-d / 0.4)),
     "Gaussian": (kc.Gaussian(0.4), lambda d: np.exp(-(d**2) / 0.32)),
-    "PowerExponential": (kc.PowerExponential(0.4, power=0.7), lambda d: np.exp(-((d / 0.4) ** 0.7))),
+    "PowerExponential": (kc.kernels.PowerExponential(0.4, power=0.7), lambda d: np.exp(-((d / 0.4) ** 0.7))),
     "Matern32": (kc.Matern32(0.4), lambda d: (1 + np.sqrt(3) * d / 0.4) * np.exp(-np.sqrt(3) * d / 0.4)),
     "Matern52": (
         kc.Matern52(0.4),
         lambda d: (1 + np.sqrt(5) * d / 0.4 + 5 * d**2 / (3 * 0.16)) * np.exp(-np.sqrt(5) * d / 0.4),
     ),
     "InverseMultiquadric": (kc.InverseMultiquadric(0.4), lambda d: (1 + d**2 / 0.16) ** -0.5),
-    "RationalQuadratic": (kc.RationalQuadratic(0.4), lambda d: (1 + d**2 / 0.32) ** -1.0),
+    "RationalQuadratic": (kc.kernels.RationalQuadratic(0.4), lambda d: (1 + d**2 / 0.32) ** -1.0),
 }
 METRICS = {"Euclidean": kc.Euclidean(), "TotalVariation": kc.TotalVariation(), "Hellinger": kc.Hellinger()}
 TARGETS = {"dirac": (kc.Dirac(), None), "finite": (kc.FiniteKernel(np.eye(4) + 0.3), np.eye(4) + 0.3)}

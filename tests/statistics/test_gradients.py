@@ -9,11 +9,11 @@ KERNELS = [
     kc.Laplacian(0.4),
     kc.Laplacian(0.4, metric=kc.TotalVariation()),
     kc.Gaussian(0.4, metric=kc.Hellinger()),
-    kc.PowerExponential(0.4, power=0.6),
+    kc.kernels.PowerExponential(0.4, power=0.6),
     kc.Matern32(0.4),
     kc.Matern52(0.4),
     kc.InverseMultiquadric(0.4),
-    kc.RationalQuadratic(0.4),
+    kc.kernels.RationalQuadratic(0.4),
     2 * kc.Laplacian(0.4) + kc.Linear(),
 ]
 SETTINGS = [

@@ -32,7 +32,7 @@ KERNELS = {
     "gaussian": kc.Gaussian(0.8),
     "multiquadric": kc.InverseMultiquadric(1.1),
     "other multiquadric": kc.InverseMultiquadric(0.7, beta=-0.3, offset=1.4),
-    "rational": kc.RationalQuadratic(0.9, alpha=1.7),
+    "rational": kc.kernels.RationalQuadratic(0.9, alpha=1.7),
     "matern": kc.Matern52(1.2),
     "sum": kc.Gaussian(0.5) + 2.0 * kc.Matern52(2.0),
     "product": kc.InverseMultiquadric(1.5) * kc.Matern52(1.3),

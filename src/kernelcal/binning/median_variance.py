@@ -49,7 +49,7 @@ class MedianVarianceBins(Binning):
     --------
     >>> import numpy as np, kernelcal as kc
     >>> p = np.array([[0.4, 0.1, 0.5], [0.5, 0.3, 0.2], [0.3, 0.7, 0.0], [0.1, 0.0, 0.9], [0.8, 0.1, 0.1]])
-    >>> kc.MedianVarianceBins(min_size=2).assign(p).index
+    >>> kc.binning.MedianVarianceBins(min_size=2).assign(p).index
     array([1, 1, 0, 1, 0])
     """
 

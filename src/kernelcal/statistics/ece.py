@@ -233,7 +233,7 @@ def mce(
     Examples
     --------
     >>> import kernelcal as kc
-    >>> round(float(kc.mce([0, 1, 1], [0.1, 0.1, 0.9], question="positive class")), 12)
+    >>> round(float(kc.statistics.mce([0, 1, 1], [0.1, 0.1, 0.9], question="positive class")), 12)
     0.4
     """
     return ECE(**{"norm": "max", **checked_options("mce", ECE, options)})(
