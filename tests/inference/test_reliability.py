@@ -11,6 +11,7 @@ from scipy import stats
 import kernelcal as kc
 from kernelcal.errors import InputError
 from kernelcal.inference import class_reliability, reliability, simplex_calibration
+from kernelcal.statistics.null_band import NullBand
 
 FILE = Path(__file__).resolve().parents[3] / "shared" / "cases.json"
 
@@ -251,3 +252,24 @@ def test_a_triangle_of_many_rows_draws_two_thousand():
 def test_what_is_refused(call, message):
     with pytest.raises(InputError, match=message):
         call(*data())
+
+
+def test_bins_without_rows_take_no_memory_in_the_draws(monkeypatch):
+    """Bands of 40 rows in 3,000 bins: those of the bins with rows alone."""
+    rng = np.random.default_rng(0)
+    p = rng.uniform(size=40)
+    y = (rng.uniform(size=40) < p).astype(int)
+    widths = []
+    whole = NullBand.of
+
+    def noted(law, depth, *rest):
+        widths.append(depth.shape[1])
+        return whole(law, depth, *rest)
+
+    monkeypatch.setattr(NullBand, "of", noted)
+    found = reliability(y, p, question="positive class", bins=3000)
+    filled = found.table.weight > 0
+    assert widths == [filled.sum()]
+    assert np.isnan(found.band.low[~filled]).all()
+    assert np.isfinite(found.band.low[filled]).all()
+    assert not found.outside[~filled].any()

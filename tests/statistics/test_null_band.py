@@ -127,6 +127,8 @@ def test_a_rare_event_does_not_widen_the_other_bins():
         (0.99, 50, "needs at least 99 draws"),
         (1.0, 99, "level must lie between 0 and 1"),
         (95, 99, "level must lie between 0 and 1, such as 0.95, got 95"),
+        ("0.9", 99, "level must lie between 0 and 1, such as 0.95, got '0.9'"),
+        (None, 99, "level must lie between 0 and 1"),
         (0.9, 0, "draws must be a positive whole number, got 0"),
         (0.9, 9.5, "draws must be a positive whole number"),
     ],

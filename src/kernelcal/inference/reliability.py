@@ -182,12 +182,17 @@ def null_bands(
     parts: tuple[BinnedPart, ...], batch: ClassPredictions, level: float, draws: int, source: Draws
 ) -> list[NullBand]:
     """Bands of sums of events in the bins of every part, simultaneous over all parts."""
-    laws = [CountLaw.of_bins(part.p[:, 0], part.bins.index, part.bins.size, part.weights) for part in parts]
+    filled = [np.unique(part.bins.index) for part in parts]  # bins without rows hold 0 events in every draw
+    laws = [
+        CountLaw.of_bins(part.p[:, 0], np.searchsorted(bins, part.bins.index), len(bins), part.weights)
+        for part, bins in zip(parts, filled, strict=True)
+    ]
     depths: list[list[np.ndarray]] = [[] for _ in parts]
-    for rows in row_slices(draws, max(1, _NUMBERS // len(batch))):
+    for rows in row_slices(draws, max(1, _NUMBERS // max(len(batch), *(part.bins.size for part in parts)))):
         drawn = source.targets(batch, rows.start, rows.stop)
-        for part, law, found in zip(parts, laws, depths, strict=True):
-            found.append(law.depth(part.counts(part.part.relabel(drawn))[..., 0]))
+        for part, bins, law, found in zip(parts, filled, laws, depths, strict=True):
+            found.append(law.depth(part.counts(part.part.relabel(drawn))[:, bins, 0]))
     whole = [np.concatenate(found) for found in depths]
     smallest = np.min([depth.min(axis=1) for depth in whole], axis=0)
-    return [NullBand.of(law, depth, level, smallest) for law, depth in zip(laws, whole, strict=True)]
+    columns = zip(laws, whole, filled, parts, strict=True)
+    return [NullBand.of(law, depth, level, smallest).among(bins, p.bins.size) for law, depth, bins, p in columns]

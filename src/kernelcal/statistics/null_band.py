@@ -70,6 +70,16 @@ class NullBand:
         """Band at some of the positions, in this order."""
         return self._with(lambda end: end[places])
 
+    def among(self, places: np.ndarray, size: int) -> Self:
+        """Band at so many positions, of which these are the places; 0 at the others, where nothing is counted."""
+
+        def spread(end: np.ndarray) -> np.ndarray:
+            whole = np.zeros(size)
+            whole[places] = end
+            return whole
+
+        return self._with(spread)
+
     def _with(self, change: Callable[[np.ndarray], np.ndarray]) -> Self:
         low, high, alone_low, alone_high = (change(getattr(self, name)) for name in _ENDS)
         return type(self)(low, high, alone_low, alone_high, self.level, self.draws)
@@ -89,7 +99,7 @@ def places_outside(level: float, draws: int) -> int:
     """Number j of draws that may be further out than a band's edge, checked."""
     if not isinstance(draws, int | np.integer) or isinstance(draws, bool) or draws < 1:
         raise InputError(f"draws must be a positive whole number, got {draws!r}")
-    if not 0 < level < 1:
+    if isinstance(level, bool) or not isinstance(level, int | float | np.number) or not 0 < level < 1:
         raise InputError(f"level must lie between 0 and 1, such as 0.95, got {level!r}")
     j = int((1 - level) * (draws + 1) + 1e-9)
     if j < 1:
