@@ -406,6 +406,18 @@ def test_places_far_from_all_rows_spoil_nothing(kernel):
     assert witness.field[62, 0] == 0  # at one half
 
 
+def test_groups_whose_rows_have_no_weight():
+    rng = np.random.default_rng(0)
+    p = rng.uniform(size=40)
+    y, kept = (rng.uniform(size=40) < p).astype(int), np.arange(40) % 2
+    found = explain(y, p, groups=np.where(kept, "kept", "left out"), weights=kept.astype(float), draws=19)
+    left_out = found.groups[-1]
+    assert (left_out.name, left_out.gap, left_out.pvalue, left_out.contribution) == ("left out", None, None, 0.0)
+    assert "not tested" in str(found.notes)
+    assert "left out" in repr(found)
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
 def test_small_groups_are_said_not_to_be_tested():
     y, p = one_probability(30, 8)
     names = ["alone", *["rest"] * 29]

@@ -46,9 +46,9 @@ class GroupFinding:
         Rows.
     contribution : float
         What its rows add to the kernel error of all rows.
-    gap : float
+    gap : float or None
         Observed minus predicted: of one probability; of classes accuracy minus confidence of the first choice; of
-        numbers the mean standardised residual.
+        numbers the mean standardised residual. None where no row has weight.
     skce : float or None
         Unbiased SKCE of the group by itself; None for a group with less than two rows.
     deviation : float or None
@@ -63,7 +63,7 @@ class GroupFinding:
     name: str
     n: int
     contribution: float
-    gap: float
+    gap: float | None
     skce: float | None = None
     deviation: float | None = None
     pvalue: float | None = None
@@ -97,8 +97,10 @@ def gap_name(batch: Any) -> str:
     return "mean standardised residual"
 
 
-def mean_gap(batch: Any, targets: np.ndarray, weights: np.ndarray | None) -> float:
-    """Weighted mean of observed minus predicted."""
+def mean_gap(batch: Any, targets: np.ndarray, weights: np.ndarray | None) -> float | None:
+    """Weighted mean of observed minus predicted; None where no row has weight."""
+    if weights is not None and not weights.any():
+        return None
     return float(np.average(_row_gaps(batch, targets), weights=weights))
 
 

@@ -69,7 +69,8 @@ def _groups(found: Explanation) -> Grid:
 def _group(g: GroupFinding) -> list[str]:
     skce = "" if g.skce is None else f"{g.skce:.2e}"
     p = "" if g.pvalue is None else f"{g.pvalue:.3g}"
-    numbers = [f"{g.n:,}", f"{g.contribution:+.2e}", f"{g.gap:+.4f}", skce, p]
+    gap = "" if g.gap is None else f"{g.gap:+.4f}"
+    numbers = [f"{g.n:,}", f"{g.contribution:+.2e}", gap, skce, p]
     return [f"{g.column}: {g.name}", *numbers, *(g.directions[:1] or ("",))]
 
 
