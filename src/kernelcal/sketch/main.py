@@ -258,7 +258,7 @@ class Sketch:
         SketchResult
             Prints as a short table.
         """
-        if not 0 < level < 1:
+        if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
             raise InputError(f"level must lie between 0 and 1, such as 0.95, got {level!r}")
         if self._subject is None or not self._sums:
             raise InputError("the sketch has seen no rows: call update(y, predictions) first")

@@ -90,7 +90,7 @@ def checked_rows(n: int, first_row: Any, rows: Any, following: int) -> range | n
     if rows is None:
         first = following if first_row is None else first_row
         if isinstance(first, bool) or not isinstance(first, int | np.integer) or not 0 <= first <= _LARGEST - n:
-            raise InputError(f"first_row must be a whole number from 0, got {first!r}")
+            raise InputError(f"first_row must be a whole number from 0 to {_LARGEST - n}, got {first!r}")
         return range(int(first), int(first) + n)
     if first_row is not None:
         raise InputError("pass first_row, for rows that follow each other, or rows, one number a row, not both")

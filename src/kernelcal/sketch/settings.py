@@ -41,8 +41,10 @@ class Settings:
             if kernel is not None and not isinstance(kernel, Kernel):
                 raise InputError(f"{name} must be a kernel such as kernelcal.Laplacian(0.2), got {kernel!r}")
         for name, seed in (("rng", self.rng), ("engine.rng", self.engine.rng)):
-            if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
-                raise InputError(f"{name} must be a whole number, the same for all parts of the data, got {seed!r}")
+            if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+                raise InputError(
+                    f"{name} must be a whole number from 0, the same for all parts of the data, got {seed!r}"
+                )
         checked_count(self.draws, "draws", "199")
         checked_count(self.bins, "bins", "15")
         self.plain()  # refuses at the start what could not be written at the end
