@@ -29,6 +29,7 @@ FLOORS = [
     {"evaluate"},
     {"sketch"},
     {"compare"},
+    {"stream"},
     {"cli"},
 ]
 HEIGHT = {name: height for height, names in enumerate(FLOORS) for name in names}
@@ -40,6 +41,7 @@ EXTRAS = (
     "torch",
     "jax",
     "dask",
+    "distributed",
     "sklearn",
     "pandas",
     "polars",

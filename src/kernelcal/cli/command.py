@@ -14,6 +14,7 @@ from kernelcal.cli.compare import run_compare
 from kernelcal.cli.lenses import lens_of
 from kernelcal.cli.parser import argument_parser
 from kernelcal.cli.progress import bar
+from kernelcal.cli.streaming import check_streaming, run_in_parts, why_in_parts
 from kernelcal.errors import InputError, KernelcalError
 from kernelcal.evaluate import evaluate
 from kernelcal.inference import calibration_test
@@ -23,6 +24,7 @@ from kernelcal.statistics import SKCE
 
 __all__ = ["main"]
 
+_DRAWS = 999  # by default, of rows that are read at once
 _READ_FIELDS = tuple(ReadOptions.__dataclass_fields__)
 
 
@@ -43,8 +45,10 @@ def _main(options: argparse.Namespace) -> int:
     if options.command == "compare":
         return _compared(options)
     results: list[dict[str, Any]] = []
-    for paths in _groups(options.files):
+    groups = _groups(options.files, together=getattr(options, "together", False))
+    for paths in groups:
         try:
+            check_streaming(groups, options)
             results.append(_run(paths, options, first=not results))
         except BrokenPipeError:
             raise
@@ -58,6 +62,7 @@ def _main(options: argparse.Namespace) -> int:
 
 
 def _compared(options: argparse.Namespace) -> int:
+    options.draws = _draws(options)
     try:
         found = run_compare(_groups(options.files), _reading(options), options)
     except BrokenPipeError:
@@ -87,6 +92,9 @@ def _sentence(paths: list[Path], error: Exception) -> str:
 
 
 def _run(paths: list[Path], options: argparse.Namespace, *, first: bool) -> dict[str, Any]:
+    why = why_in_parts(paths, options)
+    if why is not None:
+        return run_in_parts(paths, why, _reading(options), options, first=first)
     data = read(paths, _reading(options))
     if not options.json:
         print(data.description if first else f"\n{data.description}", flush=True)
@@ -101,7 +109,7 @@ def _compute(data: Data, options: argparse.Namespace) -> Any:
     if options.command == "test" and options.statistic == "pit":
         return _pit(data, options)
     with bar() as progress:
-        settings = {"draws": options.draws, "rng": options.seed, "early_stopping": not options.all_draws}
+        settings = {"draws": _draws(options), "rng": options.seed, "early_stopping": not options.all_draws}
         settings.update(progress=progress, weights=data.weights, lens=lens)
         if options.command == "test":
             statistic = _statistic(options.statistic)
@@ -115,7 +123,7 @@ def _pit(data: Data, options: argparse.Namespace) -> Any:
         given = "--weights" if options.weights else f"--null {options.null}"
         raise InputError(f"--statistic pit ranks all rows alike under its own exact law: leave out {given}")
     return pit_test(
-        data.y, data.predictions, draws=options.draws, rng=options.seed, early_stopping=not options.all_draws
+        data.y, data.predictions, draws=_draws(options), rng=options.seed, early_stopping=not options.all_draws
     )
 
 
@@ -124,8 +132,14 @@ def _statistic(name: str) -> Any:
     return SKCE(estimator="block", block_size=2) if name == "skce-block" else name
 
 
-def _groups(files: Sequence[Path]) -> list[list[Path]]:
-    """Every file stands for itself, but npy files belong together: they must be two."""
+def _draws(options: argparse.Namespace) -> int:
+    return _DRAWS if options.draws is None else int(options.draws)
+
+
+def _groups(files: Sequence[Path], *, together: bool = False) -> list[list[Path]]:
+    """Every file stands for itself, unless all are one table; but npy files belong together: they must be two."""
+    if together:
+        return [list(files)]
     arrays = [path for path in files if path.suffix.lower() == ".npy"]
     others = [[path] for path in files if path not in arrays]
     return [arrays, *others] if arrays else others

@@ -1,0 +1,37 @@
+"""The one `evaluate`: arrays are evaluated on the floors below, files and data frames in parts here."""
+
+from __future__ import annotations
+
+import functools
+import os
+from typing import Any
+
+from kernelcal.errors import InputError
+from kernelcal.evaluate import Evaluation
+from kernelcal.evaluate import evaluate as evaluate_arrays
+from kernelcal.stream.frames import is_in_parts
+from kernelcal.stream.main import evaluate_files, evaluate_frame
+
+__all__ = ["evaluate"]
+
+
+@functools.wraps(evaluate_arrays)
+def evaluate(y: Any, *predictions: Any, **options: Any) -> Evaluation:
+    """Evaluate arrays; or a path or a frame in partitions, where predictions are the names of columns."""
+    in_parts = _in_parts(y)
+    if in_parts is None:
+        return evaluate_arrays(y, *predictions, **options)
+    if len(predictions) > 1:
+        raise InputError(
+            f"after {type(y).__name__} comes one argument, the names of the prediction columns, got "
+            f"{len(predictions)}: "
+            "pass the others by name, such as target='label'"
+        )
+    return in_parts(y, **({"predictions": predictions[0]} if predictions else {}), **options)
+
+
+def _in_parts(y: Any) -> Any:
+    """What evaluates rows that are no arrays; None for arrays."""
+    if isinstance(y, str | os.PathLike):
+        return evaluate_files
+    return evaluate_frame if is_in_parts(y) else None

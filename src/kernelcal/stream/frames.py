@@ -1,0 +1,100 @@
+"""Data frames of Dask, known by what they can do: a part is one of their partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kernelcal.errors import InputError, MissingExtraError
+from kernelcal.io import ReadOptions
+from kernelcal.io.binary import arrow_arrays
+from kernelcal.io.sources import Arrays
+from kernelcal.stream.batches import Place
+from kernelcal.stream.cluster import compute_on, dask_module
+from kernelcal.stream.labels import Labels
+from kernelcal.stream.pieces import HEAD, Columns, rows_of_batch
+from kernelcal.stream.roles import Roles, label_columns, roles_of
+from kernelcal.stream.survey import Survey
+
+__all__ = ["FramePart", "is_in_parts", "survey_frame"]
+
+
+def is_in_parts(x: Any) -> bool:
+    """Tell whether `x` is a data frame in partitions, as those of Dask are."""
+    return all(hasattr(x, name) for name in ("npartitions", "to_delayed", "columns"))
+
+
+@dataclass(frozen=True, eq=False)
+class FramePart:
+    """One partition, and where its rows stand."""
+
+    partition: Any
+    place: Place
+
+    def batches(self, roles: Roles) -> Iterator[Columns]:
+        """Columns of its rows, some at a time."""
+        columns = [*dict.fromkeys([*roles.numbers, *roles.texts])]
+        step = rows_of_batch(len(columns))
+        for start in range(0, len(self.partition), step):
+            yield _arrays(self.partition[columns].iloc[start : start + step], self.place.name)
+
+
+def survey_frame(frame: Any, options: ReadOptions, client: Any) -> Survey:
+    """Recognise columns, count the rows of every partition and learn labels."""
+    dask, compute = dask_module(), compute_on(client)
+    names = [*map(str, frame.columns)]
+    partitions = frame.to_delayed()
+    head = Arrays("data frame", _first_head(partitions, compute))
+    texts = label_columns(head, options)
+    counted = frame[texts or names[:1]].to_delayed()
+    found = compute([(_counted, (partition, texts)) for partition in counted])
+    labels = None
+    if any(learned is not None for _, learned in found):
+        labels = Labels.of((learned or [] for _, learned in found), texts[0])
+    roles = roles_of(head, labels, options)
+    counts = [rows for rows, _ in found]
+    if not sum(counts):
+        raise InputError("the data frame has no rows: are its partitions empty?")
+    make, first, parts = dask.delayed(FramePart, pure=False), 0, []
+    for k, (partition, rows) in enumerate(zip(_needed(frame, roles), counts, strict=True)):
+        parts.append(make(partition, dask.delayed(Place(f"partition {k}", 0, first), pure=False, traverse=False)))
+        first += rows
+    return Survey(f"a data frame of {len(parts):,} partitions", parts, counts, roles, compute=compute)
+
+
+def _needed(frame: Any, roles: Roles) -> Any:
+    return frame[[*dict.fromkeys([*roles.numbers, *roles.texts])]].to_delayed()
+
+
+def _first_head(partitions: Sequence[Any], compute: Any) -> Columns:
+    """First rows of the first partition that has any."""
+    first: Columns = {}
+    for partition in partitions:
+        (head,) = compute([(_head, (partition,))])
+        first = first or head
+        if len(next(iter(head.values()), ())):
+            return dict(head)
+    return first
+
+
+def _head(partition: Any) -> Columns:
+    return _arrays(partition.iloc[:HEAD], "data frame")
+
+
+def _counted(partition: Any, texts: Sequence[str]) -> tuple[int, list[Any] | None]:
+    """Rows, and the different labels where they are no numbers."""
+    columns = _arrays(partition[list(texts)], "data frame") if texts else {}
+    labels = [set(column.tolist()) for column in columns.values() if column.dtype.kind == "O"]
+    return len(partition), list(set.union(*labels)) if labels else None
+
+
+def _arrays(frame: Any, where: str) -> dict[str, np.ndarray]:
+    """Columns of a pandas frame, missing values of any kind as None or NaN."""
+    try:
+        import pyarrow
+    except ImportError:
+        raise MissingExtraError("pyarrow", "frame", "reading a data frame in parts") from None
+    return arrow_arrays(where, pyarrow.Table.from_pandas(frame, preserve_index=False))

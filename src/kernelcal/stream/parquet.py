@@ -1,0 +1,95 @@
+"""Parquet: a piece is a row group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import accumulate
+from typing import Any
+
+from kernelcal.errors import InputError, MissingExtraError
+from kernelcal.io.binary import arrow_arrays
+from kernelcal.stream.pieces import HEAD, Columns, InPieces, Piece, rows_of_batch
+
+__all__ = ["Parquet"]
+
+_BUFFER = 2**20  # bytes read at a time: else a whole column of a row group is
+_TEXT = ("string", "large_string", "string_view")
+_NUMBER = ("int", "uint", "float", "double", "halffloat", "decimal")
+
+
+class Parquet(InPieces):
+    """A Parquet file, of which the footer is read at once and the rest when it is asked for."""
+
+    def __init__(self, path: str) -> None:
+        try:
+            import pyarrow.parquet
+        except ImportError:
+            raise MissingExtraError("pyarrow", "frame", "reading parquet") from None
+        self.path, self._errors = path, (pyarrow.ArrowException, OSError)
+        with self._reading("the end of the file"):
+            self._file = pyarrow.parquet.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False)
+        self.names = self._file.schema_arrow.names
+        self._table = pyarrow.Table
+        arrow_arrays(path, self._file.schema_arrow.empty_table())  # refuses columns of one name
+
+    @contextmanager
+    def _reading(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except FileNotFoundError:
+            raise InputError(f"{self.path}: there is no such file") from None
+        except self._errors as error:
+            raise InputError(
+                f"{self.path}, {what}: cannot be read as parquet, the file is damaged or not copied as a whole "
+                f"({' '.join(str(error).split())[:200]}): copy or write it again"
+            ) from None
+
+    def head(self) -> Columns:
+        """First rows of all columns."""
+        with self._reading("row group 0"):
+            batch = next(self._file.iter_batches(HEAD, use_threads=False), None)
+        table = self._file.schema_arrow.empty_table() if batch is None else self._table.from_batches([batch])
+        return arrow_arrays(self.path, table)
+
+    def kind(self, name: str) -> str:
+        """Text, number, or the type that Arrow gives."""
+        kind = self._file.schema_arrow.field(name).type
+        said = str(getattr(kind, "value_type", kind)) if str(kind).startswith("dictionary") else str(kind)
+        if said in _TEXT:
+            return "text"
+        return "number" if said.startswith(_NUMBER) else said
+
+    def pieces(self) -> list[Piece]:
+        """Row groups; the footer says how many rows they have."""
+        metadata = self._file.metadata
+        rows = [metadata.row_group(k).num_rows for k in range(metadata.num_row_groups)]
+        begins = accumulate(rows, initial=0)
+        return [Piece(f"row group {k}", begin, n, (k,)) for k, (begin, n) in enumerate(zip(begins, rows, strict=False))]
+
+    def texts(self, names: Sequence[str]) -> Iterator[list[Any]]:
+        """Different values of the columns that are text; other types know what they are."""
+        wanted = [name for name in names if self.kind(name) == "text"]
+        for piece in self.pieces() if wanted else ():
+            for batch in self._batches(piece, wanted, rows_of_batch(len(wanted))):
+                yield [text for column in batch.columns for text in column.unique().to_pylist()]
+
+    def read(self, piece: Piece, numbers: Sequence[str], texts: Sequence[str]) -> Iterator[Columns]:
+        """Batches of a row group; lists of numbers count by their length in the first rows."""
+        columns = [*dict.fromkeys([*numbers, *texts])]
+        for batch in self._batches(piece, columns, rows_of_batch(self._width(columns))):
+            yield arrow_arrays(f"{self.path}, {piece.name}", self._table.from_batches([batch]))
+
+    def _batches(self, piece: Piece, columns: list[str], rows: int) -> Iterator[Any]:
+        with self._reading(piece.name):
+            yield from self._file.iter_batches(rows, row_groups=list(piece.place), columns=columns, use_threads=False)
+
+    def _width(self, columns: list[str]) -> int:
+        """Numbers of a row, from the numbers of values that the footer counts."""
+        metadata = self._file.metadata
+        if not metadata.num_rows or not metadata.num_row_groups:
+            return len(columns)
+        group = metadata.row_group(0)
+        wanted = [group.column(k) for k in range(group.num_columns)]
+        values = sum(c.num_values for c in wanted if c.path_in_schema.split(".")[0] in columns)
+        return max(len(columns), values // max(group.num_rows, 1))
