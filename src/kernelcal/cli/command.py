@@ -46,19 +46,26 @@ def _main(options: argparse.Namespace) -> int:
         return _compared(options)
     results: list[dict[str, Any]] = []
     groups = _groups(options.files, together=getattr(options, "together", False))
+    try:
+        check_streaming(groups, options)
+    except InputError as error:
+        return _refused(str(error))
     for paths in groups:
         try:
-            check_streaming(groups, options)
             results.append(_run(paths, options, first=not results))
         except BrokenPipeError:
             raise
         except (KernelcalError, OSError, UnicodeError) as error:
-            print(f"kernelcal: {_sentence(paths, error)}", file=sys.stderr)
-            return 2
+            return _refused(_sentence(paths, error))
     if options.json:
         print(json.dumps(results if len(results) > 1 else results[0], indent=2, allow_nan=False))
     below = options.fail_below is not None and any(_below(r["pvalue"], options.fail_below) for r in results)
     return 1 if below else 0
+
+
+def _refused(why: str) -> int:
+    print(f"kernelcal: {why}", file=sys.stderr)
+    return 2
 
 
 def _compared(options: argparse.Namespace) -> int:
@@ -68,8 +75,7 @@ def _compared(options: argparse.Namespace) -> int:
     except BrokenPipeError:
         raise
     except (KernelcalError, OSError, UnicodeError) as error:
-        print(f"kernelcal: {' '.join(str(error).split()) or type(error).__name__}", file=sys.stderr)
-        return 2
+        return _refused(" ".join(str(error).split()) or type(error).__name__)
     if options.json:
         print(json.dumps(found, indent=2, allow_nan=False))
     return 0

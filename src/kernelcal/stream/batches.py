@@ -21,7 +21,7 @@ from kernelcal.sketch import Sketch
 from kernelcal.stream.pieces import Columns
 from kernelcal.stream.roles import Roles
 
-__all__ = ["Batch", "Place", "Sums", "batch_of", "sum_rows"]
+__all__ = ["Batch", "Place", "Sums", "batch_of", "check_rows", "sum_rows"]
 
 _ROW = re.compile(r"\brow (\d+)")
 
@@ -95,6 +95,14 @@ def sum_rows(sums: Sums, batches: Iterable[Columns], place: Place, roles: Roles,
                 sums.sketch.update(seen_batch.y, seen_batch.predictions, **_identities(place, batch.kept))
         place = place.after(rows)
         yield rows
+
+
+def check_rows(columns: Columns, roles: Roles, place: Place) -> None:
+    """Refuse what would be refused when the rows are added up."""
+    batch = batch_of(columns, roles, place)
+    if len(batch.y):
+        with _named(place, batch.kept):
+            checked_pair(batch.y, batch.predictions)
 
 
 def _identities(place: Place, kept: np.ndarray | None) -> dict[str, Any]:

@@ -76,12 +76,16 @@ class CsvBlocks(InPieces):
         with open(self.path, "rb") as file:
             file.seek(start)
             text = file.read(length)
+        self._refuse_change(len(text) == length)
         columns = self._columns(Block(start, line, text), numbers, texts)
-        if len(text) != length or len(next(iter(columns.values()))) != piece.rows:
-            raise InputError(f"{self.path}: the file has changed since its rows were counted: begin again")
+        self._refuse_change(len(next(iter(columns.values()))) == piece.rows)
         step = rows_of_batch(len(columns))
         for first in range(0, piece.rows, step):
             yield {name: column[first : first + step] for name, column in columns.items()}
+
+    def _refuse_change(self, same: bool) -> None:
+        if not same:
+            raise InputError(f"{self.path}: the file has changed since its rows were counted: begin again")
 
     def _columns(self, block: Block, numbers: Sequence[str], texts: Sequence[str]) -> Columns:
         try:

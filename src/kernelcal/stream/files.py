@@ -97,4 +97,5 @@ def open_in_pieces(path: str, delimiter: str | None) -> InPieces:
         return Parquet(path)
     if suffix in _DELIMITERS:
         return CsvBlocks(path, delimiter or _DELIMITERS[suffix])
-    raise InputError(f"{path}: {_OTHERS.get(suffix, f'{suffix or path!r} is not read in parts: {_READ}')}")
+    why = _OTHERS.get(suffix, f"{suffix or 'this'} is not read in parts: {_READ}")
+    raise InputError(f"{path}: {why}")

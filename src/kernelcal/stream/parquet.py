@@ -47,10 +47,11 @@ class Parquet(InPieces):
 
     def head(self) -> Columns:
         """First rows of all columns."""
-        with self._reading("row group 0"):
-            batch = next(self._file.iter_batches(HEAD, use_threads=False), None)
-        table = self._file.schema_arrow.empty_table() if batch is None else self._table.from_batches([batch])
-        return arrow_arrays(self.path, table)
+        piece = next((piece for piece in self.pieces() if piece.rows), None)
+        if piece is None:
+            return arrow_arrays(self.path, self._file.schema_arrow.empty_table())
+        batch = next(self._batches(piece, None, HEAD))
+        return arrow_arrays(self.path, self._table.from_batches([batch]))
 
     def kind(self, name: str) -> str:
         """Text, number, or the type that Arrow gives."""
@@ -80,7 +81,7 @@ class Parquet(InPieces):
         for batch in self._batches(piece, columns, rows_of_batch(self._width(columns))):
             yield arrow_arrays(f"{self.path}, {piece.name}", self._table.from_batches([batch]))
 
-    def _batches(self, piece: Piece, columns: list[str], rows: int) -> Iterator[Any]:
+    def _batches(self, piece: Piece, columns: list[str] | None, rows: int) -> Iterator[Any]:
         with self._reading(piece.name):
             yield from self._file.iter_batches(rows, row_groups=list(piece.place), columns=columns, use_threads=False)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from kernelcal.errors import InputError
 from kernelcal.sketch import Sketch
-from kernelcal.stream.batches import Batch, Place, batch_of
+from kernelcal.stream.batches import Batch, Place, batch_of, check_rows
 from kernelcal.stream.pieces import Columns
 from kernelcal.stream.roles import Roles
 from kernelcal.stream.survey import Survey
@@ -64,7 +64,7 @@ def take(part: Any, slices: list[tuple[int, int]], roles: Roles) -> list[Columns
             low, high = max(start - begin, 0), min(stop - begin, rows)
             if low < high:
                 piece = {name: column[low:high] for name, column in columns.items()}
-                batch_of(piece, roles, part.place.after(begin + low))
+                check_rows(piece, roles, part.place.after(begin + low))
                 found.append(piece)
         begin += rows
         if begin >= slices[-1][1]:
