@@ -30,6 +30,7 @@ FLOORS = [
     {"sketch"},
     {"compare"},
     {"stream"},
+    {"dispatch"},
     {"cli"},
 ]
 HEIGHT = {name: height for height, names in enumerate(FLOORS) for name in names}

@@ -5,6 +5,7 @@ __version__ = "0.1.0"
 from kernelcal import datasets
 from kernelcal.binning import EqualMassBins, MedianVarianceBins, UniformBins
 from kernelcal.compare import compare
+from kernelcal.dispatch import evaluate
 from kernelcal.inference import DefaultFamily, calibration_test, confidence_interval, equivalence_test, pit_test
 from kernelcal.kernels import (
     Dirac,
@@ -43,7 +44,6 @@ from kernelcal.predictions import (
 )
 from kernelcal.recalibration import TemperatureScaling
 from kernelcal.statistics import CKCE, ECE, MMCE, SKCE, UCME, ckce, ece, mce, mmce, skce, ucme
-from kernelcal.stream import evaluate
 
 __all__ = [
     "CKCE",

@@ -1,6 +1,7 @@
 """What is refused, with the file, the row or row group, and the remedy."""
 
 import importlib.util
+import subprocess
 import sys
 from pathlib import Path
 
@@ -154,6 +155,9 @@ def test_other_layouts_and_options(tmp_path, frame):
     long.to_csv(tmp_path / "long.csv", index=False)
     with pytest.raises(InputError, match="a long table spreads a prediction over several lines"):
         evaluate_files(tmp_path / "long.csv", long=True)
+    pd.DataFrame(np.ones((9, 4)), columns=["y", "m_1", "m_2", "m_3"]).to_csv(tmp_path / "draws.csv", index=False)
+    with pytest.raises(InputError, match="draws have no exact test of redrawn targets"):
+        evaluate_files(tmp_path / "draws.csv", samples="m_*")
     with pytest.raises(InputError, match="there is no option 'early_stopping' for rows read in parts: options are"):
         evaluate_files(data, early_stopping=True)
     refused("level must lie between 0 and 1", data, level=95)
@@ -192,6 +196,18 @@ def test_a_column_with_marks_of_a_glob_in_its_name(tmp_path):
     frame["label"] = y
     found = evaluate_files(cut(frame, tmp_path / "d", [30]), **{**OPTIONS, "predictions": "p*"})
     subjects.assert_same(found, subjects.whole(y, p))
+
+
+def test_more_files_than_a_process_may_open(tmp_path):
+    frame, y, p = class_table(600)
+    data = cut(frame, tmp_path / "d", list(range(5, 600, 5)))
+    code = (
+        "import resource, sys, kernelcal as kc; import pyarrow.parquet; "
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (60, 60)); "
+        f"print(kc.evaluate({str(data)!r}, 'p_*', draws=99, sketch={{'engine': kc.RandomFourier(32)}}).pvalue)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert float(done.stdout) == subjects.whole(y, p).pvalue
 
 
 @pytest.mark.parametrize(("absent", "kind"), [("pyarrow.parquet", "parquet"), ("pyarrow.csv", "csv")])

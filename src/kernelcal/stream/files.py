@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from kernelcal.errors import InputError
@@ -35,9 +35,7 @@ def find_files(given: Iterable[str | os.PathLike[str]]) -> list[str]:
         mixture of formats.
     """
     found = [path for name in given for path in _of_one(os.fspath(name))]
-    twice = sorted({path for path in found if found.count(path) > 1}) if len(set(found)) < len(found) else []
-    if twice:
-        raise InputError(f"{twice[0]}: the file was given twice, and its rows would count twice: give it once")
+    _refuse_twice(found)
     if not found:
         raise InputError(f"no files were given: name files, a folder, or a glob such as 'data/*.parquet'; {_READ}")
     kinds = sorted({_suffix(path) for path in found})
@@ -47,6 +45,15 @@ def find_files(given: Iterable[str | os.PathLike[str]]) -> list[str]:
             "'data/*.parquet'"
         )
     return sorted(found)
+
+
+def _refuse_twice(paths: Sequence[str]) -> None:
+    seen: set[str] = set()
+    for path in paths:
+        real = os.path.realpath(path)
+        if real in seen:
+            raise InputError(f"{path}: the file was given twice, and its rows would count twice: give it once")
+        seen.add(real)
 
 
 def _of_one(name: str) -> list[str]:

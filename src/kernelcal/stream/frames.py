@@ -19,12 +19,7 @@ from kernelcal.stream.pieces import HEAD, Columns, rows_of_batch
 from kernelcal.stream.roles import Roles, label_columns, roles_of
 from kernelcal.stream.survey import Survey
 
-__all__ = ["FramePart", "is_in_parts", "survey_frame"]
-
-
-def is_in_parts(x: Any) -> bool:
-    """Tell whether `x` is a data frame in partitions, as those of Dask are."""
-    return all(hasattr(x, name) for name in ("npartitions", "to_delayed", "columns"))
+__all__ = ["FramePart", "survey_frame"]
 
 
 @dataclass(frozen=True, eq=False)

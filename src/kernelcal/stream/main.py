@@ -12,10 +12,11 @@ from kernelcal.io import ReadOptions
 from kernelcal.io.rows import count
 from kernelcal.lenses import Lens
 from kernelcal.predictions import ClassPredictions
+from kernelcal.predictions.frames import is_in_parts
 from kernelcal.sketch import Sketch
 from kernelcal.stream.batches import Batch
 from kernelcal.stream.cluster import add_up_on, current_client
-from kernelcal.stream.frames import is_in_parts, survey_frame
+from kernelcal.stream.frames import survey_frame
 from kernelcal.stream.local import add_up_here
 from kernelcal.stream.pieces import BATCH_BYTES
 from kernelcal.stream.pilot import pilot_of, seconds_and_bytes
@@ -25,7 +26,7 @@ from kernelcal.stream.survey import Survey, survey_files
 
 __all__ = ["evaluate_files", "evaluate_frame", "evaluated_in_parts", "read_options"]
 
-_BYTES = 1.5e8  # of the libraries, and of what is at work for a batch
+_BYTES = 3e8  # of the libraries, and of what is at work for a batch
 _EQUAL = re.compile(r", [\d,]+ rows? with equal neighbouring quantiles")
 
 

@@ -27,11 +27,15 @@ class Parquet(InPieces):
         except ImportError:
             raise MissingExtraError("pyarrow", "frame", "reading parquet") from None
         self.path, self._errors = path, (pyarrow.ArrowException, OSError)
-        with self._reading("the end of the file"):
-            self._file = pyarrow.parquet.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False)
-        self.names = self._file.schema_arrow.names
-        self._table = pyarrow.Table
-        arrow_arrays(path, self._file.schema_arrow.empty_table())  # refuses columns of one name
+        self._library, self._table = pyarrow.parquet, pyarrow.Table
+        with self._reading("the end of the file"), self._open() as file:
+            self._schema, self._footer = file.schema_arrow, file.metadata
+        self.names = self._schema.names
+        arrow_arrays(path, self._schema.empty_table())  # refuses columns of one name
+
+    def _open(self) -> Any:
+        """Open the file, for as short a time as can be: there may be more of them than a process may open."""
+        return self._library.ParquetFile(self.path, buffer_size=_BUFFER, pre_buffer=False)
 
     @contextmanager
     def _reading(self, what: str) -> Iterator[None]:
@@ -49,13 +53,13 @@ class Parquet(InPieces):
         """First rows of all columns."""
         piece = next((piece for piece in self.pieces() if piece.rows), None)
         if piece is None:
-            return arrow_arrays(self.path, self._file.schema_arrow.empty_table())
+            return arrow_arrays(self.path, self._schema.empty_table())
         batch = next(self._batches(piece, None, HEAD))
         return arrow_arrays(self.path, self._table.from_batches([batch]))
 
     def kind(self, name: str) -> str:
         """Text, number, or the type that Arrow gives."""
-        kind = self._file.schema_arrow.field(name).type
+        kind = self._schema.field(name).type
         said = str(getattr(kind, "value_type", kind)) if str(kind).startswith("dictionary") else str(kind)
         if said in _TEXT:
             return "text"
@@ -63,8 +67,7 @@ class Parquet(InPieces):
 
     def pieces(self) -> list[Piece]:
         """Row groups; the footer says how many rows they have."""
-        metadata = self._file.metadata
-        rows = [metadata.row_group(k).num_rows for k in range(metadata.num_row_groups)]
+        rows = [self._footer.row_group(k).num_rows for k in range(self._footer.num_row_groups)]
         begins = accumulate(rows, initial=0)
         return [Piece(f"row group {k}", begin, n, (k,)) for k, (begin, n) in enumerate(zip(begins, rows, strict=False))]
 
@@ -82,15 +85,14 @@ class Parquet(InPieces):
             yield arrow_arrays(f"{self.path}, {piece.name}", self._table.from_batches([batch]))
 
     def _batches(self, piece: Piece, columns: list[str] | None, rows: int) -> Iterator[Any]:
-        with self._reading(piece.name):
-            yield from self._file.iter_batches(rows, row_groups=list(piece.place), columns=columns, use_threads=False)
+        with self._reading(piece.name), self._open() as file:
+            yield from file.iter_batches(rows, row_groups=list(piece.place), columns=columns, use_threads=False)
 
     def _width(self, columns: list[str]) -> int:
         """Numbers of a row, from the numbers of values that the footer counts."""
-        metadata = self._file.metadata
-        if not metadata.num_rows or not metadata.num_row_groups:
+        if not self._footer.num_rows or not self._footer.num_row_groups:
             return len(columns)
-        group = metadata.row_group(0)
+        group = self._footer.row_group(0)
         wanted = [group.column(k) for k in range(group.num_columns)]
         values = sum(c.num_values for c in wanted if c.path_in_schema.split(".")[0] in columns)
         return max(len(columns), values // max(group.num_rows, 1))

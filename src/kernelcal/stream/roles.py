@@ -86,6 +86,11 @@ def roles_of(head: Arrays, labels: Labels | None, options: ReadOptions) -> Roles
             "a long table spreads a prediction over several lines, which may lie in several parts: write one row a "
             f"prediction. {_WHOLE}"
         )
+    if form == "samples":
+        raise InputError(
+            "draws have no exact test of redrawn targets, which one pass is about (their swap test needs all rows): "
+            f"pass quantiles, or a mean and a standard deviation. {_WHOLE}"
+        )
     if form == "classes":
         return _of_classes(head, labels, options)
     targets, columns = wide_columns(head, form, options)

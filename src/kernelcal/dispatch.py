@@ -9,8 +9,7 @@ from typing import Any
 from kernelcal.errors import InputError
 from kernelcal.evaluate import Evaluation
 from kernelcal.evaluate import evaluate as evaluate_arrays
-from kernelcal.stream.frames import is_in_parts
-from kernelcal.stream.main import evaluate_files, evaluate_frame
+from kernelcal.predictions.frames import is_in_parts
 
 __all__ = ["evaluate"]
 
@@ -32,6 +31,9 @@ def evaluate(y: Any, *predictions: Any, **options: Any) -> Evaluation:
 
 def _in_parts(y: Any) -> Any:
     """What evaluates rows that are no arrays; None for arrays."""
-    if isinstance(y, str | os.PathLike):
-        return evaluate_files
-    return evaluate_frame if is_in_parts(y) else None
+    path = isinstance(y, str | os.PathLike)
+    if not path and not is_in_parts(y):
+        return None
+    from kernelcal.stream import evaluate_files, evaluate_frame  # only here: to import kernelcal stays quick
+
+    return evaluate_files if path else evaluate_frame
