@@ -103,7 +103,7 @@ CLUSTER = """
 
     if __name__ == "__main__":
         cluster._LEAF = 1
-        with LocalCluster(2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as workers:
+        with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as workers:
             with Client(workers) as client:
                 run(client)
                 run(client, kill=True)
