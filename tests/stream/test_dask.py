@@ -15,6 +15,7 @@ from kernelcal.errors import InputError
 from kernelcal.stream import cluster, evaluate_frame
 
 dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 _spec = importlib.util.spec_from_file_location("stream_subjects_three", Path(__file__).with_name("subjects.py"))
 subjects = importlib.util.module_from_spec(_spec)
@@ -28,6 +29,30 @@ def test_partitions_of_a_frame_give_what_a_sketch_in_memory_gives(partitions):
     found = kc.evaluate(dd.from_pandas(frame, npartitions=partitions), "p_*", target="label", draws=99, sketch=SETTINGS)
     subjects.assert_same(found, whole(y, p))
     assert found.read.startswith(f"read a data frame of {partitions} partitions: 5,000 rows; target label")
+
+
+def test_arrays_in_chunks():
+    _, y, p = class_table()
+    targets, predictions = da.from_array(y, chunks=1300), da.from_array(p, chunks=(999, 2))
+    subjects.assert_same(kc.evaluate(targets, predictions, draws=99, sketch=SETTINGS), whole(y, p))
+    hit = (y == 2).astype(int)
+    found = kc.evaluate(da.from_array(hit, chunks=700), predictions[:, 2], draws=99, sketch=SETTINGS)
+    subjects.assert_same(found, whole(hit, p[:, 2]))
+    keep = targets >= 0  # of which nobody knows how many are left
+    found = kc.evaluate(targets[keep], predictions.rechunk((1300, 3))[keep], draws=99, sketch=SETTINGS)
+    subjects.assert_same(found, whole(y, p))
+
+
+def test_arrays_that_do_not_belong_together():
+    y, p = da.zeros(90, chunks=30), da.full((80, 3), 1 / 3, chunks=(40, 3))
+    with pytest.raises(InputError, match="90 targets, but predictions of 80 rows: one row a target is expected"):
+        kc.evaluate(y, p)
+    with pytest.raises(InputError, match=r"got 2 and 2 axes: pass arrays of one row a sample"):
+        kc.evaluate(y[:, None], p)
+    with pytest.raises(InputError, match=r"3 chunks of unknown length, predictions in 2: say compute_chunk_sizes\(\)"):
+        kc.evaluate(y[y == 0], p)
+    with pytest.raises(InputError, match="a chunk of 30 targets goes with 40 predictions: give both equal chunks"):
+        kc.evaluate(y[:60][y[:60] == 0], p)
 
 
 def test_empty_partitions_late_labels_and_missing_values():

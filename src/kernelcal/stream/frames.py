@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from kernelcal.errors import InputError, MissingExtraError
 from kernelcal.io import ReadOptions
 from kernelcal.io.binary import arrow_arrays
@@ -33,8 +31,8 @@ class FramePart:
         """Columns of its rows, some at a time."""
         columns = [*dict.fromkeys([*roles.numbers, *roles.texts])]
         step = rows_of_batch(len(columns))
-        for start in range(0, len(self.partition), step):
-            yield _arrays(self.partition[columns].iloc[start : start + step], self.place.name)
+        for start in range(0, _rows(self.partition), step):
+            yield _arrays(self.partition, columns, slice(start, start + step), self.place.name)
 
 
 def survey_frame(frame: Any, options: ReadOptions, client: Any) -> Survey:
@@ -76,20 +74,26 @@ def _first_head(partitions: Sequence[Any], compute: Any) -> Columns:
 
 
 def _head(partition: Any) -> Columns:
-    return _arrays(partition.iloc[:HEAD], "data frame")
+    return _arrays(partition, list(partition), slice(HEAD), "data frame")
 
 
 def _counted(partition: Any, texts: Sequence[str]) -> tuple[int, list[Any] | None]:
     """Rows, and the different labels where they are no numbers."""
-    columns = _arrays(partition[list(texts)], "data frame") if texts else {}
+    columns = _arrays(partition, list(texts), slice(None), "data frame") if texts else {}
     labels = [set(column.tolist()) for column in columns.values() if column.dtype.kind == "O"]
-    return len(partition), list(set.union(*labels)) if labels else None
+    return _rows(partition), list(set.union(*labels)) if labels else None
 
 
-def _arrays(frame: Any, where: str) -> dict[str, np.ndarray]:
-    """Columns of a pandas frame, missing values of any kind as None or NaN."""
+def _rows(partition: Any) -> int:
+    return len(next(iter(partition.values()))) if isinstance(partition, dict) else len(partition)
+
+
+def _arrays(partition: Any, names: list[str], rows: slice, where: str) -> Columns:
+    """Columns of some rows: of arrays as they are, of a pandas frame with missing values of any kind as None or NaN."""
+    if isinstance(partition, dict):
+        return {name: partition[name][rows] for name in names}
     try:
         import pyarrow
     except ImportError:
         raise MissingExtraError("pyarrow", "frame", "reading a data frame in parts") from None
-    return arrow_arrays(where, pyarrow.Table.from_pandas(frame, preserve_index=False))
+    return arrow_arrays(where, pyarrow.Table.from_pandas(partition[names].iloc[rows], preserve_index=False))

@@ -12,9 +12,10 @@ from kernelcal.io import ReadOptions
 from kernelcal.io.rows import count
 from kernelcal.lenses import Lens
 from kernelcal.predictions import ClassPredictions
-from kernelcal.predictions.frames import is_in_parts
+from kernelcal.predictions.frames import is_in_chunks, is_in_parts
 from kernelcal.sketch import Sketch
 from kernelcal.stream.batches import Batch
+from kernelcal.stream.chunks import ChunkFrame
 from kernelcal.stream.cluster import add_up_on, current_client
 from kernelcal.stream.frames import survey_frame
 from kernelcal.stream.local import add_up_here
@@ -129,8 +130,8 @@ def evaluate_frame(
     Parameters
     ----------
     frame : dask.dataframe.DataFrame
-        Or another frame with ``npartitions`` and ``to_delayed`` whose partitions are pandas frames. Rows are numbered
-        in the order of the partitions.
+        Or another frame with ``npartitions`` and ``to_delayed`` whose partitions are pandas frames; or two Dask arrays
+        ``(y, probabilities)``. Rows are numbered in the order of the partitions.
     lens, level, draws, rng, sketch, progress
         As for `evaluate_files`; without a cluster there is no progress.
     client : distributed.Client, optional
@@ -165,6 +166,8 @@ def evaluate_frame(
     >>> result.n, result.verdict
     (1000, 'No evidence against calibration (p = ..., exact test).')
     """
+    if isinstance(frame, tuple) and len(frame) == 2 and all(map(is_in_chunks, frame)):
+        frame = ChunkFrame(*frame)
     if not is_in_parts(frame):
         raise InputError(
             f"a data frame in partitions is expected, such as dask.dataframe.from_pandas(frame, npartitions=8), got "
