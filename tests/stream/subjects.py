@@ -50,6 +50,8 @@ def assert_same(found, expected):
     assert found.n == expected.n
     assert found.pvalue == expected.pvalue
     assert float(found.estimate) == pytest.approx(float(expected.estimate), rel=1e-9)
+    draws = [result.test.members[0].deviation for result in (found, expected)]  # in units of the drawn values
+    assert draws[0] == pytest.approx(draws[1], rel=1e-6)
     for name, value in expected.means.items():
         assert found.means[name] == pytest.approx(value, rel=1e-12)
     assert [float(e) for e in found.eces] == pytest.approx([float(e) for e in expected.eces], rel=1e-9)

@@ -67,6 +67,8 @@ def test_empty_partitions_late_labels_and_missing_values():
     rows = np.flatnonzero(frame["p_owl"].notna())
     found = evaluate_frame(dd.from_pandas(frame, npartitions=4), **OPTIONS, drop_missing=True)
     subjects.assert_same(found, whole(y[rows], p[rows], rows=rows, n=2000))
+    assert found.notes[-1] == "dropped 2 rows with missing values"
+    assert found.read.endswith("; dropped 2 rows with missing values")
 
 
 def test_categories_and_nullable_columns():

@@ -108,6 +108,15 @@ def test_labels_that_come_late_and_look_like_numbers_do_not_change_classes(tmp_p
         assert "3 classes: 1 (p_1), 2 (p_2), owl (p_owl)" in found.read
 
 
+@pytest.mark.parametrize("columns", [{}, {"classes": ["owl", "cat", "dog"]}])
+def test_classes_have_the_order_of_the_columns(tmp_path, columns):
+    frame, y, p = class_table(1500, names=("owl", "cat", "dog"))
+    for kind in ("parquet", "csv"):
+        found = evaluate_files(cut(frame, tmp_path / kind, [600], kind=kind), **OPTIONS, **columns)
+        assert_same(found, whole(y, p))
+        assert "3 classes: owl (p_owl), cat (p_cat), dog (p_dog)" in found.read
+
+
 def test_columns_called_as_labels_are_found_when_a_label_comes_late(tmp_path):
     frame, y, p = class_table(2500)
     frame.columns = ["cat", "dog", "owl", "species"]
