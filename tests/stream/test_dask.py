@@ -111,7 +111,7 @@ CLUSTER = """
     import os, signal, sys
     import kernelcal as kc
     from distributed import Client, LocalCluster
-    from kernelcal.errors import InputError
+    from kernelcal.errors import InputError, MissingExtraError
     from kernelcal.stream import cluster, evaluate_files
     from kernelcal.cli import main
 

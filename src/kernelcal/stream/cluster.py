@@ -16,7 +16,7 @@ from kernelcal.errors import InputError, MissingExtraError
 from kernelcal.sketch import Sketch
 from kernelcal.stream.batches import Sums, sum_rows
 from kernelcal.stream.roles import Roles
-from kernelcal.stream.survey import Survey
+from kernelcal.stream.survey import Compute, Survey
 
 __all__ = ["add_up_on", "cluster", "compute_on", "current_client", "dask_module"]
 
@@ -55,7 +55,7 @@ def current_client() -> Any:
         return None
 
 
-def compute_on(client: Any) -> Callable[[list[tuple[Callable[..., Any], tuple[Any, ...]]]], list[Any]]:
+def compute_on(client: Any) -> Compute:
     """Return what calls functions where the parts are: on the cluster, else by the threads of Dask."""
     dask = dask_module()
     own = {} if client is None else {"scheduler": client.get}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from kernelcal.errors import InputError, MissingExtraError
@@ -37,25 +38,32 @@ class FramePart:
 
 def survey_frame(frame: Any, options: ReadOptions, client: Any) -> Survey:
     """Recognise columns, count the rows of every partition and learn labels."""
-    dask, compute = dask_module(), compute_on(client)
-    names = [*map(str, frame.columns)]
-    partitions = frame.to_delayed()
-    head = Arrays("data frame", _first_head(partitions, compute))
+    compute = compute_on(client)
+    _refuse_numbers([*frame.columns])
+    head = Arrays("data frame", _first_head(frame.to_delayed(), compute))
     texts = label_columns(head, options)
-    counted = frame[texts or names[:1]].to_delayed()
+    counted = frame[texts or [*frame.columns][:1]].to_delayed()
     found = compute([(_counted, (partition, texts)) for partition in counted])
-    labels = None
-    if any(learned is not None for _, learned in found):
-        labels = Labels.of((learned or [] for _, learned in found), texts[0])
-    roles = roles_of(head, labels, options)
     counts = [rows for rows, _ in found]
     if not sum(counts):
         raise InputError("the data frame has no rows: are its partitions empty?")
-    make, first, parts = dask.delayed(FramePart, pure=False), 0, []
-    for k, (partition, rows) in enumerate(zip(_needed(frame, roles), counts, strict=True)):
-        parts.append(make(partition, dask.delayed(Place(f"partition {k}", 0, first), pure=False, traverse=False)))
-        first += rows
+    known = [learned for _, learned in found if learned is not None]
+    roles = roles_of(head, Labels.of(known, texts[0]) if known else None, options)
+    parts = list(_parts(_needed(frame, roles), counts))
     return Survey(f"a data frame of {len(parts):,} partitions", parts, counts, roles, compute=compute)
+
+
+def _parts(partitions: Sequence[Any], counts: Sequence[int]) -> Iterator[Any]:
+    """Partitions with the number of their first row, once they are computed."""
+    make, wrap = (dask_module().delayed(what, pure=False) for what in (FramePart, Place))
+    for k, (partition, first) in enumerate(zip(partitions, accumulate(counts, initial=0), strict=False)):
+        yield make(partition, wrap(f"partition {k}", 0, first))
+
+
+def _refuse_numbers(names: Sequence[Any]) -> None:
+    other = next((name for name in names if not isinstance(name, str)), None)
+    if other is not None:
+        raise InputError(f"the data frame has a column {other!r}, whose name is no text: frame.rename(columns=str)")
 
 
 def _needed(frame: Any, roles: Roles) -> Any:

@@ -16,8 +16,9 @@ from kernelcal.stream.labels import Labels
 from kernelcal.stream.pieces import Columns, InPieces, Piece
 from kernelcal.stream.roles import Roles, label_columns, roles_of
 
-__all__ = ["FilePart", "Survey", "survey_files"]
+__all__ = ["Compute", "FilePart", "Survey", "survey_files"]
 
+Compute = Callable[[list[tuple[Callable[..., Any], tuple[Any, ...]]]], list[Any]]  # functions and their arguments
 _SHOWN = 3
 
 
@@ -67,9 +68,7 @@ class Survey:
     roles: Roles
     files: int = 0
     bytes: int = 0
-    compute: Callable[[list[tuple[Callable[..., Any], tuple[Any, ...]]]], list[Any]] = field(
-        default=lambda calls: [function(*arguments) for function, arguments in calls]
-    )
+    compute: Compute = field(default=lambda calls: [function(*arguments) for function, arguments in calls])
 
     @property
     def rows(self) -> int:
@@ -92,19 +91,28 @@ def survey_files(paths: Sequence[Any], options: ReadOptions) -> Survey:
     head = Arrays(found[0], _first_head(opened))
     texts = label_columns(head, options)
     _refuse_other_columns(opened, head.names, texts)
-    labels = None
-    if texts and opened[0].kind(texts[0]) in ("text", "cells"):
-        labels = Labels.of((values for file in opened for values in file.texts(texts)), texts[0])
-    roles = roles_of(head, labels, options)
-    parts, first = [], 0
-    for file in opened:
-        for piece in file.pieces():
-            if piece.rows:
-                parts.append(FilePart(file.path, options.delimiter, piece, first))
-                first += piece.rows
+    roles = roles_of(head, _learned(opened, texts), options)
+    parts = list(_parts(opened, options.delimiter))
     if not parts:
         raise InputError(f"{found[0]}: there are no rows, only names: give files with rows")
     return Survey(_name(found), parts, [part.piece.rows for part in parts], roles, len(found), size_of(found))
+
+
+def _learned(opened: Sequence[InPieces], texts: Sequence[str]) -> Labels | None:
+    """Labels of all files, where they are text or cells of unknown type."""
+    if not texts or opened[0].kind(texts[0]) not in ("text", "cells"):
+        return None
+    return Labels.of((values for file in opened for values in file.texts(texts)), texts[0])
+
+
+def _parts(opened: Sequence[InPieces], delimiter: str | None) -> Iterator[FilePart]:
+    """Pieces of all files in order, each with the number of its first row among all."""
+    first = 0
+    for file in opened:
+        for piece in file.pieces():
+            if piece.rows:
+                yield FilePart(file.path, delimiter, piece, first)
+                first += piece.rows
 
 
 def _first_head(opened: Sequence[InPieces]) -> Columns:
