@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import kernelcal as kc
-from kernelcal.errors import InputError
+from kernelcal.errors import InputError, MissingExtraError
 from kernelcal.stream import cluster, evaluate_frame
 
 dask = pytest.importorskip("dask")
@@ -93,6 +93,25 @@ def test_other_frames_are_refused():
         evaluate_frame(frame, **OPTIONS)
     with pytest.raises(InputError, match="the data frame has no rows: are its partitions empty"):
         evaluate_frame(dd.from_pandas(frame[:0], npartitions=1), **OPTIONS)
+
+
+def test_columns_need_names():
+    frame = class_table(10)[0].rename(columns={"p_cat": 0})
+    with pytest.raises(InputError, match=r"column 0, whose name is no text: frame.rename\(columns=str\)"):
+        evaluate_frame(dd.from_pandas(frame, npartitions=1), target="label")
+
+
+def test_a_part_that_kills_every_worker_is_said():
+    killed = type("KilledWorker", (Exception,), {})
+    with pytest.raises(InputError, match=r"died again and again, perhaps for lack of memory .* smaller row groups"):
+        cluster._say_more(killed("part 3"))
+    cluster._say_more(ValueError())
+
+
+def test_without_distributed(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'kernelcal\[dask\]'"), cluster.cluster(""):
+        pass
 
 
 def test_a_tree_of_sums_leaves_them_as_they_are(monkeypatch):

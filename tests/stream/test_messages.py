@@ -79,6 +79,14 @@ def test_damaged_parquet_names_the_row_group(tmp_path, frame):
     refused(r"part000\.parquet, the end of the file: cannot be read as parquet.*write it again", data)
 
 
+def test_a_file_that_vanishes(tmp_path, frame):
+    path = cut(frame, tmp_path / "d", []) / "part000.parquet"
+    file = parquet.Parquet(str(path))
+    path.unlink()
+    with pytest.raises(InputError, match=r"part000\.parquet: there is no such file"):
+        list(file.read(file.pieces()[0], ["p_cat"], ["label"]))
+
+
 def test_csv_messages_are_those_of_small_files(tmp_path, frame, monkeypatch):
     monkeypatch.setattr(lines, "BLOCK", 2_000)
     text = frame.to_csv(index=False).splitlines(keepends=True)
