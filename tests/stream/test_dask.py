@@ -28,7 +28,9 @@ def test_partitions_of_a_frame_give_what_a_sketch_in_memory_gives(partitions):
     frame, y, p = class_table()
     found = kc.evaluate(dd.from_pandas(frame, npartitions=partitions), "p_*", target="label", draws=99, sketch=SETTINGS)
     subjects.assert_same(found, whole(y, p))
-    assert found.read.startswith(f"read a data frame of {partitions} partitions: 5,000 rows; target label")
+    assert found.read.startswith(
+        f"read a data frame of {partitions} partition{'s' * (partitions > 1)}: 5,000 rows; target label"
+    )
 
 
 def test_arrays_in_chunks():

@@ -184,7 +184,7 @@ def test_too_many_labels_and_too_few_rows(tmp_path, frame, monkeypatch):
     refused("column 'label' holds more than 2 different texts, which are too many for labels", data)
     monkeypatch.undo()
     frame["p_cat"] = np.nan
-    refused("fewer than 2 are left after dropping", cut(frame, tmp_path / "e", []), drop_missing=True)
+    refused("fewer than 2 of the 600 rows looked at first are left", cut(frame, tmp_path / "e", []), drop_missing=True)
 
 
 def test_numbered_columns_leave_the_doubt_of_small_files(tmp_path):

@@ -10,6 +10,7 @@ from typing import Any
 from kernelcal.errors import InputError, MissingExtraError
 from kernelcal.io import ReadOptions
 from kernelcal.io.binary import arrow_arrays
+from kernelcal.io.rows import count
 from kernelcal.io.sources import Arrays
 from kernelcal.stream.batches import Place
 from kernelcal.stream.cluster import compute_on, dask_module
@@ -50,7 +51,7 @@ def survey_frame(frame: Any, options: ReadOptions, client: Any) -> Survey:
     known = [learned for _, learned in found if learned is not None]
     roles = roles_of(head, Labels.of(known, texts[0]) if known else None, options)
     parts = list(_parts(_needed(frame, roles), counts))
-    return Survey(f"a data frame of {len(parts):,} partitions", parts, counts, roles, compute=compute)
+    return Survey(f"a data frame of {count(len(parts), 'partition')}", parts, counts, roles, compute=compute)
 
 
 def _parts(partitions: Sequence[Any], counts: Sequence[int]) -> Iterator[Any]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from kernelcal.errors import InputError
+from kernelcal.io.rows import count
 from kernelcal.sketch import Sketch
 from kernelcal.stream.batches import Batch, Place, batch_of, check_rows
 from kernelcal.stream.pieces import Columns
@@ -32,9 +33,10 @@ def pilot_of(survey: Survey) -> Batch:
     whole = {name: np.concatenate([columns[name] for columns in found]) for name in found[0]}
     batch = batch_of(whole, survey.roles, Place(survey.name, 0, 0))
     if len(batch.y) < 2:
+        looked = len(next(iter(whole.values())))
         raise InputError(
-            f"{survey.name}: of {sum(map(len, whole.values())) // len(whole):,} rows looked at first fewer than 2 are "
-            "left after dropping: are the target and the missing values as expected?"
+            f"{survey.name}: fewer than 2 of the {count(looked)} looked at first are left: are target and missing values "
+            "as expected?"
         )
     return batch
 
