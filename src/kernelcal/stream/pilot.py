@@ -35,8 +35,8 @@ def pilot_of(survey: Survey) -> Batch:
     if len(batch.y) < 2:
         looked = len(next(iter(whole.values())))
         raise InputError(
-            f"{survey.name}: fewer than 2 of the {count(looked)} looked at first are left: are target and missing values "
-            "as expected?"
+            f"{survey.name}: fewer than 2 of the {count(looked)} looked at first are left: are target and missing "
+            "values as expected?"
         )
     return batch
 
