@@ -29,6 +29,8 @@ FLOORS = [
     {"evaluate"},
     {"sketch"},
     {"compare"},
+    {"stream"},
+    {"dispatch"},
     {"cli"},
 ]
 HEIGHT = {name: height for height, names in enumerate(FLOORS) for name in names}
@@ -40,6 +42,7 @@ EXTRAS = (
     "torch",
     "jax",
     "dask",
+    "distributed",
     "sklearn",
     "pandas",
     "polars",

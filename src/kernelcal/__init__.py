@@ -5,7 +5,7 @@ __version__ = "0.1.0"
 from kernelcal import datasets
 from kernelcal.binning import EqualMassBins, UniformBins
 from kernelcal.compare import compare
-from kernelcal.evaluate import evaluate
+from kernelcal.dispatch import evaluate
 from kernelcal.explain import explain
 from kernelcal.inference import (
     DefaultFamily,

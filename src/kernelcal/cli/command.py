@@ -15,6 +15,7 @@ from kernelcal.cli.engines import engine_of, with_engine
 from kernelcal.cli.lenses import lens_of
 from kernelcal.cli.parser import argument_parser
 from kernelcal.cli.progress import bar
+from kernelcal.cli.streaming import check_streaming, run_in_parts, why_in_parts
 from kernelcal.errors import InputError, KernelcalError
 from kernelcal.evaluate import Plan, evaluate, plan
 from kernelcal.inference import calibration_test
@@ -26,6 +27,7 @@ from kernelcal.statistics import SKCE
 __all__ = ["main"]
 
 _LONG = 5.0  # seconds from which on the plan is said unasked
+_DRAWS = 999  # by default, of rows that are read at once
 _READ_FIELDS = tuple(ReadOptions.__dataclass_fields__)
 
 
@@ -46,28 +48,37 @@ def _main(options: argparse.Namespace) -> int:
     if options.command == "compare":
         return _compared(options)
     results: list[dict[str, Any]] = []
-    for paths in _groups(options.files):
+    groups = _groups(options.files, together=getattr(options, "together", False))
+    try:
+        check_streaming(groups, options)
+    except InputError as error:
+        return _refused(str(error))
+    for paths in groups:
         try:
             results.append(_run(paths, options, first=not results))
         except BrokenPipeError:
             raise
         except (KernelcalError, OSError, UnicodeError) as error:
-            print(f"kernelcal: {_sentence(paths, error)}", file=sys.stderr)
-            return 2
+            return _refused(_sentence(paths, error))
     if options.json:
         print(json.dumps(results if len(results) > 1 else results[0], indent=2, allow_nan=False))
     below = options.fail_below is not None and any(_below(r.get("pvalue"), options.fail_below) for r in results)
     return 1 if below else 0
 
 
+def _refused(why: str) -> int:
+    print(f"kernelcal: {why}", file=sys.stderr)
+    return 2
+
+
 def _compared(options: argparse.Namespace) -> int:
+    options.draws = _draws(options)
     try:
         found = run_compare(_groups(options.files), _reading(options), options)
     except BrokenPipeError:
         raise
     except (KernelcalError, OSError, UnicodeError) as error:
-        print(f"kernelcal: {' '.join(str(error).split()) or type(error).__name__}", file=sys.stderr)
-        return 2
+        return _refused(" ".join(str(error).split()) or type(error).__name__)
     if options.json:
         print(json.dumps(found, indent=2, allow_nan=False))
     return 0
@@ -90,6 +101,9 @@ def _sentence(paths: list[Path], error: Exception) -> str:
 
 
 def _run(paths: list[Path], options: argparse.Namespace, *, first: bool) -> dict[str, Any]:
+    why = why_in_parts(paths, options)
+    if why is not None:
+        return run_in_parts(paths, why, _reading(options), options, first=first)
     data = read(paths, _reading(options))
     if not options.json:
         print(data.description if first else f"\n{data.description}", flush=True)
@@ -116,7 +130,7 @@ def _compute(data: Data, options: argparse.Namespace) -> Any:
         return _pit(data, options)
     engine = engine_of(options.engine, options.features)
     with bar() as progress:
-        settings = {"draws": options.draws, "rng": options.seed, "early_stopping": not options.all_draws}
+        settings = {"draws": _draws(options), "rng": options.seed, "early_stopping": not options.all_draws}
         settings.update(progress=progress, weights=data.weights, lens=lens)
         if options.command == "test":
             statistic = with_engine(_statistic(options.statistic), engine)
@@ -130,7 +144,7 @@ def _pit(data: Data, options: argparse.Namespace) -> Any:
         given = "--weights" if options.weights else f"--null {options.null}"
         raise InputError(f"--statistic pit ranks all rows alike under its own exact law: leave out {given}")
     return pit_test(
-        data.y, data.predictions, draws=options.draws, rng=options.seed, early_stopping=not options.all_draws
+        data.y, data.predictions, draws=_draws(options), rng=options.seed, early_stopping=not options.all_draws
     )
 
 
@@ -140,8 +154,14 @@ def _statistic(name: str) -> Any:
     return named.get(name, name)
 
 
-def _groups(files: Sequence[Path]) -> list[list[Path]]:
-    """Every file stands for itself, but npy files belong together: they must be two."""
+def _draws(options: argparse.Namespace) -> int:
+    return _DRAWS if options.draws is None else int(options.draws)
+
+
+def _groups(files: Sequence[Path], *, together: bool = False) -> list[list[Path]]:
+    """Every file stands for itself, unless all are one table; but npy files belong together: they must be two."""
+    if together:
+        return [list(files)]
     arrays = [path for path in files if path.suffix.lower() == ".npy"]
     others = [[path] for path in files if path not in arrays]
     return [arrays, *others] if arrays else others

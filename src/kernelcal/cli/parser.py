@@ -7,6 +7,7 @@ from pathlib import Path
 
 from kernelcal import __version__
 from kernelcal.cli.engines import ENGINES
+from kernelcal.cli.streaming import add_streaming
 from kernelcal.inference import NULL_LAWS
 from kernelcal.io import CROSSING, KINDS
 
@@ -28,7 +29,11 @@ def argument_parser() -> argparse.ArgumentParser:
         description="Is this model calibrated, how far off, in which direction, and with what certainty?",
     )
     every.add_argument(
-        "files", nargs="+", type=Path, metavar="FILE", help="csv, tsv, npz, parquet, jsonl, or two npy files"
+        "files",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="csv, tsv, npz, parquet, jsonl, or two npy files; a folder or a quoted glob is one table",
     )
     every.add_argument(
         "--plan", action="store_true", help="say which engines would run, their memory and time, and stop"
@@ -58,6 +63,7 @@ def argument_parser() -> argparse.ArgumentParser:
         command.add_argument(
             "--interval-level", type=_level, default=0.95, metavar="P", help="coverage of the interval (default: 0.95)"
         )
+    add_streaming(every.add_argument_group("files larger than memory"))
     for command in (every, test, several):
         _add_reading(command)
         _add_testing(command, one=command is not several)
@@ -191,7 +197,7 @@ def _add_testing(parser: argparse.ArgumentParser, *, one: bool) -> None:
         "Holm) and class-wise-joint",
     )
     group.add_argument(
-        "--draws", type=int, default=999, metavar="B", help="draws of the exact test (default: %(default)s)"
+        "--draws", type=int, metavar="B", help="draws of the exact test (default: 999; of rows read in parts 199)"
     )
     group.add_argument(
         "--seed", type=_seed, default=0, help="seed of the draws, a whole number from 0 (default: %(default)s)"

@@ -13,7 +13,7 @@ import numpy as np
 from kernelcal.errors import InputError, MissingExtraError
 from kernelcal.io.cells import side_by_side
 
-__all__ = ["PICKLES", "load_npy", "load_npz", "load_parquet"]
+__all__ = ["PICKLES", "arrow_arrays", "load_npy", "load_npz", "load_parquet"]
 
 PICKLES = (
     "pickles are not opened, since loading one can run any code. Save the arrays instead: "
@@ -95,10 +95,15 @@ def load_parquet(path: Path) -> dict[str, np.ndarray]:
         table = pyarrow.parquet.ParquetFile(path).read()
     except (pyarrow.ArrowException, OSError) as error:
         raise InputError(f"{path}: cannot be read as parquet: {error}") from None
+    return arrow_arrays(path, table)
+
+
+def arrow_arrays(where: Any, table: Any) -> dict[str, np.ndarray]:
+    """Columns of an Arrow table; `where` names the file in messages."""
     doubles = sorted({name for name in table.column_names if table.column_names.count(name) > 1})
     if doubles:
-        raise InputError(f"{path}: column {doubles[0]!r} occurs more than once: columns need distinct names")
-    return {name: _column(f"{path}, column {name!r}", table.column(name)) for name in table.column_names}
+        raise InputError(f"{where}: column {doubles[0]!r} occurs more than once: columns need distinct names")
+    return {name: _column(f"{where}, column {name!r}", table.column(name)) for name in table.column_names}
 
 
 def _column(where: str, column: Any) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from kernelcal.io.selection import choose_predictions, choose_target, has_usual_
 from kernelcal.io.sources import Source
 from kernelcal.predictions import Bernoulli, Logits, LogProbs, Percent, Predictions, as_predictions
 
-__all__ = ["read_classes"]
+__all__ = ["class_columns", "read_classes"]
 
 _SHOWN = 6  # class names in the sentence that says what was read
 _WRAPPERS: dict[str, Any] = {"logits": Logits, "log-probabilities": LogProbs, "percent": Percent}
@@ -28,11 +28,7 @@ _WRAPPERS: dict[str, Any] = {"logits": Logits, "log-probabilities": LogProbs, "p
 
 def read_classes(source: Source, options: ReadOptions) -> Data:
     """Read labels and class probabilities."""
-    targets = choose_target(source, options.target)
-    taken = [*targets, *_others(options, source), *key_columns(source, options)]
-    if options.predictions is None and not has_usual_predictions(source):
-        refuse_a_lonely_number(source, targets, taken)
-    columns = choose_predictions(source, options.predictions, taken, lambda: _text_labels(source, targets))
+    targets, columns = class_columns(source, options)
     x, y, weights, rows, end = _rows(source, targets, columns, options)
     names = class_names(source, options, columns, x.shape[1], y)
     if is_one_hot(source, targets):
@@ -44,6 +40,18 @@ def read_classes(source: Source, options: ReadOptions) -> Data:
         predictions = _as_hits(predictions)
     keys = kept_keys(keys_of_rows(source, options), rows)
     return Data(y, predictions, _describe(source, targets, columns, predictions, options) + end, weights, keys)
+
+
+def class_columns(
+    source: Source, options: ReadOptions, text_labels: Callable[[], set[str]] | None = None
+) -> tuple[list[str], list[str]]:
+    """Columns of the targets and of the predictions; `text_labels` gives the labels where they are not all at hand."""
+    targets = choose_target(source, options.target)
+    taken = [*targets, *_others(options, source), *key_columns(source, options)]
+    if options.predictions is None and not has_usual_predictions(source):
+        refuse_a_lonely_number(source, targets, taken)
+    labels = text_labels or (lambda: _text_labels(source, targets))
+    return targets, choose_predictions(source, options.predictions, taken, labels)
 
 
 def _rows(

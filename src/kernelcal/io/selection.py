@@ -99,7 +99,7 @@ def usual_column(source: Source, usual: Sequence[str], what: str, option: str) -
 
 
 def _matching(source: Source, rest: Sequence[str], pattern: str) -> list[str]:
-    if not any(mark in pattern for mark in "*?["):
+    if pattern in source.names or not any(mark in pattern for mark in "*?["):
         return [known(source, pattern)]
     found = [name for name in rest if fnmatchcase(name, pattern)]
     if not found:

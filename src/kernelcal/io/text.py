@@ -6,7 +6,7 @@ import csv
 import gzip
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TextIO
 
@@ -49,6 +49,7 @@ class Text(Source):
         if len(self.delimiter) != 1 or self.delimiter in '"\r\n':
             raise InputError(f"--delimiter must be one character, or the word tab, got {delimiter!r}")
         self._cells: dict[str, Cells] = {}
+        self._lines_before = 0
         self.names = [name.strip() for name in next(self._records())[1]]
         self._check_header()
 
@@ -68,18 +69,22 @@ class Text(Source):
         if all(is_number(name) for name in self.names):
             raise InputError(f"{self.path}: the first line holds only numbers: add a header that names the columns")
 
+    def _open(self) -> AbstractContextManager[TextIO]:
+        return open_text(self.path)
+
     def _records(self) -> Iterator[tuple[int, list[str]]]:
         """Yield line numbers and records, the header first."""
-        with open_text(self.path) as stream:
+        with self._open() as stream:
             reader = csv.reader(stream, delimiter=self.delimiter)
             empty = True
             try:
                 for record in reader:
                     if record:
                         empty = False
-                        yield reader.line_num, record
+                        yield self._lines_before + reader.line_num, record
             except csv.Error as error:
-                raise InputError(f"{self.path}, line {reader.line_num}: {error}: is a quote left open?") from None
+                line = self._lines_before + reader.line_num
+                raise InputError(f"{self.path}, line {line}: {error}: is a quote left open?") from None
             if empty:
                 raise InputError(f"{self.path}: the file is empty")
 

@@ -16,17 +16,15 @@ from kernelcal.io.shapes import check_shapes, refuse_another_order
 from kernelcal.io.sources import Source
 from kernelcal.io.table import Table
 
-__all__ = ["read_wide"]
+__all__ = ["read_wide", "wide_columns"]
 
 _ROLES = ("mean", "std", "variance", "samples", "quantiles")
 
 
 def read_wide(source: Source, form: str, options: ReadOptions) -> Table:
     """Read targets, and means with their spread, draws or quantiles."""
-    targets = choose_target(source, options.target, OUTCOMES)
     weights = {"weights": [known(source, options.weights)]} if options.weights else {}
-    shown = _columns(source, form, options, [*targets, *weights.get("weights", []), *key_columns(source, options)])
-    refuse_another_order([targets, *shown.values()])
+    targets, shown = wide_columns(source, form, options)
     columns = {"target": targets, **shown, **weights}
     arrays = {role: _array(source, names) for role, names in columns.items()}
     check_shapes(form, arrays, columns)
@@ -46,6 +44,15 @@ def read_wide(source: Source, form: str, options: ReadOptions) -> Table:
         together=lambda _: "",
         keys=keys_of_rows(source, options),
     )
+
+
+def wide_columns(source: Source, form: str, options: ReadOptions) -> tuple[list[str], dict[str, list[str]]]:
+    """Columns of the targets, and those of the predictions by what they hold."""
+    targets = choose_target(source, options.target, OUTCOMES)
+    weights = [known(source, options.weights)] if options.weights else []
+    columns = _columns(source, form, options, [*targets, *weights, *key_columns(source, options)])
+    refuse_another_order([targets, *columns.values()])
+    return targets, columns
 
 
 def _columns(source: Source, form: str, options: ReadOptions, taken: Sequence[str]) -> dict[str, list[str]]:

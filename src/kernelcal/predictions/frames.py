@@ -9,7 +9,7 @@ import numpy as np
 from kernelcal.arrays import Array, as_array
 from kernelcal.errors import InputError, MissingExtraError
 
-__all__ = ["is_frame", "plain_array", "series_to_array"]
+__all__ = ["is_frame", "is_in_chunks", "is_in_parts", "plain_array", "series_to_array"]
 
 _LIBRARIES = ("pandas", "polars", "pyarrow", "modin", "cudf")
 
@@ -17,6 +17,16 @@ _LIBRARIES = ("pandas", "polars", "pyarrow", "modin", "cudf")
 def is_frame(x: Any) -> bool:
     """Tell whether `x` is an object of a data-frame library, by the module of its type."""
     return type(x).__module__.split(".")[0] in _LIBRARIES
+
+
+def is_in_parts(x: Any) -> bool:
+    """Tell whether `x` is a data frame in partitions, as those of Dask are, by what it can do."""
+    return all(hasattr(x, name) for name in ("npartitions", "to_delayed", "columns"))
+
+
+def is_in_chunks(x: Any) -> bool:
+    """Tell whether `x` is an array in chunks, as those of Dask are, by what it can do."""
+    return all(hasattr(x, name) for name in ("chunks", "to_delayed", "rechunk"))
 
 
 def _native(x: Any) -> Any:

@@ -1,0 +1,124 @@
+"""``kernelcal evaluate`` of files that are read in parts: what asks for it, and how it is said."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from kernelcal.cli.lenses import lens_of
+from kernelcal.cli.progress import bar
+from kernelcal.errors import InputError
+from kernelcal.io import ReadOptions
+from kernelcal.stream.cluster import cluster
+from kernelcal.stream.files import in_pieces, is_many, size_of
+from kernelcal.stream.main import evaluated_in_parts
+from kernelcal.stream.plan import StreamPlan, size_in_words
+from kernelcal.stream.survey import survey_files
+
+__all__ = ["add_streaming", "check_streaming", "run_in_parts", "why_in_parts"]
+
+_MEMORY = "256 MiB"
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
+
+
+def add_streaming(group: argparse._ArgumentGroup) -> None:
+    """Options of ``kernelcal evaluate``."""
+    group.add_argument(
+        "--memory",
+        type=size,
+        default=size(_MEMORY),
+        metavar="SIZE",
+        help=f"larger parquet and csv files are read in parts, in one pass, such as 2GB (default: {_MEMORY})",
+    )
+    group.add_argument("--together", action="store_true", help="all files are parts of one table")
+    group.add_argument(
+        "--dask",
+        nargs="?",
+        const="",
+        metavar="ADDRESS",
+        help="read parts on the workers of Dask: those of the scheduler at this address, else one a processor here",
+    )
+    group.add_argument("--save", type=Path, metavar="FILE", help="read in parts, and keep the sums in an npz file")
+
+
+def size(text: str) -> int:
+    """Bytes of 256MiB, 2GB or 1000000."""
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        raise argparse.ArgumentTypeError(f"expected a size such as 256MiB, 2GB or 1000000 (bytes), got {text!r}")
+    number, unit, binary = found.groups()
+    base = 1024 if binary else 1000
+    return int(float(number) * base ** ("kmgt".index(unit.lower()) + 1 if unit else 0))
+
+
+def check_streaming(groups: Sequence[Sequence[Path]], options: argparse.Namespace) -> None:
+    """Refuse what could not be written or reached, before the work and not after it."""
+    save, dask = getattr(options, "save", None), getattr(options, "dask", None)
+    if save is not None and len(groups) > 1:
+        raise InputError(
+            f"--save {save} keeps the sums of one table, got {len(groups)}: say --together if they are one"
+        )
+    if save is not None and (save.suffix != ".npz" or not save.parent.is_dir()):
+        raise InputError(f"--save takes the name of an npz file in a folder that is there, got {save}")
+    if dask and ":" not in dask:
+        raise InputError(
+            f"--dask {dask}: the address of a scheduler is expected, such as tcp://10.0.0.1:8786; say it after the "
+            "files if workers of this machine are meant"
+        )
+
+
+def why_in_parts(paths: Sequence[Path], options: argparse.Namespace) -> str | None:
+    """Why files are read in parts; None if they are read at once."""
+    if options.command != "evaluate":
+        return None
+    asked = {"--dask": options.dask is not None, "--save": options.save is not None, "--together": options.together}
+    if any(asked.values()):
+        return next(why for why, said in asked.items() if said)
+    if is_many(paths[0]):
+        return "several files are one table"
+    there = [str(path) for path in paths if path.is_file() and in_pieces(str(path))]
+    if len(there) == len(paths) and size_of(there) > options.memory:
+        return f"{size_in_words(size_of(there))}, more than --memory {size_in_words(options.memory)}"
+    return None
+
+
+def run_in_parts(
+    paths: Sequence[Path], why: str, reading: ReadOptions, options: argparse.Namespace, *, first: bool
+) -> dict[str, Any]:
+    """Say what was found and what will be done, do it, print and save."""
+
+    def announce(read: str, plan: StreamPlan) -> None:
+        if not options.json:
+            print(f"{'' if first else chr(10)}{read}\n{plan}", flush=True)
+
+    survey = survey_files(paths, reading)
+    with _client(options.dask) as client, bar("rows") as progress:
+        result = evaluated_in_parts(
+            survey,
+            lambda predictions: lens_of(options.lens, predictions),
+            why=why,
+            level=options.interval_level,
+            options={"rng": options.seed, **({} if options.draws is None else {"draws": options.draws})},
+            dask=client is not None,
+            client=client,
+            progress=progress,
+            announce=announce,
+        )
+    if options.save is not None:
+        result.sketch.save(options.save)
+    if not options.json:
+        print(result.summary(), flush=True)
+    return result.to_dict()
+
+
+@contextlib.contextmanager
+def _client(address: str | None) -> Iterator[Any]:
+    if address is None:
+        yield None
+        return
+    with cluster(address) as client:
+        yield client

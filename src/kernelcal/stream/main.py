@@ -1,0 +1,256 @@
+"""Evaluate files and data frames that are larger than memory, in one pass."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kernelcal.errors import InputError
+from kernelcal.io import ReadOptions
+from kernelcal.io.rows import count
+from kernelcal.lenses import Lens
+from kernelcal.predictions import ClassPredictions
+from kernelcal.predictions.frames import is_in_chunks, is_in_parts
+from kernelcal.sketch import Sketch
+from kernelcal.stream.batches import Batch
+from kernelcal.stream.chunks import ChunkFrame
+from kernelcal.stream.cluster import add_up_on, current_client
+from kernelcal.stream.frames import survey_frame
+from kernelcal.stream.local import add_up_here
+from kernelcal.stream.pieces import BATCH_BYTES
+from kernelcal.stream.pilot import pilot_of, seconds_and_bytes
+from kernelcal.stream.plan import StreamPlan, size_in_words
+from kernelcal.stream.result import StreamResult
+from kernelcal.stream.survey import Survey, survey_files
+
+__all__ = ["evaluate_files", "evaluate_frame", "evaluated_in_parts", "read_options"]
+
+_BYTES = 3e8  # of the libraries, and of what is at work for a batch
+_EQUAL = re.compile(r", [\d,]+ rows? with equal neighbouring quantiles")
+
+
+def evaluate_files(
+    paths: Any,
+    *,
+    lens: Lens | None = None,
+    level: float = 0.95,
+    draws: int = 199,
+    rng: int = 0,
+    sketch: Mapping[str, Any] | None = None,
+    client: Any = None,
+    progress: Callable[[int, int], None] | None = None,
+    **columns: Any,
+) -> StreamResult:
+    """Is the model calibrated that made the predictions in these files? In one pass, in a memory that does not grow.
+
+    Parameters
+    ----------
+    paths : str, path, or sequence of these
+        Parquet, csv, tsv and txt files, folders of them, or globs such as ``"data/*.parquet"``; all are parts of one
+        table. Its rows are numbered in the order of the names of the files, however they are given.
+    lens : Lens, optional
+        A simpler question, such as `TopLabel`.
+    level : float
+        Nominal coverage of the interval.
+    draws, rng : int
+        Sets of redrawn targets of the exact test, and their seed.
+    sketch : mapping, optional
+        Further options of `kernelcal.sketch.Sketch.like`: ``engine``, ``prediction_kernel``, ``second_moments``, ...
+    client : distributed.Client, optional
+        Cluster of Dask that does the work; it must see the files under the same names. Default: this process.
+    progress : callable, optional
+        Called with the rows done and the rows of all.
+    **columns
+        What the files hold, as on the command line: ``target``, ``predictions``, ``kind``, ``classes``, ``mean``,
+        ``std``, ``quantiles``, ``drop_missing``, ... Names are text ``"a,b"``, a glob ``"p*"``, or a list.
+
+    Returns
+    -------
+    StreamResult
+        Prints as a short table; ``result.sketch`` holds the sums.
+
+    Raises
+    ------
+    InputError
+        With the file, the row in it and the remedy; for a damaged file with the row group.
+    MissingExtraError
+        Without the extra ``frame``.
+
+    Notes
+    -----
+    The result is that of a `Sketch` of all rows in their order, to rounding, and the p-value the same, for any
+    partition of the rows into files and row groups, in one process or on a cluster. A row that is dropped keeps its
+    number. Lengthscales are chosen from the predictions of 2,048 rows that are spread over all.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np, kernelcal as kc
+    >>> from kernelcal.stream import evaluate_files
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> p = np.random.default_rng(0).uniform(size=1000)
+    >>> y = kc.Bernoulli(p).sample(rng=1)[0]
+    >>> for part, rows in enumerate(np.split(np.arange(1000), [700])):
+    ...     table = np.column_stack([p[rows], y[rows]])
+    ...     np.savetxt(f"{folder.name}/part{part}.csv", table, delimiter=",", header="p,y", comments="")
+    >>> result = evaluate_files(folder.name)
+    >>> result.n, result.verdict
+    (1000, 'No evidence against calibration (p = ..., exact test).')
+    >>> folder.cleanup()
+    """
+    given = [paths] if isinstance(paths, str) or hasattr(paths, "__fspath__") else list(paths)
+    survey = survey_files(given, read_options(columns))
+    return evaluated_in_parts(
+        survey,
+        lambda _: lens,
+        why=f"{size_in_words(survey.bytes)} in {count(survey.files, 'file')}",
+        level=level,
+        options={"draws": draws, "rng": rng, **(sketch or {})},
+        dask=client is not None,
+        client=client,
+        progress=progress,
+    )
+
+
+def evaluate_frame(
+    frame: Any,
+    *,
+    lens: Lens | None = None,
+    level: float = 0.95,
+    draws: int = 199,
+    rng: int = 0,
+    sketch: Mapping[str, Any] | None = None,
+    client: Any = None,
+    progress: Callable[[int, int], None] | None = None,
+    **columns: Any,
+) -> StreamResult:
+    """Is the model calibrated whose predictions and targets are columns of a Dask data frame?
+
+    Parameters
+    ----------
+    frame : dask.dataframe.DataFrame
+        Or another frame with ``npartitions`` and ``to_delayed`` whose partitions are pandas frames; or two Dask arrays
+        ``(y, probabilities)``. Rows are numbered in the order of the partitions.
+    lens, level, draws, rng, sketch, progress
+        As for `evaluate_files`; without a cluster there is no progress.
+    client : distributed.Client, optional
+        Default: the client that the program has, else the threads of Dask.
+    **columns
+        What the columns hold, as for `evaluate_files`.
+
+    Returns
+    -------
+    StreamResult
+        The same as of files with these rows.
+
+    Raises
+    ------
+    InputError
+        With the partition, the row in it and the remedy.
+    MissingExtraError
+        Without the extras ``dask`` and ``frame``.
+
+    Notes
+    -----
+    A partition is computed once to count it (only its column of labels, or the first) and once to add it up, and some
+    for a first look. ``frame.persist()`` helps where that is dear.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, dask.dataframe as dd, kernelcal as kc
+    >>> from kernelcal.stream import evaluate_frame
+    >>> p = np.random.default_rng(0).uniform(size=1000)
+    >>> table = pd.DataFrame({"p": p, "y": kc.Bernoulli(p).sample(rng=1)[0]})
+    >>> result = evaluate_frame(dd.from_pandas(table, npartitions=3), target="y", predictions="p")
+    >>> result.n, result.verdict
+    (1000, 'No evidence against calibration (p = ..., exact test).')
+    """
+    if isinstance(frame, tuple) and len(frame) == 2 and all(map(is_in_chunks, frame)):
+        frame = ChunkFrame(*frame)
+    if not is_in_parts(frame):
+        raise InputError(
+            f"a data frame in partitions is expected, such as dask.dataframe.from_pandas(frame, npartitions=8), got "
+            f"{type(frame).__name__}: use kernelcal.evaluate(y, predictions) for arrays"
+        )
+    client = current_client() if client is None else client
+    survey = survey_frame(frame, read_options(columns), client)
+    return evaluated_in_parts(
+        survey,
+        lambda _: lens,
+        why=survey.name,
+        level=level,
+        options={"draws": draws, "rng": rng, **(sketch or {})},
+        dask=True,
+        client=client,
+        progress=progress,
+    )
+
+
+def evaluated_in_parts(
+    survey: Survey,
+    make_lens: Callable[[Any], Lens | None],
+    *,
+    why: str,
+    level: float,
+    options: Mapping[str, Any],
+    dask: bool = False,
+    client: Any = None,
+    progress: Callable[[int, int], None] | None = None,
+    announce: Callable[[str, StreamPlan], None] | None = None,
+) -> StreamResult:
+    """Look at some rows, say what will be done, and add up all; `make_lens` is given the predictions of some rows."""
+    started = time.perf_counter()
+    _check_level(level)
+    pilot = pilot_of(survey)
+    lens = make_lens(pilot.predictions)
+    read, pilot = _read(survey, pilot), pilot.through(lens)
+    empty = Sketch.like(pilot.predictions, **options)
+    plan = _plan(survey, pilot, empty, why, client if dask else None)
+    if announce is not None:
+        announce(read, plan)
+    sums = add_up_on(client, survey, empty, lens, progress) if dask else add_up_here(survey, empty, lens, progress)
+    return StreamResult.of(sums, read, plan, level, time.perf_counter() - started)
+
+
+def read_options(columns: Mapping[str, Any]) -> ReadOptions:
+    """Options as the command line has them: lists of names are text with commas."""
+    known = ReadOptions.__dataclass_fields__
+    unknown = next((name for name in columns if name not in known), None)
+    if unknown is not None:
+        raise InputError(
+            f"there is no option {unknown!r} for rows read in parts: options are {', '.join(sorted(known))}"
+        )
+    said: dict[str, Any] = {name: x if _plain(x) else ",".join(map(str, x)) for name, x in columns.items()}
+    return ReadOptions(**said)
+
+
+def _plain(value: Any) -> bool:
+    return value is None or isinstance(value, str | bool)
+
+
+def _check_level(level: float) -> None:
+    """Refuse before the pass what would be refused after it."""
+    if not 0 < level < 1:
+        raise InputError(f"level must lie between 0 and 1, such as 0.95, got {level!r}")
+
+
+def _plan(survey: Survey, pilot: Batch, empty: Sketch, why: str, client: Any) -> StreamPlan:
+    seconds, size = seconds_and_bytes(pilot, empty)
+    workers = 1 if client is None else max(1, sum(client.nthreads().values()))
+    engine = "one pass" if client is None else f"one pass on Dask, {count(workers, 'thread')}"
+    of_classes = isinstance(pilot.predictions, ClassPredictions)
+    return StreamPlan(
+        rows=survey.rows,
+        of=f"{pilot.predictions.n_classes} classes" if of_classes else type(pilot.predictions).__name__,
+        engine=engine,
+        why=why,
+        memory=_BYTES + 3 * BATCH_BYTES + 3 * size,
+        seconds=seconds * survey.rows / workers,
+    )
+
+
+def _read(survey: Survey, pilot: Batch) -> str:
+    """Return the sentence that says what was read, with all rows in the place of the first ones."""
+    _, _, columns = pilot.description.partition("; ")
+    return f"read {survey.name}: {count(survey.rows)}; {_EQUAL.sub('', columns)}"

@@ -1,0 +1,146 @@
+"""What is to be read: parts with their rows and places, and what their columns hold, before any of it is added up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import Any
+
+from kernelcal.errors import InputError
+from kernelcal.io import ReadOptions
+from kernelcal.io.sources import Arrays
+from kernelcal.stream.batches import Place
+from kernelcal.stream.files import find_files, open_in_pieces, size_of
+from kernelcal.stream.labels import Labels
+from kernelcal.stream.pieces import Columns, InPieces, Piece
+from kernelcal.stream.roles import Roles, label_columns, roles_of
+
+__all__ = ["Compute", "FilePart", "Survey", "survey_files"]
+
+Compute = Callable[[list[tuple[Callable[..., Any], tuple[Any, ...]]]], list[Any]]  # functions and their arguments
+_SHOWN = 3
+
+
+@dataclass(frozen=True, eq=False)
+class FilePart:
+    """One piece of one file; it travels to other processes, and the file is opened there."""
+
+    path: str
+    delimiter: str | None
+    piece: Piece
+    first: int
+
+    @property
+    def place(self) -> Place:
+        """Where its rows stand."""
+        name = f"{self.path}, {self.piece.name}" if self.piece.name else self.path
+        return Place(name, self.piece.begin, self.first)
+
+    def batches(self, roles: Roles) -> Iterator[Columns]:
+        """Columns of its rows, some at a time."""
+        return open_in_pieces(self.path, self.delimiter).read(self.piece, roles.numbers, roles.texts)
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """Everything that is known before the pass.
+
+    Attributes
+    ----------
+    name : str
+        What is read, in words.
+    parts : sequence
+        Parts with a `place` and `batches`, or what Dask makes such parts of.
+    counts : sequence of int
+        Rows of every part.
+    roles : Roles
+        What the columns hold.
+    files, bytes : int
+        Files and their size; 0 for a data frame.
+    compute : callable
+        Calls a list of functions of a part, where the parts are.
+    """
+
+    name: str
+    parts: Sequence[Any]
+    counts: Sequence[int]
+    roles: Roles
+    files: int = 0
+    bytes: int = 0
+    compute: Compute = field(default=lambda calls: [function(*arguments) for function, arguments in calls])
+
+    @property
+    def rows(self) -> int:
+        """Rows of all parts."""
+        return sum(self.counts)
+
+    @property
+    def firsts(self) -> list[int]:
+        """Number of the first row of every part."""
+        return list(accumulate(self.counts, initial=0))[:-1]
+
+
+def survey_files(paths: Sequence[Any], options: ReadOptions) -> Survey:
+    """Find files, recognise columns, learn labels and count rows.
+
+    Parquet is counted from the ends of its files, and labels that are text are read; csv is read once.
+    """
+    found = find_files(paths)
+    opened = [open_in_pieces(path, options.delimiter) for path in found]
+    head = Arrays(found[0], _first_head(opened))
+    texts = label_columns(head, options)
+    _refuse_other_columns(opened, head.names, texts)
+    roles = roles_of(head, _learned(opened, texts), options)
+    parts = list(_parts(opened, options.delimiter))
+    if not parts:
+        raise InputError(f"{found[0]}: there are no rows, only names: give files with rows")
+    return Survey(_name(found), parts, [part.piece.rows for part in parts], roles, len(found), size_of(found))
+
+
+def _learned(opened: Sequence[InPieces], texts: Sequence[str]) -> Labels | None:
+    """Labels of all files, where they are text or cells of unknown type."""
+    if not texts or opened[0].kind(texts[0]) not in ("text", "cells"):
+        return None
+    return Labels.of((values for file in opened for values in file.texts(texts)), texts[0])
+
+
+def _parts(opened: Sequence[InPieces], delimiter: str | None) -> Iterator[FilePart]:
+    """Pieces of all files in order, each with the number of its first row among all."""
+    first = 0
+    for file in opened:
+        for piece in file.pieces():
+            if piece.rows:
+                yield FilePart(file.path, delimiter, piece, first)
+                first += piece.rows
+
+
+def _first_head(opened: Sequence[InPieces]) -> Columns:
+    """First rows of the first file that has any."""
+    heads = [opened[0].head()]
+    while not len(next(iter(heads[-1].values()), ())) and len(heads) < len(opened):
+        heads.append(opened[len(heads)].head())
+    return heads[-1]
+
+
+def _refuse_other_columns(opened: Sequence[InPieces], names: Sequence[str], texts: Sequence[str]) -> None:
+    for file in opened[1:]:
+        other = sorted({*names} ^ {*file.names})
+        if other:
+            where = file.path if other[0] not in file.names else opened[0].path
+            raise InputError(
+                f"{where} has no column {other[0]!r}, which {(opened[0] if where == file.path else file).path} has: "
+                "files that are read together have the same columns"
+            )
+        for name in texts:
+            if file.kind(name) != opened[0].kind(name):
+                raise InputError(
+                    f"column {name!r} is {opened[0].kind(name)} in {opened[0].path} and {file.kind(name)} in "
+                    f"{file.path}: write labels as the same type in all files"
+                )
+
+
+def _name(paths: Sequence[str]) -> str:
+    if len(paths) <= _SHOWN:
+        return ", ".join(paths)
+    return f"{len(paths):,} files, {paths[0]} to {paths[-1]}"

@@ -1,0 +1,199 @@
+"""The same sums over Dask: frames in partitions, and a cluster whose workers die."""
+
+import importlib.util
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import kernelcal as kc
+from kernelcal.errors import InputError, MissingExtraError
+from kernelcal.stream import cluster, evaluate_frame
+
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+_spec = importlib.util.spec_from_file_location("stream_subjects_three", Path(__file__).with_name("subjects.py"))
+subjects = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(subjects)
+OPTIONS, SETTINGS, class_table, whole = subjects.OPTIONS, subjects.SETTINGS, subjects.class_table, subjects.whole
+
+
+@pytest.mark.parametrize("partitions", [1, 2, 13])
+def test_partitions_of_a_frame_give_what_a_sketch_in_memory_gives(partitions):
+    frame, y, p = class_table()
+    found = kc.evaluate(dd.from_pandas(frame, npartitions=partitions), "p_*", target="label", draws=99, sketch=SETTINGS)
+    subjects.assert_same(found, whole(y, p))
+    assert found.read.startswith(
+        f"read a data frame of {partitions} partition{'s' * (partitions > 1)}: 5,000 rows; target label"
+    )
+
+
+def test_arrays_in_chunks():
+    _, y, p = class_table()
+    targets, predictions = da.from_array(y, chunks=1300), da.from_array(p, chunks=(999, 2))
+    subjects.assert_same(kc.evaluate(targets, predictions, draws=99, sketch=SETTINGS), whole(y, p))
+    hit = (y == 2).astype(int)
+    found = kc.evaluate(da.from_array(hit, chunks=700), predictions[:, 2], draws=99, sketch=SETTINGS)
+    subjects.assert_same(found, whole(hit, p[:, 2]))
+    keep = targets >= 0  # of which nobody knows how many are left
+    found = kc.evaluate(targets[keep], predictions.rechunk((1300, 3))[keep], draws=99, sketch=SETTINGS)
+    subjects.assert_same(found, whole(y, p))
+
+
+def test_arrays_that_do_not_belong_together():
+    y, p = da.zeros(90, chunks=30), da.full((80, 3), 1 / 3, chunks=(40, 3))
+    with pytest.raises(InputError, match="90 targets, but predictions of 80 rows: one row a target is expected"):
+        kc.evaluate(y, p)
+    with pytest.raises(InputError, match=r"got 2 and 2 axes: pass arrays of one row a sample"):
+        kc.evaluate(y[:, None], p)
+    with pytest.raises(InputError, match=r"3 chunks of unknown length, predictions in 2: say compute_chunk_sizes\(\)"):
+        kc.evaluate(y[y == 0], p)
+    with pytest.raises(InputError, match="a chunk of 30 targets goes with 40 predictions: give both equal chunks"):
+        kc.evaluate(y[:60][y[:60] == 0], p)
+
+
+def test_empty_partitions_late_labels_and_missing_values():
+    frame, y, p = class_table(2000, names=("1", "2", "owl"))
+    order = np.argsort(frame["label"] == "owl", kind="stable")
+    frame, y, p = frame.iloc[order], y[order], p[order]
+    parts = [frame[:0], frame[:700], frame[700:701], frame[:0], frame[701:]]
+    parted = dd.from_delayed([dask.delayed(part) for part in parts], meta=frame[:0])
+    subjects.assert_same(evaluate_frame(parted, **OPTIONS), whole(y, p))
+    frame = frame.reset_index(drop=True)
+    frame.loc[[3, 1500], "p_owl"] = np.nan
+    rows = np.flatnonzero(frame["p_owl"].notna())
+    found = evaluate_frame(dd.from_pandas(frame, npartitions=4), **OPTIONS, drop_missing=True)
+    subjects.assert_same(found, whole(y[rows], p[rows], rows=rows, n=2000))
+    assert found.notes[-1] == "dropped 2 rows with missing values"
+    assert found.read.endswith("; dropped 2 rows with missing values")
+
+
+def test_categories_and_nullable_columns():
+    frame, y, p = class_table(1500)
+    frame["label"] = frame["label"].astype("category")
+    frame["p_cat"] = frame["p_cat"].astype("Float64")
+    subjects.assert_same(evaluate_frame(dd.from_pandas(frame, npartitions=3), **OPTIONS), whole(y, p))
+
+
+def test_a_bad_row_is_named_with_its_partition():
+    frame, _, _ = class_table(1000)
+    frame.loc[700, "p_dog"] += 0.5
+    with pytest.raises(InputError, match=r"partition 2: row 200\b"):
+        evaluate_frame(dd.from_pandas(frame, npartitions=4), **OPTIONS)
+
+
+def test_other_frames_are_refused():
+    frame, _, _ = class_table(10)
+    with pytest.raises(
+        InputError, match=r"a data frame in partitions is expected.*got DataFrame: use kernelcal.evaluate"
+    ):
+        evaluate_frame(frame, **OPTIONS)
+    with pytest.raises(InputError, match="the data frame has no rows: are its partitions empty"):
+        evaluate_frame(dd.from_pandas(frame[:0], npartitions=1), **OPTIONS)
+
+
+def test_columns_need_names():
+    frame = class_table(10)[0].rename(columns={"p_cat": 0})
+    with pytest.raises(InputError, match=r"column 0, whose name is no text: frame.rename\(columns=str\)"):
+        evaluate_frame(dd.from_pandas(frame, npartitions=1), target="label")
+
+
+def test_a_part_that_kills_every_worker_is_said():
+    killed = type("KilledWorker", (Exception,), {})
+    with pytest.raises(InputError, match=r"died again and again, perhaps for lack of memory .* smaller row groups"):
+        cluster._say_more(killed("part 3"))
+    cluster._say_more(ValueError())
+
+
+def test_without_distributed(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'kernelcal\[dask\]'"), cluster.cluster(""):
+        pass
+
+
+def test_a_tree_of_sums_leaves_them_as_they_are(monkeypatch):
+    monkeypatch.setattr(cluster, "_LEAF", 1)
+    monkeypatch.setattr(cluster, "_FAN", 3)
+    frame, y, p = class_table(1300)
+    subjects.assert_same(evaluate_frame(dd.from_pandas(frame, npartitions=13), **OPTIONS), whole(y, p))
+    assert list(cluster._groups([5, 0, 7])) == [[0], [1, 2]]
+    sums = [cluster.Sums(subjects.Sketch.like(p, **SETTINGS)) for _ in range(2)]
+    sums[0].sketch.update(y, p)
+    sums[1].sketch.update(y, p, first_row=1300)
+    assert [cluster._added(sums).sketch.n, cluster._added(sums).sketch.n, sums[0].sketch.n] == [2600, 2600, 1300]
+
+
+CLUSTER = """
+    import os, signal, sys
+    import kernelcal as kc
+    from distributed import Client, LocalCluster
+    from kernelcal.errors import InputError, MissingExtraError
+    from kernelcal.stream import cluster, evaluate_files
+    from kernelcal.cli import main
+
+    SETTINGS = {"engine": kc.RandomFourier(32), "second_moments": False}
+
+    def run(client, kill=False, **options):
+        killed, seen = [], []
+        def progress(done, total):
+            seen.append(done)
+            if kill and not killed and done >= 0.3 * total:
+                killed.append(next(iter(client.run(os.getpid).values())))
+                os.kill(killed[0], signal.SIGKILL)
+        found = evaluate_files(sys.argv[1], predictions="p_*", target="label", draws=99, sketch=SETTINGS, client=client,
+                               progress=progress, **options)
+        print(found.n, found.pvalue, repr(float(found.estimate)), seen[-1], len(killed), flush=True)
+
+    if __name__ == "__main__":
+        cluster._LEAF = 1
+        with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as workers:
+            with Client(workers) as client:
+                run(client)
+                run(client, kill=True)
+                try:
+                    run(client, drop_target="owl", kind="percent")
+                except InputError as error:
+                    print(error)
+            print(main(["evaluate", sys.argv[1], "--predictions", "p_*", "--draws", "99", "--json",
+                        "--dask", workers.scheduler_address]))
+        print(main(["evaluate", sys.argv[1], "--predictions", "p_*", "--dask", "tcp://127.0.0.1:1"]))
+"""
+
+
+def test_a_cluster_gives_the_same_though_a_worker_is_killed(tmp_path):
+    frame, y, p = class_table(4000)
+    data = subjects.cut(frame, tmp_path / "d", [1000], group=200)
+    script = tmp_path / "run.py"
+    script.write_text(textwrap.dedent(CLUSTER))
+    done = subprocess.run([sys.executable, script, data], capture_output=True, text=True, check=True)
+    first, second, error, *json_lines, status, refused = done.stdout.splitlines()
+    n, pvalue, value, rows, killed = first.split()
+    expected = whole(y, p)
+    assert (int(n), float(pvalue), int(rows), killed) == (4000, expected.pvalue, 4000, "0")
+    assert float(value) == pytest.approx(float(expected.estimate), rel=1e-9)
+    assert second.split() == [n, pvalue, value, rows, "1"]  # to the last digit: the tree is fixed
+    assert "part000.parquet, row group 0: " in error
+    assert '"pvalue": ' in "\n".join(json_lines)
+    assert (status, refused) == ("0", "2")
+    assert "--dask tcp://127.0.0.1:1: no Dask scheduler answers" in done.stderr
+
+
+def test_import_of_kernelcal_and_a_run_over_files_bring_no_dask(tmp_path):
+    data = subjects.cut(class_table(300)[0], tmp_path / "d", [])
+    code = f"import sys, kernelcal as kc; kc.evaluate({str(data)!r}, 'p_*'); print('dask' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
+def test_numbers_over_partitions():
+    rng = np.random.default_rng(4)
+    mean, std = rng.normal(size=2500), rng.uniform(0.5, 2, 2500)
+    y = rng.normal(mean, std)
+    frame = pd.DataFrame({"y": y, "mean": mean, "std": std})
+    found = evaluate_frame(dd.from_pandas(frame, npartitions=4), draws=99, sketch=SETTINGS)
+    subjects.assert_same(found, whole(y, kc.Normal(mean, std)))
