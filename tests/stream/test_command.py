@@ -33,13 +33,13 @@ def run(capsys, *arguments):
 def test_small_files_are_read_at_once_and_large_ones_in_parts(capsys, data):
     path = data / "part000.parquet"
     status, out, _ = run(capsys, path)
-    assert (status, "Calibration of class predictions" in out, "plan:" in out) == (0, True, False)
+    assert (status, "Calibration of class predictions" in out, "plan for" in out) == (0, True, False)
     status, out, _ = run(capsys, path, "--memory", "2kB")
     lines = out.splitlines()
     assert status == 0
     assert lines[0].startswith(f"read {path}: 300 rows; target label; predictions p_cat to p_owl (3 columns)")
-    assert lines[1].startswith("plan: 300 rows of 3 classes; one pass (")
-    assert "more than --memory 2 kB); about " in lines[1]
+    assert lines[1].startswith("plan for 300 rows (")
+    assert "more than --memory 2 kB): one pass: random Fourier features, 256 frequencies; about " in lines[1]
     assert lines[2] == "Calibration, from one pass"
 
 
@@ -50,6 +50,21 @@ def test_a_folder_and_a_glob_are_one_table_and_several_names_are_not(capsys, dat
     files = sorted(data.iterdir())
     assert [r["n"] for r in json.loads(run(capsys, *files, "--json")[1])] == [300, 600]
     assert json.loads(run(capsys, *files, "--json", "--together")[1])["n"] == 900
+
+
+def test_a_plan_of_parts_and_features_that_are_told(capsys, data):
+    status, out, _ = run(capsys, data, "--plan", "--engine", "fourier", "--features", "40")
+    assert status == 0
+    assert "Plan: 900 rows of Categorical, 3 columns, up to " in out
+    assert "stop early" not in out
+    assert "one pass  random Fourier features, 40 frequencies" in out
+    assert "p-value" not in out
+    found = json.loads(run(capsys, data, "--json", "--engine", "fourier", "--features", "40", "--draws", "19")[1])
+    assert found["skce"]["engine"] == "one pass, random Fourier features, 40 frequencies"
+    assert found["plan"]["draws"] == 19
+    status, _, error = run(capsys, data, "--engine", "nystrom")
+    assert status == 2
+    assert "--engine nystrom needs all rows at once, and these are read in parts: say --engine fourier, or" in error
 
 
 def test_json_has_what_a_pipeline_needs(capsys, data):

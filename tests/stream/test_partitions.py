@@ -291,9 +291,11 @@ def test_result_holds_the_sums(tmp_path, table):
     result.sketch.save(tmp_path / "s.npz")
     assert_same(Sketch.load(tmp_path / "s.npz").result(), whole(y, p))
     plain = result.to_dict()
-    assert plain["n"] == plain["plan"]["rows"] == 5000
+    assert plain["n"] == plain["plan"]["n"] == 5000
     assert plain["read"].startswith(f"read {data}/part000.parquet, {data}/part001.parquet: 5,000 rows; target label")
-    assert "5,000 rows of 3 classes; one pass (" in str(result.plan)
+    assert result.plan.sentence().startswith("plan for 5,000 rows (")
+    assert [step.name for step in result.plan.steps] == ["one pass"]
+    assert result.plan.seconds > 0
 
 
 def test_progress_ends_with_all_rows(tmp_path, table):

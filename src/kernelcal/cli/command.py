@@ -118,7 +118,7 @@ def _planned(data: Data, options: argparse.Namespace) -> Plan | None:
     if options.command != "evaluate" or isinstance(data.predictions, ScorePredictions):
         return None
     engine, lens = engine_of(options.engine, options.features), lens_of(options.lens, data.predictions)
-    found = plan(data.predictions, lens=lens, draws=options.draws, engine=engine)
+    found = plan(data.predictions, lens=lens, draws=_draws(options), engine=engine)
     if not options.plan and not options.json and found.seconds >= _LONG:
         print(found.sentence(), flush=True)
     return found if options.plan else None

@@ -9,14 +9,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from kernelcal.cli.engines import engine_of
 from kernelcal.cli.lenses import lens_of
 from kernelcal.cli.progress import bar
 from kernelcal.errors import InputError
+from kernelcal.evaluate.planning import size_in_words
 from kernelcal.io import ReadOptions
 from kernelcal.stream.cluster import cluster
 from kernelcal.stream.files import in_pieces, is_many, size_of
-from kernelcal.stream.main import evaluated_in_parts
-from kernelcal.stream.plan import StreamPlan, size_in_words
+from kernelcal.stream.main import prepared
 from kernelcal.stream.survey import survey_files
 
 __all__ = ["add_streaming", "check_streaming", "run_in_parts", "why_in_parts"]
@@ -90,29 +91,39 @@ def run_in_parts(
     paths: Sequence[Path], why: str, reading: ReadOptions, options: argparse.Namespace, *, first: bool
 ) -> dict[str, Any]:
     """Say what was found and what will be done, do it, print and save."""
-
-    def announce(read: str, plan: StreamPlan) -> None:
-        if not options.json:
-            print(f"{'' if first else chr(10)}{read}\n{plan}", flush=True)
-
-    survey = survey_files(paths, reading)
-    with _client(options.dask) as client, bar("rows") as progress:
-        result = evaluated_in_parts(
+    engine, survey = _features_of(options), survey_files(paths, reading)
+    with _client(options.dask) as client:
+        begun = prepared(
             survey,
             lambda predictions: lens_of(options.lens, predictions),
             why=why,
             level=options.interval_level,
-            options={"rng": options.seed, **({} if options.draws is None else {"draws": options.draws})},
+            options={"rng": options.seed, "draws": options.draws, "engine": engine},
             dask=client is not None,
             client=client,
-            progress=progress,
-            announce=announce,
         )
+        if not options.json:
+            said = begun.plan.summary() if options.plan else begun.plan.sentence()
+            print(f"{'' if first else chr(10)}{begun.read}\n{said}", flush=True)
+        if options.plan:
+            return {"read": begun.read, **begun.plan.to_dict()}
+        with bar("rows") as progress:
+            result = begun.result(options.interval_level, progress)
     if options.save is not None:
         result.sketch.save(options.save)
     if not options.json:
         print(result.summary(), flush=True)
     return result.to_dict()
+
+
+def _features_of(options: argparse.Namespace) -> Any:
+    """Features of the pass; engines that need all rows at once are refused."""
+    if options.engine in ("pairs", "nystrom"):
+        raise InputError(
+            f"--engine {options.engine} needs all rows at once, and these are read in parts: say --engine fourier, or "
+            "a larger --memory where they fit"
+        )
+    return engine_of(options.engine, options.features)
 
 
 @contextlib.contextmanager

@@ -20,8 +20,9 @@ from kernelcal.predictions import Predictions, Samples, ScorePredictions, as_pre
 from kernelcal.statistics import KCCSD, SKCE
 from kernelcal.tables import Grid
 
-__all__ = ["Plan", "Step", "plan", "planned"]
+__all__ = ["Plan", "Step", "plan", "planned", "size_in_words"]
 
+_UNITS = ("bytes", "kB", "MB", "GB", "TB")
 _DRAWN = 8e-9  # seconds in which a target is drawn and scored, a row and column
 _PASSES = 5.0  # estimates in the time of an interval without draws
 _RESAMPLED = 4e-11  # seconds of a pair and draw of the bootstrap
@@ -64,6 +65,8 @@ class Plan:
         Draws of the test, at most.
     steps : tuple of Step
         Its parts.
+    why : str
+        Why rows are read in parts, where they are.
     """
 
     n: int
@@ -71,6 +74,7 @@ class Plan:
     family: str
     draws: int
     steps: tuple[Step, ...]
+    why: str = ""
 
     @property
     def seconds(self) -> float:
@@ -85,23 +89,26 @@ class Plan:
     def sentence(self) -> str:
         """Return the plan in one line."""
         engines = "; ".join(f"{step.name}: {step.engine}" for step in self.steps)
-        return f"plan for {self.n:,} rows: {engines}; about {_size(self.bytes)}, {_time(self.seconds)}"
+        why = f" ({self.why})" if self.why else ""
+        return f"plan for {self.n:,} rows{why}: {engines}; about {size_in_words(self.bytes)}, {_time(self.seconds)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         own = {"n": self.n, "columns": self.columns, "family": self.family, "draws": self.draws}
-        return {**own, "bytes": self.bytes, "seconds": self.seconds, "steps": [vars(step) for step in self.steps]}
+        totals = {"bytes": self.bytes, "seconds": self.seconds, "why": self.why}
+        return {**own, **totals, "steps": [vars(step) for step in self.steps]}
 
     def summary(self) -> str:
         """Return a short table as text."""
         return self._table().text()
 
     def _table(self) -> Grid:
-        rows = [(s.name, s.engine, _size(s.bytes), f"{s.seconds:.2g}") for s in self.steps]
-        rows.append(("in all", "", _size(self.bytes), f"{self.seconds:.2g}"))
-        note = "rough figures for two cores; the test may stop early. engine=... or --engine takes another way"
+        rows = [(s.name, s.engine, size_in_words(s.bytes), f"{s.seconds:.2g}") for s in self.steps]
+        rows.append(("in all", "", size_in_words(self.bytes), f"{self.seconds:.2g}"))
+        whole = "rough figures for two cores; the test may stop early. engine=... or --engine takes another way"
+        notes = (f"rough figures; one pass over parts: {self.why}" if self.why else whole,)
         title = f"Plan: {self.n:,} rows of {self.family}, {self.columns} columns, up to {self.draws:,} draws"
-        return Grid(title, ("step", "engine", "memory", "seconds"), rows, (note,))
+        return Grid(title, ("step", "engine", "memory", "seconds"), rows, notes)
 
     def __repr__(self) -> str:
         return self.summary()
@@ -196,5 +203,9 @@ def _time(seconds: float) -> str:
     return "less than a second" if seconds < 1 else f"up to {in_words(seconds)}"
 
 
-def _size(number: float) -> str:
-    return f"{number / 1e9:.1f} GB" if number >= 1e9 else f"{max(number / 1e6, 1):.0f} MB"
+def size_in_words(size: float) -> str:
+    """Return a number of bytes as 4.2 GB."""
+    unit = 0
+    while size >= 1000 and unit < len(_UNITS) - 1:
+        size, unit = size / 1000, unit + 1
+    return f"{size:.0f} {_UNITS[unit]}" if unit < 3 else f"{size:.1f} {_UNITS[unit]}"

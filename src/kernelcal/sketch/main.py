@@ -170,6 +170,16 @@ class Sketch:
         """Kernel between predictions, its lengthscale a number."""
         return self._settings.prediction_kernel
 
+    @property
+    def engine(self) -> RandomFourier:
+        """Number of features, and the seed of their frequencies."""
+        return self._settings.engine
+
+    @property
+    def draws(self) -> int:
+        """Sets of redrawn targets."""
+        return self._settings.draws
+
     def update(
         self,
         y: Any,

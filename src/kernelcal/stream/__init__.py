@@ -1,7 +1,6 @@
 """Files and data frames that are larger than memory: read in parts, in one process or on Dask."""
 
 from kernelcal.stream.main import evaluate_files, evaluate_frame
-from kernelcal.stream.plan import StreamPlan
 from kernelcal.stream.result import StreamResult
 
-__all__ = ["StreamPlan", "StreamResult", "evaluate_files", "evaluate_frame"]
+__all__ = ["StreamResult", "evaluate_files", "evaluate_frame"]

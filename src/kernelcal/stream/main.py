@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from kernelcal.errors import InputError
+from kernelcal.evaluate.planning import Plan, Step, size_in_words
 from kernelcal.io import ReadOptions
 from kernelcal.io.rows import count
 from kernelcal.lenses import Lens
-from kernelcal.predictions import ClassPredictions
+from kernelcal.pairs import RandomFourier
 from kernelcal.predictions.frames import is_in_chunks, is_in_parts
 from kernelcal.sketch import Sketch
 from kernelcal.stream.batches import Batch
@@ -21,11 +23,10 @@ from kernelcal.stream.frames import survey_frame
 from kernelcal.stream.local import add_up_here
 from kernelcal.stream.pieces import BATCH_BYTES
 from kernelcal.stream.pilot import pilot_of, seconds_and_bytes
-from kernelcal.stream.plan import StreamPlan, size_in_words
 from kernelcal.stream.result import StreamResult
 from kernelcal.stream.survey import Survey, survey_files
 
-__all__ = ["evaluate_files", "evaluate_frame", "evaluated_in_parts", "read_options"]
+__all__ = ["Pass", "evaluate_files", "evaluate_frame", "prepared", "read_options"]
 
 _BYTES = 3e8  # of the libraries, and of what is at work for a batch
 _EQUAL = re.compile(r", [\d,]+ rows? with equal neighbouring quantiles")
@@ -38,6 +39,7 @@ def evaluate_files(
     level: float = 0.95,
     draws: int = 199,
     rng: int = 0,
+    engine: RandomFourier | None = None,
     sketch: Mapping[str, Any] | None = None,
     client: Any = None,
     progress: Callable[[int, int], None] | None = None,
@@ -56,8 +58,10 @@ def evaluate_files(
         Nominal coverage of the interval.
     draws, rng : int
         Sets of redrawn targets of the exact test, and their seed.
+    engine : RandomFourier, optional
+        Number of features and the seed of their frequencies; 256 by default.
     sketch : mapping, optional
-        Further options of `kernelcal.sketch.Sketch.like`: ``engine``, ``prediction_kernel``, ``second_moments``, ...
+        Further options of `kernelcal.sketch.Sketch.like`: ``prediction_kernel``, ``second_moments``, ...
     client : distributed.Client, optional
         Cluster of Dask that does the work; it must see the files under the same names. Default: this process.
     progress : callable, optional
@@ -101,16 +105,16 @@ def evaluate_files(
     """
     given = [paths] if isinstance(paths, str) or hasattr(paths, "__fspath__") else list(paths)
     survey = survey_files(given, read_options(columns))
-    return evaluated_in_parts(
+    begun = prepared(
         survey,
         lambda _: lens,
         why=f"{size_in_words(survey.bytes)} in {count(survey.files, 'file')}",
         level=level,
-        options={"draws": draws, "rng": rng, **(sketch or {})},
+        options={"draws": draws, "rng": rng, "engine": engine, **(sketch or {})},
         dask=client is not None,
         client=client,
-        progress=progress,
     )
+    return begun.result(level, progress)
 
 
 def evaluate_frame(
@@ -120,6 +124,7 @@ def evaluate_frame(
     level: float = 0.95,
     draws: int = 199,
     rng: int = 0,
+    engine: RandomFourier | None = None,
     sketch: Mapping[str, Any] | None = None,
     client: Any = None,
     progress: Callable[[int, int], None] | None = None,
@@ -132,7 +137,7 @@ def evaluate_frame(
     frame : dask.dataframe.DataFrame
         Or another frame with ``npartitions`` and ``to_delayed`` whose partitions are pandas frames; or two Dask arrays
         ``(y, probabilities)``. Rows are numbered in the order of the partitions.
-    lens, level, draws, rng, sketch, progress
+    lens, level, draws, rng, engine, sketch, progress
         As for `evaluate_files`; without a cluster there is no progress.
     client : distributed.Client, optional
         Default: the client that the program has, else the threads of Dask.
@@ -175,19 +180,54 @@ def evaluate_frame(
         )
     client = current_client() if client is None else client
     survey = survey_frame(frame, read_options(columns), client)
-    return evaluated_in_parts(
+    begun = prepared(
         survey,
         lambda _: lens,
         why=survey.name,
         level=level,
-        options={"draws": draws, "rng": rng, **(sketch or {})},
+        options={"draws": draws, "rng": rng, "engine": engine, **(sketch or {})},
         dask=True,
         client=client,
-        progress=progress,
     )
+    return begun.result(level, progress)
 
 
-def evaluated_in_parts(
+@dataclass(frozen=True, eq=False)
+class Pass:
+    """One pass over parts, ready to begin.
+
+    Attributes
+    ----------
+    survey : Survey
+        What is to be read.
+    empty : Sketch
+        Lengthscales and settings, no rows.
+    lens : Lens or None
+        What is asked.
+    read : str
+        The sentence that says what is read.
+    plan : Plan
+        What will be done.
+    dask, client
+        Whether Dask does it, and on which cluster.
+    """
+
+    survey: Survey
+    empty: Sketch
+    lens: Lens | None
+    read: str
+    plan: Plan
+    dask: bool
+    client: Any
+
+    def result(self, level: float, progress: Callable[[int, int], None] | None = None) -> StreamResult:
+        """Add up all parts."""
+        started, asked = time.perf_counter(), (self.survey, self.empty, self.lens, progress)
+        sums = add_up_on(self.client, *asked) if self.dask else add_up_here(*asked)
+        return StreamResult.of(sums, self.read, self.plan, level, time.perf_counter() - started)
+
+
+def prepared(
     survey: Survey,
     make_lens: Callable[[Any], Lens | None],
     *,
@@ -196,21 +236,15 @@ def evaluated_in_parts(
     options: Mapping[str, Any],
     dask: bool = False,
     client: Any = None,
-    progress: Callable[[int, int], None] | None = None,
-    announce: Callable[[str, StreamPlan], None] | None = None,
-) -> StreamResult:
-    """Look at some rows, say what will be done, and add up all; `make_lens` is given the predictions of some rows."""
-    started = time.perf_counter()
+) -> Pass:
+    """Look at some rows and decide what will be done; `make_lens` is given the predictions of some rows."""
     _check_level(level)
     pilot = pilot_of(survey)
     lens = make_lens(pilot.predictions)
     read, pilot = _read(survey, pilot), pilot.through(lens)
-    empty = Sketch.like(pilot.predictions, **options)
+    empty = Sketch.like(pilot.predictions, **{name: x for name, x in options.items() if x is not None})
     plan = _plan(survey, pilot, empty, why, client if dask else None)
-    if announce is not None:
-        announce(read, plan)
-    sums = add_up_on(client, survey, empty, lens, progress) if dask else add_up_here(survey, empty, lens, progress)
-    return StreamResult.of(sums, read, plan, level, time.perf_counter() - started)
+    return Pass(survey, empty, lens, read, plan, dask, client)
 
 
 def read_options(columns: Mapping[str, Any]) -> ReadOptions:
@@ -235,19 +269,14 @@ def _check_level(level: float) -> None:
         raise InputError(f"level must lie between 0 and 1, such as 0.95, got {level!r}")
 
 
-def _plan(survey: Survey, pilot: Batch, empty: Sketch, why: str, client: Any) -> StreamPlan:
+def _plan(survey: Survey, pilot: Batch, empty: Sketch, why: str, client: Any) -> Plan:
     seconds, size = seconds_and_bytes(pilot, empty)
     workers = 1 if client is None else max(1, sum(client.nthreads().values()))
-    engine = "one pass" if client is None else f"one pass on Dask, {count(workers, 'thread')}"
-    of_classes = isinstance(pilot.predictions, ClassPredictions)
-    return StreamPlan(
-        rows=survey.rows,
-        of=f"{pilot.predictions.n_classes} classes" if of_classes else type(pilot.predictions).__name__,
-        engine=engine,
-        why=why,
-        memory=_BYTES + 3 * BATCH_BYTES + 3 * size,
-        seconds=seconds * survey.rows / workers,
-    )
+    where = "" if client is None else f", Dask on {count(workers, 'thread')}"
+    engine = f"{empty.engine.describe(pilot.predictions)}{where}"
+    step = Step("one pass", engine, _BYTES + 3 * BATCH_BYTES + 3 * size, seconds * survey.rows / workers)
+    predictions = pilot.predictions
+    return Plan(survey.rows, predictions.columns, type(predictions).__name__, empty.draws, (step,), why)
 
 
 def _read(survey: Survey, pilot: Batch) -> str:

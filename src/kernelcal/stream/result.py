@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
+from kernelcal.evaluate import Plan
 from kernelcal.io.rows import count
 from kernelcal.sketch import Sketch, SketchResult
 from kernelcal.stream.batches import Sums
-from kernelcal.stream.plan import StreamPlan
 
 __all__ = ["StreamResult"]
 
@@ -21,18 +21,18 @@ class StreamResult(SketchResult):
     ----------
     read : str
         What was read: files, rows, columns, classes, and what was dropped.
-    plan : StreamPlan
+    plan : Plan
         What was planned.
     sketch : Sketch
         The sums themselves, to be saved, or added to those of other days.
     """
 
     read: str
-    plan: StreamPlan
+    plan: Plan
     sketch: Sketch = field(repr=False, compare=False)
 
     @classmethod
-    def of(cls, sums: Sums, read: str, plan: StreamPlan, level: float, seconds: float) -> Self:
+    def of(cls, sums: Sums, read: str, plan: Plan, level: float, seconds: float) -> Self:
         """Make the result of all sums."""
         found = sums.sketch.result(level)
         own = {f.name: getattr(found, f.name) for f in fields(found)}
