@@ -89,6 +89,23 @@ class Explanation:
         """Sentences on what is significant, regions first."""
         return (*(region.sentence for region in self.regions), *(group.sentence for group in self.rejected))
 
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """Draw the witness with its band, `Witness.plot`.
+
+        Raises
+        ------
+        InputError
+            Of vectors, which have no witness.
+        MissingExtraError
+            Without matplotlib, the extra ``plot``.
+        """
+        if self.witness is None:
+            raise InputError(
+                "vectors have no witness to draw: explain a coordinate at a time, or draw the groups with "
+                "kernelcal.plots.interval_plot"
+            )
+        return self.witness.plot(ax, **options)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; of the rows only those that add most."""
         parts = {name: [x.to_dict() for x in getattr(self, name)] for name in ("regions", "classes", "groups", "rows")}

@@ -11,6 +11,7 @@ import numpy as np
 from kernelcal.arrays import row_slices
 from kernelcal.explain.places import Places
 from kernelcal.explain.signals import Signals
+from kernelcal.explain.witness_plot import draw_witness
 from kernelcal.kernels import Kernel
 from kernelcal.kernels.between import kernel_between
 from kernelcal.statistics import Prepared
@@ -95,6 +96,8 @@ class Witness:
         Draws of targets behind the band.
     kernel : Kernel
         Kernel that smooths.
+    of_numbers : bool
+        Whether the components are ``shift`` and ``width`` of predictions of numbers, not classes.
     """
 
     names: tuple[str, ...]
@@ -108,6 +111,7 @@ class Witness:
     pvalue: float
     draws: int
     kernel: Kernel
+    of_numbers: bool = False
 
     @property
     def band(self) -> np.ndarray:
@@ -128,6 +132,31 @@ class Witness:
     def outside(self) -> np.ndarray:
         """Whether the witness leaves the band, shape (P, C)."""
         return standardised_field(self.field, self.sd) > self.critical * (1 + _ROUNDING)
+
+    def plot(self, ax: Any = None, *, component: str | None = None, number: int = 12) -> Any:
+        """Draw the smoothed gap with its band: one picture, or one for each of several components.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, or a sequence of them for several components, optional
+            Where to draw; default a new figure.
+        component : str, optional
+            Name of the one component that is drawn.
+        number : int
+            Largest number of components in a new figure, those furthest outside first; it says how many are left out.
+
+        Returns
+        -------
+        matplotlib.axes.Axes, or numpy.ndarray of them
+
+        Raises
+        ------
+        InputError
+            For a component that is not there.
+        MissingExtraError
+            Without matplotlib, the extra ``plot``.
+        """
+        return draw_witness(self, ax, component, number)
 
     def _by_mass(self, values: np.ndarray) -> np.ndarray:
         mass = np.where(self.mass > 0, self.mass, np.nan)
