@@ -135,7 +135,9 @@ def test_the_families_of_a_kernel_are_named():
 
 
 def test_products_have_no_rule_unless_all_are_gaussian():
-    with pytest.raises(NoClosedFormError, match=r"E k\(Z, y\) of Gaussian.* \* Laplacian.* under Normal has no closed form"):
+    with pytest.raises(
+        NoClosedFormError, match=r"E k\(Z, y\) of Gaussian.* \* Laplacian.* under Normal has no closed form"
+    ):
         plan(Gaussian(1.0) * Laplacian(1.0), NORMAL)
 
 

@@ -14,12 +14,13 @@ from kernelcal.explain.shares import ClassShare, RowShare
 from kernelcal.explain.tables import tables
 from kernelcal.explain.witness import Witness
 from kernelcal.statistics import Estimate
+from kernelcal.tables import Grid, Shown, Table
 
 __all__ = ["Explanation"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Explanation:
+class Explanation(Shown):
     """Where a model is wrong.
 
     Attributes
@@ -116,10 +117,7 @@ class Explanation:
 
     def summary(self) -> str:
         """Return the tables as text."""
-        return "\n\n".join(table.text() for table in tables(self))
+        return repr(self)
 
-    def __repr__(self) -> str:
-        return self.summary()
-
-    def _repr_html_(self) -> str:
-        return "".join(table.html() for table in tables(self))
+    def _tables(self) -> list[Table | Grid]:
+        return tables(self)

@@ -11,12 +11,13 @@ import numpy as np
 from kernelcal.explain.signals import SHIFT
 from kernelcal.explain.witness import Witness, standardised_field
 from kernelcal.predictions import ClassPredictions
+from kernelcal.tables import Shown, Table
 
 __all__ = ["Region", "regions_of"]
 
 
 @dataclass(frozen=True)
-class Region:
+class Region(Shown):
     """Predictions at which the witness leaves its band on one side.
 
     Attributes
@@ -42,6 +43,10 @@ class Region:
     gap: float
     places: int
     sentence: str
+
+    def _table(self) -> Table:
+        where = f"{self.low:.3g} to {self.high:.3g}"
+        return Table(self.name, [("where", where), ("smoothed gap", f"{self.gap:+.3g}"), ("finding", self.sentence)])
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""

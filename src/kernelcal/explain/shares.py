@@ -14,6 +14,7 @@ from kernelcal.predictions import Bernoulli, ClassPredictions, Predictions
 from kernelcal.residuals import FeatureResidual
 from kernelcal.statistics import DirectedScores
 from kernelcal.statistics.pair_means import PreparedPairMean
+from kernelcal.tables import Shown, Table
 
 __all__ = ["ClassShare", "RowShare", "class_shares", "row_shares", "top_rows"]
 
@@ -21,7 +22,7 @@ _TOP = 10
 
 
 @dataclass(frozen=True)
-class RowShare:
+class RowShare(Shown):
     """One row and what it adds.
 
     Attributes
@@ -39,13 +40,17 @@ class RowShare:
     predicted: str
     happened: str
 
+    def _table(self) -> Table:
+        rows = [("contribution", f"{self.contribution:+.3g}"), ("predicted", self.predicted)]
+        return Table(f"row {self.row}", [*rows, ("happened", self.happened)])
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
-class ClassShare:
+class ClassShare(Shown):
     """One class and what it adds.
 
     Attributes
@@ -62,6 +67,10 @@ class ClassShare:
     contribution: float
     predicted: float
     observed: float
+
+    def _table(self) -> Table:
+        rows = [("contribution", f"{self.contribution:+.3g}"), ("mean probability", f"{self.predicted:.4f}")]
+        return Table(f"class {self.name}", [*rows, ("frequency", f"{self.observed:.4f}")])
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""

@@ -15,6 +15,7 @@ from kernelcal.explain.witness_plot import draw_witness
 from kernelcal.kernels import Kernel
 from kernelcal.kernels.between import kernel_between
 from kernelcal.statistics import Prepared
+from kernelcal.tables import Grid, Shown
 
 __all__ = ["PreparedWitness", "Witness"]
 
@@ -71,7 +72,7 @@ def standardised_field(field: np.ndarray, sd: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Witness:
+class Witness(Shown):
     """Smoothed residuals at P places, with the band of calibrated models.
 
     Attributes
@@ -165,6 +166,15 @@ class Witness:
     def __repr__(self) -> str:
         share = f"{int(self.outside.sum())} of {self.outside.size} values outside the {self.level:.0%} band"
         return f"Witness({share}, p = {self.pvalue:.3g}, {self.kernel})"
+
+    def _table(self) -> Grid:
+        outside, furthest = self.outside.sum(axis=0), np.nanargmax(np.abs(self.gap), axis=0)
+        rows = [
+            [name, f"{outside[k]:,} of {len(self.gap):,}", f"{self.gap[furthest[k], k]:+.3g}"]
+            for k, name in enumerate(self.names)
+        ]
+        title = f"Witness, p = {self.pvalue:.3g} ({self.draws:,} draws)"
+        return Grid(title, ["", f"places outside the\n{self.level:.0%} band", "largest\nsmoothed gap"], rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; numbers that are not finite become None."""

@@ -89,8 +89,8 @@ def _places(ax: Any, x: np.ndarray, gap: np.ndarray, band: np.ndarray, outside: 
     kinds = [("o", OBSERVED, ~outside, "", 3.5), ("D", ACCENT, outside, " outside the band", 4.5)]
     for marker, colour, which, said, size in kinds:
         if which.any():
-            look = {"color": colour, "markersize": size, "markeredgecolor": "white", "markeredgewidth": 0.4, "zorder": 3}
-            ax.plot(x[which], gap[which], marker, label=f"smoothed gap{said}", **look)
+            look = {"color": colour, "markersize": size, "markeredgecolor": "white", "markeredgewidth": 0.4}
+            ax.plot(x[which], gap[which], marker, label=f"smoothed gap{said}", zorder=3, **look)
 
 
 def _runs(outside: np.ndarray) -> Iterator[np.ndarray]:
