@@ -29,6 +29,7 @@ FLOORS = [
     {"evaluate"},
     {"sketch"},
     {"compare"},
+    {"report"},
     {"cli"},
 ]
 HEIGHT = {name: height for height, names in enumerate(FLOORS) for name in names}

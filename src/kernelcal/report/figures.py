@@ -1,0 +1,187 @@
+"""Key numbers of one model, each with its interval or without one, and what it means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kernelcal.evaluate.base import Evaluation
+from kernelcal.lenses import TopLabel
+from kernelcal.predictions import Bernoulli, ClassPredictions, RealPredictions
+from kernelcal.statistics import crps_rows, log_score_rows
+from kernelcal.statistics.coverage_result import binomial_interval
+
+__all__ = ["KeyFigure", "key_figures", "top_or_event"]
+
+_Z = 1.959963984540054
+NONE = "none"
+
+
+@dataclass(frozen=True)
+class KeyFigure:
+    """One number.
+
+    Attributes
+    ----------
+    name, value, interval, meaning : str
+        In words of the reader; the interval is ``none`` where there is none.
+    """
+
+    name: str
+    value: str
+    interval: str
+    meaning: str
+
+
+def key_figures(targets: np.ndarray, batch: Any, own: Any, found: Evaluation) -> tuple[KeyFigure, ...]:
+    """Scores with the intervals of their means, the kernel error with its own, and the p-value."""
+    if isinstance(batch, ClassPredictions):
+        rows = _classes(targets, batch, own, found)
+    else:
+        rows = _numbers(targets, batch, own, found) if isinstance(batch, RealPredictions) else []
+    return (*rows, *_coverage(found), *_kernel_error(found), *_tests(found))
+
+
+def top_or_event(targets: np.ndarray, batch: ClassPredictions) -> tuple[np.ndarray, np.ndarray, bool]:
+    """Whether it happened and its probability, of the event, or of the first choice among several classes."""
+    if batch.n_classes == 2 and isinstance(batch, Bernoulli):
+        return targets == 1, np.asarray(batch.p, dtype=np.float64), batch.question == "top label"
+    view = TopLabel().view(batch)
+    return view.relabel(targets) == 1, np.asarray(view.predictions.p, dtype=np.float64), True
+
+
+def _classes(targets: np.ndarray, batch: Any, own: Any, found: Any) -> list[KeyFigure]:
+    hit, p, top = top_or_event(targets, batch)
+    says, does = (
+        ("mean confidence in the first choice", "first choice right (accuracy)")
+        if top
+        else ("mean predicted probability", "share of rows in which it happened")
+    )
+    plain = batch.without_names()
+    own_weights = own is not None
+    log = log_score_rows(targets, plain)
+    brier = "Brier score" if isinstance(batch, Bernoulli) else "Brier score, sum over classes"
+    squares = (p - hit) ** 2 if isinstance(batch, Bernoulli) else _squares(targets, batch)
+    return [
+        KeyFigure(does, _percent(np.average(hit, weights=own)), _share(hit, own_weights), "what happened"),
+        KeyFigure(says, _percent(np.average(p, weights=own)), "not needed", "what the model said"),
+        KeyFigure(
+            "difference, said minus happened",
+            _points(np.average(p - hit, weights=own)),
+            _mean(p - hit, own_weights, _points),
+            "in percentage points; above 0 it said too much, below 0 too little",
+        ),
+        KeyFigure(
+            brier,
+            _plain(found.brier_score),
+            _mean(squares, own_weights, _plain),
+            "mean squared error of the probabilities; smaller is better",
+        ),
+        KeyFigure("log score", _nats(found.log_score), _mean(log, own_weights, _plain), "smaller is better"),
+        *(
+            KeyFigure(
+                f"expected calibration error, {e.name.partition(', ')[2] or 'this question'}",
+                _plain(float(e)),
+                NONE,
+                f"mean gap in {e.options['bins']}; above 0 by chance even for a calibrated model",
+            )
+            for e in found.eces
+        ),
+    ]
+
+
+def _numbers(targets: np.ndarray, batch: Any, own: Any, found: Any) -> list[KeyFigure]:
+    rows = []
+    weighted = own is not None
+    z = np.asarray(batch.standardised(targets), dtype=np.float64).reshape(len(batch), -1).mean(axis=1)
+    if np.isfinite(z).all():
+        name, words = "mean standardised residual", "outcome minus predicted mean, in predicted standard deviations"
+        rows.append(KeyFigure(name, f"{np.average(z, weights=own):+.3f}", _mean(z, weighted, _signed), words))
+    if found.crps is not None:
+        ends = NONE if batch.event_shape else _mean(crps_rows(targets, batch), weighted, _plain)
+        words = "mean distance of prediction and outcome, in units of the target; smaller is better"
+        rows.append(KeyFigure("CRPS", _plain(found.crps), ends, words))
+    if found.negative_log_likelihood is not None:
+        words = "smaller is better"
+        rows.append(KeyFigure("log score", _nats(found.negative_log_likelihood), NONE, words))
+    return rows
+
+
+def _coverage(found: Any) -> list[KeyFigure]:
+    """Shares of outcomes inside intervals or regions; of vectors the range over components is left to the table."""
+    parts = getattr(found, "coverage", None) or ()
+    parts = parts if isinstance(parts, tuple) else (parts,)
+    rows = []
+    for k, part in enumerate(parts[:4]):
+        number = f", component {k}" if len(parts) > 1 else ""
+        for share, level, low, high, expected in zip(
+            part.shares, part.levels, part.low, part.high, part.expected, strict=True
+        ):
+            ends = NONE if np.isnan(low) else f"{_percent(low)} to {_percent(high)}"
+            words = f"should be {_percent(expected)}"
+            rows.append(KeyFigure(f"outcomes inside {100 * level:g} % intervals{number}", _percent(share), ends, words))
+    return rows
+
+
+def _kernel_error(found: Evaluation) -> list[KeyFigure]:
+    name = found.estimate.name
+    if found.interval is None:
+        words = "kernel calibration error; its size depends on the scale of the scores"
+        return [KeyFigure(f"{name}, {found.estimate.estimator}", f"{float(found.estimate):.3g}", NONE, words)]
+    ends = f"{found.interval.root[0]:.4f} to {found.interval.root[1]:.4f}"
+    words = "0 for a calibrated model; all kinds of errors count, and nearby predictions are judged together"
+    return [KeyFigure(f"kernel calibration error (root of {name})", f"{found.root:.4f}", ends, words)]
+
+
+def _tests(found: Any) -> list[KeyFigure]:
+    rows = []
+    if found.test is not None:
+        words = "how often a calibrated model gives evidence as strong as this; never 0"
+        rows.append(KeyFigure("p-value of the test of calibration", f"{found.test.pvalue:.3g}", "not needed", words))
+    if getattr(found, "pit_pvalue", None) is not None:
+        words = "the same by where outcomes fall in their predicted distributions"
+        rows.append(KeyFigure("p-value of the test of ranks (PIT)", f"{found.pit_pvalue:.3g}", "not needed", words))
+    return rows
+
+
+def _mean(values: np.ndarray, weighted: bool, shown: Any) -> str:
+    """Normal interval of a mean over rows."""
+    if weighted or len(values) < 20 or not np.isfinite(values).all():
+        return NONE
+    half = _Z * values.std(ddof=1) / np.sqrt(len(values))
+    return f"{shown(values.mean() - half)} to {shown(values.mean() + half)}"
+
+
+def _share(hit: np.ndarray, weighted: bool) -> str:
+    """Clopper-Pearson interval of a share."""
+    if weighted:
+        return NONE
+    low, high = binomial_interval(np.array([hit.sum()]), len(hit), 0.95)
+    return f"{_percent(low[0])} to {_percent(high[0])}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:+.1f}"
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.3f}"
+
+
+def _nats(value: float) -> str:
+    return f"{_plain(value)} nats" if np.isfinite(value) else "infinite: what happened had probability 0"
+
+
+def _squares(targets: np.ndarray, batch: Any) -> np.ndarray:
+    p = np.asarray(batch.probabilities, dtype=np.float64)
+    return np.asarray((p**2).sum(axis=1) - 2 * p[np.arange(len(p)), targets] + 1)
+
+
+def _plain(value: float) -> str:
+    return f"{value:.4g}" if abs(value) < 1000 else f"{value:,.0f}"
