@@ -1,4 +1,4 @@
-"""One self-contained HTML page on one model or several: verdict, numbers, pictures, where it is wrong, how it was found."""
+"""One self-contained HTML page on one model or several: verdict, numbers, pictures, where it is wrong, method."""
 
 from kernelcal.report.main import report
 from kernelcal.report.result import ModelReport, Report

@@ -102,7 +102,7 @@ def _look(handle: Any) -> tuple[str, Any]:
         return ("dashes" if handle.get_linestyle() == "--" else "line"), handle.get_color()
     if hasattr(handle, "get_segments"):
         return "line", handle.get_color()[0]
-    if hasattr(handle, "get_offsets"):  # points, arrows
+    if type(handle).__name__ in ("PathCollection", "Quiver"):  # points, arrows
         return "dot", handle.get_facecolor()[0]
     filled = not hasattr(handle, "get_fill") or handle.get_fill()
     colour = handle.get_facecolor() if filled else handle.get_edgecolor()

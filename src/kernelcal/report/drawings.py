@@ -12,8 +12,9 @@ from kernelcal.evaluate.base import Evaluation
 from kernelcal.explain import Explanation
 from kernelcal.explain.witness_plot import furthest_outside
 from kernelcal.inference import class_reliability, reliability, simplex_calibration
-from kernelcal.predictions import ClassPredictions, RealPredictions, Samples
+from kernelcal.predictions import ClassPredictions, Samples
 from kernelcal.report.drawing import Drawing
+from kernelcal.report.figures import is_number
 from kernelcal.statistics import pit_histogram, quantile_calibration, rank_histogram
 from kernelcal.statistics.number_rows import components_of
 
@@ -30,7 +31,7 @@ def drawings_of(
     pictures: list[Drawing] = []
     if isinstance(batch, ClassPredictions):
         pictures += _classes(given, batch, own, rng=rng, panels=panels)
-    elif isinstance(batch, RealPredictions) and own is None and (not isinstance(batch, Samples) or batch.exchangeable):
+    elif is_number(batch) and own is None and (not isinstance(batch, Samples) or batch.exchangeable):
         pictures += _numbers(given, batch, rng)
     if why is not None and why.witness is not None:
         pictures += _witness(why.witness, panels)
@@ -104,8 +105,8 @@ def _numbers(given: np.ndarray, batch: Any, rng: int) -> Iterator[Drawing]:
         outside = int(found.outside.sum())
         yield Drawing(
             f"Where outcomes fall in their predictions{which}",
-            "Flat within the band: as it should be. A valley in the middle: predictions too narrow. A hump: too wide. A "
-            f"slope: shifted. {outside} of {len(found.outside)} bins lie outside the band of all bins.",
+            "Flat within the band: as it should be. A valley in the middle: predictions too narrow. A hump: too wide. "
+            f"A slope: shifted. {outside} of {len(found.outside)} bins lie outside the band of all bins.",
             f"{name} histogram; {outside} of {len(found.outside)} bins lie outside the band of calibrated models.",
             found.plot,
         )

@@ -9,14 +9,14 @@ import numpy as np
 
 from kernelcal.evaluate.base import Evaluation
 from kernelcal.lenses import TopLabel
-from kernelcal.predictions import Bernoulli, ClassPredictions, RealPredictions
+from kernelcal.predictions import Bernoulli, ClassPredictions, RealPredictions, ScorePredictions
 from kernelcal.statistics import crps_rows, log_score_rows
 from kernelcal.statistics.coverage_result import binomial_interval
 
-__all__ = ["KeyFigure", "key_figures", "top_or_event"]
+__all__ = ["KeyFigure", "is_number", "key_figures", "top_or_event"]
 
 _Z = 1.959963984540054
-NONE = "none"
+NONE, DOES_NOT_APPLY = "none", "does not apply"
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,13 @@ def key_figures(targets: np.ndarray, batch: Any, own: Any, found: Evaluation) ->
     if isinstance(batch, ClassPredictions):
         rows = _classes(targets, batch, own, found)
     else:
-        rows = _numbers(targets, batch, own, found) if isinstance(batch, RealPredictions) else []
+        rows = _numbers(targets, batch, own, found) if is_number(batch) else []
     return (*rows, *_coverage(found), *_kernel_error(found), *_tests(found))
+
+
+def is_number(batch: Any) -> bool:
+    """Tell whether numbers are predicted by families that have moments and distribution functions."""
+    return isinstance(batch, RealPredictions) and not isinstance(batch, ScorePredictions)
 
 
 def top_or_event(targets: np.ndarray, batch: ClassPredictions) -> tuple[np.ndarray, np.ndarray, bool]:
@@ -49,7 +54,7 @@ def top_or_event(targets: np.ndarray, batch: ClassPredictions) -> tuple[np.ndarr
     if batch.n_classes == 2 and isinstance(batch, Bernoulli):
         return targets == 1, np.asarray(batch.p, dtype=np.float64), batch.question == "top label"
     view = TopLabel().view(batch)
-    return view.relabel(targets) == 1, np.asarray(view.predictions.p, dtype=np.float64), True
+    return view.relabel(targets) == 1, np.asarray(view.predictions.probabilities, dtype=np.float64)[:, 1], True
 
 
 def _classes(targets: np.ndarray, batch: Any, own: Any, found: Any) -> list[KeyFigure]:
@@ -66,12 +71,12 @@ def _classes(targets: np.ndarray, batch: Any, own: Any, found: Any) -> list[KeyF
     squares = (p - hit) ** 2 if isinstance(batch, Bernoulli) else _squares(targets, batch)
     return [
         KeyFigure(does, _percent(np.average(hit, weights=own)), _share(hit, own_weights), "what happened"),
-        KeyFigure(says, _percent(np.average(p, weights=own)), "not needed", "what the model said"),
+        KeyFigure(says, _percent(np.average(p, weights=own)), DOES_NOT_APPLY, "what the model said"),
         KeyFigure(
             "difference, said minus happened",
             _points(np.average(p - hit, weights=own)),
             _mean(p - hit, own_weights, _points),
-            "in percentage points; above 0 it said too much, below 0 too little",
+            "percentage points; above 0 it said too much, below 0 too little",
         ),
         KeyFigure(
             brier,
@@ -139,10 +144,10 @@ def _tests(found: Any) -> list[KeyFigure]:
     rows = []
     if found.test is not None:
         words = "how often a calibrated model gives evidence as strong as this; never 0"
-        rows.append(KeyFigure("p-value of the test of calibration", f"{found.test.pvalue:.3g}", "not needed", words))
+        rows.append(KeyFigure("p-value of the test of calibration", f"{found.test.pvalue:.3g}", DOES_NOT_APPLY, words))
     if getattr(found, "pit_pvalue", None) is not None:
         words = "the same by where outcomes fall in their predicted distributions"
-        rows.append(KeyFigure("p-value of the test of ranks (PIT)", f"{found.pit_pvalue:.3g}", "not needed", words))
+        rows.append(KeyFigure("p-value of the test of ranks (PIT)", f"{found.pit_pvalue:.3g}", DOES_NOT_APPLY, words))
     return rows
 
 
@@ -167,7 +172,7 @@ def _percent(share: float) -> str:
 
 
 def _points(share: float) -> str:
-    return f"{100 * share:+.1f}"
+    return f"{100 * share:+.1f} points"
 
 
 def _signed(value: float) -> str:
@@ -184,4 +189,6 @@ def _squares(targets: np.ndarray, batch: Any) -> np.ndarray:
 
 
 def _plain(value: float) -> str:
-    return f"{value:.4g}" if abs(value) < 1000 else f"{value:,.0f}"
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.4f}" if 0.001 <= abs(value) < 10 else f"{value:.4g}"

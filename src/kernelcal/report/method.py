@@ -20,7 +20,9 @@ def methods(models: Sequence[ModelReport], compared: Comparison | None, settings
     if first.test is not None:
         found.append(("Test", _test(models, settings)))
     name = first.estimate.name
-    size = f"{name}, {first.estimate.estimator}: {_kernels(first.estimate.options)}. Computed by: {first.estimate.engine}."
+    size = (
+        f"{name}, {first.estimate.estimator}: {_kernels(first.estimate.options)}. Computed by: {first.estimate.engine}."
+    )
     found.append(("Size of the error", size))
     if first.interval is not None:
         nominal = f"nominal {first.interval.level:.0%}, {first.interval.method}"
@@ -51,12 +53,12 @@ def _test(models: Sequence[ModelReport], settings: Settings) -> str:
     tests = [model.evaluation.test for model in models if model.evaluation.test is not None]
     laws = ", ".join(dict.fromkeys(test.null for test in tests))
     members = len(tests[0].members)
-    several = f"{members} measures of error are ranked together, so that looking at several costs nothing. " * (members > 1)
+    several = f"{members} measures of error are ranked together, which keeps one p-value for all. " * (members > 1)
     stopping = "; drawing stops early once p is clearly large" * settings.early_stopping
     exact = "The p-value is exact at every number of rows. " * laws.startswith("exact")
     return (
-        f"{several}Their values are compared with those of outcomes drawn from the predictions themselves: {laws}, up to "
-        f"{settings.draws:,} draws{stopping}. {exact}It is never 0."
+        f"{several}Their values are compared with those of outcomes drawn from the predictions themselves: {laws}, "
+        f"up to {settings.draws:,} draws{stopping}. {exact}It is never 0."
     )
 
 
@@ -70,8 +72,8 @@ def _explained(models: Sequence[ModelReport], settings: Settings) -> str:
     rows = [m for m in models if m.explanation is not None and m.explained_rows < m.evaluation.n]
     some = f" It rests on {rows[0].explained_rows:,} rows, chosen at random by the seed." if rows else ""
     return (
-        f"The gap between what happened and what was said is smoothed over similar predictions. In {level} of data sets a "
-        "calibrated model stays inside the band everywhere, so that each place outside counts. Groups are tested "
+        f"The gap between what happened and what was said is smoothed over similar predictions. In {level} of data sets "
+        "a calibrated model stays inside the band everywhere, so that each place outside counts. Groups are tested "
         f"together: the chance of naming any group of a calibrated model is at most {1 - settings.level:.0%}.{some}"
     )
 
@@ -79,6 +81,6 @@ def _explained(models: Sequence[ModelReport], settings: Settings) -> str:
 def _comparison(settings: Settings) -> str:
     return (
         "The conditional error (CKCE, without the noise of the outcomes) of every model, with the rows drawn again "
-        f"{settings.draws:,} times for its interval; differences of pairs on the same rows, with p-values corrected for "
-        "the number of pairs (Holm), at 5 %. These p-values are those of many rows."
+        f"{settings.draws:,} times for its interval; differences of pairs on the same rows, with p-values corrected "
+        "for the number of pairs (Holm), at 5 %. These p-values are those of many rows."
     )

@@ -8,7 +8,6 @@ from typing import Any
 from kernelcal.compare import Comparison
 from kernelcal.compare.tables import pairs_table
 from kernelcal.errors import MissingExtraError
-from kernelcal.explain.tables import tables
 from kernelcal.report.drawing import Drawing, Picture, drawn
 from kernelcal.report.method import assumptions, methods
 from kernelcal.report.ranking import ranking
@@ -16,17 +15,9 @@ from kernelcal.report.result import ModelReport
 from kernelcal.report.settings import Settings, versions
 from kernelcal.report.svg import dark_colours
 from kernelcal.report.verdict import Verdict
-from kernelcal.tables import Grid
+from kernelcal.report.where import where
 
 __all__ = ["environment", "rendered"]
-
-_SENTENCES = 8  # of regions; the others are counted
-_HEADS = {  # headers of tables in words of the reader
-    "contribution": "adds to the error",
-    "own SKCE": "own error (SKCE)",
-    "accuracy - confidence": "right minus sure",
-    "observed - predicted": "happened minus said",
-}
 
 
 def environment() -> Any:
@@ -70,7 +61,7 @@ def rendered(
             ranking=None if compared is None else ranking(compared),
             pairs=None if compared is None else pairs_table(compared),
             chart=chart,
-            why={id(model): _why(model) for model in models},
+            why={id(model): where(model) for model in models},
             key=id,
             dark=dark_colours(set().union(*(p.colours for p in pictures))),
             methods=methods(models, compared, settings),
@@ -90,33 +81,11 @@ def _chart(compared: Comparison) -> Picture:
         f"Dots: conditional kernel calibration error (CKCE) of each model, with {level:.0%} intervals; smaller is "
         "better. Intervals that overlap may still belong to models that differ: the table of pairs says so."
     )
-    said = "; ".join(f"{m.name}: {m.ckce.estimate:.3g} ({m.ckce.lower:.3g} to {m.ckce.upper:.3g})" for m in compared.models)
+    said = "; ".join(
+        f"{m.name}: {m.ckce.estimate:.3g} ({m.ckce.lower:.3g} to {m.ckce.upper:.3g})" for m in compared.models
+    )
     size = (4.6, 1.1 + 0.3 * len(compared.models))
     return drawn(Drawing("Calibration error of every model", caption, said, compared.plot, size), "compared")
-
-
-def _why(model: ModelReport) -> dict[str, Any]:
-    """Sentences and tables on where a model is wrong."""
-    found = model.explanation
-    if found is None:
-        return {}
-    regions = sorted(found.regions, key=lambda region: -abs(region.gap))
-    sentences = [region.sentence for region in regions[:_SENTENCES]]
-    return {
-        "sentences": [text[:1].upper() + text[1:] for text in sentences],
-        "left": len(regions) - len(sentences),
-        "tables": [_named(table) for table in tables(found) if isinstance(table, Grid)],
-        "witness": found.witness,
-        "groups": len(found.groups),
-        "rejected": len(found.rejected),
-        "sampled": model.explained_rows < model.evaluation.n,
-        "notes": found.notes,
-    }
-
-
-def _named(table: Grid) -> Grid:
-    header = [_HEADS.get(name, name.replace("\n", " ")) for name in table.header]
-    return Grid(table.title, header, table.rows, table.notes)
 
 
 def _read(read: str | Mapping[str, str] | None, models: Sequence[ModelReport]) -> list[tuple[str, str]]:

@@ -12,7 +12,7 @@ __all__ = ["dark_colours", "inline_svg"]
 _SVG, _LINK = "http://www.w3.org/2000/svg", "{http://www.w3.org/1999/xlink}href"
 _DROPPED = {f"{{{_SVG}}}style", f"{{{_SVG}}}metadata", "{http://www.w3.org/2000/svg}title"}
 _COLOUR = re.compile(r"#([0-9a-f]{6})\b")
-_FONT = re.compile(r"font: (?:[a-z]+ )*([\d.]+)px[^;]*")
+_FONT = re.compile(r"font(?:-family)?: (?:[a-z]+ )*(?:([\d.]+)px)?[^;]*;?")
 _PAPER, _INK = (24, 26, 31), (232, 230, 225)  # what white and black become
 _LIGHTER = 0.35  # how far colours move towards white
 
@@ -66,7 +66,7 @@ def _renamed(root: ET.Element, name: str) -> None:
 def _styled(style: str, colours: set[str]) -> str:
     """Colours become variables that the page sets in the dark; letters are in the font of the page."""
     colours.update(_COLOUR.findall(style))
-    return _COLOUR.sub(r"var(--c-\1,#\1)", _FONT.sub(r"font-size:\1px", style))
+    return _COLOUR.sub(r"var(--c-\1,#\1)", _FONT.sub(lambda m: f"font-size:{m[1]}px;" if m[1] else "", style))
 
 
 def dark_colours(colours: set[str]) -> list[tuple[str, str]]:

@@ -10,8 +10,8 @@ import numpy as np
 
 from kernelcal.compare import Comparison
 from kernelcal.evaluate.base import Evaluation
-from kernelcal.predictions import ClassPredictions, RealPredictions
-from kernelcal.report.figures import top_or_event
+from kernelcal.predictions import ClassPredictions
+from kernelcal.report.figures import is_number, top_or_event
 
 __all__ = ["Verdict", "verdict_of", "verdict_of_several"]
 
@@ -132,7 +132,7 @@ def _how_large(found: Evaluation) -> str:
 
 def _nothing(batch: Any, own: Any, found: Evaluation) -> tuple[str, ...]:
     assert found.test is not None  # for the type checker
-    sentences = [f"That is not proof that they are right. The test made p = {found.test.pvalue:.3g} of {found.n:,} rows."]
+    sentences = [f"That is not proof that they are right. {found.n:,} rows gave p = {found.test.pvalue:.3g}."]
     if own is None:
         sentences += _would_have_been_seen(batch, found.n)
     if found.interval is not None:
@@ -149,7 +149,7 @@ def _would_have_been_seen(batch: Any, n: int) -> list[str]:
         p = top_or_event(np.zeros(len(batch), dtype=int), batch)[1]
         shift = 100 * _SEEN * float(np.sqrt(np.sum(p * (1 - p)))) / n
         what = f"{shift:.1f} percentage points"
-    elif isinstance(batch, RealPredictions):
+    elif is_number(batch):
         what = f"{_SEEN / math.sqrt(n):.2f} standard deviations"
     else:
         return []
