@@ -14,6 +14,7 @@ from kernelcal.cli.compare import run_compare
 from kernelcal.cli.lenses import lens_of
 from kernelcal.cli.parser import argument_parser
 from kernelcal.cli.progress import bar
+from kernelcal.cli.report import run_report
 from kernelcal.errors import InputError, KernelcalError
 from kernelcal.evaluate import evaluate
 from kernelcal.inference import calibration_test
@@ -29,6 +30,7 @@ _READ_FIELDS = tuple(ReadOptions.__dataclass_fields__)
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status: 0 done, 1 p below --fail-below, 2 bad input."""
     options = argument_parser().parse_args(arguments)
+    options.said = [*(sys.argv[1:] if arguments is None else arguments)]
     try:
         return _main(options)
     except BrokenPipeError:  # the reader of our output has seen enough: end as other tools do
@@ -40,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _main(options: argparse.Namespace) -> int:
-    if options.command == "compare":
+    if options.command in ("compare", "report"):
         return _compared(options)
     results: list[dict[str, Any]] = []
     for paths in _groups(options.files):
@@ -59,7 +61,8 @@ def _main(options: argparse.Namespace) -> int:
 
 def _compared(options: argparse.Namespace) -> int:
     try:
-        found = run_compare(_groups(options.files), _reading(options), options)
+        run = run_compare if options.command == "compare" else run_report
+        found = run(_groups(options.files), _reading(options), options)
     except BrokenPipeError:
         raise
     except (KernelcalError, OSError, UnicodeError) as error:

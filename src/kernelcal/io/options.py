@@ -45,6 +45,7 @@ class ReadOptions:
     truth_keys: str | None = None
     row_id: str | None = None
     model_column: str | None = None
+    groups: str | None = None
 
 
 def was_said(options: ReadOptions, name: str) -> bool:

@@ -85,10 +85,10 @@ def _class_panels(given: Any, batch: Any, own: Any, *, rng: int, panels: int) ->
     left = len(found.parts) - len(worst)
     for part in worst:
         outside, filled = int(part.outside.sum()), int((part.table.weight > 0).sum())
-        more = f" The {len(worst)} classes with the largest errors of {len(found.parts)}." if left else ""
+        more = f" {left} more classes, with smaller errors, are not drawn." if left else ""
         yield Drawing(
             part.question[:1].upper() + part.question[1:],
-            f"{outside} of {filled} bins outside the band of all classes.{more if part is worst[0] else ''}",
+            f"{outside} of {filled} bins lie outside.{more if part is worst[-1] else ''}",
             f"Reliability diagram, {part.question}: {outside} of {filled} bins outside the band.",
             partial(part.plot, legend=False),
             _PANEL,
@@ -134,10 +134,10 @@ def _witness(witness: Any, panels: int) -> Iterator[Drawing]:
         words = {"shift": "Shift", "width": "Width"}.get(name, name) if witness.of_numbers else f"Class {name}"
         where = f"{outside} of {len(witness.gap)} places lie outside."
         yield Drawing(
-            "Where it is wrong" if alone else f"Where it is wrong: {words}",
-            "Gap between what happened and what was said, smoothed over similar predictions. Above 0: more (or larger) "
-            f"than predicted. {_BAND} {where}"
-            if alone or k == shown[0]
+            "Where it is wrong" if alone else words,
+            "Gap between what happened and what was said, smoothed over similar predictions. Above 0: more often than "
+            f"predicted. {_BAND} {where}"
+            if alone
             else where,
             f"Smoothed gap over the predictions, {words}. {where}",
             partial(witness.plot, component=name),

@@ -137,7 +137,8 @@ def _kernel_error(found: Evaluation) -> list[KeyFigure]:
         return [KeyFigure(f"{name}, {found.estimate.estimator}", f"{float(found.estimate):.3g}", NONE, words)]
     ends = f"{found.interval.root[0]:.4f} to {found.interval.root[1]:.4f}"
     words = "0 for a calibrated model; all kinds of errors count, and nearby predictions are judged together"
-    return [KeyFigure(f"kernel calibration error (root of {name})", f"{found.root:.4f}", ends, words)]
+    value = f"{found.root:.4f}" if found.root else "0 (estimate below 0)"
+    return [KeyFigure(f"kernel calibration error (root of {name})", value, ends, words)]
 
 
 def _tests(found: Any) -> list[KeyFigure]:
@@ -172,7 +173,7 @@ def _percent(share: float) -> str:
 
 
 def _points(share: float) -> str:
-    return f"{100 * share:+.1f} points"
+    return f"{100 * share:+.1f} points".replace("-", "\N{MINUS SIGN}")
 
 
 def _signed(value: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from kernelcal.compare import Comparison
@@ -9,6 +10,8 @@ from kernelcal.report.result import ModelReport
 from kernelcal.report.settings import Settings
 
 __all__ = ["assumptions", "methods"]
+
+_LONG = re.compile(r"\d+\.\d{5,}")  # digits that say nothing
 
 
 def methods(models: Sequence[ModelReport], compared: Comparison | None, settings: Settings) -> list[tuple[str, str]]:
@@ -64,7 +67,8 @@ def _test(models: Sequence[ModelReport], settings: Settings) -> str:
 
 def _kernels(options: dict[str, object]) -> str:
     named = ((key.replace("_", " "), value) for key, value in options.items() if "kernel" in key)
-    return "; ".join(f"{key} {value}" for key, value in named) or "default kernels"
+    words = "; ".join(f"{key} {value}" for key, value in named) or "default kernels"
+    return _LONG.sub(lambda number: f"{float(number[0]):.4g}", words)
 
 
 def _explained(models: Sequence[ModelReport], settings: Settings) -> str:
@@ -72,8 +76,8 @@ def _explained(models: Sequence[ModelReport], settings: Settings) -> str:
     rows = [m for m in models if m.explanation is not None and m.explained_rows < m.evaluation.n]
     some = f" It rests on {rows[0].explained_rows:,} rows, chosen at random by the seed." if rows else ""
     return (
-        f"The gap between what happened and what was said is smoothed over similar predictions. In {level} of data sets "
-        "a calibrated model stays inside the band everywhere, so that each place outside counts. Groups are tested "
+        f"The gap between what happened and what was said is smoothed over similar predictions. In {level} of data "
+        "sets a calibrated model stays inside the band everywhere, and each place outside counts. Groups are tested "
         f"together: the chance of naming any group of a calibrated model is at most {1 - settings.level:.0%}.{some}"
     )
 

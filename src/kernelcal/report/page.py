@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kernelcal.compare import Comparison
-from kernelcal.compare.tables import pairs_table
 from kernelcal.errors import MissingExtraError
 from kernelcal.report.drawing import Drawing, Picture, drawn
 from kernelcal.report.method import assumptions, methods
-from kernelcal.report.ranking import ranking
+from kernelcal.report.ranking import pairs, ranking
 from kernelcal.report.result import ModelReport
 from kernelcal.report.settings import Settings, versions
 from kernelcal.report.svg import dark_colours
@@ -18,6 +17,20 @@ from kernelcal.report.verdict import Verdict
 from kernelcal.report.where import where
 
 __all__ = ["environment", "rendered"]
+
+_PANELS = {
+    "classes": (
+        "Class by class",
+        "Each class against all others, those with the largest errors first: read like the first picture. The band "
+        "holds for all bins of all classes at once.",
+    ),
+    "witness": (
+        "Where it is wrong",
+        "Gap between what happened and what was said, smoothed over similar predictions: above 0 more (or larger) than "
+        "predicted. Grey bars are where 95 % of calibrated models lie, at all places and in all pictures together; "
+        "diamonds lie outside.",
+    ),
+}
 
 
 def environment() -> Any:
@@ -31,9 +44,11 @@ def environment() -> Any:
     except ImportError:
         raise MissingExtraError("matplotlib", "plot", "a report") from None
     loader = jinja2.PackageLoader("kernelcal.report", "templates")
-    return jinja2.Environment(
+    made = jinja2.Environment(
         loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    made.filters["sentence"] = _sentence
+    return made
 
 
 def rendered(
@@ -59,10 +74,12 @@ def rendered(
             models=models,
             compared=compared,
             ranking=None if compared is None else ranking(compared),
-            pairs=None if compared is None else pairs_table(compared),
+            pairs=None if compared is None else pairs(compared),
             chart=chart,
             why={id(model): where(model) for model in models},
             key=id,
+            names=[model.name for model in models if model.name is not None],
+            panels=_PANELS,
             dark=dark_colours(set().union(*(p.colours for p in pictures))),
             methods=methods(models, compared, settings),
             assumptions=assumptions(models, compared),
@@ -73,6 +90,13 @@ def rendered(
             date=date,
         )
     )
+
+
+def _sentence(text: str, names: Sequence[str] = ()) -> str:
+    """Text as a sentence; a name at its beginning stays as it is."""
+    named = any(text.startswith(f"{name}:") or text.startswith(f"{name},") for name in names)
+    end = "" if text[-1:] in (".", "!", "?") else "."
+    return f"{text if named else text[:1].upper() + text[1:]}{end}"
 
 
 def _chart(compared: Comparison) -> Picture:

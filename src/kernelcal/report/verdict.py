@@ -69,7 +69,8 @@ def verdict_of_several(found: Comparison) -> Verdict:
     rejected = [m.name for m in tested if m.evaluation.pvalue is not None and m.evaluation.pvalue <= _LEVEL]
     others = [m.name for m in tested if m.name not in rejected]
     several = f"The smallest error is not yet a small one. {_counted(rejected, len(tested))}"
-    unclear = f" Against {_listed(others)} no evidence was found, which does not prove them right." if others else ""
+    right = "it right" if len(others) == 1 else "them right"
+    unclear = f" Against {_listed(others)} no evidence was found, which does not prove {right}." if others else ""
     return Verdict("several", heading, (several + unclear,))
 
 
