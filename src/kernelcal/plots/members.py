@@ -67,6 +67,7 @@ def members_plot(
     if right > _FAR:
         ax.set_xscale("symlog", linthresh=5)
         ticks = [tick for tick in _TICKS if tick <= 1.5 * right]
+        ticks = ticks[:: -(-len(ticks) // 2)]  # two, which have room for their digits
         ax.set_xticks([0, *ticks], [f"{tick:,}" for tick in (0, *ticks)])
         ax.minorticks_off()
     ax.use_sticky_edges = False  # bars end inside the axes

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from kernelcal.evaluate.base import Evaluation
+from kernelcal.explain.grouping import Group
 from kernelcal.lenses import TopLabel
 from kernelcal.predictions import Bernoulli, ClassPredictions, RealPredictions, ScorePredictions
 from kernelcal.statistics import crps_rows, log_score_rows
 from kernelcal.statistics.coverage_result import binomial_interval
 
-__all__ = ["KeyFigure", "is_number", "key_figures", "top_or_event"]
+__all__ = ["GroupGap", "KeyFigure", "group_gaps", "is_number", "key_figures", "top_or_event"]
 
 _Z = 1.959963984540054
+_ENOUGH = 20  # rows, for a normal interval
 NONE, DOES_NOT_APPLY = "none", "does not apply"
 
 
@@ -33,6 +37,14 @@ class KeyFigure:
     value: str
     interval: str
     meaning: str
+
+
+class GroupGap(NamedTuple):
+    """Rows of a group, its mean gap, and half of the 95 % interval; NaN where there is none."""
+
+    rows: int
+    gap: float
+    half: float
 
 
 def key_figures(targets: np.ndarray, batch: Any, own: Any, found: Evaluation) -> tuple[KeyFigure, ...]:
@@ -84,7 +96,7 @@ def _classes(targets: np.ndarray, batch: Any, own: Any, found: Any) -> list[KeyF
             _mean(squares, own_weights, _plain),
             "mean squared error of the probabilities; smaller is better",
         ),
-        KeyFigure("log score", _nats(found.log_score), _mean(log, own_weights, _plain), "smaller is better"),
+        KeyFigure("log score", _nats(found.log_score), _mean(log, own_weights, _plain), _smaller(found.log_score)),
         *(
             KeyFigure(
                 f"expected calibration error, {e.name.partition(', ')[2] or 'this question'}",
@@ -109,7 +121,7 @@ def _numbers(targets: np.ndarray, batch: Any, own: Any, found: Any) -> list[KeyF
         words = "mean distance of prediction and outcome, in units of the target; smaller is better"
         rows.append(KeyFigure("CRPS", _plain(found.crps), ends, words))
     if found.negative_log_likelihood is not None:
-        words = "smaller is better"
+        words = _smaller(found.negative_log_likelihood)
         rows.append(KeyFigure("log score", _nats(found.negative_log_likelihood), NONE, words))
     return rows
 
@@ -154,7 +166,7 @@ def _tests(found: Any) -> list[KeyFigure]:
 
 def _mean(values: np.ndarray, weighted: bool, shown: Any) -> str:
     """Normal interval of a mean over rows."""
-    if weighted or len(values) < 20 or not np.isfinite(values).all():
+    if weighted or len(values) < _ENOUGH or not np.isfinite(values).all():
         return NONE
     half = _Z * values.std(ddof=1) / np.sqrt(len(values))
     return f"{shown(values.mean() - half)} to {shown(values.mean() + half)}"
@@ -180,8 +192,30 @@ def _signed(value: float) -> str:
     return f"{value:+.3f}"
 
 
+def _smaller(score: float) -> str:
+    return "smaller is better" if np.isfinite(score) else "something happened that had been given the probability 0"
+
+
+def group_gaps(targets: np.ndarray, batch: Any, own: Any, groups: Sequence[Group]) -> dict[tuple[str, str], GroupGap]:
+    """Happened minus said in every group, on all its rows."""
+    if isinstance(batch, ClassPredictions):
+        hit, p, _ = top_or_event(targets, batch)
+        gaps = 100 * (hit - p)
+    else:
+        gaps = np.asarray(batch.standardised(targets), dtype=np.float64).reshape(len(batch), -1).mean(axis=1)
+    return {(g.column, g.name): _gap(gaps[g.rows], None if own is None else own[g.rows]) for g in groups}
+
+
+def _gap(values: np.ndarray, own: np.ndarray | None) -> GroupGap:
+    if own is not None:
+        mean = float(np.average(values, weights=own)) if own.sum() > 0 else math.nan
+        return GroupGap(len(values), mean, math.nan)
+    half = _Z * values.std(ddof=1) / math.sqrt(len(values)) if len(values) >= _ENOUGH else math.nan
+    return GroupGap(len(values), float(values.mean()), float(half))
+
+
 def _nats(value: float) -> str:
-    return f"{_plain(value)} nats" if np.isfinite(value) else "infinite: what happened had probability 0"
+    return f"{_plain(value)} nats" if np.isfinite(value) else "infinite"
 
 
 def _squares(targets: np.ndarray, batch: Any) -> np.ndarray:

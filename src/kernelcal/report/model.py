@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,13 +13,13 @@ from kernelcal.compare.steps import Steps
 from kernelcal.errors import InputError
 from kernelcal.evaluate.base import Evaluation
 from kernelcal.explain import Explanation, explain
-from kernelcal.explain.grouping import checked_groups
+from kernelcal.explain.grouping import Group, checked_groups
 from kernelcal.lenses import seen
 from kernelcal.predictions import ClassPredictions, ScorePredictions, checked_pair, checked_weights
 from kernelcal.randomness import generator_of
 from kernelcal.report.drawing import drawn
 from kernelcal.report.drawings import drawings_of
-from kernelcal.report.figures import key_figures
+from kernelcal.report.figures import group_gaps, key_figures
 from kernelcal.report.result import ModelReport
 from kernelcal.report.settings import Settings
 from kernelcal.report.verdict import verdict_of
@@ -68,7 +69,8 @@ def model_report(
     one: Asked, evaluation: Evaluation, name: str | None, groups: Any, settings: Settings, steps: Steps, models: int
 ) -> ModelReport:
     """Add explanation, figures and pictures to an evaluation."""
-    why, rows = _explained(one, groups, settings, steps, models)
+    named = () if groups is None else _checked_groups(one, groups)
+    why, rows = _explained(one, named, settings, steps, models)
     panels = _PANELS if models == 1 else _FEW_PANELS
     drawings = drawings_of(one.given, one.batch, one.weights, evaluation, why, rng=settings.rng, panels=panels)
     number = steps.done  # tells the pictures of one model from those of another
@@ -81,38 +83,40 @@ def model_report(
         rows,
         key_figures(one.targets, one.batch, one.weights, evaluation),
         tuple(drawn(drawing, f"p{number}-{k}") for k, drawing in enumerate(drawings)),
+        group_gaps(one.targets, one.batch, one.weights, named) if named else {},
     )
 
 
-def _explained(
-    one: Asked, groups: Any, settings: Settings, steps: Steps, models: int
-) -> tuple[Explanation | None, int]:
-    """Explanation of all rows, or of a random choice of very many; groups are checked on all of them."""
+def _checked_groups(one: Asked, groups: Any) -> tuple[Group, ...]:
     if isinstance(one.batch, ScorePredictions):
-        if groups is not None:
-            raise InputError("densities known through their scores have no groups: report draws, kernelcal.Samples")
-        steps.next()
+        raise InputError("densities known through their scores have no groups: report draws, kernelcal.Samples")
+    return checked_groups(groups, len(one.batch))
+
+
+def _explained(
+    one: Asked, groups: Sequence[Group], settings: Settings, steps: Steps, models: int
+) -> tuple[Explanation | None, int]:
+    """Explanation of all rows, or of a random choice of very many."""
+    progress, n, most = steps.next(), len(one.batch), int(_EXPLAINED / models**0.5)
+    if isinstance(one.batch, ScorePredictions):
         return None, 0
-    n = len(one.batch)
-    named = _columns(groups, n)
-    most = int(_EXPLAINED / models**0.5)
     rows = np.arange(n) if n <= most else np.sort(generator_of(settings.rng).choice(n, most, replace=False))
     found = explain(
         one.given[rows],
         one.batch[rows],
-        groups={column: values[rows] for column, values in named.items()} or None,
+        groups={column: values[rows] for column, values in _columns(groups, n).items()} or None,
         weights=None if one.weights is None else one.weights[rows],
         draws=settings.draws,
         rng=settings.rng,
         level=settings.level,
-        progress=steps.next(),
+        progress=progress,
     )
     return found, len(rows)
 
 
-def _columns(groups: Any, n: int) -> dict[str, np.ndarray]:
+def _columns(groups: Sequence[Group], n: int) -> dict[str, np.ndarray]:
     """Names of the groups, one array a column."""
     columns: dict[str, np.ndarray] = {}
-    for group in checked_groups(groups, n):
+    for group in groups:
         columns.setdefault(group.column, np.empty(n, dtype=object))[group.rows] = group.name
     return columns

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from kernelcal.compare import Comparison
 from kernelcal.evaluate.base import Evaluation
 from kernelcal.explain import Explanation
 from kernelcal.report.drawing import Picture
-from kernelcal.report.figures import KeyFigure
+from kernelcal.report.figures import GroupGap, KeyFigure
 from kernelcal.report.verdict import Verdict
 from kernelcal.report.writing import refuse_path, write_whole
 from kernelcal.tables import Shown, Table
@@ -40,6 +41,8 @@ class ModelReport(Shown):
         Key numbers with their intervals.
     pictures : tuple of Picture
         Pictures as SVG.
+    group_gaps : mapping of (str, str) to GroupGap
+        By column and name, happened minus said on all rows of a group.
     """
 
     name: str | None
@@ -50,6 +53,7 @@ class ModelReport(Shown):
     explained_rows: int
     figures: tuple[KeyFigure, ...]
     pictures: tuple[Picture, ...]
+    group_gaps: Mapping[tuple[str, str], GroupGap] = field(default_factory=dict)
 
     def _table(self) -> Table:
         rows = [(figure.name, f"{figure.value} ({figure.interval})") for figure in self.figures]

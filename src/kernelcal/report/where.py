@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from kernelcal.explain import Explanation, GroupFinding
+from kernelcal.report.figures import GroupGap
 from kernelcal.report.result import ModelReport
 from kernelcal.tables import Grid
 
@@ -29,7 +31,7 @@ def where(model: ModelReport) -> dict[str, Any]:
         "witness": found.witness,
         "groups": len(found.groups),
         "rejected": len(found.rejected),
-        "sampled": model.explained_rows if model.explained_rows < model.evaluation.n else 0,
+        "sampled": model.explained_rows if _sampled(model) else 0,
         "notes": [note for note in found.notes if note not in model.evaluation.notes],
     }
 
@@ -37,7 +39,7 @@ def where(model: ModelReport) -> dict[str, Any]:
 def _tables(found: Explanation, model: ModelReport) -> list[Grid]:
     tables = []
     if found.groups:
-        tables.append(_groups(found))
+        tables.append(_groups(found, model))
     wrong = model.evaluation.pvalue is not None and model.evaluation.pvalue <= 1 - found.level
     if found.classes and wrong:
         tables.append(_classes(found))
@@ -46,26 +48,33 @@ def _tables(found: Explanation, model: ModelReport) -> list[Grid]:
     return tables
 
 
-def _groups(found: Explanation) -> Grid:
+def _groups(found: Explanation, model: ModelReport) -> Grid:
     numbers = found.gap_name == "mean standardised residual"
-    gap = "outcome minus prediction, in standard deviations" if numbers else "happened minus said, points"
-    rows = [_group(g, numbers) for g in found.groups[:_GROUPS]]
+    gap = "outcome minus predicted mean, in standard deviations" if numbers else "happened minus said, points"
+    rows = [_group(g, model.group_gaps[g.column, g.name], 2 if numbers else 1) for g in found.groups[:_GROUPS]]
     left = len(found.groups) - len(rows)
     level = f"{1 - found.level:.0%}"
+    sampled = f", which rest on the {model.explained_rows:,} rows of the random choice" * _sampled(model)
     notes = [
-        f"p-values are exact and corrected for the number of groups: of a calibrated model any is below {level} in at "
-        f"most {level} of data sets",
-        "a group is tested for errors of all kinds, not for its average alone; the gap has no interval",
+        f"p-values{sampled} are exact and corrected for the number of groups: of a calibrated model any of them is "
+        f"below {level} in at most {level} of data sets",
+        "a group is tested for errors of all kinds, not for its average alone",
         *([f"{left} more groups, less sure, are left out"] if left else []),
     ]
-    header = ["group", "rows", gap, "p-value", "what is wrong"]
+    header = ["group", "rows", gap, "95 % interval", "p-value", "what is wrong"]
     return Grid("Groups, the surest first", header, rows, notes)
 
 
-def _group(g: GroupFinding, numbers: bool) -> list[str]:
-    gap = f"{g.gap:+.2f}" if numbers else f"{100 * g.gap:+.1f}"
+def _group(g: GroupFinding, seen: GroupGap, digits: int) -> list[str]:
+    low, high = seen.gap - seen.half, seen.gap + seen.half
+    interval = "none" if math.isnan(seen.half) else f"{low:+.{digits}f} to {high:+.{digits}f}"
     p = "not tested" if g.pvalue is None else f"{g.pvalue:.3g}"
-    return [f"{g.column}: {g.name}", f"{g.n:,}", gap, p, "; ".join(g.directions[:1])]
+    numbers = [text.replace("-", "\N{MINUS SIGN}") for text in (f"{seen.gap:+.{digits}f}", interval)]
+    return [f"{g.column}: {g.name}", f"{seen.rows:,}", *numbers, p, "; ".join(g.directions[:1])]
+
+
+def _sampled(model: ModelReport) -> bool:
+    return model.explained_rows < model.evaluation.n
 
 
 def _classes(found: Explanation) -> Grid:
@@ -84,7 +93,7 @@ def _classes(found: Explanation) -> Grid:
 def _rows(found: Explanation, model: ModelReport) -> Grid:
     total, n = float(found.estimate), found.n
     rows = [[f"{r.row:,}", r.predicted, r.happened, _share(r.contribution * n, total, "x")] for r in found.rows]
-    sampled = " of the random choice" if model.explained_rows < model.evaluation.n else ""
+    sampled = " of the random choice" * _sampled(model)
     notes = [f"row numbers{sampled} count from 0; such rows are worth a look, but each may be chance"]
     return Grid("Rows that add most to the error", ["row", "said", "happened", "times the average row"], rows, notes)
 
