@@ -121,9 +121,9 @@ def report(
             groups,
             settings,
             steps,
-            len(checked),
+            (number, len(checked)),
         )
-        for name, one in _ordered(checked, compared)
+        for number, (name, one) in enumerate(_ordered(checked, compared), 1)
     )
     steps.finish()
     verdict = found[0].verdict if compared is None else verdict_of_several(compared)
@@ -177,13 +177,19 @@ def _compared(
 
 def _several(steps: Steps, pieces: int) -> Any:
     """Progress of one piece of work over so many pieces of the bar."""
-    parts = [part for part in (steps.next() for _ in range(pieces)) if part is not None]
+    parts = [steps.next()]
+    if parts[0] is None:
+        return None
 
     def shown(done: int, of: int) -> None:
         k = min(done * pieces // max(of, 1), pieces - 1)
-        parts[k](done * pieces - k * of, of)
+        while len(parts) <= k:
+            parts.append(steps.next())
+        part = parts[k]
+        assert part is not None  # for the type checker: the first was there
+        part(done * pieces - k * of, of)
 
-    return shown if parts else None
+    return shown
 
 
 def _evaluated(one: Asked, settings: Settings, steps: Steps) -> Any:

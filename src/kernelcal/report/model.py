@@ -15,7 +15,7 @@ from kernelcal.evaluate.base import Evaluation
 from kernelcal.explain import Explanation, explain
 from kernelcal.explain.grouping import Group, checked_groups
 from kernelcal.lenses import seen
-from kernelcal.predictions import ClassPredictions, ScorePredictions, checked_pair, checked_weights
+from kernelcal.predictions import ClassPredictions, Samples, ScorePredictions, checked_pair, checked_weights
 from kernelcal.randomness import generator_of
 from kernelcal.report.drawing import drawn
 from kernelcal.report.drawings import drawings_of
@@ -66,14 +66,20 @@ def asked(y: Any, predictions: Any, name: str | None, lens: Any, weights: Any, c
 
 
 def model_report(
-    one: Asked, evaluation: Evaluation, name: str | None, groups: Any, settings: Settings, steps: Steps, models: int
+    one: Asked,
+    evaluation: Evaluation,
+    name: str | None,
+    groups: Any,
+    settings: Settings,
+    steps: Steps,
+    place: tuple[int, int],
 ) -> ModelReport:
-    """Add explanation, figures and pictures to an evaluation."""
+    """Add explanation, figures and pictures to an evaluation; the place is the number of the model, and of models."""
+    number, models = place
     named = () if groups is None else _checked_groups(one, groups)
     why, rows = _explained(one, named, settings, steps, models)
     panels = _PANELS if models == 1 else _FEW_PANELS
     drawings = drawings_of(one.given, one.batch, one.weights, evaluation, why, rng=settings.rng, panels=panels)
-    number = steps.done  # tells the pictures of one model from those of another
     return ModelReport(
         name,
         type(one.batch).__name__,
@@ -90,6 +96,8 @@ def model_report(
 def _checked_groups(one: Asked, groups: Any) -> tuple[Group, ...]:
     if isinstance(one.batch, ScorePredictions):
         raise InputError("densities known through their scores have no groups: report draws, kernelcal.Samples")
+    if not _explainable(one.batch):
+        raise InputError("draws with unequal weights have no test, hence no groups: draw an unweighted sample by them")
     return checked_groups(groups, len(one.batch))
 
 
@@ -98,7 +106,7 @@ def _explained(
 ) -> tuple[Explanation | None, int]:
     """Explanation of all rows, or of a random choice of very many."""
     progress, n, most = steps.next(), len(one.batch), int(_EXPLAINED / models**0.5)
-    if isinstance(one.batch, ScorePredictions):
+    if not _explainable(one.batch):
         return None, 0
     rows = np.arange(n) if n <= most else np.sort(generator_of(settings.rng).choice(n, most, replace=False))
     found = explain(
@@ -112,6 +120,11 @@ def _explained(
         progress=progress,
     )
     return found, len(rows)
+
+
+def _explainable(batch: Any) -> bool:
+    """Tell whether residuals have sizes and a law."""
+    return not isinstance(batch, ScorePredictions) and (not isinstance(batch, Samples) or batch.exchangeable)
 
 
 def _columns(groups: Sequence[Group], n: int) -> dict[str, np.ndarray]:
