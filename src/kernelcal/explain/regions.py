@@ -112,10 +112,15 @@ def _of_class(name: str, low: float, high: float, above: bool, gap: float, share
 
 
 def _of_numbers(name: str, low: float, high: float, above: bool, gap: float, share: str) -> str:
-    where = f"where the predicted mean is {low:.3g} to {high:.3g}"
+    where = f"where the predicted mean is {_plain(low)} to {_plain(high)}"
     if name == SHIFT:
         word = "higher" if above else "lower"
         return f"outcomes are {word} than predicted {where} (by {abs(gap):.2g} standard deviations; {share})"
     ratio = float(np.sqrt(max(1 + gap, 0.0)))
     word = "narrow" if above else "wide"
     return f"predictions are too {word} {where} (outcomes spread {ratio:.2f} times as wide; {share})"
+
+
+def _plain(number: float) -> str:
+    """Three digits, of large numbers all before the point."""
+    return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.3g}"

@@ -124,7 +124,9 @@ def _predicted(batch: Any, targets: np.ndarray) -> tuple[list[str], list[str]]:
     mean, std = (np.asarray(x, dtype=np.float64).reshape(len(batch), -1) for x in (batch.mean, batch.std))
     numbers = targets.reshape(len(batch), -1)
     parts = [zip(*row, strict=True) for row in zip(mean, std, strict=True)]
-    predicted = [", ".join(f"{a:.4g} ± {b:.3g}" for a, b in part) for part in parts]
+    predicted = [
+        ", ".join(f"{a:.4g} ± {b:.3g}" if abs(b) < 1000 else f"{a:,.0f} ± {b:,.0f}" for a, b in part) for part in parts
+    ]
     return predicted, [", ".join(f"{value:.4g}" for value in row) for row in numbers]
 
 

@@ -106,7 +106,10 @@ def _look(handle: Any) -> tuple[str, Any]:
         return "dot", handle.get_facecolor()[0]
     filled = not hasattr(handle, "get_fill") or handle.get_fill()
     colour = handle.get_facecolor() if filled else handle.get_edgecolor()
-    return ("area" if filled else "line"), colour[0] if getattr(colour, "ndim", 1) > 1 else colour
+    dashed = not filled and handle.get_linestyle() in ("--", "dashed")
+    return ("area" if filled else "dashes" if dashed else "line"), colour[0] if getattr(
+        colour, "ndim", 1
+    ) > 1 else colour
 
 
 def _hex(colour: Any) -> str:

@@ -115,7 +115,7 @@ def _numbers(targets: np.ndarray, batch: Any, own: Any, found: Any) -> list[KeyF
     z = np.asarray(batch.standardised(targets), dtype=np.float64).reshape(len(batch), -1).mean(axis=1)
     if np.isfinite(z).all():
         name, words = "mean standardised residual", "outcome minus predicted mean, in predicted standard deviations"
-        rows.append(KeyFigure(name, f"{np.average(z, weights=own):+.3f}", _mean(z, weighted, _signed), words))
+        rows.append(KeyFigure(name, _signed(float(np.average(z, weights=own))), _mean(z, weighted, _signed), words))
     if found.crps is not None:
         ends = NONE if batch.event_shape else _mean(crps_rows(targets, batch), weighted, _plain)
         words = "mean distance of prediction and outcome, in units of the target; smaller is better"
@@ -189,7 +189,7 @@ def _points(share: float) -> str:
 
 
 def _signed(value: float) -> str:
-    return f"{value:+.3f}"
+    return f"{value:+.3f}".replace("-", "\N{MINUS SIGN}")
 
 
 def _smaller(score: float) -> str:

@@ -49,7 +49,12 @@ def verdict_of(targets: np.ndarray, batch: Any, own: Any, found: Evaluation) -> 
         return Verdict("untested", f"Whether the stated {what} can be believed was not tested.", found.notes[:1])
     if found.test.pvalue > _LEVEL:
         return Verdict("nothing", f"No evidence against the stated {what} was found.", _nothing(batch, own, found))
-    sentences = (_said_and_happened(targets, batch, own), *_directions(found), _how_sure(found), _how_large(found))
+    sentences = (
+        _said_and_happened(targets, batch, own, found),
+        *_directions(batch, found),
+        _how_sure(found),
+        _how_large(found),
+    )
     heading = f"The stated {what} do not match what happened."
     if what == "uncertainty":
         heading = "The stated uncertainty does not match what happened."
@@ -68,7 +73,7 @@ def verdict_of_several(found: Comparison) -> Verdict:
     tested = [m for m in found.models if m.evaluation.pvalue is not None]
     rejected = [m.name for m in tested if m.evaluation.pvalue is not None and m.evaluation.pvalue <= _LEVEL]
     others = [m.name for m in tested if m.name not in rejected]
-    several = f"The smallest error is not yet a small one. {_counted(rejected, len(tested))}"
+    several = f"To be the best of them does not mean to be right. {_counted(rejected, len(tested))}"
     right = "it right" if len(others) == 1 else "them right"
     unclear = f" Against {_listed(others)} no evidence was found, which does not prove {right}." if others else ""
     return Verdict("several", heading, (several + unclear,))
@@ -93,9 +98,9 @@ def _listed(names: Any, most: int = 6) -> str:
     return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else "".join(shown)
 
 
-def _said_and_happened(targets: np.ndarray, batch: Any, own: Any) -> str:
+def _said_and_happened(targets: np.ndarray, batch: Any, own: Any, found: Any) -> str:
     if not isinstance(batch, ClassPredictions):
-        return ""
+        return _covered(found)
     hit, p, top = top_or_event(targets, batch)
     said, did = 100 * np.average(p, weights=own), 100 * np.average(hit, weights=own)
     if top:
@@ -103,10 +108,20 @@ def _said_and_happened(targets: np.ndarray, batch: Any, own: Any) -> str:
     return f"On average it says {said:.1f} %, and it happens in {did:.1f} % of cases."
 
 
-def _directions(found: Evaluation) -> list[str]:
+def _covered(found: Any) -> str:
+    """How many outcomes fell into the 90 % intervals, of one number."""
+    parts = getattr(found, "coverage", None)
+    if not isinstance(parts, tuple) or len(parts) != 1 or 0.9 not in parts[0].levels:
+        return ""
+    share = 100 * parts[0].shares[list(parts[0].levels).index(0.9)]
+    return f"Intervals that should hold 90 % of outcomes held {share:.1f} %."
+
+
+def _directions(batch: Any, found: Evaluation) -> list[str]:
     assert found.test is not None  # for the type checker: there is one where it rejects
     sentences = []
-    for words in found.test.directions[:3]:
+    two = isinstance(batch, ClassPredictions) and batch.n_classes == 2  # whose averages have been said already
+    for words in [w for w in found.test.directions if not (two and w.startswith("class "))][:3]:
         plain = next((sentence for word, sentence in _WORDS if word == words), None)
         sentences.append(plain or f"{words[:1].upper()}{words[1:].rstrip('.')}.")
     return sentences

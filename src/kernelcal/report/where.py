@@ -61,7 +61,7 @@ def _groups(found: Explanation, model: ModelReport) -> Grid:
         "a group is tested for errors of all kinds, not for its average alone",
         *([f"{left} more groups, less sure, are left out"] if left else []),
     ]
-    header = ["group", "rows", gap, "95 % interval", "p-value", "what is wrong"]
+    header = ["group", "rows", gap, "95 % interval", "p", "what is wrong"]
     return Grid("Groups, the surest first", header, rows, notes)
 
 
