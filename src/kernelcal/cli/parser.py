@@ -135,6 +135,9 @@ def _add_rows(group: argparse._ArgumentGroup) -> None:
         "--drop-missing", action="store_true", help="leave out rows with missing values, and say how many"
     )
     group.add_argument(
+        "--missing", metavar="WORDS", help="further words a,b,c of a text file that stand for a missing value"
+    )
+    group.add_argument(
         "--drop-target", metavar="VALUE", help="leave out rows with this target (draws, unclear outcomes)"
     )
     group.add_argument(

@@ -89,8 +89,19 @@ def _as_written(y: np.ndarray) -> np.ndarray:
 
 def _predictions(x: np.ndarray, classes: Sequence[Any] | None, options: ReadOptions) -> Predictions:
     values = x[:, 0] if x.shape[1] == 1 else x
-    wrapper = _WRAPPERS.get(options.kind)
+    wrapper = _out_of_ten if options.kind == "out-of-ten" else _WRAPPERS.get(options.kind)
     return as_predictions(values if wrapper is None else wrapper(values), classes=classes, normalize=options.normalize)
+
+
+def _out_of_ten(x: np.ndarray) -> Percent:
+    """Confidence on a scale from 0 to 10."""
+    outside = np.argwhere((x < 0) | (x > 10))
+    if len(outside):
+        raise InputError(
+            f"--kind out-of-ten reads a scale from 0 to 10, and row {outside[0, 0]} holds {x[tuple(outside[0])]:g}: "
+            "what are these numbers?"
+        )
+    return Percent(10 * x)
 
 
 def _as_hits(predictions: Any) -> Predictions:
