@@ -78,7 +78,7 @@ def language_models(path):
 PAGES = {"cifar10": cifar10, "covid": covid, "llm": language_models}
 
 
-def screenshot(browser, page, width, scheme, top=0, height=TOP, scale=1):
+def screenshot(browser, page, width, scheme, scale=1):
     context = browser.new_context(
         viewport={"width": width, "height": 900}, color_scheme=scheme, device_scale_factor=scale
     )
@@ -87,12 +87,12 @@ def screenshot(browser, page, width, scheme, top=0, height=TOP, scale=1):
     full = tab.screenshot(full_page=True)
     context.close()
     image = Image.open(io.BytesIO(full)).convert("RGB")
-    return image.crop((0, top * scale, image.width, min((top + height) * scale, image.height)))
+    return image.crop((0, 0, image.width, min(TOP * scale, image.height)))
 
 
 def save(image, name):
     path = HERE / "images" / f"report_{name}.png"
-    image.quantize(128).save(path, optimize=True)
+    image.quantize(64).save(path, optimize=True)
     print(path.name, f"{path.stat().st_size / 1000:.0f} kB")
 
 
@@ -113,7 +113,7 @@ def main():
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         for name in PAGES:
-            save(screenshot(browser, folder / f"{name}.html", 1100, "light"), name)
+            save(screenshot(browser, folder / f"{name}.html", 1000, "light", scale=2), name)
         phones = [screenshot(browser, folder / f"{name}.html", 375, "dark") for name in PAGES]
         save(side_by_side(phones), "phone")
         browser.close()

@@ -80,7 +80,7 @@ def _axes(size: tuple[float, float]) -> tuple[Any, Any]:
         from matplotlib.figure import Figure
     except ImportError:
         raise MissingExtraError("matplotlib", "plot", "a report") from None
-    figure = Figure(figsize=size, layout="constrained")
+    figure = Figure(figsize=size)  # what stands outside is taken in when it is saved
     return figure, figure.add_subplot()
 
 

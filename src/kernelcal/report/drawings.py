@@ -85,7 +85,7 @@ def _class_panels(given: Any, batch: Any, own: Any, *, rng: int, panels: int) ->
     left = len(found.parts) - len(worst)
     for part in worst:
         outside, filled = int(part.outside.sum()), int((part.table.weight > 0).sum())
-        more = f" {left} more classes, with smaller errors, are not drawn." if left else ""
+        more = f" Not drawn: {left} with smaller errors." if left else ""
         yield Drawing(
             part.question[:1].upper() + part.question[1:],
             f"{outside} of {filled} bins lie outside.{more if part is worst[-1] else ''}",

@@ -26,7 +26,7 @@ from kernelcal.report.verdict import verdict_of
 
 __all__ = ["Asked", "asked", "model_report"]
 
-_EXPLAINED = 5_000  # rows; the explanation costs their square
+_EXPLAINED = 4_000  # rows; the explanation costs their square
 _PANELS, _FEW_PANELS = 6, 2  # small pictures of one model alone, and of each of several
 
 

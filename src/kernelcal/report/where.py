@@ -59,7 +59,7 @@ def _groups(found: Explanation, model: ModelReport) -> Grid:
         f"p-values{sampled} are exact and corrected for the number of groups: of a calibrated model any of them is "
         f"below {level} in at most {level} of data sets",
         "a group is tested for errors of all kinds, not for its average alone",
-        *([f"{left} more groups, less sure, are left out"] if left else []),
+        *([f"not shown: {left} that are less sure"] if left else []),
     ]
     header = ["group", "rows", gap, "95 % interval", "p", "what is wrong"]
     return Grid("Groups, the surest first", header, rows, notes)
@@ -85,7 +85,7 @@ def _classes(found: Explanation) -> Grid:
     ]
     left = len(found.classes) - len(rows)
     notes = ["a class may be wrong though its average is right: too sure here, not sure enough there"]
-    notes += [f"{left} more classes add less"] if left else []
+    notes += [f"not shown: {left} that add less"] if left else []
     header = ["class", "said, on average", "happened", "share of the error"]
     return Grid("Classes, those that add most to the error first", header, rows, notes)
 
