@@ -80,14 +80,13 @@ PAGES = {"cifar10": cifar10, "covid": covid, "llm": language_models}
 
 def screenshot(browser, page, width, scheme, scale=1):
     context = browser.new_context(
-        viewport={"width": width, "height": 900}, color_scheme=scheme, device_scale_factor=scale
+        viewport={"width": width, "height": TOP}, color_scheme=scheme, device_scale_factor=scale
     )
     tab = context.new_page()
     tab.goto(page.resolve().as_uri())
-    full = tab.screenshot(full_page=True)
+    image = Image.open(io.BytesIO(tab.screenshot())).convert("RGB")
     context.close()
-    image = Image.open(io.BytesIO(full)).convert("RGB")
-    return image.crop((0, 0, image.width, min(TOP * scale, image.height)))
+    return image
 
 
 def save(image, name):

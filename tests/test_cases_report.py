@@ -20,6 +20,13 @@ HERE = {"reliability", "groups", "llm", "llm_scale"}
 TESTED = {"empty-bins-shape", "fifty-points", "yes-no-mass", "ten-scale", "mixed-sources"}
 
 
+@pytest.fixture(autouse=True)
+def no_figure_stays_open():
+    plt = pytest.importorskip("matplotlib.pyplot")
+    yield
+    plt.close("all")
+
+
 def case(name):
     if not CASES:
         pytest.skip("cases.json is not on this machine")

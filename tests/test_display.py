@@ -14,6 +14,7 @@ from kernelcal import tables
 from kernelcal.explain import explain
 from kernelcal.inference import class_reliability, simplex_calibration
 from kernelcal.predictions import UnnormalizedDensity
+from kernelcal.report import report
 from kernelcal.sketch import Sketch
 from kernelcal.statistics import brier_decomposition, pinball_loss, pit_histogram, quantile_calibration
 
@@ -89,6 +90,7 @@ def found():
         pinball_loss(t, normal),
         pit_histogram(t, normal, draws=99),
         quantile_calibration(t, normal),
+        report(y, {HOSTILE[0]: q}, date="2026-01-02", **fast),
     ]
     seen = {}
     for result in results:
