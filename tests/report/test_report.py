@@ -173,3 +173,34 @@ def test_save(tmp_path):
     assert found.save(tmp_path / "later.html").read_text(encoding="utf-8") == found.to_html()
     with pytest.raises(InputError, match="no folder"):
         found.save(tmp_path / "missing" / "page.html")
+
+
+def test_the_verdict_in_plain_words():
+    rng = np.random.default_rng(3)
+    p = np.r_[0.0, rng.uniform(size=400)]
+    y = np.r_[1, rng.random(400) < p[1:] ** 2].astype(int)
+    found = report(y, p, **FAST)
+    said = " ".join(found.verdict.sentences)
+    assert f"On average it says {100 * p.mean():.1f} %, and it happens in {100 * y.mean():.1f} % of cases." in said
+    assert "In 1 row it had ruled out what then happened." in said
+    assert "if rows are independent of each other: of 1,000 data sets" in said
+    assert "evidence as strong as this in at most 10 (p = 0.01)." in said
+    for jargon in ("SKCE", "kernel", "null", "Nystrom", "reject"):
+        assert jargon not in found.verdict.heading + said
+
+
+def test_the_verdict_on_numbers_says_what_intervals_held():
+    rng = np.random.default_rng(3)
+    mean = rng.normal(size=300)
+    y = mean + rng.normal(size=300)
+    found = report(y, kc.Normal(mean, 0.5), **FAST)
+    share = np.mean(np.abs(y - mean) / 0.5 < 1.6448536)
+    assert f"Intervals that should hold 90 % of outcomes held {100 * share:.1f} %." in found.verdict.sentences
+
+
+def test_what_is_not_tested_is_not_judged():
+    draws = kc.Samples(P[:, None] + np.linspace(-1, 1, 5), np.tile([0.1, 0.2, 0.4, 0.2, 0.1], (60, 1)))
+    found = report(P, draws, **FAST)
+    assert found.verdict.tone == "untested"
+    assert found.verdict.heading == "Whether the stated uncertainty can be believed was not tested."
+    assert "unequal weights are not exchangeable" in found.verdict.sentences[0]

@@ -108,7 +108,8 @@ def _judged(batch: ClassPredictions, low: float, high: float, above: bool) -> st
 
 def _of_class(name: str, low: float, high: float, above: bool, gap: float, share: str) -> str:
     than = "more frequent" if above else "rarer"
-    return f"class {name} is {than} than predicted where it was given {low:.2g} to {high:.2g} (gap {gap:+.2g}; {share})"
+    where = f"where it was given {_small(low)} to {_small(high)}"
+    return f"class {name} is {than} than predicted {where} (gap {gap:+.2g}; {share})"
 
 
 def _of_numbers(name: str, low: float, high: float, above: bool, gap: float, share: str) -> str:
@@ -124,3 +125,8 @@ def _of_numbers(name: str, low: float, high: float, above: bool, gap: float, sha
 def _plain(number: float) -> str:
     """Three digits, of large numbers all before the point."""
     return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.3g}"
+
+
+def _small(probability: float) -> str:
+    """Two digits; nobody reads 7.2e-05."""
+    return "below 0.001" if 0 < probability < 0.001 else f"{probability:.2g}"

@@ -52,12 +52,12 @@ def verdict_of(targets: np.ndarray, batch: Any, own: Any, found: Evaluation) -> 
     sentences = (
         _said_and_happened(targets, batch, own, found),
         *_directions(batch, found),
+        _ruled_out(found),
         _how_sure(found),
         _how_large(found),
     )
-    heading = f"The stated {what} do not match what happened."
-    if what == "uncertainty":
-        heading = "The stated uncertainty does not match what happened."
+    does = "do" if what == "probabilities" else "does"
+    heading = f"The stated {what} {does} not match what happened."
     return Verdict("against", heading, tuple(s for s in sentences if s))
 
 
@@ -127,14 +127,22 @@ def _directions(batch: Any, found: Evaluation) -> list[str]:
     return sentences
 
 
+def _ruled_out(found: Evaluation) -> str:
+    assert found.test is not None  # for the type checker
+    rows = len(found.test.impossible_rows)  # the first ten
+    if not rows:
+        return ""
+    return f"In {rows if rows < 10 else 'ten or more'} row{'s' * (rows > 1)} it had ruled out what then happened."
+
+
 def _how_sure(found: Evaluation) -> str:
     assert found.test is not None  # for the type checker
     p = found.test.pvalue
     often = "fewer than 1" if p < 0.001 else f"at most {math.ceil(1000 * p - 1e-9)}"
     law = "" if found.test.null.startswith("exact") else ", as far as the test is that of many rows"
     return (
-        f"This is not chance: of 1,000 data sets like this one, a model whose statements are right would give evidence "
-        f"as strong as this in {often} (p = {p:.3g}{law})."
+        "Chance does not explain it, if rows are independent of each other: of 1,000 data sets like this one, a model "
+        f"whose statements are right would give evidence as strong as this in {often} (p = {p:.3g}{law})."
     )
 
 
