@@ -4,6 +4,7 @@ import dataclasses
 import importlib
 import inspect
 import pkgutil
+import typing
 from html.parser import HTMLParser
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 import kernelcal as kc
 from kernelcal import tables
 from kernelcal.explain import explain
-from kernelcal.inference import class_reliability, simplex_calibration
+from kernelcal.inference import Draws, class_reliability, exact_null, known_null, simplex_calibration
 from kernelcal.predictions import UnnormalizedDensity
 from kernelcal.report import report
 from kernelcal.sketch import Sketch
@@ -28,10 +29,25 @@ def every_module():
             yield importlib.import_module(found.name)
 
 
+INPUTS = {"Locations", "Samples"}  # what functions return to be passed on
+PACKAGES = ("", ".inference", ".statistics", ".explain", ".compare", ".report", ".sketch")
+
+
+def returned_classes():
+    """Dataclasses that public functions return."""
+    for package in PACKAGES:
+        module = importlib.import_module(f"kernelcal{package}")
+        for function in filter(inspect.isfunction, (getattr(module, name) for name in module.__all__)):
+            kind = typing.get_type_hints(function).get("return")
+            if dataclasses.is_dataclass(kind) and kind.__name__ not in INPUTS:
+                yield kind
+
+
 def result_classes():
-    """What has `to_dict` is a result."""
+    """What has `to_dict` is a result, and what a public function returns."""
     own = [c for m in every_module() for c in vars(m).values() if inspect.isclass(c) and c.__module__ == m.__name__]
-    return sorted({c for c in own if hasattr(c, "to_dict") and c.__name__[0] != "_"}, key=lambda c: c.__name__)
+    named = {c for c in own if hasattr(c, "to_dict") and c.__name__[0] != "_"}
+    return sorted({*named, *returned_classes()}, key=lambda c: c.__name__)
 
 
 class Shown(HTMLParser):
@@ -54,7 +70,7 @@ class Shown(HTMLParser):
 
 def parts_of(value, seen):
     """A result and all results that it holds."""
-    if hasattr(value, "to_dict") and type(value).__module__.startswith("kernelcal."):
+    if isinstance(value, tuple(result_classes())) and type(value).__module__.startswith("kernelcal."):
         seen.setdefault(type(value), value)
         for field in dataclasses.fields(value):
             parts_of(getattr(value, field.name), seen)
@@ -76,6 +92,7 @@ def found():
     density = UnnormalizedDensity(
         lambda y, m: -((y - m) ** 2), mean, draws=mean[:, None] + rng.normal(size=(60, 9)), gradient=_slope
     )
+    prepared = kc.SKCE().prepare(kc.Categorical(p))
     fast = {"draws": 99, "classes": names}
     results = [
         kc.evaluate(y, q, **fast),
@@ -90,6 +107,8 @@ def found():
         pinball_loss(t, normal),
         pit_histogram(t, normal, draws=99),
         quantile_calibration(t, normal),
+        exact_null(prepared, k, kc.Categorical(p), 19, Draws(0)),
+        known_null(prepared),
         report(y, {HOSTILE[0]: q}, date="2026-01-02", **fast),
     ]
     seen = {}
