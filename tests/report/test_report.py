@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 
 import kernelcal as kc
 from kernelcal.errors import InputError, MissingExtraError
@@ -204,3 +205,20 @@ def test_what_is_not_tested_is_not_judged():
     assert found.verdict.tone == "untested"
     assert found.verdict.heading == "Whether the stated uncertainty can be believed was not tested."
     assert "unequal weights are not exchangeable" in found.verdict.sentences[0]
+
+
+def test_the_level_is_that_of_all_intervals():
+    found = report(Y, P, level=0.8, groups=np.arange(60) % 2, **FAST)
+    (model,) = found.models
+    figures = {f.name: f for f in model.figures}
+    gap = 100 * (P - Y)
+    half = 1.2815516 * gap.std(ddof=1) / np.sqrt(60)
+    assert figures["difference, said minus happened"].interval == (
+        f"{gap.mean() - half:+.1f} points to {gap.mean() + half:+.1f} points".replace("-", "\N{MINUS SIGN}")
+    )
+    low, high = binomtest(int(Y.sum()), 60).proportion_ci(0.8)
+    assert figures["share of rows in which it happened"].interval == f"{100 * low:.1f} % to {100 * high:.1f} %"
+    group = (Y - P)[::2]
+    assert np.isclose(model.group_gaps["group", "0"].half, 100 * 1.2815516 * group.std(ddof=1) / np.sqrt(30))
+    assert "80 % interval" in found.to_html()
+    assert "where 80 % of calibrated models lie; points outside" in found.to_html()

@@ -15,13 +15,14 @@ from kernelcal.inference import class_reliability, reliability, simplex_calibrat
 from kernelcal.predictions import ClassPredictions, Samples
 from kernelcal.report.drawing import Drawing
 from kernelcal.report.figures import is_number
+from kernelcal.report.intervals import level_in_words
 from kernelcal.statistics import pit_histogram, quantile_calibration, rank_histogram
 from kernelcal.statistics.number_rows import components_of
 
 __all__ = ["drawings_of"]
 
 _PANEL, _MOST_COMPONENTS = (3.1, 2.7), 4
-_BAND = "The grey band is where 95 % of calibrated models lie; points outside it speak against the model."
+_BAND = "The grey band is where {level} of calibrated models lie; points outside it speak against the model."
 
 
 def drawings_of(
@@ -136,7 +137,7 @@ def _witness(witness: Any, panels: int) -> Iterator[Drawing]:
         yield Drawing(
             "Where it is wrong" if alone else words,
             "Gap between what happened and what was said, smoothed over similar predictions. Above 0: more often than "
-            f"predicted. {_BAND} {where}"
+            f"predicted. {_BAND.format(level=level_in_words(witness.level))} {where}"
             if alone
             else where,
             f"Smoothed gap over the predictions, {words}. {where}",

@@ -13,14 +13,12 @@ from kernelcal.evaluate.base import Evaluation
 from kernelcal.explain.grouping import Group
 from kernelcal.lenses import TopLabel
 from kernelcal.predictions import Bernoulli, ClassPredictions, RealPredictions, ScorePredictions
+from kernelcal.report.intervals import NONE, Intervals, percent
 from kernelcal.statistics import crps_rows, log_score_rows
-from kernelcal.statistics.coverage_result import binomial_interval
 
 __all__ = ["GroupGap", "KeyFigure", "group_gaps", "is_number", "key_figures", "top_or_event"]
 
-_Z = 1.959963984540054
-_ENOUGH = 20  # rows, for a normal interval
-NONE, DOES_NOT_APPLY = "none", "does not apply"
+DOES_NOT_APPLY = "does not apply"
 
 
 @dataclass(frozen=True)
@@ -40,20 +38,21 @@ class KeyFigure:
 
 
 class GroupGap(NamedTuple):
-    """Rows of a group, its mean gap, and half of the 95 % interval; NaN where there is none."""
+    """Rows of a group, its mean gap, and half of its interval; NaN where there is none."""
 
     rows: int
     gap: float
     half: float
 
 
-def key_figures(targets: np.ndarray, batch: Any, own: Any, found: Evaluation) -> tuple[KeyFigure, ...]:
+def key_figures(targets: np.ndarray, batch: Any, own: Any, found: Evaluation, level: float) -> tuple[KeyFigure, ...]:
     """Scores with the intervals of their means, the kernel error with its own, and the p-value."""
+    ends = Intervals(level, own is not None)
     if isinstance(batch, ClassPredictions):
-        rows = _classes(targets, batch, own, found)
+        rows = _classes(targets, batch, own, found, ends)
     else:
-        rows = _numbers(targets, batch, own, found) if is_number(batch) else []
-    return (*rows, *_coverage(found), *_kernel_error(found), *_tests(found))
+        rows = _numbers(targets, batch, own, found, ends) if is_number(batch) else []
+    return (*rows, *_coverage(found, ends), *_kernel_error(found), *_tests(found))
 
 
 def is_number(batch: Any) -> bool:
@@ -69,7 +68,7 @@ def top_or_event(targets: np.ndarray, batch: ClassPredictions) -> tuple[np.ndarr
     return view.relabel(targets) == 1, np.asarray(view.predictions.probabilities, dtype=np.float64)[:, 1], True
 
 
-def _classes(targets: np.ndarray, batch: Any, own: Any, found: Any) -> list[KeyFigure]:
+def _classes(targets: np.ndarray, batch: Any, own: Any, found: Any, ends: Intervals) -> list[KeyFigure]:
     hit, p, top = top_or_event(targets, batch)
     says, does = (
         ("mean confidence in the first choice", "first choice right (accuracy)")
@@ -77,26 +76,25 @@ def _classes(targets: np.ndarray, batch: Any, own: Any, found: Any) -> list[KeyF
         else ("mean predicted probability", "share of rows in which it happened")
     )
     plain = batch.without_names()
-    own_weights = own is not None
     log = log_score_rows(targets, plain)
     brier = "Brier score" if isinstance(batch, Bernoulli) else "Brier score, sum over classes"
     squares = (p - hit) ** 2 if isinstance(batch, Bernoulli) else _squares(targets, batch)
     return [
-        KeyFigure(does, _percent(np.average(hit, weights=own)), _share(hit, own_weights), "what happened"),
-        KeyFigure(says, _percent(np.average(p, weights=own)), DOES_NOT_APPLY, "what the model said"),
+        KeyFigure(does, percent(np.average(hit, weights=own)), ends.share(hit.sum(), len(hit)), "what happened"),
+        KeyFigure(says, percent(np.average(p, weights=own)), DOES_NOT_APPLY, "what the model said"),
         KeyFigure(
             "difference, said minus happened",
             _points(np.average(p - hit, weights=own)),
-            _mean(p - hit, own_weights, _points),
+            ends.mean(p - hit, _points),
             "percentage points; above 0 it said too much, below 0 too little",
         ),
         KeyFigure(
             brier,
             _plain(found.brier_score),
-            _mean(squares, own_weights, _plain),
+            ends.mean(squares, _plain),
             "mean squared error of the probabilities; smaller is better",
         ),
-        KeyFigure("log score", _nats(found.log_score), _mean(log, own_weights, _plain), _smaller(found.log_score)),
+        KeyFigure("log score", _nats(found.log_score), ends.mean(log, _plain), _smaller(found.log_score)),
         *(
             KeyFigure(
                 f"expected calibration error, {e.name.partition(', ')[2] or 'this question'}",
@@ -109,36 +107,35 @@ def _classes(targets: np.ndarray, batch: Any, own: Any, found: Any) -> list[KeyF
     ]
 
 
-def _numbers(targets: np.ndarray, batch: Any, own: Any, found: Any) -> list[KeyFigure]:
+def _numbers(targets: np.ndarray, batch: Any, own: Any, found: Any, ends: Intervals) -> list[KeyFigure]:
     rows = []
-    weighted = own is not None
     z = np.asarray(batch.standardised(targets), dtype=np.float64).reshape(len(batch), -1).mean(axis=1)
     if np.isfinite(z).all():
         name, words = "mean standardised residual", "outcome minus predicted mean, in predicted standard deviations"
-        rows.append(KeyFigure(name, _signed(float(np.average(z, weights=own))), _mean(z, weighted, _signed), words))
+        rows.append(KeyFigure(name, _signed(float(np.average(z, weights=own))), ends.mean(z, _signed), words))
     if found.crps is not None:
-        ends = NONE if batch.event_shape else _mean(crps_rows(targets, batch), weighted, _plain)
+        interval = NONE if batch.event_shape else ends.mean(crps_rows(targets, batch), _plain)
         words = "mean distance of prediction and outcome, in units of the target; smaller is better"
-        rows.append(KeyFigure("CRPS", _plain(found.crps), ends, words))
+        rows.append(KeyFigure("CRPS", _plain(found.crps), interval, words))
     if found.negative_log_likelihood is not None:
         words = _smaller(found.negative_log_likelihood)
         rows.append(KeyFigure("log score", _nats(found.negative_log_likelihood), NONE, words))
     return rows
 
 
-def _coverage(found: Any) -> list[KeyFigure]:
+def _coverage(found: Any, ends: Intervals) -> list[KeyFigure]:
     """Shares of outcomes inside intervals or regions; of vectors the range over components is left to the table."""
     parts = getattr(found, "coverage", None) or ()
     parts = parts if isinstance(parts, tuple) else (parts,)
     rows = []
     for k, part in enumerate(parts[:4]):
         number = f", component {k}" if len(parts) > 1 else ""
-        for share, level, low, high, expected in zip(
-            part.shares, part.levels, part.low, part.high, part.expected, strict=True
-        ):
-            ends = NONE if np.isnan(low) else f"{_percent(low)} to {_percent(high)}"
-            words = f"should be {_percent(expected)}"
-            rows.append(KeyFigure(f"outcomes inside {100 * level:g} % intervals{number}", _percent(share), ends, words))
+        for share, level, low, expected in zip(part.shares, part.levels, part.low, part.expected, strict=True):
+            interval = NONE if np.isnan(low) else ends.share(round(share * part.n), part.n)
+            words = f"should be {percent(expected)}"
+            rows.append(
+                KeyFigure(f"outcomes inside {100 * level:g} % intervals{number}", percent(share), interval, words)
+            )
     return rows
 
 
@@ -164,26 +161,6 @@ def _tests(found: Any) -> list[KeyFigure]:
     return rows
 
 
-def _mean(values: np.ndarray, weighted: bool, shown: Any) -> str:
-    """Normal interval of a mean over rows."""
-    if weighted or len(values) < _ENOUGH or not np.isfinite(values).all():
-        return NONE
-    half = _Z * values.std(ddof=1) / np.sqrt(len(values))
-    return f"{shown(values.mean() - half)} to {shown(values.mean() + half)}"
-
-
-def _share(hit: np.ndarray, weighted: bool) -> str:
-    """Clopper-Pearson interval of a share."""
-    if weighted:
-        return NONE
-    low, high = binomial_interval(np.array([hit.sum()]), len(hit), 0.95)
-    return f"{_percent(low[0])} to {_percent(high[0])}"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
-
-
 def _points(share: float) -> str:
     return f"{100 * share:+.1f} points".replace("-", "\N{MINUS SIGN}")
 
@@ -196,22 +173,22 @@ def _smaller(score: float) -> str:
     return "smaller is better" if np.isfinite(score) else "something happened that had been given the probability 0"
 
 
-def group_gaps(targets: np.ndarray, batch: Any, own: Any, groups: Sequence[Group]) -> dict[tuple[str, str], GroupGap]:
+def group_gaps(
+    targets: np.ndarray, batch: Any, own: Any, groups: Sequence[Group], level: float
+) -> dict[tuple[str, str], GroupGap]:
     """Happened minus said in every group, on all its rows."""
     if isinstance(batch, ClassPredictions):
         hit, p, _ = top_or_event(targets, batch)
         gaps = 100 * (hit - p)
     else:
         gaps = np.asarray(batch.standardised(targets), dtype=np.float64).reshape(len(batch), -1).mean(axis=1)
-    return {(g.column, g.name): _gap(gaps[g.rows], None if own is None else own[g.rows]) for g in groups}
+    ends = Intervals(level, own is not None)
+    return {(g.column, g.name): _gap(gaps[g.rows], None if own is None else own[g.rows], ends) for g in groups}
 
 
-def _gap(values: np.ndarray, own: np.ndarray | None) -> GroupGap:
-    if own is not None:
-        mean = float(np.average(values, weights=own)) if own.sum() > 0 else math.nan
-        return GroupGap(len(values), mean, math.nan)
-    half = _Z * values.std(ddof=1) / math.sqrt(len(values)) if len(values) >= _ENOUGH else math.nan
-    return GroupGap(len(values), float(values.mean()), float(half))
+def _gap(values: np.ndarray, own: np.ndarray | None, ends: Intervals) -> GroupGap:
+    mean = math.nan if own is not None and own.sum() == 0 else float(np.average(values, weights=own))
+    return GroupGap(len(values), mean, ends.half(values))
 
 
 def _nats(value: float) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from kernelcal.compare import Comparison
+from kernelcal.report.intervals import level_in_words
 from kernelcal.report.result import ModelReport
 from kernelcal.report.settings import Settings
 
@@ -30,7 +31,13 @@ def methods(models: Sequence[ModelReport], compared: Comparison | None, settings
     if first.interval is not None:
         nominal = f"nominal {first.interval.level:.0%}, {first.interval.method}"
         found.append(("Interval of the error", f"{nominal}. It may miss its level in small samples."))
-    found.append(("Intervals of shares and means", "Shares: Clopper-Pearson, 95 %. Means: normal law, 95 %."))
+    found.append(
+        (
+            "Intervals of shares and means",
+            f"{level_in_words(settings.level)}: Clopper-Pearson for shares, the normal law for means over rows. "
+            "With case weights there are none.",
+        )
+    )
     if any(model.explanation is not None for model in models):
         found.append(("Where it is wrong", _explained(models, settings)))
     if compared is not None:

@@ -87,9 +87,9 @@ def model_report(
         evaluation,
         why,
         rows,
-        key_figures(one.targets, one.batch, one.weights, evaluation),
+        key_figures(one.targets, one.batch, one.weights, evaluation, settings.level),
         tuple(drawn(drawing, f"p{number}-{k}") for k, drawing in enumerate(drawings)),
-        group_gaps(one.targets, one.batch, one.weights, named) if named else {},
+        group_gaps(one.targets, one.batch, one.weights, named, settings.level) if named else {},
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from kernelcal.compare import Comparison
 from kernelcal.errors import MissingExtraError
 from kernelcal.report.drawing import Drawing, Picture, drawn
+from kernelcal.report.intervals import level_in_words
 from kernelcal.report.method import assumptions, methods
 from kernelcal.report.ranking import pairs, ranking
 from kernelcal.report.result import ModelReport
@@ -27,7 +28,7 @@ _PANELS = {
     "witness": (
         "Where it is wrong",
         "Gap between what happened and what was said, smoothed over similar predictions: above 0 more (or larger) than "
-        "predicted. Grey bars are where 95 % of calibrated models lie, at all places and in all pictures together; "
+        "predicted. Grey bars are where {level} of calibrated models lie, at all places and in all pictures together; "
         "diamonds lie outside.",
     ),
 }
@@ -63,6 +64,7 @@ def rendered(
     date: str,
 ) -> str:
     """HTML of the whole page."""
+    level = level_in_words(settings.level)
     chart = None if compared is None else _chart(compared)
     pictures = [p for model in models for p in model.pictures] + ([] if chart is None else [chart])
     return str(
@@ -79,7 +81,8 @@ def rendered(
             why={id(model): where(model) for model in models},
             key=id,
             names=[model.name for model in models if model.name is not None],
-            panels=_PANELS,
+            panels={kind: (head, text.format(level=level)) for kind, (head, text) in _PANELS.items()},
+            level=level,
             dark=dark_colours(set().union(*(p.colours for p in pictures))),
             methods=methods(models, compared, settings),
             assumptions=assumptions(models, compared),

@@ -9,6 +9,7 @@ import numpy as np
 
 from kernelcal.explain import Explanation, GroupFinding
 from kernelcal.report.figures import GroupGap
+from kernelcal.report.intervals import level_in_words
 from kernelcal.report.result import ModelReport
 from kernelcal.tables import Grid
 
@@ -61,7 +62,7 @@ def _groups(found: Explanation, model: ModelReport) -> Grid:
         "a group is tested for errors of all kinds, not for its average alone",
         *([f"not shown: {left} that are less sure"] if left else []),
     ]
-    header = ["group", "rows", gap, "95 % interval", "p", "what is wrong"]
+    header = ["group", "rows", gap, f"{level_in_words(found.level)} interval", "p", "what is wrong"]
     return Grid("Groups, the surest first", header, rows, notes)
 
 
