@@ -50,8 +50,9 @@ def verdict_of(targets: np.ndarray, batch: Any, own: Any, found: Evaluation) -> 
     if found.test.pvalue > _LEVEL:
         return Verdict("nothing", f"No evidence against the stated {what} was found.", _nothing(batch, own, found))
     sentences = (
-        _said_and_happened(targets, batch, own, found),
+        _said_and_happened(targets, batch, own),
         *_directions(batch, found),
+        _covered(found),
         _ruled_out(found),
         _how_sure(found),
         _how_large(found),
@@ -98,9 +99,9 @@ def _listed(names: Any, most: int = 6) -> str:
     return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else "".join(shown)
 
 
-def _said_and_happened(targets: np.ndarray, batch: Any, own: Any, found: Any) -> str:
+def _said_and_happened(targets: np.ndarray, batch: Any, own: Any) -> str:
     if not isinstance(batch, ClassPredictions):
-        return _covered(found)
+        return ""
     hit, p, top = top_or_event(targets, batch)
     said, did = 100 * np.average(p, weights=own), 100 * np.average(hit, weights=own)
     if top:
