@@ -10,6 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import kernelcal as kc
+from kernelcal.explain import explain
 from kernelcal.inference import class_reliability, reliability, simplex_calibration
 from kernelcal.statistics import pit_histogram, quantile_calibration, rank_histogram
 
@@ -31,6 +32,14 @@ def numbers(n):
     return mean + rng.normal(size=n), mean, mean[:, None] + 0.8 * rng.normal(size=(n, 19))
 
 
+def places():
+    """Outcomes and probabilities of docs/howto/explain.rst: wrong in one place."""
+    rng = np.random.default_rng(1)
+    p = rng.uniform(size=1000)
+    site = rng.choice(["north", "south", "west"], size=1000)
+    return rng.random(1000) < np.where((site == "west") & (p > 0.6), p - 0.4, p), p
+
+
 def pictures():
     """Name and axes of every picture."""
     y, p = classes(1000, 3)
@@ -42,6 +51,7 @@ def pictures():
     result = kc.calibration_test(y, p)
     yield "test", result.plot()
     yield "null", result.plot(member="slope")
+    yield "witness", explain(*places(), draws=999).plot()
     t, mean, draws = numbers(500)
     yield "pit", pit_histogram(t, kc.Normal(mean, 0.8)).plot()
     yield "curve", quantile_calibration(t, kc.Normal(mean, 0.8)).plot()

@@ -31,6 +31,7 @@ FLOORS = [
     {"compare"},
     {"stream"},
     {"dispatch"},
+    {"report"},
     {"cli"},
 ]
 HEIGHT = {name: height for height, names in enumerate(FLOORS) for name in names}

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["Grid", "Table"]
+__all__ = ["Grid", "Shown", "Table"]
 
 _WIDTH = 88
 
@@ -77,6 +77,26 @@ class Grid:
             f"<table><caption>{html.escape(self.title)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
             f"</table>{_notes(self.notes)}"
         )
+
+
+class Shown:
+    """A result that prints as its tables: text in a terminal, HTML in a notebook.
+
+    A result overrides `_table`, or `_tables` if it has several. A dataclass says ``repr=False``, else it gets Python's
+    own representation; small parts of results keep that one.
+    """
+
+    def _table(self) -> Table | Grid:
+        raise NotImplementedError
+
+    def _tables(self) -> Sequence[Table | Grid]:
+        return (self._table(),)
+
+    def __repr__(self) -> str:
+        return "\n\n".join(table.text() for table in self._tables())
+
+    def _repr_html_(self) -> str:
+        return "".join(table.html() for table in self._tables())
 
 
 def _wrapped(notes: Sequence[str]) -> list[str]:

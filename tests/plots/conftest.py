@@ -11,5 +11,6 @@ def plt():
 
     with matplotlib.rc_context(matplotlib.rcParamsDefault):
         matplotlib.use("agg")
+        plt.close("all")  # what other tests and the examples in the docs left open
         yield plt
         plt.close("all")

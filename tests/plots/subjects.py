@@ -11,6 +11,7 @@ from kernelcal.plots import (
     null_plot,
     reliability_plot,
     simplex_plot,
+    witness_plot,
 )
 
 NAN = np.nan
@@ -100,4 +101,21 @@ def members(ax=None, name="slope"):
     )
 
 
-SUBJECTS = {f.__name__: f for f in (reliability, confidence, histogram, curve, intervals, simplex, null, members)}
+def witness(ax=None, name="class"):
+    x = np.linspace(0.1, 0.9, 17)
+    gap, band = 0.2 * np.sin(5 * x), 0.05 + 0.2 * x * (1 - x)
+    outside = np.abs(gap) > band
+    outside[8:10] = [False, True]  # a place alone
+    labels = {"variable": name, "label": name, "title": name, "subtitle": name}
+    return witness_plot(x, np.r_[NAN, gap[1:]], band, outside, connected=True, level=0.95, **labels, ax=ax)
+
+
+def witness_places(ax=None, name="class"):
+    x = np.array([0.7, 0.1, 0.15, 0.9, 0.4, 0.42])
+    gap, band = np.array([-0.1, 0.12, 0.02, -0.2, 0.01, -0.05]), np.array([0.15, 0.1, 0.1, 0.12, 0.16, 0.14])
+    outside = np.abs(gap) > band
+    return witness_plot(x, gap, band, outside, connected=False, level=0.9, title=name, ax=ax)
+
+
+_LINES = (reliability, confidence, histogram, curve, intervals, simplex, null, members, witness, witness_places)
+SUBJECTS = {f.__name__: f for f in _LINES}

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import kernelcal as kc
-from kernelcal.errors import MissingExtraError
+from kernelcal.errors import InputError, MissingExtraError
+from kernelcal.explain import explain
 from kernelcal.inference import class_reliability, reliability, simplex_calibration
 from kernelcal.plots import literal
 
@@ -113,3 +114,48 @@ def test_other_texts_are_marked_up_as_before(plt):
     ax.set_title("$x^2$")  # what the user writes is the user's
     ax.figure.canvas.draw()
     assert "$x^2$" not in svg_texts(ax.figure, plt)
+
+
+def test_a_witness_of_one_probability_is_one_picture(plt):
+    p = np.random.default_rng(0).uniform(size=120)
+    found = explain(kc.Bernoulli(p**3).sample(rng=1)[0], p, draws=99)
+    _, (left, right) = plt.subplots(1, 2)
+    assert found.plot(right) is right
+    assert not left.has_data()
+    label = right.get_legend_handles_labels()[1]
+    assert "smoothed gap outside the band" in label
+    line = right.lines[0]
+    assert np.allclose(line.get_ydata(), found.witness.gap[:, 0])
+    shaded = [patch for patch in right.patches if patch.get_alpha()]
+    assert len(shaded) == len(found.regions)
+
+
+def test_a_witness_of_several_classes_is_a_panel(plt):
+    p = np.random.default_rng(0).dirichlet([1, 1, 1], 120)
+    y = kc.Categorical(p).sample(rng=1)[0]
+    found = explain(y, p, draws=99)
+    axes = found.plot()
+    assert len(axes) == 3
+    assert len(axes[0].figure.legends) == 1
+    assert len(found.plot(number=2)) == 2
+    _, given = plt.subplots(1, 2)
+    assert list(found.plot(given)) == list(given)
+    one = found.plot(component="2")
+    assert one.get_title(loc="left").startswith("Where outcomes differ from predictions, class 2")
+    with pytest.raises(InputError, match="no component '7': its components are 0, 1, 2"):
+        found.witness.plot(component="7")
+
+
+def test_a_witness_of_numbers_says_what_each_axis_means(plt):
+    mean = np.random.default_rng(0).normal(size=80)
+    found = explain(mean, kc.Normal(mean, 1.0), draws=99)
+    shift, width = found.plot()
+    assert shift.get_ylabel() != width.get_ylabel()
+    assert "squared" in width.get_ylabel()
+
+
+def test_vectors_have_no_witness_to_draw():
+    mean = np.random.default_rng(0).normal(size=(40, 2))
+    found = explain(mean, kc.MultivariateNormal.isotropic(mean, np.ones(40)), draws=99)
+    with pytest.raises(InputError, match="explain a coordinate at a time"):
+        found.plot()

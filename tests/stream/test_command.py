@@ -59,9 +59,9 @@ def test_a_plan_of_parts_and_features_that_are_told(capsys, data):
     assert "stop early" not in out
     assert "one pass  random Fourier features, 40 frequencies" in out
     assert "p-value" not in out
-    found = json.loads(run(capsys, data, "--json", "--engine", "fourier", "--features", "40", "--draws", "19")[1])
+    found = json.loads(run(capsys, data, "--json", "--engine", "fourier", "--features", "40")[1])
     assert found["skce"]["engine"] == "one pass, random Fourier features, 40 frequencies"
-    assert found["plan"]["draws"] == 19
+    assert found["plan"]["draws"] == 99
     status, _, error = run(capsys, data, "--engine", "nystrom")
     assert status == 2
     assert "--engine nystrom needs all rows at once, and these are read in parts: say --engine fourier, or" in error

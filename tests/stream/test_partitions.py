@@ -150,6 +150,17 @@ def test_a_part_of_which_all_rows_are_dropped(tmp_path, table):
     assert_same(found, whole(y[rows], p[rows], rows=rows, n=len(frame)))
 
 
+@pytest.mark.parametrize("column", ["p_dog", "label"])
+def test_words_for_a_missing_value(tmp_path, table, column):
+    frame, y, p = table
+    frame = frame.astype({column: object})
+    frame.loc[[5, 4000], column] = "nothing"
+    data = cut(frame, tmp_path / "d", [3000], kind="csv")
+    found = evaluate_files(data, **OPTIONS, drop_missing=True, missing="nothing, none at all")
+    rows = np.delete(np.arange(len(frame)), [5, 4000])
+    assert_same(found, whole(y[rows], p[rows], rows=rows, n=len(frame)))
+
+
 def test_lists_of_numbers(tmp_path, table):
     _, y, p = table
     lists = pd.DataFrame({"p": list(p), "y": y})

@@ -15,6 +15,7 @@ from kernelcal.cli.engines import engine_of, with_engine
 from kernelcal.cli.lenses import lens_of
 from kernelcal.cli.parser import argument_parser
 from kernelcal.cli.progress import bar
+from kernelcal.cli.report import run_report
 from kernelcal.cli.streaming import check_streaming, run_in_parts, why_in_parts
 from kernelcal.errors import InputError, KernelcalError
 from kernelcal.evaluate import Plan, evaluate, plan
@@ -34,6 +35,7 @@ _READ_FIELDS = tuple(ReadOptions.__dataclass_fields__)
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status: 0 done, 1 p below --fail-below, 2 bad input."""
     options = argument_parser().parse_args(arguments)
+    options.said = [*(sys.argv[1:] if arguments is None else arguments)]
     try:
         return _main(options)
     except BrokenPipeError:  # the reader of our output has seen enough: end as other tools do
@@ -45,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _main(options: argparse.Namespace) -> int:
-    if options.command == "compare":
+    if options.command in ("compare", "report"):
         return _compared(options)
     results: list[dict[str, Any]] = []
     groups = _groups(options.files, together=getattr(options, "together", False))
@@ -74,7 +76,8 @@ def _refused(why: str) -> int:
 def _compared(options: argparse.Namespace) -> int:
     options.draws = _draws(options)
     try:
-        found = run_compare(_groups(options.files), _reading(options), options)
+        run = run_compare if options.command == "compare" else run_report
+        found = run(_groups(options.files), _reading(options), options)
     except BrokenPipeError:
         raise
     except (KernelcalError, OSError, UnicodeError) as error:

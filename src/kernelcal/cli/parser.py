@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from kernelcal import __version__
 from kernelcal.cli.engines import ENGINES
@@ -13,11 +14,12 @@ from kernelcal.io import CROSSING, KINDS
 
 __all__ = ["argument_parser"]
 
+_PAGE = "the page, .html; a file of this name is replaced (default: %(default)s)"
 _STATISTICS = ("default", "skce", "skce-block", "ckce", "ucme", "ece", "mmce", "pit")
 
 
 def argument_parser() -> argparse.ArgumentParser:
-    """Return the parser of ``kernelcal evaluate``, ``test`` and ``compare``."""
+    """Return the parser of ``kernelcal evaluate``, ``test``, ``compare`` and ``report``."""
     parser = argparse.ArgumentParser(
         prog="kernelcal", description="Can a probabilistic model be believed? Calibration of predictions."
     )
@@ -59,18 +61,33 @@ def argument_parser() -> argparse.ArgumentParser:
         "files", nargs="+", type=Path, metavar="FILE", help="a file a model, or one table with --model-column"
     )
     _add_models(several.add_argument_group("the models"))
-    for command in (every, several):
+    page = _add_report(commands)
+    for command in (every, several, page):
         command.add_argument(
             "--interval-level", type=_level, default=0.95, metavar="P", help="coverage of the interval (default: 0.95)"
         )
     add_streaming(every.add_argument_group("files larger than memory"))
-    for command in (every, test, several):
+    for command in (every, test, several, page):
         _add_reading(command)
-        _add_testing(command, one=command is not several)
+        _add_testing(command, one=command in (every, test))
     return parser
 
 
-def _add_models(group: argparse._ArgumentGroup) -> None:
+def _add_report(commands: Any) -> argparse.ArgumentParser:
+    page: argparse.ArgumentParser = commands.add_parser(
+        "report",
+        help="one HTML page: verdict, numbers, pictures, where the model is wrong, method and data",
+        description="Write one self-contained HTML page about one model, or several of the same rows.",
+    )
+    page.add_argument("files", nargs="+", type=Path, metavar="FILE", help="a file a model, or one table of several")
+    page.add_argument("-o", "--output", type=Path, default=Path("report.html"), metavar="PAGE", help=_PAGE)
+    page.add_argument("--title", default="Calibration report", metavar="TEXT", help="title of the page")
+    page.add_argument("--groups", metavar="NAMES", help="columns whose values are groups of rows, each tested")
+    _add_models(page.add_argument_group("the models"), plot=False)
+    return page
+
+
+def _add_models(group: argparse._ArgumentGroup, *, plot: bool = True) -> None:
     group.add_argument("--model-column", metavar="NAME", help="column of one table that names the model of a row")
     group.add_argument(
         "--row-id",
@@ -84,7 +101,10 @@ def _add_models(group: argparse._ArgumentGroup) -> None:
         metavar="EPS",
         help="also test whether each model is calibrated to within this root of the SKCE, such as 0.05",
     )
-    group.add_argument("--plot", type=Path, metavar="FILE", help="draw the CKCE with its intervals, a png, svg or pdf")
+    if plot:
+        group.add_argument(
+            "--plot", type=Path, metavar="FILE", help="draw the CKCE with its intervals, a png, svg or pdf"
+        )
 
 
 def _add_reading(parser: argparse.ArgumentParser) -> None:
@@ -123,6 +143,9 @@ def _add_rows(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument(
         "--drop-missing", action="store_true", help="leave out rows with missing values, and say how many"
+    )
+    group.add_argument(
+        "--missing", metavar="WORDS", help="further words a,b,c of a text file that stand for a missing value"
     )
     group.add_argument(
         "--drop-target", metavar="VALUE", help="leave out rows with this target (draws, unclear outcomes)"

@@ -14,12 +14,13 @@ from kernelcal.inference.equivalence import Equivalence
 from kernelcal.inference.paired import PairedDifference
 from kernelcal.plots import interval_plot
 from kernelcal.statistics import CKCE, SKCE
+from kernelcal.tables import Grid, Shown, Table
 
 __all__ = ["ComparedModel", "Comparison"]
 
 
 @dataclass(frozen=True)
-class ComparedModel:
+class ComparedModel(Shown):
     """One model of a comparison.
 
     Attributes
@@ -42,6 +43,15 @@ class ComparedModel:
     plug_in: float
     equivalence: Equivalence | None = None
 
+    def _tables(self) -> tuple[Table | Grid, ...]:
+        own = [
+            ("CKCE without the noise of the targets", f"{self.ckce.estimate:.4g}"),
+            (f"{self.ckce.level:.0%} interval", f"{self.ckce.lower:.4g} to {self.ckce.upper:.4g}"),
+            ("plug-in", f"{self.plug_in:.4g}"),
+        ]
+        within = () if self.equivalence is None else self.equivalence._tables()
+        return (Table(self.name, own, self.ckce.notes), self.evaluation._table(), *within)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         within = None if self.equivalence is None else self.equivalence.to_dict()
@@ -50,7 +60,7 @@ class ComparedModel:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(Shown):
     """What `compare` found: models in the order of their CKCE, and the difference of every pair.
 
     Attributes
@@ -127,13 +137,10 @@ class Comparison:
 
     def summary(self) -> str:
         """Return the tables as text."""
-        return f"{models_table(self).text()}\n\n{pairs_table(self).text()}"
+        return repr(self)
 
-    def __repr__(self) -> str:
-        return self.summary()
-
-    def _repr_html_(self) -> str:
-        return models_table(self).html() + pairs_table(self).html()
+    def _tables(self) -> tuple[Grid, ...]:
+        return models_table(self), pairs_table(self)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the CKCE of every model with its interval; models whose intervals overlap may still differ.

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from kernelcal.inference import Interval, TestResult
 from kernelcal.statistics import Estimate
-from kernelcal.tables import Table
+from kernelcal.tables import Shown, Table
 
 __all__ = ["Evaluation", "plain_number"]
 
@@ -17,7 +17,7 @@ _LEVEL = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evaluation(ABC):
+class Evaluation(Shown, ABC):
     """What `evaluate` found about one model.
 
     Attributes
@@ -108,12 +108,6 @@ class Evaluation(ABC):
     def summary(self) -> str:
         """Return the short table as text."""
         return self._table().text()
-
-    def __repr__(self) -> str:
-        return self.summary()
-
-    def _repr_html_(self) -> str:
-        return self._table().html()
 
 
 def plain_number(value: float | None) -> float | None:

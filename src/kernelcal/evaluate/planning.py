@@ -18,7 +18,7 @@ from kernelcal.lenses import Lens, seen
 from kernelcal.pairs import Engine
 from kernelcal.predictions import Predictions, Samples, ScorePredictions, as_predictions
 from kernelcal.statistics import KCCSD, SKCE
-from kernelcal.tables import Grid
+from kernelcal.tables import Grid, Shown
 
 __all__ = ["Plan", "Step", "plan", "planned", "size_in_words"]
 
@@ -52,7 +52,7 @@ class Step:
 
 
 @dataclass(frozen=True, repr=False)
-class Plan:
+class Plan(Shown):
     """What `evaluate` will do with some predictions.
 
     Attributes
@@ -109,12 +109,6 @@ class Plan:
         notes = (f"rough figures; one pass over parts: {self.why}" if self.why else whole,)
         title = f"Plan: {self.n:,} rows of {self.family}, {self.columns} columns, up to {self.draws:,} draws"
         return Grid(title, ("step", "engine", "memory", "seconds"), rows, notes)
-
-    def __repr__(self) -> str:
-        return self.summary()
-
-    def _repr_html_(self) -> str:
-        return self._table().html()
 
 
 def plan(

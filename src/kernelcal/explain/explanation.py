@@ -14,12 +14,13 @@ from kernelcal.explain.shares import ClassShare, RowShare
 from kernelcal.explain.tables import tables
 from kernelcal.explain.witness import Witness
 from kernelcal.statistics import Estimate
+from kernelcal.tables import Grid, Shown, Table
 
 __all__ = ["Explanation"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Explanation:
+class Explanation(Shown):
     """Where a model is wrong.
 
     Attributes
@@ -89,6 +90,23 @@ class Explanation:
         """Sentences on what is significant, regions first."""
         return (*(region.sentence for region in self.regions), *(group.sentence for group in self.rejected))
 
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """Draw the witness with its band, `Witness.plot`.
+
+        Raises
+        ------
+        InputError
+            Of vectors, which have no witness.
+        MissingExtraError
+            Without matplotlib, the extra ``plot``.
+        """
+        if self.witness is None:
+            raise InputError(
+                "vectors have no witness to draw: explain a coordinate at a time, or draw the groups with "
+                "kernelcal.plots.interval_plot"
+            )
+        return self.witness.plot(ax, **options)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; of the rows only those that add most."""
         parts = {name: [x.to_dict() for x in getattr(self, name)] for name in ("regions", "classes", "groups", "rows")}
@@ -99,10 +117,7 @@ class Explanation:
 
     def summary(self) -> str:
         """Return the tables as text."""
-        return "\n\n".join(table.text() for table in tables(self))
+        return repr(self)
 
-    def __repr__(self) -> str:
-        return self.summary()
-
-    def _repr_html_(self) -> str:
-        return "".join(table.html() for table in tables(self))
+    def _tables(self) -> list[Table | Grid]:
+        return tables(self)

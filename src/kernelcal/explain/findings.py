@@ -15,6 +15,7 @@ from kernelcal.inference import DrawnValues
 from kernelcal.inference.direction import directions
 from kernelcal.inference.family import directed_scores
 from kernelcal.inference.ranks import family_wise_pvalues
+from kernelcal.predictions import ClassPredictions
 
 __all__ = ["group_findings", "untested", "witness_of"]
 
@@ -35,6 +36,7 @@ def witness_of(prepared: PreparedWitness, null: Null, drawn: DrawnValues, level:
         pvalue=float(drawn.rank[0, 0] / len(drawn.rank)),
         draws=drawn.draws,
         kernel=prepared.kernel,
+        of_numbers=not isinstance(null.batch, ClassPredictions),
     )
 
 

@@ -13,6 +13,7 @@ from kernelcal.lenses import TopLabel
 from kernelcal.predictions import ClassPredictions
 from kernelcal.statistics import Prepared
 from kernelcal.statistics.pair_means import PreparedPairMean
+from kernelcal.tables import Shown, Table
 
 __all__ = ["GroupFinding", "PreparedGroups", "gap_name", "large_enough", "mean_gap"]
 
@@ -35,7 +36,7 @@ class PreparedGroups(Prepared):
 
 
 @dataclass(frozen=True)
-class GroupFinding:
+class GroupFinding(Shown):
     """One group of rows.
 
     Attributes
@@ -74,6 +75,11 @@ class GroupFinding:
         """Directions and p-value in one sentence."""
         p = "not tested" if self.pvalue is None else f"p = {self.pvalue:.3g} over all groups"
         return f"{self.column} {self.name}: {'; '.join(self.directions) or 'no direction'} ({p})"
+
+    def _table(self) -> Table:
+        rows = [("rows", f"{self.n:,}"), ("gap", f"{self.gap:+.4f}"), ("contribution", f"{self.contribution:+.3g}")]
+        rows += [] if self.skce is None else [("own SKCE", f"{self.skce:.3g}")]
+        return Table(f"{self.column}: {self.name}", [*rows, ("finding", self.sentence)])
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; a deviation that is not finite becomes None."""

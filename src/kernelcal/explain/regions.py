@@ -11,12 +11,13 @@ import numpy as np
 from kernelcal.explain.signals import SHIFT
 from kernelcal.explain.witness import Witness, standardised_field
 from kernelcal.predictions import ClassPredictions
+from kernelcal.tables import Shown, Table
 
 __all__ = ["Region", "regions_of"]
 
 
 @dataclass(frozen=True)
-class Region:
+class Region(Shown):
     """Predictions at which the witness leaves its band on one side.
 
     Attributes
@@ -42,6 +43,10 @@ class Region:
     gap: float
     places: int
     sentence: str
+
+    def _table(self) -> Table:
+        where = f"{self.low:.3g} to {self.high:.3g}"
+        return Table(self.name, [("where", where), ("smoothed gap", f"{self.gap:+.3g}"), ("finding", self.sentence)])
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
@@ -103,14 +108,25 @@ def _judged(batch: ClassPredictions, low: float, high: float, above: bool) -> st
 
 def _of_class(name: str, low: float, high: float, above: bool, gap: float, share: str) -> str:
     than = "more frequent" if above else "rarer"
-    return f"class {name} is {than} than predicted where it was given {low:.2g} to {high:.2g} (gap {gap:+.2g}; {share})"
+    where = f"where it was given {_small(low)} to {_small(high)}"
+    return f"class {name} is {than} than predicted {where} (gap {gap:+.2g}; {share})"
 
 
 def _of_numbers(name: str, low: float, high: float, above: bool, gap: float, share: str) -> str:
-    where = f"where the predicted mean is {low:.3g} to {high:.3g}"
+    where = f"where the predicted mean is {_plain(low)} to {_plain(high)}"
     if name == SHIFT:
         word = "higher" if above else "lower"
         return f"outcomes are {word} than predicted {where} (by {abs(gap):.2g} standard deviations; {share})"
     ratio = float(np.sqrt(max(1 + gap, 0.0)))
     word = "narrow" if above else "wide"
     return f"predictions are too {word} {where} (outcomes spread {ratio:.2f} times as wide; {share})"
+
+
+def _plain(number: float) -> str:
+    """Three digits, of large numbers all before the point."""
+    return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.3g}"
+
+
+def _small(probability: float) -> str:
+    """Two digits; nobody reads 7.2e-05."""
+    return "below 0.001" if 0 < probability < 0.001 else f"{probability:.2g}"

@@ -14,6 +14,7 @@ from kernelcal.predictions import Bernoulli, ClassPredictions, Predictions
 from kernelcal.residuals import FeatureResidual
 from kernelcal.statistics import DirectedScores
 from kernelcal.statistics.pair_means import PreparedPairMean
+from kernelcal.tables import Shown, Table
 
 __all__ = ["ClassShare", "RowShare", "class_shares", "row_shares", "top_rows"]
 
@@ -21,7 +22,7 @@ _TOP = 10
 
 
 @dataclass(frozen=True)
-class RowShare:
+class RowShare(Shown):
     """One row and what it adds.
 
     Attributes
@@ -39,13 +40,17 @@ class RowShare:
     predicted: str
     happened: str
 
+    def _table(self) -> Table:
+        rows = [("contribution", f"{self.contribution:+.3g}"), ("predicted", self.predicted)]
+        return Table(f"row {self.row}", [*rows, ("happened", self.happened)])
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
-class ClassShare:
+class ClassShare(Shown):
     """One class and what it adds.
 
     Attributes
@@ -62,6 +67,10 @@ class ClassShare:
     contribution: float
     predicted: float
     observed: float
+
+    def _table(self) -> Table:
+        rows = [("contribution", f"{self.contribution:+.3g}"), ("mean probability", f"{self.predicted:.4f}")]
+        return Table(f"class {self.name}", [*rows, ("frequency", f"{self.observed:.4f}")])
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
@@ -115,7 +124,9 @@ def _predicted(batch: Any, targets: np.ndarray) -> tuple[list[str], list[str]]:
     mean, std = (np.asarray(x, dtype=np.float64).reshape(len(batch), -1) for x in (batch.mean, batch.std))
     numbers = targets.reshape(len(batch), -1)
     parts = [zip(*row, strict=True) for row in zip(mean, std, strict=True)]
-    predicted = [", ".join(f"{a:.4g} ± {b:.3g}" for a, b in part) for part in parts]
+    predicted = [
+        ", ".join(f"{a:.4g} ± {b:.3g}" if abs(b) < 1000 else f"{a:,.0f} ± {b:,.0f}" for a, b in part) for part in parts
+    ]
     return predicted, [", ".join(f"{value:.4g}" for value in row) for row in numbers]
 
 

@@ -11,9 +11,11 @@ import numpy as np
 from kernelcal.arrays import row_slices
 from kernelcal.explain.places import Places
 from kernelcal.explain.signals import Signals
+from kernelcal.explain.witness_plot import draw_witness
 from kernelcal.kernels import Kernel
 from kernelcal.kernels.between import kernel_between
 from kernelcal.statistics import Prepared
+from kernelcal.tables import Grid, Shown
 
 __all__ = ["PreparedWitness", "Witness"]
 
@@ -76,7 +78,7 @@ def standardised_field(field: np.ndarray, sd: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Witness:
+class Witness(Shown):
     """Smoothed residuals at P places, with the band of calibrated models.
 
     Attributes
@@ -101,6 +103,8 @@ class Witness:
         Draws of targets behind the band.
     kernel : Kernel
         Kernel that smooths.
+    of_numbers : bool
+        Whether the components are ``shift`` and ``width`` of predictions of numbers, not classes.
     """
 
     names: tuple[str, ...]
@@ -114,6 +118,7 @@ class Witness:
     pvalue: float
     draws: int
     kernel: Kernel
+    of_numbers: bool = False
 
     @property
     def band(self) -> np.ndarray:
@@ -135,6 +140,31 @@ class Witness:
         """Whether the witness leaves the band, shape (P, C)."""
         return standardised_field(self.field, self.sd) > self.critical * (1 + _ROUNDING)
 
+    def plot(self, ax: Any = None, *, component: str | None = None, number: int = 12) -> Any:
+        """Draw the smoothed gap with its band: one picture, or one for each of several components.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, or a sequence of them for several components, optional
+            Where to draw; default a new figure.
+        component : str, optional
+            Name of the one component that is drawn.
+        number : int
+            Largest number of components in a new figure, those furthest outside first; it says how many are left out.
+
+        Returns
+        -------
+        matplotlib.axes.Axes, or numpy.ndarray of them
+
+        Raises
+        ------
+        InputError
+            For a component that is not there.
+        MissingExtraError
+            Without matplotlib, the extra ``plot``.
+        """
+        return draw_witness(self, ax, component, number)
+
     def _by_mass(self, values: np.ndarray) -> np.ndarray:
         mass = np.where(self.mass > 0, self.mass, np.nan)
         return values / mass[:, None]
@@ -142,6 +172,15 @@ class Witness:
     def __repr__(self) -> str:
         share = f"{int(self.outside.sum())} of {self.outside.size} values outside the {self.level:.0%} band"
         return f"Witness({share}, p = {self.pvalue:.3g}, {self.kernel})"
+
+    def _table(self) -> Grid:
+        outside, furthest = self.outside.sum(axis=0), np.nanargmax(np.abs(self.gap), axis=0)
+        rows = [
+            [name, f"{outside[k]:,} of {len(self.gap):,}", f"{self.gap[furthest[k], k]:+.3g}"]
+            for k, name in enumerate(self.names)
+        ]
+        title = f"Witness, p = {self.pvalue:.3g} ({self.draws:,} draws)"
+        return Grid(title, ["", f"places outside the\n{self.level:.0%} band", "largest\nsmoothed gap"], rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; numbers that are not finite become None."""

@@ -8,15 +8,15 @@ from typing import Any
 from kernelcal.inference.reliability_result import Reliability
 from kernelcal.plots.panel import panel
 from kernelcal.statistics.bin_table import BinnedEstimate
-from kernelcal.tables import Grid
+from kernelcal.tables import Grid, Shown
 
 __all__ = ["ClassReliability"]
 
 _DRAWN = 12
 
 
-@dataclass(frozen=True, eq=False)
-class ClassReliability:
+@dataclass(frozen=True, eq=False, repr=False)
+class ClassReliability(Shown):
     """Reliability of every class.
 
     Attributes
@@ -58,7 +58,7 @@ class ClassReliability:
         more = f", the {len(shown)} worst of {len(self.parts)} ({left} left out)" if left else ""
         return panel([part.plot for part in shown], f"Reliability, {self.ece.name} {float(self.ece):.4f}{more}", axes)
 
-    def _grid(self) -> Grid:
+    def _table(self) -> Grid:
         rows = [
             (
                 part.question,
@@ -69,9 +69,3 @@ class ClassReliability:
         ]
         header = ("question", "ECE", "bins outside\nthe band")
         return Grid(f"Reliability, {self.ece.name} = {float(self.ece):.4f}", header, rows, self.ece.notes)
-
-    def __repr__(self) -> str:
-        return self._grid().text()
-
-    def _repr_html_(self) -> str:
-        return self._grid().html()

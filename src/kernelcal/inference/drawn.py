@@ -10,14 +10,16 @@ import numpy as np
 from kernelcal.inference.law import Outcome
 from kernelcal.inference.ranks import minimum_rank_pvalue, ranks, standardised
 from kernelcal.inference.result import Member
+from kernelcal.tables import Shown, Table
 
 __all__ = ["DrawnValues"]
 
+_SHOWN = 30
 _KEPT = 250_000  # values that a result keeps for its picture: two megabytes
 
 
-@dataclass(frozen=True, eq=False)
-class DrawnValues:
+@dataclass(frozen=True, eq=False, repr=False)
+class DrawnValues(Shown):
     """Observed and drawn values, their ranks and the p-value.
 
     Attributes
@@ -54,6 +56,14 @@ class DrawnValues:
         columns = dict(zip(names, self.values[1:].T, strict=True)) if self.values.size <= _KEPT else {}
         kept = {member.name: columns[member.name] for member in members if columns}
         return Outcome(self.pvalue, members, fired, self.draws, self.stopped_early, notes, kept)
+
+    def _table(self) -> Table:
+        stopped = ", stopped early" if self.stopped_early else ""
+        rows = [("p-value", f"{self.pvalue:.4g}"), ("draws", f"{self.draws:,}{stopped}")]
+        observed = zip(self.values[0, :_SHOWN], self.rank[0, :_SHOWN], strict=True)
+        rows += [(f"statistic {k}", f"{value:.6g}, rank {int(rank):,}") for k, (value, rank) in enumerate(observed)]
+        more = self.values.shape[1] - _SHOWN
+        return Table("Drawn values", rows, (f"{more:,} more statistics are not shown",) if more > 0 else ())
 
     def _members(self, names: tuple[str, ...]) -> tuple[Member, ...]:
         """Every statistic; beside others one that no draw changes says nothing and is left out."""

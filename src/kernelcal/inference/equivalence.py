@@ -17,13 +17,13 @@ from kernelcal.lenses import Lens, seen
 from kernelcal.predictions import checked_pair, checked_weights
 from kernelcal.statistics import SKCE
 from kernelcal.statistics.target_notes import target_notes
-from kernelcal.tables import Table
+from kernelcal.tables import Shown, Table
 
 __all__ = ["Equivalence", "checked_bound", "default_method", "equivalence_of", "equivalence_test"]
 
 
-@dataclass(frozen=True)
-class Equivalence:
+@dataclass(frozen=True, repr=False)
+class Equivalence(Shown):
     """Whether a model is calibrated to within a bound.
 
     Attributes
@@ -74,12 +74,6 @@ class Equivalence:
             ("rows", f"{self.n:,}"),
         ]
         return Table("Equivalence test", rows, self.notes)
-
-    def __repr__(self) -> str:
-        return self._table().text()
-
-    def _repr_html_(self) -> str:
-        return self._table().html()
 
 
 def equivalence_test(

@@ -15,13 +15,13 @@ from kernelcal.lenses import Lens, seen
 from kernelcal.predictions import checked_pair, checked_weights
 from kernelcal.statistics import CKCE, SKCE
 from kernelcal.statistics.target_notes import target_notes
-from kernelcal.tables import Table
+from kernelcal.tables import Shown, Table
 
 __all__ = ["Interval", "confidence_interval"]
 
 
-@dataclass(frozen=True)
-class Interval:
+@dataclass(frozen=True, repr=False)
+class Interval(Shown):
     """A confidence interval of the SKCE or the CKCE.
 
     Attributes
@@ -68,12 +68,6 @@ class Interval:
             ("rows", f"{self.n:,}"),
         ]
         return Table("Confidence interval", rows, self.notes)
-
-    def __repr__(self) -> str:
-        return self._table().text()
-
-    def _repr_html_(self) -> str:
-        return self._table().html()
 
 
 def confidence_interval(

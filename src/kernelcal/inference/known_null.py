@@ -16,6 +16,7 @@ from kernelcal.pairs.matrix import map_strips
 from kernelcal.predictions import ClassPredictions
 from kernelcal.residuals import ClassResidual
 from kernelcal.statistics.pair_means import PreparedPairMean
+from kernelcal.tables import Shown, Table
 
 __all__ = ["KnownNull", "known_null"]
 
@@ -29,8 +30,8 @@ _ALL = slice(None)
 _ROWS, _COLUMNS = 30, 100  # least rows of the subsample, and most columns
 
 
-@dataclass(frozen=True, eq=False)
-class KnownNull:
+@dataclass(frozen=True, eq=False, repr=False)
+class KnownNull(Shown):
     """Law of ``Q = sum_{i != j} K_ij <r_i, r_j>`` for calibrated predictions, given them.
 
     Attributes
@@ -59,6 +60,11 @@ class KnownNull:
     def skewness(self) -> float:
         """Third moment in units of the standard deviation."""
         return self.third / self.variance**1.5 if self.variance > 0 else math.nan
+
+    def _table(self) -> Table:
+        exact = "exact" if self.exact else "from a subsample"
+        rows = [("variance", f"{self.variance:.6g}"), ("skewness", f"{self.skewness:.4g}, {exact}")]
+        return Table("Law of the sum over pairs", [*rows, ("lumps", f"{self.lumps:.3g}")])
 
 
 def known_null(prepared: PreparedPairMean) -> KnownNull:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kernelcal.inference.interval_methods import hoeffding_sums
-from kernelcal.tables import Table
+from kernelcal.tables import Shown, Table
 
 __all__ = ["PairedDifference", "difference_of_draws", "difference_of_pairs", "mean_difference"]
 
@@ -18,7 +18,7 @@ _ROUNDING = 1e-14  # of the values themselves: a smaller standard error is that 
 
 
 @dataclass(frozen=True, repr=False)
-class PairedDifference:
+class PairedDifference(Shown):
     """First minus second of a measure whose small values are good.
 
     Attributes
@@ -72,12 +72,6 @@ class PairedDifference:
         if self.pvalue is not None and self.adjusted is not None:
             rows.append(("p-value", f"{self.pvalue:.3g}, over all pairs (Holm) {self.adjusted:.3g}"))
         return Table(f"{self.measure}: {self.first} - {self.second}", [*rows, ("verdict", self.verdict)], self.notes)
-
-    def __repr__(self) -> str:
-        return self._table().text()
-
-    def _repr_html_(self) -> str:
-        return self._table().html()
 
     def reversed(self) -> PairedDifference:
         """Second minus first."""

@@ -12,13 +12,13 @@ from kernelcal.plots.confidence import confidence_plot
 from kernelcal.plots.reliability import reliability_plot
 from kernelcal.statistics.bin_table import BinnedEstimate, BinTable, plain_values
 from kernelcal.statistics.null_band import NullBand
-from kernelcal.tables import Grid
+from kernelcal.tables import Grid, Shown
 
 __all__ = ["Reliability"]
 
 
-@dataclass(frozen=True, eq=False)
-class Reliability:
+@dataclass(frozen=True, eq=False, repr=False)
+class Reliability(Shown):
     """Bins of one probability, with an interval of each frequency and a band of calibrated models.
 
     Two kinds of ranges that are often confused. The *interval* (Clopper-Pearson) is about the frequency: it holds the
@@ -138,7 +138,7 @@ class Reliability:
             ax=ax,
         )
 
-    def _grid(self) -> Grid:
+    def _table(self) -> Grid:
         heads = ("bin", "rows", "mean p", "frequency", f"{percent(self.level)}\ninterval", "calibrated:\none bin")
         lower, upper = edges_of(self.table)
         rows = [(f"{a:.4g} to {b:.4g}", *self._cells(k)) for k, (a, b) in enumerate(zip(lower, upper, strict=True))]
@@ -159,12 +159,6 @@ class Reliability:
             f"{percent(self.level)} of calibrated models with these predictions lie ({self.band.draws:,} draws)"
         )
         return (words, *self.ece.notes)
-
-    def __repr__(self) -> str:
-        return self._grid().text()
-
-    def _repr_html_(self) -> str:
-        return self._grid().html()
 
 
 def edges_of(table: BinTable) -> tuple[np.ndarray, np.ndarray]:

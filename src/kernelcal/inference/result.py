@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from kernelcal.inference.result_plot import draw_result
-from kernelcal.tables import Table
+from kernelcal.tables import Shown, Table
 
 __all__ = ["Member", "TestResult"]
 
 
 @dataclass(frozen=True)
-class Member:
+class Member(Shown):
     """One statistic of a family.
 
     Attributes
@@ -36,9 +36,12 @@ class Member:
     pvalue: float
     deviation: float
 
+    def _table(self) -> Table:
+        return Table(self.name, [("value", f"{self.value:.6g}"), ("p", f"{self.pvalue:.4g}, {_deviation(self)}")])
 
-@dataclass(frozen=True)
-class TestResult:
+
+@dataclass(frozen=True, repr=False)
+class TestResult(Shown):
     """Result of a calibration test.
 
     Attributes
@@ -138,12 +141,6 @@ class TestResult:
         rows += [("fired", self.fired)] if len(self.members) > 1 else []
         rows += [(member.name, f"p {member.pvalue:.4g}, {_deviation(member)}") for member in self.members]
         return Table("Calibration test", [*rows, ("engine", self.engine)], self.notes)
-
-    def __repr__(self) -> str:
-        return self.summary()
-
-    def _repr_html_(self) -> str:
-        return self._table().html()
 
 
 def _deviation(member: Member) -> str:

@@ -10,15 +10,15 @@ import numpy as np
 from kernelcal.plots.axes import percent
 from kernelcal.plots.simplex import simplex_plot
 from kernelcal.statistics.bin_table import BinnedEstimate, BinTable
-from kernelcal.tables import Grid
+from kernelcal.tables import Grid, Shown
 
 __all__ = ["SimplexCalibration"]
 
 _SHOWN = 30
 
 
-@dataclass(frozen=True, eq=False)
-class SimplexCalibration:
+@dataclass(frozen=True, eq=False, repr=False)
+class SimplexCalibration(Shown):
     """Mean predictions and frequencies of three classes in bins.
 
     Attributes
@@ -82,7 +82,7 @@ class SimplexCalibration:
             ax=ax,
         )
 
-    def _grid(self) -> Grid:
+    def _table(self) -> Grid:
         t = self.table
         filled = np.flatnonzero(t.weight > 0)
         rows = [
@@ -98,12 +98,6 @@ class SimplexCalibration:
         words = f"outside: a larger gap than {percent(self.level)} of calibrated models have in any bin"
         head = ("rows", "mean prediction", "frequencies", "")
         return Grid(f"{self.ece.name} = {float(self.ece):.4f}", head, rows, (words, *more, *self.ece.notes))
-
-    def __repr__(self) -> str:
-        return self._grid().text()
-
-    def _repr_html_(self) -> str:
-        return self._grid().html()
 
 
 def _numbers(values: np.ndarray) -> str:

@@ -11,7 +11,7 @@ from kernelcal.errors import InputError
 from kernelcal.io.cells import EXACT
 from kernelcal.io.class_names import class_names, name_positions, refuse_doubt
 from kernelcal.io.data import Data
-from kernelcal.io.keys import kept_keys, key_columns, keys_of_rows
+from kernelcal.io.keys import groups_of_rows, kept_groups, kept_keys, key_columns, keys_of_rows
 from kernelcal.io.labels import is_one_hot, read_targets
 from kernelcal.io.options import ReadOptions
 from kernelcal.io.points import refuse_a_lonely_number, refuse_points
@@ -39,7 +39,8 @@ def read_classes(source: Source, options: ReadOptions) -> Data:
     if options.kind == "top-label":
         predictions = _as_hits(predictions)
     keys = kept_keys(keys_of_rows(source, options), rows)
-    return Data(y, predictions, _describe(source, targets, columns, predictions, options) + end, weights, keys)
+    description = _describe(source, targets, columns, predictions, options) + end
+    return Data(y, predictions, description, weights, keys, kept_groups(groups_of_rows(source, options), rows))
 
 
 def class_columns(
@@ -96,8 +97,19 @@ def _as_written(y: np.ndarray) -> np.ndarray:
 
 def _predictions(x: np.ndarray, classes: Sequence[Any] | None, options: ReadOptions) -> Predictions:
     values = x[:, 0] if x.shape[1] == 1 else x
-    wrapper = _WRAPPERS.get(options.kind)
+    wrapper = _out_of_ten if options.kind == "out-of-ten" else _WRAPPERS.get(options.kind)
     return as_predictions(values if wrapper is None else wrapper(values), classes=classes, normalize=options.normalize)
+
+
+def _out_of_ten(x: np.ndarray) -> Percent:
+    """Confidence on a scale from 0 to 10."""
+    outside = np.argwhere((x < 0) | (x > 10))
+    if len(outside):
+        raise InputError(
+            f"--kind out-of-ten reads a scale from 0 to 10, and row {outside[0, 0]} holds {x[tuple(outside[0])]:g}: "
+            "what are these numbers?"
+        )
+    return Percent(10 * x)
 
 
 def _as_hits(predictions: Any) -> Predictions:

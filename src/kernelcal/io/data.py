@@ -27,6 +27,8 @@ class Data:
         Case weights, where a column of them was named.
     keys : list of str or None
         What tells the rows apart, where it is known.
+    groups : dict of str to list of str, or None
+        Columns that --groups names, and what they say of every row.
     """
 
     y: np.ndarray
@@ -34,3 +36,4 @@ class Data:
     description: str
     weights: np.ndarray | None = None
     keys: list[str] | None = None
+    groups: dict[str, list[str]] | None = None

@@ -7,21 +7,29 @@ from collections.abc import Sequence
 import numpy as np
 
 from kernelcal.errors import InputError
-from kernelcal.io.cells import Cells
+from kernelcal.io.cells import Cells, missing
 from kernelcal.io.options import ReadOptions
 from kernelcal.io.selection import known, listed
 from kernelcal.io.sources import Source
 from kernelcal.io.units import Units
 
-__all__ = ["kept_keys", "key_columns", "keys_of_rows", "keys_of_units"]
+__all__ = [
+    "groups_of_rows",
+    "groups_of_units",
+    "kept_groups",
+    "kept_keys",
+    "key_columns",
+    "keys_of_rows",
+    "keys_of_units",
+]
 
 
 _MODELS = ("model", "model_id")
 
 
 def key_columns(source: Source, options: ReadOptions) -> list[str]:
-    """Columns that --row-id and --model-column name: they hold no predictions."""
-    named = [*(options.row_id or "").split(","), options.model_column or ""]
+    """Columns that --row-id, --groups and --model-column name: they hold no predictions."""
+    named = [*(options.row_id or "").split(","), *(options.groups or "").split(","), options.model_column or ""]
     return [known(source, name.strip()) for name in named if name.strip()]
 
 
@@ -55,6 +63,36 @@ def keys_of_units(units: Units, options: ReadOptions) -> list[str]:
     ]
     texts = [[units.text(unit, k) for unit in range(len(units))] for k in columns]
     return _in_words([units.names[k] for k in columns], texts) if columns else [str(k) for k in range(len(units))]
+
+
+def groups_of_rows(source: Source, options: ReadOptions) -> dict[str, list[str]] | None:
+    """What the columns of --groups say of every row of the table; None where it was not said."""
+    if not options.groups:
+        return None
+    names = [known(source, name.strip()) for name in options.groups.split(",")]
+    return dict(zip(names, map(_of_rows, source.cells(names)), strict=True))
+
+
+def groups_of_units(units: Units, options: ReadOptions) -> dict[str, list[str]] | None:
+    """The same of every prediction of a long table."""
+    if not options.groups:
+        return None
+    names = [name.strip() for name in options.groups.split(",")]
+    unknown = next((name for name in names if name not in units.names), None)
+    if unknown is not None:
+        raise InputError(f"--groups {unknown}: the columns that tell predictions apart are {listed(units.names)}")
+    return {name: [units.text(unit, units.names.index(name)) for unit in range(len(units))] for name in names}
+
+
+def kept_groups(groups: dict[str, list[str]] | None, rows: np.ndarray) -> dict[str, list[str]] | None:
+    """Groups of some rows; a row that says nothing is in the group "missing"."""
+    if groups is None:
+        return None
+    return {name: [_named(texts[row]) for row in rows] for name, texts in groups.items()}
+
+
+def _named(text: str) -> str:
+    return "missing" if missing(text) else text
 
 
 def _in_words(names: Sequence[str], texts: Sequence[Sequence[str]]) -> list[str]:

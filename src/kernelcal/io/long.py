@@ -8,7 +8,7 @@ import numpy as np
 
 from kernelcal.errors import InputError
 from kernelcal.io.hubverse import hubverse_layout, is_hubverse
-from kernelcal.io.keys import keys_of_units
+from kernelcal.io.keys import groups_of_units, keys_of_units
 from kernelcal.io.layout import Layout
 from kernelcal.io.options import ReadOptions
 from kernelcal.io.pivot import constant, pivot_draws, pivot_quantiles
@@ -60,6 +60,7 @@ def read_long(source: Source, options: ReadOptions) -> Table:
         row_in_words=units.in_words,
         together=_together(units),
         keys=keys_of_units(units, options),
+        groups=groups_of_units(units, options),
     )
 
 

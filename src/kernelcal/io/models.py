@@ -12,7 +12,7 @@ from kernelcal.errors import InputError
 from kernelcal.io.cells import missing
 from kernelcal.io.data import Data
 from kernelcal.io.opening import open_source
-from kernelcal.io.options import ReadOptions
+from kernelcal.io.options import ReadOptions, missing_words
 from kernelcal.io.reading import read_source
 from kernelcal.io.selection import known, listed
 from kernelcal.io.sources import Source
@@ -67,7 +67,7 @@ def _by_file(groups: Sequence[Sequence[Path]], options: ReadOptions) -> dict[str
     if len(set(names)) < len(names):
         raise InputError(f"the same file was given twice among {', '.join(names)}")
     return {
-        name: _of_model(open_source(paths, options.delimiter), name, options)
+        name: _of_model(open_source(paths, options.delimiter, missing_words(options)), name, options)
         for name, paths in zip(names, groups, strict=True)
     }
 
@@ -78,7 +78,7 @@ def _by_column(groups: Sequence[Sequence[Path]], options: ReadOptions) -> dict[s
         raise InputError(
             f"--model-column {column} reads one table, got {len(groups)} files: join them, or leave it out"
         )
-    source = open_source(groups[0], options.delimiter)
+    source = open_source(groups[0], options.delimiter, missing_words(options))
     asked, others = _split(options.where or (), column)
     names = asked or source.cells([known(source, column)])[0].texts
     without = next((name for name in names if missing(name)), None)

@@ -28,8 +28,8 @@ _KNOWN = "csv, tsv, npz, npy (a pair), parquet and jsonl are read"
 _PICKLED = (".pkl", ".pickle", ".joblib", ".pt", ".pth", ".p")
 
 
-def open_source(paths: Sequence[Path], delimiter: str | None = None) -> Source:
-    """Open one file, or a pair of npy files, by its suffix.
+def open_source(paths: Sequence[Path], delimiter: str | None = None, missing: frozenset[str] = frozenset()) -> Source:
+    """Open one file, or a pair of npy files, by its suffix; further words for a missing value are those of text files.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def open_source(paths: Sequence[Path], delimiter: str | None = None) -> Source:
         raise InputError(f"{', '.join(map(str, paths))}: only npy files are read together, predictions and targets")
     path, suffix = paths[0], _suffix(paths[0])
     if suffix in _DELIMITERS:
-        return Text(path, delimiter or _DELIMITERS[suffix])
+        return Text(path, delimiter or _DELIMITERS[suffix], missing)
     if suffix in _READERS:
         return Arrays(path, _READERS[suffix](path))
     raise InputError(f"{path}: {PICKLES if suffix in _PICKLED else f'unknown kind of file {suffix!r}: {_KNOWN}'}")

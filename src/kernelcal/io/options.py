@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["CROSSING", "KINDS", "ReadOptions", "flag", "was_said"]
+__all__ = ["CROSSING", "KINDS", "ReadOptions", "flag", "missing_words", "was_said"]
 
-KINDS = ("probabilities", "logits", "log-probabilities", "percent", "top-label")
+KINDS = ("probabilities", "logits", "log-probabilities", "percent", "out-of-ten", "top-label")
 CROSSING = ("raise", "sort")
 
 
@@ -45,6 +45,13 @@ class ReadOptions:
     truth_keys: str | None = None
     row_id: str | None = None
     model_column: str | None = None
+    groups: str | None = None
+    missing: str | None = None
+
+
+def missing_words(options: ReadOptions) -> frozenset[str]:
+    """Return further words that stand for a missing value, as --missing names them."""
+    return frozenset(word.strip() for word in (options.missing or "").split(",") if word.strip())
 
 
 def was_said(options: ReadOptions, name: str) -> bool:

@@ -10,7 +10,7 @@ from kernelcal.io.data import Data
 from kernelcal.io.forms import form_of
 from kernelcal.io.long import read_long
 from kernelcal.io.opening import open_source
-from kernelcal.io.options import ReadOptions
+from kernelcal.io.options import ReadOptions, missing_words
 from kernelcal.io.sources import Source
 from kernelcal.io.table import as_data
 from kernelcal.io.wide import read_wide
@@ -33,7 +33,7 @@ def read(paths: Sequence[Path], options: ReadOptions) -> Data:
     InputError
         With file, line, column and remedy.
     """
-    return read_source(open_source(paths, options.delimiter), options)
+    return read_source(open_source(paths, options.delimiter, missing_words(options)), options)
 
 
 def read_source(source: Source, options: ReadOptions) -> Data:

@@ -10,7 +10,7 @@ import numpy as np
 from kernelcal.errors import InputError
 from kernelcal.io.data import Data
 from kernelcal.io.families import families_in_words, family
-from kernelcal.io.keys import kept_keys
+from kernelcal.io.keys import kept_groups, kept_keys
 from kernelcal.io.options import ReadOptions
 from kernelcal.io.rows import count, holes, rows_to_keep
 from kernelcal.io.selection import listed
@@ -46,6 +46,8 @@ class Table:
         What is said of the kept rows that are of several models or kinds.
     keys : list of str or None
         What tells rows apart.
+    groups : dict of str to list of str, or None
+        Columns of groups.
     """
 
     form: str
@@ -61,6 +63,7 @@ class Table:
     row_in_words: Callable[[int], str]
     together: Callable[[np.ndarray], str]
     keys: list[str] | None = None
+    groups: dict[str, list[str]] | None = None
 
 
 def as_data(table: Table, options: ReadOptions) -> Data:
@@ -74,7 +77,8 @@ def as_data(table: Table, options: ReadOptions) -> Data:
     weights = f"; weights {options.weights}" if options.weights else ""
     start = f"read {table.read}: {count(len(rows))}{table.rows}; {target}; {words}{weights}"
     description = f"{start}{table.together(rows)}{table.end}{dropped}"
-    return Data(arrays["target"], predictions, description, arrays.get("weights"), kept_keys(table.keys, rows))
+    keys, groups = kept_keys(table.keys, rows), kept_groups(table.groups, rows)
+    return Data(arrays["target"], predictions, description, arrays.get("weights"), keys, groups)
 
 
 def _rows(table: Table, options: ReadOptions) -> tuple[np.ndarray, str]:

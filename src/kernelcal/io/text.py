@@ -44,10 +44,11 @@ def open_text(path: Path) -> Iterator[TextIO]:
 class Text(Source):
     """A header line, then one row a sample."""
 
-    def __init__(self, path: Path, delimiter: str) -> None:
+    def __init__(self, path: Path, delimiter: str, missing_words: frozenset[str] = frozenset()) -> None:
         self.path, self.delimiter = path, _NAMED.get(delimiter, delimiter)
         if len(self.delimiter) != 1 or self.delimiter in '"\r\n':
             raise InputError(f"--delimiter must be one character, or the word tab, got {delimiter!r}")
+        self._missing = missing_words
         self._cells: dict[str, Cells] = {}
         self._lines_before = 0
         self.names = [name.strip() for name in next(self._records())[1]]
@@ -99,12 +100,17 @@ class Text(Source):
             if len(record) != width:
                 raise InputError(f"{self.path}, line {line}: {_cells(len(record))}, the header has {width}")
             lines.append(line)
-            cells.append([record[k] for k in positions])
+            cells.append(
+                [self._read(record[k]) for k in positions] if self._missing else [record[k] for k in positions]
+            )
             if len(cells) == _CHUNK:
                 yield lines, cells
                 lines, cells = [], []
         if cells:
             yield lines, cells
+
+    def _read(self, cell: str) -> str:
+        return "" if cell.strip() in self._missing else cell
 
     def numbers(self, names: Sequence[str]) -> np.ndarray:
         """Cells of the named columns as numbers."""
@@ -150,6 +156,8 @@ def _cells(number: int) -> str:
 
 
 def _hint(text: str) -> str:
+    if text.replace("_", "").replace(" ", "").isalpha():
+        return "; a word for a missing value? Say --missing WORD with --drop-missing to leave such rows out"
     if text.endswith("%"):
         return "; write percentages as plain numbers and say --kind percent"
     if "," in text and is_number(text.replace(",", ".")):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from kernelcal.errors import InputError
-from kernelcal.io.keys import key_columns, keys_of_rows
+from kernelcal.io.keys import groups_of_rows, key_columns, keys_of_rows
 from kernelcal.io.levels import column_levels
 from kernelcal.io.options import ReadOptions
 from kernelcal.io.rows import where_in_words, where_mask
@@ -43,6 +43,7 @@ def read_wide(source: Source, form: str, options: ReadOptions) -> Table:
         row_in_words=lambda row: f"row {row}",
         together=lambda _: "",
         keys=keys_of_rows(source, options),
+        groups=groups_of_rows(source, options),
     )
 
 

@@ -10,6 +10,7 @@ from kernelcal.plots.null_draws import null_plot
 from kernelcal.plots.panel import panel
 from kernelcal.plots.reliability import reliability_plot
 from kernelcal.plots.simplex import simplex_plot
+from kernelcal.plots.witness import witness_plot
 
 __all__ = [
     "axes_or_new",
@@ -23,4 +24,5 @@ __all__ = [
     "panel",
     "reliability_plot",
     "simplex_plot",
+    "witness_plot",
 ]

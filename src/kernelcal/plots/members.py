@@ -12,6 +12,7 @@ from kernelcal.plots.colours import ACCENT, EDGE, INK, INNER_BAND, OBSERVED
 
 __all__ = ["members_plot"]
 
+_TICKS = [10**e for e in range(1, 12)]  # of a logarithmic axis
 _FAR = 25.0  # standard deviations above which the axis is logarithmic
 
 
@@ -65,6 +66,10 @@ def members_plot(
         ax.annotate(_said(value, p), (1.01, row), xycoords=("axes fraction", "data"), va="center", fontsize="small")
     if right > _FAR:
         ax.set_xscale("symlog", linthresh=5)
+        ticks = [tick for tick in _TICKS if tick <= 1.5 * right]
+        ticks = ticks[:: -(-len(ticks) // 2)]  # two, which have room for their digits
+        ax.set_xticks([0, *ticks], [f"{tick:,}" for tick in (0, *ticks)])
+        ax.minorticks_off()
     ax.use_sticky_edges = False  # bars end inside the axes
     ax.set_yticks(rows, [literal(name) for name in names])
     ax.set_ylim(len(names) - 0.5, -0.5)

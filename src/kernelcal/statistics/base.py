@@ -12,13 +12,13 @@ import numpy as np
 from kernelcal.arrays import Array, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.predictions import Predictions
-from kernelcal.tables import Table
+from kernelcal.tables import Shown, Table
 
 __all__ = ["CallableStatistic", "Estimate", "Prepared", "Statistic", "checked_options"]
 
 
-@dataclass(frozen=True, eq=False)
-class Estimate:
+@dataclass(frozen=True, eq=False, repr=False)
+class Estimate(Shown):
     """A number and how it came about.
 
     Attributes
@@ -56,12 +56,6 @@ class Estimate:
         rows = [(self.name, f"{float(self):.6g}"), ("estimator", self.estimator), ("rows", f"{self.n:,}")]
         rows += [(key.replace("_", " "), str(value)) for key, value in self.options.items()]
         return Table(self.name, [*rows, ("engine", self.engine)], self.notes)
-
-    def __repr__(self) -> str:
-        return self._table().text()
-
-    def _repr_html_(self) -> str:
-        return self._table().html()
 
 
 class Prepared(ABC):

@@ -9,7 +9,7 @@ import numpy as np
 
 from kernelcal.binning import Bins
 from kernelcal.statistics.base import Estimate
-from kernelcal.tables import Table
+from kernelcal.tables import Shown, Table
 
 __all__ = ["BinTable", "BinnedEstimate", "clopper_pearson", "plain_values"]
 
@@ -17,8 +17,8 @@ _SHOWN = 30
 _HEADER = f"{'rows':>9}  mean p  frequency  95 % interval"
 
 
-@dataclass(frozen=True, eq=False)
-class BinTable:
+@dataclass(frozen=True, eq=False, repr=False)
+class BinTable(Shown):
     """Bins of one question; an empty bin has count 0 and NaN means (None in `to_dict`).
 
     Attributes
@@ -117,8 +117,8 @@ class BinTable:
             for n, w, p, f, a, b in columns
         ]
 
-    def __repr__(self) -> str:
-        return Table(f"Bins, {self.question}", self.rows()).text()
+    def _table(self) -> Table:
+        return Table(f"Bins, {self.question}", self.rows())
 
     def _repr_html_(self) -> str:
         return Table(f"Bins, {self.question}", [_aligned(row) for row in self.rows()]).html()

@@ -10,15 +10,15 @@ import numpy as np
 
 from kernelcal.errors import InputError
 from kernelcal.statistics.number_rows import row_mean
-from kernelcal.tables import Table
+from kernelcal.tables import Shown, Table
 
 __all__ = ["Coverage", "binomial_interval", "checked_confidence"]
 
 _WEIGHTED = "with case weights the number of rows inside is not binomial, so the shares have no interval"
 
 
-@dataclass(frozen=True, eq=False)
-class Coverage:
+@dataclass(frozen=True, eq=False, repr=False)
+class Coverage(Shown):
     """Observed share of outcomes inside predicted regions; a subclass says which regions and names the table.
 
     Attributes
@@ -82,12 +82,6 @@ class Coverage:
     def _row(self, k: int) -> str:
         interval = "" if np.isnan(self.low[k]) else f" [{self.low[k]:.3f}, {self.high[k]:.3f}]"
         return f"{self.shares[k]:.3f}{interval}, expected {self.expected[k]:.3f}"
-
-    def __repr__(self) -> str:
-        return self._table().text()
-
-    def _repr_html_(self) -> str:
-        return self._table().html()
 
 
 def checked_confidence(confidence: float) -> float:

@@ -11,13 +11,13 @@ from kernelcal.arrays import to_numpy
 from kernelcal.binning import Binning, UniformBins
 from kernelcal.errors import InputError
 from kernelcal.predictions import Bernoulli, ClassPredictions, checked_classes_pair
-from kernelcal.tables import Table
+from kernelcal.tables import Shown, Table
 
 __all__ = ["BrierDecomposition", "brier_decomposition"]
 
 
-@dataclass(frozen=True)
-class BrierDecomposition:
+@dataclass(frozen=True, repr=False)
+class BrierDecomposition(Shown):
     """``brier = reliability - resolution + uncertainty + within``.
 
     Attributes
@@ -55,12 +55,6 @@ class BrierDecomposition:
         names = ("reliability", "resolution", "uncertainty", "within")
         rows = [("Brier score", f"{self.brier:.6g}"), *((name, f"{getattr(self, name):.6g}") for name in names)]
         return Table("Brier score, decomposed", [*rows, ("groups", self.groups), ("rows", f"{self.n:,}")])
-
-    def __repr__(self) -> str:
-        return self._table().text()
-
-    def _repr_html_(self) -> str:
-        return self._table().html()
 
 
 def brier_decomposition(y: Any, predictions: Any, bins: Any = None, *, classes: Any = None) -> BrierDecomposition:

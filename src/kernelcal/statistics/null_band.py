@@ -11,14 +11,16 @@ import numpy as np
 from kernelcal.errors import InputError
 from kernelcal.statistics.bin_table import plain_values
 from kernelcal.statistics.count_law import CountLaw
+from kernelcal.tables import Grid, Shown
 
 __all__ = ["NullBand", "multinomial_band", "places_outside"]
 
+_SHOWN = 30
 _ENDS = ("low", "high", "pointwise_low", "pointwise_high")
 
 
 @dataclass(frozen=True, eq=False)
-class NullBand:
+class NullBand(Shown):
     """Where counts or frequencies of calibrated models lie at K positions, from draws under calibration.
 
     The depth of a value is the smaller of its two tail probabilities (`CountLaw`). With B draws and
@@ -88,6 +90,16 @@ class NullBand:
         """Which values lie outside the simultaneous band, shape (K,)."""
         slack = 1e-9 * (1 + np.abs(values))
         return (values < self.low - slack) | (values > self.high + slack)
+
+    def _table(self) -> Grid:
+        ends = [np.asarray(getattr(self, name)) for name in _ENDS]
+        rows = [
+            [str(k), *(f"{low[k]:.4g} to {high[k]:.4g}" for low, high in (ends[2:], ends[:2]))]
+            for k in range(min(len(self.low), _SHOWN))
+        ]
+        more = (f"the first {_SHOWN} of {len(self.low):,}",) if len(self.low) > _SHOWN else ()
+        title = f"Where {self.level:.0%} of calibrated models lie ({self.draws:,} draws)"
+        return Grid(title, ["position", "each alone", "all at once"], rows, more)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON, None for NaN."""

@@ -9,15 +9,15 @@ import numpy as np
 
 from kernelcal.errors import InputError
 from kernelcal.statistics.number_rows import row_mean, scalar_pair
-from kernelcal.tables import Table
+from kernelcal.tables import Shown, Table
 
 __all__ = ["QUANTILE_LEVELS", "PinballLoss", "checked_levels", "pinball_loss"]
 
 QUANTILE_LEVELS = tuple(k / 20 for k in range(1, 20))
 
 
-@dataclass(frozen=True, eq=False)
-class PinballLoss:
+@dataclass(frozen=True, eq=False, repr=False)
+class PinballLoss(Shown):
     """Pinball loss at every level.
 
     Attributes
@@ -47,12 +47,6 @@ class PinballLoss:
     def _table(self) -> Table:
         rows = [(f"level {level:g}", f"{loss:.6g}") for level, loss in zip(self.levels, self.losses, strict=True)]
         return Table("Pinball loss", [("mean", f"{self.mean:.6g}"), ("rows", f"{self.n:,}"), *rows])
-
-    def __repr__(self) -> str:
-        return self._table().text()
-
-    def _repr_html_(self) -> str:
-        return self._table().html()
 
 
 def pinball_loss(y: Any, predictions: Any, *, levels: Any = QUANTILE_LEVELS, weights: Any = None) -> PinballLoss:

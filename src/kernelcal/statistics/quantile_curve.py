@@ -14,13 +14,13 @@ from kernelcal.statistics.null_band import NullBand, multinomial_band
 from kernelcal.statistics.number_rows import row_mean
 from kernelcal.statistics.pinball import QUANTILE_LEVELS, checked_levels
 from kernelcal.statistics.pit import pit
-from kernelcal.tables import Table
+from kernelcal.tables import Shown, Table
 
 __all__ = ["QuantileCalibration", "quantile_calibration"]
 
 
-@dataclass(frozen=True, eq=False)
-class QuantileCalibration:
+@dataclass(frozen=True, eq=False, repr=False)
+class QuantileCalibration(Shown):
     """Observed share of outcomes below the predicted quantile of every level.
 
     Attributes
@@ -102,12 +102,6 @@ class QuantileCalibration:
         return Table(
             "Quantile calibration", [("rows", f"{self.n:,}"), ("largest gap", f"{self.largest_gap:.4g}"), *rows]
         )
-
-    def __repr__(self) -> str:
-        return self._table().text()
-
-    def _repr_html_(self) -> str:
-        return self._table().html()
 
 
 def quantile_calibration(

@@ -10,13 +10,13 @@ import numpy as np
 from kernelcal.plots.axes import percent
 from kernelcal.plots.histogram import histogram_plot
 from kernelcal.statistics.null_band import NullBand
-from kernelcal.tables import Table
+from kernelcal.tables import Shown, Table
 
 __all__ = ["UniformHistogram"]
 
 
-@dataclass(frozen=True, eq=False)
-class UniformHistogram:
+@dataclass(frozen=True, eq=False, repr=False)
+class UniformHistogram(Shown):
     """Counts in bins whose probabilities are known under calibration.
 
     Attributes
@@ -96,9 +96,3 @@ class UniformHistogram:
         ]
         said = f"calibrated: where {percent(band.level)} of calibrated models lie, all bins at once"
         return Table(self.title, [("rows", f"{self.n:,}"), (self.variable, "rows"), *rows], (said, *self.notes))
-
-    def __repr__(self) -> str:
-        return self._table().text()
-
-    def _repr_html_(self) -> str:
-        return self._table().html()

@@ -24,7 +24,7 @@ _NULLS = sorted({form for text in MISSING for form in (text, text.upper(), text.
 class CsvBlocks(InPieces):
     """A csv file; cells of a block that Arrow refuses are read as those of a small file, with the same messages."""
 
-    def __init__(self, path: str, delimiter: str) -> None:
+    def __init__(self, path: str, delimiter: str, missing: frozenset[str] = frozenset()) -> None:
         try:
             import pyarrow
             import pyarrow.csv
@@ -32,7 +32,8 @@ class CsvBlocks(InPieces):
             raise MissingExtraError("pyarrow", "frame", "reading csv files in parts") from None
         self._arrow = pyarrow
         self.path = path
-        whole = Text(Path(path), delimiter)
+        self._missing = missing
+        whole = Text(Path(path), delimiter, missing)
         self.names, self._delimiter = whole.names, whole.delimiter
         self._header, self._start, self._lines = header_of(path)
         self._found: list[tuple[Piece, list[Any]]] = []
@@ -97,13 +98,17 @@ class CsvBlocks(InPieces):
     def _parsed(self, block: Block, numbers: Sequence[str], texts: Sequence[str]) -> Any:
         """Parse a block with Arrow."""
         arrow, csv = self._arrow, self._arrow.csv
+        nulls = [*_NULLS, *sorted(self._missing)]
         kinds = {**dict.fromkeys(texts, arrow.string()), **dict.fromkeys(numbers, arrow.float64())}
         return csv.read_csv(
             arrow.BufferReader(block.text),
             csv.ReadOptions(column_names=self.names, use_threads=False, block_size=len(block.text) + 1),
             csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=b'"' in block.text),
             csv.ConvertOptions(
-                column_types=kinds, include_columns=list(kinds), null_values=_NULLS, strings_can_be_null=True
+                column_types=kinds,
+                include_columns=list(kinds),
+                null_values=nulls,
+                strings_can_be_null=True,
             ),
         )
 
@@ -119,7 +124,7 @@ class _Part(Text):
 
     def __init__(self, whole: CsvBlocks, block: Block) -> None:
         self._bytes = whole._header + block.text
-        super().__init__(Path(whole.path), whole._delimiter)
+        super().__init__(Path(whole.path), whole._delimiter, whole._missing)
         self._lines_before = block.line - whole._header.count(b"\n")
 
     def _open(self) -> AbstractContextManager[TextIO]:

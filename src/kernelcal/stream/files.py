@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from kernelcal.errors import InputError
+from kernelcal.io.options import ReadOptions, missing_words
 from kernelcal.stream.csv_blocks import CsvBlocks
 from kernelcal.stream.parquet import Parquet
 from kernelcal.stream.pieces import InPieces
@@ -97,12 +98,12 @@ def size_of(paths: Iterable[str]) -> int:
     return sum(os.path.getsize(path) for path in paths)
 
 
-def open_in_pieces(path: str, delimiter: str | None) -> InPieces:
+def open_in_pieces(path: str, options: ReadOptions) -> InPieces:
     """Open one file; a new format is one class, and one line here."""
     suffix = _suffix(path)
     if suffix in _PARQUET:
         return Parquet(path)
     if suffix in _DELIMITERS:
-        return CsvBlocks(path, delimiter or _DELIMITERS[suffix])
+        return CsvBlocks(path, options.delimiter or _DELIMITERS[suffix], missing_words(options))
     why = _OTHERS.get(suffix, f"{suffix or 'this'} is not read in parts: {_READ}")
     raise InputError(f"{path}: {why}")

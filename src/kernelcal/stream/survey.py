@@ -27,7 +27,7 @@ class FilePart:
     """One piece of one file; it travels to other processes, and the file is opened there."""
 
     path: str
-    delimiter: str | None
+    options: ReadOptions
     piece: Piece
     first: int
 
@@ -39,7 +39,7 @@ class FilePart:
 
     def batches(self, roles: Roles) -> Iterator[Columns]:
         """Columns of its rows, some at a time."""
-        return open_in_pieces(self.path, self.delimiter).read(self.piece, roles.numbers, roles.texts)
+        return open_in_pieces(self.path, self.options).read(self.piece, roles.numbers, roles.texts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,12 +87,12 @@ def survey_files(paths: Sequence[Any], options: ReadOptions) -> Survey:
     Parquet is counted from the ends of its files, and labels that are text are read; csv is read once.
     """
     found = find_files(paths)
-    opened = [open_in_pieces(path, options.delimiter) for path in found]
+    opened = [open_in_pieces(path, options) for path in found]
     head = Arrays(found[0], _first_head(opened))
     texts = label_columns(head, options)
     _refuse_other_columns(opened, head.names, texts)
     roles = roles_of(head, _learned(opened, texts), options)
-    parts = list(_parts(opened, options.delimiter))
+    parts = list(_parts(opened, options))
     if not parts:
         raise InputError(f"{found[0]}: there are no rows, only names: give files with rows")
     return Survey(_name(found), parts, [part.piece.rows for part in parts], roles, len(found), size_of(found))
@@ -105,13 +105,13 @@ def _learned(opened: Sequence[InPieces], texts: Sequence[str]) -> Labels | None:
     return Labels.of((values for file in opened for values in file.texts(texts)), texts[0])
 
 
-def _parts(opened: Sequence[InPieces], delimiter: str | None) -> Iterator[FilePart]:
+def _parts(opened: Sequence[InPieces], options: ReadOptions) -> Iterator[FilePart]:
     """Pieces of all files in order, each with the number of its first row among all."""
     first = 0
     for file in opened:
         for piece in file.pieces():
             if piece.rows:
-                yield FilePart(file.path, delimiter, piece, first)
+                yield FilePart(file.path, options, piece, first)
                 first += piece.rows
 
 

@@ -1,0 +1,122 @@
+"""Screenshots of docs/howto/report.rst: python docs/make_reports.py FOLDER makes the pages there, and their pictures.
+
+Needs the data of shared/data, Chromium and playwright. A page that is in FOLDER already is not made again.
+"""
+
+import io
+import os
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import rdata
+from PIL import Image
+from playwright.sync_api import sync_playwright
+
+import kernelcal as kc
+from kernelcal.report import report
+
+HERE = Path(__file__).parent
+DATA = Path(os.environ.get("KERNELCAL_DATA", HERE.parents[1] / "shared" / "data"))
+CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+UNITS = ["location", "target_end_date", "target_type", "model", "horizon"]
+PLACES = {"DE": "Germany", "FR": "France", "GB": "Great Britain", "IT": "Italy"}
+TOP = 1500  # pixels of a page that are shown
+
+
+def cifar10(path):
+    """Eight networks on the test images."""
+    files = {file.stem: np.load(file) for file in sorted((DATA / "cifar10_networks").glob("*.npz"))}
+    y = next(iter(files.values()))["labels"]
+    names = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
+    predictions = {name: file["probabilities"] for name, file in files.items()}
+    read = "8 networks, 10,000 test images of CIFAR-10, softmax outputs; no row was dropped"
+    return report(np.array(names)[y], predictions, path, classes=names, title="Eight CIFAR-10 networks", read=read)
+
+
+def covid(path):
+    """Quantile forecasts of the European forecast hub, from the R package scoringutils."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the file's text encoding is not declared
+        frame = next(iter(rdata.read_rda(DATA / "scoringutils" / "example_quantile.rda").values()))
+    dropped = int(frame["predicted"].isna().sum())
+    frame = frame[frame["predicted"].notna() & (frame["model"] == "EuroCOVIDhub-ensemble")]
+    table = frame.pivot(index=UNITS, columns="quantile_level", values="predicted")
+    y = frame.groupby(UNITS)["observed"].first().loc[table.index].to_numpy(float)
+    batch = kc.Quantiles(table.to_numpy(float), table.columns.to_numpy(float))
+    index = table.index.to_frame()
+    groups = {
+        "target": index["target_type"].astype(str).to_numpy(object),
+        "place": np.array([PLACES[place] for place in index["location"]], dtype=object),
+        "weeks ahead": index["horizon"].astype(int).to_numpy(),
+    }
+    read = (
+        f"example_quantile.rda of scoringutils: {len(y)} forecasts of EuroCOVIDhub-ensemble, {table.shape[1]} "
+        f"quantiles each, reported cases and deaths of a week; {dropped} lines without a forecast were dropped"
+    )
+    title = "COVID-19 forecasts, EuroCOVIDhub-ensemble"
+    return report(y, batch, path, groups=groups, title=title, read=read)
+
+
+def language_models(path):
+    """Confidence that eleven language models state, and whether the answer was right."""
+    frame = pd.read_csv(DATA / "llm_confidence" / "llm-confidence-correct.csv")
+    y = frame["correct"].to_numpy()
+    groups = {"model": frame["llm"].to_numpy(object), "questions": frame["qset"].to_numpy(object)}
+    read = (
+        f"llm-confidence-correct.csv: {len(y):,} answers, stated_confidence against correct; no row was dropped. "
+        "Answers of several models to one question are not independent"
+    )
+    batch = kc.Bernoulli(frame["stated_confidence"].to_numpy(float), ("wrong", "right"))
+    y = np.where(y, "right", "wrong").astype(object)
+    title = "Stated confidence of language models"
+    return report(y, batch, path, groups=groups, title=title, read=read)
+
+
+PAGES = {"cifar10": cifar10, "covid": covid, "llm": language_models}
+
+
+def screenshot(browser, page, width, scheme, scale=1):
+    context = browser.new_context(
+        viewport={"width": width, "height": TOP}, color_scheme=scheme, device_scale_factor=scale
+    )
+    tab = context.new_page()
+    tab.goto(page.resolve().as_uri())
+    image = Image.open(io.BytesIO(tab.screenshot())).convert("RGB")
+    context.close()
+    return image
+
+
+def save(image, name):
+    path = HERE / "images" / f"report_{name}.png"
+    image.quantize(64).save(path, optimize=True)
+    print(path.name, f"{path.stat().st_size / 1000:.0f} kB")
+
+
+def side_by_side(images):
+    wide = Image.new("RGB", (sum(i.width + 24 for i in images) - 24, max(i.height for i in images)), "white")
+    left = 0
+    for image in images:
+        wide.paste(image, (left, 0))
+        left += image.width + 24
+    return wide
+
+
+def main():
+    folder = Path(sys.argv[1])
+    for name, make in PAGES.items():
+        if not (folder / f"{name}.html").exists():
+            print(make(folder / f"{name}.html"), flush=True)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        for name in PAGES:
+            save(screenshot(browser, folder / f"{name}.html", 1000, "light", scale=2), name)
+        phones = [screenshot(browser, folder / f"{name}.html", 375, "dark") for name in PAGES]
+        save(side_by_side(phones), "phone")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

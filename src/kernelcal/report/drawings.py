@@ -1,0 +1,162 @@
+"""Which pictures one model gets, by what it predicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from kernelcal.evaluate.base import Evaluation
+from kernelcal.explain import Explanation
+from kernelcal.explain.witness_plot import furthest_outside
+from kernelcal.inference import class_reliability, reliability, simplex_calibration
+from kernelcal.predictions import ClassPredictions, Samples
+from kernelcal.report.drawing import Drawing
+from kernelcal.report.figures import is_number
+from kernelcal.report.intervals import level_in_words
+from kernelcal.statistics import pit_histogram, quantile_calibration, rank_histogram
+from kernelcal.statistics.number_rows import components_of
+
+__all__ = ["drawings_of"]
+
+_PANEL, _MOST_COMPONENTS = (3.1, 2.7), 4
+_BAND = "The grey band is where {level} of calibrated models lie; points outside it speak against the model."
+
+
+def drawings_of(
+    given: Any, batch: Any, own: Any, found: Evaluation, why: Explanation | None, *, rng: int, panels: int
+) -> list[Drawing]:
+    """Pictures of one model, the most telling first; of several classes at most so many panels."""
+    pictures: list[Drawing] = []
+    if isinstance(batch, ClassPredictions):
+        pictures += _classes(given, batch, own, rng=rng, panels=panels)
+    elif is_number(batch) and own is None and (not isinstance(batch, Samples) or batch.exchangeable):
+        pictures += _numbers(given, batch, rng)
+    if why is not None and why.witness is not None:
+        pictures += _witness(why.witness, panels)
+    if found.test is not None:
+        pictures.append(_test(found.test))
+    return pictures
+
+
+def _classes(given: Any, batch: Any, own: Any, *, rng: int, panels: int) -> Iterator[Drawing]:
+    two = batch.n_classes == 2 and batch.question is None
+    found = reliability(given, batch, question="positive class" if two else None, weights=own, rng=rng)
+    outside, filled = int(found.outside.sum()), int((found.table.weight > 0).sum())
+    what = "confidence in the first choice" if found.question == "top label" else "predicted probability"
+    yield Drawing(
+        "Said and happened",
+        f"Rows are sorted into bins by {what}. On the dashed line it happened as often as was said; below it, less "
+        f"often. {outside} of {filled} bins lie outside the band of all bins. Bars and numbers: rows in each bin.",
+        f"Reliability diagram, {found.question}. {outside} of {filled} bins lie outside the band of calibrated models. "
+        f"Mean prediction {found.mean_prediction:.3f}, observed frequency {found.frequency:.3f}.",
+        partial(found.plot, legend=True),
+        (4.2, 4.4),
+    )
+    yield Drawing(
+        "How often it says what",
+        f"How many rows have which {what}. If the two vertical lines lie apart, the model is wrong on average.",
+        f"Histogram of {what}: mean {found.mean_prediction:.3f}, observed frequency {found.frequency:.3f}.",
+        found.plot_counts,
+        (4.2, 3.4),
+    )
+    if batch.n_classes == 3 and own is None:
+        yield _simplex(given, batch, rng)
+    if batch.n_classes > 2:
+        yield from _class_panels(given, batch, own, rng=rng, panels=panels)
+
+
+def _simplex(given: Any, batch: Any, rng: int) -> Drawing:
+    found = simplex_calibration(given, batch, rng=rng)
+    outside = int(found.outside.sum())
+    return Drawing(
+        "All three classes at once",
+        "Arrows lead from what was said in a bin to what happened. Arrows of one direction are an error of one kind.",
+        f"Triangle of predictions; {outside} bins have a larger gap than 95 % of calibrated models have in any bin.",
+        found.plot,
+        (4.2, 4.0),
+    )
+
+
+def _class_panels(given: Any, batch: Any, own: Any, *, rng: int, panels: int) -> Iterator[Drawing]:
+    found = class_reliability(given, batch, weights=own, rng=rng)
+    worst = found.worst(panels)
+    left = len(found.parts) - len(worst)
+    for part in worst:
+        outside, filled = int(part.outside.sum()), int((part.table.weight > 0).sum())
+        more = f" Not drawn: {left} with smaller errors." if left else ""
+        yield Drawing(
+            part.question[:1].upper() + part.question[1:],
+            f"{outside} of {filled} bins lie outside.{more if part is worst[-1] else ''}",
+            f"Reliability diagram, {part.question}: {outside} of {filled} bins outside the band.",
+            partial(part.plot, legend=False),
+            _PANEL,
+            small=True,
+            kind="classes",
+        )
+
+
+def _numbers(given: np.ndarray, batch: Any, rng: int) -> Iterator[Drawing]:
+    parts = components_of(batch)[:_MOST_COMPONENTS]
+    for k, part in enumerate(parts):
+        y, which = (given[:, k], f", component {k}") if batch.event_shape else (given, "")
+        name, found = _histogram(y, part, rng)
+        outside = int(found.outside.sum())
+        yield Drawing(
+            f"Where outcomes fall in their predictions{which}",
+            "Flat within the band: as it should be. A valley in the middle: predictions too narrow. A hump: too wide. "
+            f"A slope: shifted. {outside} of {len(found.outside)} bins lie outside the band of all bins.",
+            f"{name} histogram; {outside} of {len(found.outside)} bins lie outside the band of calibrated models.",
+            found.plot,
+        )
+        yield Drawing(
+            f"Said and happened{which}",
+            "Share of outcomes below each predicted quantile. On the dashed line it is the share that was promised.",
+            "Quantile calibration curve with the bands of calibrated models.",
+            quantile_calibration(y, part, rng=rng).plot,
+            (4.2, 4.0),
+        )
+
+
+def _histogram(y: np.ndarray, part: Any, rng: int) -> tuple[str, Any]:
+    if isinstance(part, Samples):
+        return "Rank", rank_histogram(y, part, rng=rng)
+    return "PIT", pit_histogram(y, part, rng=rng)
+
+
+def _witness(witness: Any, panels: int) -> Iterator[Drawing]:
+    shown = furthest_outside(witness)[:panels]
+    alone = len(shown) == 1
+    for k in shown:
+        outside = int(witness.outside[:, k].sum())
+        name = witness.names[k]
+        words = {"shift": "Shift", "width": "Width"}.get(name, name) if witness.of_numbers else f"Class {name}"
+        where = f"{outside} of {len(witness.gap)} places lie outside."
+        yield Drawing(
+            "Where it is wrong" if alone else words,
+            "Gap between what happened and what was said, smoothed over similar predictions. Above 0: more often than "
+            f"predicted. {_BAND.format(level=level_in_words(witness.level))} {where}"
+            if alone
+            else where,
+            f"Smoothed gap over the predictions, {words}. {where}",
+            partial(witness.plot, component=name),
+            (4.2, 3.2) if alone else _PANEL,
+            small=not alone,
+            kind="witness",
+        )
+
+
+def _test(test: Any) -> Drawing:
+    single = len(test.members) == 1 and bool(test.null_draws)
+    return Drawing(
+        "What the test saw",
+        "Several measures of error at once. Bars: what calibrated models with these predictions give by chance. A mark "
+        "far to the right of its bar is evidence."
+        if not single
+        else "Bars: what calibrated models with these predictions give by chance. The line: what was observed.",
+        "; ".join(f"{m.name}: p = {m.pvalue:.3g}" for m in test.members[:12]),
+        test.plot,
+        (3.6, 1.3 + 0.3 * min(len(test.members), 12)) if not single else (4.2, 3.2),
+    )

@@ -1,0 +1,212 @@
+"""One page about one model or several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kernelcal.compare import Comparison, compare
+from kernelcal.compare.steps import Steps
+from kernelcal.errors import InputError
+from kernelcal.evaluate import evaluate
+from kernelcal.lenses import Lens
+from kernelcal.report.model import Asked, asked, model_report
+from kernelcal.report.page import environment, rendered
+from kernelcal.report.result import Report
+from kernelcal.report.settings import Settings, day
+from kernelcal.report.verdict import verdict_of_several
+from kernelcal.report.writing import refuse_path, write_whole
+
+__all__ = ["report"]
+
+_ONE = "model"
+
+
+def report(
+    y: Any,
+    predictions: Any,
+    path: Any = None,
+    *,
+    groups: Any = None,
+    lens: Lens | None = None,
+    weights: Any = None,
+    classes: Any = None,
+    normalize: bool = False,
+    within: float | None = None,
+    level: float = 0.95,
+    draws: int = 999,
+    rng: int = 0,
+    early_stopping: bool = True,
+    title: str = "Calibration report",
+    read: str | Mapping[str, str] | None = None,
+    command: str | None = None,
+    date: Any = None,
+    progress: Any = None,
+) -> Report:
+    """Write one self-contained HTML page: verdict, numbers, pictures, where the model is wrong, method and data.
+
+    Parameters
+    ----------
+    y : array of shape (n,), or (n, d) for vectors
+        Targets.
+    predictions : Predictions, what `as_predictions` takes, or a mapping of names to these
+        One model, or several of the same rows.
+    path : str or pathlib.Path, optional
+        Where to write the page, a name that ends in ``.html``; a file of this name is replaced. Without it nothing is
+        written, and ``.to_html()`` and ``.save(path)`` of the result have the page.
+    groups : array of shape (n,), mapping of str to such arrays, or data frame, optional
+        Groups of rows, as for `explain`.
+    lens, weights, classes, normalize
+        As for `evaluate`; case weights for one model only.
+    within : float, optional
+        As for `compare`, for several models.
+    level, draws, rng, early_stopping, progress
+        As for `evaluate`; `rng` is a seed, a whole number, since all parts of a page use the same.
+    title : str
+        Of the page.
+    read : str, or mapping of names to str, optional
+        What was read, and which rows were dropped: shown as it is.
+    command : str, optional
+        What made the page; shown as it is.
+    date : str or datetime.date, optional
+        Date on the page. Default: that of the environment variable SOURCE_DATE_EPOCH, else today's.
+
+    Returns
+    -------
+    Report
+        Path, verdict, and everything that was computed.
+
+    Raises
+    ------
+    InputError
+        With the row and the remedy; for a place that cannot be written to, before anything is computed.
+    MissingExtraError
+        Without jinja2 (extra ``report``) or matplotlib (extra ``plot``).
+
+    Notes
+    -----
+    The page needs no network and holds no scripts. It is written beside its place and moved there when it is whole. The
+    same inputs and seed give the same bytes on the same versions and date. The explanation costs ``n^2``: of more than
+    4,000 rows (of M models 4,000 over the root of M) it looks at a random choice, and says so; its tests are exact on
+    any such choice.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelcal.report import report
+    >>> p = np.random.default_rng(0).uniform(size=200)
+    >>> y = np.random.default_rng(1).random(200) < p**2
+    >>> found = report(y, p, draws=99)
+    >>> found.verdict.heading
+    'The stated probabilities do not match what happened.'
+    >>> found.to_html().startswith("<!DOCTYPE html>")
+    True
+    """
+    place = None if path is None else Path(path)
+    if place is not None:
+        refuse_path(place)
+    environment()  # what is missing is said before the work
+    models, several = _models(predictions, weights)
+    settings = Settings(level, draws, _checked_seed(rng), early_stopping, progress)
+    checked = {name: asked(y, p, name if several else None, lens, weights, classes, normalize) for name, p in models}
+    steps = Steps(progress, 2 * len(checked), draws)
+    compared = _compared(y, dict(models), lens, classes, normalize, within, settings, steps) if several else None
+    found = tuple(
+        model_report(
+            one,
+            _evaluated(one, settings, steps) if compared is None else compared[name].evaluation,
+            name if isinstance(predictions, Mapping) else None,
+            groups,
+            settings,
+            steps,
+            (number, len(checked)),
+        )
+        for number, (name, one) in enumerate(_ordered(checked, compared), 1)
+    )
+    steps.finish()
+    verdict = found[0].verdict if compared is None else verdict_of_several(compared)
+    page = rendered(title, verdict, found, compared, settings, read=read, command=command, date=day(date))
+    if place is not None:
+        write_whole(place, page)
+    return Report(place, title, verdict, found, compared, settings.rng, page)
+
+
+def _models(predictions: Any, weights: Any) -> tuple[list[tuple[str, Any]], bool]:
+    """Models by their names; a mapping of one is one model with a name."""
+    if not isinstance(predictions, Mapping):
+        return [(_ONE, predictions)], False
+    if not predictions:
+        raise InputError("predictions is an empty mapping: pass a model, or {name: predictions} of one or more")
+    if len(predictions) > 1 and weights is not None:
+        raise InputError("a comparison of several models takes no case weights: report one model at a time")
+    return [(str(name), p) for name, p in predictions.items()], len(predictions) > 1
+
+
+def _checked_seed(rng: Any) -> int:
+    if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
+        raise InputError(f"rng must be a seed, a whole number from 0, which the page can name; got {rng!r}")
+    return int(rng)
+
+
+def _compared(
+    y: Any,
+    models: dict[str, Any],
+    lens: Any,
+    classes: Any,
+    normalize: bool,
+    within: float | None,
+    settings: Settings,
+    steps: Steps,
+) -> Comparison:
+    return compare(
+        y,
+        models,
+        lens=lens,
+        classes=classes,
+        normalize=normalize,
+        within=within,
+        level=settings.level,
+        draws=settings.draws,
+        rng=settings.rng,
+        early_stopping=settings.early_stopping,
+        progress=_several(steps, len(models)),
+    )
+
+
+def _several(steps: Steps, pieces: int) -> Any:
+    """Progress of one piece of work over so many pieces of the bar."""
+    parts = [steps.next()]
+    if parts[0] is None:
+        return None
+
+    def shown(done: int, of: int) -> None:
+        k = min(done * pieces // max(of, 1), pieces - 1)
+        while len(parts) <= k:
+            parts.append(steps.next())
+        part = parts[k]
+        assert part is not None  # for the type checker: the first was there
+        part(done * pieces - k * of, of)
+
+    return shown
+
+
+def _evaluated(one: Asked, settings: Settings, steps: Steps) -> Any:
+    return evaluate(
+        one.given,
+        one.batch,
+        weights=one.weights,
+        level=settings.level,
+        draws=settings.draws,
+        rng=settings.rng,
+        early_stopping=settings.early_stopping,
+        progress=steps.next(),
+    )
+
+
+def _ordered(checked: dict[str, Asked], compared: Comparison | None) -> list[tuple[str, Asked]]:
+    """Models in the order of the comparison, the smallest error first."""
+    names = list(checked) if compared is None else [model.name for model in compared.models]
+    return [(name, checked[name]) for name in names]

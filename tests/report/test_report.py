@@ -1,0 +1,224 @@
+"""What `report` returns, writes and refuses."""
+
+import datetime
+import sys
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+import kernelcal as kc
+from kernelcal.errors import InputError, MissingExtraError
+from kernelcal.report import main as main_module
+from kernelcal.report import report
+from kernelcal.report.settings import day
+from kernelcal.report.writing import write_whole
+
+P = np.random.default_rng(0).uniform(size=60)
+Y = np.random.default_rng(1).random(60) < P
+FAST = {"draws": 99, "date": "2026-01-02"}
+
+
+def test_the_result_holds_what_was_computed(tmp_path):
+    path = tmp_path / "page.html"
+    found = report(Y, {"forest": P}, path, groups={"half": np.arange(60) % 2}, **FAST)
+    assert found.path == path
+    assert path.read_text(encoding="utf-8") == found.to_html()
+    (model,) = found.models
+    assert (model.name, model.family, model.explained_rows) == ("forest", "Bernoulli", 60)
+    assert model.evaluation.pvalue == kc.evaluate(Y, P, draws=99).pvalue
+    assert {g.name for g in model.explanation.groups} == {"0", "1"}
+    assert found.comparison is None
+    assert found.to_dict()["models"][0]["evaluation"]["n"] == 60
+    assert "page.html" in repr(found)
+
+
+def test_the_same_bytes_for_the_same_input():
+    assert report(Y, P, **FAST).to_html() == report(Y, P, **FAST).to_html()
+    other = report(Y, P, draws=99, date="2026-01-03").to_html()
+    assert other.replace("2026-01-03", "2026-01-02") == report(Y, P, **FAST).to_html()
+
+
+def test_the_date(monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    assert day(None) == "1970-01-01"
+    assert day(datetime.date(2026, 5, 1)) == "2026-05-01"
+    assert day("spring") == "spring"
+    monkeypatch.delenv("SOURCE_DATE_EPOCH")
+    assert len(day(None)) == 10
+
+
+def test_figures_agree_with_other_means():
+    found = report(Y, P, **FAST)
+    figures = {f.name: f for f in found.models[0].figures}
+    gap = 100 * (P - Y)
+    half = 1.959964 * gap.std(ddof=1) / np.sqrt(60)
+    shown = figures["difference, said minus happened"]
+    assert shown.value == f"{gap.mean():+.1f} points".replace("-", "\N{MINUS SIGN}")
+    ends = f"{gap.mean() - half:+.1f} points to {gap.mean() + half:+.1f} points"
+    assert shown.interval == ends.replace("-", "\N{MINUS SIGN}")
+    assert figures["Brier score"].value == f"{np.mean((P - Y) ** 2):.4f}"
+    assert figures["expected calibration error, top label"].interval == "none"
+
+
+def test_gaps_of_groups_are_those_of_all_rows(monkeypatch):
+    monkeypatch.setattr("kernelcal.report.model._EXPLAINED", 40)
+    half = np.arange(60) % 2
+    (model,) = report(Y, P, groups=half, **FAST).models
+    assert model.explained_rows == 40
+    assert model.explanation.n == 40
+    seen = model.group_gaps["group", "1"]
+    assert seen.rows == 30
+    assert np.isclose(seen.gap, 100 * (Y - P)[half == 1].mean())
+
+
+def test_several_models_are_compared_and_come_in_the_order_of_their_error():
+    found = report(Y, {"inverted": 1 - P, "honest": P}, within=0.4, **FAST)
+    assert [model.name for model in found.models] == ["honest", "inverted"]
+    assert found.comparison is not None
+    assert found.verdict.heading == "honest has the smallest calibration error, and chance does not explain its lead."
+    assert "evidence against inverted (1 of 2 models)" in found.verdict.sentences[0]
+    assert "does not prove it right" in found.verdict.sentences[0]
+    assert "error below 0.4?" in found.to_html()
+
+
+def test_models_that_are_alike_are_not_told_apart():
+    found = report(Y, {"one": P, "two": np.clip(P + 0.001, 0, 1)}, **FAST)
+    assert found.verdict.heading == "The models cannot be told apart by their calibration errors."
+
+
+def test_progress_grows_to_its_end():
+    seen = []
+    report(Y, {"a": P, "b": P**2}, progress=lambda done, total: seen.append((done, total)), **FAST)
+    assert all(total == seen[0][1] for _, total in seen)
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+    assert seen[-1][0] == seen[-1][1]
+
+
+def test_no_setting_of_matplotlib_changes_and_no_figure_stays_open():
+    plt = pytest.importorskip("matplotlib.pyplot")
+    before = dict(plt.rcParams)
+    report(Y, P, **FAST)
+    assert dict(plt.rcParams) == before
+    assert plt.get_fignums() == []
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_a_file_is_whole_or_not_there(tmp_path, monkeypatch, error):
+    def fails(*_):
+        raise error
+
+    path = tmp_path / "page.html"
+    monkeypatch.setattr("kernelcal.report.writing.os.replace", fails)
+    with pytest.raises(error):
+        write_whole(path, "text")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_old_page_stays_until_the_new_one_is_whole(tmp_path, monkeypatch):
+    path = tmp_path / "page.html"
+    path.write_text("old")
+    monkeypatch.setattr(main_module, "rendered", lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        report(Y, P, path, **FAST)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+    monkeypatch.undo()
+    report(Y, P, path, **FAST)
+    assert path.read_text().startswith("<!DOCTYPE html>")
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"predictions": {}}, "empty mapping: pass a model"),
+        ({"predictions": {"a": P, "b": P}, "weights": P}, "takes no case weights: report one model at a time"),
+        ({"predictions": {"a": P, "b": 7 * P}}, "model 'b': "),
+        ({"rng": None}, "rng must be a seed, a whole number from 0, which the page can name"),
+        ({"rng": True}, "rng must be a seed"),
+        ({"path": "missing/page.html"}, "there is no folder missing: make it first"),
+        ({"path": "page.pdf"}, r"its name ends in \.html, got page\.pdf"),
+        ({"path": "."}, r"\. is a folder: name a file in it, such as report\.html"),
+        ({"groups": [1, 2]}, "has 2 values, and there are 60 rows"),
+    ],
+)
+def test_what_is_refused(change, text, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    given = {"predictions": P, **FAST, **change}
+    with pytest.raises(InputError, match=text):
+        report(Y, **given)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_groups_of_what_cannot_be_explained_are_refused():
+    score = kc.predictions.Score(lambda y, m: m - y, P)
+    with pytest.raises(InputError, match=r"have no groups: report draws, kernelcal\.Samples"):
+        report(P, score, groups=np.arange(60) % 2, **FAST)
+    draws = kc.Samples(P[:, None] + np.linspace(-1, 1, 5), np.tile([0.1, 0.2, 0.4, 0.2, 0.1], (60, 1)))
+    with pytest.raises(InputError, match="unequal weights have no test, hence no groups: draw an unweighted sample"):
+        report(P, draws, groups=np.arange(60) % 2, **FAST)
+
+
+@pytest.mark.parametrize(("package", "extra"), [("jinja2", "report"), ("matplotlib", "plot")])
+def test_a_missing_extra_is_named_before_the_work(monkeypatch, package, extra):
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.setattr(main_module, "evaluate", lambda *_, **__: 1 / 0)
+    with pytest.raises(MissingExtraError, match=rf"a report needs .*{package}.*pip install 'kernelcal\[{extra}\]'"):
+        report(Y, P)
+
+
+def test_save(tmp_path):
+    found = report(Y, P, **FAST)
+    assert found.path is None
+    assert "not written" in repr(found)
+    assert found.save(tmp_path / "later.html").read_text(encoding="utf-8") == found.to_html()
+    with pytest.raises(InputError, match="no folder"):
+        found.save(tmp_path / "missing" / "page.html")
+
+
+def test_the_verdict_in_plain_words():
+    rng = np.random.default_rng(3)
+    p = np.r_[0.0, rng.uniform(size=400)]
+    y = np.r_[1, rng.random(400) < p[1:] ** 2].astype(int)
+    found = report(y, p, **FAST)
+    said = " ".join(found.verdict.sentences)
+    assert f"On average it says {100 * p.mean():.1f} %, and it happens in {100 * y.mean():.1f} % of cases." in said
+    assert "In 1 row it had ruled out what then happened." in said
+    assert "if rows are independent of each other: of 1,000 data sets" in said
+    assert "evidence as strong as this in at most 10 (p = 0.01)." in said
+    for jargon in ("SKCE", "kernel", "null", "Nystrom", "reject"):
+        assert jargon not in found.verdict.heading + said
+
+
+def test_the_verdict_on_numbers_says_what_intervals_held():
+    rng = np.random.default_rng(3)
+    mean = rng.normal(size=300)
+    y = mean + rng.normal(size=300)
+    found = report(y, kc.Normal(mean, 0.5), **FAST)
+    share = np.mean(np.abs(y - mean) / 0.5 < 1.6448536)
+    assert f"Intervals that should hold 90 % of outcomes held {100 * share:.1f} %." in found.verdict.sentences
+
+
+def test_what_is_not_tested_is_not_judged():
+    draws = kc.Samples(P[:, None] + np.linspace(-1, 1, 5), np.tile([0.1, 0.2, 0.4, 0.2, 0.1], (60, 1)))
+    found = report(P, draws, **FAST)
+    assert found.verdict.tone == "untested"
+    assert found.verdict.heading == "Whether the stated uncertainty can be believed was not tested."
+    assert "unequal weights are not exchangeable" in found.verdict.sentences[0]
+
+
+def test_the_level_is_that_of_all_intervals():
+    found = report(Y, P, level=0.8, groups=np.arange(60) % 2, **FAST)
+    (model,) = found.models
+    figures = {f.name: f for f in model.figures}
+    gap = 100 * (P - Y)
+    half = 1.2815516 * gap.std(ddof=1) / np.sqrt(60)
+    assert figures["difference, said minus happened"].interval == (
+        f"{gap.mean() - half:+.1f} points to {gap.mean() + half:+.1f} points".replace("-", "\N{MINUS SIGN}")
+    )
+    low, high = binomtest(int(Y.sum()), 60).proportion_ci(0.8)
+    assert figures["share of rows in which it happened"].interval == f"{100 * low:.1f} % to {100 * high:.1f} %"
+    group = (Y - P)[::2]
+    assert np.isclose(model.group_gaps["group", "0"].half, 100 * 1.2815516 * group.std(ddof=1) / np.sqrt(30))
+    assert "80 % interval" in found.to_html()
+    assert "where 80 % of calibrated models lie; points outside" in found.to_html()
