@@ -49,6 +49,7 @@ from kernelcal.predictions import (
     as_predictions,
 )
 from kernelcal.recalibration import TemperatureScaling
+from kernelcal.report import report
 from kernelcal.sketch import Sketch
 from kernelcal.statistics import CKCE, ECE, MMCE, SKCE, UCME, ckce, ece, mmce, skce, ucme
 
@@ -110,6 +111,7 @@ __all__ = [
     "mmce",
     "pit_test",
     "reliability",
+    "report",
     "skce",
     "ucme",
 ]

@@ -111,11 +111,10 @@ def explain(
     Examples
     --------
     >>> import numpy as np, kernelcal as kc
-    >>> from kernelcal.explain import explain
     >>> rng = np.random.default_rng(0)
     >>> p = rng.uniform(size=1000)
     >>> y = rng.random(1000) < np.where(p > 0.7, p - 0.25, p)
-    >>> found = explain(y, p, groups=np.where(p > 0.7, "sure", "unsure"))
+    >>> found = kc.explain(y, p, groups=np.where(p > 0.7, "sure", "unsure"))
     >>> found.findings[0]
     'between 0.67 and 1 events are rarer than predicted: over-confident (gap -0.25)'
     >>> [group.name for group in found.rejected]

@@ -84,9 +84,8 @@ def reliability(
     Examples
     --------
     >>> import kernelcal as kc
-    >>> from kernelcal.inference import reliability
     >>> p = [0.1] * 20 + [0.9] * 20
-    >>> found = reliability([0] * 8 + [1] * 12 + [1] * 20, p, question="positive class", bins=2)
+    >>> found = kc.reliability([0] * 8 + [1] * 12 + [1] * 20, p, question="positive class", bins=2)
     >>> found.table.frequency, found.outside
     (array([0.6, 1. ]), array([ True, False]))
     """

@@ -96,10 +96,9 @@ def report(
     Examples
     --------
     >>> import numpy as np
-    >>> from kernelcal.report import report
     >>> p = np.random.default_rng(0).uniform(size=200)
     >>> y = np.random.default_rng(1).random(200) < p**2
-    >>> found = report(y, p, draws=99)
+    >>> found = kc.report(y, p, draws=99)
     >>> found.verdict.heading
     'The stated probabilities do not match what happened.'
     >>> found.to_html().startswith("<!DOCTYPE html>")

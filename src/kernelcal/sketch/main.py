@@ -69,11 +69,10 @@ class Sketch:
     Examples
     --------
     >>> import numpy as np, kernelcal as kc
-    >>> from kernelcal.sketch import Sketch
     >>> rng = np.random.default_rng(0)
     >>> p = rng.uniform(size=1000)
     >>> y = kc.Bernoulli(p).sample(rng)[0]
-    >>> first, second = (Sketch(kc.Laplacian(0.2), engine=kc.RandomFourier(64)) for _ in range(2))
+    >>> first, second = (kc.Sketch(kc.Laplacian(0.2), engine=kc.RandomFourier(64)) for _ in range(2))
     >>> first.update(y[:400], p[:400]).n
     400
     >>> result = (first + second.update(y[400:], p[400:], first_row=400)).result()
@@ -142,9 +141,8 @@ class Sketch:
         Examples
         --------
         >>> import numpy as np, kernelcal as kc
-        >>> from kernelcal.sketch import Sketch
         >>> p = np.random.default_rng(0).dirichlet([1, 1, 1], 500)
-        >>> Sketch.like(p, kc.Gaussian()).prediction_kernel
+        >>> kc.Sketch.like(p, kc.Gaussian()).prediction_kernel
         Gaussian(lengthscale=0.496..., metric=Euclidean())
         """
         kernel = Laplacian() if prediction_kernel is None else prediction_kernel
