@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import sys
 
 import numpy as np
 import pytest
@@ -104,6 +105,6 @@ def test_interrupted(folder, capsys, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("kernelcal.report.main.evaluate", interrupted)
+    monkeypatch.setattr(sys.modules["kernelcal.report.main"], "evaluate", interrupted)
     assert run("report one.csv -o page.html") == 130
     assert sorted(path.name for path in folder.iterdir()) == ["one.csv", "two.csv"]

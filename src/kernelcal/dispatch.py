@@ -35,6 +35,6 @@ def _in_parts(y: Any) -> Any:
     path = isinstance(y, str | os.PathLike)
     if not path and not is_in_parts(y) and not (isinstance(y, tuple) and all(map(is_in_chunks, y))):
         return None
-    from kernelcal.stream import evaluate_files, evaluate_frame  # only here: to import kernelcal stays quick
+    from kernelcal.stream import evaluate_frame, evaluate_path  # only here: to import kernelcal stays quick
 
-    return evaluate_files if path else evaluate_frame
+    return evaluate_path if path else evaluate_frame

@@ -62,7 +62,7 @@ def test_figures_agree_with_other_means():
 
 
 def test_gaps_of_groups_are_those_of_all_rows(monkeypatch):
-    monkeypatch.setattr("kernelcal.report.model._EXPLAINED", 40)
+    monkeypatch.setattr(sys.modules["kernelcal.report.model"], "_EXPLAINED", 40)
     half = np.arange(60) % 2
     (model,) = report(Y, P, groups=half, **FAST).models
     assert model.explained_rows == 40
@@ -109,7 +109,7 @@ def test_a_file_is_whole_or_not_there(tmp_path, monkeypatch, error):
         raise error
 
     path = tmp_path / "page.html"
-    monkeypatch.setattr("kernelcal.report.writing.os.replace", fails)
+    monkeypatch.setattr(sys.modules["kernelcal.report.writing"].os, "replace", fails)
     with pytest.raises(error):
         write_whole(path, "text")
     assert list(tmp_path.iterdir()) == []

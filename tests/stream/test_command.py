@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from kernelcal.cli import main
@@ -23,6 +24,9 @@ class_table, cut = subjects.class_table, subjects.cut
 @pytest.fixture
 def data(tmp_path):
     return cut(class_table(900)[0], tmp_path / "d", [300])
+
+
+IN_PARTS = ("--memory", "1kB")
 
 
 def run(capsys, *arguments):
@@ -46,35 +50,57 @@ def test_small_files_are_read_at_once_and_large_ones_in_parts(capsys, data):
 def test_a_folder_and_a_glob_are_one_table_and_several_names_are_not(capsys, data):
     for given in (data, data / "*.parquet"):
         status, out, _ = run(capsys, given, "--json")
-        assert (status, json.loads(out)["n"]) == (0, 900)
+        assert (status, json.loads(out)["n"], "plan" in json.loads(out)) == (0, 900, False)  # small: all at once
+        assert json.loads(out)["read"].startswith(f"read {data}/part000.parquet, {data}/part001.parquet: 900 rows;")
+        status, out, _ = run(capsys, given, "--json", "--memory", "1kB")
+        assert (status, json.loads(out)["n"], "plan" in json.loads(out)) == (0, 900, True)
     files = sorted(data.iterdir())
     assert [r["n"] for r in json.loads(run(capsys, *files, "--json")[1])] == [300, 600]
     assert json.loads(run(capsys, *files, "--json", "--together")[1])["n"] == 900
 
 
 def test_a_plan_of_parts_and_features_that_are_told(capsys, data):
-    status, out, _ = run(capsys, data, "--plan", "--engine", "fourier", "--features", "40")
+    status, out, _ = run(capsys, data, "--plan", "--engine", "fourier", "--features", "40", *IN_PARTS)
     assert status == 0
     assert "Plan: 900 rows of Categorical, 3 columns, up to " in out
     assert "stop early" not in out
     assert "one pass  random Fourier features, 40 frequencies" in out
     assert "p-value" not in out
-    found = json.loads(run(capsys, data, "--json", "--engine", "fourier", "--features", "40")[1])
+    found = json.loads(run(capsys, data, "--json", "--engine", "fourier", "--features", "40", *IN_PARTS)[1])
     assert found["skce"]["engine"] == "one pass, random Fourier features, 40 frequencies"
     assert found["plan"]["draws"] == 99
-    status, _, error = run(capsys, data, "--engine", "nystrom")
+    status, _, error = run(capsys, data, "--engine", "nystrom", *IN_PARTS)
     assert status == 2
     assert "--engine nystrom needs all rows at once, and these are read in parts: say --engine fourier, or" in error
 
 
 def test_json_has_what_a_pipeline_needs(capsys, data):
-    status, out, _ = run(capsys, data, "--json", "--fail-below", "1", "--lens", "top-label", "--seed", "3")
+    status, out, _ = run(capsys, data, "--json", "--fail-below", "1", "--lens", "top-label", "--seed", "3", *IN_PARTS)
     report = json.loads(out)
     assert status == 1
     assert report["read"].startswith("read ")
     assert report["question"] == "top label"
-    assert report["plan"]["why"] == "several files are one table"
+    assert report["plan"]["why"].endswith("more than --memory 1 kB")
     assert {"pvalue", "skce", "skce_root", "test", "verdict", "accuracy", "ece"} <= set(report)
+
+
+def test_small_files_together_say_which_row_is_wrong(capsys, data):
+    frame = pd.read_parquet(data / "part001.parquet")
+    frame.loc[7, "p_dog"] = 1.5
+    frame.to_parquet(data / "part001.parquet", index=False)
+    status, _, error = run(capsys, data)
+    assert status == 2
+    assert f"{data}/part001.parquet, row group 0: row 7" in error
+
+
+def test_small_files_together_are_evaluated_as_one(capsys, tmp_path):
+    table = class_table(900)[0]
+    one, parts = tmp_path / "one.csv", cut(table, tmp_path / "d", [300, 800], kind="csv")
+    table.to_csv(one, index=False)
+    found = [json.loads(run(capsys, given, "--json")[1]) for given in (one, parts)]
+    for report in found:
+        del report["seconds"], report["read"]
+    assert found[0] == found[1]
 
 
 def test_save_keeps_the_sums(capsys, data, tmp_path):
@@ -90,7 +116,7 @@ def test_save_keeps_the_sums(capsys, data, tmp_path):
         (["--save", "x.txt"], "--save takes the name of an npz file in a folder that is there, got x.txt"),
         (["--save", "none/x.npz"], "--save takes the name of an npz file in a folder that is there"),
         (["--dask", "here"], "--dask here: the address of a scheduler is expected, such as tcp://"),
-        (["--weights", "p_cat", "--together"], "--weights cannot be said of files read in one pass"),
+        (["--weights", "p_cat", "--together", *IN_PARTS], "--weights cannot be said of files read in one pass"),
     ],
 )
 def test_what_cannot_be_done_is_said_before_the_work(capsys, data, arguments, message):

@@ -320,5 +320,15 @@ def test_paths_go_through_the_one_evaluate(tmp_path, table):
     frame, y, p = table
     data = cut(frame, tmp_path / "d", [2000])
     assert_same(kc.evaluate(data, "p_*", target="label", draws=99, sketch=SETTINGS), whole(y, p))
+    assert_same(
+        kc.evaluate(data, "p_*", target="label", memory=1000, draws=99, engine=kc.RandomFourier(32)),
+        whole(y, p, second_moments=True),
+    )
+    at_once = kc.evaluate(data, "p_*", target="label", draws=99)
+    expected = kc.evaluate(y, p, draws=99)
+    assert (at_once.n, at_once.pvalue) == (5000, expected.pvalue)
+    assert float(at_once.estimate) == pytest.approx(float(expected.estimate), rel=1e-12)
+    one = kc.evaluate(data / "part000.parquet", "p_*", lens=kc.TopLabel(), draws=99)
+    assert (one.n, one.question) == (2000, "top label")
     with pytest.raises(InputError, match="the names of the prediction columns, got 2: pass the others by name"):
         kc.evaluate(data, "p_*", "label")

@@ -16,7 +16,7 @@ from kernelcal.cli.lenses import lens_of
 from kernelcal.cli.parser import argument_parser
 from kernelcal.cli.progress import bar
 from kernelcal.cli.report import run_report
-from kernelcal.cli.streaming import check_streaming, run_in_parts, why_in_parts
+from kernelcal.cli.streaming import check_streaming, is_one_table, run_in_parts, why_in_parts
 from kernelcal.errors import InputError, KernelcalError
 from kernelcal.evaluate import Plan, evaluate, plan
 from kernelcal.inference import calibration_test
@@ -24,6 +24,7 @@ from kernelcal.inference.pit_test import pit_test
 from kernelcal.io import Data, ReadOptions, read
 from kernelcal.predictions import ScorePredictions
 from kernelcal.statistics import SKCE
+from kernelcal.stream.whole import read_together
 
 __all__ = ["main"]
 
@@ -107,7 +108,8 @@ def _run(paths: list[Path], options: argparse.Namespace, *, first: bool) -> dict
     why = why_in_parts(paths, options)
     if why is not None:
         return run_in_parts(paths, why, _reading(options), options, first=first)
-    data = read(paths, _reading(options))
+    read_all = read_together if is_one_table(paths, options) else read
+    data = read_all(paths, _reading(options))
     if not options.json:
         print(data.description if first else f"\n{data.description}", flush=True)
     result = _planned(data, options) or _compute(data, options)

@@ -16,13 +16,13 @@ from kernelcal.errors import InputError
 from kernelcal.evaluate.planning import size_in_words
 from kernelcal.io import ReadOptions
 from kernelcal.stream.cluster import cluster
-from kernelcal.stream.files import in_pieces, is_many, size_of
+from kernelcal.stream.files import find_files, in_pieces, is_many, size_of
 from kernelcal.stream.main import prepared
+from kernelcal.stream.paths import AT_ONCE
 from kernelcal.stream.survey import survey_files
 
-__all__ = ["add_streaming", "check_streaming", "run_in_parts", "why_in_parts"]
+__all__ = ["add_streaming", "check_streaming", "is_one_table", "run_in_parts", "why_in_parts"]
 
-_MEMORY = "256 MiB"
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
 
 
@@ -31,9 +31,10 @@ def add_streaming(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--memory",
         type=size,
-        default=size(_MEMORY),
+        default=AT_ONCE,
         metavar="SIZE",
-        help=f"larger parquet and csv files are read in parts, in one pass, such as 2GB (default: {_MEMORY})",
+        help="parquet and csv files that are larger in all are read in parts, in one pass, such as 2GB (default: "
+        "256 MiB)",
     )
     group.add_argument("--together", action="store_true", help="all files are parts of one table")
     group.add_argument(
@@ -76,15 +77,26 @@ def why_in_parts(paths: Sequence[Path], options: argparse.Namespace) -> str | No
     """Why files are read in parts; None if they are read at once."""
     if options.command != "evaluate":
         return None
-    asked = {"--dask": options.dask is not None, "--save": options.save is not None, "--together": options.together}
+    asked = {"--dask": options.dask is not None, "--save": options.save is not None}
     if any(asked.values()):
         return next(why for why, said in asked.items() if said)
-    if is_many(paths[0]):
-        return "several files are one table"
-    there = [str(path) for path in paths if path.is_file() and in_pieces(str(path))]
-    if len(there) == len(paths) and size_of(there) > options.memory:
+    there = _in_pieces(paths, options)
+    if there and size_of(there) > options.memory:
         return f"{size_in_words(size_of(there))}, more than --memory {size_in_words(options.memory)}"
     return None
+
+
+def _in_pieces(paths: Sequence[Path], options: argparse.Namespace) -> list[str]:
+    """Files of one table that can be read in parts; none if one of them cannot."""
+    if is_one_table(paths, options):
+        return find_files(paths)
+    there = [str(path) for path in paths if path.is_file() and in_pieces(str(path))]
+    return there if len(there) == len(paths) else []
+
+
+def is_one_table(paths: Sequence[Path], options: argparse.Namespace) -> bool:
+    """Tell whether names stand for several files that are one table."""
+    return bool(getattr(options, "together", False)) or (options.command == "evaluate" and is_many(paths[0]))
 
 
 def run_in_parts(

@@ -16,7 +16,7 @@ __all__ = ["Evaluation", "plain_number"]
 _LEVEL = 0.05
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, repr=False, kw_only=True)
 class Evaluation(Shown, ABC):
     """What `evaluate` found about one model.
 

@@ -142,8 +142,8 @@ def plan(
     --------
     >>> import numpy as np, kernelcal as kc
     >>> from kernelcal.evaluate import plan
-    >>> [step.engine for step in plan(np.random.default_rng(0).uniform(size=2000)).steps]
-    ['exact scan', 'exact scan, 4 kernels and scores', 'bootstrap of rows']
+    >>> [step.engine for step in plan(np.random.default_rng(0).uniform(size=6000)).steps]
+    ['exact scan', 'exact scan, 4 kernels and scores', 'root scale, Hoeffding variance']
     """
     batch = as_predictions(predictions, classes=classes)
     return planned(seen(np.zeros(len(batch), dtype=np.int64), batch, lens)[1].placed(), draws, engine)

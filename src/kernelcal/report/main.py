@@ -95,7 +95,7 @@ def report(
 
     Examples
     --------
-    >>> import numpy as np
+    >>> import numpy as np, kernelcal as kc
     >>> p = np.random.default_rng(0).uniform(size=200)
     >>> y = np.random.default_rng(1).random(200) < p**2
     >>> found = kc.report(y, p, draws=99)

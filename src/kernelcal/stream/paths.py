@@ -1,0 +1,71 @@
+"""Evaluate what a path names: at once where it fits, in parts where it does not."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from kernelcal.evaluate import Evaluation, evaluate
+from kernelcal.io import Data, ReadOptions, read
+from kernelcal.stream.files import find_files, in_pieces, is_many, size_of
+from kernelcal.stream.main import evaluate_files, read_options
+from kernelcal.stream.whole import read_together
+
+__all__ = ["AT_ONCE", "evaluate_path"]
+
+AT_ONCE = 2**28  # bytes of files that are read at once
+_ONLY_IN_PARTS = {"sketch", "client"}
+_EVALUATING = {"lens", "level", "draws", "rng", "early_stopping", "engine", "progress"}
+
+
+def evaluate_path(path: Any, *, memory: int = AT_ONCE, **options: Any) -> Evaluation:
+    """Evaluate what a path names: `kernelcal.evaluate` does this when it is given a path.
+
+    Parameters
+    ----------
+    path : str or path
+        A file, a folder of files, or a glob such as ``"data/*.parquet"``; several files are one table.
+    memory : int
+        Bytes of Parquet, csv, tsv and txt files that are read at once; larger ones are read in parts, in one pass.
+    **options
+        ``lens``, ``level``, ``draws``, ``rng``, ``engine``, ``progress`` as for `kernelcal.evaluate`; what the files
+        hold, as for `evaluate_files`, such as ``target="label"`` and ``predictions="p_*"``. With ``sketch`` or
+        ``client`` files of any size are read in parts.
+
+    Returns
+    -------
+    Evaluation
+        Of files in parts a `StreamResult`.
+
+    Raises
+    ------
+    InputError
+        With the file, the row or column, and the remedy.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np, kernelcal as kc
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = f"{folder}/rain.csv"
+    ...     np.savetxt(path, [[0.9, 1], [0.2, 0], [0.6, 1]] * 20, delimiter=",", header="p,y", comments="")
+    ...     kc.evaluate(path).n
+    60
+    """
+    if _in_parts(path, memory, options):
+        return evaluate_files(path, **options)
+    asked = {name: options.pop(name) for name in list(options) if name not in _EVALUATING}
+    data = _read(path, read_options(asked))
+    return evaluate(data.y, data.predictions, weights=data.weights, **options)
+
+
+def _in_parts(path: Any, memory: int, options: dict[str, Any]) -> bool:
+    """Only some formats can be read in parts, and some options say that they shall be."""
+    if _ONLY_IN_PARTS & set(options):
+        return True
+    able = is_many(path) or in_pieces(os.fspath(path))
+    return able and size_of(find_files([path])) > memory
+
+
+def _read(path: Any, options: ReadOptions) -> Data:
+    return read_together([path], options) if is_many(path) else read([Path(path)], options)
