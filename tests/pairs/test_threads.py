@@ -23,3 +23,26 @@ def test_one_item_and_few_rows_start_no_threads(monkeypatch):
     p, y = np.repeat([0.2, 0.7], 50), np.arange(100) % 2
     assert kc.skce(y, p).engine == "exact pairs of 2 unique predictions"
     kc.calibration_test(y, p, draws=99)
+
+
+def test_one_task_of_many_starts_no_threads(monkeypatch):
+    used = []
+    with threads.one_thread():
+        threads.threaded_map(lambda x: used.append(threading.current_thread()), range(4), 4)
+        assert threads.thread_count(8) == 1
+    assert set(used) == {threading.main_thread()}
+    assert threads.thread_count(8) == 8
+
+
+def test_threads_change_no_number_of_a_sketch(monkeypatch):
+    from kernelcal.sketch import sums
+
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.ones(3), 3000)
+    y = kc.Categorical(p).sample(rng)[0]
+    monkeypatch.setattr(sums, "_BYTES", 2**16)
+    found = []
+    for number in (1, 3):
+        monkeypatch.setattr(sums, "thread_count", lambda _, number=number: number)
+        found.append(kc.Sketch(kc.Gaussian(0.3), engine=kc.RandomFourier(20), draws=19).update(y, p)._sums)
+    assert all(np.array_equal(one, found[1][name]) for name, one in found[0].items())

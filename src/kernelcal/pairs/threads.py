@@ -6,19 +6,34 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TypeVar
 
-__all__ = ["thread_count", "threaded_map"]
+__all__ = ["one_thread", "thread_count", "threaded_map"]
+
+_ALONE: ContextVar[bool] = ContextVar("_ALONE", default=False)
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
 def thread_count(threads: int | None) -> int:
-    """Number of threads: as asked, else the processors that this process may use."""
+    """Number of threads: as asked, else the processors that this process may use; one inside `one_thread`."""
+    if _ALONE.get():
+        return 1
     if threads is not None:
         return max(1, threads)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Start no threads: what runs inside is one task of many that run beside each other."""
+    token = _ALONE.set(True)
+    try:
+        yield
+    finally:
+        _ALONE.reset(token)
 
 
 def threaded_map(function: Callable[[Item], Result], items: Iterable[Item], threads: int | None) -> list[Result]:

@@ -12,6 +12,7 @@ from kernelcal.errors import InputError
 from kernelcal.inference.draws import Draws
 from kernelcal.pairs.second_moments import second_moments
 from kernelcal.pairs.sketch import feature_sums, features_of
+from kernelcal.pairs.threads import one_thread, thread_count, threaded_map
 from kernelcal.predictions import ClassPredictions, Predictions
 from kernelcal.residuals import ClassResidual, FeatureResidual, residual_of
 from kernelcal.sketch.settings import Settings
@@ -60,10 +61,19 @@ def sums_of(
 ) -> Arrays:
     """All sums of some rows, made a part at a time; `placed` are the same predictions, perhaps on another device."""
     total: dict[str, Array] = {}
-    size = _BYTES * (_ON_ACCELERATOR if on_accelerator(placed.reference) else 1)
+    size, together = _BYTES, thread_count(None)
+    if on_accelerator(placed.reference):
+        size, together = size * _ON_ACCELERATOR, 1
     step = max(_LEAST, size // (8 * _width(batch, settings, subject)))
-    for part in row_slices(len(batch), step):
-        total = added(total, _of_part(targets[part], batch[part], placed[part], rows[part], settings, subject))
+
+    def sums(part: slice) -> dict[str, Array]:
+        with one_thread():  # parts beside each other, so that none of their many short steps waits for the others
+            return _of_part(targets[part], batch[part], placed[part], rows[part], settings, subject)
+
+    parts = row_slices(len(batch), step)
+    for first in range(0, len(parts), together):
+        for found in threaded_map(sums, parts[first : first + together], None):
+            total = added(total, found)
     return {name: np.asarray(to_numpy(x), dtype=np.float64) for name, x in total.items()}
 
 

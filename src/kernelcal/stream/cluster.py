@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernelcal.errors import InputError, MissingExtraError
+from kernelcal.pairs.threads import one_thread
 from kernelcal.sketch import Sketch
 from kernelcal.stream.batches import Sums, sum_rows
 from kernelcal.stream.roles import Roles
@@ -23,8 +24,11 @@ __all__ = ["add_up_on", "cluster", "compute_on", "current_client", "dask_module"
 _LEAF = 100_000  # rows of a task, at least, if parts are small
 _FAN = 8  # sketches that are added at a time
 # Dask tells workers to give every freed array back to the system at once: arrays of a batch are then made anew from
-# empty pages each time, which takes half as long again as the work itself
-_KEEP = {"MALLOC_TRIM_THRESHOLD_": 2**28, "MALLOC_MMAP_THRESHOLD_": 2**25}
+# empty pages each time, which takes half as long again as the work itself. A worker a processor needs one thread
+_KEEP = {
+    **{"MALLOC_TRIM_THRESHOLD_": 2**28, "MALLOC_MMAP_THRESHOLD_": 2**25},
+    **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), 1),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,9 +113,10 @@ def _tree(nodes: list[Any], add: Callable[[list[Any]], Any]) -> Any:
 
 def _sum_of(parts: list[Any], common: _Common) -> Sums:
     sums = Sums(common.empty.empty())
-    for part in parts:
-        for _ in sum_rows(sums, part.batches(common.roles), part.place, common.roles, common.lens):
-            pass
+    with one_thread():  # Dask fills the processors with tasks
+        for part in parts:
+            for _ in sum_rows(sums, part.batches(common.roles), part.place, common.roles, common.lens):
+                pass
     return sums
 
 
