@@ -145,3 +145,8 @@ def test_command_line_engines(file, capsys):
     with pytest.raises(SystemExit):
         main(["evaluate", file, "--engine", "nystrom", "--features", "0"])
     assert "expected a whole number from 1, got '0'" in capsys.readouterr().err
+
+
+def test_one_probability_is_scanned_at_any_size():
+    p = np.random.default_rng(0).uniform(size=400_000)
+    assert plan(p).steps[1].engine == "exact scan, 4 kernels and scores"

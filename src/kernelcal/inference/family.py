@@ -12,6 +12,7 @@ from kernelcal.errors import InputError
 from kernelcal.inference.direction import Scores
 from kernelcal.kernels import Kernel, Laplacian, Spectral, Stationary, resolve, resolve_target
 from kernelcal.pairs import Engine, ExactPairs, Nystrom
+from kernelcal.pairs.features import FEATURE
 from kernelcal.pairs.same_label import PRODUCT
 from kernelcal.predictions import ClassPredictions, Predictions, RealPredictions
 from kernelcal.residuals import residual_of, target_kernel_of
@@ -113,7 +114,7 @@ def _choose(predictions: Predictions, kernels: Sequence[Kernel], target_kernel: 
     else:
         return ExactPairs()
     landmarks = _LANDMARKS if n * m <= _LARGE else _FEW_LANDMARKS
-    return ExactPairs() if exact <= max(_SECONDS, PRODUCT * landmarks * n * columns) else Nystrom(landmarks)
+    return ExactPairs() if exact <= max(_SECONDS, FEATURE * landmarks * n * max(m, columns)) else Nystrom(landmarks)
 
 
 def spectral_target(kernel: Kernel | None, predictions: Predictions) -> Kernel:
