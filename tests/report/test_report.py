@@ -195,8 +195,23 @@ def test_the_verdict_on_numbers_says_what_intervals_held():
     mean = rng.normal(size=300)
     y = mean + rng.normal(size=300)
     found = report(y, kc.Normal(mean, 0.5), **FAST)
-    share = np.mean(np.abs(y - mean) / 0.5 < 1.6448536)
-    assert f"Intervals that should hold 90 % of outcomes held {100 * share:.1f} %." in found.verdict.sentences
+    inside = {level: np.mean(np.abs(y - mean) / 0.5 < z) for level, z in ((0.5, 0.6745), (0.9, 1.6449), (0.95, 1.96))}
+    level = max(inside, key=lambda level: abs(inside[level] - level) / np.sqrt(level * (1 - level)))
+    share = inside[level]
+    assert (
+        f"Intervals that should hold {100 * level:.0f} % of outcomes held {100 * share:.1f} %."
+        in found.verdict.sentences
+    )
+
+
+def test_a_share_that_chance_explains_is_not_said():
+    rng = np.random.default_rng(3)
+    mean, std = rng.normal(size=4000), rng.choice([0.7, 1.3], 4000)
+    y = mean + rng.normal(size=4000) * std
+    found = report(y, kc.Normal(mean, np.sqrt(np.mean(std**2))), **FAST)
+    assert found.verdict.tone == "against" or not any("should hold" in s for s in found.verdict.sentences)
+    for sentence in found.verdict.sentences:
+        assert "should hold 90 % of outcomes held 90" not in sentence
 
 
 def test_what_is_not_tested_is_not_judged():

@@ -10,12 +10,14 @@ import numpy as np
 
 from kernelcal.compare import Comparison
 from kernelcal.evaluate.base import Evaluation
+from kernelcal.inference.direction import impossible_rows
 from kernelcal.predictions import ClassPredictions
 from kernelcal.report.figures import is_number, top_or_event
 
 __all__ = ["Verdict", "verdict_of", "verdict_of_several"]
 
 _LEVEL = 0.05
+_NORMAL = 1.96  # standard errors that chance seldom gives
 _SEEN = 2.8  # standard errors of a shift that a two-sided test at 5 % finds in 4 of 5 cases: 1.96 + 0.84
 _WORDS = (  # what a direction means, for readers who do not know the word
     ("over-confident", "It is over-confident: it claims more certainty than it delivers."),
@@ -53,7 +55,7 @@ def verdict_of(targets: np.ndarray, batch: Any, own: Any, found: Evaluation) -> 
         _said_and_happened(targets, batch, own),
         *_directions(batch, found),
         _covered(found),
-        _ruled_out(found),
+        _ruled_out(targets, batch),
         _how_sure(found),
         _how_large(found),
     )
@@ -110,12 +112,17 @@ def _said_and_happened(targets: np.ndarray, batch: Any, own: Any) -> str:
 
 
 def _covered(found: Any) -> str:
-    """How many outcomes fell into the 90 % intervals, of one number."""
+    """How many outcomes fell into the central intervals that are furthest off by chance's measure, of one number."""
     parts = getattr(found, "coverage", None)
-    if not isinstance(parts, tuple) or len(parts) != 1 or 0.9 not in parts[0].levels:
+    if not isinstance(parts, tuple) or len(parts) != 1:
         return ""
-    share = 100 * parts[0].shares[list(parts[0].levels).index(0.9)]
-    return f"Intervals that should hold 90 % of outcomes held {share:.1f} %."
+    expected, shares = parts[0].expected, parts[0].shares
+    with np.errstate(divide="ignore", invalid="ignore"):
+        errors = np.nan_to_num(np.abs(shares - expected) / np.sqrt(expected * (1 - expected) / found.n), posinf=0.0)
+    worst = int(errors.argmax())
+    if errors[worst] < _NORMAL:
+        return ""  # what is wrong is not the share of outcomes inside
+    return f"Intervals that should hold {100 * expected[worst]:.3g} % of outcomes held {100 * shares[worst]:.1f} %."
 
 
 def _directions(batch: Any, found: Evaluation) -> list[str]:
@@ -128,12 +135,9 @@ def _directions(batch: Any, found: Evaluation) -> list[str]:
     return sentences
 
 
-def _ruled_out(found: Evaluation) -> str:
-    assert found.test is not None  # for the type checker
-    rows = len(found.test.impossible_rows)  # the first ten
-    if not rows:
-        return ""
-    return f"In {rows if rows < 10 else 'ten or more'} row{'s' * (rows > 1)} it had ruled out what then happened."
+def _ruled_out(targets: np.ndarray, batch: Any) -> str:
+    rows = len(impossible_rows(batch, targets))
+    return f"In {rows:,} row{'s' * (rows > 1)} it had ruled out what then happened." if rows else ""
 
 
 def _how_sure(found: Evaluation) -> str:
