@@ -108,3 +108,10 @@ def test_interrupted(folder, capsys, monkeypatch):
     monkeypatch.setattr(sys.modules["kernelcal.report.main"], "evaluate", interrupted)
     assert run("report one.csv -o page.html") == 130
     assert sorted(path.name for path in folder.iterdir()) == ["one.csv", "two.csv"]
+
+
+def test_groups_by_the_outcome_are_refused(tmp_path, capsys):
+    path = tmp_path / "a.csv"
+    path.write_text("y,p\n" + "1,0.7\n0,0.2\n" * 20)
+    assert main(["report", str(path), "-o", str(tmp_path / "a.html"), "--groups", "y"]) == 2
+    assert "--groups y: this is the target, and groups of rows with one outcome" in capsys.readouterr().err

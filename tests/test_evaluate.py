@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import kernelcal as kc
+from kernelcal.errors import InputError
 from kernelcal.statistics import accuracy, brier_score, log_score
 
 
@@ -134,3 +135,21 @@ def test_all_draws_on_request():
 def test_a_negative_estimate_has_no_root_in_the_table():
     y, p = next((y, p) for y, p in (data(n=40, seed=s) for s in range(50)) if float(kc.skce(y, p)) < 0)
     assert "negative: no root" in kc.evaluate(y, p).summary()
+
+
+def test_very_few_rows_have_no_interval():
+    p = np.full((9, 2), 0.5)
+    assert kc.evaluate(np.arange(9) % 2, p, draws=19).interval is None
+    assert kc.evaluate(np.arange(10) % 2, np.full((10, 2), 0.5), draws=19).interval is not None
+
+
+def test_names_of_columns_are_not_for_a_frame_in_memory():
+    pd = pytest.importorskip("pandas")
+    with pytest.raises(InputError, match="got a DataFrame in memory: pass its columns"):
+        kc.evaluate(pd.DataFrame({"y": [0, 1], "p": [0.2, 0.7]}), "p", target="y")
+
+
+@pytest.mark.parametrize("memory", ["1kB", 0, -1, True])
+def test_memory_is_a_number_of_bytes(tmp_path, memory):
+    with pytest.raises(InputError, match="memory is a number of bytes, such as"):
+        kc.evaluate(tmp_path, memory=memory)

@@ -598,3 +598,11 @@ def test_yes_no_mass_is_refused_unless_normalising_is_asked_for():
     found = explain([1, 0], rows, normalize=True, draws=19)
     assert found.witness.position[-1, 0] == pytest.approx(0.715000919)
     assert found.notes[0].startswith("every row was divided by its sum, as asked")
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_few_numbers_of_which_no_row_adds(n):
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        found = kc.explain(rng.normal(size=n), kc.Normal(rng.normal(size=n), np.ones(n)), draws=19)
+        assert all(row.contribution > 0 for row in found.rows)

@@ -21,6 +21,7 @@ def evaluate(y: Any, *predictions: Any, **options: Any) -> Evaluation:
         y, predictions = (y, predictions[0]), predictions[1:]
     in_parts = _in_parts(y)
     if in_parts is None:
+        _refuse_names(y, predictions)
         return evaluate_arrays(y, *predictions, **options)
     if len(predictions) > 1:
         raise InputError(
@@ -28,6 +29,15 @@ def evaluate(y: Any, *predictions: Any, **options: Any) -> Evaluation:
             f"{len(predictions)}: pass the others by name, such as target='label'"
         )
     return in_parts(y, **({"predictions": predictions[0]} if predictions else {}), **options)
+
+
+def _refuse_names(y: Any, predictions: tuple[Any, ...]) -> None:
+    """Names of columns are for files and frames in partitions; a frame in memory has the columns at hand."""
+    if hasattr(y, "columns") and predictions and isinstance(predictions[0], str):
+        raise InputError(
+            f"names of columns belong to files and to frames in partitions, got a {type(y).__name__} in memory: pass "
+            "its columns, kernelcal.evaluate(frame['y'], frame[['p0', 'p1']])"
+        )
 
 
 def _in_parts(y: Any) -> Any:

@@ -84,7 +84,7 @@ def test_several_models_are_compared_and_come_in_the_order_of_their_error():
 
 def test_models_that_are_alike_are_not_told_apart():
     found = report(Y, {"one": P, "two": np.clip(P + 0.001, 0, 1)}, **FAST)
-    assert found.verdict.heading == "The models cannot be told apart by their calibration errors."
+    assert found.verdict.heading == "The models cannot be told apart by their conditional calibration errors (CKCE)."
 
 
 def test_progress_grows_to_its_end():
@@ -237,3 +237,20 @@ def test_the_level_is_that_of_all_intervals():
     assert np.isclose(model.group_gaps["group", "0"].half, 100 * 1.2815516 * group.std(ddof=1) / np.sqrt(30))
     assert "80 % interval" in found.to_html()
     assert "where 80 % of calibrated models lie; points outside" in found.to_html()
+
+
+def test_probabilities_that_are_all_too_low_are_not_called_over_confident():
+    p = np.random.default_rng(0).uniform(size=200)
+    said = " ".join(report(np.ones(200, dtype=int), p, **FAST).verdict.sentences)
+    assert "On average it says 5" in said
+    assert "confident" not in said
+
+
+def test_a_bound_is_for_several_models():
+    with pytest.raises(InputError, match=r"within=0\.05 is asked of several models on one page, got one: use"):
+        report([0, 1, 1], [0.2, 0.7, 0.9], within=0.05)
+
+
+def test_two_rows_are_no_reason_for_trust():
+    said = " ".join(report([0, 1], [[0.3, 0.3, 0.4], [0.2, 0.2, 0.6]], **FAST).verdict.sentences)
+    assert "fits these data" not in said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -20,6 +21,7 @@ __all__ = ["estimator_of", "interval_of", "interval_statistic", "pairs_or_blocks
 
 _SECONDS = 30.0  # on two cores, up to which the estimate takes all pairs
 _INTERVAL = 4.0  # the same for an interval over all pairs; above, the standard error comes from blocks
+_FEWEST = 10  # rows; of fewer an interval by resampling them says nothing
 _WEIGHTED_UP_TO = 8_000  # rows; the interval with case weights is a bootstrap over all pairs
 _BLOCKS = 30  # at least, for the normal law of their values
 _DRAWS = 999  # at least, for percentiles
@@ -82,8 +84,8 @@ def interval_statistic(
     """Return the SKCE of all pairs, or blocks where these are too many; None where there is no interval."""
     whole = SKCE() if template is None else template
     statistic = whole if weighted else estimator_of(batch, _INTERVAL, _BLOCKS, whole, engine)
-    few = not weighted or len(batch) <= _WEIGHTED_UP_TO
-    return statistic if isinstance(statistic, SKCE) and few else None
+    most = _WEIGHTED_UP_TO if weighted else math.inf
+    return statistic if isinstance(statistic, SKCE) and _FEWEST <= len(batch) <= most else None
 
 
 def interval_of(

@@ -113,6 +113,8 @@ def top_rows(contributions: np.ndarray, targets: np.ndarray, batch: Predictions)
     """Rows that add most, at most ten, with what was predicted and what happened."""
     rows = np.argsort(-contributions, kind="stable")[:_TOP]
     kept = rows[contributions[rows] > 0]
+    if not len(kept):
+        return ()
     predicted, happened = _predicted(batch[kept], targets[kept])
     columns = zip(kept, contributions[kept], predicted, happened, strict=True)
     return tuple(RowShare(int(row), float(c), p, h) for row, c, p, h in columns)

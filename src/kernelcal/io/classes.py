@@ -11,7 +11,7 @@ from kernelcal.errors import InputError
 from kernelcal.io.cells import EXACT
 from kernelcal.io.class_names import class_names, name_positions, refuse_doubt
 from kernelcal.io.data import Data
-from kernelcal.io.keys import groups_of_rows, kept_groups, kept_keys, key_columns, keys_of_rows
+from kernelcal.io.keys import groups_of_rows, kept_groups, kept_keys, key_columns, keys_of_rows, refuse_outcome_groups
 from kernelcal.io.labels import is_one_hot, read_targets
 from kernelcal.io.options import ReadOptions
 from kernelcal.io.points import refuse_a_lonely_number, refuse_points
@@ -38,6 +38,7 @@ def read_classes(source: Source, options: ReadOptions) -> Data:
     predictions = _predictions(x, names, options)
     if options.kind == "top-label":
         predictions = _as_hits(predictions)
+    refuse_outcome_groups(targets, options)
     keys = kept_keys(keys_of_rows(source, options), rows)
     description = _describe(source, targets, columns, predictions, options) + end
     return Data(y, predictions, description, weights, keys, kept_groups(groups_of_rows(source, options), rows))

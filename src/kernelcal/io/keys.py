@@ -21,6 +21,7 @@ __all__ = [
     "key_columns",
     "keys_of_rows",
     "keys_of_units",
+    "refuse_outcome_groups",
 ]
 
 
@@ -71,6 +72,16 @@ def groups_of_rows(source: Source, options: ReadOptions) -> dict[str, list[str]]
         return None
     names = [known(source, name.strip()) for name in options.groups.split(",")]
     return dict(zip(names, map(_of_rows, source.cells(names)), strict=True))
+
+
+def refuse_outcome_groups(targets: Sequence[str], options: ReadOptions) -> None:
+    """Refuse groups of rows with the same outcome: no prediction is right in all of them."""
+    same = next((name.strip() for name in (options.groups or "").split(",") if name.strip() in targets), None)
+    if same is not None:
+        raise InputError(
+            f"--groups {same}: this is the target, and groups of rows with one outcome differ from any prediction: "
+            "name columns that were known before the outcome"
+        )
 
 
 def groups_of_units(units: Units, options: ReadOptions) -> dict[str, list[str]] | None:

@@ -112,6 +112,11 @@ def report(
     settings = Settings(level, draws, _checked_seed(rng), early_stopping, progress)
     checked = {name: asked(y, p, name if several else None, lens, weights, classes, normalize) for name, p in models}
     steps = Steps(progress, 2 * len(checked), draws)
+    if within is not None and not several:
+        raise InputError(
+            f"within={within} is asked of several models on one page, got one: use "
+            f"kernelcal.equivalence_test(y, predictions, within={within})"
+        )
     compared = _compared(y, dict(models), lens, classes, normalize, within, settings, steps) if several else None
     found = tuple(
         model_report(

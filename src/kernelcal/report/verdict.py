@@ -70,15 +70,17 @@ def verdict_of_several(found: Comparison) -> Verdict:
     if not tied:
         heading = f"{best} has the smallest calibration error, and chance does not explain its lead."
     elif len(tied) == len(found.models) - 1 and _all_tied(found):
-        heading = "The models cannot be told apart by their calibration errors."
+        heading = "The models cannot be told apart by their conditional calibration errors (CKCE)."
     else:
         heading = f"{best} has the smallest calibration error, but it cannot be told from {_listed(tied)}."
     tested = [m for m in found.models if m.evaluation.pvalue is not None]
     rejected = [m.name for m in tested if m.evaluation.pvalue is not None and m.evaluation.pvalue <= _LEVEL]
     others = [m.name for m in tested if m.name not in rejected]
-    several = f"To be the best of them does not mean to be right. {_counted(rejected, len(tested))}"
+    best_of = "" if heading.startswith("The models cannot") else "To be the best of them does not mean to be right. "
+    several = f"{best_of}{_counted(rejected, len(tested))}"
     right = "it right" if len(others) == 1 else "them right"
-    unclear = f" Against {_listed(others)} no evidence was found, which does not prove {right}." if others else ""
+    said = "That does not" if not rejected else f"Against {_listed(others)} no evidence was found, which does not"
+    unclear = f" {said} prove {right}." if others else ""
     return Verdict("several", heading, (several + unclear,))
 
 
@@ -90,7 +92,8 @@ def _counted(rejected: list[str], tested: int) -> str:
     if not rejected:
         return "The test found no evidence against any model."
     if len(rejected) == tested:
-        return f"The test finds evidence against all {tested} models: what they state does not match what happened."
+        every = "both" if tested == 2 else f"all {tested}"
+        return f"The test finds evidence against {every} models: what they state does not match what happened."
     return f"The test finds evidence against {_listed(rejected)} ({len(rejected)} of {tested} models)."
 
 
@@ -129,10 +132,20 @@ def _directions(batch: Any, found: Evaluation) -> list[str]:
     assert found.test is not None  # for the type checker: there is one where it rejects
     sentences = []
     two = isinstance(batch, ClassPredictions) and batch.n_classes == 2  # whose averages have been said already
-    for words in [w for w in found.test.directions if not (two and w.startswith("class "))][:3]:
+    named = [w for w in found.test.directions if not (two and w.startswith("class "))]
+    if two and _mostly_biased(found):
+        named = []  # probabilities that are all too low or too high are no question of certainty
+    for words in named[:3]:
         plain = next((sentence for word, sentence in _WORDS if word == words), None)
         sentences.append(plain or f"{words[:1].upper()}{words[1:].rstrip('.')}.")
     return sentences
+
+
+def _mostly_biased(found: Evaluation) -> bool:
+    """Tell whether frequencies are off by more than the certainty is, each in its own standard deviations."""
+    assert found.test is not None  # for the type checker
+    off = {member.name: abs(member.deviation) for member in found.test.members}
+    return off.get("bias", 0.0) > off.get("slope", 0.0) and any(w.startswith("class ") for w in found.test.directions)
 
 
 def _ruled_out(targets: np.ndarray, batch: Any) -> str:
@@ -164,7 +177,7 @@ def _nothing(batch: Any, own: Any, found: Evaluation) -> tuple[str, ...]:
     sentences = [f"That is not proof that they are right. {found.n:,} rows gave p = {found.test.pvalue:.3g}."]
     if own is None:
         sentences += _would_have_been_seen(batch, found.n)
-    if found.interval is not None:
+    if found.interval is not None and found.interval.upper > 0:
         sentences.append(
             f"A kernel calibration error of up to {found.interval.root[1]:.3f} fits these data "
             f"({found.interval.level:.0%} interval)."

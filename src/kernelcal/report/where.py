@@ -95,7 +95,10 @@ def _rows(found: Explanation, model: ModelReport) -> Grid:
     total, n = float(found.estimate), found.n
     rows = [[f"{r.row:,}", r.predicted, r.happened, _share(r.contribution * n, total, "x")] for r in found.rows]
     sampled = " of the random choice" * _sampled(model)
-    notes = [f"row numbers{sampled} count from 0; such rows are worth a look, but each may be chance"]
+    notes = [
+        f"row numbers{sampled} count from 0 and, where rows were dropped, only those that were kept; such rows are "
+        "worth a look, but each may be chance"
+    ]
     return Grid("Rows that add most to the error", ["row", "said", "happened", "times the average row"], rows, notes)
 
 

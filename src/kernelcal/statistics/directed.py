@@ -9,6 +9,7 @@ import numpy as np
 from kernelcal.arrays import row_slices, to_numpy
 from kernelcal.predictions import Bernoulli, ClassPredictions
 from kernelcal.statistics.base import Prepared, Statistic
+from kernelcal.statistics.clear import clear_of_zero
 
 __all__ = ["DirectedScores", "PreparedScores"]
 
@@ -96,6 +97,29 @@ class PreparedScores(Prepared):
         slope, impossible = self.slope(labels)
         return np.stack([impossible, np.abs(slope), np.abs(self.bias(labels)).max(axis=1)], axis=1)
 
+    def clear(self, name: str, labels: np.ndarray) -> bool:
+        """Tell whether a score deviates by the spread of the observed rows too, for one set of labels."""
+        slope, bias = self._clear(labels)
+        return bool(slope) if name == "slope" else bool(bias.any())
+
+    def _clear(self, labels: np.ndarray) -> tuple[np.bool_, np.ndarray]:
+        """The same of the slope, and of the bias of every class."""
+        m, n = self.predictions.n_classes, len(labels)
+        sums, squares = np.zeros(m + 1), np.zeros(m + 1)
+        for part in row_slices(n, _ROWS):
+            p = to_numpy(self.predictions[part].probabilities).astype(np.float64)
+            w = np.ones(len(p)) if self.weights is None else self.weights[part]
+            logs = np.log(np.where(p > 0, p, 1))
+            rows = np.arange(len(p))
+            terms = np.column_stack([-p, logs[rows, labels[part]] - (p * logs).sum(axis=1)])
+            terms[rows, labels[part]] += 1
+            terms *= w[:, None]
+            sums += terms.sum(axis=0)
+            squares += (terms**2).sum(axis=0)
+        several = slice(1, 2) if m == 2 else slice(0, m)  # of two classes one tells all
+        bias = clear_of_zero(sums[several], squares[several], n)
+        return clear_of_zero(sums[m:], squares[m:], n)[0], np.repeat(bias, 2) if m == 2 else bias
+
     def sentence(self, name: str, labels: np.ndarray) -> str:
         """Say in which direction a score deviates, for one set of labels."""
         if name == "slope":
@@ -103,8 +127,10 @@ class PreparedScores(Prepared):
         deviations, counts = self.bias(labels[None])[0], self.counts(labels[None])[0]
         if len(deviations) == 2:
             return self._one_class(1, deviations[1], counts[1])
+        clear = self._clear(labels)[1]
         largest = np.argsort(-np.abs(deviations))[:_CLASSES_NAMED]
-        strong = [k for k in largest if abs(deviations[k]) >= 0.5 * abs(deviations[largest[0]])]
+        first = largest[0]
+        strong = [k for k in largest if k == first or (clear[k] and abs(deviations[k]) >= 0.5 * abs(deviations[first]))]
         return ", ".join(self._one_class(k, deviations[k], counts[k]) for k in strong)
 
     def _one_class(self, k: int, deviation: float, count: float) -> str:

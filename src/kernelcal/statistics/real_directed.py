@@ -9,6 +9,7 @@ import numpy as np
 from kernelcal.arrays import row_slices, to_numpy
 from kernelcal.predictions import RealPredictions
 from kernelcal.statistics.base import Prepared, Statistic
+from kernelcal.statistics.clear import clear_of_zero
 from kernelcal.statistics.number_rows import components_of
 from kernelcal.statistics.uniformity import kuiper
 
@@ -46,7 +47,7 @@ class PreparedRealScores(Prepared):
     """Directed scores of fixed predictions."""
 
     directed = ("bias", "dispersion", "bias by scale", "dispersion by scale")
-    aimless = "no single direction: how outcomes deviate changes from prediction to prediction"
+    aimless = "no single direction: neither one shift nor one width of all predictions explains how outcomes deviate"
     shape = "no shift and no wrong width: the shape of the predicted distributions is wrong"
     engine = "sums over rows"
 
@@ -94,6 +95,16 @@ class PreparedRealScores(Prepared):
             spread += excess @ w
             spread_by += excess @ ws
         return bias, spread, by, spread_by
+
+    def clear(self, name: str, targets: np.ndarray) -> bool:
+        """Tell whether a score deviates by the spread of the observed rows too, for one set of targets."""
+        sums = squares = np.zeros(1)
+        for part in row_slices(len(self.predictions), _VALUES // max(self.predictions.dimension, 1)):
+            z = self._standardised(part, targets[None, part])[0]
+            terms = z if name.startswith("bias") else ((z * z).mean(axis=1) - self._has_spread(part))[:, None]
+            terms = terms * (self.weights[part] * (self.scale[part] if name.endswith("scale") else 1.0))[:, None]
+            sums, squares = sums + terms.sum(axis=0), squares + (terms**2).sum(axis=0)
+        return bool(clear_of_zero(sums, squares, len(self.predictions)).any())
 
     def _standardised(self, part: slice, targets: np.ndarray) -> np.ndarray:
         z = self.predictions[part].standardised(targets)

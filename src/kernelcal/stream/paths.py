@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from kernelcal.errors import InputError
 from kernelcal.evaluate import Evaluation, evaluate
 from kernelcal.io import Data, ReadOptions, read
 from kernelcal.stream.files import find_files, in_pieces, is_many, size_of
@@ -52,6 +53,8 @@ def evaluate_path(path: Any, *, memory: int = AT_ONCE, **options: Any) -> Evalua
     ...     kc.evaluate(path).n
     60
     """
+    if isinstance(memory, bool) or not isinstance(memory, int) or memory < 1:
+        raise InputError(f"memory is a number of bytes, such as 2**28, got {memory!r}")
     if _in_parts(path, memory, options):
         return evaluate_files(path, **options)
     asked = {name: options.pop(name) for name in list(options) if name not in _EVALUATING}
