@@ -1,0 +1,68 @@
+"""Directions that are clear of the observed spread, against one-row-at-a-time arithmetic."""
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+import kernelcal as kc
+from kernelcal.statistics.clear import clear_of_zero
+from kernelcal.statistics.directed import DirectedScores
+from kernelcal.statistics.real_directed import RealScores
+
+
+def away(terms, number=1):
+    """Whether a sum of terms is away from 0 by its own standard error, at 5 % for so many sums."""
+    n, mean = len(terms), sum(terms) / len(terms)
+    error = (sum((term - mean) ** 2 for term in terms)) ** 0.5
+    return abs(n * mean) > norm.isf(0.025 / number) * error
+
+
+@pytest.mark.parametrize("number", [1, 4])
+def test_the_standard_error_is_that_of_the_rows(number):
+    found = []
+    for seed in range(300):
+        terms = np.random.default_rng(seed).normal(0.2, 1.3, (100, number))
+        expected = [away(list(column), number) for column in terms.T]
+        found += expected
+        assert clear_of_zero(terms.sum(axis=0), (terms**2).sum(axis=0), 100).tolist() == expected
+    assert 0.05 < np.mean(found) < 0.6  # both answers occur
+
+
+def test_terms_without_spread():
+    assert clear_of_zero(np.array([3.0, 0.0]), np.array([3.0, 0.0]), 3).tolist() == [True, False]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("m", [2, 3])
+def test_scores_of_classes(m, weighted):
+    answers = []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        p = rng.dirichlet(np.ones(m), 60)
+        y = kc.Categorical(p**1.5 / (p**1.5).sum(axis=1, keepdims=True)).sample(rng)[0]
+        w = rng.uniform(0.5, 2, 60) if weighted else np.ones(60)
+        scores = DirectedScores().prepare(kc.Categorical(p), w if weighted else None)
+        slope = [w[i] * (np.log(p[i, y[i]]) - sum(q * np.log(q) for q in p[i])) for i in range(60)]
+        classes = [1] if m == 2 else range(m)
+        bias = any(away([w[i] * ((y[i] == k) - p[i, k]) for i in range(60)], len(classes)) for k in classes)
+        answers += [(away(slope), bias)]
+        assert (scores.clear("slope", y), scores.clear("bias", y)) == answers[-1]
+    assert {True, False} == {slope for slope, _ in answers} == {bias for _, bias in answers}
+
+
+def test_scores_of_numbers():
+    answers = {name: set() for name in ("bias", "dispersion", "bias by scale", "dispersion by scale")}
+    for seed in range(80):
+        rng = np.random.default_rng(seed)
+        mean, std = rng.normal(size=50), rng.uniform(0.5, 3, 50)
+        y = mean + std * (0.2 + 1.2 * std**0.2 * rng.normal(size=50)) + 0.2 * (std - 1.75)
+        logs = np.log(std)
+        scale = (logs - logs.mean()) / np.sqrt(np.mean((logs - logs.mean()) ** 2))
+        z = (y - mean) / std
+        scores = RealScores().prepare(kc.Normal(mean, std))
+        for name, found in answers.items():
+            terms = z if name.startswith("bias") else z**2 - 1
+            expected = away(list(terms * scale if name.endswith("scale") else terms))
+            assert scores.clear(name, y) == expected
+            found.add(expected)
+    assert all(found == {True, False} for found in answers.values())
