@@ -99,6 +99,12 @@ def test_a_plan_prints_and_is_plain():
     assert found.sentence().endswith("less than a second")
 
 
+@pytest.mark.parametrize("draws", [0, -3, 1.5])
+def test_draws_are_a_positive_number(draws):
+    with pytest.raises(InputError, match="draws must be a whole number, at least 1"):
+        plan([0.2, 0.7], draws=draws)
+
+
 def test_what_cannot_be_planned_says_so():
     scores = Score(lambda y: -y, n=3)
     with pytest.raises(InputError, match="plan serves classes and numbers: densities known through their scores"):

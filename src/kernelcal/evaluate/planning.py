@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from kernelcal.binning.base import checked_count
 from kernelcal.errors import InputError
 from kernelcal.evaluate.estimates import estimator_of, interval_statistic, seconds_of
 from kernelcal.inference import DefaultFamily
@@ -145,6 +146,7 @@ def plan(
     >>> [step.engine for step in plan(np.random.default_rng(0).uniform(size=6000)).steps]
     ['exact scan', 'exact scan, 4 kernels and scores', 'root scale, Hoeffding variance']
     """
+    checked_count(draws, "draws", "999")
     batch = as_predictions(predictions, classes=classes)
     return planned(seen(np.zeros(len(batch), dtype=np.int64), batch, lens)[1].placed(), draws, engine)
 
