@@ -58,8 +58,12 @@ def evaluate_path(path: Any, *, memory: int = AT_ONCE, **options: Any) -> Evalua
     if _in_parts(path, memory, options):
         return evaluate_files(path, **options)
     asked = {name: options.pop(name) for name in list(options) if name not in _EVALUATING}
-    data = _read(path, read_options(asked))
-    return evaluate(data.y, data.predictions, weights=data.weights, **options)
+    try:
+        data = _read(path, read_options(asked))
+        return evaluate(data.y, data.predictions, weights=data.weights, **options)
+    except InputError as error:
+        named = str(error) if os.fspath(path) in str(error) else f"{path}: {error}"
+        raise InputError(named) from None
 
 
 def _in_parts(path: Any, memory: int, options: dict[str, Any]) -> bool:
