@@ -101,7 +101,7 @@ def test_a_plan_prints_and_is_plain():
 
 @pytest.mark.parametrize("draws", [0, -3, 1.5])
 def test_draws_are_a_positive_number(draws):
-    with pytest.raises(InputError, match="draws must be a whole number, at least 1"):
+    with pytest.raises(InputError, match="draws must be a positive whole number, got"):
         plan([0.2, 0.7], draws=draws)
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.binning.base import checked_count
 from kernelcal.errors import InputError
 from kernelcal.evaluate.estimates import estimator_of, interval_statistic, seconds_of
 from kernelcal.inference import DefaultFamily
@@ -18,6 +17,7 @@ from kernelcal.inference.spread import method_of
 from kernelcal.lenses import Lens, seen
 from kernelcal.pairs import Engine
 from kernelcal.predictions import Predictions, Samples, ScorePredictions, as_predictions
+from kernelcal.randomness import check_draws
 from kernelcal.statistics import KCCSD, SKCE
 from kernelcal.tables import Grid, Shown
 
@@ -146,7 +146,7 @@ def plan(
     >>> [step.engine for step in plan(np.random.default_rng(0).uniform(size=6000)).steps]
     ['exact scan', 'exact scan, 4 kernels and scores', 'root scale, Hoeffding variance']
     """
-    checked_count(draws, "draws", "999")
+    check_draws(draws)
     batch = as_predictions(predictions, classes=classes)
     return planned(seen(np.zeros(len(batch), dtype=np.int64), batch, lens)[1].placed(), draws, engine)
 

@@ -12,6 +12,7 @@ import numpy as np
 from kernelcal.errors import InputError
 from kernelcal.inference import DrawnValues, Draws, exact_null
 from kernelcal.predictions import Samples
+from kernelcal.randomness import check_draws
 from kernelcal.statistics import Prepared
 
 __all__ = ["Null", "Together", "critical_rank"]
@@ -85,8 +86,7 @@ def critical_rank(level: Any, draws: Any) -> int:
     """
     if isinstance(level, bool) or not isinstance(level, int | float | np.number) or not 0 < level < 1:
         raise InputError(f"level must lie between 0 and 1, such as 0.95, got {level!r}")
-    if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 1:
-        raise InputError(f"draws must be a positive whole number, got {draws!r}")
+    check_draws(draws)
     rank = math.floor((1 - level) * (draws + 1) + 1e-9)
     if rank < 1:
         least = math.ceil(1 / (1 - level) - 1e-9) - 1

@@ -21,6 +21,7 @@ from kernelcal.inference.result import TestResult
 from kernelcal.inference.swap import Swap
 from kernelcal.lenses import ClassWise, Lens, refuse_numbers, seen
 from kernelcal.predictions import Mixture, Predictions, Samples, ScorePredictions, checked_pair, checked_weights
+from kernelcal.randomness import check_draws
 from kernelcal.statistics import CKCE, ECE, JKCE, KCCSD, MMCE, SKCE, UCME, CallableStatistic, Statistic
 from kernelcal.statistics.pair_means import PairMean
 
@@ -129,8 +130,7 @@ def calibration_test(
     (0.001, 'over-confident')
     """
     targets, batch = checked_pair(y, predictions, classes=classes, normalize=normalize)
-    if not isinstance(draws, int | np.integer) or draws < 1:
-        raise InputError(f"draws must be a positive whole number, got {draws!r}")
+    check_draws(draws)
     given, own = _statistic(statistic, batch), checked_weights(weights, len(batch))
     law = _null_law(null, batch, given)
 

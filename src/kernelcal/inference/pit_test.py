@@ -15,7 +15,7 @@ from kernelcal.inference.exact import exact_notes, exact_null
 from kernelcal.inference.result import Member, TestResult
 from kernelcal.predictions import Predictions, RealPredictions, Samples
 from kernelcal.predictions.numbers import inside
-from kernelcal.randomness import generator_of
+from kernelcal.randomness import check_draws, generator_of
 from kernelcal.statistics.number_rows import scalar_pair
 from kernelcal.statistics.pit import pit
 from kernelcal.statistics.uniformity import PreparedUniformity, normal_scores
@@ -80,8 +80,7 @@ def pit_test(y: Any, predictions: Any, *, draws: int = 999, rng: Any = 0, early_
     >>> pit_test(y, kc.Normal(np.zeros(200), 0.7)).directions
     ('predictions too narrow (normal scores spread 1.32 times as wide as predicted)',)
     """
-    if not isinstance(draws, int | np.integer) or draws < 1:
-        raise InputError(f"draws must be a positive whole number, got {draws!r}")
+    check_draws(draws)
     targets, batch = scalar_pair(y, predictions, "the test of the probability integral transform")
     if isinstance(batch, Samples) and not batch.exchangeable:
         raise InputError(

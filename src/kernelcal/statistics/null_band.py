@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from kernelcal.errors import InputError
+from kernelcal.randomness import check_draws
 from kernelcal.statistics.bin_table import plain_values
 from kernelcal.statistics.count_law import CountLaw
 from kernelcal.tables import Grid, Shown
@@ -109,8 +110,7 @@ class NullBand(Shown):
 
 def places_outside(level: float, draws: int) -> int:
     """Number j of draws that may be further out than a band's edge, checked."""
-    if not isinstance(draws, int | np.integer) or isinstance(draws, bool) or draws < 1:
-        raise InputError(f"draws must be a positive whole number, got {draws!r}")
+    check_draws(draws)
     if isinstance(level, bool) or not isinstance(level, int | float | np.number) or not 0 < level < 1:
         raise InputError(f"level must lie between 0 and 1, such as 0.95, got {level!r}")
     j = int((1 - level) * (draws + 1) + 1e-9)
