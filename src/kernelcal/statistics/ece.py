@@ -12,7 +12,8 @@ from kernelcal.arrays import to_numpy
 from kernelcal.binning import Binning, UniformBins
 from kernelcal.binning.base import checked_choice
 from kernelcal.errors import InputError
-from kernelcal.lenses import Lens, refuse_numbers
+from kernelcal.cases import refuse_numbers
+from kernelcal.lenses import Lens
 from kernelcal.predictions import ClassPredictions, checked_classes_pair, checked_weights
 from kernelcal.statistics.base import Statistic, checked_options
 from kernelcal.statistics.bin_table import BinnedEstimate

@@ -10,7 +10,8 @@ import numpy as np
 from kernelcal.arrays import Array, namespace
 from kernelcal.errors import InputError
 from kernelcal.kernels import FiniteKernel, Kernel, Laplacian
-from kernelcal.lenses import TopLabel, refuse_numbers
+from kernelcal.cases import refuse_numbers
+from kernelcal.lenses import TopLabel
 from kernelcal.pairs import Engine, ExactPairs
 from kernelcal.predictions import ClassPredictions, checked_classes_pair, checked_weights
 from kernelcal.statistics.base import Estimate, Prepared, Statistic, checked_options
