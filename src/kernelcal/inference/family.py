@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from kernelcal.arrays import to_numpy
+from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.inference.direction import Scores
 from kernelcal.kernels import Kernel, Laplacian, Spectral, Stationary, resolve, resolve_target
@@ -16,7 +17,7 @@ from kernelcal.pairs.features import FEATURE
 from kernelcal.pairs.same_label import PRODUCT
 from kernelcal.predictions import ClassPredictions, Predictions, RealPredictions
 from kernelcal.residuals import residual_of, target_kernel_of
-from kernelcal.statistics import SKCE, Prepared, Statistic
+from kernelcal.statistics import SKCE, Estimate, Prepared, Statistic
 from kernelcal.statistics.directed import DirectedScores
 from kernelcal.statistics.pair_means import PreparedPairMean
 from kernelcal.statistics.real_directed import RealScores
@@ -63,6 +64,13 @@ class DefaultFamily(Statistic):
             raise InputError(f"the family needs a profile with a lengthscale, such as Laplacian(), got {self.kernel!r}")
         if len(self.factors) == 0 or not all(factor > 0 for factor in self.factors):
             raise InputError(f"factors must be one or more positive numbers, got {self.factors!r}")
+
+    def estimated(self, case: Case) -> Estimate:
+        """Refused: a family is several statistics, and what they have in common is a p-value."""
+        raise InputError(
+            "DefaultFamily is several statistics and has no single estimate: pass it to "
+            "kernelcal.calibration_test(y, predictions), whose result lists them, or call kernelcal.skce for one number"
+        )
 
     @property
     def resident(self) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 
 from kernelcal.arrays import row_slices, to_numpy
 from kernelcal.binning import Binning
+from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.inference.class_reliability import ClassReliability
 from kernelcal.inference.draws import Draws
@@ -158,7 +159,7 @@ def _computed(
             f"a reliability diagram is about one probability, and question={ece.question!r} is about all classes at "
             "once: use kernelcal.inference.simplex_calibration for three classes, or class_reliability"
         )
-    estimate = ece.estimated(prepared, labels, batch)
+    estimate = ece.of_bins(prepared, Case(labels, batch))
     bands = null_bands(prepared.parts, batch, level, draws, Draws(rng))
     columns = zip(estimate.parts, estimate.tables, bands, strict=True)
     several = len(bands) > 1

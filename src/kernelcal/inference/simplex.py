@@ -8,6 +8,7 @@ import numpy as np
 
 from kernelcal.arrays import row_slices, to_numpy
 from kernelcal.binning import Binning, MedianVarianceBins
+from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.inference.draws import Draws
 from kernelcal.inference.simplex_result import SimplexCalibration
@@ -90,7 +91,7 @@ def simplex_calibration(
     outside = _gaps(part, labels[None])[0] > _largest(part, batch, level, draws, Draws(rng)) * (1 + 1e-9)
     drawn = np.sort(generator_of(rng).permutation(n)[:_POINTS])
     names = tuple(str(batch.class_name(k)) for k in range(3))
-    estimate = ece.estimated(prepared, labels, batch)
+    estimate = ece.of_bins(prepared, Case(labels, batch))
     return SimplexCalibration(estimate, names, outside, part.p[drawn], labels[drawn], level, draws)
 
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from kernelcal.cases import Case
 from kernelcal.errors import InputError, KernelcalWarning
 from kernelcal.kernels import Integrator, Kernel, resolve
 from kernelcal.kernels.base import positive
-from kernelcal.predictions import Predictions, checked_pair, checked_weights
+from kernelcal.predictions import Predictions
 from kernelcal.residuals import target_kernel_of
 from kernelcal.statistics.base import Estimate, Statistic, checked_options
 from kernelcal.statistics.ckce_kernel import linear_and_gaussian, two_columns
@@ -134,15 +135,13 @@ class CKCE(Statistic):
         if self.rank is not None and self.method != "cholesky":
             raise InputError(f"rank belongs to method='cholesky', got method={self.method!r}")
 
-    def __call__(
-        self, y: Any, predictions: Any, *, weights: Any = None, classes: Any = None, normalize: bool = False
-    ) -> Estimate:
-        """Estimate from targets and predictions; with case weights rows count by their weights."""
-        targets, batch = checked_pair(y, predictions, classes=classes, normalize=normalize)
-        prepared = self.prepare(batch, checked_weights(weights, len(batch)))
+    def estimated(self, case: Case) -> Estimate:
+        """Estimate; with case weights rows count by their weights."""
+        batch = case.predictions
+        prepared = self.prepare(batch, case.weights)
         if not prepared.kernel.positive_definite(prepared.predictions):
-            warnings.warn(not_definite(prepared.kernel, prepared.predictions), KernelcalWarning, stacklevel=2)
-        (value,), (chosen,) = prepared.with_regularization(targets[None])
+            warnings.warn(not_definite(prepared.kernel, prepared.predictions), KernelcalWarning, stacklevel=3)
+        (value,), (chosen,) = prepared.with_regularization(case.targets[None])
         options: dict[str, Any] = {
             "prediction_kernel": prepared.kernel,
             "target_kernel": prepared.target_kernel,

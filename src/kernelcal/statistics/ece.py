@@ -8,13 +8,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from kernelcal.arrays import to_numpy
 from kernelcal.binning import Binning, UniformBins
 from kernelcal.binning.base import checked_choice
+from kernelcal.cases import Case, refuse_numbers
 from kernelcal.errors import InputError
-from kernelcal.cases import refuse_numbers
 from kernelcal.lenses import Lens
-from kernelcal.predictions import ClassPredictions, checked_classes_pair, checked_weights
+from kernelcal.predictions import ClassPredictions
 from kernelcal.statistics.base import Statistic, checked_options
 from kernelcal.statistics.bin_table import BinnedEstimate
 from kernelcal.statistics.distances import DISTANCES
@@ -131,24 +130,21 @@ class ECE(Statistic):
         settings = {"question": preset.question, "convention": library, **options}
         return cls(bins=preset.binning(bins, strategy), **settings)
 
-    def __call__(
-        self, y: Any, predictions: Any, *, weights: Any = None, classes: Any = None, normalize: bool = False
-    ) -> BinnedEstimate:
-        """Estimate from targets and predictions."""
-        labels, batch = checked_classes_pair(y, predictions, classes=classes, normalize=normalize)
-        batch = batch.map_arrays(to_numpy)
-        return self.estimated(self.prepare(batch, checked_weights(weights, len(batch))), labels, batch)
+    def estimated(self, case: Case) -> BinnedEstimate:
+        """Estimate, in NumPy."""
+        case = case.of_classes().in_numpy
+        return self.of_bins(self.prepare(case.predictions, case.weights), case)
 
-    def estimated(self, prepared: PreparedECE, labels: np.ndarray, batch: ClassPredictions) -> BinnedEstimate:
-        """Estimate with bins that were made."""
-        parts, tables = zip(*(part.estimate(labels) for part in prepared.parts), strict=True)
+    def of_bins(self, prepared: PreparedECE, case: Case) -> BinnedEstimate:
+        """Estimate with bins that were made for these predictions and weights."""
+        parts, tables = zip(*(part.estimate(case.targets) for part in prepared.parts), strict=True)
         return BinnedEstimate(
             value=np.mean(parts),
             name=prepared.names[0],
             estimator="binned, debiased" if self.debiased else "binned",
-            n=len(batch),
+            n=len(case),
             engine=prepared.engine,
-            options=self._options(batch),
+            options=self._options(case.predictions),
             notes=prepared.notes,
             tables=tables,
             parts=parts,

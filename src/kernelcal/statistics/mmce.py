@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from kernelcal.arrays import Array, namespace
+from kernelcal.cases import Case, refuse_numbers
 from kernelcal.errors import InputError
 from kernelcal.kernels import FiniteKernel, Kernel, Laplacian
-from kernelcal.cases import refuse_numbers
 from kernelcal.lenses import TopLabel
 from kernelcal.pairs import Engine, ExactPairs
-from kernelcal.predictions import ClassPredictions, checked_classes_pair, checked_weights
+from kernelcal.predictions import ClassPredictions
 from kernelcal.statistics.base import Estimate, Prepared, Statistic, checked_options
 from kernelcal.statistics.skce import SKCE
 from kernelcal.statistics.through import Through
@@ -79,13 +79,10 @@ class MMCE(Statistic):
             engine=self.engine,
         )
 
-    def __call__(
-        self, y: Any, predictions: Any, *, weights: Any = None, classes: Any = None, normalize: bool = False
-    ) -> Estimate:
-        """Estimate from targets and predictions."""
-        labels, batch = checked_classes_pair(y, predictions, classes=classes, normalize=normalize)
-        hit, confidence = _top(labels, batch)
-        squared = self._skce(hit, confidence, weights=checked_weights(weights, len(batch)))
+    def estimated(self, case: Case) -> Estimate:
+        """Estimate, with its gradient."""
+        asked = case.of_classes().predictions.question == "top label"
+        squared = self._skce.estimated(case if asked else case.through(TopLabel()))
         options = {"prediction_kernel": squared.options["prediction_kernel"], "question": "top label"}
         return replace(squared, value=_root(squared.value), name="MMCE", options=options)
 
@@ -104,12 +101,6 @@ class _Rooted(Prepared):
 
     def values(self, labels: np.ndarray) -> np.ndarray:
         return np.sqrt(np.maximum(self.squared.values(labels), 0))
-
-
-def _top(labels: np.ndarray, batch: ClassPredictions) -> tuple[np.ndarray, ClassPredictions]:
-    if batch.question == "top label":
-        return labels, batch.without_names()
-    return TopLabel()(labels, batch.without_names())
 
 
 def _root(value: Array) -> Array:

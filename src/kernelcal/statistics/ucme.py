@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from kernelcal.arrays import Array, is_numpy, namespace
+from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.kernels import Integrator, Kernel, Laplacian, resolve
 from kernelcal.kernels.between import kernel_between
-from kernelcal.predictions import Predictions, checked_pair, checked_weights
+from kernelcal.predictions import Predictions
 from kernelcal.residuals import target_kernel_of
 from kernelcal.statistics.base import Estimate, Prepared, Statistic, checked_options
 from kernelcal.statistics.location_families import refuse_unlike
@@ -91,12 +92,10 @@ class UCME(Statistic):
         if not _whole(self.location_rng) or self.location_rng < 0:
             raise InputError(f"location_rng must be a seed, a whole number from 0, got {self.location_rng!r}")
 
-    def __call__(
-        self, y: Any, predictions: Any, *, weights: Any = None, classes: Any = None, normalize: bool = False
-    ) -> Estimate:
-        """Estimate from targets and predictions; with case weights rows count by their weights."""
-        targets, batch = checked_pair(y, predictions, classes=classes, normalize=normalize)
-        prepared = self.prepare(batch, checked_weights(weights, len(batch)))
+    def estimated(self, case: Case) -> Estimate:
+        """Estimate, with its gradient; with case weights rows count by their weights."""
+        batch = case.predictions
+        prepared = self.prepare(batch, case.weights)
         options: dict[str, Any] = {
             "prediction_kernel": prepared.prediction_kernel,
             "target_kernel": prepared.target_kernel,
@@ -106,7 +105,7 @@ class UCME(Statistic):
             options["integrator"] = self.integrator
         if batch.question is not None:
             options["question"] = batch.question
-        value, notes = prepared.estimate(targets), prepared.notes + target_notes(batch, self.integrator)
+        value, notes = prepared.estimate(case.targets), prepared.notes + target_notes(batch, self.integrator)
         return Estimate(value, "UCME", "plug-in", len(batch), prepared.engine, options, notes)
 
     def prepare(self, predictions: Predictions, weights: np.ndarray | None = None) -> PreparedUCME:
