@@ -8,6 +8,7 @@ from kernelcal.statistics.crps import crps, crps_rows
 from kernelcal.statistics.decomposition import BrierDecomposition, brier_decomposition
 from kernelcal.statistics.directed import DirectedScores
 from kernelcal.statistics.ece import ECE, ece, mce
+from kernelcal.statistics.functions import function_of
 from kernelcal.statistics.highest_density import HighestDensityCoverage, highest_density_coverage
 from kernelcal.statistics.jkce import JKCE, jkce
 from kernelcal.statistics.kccsd import KCCSD, kccsd
@@ -67,6 +68,7 @@ __all__ = [
     "crps_rows",
     "draw_locations",
     "ece",
+    "function_of",
     "highest_density_coverage",
     "jkce",
     "kccsd",
