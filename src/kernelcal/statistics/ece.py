@@ -10,9 +10,9 @@ import numpy as np
 
 from kernelcal.binning import Binning, UniformBins
 from kernelcal.binning.base import checked_choice
-from kernelcal.cases import Case
+from kernelcal.cases import Case, refuse_numbers
 from kernelcal.errors import InputError
-from kernelcal.lenses import Lens, refuse_numbers
+from kernelcal.lenses import Lens
 from kernelcal.predictions import ClassPredictions
 from kernelcal.statistics.base import Statistic
 from kernelcal.statistics.bin_table import BinnedEstimate

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from kernelcal.arrays import Array, namespace
-from kernelcal.cases import Case
+from kernelcal.cases import Case, refuse_numbers
 from kernelcal.errors import InputError
 from kernelcal.kernels import FiniteKernel, Kernel, Laplacian
-from kernelcal.lenses import TopLabel, refuse_numbers
+from kernelcal.lenses import TopLabel
 from kernelcal.pairs import Engine, ExactPairs
 from kernelcal.predictions import ClassPredictions
 from kernelcal.statistics.base import Estimate, Prepared, Statistic
