@@ -80,7 +80,9 @@ class Registry(Mapping[str, Callable[..., Made]], Generic[Made]):
         if name in self._entries:
             raise InputError(f"{self.option} {name!r} is taken ({self._entries[name].summary}): choose another name")
         if not callable(make):
-            raise InputError(f"{name!r} needs a class, or a function that makes one, got {make!r}: pass the class itself")
+            raise InputError(
+                f"{name!r} needs a class, or a function that makes one, got {make!r}: pass the class itself"
+            )
         first = (inspect.getdoc(make) or name).splitlines()[0].rstrip(".")
         self._entries[name] = Entry(name, make, summary or first, serves, cost)
 

@@ -16,7 +16,7 @@ from kernelcal.statistics import Estimate
 from kernelcal.statistics.coverage import CentralCoverage, central_coverage
 from kernelcal.statistics.crps import crps
 from kernelcal.statistics.number_rows import components_of
-from kernelcal.statistics.real_scores import negative_log_likelihood
+from kernelcal.statistics.number_scores import negative_log_likelihood
 from kernelcal.suspicions import number_suspicions
 
 __all__ = ["NumberEvaluation", "number_evaluation"]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.inference.direction import impossible_note, impossible_rows
 from kernelcal.inference.drawn import DrawnValues
@@ -16,7 +17,6 @@ from kernelcal.inference.result import Member, TestResult
 from kernelcal.predictions import Predictions, RealPredictions, Samples
 from kernelcal.predictions.numbers import inside
 from kernelcal.randomness import check_draws, generator_of
-from kernelcal.statistics.number_rows import scalar_pair
 from kernelcal.statistics.pit import pit
 from kernelcal.statistics.uniformity import PreparedUniformity, normal_scores
 
@@ -81,7 +81,8 @@ def pit_test(y: Any, predictions: Any, *, draws: int = 999, rng: Any = 0, early_
     ('predictions too narrow (normal scores spread 1.32 times as wide as predicted)',)
     """
     check_draws(draws)
-    targets, batch = scalar_pair(y, predictions, "the test of the probability integral transform")
+    case = Case.of(y, predictions).of_one_number("the test of the probability integral transform").in_numpy
+    targets, batch = case.targets, case.predictions
     if isinstance(batch, Samples) and not batch.exchangeable:
         raise InputError(
             "PIT values of draws with unequal weights are only nearly uniform, so this test would not keep its level: "

@@ -16,10 +16,11 @@ from kernelcal.inference.draws import Draws
 from kernelcal.inference.reliability_result import Reliability
 from kernelcal.lenses import Lens
 from kernelcal.predictions import ClassPredictions, checked_classes_pair, checked_weights
+from kernelcal.runs import Run
 from kernelcal.statistics.count_law import CountLaw
 from kernelcal.statistics.ece import ECE
 from kernelcal.statistics.ece_prepared import BinnedPart
-from kernelcal.statistics.null_band import NullBand, places_outside
+from kernelcal.statistics.null_band import NullBand
 
 __all__ = ["class_reliability", "reliability"]
 
@@ -150,7 +151,7 @@ def class_reliability(
 def _computed(
     y: Any, predictions: Any, ece: ECE, level: float, draws: int, rng: Any, weights: Any, classes: Any, normalize: bool
 ) -> tuple[tuple[Reliability, ...], Any]:
-    places_outside(level, draws)  # refuses before anything is computed
+    _ = Run(confidence_level=level, draws=draws).outside  # refuses before anything is computed
     labels, batch = checked_classes_pair(y, predictions, classes=classes, normalize=normalize)
     batch = batch.map_arrays(to_numpy)
     prepared = ece.prepare(batch, checked_weights(weights, len(batch)))
@@ -194,5 +195,6 @@ def null_bands(
             found.append(law.depth(part.counts(part.part.relabel(drawn))[:, bins, 0]))
     whole = [np.concatenate(found) for found in depths]
     smallest = np.min([depth.min(axis=1) for depth in whole], axis=0)
+    run = Run(confidence_level=level, draws=draws)
     columns = zip(laws, whole, filled, parts, strict=True)
-    return [NullBand.of(law, depth, level, smallest).among(bins, p.bins.size) for law, depth, bins, p in columns]
+    return [NullBand.of(law, depth, run, smallest).among(bins, p.bins.size) for law, depth, bins, p in columns]

@@ -14,9 +14,9 @@ from kernelcal.inference.draws import Draws
 from kernelcal.inference.simplex_result import SimplexCalibration
 from kernelcal.predictions import ClassPredictions, checked_classes_pair, checked_weights
 from kernelcal.randomness import generator_of
+from kernelcal.runs import Run
 from kernelcal.statistics.ece import ECE
 from kernelcal.statistics.ece_prepared import BinnedPart
-from kernelcal.statistics.null_band import places_outside
 
 __all__ = ["simplex_calibration"]
 
@@ -77,7 +77,7 @@ def simplex_calibration(
     >>> int(simplex_calibration(y, p).outside.sum()), bool(simplex_calibration((y + 1) % 3, p).outside.any())
     (0, True)
     """
-    places_outside(level, draws)
+    _ = Run(confidence_level=level, draws=draws).outside  # refuses before anything is computed
     labels, batch = checked_classes_pair(y, predictions, classes=classes, normalize=normalize)
     if batch.n_classes != 3:
         raise InputError(
@@ -108,4 +108,4 @@ def _largest(part: BinnedPart, batch: ClassPredictions, level: float, draws: int
     """Value that the largest gap exceeds with probability ``1 - level`` at most."""
     slices = row_slices(draws, max(1, _NUMBERS // (3 * len(batch))))
     maxima = [_gaps(part, source.targets(batch, rows.start, rows.stop)).max(axis=1) for rows in slices]
-    return float(np.sort(np.concatenate(maxima))[-places_outside(level, draws)])
+    return float(np.sort(np.concatenate(maxima))[-Run(confidence_level=level, draws=draws).outside])
