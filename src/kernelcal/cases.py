@@ -11,7 +11,7 @@ import numpy as np
 
 from kernelcal.arrays import Array, to_numpy
 from kernelcal.errors import InputError
-from kernelcal.predictions import ClassPredictions, checked_pair, checked_weights
+from kernelcal.predictions import ClassPredictions, RealPredictions, checked_pair, checked_weights
 
 __all__ = ["Case", "refuse_lens", "refuse_numbers"]
 
@@ -118,6 +118,30 @@ class Case:
         if not isinstance(batch, ClassPredictions) or batch.classes is None:
             return self.targets
         return np.array(batch.classes, dtype=object)[self.targets]
+
+    def mean(self, values: np.ndarray) -> float:
+        """Mean of numbers, one a row; a row of weight 0 counts nothing, whatever its value."""
+        own = self.weights
+        return float(values.mean() if own is None else np.where(own > 0, values, 0) @ own / len(values))
+
+    def of_numbers(self) -> Self:
+        """Return itself, or refuse predictions of classes."""
+        if not isinstance(self.predictions, RealPredictions):
+            raise InputError(
+                f"this needs predictions of numbers, got {type(self.predictions).__name__}: for classes use "
+                "kernelcal.statistics.log_score, brier_score or accuracy, or kernelcal.evaluate"
+            )
+        return self
+
+    def of_one_number(self, what: str) -> Self:
+        """Return itself, or refuse classes and vectors; `what` needs one number a target."""
+        event_shape = self.of_numbers().predictions.event_shape
+        if event_shape:
+            raise InputError(
+                f"{what} needs one number a target, got targets of shape {event_shape}: take one coordinate at a "
+                "time, (y[:, k], kernelcal.statistics.coordinate(predictions, k))"
+            )
+        return self
 
     def of_classes(self) -> Self:
         """Return itself, or refuse predictions of numbers."""

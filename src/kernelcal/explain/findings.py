@@ -13,7 +13,7 @@ from kernelcal.explain.null import Null
 from kernelcal.explain.witness import PreparedWitness, Witness
 from kernelcal.inference import DrawnValues
 from kernelcal.inference.direction import directions
-from kernelcal.inference.family import directed_scores
+from kernelcal.inference.family import prepared_signals
 from kernelcal.inference.ranks import family_wise_pvalues
 from kernelcal.predictions import ClassPredictions
 
@@ -78,7 +78,7 @@ def _deviation(column: np.ndarray) -> float:
 
 
 def _directions(null: Null) -> tuple[str, ...]:
-    """Directed scores of the group that speak against calibration by themselves, in words."""
-    scores = directed_scores(null.pool.predictions, null.pool.weights)
-    outcome = null.ranked(scores).outcome(scores.names)
-    return directions(scores, null.case.targets, outcome.members, outcome.fired)
+    """Signals of the group that speak against calibration by themselves, in words."""
+    signals = prepared_signals(null.pool.predictions, null.pool.weights)
+    outcome = null.ranked(signals).outcome(signals.names)
+    return directions(signals, null.case.targets, outcome.members, outcome.fired)

@@ -13,7 +13,7 @@ from kernelcal.kernels import Dirac
 from kernelcal.pairs.matrix import map_strips
 from kernelcal.predictions import Bernoulli, ClassPredictions
 from kernelcal.residuals import FeatureResidual
-from kernelcal.statistics import DirectedScores
+from kernelcal.statistics import ClassSignals
 from kernelcal.statistics.pair_means import PreparedPairMean
 from kernelcal.tables import Shown, Table
 
@@ -102,8 +102,8 @@ def class_shares(pairs: PreparedPairMean, case: Case) -> tuple[ClassShare, ...]:
 
     pairs.forms.kernel_rows(slice(0, 1))  # what all rows need is made before threads ask for it
     parts = np.sum(map_strips(len(r), work), axis=0) / pairs.total
-    scores, n = DirectedScores().prepare(batch, residual.weights), len(batch)
-    predicted, observed = scores.expected / n, scores.counts(targets[None])[0] / n
+    signals, n = ClassSignals().prepare(batch, residual.weights), len(batch)
+    predicted, observed = signals.expected / n, signals.counts(targets[None])[0] / n
     order = np.argsort(-parts, kind="stable")
     return tuple(
         ClassShare(str(batch.class_name(k)), float(parts[k]), float(predicted[k]), float(observed[k])) for k in order

@@ -69,7 +69,7 @@ def calibration_test(
     predictions : Predictions or what `as_predictions` takes
         Predicted probabilities, or a family for numbers such as `Normal`, `Quantiles` and `Samples`.
     statistic : {"default", "skce", "ckce", "jkce", "ece", "mmce", "ucme", "kccsd"}, Statistic or callable
-        ``default``: `DefaultFamily`, kernels at four lengthscales with the directed scores bias and slope,
+        ``default``: `DefaultFamily`, kernels at four lengthscales with the signals bias and slope,
         combined by the smallest rank. ``skce``: `SKCE` at the median lengthscale. ``ece``: `ECE` of the top label in
         15 equal-width bins. ``ckce``, ``jkce``: `CKCE` and `statistics.JKCE`. ``mmce``: `MMCE`. ``ucme``: `UCME` at ten
         test locations. ``kccsd``: `KCCSD`, for densities with a score; it is the default of `Score` and
@@ -230,7 +230,7 @@ def _result(law: NullLaw, outcome: Outcome, problem: Problem) -> TestResult:
         notes = (impossible_note(batch, targets, rows, family), *notes)
     words: tuple[str, ...] = ()
     if isinstance(prepared, PreparedFamily) and outcome.pvalue <= SIGNIFICANCE:
-        words = directions(prepared.scores, targets, members, outcome.fired)
+        words = directions(prepared.signals, targets, members, outcome.fired)
     p, draws = outcome.pvalue, outcome.draws
     return TestResult(
         statistic=min(m.pvalue for m in members) if len(members) > 1 else members[0].value,

@@ -19,8 +19,7 @@ from kernelcal.predictions import Predictions, Samples
 from kernelcal.predictions.numbers import inside
 from kernelcal.randomness import generator_of
 from kernelcal.runs import DRAWS, SIGNIFICANCE, Run
-from kernelcal.statistics.number_rows import scalar_pair
-from kernelcal.statistics.pit import pit
+from kernelcal.statistics.pit import pit_of
 from kernelcal.statistics.uniformity import PreparedUniformity, normal_scores
 
 __all__ = ["pit_test", "pit_tested"]
@@ -83,18 +82,19 @@ def pit_test(y: Any, predictions: Any, *, draws: int = DRAWS, rng: Any = 0, earl
     ('predictions too narrow (normal scores spread 1.32 times as wide as predicted)',)
     """
     run = Run(draws=draws, rng=rng, early_stopping=early_stopping)
-    return pit_tested(Case(*scalar_pair(y, predictions, "the test of the probability integral transform")), run)
+    return pit_tested(Case.of(y, predictions), run)
 
 
 def pit_tested(case: Case, run: Run) -> TestResult:
-    """Test one number a row, in NumPy, that was checked already; case weights are not asked for."""
+    """Test what was checked already; all rows count alike."""
+    case = case.of_one_number("the test of the probability integral transform").in_numpy
     if isinstance(case.predictions, Samples) and not case.predictions.exchangeable:
         raise InputError(
             "PIT values of draws with unequal weights are only nearly uniform, so this test would not keep its level: "
             "draw an unweighted sample by the weights first"
         )
     generator = generator_of(run.rng)
-    values = pit(case.targets, case.predictions, generator)
+    values = pit_of(case, generator)
     prepared = PreparedUniformity(len(case))
     source = _UniformDraws(generator)  # keyed by what follows in the generator: a stream apart from that of the values
     drawn = exact_null(prepared, replace(case, targets=values), run, source)

@@ -198,7 +198,7 @@ def _reliabilities(case: Case, ece: ECE, run: Run) -> tuple[tuple[Reliability, .
 
 def null_bands(parts: tuple[BinnedPart, ...], batch: ClassPredictions, run: Run) -> list[NullBand]:
     """Bands of sums of events in the bins of every part, simultaneous over all parts."""
-    source, level = Draws(run.rng), run.confidence_level
+    source = Draws(run.rng)
     filled = [np.unique(part.bins.index) for part in parts]  # bins without rows hold 0 events in every draw
     laws = [
         CountLaw.of_bins(part.p[:, 0], np.searchsorted(bins, part.bins.index), len(bins), part.weights)
@@ -212,4 +212,4 @@ def null_bands(parts: tuple[BinnedPart, ...], batch: ClassPredictions, run: Run)
     whole = [np.concatenate(found) for found in depths]
     smallest = np.min([depth.min(axis=1) for depth in whole], axis=0)
     columns = zip(laws, whole, filled, parts, strict=True)
-    return [NullBand.of(law, depth, level, smallest).among(bins, p.bins.size) for law, depth, bins, p in columns]
+    return [NullBand.of(law, depth, run, smallest).among(bins, p.bins.size) for law, depth, bins, p in columns]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from kernelcal.errors import InputError
 from kernelcal.predictions import Predictions
 from kernelcal.tables import Shown, Table
 
-__all__ = ["CallableStatistic", "Estimate", "Prepared", "Statistic", "checked_options"]
+__all__ = ["CallableStatistic", "Estimate", "Prepared", "Statistic"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -152,15 +152,6 @@ class Statistic(ABC):
     def resolved(self, predictions: Any) -> Statistic:
         """Fix what is chosen from the predictions, such as a median lengthscale, for use with other rows."""
         return self
-
-
-def checked_options(name: str, statistic: type, options: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings of a statistic given to its thin function, or refuse one that it does not have."""
-    known = [field.name for field in fields(statistic)]
-    unknown = sorted(set(options) - set(known))
-    if unknown:
-        raise InputError(f"{name} has no option {unknown[0]!r}; its options are {', '.join(known)}")
-    return options
 
 
 @dataclass(frozen=True)

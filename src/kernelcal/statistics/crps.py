@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.predictions import RealPredictions, Samples
 from kernelcal.statistics.crps_draws import crps_of_draws
 from kernelcal.statistics.crps_forms import crps_form
-from kernelcal.statistics.number_rows import coordinate, number_pair, row_mean
+from kernelcal.statistics.number_rows import coordinate
 
-__all__ = ["crps", "crps_rows"]
+__all__ = ["crps", "crps_of", "crps_rows", "crps_rows_of"]
 
 
 def crps(y: Any, predictions: Any, *, weights: Any = None, fair: bool = False) -> float:
@@ -65,7 +66,12 @@ def crps(y: Any, predictions: Any, *, weights: Any = None, fair: bool = False) -
     >>> round(crps([0.0], kc.Normal([0.0], [1.0])), 6)
     0.233695
     """
-    return row_mean(crps_rows(y, predictions, fair=fair), weights)
+    return crps_of(Case.of(y, predictions, weights=weights), fair=fair)
+
+
+def crps_of(case: Case, *, fair: bool = False) -> float:
+    """Mean score of what was checked already."""
+    return case.mean(crps_rows_of(case, fair=fair))
 
 
 def crps_rows(y: Any, predictions: Any, *, fair: bool = False) -> np.ndarray:
@@ -78,7 +84,12 @@ def crps_rows(y: Any, predictions: Any, *, fair: bool = False) -> np.ndarray:
     >>> crps_rows([0.0, 0.0], Samples([[1.0, 1.0], [-1.0, 1.0]]))
     array([1. , 0.5])
     """
-    targets, batch = number_pair(y, predictions)
+    return crps_rows_of(Case.of(y, predictions), fair=fair)
+
+
+def crps_rows_of(case: Case, *, fair: bool = False) -> np.ndarray:
+    """Score of every row of what was checked already."""
+    targets, batch = case.targets, case.of_numbers().in_numpy.predictions
     if fair and not isinstance(batch, Samples):
         raise InputError(
             f"fair=True corrects for the number of draws, and {type(batch).__name__} has none: leave it out, the score "

@@ -14,10 +14,11 @@ from kernelcal.cases import Case, refuse_numbers
 from kernelcal.errors import InputError
 from kernelcal.lenses import Lens
 from kernelcal.predictions import ClassPredictions
-from kernelcal.statistics.base import Statistic, checked_options
+from kernelcal.statistics.base import Statistic
 from kernelcal.statistics.bin_table import BinnedEstimate
 from kernelcal.statistics.distances import DISTANCES
 from kernelcal.statistics.ece_prepared import BinnedPart, PreparedECE, Summary
+from kernelcal.statistics.functions import function_of
 from kernelcal.statistics.presets import PRESETS
 from kernelcal.statistics.questions import QUESTIONS, asked, parts_of
 
@@ -83,6 +84,11 @@ class ECE(Statistic):
     bin                       rows  mean p  frequency  95 % interval
     0 to 0.5                     2  0.2000     1.0000  0.1581 to 1.0000
     0.5 to 1                     2  0.8000     1.0000  0.1581 to 1.0000
+
+    >>> round(float(kc.ece(y, p, question="top label", bins=10)), 12)
+    0.3
+    >>> round(float(kc.statistics.mce([0, 1, 1], [0.1, 0.1, 0.9], question="positive class")), 12)
+    0.4
     """
 
     question: str | Lens | None = None
@@ -175,67 +181,9 @@ class ECE(Statistic):
         return {**own, "convention": self.convention} if self.convention else own
 
 
-def ece(
-    y: Any, predictions: Any, *, weights: Any = None, classes: Any = None, normalize: bool = False, **options: Any
-) -> BinnedEstimate:
-    """Expected calibration error: ``ECE(**options)(y, predictions)``.
+ece = function_of(ECE)
 
-    Parameters
-    ----------
-    y, predictions, classes, normalize
-        As for `skce`.
-    weights : array of shape (n,), optional
-        Case weights, not negative; only their ratios matter.
-    **options
-        Settings of `ECE`: ``question``, ``bins``, ``distance``, ``norm``, ``debiased``.
-
-    Returns
-    -------
-    BinnedEstimate
-        ``float(...)`` gives the number, ``.tables`` the bins, ``.parts`` the value of each class.
-
-    Raises
-    ------
-    InputError
-        With the row and the remedy.
-
-    Examples
-    --------
-    >>> import kernelcal as kc
-    >>> y, p = [1, 1, 1, 1], [0.2, 0.2, 0.8, 0.8]
-    >>> round(float(kc.ece(y, p, question="positive class", bins=10)), 12)
-    0.5
-    >>> round(float(kc.ece(y, p, question="top label", bins=10)), 12)
-    0.3
-    """
-    return ECE(**checked_options("ece", ECE, options))(
-        y, predictions, weights=weights, classes=classes, normalize=normalize
-    )
-
-
-def mce(
-    y: Any, predictions: Any, *, weights: Any = None, classes: Any = None, normalize: bool = False, **options: Any
-) -> BinnedEstimate:
-    """Maximum calibration error, the largest distance of all bins: ``ECE(norm="max", **options)(y, predictions)``.
-
-    Parameters
-    ----------
-    y, predictions, weights, classes, normalize, **options
-        As for `ece`.
-
-    Returns
-    -------
-    BinnedEstimate
-
-    Examples
-    --------
-    >>> import kernelcal as kc
-    >>> round(float(kc.statistics.mce([0, 1, 1], [0.1, 0.1, 0.9], question="positive class")), 12)
-    0.4
-    """
-    return ECE(**{"norm": "max", **checked_options("mce", ECE, options)})(
-        y, predictions, weights=weights, classes=classes, normalize=normalize
-    )
+mce = function_of(ECE, "mce", "Maximum calibration error, the largest distance of all bins.", norm="max")
 
 
 def _check_question(question: Any) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,8 @@ from kernelcal.kernels import FiniteKernel, Kernel, Laplacian
 from kernelcal.lenses import TopLabel
 from kernelcal.pairs import Engine, ExactPairs
 from kernelcal.predictions import ClassPredictions
-from kernelcal.statistics.base import Estimate, Prepared, Statistic, checked_options
+from kernelcal.statistics.base import Estimate, Prepared, Statistic
+from kernelcal.statistics.functions import function_of
 from kernelcal.statistics.skce import SKCE
 from kernelcal.statistics.through import Through
 
@@ -59,6 +59,10 @@ class MMCE(Statistic):
     >>> import kernelcal as kc
     >>> round(float(kc.mmce([0, 1], [[0.7, 0.3], [0.6, 0.4]])), 6)
     0.205932
+
+    >>> y, p = [0, 1, 0], [[0.7, 0.3], [0.6, 0.4], [0.2, 0.8]]
+    >>> float(kc.mmce(y, p, estimator="unbiased")) > float(kc.mmce(y, p)) > 0
+    False
     """
 
     prediction_kernel: Kernel = field(default_factory=lambda: Laplacian(0.4))
@@ -110,26 +114,4 @@ def _root(value: Array) -> Array:
     return xp.sqrt(xp.where(value > 0, value, 0 * value))
 
 
-def mmce(y: Any, predictions: Any, *, weights: Any = None, classes: Any = None, **options: Any) -> Estimate:
-    """Maximum mean calibration error: ``MMCE(**options)(y, predictions)``.
-
-    Parameters
-    ----------
-    y, predictions, weights, classes
-        As for `skce`.
-    **options
-        Settings of `MMCE`: ``prediction_kernel``, ``estimator``, ``engine``.
-
-    Returns
-    -------
-    Estimate
-        ``float(...)`` gives the number, the root.
-
-    Examples
-    --------
-    >>> import kernelcal as kc
-    >>> y, p = [0, 1, 0], [[0.7, 0.3], [0.6, 0.4], [0.2, 0.8]]
-    >>> float(kc.mmce(y, p, estimator="unbiased")) > float(kc.mmce(y, p)) > 0
-    False
-    """
-    return MMCE(**checked_options("mmce", MMCE, options))(y, predictions, weights=weights, classes=classes)
+mmce = function_of(MMCE)
