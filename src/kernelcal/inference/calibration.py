@@ -9,35 +9,29 @@ from typing import Any
 import numpy as np
 
 from kernelcal.arrays import to_numpy
+from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.inference.class_wise import holm, jointly
 from kernelcal.inference.cme import CME
 from kernelcal.inference.direction import directions, impossible_note, impossible_rows
 from kernelcal.inference.draws import Draws
-from kernelcal.inference.family import DefaultFamily, PreparedFamily
+from kernelcal.inference.family import PreparedFamily
 from kernelcal.inference.law import NullLaw, Outcome, Problem
 from kernelcal.inference.laws import NULL_LAWS
+from kernelcal.inference.named import STATISTICS
+from kernelcal.inference.pit_test import UniformPIT
 from kernelcal.inference.result import TestResult
 from kernelcal.inference.swap import Swap
 from kernelcal.lenses import ClassWise, Lens, refuse_numbers, seen
 from kernelcal.predictions import Mixture, Predictions, Samples, ScorePredictions, checked_pair, checked_weights
 from kernelcal.randomness import check_draws
-from kernelcal.statistics import CKCE, ECE, JKCE, KCCSD, MMCE, SKCE, UCME, CallableStatistic, Statistic
+from kernelcal.runs import Run
+from kernelcal.statistics import KCCSD, CallableStatistic, Statistic
 from kernelcal.statistics.pair_means import PairMean
 
 __all__ = ["calibration_test", "draws_in"]
 
 _FEW_ROWS = 50
-_NAMED: dict[str, Callable[[], Statistic]] = {
-    "default": DefaultFamily,
-    "skce": SKCE,
-    "ckce": CKCE,
-    "jkce": JKCE,
-    "ece": ECE,
-    "mmce": MMCE,
-    "ucme": UCME,
-    "kccsd": KCCSD,
-}
 
 
 def calibration_test(
@@ -67,12 +61,14 @@ def calibration_test(
         Targets: class numbers 0 to m - 1, booleans, or labels named by `classes`; or numbers.
     predictions : Predictions or what `as_predictions` takes
         Predicted probabilities, or a family for numbers such as `Normal`, `Quantiles` and `Samples`.
-    statistic : {"default", "skce", "ckce", "jkce", "ece", "mmce", "ucme", "kccsd"}, Statistic or callable
+    statistic : str, Statistic or callable
+        One of the names in `inference.STATISTICS`; `inference.register_statistic` adds one.
         ``default``: `DefaultFamily`, kernels at four lengthscales with the signals bias and slope,
         combined by the smallest rank. ``skce``: `SKCE` at the median lengthscale. ``ece``: `ECE` of the top label in
-        15 equal-width bins. ``ckce``, ``jkce``: `CKCE` and `statistics.JKCE`. ``mmce``: `MMCE`. ``ucme``: `UCME` at ten
-        test locations. ``kccsd``: `KCCSD`, for densities with a score; it is the default of `Score` and
-        `UnnormalizedDensity`. A function
+        15 equal-width bins, ``mce``: its largest bin. ``ckce``, ``jkce``: `CKCE` and `statistics.JKCE`. ``mmce``:
+        `MMCE`. ``ucme``: `UCME` at ten test locations. ``kccsd``: `KCCSD`, for densities with a score function; it is
+        the default of `Score` and `UnnormalizedDensity`. ``skce-block``: `SKCE` of blocks of two rows, in linear time.
+        ``pit``: the PIT values, as `pit_test`. A function
         ``f(y, predictions) -> number`` whose large values speak against calibration is called once a draw.
     null : str or NullLaw, optional
         Law of the statistic under calibration. ``exact`` (default) serves every statistic. ``swap``, the default of
@@ -132,6 +128,10 @@ def calibration_test(
     targets, batch = checked_pair(y, predictions, classes=classes, normalize=normalize)
     check_draws(draws)
     given, own = _statistic(statistic, batch), checked_weights(weights, len(batch))
+    if isinstance(given, UniformPIT):
+        options = Run(draws=draws, rng=rng, early_stopping=early_stopping, progress=progress)
+        case = Case(targets, batch, own).through(lens)
+        return given.tested(case, options, None if null is None else _null_law(null, batch, given))
     law = _null_law(null, batch, given)
 
     def run(targets: np.ndarray, batch: Predictions, statistic: Statistic) -> TestResult:
@@ -154,13 +154,9 @@ def _statistic(given: Any, batch: Predictions) -> Statistic:
         return KCCSD()  # the members of the family need means, standard deviations and expectations
     if isinstance(given, Statistic):
         return given
-    if isinstance(given, str) and given in _NAMED:
-        return _NAMED[given]()
     if isinstance(given, type):
         raise InputError(f"statistic must be an instance, got the class {given.__name__}: pass {given.__name__}()")
-    if callable(given):
-        return CallableStatistic(given)
-    raise InputError(f"statistic must be {', '.join(map(repr, _NAMED))}, a Statistic or a function, got {given!r}")
+    return CallableStatistic(given) if callable(given) else STATISTICS.made(given)
 
 
 def _draws_as_law(law: NullLaw, batch: Predictions) -> tuple[str, ...]:
@@ -197,9 +193,7 @@ def _null_law(given: Any, batch: Predictions, statistic: Statistic) -> NullLaw:
         given = "exact" if batch.drawable else _estimated(statistic)
     if isinstance(given, NullLaw):
         return given
-    if isinstance(given, str) and given in NULL_LAWS:
-        return NULL_LAWS[given]()
-    raise InputError(f"null must be one of {', '.join(map(repr, NULL_LAWS))}, or a NullLaw, got {given!r}")
+    return NULL_LAWS.made(given)
 
 
 def _estimated(statistic: Statistic) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,15 +13,18 @@ from kernelcal.errors import InputError
 from kernelcal.inference.direction import impossible_note, impossible_rows
 from kernelcal.inference.drawn import DrawnValues
 from kernelcal.inference.draws import Draws
-from kernelcal.inference.exact import exact_notes, exact_null
+from kernelcal.inference.exact import Exact, exact_notes, exact_null
+from kernelcal.inference.law import NullLaw
 from kernelcal.inference.result import Member, TestResult
 from kernelcal.predictions import Predictions, RealPredictions, Samples
 from kernelcal.predictions.numbers import inside
-from kernelcal.randomness import check_draws, generator_of
-from kernelcal.statistics.pit import pit
+from kernelcal.randomness import generator_of
+from kernelcal.runs import Run
+from kernelcal.statistics import Estimate, Prepared, Statistic
+from kernelcal.statistics.pit import pit_of
 from kernelcal.statistics.uniformity import PreparedUniformity, normal_scores
 
-__all__ = ["pit_test"]
+__all__ = ["UniformPIT", "pit_test", "pit_tested"]
 
 _LEVEL = 0.05  # a direction is named when its own exact p-value is at most this
 _SCOPE = (
@@ -80,19 +84,58 @@ def pit_test(y: Any, predictions: Any, *, draws: int = 999, rng: Any = 0, early_
     >>> pit_test(y, kc.Normal(np.zeros(200), 0.7)).directions
     ('predictions too narrow (normal scores spread 1.32 times as wide as predicted)',)
     """
-    check_draws(draws)
-    case = Case.of(y, predictions).of_one_number("the test of the probability integral transform").in_numpy
+    run = Run(draws=draws, rng=rng, early_stopping=early_stopping)
+    return pit_tested(Case.of(y, predictions), run)
+
+
+@dataclass(frozen=True)
+class UniformPIT(Statistic):
+    """Are the PIT values uniform? `pit_test` by the name ``"pit"``.
+
+    Its law under calibration is that of uniform numbers, whatever the predictions: no targets are redrawn, and it has
+    no other null law and no case weights.
+    """
+
+    def estimated(self, case: Case) -> Estimate:
+        """Refused: it is several statistics, and what they have in common is a p-value."""
+        raise InputError(
+            "the PIT values have no single estimate: kernelcal.statistics.pit gives them, and kernelcal.pit_test their "
+            "test; kernelcal.statistics.quantile_calibration says how far off they are"
+        )
+
+    def prepare(self, predictions: Any, weights: np.ndarray | None = None) -> Prepared:
+        """Refused: no targets are redrawn."""
+        raise InputError(
+            "PIT values are compared with uniform numbers, not with redrawn targets: use kernelcal.pit_test, or "
+            "kernelcal.calibration_test(y, predictions, statistic='pit')"
+        )
+
+    def tested(self, case: Case, run: Run, law: NullLaw | None = None) -> TestResult:
+        """Test what was checked already; only the exact law and equal weights fit."""
+        if case.weights is not None or not isinstance(law, Exact | None):
+            given = "weights" if case.weights is not None else f"null={law!r}"
+            raise InputError(
+                f"statistic='pit' ranks all rows alike under its own exact law: leave out {given} (command line: "
+                "--weights, --null)"
+            )
+        return pit_tested(case, run)
+
+
+def pit_tested(case: Case, run: Run) -> TestResult:
+    """Test what was checked already; all rows count alike."""
+    case = case.of_one_number("the test of the probability integral transform").in_numpy
     targets, batch = case.targets, case.predictions
     if isinstance(batch, Samples) and not batch.exchangeable:
         raise InputError(
             "PIT values of draws with unequal weights are only nearly uniform, so this test would not keep its level: "
             "draw an unweighted sample by the weights first"
         )
-    generator = generator_of(rng)
-    values = pit(targets, batch, generator)
+    generator = generator_of(run.rng)
+    values = pit_of(case, generator)
     prepared = PreparedUniformity(len(batch))
     source = _UniformDraws(generator)  # keyed by what follows in the generator: a stream apart from that of the values
-    drawn = exact_null(prepared, values, batch, int(draws), source, early_stopping=early_stopping)
+    options: dict[str, Any] = {"early_stopping": run.early_stopping, "progress": run.progress}
+    drawn = exact_null(prepared, values, batch, run.draws, source, **options)
     return _result(prepared, drawn, values, targets, batch)
 
 
