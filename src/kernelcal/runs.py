@@ -96,6 +96,11 @@ class Run:
             )
         return rank
 
+    def tell(self, done: int) -> None:
+        """Say how many of the draws are made, to whom wants to know."""
+        if self.progress is not None:
+            self.progress(done, self.draws)
+
     def refuse_fewer(self, draws: int, what: str) -> Self:
         """Return itself, or refuse fewer draws than so many."""
         if self.draws < draws:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.predictions import ClassPredictions, Predictions
 from kernelcal.statistics import crps_rows, log_score_rows, negative_log_likelihood_rows
@@ -15,9 +16,9 @@ __all__ = ["score_rows"]
 Rows = Callable[[np.ndarray, Predictions], np.ndarray]
 
 
-def score_rows(models: Mapping[str, tuple[np.ndarray, Predictions]]) -> dict[str, dict[str, np.ndarray]]:
+def score_rows(models: Mapping[str, Case]) -> dict[str, dict[str, np.ndarray]]:
     """Scores that all models have: of classes the log score; of numbers also the CRPS."""
-    first = next(iter(models.values()))[1]
+    first = next(iter(models.values())).predictions
     measures: dict[str, Rows] = (
         {"log score": _log_score}
         if isinstance(first, ClassPredictions)
@@ -32,9 +33,9 @@ def _log_score(targets: np.ndarray, batch: Predictions) -> np.ndarray:
     return log_score_rows(targets, batch.without_names())
 
 
-def _of_all(rows: Rows, models: Mapping[str, tuple[np.ndarray, Predictions]]) -> dict[str, np.ndarray] | None:
+def _of_all(rows: Rows, models: Mapping[str, Case]) -> dict[str, np.ndarray] | None:
     """Rows of every model; None where one of them has no such score."""
     try:
-        return {name: rows(targets, batch) for name, (targets, batch) in models.items()}
+        return {name: rows(case.targets, case.predictions) for name, case in models.items()}
     except InputError:
         return None

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
+from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.evaluate.base import Evaluation, plain_number
-from kernelcal.inference.pit_test import pit_test
+from kernelcal.inference.pit_test import pit_tested
 from kernelcal.inference.result import TestResult
 from kernelcal.predictions import RealPredictions
+from kernelcal.runs import Run
 from kernelcal.statistics import Estimate
 from kernelcal.statistics.coverage import CentralCoverage, central_coverage
 from kernelcal.statistics.crps import crps
@@ -122,14 +124,13 @@ def _share(shares: list[float], part: CentralCoverage, k: int) -> str:
 
 
 def number_evaluation(
-    targets: np.ndarray,
-    batch: RealPredictions,
-    weights: np.ndarray | None,
+    case: Case,
+    run: Run,
     notes: tuple[str, ...],
-    settings: dict[str, Any],
     **common: Any,
 ) -> NumberEvaluation:
     """Add scores, coverage and the PIT test to what all evaluations have in common."""
+    targets, batch, weights = case.targets, case.predictions, case.weights
     parts = [(targets[:, k] if batch.event_shape else targets, p) for k, p in enumerate(components_of(batch))]
     coverage = tuple(central_coverage(y, p, weights=weights) for y, p in parts)
     more = tuple(note for part in coverage for note in part.notes) + ((_UNWEIGHTED,) if weights is not None else ())
@@ -139,16 +140,16 @@ def number_evaluation(
         negative_log_likelihood=_where_defined(negative_log_likelihood, targets, batch, weights),
         crps=_where_defined(crps, targets, batch, weights),
         coverage=coverage,
-        pit=_pit_tests(parts, settings) if weights is None and common["test"] is not None else (),
-        notes=tuple(dict.fromkeys(number_suspicions(targets, batch) + notes + more)),
+        pit=_pit_tests(parts, run) if weights is None and common["test"] is not None else (),
+        notes=tuple(dict.fromkeys(number_suspicions(case) + notes + more)),
         **common,
     )
 
 
-def _pit_tests(parts: list[tuple[np.ndarray, Any]], settings: dict[str, Any]) -> tuple[TestResult, ...]:
+def _pit_tests(parts: list[tuple[np.ndarray, Any]], run: Run) -> tuple[TestResult, ...]:
     """One test a component, with so many draws that Bonferroni leaves room below 2.5 %."""
-    draws = max(settings["draws"], 40 * len(parts) - 1)
-    return tuple(pit_test(y, p, **{**settings, "draws": draws}) for y, p in parts)
+    enough = replace(run, progress=None).with_at_least(40 * len(parts) - 1)
+    return tuple(pit_tested(Case(y, p), enough) for y, p in parts)
 
 
 def _where_defined(score: Any, targets: np.ndarray, batch: RealPredictions, weights: np.ndarray | None) -> float | None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
+from kernelcal.cases import Case
 from kernelcal.evaluate.base import Evaluation
 from kernelcal.predictions import ScorePredictions, UnnormalizedDensity
+from kernelcal.runs import Run
 from kernelcal.statistics.highest_density import HighestDensityCoverage, highest_density_coverage
 
 __all__ = ["ScoreEvaluation", "score_evaluation"]
@@ -68,18 +68,17 @@ class ScoreEvaluation(Evaluation):
 
 
 def score_evaluation(
-    targets: np.ndarray,
-    batch: ScorePredictions,
-    weights: np.ndarray | None,
+    case: Case,
+    run: Run,
     notes: tuple[str, ...],
-    settings: dict[str, Any],
     **common: Any,
 ) -> ScoreEvaluation:
     """Add coverage, and what cannot be asked, to what all evaluations have in common."""
+    batch = case.predictions
     dense = isinstance(batch, UnnormalizedDensity)
     coverage = None
     if dense and batch.described:
-        coverage = highest_density_coverage(targets, batch, weights=weights, rng=settings["rng"])
+        coverage = highest_density_coverage(case.targets, batch, weights=case.weights, rng=run.rng)
     more = (_BLIND,) if batch.described else (_MANY_ROWS, _BLIND)
     return ScoreEvaluation(
         family=type(batch).__name__,

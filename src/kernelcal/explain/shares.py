@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from kernelcal.cases import Case
 from kernelcal.kernels import Dirac
 from kernelcal.pairs.matrix import map_strips
-from kernelcal.predictions import Bernoulli, ClassPredictions, Predictions
+from kernelcal.predictions import Bernoulli, ClassPredictions
 from kernelcal.residuals import FeatureResidual
 from kernelcal.statistics import ClassSignals
 from kernelcal.statistics.pair_means import PreparedPairMean
@@ -83,12 +84,12 @@ def row_shares(pairs: PreparedPairMean, targets: np.ndarray) -> np.ndarray:
     return (matrix.row_sums - matrix.diagonal) / pairs.total
 
 
-def class_shares(pairs: PreparedPairMean, targets: np.ndarray, batch: ClassPredictions) -> tuple[ClassShare, ...]:
+def class_shares(pairs: PreparedPairMean, case: Case) -> tuple[ClassShare, ...]:
     """Split ``tr(R' K0 R)`` over the columns of R, largest part first; K0 is K without its diagonal.
 
     For the Dirac kernel between three or more classes; with others a column is no class.
     """
-    residual = pairs.residual.double()
+    residual, targets, batch = pairs.residual.double(), case.targets, case.predictions
     if isinstance(batch, Bernoulli) or not isinstance(pairs.target_kernel, Dirac):
         return ()
     assert isinstance(residual, FeatureResidual)  # for the type checker: classes have features
@@ -109,13 +110,13 @@ def class_shares(pairs: PreparedPairMean, targets: np.ndarray, batch: ClassPredi
     )
 
 
-def top_rows(contributions: np.ndarray, targets: np.ndarray, batch: Predictions) -> tuple[RowShare, ...]:
+def top_rows(contributions: np.ndarray, case: Case) -> tuple[RowShare, ...]:
     """Rows that add most, at most ten, with what was predicted and what happened."""
     rows = np.argsort(-contributions, kind="stable")[:_TOP]
     kept = rows[contributions[rows] > 0]
     if not len(kept):
         return ()
-    predicted, happened = _predicted(batch[kept], targets[kept])
+    predicted, happened = _predicted(case.predictions[kept], case.targets[kept])
     columns = zip(kept, contributions[kept], predicted, happened, strict=True)
     return tuple(RowShare(int(row), float(c), p, h) for row, c, p, h in columns)
 

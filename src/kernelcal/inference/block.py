@@ -37,7 +37,7 @@ class Block(NullLaw):
         from scipy.special import ndtr  # imported when needed: scipy.special is slow to load
 
         prepared = prepared_pairs(problem, "block", ("block",))
-        values = prepared.block_values(problem.targets)
+        values = prepared.block_values(problem.case.targets)
         if len(values) < 2:
             raise InputError(f"null='block' needs at least 2 blocks, got {len(values)}: use a smaller block_size")
         mean, error = float(values.mean()), float(values.std(ddof=1) / math.sqrt(len(values)))

@@ -42,9 +42,9 @@ class Bound(NullLaw):
     def test(self, problem: Problem) -> Outcome:
         """Bound the p-value."""
         prepared = prepared_pairs(problem, "bound", ("unbiased", "biased", "block"))
-        value = float(prepared.values(problem.targets[None])[0, 0])
+        value = float(prepared.values(problem.case.targets[None])[0, 0])
         statistic = prepared.statistic
-        bound = _kernel_bound(prepared.kernels[0], problem.predictions) * prepared.residual.bound()
+        bound = _kernel_bound(prepared.kernels[0], problem.case.predictions) * prepared.residual.bound()
         block = statistic.block_size or prepared.n
         pvalue = bound_pvalue(value, prepared.n, bound, None if statistic.estimator == "biased" else block)
         return one_member(prepared, value, pvalue, math.nan)

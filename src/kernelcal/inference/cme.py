@@ -107,7 +107,8 @@ class CME(NullLaw):
         form: LocationForm = (KnownForm if self.covariance == "known" else EmpiricalForm)(problem.prepared)
         if self.reference == "exact":
             return _drawn(form, problem)
-        value, rank = float(form.values(problem.targets[None])[0, 0]), form.rank(problem.targets)
+        targets = problem.case.targets
+        value, rank = float(form.values(targets[None])[0, 0]), form.rank(targets)
         return (_hotelling if self.reference == "hotelling" else _chi_square)(form, value, rank)
 
 
@@ -118,25 +119,18 @@ def _prepared(problem: Problem) -> Problem:
             f"null='cme' is the law of kernelcal.UCME(), not of {type(problem.statistic).__name__}: pass "
             "statistic='ucme', or use null='exact', which serves every statistic"
         )
-    batch = problem.predictions
+    case, batch = problem.case, problem.case.predictions
     if not isinstance(batch, Samples) or not batch.exchangeable:
         return problem
-    pooled = batch.pooled(problem.targets)
-    return replace(problem, predictions=pooled, prepared=problem.statistic.prepare(pooled, problem.weights))
+    pooled = batch.pooled(case.targets)
+    prepared = problem.statistic.prepare(pooled, case.weights)
+    return replace(problem, case=replace(case, predictions=pooled), prepared=prepared)
 
 
 def _drawn(form: LocationForm, problem: Problem) -> Outcome:
     """Rank Q among its values for redrawn targets."""
-    drawn = exact_null(
-        form,
-        problem.targets,
-        problem.predictions,
-        problem.draws,
-        problem.source,
-        early_stopping=problem.early_stopping,
-        progress=problem.progress,
-    )
-    return drawn.outcome(form.names, form.notes + exact_notes(drawn, problem.predictions))
+    drawn = exact_null(form, problem.case, problem.run, problem.source)
+    return drawn.outcome(form.names, form.notes + exact_notes(drawn, problem.case.predictions))
 
 
 def _chi_square(form: LocationForm, value: float, rank: int) -> Outcome:

@@ -6,13 +6,13 @@ import numpy as np
 
 from kernelcal.inference.result import Member
 from kernelcal.predictions import ClassPredictions, Predictions
+from kernelcal.runs import SIGNIFICANCE
 from kernelcal.statistics.class_signals import PreparedClassSignals
 from kernelcal.statistics.number_signals import PreparedNumberSignals
 
 __all__ = ["Signals", "directions", "impossible_note", "impossible_rows"]
 
 Signals = PreparedClassSignals | PreparedNumberSignals
-_LEVEL = 0.05  # a direction is named when its own exact p-value is at most this
 
 
 def directions(signals: Signals, targets: np.ndarray, members: tuple[Member, ...], fired: str) -> tuple[str, ...]:
@@ -22,7 +22,7 @@ def directions(signals: Signals, targets: np.ndarray, members: tuple[Member, ...
     spread too wide alone make sums vary more than those of calibrated ones. If none is both, the strongest is named.
     """
     pvalues = {member.name: member.pvalue for member in members}
-    found = [name for name in signals.directed if pvalues.get(name, 1.0) <= _LEVEL]
+    found = [name for name in signals.directed if pvalues.get(name, 1.0) <= SIGNIFICANCE]
     ordered = sorted(found, key=lambda name: (name != fired, pvalues[name]))
     if ordered:
         named = [name for name in ordered if signals.clear(name, targets)] or ordered[:1]

@@ -38,7 +38,7 @@ class Gamma(NullLaw):
         from scipy.special import gammaincc
 
         prepared = prepared_pairs(problem, "gamma", ("unbiased",))
-        matrix = prepared.matrix(problem.targets)
+        matrix = prepared.matrix(problem.case.targets)
         value, mean, variance = finite(prepared, _value(matrix)), float(matrix.diagonal.mean()), _variance(matrix)
         if variance == 0 or mean == 0:
             return one_member(prepared, value, 1.0, math.nan, notes=_NO_VARIANCE)
@@ -68,7 +68,7 @@ class Pearson(NullLaw):
     def test(self, problem: Problem) -> Outcome:
         """Evaluate the tail of the fitted law."""
         prepared = prepared_pairs(problem, "pearson", ("unbiased",))
-        matrix = prepared.matrix(problem.targets)
+        matrix = prepared.matrix(problem.case.targets)
         n, value, variance = len(matrix), finite(prepared, _value(matrix)), _variance(matrix)
         if variance == 0 or n < 3:
             return one_member(prepared, value, 1.0, math.nan, notes=_NO_VARIANCE)
@@ -98,7 +98,7 @@ class Spectrum(NullLaw):
     def test(self, problem: Problem) -> Outcome:
         """Evaluate the tail of the weighted sum of chi-square variables."""
         prepared = prepared_pairs(problem, "spectrum", ("unbiased",))
-        matrix = prepared.matrix(problem.targets)
+        matrix = prepared.matrix(problem.case.targets)
         n, value = len(matrix), finite(prepared, _value(matrix))
         h = matrix.dense()
         h -= h.mean(axis=0)

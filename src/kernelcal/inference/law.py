@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
+from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.inference.draws import Draws
 from kernelcal.inference.result import Member
 from kernelcal.predictions import ClassPredictions, Predictions
+from kernelcal.runs import Run
 from kernelcal.statistics import Prepared, Statistic
 from kernelcal.statistics.pair_means import PairMean, PreparedPairMean
 
-__all__ = ["NullLaw", "Outcome", "Problem", "Progress", "finite", "one_member", "prepared_pairs"]
+__all__ = ["NullLaw", "Outcome", "Problem", "finite", "one_member", "prepared_pairs"]
 
-Progress = Callable[[int, int], None]
 _SMALLEST = float(np.finfo(np.float64).tiny)
 
 
@@ -29,27 +30,21 @@ class Problem:
 
     Attributes
     ----------
+    case : Case
+        Observed targets, the predictions in NumPy, and case weights, if any, with mean 1.
     statistic, prepared
         The statistic, and the same with what depends on the predictions done.
-    targets : numpy.ndarray of shape (n,)
-        Observed targets.
-    predictions : Predictions
-        In NumPy.
-    weights : numpy.ndarray of shape (n,), or None
-        Case weights with mean 1.
-    draws, source, early_stopping, progress
-        How many draws, where from, whether fewer suffice, and whom to tell.
+    run : Run
+        How many draws, whether fewer suffice, and whom to tell.
+    source : Draws
+        Where the draws come from.
     """
 
+    case: Case
     statistic: Statistic
     prepared: Prepared
-    targets: np.ndarray
-    predictions: Predictions
-    weights: np.ndarray | None
-    draws: int
+    run: Run
     source: Draws
-    early_stopping: bool = True
-    progress: Progress | None = None
 
 
 @dataclass(frozen=True)
@@ -118,8 +113,8 @@ def prepared_pairs(
     if statistic.estimator not in estimators:
         wanted = _wanted(type(statistic).__name__, estimators)
         raise InputError(f"null={null!r} needs statistic={wanted}, got estimator={statistic.estimator!r}")
-    if problem.weights is not None and not weights:
-        raise InputError(f"null={null!r} takes no case weights: {_weighted_way(problem.predictions)}")
+    if problem.case.weights is not None and not weights:
+        raise InputError(f"null={null!r} takes no case weights: {_weighted_way(problem.case.predictions)}")
     return prepared
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,17 +16,16 @@ from kernelcal.inference.draws import Draws
 from kernelcal.inference.exact import Exact, exact_notes, exact_null
 from kernelcal.inference.law import NullLaw
 from kernelcal.inference.result import Member, TestResult
-from kernelcal.predictions import Predictions, RealPredictions, Samples
+from kernelcal.predictions import Predictions, Samples
 from kernelcal.predictions.numbers import inside
 from kernelcal.randomness import generator_of
-from kernelcal.runs import Run
+from kernelcal.runs import DRAWS, SIGNIFICANCE, Run
 from kernelcal.statistics import Estimate, Prepared, Statistic
 from kernelcal.statistics.pit import pit_of
 from kernelcal.statistics.uniformity import PreparedUniformity, normal_scores
 
 __all__ = ["UniformPIT", "pit_test", "pit_tested"]
 
-_LEVEL = 0.05  # a direction is named when its own exact p-value is at most this
 _SCOPE = (
     "this tests quantile calibration only, a consequence of calibration: predictions can pass and still be wrong where "
     "they are high, low, wide or narrow (kernelcal.calibration_test asks for all of it)",
@@ -34,7 +33,7 @@ _SCOPE = (
 )
 
 
-def pit_test(y: Any, predictions: Any, *, draws: int = 999, rng: Any = 0, early_stopping: bool = True) -> TestResult:
+def pit_test(y: Any, predictions: Any, *, draws: int = DRAWS, rng: Any = 0, early_stopping: bool = True) -> TestResult:
     """Test whether the PIT values are uniform, which calibration implies.
 
     Under calibration the randomised values of `pit` are independent and uniform on (0, 1), whatever the predictions,
@@ -124,19 +123,17 @@ class UniformPIT(Statistic):
 def pit_tested(case: Case, run: Run) -> TestResult:
     """Test what was checked already; all rows count alike."""
     case = case.of_one_number("the test of the probability integral transform").in_numpy
-    targets, batch = case.targets, case.predictions
-    if isinstance(batch, Samples) and not batch.exchangeable:
+    if isinstance(case.predictions, Samples) and not case.predictions.exchangeable:
         raise InputError(
             "PIT values of draws with unequal weights are only nearly uniform, so this test would not keep its level: "
             "draw an unweighted sample by the weights first"
         )
     generator = generator_of(run.rng)
     values = pit_of(case, generator)
-    prepared = PreparedUniformity(len(batch))
+    prepared = PreparedUniformity(len(case))
     source = _UniformDraws(generator)  # keyed by what follows in the generator: a stream apart from that of the values
-    options: dict[str, Any] = {"early_stopping": run.early_stopping, "progress": run.progress}
-    drawn = exact_null(prepared, values, batch, run.draws, source, **options)
-    return _result(prepared, drawn, values, targets, batch)
+    drawn = exact_null(prepared, replace(case, targets=values), run, source)
+    return _result(prepared, drawn, values, case)
 
 
 class _UniformDraws(Draws):
@@ -148,13 +145,12 @@ class _UniformDraws(Draws):
         return inside(self._of_rows(start, stop, rows, len(predictions)))
 
 
-def _result(
-    prepared: PreparedUniformity, drawn: DrawnValues, values: np.ndarray, y: np.ndarray, batch: RealPredictions
-) -> TestResult:
+def _result(prepared: PreparedUniformity, drawn: DrawnValues, values: np.ndarray, case: Case) -> TestResult:
+    y, batch = case.targets, case.predictions
     outcome = drawn.outcome(prepared.names, exact_notes(drawn, batch))
     p, rows = outcome.pvalue, impossible_rows(batch, y)
     impossible = (impossible_note(batch, y, rows, counted=False),) if len(rows) else ()
-    words = _directions(values, outcome.members, outcome.fired) if p <= _LEVEL else ()
+    words = _directions(values, outcome.members, outcome.fired) if p <= SIGNIFICANCE else ()
     return TestResult(
         statistic=min(member.pvalue for member in outcome.members),
         pvalue=p,
@@ -177,7 +173,7 @@ def _result(
 def _directions(values: np.ndarray, members: tuple[Member, ...], fired: str) -> tuple[str, ...]:
     """Sentences for bias and dispersion where they speak against calibration, the fired one first."""
     pvalues = {member.name: member.pvalue for member in members}
-    found = [name for name in ("bias", "dispersion") if pvalues.get(name, 1.0) <= _LEVEL]
+    found = [name for name in ("bias", "dispersion") if pvalues.get(name, 1.0) <= SIGNIFICANCE]
     scores = normal_scores(values)
     sentences = {"bias": _shift(float(scores.mean())), "dispersion": _width(float(scores.std(ddof=len(scores) > 1)))}
     ordered = sorted(found, key=lambda name: (name != fired, pvalues[name]))

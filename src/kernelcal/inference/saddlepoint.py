@@ -40,7 +40,7 @@ class Saddlepoint(NullLaw):
     def test(self, problem: Problem) -> Outcome:
         """Evaluate the tail of the known law at the observed value."""
         prepared = prepared_pairs(problem, "saddlepoint", ("unbiased",), weights=True)
-        value = float(prepared.values(problem.targets[None])[0, 0])
+        value = float(prepared.values(problem.case.targets[None])[0, 0])
         null = known_null(prepared)
         if null.law is None:
             note = "the null has no variance: every prediction is certain"

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kernelcal.cases import Case
 from kernelcal.evaluate.base import Evaluation
 from kernelcal.explain.grouping import Group
 from kernelcal.lenses import TopLabel
@@ -45,9 +46,10 @@ class GroupGap(NamedTuple):
     half: float
 
 
-def key_figures(targets: np.ndarray, batch: Any, own: Any, found: Evaluation, level: float) -> tuple[KeyFigure, ...]:
+def key_figures(case: Case, found: Evaluation, confidence_level: float) -> tuple[KeyFigure, ...]:
     """Scores with the intervals of their means, the kernel error with its own, and the p-value."""
-    ends = Intervals(level, own is not None)
+    targets, batch, own = case.targets, case.predictions, case.weights
+    ends = Intervals(confidence_level, own is not None)
     if isinstance(batch, ClassPredictions):
         rows = _classes(targets, batch, own, found, ends)
     else:
@@ -173,16 +175,15 @@ def _smaller(score: float) -> str:
     return "smaller is better" if np.isfinite(score) else "something happened that had been given the probability 0"
 
 
-def group_gaps(
-    targets: np.ndarray, batch: Any, own: Any, groups: Sequence[Group], level: float
-) -> dict[tuple[str, str], GroupGap]:
+def group_gaps(case: Case, groups: Sequence[Group], confidence_level: float) -> dict[tuple[str, str], GroupGap]:
     """Happened minus said in every group, on all its rows."""
+    targets, batch, own = case.targets, case.predictions, case.weights
     if isinstance(batch, ClassPredictions):
         hit, p, _ = top_or_event(targets, batch)
         gaps = 100 * (hit - p)
     else:
         gaps = np.asarray(batch.standardised(targets), dtype=np.float64).reshape(len(batch), -1).mean(axis=1)
-    ends = Intervals(level, own is not None)
+    ends = Intervals(confidence_level, own is not None)
     return {(g.column, g.name): _gap(gaps[g.rows], None if own is None else own[g.rows], ends) for g in groups}
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kernelcal.arrays import Array, on_accelerator, resident, row_slices, to_numpy
+from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.inference.draws import Draws
 from kernelcal.pairs.second_moments import second_moments
@@ -51,15 +52,9 @@ def placed_for_sums(batch: Predictions) -> Predictions:
     return batch.map_arrays(resident if isinstance(batch, ClassPredictions) else to_numpy)
 
 
-def sums_of(
-    targets: np.ndarray,
-    batch: Predictions,
-    placed: Predictions,
-    rows: range | np.ndarray,
-    settings: Settings,
-    subject: Subject,
-) -> Arrays:
+def sums_of(case: Case, placed: Any, rows: range | np.ndarray, settings: Settings, subject: Subject) -> Arrays:
     """All sums of some rows, made a part at a time; `placed` are the same predictions, perhaps on another device."""
+    targets, batch = case.targets, case.predictions
     total: dict[str, Array] = {}
     size, together = _BYTES, thread_count(None)
     if on_accelerator(placed.reference):
