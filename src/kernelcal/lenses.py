@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from kernelcal.arrays import Array, namespace, place_of, to_numpy
-from kernelcal.cases import Case, refuse_numbers
+from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.predictions import Bernoulli, Categorical, ClassPredictions, trusted
 
-__all__ = ["ClassWise", "Groups", "Lens", "OneClass", "Relabel", "TopK", "TopLabel", "View", "refuse_numbers", "seen"]
+__all__ = ["ClassWise", "Groups", "Lens", "OneClass", "Relabel", "TopK", "TopLabel", "View"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,9 +299,3 @@ def _merged(predictions: ClassPredictions, table: np.ndarray, names: tuple[Any, 
         question=question,
     )
     return View(merged, lambda labels: table[rows, labels])
-
-
-def seen(labels: np.ndarray, predictions: Any, lens: Any) -> tuple[np.ndarray, Any]:
-    """Targets and predictions of a case as a lens shows it."""
-    case = Case(labels, predictions).through(lens)
-    return case.targets, case.predictions

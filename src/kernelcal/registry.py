@@ -114,5 +114,6 @@ class Registry(Mapping[str, Callable[..., Made]], Generic[Made]):
 
     @property
     def help(self) -> str:
-        """Every name and what it stands for, for the command line."""
-        return "; ".join(f"{entry.name}: {entry.summary}" for entry in self.entries).replace("%", "%%")
+        """Every name, what it stands for and what it serves, for the command line."""
+        words = [f"{e.name}: {e.summary}" + ("" if e.serves == "any" else f" ({e.serves})") for e in self.entries]
+        return "; ".join(words).replace("%", "%%")

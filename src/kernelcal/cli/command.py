@@ -20,10 +20,8 @@ from kernelcal.cli.streaming import check_streaming, is_one_table, run_in_parts,
 from kernelcal.errors import InputError, KernelcalError
 from kernelcal.evaluate import Plan, evaluate, plan
 from kernelcal.inference import calibration_test
-from kernelcal.inference.pit_test import pit_test
 from kernelcal.io import Data, ReadOptions, read
 from kernelcal.predictions import ScorePredictions
-from kernelcal.statistics import SKCE
 from kernelcal.stream.whole import read_together
 
 __all__ = ["main"]
@@ -131,32 +129,14 @@ def _planned(data: Data, options: argparse.Namespace) -> Plan | None:
 
 def _compute(data: Data, options: argparse.Namespace) -> Any:
     lens = lens_of(options.lens, data.predictions)
-    if options.command == "test" and options.statistic == "pit":
-        return _pit(data, options)
     engine = engine_of(options.engine, options.features)
     with bar() as progress:
         settings = {"draws": _draws(options), "rng": options.seed, "early_stopping": not options.all_draws}
         settings.update(progress=progress, weights=data.weights, lens=lens)
         if options.command == "test":
-            statistic = with_engine(_statistic(options.statistic), engine)
+            statistic = with_engine(options.statistic, engine)
             return calibration_test(data.y, data.predictions, statistic=statistic, null=options.null, **settings)
         return evaluate(data.y, data.predictions, level=options.interval_level, engine=engine, **settings)
-
-
-def _pit(data: Data, options: argparse.Namespace) -> Any:
-    """The test of PIT values, whose law is always that of uniform numbers."""
-    if options.weights or options.null not in (None, "exact"):
-        given = "--weights" if options.weights else f"--null {options.null}"
-        raise InputError(f"--statistic pit ranks all rows alike under its own exact law: leave out {given}")
-    return pit_test(
-        data.y, data.predictions, draws=_draws(options), rng=options.seed, early_stopping=not options.all_draws
-    )
-
-
-def _statistic(name: str) -> Any:
-    """What the name on the command line stands for; the block estimator takes pairs of rows."""
-    named = {"skce": SKCE(), "skce-block": SKCE(estimator="block", block_size=2)}
-    return named.get(name, name)
 
 
 def _draws(options: argparse.Namespace) -> int:

@@ -7,15 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from kernelcal import __version__
-from kernelcal.cli.engines import ENGINES
 from kernelcal.cli.streaming import add_streaming
-from kernelcal.inference import NULL_LAWS
+from kernelcal.inference import NULL_LAWS, STATISTICS
 from kernelcal.io import CROSSING, KINDS
+from kernelcal.pairs import ENGINES
 
 __all__ = ["argument_parser"]
 
 _PAGE = "the page, .html; a file of this name is replaced (default: %(default)s)"
-_STATISTICS = ("default", "skce", "skce-block", "ckce", "ucme", "ece", "mmce", "pit")
 
 
 def argument_parser() -> argparse.ArgumentParser:
@@ -44,10 +43,9 @@ def argument_parser() -> argparse.ArgumentParser:
     test.add_argument("files", nargs="+", type=Path, metavar="FILE", help="one file, or two npy files")
     test.add_argument(
         "--statistic",
-        choices=_STATISTICS,
+        choices=tuple(STATISTICS),
         default="default",
-        help="what is tested (default: %(default)s, a family; skce-block: the linear-time estimator; ckce: the "
-        "conditional error; ece and mmce: classes; ucme: at test locations; pit: uniform PIT values, numbers only)",
+        help=f"what is tested (default: %(default)s). {STATISTICS.help}",
     )
     test.add_argument(
         "--null", choices=tuple(NULL_LAWS), help="its law under calibration (default: exact; for draws: swap)"
@@ -231,8 +229,7 @@ def _add_testing(parser: argparse.ArgumentParser, *, one: bool) -> None:
         group.add_argument(
             "--engine",
             choices=tuple(ENGINES),
-            help="how pairs of rows are summed: all of them, or by low rank (default: chosen by rows and classes, see "
-            "--plan)",
+            help=f"how pairs of rows are summed (default: chosen by rows and classes, see --plan). {ENGINES.help}",
         )
         group.add_argument(
             "--features", type=_count, metavar="D", help="with --engine nystrom or fourier: their number"

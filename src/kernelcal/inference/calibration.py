@@ -18,27 +18,19 @@ from kernelcal.inference.exact import Exact
 from kernelcal.inference.family import DefaultFamily, PreparedFamily
 from kernelcal.inference.law import NullLaw, Outcome, Problem
 from kernelcal.inference.laws import NULL_LAWS
+from kernelcal.inference.named import STATISTICS
+from kernelcal.inference.pit_test import UniformPIT
 from kernelcal.inference.result import TestResult
 from kernelcal.inference.swap import Swap
 from kernelcal.lenses import ClassWise, Lens
 from kernelcal.predictions import Mixture, Predictions, Samples, ScorePredictions
 from kernelcal.runs import DRAWS, SIGNIFICANCE, Run
-from kernelcal.statistics import CKCE, ECE, JKCE, KCCSD, MMCE, SKCE, UCME, CallableStatistic, Statistic
+from kernelcal.statistics import KCCSD, CallableStatistic, Statistic
 from kernelcal.statistics.pair_means import PairMean
 
 __all__ = ["calibration_test", "default_law", "default_statistic", "draws_in", "tested"]
 
 _FEW_ROWS = 50
-_NAMED: dict[str, Callable[[], Statistic]] = {
-    "default": DefaultFamily,
-    "skce": SKCE,
-    "ckce": CKCE,
-    "jkce": JKCE,
-    "ece": ECE,
-    "mmce": MMCE,
-    "ucme": UCME,
-    "kccsd": KCCSD,
-}
 
 
 def calibration_test(
@@ -68,12 +60,14 @@ def calibration_test(
         Targets: class numbers 0 to m - 1, booleans, or labels named by `classes`; or numbers.
     predictions : Predictions or what `as_predictions` takes
         Predicted probabilities, or a family for numbers such as `Normal`, `Quantiles` and `Samples`.
-    statistic : {"default", "skce", "ckce", "jkce", "ece", "mmce", "ucme", "kccsd"}, Statistic or callable
+    statistic : str, Statistic or callable
+        One of the names in `inference.STATISTICS`; `inference.register_statistic` adds one.
         ``default``: `DefaultFamily`, kernels at four lengthscales with the signals bias and slope,
         combined by the smallest rank. ``skce``: `SKCE` at the median lengthscale. ``ece``: `ECE` of the top label in
-        15 equal-width bins. ``ckce``, ``jkce``: `CKCE` and `statistics.JKCE`. ``mmce``: `MMCE`. ``ucme``: `UCME` at ten
-        test locations. ``kccsd``: `KCCSD`, for densities with a score; it is the default of `Score` and
-        `UnnormalizedDensity`. A function
+        15 equal-width bins, ``mce``: its largest bin. ``ckce``, ``jkce``: `CKCE` and `statistics.JKCE`. ``mmce``:
+        `MMCE`. ``ucme``: `UCME` at ten test locations. ``kccsd``: `KCCSD`, for densities with a score function; it is
+        the default of `Score` and `UnnormalizedDensity`. ``skce-block``: `SKCE` of blocks of two rows, in linear time.
+        ``pit``: the PIT values, as `pit_test`. A function
         ``f(y, predictions) -> number`` whose large values speak against calibration is called once a draw.
     null : str or NullLaw, optional
         Law of the statistic under calibration. ``exact`` (default) serves every statistic. ``swap``, the default of
@@ -136,11 +130,14 @@ def calibration_test(
     every = lens if isinstance(lens, ClassWise) else None
     one = None if every is not None else lens
     case = Case.of(y, predictions, weights=weights, lens=one, classes=classes, normalize=normalize)
+    if every is not None:
+        refuse_numbers(case.predictions)
+    if isinstance(given, UniformPIT):
+        return given.tested(case, run, law)
     given = default_statistic(case.predictions) if given is None else given
     law = default_law(case.predictions, given) if law is None else law
     if every is None:
         return tested(case, given, law, run)
-    refuse_numbers(case.predictions)
     shared = run.shared()
     answer = holm if every.joint == "holm" else jointly
     return answer(lambda part, statistic: tested(part, statistic, law, shared), case, every, given)
@@ -167,13 +164,9 @@ def _statistic(given: Any) -> Statistic | None:
         return None  # known when the predictions are
     if isinstance(given, Statistic):
         return given
-    if isinstance(given, str) and given in _NAMED:
-        return _NAMED[given]()
     if isinstance(given, type):
         raise InputError(f"statistic must be an instance, got the class {given.__name__}: pass {given.__name__}()")
-    if callable(given):
-        return CallableStatistic(given)
-    raise InputError(f"statistic must be {', '.join(map(repr, _NAMED))}, a Statistic or a function, got {given!r}")
+    return CallableStatistic(given) if callable(given) else STATISTICS.made(given)
 
 
 def _draws_as_law(law: NullLaw, batch: Predictions) -> tuple[str, ...]:
@@ -206,9 +199,7 @@ def _few_rows(law: NullLaw, batch: Predictions) -> tuple[str, ...]:
 def _law(given: Any) -> NullLaw | None:
     if given is None or isinstance(given, NullLaw):
         return given
-    if isinstance(given, str) and given in NULL_LAWS:
-        return NULL_LAWS[given]()
-    raise InputError(f"null must be one of {', '.join(map(repr, NULL_LAWS))}, or a NullLaw, got {given!r}")
+    return NULL_LAWS.made(given)
 
 
 def default_law(batch: Predictions, statistic: Statistic) -> NullLaw:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,16 +13,18 @@ from kernelcal.errors import InputError
 from kernelcal.inference.direction import impossible_note, impossible_rows
 from kernelcal.inference.drawn import DrawnValues
 from kernelcal.inference.draws import Draws
-from kernelcal.inference.exact import exact_notes, exact_null
+from kernelcal.inference.exact import Exact, exact_notes, exact_null
+from kernelcal.inference.law import NullLaw
 from kernelcal.inference.result import Member, TestResult
 from kernelcal.predictions import Predictions, Samples
 from kernelcal.predictions.numbers import inside
 from kernelcal.randomness import generator_of
 from kernelcal.runs import DRAWS, SIGNIFICANCE, Run
+from kernelcal.statistics import Estimate, Prepared, Statistic
 from kernelcal.statistics.pit import pit_of
 from kernelcal.statistics.uniformity import PreparedUniformity, normal_scores
 
-__all__ = ["pit_test", "pit_tested"]
+__all__ = ["UniformPIT", "pit_test", "pit_tested"]
 
 _SCOPE = (
     "this tests quantile calibration only, a consequence of calibration: predictions can pass and still be wrong where "
@@ -83,6 +85,39 @@ def pit_test(y: Any, predictions: Any, *, draws: int = DRAWS, rng: Any = 0, earl
     """
     run = Run(draws=draws, rng=rng, early_stopping=early_stopping)
     return pit_tested(Case.of(y, predictions), run)
+
+
+@dataclass(frozen=True)
+class UniformPIT(Statistic):
+    """Are the PIT values uniform? `pit_test` by the name ``"pit"``.
+
+    Its law under calibration is that of uniform numbers, whatever the predictions: no targets are redrawn, and it has
+    no other null law and no case weights.
+    """
+
+    def estimated(self, case: Case) -> Estimate:
+        """Refused: it is several statistics, and what they have in common is a p-value."""
+        raise InputError(
+            "the PIT values have no single estimate: kernelcal.statistics.pit gives them, and kernelcal.pit_test their "
+            "test; kernelcal.statistics.quantile_calibration says how far off they are"
+        )
+
+    def prepare(self, predictions: Any, weights: np.ndarray | None = None) -> Prepared:
+        """Refused: no targets are redrawn."""
+        raise InputError(
+            "PIT values are compared with uniform numbers, not with redrawn targets: use kernelcal.pit_test, or "
+            "kernelcal.calibration_test(y, predictions, statistic='pit')"
+        )
+
+    def tested(self, case: Case, run: Run, law: NullLaw | None = None) -> TestResult:
+        """Test what was checked already; only the exact law and equal weights fit."""
+        if case.weights is not None or not isinstance(law, Exact | None):
+            given = "weights" if case.weights is not None else f"null={law!r}"
+            raise InputError(
+                f"statistic='pit' ranks all rows alike under its own exact law: leave out {given} (command line: "
+                "--weights, --null)"
+            )
+        return pit_tested(case, run)
 
 
 def pit_tested(case: Case, run: Run) -> TestResult:
