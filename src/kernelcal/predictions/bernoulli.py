@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from kernelcal.arrays import Array, as_array, namespace, place_of, take_rows, to
 from kernelcal.predictions.base import checked_index, trusted
 from kernelcal.predictions.checks import checked_vector, floating
 from kernelcal.predictions.classes import ClassPredictions, checked_classes
+from kernelcal.predictions.parameters import BOTH, Reading
 
 __all__ = ["Bernoulli"]
 
@@ -48,6 +49,10 @@ class Bernoulli(ClassPredictions):
     array([[0, 0, 0],
            [0, 1, 1]])
     """
+
+    readings: ClassVar[tuple[Reading, ...]] = (
+        Reading(BOTH, ("Bernoulli", "BernoulliProbs", "BernoulliLogits"), ("probs",)),
+    )
 
     p: Array
     classes: tuple[Any, ...] | None = None
@@ -96,3 +101,16 @@ class Bernoulli(ClassPredictions):
         xp = namespace(self.p)
         positive = xp.asarray(to_numpy(y) == 1, device=place_of(self.p))
         return xp.log(xp.where(positive, self.p, 1 - self.p))
+
+    def in_words(self, y: np.ndarray) -> tuple[list[str], list[str]]:
+        """The probability, and what happened."""
+        return [f"{p:.3f}" for p in self.p], [str(self.class_name(k)) for k in y]
+
+    def tempered(self, temperature: float) -> Self:
+        """The logit over T; 0 and 1 stay."""
+        p = self.p
+        xp, zero = namespace(p), namespace(p).zeros_like(p)
+        with np.errstate(divide="ignore"):
+            logits = (xp.log(p) - xp.log1p(-p)) / temperature
+        up, down = xp.exp(xp.minimum(logits, zero)), xp.exp(-xp.maximum(logits, zero))
+        return trusted(self, p=up / (up + down))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from kernelcal.arrays import Array, as_array, namespace, place_of, resident, tak
 from kernelcal.predictions.base import checked_index, trusted
 from kernelcal.predictions.checks import checked_matrix, floating
 from kernelcal.predictions.classes import ClassPredictions, checked_classes
+from kernelcal.predictions.parameters import BOTH, Reading
 
 __all__ = ["Categorical"]
 
@@ -44,6 +45,10 @@ class Categorical(ClassPredictions):
     >>> predictions[1:].probs
     array([[0.1, 0.3, 0.6]])
     """
+
+    readings: ClassVar[tuple[Reading, ...]] = (
+        Reading(BOTH, ("Categorical", "CategoricalProbs", "CategoricalLogits"), ("probs",), axes=(1,)),
+    )
 
     probs: Array
     classes: tuple[Any, ...] | None = None
@@ -89,3 +94,11 @@ class Categorical(ClassPredictions):
         xp = namespace(self.probs)
         columns = xp.asarray(to_numpy(y).astype(np.int64), device=place_of(self.probs))[:, None]
         return xp.log(xp.take_along_axis(self.probs, columns, axis=1)[:, 0])
+
+    def tempered(self, temperature: float) -> Self:
+        """Log-probabilities over T; zeros stay zero."""
+        xp = namespace(self.probs)
+        with np.errstate(divide="ignore"):  # the logarithm of 0 is -inf, and its exponential 0 again
+            logs = xp.log(self.probs)
+        powers = xp.exp((logs - xp.max(logs, axis=1, keepdims=True)) / temperature)
+        return trusted(self, probs=powers / xp.sum(powers, axis=1, keepdims=True))

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from kernelcal.arrays import Array, namespace, take_rows, to_numpy
+from kernelcal.arrays import Array, like, namespace, take_rows, to_numpy
 from kernelcal.predictions.base import checked_index, trusted
 from kernelcal.predictions.covariances import checked_covariances, solve_lower, solve_upper
 from kernelcal.predictions.diagonal_normal import DiagonalNormal
 from kernelcal.predictions.isotropic_normal import IsotropicNormal
+from kernelcal.predictions.parameters import BOTH, SCIPY, Reading
 from kernelcal.predictions.vector_normal import VectorNormal, vector_means
 
 __all__ = ["MultivariateNormal"]
@@ -52,6 +54,11 @@ class MultivariateNormal(VectorNormal):
     >>> predictions.log_prob([[1.0, 1.0]]).round(4)
     array([-2.7205])
     """
+
+    readings: ClassVar[tuple[Reading, ...]] = (
+        Reading(SCIPY, ("multivariate_normal",), ("mean", "cov"), axes=(1, 2)),
+        Reading(BOTH, ("MultivariateNormal",), ("loc", "covariance_matrix"), axes=(1, 2)),
+    )
 
     mean: Array
     cov: Array
@@ -114,3 +121,13 @@ class MultivariateNormal(VectorNormal):
     def variance_along(self, directions: np.ndarray) -> np.ndarray:
         """``|L' w|^2``, shape (n, D)."""
         return ((directions @ to_numpy(self.factor)) ** 2).sum(axis=-1)
+
+    def tempered(self, temperature: float) -> Self:
+        """Covariances times T."""
+        return trusted(self, cov=self.cov * temperature, factor=self.factor * math.sqrt(temperature))
+
+    def affine_score(self, seen: Any) -> Array:
+        """Precision times root and times centre minus mean, by one solve a row."""
+        xp, away = namespace(self.mean), like(seen.centre, self.mean) - self.mean
+        columns = xp.concat([xp.broadcast_to(like(seen.root, self.mean), self.cov.shape), away[..., None]], axis=-1)
+        return xp.reshape(xp.linalg.solve(self.cov, columns), (len(self), -1))

@@ -131,8 +131,10 @@ class TemperatureScaling:
         TemperatureScaling
             The object itself.
         """
-        bounds, statistic = _checked_bounds(self.bounds), _statistic_of(self.objective)
-        fit = _fit(Case.of(y, predictions, weights=weights).in_numpy, statistic, bounds)
+        (low, high), statistic = _checked_bounds(self.bounds), _statistic_of(self.objective)
+        case = Case.of(y, predictions, weights=weights).in_numpy
+        bounds = low, min(high, case.predictions.largest_temperature * (1 - 1e-9))  # where powers are distributions
+        fit = _fit(case, statistic, bounds)
         if fit.warning:
             warnings.warn(fit.warning, KernelcalWarning, stacklevel=2)
         self.temperature_, self.converged_, self.n_iterations_ = fit.temperature, fit.converged, fit.iterations

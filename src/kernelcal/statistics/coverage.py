@@ -9,7 +9,6 @@ import numpy as np
 
 from kernelcal.cases import Case
 from kernelcal.runs import CONFIDENCE_LEVEL, Run
-from kernelcal.statistics.central_intervals import central_intervals
 from kernelcal.statistics.coverage_result import Coverage, binomial_interval
 from kernelcal.statistics.pinball import checked_levels
 
@@ -107,7 +106,7 @@ def central_coverage(
 def central_coverage_of(case: Case, levels: np.ndarray, run: Run) -> CentralCoverage:
     """Coverage of what was checked already."""
     batch, y = case.of_one_number("the coverage of intervals").in_numpy.predictions, case.targets
-    intervals = [central_intervals(batch, float(c)) for c in levels]
+    intervals = [batch.central_interval(float(c)) for c in levels]
     inside = np.array([(part.low <= y) & (y <= part.high) for part in intervals])
     probability = np.array([part.probability for part in intervals])
     notes = [note for part in intervals for note in part.notes]

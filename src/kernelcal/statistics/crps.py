@@ -8,9 +8,7 @@ import numpy as np
 
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
-from kernelcal.predictions import RealPredictions, Samples
-from kernelcal.statistics.crps_draws import crps_of_draws
-from kernelcal.statistics.crps_forms import crps_form
+from kernelcal.predictions import RealPredictions
 from kernelcal.statistics.number_rows import coordinate
 
 __all__ = ["crps", "crps_of", "crps_rows", "crps_rows_of"]
@@ -90,11 +88,6 @@ def crps_rows(y: Any, predictions: Any, *, fair: bool = False) -> np.ndarray:
 def crps_rows_of(case: Case, *, fair: bool = False) -> np.ndarray:
     """Score of every row of what was checked already."""
     targets, batch = case.targets, case.of_numbers().in_numpy.predictions
-    if fair and not isinstance(batch, Samples):
-        raise InputError(
-            f"fair=True corrects for the number of draws, and {type(batch).__name__} has none: leave it out, the score "
-            "is that of the distribution itself"
-        )
     if len(batch.event_shape) > 1:
         raise InputError(f"crps takes numbers and vectors, got targets of shape {batch.event_shape}")
     if batch.event_shape:
@@ -103,4 +96,4 @@ def crps_rows_of(case: Case, *, fair: bool = False) -> np.ndarray:
 
 
 def _rows(y: np.ndarray, predictions: RealPredictions, fair: bool) -> np.ndarray:
-    return crps_of_draws(predictions, y, fair=fair) if isinstance(predictions, Samples) else crps_form(predictions, y)
+    return predictions.fair_crps(y) if fair else predictions.crps(y)

@@ -14,7 +14,7 @@ from kernelcal.predictions import Quantiles, RealPredictions, Samples, Unnormali
 from kernelcal.randomness import generator_of
 from kernelcal.runs import CONFIDENCE_LEVEL, Run
 from kernelcal.statistics.coverage_result import Coverage
-from kernelcal.statistics.density_levels import DensityRegions, count_regions, count_windows, density_levels
+from kernelcal.statistics.density_levels import DensityRegions, count_regions, count_windows
 from kernelcal.statistics.density_ranks import drawn_regions, given_regions
 from kernelcal.statistics.pinball import checked_levels
 
@@ -182,7 +182,7 @@ def _regions(
     batch: RealPredictions, y: np.ndarray, cs: np.ndarray, size: int, rng: np.random.Generator
 ) -> DensityRegions:
     """Take the closed form if there is one, exact sums for counts, and ranks among draws otherwise."""
-    levels = density_levels(batch, y)
+    levels = batch.density_level(y)
     if levels is not None:
         return DensityRegions(levels < cs[:, None], np.broadcast_to(cs[:, None], (len(cs), len(y))))
     _refuse_without_density(batch)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
 
 from kernelcal.cases import Case
-from kernelcal.predictions import Quantiles, RealPredictions, Samples
 from kernelcal.predictions.numbers import inside
 from kernelcal.randomness import generator_of
 
@@ -106,36 +104,5 @@ def pit_intervals(y: Any, predictions: Any) -> tuple[np.ndarray, np.ndarray]:
 def pit_intervals_of(case: Case) -> tuple[np.ndarray, np.ndarray]:
     """Intervals of what was checked already."""
     batch = case.of_one_number("the probability integral transform").in_numpy.predictions
-    return _interval(batch, case.targets)
-
-
-@singledispatch
-def _interval(predictions: RealPredictions, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return predictions.cdf_below(y), predictions.cdf(y)
-
-
-@_interval.register
-def _(predictions: Samples, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    draws = predictions.draws
-    weights = np.ones(draws.shape) if predictions.weights is None else predictions.weights
-    weights = weights / weights.sum(axis=1, keepdims=True)
-    own = (weights**2).sum(axis=1)  # 1 / S for S equal draws
-    below = (weights * (draws < y[:, None])).sum(axis=1)
-    equal = (weights * (draws == y[:, None])).sum(axis=1)
-    return below / (1 + own), (below + equal + own) / (1 + own)
-
-
-@_interval.register
-def _(predictions: Quantiles, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Levels next to the outcome; at equal quantiles, which are a point mass, their levels.
-
-    An outcome equal to one quantile lies between the level below and its own: so counts, whose outcomes are quantiles,
-    have uniform values wherever ``P(Y <= quantile) = level``, and continuous outcomes never meet a quantile.
-    """
-    below = (predictions.values < y[:, None]).sum(axis=1)
-    upto = (predictions.values <= y[:, None]).sum(axis=1)
-    levels = np.concatenate([[0.0], predictions.levels, [1.0]])  # levels[k] belongs to quantile k - 1
-    mass = upto > below + 1
-    low = np.where(mass & (below > 0), below + 1, below)  # a tail beside a point mass joins it
-    high = np.where(mass & (upto == len(predictions.levels)), upto + 1, np.maximum(upto, below + 1))
-    return levels[low], levels[high]
+    low, high = batch.pit_interval(case.targets)
+    return low, high
