@@ -16,7 +16,17 @@ import pytest
 hypothesis.settings.register_profile("fixed", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("fixed")
 
-SHARED = Path(__file__).resolve().parents[2] / "shared"
+DATA = Path(__file__).resolve().parent / "data"
+BESIDE = str(DATA.parents[2] / "shared")
+
+
+def stay_inside(event, arguments):
+    """Audit hook: what is read beside the repository is missing on the next machine."""
+    if event in ("open", "os.listdir", "os.scandir") and str(arguments[0]).startswith(BESIDE):
+        raise RuntimeError(f"a test reads {arguments[0]}: what tests need lies in tests/data (its README.md)")
+
+
+sys.addaudithook(stay_inside)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -30,17 +40,14 @@ def forget_compiled_programs():
 
 @pytest.fixture(scope="session")
 def julia():
-    path = SHARED / "reference" / "julia_facts.json"
-    if not path.exists():
-        pytest.skip("reference values are not on this machine")
-    return json.loads(path.read_text())
+    """Values of the Julia packages and of the papers."""
+    return json.loads((DATA / "reference" / "julia_facts.json").read_text())
 
 
 @pytest.fixture(scope="session")
 def data_folder():
-    if not (SHARED / "data").exists():
-        pytest.skip("real data are not on this machine")
-    return SHARED / "data"
+    """Real predictions with outcomes, and reference values; README.md there says where each is from."""
+    return DATA
 
 
 def _backend(name):

@@ -420,8 +420,8 @@ def test_a_hubverse_table_end_to_end(capsys, data_folder):
     status, out, err = run(capsys, *arguments, "--json", *DRAWS)
     assert (status, err) == (0, "")
     found = json.loads(out)
-    assert found["n"] == 106
-    assert "2,438 of 6,095 lines where horizon=2 or 3" in found["read"]
+    assert found["n"] == 24
+    assert "552 of 1,380 lines where horizon=2 or 3" in found["read"]
     status, out, err = run(capsys, "evaluate", str(table))
     assert status == 2
     assert "--truth FILE" in err

@@ -19,14 +19,16 @@ if not FOLDER.exists():  # an installed package has no experiments
 
 
 @pytest.fixture(scope="module")
-def scripts():
+def scripts(data_folder):
     """The experiment's modules, imported from their folder; afterwards nothing of them is left."""
     before = {name: sys.modules.pop(name) for name in (*PARTS, *NETWORKS) if name in sys.modules}
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(FOLDER)
         patch.setenv("OPENBLAS_NUM_THREADS", "1")
         patch.setenv("OMP_NUM_THREADS", "1")
-        yield SimpleNamespace(**{name: importlib.import_module(name) for name in PARTS})
+        found = SimpleNamespace(**{name: importlib.import_module(name) for name in PARTS})
+        found.common.SHARED = data_folder  # published values as there, and no networks
+        yield found
     for name in (*PARTS, *NETWORKS):
         sys.modules.pop(name, None)
     sys.modules.update(before)
@@ -129,7 +131,7 @@ def estimates(scripts):
     return scripts.estimates.simulate(100, 1, sizes=(4, 16))
 
 
-def test_errors_and_variances_of_estimates_are_the_published_ones(scripts, estimates, julia):
+def test_errors_and_variances_of_estimates_are_the_published_ones(scripts, estimates):
     rows = scripts.estimates.compared(estimates)
     assert len(rows) == 2 * 2 * 2 * 4
     assert all(row[6] for row in rows), [row for row in rows if not row[6]]
@@ -164,7 +166,7 @@ def simulated(scripts, cell, tests, repetitions):
 
 
 @pytest.mark.parametrize("d", [1, 10])
-def test_published_rates_of_two_blocks_are_those_of_ddof_one(d, scripts, julia):
+def test_published_rates_of_two_blocks_are_those_of_ddof_one(d, scripts):
     """With ddof 0, that of the published p-values of 2019, two blocks reject more often than was published here."""
     calibrated = simulated(scripts, ("calibrated", d, 4), BLOCKS, 400)
     uncalibrated = simulated(scripts, ("uncalibrated", d, 4), BLOCKS, 400)
@@ -176,12 +178,12 @@ def test_published_rates_of_two_blocks_are_those_of_ddof_one(d, scripts, julia):
     assert not scripts.comparison.rates_agree(count, 400, theirs)
 
 
-def test_the_bootstrap_never_rejects_ten_dimensions_and_sixteen_rows(scripts, julia):
+def test_the_bootstrap_never_rejects_ten_dimensions_and_sixteen_rows(scripts):
     row = simulated(scripts, ("calibrated", 10, 16), ["bootstrap, 1,000 draws"], 60)["bootstrap, 1,000 draws"]
     assert row[5] == row[6] == 0
 
 
-def test_published_cme_test_rejects_calibrated_models_and_the_known_covariance_does_not(scripts, julia):
+def test_published_cme_test_rejects_calibrated_models_and_the_known_covariance_does_not(scripts):
     rows = simulated(scripts, ("calibrated", 1, 16), CME, 200)
     published, chi2, exact = (rows[name] for name in CME)
     assert published[7]
@@ -190,7 +192,7 @@ def test_published_cme_test_rejects_calibrated_models_and_the_known_covariance_d
     assert exact[8]  # at the level
 
 
-def test_power_of_four_rows(scripts, julia):
+def test_power_of_four_rows(scripts):
     """Two blocks miss most of the uncalibrated data sets, the exact test of the same kernel few."""
     tests = [BLOCKS[0], "exact, same SKCE", "exact, default family"]
     rows = simulated(scripts, ("uncalibrated", 1, 4), tests, 100)

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 pytest.importorskip("matplotlib")
 FOLDER = Path(__file__).resolve().parents[2] / "experiments" / "neurips2019"
@@ -18,13 +19,15 @@ if not FOLDER.exists():  # an installed package has no experiments
 
 
 @pytest.fixture(scope="module")
-def scripts():
+def scripts(data_folder):
     """The experiment's modules, imported from their folder; afterwards nothing of them is left."""
     before = {name: sys.modules.pop(name) for name in NAMES if name in sys.modules}
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(FOLDER)
         patch.setenv("OPENBLAS_NUM_THREADS", "1")
-        yield SimpleNamespace(**{name: importlib.import_module(name) for name in NAMES})
+        found = SimpleNamespace(**{name: importlib.import_module(name) for name in NAMES})
+        found.common.SHARED = data_folder  # published values as there, and no networks
+        yield found
     for name in NAMES:
         sys.modules.pop(name, None)
     sys.modules.update(before)
@@ -128,12 +131,35 @@ def test_pictures_and_tables_are_written(scripts, tmp_path, monkeypatch, capsys)
     assert "saddlepoint" in capsys.readouterr().out
 
 
-def test_estimates_and_bounds_of_a_network_are_the_published_ones(scripts, data_folder, julia):
-    file = scripts.common.networks()["resnet18"]
-    ours, theirs = scripts.figure35.estimates(file), scripts.figure35.published_estimates()["resnet18"]
-    assert ours == pytest.approx(theirs, rel=1e-11)
-    bounds = scripts.figure36.pvalues(file, ("D_b", "D_uq", "D_ul", "A_ul"))
-    published = scripts.figure36.published_pvalues()["resnet18"]
-    for name in ("D_b", "D_uq", "D_ul"):
-        assert bounds[name] == pytest.approx(published[name], rel=1e-12)
-    assert bounds["A_ul"] == pytest.approx(published["A_ul"], rel=2e-4)  # published with ddof=0
+def test_estimates_and_pvalues_of_a_network_by_hand(scripts, data_folder, tmp_path):
+    """The eight networks of the paper, and its values, are compared in experiments/published."""
+    with np.load(data_folder / "netcal_records" / "wideresnet-16-4-cifar-10.npz") as z:
+        p, y = z["predictions"].astype(float), z["ground_truth"]
+    p /= p.sum(axis=1, keepdims=True)
+    np.savez(tmp_path / "wideresnet.npz", probabilities=p, labels=y)
+    residuals = np.eye(10)[y] - p
+    apart = np.array([np.abs(row - p).sum(axis=1) / 2 for row in p])
+    h = np.exp(-apart / np.median(apart)) * (residuals @ residuals.T)
+    pairs = np.array([h[i, i + 1] for i in range(0, len(y) - 1, 2)])
+    cells = {}
+    for row, residual in zip(p, residuals, strict=True):
+        cells.setdefault(tuple(np.maximum(np.ceil(10 * row), 1)), []).append(residual)
+    expected = {
+        "ECE uniform": sum(np.abs(np.sum(cell, axis=0)).sum() / 2 for cell in cells.values()) / len(y),
+        "SKCE b": h.mean(),
+        "SKCE uq": h[~np.eye(len(y), dtype=bool)].mean(),
+        "SKCE ul": pairs.mean(),
+    }
+    ours = scripts.figure35.estimates(tmp_path / "wideresnet.npz")
+    assert {name: ours[name] for name in expected} == pytest.approx(expected, rel=1e-10)
+    found = scripts.figure36.pvalues(tmp_path / "wideresnet.npz", ("D_b", "D_uq", "A_ul"))
+    assert found["D_b"] == pytest.approx(np.exp(-(max(0, (len(y) * h.mean() / 2) ** 0.5 - 1) ** 2) / 2), rel=1e-10)
+    assert found["D_uq"] == pytest.approx(np.exp(-312 * max(0, expected["SKCE uq"]) ** 2 / 8), rel=1e-10)
+    assert found["A_ul"] == pytest.approx(norm.sf(pairs.mean() / (pairs.std(ddof=1) / len(pairs) ** 0.5)), rel=1e-10)
+
+
+def test_published_values_of_all_networks_are_known(scripts):
+    estimates, pvalues = scripts.figure35.published_estimates(), scripts.figure36.published_pvalues()
+    assert len(estimates) == len(pvalues) == 8
+    assert estimates["resnet18"]["SKCE uq"] == 0.0002625240589747678
+    assert pvalues["resnet18"]["D_b"] == 0.9847969855715755

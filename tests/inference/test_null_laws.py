@@ -8,6 +8,7 @@ import kernelcal as kc
 from kernelcal.errors import InputError
 from kernelcal.inference import NULL_LAWS, ChiSquareSum, Draws, known_null
 from kernelcal.inference.bootstrap import multinomial_counts
+from kernelcal.inference.bound import bound_pvalue
 
 TV = kc.TotalVariation()
 UNBIASED = ("saddlepoint", "bootstrap", "wild", "gamma", "pearson", "spectrum")
@@ -36,18 +37,31 @@ def test_derived_asymptotic_values(julia):
     assert abs(drawn - facts["bootstrap_p_200k"]) < 4 * np.sqrt(0.0066 / 20_000)
 
 
-def test_bounds_of_the_networks(julia, data_folder):
-    for name, facts in julia["cifar10"]["models"].items():
-        file = np.load(data_folder / "cifar10_networks" / f"{name}.npz")
-        p, y, ours = file["probabilities"], file["labels"], facts["published_p"]
-        kernel = kc.Laplacian(facts["replicated"]["median_TV (full n x n incl. zero diagonal)"], metric=TV)
-        options = {"biased": {}, "unbiased": {}, "block": {"block_size": 2}}
-        keys = ("SKCEb_median", "SKCEuq_median", "SKCEul_median")
-        for (estimator, more), key in zip(options.items(), keys, strict=True):
-            statistic = kc.SKCE(prediction_kernel=kernel, estimator=estimator, **more)
-            result = kc.calibration_test(y, p, statistic=statistic, null="bound")
-            negative = facts["published"][key] <= 0  # the published p-values of negative estimates are below 1
-            assert result.pvalue == (1.0 if negative else pytest.approx(ours[f"{key}_distribution_free"], rel=1e-12))
+def test_bounds_of_the_networks(julia):
+    """From the published estimates of eight networks and 10,000 rows to the published bounds."""
+    kernel = kc.Laplacian(1.0, metric=TV)
+    residual = kc.SKCE(prediction_kernel=kernel).prepare(kc.Categorical(np.eye(10))).residual
+    for facts in julia["cifar10"]["models"].values():
+        for key, block in (("SKCEb_median", None), ("SKCEuq_median", 10_000), ("SKCEul_median", 2)):
+            estimate, theirs = facts["published"][key], facts["published_p"][f"{key}_distribution_free"]
+            found = bound_pvalue(estimate, 10_000, kernel.bound() * residual.bound(), block)
+            negative = estimate <= 0  # the published p-values of negative estimates are below 1
+            assert found == (1.0 if negative else pytest.approx(theirs, rel=1e-12))
+
+
+@pytest.mark.parametrize(("estimator", "block"), [("biased", None), ("unbiased", None), ("block", 2)])
+def test_bounds_of_a_network_by_hand(data_folder, estimator, block):
+    file = np.load(data_folder / "netcal_records" / "wideresnet-16-4-cifar-10.npz")
+    p, y = file["predictions"].astype(float), file["ground_truth"]
+    p /= p.sum(axis=1, keepdims=True)
+    statistic = kc.SKCE(prediction_kernel=kc.Laplacian(0.5, metric=TV), estimator=estimator, block_size=block)
+    result = kc.calibration_test(y, p, statistic=statistic, null="bound")
+    h = naive_matrix(y, p, 0.5)
+    apart = h[~np.eye(625, dtype=bool)].mean()
+    estimate = {"biased": h.mean(), "unbiased": apart, "block": h[range(0, 624, 2), range(1, 625, 2)].mean()}[estimator]
+    quadratic = np.exp(-312 * max(estimate, 0) ** 2 / 8)  # |h| <= 2, and 312 pairs share no row
+    expected = np.exp(-(max(0, np.sqrt(625 * estimate / 2) - 1) ** 2) / 2) if estimator == "biased" else quadratic
+    assert result.pvalue == pytest.approx(expected, rel=1e-9)
 
 
 def test_uniform_bounds(julia):

@@ -31,17 +31,15 @@ from kernelcal.predictions import (
 )
 from kernelcal.residuals import residual_of
 
-SHARED = Path(__file__).resolve().parents[3] / "shared" / "reference"
+REFERENCE = Path(__file__).resolve().parents[1] / "data" / "reference"
 ALL = slice(None)
 
 
 @pytest.fixture
 def kccsd():
     """A function that gives numbers and arrays of a case of the reference code."""
-    if not SHARED.exists():
-        pytest.skip("reference values are not on this machine")
-    cases = json.loads((SHARED / "kccsd_reference.json").read_text())["cases"]
-    return lambda name: (cases[name], np.load(SHARED / f"kccsd_case_{name[0]}.npz"))
+    cases = json.loads((REFERENCE / "kccsd_reference.json").read_text())["cases"]
+    return lambda name: (cases[name], np.load(REFERENCE / f"kccsd_case_{name[0]}.npz"))
 
 
 def squared(metric, predictions):

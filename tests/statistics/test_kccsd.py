@@ -56,7 +56,7 @@ def vectors(n=9, d=3, seed=0):
 
 @pytest.fixture(scope="module")
 def reference(data_folder):
-    folder = data_folder.parent / "reference"
+    folder = data_folder / "reference"
     cases = json.loads((folder / "kccsd_reference.json").read_text())["cases"]
     return {name: (cases[name], np.load(folder / f"kccsd_case_{name}.npz")) for name in "AB"}
 
@@ -134,7 +134,7 @@ def test_published_incomplete_skce(reference):
 
 def test_published_values_from_base_points(data_folder):
     """Case E: distances between scores at eleven points, for the family and for its score alone."""
-    folder = data_folder.parent / "reference"
+    folder = data_folder / "reference"
     case = json.loads((folder / "kccsd_reference.json").read_text())["cases"]["E_sample_based"]
     arrays, facts = np.load(folder / "kccsd_case_E.npz"), case["params"]
     mean, std, points = arrays["mu"], arrays["sigma"], arrays["base_particles"]
