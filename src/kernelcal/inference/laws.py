@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from kernelcal.inference.block import Block
 from kernelcal.inference.bootstrap import Bootstrap, Wild
 from kernelcal.inference.bound import Bound
@@ -20,7 +22,8 @@ _ALL, _DRAWS = "any", "B times the statistic"
 _UNBIASED = "SKCE, unbiased"
 _BOTH = "SKCE, KCCSD, unbiased"
 
-NULL_LAWS: Registry[NullLaw] = Registry("null", "a NullLaw")  # the summary is what a law assumes beside calibration
+# the summary is what a law assumes beside calibration
+NULL_LAWS: Registry[Callable[..., NullLaw]] = Registry("null", "or a NullLaw")
 for _name, _law, _serves, _assumes, _cost in (
     ("exact", Exact, _ALL, "nothing: valid at every n, for every kernel and bin", _DRAWS),
     ("swap", Swap, "any, of predictions by draws", "every n; the default of `Samples` and scores with draws", _DRAWS),
