@@ -14,7 +14,7 @@ from kernelcal.predictions import (
     IsotropicNormal,
     Normal,
 )
-from kernelcal.statistics import accuracy
+from kernelcal.statistics.class_scores import accuracy_of
 
 __all__ = ["class_suspicions", "number_suspicions"]
 
@@ -25,10 +25,10 @@ _NEAR = 1.3  # factor within which a mean square is as good as right; with few r
 
 def class_suspicions(case: Case) -> tuple[str, ...]:
     """Sentences about mistakes that are often made: the wrong column, hard predictions, predicted labels as targets."""
-    labels, batch = case.targets, case.predictions
+    batch = case.predictions
     if len(batch) < _ROWS:
         return ()
-    share = accuracy(labels, batch.without_names())
+    share = accuracy_of(case)
     found = []
     if batch.n_classes == 2 and share < 0.2:
         found.append(

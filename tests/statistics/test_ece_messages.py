@@ -19,7 +19,7 @@ Y = [0, 1, 2, 0]
         (lambda: ECE(question=3), r"question must be one of .*, got 3"),
         (
             lambda: ECE(distance="tv"),
-            r"distance must be one of 'total variation', 'l1', .*, or a function of means .*, got 'tv'",
+            r"distance must be one of 'total variation', .*, or a function .*, got 'tv'",
         ),
         (lambda: ECE(norm="l2"), r"norm must be 'mean' or 'max', got 'l2'"),
         (lambda: ECE(debiased=True), r"debiased=True needs distance='squared' and norm='mean'"),

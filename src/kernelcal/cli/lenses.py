@@ -4,26 +4,37 @@ from __future__ import annotations
 
 from typing import Any
 
+from kernelcal.cases import refuse_lens
 from kernelcal.errors import InputError
 from kernelcal.lenses import LENSES
 from kernelcal.predictions import RealPredictions
 
-__all__ = ["lens_of"]
+__all__ = ["check_lens", "lens_of"]
+
+_TOP, _CLASS = "top-K", "class:NAME"  # names that stand for many
+
+
+def check_lens(text: str | None, *, every: bool) -> None:
+    """Refuse what is no name of a lens, before anything is read; of several questions where one must be asked."""
+    if text is None or text.startswith("class:") or _top(text) is not None:
+        return
+    if text not in LENSES or text in (_TOP, _CLASS):
+        raise InputError(f"unknown lens {text!r}: {', '.join(LENSES)}, such as top-5 and class:cat")
+    if not every:
+        refuse_lens(LENSES.made(text))
 
 
 def lens_of(text: str | None, predictions: Any) -> Any:
-    """Lens from its name, in which top-K and class:NAME stand for top-5 and class:cat; None where none is named."""
-    if text is None:
-        return None
-    if isinstance(predictions, RealPredictions):
+    """Lens from its name, which was checked: top-label, top-5, class:cat, class-wise, class-wise-joint."""
+    if text is not None and isinstance(predictions, RealPredictions):
         raise InputError(
             "--lens asks a simpler question about classes, but these are predictions of numbers: leave it out"
         )
-    if text.startswith("top-") and text[4:].isdecimal():
-        return LENSES["top-K"](int(text[4:]))
-    if text.startswith("class:"):
-        names = {str(predictions.class_name(k)): predictions.class_name(k) for k in range(predictions.n_classes)}
-        return LENSES["class:NAME"](names.get(text[6:], text[6:]))
-    if text in LENSES and text != "top-K":
-        return LENSES.made(text)
-    raise InputError(f"unknown lens {text!r}: {', '.join(LENSES)}")
+    if text is None or not text.startswith("class:"):
+        return None if text is None else _top(text) or LENSES.made(text)
+    names = {str(predictions.class_name(k)): predictions.class_name(k) for k in range(predictions.n_classes)}
+    return LENSES[_CLASS](names.get(text[6:], text[6:]))
+
+
+def _top(text: str) -> Any:
+    return LENSES[_TOP](int(text[4:])) if text.startswith("top-") and text[4:].isdecimal() else None

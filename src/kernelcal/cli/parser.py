@@ -12,6 +12,7 @@ from kernelcal.inference import NULL_LAWS, STATISTICS
 from kernelcal.io import CROSSING, KINDS
 from kernelcal.lenses import LENSES
 from kernelcal.pairs import ENGINES
+from kernelcal.runs import CONFIDENCE_LEVEL, DRAWS, DRAWS_OF_A_PASS
 
 __all__ = ["argument_parser"]
 
@@ -63,7 +64,11 @@ def argument_parser() -> argparse.ArgumentParser:
     page = _add_report(commands)
     for command in (every, several, page):
         command.add_argument(
-            "--interval-level", type=_level, default=0.95, metavar="P", help="coverage of the interval (default: 0.95)"
+            "--confidence-level",
+            type=float,
+            default=CONFIDENCE_LEVEL,
+            metavar="P",
+            help="coverage of the intervals (default: %(default)s)",
         )
     add_streaming(every.add_argument_group("files larger than memory"))
     for command in (every, test, several, page):
@@ -218,7 +223,10 @@ def _add_testing(parser: argparse.ArgumentParser, *, one: bool) -> None:
         help=f"a simpler question. {LENSES.help}",
     )
     group.add_argument(
-        "--draws", type=int, metavar="B", help="draws of the exact test (default: 999; of rows read in parts 199)"
+        "--draws",
+        type=int,
+        metavar="B",
+        help=f"draws of the exact test (default: {DRAWS}; of rows read in parts {DRAWS_OF_A_PASS})",
     )
     group.add_argument(
         "--seed", type=_seed, default=0, help="seed of the draws, a whole number from 0 (default: %(default)s)"

@@ -9,7 +9,8 @@ from kernelcal.cases import Case
 from kernelcal.evaluate.base import Evaluation, plain_number
 from kernelcal.predictions import Bernoulli
 from kernelcal.runs import Run
-from kernelcal.statistics import ECE, Estimate, accuracy, brier_score, log_score
+from kernelcal.statistics import ECE, Estimate
+from kernelcal.statistics.class_scores import accuracy_of, brier_score_of, log_score_of
 from kernelcal.statistics.questions import usual_questions
 from kernelcal.suspicions import class_suspicions
 
@@ -80,13 +81,12 @@ def class_evaluation(
     **common: Any,
 ) -> ClassEvaluation:
     """Add accuracy, scores and binned errors to what all evaluations have in common."""
-    labels, batch, weights = case.targets, case.predictions, case.weights
-    plain = batch.without_names()
+    batch = case.predictions
     return ClassEvaluation(
         n_classes=batch.n_classes,
-        accuracy=accuracy(labels, plain, weights=weights),
-        log_score=log_score(labels, plain, weights=weights),
-        brier_score=brier_score(labels, plain, weights=weights),
+        accuracy=accuracy_of(case),
+        log_score=log_score_of(case),
+        brier_score=brier_score_of(case),
         eces=tuple(ECE(question=question).estimated(case) for question in usual_questions(batch)),
         one_probability=isinstance(batch, Bernoulli),
         notes=tuple(dict.fromkeys(class_suspicions(case) + notes)),

@@ -22,12 +22,9 @@ Matrix = PairMatrix | BandMatrix
 class _Resampled(NullLaw):
     """What both bootstraps share: draw weights of the rows, and compare ``n`` times the statistic with drawn values."""
 
-    name: ClassVar[str]
-    estimators: ClassVar[tuple[str, ...]]
-
     def test(self, problem: Problem) -> Outcome:
         """Count the drawn values that are at least as large as the observed one."""
-        prepared = prepared_pairs(problem, self.name, self.estimators)
+        prepared = prepared_pairs(problem, self)
         value, drawn = self.observed_and_drawn(problem, prepared.taken(problem.case.targets))
         finite(prepared, value + float(drawn.sum()))
         tolerance = 1e-12 * abs(value)

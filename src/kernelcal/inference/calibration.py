@@ -19,7 +19,7 @@ from kernelcal.inference.family import DefaultFamily, PreparedFamily
 from kernelcal.inference.law import NullLaw, Outcome, Problem
 from kernelcal.inference.laws import NULL_LAWS
 from kernelcal.inference.named import STATISTICS
-from kernelcal.inference.pit_test import UniformPIT
+from kernelcal.inference.pit_test import UniformPIT, pit_tested
 from kernelcal.inference.result import TestResult
 from kernelcal.inference.swap import Swap
 from kernelcal.lenses import ClassWise, Lens
@@ -28,7 +28,7 @@ from kernelcal.runs import DRAWS, SIGNIFICANCE, Run
 from kernelcal.statistics import KCCSD, CallableStatistic, Statistic
 from kernelcal.statistics.pair_means import PairMean
 
-__all__ = ["calibration_test", "default_law", "default_statistic", "draws_in", "tested"]
+__all__ = ["asked_test", "calibration_test", "default_law", "default_statistic", "draws_in", "tested"]
 
 _FEW_ROWS = 50
 
@@ -126,14 +126,14 @@ def calibration_test(
     (0.001, 'over-confident')
     """
     run = Run(draws=draws, rng=rng, early_stopping=early_stopping, progress=progress)
-    given, law = _statistic(statistic), _law(null)
+    given, law = asked_test(statistic, null, weighted=weights is not None)
     every = lens if isinstance(lens, ClassWise) else None
     one = None if every is not None else lens
     case = Case.of(y, predictions, weights=weights, lens=one, classes=classes, normalize=normalize)
     if every is not None:
         refuse_numbers(case.predictions)
     if isinstance(given, UniformPIT):
-        return given.tested(case, run, law)
+        return pit_tested(case, run)
     given = default_statistic(case.predictions) if given is None else given
     law = default_law(case.predictions, given) if law is None else law
     if every is None:
@@ -157,6 +157,16 @@ def tested(case: Case, statistic: Statistic, law: NullLaw, run: Run) -> TestResu
 def default_statistic(batch: Predictions) -> Statistic:
     """Return the default family, or what there is for densities without means, standard deviations and expectations."""
     return KCCSD() if isinstance(batch, ScorePredictions) else DefaultFamily()
+
+
+def asked_test(statistic: Any, null: Any, *, weighted: bool = False) -> tuple[Statistic | None, NullLaw | None]:
+    """Make what names stand for, and refuse what does not go together; None where the predictions decide."""
+    given, law = _statistic(statistic), _law(null)
+    if isinstance(given, UniformPIT):
+        given.refuse(law, weighted=weighted)
+    elif given is not None and law is not None:
+        law.refuse(given)
+    return given, law
 
 
 def _statistic(given: Any) -> Statistic | None:

@@ -89,23 +89,39 @@ class NullLaw(ABC):
         Whether the law is that of many rows; results from few rows then say so.
     resident : bool
         Whether the law asks for values alone, so that a statistic may make them on any device.
+    name : str
+        What people call it, as ``null=``; for messages.
+    estimators : tuple of str
+        Estimators of a mean over pairs of rows whose law it is; empty where it serves every statistic.
     """
 
     label: ClassVar[str]
     asymptotic: ClassVar[bool] = True
     resident: ClassVar[bool] = False
+    name: ClassVar[str] = ""
+    estimators: ClassVar[tuple[str, ...]] = ()
+
+    def refuse(self, statistic: Statistic) -> None:
+        """Refuse a statistic that it is not the law of, with the remedy; called before data are looked at."""
+        if self.estimators:
+            _refuse_other(statistic, self.name, self.estimators)
 
     @abstractmethod
     def test(self, problem: Problem) -> Outcome:
         """Return the p-value of the observed statistic."""
 
 
-def prepared_pairs(
-    problem: Problem, null: str, estimators: tuple[str, ...], *, weights: bool = False
-) -> PreparedPairMean:
-    """Return the prepared mean over pairs if the law is one of these estimators, else refuse with the remedy."""
-    prepared, statistic = problem.prepared, problem.statistic
-    if not isinstance(statistic, PairMean) or not isinstance(prepared, PreparedPairMean):
+def prepared_pairs(problem: Problem, law: NullLaw, *, weights: bool = False) -> PreparedPairMean:
+    """Return the prepared mean over pairs of rows that the law is one of, else refuse with the remedy."""
+    law.refuse(problem.statistic)
+    assert isinstance(problem.prepared, PreparedPairMean)  # for the type checker: what a PairMean prepares
+    if problem.case.weights is not None and not weights:
+        raise InputError(f"null={law.name!r} takes no case weights: {_weighted_way(problem.case.predictions)}")
+    return problem.prepared
+
+
+def _refuse_other(statistic: Statistic, null: str, estimators: tuple[str, ...]) -> None:
+    if not isinstance(statistic, PairMean):
         raise InputError(
             f"null={null!r} is the law of {_wanted('SKCE', estimators)}, or of KCCSD, not of "
             f"{type(statistic).__name__}: pass that as the statistic, or use null='exact', which serves every statistic"
@@ -113,9 +129,6 @@ def prepared_pairs(
     if statistic.estimator not in estimators:
         wanted = _wanted(type(statistic).__name__, estimators)
         raise InputError(f"null={null!r} needs statistic={wanted}, got estimator={statistic.estimator!r}")
-    if problem.case.weights is not None and not weights:
-        raise InputError(f"null={null!r} takes no case weights: {_weighted_way(problem.case.predictions)}")
-    return prepared
 
 
 def _weighted_way(predictions: Predictions) -> str:

@@ -109,15 +109,14 @@ class UniformPIT(Statistic):
             "kernelcal.calibration_test(y, predictions, statistic='pit')"
         )
 
-    def tested(self, case: Case, run: Run, law: NullLaw | None = None) -> TestResult:
-        """Test what was checked already; only the exact law and equal weights fit."""
-        if case.weights is not None or not isinstance(law, Exact | None):
-            given = "weights" if case.weights is not None else f"null={law!r}"
+    def refuse(self, law: NullLaw | None, *, weighted: bool) -> None:
+        """Refuse other laws than the exact one, and case weights."""
+        if weighted or not isinstance(law, Exact | None):
+            given = "weights" if weighted else f"null={law!r}"
             raise InputError(
                 f"statistic='pit' ranks all rows alike under its own exact law: leave out {given} (command line: "
                 "--weights, --null)"
             )
-        return pit_tested(case, run)
 
 
 def pit_tested(case: Case, run: Run) -> TestResult:

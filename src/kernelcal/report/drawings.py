@@ -11,6 +11,7 @@ import numpy as np
 
 from kernelcal.cases import Case
 from kernelcal.evaluate.base import Evaluation
+from kernelcal.evaluate.numbers import components_of_case
 from kernelcal.explain import Explanation
 from kernelcal.explain.witness_plot import furthest_outside
 from kernelcal.inference.reliability import class_reliability_of, reliability_of
@@ -20,12 +21,14 @@ from kernelcal.report.drawing import Drawing
 from kernelcal.report.figures import is_number
 from kernelcal.report.intervals import level_in_words
 from kernelcal.runs import DRAWS, Run
-from kernelcal.statistics import ECE, pit_histogram, quantile_calibration, rank_histogram
-from kernelcal.statistics.number_rows import components_of
+from kernelcal.statistics import ECE
+from kernelcal.statistics.pit_histogram import pit_histogram_of
+from kernelcal.statistics.quantile_curve import QUANTILE_LEVELS, quantile_calibration_of
+from kernelcal.statistics.rank_histogram import rank_histogram_of
 
 __all__ = ["drawings_of"]
 
-_PANEL, _MOST_COMPONENTS = (3.1, 2.7), 4
+_PANEL, _MOST_COMPONENTS, _BINS = (3.1, 2.7), 4, 10
 _BAND = "The grey band is where {level} of calibrated models lie; points outside it speak against the model."
 
 
@@ -103,10 +106,10 @@ def _class_panels(case: Case, run: Run, panels: int) -> Iterator[Drawing]:
 
 
 def _numbers(case: Case, run: Run) -> Iterator[Drawing]:
-    targets, vector = case.targets, bool(case.predictions.event_shape)
-    for k, part in enumerate(components_of(case.predictions)[:_MOST_COMPONENTS]):
-        y, which = (targets[:, k], f", component {k}") if vector else (targets, "")
-        name, found = _histogram(y, part, run)
+    for k, part in enumerate(components_of_case(case)[:_MOST_COMPONENTS]):
+        which = f", component {k}" if case.predictions.event_shape else ""
+        name, found = _histogram(part, run)
+        curve = quantile_calibration_of(part, np.array(QUANTILE_LEVELS), run.rng)
         outside = int(found.outside.sum())
         yield Drawing(
             f"Where outcomes fall in their predictions{which}",
@@ -119,19 +122,15 @@ def _numbers(case: Case, run: Run) -> Iterator[Drawing]:
             f"Said and happened{which}",
             "Share of outcomes below each predicted quantile. On the dashed line it is the share that was promised.",
             "Quantile calibration curve with the bands of calibrated models.",
-            partial(quantile_calibration(y, part, rng=run.rng).plot, level=run.confidence_level),
+            partial(curve.plot, confidence_level=run.confidence_level),
             (4.2, 4.0),
         )
 
 
-def _histogram(y: np.ndarray, part: Any, run: Run) -> tuple[str, Any]:
-    if isinstance(part, Samples):
-        return "Rank", rank_histogram(y, part, **_band(run))
-    return "PIT", pit_histogram(y, part, **_band(run))
-
-
-def _band(run: Run) -> dict[str, Any]:
-    return {"level": run.confidence_level, "draws": run.draws, "rng": run.rng}
+def _histogram(part: Case, run: Run) -> tuple[str, Any]:
+    if isinstance(part.predictions, Samples):
+        return "Rank", rank_histogram_of(part, None, run)
+    return "PIT", pit_histogram_of(part, _BINS, run)
 
 
 def _witness(witness: Any, panels: int) -> Iterator[Drawing]:
