@@ -56,13 +56,18 @@ def register_statistic(
 
 for _name, _statistic, _serves, _summary in (
     ("default", DefaultFamily, "any", "a family: kernels at four lengthscales, and signals with a direction"),
-    ("skce", SKCE, "any", "squared kernel calibration error"),
-    ("skce-block", partial(SKCE, estimator="block", block_size=2), "any", "its linear-time estimator"),
+    ("skce", SKCE, "any", "squared kernel calibration error, at the median lengthscale"),
+    (
+        "skce-block",
+        partial(SKCE, estimator="block", block_size=2),
+        "any",
+        "the same of blocks of two rows, in linear time",
+    ),
     ("ckce", CKCE, "any", "conditional kernel calibration error"),
     ("jkce", JKCE, "any", "joint kernel calibration error"),
     ("ucme", UCME, "any", "residuals at ten test locations"),
-    ("ece", ECE, "classes", "binned error of the top label"),
-    ("mce", partial(ECE, norm="max"), "classes", "its largest bin"),
+    ("ece", ECE, "classes", "error of the top label in 15 bins of equal width"),
+    ("mce", partial(ECE, norm="max"), "classes", "largest error of these bins"),
     ("mmce", MMCE, "classes", "kernel calibration error of the top label"),
     ("kccsd", KCCSD, "densities with a score function", "Stein discrepancy, without normalising constants"),
     ("pit", UniformPIT, "numbers, one a target", "are the PIT values uniform"),
