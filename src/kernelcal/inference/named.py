@@ -61,7 +61,7 @@ for _name, _statistic, _serves, _summary in (
         "skce-block",
         partial(SKCE, estimator="block", block_size=2),
         "any",
-        "the same of blocks of two rows, in linear time",
+        "the same, blocks of two rows, in linear time",
     ),
     ("ckce", CKCE, "any", "conditional kernel calibration error"),
     ("jkce", JKCE, "any", "joint kernel calibration error"),
