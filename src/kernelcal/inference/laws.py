@@ -30,7 +30,7 @@ for _name, _law, _serves, _assumes, _cost in (
         "swap",
         Swap,
         "any, of predictions by draws",
-        "every n; the default of `Samples` and densities with draws",
+        "every n; default of `Samples` and of densities with draws",
         _DRAWS,
     ),
     ("saddlepoint", Saddlepoint, _UNBIASED, "many rows; law known given the predictions", "n² m, no draws"),

@@ -54,14 +54,15 @@ def register_statistic(
     STATISTICS.register(name, statistic, summary=summary or first, serves=serves)
 
 
+_BLOCKS = partial(SKCE, estimator="block", block_size=2)
 for _name, _statistic, _serves, _summary in (
     ("default", DefaultFamily, "any", "a family: kernels at four lengthscales, and signals with a direction"),
     ("skce", SKCE, "any", "squared kernel calibration error, at the median lengthscale"),
     (
         "skce-block",
-        partial(SKCE, estimator="block", block_size=2),
+        _BLOCKS,
         "any",
-        "the same, blocks of two rows, in linear time",
+        "the same of blocks of 2 rows, in linear time",
     ),
     ("ckce", CKCE, "any", "conditional kernel calibration error"),
     ("jkce", JKCE, "any", "joint kernel calibration error"),

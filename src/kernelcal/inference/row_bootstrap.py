@@ -10,7 +10,7 @@ from kernelcal.errors import KernelcalWarning
 from kernelcal.inference.bootstrap import multinomial_counts
 from kernelcal.inference.interval_methods import Method, Request, Spread, of_draws
 from kernelcal.registry import Registry
-from kernelcal.statistics.ckce_prepared import PreparedCKCE
+from kernelcal.statistics.ckce import PreparedCKCE
 from kernelcal.statistics.pair_means import not_definite
 
 __all__ = ["OPERATOR_METHODS", "RowBootstrap"]
