@@ -103,6 +103,10 @@ class Binomial(CountPredictions):
         (n, p), y = self.in_numpy(), np.asarray(y)
         return (y > n) | ((p <= 0) & (y > 0)) | ((p >= 1) & (y < n))
 
+    def _quantile(self, levels: np.ndarray) -> np.ndarray:
+        """Smallest count whose distribution function reaches the levels; level 1 is the largest count that can be."""
+        return np.minimum(super()._quantile(levels), np.where(self.in_numpy()[1] > 0, self.in_numpy()[0], 0.0))
+
     def characteristic(self, frequencies: np.ndarray) -> np.ndarray:
         """``(1 + p (exp(i w) - 1))^n``."""
         n, p = (x[:, None] for x in self.in_numpy())

@@ -113,14 +113,8 @@ class StudentT(Parametric):
 
     def log_prob(self, y: Array) -> np.ndarray:
         """Logarithm of the density, shape (..., n), in NumPy."""
-        from scipy.special import betaln  # imported when needed: the import of kernelcal stays light
-
         df, loc, scale = self.in_numpy()
-        z = (self.numbers_of(y) - loc) / scale
-        root = np.abs(z) / np.sqrt(df)
-        with np.errstate(divide="ignore", over="ignore"):  # far out, where the square is too large a number
-            tail = np.where(root > 1e8, 2 * np.log(root), np.log1p(root * root))
-        return -0.5 * (df + 1) * tail - betaln(0.5, 0.5 * df) - 0.5 * np.log(df) - np.log(scale)
+        return _log_density(df, (self.numbers_of(y) - loc) / scale) - np.log(scale)
 
     def score(self, y: Array) -> Array:
         """``-(df + 1) z / (s (df + z^2))``, shape (..., n)."""
@@ -130,7 +124,7 @@ class StudentT(Parametric):
 
     def cdf(self, y: Array) -> np.ndarray:
         """P(Y <= y): each half keeps the digits of its own tail."""
-        from scipy.special import stdtr
+        from scipy.special import stdtr  # imported when needed: the import of kernelcal stays light
 
         df, loc, scale = self.in_numpy()
         return stdtr(df, (self.numbers_of(y) - loc) / scale)
@@ -200,10 +194,26 @@ class StudentT(Parametric):
 
 def _lower_quantile(df: np.ndarray, levels: np.ndarray) -> np.ndarray:
     """Quantiles at levels up to 1/2: ``x = df / (df + t^2)`` has the incomplete beta function I_x(df/2, 1/2) = 2 u."""
-    from scipy.special import betaincinv
+    from scipy.special import betaincinv, betaln, stdtr
 
     x = betaincinv(0.5 * df, 0.5, 2 * levels)
-    with np.errstate(divide="ignore"):
-        outer = -np.sqrt(df * (1 - x) / x)
-    middle = betaincinv(0.5, 0.5 * df, 1 - 2 * levels)  # near the median 1 - x would lose its digits
-    return np.where(x > 0.5, -np.sqrt(df * middle / (1 - middle)), outer)
+    with np.errstate(divide="ignore"):  # far out x is a small number, or none: x^(df/2) = u df B(df/2, 1/2)
+        logs = np.where(x > 1e-290, np.log(x), 2 / df * (np.log(levels * df) + betaln(0.5 * df, 0.5)))
+    outer = -np.exp(np.minimum(0.5 * (np.log(df) + np.log1p(-np.minimum(x, 0.75)) - logs), 690.0))
+    middle = np.minimum(betaincinv(0.5, 0.5 * df, 1 - 2 * levels), 0.75)
+    near = (x > 0.5) & (levels > 0)
+    inner = np.where(near, -np.sqrt(df * middle / (1 - middle)), 0.0)
+    reached = stdtr(df, inner)  # 1 - 2 u has lost digits of the level: one step of Newton's method
+    step = np.log(reached / np.where(near, levels, reached))
+    inner -= reached * np.exp(-_log_density(df, inner)) * step
+    return np.where(levels > 0, np.where(near, inner, outer), -np.inf)
+
+
+def _log_density(df: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Logarithm of the density with centre 0 and scale 1."""
+    from scipy.special import betaln
+
+    root = np.abs(z) / np.sqrt(df)
+    with np.errstate(divide="ignore", over="ignore"):  # far out, where the square is too large a number
+        tail = np.where(root > 1e8, 2 * np.log(root), np.log1p(root * root))
+    return -0.5 * (df + 1) * tail - betaln(0.5, 0.5 * df) - 0.5 * np.log(df)
