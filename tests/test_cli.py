@@ -384,8 +384,8 @@ def test_the_swap_law_serves_draws(capsys, numbers):
         (["--one-based"], "--one-based is said of class probabilities"),
         (["--normalize"], "--normalize is said of class probabilities"),
         (["--predictions", "mu"], "say one of them"),
-        (["--statistic", "pit", "--weights", "m_1"], "--statistic pit ranks all rows alike"),
-        (["--statistic", "pit", "--null", "bound"], "leave out --null bound"),
+        (["--statistic", "pit", "--weights", "m_1"], "statistic='pit' ranks all rows alike"),
+        (["--statistic", "pit", "--null", "bound"], "leave out null=Bound()"),
         (["--where", "mu"], "--where takes column=value"),
     ],
 )
@@ -569,7 +569,7 @@ def test_without_matplotlib_the_extra_is_named_before_the_work(capsys, three, tm
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--draws", "50"], "draws must be a whole number, at least 99"),
+        (["--draws", "50"], "draws must be at least 99 for intervals, got 50"),
         (["--within", "0"], "within must be a positive number"),
         (["--within", "nan"], "within must be a positive number"),
         (["--confidence-level", "1"], "confidence_level must lie between 0 and 1"),
