@@ -384,7 +384,7 @@ def test_the_swap_law_serves_draws(capsys, numbers):
         (["--one-based"], "--one-based is said of class probabilities"),
         (["--normalize"], "--normalize is said of class probabilities"),
         (["--predictions", "mu"], "say one of them"),
-        (["--statistic", "pit", "--weights", "m_1"], "statistic='pit' ranks all rows alike"),
+        (["--statistic", "pit", "--weights", "m_1"], "leave out weights (command line: --weights, --null)"),
         (["--statistic", "pit", "--null", "bound"], "leave out null=Bound()"),
         (["--where", "mu"], "--where takes column=value"),
     ],

@@ -510,7 +510,7 @@ def test_few_rows_are_refused():
 
 def test_densities_known_through_their_scores_are_refused():
     batch = kc.predictions.UnnormalizedDensity(lambda x: -(x**2) / 2, n=40, finite_differences=True)
-    with pytest.raises(InputError, match="model 'b' is known through its score"):
+    with pytest.raises(InputError, match="model 'b' is known through its score function"):
         kc.compare(HONEST, {"a": kc.Normal(HONEST, HONEST + 1), "b": batch}, **DRAWS)
 
 

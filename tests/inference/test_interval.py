@@ -88,7 +88,7 @@ def test_ball_is_wide_and_methods_are_checked():
     y, p = data(200)
     ball, default = (kc.confidence_interval(y, p, method=m).root for m in ("ball", "bootstrap"))
     assert ball[1] - ball[0] > default[1] - default[0]
-    with pytest.raises(InputError, match="method must be 'default', 'bootstrap', 'root', 'ball', 'block'"):
+    with pytest.raises(InputError, match="method must be one of 'bootstrap', 'root', 'ball', 'block', or 'default'"):
         kc.confidence_interval(y, p, method="t")
     with pytest.raises(InputError, match="does not serve estimator='unbiased'"):
         kc.confidence_interval(y, p, method="block")

@@ -44,9 +44,10 @@ class ECE(Statistic):
         and ``squared`` is its square. A function gets means and frequencies of shape (b, d) and returns (b,).
     norm : {"mean", "max"}
         ``max`` takes the largest distance of all bins: the maximum calibration error, MCE.
-    debiased : bool
-        With ``squared``: leave the pairs of a row with itself out, ``sum_b (|sum p - sum y|^2 - sum |p - y|^2) / n_b``
-        divided by n. It is 0 on average for a calibrated model, may be negative, and is not clipped.
+    estimator : {"plug-in", "corrected"}
+        ``corrected``, with ``squared``: without the pairs of a row with itself, which hold the noise of the outcomes,
+        ``sum_b (|sum p - sum y|^2 - sum |p - y|^2) / n_b`` divided by n; called debiased in the literature. It is 0 on
+        average for a calibrated model, may be negative, and is not clipped.
     convention : str
         Library whose settings these are; `preset` writes it, results show it.
 
@@ -57,7 +58,7 @@ class ECE(Statistic):
 
     Notes
     -----
-    Case weights w replace every count by a sum of weights; in the debiased error ``w_i^2`` multiplies what is left out.
+    Case weights w replace every count by a sum of weights; ``w_i^2`` multiplies what the corrected error leaves out.
     A binned error depends on its bins and is positive for calibrated models too: it is an effect size to be compared
     with others' figures, not evidence. ``calibration_test(y, predictions, statistic=ECE())`` gives evidence.
     Cost: O(n d) and that of the bins.
@@ -95,17 +96,20 @@ class ECE(Statistic):
     bins: int | Binning = 15
     distance: str | Callable[[np.ndarray, np.ndarray], Any] = "total variation"
     norm: str = "mean"
-    debiased: bool = False
+    estimator: str = "plug-in"
     convention: str = ""
 
     def __post_init__(self) -> None:
         _check_question(self.question)
         _ = self._binning  # checks the number
         if not callable(self.distance):
-            checked_choice(self.distance, "distance", (*DISTANCES, "a function of means and frequencies"))
+            DISTANCES.chosen(self.distance)
         checked_choice(self.norm, "norm", ("mean", "max"))
-        if self.debiased and (self.distance != "squared" or self.norm != "mean"):
-            raise InputError("debiased=True needs distance='squared' and norm='mean': only there the bias is known")
+        checked_choice(self.estimator, "estimator", ("plug-in", "corrected"))
+        if self.estimator == "corrected" and (self.distance != "squared" or self.norm != "mean"):
+            raise InputError(
+                "estimator='corrected' needs distance='squared' and norm='mean': only there the noise is known"
+            )
 
     @classmethod
     def preset(cls, library: str, *, bins: int | None = None, strategy: str = "uniform", **options: Any) -> Self:
@@ -131,8 +135,7 @@ class ECE(Statistic):
         >>> float(kc.ECE(bins=10, question="positive class")(y, p))
         0.475
         """
-        checked_choice(library, "the library", tuple(PRESETS))
-        preset = PRESETS[library]
+        preset = PRESETS.chosen(library)
         settings = {"question": preset.question, "convention": library, **options}
         return cls(bins=preset.binning(bins, strategy), **settings)
 
@@ -147,7 +150,7 @@ class ECE(Statistic):
         return BinnedEstimate(
             value=np.mean(parts),
             name=prepared.names[0],
-            estimator="binned, debiased" if self.debiased else "binned",
+            estimator="binned" if self.estimator == "plug-in" else "binned, corrected",
             n=len(case),
             engine=prepared.engine,
             options=self._options(case.predictions),
@@ -159,7 +162,7 @@ class ECE(Statistic):
     def prepare(self, predictions: ClassPredictions, weights: np.ndarray | None = None) -> PreparedECE:
         """Make the bins, which depend on the predictions alone."""
         refuse_numbers(predictions, "ECE")
-        summary = Summary(self.distance, self.norm, self.debiased)
+        summary = Summary(self.distance, self.norm, self.estimator == "corrected")
         parts = parts_of(asked(self.question, predictions), predictions)
         binned = tuple(BinnedPart(part, self._binning, weights, summary) for part in parts)
         name = f"{'MCE' if self.norm == 'max' else 'ECE'}, {self._asked(predictions)}"
@@ -189,9 +192,7 @@ mce = function_of(ECE, "mce", "Maximum calibration error, the largest distance o
 def _check_question(question: Any) -> None:
     if question is None or isinstance(question, Lens):
         return
-    if not isinstance(question, str) or question not in QUESTIONS:
-        named = ", ".join(map(repr, QUESTIONS))
-        raise InputError(f"question must be one of {named}, or a lens such as kernelcal.TopLabel(), got {question!r}")
+    QUESTIONS.chosen(question)
 
 
 def _mean_note(parts: int) -> tuple[str, ...]:
