@@ -10,7 +10,7 @@ import numpy as np
 
 from kernelcal.cases import Case, refuse_lens
 from kernelcal.errors import InputError
-from kernelcal.evaluate.estimates import estimator_of, interval_statistic, seconds_of
+from kernelcal.evaluate.estimates import estimators_of, seconds_of
 from kernelcal.inference import DefaultFamily
 from kernelcal.inference.cost import in_words
 from kernelcal.inference.interval_methods import METHODS
@@ -145,7 +145,7 @@ def plan(
     >>> import numpy as np, kernelcal as kc
     >>> from kernelcal.evaluate import plan
     >>> [step.engine for step in plan(np.random.default_rng(0).uniform(size=6000)).steps]
-    ['exact scan', 'exact scan, 4 kernels and scores', 'root scale, Hoeffding variance']
+    ['exact scan', 'exact scan, 4 kernels and signals', 'root scale, Hoeffding variance']
     """
     run = Run(draws=draws, engine=engine)
     refuse_lens(lens)
@@ -158,11 +158,13 @@ def planned(batch: Predictions, run: Run) -> Plan:
     """Plan for checked predictions."""
     draws, engine = run.draws, run.engine
     if isinstance(batch, ScorePredictions):
-        raise InputError("plan serves classes and numbers: densities known through their scores take all pairs of rows")
-    statistic = estimator_of(batch, engine=engine)
+        raise InputError(
+            "plan serves classes and numbers: densities known through their score functions take all pairs of rows"
+        )
+    statistic, of = estimators_of(batch, engine=engine)
     steps = [_estimate(batch, statistic)]
     if not isinstance(batch, Samples) or batch.exchangeable:
-        steps += [_test(batch, draws, engine), *_interval(batch, draws, engine)]
+        steps += [_test(batch, draws, engine), *_interval(batch, draws, of)]
     return Plan(len(batch), batch.columns, type(batch).__name__, draws, tuple(steps))
 
 
@@ -182,11 +184,10 @@ def _test(batch: Predictions, draws: int, engine: Engine | None) -> Step:
     forms, number = kernels.forms, len(kernels.kernels)
     seconds = draws * (number * forms.seconds_per_draw + _DRAWN * len(batch) * batch.columns)
     held = _held(batch) + min(float(_BATCH), float(forms.bytes_per_draw) * draws)
-    return Step("test", f"{kernels.engine}, {number} kernels and scores", held, seconds)
+    return Step("test", f"{kernels.engine}, {number} kernels and signals", held, seconds)
 
 
-def _interval(batch: Predictions, draws: int, engine: Engine | None) -> Sequence[Step]:
-    statistic = interval_statistic(batch, engine=engine)
+def _interval(batch: Predictions, draws: int, statistic: SKCE | None) -> Sequence[Step]:
     if statistic is None:
         return ()
     method, once = default_method(statistic, len(batch)), seconds_of(statistic, batch)
