@@ -472,9 +472,9 @@ def test_targets_that_name_another_class():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"draws": 98}, "draws must be a whole number, at least 99"),
-        ({"draws": 199.0}, "draws must be a whole number"),
-        ({"draws": True}, "draws must be a whole number"),
+        ({"draws": 98}, "draws must be at least 99 for intervals, got 98"),
+        ({"draws": 199.0}, "draws must be a positive whole number"),
+        ({"draws": True}, "draws must be a positive whole number"),
         ({"confidence_level": 0}, "confidence_level must lie between 0 and 1"),
         ({"confidence_level": 1.0}, "confidence_level must lie between 0 and 1"),
         ({"confidence_level": "0.9"}, "confidence_level must lie between 0 and 1"),
