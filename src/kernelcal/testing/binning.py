@@ -13,7 +13,9 @@ from kernelcal.testing.contract import claim, close, contract, refused, settings
 __all__ = ["check_binning"]
 
 
-def check_binning(binning: Binning, *, columns: Iterable[int] = (1, 3), refuses: Iterable[int] = (), rows: int = 40) -> None:
+def check_binning(
+    binning: Binning, *, columns: Iterable[int] = (1, 3), refuses: Iterable[int] = (), rows: int = 40
+) -> None:
     """Check that a binning keeps the contract of `kernelcal.binning.Binning`.
 
     Every row has one bin, 0 and 1 included; equal predictions share a bin; the order of the rows changes nothing; of one
@@ -81,7 +83,9 @@ def _check_batch(binning: Binning, p: np.ndarray) -> None:
         claim(isinstance(index, np.ndarray) and index.shape == (n,), f"index has shape {np.shape(index)} for {n} rows")
         claim(index.dtype.kind in "iu", f"index is {index.dtype}")
         claim(isinstance(size, int | np.integer) and size >= 1, f"size is {size!r}")
-        claim(0 <= index.min() and index.max() < size, f"index goes from {index.min()} to {index.max()}, size is {size}")
+        claim(
+            index.min() >= 0 and index.max() < size, f"index goes from {index.min()} to {index.max()}, size is {size}"
+        )
         claim(bins.count.sum() == n, f"the bins hold {bins.count.sum()} of {n} rows")
     with contract(binning, "equal predictions share a bin"):
         _, first, group = np.unique(p, axis=0, return_index=True, return_inverse=True)
@@ -113,7 +117,9 @@ def _check_order(binning: Binning, p: np.ndarray, bins: Bins) -> None:
         claim(lower is not None and upper is not None, "they are None")
         lower, upper = np.asarray(lower), np.asarray(upper)
         shape = (bins.size,)
-        claim(lower.shape == upper.shape == shape, f"they have shapes {lower.shape} and {upper.shape}, size {bins.size}")
+        claim(
+            lower.shape == upper.shape == shape, f"they have shapes {lower.shape} and {upper.shape}, size {bins.size}"
+        )
         low, high = lower[bins.index], upper[bins.index]
         wrong = np.flatnonzero((p < low - 1e-6) | (p > high + 1e-6))
         where = int(wrong[0]) if len(wrong) else 0

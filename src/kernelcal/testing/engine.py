@@ -93,7 +93,9 @@ def _batches() -> tuple[Any, ...]:
 class _Subject:
     """An engine with kernels and predictions, and the sums of a loop over them."""
 
-    def __init__(self, engine: Engine, kernels: tuple[Kernel, ...], batch: Any, residual: Residual, error: float) -> None:
+    def __init__(
+        self, engine: Engine, kernels: tuple[Kernel, ...], batch: Any, residual: Residual, error: float
+    ) -> None:
         self.engine, self.kernels, self.batch, self.residual, self.error = engine, kernels, batch, residual, error
         self.values = [np.array(gram(kernel, Points(batch))) for kernel in kernels]
         targets = batch.sample(0, 5)
@@ -123,8 +125,12 @@ class _Subject:
 
 def _check_sums(subject: _Subject) -> None:
     engine, batch, targets = subject.engine, subject.batch, subject.targets
-    with untouched(predictions=batch), contract(
-        engine, "prepare(kernels, predictions, residual) sums residuals of any kind, or refuses them with the remedy"
+    with (
+        untouched(predictions=batch),
+        contract(
+            engine,
+            "prepare(kernels, predictions, residual) sums residuals of any kind, or refuses them with the remedy",
+        ),
     ):
         try:
             forms = engine.prepare(subject.kernels, batch, subject.residual)
@@ -134,14 +140,18 @@ def _check_sums(subject: _Subject) -> None:
             return
         claim(isinstance(forms, QuadraticForms), f"prepare returned {type(forms).__name__}, expected QuadraticForms")
     _check_facts(engine, forms)
-    with untouched(predictions=batch, targets=targets), contract(
-        engine, "batch(targets) returns Sums in NumPy and float64, of shape (sets of targets, kernels)"
+    with (
+        untouched(predictions=batch, targets=targets),
+        contract(engine, "batch(targets) returns Sums in NumPy and float64, of shape (sets of targets, kernels)"),
     ):
         sums = forms.batch(targets)
         claim(isinstance(sums, Sums), f"it returned {type(sums).__name__}, expected kernelcal.pairs.Sums")
         for name, part in (("off_diagonal", sums.off_diagonal), ("diagonal", sums.diagonal)):
             claim(isinstance(part, np.ndarray), f"{name} is a {type(part).__name__}")
-            claim(part.shape == (5, len(subject.kernels)), f"{name} has shape {part.shape} for 5 sets and {len(subject.kernels)} kernels")
+            claim(
+                part.shape == (5, len(subject.kernels)),
+                f"{name} has shape {part.shape} for 5 sets and {len(subject.kernels)} kernels",
+            )
             claim(part.dtype == np.float64, f"{name} is {part.dtype}")
     _check_batches(subject, forms, sums)
     with contract(engine, f"sums are those of a double loop over pairs, here of {subject.where}"):
@@ -208,7 +218,12 @@ def _check_more(subject: _Subject, forms: QuadraticForms) -> None:
         close(products.diagonal, np.diagonal(values), atol=max(subject.error, 1e-9), what="K_ii")
         c, hollow = np.random.default_rng(0).normal(size=(n, 2)), values - np.diag(np.diagonal(values))
         for exponent in (1, 2):
-            close(products.apply(c.copy(), exponent), hollow**exponent @ c, atol=1e-8 + subject.error * n, what="a sum over j")
+            close(
+                products.apply(c.copy(), exponent),
+                hollow**exponent @ c,
+                atol=1e-8 + subject.error * n,
+                what="a sum over j",
+            )
         v = np.abs(c[:, 0])
         weighted = hollow * np.sqrt(v)[:, None] * np.sqrt(v)
         expected = float(np.trace(weighted @ weighted @ weighted))
@@ -248,10 +263,18 @@ def _check_gradient(engine: Engine, kernels: tuple[Kernel, ...], batch: Any, tar
 
     leaf = torch.tensor(p, requires_grad=True)
     value = total(leaf)
-    claim(value.requires_grad, "the sums do not know where they came from: stay in the library, to_numpy drops gradients")
+    claim(
+        value.requires_grad, "the sums do not know where they came from: stay in the library, to_numpy drops gradients"
+    )
     value.backward()
     found = float((leaf.grad.numpy() * direction).sum())
     step = 1e-5
     moved = [float(to_numpy(total(torch.tensor(p + s * step * direction)))) for s in (1, -1)]
     expected = (moved[0] - moved[1]) / (2 * step)
-    close(found, expected, rtol=1e-4, atol=1e-4 * max(1.0, abs(float(value.detach()))), what="the derivative along a direction")
+    close(
+        found,
+        expected,
+        rtol=1e-4,
+        atol=1e-4 * max(1.0, abs(float(value.detach()))),
+        what="the derivative along a direction",
+    )

@@ -9,8 +9,19 @@ from typing import Any
 import numpy as np
 
 from kernelcal.arrays import to_numpy
-from kernelcal.kernels import AlignedPairs, CrossPairs, Dirac, Euclidean, Kernel, Points, Stationary, class_matrix, point
-from kernelcal.kernels import resolve, resolve_target
+from kernelcal.kernels import (
+    AlignedPairs,
+    CrossPairs,
+    Dirac,
+    Euclidean,
+    Kernel,
+    Points,
+    Stationary,
+    class_matrix,
+    point,
+    resolve,
+    resolve_target,
+)
 from kernelcal.pairs import ExactPairs
 from kernelcal.predictions import Categorical, Normal
 from kernelcal.residuals import radial, residual_of
@@ -171,7 +182,9 @@ def _check_between_predictions(kernel: Kernel, batch: Any, formula: Any, librari
     points, half = Points(batch), n // 2
     with contract(kernel, "blocks of rows and columns are blocks of the whole, and equal rows have equal values"):
         close(gram(kernel, points, slice(2, half), slice(half, n)), values[2:half, half:], rtol=1e-11)
-        close(gram(kernel, points, np.array([3, 0]), np.array([1, 1, 4])), values[np.ix_([3, 0], [1, 1, 4])], rtol=1e-11)
+        close(
+            gram(kernel, points, np.array([3, 0]), np.array([1, 1, 4])), values[np.ix_([3, 0], [1, 1, 4])], rtol=1e-11
+        )
     with contract(kernel, "pair by pair gives the diagonal of all pairs"):
         aligned = kernel.evaluate(AlignedPairs(points, slice(0, half), slice(half, 2 * half)))
         close(aligned, np.diagonal(values[:half, half : 2 * half]), rtol=1e-11)
@@ -179,7 +192,9 @@ def _check_between_predictions(kernel: Kernel, batch: Any, formula: Any, librari
         kernel,
         "operations on NumPy arrays overwrite their first argument: use only the result of an operation, or ops.copy first",
     ):
-        forms = ExactPairs(threads=1).prepare([kernel], batch, residual_of(batch, Dirac())) if _of_classes(batch) else None
+        forms = (
+            ExactPairs(threads=1).prepare([kernel], batch, residual_of(batch, Dirac())) if _of_classes(batch) else None
+        )
         if forms is not None:
             found = np.array(forms.kernel_rows(slice(1, half), slice(2, n)))
             close(found, values[1:half, 2:], rtol=1e-7, atol=1e-7, what="a value in a tile")

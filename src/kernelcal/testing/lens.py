@@ -84,7 +84,10 @@ def check_lens(lens: Lens, *, predictions: Any = None, libraries: Iterable[str] 
         close(part.predictions.probabilities, q[rows], rtol=1e-12, what="a probability")
         for k in range(m):
             found, whole = part.relabel(np.full(3, k)), seen.relabel(np.full(n, k))
-            claim(np.array_equal(found, np.asarray(whole)[rows]), f"label {k} becomes {found}, in the whole batch {whole[rows]}")
+            claim(
+                np.array_equal(found, np.asarray(whole)[rows]),
+                f"label {k} becomes {found}, in the whole batch {whole[rows]}",
+            )
     with contract(lens, "lens(y, predictions) gives targets and predictions for any statistic or test"):
         y = batch.sample(0)[0]
         labels, given = lens(np.array([batch.class_name(k) for k in y]), batch)
@@ -114,7 +117,7 @@ def _check_labels(lens: Lens, seen: View, n: int, m: int, number: int) -> None:
         claim(np.shape(found) == (7, n), f"7 sets of labels, shape (7, {n}), gave shape {np.shape(found)}")
         claim(np.asarray(found).dtype.kind in "iu", f"they are {np.asarray(found).dtype}")
         low, high = int(found.min()), int(found.max())
-        claim(0 <= low and high < number, f"they go from {low} to {high} for {number} classes")
+        claim(low >= 0 and high < number, f"they go from {low} to {high} for {number} classes")
     with contract(lens, "many sets of labels are relabelled set by set, in any type of whole numbers"):
         for b in range(7):
             claim(np.array_equal(seen.relabel(labels[b]), found[b]), f"set {b} alone gives other labels")

@@ -10,8 +10,17 @@ import numpy as np
 
 from kernelcal.arrays import to_numpy
 from kernelcal.errors import InputError
-from kernelcal.kernels import AlignedPairs, CrossPairs, Dirac, Laplacian, Linear, Metric, PairwiseMetric, Points
-from kernelcal.kernels import median_lengthscale
+from kernelcal.kernels import (
+    AlignedPairs,
+    CrossPairs,
+    Dirac,
+    Laplacian,
+    Linear,
+    Metric,
+    PairwiseMetric,
+    Points,
+    median_lengthscale,
+)
 from kernelcal.pairs import ExactPairs
 from kernelcal.predictions import ClassPredictions
 from kernelcal.residuals import residual_of
@@ -121,6 +130,7 @@ def _check_distances(metric: Metric, batch: Any, d: np.ndarray, distance: Any) -
     n = len(batch)
     with contract(metric, "distances are finite numbers from 0, one a pair"):
         claim(d.shape == (n, n), f"they have shape {d.shape} for {n} rows")
+        claim(d.dtype == np.float64, f"they are {d.dtype} for predictions in float64")
         claim(np.isfinite(d).all() and d.min() >= 0, f"the least is {d.min():.6g}, the largest {d.max():.6g}")
         claim(d.max() > 0, "all of them are 0: give predictions that differ")
     with contract(metric, "d(p, q) = d(q, p)"):
@@ -229,7 +239,9 @@ def _check_exponent(metric: Metric, batch: Any, d: np.ndarray) -> None:
             for c in (0.1, 1.0, 10.0):
                 least = float(np.linalg.eigvalsh(np.exp(-c * (d / np.median(d[d > 0])) ** power))[0])
                 claim(least > -1e-8, f"the least eigenvalue is {least:.6g} at exponent {power:g} and c = {c:g}")
-    with contract(metric, "why_not(predictions) is empty for an exponent of 2, and else says why and names another metric"):
+    with contract(
+        metric, "why_not(predictions) is empty for an exponent of 2, and else says why and names another metric"
+    ):
         reason = metric.why_not(batch)
         if nu >= 2:
             claim(reason == "", f"it says {reason!r}, and the exponent is {nu}")
@@ -294,7 +306,9 @@ def _check_gradient(metric: Metric, batch: Any, d: np.ndarray) -> None:
 
     leaves = [torch.tensor(x, requires_grad=True) for x in values]
     total(leaves).backward()
-    moved = [np.zeros_like(x) if leaf.grad is None else leaf.grad.numpy() for leaf, x in zip(leaves, values, strict=True)]
+    moved = [
+        np.zeros_like(x) if leaf.grad is None else leaf.grad.numpy() for leaf, x in zip(leaves, values, strict=True)
+    ]
     slopes = [np.where(v == 0, 0.0, g) * v for g, v in zip(moved, directions, strict=True)]
     found = float(sum(slope.sum() for slope in slopes))
     step = 1e-6

@@ -17,7 +17,11 @@ _SVG_TEXT = "{http://www.w3.org/2000/svg}text"
 
 
 def check_plot(
-    draw: Callable[..., Any], *, legend: bool = True, widths: tuple[float, float] = (4, 7.5), heights: tuple[float, float] = (2, 6.5)
+    draw: Callable[..., Any],
+    *,
+    legend: bool = True,
+    widths: tuple[float, float] = (4, 7.5),
+    heights: tuple[float, float] = (2, 6.5),
 ) -> None:
     """Check that a drawing keeps the contract of `kernelcal.plots`.
 

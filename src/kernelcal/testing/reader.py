@@ -23,7 +23,12 @@ _WORDS = ["no", "yes, indeed", "yes, indeed", "Ja \N{LATIN SMALL LETTER SHARP S}
 
 
 def check_reader(
-    suffix: str, write: Callable[[Path, Mapping[str, list[Any]]], None], *, wide: bool = False, empty: bool = True, binary: bool = True
+    suffix: str,
+    write: Callable[[Path, Mapping[str, list[Any]]], None],
+    *,
+    wide: bool = False,
+    empty: bool = True,
+    binary: bool = True,
 ) -> None:
     """Check that the reader of a suffix keeps the contract of `kernelcal.io.reads`.
 
@@ -113,7 +118,9 @@ def _check_columns(case: _Case) -> None:
         claim(found == _WORDS, f"it reads {found}, written were {_WORDS}")
     with contract(case.subject, "kernelcal.io.read makes predictions and targets of the columns"):
         data = read([path], ReadOptions(predictions="p", target="y"))
-        close(to_numpy(data.predictions.probabilities)[:, 1], np.array(_PROBABILITIES), rtol=1e-15, what="a probability")
+        close(
+            to_numpy(data.predictions.probabilities)[:, 1], np.array(_PROBABILITIES), rtol=1e-15, what="a probability"
+        )
         close(np.asarray(data.y), np.array(_LABELS), what="a target")
     with contract(case.subject, "the file is left as it was, and closed"):
         del source
