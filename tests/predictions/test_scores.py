@@ -118,7 +118,10 @@ def test_scores_stay_in_the_library(name, backend):
         (Samples(np.zeros((N, 3))), "Samples has no smooth density, and so no score.*statistic='skce'"),
         (Poisson(STD), "Poisson has no smooth density"),
         (NegativeBinomial(STD, STD), r"kernelcal\.predictions\.Score\(function\) takes any"),
-        (Quantiles(np.tile([0.0, 1.0, 2.0], (N, 1)), [0.2, 0.5, 0.8]), "Quantiles has a density that jumps"),
+        (
+            Quantiles(np.tile([0.0, 1.0, 2.0], (N, 1)), [0.2, 0.5, 0.8]),
+            "Quantiles has no smooth .*its density jumps",
+        ),
         (Mixture([0.5, 0.5], [NORMAL, Samples(np.zeros((N, 3)))]), "Samples has no smooth density"),
     ],
 )

@@ -21,8 +21,8 @@ from kernelcal.predictions import (
     RealPredictions,
     Samples,
 )
+from kernelcal.predictions.integration import crps_by_quadrature
 from kernelcal.statistics.crps import crps, crps_rows
-from kernelcal.statistics.crps_integral import crps_by_quadrature
 from kernelcal.statistics.number_rows import coordinate
 
 
@@ -160,7 +160,7 @@ def test_a_component_of_weight_zero_says_nothing():
 def test_quadrature_is_made_in_parts_without_a_difference(monkeypatch):
     batch, y = CONTINUOUS["mixture of families"], np.array([0.3, 1.0, 1.5, 2.0])
     whole = crps_by_quadrature(batch, y)
-    monkeypatch.setattr("kernelcal.statistics.crps_integral._VALUES", 1)
+    monkeypatch.setattr("kernelcal.predictions.integration._VALUES", 1)
     assert crps_by_quadrature(batch, y) == pytest.approx(whole, rel=1e-13)
 
 
@@ -218,7 +218,7 @@ def test_messages():
         crps([0.0, 0.0], Samples([[0.0, 1.0], [0.0, 1.0]], weights=[[1.0, 1.0], [0.0, 1.0]]), fair=True)
     with pytest.raises(InputError, match="this needs predictions of numbers, got Categorical: for classes use"):
         crps([0, 1], [[0.5, 0.5], [0.2, 0.8]])
-    with pytest.raises(InputError, match="the coordinates of Normal have no known distribution"):
+    with pytest.raises(InputError, match="Normal has no known distribution of a coordinate"):
         coordinate(Normal([0.0], [1.0]), 0)
 
 

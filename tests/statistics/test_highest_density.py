@@ -21,7 +21,6 @@ from kernelcal.predictions import (
     UnnormalizedDensity,
 )
 from kernelcal.statistics import central_coverage, density_ranks, highest_density, highest_density_coverage
-from kernelcal.statistics.density_levels import density_levels
 
 SURE = 0.9999  # confidence of intervals that a right result leaves once in ten thousand cases
 
@@ -45,24 +44,24 @@ def vectors(n, rng, d=3):
 
 
 def test_levels_by_hand():
-    assert density_levels(Normal([1.0, 1.0], [2.0, 2.0]), np.array([3.0, -3.0])) == pytest.approx(
+    assert Normal([1.0, 1.0], [2.0, 2.0]).density_level(np.array([3.0, -3.0])) == pytest.approx(
         [0.682689, 0.9545], 1e-5
     )
-    assert density_levels(Laplace([1.0, 0.0], [2.0, 1.0]), np.array([3.0, 0.0])) == pytest.approx([1 - np.exp(-1), 0.0])
+    assert Laplace([1.0, 0.0], [2.0, 1.0]).density_level(np.array([3.0, 0.0])) == pytest.approx([1 - np.exp(-1), 0.0])
     # two numbers: 1 - exp(-r^2 / 2); one number: as the normal distribution
     y = np.array([[2.0, 2.0]])
-    assert density_levels(IsotropicNormal([[0.0, 0.0]], 2.0), y) == pytest.approx([1 - np.exp(-1)])
-    assert density_levels(DiagonalNormal([[0.0, 1.0]], [[2.0, 1.0]]), y) == pytest.approx([1 - np.exp(-1)])
-    assert density_levels(IsotropicNormal([[1.0]], 2.0), np.array([[3.0]])) == pytest.approx([0.682689], 1e-5)
+    assert IsotropicNormal([[0.0, 0.0]], 2.0).density_level(y) == pytest.approx([1 - np.exp(-1)])
+    assert DiagonalNormal([[0.0, 1.0]], [[2.0, 1.0]]).density_level(y) == pytest.approx([1 - np.exp(-1)])
+    assert IsotropicNormal([[1.0]], 2.0).density_level(np.array([[3.0]])) == pytest.approx([0.682689], 1e-5)
     # covariance [[2, 1], [1, 2]] has the inverse [[2, -1], [-1, 2]] / 3, so that (1, 1) has distance^2 2/3
     full = MultivariateNormal([[0.0, 0.0]], [[2.0, 1.0], [1.0, 2.0]])
-    assert density_levels(full, np.array([[1.0, 1.0]])) == pytest.approx([1 - np.exp(-1 / 3)])
+    assert full.density_level(np.array([[1.0, 1.0]])) == pytest.approx([1 - np.exp(-1 / 3)])
 
 
 def test_small_levels_keep_their_digits():
     tiny = np.array([1e-20])
-    assert density_levels(Normal([0.0], 1.0), tiny) == pytest.approx(1e-20 * np.sqrt(2 / np.pi), rel=1e-12)
-    assert density_levels(Laplace([0.0], 1.0), tiny) == pytest.approx(1e-20, rel=1e-12)
+    assert Normal([0.0], 1.0).density_level(tiny) == pytest.approx(1e-20 * np.sqrt(2 / np.pi), rel=1e-12)
+    assert Laplace([0.0], 1.0).density_level(tiny) == pytest.approx(1e-20, rel=1e-12)
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -71,18 +70,15 @@ def test_levels_of_vectors_are_shares_of_denser_draws(seed):
     batch, size = vectors(20, rng), 20_000
     y = batch.sample(rng)[0]
     share = (batch.log_prob(batch.sample(rng, size)) > batch.log_prob(y)).mean(axis=0)
-    level = density_levels(batch, y)
+    level = batch.density_level(y)
     assert np.all(np.abs(share - level) < 4.5 * np.sqrt(level * (1 - level) / size) + 1e-3)
     assert np.ptp(level) > 0.5
 
 
-def test_a_family_registers_one_function():
+def test_a_family_has_one_method():
     class Flat(Normal):
-        pass
-
-    @density_levels.register
-    def _(predictions: Flat, y):
-        return np.full(len(y), 0.6)
+        def density_level(self, y):
+            return np.full(len(y), 0.6)
 
     result = highest_density_coverage([0.0, 0.0], Flat(np.zeros(2), 1.0), levels=[0.5, 0.6, 0.7])
     assert result.shares.tolist() == [0, 0, 1]  # the level of an outcome inside is smaller
@@ -171,7 +167,7 @@ def test_draws_of_vectors_agree_with_the_closed_form():
     rng = np.random.default_rng(6)
     batch, cs = vectors(200, rng), np.array([0.2, 0.5, 0.8])
     y = batch.sample(rng)[0]
-    level = density_levels(batch, y)
+    level = batch.density_level(y)
     drawn = density_ranks.drawn_regions(batch, y, cs, 2000, np.random.default_rng(0))
     for k, c in enumerate(cs):
         clear = np.abs(level - c) > 4.5 * np.sqrt(c * (1 - c) / 2000)

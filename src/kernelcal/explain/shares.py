@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -115,31 +114,6 @@ def top_rows(contributions: np.ndarray, targets: np.ndarray, batch: Predictions)
     kept = rows[contributions[rows] > 0]
     if not len(kept):
         return ()
-    predicted, happened = _predicted(batch[kept], targets[kept])
+    predicted, happened = batch[kept].in_words(targets[kept])
     columns = zip(kept, contributions[kept], predicted, happened, strict=True)
     return tuple(RowShare(int(row), float(c), p, h) for row, c, p, h in columns)
-
-
-@singledispatch
-def _predicted(batch: Any, targets: np.ndarray) -> tuple[list[str], list[str]]:
-    """Predictions and targets in words."""
-    mean, std = (np.asarray(x, dtype=np.float64).reshape(len(batch), -1) for x in (batch.mean, batch.std))
-    numbers = targets.reshape(len(batch), -1)
-    parts = [zip(*row, strict=True) for row in zip(mean, std, strict=True)]
-    predicted = [
-        ", ".join(f"{a:.4g} ± {b:.3g}" if abs(b) < 1000 else f"{a:,.0f} ± {b:,.0f}" for a, b in part) for part in parts
-    ]
-    return predicted, [", ".join(f"{value:.4g}" for value in row) for row in numbers]
-
-
-@_predicted.register
-def _(batch: ClassPredictions, targets: np.ndarray) -> tuple[list[str], list[str]]:
-    p, top = np.asarray(batch.probabilities), batch.top_labels()
-    rows = np.arange(len(batch))
-    predicted = [f"{batch.class_name(k)} ({a:.3f})" for k, a in zip(top, p[rows, top], strict=True)]
-    return predicted, [f"{batch.class_name(k)} ({a:.3f})" for k, a in zip(targets, p[rows, targets], strict=True)]
-
-
-@_predicted.register
-def _(batch: Bernoulli, targets: np.ndarray) -> tuple[list[str], list[str]]:
-    return [f"{p:.3f}" for p in batch.p], [str(batch.class_name(k)) for k in targets]

@@ -16,10 +16,12 @@ __all__ = ["resolve_target", "target_lengthscale"]
 def target_lengthscale(predictions: RealPredictions) -> float:
     """Median predicted standard deviation, the distance at which two outcomes of one prediction differ.
 
+    It is the `width` of the predictions, which stands for it where there is no variance.
+
     For vectors it is the root of the sum of squares over the components. Predictions without spread are left out;
     where none has any, 1.0. No target is looked at, and the draws of an ensemble enter symmetrically.
     """
-    std = concrete(predictions.std)
+    std = concrete(predictions.width)
     if std is None:
         raise InputError("lengthscale='median' needs values, which jax.jit does not have: give a number")
     sizes = np.sqrt((np.asarray(std, dtype=np.float64).reshape(len(predictions), -1) ** 2).sum(axis=1))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Callable, Iterator, Mapping
+from inspect import isabstract
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -12,14 +14,16 @@ from kernelcal.arrays import Array, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.randomness import generator_of
 
-__all__ = ["Predictions", "checked_index", "trusted"]
+__all__ = ["Predictions", "checked_index", "families", "trusted"]
 
 
 class Predictions(ABC):
     """A batch of n predictive distributions, held as arrays with the sample on axis 0.
 
     A family is one frozen dataclass in one file of this folder. It must say how many rows it has, how to
-    take some of them, and how to draw targets from them; the exact test needs no more.
+    take some of them, and how to draw targets from them; the exact test needs no more. All else that is asked of
+    a family is an optional method, here or in `RealPredictions`: what it lacks is refused where it is needed, with
+    the name of the method (`lacks`).
 
     Attributes
     ----------
@@ -27,12 +31,16 @@ class Predictions(ABC):
         What was done to the input that the reader of a result must know.
     question : str or None
         What is asked, if not the target itself.
+    remedies : mapping of str to str
+        Why a family lacks an optional method, by its name, and what to do instead, where it is more than usual.
     mean : array
         Mean of every target (of the one-hot encoded label), with the sample on axis 0.
     """
 
     notes: tuple[str, ...]
     question: str | None
+    remedies: ClassVar[Mapping[str, str]] = {}
+    _contract: ClassVar[bool] = True  # of this class, not of those below
 
     if TYPE_CHECKING:  # a family has it as a field or as a property
 
@@ -121,6 +129,65 @@ class Predictions(ABC):
     @abstractmethod
     def log_prob(self, y: Array) -> Array:
         """Logarithm of the predicted probability (density) of the targets, shape (n,)."""
+
+    @property
+    def kind(self) -> tuple[Any, ...]:
+        """What two batches must share to be compared row with row: family, and shape of a target."""
+        return (type(self), self.event_shape)
+
+    @abstractmethod
+    def in_words(self, y: np.ndarray) -> tuple[list[str], list[str]]:
+        """Predictions and targets of every row in words, of a batch in NumPy."""
+
+    def tempered(self, temperature: float) -> Self:
+        """Predictions ``q ~ p^(1/T)`` with respect to the reference measure that the family names; optional."""
+        raise self.lacks("tempered", "temperature", "the power of its distribution is not of its family")
+
+    def temperatures(self, y: np.ndarray) -> np.ndarray | None:
+        """Numbers whose weighted mean over rows is the T with the best log score, shape (n,); None: it is searched."""
+        return None
+
+    @property
+    def largest_temperature(self) -> float:
+        """Temperature from which on the power is no distribution."""
+        return math.inf
+
+    def wasserstein_coordinates(self) -> Array:
+        """Numbers on a new last axis whose Euclidean distance is the 2-Wasserstein distance; optional."""
+        raise self.lacks(
+            "wasserstein_coordinates",
+            "coordinates for the metric Wasserstein",
+            "use the metric Euclidean(), or MMD(Gaussian(lengthscale))",
+        )
+
+    def lacks(self, method: str, what: str, instead: str = "") -> InputError:
+        """Error of a family without an optional method: its name, what it has not, and what to do instead."""
+        instead = self.remedies.get(method) or instead or "use a statistic or score that does not need it"
+        known = ", ".join(family.__name__ for family in families() if method in _methods(family))
+        return InputError(
+            f"{type(self).__name__} has no {what}: {instead}. {known or 'No family'} of kernelcal have it; a family of "
+            f"your own gets it by the method {method}()"
+        )
+
+
+def families(own: bool = False) -> list[type[Predictions]]:
+    """Families of kernelcal in the order of their names, and with `own` those of the user after them."""
+    found = [family for family in _below(Predictions) if not isabstract(family)]
+    ours = [family for family in dict.fromkeys(found) if family.__module__.startswith("kernelcal.")]
+    rest = [family for family in dict.fromkeys(found) if family not in ours] if own else []
+    return [*sorted(ours, key=lambda family: family.__name__), *rest]
+
+
+def _below(family: Any) -> Iterator[type[Predictions]]:
+    for below in family.__subclasses__():
+        yield below
+        yield from _below(below)
+
+
+def _methods(family: type[Predictions]) -> set[str]:
+    """Methods that a family has by itself or from what it shares with like families, not by the contract alone."""
+    own = [cls for cls in family.__mro__ if not cls.__dict__.get("_contract", False)]
+    return {name for cls in own for name in vars(cls)}
 
 
 def trusted(predictions: Any, **changes: Any) -> Any:

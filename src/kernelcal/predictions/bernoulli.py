@@ -96,3 +96,16 @@ class Bernoulli(ClassPredictions):
         xp = namespace(self.p)
         positive = xp.asarray(to_numpy(y) == 1, device=place_of(self.p))
         return xp.log(xp.where(positive, self.p, 1 - self.p))
+
+    def in_words(self, y: np.ndarray) -> tuple[list[str], list[str]]:
+        """The probability, and what happened."""
+        return [f"{p:.3f}" for p in self.p], [str(self.class_name(k)) for k in y]
+
+    def tempered(self, temperature: float) -> Self:
+        """The logit over T; 0 and 1 stay."""
+        p = self.p
+        xp, zero = namespace(p), namespace(p).zeros_like(p)
+        with np.errstate(divide="ignore"):
+            logits = (xp.log(p) - xp.log1p(-p)) / temperature
+        up, down = xp.exp(xp.minimum(logits, zero)), xp.exp(-xp.maximum(logits, zero))
+        return trusted(self, p=up / (up + down))

@@ -89,3 +89,11 @@ class Categorical(ClassPredictions):
         xp = namespace(self.probs)
         columns = xp.asarray(to_numpy(y).astype(np.int64), device=place_of(self.probs))[:, None]
         return xp.log(xp.take_along_axis(self.probs, columns, axis=1)[:, 0])
+
+    def tempered(self, temperature: float) -> Self:
+        """Log-probabilities over T; zeros stay zero."""
+        xp = namespace(self.probs)
+        with np.errstate(divide="ignore"):  # the logarithm of 0 is -inf, and its exponential 0 again
+            logs = xp.log(self.probs)
+        powers = xp.exp((logs - xp.max(logs, axis=1, keepdims=True)) / temperature)
+        return trusted(self, probs=powers / xp.sum(powers, axis=1, keepdims=True))

@@ -94,6 +94,18 @@ class ClassPredictions(Predictions):
         """Return the name of a class."""
         return int(label) if self.classes is None else self.classes[label]
 
+    @property
+    def kind(self) -> tuple[Any, ...]:
+        """Family, and number of classes."""
+        return (type(self), (self.n_classes,))
+
+    def in_words(self, y: np.ndarray) -> tuple[list[str], list[str]]:
+        """The most probable class and the one that happened, with their probabilities."""
+        p, top = np.asarray(self.probabilities), self.top_labels()
+        rows = np.arange(len(self))
+        predicted = [f"{self.class_name(k)} ({a:.3f})" for k, a in zip(top, p[rows, top], strict=True)]
+        return predicted, [f"{self.class_name(k)} ({a:.3f})" for k, a in zip(y, p[rows, y], strict=True)]
+
     def draw(self, uniforms: np.ndarray) -> np.ndarray:
         """Invert the distribution function: the label is the number of cumulative probabilities <= u.
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 
-from kernelcal.arrays import Array, namespace, take_rows, to_numpy
+from kernelcal.arrays import Array, like, namespace, take_rows, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.predictions.base import checked_index, trusted
 from kernelcal.predictions.numbers import NO_SPREAD, positive_numbers
@@ -85,3 +86,16 @@ class DiagonalNormal(VectorNormal):
     def variance_along(self, directions: np.ndarray) -> np.ndarray:
         """``sum_k w_k^2 s_k^2``, shape (n, D)."""
         return to_numpy(self.std) ** 2 @ (directions**2).T
+
+    def tempered(self, temperature: float) -> Self:
+        """Variances times T."""
+        return trusted(self, std=self.std * math.sqrt(temperature))
+
+    def wasserstein_coordinates(self) -> Array:
+        """Means and standard deviations."""
+        return namespace(self.mean).concat([self.mean, self.std], axis=-1)
+
+    def affine_score(self, seen: Any) -> Array:
+        """Precisions times root and times centre minus mean."""
+        centre, root = like(seen.centre, self.mean), like(np.sqrt(seen.variances), self.mean)
+        return namespace(self.mean).concat([root / self.std**2, (centre - self.mean) / self.std**2], axis=-1)

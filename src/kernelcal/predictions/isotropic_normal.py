@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 
-from kernelcal.arrays import Array, namespace, take_rows, to_numpy
+from kernelcal.arrays import Array, like, namespace, take_rows, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.predictions.base import checked_index, trusted
 from kernelcal.predictions.numbers import NO_SPREAD, positive_numbers, rows_of
@@ -90,3 +91,17 @@ class IsotropicNormal(VectorNormal):
     def variance_along(self, directions: np.ndarray) -> np.ndarray:
         """``s^2 |w|^2``, shape (n, D)."""
         return to_numpy(self.scale)[:, None] ** 2 * (directions**2).sum(axis=1)
+
+    def tempered(self, temperature: float) -> Self:
+        """Variances times T."""
+        return trusted(self, scale=self.scale * math.sqrt(temperature))
+
+    def wasserstein_coordinates(self) -> Array:
+        """Means, and ``sqrt(d)`` times the standard deviation."""
+        return namespace(self.mean).concat([self.mean, math.sqrt(self.dimension) * self.scale[..., None]], axis=-1)
+
+    def affine_score(self, seen: Any) -> Array:
+        """Precision times the root of the trace of the spread, and times centre minus mean."""
+        centre, root = like(seen.centre, self.mean), math.sqrt(float(seen.variances.sum()))
+        variance = self.scale[..., None] ** 2
+        return namespace(self.mean).concat([root / variance, (centre - self.mean) / variance], axis=-1)

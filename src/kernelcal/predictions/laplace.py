@@ -112,3 +112,26 @@ class Laplace(RealPredictions):
         """``exp(i w m) / (1 + b^2 w^2)``."""
         loc, scale = to_numpy(self.loc)[:, None], to_numpy(self.scale)[:, None]
         return np.exp(1j * loc * frequencies) / (1 + (scale * frequencies) ** 2)
+
+    def crps(self, y: np.ndarray) -> np.ndarray:
+        """``b (|z| + exp(-|z|) - 3/4)`` with ``z = (y - m) / b``."""
+        scale = to_numpy(self.scale).astype(np.float64)
+        z = np.abs(y - to_numpy(self.loc)) / scale
+        return scale * (z + np.exp(-z) - 0.75)
+
+    def density_level(self, y: np.ndarray) -> np.ndarray:
+        """``1 - exp(-|y - m| / b)``."""
+        loc, scale = (to_numpy(x).astype(np.float64) for x in (self.loc, self.scale))
+        return -np.expm1(-np.abs(y - loc) / scale)
+
+    def tempered(self, temperature: float) -> Self:
+        """Scales times T."""
+        return trusted(self, scale=self.scale * temperature)
+
+    def temperatures(self, y: np.ndarray) -> np.ndarray:
+        """``|z|``: the derivative of ``|z| / T + log T`` vanishes at its mean."""
+        return np.abs(y - self.loc) / self.scale
+
+    def wasserstein_coordinates(self) -> Array:
+        """Centre, and ``sqrt(2) b``."""
+        return namespace(self.loc).stack([self.loc, math.sqrt(2) * self.scale], axis=-1)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -15,9 +16,15 @@ from kernelcal.predictions.bisection import smallest_reaching
 from kernelcal.predictions.choice import choose
 from kernelcal.predictions.counts import count_quantile
 from kernelcal.predictions.mixture_checks import checked_component_weights, checked_components
+from kernelcal.predictions.normal import Normal, normal_distance
 from kernelcal.predictions.real import RealPredictions
 
 __all__ = ["Mixture"]
+
+_TEMPERED = (
+    "temperature scaling was applied to every component of the mixture, with the weights unchanged: this is not the "
+    "density of the mixture to the power 1/T"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +60,11 @@ class Mixture(RealPredictions):
     >>> predictions.quantile(0.5).round(4)
     array([3.5694, 4.5694])
     """
+
+    remedies: ClassVar[Mapping[str, str]] = {
+        "wasserstein_coordinates": "mixtures have the metric MixtureWasserstein(); or use Euclidean(), or "
+        "MMD(Gaussian(lengthscale))"
+    }
 
     weights: Array
     components: tuple[RealPredictions, ...]
@@ -197,6 +209,56 @@ class Mixture(RealPredictions):
         """What every component of positive weight had ruled out."""
         weights = to_numpy(self.weights)
         return np.all([c.impossible(y) | (weights[:, k] <= 0) for k, c in enumerate(self.components)], axis=0)
+
+    @property
+    def centre(self) -> Array:
+        """Weighted sums of the centres of the components."""
+        return self._weighted([c.centre for c in self.components])
+
+    @property
+    def width(self) -> Array:
+        """Root of the squared widths of the components plus the variance of their centres."""
+        centre = self.centre
+        squares = [c.width * c.width + (c.centre - centre) ** 2 for c in self.components]
+        return namespace(centre).sqrt(self._weighted(squares))
+
+    @property
+    def kind(self) -> tuple[Any, ...]:
+        """Family, shape, and the kinds of the components."""
+        return (*super().kind, frozenset(part.kind for part in self.components))
+
+    def marginal(self, k: int) -> Mixture:
+        """Mixture of the coordinates of the components."""
+        return trusted(self, components=tuple(part.marginal(k) for part in self.components))
+
+    def crps(self, y: np.ndarray) -> np.ndarray:
+        """Of normal components in closed form, O(K^2); of others an integral or, for counts, a sum."""
+        if not all(isinstance(part, Normal) for part in self.components):
+            return super().crps(y)
+        w = to_numpy(self.weights).astype(np.float64).T
+        parts = [part.map_arrays(to_numpy) for part in self.components]
+        mean, std = (np.stack([getattr(p, name) for p in parts], dtype=np.float64) for name in ("mean", "std"))
+        score = (w * normal_distance(y - mean, std)).sum(axis=0)  # eq. (5) of Grimit et al. (2006)
+        for k in range(len(w)):
+            score -= w[k] * (w[k] * std[k] / math.sqrt(math.pi))
+            others = normal_distance(mean[k] - mean[:k], np.hypot(std[k], std[:k]))
+            score -= w[k] * (w[:k] * others).sum(axis=0)
+        return score
+
+    def breaks(self) -> np.ndarray:
+        """Places of all components."""
+        return np.concatenate([part.breaks() for part in self.components])
+
+    def tempered(self, temperature: float) -> Self:
+        """Every component at the temperature, with the weights unchanged, and a note that says so."""
+        components = tuple(part.tempered(temperature) for part in self.components)
+        notes = tuple(dict.fromkeys((*self.notes, _TEMPERED)))
+        return trusted(self, components=components, notes=notes)
+
+    @property
+    def largest_temperature(self) -> float:
+        """The least of those of the components."""
+        return min(part.largest_temperature for part in self.components)
 
     def _weighted_in_numpy(self, parts: Sequence[np.ndarray]) -> np.ndarray:
         weights = to_numpy(self.weights)

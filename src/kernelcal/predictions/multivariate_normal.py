@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 
-from kernelcal.arrays import Array, namespace, take_rows, to_numpy
+from kernelcal.arrays import Array, like, namespace, take_rows, to_numpy
 from kernelcal.predictions.base import checked_index, trusted
 from kernelcal.predictions.covariances import checked_covariances, solve_lower, solve_upper
 from kernelcal.predictions.diagonal_normal import DiagonalNormal
@@ -114,3 +115,13 @@ class MultivariateNormal(VectorNormal):
     def variance_along(self, directions: np.ndarray) -> np.ndarray:
         """``|L' w|^2``, shape (n, D)."""
         return ((directions @ to_numpy(self.factor)) ** 2).sum(axis=-1)
+
+    def tempered(self, temperature: float) -> Self:
+        """Covariances times T."""
+        return trusted(self, cov=self.cov * temperature, factor=self.factor * math.sqrt(temperature))
+
+    def affine_score(self, seen: Any) -> Array:
+        """Precision times root and times centre minus mean, by one solve a row."""
+        xp, away = namespace(self.mean), like(seen.centre, self.mean) - self.mean
+        columns = xp.concat([xp.broadcast_to(like(seen.root, self.mean), self.cov.shape), away[..., None]], axis=-1)
+        return xp.reshape(xp.linalg.solve(self.cov, columns), (len(self), -1))

@@ -11,7 +11,7 @@ import numpy as np
 from kernelcal.arrays import Array, namespace, take_rows, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.predictions.base import checked_index, trusted
-from kernelcal.predictions.counts import CountPredictions, not_negative_numbers
+from kernelcal.predictions.counts import CountPredictions, mean_difference, not_negative_numbers
 from kernelcal.predictions.numbers import numbers, positive_numbers, refuse_rows, rows_of
 
 __all__ = ["NegativeBinomial"]
@@ -122,6 +122,17 @@ class NegativeBinomial(CountPredictions):
         """``(1 - (m / r) (exp(i w) - 1))^-r``."""
         mean, size = (x[:, None] for x in self._parameters())
         return np.exp(-size * np.log1p(-mean / size * np.expm1(1j * frequencies)))
+
+    def crps(self, y: np.ndarray) -> np.ndarray:
+        """From ``E X 1[X <= y] = mean F(y - 1; size + 1)`` with the same success probability.
+
+        ``E|X - X'|`` is one integral by the trapezoidal rule (`mean_difference`), error about 1e-12 of the mean.
+        """
+        mean, size = self._parameters()
+        biased = NegativeBinomial(mean * ((size + 1) / size), size + 1)
+        distance = y * (2 * self.cdf(y) - 1) + mean * (1 - 2 * biased.cdf_below(y))
+        variance = mean * (1 + mean / size)
+        return distance - 0.5 * mean_difference(lambda gap: -size * np.log1p(4 * variance * gap / size), variance)
 
     def _parameters(self) -> tuple[np.ndarray, np.ndarray]:
         return to_numpy(self.mean).astype(np.float64), to_numpy(self.dispersion).astype(np.float64)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from kernelcal.arrays import Array, as_array, namespace, take_rows, to_numpy
+from kernelcal.arrays import Array, as_array, like, namespace, take_rows, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.predictions.base import checked_index, trusted
 from kernelcal.predictions.numbers import NO_SPREAD, inside, numbers, positive_numbers, rows_of
 from kernelcal.predictions.real import RealPredictions
 
-__all__ = ["Normal"]
+__all__ = ["Normal", "normal_distance"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +41,8 @@ class Normal(RealPredictions):
     >>> predictions.cdf([0.0, 3.0]).round(4)
     array([0.5   , 0.8413])
     """
+
+    score_is_affine: ClassVar[bool] = True
 
     mean: Array
     std: Array
@@ -100,3 +102,39 @@ class Normal(RealPredictions):
         """``exp(i w m - w^2 s^2 / 2)``."""
         mean, std = to_numpy(self.mean)[:, None], to_numpy(self.std)[:, None]
         return np.exp(1j * mean * frequencies - 0.5 * (std * frequencies) ** 2)
+
+    def crps(self, y: np.ndarray) -> np.ndarray:
+        """``E|X - y| - s / sqrt(pi)``, eq. (21) of Gneiting and Raftery (2007)."""
+        mean, std = (to_numpy(x).astype(np.float64) for x in (self.mean, self.std))
+        return normal_distance(y - mean, std) - std / math.sqrt(math.pi)
+
+    def density_level(self, y: np.ndarray) -> np.ndarray:
+        """``2 Phi(|z|) - 1``, written so that small levels keep their digits."""
+        from scipy.special import erf
+
+        return erf(np.abs(self.standardised(y)) / math.sqrt(2))
+
+    def tempered(self, temperature: float) -> Self:
+        """Variances times T."""
+        return trusted(self, std=self.std * math.sqrt(temperature))
+
+    def temperatures(self, y: np.ndarray) -> np.ndarray:
+        """``z^2``: the derivative of ``z^2 / (2 T) + log(T) / 2`` vanishes at its mean."""
+        return ((y - self.mean) / self.std) ** 2
+
+    def wasserstein_coordinates(self) -> Array:
+        """Mean and standard deviation."""
+        return namespace(self.mean).stack([self.mean, self.std], axis=-1)
+
+    def affine_score(self, seen: Any) -> Array:
+        """Precision times root and times centre minus mean."""
+        centre, root = (like(x[0], self.mean) for x in (seen.centre, np.sqrt(seen.variances)))
+        return namespace(self.mean).stack([root / self.std**2, (centre - self.mean) / self.std**2], axis=-1)
+
+
+def normal_distance(shift: np.ndarray, std: np.ndarray) -> np.ndarray:
+    """``E|N(shift, std^2)|``, the function A of Grimit et al. (2006)."""
+    from scipy.special import ndtr
+
+    z = shift / std
+    return std * (z * (2 * ndtr(z) - 1) + math.sqrt(2 / math.pi) * np.exp(-0.5 * z * z))

@@ -93,6 +93,25 @@ class Piecewise:
             total += mass * wave * np.sinc((end - start) * frequencies / (2 * np.pi))
         return total + self._exponential_tails(frequencies) if self.exponential else total
 
+    def crps(self, y: np.ndarray) -> np.ndarray:
+        """Integral of ``(F(x) - 1[y <= x])^2``, shape (n,)."""
+        values, levels, low_mass, high_mass = (
+            self.values,
+            self.levels,
+            float(self.levels[0]),
+            float(1 - self.levels[-1]),
+        )
+        below, above = values[:, 0] - self.lower, values[:, -1] + self.upper
+        if not self.exponential:  # the tails are two more segments, with nothing beyond
+            values = np.column_stack([below, values, above])
+            levels = np.concatenate([[0.0], levels, [1.0]])
+            low_mass = high_mass = 0.0
+        tails = ((values[:, 0] - y, low_mass, self.lower), (y - values[:, -1], high_mass, self.upper))
+        score = _segments(values, levels, y)
+        for outside, mass, length in tails:
+            score = score + _tail(np.maximum(outside, 0), mass, length)
+        return score
+
     def _knots(self) -> tuple[np.ndarray, np.ndarray]:
         """Ends and masses of all uniform pieces, to which linear tails belong."""
         if self.exponential:
@@ -124,3 +143,28 @@ def _ratio(distance: np.ndarray, length: np.ndarray) -> np.ndarray:
     """Distance in lengths of a tail; a tail without length has ended at once."""
     some = length > 0
     return np.where(some, distance / np.where(some, length, 1.0), np.inf)
+
+
+def _segments(values: np.ndarray, levels: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Integral between the first and the last value; the square of a linear function from a to b is (a²+ab+b²)/3."""
+    start, end = values[:, :-1], values[:, 1:]
+    middle = np.clip(y[:, None], start, end)
+    width = end - start
+    share = np.divide(middle - start, width, out=np.zeros_like(width), where=width > 0)
+    at_middle = levels[:-1] + share * np.diff(levels)
+    left = (middle - start) * _square(levels[:-1], at_middle)
+    right = (end - middle) * _square(1 - at_middle, 1 - levels[1:])
+    return (left + right).sum(axis=1)
+
+
+def _square(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return (a * a + a * b + b * b) / 3
+
+
+def _tail(outside: np.ndarray, mass: float, length: np.ndarray) -> np.ndarray:
+    """Integral over a tail ``mass e^{-x / length}`` with the outcome at the distance `outside` in it (0: not in it).
+
+    ``int_0^d (1 - q e^{-x/l})^2 dx + int_d^inf (q e^{-x/l})^2 dx = d - 2 q l (1 - e^{-d/l}) + q^2 l / 2``.
+    """
+    ratio = np.divide(outside, length, out=np.zeros_like(outside), where=length > 0)
+    return outside + mass * length * (2 * np.expm1(-ratio) + mass / 2)

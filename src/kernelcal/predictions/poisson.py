@@ -79,3 +79,11 @@ class Poisson(CountPredictions):
     def characteristic(self, frequencies: np.ndarray) -> np.ndarray:
         """``exp(r (exp(i w) - 1))``."""
         return np.exp(to_numpy(self.rate)[:, None] * np.expm1(1j * frequencies))
+
+    def crps(self, y: np.ndarray) -> np.ndarray:
+        """From ``E|X - X'| = 2 r e^{-2r} (I_0(2r) + I_1(2r))`` and ``E X 1[X <= y] = r F(y - 1)``."""
+        from scipy.special import ive
+
+        rate = to_numpy(self.rate).astype(np.float64)
+        distance = y * (2 * self.cdf(y) - 1) + rate * (1 - 2 * self.cdf_below(y))
+        return distance - rate * (ive(0, 2 * rate) + ive(1, 2 * rate))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from kernelcal.predictions.choice import count_below
 from kernelcal.predictions.numbers import inside
 from kernelcal.predictions.piecewise import Piecewise
 from kernelcal.predictions.quantile_checks import SAME_LEVEL, checked_quantiles
-from kernelcal.predictions.real import RealPredictions
+from kernelcal.predictions.real import CentralInterval, RealPredictions
 
 __all__ = ["Quantiles"]
 
@@ -64,6 +64,11 @@ class Quantiles(RealPredictions):
     >>> predictions.at(0.75)
     array([3.])
     """
+
+    remedies: ClassVar[Mapping[str, str]] = {
+        "score": "its density jumps at the quantiles, so that Stein features have no mean of zero; use a statistic "
+        "that needs no score, such as SKCE (statistic='skce')"
+    }
 
     values: Array
     levels: np.ndarray
@@ -167,10 +172,6 @@ class Quantiles(RealPredictions):
             )
         return self._piecewise().log_density(to_numpy(as_array(y)))
 
-    def score(self, y: Array) -> Array:
-        """Refuse: the density jumps at the quantiles, so that Stein features have no mean of zero."""
-        raise self._without_score("a density that jumps at the quantiles")
-
     def cdf(self, y: Array) -> np.ndarray:
         """P(Y <= y)."""
         return self._piecewise().cdf(to_numpy(as_array(y)), equal=True)
@@ -192,6 +193,55 @@ class Quantiles(RealPredictions):
         """Targets beyond linear tails, or beyond point masses at the ends."""
         low, high = self._piecewise().support
         return (y < low) | (y > high)
+
+    @property
+    def kind(self) -> tuple[Any, ...]:
+        """Family, shape, levels and tails."""
+        return (*super().kind, tuple(self.levels), self.tails)
+
+    def crps(self, y: np.ndarray) -> np.ndarray:
+        """Exact integral over the linear segments and the two tails."""
+        return self._piecewise().crps(y)
+
+    def breaks(self) -> np.ndarray:
+        """Places in the tails, and the given quantiles."""
+        return np.concatenate([super().breaks(), to_numpy(self.values).T])
+
+    def pit_interval(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Levels next to the outcome; at equal quantiles, which are a point mass, their levels.
+
+        An outcome equal to one quantile lies between the level below and its own: so counts, whose outcomes are
+        quantiles, have uniform values wherever ``P(Y <= quantile) = level``, and continuous outcomes never meet a
+        quantile.
+        """
+        values = to_numpy(self.values)
+        below = (values < y[:, None]).sum(axis=1)
+        upto = (values <= y[:, None]).sum(axis=1)
+        levels = np.concatenate([[0.0], self.levels, [1.0]])  # levels[k] belongs to quantile k - 1
+        mass = upto > below + 1
+        low = np.where(mass & (below > 0), below + 1, below)  # a tail beside a point mass joins it
+        high = np.where(mass & (upto == len(self.levels)), upto + 1, np.maximum(upto, below + 1))
+        return levels[low], levels[high]
+
+    def central_interval(self, level: float) -> CentralInterval:
+        """Say where the ends are no quantiles that were given."""
+        found = super().central_interval(level)
+        ends = np.round([(1 - level) / 2, (1 + level) / 2], 12)
+        absent = [f"{end:g}" for end in ends if not np.any(np.isclose(end, self.levels, rtol=0, atol=1e-9))]
+        if not absent:
+            return found
+        note = (
+            f"{100 * level:g} % intervals need the quantiles {' and '.join(absent)}, which were not given: they are "
+            "interpolated, or lie on the tails"
+        )
+        return CentralInterval(found.low, found.high, found.probability, (note,))
+
+    def wasserstein_coordinates(self) -> Array:
+        """Root of mass times centre and standard deviation of each piece."""
+        masses, centres, variances = self.pieces()
+        xp = namespace(centres)
+        roots = xp.sqrt(masses)
+        return xp.concat([roots * centres, roots * xp.sqrt(variances)], axis=-1)
 
     def _piecewise(self) -> Piecewise:
         return Piecewise(to_numpy(self.values).astype(np.float64), self.levels, self.tails == "exponential")

@@ -1,7 +1,8 @@
-"""What the families for numbers share: scalars, counts and vectors."""
+"""What the families for numbers share: scalars, counts and vectors; the contract of their optional methods."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -9,30 +10,54 @@ import numpy as np
 from kernelcal.arrays import Array, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.predictions.base import Predictions
+from kernelcal.predictions.integration import LEVELS, crps_by_quadrature, crps_by_sum
 
-__all__ = ["RealPredictions"]
+__all__ = ["CentralInterval", "RealPredictions"]
+
+_LEAST = 2.0**-53  # of a level whose normal score is finite on either side
+
+
+@dataclass(frozen=True, eq=False)
+class CentralInterval:
+    """Ends of closed intervals and their probability under the predictions, each of shape (n,)."""
+
+    low: np.ndarray
+    high: np.ndarray
+    probability: np.ndarray
+    notes: tuple[str, ...] = ()
 
 
 class RealPredictions(Predictions):
     """Predictions of a number or of a vector of numbers.
 
-    Targets have shape ``(n, *event_shape)``; every method that takes targets also takes many sets of them, shape
-    ``(..., n, *event_shape)``. A family must say how to draw, its mean and its standard deviation; the rest is defined
-    where it exists and raises `InputError` elsewhere.
+    Targets have shape ``(n, *event_shape)``; `log_prob`, `score`, `cdf`, `cdf_below`, `impossible` and `standardised`
+    also take many sets of them, shape ``(..., n, *event_shape)``. A family must say how to draw, its mean and its
+    standard deviation. The rest is optional: it is defined where it exists, has a default where one serves all
+    families, and raises `InputError` elsewhere. Methods that take one set of targets are asked of batches in NumPy.
+
+    Where `std` is infinite (or `mean` does not exist), `centre` and `width` must be finite numbers in their place.
 
     Attributes
     ----------
     mean, std : array of shape ``(n, *event_shape)``
-        Mean and standard deviation of every component of every prediction: fields, or properties.
+        Mean and standard deviation of every component of every prediction: fields, or properties. Infinite or NaN
+        where a distribution has none.
+    centre, width : array of shape ``(n, *event_shape)``
+        Finite numbers by which predictions are compared and told: mean and standard deviation unless a family has
+        none.
     counts : bool
         Whether targets are whole numbers from 0.
+    score_is_affine : bool
+        Whether the score is an affine function of the target, as of normal distributions (`affine_score`).
     question : str or None
         What is asked, where it is not the target itself.
     coordinates : array of shape (n, k), or None
         Numbers that describe the predictions, for the Euclidean metric, in place of mean and standard deviation.
     """
 
+    _contract: ClassVar[bool] = True
     counts: ClassVar[bool] = False
+    score_is_affine: ClassVar[bool] = False
     question: str | None = None
     notes: tuple[str, ...] = ()
     coordinates: Array | None = None
@@ -42,6 +67,16 @@ class RealPredictions(Predictions):
         @property
         def std(self) -> Array:
             """Standard deviation of every component of every target."""
+
+    @property
+    def centre(self) -> Array:
+        """Where a prediction lies: its mean."""
+        return self.mean
+
+    @property
+    def width(self) -> Array:
+        """How wide it is: its standard deviation."""
+        return self.std
 
     @property
     def dimension(self) -> int:
@@ -60,11 +95,16 @@ class RealPredictions(Predictions):
 
     def log_prob(self, y: Array) -> Array:
         """Logarithm of the predicted density (probability of a count) of the targets, shape (..., n)."""
-        raise self._without("density")
+        raise self.lacks("log_prob", "density")
 
     def score(self, y: Array) -> Array:
         """Gradient of the logarithm of the density at the targets, shape ``(..., n, *event_shape)``."""
-        raise self._without_score("no smooth density")
+        raise self.lacks(
+            "score",
+            "smooth density, and so no score, the gradient of the log density",
+            "use a statistic that needs none, such as SKCE (statistic='skce'); kernelcal.predictions.Score(function) "
+            "takes any",
+        )
 
     def unnormalized_log_prob(self, y: Array) -> Array:
         """Log densities of which a constant a row may be missing; here none is."""
@@ -72,7 +112,7 @@ class RealPredictions(Predictions):
 
     def cdf(self, y: Array) -> np.ndarray:
         """P(Y <= y) for scalar targets, shape (..., n)."""
-        raise self._without("distribution function")
+        raise self.lacks("cdf", "distribution function")
 
     def cdf_below(self, y: Array) -> np.ndarray:
         """P(Y < y) for scalar targets: less than `cdf` where a value has a probability of its own."""
@@ -87,31 +127,88 @@ class RealPredictions(Predictions):
 
     def _quantile(self, levels: np.ndarray) -> np.ndarray:
         """Quantiles at levels that are checked, of shape () or one that broadcasts with (..., n): a family's own."""
-        raise self._without("quantiles")
+        raise self.lacks("_quantile", "quantiles")
 
     def characteristic(self, frequencies: np.ndarray) -> np.ndarray:
         """E exp(i w.Z) for frequencies of shape (D,), or (D, d) for vectors: complex, shape (n, D)."""
-        raise self._without("characteristic function")
+        raise self.lacks("characteristic", "characteristic function")
 
     def impossible(self, y: np.ndarray) -> np.ndarray:
         """Tell which targets the predictions had ruled out, shape (..., n)."""
         return np.zeros(np.shape(y)[: np.ndim(y) - len(self.event_shape)], dtype=bool)
 
     def standardised(self, y: np.ndarray) -> np.ndarray:
-        """Targets minus mean in standard deviations; 0 for a prediction without spread."""
+        """Residuals with mean 0 and variance 1 under the prediction: targets minus mean in standard deviations.
+
+        0 for a prediction without spread. Where there is no variance, normal scores ``Phi^-1(F(y))``.
+        """
         mean, std = (to_numpy(x).astype(np.float64) for x in (self.mean, self.std))
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(std > 0, (y - mean) / std, 0.0)
+            residuals = np.where(std > 0, (y - mean) / std, 0.0)
+        moments = np.isfinite(mean) & np.isfinite(std)
+        return residuals if moments.all() else np.where(moments, residuals, self._normal_scores(y))
 
-    def _without(self, what: str) -> InputError:
-        return InputError(f"{type(self).__name__} has no {what}: use a statistic or score that does not need it")
+    def _normal_scores(self, y: np.ndarray) -> np.ndarray:
+        from scipy.special import ndtri  # imported when needed: the import of kernelcal stays light
 
-    def _without_score(self, reason: str) -> InputError:
-        return InputError(
-            f"{type(self).__name__} has {reason}, and so no score, the gradient of the log density: use a statistic "
-            "that needs none, such as SKCE (statistic='skce'); Normal, Laplace, MultivariateNormal and their mixtures "
-            "have scores, and kernelcal.predictions.Score(function) takes any"
+        return ndtri(np.clip(self.cdf(y), _LEAST, 1 - _LEAST))
+
+    def crps(self, y: np.ndarray) -> np.ndarray:
+        """``E|X - y| - E|X - X'| / 2`` of every row, shape (n,): the continuous ranked probability score.
+
+        By default an integral of the distribution function (relative error about 1e-9), for counts a sum.
+        """
+        return crps_by_sum(self, y) if self.counts else crps_by_quadrature(self, y)
+
+    def fair_crps(self, y: np.ndarray) -> np.ndarray:
+        """Score of the distribution that draws come from, unbiased, shape (n,): of families of draws."""
+        raise InputError(
+            f"fair=True corrects for the number of draws, and {type(self).__name__} has none: leave it out, the score "
+            "is that of the distribution itself"
         )
+
+    def breaks(self) -> np.ndarray:
+        """Places between which the distribution function is smooth, shape (places, n); by default quantiles."""
+        return self.quantile(LEVELS[:, None])
+
+    def pit_interval(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """``P(Y < y)`` and ``P(Y <= y)``, shape (n,): the values between which the PIT draws."""
+        return self.cdf_below(y), self.cdf(y)
+
+    def central_interval(self, level: float) -> CentralInterval:
+        """Closed intervals between the quantiles (1 - level)/2 and (1 + level)/2."""
+        # rounded, since 0.9 must ask for the quantile 0.05 that was given, not for 0.04999999999999999
+        low, high = (self.quantile(float(np.round(t, 12))) for t in ((1 - level) / 2, (1 + level) / 2))
+        return CentralInterval(low, high, self.cdf(high) - self.cdf_below(low))
+
+    def density_level(self, y: np.ndarray) -> np.ndarray | None:
+        """``P(p(Z) > p(y))``, shape (n,), where it is uniform and has a closed form; None elsewhere."""
+        return None
+
+    def marginal(self, k: int) -> RealPredictions:
+        """Predictions of coordinate k of a vector, as numbers."""
+        raise self.lacks(
+            "marginal",
+            "known distribution of a coordinate",
+            "this needs predictions of vectors such as normal vectors, Samples of vectors, or a Mixture of them",
+        )
+
+    def affine_score(self, seen: Any) -> Array:
+        """Coordinates ``(P R, P (m - mu))`` of a score ``P (mu - x)``, shape (n, k), where `score_is_affine`.
+
+        `seen` has the centre m, shape (d,), the root R, shape (d, d), of a spread, and its diagonal `variances`.
+        """
+        raise self.lacks("affine_score", "affine score")
+
+    def in_words(self, y: np.ndarray) -> tuple[list[str], list[str]]:
+        """``centre ± width`` of every component, and the targets."""
+        centre, width = (np.asarray(x, dtype=np.float64).reshape(len(self), -1) for x in (self.centre, self.width))
+        parts = [zip(*row, strict=True) for row in zip(centre, width, strict=True)]
+        predicted = [
+            ", ".join(f"{a:.4g} ± {b:.3g}" if abs(b) < 1000 else f"{a:,.0f} ± {b:,.0f}" for a, b in part)
+            for part in parts
+        ]
+        return predicted, [", ".join(f"{value:.4g}" for value in row) for row in y.reshape(len(self), -1)]
 
 
 def checked_probabilities(levels: Any, n: int) -> np.ndarray:

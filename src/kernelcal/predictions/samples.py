@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -9,17 +10,18 @@ from typing import Any, Self
 import numpy as np
 from array_api_compat import device
 
-from kernelcal.arrays import Array, as_array, namespace, row_slices, take_rows, to_numpy
+from kernelcal.arrays import Array, as_array, concrete, namespace, row_slices, take_rows, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.predictions.base import checked_index, trusted
 from kernelcal.predictions.choice import choose, count_below
-from kernelcal.predictions.real import RealPredictions
+from kernelcal.predictions.real import CentralInterval, RealPredictions
 from kernelcal.predictions.sample_checks import checked_draw_weights, checked_draws
 
 __all__ = ["Samples"]
 
 _CHUNK_BYTES = 2**25
 _ROUNDING = 1e-6  # weights that are equal but for float32
+_UNEVEN = "the draws have unequal weights: intervals and expected coverage are those of their weighted quantiles"
 _TINY = 5e-324  # a draw of weight 0 is no quantile, not even of level 0
 
 
@@ -210,7 +212,7 @@ class Samples(RealPredictions):
     def _sorted(self) -> tuple[np.ndarray, np.ndarray]:
         """Sorted draws and the distribution function at them, both of shape (n, S)."""
         if self._event_axes:
-            raise self._without("distribution function")
+            raise self.lacks("cdf", "distribution function")
         draws = to_numpy(self.draws)
         if self.weights is None:
             steps = np.arange(1, self.size + 1) / self.size
@@ -229,3 +231,98 @@ class Samples(RealPredictions):
             weights = None if self.weights is None else to_numpy(take_rows(self.weights, part))[:, None, :]
             result[part] = waves.mean(axis=1) if weights is None else (weights @ waves)[:, 0]
         return result
+
+    def marginal(self, k: int) -> Samples:
+        """Component k of the draws."""
+        return Samples(self.draws[..., k], self.weights, notes=self.notes)
+
+    def crps(self, y: np.ndarray) -> np.ndarray:
+        """Score of the draws as a distribution, by one sort.
+
+        With sorted draws x and cumulative weights c, ``E|X - X'| / 2 = sum_j (x_{j+1} - x_j) c_j (1 - c_j)``.
+        """
+        distance, half_spread, _ = self._crps_parts(y)
+        return distance - half_spread
+
+    def fair_crps(self, y: np.ndarray) -> np.ndarray:
+        """Score of the distribution that the draws come from: pairs of different draws, ``1 - sum_s w_s^2`` of all."""
+        distance, half_spread, weights = self._crps_parts(y)
+        alone = (weights > 0).sum(axis=1) < 2
+        if alone.any():
+            row = int(np.argmax(alone))
+            raise InputError(f"fair=True needs at least two draws of positive weight, row {row} has one")
+        return distance - half_spread / (1 - (weights**2).sum(axis=1))
+
+    def _crps_parts(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """``E|X - y|``, ``E|X - X'| / 2``, and the weights."""
+        draws, weights = self._sorted_weights()
+        distance = (weights * np.abs(draws - y[:, None])).sum(axis=1)
+        cumulative = np.cumsum(weights, axis=1)[:, :-1]
+        return distance, (np.diff(draws, axis=1) * cumulative * (1 - cumulative)).sum(axis=1), weights
+
+    def _sorted_weights(self) -> tuple[np.ndarray, np.ndarray]:
+        draws = to_numpy(self.draws).astype(np.float64)
+        if self.weights is None:
+            return np.sort(draws, axis=1), np.full(draws.shape, 1 / draws.shape[1])
+        order = np.argsort(draws, axis=1)
+        weights = np.take_along_axis(to_numpy(self.weights).astype(np.float64), order, axis=1)
+        return np.take_along_axis(draws, order, axis=1), weights / weights.sum(axis=1, keepdims=True)
+
+    def breaks(self) -> np.ndarray:
+        """The draws, where the distribution function jumps."""
+        return to_numpy(self.draws).T.astype(np.float64)
+
+    def pit_interval(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Ranks of the outcome among all S + 1 values, over S + 1; uneven weights leave it ``sum_s w_s^2``."""
+        draws, weights = to_numpy(self.draws), self._given_weights()
+        weights = weights / weights.sum(axis=1, keepdims=True)
+        own = (weights**2).sum(axis=1)  # 1 / S for S equal draws
+        below = (weights * (draws < y[:, None])).sum(axis=1)
+        equal = (weights * (draws == y[:, None])).sum(axis=1)
+        return below / (1 + own), (below + equal + own) / (1 + own)
+
+    def _given_weights(self) -> np.ndarray:
+        return np.ones(self.draws.shape) if self.weights is None else to_numpy(self.weights)
+
+    def central_interval(self, level: float) -> CentralInterval:
+        """Order statistics: the outcome is one of S + 1 exchangeable values."""
+        if not self.exchangeable:
+            found = super().central_interval(level)
+            return CentralInterval(found.low, found.high, found.probability, (_UNEVEN,))
+        counted = self._given_weights() > 0
+        members = counted.sum(axis=1)
+        cut = np.floor((members + 1) * (1 - level) / 2 + 1e-9).astype(np.int64)
+        short = cut < 1
+        cut = np.maximum(cut, 1)
+        ordered = np.sort(np.where(counted, to_numpy(self.draws), np.inf), axis=1)
+        rows = np.arange(len(members))
+        probability = (members + 1 - 2 * cut) / (members + 1)
+        ends = ordered[rows, cut - 1], ordered[rows, members - cut]
+        return CentralInterval(*ends, probability, _too_few(short, members, level))
+
+    def wasserstein_coordinates(self) -> Array:
+        """Sorted draws over ``sqrt(S)``, for numbers and equal weights."""
+        if self.dimension != 1:
+            raise InputError(
+                f"Wasserstein between samples is defined for numbers, not for vectors of {self.dimension}: use the "
+                "metric Euclidean(), or MMD(Gaussian(lengthscale))"
+            )
+        weights = None if self.weights is None else concrete(self.weights)
+        if self.weights is not None and (weights is None or (weights != weights[:1, :1]).any()):
+            raise InputError(
+                "Wasserstein between samples needs equal weights, so that sorted draws are coordinates: use the metric "
+                "Euclidean(), or MMD(Gaussian(lengthscale))"
+            )
+        draws = self.draws if not self.event_shape else self.draws[..., 0]
+        return namespace(draws).sort(draws, axis=-1) / math.sqrt(self.size)
+
+
+def _too_few(short: np.ndarray, members: np.ndarray, level: float) -> tuple[str, ...]:
+    if not short.any():
+        return ()
+    most = int(members[short].max())
+    return (
+        f"intervals of {100 * level:g} % need at least {int(np.ceil(round((1 + level) / (1 - level), 9)))} draws, and "
+        f"there are fewer in {int(short.sum()):,} of {len(short):,} rows (at most {most}): their whole range was "
+        f"taken, which covers at most {(most - 1) / (most + 1):.3f}",
+    )

@@ -181,7 +181,8 @@ class ScorePredictions(RealPredictions):
         """Settings in the form in which they are checked."""
         return {"parameters": self.native(self._parameters), "library": self.library.name, "n": len(self)}
 
-    def _without(self, what: str) -> InputError:
+    def lacks(self, method: str, what: str, instead: str = "") -> InputError:
+        """Error of what a score does not tell, with what to do instead."""
         return InputError(
             f"{type(self).__name__} has no {what}: use kernelcal.statistics.kccsd, which needs the score only, or draw "
             "from the predictions and pass kernelcal.Samples(draws)"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from kernelcal.arrays import Array, namespace, to_numpy
 from kernelcal.errors import InputError
+from kernelcal.predictions.normal import Normal
 from kernelcal.predictions.numbers import inside, numbers
 from kernelcal.predictions.real import RealPredictions
 
@@ -30,6 +31,7 @@ class VectorNormal(RealPredictions):
         Standard deviations of the components.
     """
 
+    score_is_affine: ClassVar[bool] = True
     mean: Array
 
     def __len__(self) -> int:
@@ -67,6 +69,22 @@ class VectorNormal(RealPredictions):
         """``exp(i w.m - w' C w / 2)`` for frequencies of shape (D, d)."""
         mean = to_numpy(self.mean)
         return np.exp(1j * (mean @ frequencies.T) - 0.5 * self.variance_along(frequencies))
+
+    def marginal(self, k: int) -> Normal:
+        """Mean and standard deviation of component k."""
+        return Normal(self.mean[:, k], self.std[:, k])
+
+    def density_level(self, y: np.ndarray) -> np.ndarray:
+        """Distribution function of chi-square with d degrees of freedom at the squared Mahalanobis distance."""
+        from scipy.special import gammainc
+
+        wide = self.map_arrays(lambda x: to_numpy(x).astype(np.float64))
+        z = wide.whiten(y - wide.mean)
+        return gammainc(self.dimension / 2, 0.5 * (z * z).sum(axis=-1))
+
+    def temperatures(self, y: np.ndarray) -> np.ndarray:
+        """Squared Mahalanobis distance over d, whose mean the best temperature is."""
+        return (self.whiten(y - self.mean) ** 2).mean(axis=1)
 
     @abstractmethod
     def spread(self, z: Array) -> Array:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from functools import singledispatch
 
 import numpy as np
 
-from kernelcal.arrays import row_slices
+from kernelcal.arrays import row_slices, to_numpy
 from kernelcal.errors import InputError
-from kernelcal.predictions import ClassPredictions, Laplace, Mixture, Normal, Predictions, VectorNormal
+from kernelcal.predictions import ClassPredictions, Predictions
 from kernelcal.recalibration.search import AtBound, Fit, search
 from kernelcal.recalibration.tempered import tempered
 
@@ -21,43 +20,26 @@ _UNIFORM = (
 )
 
 
-@singledispatch
 def log_score_fit(predictions: Predictions, y: np.ndarray, weights: np.ndarray, bounds: tuple[float, float]) -> Fit:
-    """Return the T that minimises the mean of ``-log q_i(y_i)``, for weights with mean 1."""
-    tempered(predictions, 1.0)  # refuses, naming the families that it knows
-    raise InputError(f"the log score of {type(predictions).__name__} has no fit")
+    """Return the T that minimises the mean of ``-log q_i(y_i)``, for weights with mean 1.
 
-
-@log_score_fit.register
-def _(predictions: Normal, y: np.ndarray, weights: np.ndarray, bounds: tuple[float, float]) -> Fit:
-    """The derivative of ``z^2 / (2 T) + log(T) / 2`` vanishes at the mean of z^2."""
-    return _closed(((y - predictions.mean) / predictions.std) ** 2, weights)
-
-
-@log_score_fit.register
-def _(predictions: VectorNormal, y: np.ndarray, weights: np.ndarray, bounds: tuple[float, float]) -> Fit:
-    return _closed((predictions.whiten(y - predictions.mean) ** 2).mean(axis=1), weights)
-
-
-@log_score_fit.register
-def _(predictions: Laplace, y: np.ndarray, weights: np.ndarray, bounds: tuple[float, float]) -> Fit:
-    """The derivative of ``|z| / T + log T`` vanishes at the mean of |z|."""
-    return _closed(np.abs(y - predictions.loc) / predictions.scale, weights)
-
-
-@log_score_fit.register
-def _(predictions: Mixture, y: np.ndarray, weights: np.ndarray, bounds: tuple[float, float]) -> Fit:
-    tempered(predictions, 1.0)  # refuses components that it does not know
+    Classes: the root of the slope. Families that say `temperatures`: their mean. Others: a search.
+    """
+    if isinstance(predictions, ClassPredictions):
+        return _root(predictions, y, weights, bounds)
+    tempered(predictions, 1.0)  # refuses a family without temperatures
+    values = predictions.temperatures(y)
+    if values is not None:
+        return _closed(values, weights)
     counted = weights > 0
 
     def loss(temperature: float) -> float:
-        return -float(tempered(predictions, temperature).log_prob(y)[counted] @ weights[counted])
+        return -float(to_numpy(tempered(predictions, temperature).log_prob(y))[counted] @ weights[counted])
 
     return search(loss, bounds, "log score")
 
 
-@log_score_fit.register
-def _(predictions: ClassPredictions, y: np.ndarray, weights: np.ndarray, bounds: tuple[float, float]) -> Fit:
+def _root(predictions: ClassPredictions, y: np.ndarray, weights: np.ndarray, bounds: tuple[float, float]) -> Fit:
     """Find the root of the slope in b = 1/T, which increases since the log score is convex in b."""
     from scipy.optimize import brentq  # imported when needed: the import of kernelcal stays light
 

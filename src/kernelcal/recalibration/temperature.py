@@ -130,8 +130,9 @@ class TemperatureScaling:
         TemperatureScaling
             The object itself.
         """
-        bounds = _checked_bounds(self.bounds)
+        low, high = _checked_bounds(self.bounds)
         targets, batch = checked_pair(y, predictions)
+        bounds = low, min(high, batch.largest_temperature * (1 - 1e-9))  # where powers are distributions
         batch, own = batch.map_arrays(to_numpy), checked_weights(weights, len(batch))
         fit = self._fit(targets, batch, own, bounds)
         if fit.warning:

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kernelcal.predictions import checked_weights
-from kernelcal.statistics.central_intervals import central_intervals
 from kernelcal.statistics.coverage_result import Coverage, binomial_interval, checked_confidence
 from kernelcal.statistics.number_rows import scalar_pair
 from kernelcal.statistics.pinball import checked_levels
@@ -98,7 +97,7 @@ def central_coverage(
     targets, batch = scalar_pair(y, predictions, "the coverage of intervals")
     cs, own = checked_levels(levels), checked_weights(weights, len(batch))
     checked_confidence(confidence)
-    intervals = [central_intervals(batch, float(c)) for c in cs]
+    intervals = [batch.central_interval(float(c)) for c in cs]
     inside = np.array([(part.low <= targets) & (targets <= part.high) for part in intervals])
     probability = np.array([part.probability for part in intervals])
     notes = [note for part in intervals for note in part.notes]

@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 
 from kernelcal.errors import InputError
-from kernelcal.predictions import RealPredictions, Samples
-from kernelcal.statistics.crps_draws import crps_of_draws
-from kernelcal.statistics.crps_forms import crps_form
+from kernelcal.predictions import RealPredictions
 from kernelcal.statistics.number_rows import coordinate, number_pair, row_mean
 
 __all__ = ["crps", "crps_rows"]
@@ -79,11 +77,6 @@ def crps_rows(y: Any, predictions: Any, *, fair: bool = False) -> np.ndarray:
     array([1. , 0.5])
     """
     targets, batch = number_pair(y, predictions)
-    if fair and not isinstance(batch, Samples):
-        raise InputError(
-            f"fair=True corrects for the number of draws, and {type(batch).__name__} has none: leave it out, the score "
-            "is that of the distribution itself"
-        )
     if len(batch.event_shape) > 1:
         raise InputError(f"crps takes numbers and vectors, got targets of shape {batch.event_shape}")
     if batch.event_shape:
@@ -92,4 +85,4 @@ def crps_rows(y: Any, predictions: Any, *, fair: bool = False) -> np.ndarray:
 
 
 def _rows(y: np.ndarray, predictions: RealPredictions, fair: bool) -> np.ndarray:
-    return crps_of_draws(predictions, y, fair=fair) if isinstance(predictions, Samples) else crps_form(predictions, y)
+    return predictions.fair_crps(y) if fair else predictions.crps(y)

@@ -1,16 +1,15 @@
-"""Highest-density levels of outcomes without random numbers: closed forms, and exact sums for counts."""
+"""Highest-density levels of counts without random numbers: exact sums."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import singledispatch
 
 import numpy as np
 
 from kernelcal.arrays import row_slices, to_numpy
-from kernelcal.predictions import Laplace, Normal, RealPredictions, VectorNormal
+from kernelcal.predictions import RealPredictions
 
-__all__ = ["DensityRegions", "count_regions", "count_windows", "density_levels"]
+__all__ = ["DensityRegions", "count_regions", "count_windows"]
 
 _TAIL = 1e-12  # probability of the counts beyond either end that the sums leave out
 _SAME = 1e-9  # logarithms of probabilities that are equal but for rounding
@@ -24,40 +23,6 @@ class DensityRegions:
     inside: np.ndarray
     probability: np.ndarray
     notes: tuple[str, ...] = ()
-
-
-@singledispatch
-def density_levels(predictions: RealPredictions, y: np.ndarray) -> np.ndarray | None:
-    """Return ``P(p(Z) > p(y))``, shape (n,), for distributions with a density; None without a closed form.
-
-    A new family with a closed form registers one function; it has to be continuous, so that levels are uniform.
-    """
-    return None
-
-
-@density_levels.register
-def _(predictions: Normal, y: np.ndarray) -> np.ndarray:
-    """``2 Phi(|z|) - 1``, written so that small levels keep their digits."""
-    from scipy.special import erf  # imported when needed: the import of kernelcal stays light
-
-    return erf(np.abs(predictions.standardised(y)) / np.sqrt(2))
-
-
-@density_levels.register
-def _(predictions: Laplace, y: np.ndarray) -> np.ndarray:
-    """``1 - exp(-|y - m| / b)``."""
-    loc, scale = (to_numpy(x).astype(np.float64) for x in (predictions.loc, predictions.scale))
-    return -np.expm1(-np.abs(y - loc) / scale)
-
-
-@density_levels.register
-def _(predictions: VectorNormal, y: np.ndarray) -> np.ndarray:
-    """Distribution function of chi-square with d degrees of freedom at the squared Mahalanobis distance."""
-    from scipy.special import gammainc
-
-    wide = predictions.map_arrays(lambda x: to_numpy(x).astype(np.float64))
-    z = wide.whiten(y - wide.mean)
-    return gammainc(predictions.dimension / 2, 0.5 * (z * z).sum(axis=-1))
 
 
 def count_windows(predictions: RealPredictions) -> tuple[np.ndarray, np.ndarray]:

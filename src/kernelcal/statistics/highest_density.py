@@ -13,7 +13,7 @@ from kernelcal.errors import InputError
 from kernelcal.predictions import Quantiles, RealPredictions, Samples, UnnormalizedDensity, checked_weights
 from kernelcal.randomness import generator_of
 from kernelcal.statistics.coverage_result import Coverage, checked_confidence
-from kernelcal.statistics.density_levels import DensityRegions, count_regions, count_windows, density_levels
+from kernelcal.statistics.density_levels import DensityRegions, count_regions, count_windows
 from kernelcal.statistics.density_ranks import drawn_regions, given_regions
 from kernelcal.statistics.number_rows import number_pair
 from kernelcal.statistics.pinball import checked_levels
@@ -179,7 +179,7 @@ def _regions(
     batch: RealPredictions, y: np.ndarray, cs: np.ndarray, size: int, rng: np.random.Generator
 ) -> DensityRegions:
     """Take the closed form if there is one, exact sums for counts, and ranks among draws otherwise."""
-    levels = density_levels(batch, y)
+    levels = batch.density_level(y)
     if levels is not None:
         return DensityRegions(levels < cs[:, None], np.broadcast_to(cs[:, None], (len(cs), len(y))))
     _refuse_without_density(batch)

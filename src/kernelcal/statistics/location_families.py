@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kernelcal.errors import InputError
-from kernelcal.predictions import ClassPredictions, Mixture, Predictions, Quantiles
+from kernelcal.predictions import ClassPredictions, Predictions
 from kernelcal.statistics.locations import Locations
 
 __all__ = ["refuse_unlike"]
@@ -14,7 +14,7 @@ __all__ = ["refuse_unlike"]
 def refuse_unlike(locations: Locations, predictions: Predictions) -> None:
     """Refuse locations of another family, shape or set of classes than the predictions."""
     test = locations.predictions
-    if _family(test) != _family(predictions):
+    if test.kind != predictions.kind:
         here, there = _described(test), _described(predictions)
         other = there if here != there else "too, but their components or levels differ"
         raise InputError(
@@ -27,18 +27,7 @@ def refuse_unlike(locations: Locations, predictions: Predictions) -> None:
             raise InputError(f"the classes of the test locations are {names[0]}, those of the predictions {names[1]}")
 
 
-def _family(predictions: Any) -> tuple[Any, ...]:
-    """What two batches must share so that a metric can compare them."""
-    shape = (predictions.n_classes,) if isinstance(predictions, ClassPredictions) else predictions.event_shape
-    key: tuple[Any, ...] = (type(predictions), shape)
-    if isinstance(predictions, Mixture):
-        return (*key, frozenset(_family(part) for part in predictions.components))
-    if isinstance(predictions, Quantiles):
-        return (*key, tuple(predictions.levels), predictions.tails)
-    return key
-
-
 def _described(predictions: Any) -> str:
-    family, shape = _family(predictions)[:2]
+    family, shape = predictions.kind[:2]
     what = f"{shape[0]} classes" if isinstance(predictions, ClassPredictions) else f"targets of shape {shape}"
     return f"{family.__name__} with {what}"

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
 
 from kernelcal.arrays import to_numpy
 from kernelcal.errors import InputError
-from kernelcal.predictions import (
-    Mixture,
-    Normal,
-    RealPredictions,
-    Samples,
-    VectorNormal,
-    checked_pair,
-    checked_weights,
-    trusted,
-)
+from kernelcal.predictions import RealPredictions, checked_pair, checked_weights
 
 __all__ = ["components_of", "coordinate", "number_pair", "row_mean", "scalar_pair"]
 
@@ -51,14 +41,13 @@ def row_mean(values: np.ndarray, weights: Any) -> float:
     return float(values.mean() if own is None else np.where(own > 0, values, 0) @ own / len(values))
 
 
-@singledispatch
 def coordinate(predictions: Any, k: int) -> Any:
     """Return the predictions of coordinate k of a vector target: the marginal distribution.
 
     Parameters
     ----------
     predictions : Predictions
-        Normal vectors, vector draws (`Samples`), or a `Mixture` of them.
+        Vectors of a family that has the method `marginal`: normal vectors, `Samples`, a `Mixture` of them.
     k : int
         Coordinate, from 0.
 
@@ -75,25 +64,7 @@ def coordinate(predictions: Any, k: int) -> Any:
     >>> coordinate(MultivariateNormal([[0.0, 1.0]], [[4.0, 1.0], [1.0, 9.0]]), 1).std
     array([3.])
     """
-    raise InputError(
-        f"the coordinates of {type(predictions).__name__} have no known distribution: this needs normal vectors, "
-        "Samples of vectors, or a Mixture of them"
-    )
-
-
-@coordinate.register
-def _(predictions: VectorNormal, k: int) -> Normal:
-    return Normal(predictions.mean[:, k], predictions.std[:, k])
-
-
-@coordinate.register
-def _(predictions: Samples, k: int) -> Samples:
-    return Samples(predictions.draws[..., k], predictions.weights, notes=predictions.notes)
-
-
-@coordinate.register
-def _(predictions: Mixture, k: int) -> Mixture:
-    return trusted(predictions, components=tuple(coordinate(part, k) for part in predictions.components))
+    return predictions.marginal(k)
 
 
 def components_of(predictions: RealPredictions) -> list[Any]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
 
-from kernelcal.predictions import Quantiles, RealPredictions, Samples
 from kernelcal.predictions.numbers import inside
 from kernelcal.randomness import generator_of
 from kernelcal.statistics.number_rows import scalar_pair
@@ -96,36 +94,4 @@ def pit_intervals(y: Any, predictions: Any) -> tuple[np.ndarray, np.ndarray]:
     (array([0.4]), array([1.]))
     """
     targets, batch = scalar_pair(y, predictions, "the probability integral transform")
-    return _interval(batch, targets)
-
-
-@singledispatch
-def _interval(predictions: RealPredictions, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return predictions.cdf_below(y), predictions.cdf(y)
-
-
-@_interval.register
-def _(predictions: Samples, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    draws = predictions.draws
-    weights = np.ones(draws.shape) if predictions.weights is None else predictions.weights
-    weights = weights / weights.sum(axis=1, keepdims=True)
-    own = (weights**2).sum(axis=1)  # 1 / S for S equal draws
-    below = (weights * (draws < y[:, None])).sum(axis=1)
-    equal = (weights * (draws == y[:, None])).sum(axis=1)
-    return below / (1 + own), (below + equal + own) / (1 + own)
-
-
-@_interval.register
-def _(predictions: Quantiles, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Levels next to the outcome; at equal quantiles, which are a point mass, their levels.
-
-    An outcome equal to one quantile lies between the level below and its own: so counts, whose outcomes are quantiles,
-    have uniform values wherever ``P(Y <= quantile) = level``, and continuous outcomes never meet a quantile.
-    """
-    below = (predictions.values < y[:, None]).sum(axis=1)
-    upto = (predictions.values <= y[:, None]).sum(axis=1)
-    levels = np.concatenate([[0.0], predictions.levels, [1.0]])  # levels[k] belongs to quantile k - 1
-    mass = upto > below + 1
-    low = np.where(mass & (below > 0), below + 1, below)  # a tail beside a point mass joins it
-    high = np.where(mass & (upto == len(predictions.levels)), upto + 1, np.maximum(upto, below + 1))
-    return levels[low], levels[high]
+    return batch.pit_interval(targets)

@@ -112,12 +112,12 @@ class PreparedRealScores(Prepared):
 
     def _has_spread(self, part: slice) -> np.ndarray:
         """Expected z^2: the share of components with spread."""
-        std = to_numpy(self.predictions[part].std)
+        std = to_numpy(self.predictions[part].width)
         return (std > 0).reshape(len(std), -1).mean(axis=1)
 
     def sentence(self, name: str, targets: np.ndarray) -> str:
         """Say in which direction a score deviates, for one set of targets."""
-        if not (to_numpy(self.predictions.std) > 0).any():
+        if not (to_numpy(self.predictions.width) > 0).any():
             return "outcomes differ from predictions that have no spread"
         bias, spread, by, spread_by = (x[0] for x in self.signed(targets[None]))
         total = float(self.weights.sum())
@@ -146,7 +146,7 @@ def _width(excess: float) -> str:
 
 def _standardised_scale(predictions: RealPredictions, weights: np.ndarray) -> np.ndarray:
     """Mean log standard deviation of a row, centred and divided by its spread; 0 where all are equal."""
-    std = to_numpy(predictions.std).astype(np.float64).reshape(len(predictions), -1)
+    std = to_numpy(predictions.width).astype(np.float64).reshape(len(predictions), -1)
     known = (std > 0).all(axis=1)
     logs = np.log(np.where(std > 0, std, 1.0)).mean(axis=1)
     centred = np.where(known, logs - np.average(logs, weights=weights * known) if known.any() else 0.0, 0.0)

@@ -9,18 +9,10 @@ import numpy as np
 from kernelcal.arrays import as_array, concrete, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.kernels.metrics.base_measure import BaseMeasure, NormalBase, PointBase
-from kernelcal.predictions import (
-    DiagonalNormal,
-    IsotropicNormal,
-    MultivariateNormal,
-    Normal,
-    Predictions,
-    RealPredictions,
-)
+from kernelcal.predictions import MultivariateNormal, Predictions, RealPredictions
 
-__all__ = ["NORMALS", "checked_base", "fixed_base"]
+__all__ = ["checked_base", "fixed_base"]
 
-NORMALS = (Normal, DiagonalNormal, IsotropicNormal, MultivariateNormal)
 _WAYS = (
     "'predictions' (normal, with the moments of the predictions), 'standard' (standard normal), a batch of one row, or "
     "an array of base points of shape (m, d)"
@@ -69,7 +61,7 @@ def _moments(predictions: RealPredictions) -> NormalBase:
             f"{type(predictions).__name__} has no means and standard deviations that could choose the base measure: "
             "pass base='standard', a batch of one row such as the prior, or an array of base points of shape (m, d)"
         )
-    mean, std = (concrete(as_array(x)) for x in (predictions.mean, predictions.std))
+    mean, std = (concrete(as_array(x)) for x in (predictions.centre, predictions.width))
     if mean is None or std is None:
         raise InputError("base='predictions' needs values, which jax.jit does not have: pass base='standard'")
     shape = (len(predictions), predictions.dimension)
@@ -86,7 +78,7 @@ def _of_row(batch: Any, size: int, rng: int) -> BaseMeasure:
             f"base must be one distribution, a batch of one row, got {len(batch)} rows: pass batch[:1], or an array of "
             "base points of shape (m, d)"
         )
-    if not isinstance(batch, NORMALS):
+    if not batch.score_is_affine:
         return PointBase(batch.sample(rng, size).reshape(size, batch.dimension).astype(np.float64))
     factor = batch.factor if isinstance(batch, MultivariateNormal) else batch.std
     mean, factor = (to_numpy(x).astype(np.float64) for x in (batch.mean, factor))

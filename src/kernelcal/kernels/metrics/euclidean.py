@@ -68,6 +68,6 @@ def _moments(predictions: RealPredictions) -> Array:
     if predictions.coordinates is not None:
         return predictions.coordinates
     shape = (len(predictions), predictions.dimension)
-    mean, std = predictions.mean, predictions.std
+    mean, std = predictions.centre, predictions.width  # mean and standard deviation, where they are finite
     xp = namespace(mean, std)
     return xp.concat([xp.reshape(mean, shape), xp.reshape(std, shape)], axis=1)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 from kernelcal.arrays import Array, namespace
 from kernelcal.kernels.metrics.base import Metric
-from kernelcal.kernels.metrics.base_choice import NORMALS, checked_base, fixed_base
+from kernelcal.kernels.metrics.base_choice import checked_base, fixed_base
 from kernelcal.kernels.metrics.score_moments import moments, normal_coordinates
 from kernelcal.kernels.metrics.score_points import scores_at
 
@@ -82,7 +82,7 @@ class FisherDivergence(Metric):
     def coordinates(self, predictions: Any) -> Array:
         """Scores, as numbers that describe them or at base points, shape (n, k)."""
         base = fixed_base(self.base, predictions)
-        if isinstance(predictions, NORMALS):
+        if predictions.score_is_affine:
             return normal_coordinates(predictions, moments(base))
         scores = scores_at(predictions, base.points(self.size, self.rng))
         return namespace(scores).reshape(scores, (len(predictions), -1)) / math.sqrt(scores.shape[1])

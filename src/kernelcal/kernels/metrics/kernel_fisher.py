@@ -11,7 +11,7 @@ from kernelcal.arrays import Array, like, namespace
 from kernelcal.errors import InputError
 from kernelcal.kernels.base import Kernel
 from kernelcal.kernels.metrics.base import Metric
-from kernelcal.kernels.metrics.base_choice import NORMALS, checked_base, fixed_base
+from kernelcal.kernels.metrics.base_choice import checked_base, fixed_base
 from kernelcal.kernels.metrics.base_measure import BaseMeasure, NormalBase
 from kernelcal.kernels.metrics.fisher import changed_fields
 from kernelcal.kernels.metrics.score_moments import (
@@ -86,7 +86,7 @@ class KernelFisherDivergence(Metric):
         """Smoothed scores, shape (n, k)."""
         metric = self.resolved(predictions)
         base = fixed_base(metric.base, predictions)
-        if isinstance(predictions, NORMALS):
+        if predictions.score_is_affine:
             return normal_coordinates(predictions, metric._moments(base))
         points = base.points(metric.size, metric.rng)
         scores = scores_at(predictions, points)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
 
-from kernelcal.arrays import Array, like, namespace
+from kernelcal.arrays import Array, namespace
 from kernelcal.errors import InputError
 from kernelcal.kernels.metrics.base_measure import BaseMeasure, NormalBase
-from kernelcal.predictions import DiagonalNormal, IsotropicNormal, MultivariateNormal, Normal
 
 __all__ = ["ScoreMoments", "gaussian_moments", "moments", "normal_coordinates", "weighted_moments"]
 
@@ -90,36 +88,4 @@ def normal_coordinates(predictions: Any, seen: ScoreMoments) -> Array:
             f"the ground kernel is {seen.weight:.3g} on average over pairs of base points, too little to see "
             "differences: use a larger lengthscale, such as kernelcal.kernels.ground_lengthscale(predictions)"
         )
-    return math.sqrt(seen.weight) * _coordinates(predictions, seen)
-
-
-@singledispatch
-def _coordinates(predictions: Any, seen: ScoreMoments) -> Array:
-    """Coordinates for the weight 1."""
-    raise TypeError(f"scores of {type(predictions).__name__} are not affine")
-
-
-@_coordinates.register(Normal)
-def _numbers(p: Normal, seen: ScoreMoments) -> Array:
-    centre, root = (like(x[0], p.mean) for x in (seen.centre, np.sqrt(seen.variances)))
-    return namespace(p.mean).stack([root / p.std**2, (centre - p.mean) / p.std**2], axis=-1)
-
-
-@_coordinates.register(DiagonalNormal)
-def _diagonal(p: DiagonalNormal, seen: ScoreMoments) -> Array:
-    centre, root = like(seen.centre, p.mean), like(np.sqrt(seen.variances), p.mean)
-    return namespace(p.mean).concat([root / p.std**2, (centre - p.mean) / p.std**2], axis=-1)
-
-
-@_coordinates.register(IsotropicNormal)
-def _isotropic(p: IsotropicNormal, seen: ScoreMoments) -> Array:
-    centre, root = like(seen.centre, p.mean), math.sqrt(float(seen.variances.sum()))
-    variance = p.scale[..., None] ** 2
-    return namespace(p.mean).concat([root / variance, (centre - p.mean) / variance], axis=-1)
-
-
-@_coordinates.register(MultivariateNormal)
-def _full(p: MultivariateNormal, seen: ScoreMoments) -> Array:
-    xp, away = namespace(p.mean), like(seen.centre, p.mean) - p.mean
-    columns = xp.concat([xp.broadcast_to(like(seen.root, p.mean), p.cov.shape), away[..., None]], axis=-1)
-    return xp.reshape(xp.linalg.solve(p.cov, columns), (len(p), -1))
+    return math.sqrt(seen.weight) * predictions.affine_score(seen)

@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from functools import singledispatch
 from typing import Any, ClassVar
 
-from kernelcal.arrays import Array, concrete, namespace
-from kernelcal.errors import InputError
+from kernelcal.arrays import Array, concrete
 from kernelcal.kernels.metrics.base import Metric, PairwiseMetric
 from kernelcal.kernels.metrics.bures import Bures
-from kernelcal.predictions import (
-    DiagonalNormal,
-    IsotropicNormal,
-    Laplace,
-    Mixture,
-    MultivariateNormal,
-    Normal,
-    Quantiles,
-    Samples,
-)
+from kernelcal.predictions import MultivariateNormal
 
-__all__ = ["Wasserstein", "wasserstein_coordinates"]
+__all__ = ["Wasserstein"]
 
 
 @dataclass(frozen=True)
@@ -74,8 +62,9 @@ class Wasserstein(Metric):
     order: ClassVar[int] = 2
 
     def coordinates(self, predictions: Any) -> Array:
-        """Coordinates of the table, shape (n, k)."""
-        return wasserstein_coordinates(predictions)
+        """Coordinates of the table, shape (n, k): a family says its own."""
+        by_pairs = self.by_pairs(predictions)
+        return predictions.wasserstein_coordinates() if by_pairs is None else by_pairs.coordinates(predictions)
 
     def by_pairs(self, predictions: Any) -> PairwiseMetric | None:
         """Bures distances for full covariances."""
@@ -99,64 +88,3 @@ def _commute(predictions: MultivariateNormal) -> bool:
     """Tell whether covariances commute for a reason that is cheap to see: numbers, or one matrix for all rows."""
     cov = concrete(predictions.cov)
     return cov is not None and (cov.shape[-1] == 1 or bool((cov == cov[:1]).all()))
-
-
-@singledispatch
-def wasserstein_coordinates(predictions: Any) -> Array:
-    """Coordinates of a family on a new last axis; leading axes are kept. A new family registers here."""
-    known = ", ".join(kind.__name__ for kind in wasserstein_coordinates.registry if kind is not object)
-    more = "; mixtures have MixtureWasserstein()" if isinstance(predictions, Mixture) else ""
-    raise InputError(
-        f"Wasserstein is not defined for {type(predictions).__name__}, only for {known}{more}: use the metric "
-        "Euclidean(), or MMD(Gaussian(lengthscale))"
-    )
-
-
-@wasserstein_coordinates.register(Normal)
-def _normal(p: Normal) -> Array:
-    return namespace(p.mean).stack([p.mean, p.std], axis=-1)
-
-
-@wasserstein_coordinates.register(Laplace)
-def _laplace(p: Laplace) -> Array:
-    return namespace(p.loc).stack([p.loc, math.sqrt(2) * p.scale], axis=-1)
-
-
-@wasserstein_coordinates.register(DiagonalNormal)
-def _diagonal(p: DiagonalNormal) -> Array:
-    return namespace(p.mean).concat([p.mean, p.std], axis=-1)
-
-
-@wasserstein_coordinates.register(IsotropicNormal)
-def _isotropic(p: IsotropicNormal) -> Array:
-    return namespace(p.mean).concat([p.mean, math.sqrt(p.dimension) * p.scale[..., None]], axis=-1)
-
-
-@wasserstein_coordinates.register(MultivariateNormal)
-def _full(p: MultivariateNormal) -> Array:
-    return Bures().coordinates(p)
-
-
-@wasserstein_coordinates.register(Samples)
-def _samples(p: Samples) -> Array:
-    if p.dimension != 1:
-        raise InputError(
-            f"Wasserstein between samples is defined for numbers, not for vectors of {p.dimension}: use the metric "
-            "Euclidean(), or MMD(Gaussian(lengthscale))"
-        )
-    weights = None if p.weights is None else concrete(p.weights)
-    if p.weights is not None and (weights is None or (weights != weights[:1, :1]).any()):
-        raise InputError(
-            "Wasserstein between samples needs equal weights, so that sorted draws are coordinates: use the metric "
-            "Euclidean(), or MMD(Gaussian(lengthscale))"
-        )
-    draws = p.draws if not p.event_shape else p.draws[..., 0]
-    return namespace(draws).sort(draws, axis=-1) / math.sqrt(p.size)
-
-
-@wasserstein_coordinates.register(Quantiles)
-def _quantiles(p: Quantiles) -> Array:
-    masses, centres, variances = p.pieces()
-    xp = namespace(centres)
-    roots = xp.sqrt(masses)
-    return xp.concat([roots * centres, roots * xp.sqrt(variances)], axis=-1)

@@ -2,61 +2,39 @@
 
 from __future__ import annotations
 
-from functools import singledispatch
+from typing import Any
 
 import numpy as np
 
 from kernelcal.arrays import row_slices
-from kernelcal.predictions import Mixture, Quantiles, RealPredictions, Samples
 
-__all__ = ["crps_by_quadrature", "crps_by_sum"]
+__all__ = ["LEVELS", "crps_by_quadrature", "crps_by_sum"]
 
 _ORDER = 16  # nodes of a panel
 # panels end at quantiles: denser in the middle, and so far out that the square of what remains is nothing
 _TAILS = 2.0 ** -np.array([1.5, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 26, 34, 50])
-_LEVELS = np.concatenate([_TAILS[::-1], [0.5], 1 - _TAILS])
+LEVELS = np.concatenate([_TAILS[::-1], [0.5], 1 - _TAILS])
 _VALUES = 2**21  # numbers at a time: 16 MiB
 _REST = 1e-15  # probability that the sum over counts leaves out on either side
 
 
-def crps_by_quadrature(predictions: RealPredictions, y: np.ndarray) -> np.ndarray:
+def crps_by_quadrature(predictions: Any, y: np.ndarray) -> np.ndarray:
     """Integrate ``(F(x) - 1[y <= x])^2`` by Gauss-Legendre rules between quantiles, kinks and the outcome."""
     nodes, weights = np.polynomial.legendre.leggauss(_ORDER)
-    size = _ORDER * len(_breaks(predictions[:1]))
+    size = _ORDER * len(predictions[:1].breaks())
     parts = row_slices(len(y), _VALUES // size)
     return np.concatenate([_integral(predictions[part], y[part], nodes, weights) for part in parts])
 
 
-def _integral(predictions: RealPredictions, y: np.ndarray, nodes: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    ends = np.sort(np.concatenate([_breaks(predictions), y[None]]), axis=0)
+def _integral(predictions: Any, y: np.ndarray, nodes: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    ends = np.sort(np.concatenate([predictions.breaks(), y[None]]), axis=0)
     half = np.diff(ends, axis=0)[:, None] / 2
     x = ends[:-1, None] + half * (1 + nodes[:, None])
     cdf = predictions.cdf(x.reshape(-1, len(y))).reshape(x.shape)
     return (half * weights[:, None] * np.where(x < y, cdf, 1 - cdf) ** 2).sum(axis=(0, 1))
 
 
-@singledispatch
-def _breaks(predictions: RealPredictions) -> np.ndarray:
-    """Places between which the distribution function is smooth, shape (places, n)."""
-    return predictions.quantile(_LEVELS[:, None])
-
-
-@_breaks.register
-def _(predictions: Mixture) -> np.ndarray:
-    return np.concatenate([_breaks(part) for part in predictions.components])
-
-
-@_breaks.register
-def _(predictions: Samples) -> np.ndarray:
-    return predictions.draws.T.astype(np.float64)
-
-
-@_breaks.register
-def _(predictions: Quantiles) -> np.ndarray:
-    return np.concatenate([predictions.quantile(_LEVELS[:, None]), predictions.values.T])
-
-
-def crps_by_sum(predictions: RealPredictions, y: np.ndarray) -> np.ndarray:
+def crps_by_sum(predictions: Any, y: np.ndarray) -> np.ndarray:
     """Sum ``(F(k) - 1[y <= k])^2`` over counts; on either side a probability of at most 1e-15 is left out."""
     score = np.empty(len(y))
     for part in row_slices(len(y), 256):
@@ -64,7 +42,7 @@ def crps_by_sum(predictions: RealPredictions, y: np.ndarray) -> np.ndarray:
     return score
 
 
-def _sum(predictions: RealPredictions, y: np.ndarray) -> np.ndarray:
+def _sum(predictions: Any, y: np.ndarray) -> np.ndarray:
     first = int(np.minimum(predictions.quantile(_REST), y).min())
     last = int(np.maximum(predictions.quantile(1 - _REST), y).max())
     total = np.zeros(len(y))
