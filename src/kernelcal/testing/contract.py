@@ -50,6 +50,8 @@ def contract(subject: Any, sentence: str) -> Iterator[None]:
 def _name(subject: Any) -> str:
     if hasattr(subject, "__name__"):
         return str(subject.__name__)
+    if hasattr(subject, "map_arrays"):
+        return type(subject).__name__
     text = repr(subject)
     return text if len(text) <= 80 and "\n" not in text and " at 0x" not in text else type(subject).__name__
 
@@ -64,6 +66,7 @@ def close(found: Any, expected: Any, *, rtol: float = 1e-10, atol: float = 1e-13
     """Compare arrays, shapes included, and tell the place where they differ most."""
     found, expected = np.asarray(to_numpy(found)), np.asarray(to_numpy(expected))
     claim(found.shape == expected.shape, f"{what} has shape {found.shape}, expected {expected.shape}")
+    found, expected = (x.astype(np.float64) if x.dtype == bool else x for x in (found, expected))
     if not found.size:
         return
     with np.errstate(invalid="ignore", over="ignore"):
