@@ -25,8 +25,8 @@ def optional(method: str, call: Callable[[], Any]) -> Any:
         return call()
     except InputError as error:
         tells_what_to_do(str(error))
-        named = method.lstrip("_") in str(error) or "row " in str(error)
-        claim(named, f"the message names neither {method}() nor a row: {error}")
+        words = (*method.strip("_").split("_"), "row ")
+        claim(any(word in str(error).lower() for word in words), f"the message names neither {method}() nor a row: {error}")
         return None
 
 
