@@ -3,21 +3,25 @@
 from kernelcal.testing.binning import check_binning
 from kernelcal.testing.closed_form import check_closed_form
 from kernelcal.testing.engine import check_engine
+from kernelcal.testing.family import check_family
 from kernelcal.testing.kernel import check_kernel
 from kernelcal.testing.lens import check_lens
 from kernelcal.testing.metric import check_metric
 from kernelcal.testing.null_law import check_null_law
 from kernelcal.testing.plot import check_plot
 from kernelcal.testing.reader import check_reader
+from kernelcal.testing.statistic import check_statistic
 
 __all__ = [
     "check_binning",
     "check_closed_form",
     "check_engine",
+    "check_family",
     "check_kernel",
     "check_lens",
     "check_metric",
     "check_null_law",
     "check_plot",
     "check_reader",
+    "check_statistic",
 ]

@@ -64,11 +64,11 @@ def check_plot(
         import matplotlib.pyplot as plt
     except ImportError:
         raise MissingExtraError("matplotlib", "plot", "check_plot") from None
-    before = plt.get_fignums()
+    before, settings = plt.get_fignums(), dict(plt.rcParams)
     try:
         _check_given_axes(draw, plt)
         _check_new_figure(draw, plt, widths, heights)
-        _check_settings(draw, plt)
+        _check_settings(draw, plt, settings)
         for name in _HOSTILE:
             _check_text(draw, plt, name)
         if legend:
@@ -106,8 +106,7 @@ def _check_new_figure(draw: Callable[..., Any], plt: Any, widths: Any, heights: 
     plt.close(ax.figure)
 
 
-def _check_settings(draw: Callable[..., Any], plt: Any) -> None:
-    before = dict(plt.rcParams)
+def _check_settings(draw: Callable[..., Any], plt: Any, before: dict[str, Any]) -> None:
     with contract(draw, "it changes no setting: what differs from the user's settings is set on the artist"):
         ax = draw()
         ax.figure.canvas.draw()
