@@ -12,6 +12,7 @@ import numpy as np
 
 from kernelcal.arrays import Array, to_numpy
 from kernelcal.errors import InputError
+from kernelcal.predictions.parameters import Reading
 from kernelcal.randomness import generator_of
 
 __all__ = ["Predictions", "checked_index", "families", "trusted"]
@@ -33,6 +34,11 @@ class Predictions(ABC):
         What is asked, if not the target itself.
     remedies : mapping of str to str
         Why a family lacks an optional method, by its name, and what to do instead, where it is more than usual.
+    given_by : tuple of str
+        Names of the arrays of one number (or vector) a row, in the order in which the family takes them: a file may
+        hold them as columns.
+    readings : tuple of Reading
+        What distributions of other libraries are called, and where their parameters are.
     mean : array
         Mean of every target (of the one-hot encoded label), with the sample on axis 0.
     """
@@ -40,6 +46,8 @@ class Predictions(ABC):
     notes: tuple[str, ...]
     question: str | None
     remedies: ClassVar[Mapping[str, str]] = {}
+    given_by: ClassVar[tuple[str, ...]] = ()
+    readings: ClassVar[tuple[Reading, ...]] = ()
     _contract: ClassVar[bool] = True  # of this class, not of those below
 
     if TYPE_CHECKING:  # a family has it as a field or as a property
@@ -159,6 +167,11 @@ class Predictions(ABC):
             "coordinates for the metric Wasserstein",
             "use the metric Euclidean(), or MMD(Gaussian(lengthscale))",
         )
+
+    @classmethod
+    def moved(cls, loc: Any, scale: Any, *parameters: Any) -> tuple[Any, ...] | None:
+        """Parameters of ``scale * X + loc`` with X of these, or None where that is not of the family."""
+        return None
 
     def lacks(self, method: str, what: str, instead: str = "") -> InputError:
         """Error of a family without an optional method: its name, what it has not, and what to do instead."""

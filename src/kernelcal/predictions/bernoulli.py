@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from kernelcal.arrays import Array, as_array, namespace, place_of, take_rows, to
 from kernelcal.predictions.base import checked_index, trusted
 from kernelcal.predictions.checks import checked_vector, floating
 from kernelcal.predictions.classes import ClassPredictions, checked_classes
+from kernelcal.predictions.parameters import BOTH, Reading
 
 __all__ = ["Bernoulli"]
 
@@ -48,6 +49,10 @@ class Bernoulli(ClassPredictions):
     array([[0, 0, 0],
            [0, 1, 1]])
     """
+
+    readings: ClassVar[tuple[Reading, ...]] = (
+        Reading(BOTH, ("Bernoulli", "BernoulliProbs", "BernoulliLogits"), ("probs",)),
+    )
 
     p: Array
     classes: tuple[Any, ...] | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from kernelcal.arrays import Array, as_array, namespace, place_of, resident, tak
 from kernelcal.predictions.base import checked_index, trusted
 from kernelcal.predictions.checks import checked_matrix, floating
 from kernelcal.predictions.classes import ClassPredictions, checked_classes
+from kernelcal.predictions.parameters import BOTH, Reading
 
 __all__ = ["Categorical"]
 
@@ -44,6 +45,10 @@ class Categorical(ClassPredictions):
     >>> predictions[1:].probs
     array([[0.1, 0.3, 0.6]])
     """
+
+    readings: ClassVar[tuple[Reading, ...]] = (
+        Reading(BOTH, ("Categorical", "CategoricalProbs", "CategoricalLogits"), ("probs",), axes=(1,)),
+    )
 
     probs: Array
     classes: tuple[Any, ...] | None = None

@@ -12,6 +12,7 @@ import numpy as np
 from kernelcal.arrays import Array, as_array, concrete, to_numpy
 from kernelcal.predictions.choice import count_below
 from kernelcal.predictions.numbers import inside, numbers, refuse_rows
+from kernelcal.predictions.parametric import Parametric
 from kernelcal.predictions.real import RealPredictions
 
 __all__ = ["CountPredictions", "count_draw", "count_quantile", "mean_difference", "not_negative_numbers"]
@@ -22,18 +23,13 @@ _REACH = 40.0  # in log s: beyond it less than 1e-17 of the integral is left
 _FEW_DRAWS = 4  # a table of the distribution function takes two quantiles a row before it saves any
 
 
-class CountPredictions(RealPredictions):
+class CountPredictions(Parametric):
     """Predictions of whole numbers from 0.
 
     A subclass says its distribution function at whole numbers and its probabilities; the rest follows.
     """
 
     counts: ClassVar[bool] = True
-
-    @property
-    def event_shape(self) -> tuple[int, ...]:
-        """Shape of one target: a scalar."""
-        return ()
 
     @abstractmethod
     def cumulative(self, k: np.ndarray) -> np.ndarray:

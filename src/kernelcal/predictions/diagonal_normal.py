@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from kernelcal.arrays import Array, like, namespace, take_rows, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.predictions.base import checked_index, trusted
 from kernelcal.predictions.numbers import NO_SPREAD, positive_numbers
+from kernelcal.predictions.parameters import BOTH, Reading
 from kernelcal.predictions.vector_normal import VectorNormal, vector_means
 
 __all__ = ["DiagonalNormal"]
@@ -45,6 +46,8 @@ class DiagonalNormal(VectorNormal):
     >>> predictions.log_prob([[0.0, 1.0]]).round(4)
     array([-2.531])
     """
+
+    readings: ClassVar[tuple[Reading, ...]] = (Reading(BOTH, ("Independent(Normal)",), ("loc", "scale"), axes=(1, 1)),)
 
     mean: Array
     std: Array

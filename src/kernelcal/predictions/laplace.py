@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from kernelcal.arrays import Array, as_array, namespace, take_rows, to_numpy
-from kernelcal.errors import InputError
-from kernelcal.predictions.base import checked_index, trusted
-from kernelcal.predictions.numbers import NO_SPREAD, inside, numbers, positive_numbers, rows_of
-from kernelcal.predictions.real import RealPredictions
+from kernelcal.arrays import Array, as_array, namespace, to_numpy
+from kernelcal.predictions.base import trusted
+from kernelcal.predictions.numbers import NO_SPREAD, numbers, positive_numbers, together
+from kernelcal.predictions.parameters import BOTH, SCIPY, Reading
+from kernelcal.predictions.parametric import Parametric
 
 __all__ = ["Laplace"]
 
 
 @dataclass(frozen=True, eq=False)
-class Laplace(RealPredictions):
+class Laplace(Parametric):
     """Laplace predictions of one number, with density ``exp(-|y - m| / b) / (2 b)``.
 
     Parameters
@@ -43,33 +42,22 @@ class Laplace(RealPredictions):
     array([0.5   , 0.8161])
     """
 
+    given_by: ClassVar[tuple[str, ...]] = ("loc", "scale")
+    readings: ClassVar[tuple[Reading, ...]] = (
+        Reading(SCIPY, ("laplace", "Laplace"), (), lambda: (0.0, 1.0)),
+        Reading(BOTH, ("Laplace",), ("loc", "scale")),
+    )
+
     loc: Array
     scale: Array
     notes: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
-        loc = numbers(self.loc, "the centre", ndim=1)
-        scale = positive_numbers(rows_of(self.scale, loc), "the scale", ndim=1, remedy=NO_SPREAD)
-        if loc.shape != scale.shape:
-            raise InputError(f"loc and scale must have equal length, got {loc.shape[0]} and {scale.shape[0]}")
+        loc, scale = together(loc=self.loc, scale=self.scale)
+        loc = numbers(loc, "the centre", ndim=1)
+        scale = positive_numbers(scale, "the scale", ndim=1, remedy=NO_SPREAD)
         object.__setattr__(self, "loc", loc)
         object.__setattr__(self, "scale", scale)
-
-    def __len__(self) -> int:
-        return int(self.loc.shape[0])
-
-    def __getitem__(self, index: Any) -> Self:
-        index = checked_index(index)
-        return trusted(self, loc=take_rows(self.loc, index), scale=take_rows(self.scale, index))
-
-    def map_arrays(self, function: Callable[[Array], Array]) -> Self:
-        """Copy with a function applied to centres and scales."""
-        return trusted(self, loc=function(self.loc), scale=function(self.scale))
-
-    @property
-    def event_shape(self) -> tuple[int, ...]:
-        """Shape of one target: a scalar."""
-        return ()
 
     @property
     def mean(self) -> Array:
@@ -80,10 +68,6 @@ class Laplace(RealPredictions):
     def std(self) -> Array:
         """Standard deviations ``sqrt(2) b``."""
         return math.sqrt(2) * self.scale
-
-    def draw(self, uniforms: np.ndarray) -> np.ndarray:
-        """Invert the distribution function."""
-        return self._quantile(inside(uniforms))
 
     def log_prob(self, y: Array) -> Array:
         """Logarithm of the density, shape (..., n)."""
@@ -112,6 +96,11 @@ class Laplace(RealPredictions):
         """``exp(i w m) / (1 + b^2 w^2)``."""
         loc, scale = to_numpy(self.loc)[:, None], to_numpy(self.scale)[:, None]
         return np.exp(1j * loc * frequencies) / (1 + (scale * frequencies) ** 2)
+
+    @classmethod
+    def moved(cls, loc: Any, scale: Any, *parameters: Any) -> tuple[Any, ...]:
+        """A location-scale family."""
+        return loc + scale * parameters[0], abs(scale) * parameters[1]
 
     def crps(self, y: np.ndarray) -> np.ndarray:
         """``b (|z| + exp(-|z|) - 3/4)`` with ``z = (y - m) / b``."""

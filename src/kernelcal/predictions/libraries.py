@@ -7,35 +7,15 @@ from typing import Any
 
 from kernelcal.arrays import namespace
 from kernelcal.errors import InputError
-from kernelcal.predictions.base import Predictions
-from kernelcal.predictions.bernoulli import Bernoulli
-from kernelcal.predictions.categorical import Categorical
-from kernelcal.predictions.diagonal_normal import DiagonalNormal
-from kernelcal.predictions.laplace import Laplace
+from kernelcal.predictions.base import Predictions, families
 from kernelcal.predictions.mixture import Mixture
-from kernelcal.predictions.multivariate_normal import MultivariateNormal
-from kernelcal.predictions.negative_binomial import NegativeBinomial
-from kernelcal.predictions.normal import Normal
-from kernelcal.predictions.parameters import Parameters
-from kernelcal.predictions.poisson import Poisson
-from kernelcal.predictions.scipy_distributions import SCIPY, scipy_parameters
+from kernelcal.predictions.parameters import Parameters, Reading
+from kernelcal.predictions.scipy_distributions import scipy_parameters
 
 __all__ = ["is_distribution", "read_distribution"]
 
-Reader = Callable[[Any], Parameters]
-_NAMES = (
-    "Normal",
-    "Laplace",
-    "MultivariateNormal",
-    "Independent(Normal)",
-    "Poisson",
-    "NegativeBinomial",
-    "Bernoulli",
-    "Categorical",
-    "MixtureSameFamily",
-    "MixtureGeneral",
-)
-_MODULES = ("scipy.stats", "torch.distributions", "numpyro.distributions")
+_LIBRARIES = {"scipy.stats": "scipy", "torch.distributions": "torch", "numpyro.distributions": "numpyro"}
+_MODULES = tuple(_LIBRARIES)
 
 
 def is_distribution(x: Any) -> bool:
@@ -56,33 +36,27 @@ def read_distribution(x: Any) -> Predictions:
 
 
 def _parameters(x: Any) -> Parameters:
-    if type(x).__module__.startswith("scipy.stats"):
-        found = scipy_parameters(x)
+    """Parameters of a distribution, by what the families say that they are called."""
+    library = next((name for module, name in _LIBRARIES.items() if type(x).__module__.startswith(module)), "")
+    if library == "scipy":
+        found = scipy_parameters(x, _known)
+    elif library and type(x).__name__ in _STRUCTURES:
+        found = _STRUCTURES[type(x).__name__](x)
     else:
-        reader = _READERS.get(type(x).__name__) if type(x).__module__.startswith(_MODULES) else None
-        found = reader(x) if reader else None
+        known = _known(library, type(x).__name__)
+        found = None if known is None else known[1].parameters(known[0], known[1].values(x), tuple(x.batch_shape))
     if found is None:
         raise _unknown(x)
     return found
 
 
-def _attributes(family: Callable[..., Predictions], **axes: int) -> Reader:
-    """Reader of a family whose parameters are attributes, with the number of axes of one row of each."""
-
-    def read(x: Any) -> Parameters:
-        arrays = tuple(getattr(x, name) for name in axes)
-        return Parameters(family, arrays, tuple(axes.values()), tuple(x.batch_shape))
-
-    return read
-
-
-def _negative_binomial(x: Any) -> Parameters:
-    """PyTorch counts successes before `total_count` failures; NumPyro has a gamma distributed rate."""
-    if hasattr(x, "concentration"):
-        mean, dispersion = x.concentration / x.rate, x.concentration
-    else:
-        mean, dispersion = x.total_count * x.probs / (1 - x.probs), x.total_count
-    return Parameters(NegativeBinomial, (mean, dispersion), (0, 0), tuple(x.batch_shape))
+def _known(library: str, name: str) -> tuple[type[Predictions], Reading] | None:
+    """The family that a library calls so, and how its parameters are read: of kernelcal first, then of a user."""
+    for family in families(own=True):
+        for reading in family.__dict__.get("readings", ()):
+            if library in reading.libraries and name in reading.names:
+                return family, reading
+    return None
 
 
 def _independent(x: Any) -> Parameters:
@@ -91,12 +65,13 @@ def _independent(x: Any) -> Parameters:
     base = base.broadcast(base.batch_shape)
     if x.reinterpreted_batch_ndims == 0:
         return base
-    if base.family is not Normal or x.reinterpreted_batch_ndims != 1:
+    known = _known("torch", f"Independent({getattr(base.family, '__name__', '')})")
+    if known is None or x.reinterpreted_batch_ndims != 1:
         raise InputError(
             f"Independent({type(x.base_dist).__name__}) with {x.reinterpreted_batch_ndims} axes cannot be read: "
             "vectors of independent components are read of Normal with one axis; else draw from it and pass the draws"
         )
-    return Parameters(DiagonalNormal, base.arrays, (1, 1), base.batch_shape[:-1])
+    return Parameters(known[0], base.arrays, known[1].axes or (), base.batch_shape[:-1])
 
 
 def _expanded(x: Any) -> Parameters:
@@ -126,21 +101,29 @@ def _mixture(x: Any) -> Parameters:
     return Parameters(family, arrays, (1, *(axes for part in parts for axes in part.axes)), shape)
 
 
-_READERS: dict[str, Reader] = {
-    "Normal": _attributes(Normal, loc=0, scale=0),
-    "Laplace": _attributes(Laplace, loc=0, scale=0),
-    "MultivariateNormal": _attributes(MultivariateNormal, loc=1, covariance_matrix=2),
-    "Poisson": _attributes(Poisson, rate=0),
-    **dict.fromkeys(("Bernoulli", "BernoulliProbs", "BernoulliLogits"), _attributes(Bernoulli, probs=0)),
-    **dict.fromkeys(("Categorical", "CategoricalProbs", "CategoricalLogits"), _attributes(Categorical, probs=1)),
-    **dict.fromkeys(
-        ("NegativeBinomial", "NegativeBinomialProbs", "NegativeBinomialLogits", "NegativeBinomial2", "GammaPoisson"),
-        _negative_binomial,
-    ),
+def _transformed(x: Any) -> Parameters | None:
+    """A distribution that is shifted and scaled."""
+    found = _parameters(x.base_dist)
+    for transform in x.transforms:
+        if type(transform).__name__ != "AffineTransform" or len(getattr(x.base_dist, "event_shape", ())):
+            return None
+        found = found.moved(transform.loc, transform.scale, type(x.base_dist).__name__)
+    return found
+
+
+_STRUCTURES: dict[str, Callable[[Any], Parameters | None]] = {
     "Independent": _independent,
     "ExpandedDistribution": _expanded,
-    **dict.fromkeys(("MixtureSameFamily", "MixtureGeneral"), _mixture),
+    "TransformedDistribution": _transformed,
+    "MixtureSameFamily": _mixture,
+    "MixtureGeneral": _mixture,
 }
+
+
+def _names(*libraries: str) -> str:
+    """Names that families are known by in some libraries."""
+    known = (r for family in families() for r in family.__dict__.get("readings", ()) if set(libraries) & {*r.libraries})
+    return ", ".join(dict.fromkeys(name for reading in known for name in reading.names))
 
 
 def _unknown(x: Any) -> InputError:
@@ -148,7 +131,7 @@ def _unknown(x: Any) -> InputError:
         return InputError(f"scipy.stats.{x.name} has no parameters: pass it with them, such as {x.name}(loc, scale)")
     name = x.dist.name if hasattr(x, "dist") else type(x).__name__
     return InputError(
-        f"cannot read the distribution {name} of {type(x).__module__}. These are read: scipy.stats {', '.join(SCIPY)}; "
-        f"torch.distributions and numpyro.distributions {', '.join(_NAMES)}. For others pass draws, "
-        "kernelcal.as_predictions(draws, sample_axis=0)"
+        f"cannot read the distribution {name} of {type(x).__module__}. These are read: scipy.stats {_names('scipy')}, "
+        f"Mixture; torch.distributions and numpyro.distributions {_names('torch', 'numpyro')}, MixtureSameFamily, "
+        "MixtureGeneral. For others pass draws, kernelcal.as_predictions(draws, sample_axis=0)"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from kernelcal.predictions.base import checked_index, trusted
 from kernelcal.predictions.covariances import checked_covariances, solve_lower, solve_upper
 from kernelcal.predictions.diagonal_normal import DiagonalNormal
 from kernelcal.predictions.isotropic_normal import IsotropicNormal
+from kernelcal.predictions.parameters import BOTH, SCIPY, Reading
 from kernelcal.predictions.vector_normal import VectorNormal, vector_means
 
 __all__ = ["MultivariateNormal"]
@@ -53,6 +54,11 @@ class MultivariateNormal(VectorNormal):
     >>> predictions.log_prob([[1.0, 1.0]]).round(4)
     array([-2.7205])
     """
+
+    readings: ClassVar[tuple[Reading, ...]] = (
+        Reading(SCIPY, ("multivariate_normal",), ("mean", "cov"), axes=(1, 2)),
+        Reading(BOTH, ("MultivariateNormal",), ("loc", "covariance_matrix"), axes=(1, 2)),
+    )
 
     mean: Array
     cov: Array

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
-from kernelcal.arrays import Array, namespace, take_rows, to_numpy
+from kernelcal.arrays import Array, namespace, to_numpy
 from kernelcal.errors import InputError
-from kernelcal.predictions.base import checked_index, trusted
 from kernelcal.predictions.counts import CountPredictions, mean_difference, not_negative_numbers
 from kernelcal.predictions.numbers import numbers, positive_numbers, refuse_rows, rows_of
+from kernelcal.predictions.parameters import SCIPY, Reading
 
 __all__ = ["NegativeBinomial"]
 
 _NEARLY_POISSON = 100.0
+
+
+def _of_successes(count: Any, probability: Any) -> tuple[Any, Any]:
+    """PyTorch counts successes before `count` failures."""
+    return count * probability / (1 - probability), count
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +51,18 @@ class NegativeBinomial(CountPredictions):
     >>> (predictions.std**2).round(6)
     array([7.5])
     """
+
+    given_by: ClassVar[tuple[str, ...]] = ("mean", "dispersion")
+    readings: ClassVar[tuple[Reading, ...]] = (
+        Reading(SCIPY, ("nbinom", "NegativeBinomial"), ("n", "p"), constructor="from_probability"),
+        Reading(("torch",), ("NegativeBinomial",), ("total_count", "probs"), _of_successes),
+        Reading(
+            ("numpyro",),
+            ("NegativeBinomialProbs", "NegativeBinomialLogits", "NegativeBinomial2", "GammaPoisson"),
+            ("concentration", "rate"),
+            lambda concentration, rate: (concentration / rate, concentration),
+        ),
+    )
 
     mean: Array
     dispersion: Array
@@ -80,17 +96,6 @@ class NegativeBinomial(CountPredictions):
         size = positive_numbers(rows_of(size, p), "the size", ndim=1)
         return cls(size * (1 - p) / p, size)
 
-    def __len__(self) -> int:
-        return int(self.mean.shape[0])
-
-    def __getitem__(self, index: Any) -> Self:
-        index = checked_index(index)
-        return trusted(self, mean=take_rows(self.mean, index), dispersion=take_rows(self.dispersion, index))
-
-    def map_arrays(self, function: Callable[[Array], Array]) -> Self:
-        """Copy with a function applied to means and dispersions."""
-        return trusted(self, mean=function(self.mean), dispersion=function(self.dispersion))
-
     @property
     def std(self) -> Array:
         """Standard deviations ``sqrt(m + m^2 / r)``."""
@@ -100,7 +105,7 @@ class NegativeBinomial(CountPredictions):
         """Regularised incomplete beta function ``I_p(r, k + 1)`` at ``p = r / (r + m)``."""
         from scipy.special import betainc, betaincc  # imported when needed: the import of kernelcal stays light
 
-        mean, size = self._parameters()
+        mean, size = self.in_numpy()
         total = mean + size
         values = betainc(size, k + 1, size / total)
         # nearly Poisson: 1 - p would lose the digits that count, so the slower complement starts from m / (r + m)
@@ -114,13 +119,13 @@ class NegativeBinomial(CountPredictions):
         """Logarithm of the formula in the notes; the gamma functions as one beta function, which keeps digits."""
         from scipy.special import betaln, xlogy
 
-        mean, size = self._parameters()
+        mean, size = self.in_numpy()
         binomial = -np.log(k + size) - betaln(k + 1, size)
         return binomial - size * np.log1p(mean / size) + xlogy(k, mean / (mean + size))
 
     def characteristic(self, frequencies: np.ndarray) -> np.ndarray:
         """``(1 - (m / r) (exp(i w) - 1))^-r``."""
-        mean, size = (x[:, None] for x in self._parameters())
+        mean, size = (x[:, None] for x in self.in_numpy())
         return np.exp(-size * np.log1p(-mean / size * np.expm1(1j * frequencies)))
 
     def crps(self, y: np.ndarray) -> np.ndarray:
@@ -128,11 +133,8 @@ class NegativeBinomial(CountPredictions):
 
         ``E|X - X'|`` is one integral by the trapezoidal rule (`mean_difference`), error about 1e-12 of the mean.
         """
-        mean, size = self._parameters()
+        mean, size = self.in_numpy()
         biased = NegativeBinomial(mean * ((size + 1) / size), size + 1)
         distance = y * (2 * self.cdf(y) - 1) + mean * (1 - 2 * biased.cdf_below(y))
         variance = mean * (1 + mean / size)
         return distance - 0.5 * mean_difference(lambda gap: -size * np.log1p(4 * variance * gap / size), variance)
-
-    def _parameters(self) -> tuple[np.ndarray, np.ndarray]:
-        return to_numpy(self.mean).astype(np.float64), to_numpy(self.dispersion).astype(np.float64)

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from kernelcal.arrays import Array, as_array, like, namespace, take_rows, to_numpy
-from kernelcal.errors import InputError
-from kernelcal.predictions.base import checked_index, trusted
-from kernelcal.predictions.numbers import NO_SPREAD, inside, numbers, positive_numbers, rows_of
-from kernelcal.predictions.real import RealPredictions
+from kernelcal.arrays import Array, as_array, like, namespace, to_numpy
+from kernelcal.predictions.base import trusted
+from kernelcal.predictions.numbers import NO_SPREAD, numbers, positive_numbers, together
+from kernelcal.predictions.parameters import BOTH, SCIPY, Reading
+from kernelcal.predictions.parametric import Parametric
 
 __all__ = ["Normal", "normal_distance"]
 
 
 @dataclass(frozen=True, eq=False)
-class Normal(RealPredictions):
+class Normal(Parametric):
     """Normal predictions of one number: mean and standard deviation of every row.
 
     Parameters
@@ -43,38 +42,23 @@ class Normal(RealPredictions):
     """
 
     score_is_affine: ClassVar[bool] = True
+    given_by: ClassVar[tuple[str, ...]] = ("mean", "std")
+    readings: ClassVar[tuple[Reading, ...]] = (
+        Reading(SCIPY, ("norm",), (), lambda: (0.0, 1.0)),
+        Reading(SCIPY, ("Normal", "StandardNormal"), ("mu", "sigma"), defaults=(0.0, 1.0)),
+        Reading(BOTH, ("Normal",), ("loc", "scale")),
+    )
 
     mean: Array
     std: Array
     notes: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
-        mean = numbers(self.mean, "the mean", ndim=1)
-        std = positive_numbers(rows_of(self.std, mean), "the standard deviation", ndim=1, remedy=NO_SPREAD)
-        if mean.shape != std.shape:
-            raise InputError(f"mean and std must have equal length, got {mean.shape[0]} and {std.shape[0]}")
+        mean, std = together(mean=self.mean, std=self.std)
+        mean = numbers(mean, "the mean", ndim=1)
+        std = positive_numbers(std, "the standard deviation", ndim=1, remedy=NO_SPREAD)
         object.__setattr__(self, "mean", mean)
         object.__setattr__(self, "std", std)
-
-    def __len__(self) -> int:
-        return int(self.mean.shape[0])
-
-    def __getitem__(self, index: Any) -> Self:
-        index = checked_index(index)
-        return trusted(self, mean=take_rows(self.mean, index), std=take_rows(self.std, index))
-
-    def map_arrays(self, function: Callable[[Array], Array]) -> Self:
-        """Copy with a function applied to means and standard deviations."""
-        return trusted(self, mean=function(self.mean), std=function(self.std))
-
-    @property
-    def event_shape(self) -> tuple[int, ...]:
-        """Shape of one target: a scalar."""
-        return ()
-
-    def draw(self, uniforms: np.ndarray) -> np.ndarray:
-        """Invert the distribution function."""
-        return self._quantile(inside(uniforms))
 
     def log_prob(self, y: Array) -> Array:
         """Logarithm of the density, shape (..., n)."""
@@ -102,6 +86,11 @@ class Normal(RealPredictions):
         """``exp(i w m - w^2 s^2 / 2)``."""
         mean, std = to_numpy(self.mean)[:, None], to_numpy(self.std)[:, None]
         return np.exp(1j * mean * frequencies - 0.5 * (std * frequencies) ** 2)
+
+    @classmethod
+    def moved(cls, loc: Any, scale: Any, *parameters: Any) -> tuple[Any, ...]:
+        """A location-scale family."""
+        return loc + scale * parameters[0], abs(scale) * parameters[1]
 
     def crps(self, y: np.ndarray) -> np.ndarray:
         """``E|X - y| - s / sqrt(pi)``, eq. (21) of Gneiting and Raftery (2007)."""

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from array_api_compat import device
 
-from kernelcal.arrays import Array, as_array, concrete, namespace
+from kernelcal.arrays import Array, as_array, concrete, is_numpy, like, namespace
 from kernelcal.errors import InputError
 from kernelcal.predictions.checks import checked_numbers, floating
 from kernelcal.predictions.frames import plain_array
 
-__all__ = ["NO_SPREAD", "inside", "numbers", "positive_numbers", "refuse_rows", "rows_of"]
+__all__ = ["NO_SPREAD", "inside", "numbers", "positive_numbers", "refuse_rows", "rows_of", "together"]
 
 NO_SPREAD = "; a point prediction alone cannot be tested for calibration"
 
@@ -67,6 +67,32 @@ def rows_of(x: Any, like: Array, *, event: int = 0) -> Array:
         row = floating(xp.asarray(as_array(x)))
         return xp.broadcast_to(row[None, ...], (int(like.shape[0]), *row.shape))
     return x
+
+
+def together(**given: Any) -> tuple[Array, ...]:
+    """Parameters of one batch, shape (n,): arrays as they are, numbers repeated as often as there are rows.
+
+    NumPy arrays beside arrays of another library move there.
+    """
+    arrays = {name: plain_array(x)[0] for name, x in given.items()}
+    long = [x for x in arrays.values() if np.ndim(x) > 0]
+    if not long:
+        name, value = next(iter(given.items()))
+        raise InputError(
+            f"{_listed(list(given))} are numbers, and the rows are not known: give one of them as an array of shape "
+            f"(n,), such as {name}=[{value}] for one row"
+        )
+    leading = next((x for x in long if not is_numpy(x)), long[0])
+    rows = [like(x, leading) if is_numpy(x) and not is_numpy(leading) and np.ndim(x) else x for x in arrays.values()]
+    rows = [rows_of(x, leading) for x in rows]
+    lengths = [np.shape(x)[0] for x in rows]
+    if len(set(lengths)) > 1:
+        raise InputError(f"{_listed(list(given))} must have equal length, got {_listed([str(k) for k in lengths])}")
+    return tuple(rows)
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
 
 
 def inside(uniforms: np.ndarray) -> np.ndarray:

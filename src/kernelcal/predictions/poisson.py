@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import ClassVar
 
 import numpy as np
 
-from kernelcal.arrays import Array, namespace, take_rows, to_numpy
-from kernelcal.predictions.base import checked_index, trusted
+from kernelcal.arrays import Array, namespace, to_numpy
 from kernelcal.predictions.counts import CountPredictions, not_negative_numbers
+from kernelcal.predictions.parameters import BOTH, SCIPY, Reading
 
 __all__ = ["Poisson"]
 
@@ -37,21 +36,17 @@ class Poisson(CountPredictions):
     array([0.42319])
     """
 
+    given_by: ClassVar[tuple[str, ...]] = ("rate",)
+    readings: ClassVar[tuple[Reading, ...]] = (
+        Reading(SCIPY, ("poisson", "Poisson"), ("mu",)),
+        Reading(BOTH, ("Poisson",), ("rate",)),
+    )
+
     rate: Array
     notes: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rate", not_negative_numbers(self.rate, "the rate"))
-
-    def __len__(self) -> int:
-        return int(self.rate.shape[0])
-
-    def __getitem__(self, index: Any) -> Self:
-        return trusted(self, rate=take_rows(self.rate, checked_index(index)))
-
-    def map_arrays(self, function: Callable[[Array], Array]) -> Self:
-        """Copy with a function applied to the rates."""
-        return trusted(self, rate=function(self.rate))
 
     @property
     def mean(self) -> Array:

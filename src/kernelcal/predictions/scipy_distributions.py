@@ -5,95 +5,52 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from kernelcal.errors import InputError
 from kernelcal.predictions.base import Predictions
-from kernelcal.predictions.laplace import Laplace
 from kernelcal.predictions.mixture import Mixture
-from kernelcal.predictions.multivariate_normal import MultivariateNormal
-from kernelcal.predictions.negative_binomial import NegativeBinomial
-from kernelcal.predictions.normal import Normal
-from kernelcal.predictions.parameters import Parameters
-from kernelcal.predictions.poisson import Poisson
+from kernelcal.predictions.parameters import Parameters, Reading
 
-__all__ = ["SCIPY", "scipy_parameters"]
+__all__ = ["scipy_parameters"]
 
-SCIPY = ("norm", "laplace", "poisson", "nbinom", "multivariate_normal", "Normal", "Mixture")
-_FROZEN: dict[str, tuple[Callable[..., Predictions], tuple[str, ...]]] = {
-    "norm": (Normal, ("loc", "scale")),
-    "laplace": (Laplace, ("loc", "scale")),
-    "poisson": (Poisson, ("mu", "loc")),
-    "nbinom": (NegativeBinomial.from_probability, ("n", "p", "loc")),
-}
-_LOCATED: dict[str, Callable[..., Predictions]] = {"Normal": Normal, "StandardNormal": Normal, "Laplace": Laplace}
+Find = Callable[[str, str], tuple[type[Predictions], Reading] | None]
+_FROZEN = "_frozen"
 
 
-def scipy_parameters(x: Any) -> Parameters | None:
-    """Parameters of a distribution, None if its type is not known."""
-    if type(x).__name__ in ("rv_continuous_frozen", "rv_discrete_frozen"):
-        return _frozen(x)
-    if type(x).__name__ == "multivariate_normal_frozen":
-        return Parameters(MultivariateNormal, (x.mean, x.cov), (1, 2), ())
-    if type(x).__name__ == "Mixture":
-        return _mixture(x)
-    if type(x).__name__ == "ShiftedScaledDistribution":
-        return _shifted(x)
-    return _new_style(x)
+def scipy_parameters(x: Any, find: Find) -> Parameters | None:
+    """Parameters of a distribution, None if its type is not known; `find` knows families by library and name."""
+    kind = type(x).__name__
+    if kind in ("rv_continuous_frozen", "rv_discrete_frozen"):
+        return _frozen(x, find)
+    if kind == "Mixture":
+        return _mixture(x, find)
+    if kind == "ShiftedScaledDistribution":
+        inner = scipy_parameters(getattr(x, "_dist", None), find)
+        return None if inner is None else inner.moved(x.loc, x.scale, str(getattr(x, "_dist", "the distribution")))
+    # classes such as Normal, those of `make_distribution`, whose name their text begins with, and frozen vectors
+    name = str(x).split("(")[0] if kind == "CustomDistribution" else kind.removesuffix(_FROZEN)
+    found = find("scipy", name)
+    return None if found is None else found[1].parameters(found[0], found[1].values(x), None)
 
 
-def _frozen(x: Any) -> Parameters | None:
-    if x.dist.name not in _FROZEN:
+def _frozen(x: Any, find: Find) -> Parameters | None:
+    """Shape parameters by their names, then location and scale."""
+    found = find("scipy", x.dist.name) if type(x.dist).__module__.startswith("scipy.stats") else None
+    if found is None:
         return None
-    family, names = _FROZEN[x.dist.name]
+    family, reading = found
+    names = [*(name.strip() for name in (x.dist.shapes or "").split(",") if name.strip()), "loc", "scale"]
     given = {"loc": 0.0, "scale": 1.0, **dict(zip(names, x.args, strict=False)), **x.kwds}
-    if "scale" not in names:
-        _refuse_shifted(x.dist.name, given["loc"])
-        names = names[:-1]
-    return _scalars(family, *(given[name] for name in names))
+    standard = reading.parameters(family, tuple(given[name] for name in reading.arguments), None)
+    return standard.moved(given["loc"], given["scale"], x.dist.name)
 
 
-def _refuse_shifted(name: str, loc: Any) -> None:
-    if np.any(np.asarray(loc) != 0):
-        raise InputError(
-            f"{name} with loc={loc} counts from loc, not from 0: subtract loc from the targets and leave it out"
-        )
-
-
-def _new_style(x: Any) -> Parameters | None:
-    """Class `Normal`, and classes of `make_distribution`, whose name their text begins with."""
-    name = type(x).__name__ if type(x).__name__ != "CustomDistribution" else str(x).split("(")[0]
-    if name in _LOCATED:
-        return _scalars(_LOCATED[name], getattr(x, "mu", 0.0), getattr(x, "sigma", 1.0))
-    if name == "Poisson":
-        return _scalars(Poisson, x.mu)
-    if name == "NegativeBinomial":
-        return _scalars(NegativeBinomial.from_probability, x.n, x.p)
-    return None
-
-
-def _shifted(x: Any) -> Parameters | None:
-    """``scale * X + loc`` of a normal or Laplace distribution is one again."""
-    inner = scipy_parameters(getattr(x, "_dist", None))
-    if inner is None or inner.family not in (Normal, Laplace):
-        return None
-    center, spread = inner.arrays
-    return _scalars(inner.family, x.loc + x.scale * center, np.abs(x.scale) * spread)
-
-
-def _mixture(x: Any) -> Parameters | None:
-    parts = [scipy_parameters(component) for component in x.components]
+def _mixture(x: Any, find: Find) -> Parameters | None:
+    parts = [scipy_parameters(component, find) for component in x.components]
     known = [part for part in parts if part is not None]
     if len(known) < len(parts):
         return None
 
-    def family(weights: np.ndarray) -> Predictions:
+    def family(weights: Any) -> Predictions:
         components: Any = tuple(part.batch() for part in known)
         return Mixture(weights, components)
 
     return Parameters(family, (x.weights,), (1,), ())
-
-
-def _scalars(family: Callable[..., Predictions], *values: Any) -> Parameters:
-    arrays = tuple(np.asarray(value, dtype=np.float64) for value in values)
-    return Parameters(family, arrays, (0,) * len(arrays), np.broadcast_shapes(*(a.shape for a in arrays)))
