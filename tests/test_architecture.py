@@ -11,11 +11,11 @@ import kernelcal
 
 SOURCE = Path(kernelcal.__file__).parent
 FLOORS = [
-    {"errors", "arrays"},
-    {"randomness", "tables", "plots"},
+    {"defaults", "errors", "arrays"},
+    {"randomness", "registry", "tables", "plots"},
     {"predictions"},
-    {"lenses"},
     {"cases"},
+    {"lenses"},
     {"binning"},
     {"datasets"},
     {"io"},

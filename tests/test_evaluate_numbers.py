@@ -8,7 +8,7 @@ import pytest
 import kernelcal as kc
 from kernelcal.errors import InputError
 from kernelcal.statistics.crps import crps
-from kernelcal.statistics.real_scores import negative_log_likelihood
+from kernelcal.statistics.number_scores import negative_log_likelihood
 from kernelcal.suspicions import number_suspicions
 
 RNG = np.random.default_rng(0)

@@ -123,7 +123,7 @@ def test_weights_of_a_file(tmp_path, capsys):
 def test_weighted_bias_is_standardised_by_its_own_variance():
     y, p, w = data(3)
     w = w / w.mean()
-    scores = kc.statistics.DirectedScores().prepare(kc.Categorical(p), w)
+    scores = kc.statistics.ClassSignals().prepare(kc.Categorical(p), w)
     gaps = np.array([sum(w[i] * ((y[i] == k) - p[i, k]) for i in range(len(y))) for k in range(3)])
     variance = np.array([sum(w[i] ** 2 * p[i, k] * (1 - p[i, k]) for i in range(len(y))) for k in range(3)])
     np.testing.assert_allclose(scores.bias(y[None])[0], gaps / np.sqrt(variance + 1), rtol=1e-10)

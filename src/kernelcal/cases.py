@@ -11,10 +11,9 @@ import numpy as np
 
 from kernelcal.arrays import Array, to_numpy
 from kernelcal.errors import InputError
-from kernelcal.lenses import seen
-from kernelcal.predictions import ClassPredictions, Predictions, checked_pair, checked_weights
+from kernelcal.predictions import ClassPredictions, RealPredictions, checked_pair, checked_weights
 
-__all__ = ["Case"]
+__all__ = ["Case", "refuse_lens", "refuse_numbers"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +60,8 @@ class Case:
         weights : array of shape (n,), optional
             Case weights, not negative; only their ratios matter.
         lens : Lens, optional
-            A simpler question: targets and predictions are those of its answers.
+            A simpler question: targets and predictions are those of its answers. What is no lens is refused before the
+            data are looked at.
         classes, normalize
             As for `as_predictions`.
 
@@ -70,6 +70,7 @@ class Case:
         InputError
             With the row and the remedy.
         """
+        refuse_lens(lens)
         targets, batch = checked_pair(y, predictions, classes=classes, normalize=normalize)
         return cls(targets, batch, checked_weights(weights, len(batch))).through(lens)
 
@@ -77,7 +78,7 @@ class Case:
         return len(self.predictions)
 
     def __getitem__(self, rows: Any) -> Self:
-        """Return some of the rows; weights keep their ratios."""
+        """Return some of the rows, with their weights as they are."""
         weights = None if self.weights is None else self.weights[rows]
         return replace(self, targets=self.targets[rows], predictions=self.predictions[rows], weights=weights)
 
@@ -85,8 +86,14 @@ class Case:
         """Return the case as a lens shows it; itself without one."""
         if lens is None:
             return self
-        targets, batch = seen(self.targets, self.predictions, lens)
-        return replace(self, targets=targets, predictions=batch)
+        refuse_lens(lens)
+        refuse_numbers(self.predictions)
+        view = lens.view(self.predictions)
+        return replace(self, targets=view.relabel(self.targets), predictions=view.predictions)
+
+    def without_names(self) -> Self:
+        """Return the case with classes that are numbers, as its targets are."""
+        return replace(self, predictions=self.predictions.without_names())
 
     def map_arrays(self, function: Callable[[Array], Array]) -> Self:
         """Return the case with a function applied to every array of its predictions."""
@@ -95,12 +102,14 @@ class Case:
     @cached_property
     def in_numpy(self) -> Self:
         """The case with predictions in NumPy."""
-        return self.map_arrays(to_numpy)
+        there = self.map_arrays(to_numpy)
+        there.__dict__["in_numpy"] = there
+        return there
 
     @cached_property
-    def placed(self) -> Predictions:
-        """Predictions where sums over pairs of rows are made (`Predictions.placed`)."""
-        return self.predictions.placed()
+    def placed(self) -> Self:
+        """The case with predictions where sums over pairs of rows are made (`Predictions.placed`)."""
+        return replace(self, predictions=self.predictions.placed())
 
     @property
     def named_targets(self) -> np.ndarray:
@@ -110,6 +119,30 @@ class Case:
             return self.targets
         return np.array(batch.classes, dtype=object)[self.targets]
 
+    def mean(self, values: np.ndarray) -> float:
+        """Mean of numbers, one a row; a row of weight 0 counts nothing, whatever its value."""
+        own = self.weights
+        return float(values.mean() if own is None else np.where(own > 0, values, 0) @ own / len(values))
+
+    def of_numbers(self) -> Self:
+        """Return itself, or refuse predictions of classes."""
+        if not isinstance(self.predictions, RealPredictions):
+            raise InputError(
+                f"this needs predictions of numbers, got {type(self.predictions).__name__}: for classes use "
+                "kernelcal.statistics.log_score, brier_score or accuracy, or kernelcal.evaluate"
+            )
+        return self
+
+    def of_one_number(self, what: str) -> Self:
+        """Return itself, or refuse classes and vectors; `what` needs one number a target."""
+        event_shape = self.of_numbers().predictions.event_shape
+        if event_shape:
+            raise InputError(
+                f"{what} needs one number a target, got targets of shape {event_shape}: take one coordinate at a "
+                "time, (y[:, k], kernelcal.statistics.coordinate(predictions, k))"
+            )
+        return self
+
     def of_classes(self) -> Self:
         """Return itself, or refuse predictions of numbers."""
         if not isinstance(self.predictions, ClassPredictions):
@@ -118,3 +151,24 @@ class Case:
                 "kernelcal.evaluate, calibration_test, skce, ucme or statistics.crps"
             )
         return self
+
+
+def refuse_lens(lens: Any) -> None:
+    """Refuse what does not ask one question; None asks the targets themselves."""
+    if hasattr(lens, "lenses") and not isinstance(lens, type):
+        raise InputError(
+            "this takes one question, such as kernelcal.OneClass(label), and ClassWise() asks one for every class: use "
+            "calibration_test(..., lens=ClassWise()) or ece(..., question='class-wise'), or go through "
+            "ClassWise()(y, predictions)"
+        )
+    if lens is not None and (isinstance(lens, type) or not hasattr(lens, "view")):
+        raise InputError(f"lens must be a lens such as kernelcal.TopLabel(), got {lens!r}")
+
+
+def refuse_numbers(predictions: Any, asker: str = "a lens") -> None:
+    """Refuse predictions that are not of classes."""
+    if not isinstance(predictions, ClassPredictions):
+        raise InputError(
+            f"{asker} asks about classes, and {type(predictions).__name__} predicts numbers: leave it out, or turn the "
+            "question into a class yourself, such as y > 3 with kernelcal.Bernoulli(1 - predictions.cdf(3))"
+        )

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from kernelcal.arrays import Array, namespace, place_of, to_numpy
+from kernelcal.cases import Case
 from kernelcal.errors import InputError
-from kernelcal.predictions import Bernoulli, Categorical, ClassPredictions, checked_classes_pair, trusted
+from kernelcal.predictions import Bernoulli, Categorical, ClassPredictions, trusted
 
-__all__ = ["ClassWise", "Groups", "Lens", "OneClass", "Relabel", "TopK", "TopLabel", "View", "seen"]
+__all__ = ["ClassWise", "Groups", "Lens", "OneClass", "Relabel", "TopK", "TopLabel", "View"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,34 +48,8 @@ class Lens(ABC):
         self, y: Any, predictions: Any, *, classes: Any = None, normalize: bool = False
     ) -> tuple[np.ndarray, ClassPredictions]:
         """Targets and predictions of the simpler question, for any statistic or test."""
-        labels, batch = seen(*checked_classes_pair(y, predictions, classes=classes, normalize=normalize), self)
-        return labels, batch.without_names()
-
-
-def seen(labels: np.ndarray, predictions: Any, lens: Any) -> tuple[np.ndarray, Any]:
-    """Labels and named predictions of the one question that `lens` asks; as they are without a lens."""
-    if lens is None:
-        return labels, predictions
-    if isinstance(lens, ClassWise):
-        raise InputError(
-            "this takes one question, such as kernelcal.OneClass(label), and ClassWise() asks one for every class: use "
-            "calibration_test(..., lens=ClassWise()) or ece(..., question='class-wise'), or go through "
-            "ClassWise()(y, predictions)"
-        )
-    if not isinstance(lens, Lens):
-        raise InputError(f"lens must be a lens such as kernelcal.TopLabel(), got {lens!r}")
-    refuse_numbers(predictions)
-    view = lens.view(predictions)
-    return view.relabel(labels), view.predictions
-
-
-def refuse_numbers(predictions: Any, asker: str = "a lens") -> None:
-    """Refuse predictions that are not of classes."""
-    if not isinstance(predictions, ClassPredictions):
-        raise InputError(
-            f"{asker} asks about classes, and {type(predictions).__name__} predicts numbers: leave it out, or turn the "
-            "question into a class yourself, such as y > 3 with kernelcal.Bernoulli(1 - predictions.cdf(3))"
-        )
+        case = Case.of(y, predictions, classes=classes, normalize=normalize).of_classes().through(self)
+        return case.targets, case.predictions.without_names()
 
 
 @dataclass(frozen=True)
@@ -266,8 +241,9 @@ class ClassWise:
         self, y: Any, predictions: Any, *, classes: Any = None, normalize: bool = False
     ) -> list[tuple[np.ndarray, ClassPredictions]]:
         """Targets and predictions of every class."""
-        _, batch = checked_classes_pair(y, predictions, classes=classes, normalize=normalize)
-        return [lens(y, batch) for lens in self.lenses(batch)]
+        case = Case.of(y, predictions, classes=classes, normalize=normalize).of_classes()
+        views = [case.through(lens) for lens in self.lenses(case.predictions)]
+        return [(view.targets, view.predictions.without_names()) for view in views]
 
 
 def _position(predictions: ClassPredictions, label: Any) -> int:

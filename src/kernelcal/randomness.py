@@ -14,11 +14,11 @@ __all__ = ["check_draws", "generator_of"]
 def generator_of(rng: Any) -> np.random.Generator:
     """Generator of a seed, a SeedSequence, another generator, or None for fresh entropy."""
     try:
-        return np.random.default_rng(rng)
+        if not isinstance(rng, bool | np.bool_):
+            return np.random.default_rng(rng)
     except (TypeError, ValueError):
-        raise InputError(
-            f"rng must be a seed such as 0, a numpy.random.Generator or SeedSequence, or None, got {rng!r}"
-        ) from None
+        pass
+    raise InputError(f"rng must be a seed such as 0, a numpy.random.Generator or SeedSequence, or None, got {rng!r}")
 
 
 def check_draws(draws: Any) -> None:

@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
+from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, DRAWS_OF_A_PASS, SIGNIFICANCE
 from kernelcal.errors import InputError
 from kernelcal.pairs import Engine
 from kernelcal.randomness import generator_of
 
-__all__ = ["CONFIDENCE_LEVEL", "DRAWS", "SIGNIFICANCE", "Progress", "Run"]
-
-DRAWS = 999
-CONFIDENCE_LEVEL = 0.95
-SIGNIFICANCE = 0.05  # at which verdicts reject
+__all__ = ["CONFIDENCE_LEVEL", "DRAWS", "DRAWS_OF_A_PASS", "SIGNIFICANCE", "Progress", "Run"]
 
 Progress = Callable[[int, int], None]
+_ROUNDING = 1e-9
+_MOVING = np.random.Generator | np.random.BitGenerator | np.random.RandomState  # these give other numbers each time
 
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
     """Options that no function has for itself alone; a wrong one is refused when the run is made.
 
+    Public functions make it first, before they look at data; what stands behind them is handed the run whole. What a
+    function needs besides (draws enough for a band, a seed that can be named) is a method here with one message.
+
     Attributes
     ----------
     confidence_level : float
-        Nominal coverage of intervals, between 0 and 1.
+        Nominal coverage of intervals and bands, between 0 and 1.
     draws : int
         Draws of tests and of resampling, at most.
     rng : int, numpy.random.Generator, numpy.random.SeedSequence or None
@@ -59,11 +62,67 @@ class Run:
             raise InputError(f"confidence_level must lie between 0 and 1, such as 0.95, got {level!r}")
         draws = self.draws
         if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 1:
-            raise InputError(f"draws must be a positive whole number, got {draws!r}: for example 999")
+            raise InputError(f"draws must be a positive whole number, got {draws!r}: for example {DRAWS}")
+        generator_of(self.rng)  # refuses what is no source of random numbers
         if not isinstance(self.early_stopping, bool | np.bool_):
             raise InputError(f"early_stopping must be True or False, got {self.early_stopping!r}")
         if self.progress is not None and not callable(self.progress):
             raise InputError(f"progress must be called as progress(done, total), got {self.progress!r}")
         if self.engine is not None and not isinstance(self.engine, Engine):
             raise InputError(f"engine must be ExactPairs(), Nystrom() or RandomFourier(), got {self.engine!r}")
-        generator_of(self.rng)  # refuses what is no source of random numbers
+        object.__setattr__(self, "confidence_level", float(level))
+        object.__setattr__(self, "draws", int(draws))
+
+    @property
+    def outside(self) -> int:
+        """How many of the draws may be further out than a band: ``k = floor((1 - confidence_level) (B + 1))``.
+
+        Of B + 1 exchangeable suprema the observed one exceeds the k-th largest of the others with probability at most
+        k / (B + 1): it stays inside with probability at least the confidence level, and its p-value is at most
+        1 - confidence_level exactly when it does not.
+
+        Raises
+        ------
+        InputError
+            For fewer draws than such a band needs.
+        """
+        level = self.confidence_level
+        rank = math.floor((1 - level) * (self.draws + 1) + _ROUNDING)
+        if rank < 1:
+            least = math.ceil(1 / (1 - level) - _ROUNDING) - 1
+            raise InputError(
+                f"a band of confidence_level {level:.4g} needs at least {least:,} draws, got {self.draws:,}: better "
+                f"{max(DRAWS, least):,}"
+            )
+        return rank
+
+    def tell(self, done: int) -> None:
+        """Say how many of the draws are made, to whom wants to know."""
+        if self.progress is not None:
+            self.progress(done, self.draws)
+
+    def refuse_fewer(self, draws: int, what: str) -> Self:
+        """Return itself, or refuse fewer draws than so many."""
+        if self.draws < draws:
+            raise InputError(f"draws must be at least {draws:,} for {what}, got {self.draws:,}")
+        return self
+
+    def with_at_least(self, draws: int) -> Self:
+        """Return the run with so many draws or more."""
+        return self if self.draws >= draws else replace(self, draws=draws)
+
+    def seed(self, why: str) -> int:
+        """Return the seed as a number, or refuse other sources of random numbers."""
+        if not isinstance(self.rng, int | np.integer):
+            raise InputError(f"rng must be a seed, a whole number from 0: {why}; got {self.rng!r}")
+        return int(self.rng)
+
+    def shared(self) -> Self:
+        """Return the run with one seed for all that is computed from it.
+
+        A seed gives the same draws each time it is used; a generator, or fresh entropy, would give others to every
+        part. One seed is drawn from these, once.
+        """
+        if self.rng is not None and not isinstance(self.rng, _MOVING):
+            return self
+        return replace(self, rng=int(generator_of(self.rng).integers(2**63)))

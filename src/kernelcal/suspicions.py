@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from kernelcal.arrays import to_numpy
+from kernelcal.cases import Case
 from kernelcal.predictions import (
     ClassPredictions,
     DiagonalNormal,
     IsotropicNormal,
     Normal,
-    RealPredictions,
-    checked_classes_pair,
 )
-from kernelcal.statistics import accuracy
+from kernelcal.statistics.class_scores import accuracy_of
 
 __all__ = ["class_suspicions", "number_suspicions"]
 
@@ -25,12 +23,12 @@ _NATS = 5.0  # log-likelihood ratio, which a right model reaches with probabilit
 _NEAR = 1.3  # factor within which a mean square is as good as right; with few residuals three standard errors
 
 
-def class_suspicions(y: Any, predictions: ClassPredictions) -> tuple[str, ...]:
+def class_suspicions(case: Case) -> tuple[str, ...]:
     """Sentences about mistakes that are often made: the wrong column, hard predictions, predicted labels as targets."""
-    labels, batch = checked_classes_pair(y, predictions)
+    batch = case.predictions
     if len(batch) < _ROWS:
         return ()
-    share = accuracy(labels, batch.without_names())
+    share = accuracy_of(case)
     found = []
     if batch.n_classes == 2 and share < 0.2:
         found.append(
@@ -52,8 +50,9 @@ def _hard(batch: ClassPredictions) -> bool:
     return bool(np.all((p == 0) | (p == 1)))
 
 
-def number_suspicions(y: np.ndarray, predictions: RealPredictions) -> tuple[str, ...]:
+def number_suspicions(case: Case) -> tuple[str, ...]:
     """Sentences about mistakes with numbers: a variance as standard deviation, means as targets."""
+    y, predictions = case.targets, case.predictions
     mean, std = (to_numpy(x).astype(np.float64) for x in (predictions.mean, predictions.std))
     if np.array_equal(y, mean):
         return ("the target equals the predicted mean in every row: is it the predicted, not the observed value?",)

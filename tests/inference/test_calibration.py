@@ -8,7 +8,7 @@ import pytest
 
 import kernelcal as kc
 from kernelcal.errors import InputError
-from kernelcal.statistics import DirectedScores
+from kernelcal.statistics import ClassSignals
 
 
 def calibrated(n, m, seed):
@@ -61,10 +61,10 @@ def test_calibrated_says_nothing():
     assert result.directions == ()
 
 
-def test_directed_scores_by_hand():
+def test_prepared_signals_by_hand():
     p = np.array([[0.7, 0.2, 0.1], [0.1, 0.3, 0.6], [0.25, 0.25, 0.5], [1.0, 0.0, 0.0]])
     y = np.array([0, 1, 1, 0])
-    values = DirectedScores().prepare(kc.Categorical(p)).values(y[None])[0]
+    values = ClassSignals().prepare(kc.Categorical(p)).values(y[None])[0]
     entropy = sum(v * math.log(v) for v in p.ravel() if v > 0)
     score = math.log(0.7) + math.log(0.3) + math.log(0.25) + 0.0
     counts, expected, variance = np.bincount(y, minlength=3), p.sum(0), (p * (1 - p)).sum(0)
@@ -192,7 +192,7 @@ def test_one_impossible_label_does_not_hide_the_direction():
 def test_member_pvalues_count_the_observed_row():
     y, p = calibrated(40, 3, 12)
     result = kc.calibration_test(y, p, draws=99, early_stopping=False)
-    scores = DirectedScores().prepare(kc.Categorical(p))
+    scores = ClassSignals().prepare(kc.Categorical(p))
     drawn = kc.inference.Draws(0).targets(kc.Categorical(p), 0, 99)
     slopes = scores.values(np.concatenate([y[None], drawn]))[:, 1]
     assert result.members[0].pvalue == (slopes >= slopes[0] - 1e-12).sum() / 100
@@ -231,7 +231,7 @@ def test_a_constant_statistic_is_told_as_such():
 
 def test_the_slope_leaves_impossible_labels_out_by_hand():
     p = np.array([[0.7, 0.3], [1.0, 0.0], [0.4, 0.6]])
-    found = DirectedScores().prepare(kc.Categorical(p)).values(np.array([[0, 1, 1]]))[0]
+    found = ClassSignals().prepare(kc.Categorical(p)).values(np.array([[0, 1, 1]]))[0]
     expected = sum(v * math.log(v) for v in p.ravel() if v > 0)
     assert found[0] == 1
     assert found[1] == pytest.approx(abs(math.log(0.7) + math.log(0.6) - expected), rel=1e-14)

@@ -343,13 +343,13 @@ def test_brownian_refuses_several_probabilities():
 
 @pytest.mark.parametrize("draws", [1, 5])
 def test_scores_of_one_probability_are_those_of_two_classes(draws):
-    from kernelcal.statistics.directed import DirectedScores, PreparedScores
+    from kernelcal.statistics.class_signals import ClassSignals, PreparedClassSignals
 
     x, rng = points(500), np.random.default_rng(10)
     labels = rng.integers(0, 2, (draws, 500))
     for weights in (None, rng.exponential(size=500)):
-        quick = DirectedScores().prepare(kc.Bernoulli(x), weights)
-        plain = PreparedScores(kc.Categorical(np.stack([1 - x, x], axis=1)), weights)
+        quick = ClassSignals().prepare(kc.Bernoulli(x), weights)
+        plain = PreparedClassSignals(kc.Categorical(np.stack([1 - x, x], axis=1)), weights)
         np.testing.assert_allclose(quick.values(labels), plain.values(labels), rtol=1e-10, atol=1e-10)
         np.testing.assert_allclose(quick.counts(labels), plain.counts(labels), rtol=1e-12)
 

@@ -24,7 +24,7 @@ from kernelcal.predictions import (
 )
 from kernelcal.recalibration import TemperatureScaling, tempered
 from kernelcal.statistics import log_score
-from kernelcal.statistics.real_scores import negative_log_likelihood
+from kernelcal.statistics.number_scores import negative_log_likelihood
 
 
 def classes(m=4, n=300, temperature=2.0, seed=0):

@@ -5,9 +5,9 @@ import pytest
 from scipy.stats import norm
 
 import kernelcal as kc
+from kernelcal.statistics.class_signals import ClassSignals
 from kernelcal.statistics.clear import clear_of_zero
-from kernelcal.statistics.directed import DirectedScores
-from kernelcal.statistics.real_directed import RealScores
+from kernelcal.statistics.number_signals import NumberSignals
 
 
 def away(terms, number=1):
@@ -41,7 +41,7 @@ def test_scores_of_classes(m, weighted):
         p = rng.dirichlet(np.ones(m), 60)
         y = kc.Categorical(p**1.5 / (p**1.5).sum(axis=1, keepdims=True)).sample(rng)[0]
         w = rng.uniform(0.5, 2, 60) if weighted else np.ones(60)
-        scores = DirectedScores().prepare(kc.Categorical(p), w if weighted else None)
+        scores = ClassSignals().prepare(kc.Categorical(p), w if weighted else None)
         slope = [w[i] * (np.log(p[i, y[i]]) - sum(q * np.log(q) for q in p[i])) for i in range(60)]
         classes = [1] if m == 2 else range(m)
         bias = any(away([w[i] * ((y[i] == k) - p[i, k]) for i in range(60)], len(classes)) for k in classes)
@@ -59,7 +59,7 @@ def test_scores_of_numbers():
         logs = np.log(std)
         scale = (logs - logs.mean()) / np.sqrt(np.mean((logs - logs.mean()) ** 2))
         z = (y - mean) / std
-        scores = RealScores().prepare(kc.Normal(mean, std))
+        scores = NumberSignals().prepare(kc.Normal(mean, std))
         for name, found in answers.items():
             terms = z if name.startswith("bias") else z**2 - 1
             expected = away(list(terms * scale if name.endswith("scale") else terms))

@@ -192,7 +192,7 @@ def calibrated(rng, n=4000):
 def test_calibrated_predictions_have_the_expected_shares(seed):
     rng = np.random.default_rng(seed)
     for batch in calibrated(rng):
-        result = highest_density_coverage(batch.sample(rng)[0], batch, confidence=SURE)
+        result = highest_density_coverage(batch.sample(rng)[0], batch, confidence_level=SURE)
         assert agrees(result)
         assert result.verdict == ("agrees",) * 3
         assert np.all(result.expected > result.levels - 1e-9)  # calibrated models are conservative
@@ -205,7 +205,7 @@ def test_ranks_have_exactly_the_expected_shares_at_every_number_of_draws(draws):
     n = 4000
     quantiles = Quantiles(np.sort(rng.normal(size=(n, 5)), axis=1), [0.1, 0.3, 0.5, 0.8, 0.9])  # steps: many are equal
     for batch in (bimodal(n, rng), quantiles):
-        result = highest_density_coverage(batch.sample(rng)[0], batch, confidence=SURE, draws=draws)
+        result = highest_density_coverage(batch.sample(rng)[0], batch, confidence_level=SURE, draws=draws)
         places = [min(np.ceil(c * (draws + 1) - 1e-9), draws) for c in result.levels]
         assert result.expected == pytest.approx(np.array(places) / (draws + 1))
         assert agrees(result)
@@ -220,7 +220,7 @@ def test_wide_counts_are_ranked_with_equal_ones_in_random_order(monkeypatch):
     batch = Poisson(np.full(4000, 0.4))
     y = batch.sample(rng)[0]
     monkeypatch.setattr(highest_density, "_WIDEST", 1)
-    result = highest_density_coverage(y, batch, confidence=SURE, draws=19, levels=[0.2, 0.5, 0.9])
+    result = highest_density_coverage(y, batch, confidence_level=SURE, draws=19, levels=[0.2, 0.5, 0.9])
     assert result.expected == pytest.approx([0.2, 0.5, 0.9])
     assert agrees(result)
     assert "ranked by its density among 19 draws" in result.notes[0]
@@ -254,11 +254,11 @@ def test_verdicts(factor, word):
     gap = rng.uniform(4, 6, size=n)
     true = Mixture([0.3, 0.7], [Normal(np.zeros(n), 1.0), Normal(gap, 0.5)])
     said = Mixture([0.3, 0.7], [Normal(np.zeros(n), factor), Normal(gap, 0.5 * factor)])
-    result = highest_density_coverage(true.sample(rng)[0], said, confidence=0.999)
+    result = highest_density_coverage(true.sample(rng)[0], said, confidence_level=0.999)
     assert result.verdict == (word,) * 3
     truth = vectors(n, rng)
     wrong = MultivariateNormal(truth.mean, truth.cov * factor**2)
-    result = highest_density_coverage(truth.sample(rng)[0], wrong, confidence=0.999)
+    result = highest_density_coverage(truth.sample(rng)[0], wrong, confidence_level=0.999)
     assert result.verdict == (word,) * 3
     assert repr(result).splitlines()[3].endswith(f"expected 0.500: {word}")
     assert json.loads(json.dumps(result.to_dict()))["verdict"] == [word] * 3
@@ -302,7 +302,7 @@ def test_given_draws_agree_with_their_model_and_are_not_drawn_anew():
     batch = vectors(2000, rng)
     y, draws = batch.sample(rng)[0], np.moveaxis(batch.sample(rng, 40), 0, 1)
     shift = rng.normal(size=2000) * 100  # the density is known up to a constant in every row
-    options = {"log_density": lambda z: batch.log_prob(z) + shift, "confidence": SURE}
+    options = {"log_density": lambda z: batch.log_prob(z) + shift, "confidence_level": SURE}
     result = highest_density_coverage(y, Samples(draws), **options)
     assert result.expected == pytest.approx(np.array([21, 37, 39]) / 41)
     assert agrees(result)
@@ -319,7 +319,11 @@ def test_equal_draws_and_missing_draws():
     weights = np.ones((4000, 9))
     weights[:2000, 4:] = 0  # four draws, nine draws
     result = highest_density_coverage(
-        values[:, 0], Samples(values[:, 1:], weights), log_density=lambda z: -z, confidence=SURE, levels=[0.4, 0.8]
+        values[:, 0],
+        Samples(values[:, 1:], weights),
+        log_density=lambda z: -z,
+        confidence_level=SURE,
+        levels=[0.4, 0.8],
     )
     assert result.expected == pytest.approx([0.4, 0.8])
     assert agrees(result)
@@ -339,7 +343,7 @@ def test_densities_of_zero():
     assert outside.shares[0] == 0
     n = 2000
     nothing = highest_density_coverage(
-        -np.ones(n), Samples(-np.ones((n, 3))), log_density=log_density, levels=[0.75], confidence=SURE
+        -np.ones(n), Samples(-np.ones((n, 3))), log_density=log_density, levels=[0.75], confidence_level=SURE
     )
     assert agrees(nothing)
     beyond = Quantiles([[0.0, 1.0, 3.0]], [0.1, 0.5, 0.9], tails="linear")
@@ -363,11 +367,11 @@ def test_messages():
         highest_density_coverage([0.0], draws, log_density=lambda z: np.where(z == 1, np.nan, z))
     with pytest.raises(InputError, match="only among equally likely draws"):
         highest_density_coverage([0.0], Samples([[0.0, 1.0]], weights=[[1, 2]]), log_density=lambda z: -z)
-    with pytest.raises(InputError, match=r"confidence must lie between 0 and 1, such as 0\.95, got 95"):
-        highest_density_coverage([0.0], Normal([0.0], 1.0), confidence=95)
+    with pytest.raises(InputError, match=r"confidence_level must lie between 0 and 1, such as 0\.95, got 95"):
+        highest_density_coverage([0.0], Normal([0.0], 1.0), confidence_level=95)
     with pytest.raises(InputError, match="levels must be one or more numbers between 0 and 1"):
         highest_density_coverage([0.0], Normal([0.0], 1.0), levels=[90])
-    with pytest.raises(InputError, match="draws must be a whole number, at least 1, got 0"):
+    with pytest.raises(InputError, match="draws must be a positive whole number, got 0"):
         highest_density_coverage([0.0], Normal([0.0], 1.0), draws=0)
     with pytest.raises(InputError, match="this needs predictions of numbers"):
         highest_density_coverage([0, 1], [[0.5, 0.5], [0.2, 0.8]])

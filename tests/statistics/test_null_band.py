@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 from kernelcal.errors import InputError
+from kernelcal.runs import Run
 from kernelcal.statistics.count_law import CountLaw
 from kernelcal.statistics.null_band import NullBand, multinomial_band
 
@@ -63,7 +64,7 @@ def test_the_band_is_that_of_a_second_implementation():
     rng = np.random.default_rng(2)
     n, p = 40, np.array([0.1, 0.5, 0.9])
     law, drawn = CountLaw.equal(n, p), rng.binomial(40, p, size=(199, 3))
-    band = NullBand.of(law, law.depth(drawn), 0.9)
+    band = NullBand.of(law, law.depth(drawn), Run(confidence_level=0.9, draws=len(drawn)))
     tails = lambda x, q: min(stats.binom.cdf(x, n, q), stats.binom.sf(x - 1, n, q))  # noqa: E731
     smallest = sorted(min(tails(x, q) for x, q in zip(row, p, strict=True)) for row in drawn)
     critical = smallest[19] - 1e-12  # 20 = 0.1 * 200 draws may be further out
@@ -85,7 +86,7 @@ def test_the_edge_is_the_draw_of_the_right_rank(level, draws, j):
     law = CountLaw.of_bins(p, index, 2, w)
     drawn = (rng.uniform(size=(draws, 60)) < p) * w
     sums = np.stack([drawn[:, index == k].sum(axis=1) for k in (0, 1)], axis=1)
-    band = NullBand.of(law, law.depth(sums), level)
+    band = NullBand.of(law, law.depth(sums), Run(confidence_level=level, draws=draws))
     assert sum(bool(band.outside(row).any()) for row in sums) == j - 1
     alone = [
         ((sums[:, k] < band.pointwise_low[k] - 1e-9) | (sums[:, k] > band.pointwise_high[k] + 1e-9)) for k in (0, 1)
@@ -99,7 +100,7 @@ def test_calibrated_counts_lie_inside_as_often_as_promised(n, bins):
     probability = rng.dirichlet(np.full(bins, 2.0))  # unequal, some nearly empty
     out = 0
     for _ in range(200):
-        band = multinomial_band(n, probability, 0.9, 99, rng)
+        band = multinomial_band(n, probability, Run(confidence_level=0.9, draws=99), rng)
         out += bool(band.outside(rng.multinomial(n, probability)).any())
     assert out <= stats.binom(200, 0.1).ppf(0.999)
 
@@ -107,7 +108,7 @@ def test_calibrated_counts_lie_inside_as_often_as_promised(n, bins):
 def test_the_band_is_not_needlessly_wide():
     rng = np.random.default_rng(5)
     probability = np.full(10, 0.1)
-    bands = [multinomial_band(1000, probability, 0.9, 199, rng) for _ in range(150)]
+    bands = [multinomial_band(1000, probability, Run(confidence_level=0.9, draws=199), rng) for _ in range(150)]
     out = sum(bool(band.outside(rng.multinomial(1000, probability)).any()) for band in bands)
     assert out >= stats.binom(150, 0.07).ppf(0.001)  # 0.1 less what whole numbers take
 
@@ -115,28 +116,28 @@ def test_the_band_is_not_needlessly_wide():
 def test_a_rare_event_does_not_widen_the_other_bins():
     """On the scale of standard deviations one event in an empty bin would be the largest of all."""
     probability = np.array([*[1e-4] * 10, *[0.1] * 9, 0.099])
-    band = multinomial_band(200, probability, 0.95, 999, np.random.default_rng(0))
-    even = multinomial_band(200, np.full(10, 0.1), 0.95, 999, np.random.default_rng(0))
+    band = multinomial_band(200, probability, Run(), np.random.default_rng(0))
+    even = multinomial_band(200, np.full(10, 0.1), Run(), np.random.default_rng(0))
     assert band.high[12] - band.low[12] <= 1.3 * (even.high[2] - even.low[2])
 
 
 @pytest.mark.parametrize(
     ("level", "draws", "message"),
     [
-        (0.95, 18, "a band of level 0.95 needs at least 19 draws, got 18"),
+        (0.95, 18, "a band of confidence_level 0.95 needs at least 19 draws, got 18"),
         (0.99, 50, "needs at least 99 draws"),
-        (1.0, 99, "level must lie between 0 and 1"),
-        (95, 99, "level must lie between 0 and 1, such as 0.95, got 95"),
-        ("0.9", 99, "level must lie between 0 and 1, such as 0.95, got '0.9'"),
-        (None, 99, "level must lie between 0 and 1"),
+        (1.0, 99, "confidence_level must lie between 0 and 1"),
+        (95, 99, "confidence_level must lie between 0 and 1, such as 0.95, got 95"),
+        ("0.9", 99, "confidence_level must lie between 0 and 1, such as 0.95, got '0.9'"),
+        (None, 99, "confidence_level must lie between 0 and 1"),
         (0.9, 0, "draws must be a positive whole number, got 0"),
         (0.9, 9.5, "draws must be a positive whole number"),
     ],
 )
 def test_what_is_refused(level, draws, message):
     with pytest.raises(InputError, match=message):
-        multinomial_band(10, np.full(2, 0.5), level, draws, np.random.default_rng(0))
+        multinomial_band(10, np.full(2, 0.5), Run(confidence_level=level, draws=draws), np.random.default_rng(0))
 
 
 def test_the_smallest_number_of_draws_is_enough():
-    assert multinomial_band(10, np.full(2, 0.5), 0.95, 19, np.random.default_rng(0)).draws == 19
+    assert multinomial_band(10, np.full(2, 0.5), Run(draws=19), np.random.default_rng(0)).draws == 19

@@ -65,7 +65,9 @@ def test_calibrated_ensembles_lie_inside_as_often_as_promised(kind):
     for k in range(200):
         values = rng.normal(size=(40, 6))
         values = values.round() if kind == "ties" else values
-        out += bool(rank_histogram(values[:, 0], kc.Samples(values[:, 1:]), level=0.9, draws=99, rng=k).outside.any())
+        out += bool(
+            rank_histogram(values[:, 0], kc.Samples(values[:, 1:]), confidence_level=0.9, draws=99, rng=k).outside.any()
+        )
     assert out <= stats.binom(200, 0.1).ppf(0.999)
 
 

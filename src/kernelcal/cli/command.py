@@ -7,29 +7,32 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from kernelcal.cases import Case
 from kernelcal.cli.compare import run_compare
 from kernelcal.cli.engines import engine_of, with_engine
-from kernelcal.cli.lenses import lens_of
+from kernelcal.cli.lenses import check_lens, lens_of
 from kernelcal.cli.parser import argument_parser
 from kernelcal.cli.progress import bar
 from kernelcal.cli.report import run_report
 from kernelcal.cli.streaming import check_streaming, is_one_table, run_in_parts, why_in_parts
 from kernelcal.errors import InputError, KernelcalError
-from kernelcal.evaluate import Plan, evaluate, plan
+from kernelcal.evaluate import Plan, plan
+from kernelcal.evaluate.main import evaluated
 from kernelcal.inference import calibration_test
-from kernelcal.inference.pit_test import pit_test
+from kernelcal.inference.calibration import asked_test
+from kernelcal.inference.equivalence import checked_bound
 from kernelcal.io import Data, ReadOptions, read
 from kernelcal.predictions import ScorePredictions
-from kernelcal.statistics import SKCE
+from kernelcal.runs import CONFIDENCE_LEVEL, DRAWS, Run
 from kernelcal.stream.whole import read_together
 
 __all__ = ["main"]
 
 _LONG = 5.0  # seconds from which on the plan is said unasked
-_DRAWS = 999  # by default, of rows that are read at once
 _READ_FIELDS = tuple(ReadOptions.__dataclass_fields__)
 
 
@@ -48,6 +51,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _main(options: argparse.Namespace) -> int:
+    try:
+        options.run = _run_of(options)
+        _refuse(options)
+    except InputError as error:
+        return _refused(str(error))
     if options.command in ("compare", "report"):
         return _compared(options)
     results: list[dict[str, Any]] = []
@@ -74,8 +82,33 @@ def _refused(why: str) -> int:
     return 2
 
 
+def _run_of(options: argparse.Namespace) -> Run:
+    """How to compute, or refuse it before a file is opened."""
+    return Run(
+        confidence_level=getattr(options, "confidence_level", CONFIDENCE_LEVEL),
+        draws=DRAWS if options.draws is None else options.draws,
+        rng=options.seed,
+        early_stopping=not options.all_draws,
+        engine=engine_of(getattr(options, "engine", None), getattr(options, "features", None)),
+    )
+
+
+def _refuse(options: argparse.Namespace) -> None:
+    """Refuse names that are not known and options that do not go together, before a file is opened."""
+    check_lens(options.lens, every=options.command == "test")
+    if options.command == "test":
+        asked_test(with_engine(options.statistic, options.run.engine), options.null, weighted=bool(options.weights))
+    if getattr(options, "within", None) is not None:
+        checked_bound(options.within)
+    if getattr(options, "plan", False):
+        left = {"--fail-below": options.fail_below is not None, "--save": options.save is not None}
+        for name in (name for name, said in left.items() if said):
+            raise InputError(
+                f"--plan says what would be done and stops, which leaves nothing for {name}: say one of them"
+            )
+
+
 def _compared(options: argparse.Namespace) -> int:
-    options.draws = _draws(options)
     try:
         run = run_compare if options.command == "compare" else run_report
         found = run(_groups(options.files), _reading(options), options)
@@ -122,8 +155,8 @@ def _planned(data: Data, options: argparse.Namespace) -> Plan | None:
     """The plan, if only that is asked for; of work that takes long it is said in a line."""
     if options.command != "evaluate" or isinstance(data.predictions, ScorePredictions):
         return None
-    engine, lens = engine_of(options.engine, options.features), lens_of(options.lens, data.predictions)
-    found = plan(data.predictions, lens=lens, draws=_draws(options), engine=engine)
+    run, lens = options.run, lens_of(options.lens, data.predictions)
+    found = plan(data.predictions, lens=lens, draws=run.draws, engine=run.engine)
     if not options.plan and not options.json and found.seconds >= _LONG:
         print(found.sentence(), flush=True)
     return found if options.plan else None
@@ -131,36 +164,22 @@ def _planned(data: Data, options: argparse.Namespace) -> Plan | None:
 
 def _compute(data: Data, options: argparse.Namespace) -> Any:
     lens = lens_of(options.lens, data.predictions)
-    if options.command == "test" and options.statistic == "pit":
-        return _pit(data, options)
-    engine = engine_of(options.engine, options.features)
     with bar() as progress:
-        settings = {"draws": _draws(options), "rng": options.seed, "early_stopping": not options.all_draws}
-        settings.update(progress=progress, weights=data.weights, lens=lens)
-        if options.command == "test":
-            statistic = with_engine(_statistic(options.statistic), engine)
-            return calibration_test(data.y, data.predictions, statistic=statistic, null=options.null, **settings)
-        return evaluate(data.y, data.predictions, level=options.interval_level, engine=engine, **settings)
-
-
-def _pit(data: Data, options: argparse.Namespace) -> Any:
-    """The test of PIT values, whose law is always that of uniform numbers."""
-    if options.weights or options.null not in (None, "exact"):
-        given = "--weights" if options.weights else f"--null {options.null}"
-        raise InputError(f"--statistic pit ranks all rows alike under its own exact law: leave out {given}")
-    return pit_test(
-        data.y, data.predictions, draws=_draws(options), rng=options.seed, early_stopping=not options.all_draws
-    )
-
-
-def _statistic(name: str) -> Any:
-    """What the name on the command line stands for; the block estimator takes pairs of rows."""
-    named = {"skce": SKCE(), "skce-block": SKCE(estimator="block", block_size=2)}
-    return named.get(name, name)
-
-
-def _draws(options: argparse.Namespace) -> int:
-    return _DRAWS if options.draws is None else int(options.draws)
+        run = replace(options.run, progress=progress)
+        if options.command == "evaluate":
+            return evaluated(Case.of(data.y, data.predictions, weights=data.weights, lens=lens), run)
+        return calibration_test(
+            data.y,
+            data.predictions,
+            statistic=with_engine(options.statistic, run.engine),
+            null=options.null,
+            lens=lens,
+            weights=data.weights,
+            draws=run.draws,
+            rng=run.rng,
+            early_stopping=run.early_stopping,
+            progress=progress,
+        )
 
 
 def _groups(files: Sequence[Path], *, together: bool = False) -> list[list[Path]]:

@@ -13,6 +13,7 @@ from kernelcal.cli.lenses import lens_of
 from kernelcal.cli.progress import bar
 from kernelcal.compare import Comparison, compare
 from kernelcal.compare.cost import cost_in_words
+from kernelcal.compare.main import refuse_run
 from kernelcal.errors import InputError, KernelcalWarning
 from kernelcal.io import Data, ReadOptions, read_models
 from kernelcal.plots.axes import pyplot
@@ -26,14 +27,15 @@ def run_compare(groups: Sequence[Sequence[Path]], reading: ReadOptions, options:
     """Read, say what was read and what it will cost, compare, print and draw."""
     if options.plot is not None:
         _refuse_picture(options.plot)
-    models = read_models(groups, reading)
     if reading.weights:
         raise InputError("compare takes no case weights: leave out --weights")
+    refuse_run(options.run)
+    models = read_models(groups, reading)
     first = next(iter(models.values()))
     predictions = {name: data.predictions for name, data in models.items()}
     if not options.json:
         print("\n".join(f"{name}: {data.description}" for name, data in models.items()), flush=True)
-        print(cost_in_words(predictions, options.draws) + "\n", flush=True)
+        print(cost_in_words(predictions, options.run.draws) + "\n", flush=True)
     result = _compared(first, predictions, options)
     if not options.json:
         print(result.summary(), flush=True)
@@ -52,10 +54,10 @@ def _compared(first: Data, predictions: dict[str, Any], options: argparse.Namesp
             predictions,
             lens=lens,
             within=options.within,
-            level=options.interval_level,
-            draws=options.draws,
-            rng=options.seed,
-            early_stopping=not options.all_draws,
+            confidence_level=options.run.confidence_level,
+            draws=options.run.draws,
+            rng=options.run.rng,
+            early_stopping=options.run.early_stopping,
             progress=progress,
         )
 

@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from kernelcal import __version__
-from kernelcal.cli.engines import ENGINES
 from kernelcal.cli.streaming import add_streaming
-from kernelcal.inference import NULL_LAWS
+from kernelcal.inference import NULL_LAWS, STATISTICS
 from kernelcal.io import CROSSING, KINDS
+from kernelcal.pairs import ENGINES
+from kernelcal.runs import CONFIDENCE_LEVEL, DRAWS, DRAWS_OF_A_PASS
 
 __all__ = ["argument_parser"]
 
 _PAGE = "the page, .html; a file of this name is replaced (default: %(default)s)"
-_STATISTICS = ("default", "skce", "skce-block", "ckce", "ucme", "ece", "mmce", "pit")
 
 
 def argument_parser() -> argparse.ArgumentParser:
@@ -44,10 +44,9 @@ def argument_parser() -> argparse.ArgumentParser:
     test.add_argument("files", nargs="+", type=Path, metavar="FILE", help="one file, or two npy files")
     test.add_argument(
         "--statistic",
-        choices=_STATISTICS,
+        choices=tuple(STATISTICS),
         default="default",
-        help="what is tested (default: %(default)s, a family; skce-block: the linear-time estimator; ckce: the "
-        "conditional error; ece and mmce: classes; ucme: at test locations; pit: uniform PIT values, numbers only)",
+        help=f"what is tested (default: %(default)s). {STATISTICS.help}",
     )
     test.add_argument(
         "--null", choices=tuple(NULL_LAWS), help="its law under calibration (default: exact; for draws: swap)"
@@ -64,7 +63,11 @@ def argument_parser() -> argparse.ArgumentParser:
     page = _add_report(commands)
     for command in (every, several, page):
         command.add_argument(
-            "--interval-level", type=_level, default=0.95, metavar="P", help="coverage of the interval (default: 0.95)"
+            "--confidence-level",
+            type=float,
+            default=CONFIDENCE_LEVEL,
+            metavar="P",
+            help="coverage of the intervals (default: %(default)s)",
         )
     add_streaming(every.add_argument_group("files larger than memory"))
     for command in (every, test, several, page):
@@ -220,7 +223,10 @@ def _add_testing(parser: argparse.ArgumentParser, *, one: bool) -> None:
         "Holm) and class-wise-joint",
     )
     group.add_argument(
-        "--draws", type=int, metavar="B", help="draws of the exact test (default: 999; of rows read in parts 199)"
+        "--draws",
+        type=int,
+        metavar="B",
+        help=f"draws of the exact test (default: {DRAWS}; of rows read in parts {DRAWS_OF_A_PASS})",
     )
     group.add_argument(
         "--seed", type=_seed, default=0, help="seed of the draws, a whole number from 0 (default: %(default)s)"
@@ -231,8 +237,7 @@ def _add_testing(parser: argparse.ArgumentParser, *, one: bool) -> None:
         group.add_argument(
             "--engine",
             choices=tuple(ENGINES),
-            help="how pairs of rows are summed: all of them, or by low rank (default: chosen by rows and classes, see "
-            "--plan)",
+            help=f"how pairs of rows are summed (default: chosen by rows and classes, see --plan). {ENGINES.help}",
         )
         group.add_argument(
             "--features", type=_count, metavar="D", help="with --engine nystrom or fourier: their number"

@@ -12,6 +12,7 @@ from typing import Any
 
 from kernelcal.cli.lenses import lens_of
 from kernelcal.cli.progress import bar
+from kernelcal.compare.main import refuse_run
 from kernelcal.errors import InputError, KernelcalWarning
 from kernelcal.io import Data, ReadOptions, read, read_models
 from kernelcal.report import Report, report
@@ -28,6 +29,8 @@ def run_report(groups: Sequence[Sequence[Path]], reading: ReadOptions, options: 
     several = len(groups) > 1 or reading.model_column is not None
     if several and reading.weights:
         raise InputError("a page about several models takes no case weights: leave out --weights")
+    if several:
+        refuse_run(options.run)
     models = read_models(groups, reading) if several else {groups[0][0].stem: read(groups[0], reading)}
     if not options.json:
         print("\n".join(data.description for data in models.values()), flush=True)
@@ -48,10 +51,10 @@ def _reported(models: dict[str, Data], options: argparse.Namespace) -> Report:
             lens=lens_of(options.lens, first.predictions),
             weights=first.weights,
             within=options.within,
-            level=options.interval_level,
-            draws=options.draws,
-            rng=options.seed,
-            early_stopping=not options.all_draws,
+            confidence_level=options.run.confidence_level,
+            draws=options.run.draws,
+            rng=options.run.rng,
+            early_stopping=options.run.early_stopping,
             title=options.title,
             read={name if len(models) > 1 else "": data.description for name, data in models.items()},
             command=shlex.join(["kernelcal", *map(str, options.said)]),

@@ -6,18 +6,19 @@ import argparse
 import contextlib
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kernelcal.cli.engines import engine_of
 from kernelcal.cli.lenses import lens_of
 from kernelcal.cli.progress import bar
 from kernelcal.errors import InputError
 from kernelcal.evaluate.planning import size_in_words
 from kernelcal.io import ReadOptions
+from kernelcal.runs import DRAWS_OF_A_PASS
 from kernelcal.stream.cluster import cluster
 from kernelcal.stream.files import find_files, in_pieces, is_many, size_of
-from kernelcal.stream.main import prepared
+from kernelcal.stream.main import prepared, sketch_options
 from kernelcal.stream.paths import AT_ONCE
 from kernelcal.stream.survey import survey_files
 
@@ -103,14 +104,17 @@ def run_in_parts(
     paths: Sequence[Path], why: str, reading: ReadOptions, options: argparse.Namespace, *, first: bool
 ) -> dict[str, Any]:
     """Say what was found and what will be done, do it, print and save."""
-    engine, survey = _features_of(options), survey_files(paths, reading)
+    run = options.run if options.draws is not None else replace(options.run, draws=DRAWS_OF_A_PASS)
+    _refuse_engine(options)
+    asked = sketch_options(run)
+    survey = survey_files(paths, reading)
     with _client(options.dask) as client:
         begun = prepared(
             survey,
             lambda predictions: lens_of(options.lens, predictions),
             why=why,
-            level=options.interval_level,
-            options={"rng": options.seed, "draws": options.draws, "engine": engine},
+            run=run,
+            options=asked,
             dask=client is not None,
             client=client,
         )
@@ -120,7 +124,7 @@ def run_in_parts(
         if options.plan:
             return {"read": begun.read, **begun.plan.to_dict()}
         with bar("rows") as progress:
-            result = begun.result(options.interval_level, progress)
+            result = begun.result(progress)
     if options.save is not None:
         result.sketch.save(options.save)
     if not options.json:
@@ -128,14 +132,13 @@ def run_in_parts(
     return result.to_dict()
 
 
-def _features_of(options: argparse.Namespace) -> Any:
-    """Features of the pass; engines that need all rows at once are refused."""
+def _refuse_engine(options: argparse.Namespace) -> None:
+    """Refuse engines that need all rows at once."""
     if options.engine in ("pairs", "nystrom"):
         raise InputError(
             f"--engine {options.engine} needs all rows at once, and these are read in parts: say --engine fourier, or "
             "a larger --memory where they fit"
         )
-    return engine_of(options.engine, options.features)
 
 
 @contextlib.contextmanager

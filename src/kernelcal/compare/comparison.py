@@ -46,7 +46,7 @@ class ComparedModel(Shown):
     def _tables(self) -> tuple[Table | Grid, ...]:
         own = [
             ("CKCE without the noise of the targets", f"{self.ckce.estimate:.4g}"),
-            (f"{self.ckce.level:.0%} interval", f"{self.ckce.lower:.4g} to {self.ckce.upper:.4g}"),
+            (f"{self.ckce.confidence_level:.0%} interval", f"{self.ckce.lower:.4g} to {self.ckce.upper:.4g}"),
             ("plug-in", f"{self.plug_in:.4g}"),
         ]
         within = () if self.equivalence is None else self.equivalence._tables()
@@ -159,7 +159,7 @@ class Comparison(Shown):
         MissingExtraError
             Without matplotlib, the extra ``plot``.
         """
-        level = self.models[0].ckce.level
+        level = self.models[0].ckce.confidence_level
         return interval_plot(
             [model.name for model in self.models],
             [model.ckce.estimate for model in self.models],

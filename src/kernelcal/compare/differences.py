@@ -8,6 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
+from kernelcal.cases import Case
 from kernelcal.inference.class_wise import holm_adjusted
 from kernelcal.inference.interval_methods import Spread, block_spread, hoeffding_sums, root_spread
 from kernelcal.inference.paired import (
@@ -17,7 +18,6 @@ from kernelcal.inference.paired import (
     mean_difference,
 )
 from kernelcal.pairs.joint import joint_sums
-from kernelcal.predictions import Predictions
 from kernelcal.statistics import SKCE
 
 __all__ = ["by_draws", "by_rows", "skce_differences"]
@@ -26,15 +26,13 @@ Found = Callable[[str, str], tuple[float, float]]  # two names -> difference and
 _INFINITE = "an outcome had probability 0: the mean score is infinite, and its difference has no standard error"
 
 
-def skce_differences(
-    statistic: SKCE, models: Mapping[str, tuple[np.ndarray, Predictions]]
-) -> tuple[list[PairedDifference], dict[str, Spread]]:
+def skce_differences(statistic: SKCE, models: Mapping[str, Case]) -> tuple[list[PairedDifference], dict[str, Spread]]:
     """Differences of the SKCE and what is known of each, over all pairs of rows in one pass, or over blocks."""
-    names, prepared = list(models), {name: statistic.prepare(batch) for name, (_, batch) in models.items()}
+    names, prepared = list(models), {name: statistic.prepare(case.predictions) for name, case in models.items()}
     if statistic.estimator == "block":
-        values = {name: prepared[name].block_values(models[name][0]) for name in names}
+        values = {name: prepared[name].block_values(models[name].targets) for name in names}
         return by_rows("SKCE", values), {name: block_spread(own) for name, own in values.items()}
-    sums, products = joint_sums([prepared[name].matrix(models[name][0]) for name in names])
+    sums, products = joint_sums([prepared[name].matrix(models[name].targets) for name in names])
     pairs, place = sums.shape[1] * (sums.shape[1] - 1), names.index
     spreads = {
         name: root_spread(float(sums[k].sum()) / pairs, *hoeffding_sums(sums[k], float(products[k, k])))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,23 +11,24 @@ import numpy as np
 
 from kernelcal.compare.comparison import ComparedModel, Comparison, sort_key
 from kernelcal.compare.differences import by_draws, by_rows, skce_differences
-from kernelcal.compare.figures import Settings, conditional, equivalence, evaluation
-from kernelcal.compare.models import Pairs, checked_models
+from kernelcal.compare.figures import conditional, equivalence
+from kernelcal.compare.models import Models, checked_models
 from kernelcal.compare.scores import score_rows
-from kernelcal.compare.statistics import shared_ckce, shared_skce
+from kernelcal.compare.statistics import refuse_statistics, shared_ckce, shared_skce
 from kernelcal.compare.steps import Steps
 from kernelcal.errors import InputError
 from kernelcal.evaluate.estimates import pairs_or_blocks
+from kernelcal.evaluate.main import evaluated
 from kernelcal.inference.equivalence import checked_bound
 from kernelcal.inference.paired import PairedDifference
 from kernelcal.lenses import Lens
 from kernelcal.predictions import Samples
+from kernelcal.runs import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE, Progress, Run
 from kernelcal.statistics import CKCE, SKCE
 
-__all__ = ["compare"]
+__all__ = ["compare", "compared", "refuse_run"]
 
-_FEWEST = 10
-_LEVEL = 0.05
+_FEWEST, _DRAWS = 10, 99  # rows, and draws
 _OTHER_OUTCOMES = "the lens asks every model about an outcome of its own: their scores have no paired difference"
 _NEAR_0 = "no exact test rejects either model: both are near 0, and the difference says little"
 
@@ -42,11 +43,11 @@ def compare(
     within: float | None = None,
     classes: Any = None,
     normalize: bool = False,
-    level: float = 0.95,
-    draws: int = 999,
+    confidence_level: float = CONFIDENCE_LEVEL,
+    draws: int = DRAWS,
     rng: int = 0,
     early_stopping: bool = True,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Comparison:
     """Which of several models is better calibrated on the same rows, and how certainly?
 
@@ -71,7 +72,7 @@ def compare(
         Also test whether each model is calibrated to within this bound: `kernelcal.inference.equivalence_test`.
     classes, normalize
         As for `as_predictions`.
-    level : float
+    confidence_level : float
         Nominal coverage of the intervals.
     draws, rng
         Draws of the exact tests and of the bootstrap of rows, the same rows for all models, and their seed.
@@ -116,29 +117,37 @@ def compare(
     >>> result.difference("log score", "honest", "sharper").better
     'honest'
     """
-    started = time.perf_counter()
-    settings = Settings(
-        _checked_level(level),
-        _checked_draws(draws),
-        _checked_seed(rng),
-        early_stopping,
-        None if within is None else checked_bound(within),
-    )
+    run = Run(confidence_level=confidence_level, draws=draws, rng=rng, early_stopping=early_stopping, progress=progress)
+    refuse_run(run)
+    bound = None if within is None else checked_bound(within)
+    refuse_statistics(skce, ckce)
     models = checked_models(y, predictions, lens, classes, normalize=normalize)
-    batches = [batch for _, batch in models.values()]
+    return compared(models, run, skce=skce, ckce=ckce, within=bound)
+
+
+def refuse_run(run: Run) -> None:
+    """Refuse what does not serve several models: few draws, and draws that differ from one model to the next."""
+    run.refuse_fewer(_DRAWS, "intervals")
+    run.seed("all models are given the same draws")
+
+
+def compared(
+    models: Models, run: Run, *, skce: SKCE | None = None, ckce: CKCE | None = None, within: float | None = None
+) -> Comparison:
+    """Compare models that were checked already, one by one and against each other."""
+    started = time.perf_counter()
+    batches = [case.predictions for case in models.values()]
     _refuse_few(len(batches[0]))
     skce, ckce = shared_skce(skce, batches), shared_ckce(ckce, batches)
     pairs = pairs_or_blocks(batches, skce)
-    found, drawn = _models(models, skce, ckce, settings, Steps(progress, 2 * len(models), settings.draws))
+    found, drawn = _models(models, skce, ckce, run)
     found.sort(key=sort_key)
     ordered = {model.name: models[model.name] for model in found}
     estimates = {model.name: model.ckce.estimate for model in found}
     differences = by_draws("CKCE", estimates, {name: drawn[name] for name in ordered})
     own, spreads = skce_differences(pairs, ordered)
     differences += _near_0(own, found)
-    found = [
-        replace(m, equivalence=equivalence(spreads[m.name], settings.within, pairs, len(batches[0]))) for m in found
-    ]
+    found = [replace(m, equivalence=equivalence(spreads[m.name], within, pairs, len(batches[0]))) for m in found]
     notes = (*_blocks_in_words(pairs), *_few_draws(ordered), *_notes(found))
     if _one_outcome(ordered):
         for measure, rows in score_rows(ordered).items():
@@ -149,14 +158,14 @@ def compare(
     return Comparison(tuple(found), tuple(differences), pairs, ckce, len(batches[0]), seconds, notes)
 
 
-def _models(
-    models: Pairs, skce: SKCE, ckce: CKCE, settings: Settings, steps: Steps
-) -> tuple[list[ComparedModel], dict[str, np.ndarray]]:
+def _models(models: Models, skce: SKCE, ckce: CKCE, run: Run) -> tuple[list[ComparedModel], dict[str, np.ndarray]]:
     """Everything about each model, and the values of its CKCE over drawn rows."""
+    steps = Steps(run.progress, 2 * len(models), run.draws)
     found, drawn = [], {}
-    for name, (targets, batch) in models.items():
-        own = evaluation(targets, batch, skce, settings, steps.next())
-        interval, plug_in, drawn[name], _ = conditional(targets, batch, ckce, settings, own.pvalue, steps.next())
+    for name, case in models.items():
+        own = evaluated(case, replace(run, progress=steps.next()), template=skce)
+        step = replace(run, progress=steps.next())
+        interval, plug_in, drawn[name] = conditional(case, ckce, step, own.pvalue)
         found.append(ComparedModel(name, own, interval, plug_in))
     steps.finish()
     return found, drawn
@@ -172,9 +181,10 @@ def _blocks_in_words(pairs: SKCE) -> tuple[str, ...]:
     )
 
 
-def _few_draws(models: Pairs) -> tuple[str, ...]:
+def _few_draws(models: Models) -> tuple[str, ...]:
     """Say that scores of few draws are those of the draws."""
-    sizes = {name: batch.size for name, (_, batch) in models.items() if isinstance(batch, Samples)}
+    batches = [(name, case.predictions) for name, case in models.items()]
+    sizes = {name: batch.size for name, batch in batches if isinstance(batch, Samples)}
     if not sizes or (len(sizes) == len(models) and len(set(sizes.values())) == 1):
         return ()
     return (
@@ -183,15 +193,15 @@ def _few_draws(models: Pairs) -> tuple[str, ...]:
     )
 
 
-def _one_outcome(models: Pairs) -> bool:
+def _one_outcome(models: Models) -> bool:
     """Tell whether all models are asked about the same outcomes."""
-    (first, _), *others = models.values()
-    return all(np.array_equal(first, targets) for targets, _ in others)
+    first, *others = models.values()
+    return all(np.array_equal(first.targets, other.targets) for other in others)
 
 
 def _near_0(differences: list[PairedDifference], models: list[ComparedModel]) -> list[PairedDifference]:
     """Say of ties whose models the exact test does not reject that both are near 0."""
-    calibrated = {m.name for m in models if m.evaluation.pvalue is not None and m.evaluation.pvalue > _LEVEL}
+    calibrated = {m.name for m in models if m.evaluation.pvalue is not None and m.evaluation.pvalue > SIGNIFICANCE}
     return [
         replace(d, notes=(*d.notes, _NEAR_0)) if d.better is None and {d.first, d.second} <= calibrated else d
         for d in differences
@@ -212,21 +222,3 @@ def _notes(models: list[ComparedModel]) -> tuple[str, ...]:
 def _refuse_few(n: int) -> None:
     if n < _FEWEST:
         raise InputError(f"compare needs at least {_FEWEST} rows, got {n}: no difference could be told from chance")
-
-
-def _checked_level(level: Any) -> float:
-    if isinstance(level, bool) or not isinstance(level, int | float | np.number) or not 0 < level < 1:
-        raise InputError(f"level must lie between 0 and 1, such as 0.95, got {level!r}")
-    return float(level)
-
-
-def _checked_draws(draws: Any) -> int:
-    if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 99:
-        raise InputError(f"draws must be a whole number, at least 99 for intervals, got {draws!r}")
-    return int(draws)
-
-
-def _checked_seed(rng: Any) -> int:
-    if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
-        raise InputError(f"rng must be a seed, a whole number from 0: all models are given the same draws; got {rng!r}")
-    return int(rng)

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from kernelcal.arrays import to_numpy
+from kernelcal.cases import Case, refuse_lens
 from kernelcal.errors import InputError
-from kernelcal.lenses import Lens, seen
-from kernelcal.predictions import Bernoulli, Categorical, ClassPredictions, Predictions, ScorePredictions, checked_pair
+from kernelcal.lenses import Lens
+from kernelcal.predictions import Bernoulli, Categorical, ClassPredictions, Predictions, ScorePredictions
 
-__all__ = ["Pairs", "checked_models"]
+__all__ = ["Models", "checked_models", "named_case", "naming", "refuse_names", "refuse_unlike", "seen_alike"]
 
-Pairs = dict[str, tuple[np.ndarray, Predictions]]  # name -> targets and predictions, as the lens shows them
+Models = dict[str, Case]  # by their names
 
 
-def checked_models(y: Any, predictions: Any, lens: Lens | None, classes: Any, *, normalize: bool) -> Pairs:
-    """Targets and predictions of every model, checked one by one and against each other."""
+def checked_models(y: Any, predictions: Any, lens: Lens | None, classes: Any, *, normalize: bool) -> Models:
+    """Targets and predictions of every model, checked one by one and against each other, as the lens shows them."""
+    refuse_names(predictions)
+    refuse_lens(lens)
+    given = {str(n): named_case(str(n), y, p, classes=classes, normalize=normalize) for n, p in predictions.items()}
+    refuse_unlike(given)
+    return seen_alike(given, lens)
+
+
+def refuse_names(predictions: Any) -> None:
+    """Refuse what is no mapping of two or more names to models, before these are looked at."""
     if not isinstance(predictions, Mapping):
         raise InputError(
             f'predictions must be named, such as {{"resnet": p1, "vit": p2}}, got {type(predictions).__name__}: with '
@@ -29,32 +41,35 @@ def checked_models(y: Any, predictions: Any, lens: Lens | None, classes: Any, *,
     names = [str(name) for name in predictions]
     if len(set(names)) < len(names):
         raise InputError(f"two models have the same name among {', '.join(names)}: name them apart")
-    pairs = {str(n): _pair(str(n), y, p, classes, normalize=normalize) for n, p in predictions.items()}
-    _refuse_different(pairs)
-    asked = {name: seen(targets, batch, lens) for name, (targets, batch) in pairs.items()}
-    return _alike({name: (targets, batch.map_arrays(_double)) for name, (targets, batch) in asked.items()})
 
 
-def _pair(name: str, y: Any, predictions: Any, classes: Any, *, normalize: bool) -> tuple[np.ndarray, Predictions]:
+def named_case(name: str, y: Any, predictions: Any, **options: Any) -> Case:
     """Check one model, whose name every message carries."""
     if predictions is None:
         raise InputError(f"model {name!r} has no predictions (None): pass them, or leave the model out")
+    with naming(name):
+        return Case.of(y, predictions, **options)
+
+
+@contextmanager
+def naming(name: str) -> Iterator[None]:
+    """Say of which model a message speaks."""
     try:
-        targets, batch = checked_pair(y, predictions, classes=classes, normalize=normalize)
+        yield
     except InputError as error:
         raise InputError(f"model {name!r}: {error}") from None
-    if isinstance(batch, ScorePredictions):
-        raise InputError(
-            f"model {name!r} is known through its score: compare needs expectations and densities; draw from it and "
-            "pass kernelcal.Samples, or use kernelcal.evaluate for each model"
-        )
-    return targets, batch
 
 
-def _refuse_different(pairs: Pairs) -> None:
-    """Refuse models that answer other questions than the first."""
-    (first, (_, ours)), *others = pairs.items()
-    for name, (_, batch) in others:
+def refuse_unlike(models: Models) -> None:
+    """Refuse models that cannot be compared, and models that answer other questions than the first."""
+    for name, case in models.items():
+        if isinstance(case.predictions, ScorePredictions):
+            raise InputError(
+                f"model {name!r} is known through its score: compare needs expectations and densities; draw from it "
+                "and pass kernelcal.Samples, or use kernelcal.evaluate for each model"
+            )
+    (first, ours), *others = [(name, case.predictions) for name, case in models.items()]
+    for name, batch in others:
         if isinstance(ours, ClassPredictions) != isinstance(batch, ClassPredictions):
             raise InputError(f"models {first!r} and {name!r} do not both predict {_kind(ours)}: compare like with like")
         if isinstance(ours, ClassPredictions) and isinstance(batch, ClassPredictions):
@@ -81,12 +96,16 @@ def _refuse_other_classes(first: str, ours: ClassPredictions, name: str, theirs:
     )
 
 
-def _alike(pairs: Pairs) -> Pairs:
-    """Write one probability as two where another model has two columns: their distances must have one meaning."""
-    families = {type(batch) for _, batch in pairs.values()}
+def seen_alike(given: Models, lens: Lens | None) -> Models:
+    """Show models through the lens, in NumPy, and of one kind.
+
+    One probability is written as two where another model has two columns: their distances must have one meaning.
+    """
+    models = {name: case.through(lens).map_arrays(_double) for name, case in given.items()}
+    families = {type(case.predictions) for case in models.values()}
     if families != {Bernoulli, Categorical}:
-        return pairs
-    return {name: (targets, _two_columns(batch)) for name, (targets, batch) in pairs.items()}
+        return models
+    return {name: replace(case, predictions=_two_columns(case.predictions)) for name, case in models.items()}
 
 
 def _two_columns(batch: Any) -> Categorical:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from kernelcal.runs import Progress
 
 __all__ = ["Steps"]
-
-Progress = Callable[[int, int], None]
 
 
 class Steps:

@@ -21,7 +21,7 @@ def models_table(comparison: Comparison) -> Grid:
     """Return the models in the order of their CKCE."""
     rows = [_model_row(number, model, comparison) for number, model in enumerate(comparison.models, 1)]
     figures = [name.replace(", ", "\n") for name, _ in comparison.models[0].evaluation.headline()]
-    level = f"{comparison.models[0].ckce.level:.0%} interval"
+    level = f"{comparison.models[0].ckce.confidence_level:.0%} interval"
     within = comparison.models[0].equivalence
     extra = [] if within is None else [f"within\n{within.within:g}"]
     header = ["model", *figures, "SKCE", "exact\np-value", "CKCE", level, "plug-in", *extra, "tied with"]

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from kernelcal.inference import Interval, TestResult
+from kernelcal.runs import SIGNIFICANCE
 from kernelcal.statistics import Estimate
 from kernelcal.tables import Shown, Table
 
 __all__ = ["Evaluation", "plain_number"]
-
-_LEVEL = 0.05
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -66,7 +65,7 @@ class Evaluation(Shown, ABC):
         if self.test is None:
             return "Not tested."
         p = f"p = {self.test.pvalue:.3g}"
-        if self.test.pvalue > _LEVEL:
+        if self.test.pvalue > SIGNIFICANCE:
             few = "; with so few rows only gross miscalibration would show" if self.n < 100 else ""
             return f"No evidence against calibration ({p}, {_law(self.test)}){few}."
         words = "; ".join(self.test.directions)
@@ -127,7 +126,7 @@ def _interval_in_words(interval: Interval | None) -> list[tuple[str, str]]:
     if interval is None:
         return []
     low, high = interval.root
-    return [(f"root of SKCE, {100 * interval.level:g} % interval", f"{low:.4f} to {high:.4f}")]
+    return [(f"root of SKCE, {100 * interval.confidence_level:g} % interval", f"{low:.4f} to {high:.4f}")]
 
 
 def _root_in_words(result: Evaluation) -> str:

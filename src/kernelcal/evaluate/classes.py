@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
+from kernelcal.cases import Case
 from kernelcal.evaluate.base import Evaluation, plain_number
-from kernelcal.predictions import Bernoulli, ClassPredictions
-from kernelcal.statistics import Estimate, accuracy, brier_score, ece, log_score
+from kernelcal.predictions import Bernoulli
+from kernelcal.runs import Run
+from kernelcal.statistics import ECE, Estimate
+from kernelcal.statistics.class_scores import accuracy_of, brier_score_of, log_score_of
 from kernelcal.statistics.questions import usual_questions
 from kernelcal.suspicions import class_suspicions
 
@@ -74,22 +75,20 @@ class ClassEvaluation(Evaluation):
 
 
 def class_evaluation(
-    labels: np.ndarray,
-    batch: ClassPredictions,
-    weights: np.ndarray | None,
+    case: Case,
+    run: Run,
     notes: tuple[str, ...],
-    settings: dict[str, Any],
     **common: Any,
 ) -> ClassEvaluation:
     """Add accuracy, scores and binned errors to what all evaluations have in common."""
-    plain = batch.without_names()
+    batch = case.predictions
     return ClassEvaluation(
         n_classes=batch.n_classes,
-        accuracy=accuracy(labels, plain, weights=weights),
-        log_score=log_score(labels, plain, weights=weights),
-        brier_score=brier_score(labels, plain, weights=weights),
-        eces=tuple(ece(labels, plain, question=question, weights=weights) for question in usual_questions(batch)),
+        accuracy=accuracy_of(case),
+        log_score=log_score_of(case),
+        brier_score=brier_score_of(case),
+        eces=tuple(ECE(question=question).estimated(case) for question in usual_questions(batch)),
         one_probability=isinstance(batch, Bernoulli),
-        notes=tuple(dict.fromkeys(class_suspicions(labels, plain) + notes)),
+        notes=tuple(dict.fromkeys(class_suspicions(case) + notes)),
         **common,
     )

@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from kernelcal.inference import Interval, confidence_interval
 from kernelcal.inference.family import spectral_target
 from kernelcal.kernels import Kernel
 from kernelcal.pairs import Engine
@@ -17,14 +15,13 @@ from kernelcal.pairs.features import FeatureEngine
 from kernelcal.predictions import ClassPredictions, Predictions, ScorePredictions
 from kernelcal.statistics import KCCSD, SKCE
 
-__all__ = ["estimator_of", "interval_of", "interval_statistic", "pairs_or_blocks", "seconds_of"]
+__all__ = ["estimator_of", "interval_statistic", "pairs_or_blocks", "seconds_of"]
 
 _SECONDS = 30.0  # on two cores, up to which the estimate takes all pairs
 _INTERVAL = 4.0  # the same for an interval over all pairs; above, the standard error comes from blocks
 _FEWEST = 10  # rows; of fewer an interval by resampling them says nothing
 _WEIGHTED_UP_TO = 8_000  # rows; the interval with case weights is a bootstrap over all pairs
 _BLOCKS = 30  # at least, for the normal law of their values
-_DRAWS = 999  # at least, for percentiles
 _SCORES_UP_TO, _SCORES_IN_A_BLOCK = 20_000, 1_000  # rows of scores: a test redraws the signs of all pairs
 
 
@@ -86,20 +83,3 @@ def interval_statistic(
     statistic = whole if weighted else estimator_of(batch, _INTERVAL, _BLOCKS, whole, engine)
     most = _WEIGHTED_UP_TO if weighted else math.inf
     return statistic if isinstance(statistic, SKCE) and _FEWEST <= len(batch) <= most else None
-
-
-def interval_of(
-    targets: np.ndarray,
-    batch: Predictions,
-    pvalue: float,
-    level: float,
-    template: SKCE | None = None,
-    engine: Engine | None = None,
-    **options: Any,
-) -> Interval | None:
-    """Interval for the SKCE of all pairs; where these are too many, from the values of blocks."""
-    statistic = interval_statistic(batch, template, engine, weighted=options["weights"] is not None)
-    if statistic is None:
-        return None
-    options["draws"] = max(options["draws"], _DRAWS)
-    return confidence_interval(targets, batch, statistic=statistic, level=level, pvalue=pvalue, **options)

@@ -7,19 +7,20 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from kernelcal.arrays import to_numpy
+from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.evaluate.base import Evaluation
 from kernelcal.evaluate.classes import class_evaluation
-from kernelcal.evaluate.estimates import estimator_of, interval_of
+from kernelcal.evaluate.estimates import estimator_of, interval_statistic
 from kernelcal.evaluate.numbers import number_evaluation
 from kernelcal.evaluate.scores import score_evaluation
-from kernelcal.inference import DefaultFamily, calibration_test
-from kernelcal.lenses import Lens, seen
+from kernelcal.inference import DefaultFamily, Interval, TestResult
+from kernelcal.inference.calibration import default_law, tested
+from kernelcal.inference.interval import interval_of
+from kernelcal.lenses import Lens
 from kernelcal.pairs import Engine
-from kernelcal.predictions import ClassPredictions, Samples, ScorePredictions, checked_pair, checked_weights
+from kernelcal.predictions import ClassPredictions, Samples, ScorePredictions
+from kernelcal.runs import CONFIDENCE_LEVEL, DRAWS, Run
 from kernelcal.statistics import KCCSD, SKCE
 
 __all__ = ["evaluate", "evaluated"]
@@ -38,8 +39,8 @@ def evaluate(
     weights: Any = None,
     classes: Any = None,
     normalize: bool = False,
-    level: float = 0.95,
-    draws: int = 999,
+    confidence_level: float = CONFIDENCE_LEVEL,
+    draws: int = DRAWS,
     rng: Any = 0,
     early_stopping: bool = True,
     engine: Engine | None = None,
@@ -63,10 +64,10 @@ def evaluate(
         Case weights, not negative, for every figure and for the test; the PIT test takes none and is then left out.
     classes, normalize
         As for `as_predictions`.
-    level : float
+    confidence_level : float
         Nominal coverage of the interval.
     draws, rng, early_stopping, progress
-        As for `calibration_test`.
+        As for `calibration_test`. Test, interval and PIT test share one seed, which is drawn once from a generator.
     engine : Engine, optional
         How pairs are summed by estimate, test and interval: `ExactPairs`, `Nystrom` or `RandomFourier`. Default: chosen
         by rows and classes, as `kernelcal.evaluate.plan` tells.
@@ -95,68 +96,56 @@ def evaluate(
     >>> kc.evaluate(y, p).verdict
     'No evidence against calibration (p = ..., exact test).'
     """
-    targets, batch = seen(*checked_pair(y, predictions, classes=classes, normalize=normalize), lens)
-    return evaluated(
-        targets,
-        batch.placed(),
-        checked_weights(weights, len(batch)),
-        level=level,
+    run = Run(
+        confidence_level=confidence_level,
         draws=draws,
         rng=rng,
         early_stopping=early_stopping,
         progress=progress,
         engine=engine,
     )
+    return evaluated(Case.of(y, predictions, weights=weights, lens=lens, classes=classes, normalize=normalize), run)
 
 
-def evaluated(
-    targets: np.ndarray,
-    batch: Any,
-    own: np.ndarray | None,
-    *,
-    level: float,
-    draws: int,
-    rng: Any,
-    early_stopping: bool,
-    progress: Callable[[int, int], None] | None,
-    template: SKCE | None = None,
-    engine: Engine | None = None,
-) -> Evaluation:
-    """Evaluate checked targets and predictions; `template` has the kernels of the SKCE, default its own."""
+def evaluated(case: Case, run: Run, template: SKCE | None = None) -> Evaluation:
+    """Evaluate what was checked already; `template` has the kernels of the SKCE, default its own."""
     started = time.perf_counter()
-    if len(batch) < 2:
+    if len(case) < 2:
         raise InputError("evaluate needs at least 2 rows, got 1: calibration is a property of many predictions")
-    if progress is not None:
-        progress(0, draws)  # the estimate comes before the draws, and is long for many rows
-    options = {"weights": own, "draws": draws, "rng": rng}
-    placed, batch = batch, batch.map_arrays(to_numpy)
-    statistic = estimator_of(batch, template=template, engine=engine)
-    estimate = statistic(targets, placed.without_names(), weights=own)
-    test = interval = None
-    if not isinstance(batch, Samples) or batch.exchangeable:
-        test = calibration_test(
-            _named(targets, batch),
-            placed,
-            statistic=statistic if isinstance(statistic, KCCSD) else DefaultFamily(engine=engine),
-            early_stopping=early_stopping,
-            progress=progress,
-            **options,
-        )
-        interval = interval_of(targets, batch.without_names(), test.pvalue, level, template, engine, **options)
-    found = _maker(batch)(
-        targets,
-        batch,
-        own,
-        tuple(dict.fromkeys(((_UNTESTED,) if test is None else test.notes) + estimate.notes)),
-        {"draws": draws, "rng": rng, "early_stopping": early_stopping},
-        n=len(batch),
+    run, placed, case = run.shared(), case.placed, case.in_numpy
+    run.tell(0)  # the estimate comes before the draws, and is long for many rows
+    statistic = estimator_of(case.predictions, template=template, engine=run.engine)
+    estimate = statistic.estimated(placed)
+    test, interval = _test_and_interval(case, placed, run, statistic, template)
+    notes = tuple(dict.fromkeys(((_UNTESTED,) if test is None else test.notes) + estimate.notes))
+    found = _maker(case.predictions)(
+        case,
+        run,
+        notes,
+        n=len(case),
         estimate=estimate,
         interval=interval,
         test=test,
-        question=batch.question,
+        question=case.predictions.question,
         seconds=0.0,
     )
     return replace(found, seconds=time.perf_counter() - started)
+
+
+def _test_and_interval(
+    case: Case, placed: Case, run: Run, statistic: SKCE | KCCSD, template: SKCE | None
+) -> tuple[TestResult | None, Interval | None]:
+    """Both, or neither for draws that are not exchangeable with the outcome."""
+    batch = case.predictions
+    if isinstance(batch, Samples) and not batch.exchangeable:
+        return None, None
+    asked = statistic if isinstance(statistic, KCCSD) else DefaultFamily(engine=run.engine)
+    test = tested(placed, asked, default_law(batch, asked), run)
+    of = interval_statistic(batch, template, run.engine, weighted=case.weights is not None)
+    if of is None:
+        return test, None
+    enough = replace(run, progress=None).with_at_least(DRAWS)  # percentiles of few draws would be rough
+    return test, interval_of(case, of, enough, pvalue=test.pvalue)
 
 
 def _maker(batch: Any) -> Callable[..., Evaluation]:
@@ -164,10 +153,3 @@ def _maker(batch: Any) -> Callable[..., Evaluation]:
     if isinstance(batch, ClassPredictions):
         return class_evaluation
     return score_evaluation if isinstance(batch, ScorePredictions) else number_evaluation
-
-
-def _named(targets: np.ndarray, batch: Any) -> np.ndarray:
-    """Targets as the predictions call them."""
-    if not isinstance(batch, ClassPredictions) or batch.classes is None:
-        return targets
-    return np.array(batch.classes, dtype=object)[targets]

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
+from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.evaluate.base import Evaluation, plain_number
-from kernelcal.inference.pit_test import pit_test
+from kernelcal.inference.pit_test import pit_tested
 from kernelcal.inference.result import TestResult
-from kernelcal.predictions import RealPredictions
+from kernelcal.runs import Run
 from kernelcal.statistics import Estimate
-from kernelcal.statistics.coverage import CentralCoverage, central_coverage
-from kernelcal.statistics.crps import crps
+from kernelcal.statistics.coverage import CentralCoverage, central_coverage_of
+from kernelcal.statistics.crps import crps_of
 from kernelcal.statistics.number_rows import components_of
-from kernelcal.statistics.real_scores import negative_log_likelihood
+from kernelcal.statistics.number_scores import negative_log_likelihood_of
 from kernelcal.suspicions import number_suspicions
 
-__all__ = ["NumberEvaluation", "number_evaluation"]
+__all__ = ["NumberEvaluation", "components_of_case", "number_evaluation"]
 
+_LEVELS = np.array([0.5, 0.9, 0.95])  # of central intervals
 _UNWEIGHTED = "there is no PIT test, since it takes no case weights"
 
 
@@ -122,38 +125,44 @@ def _share(shares: list[float], part: CentralCoverage, k: int) -> str:
 
 
 def number_evaluation(
-    targets: np.ndarray,
-    batch: RealPredictions,
-    weights: np.ndarray | None,
+    case: Case,
+    run: Run,
     notes: tuple[str, ...],
-    settings: dict[str, Any],
     **common: Any,
 ) -> NumberEvaluation:
     """Add scores, coverage and the PIT test to what all evaluations have in common."""
-    parts = [(targets[:, k] if batch.event_shape else targets, p) for k, p in enumerate(components_of(batch))]
-    coverage = tuple(central_coverage(y, p, weights=weights) for y, p in parts)
-    more = tuple(note for part in coverage for note in part.notes) + ((_UNWEIGHTED,) if weights is not None else ())
+    batch, weighted = case.predictions, case.weights is not None
+    parts = components_of_case(case)
+    coverage = tuple(central_coverage_of(part, _LEVELS, run) for part in parts)
+    more = tuple(note for part in coverage for note in part.notes) + ((_UNWEIGHTED,) if weighted else ())
     return NumberEvaluation(
         family=type(batch).__name__,
         dimension=batch.dimension,
-        negative_log_likelihood=_where_defined(negative_log_likelihood, targets, batch, weights),
-        crps=_where_defined(crps, targets, batch, weights),
+        negative_log_likelihood=_where_defined(negative_log_likelihood_of, case),
+        crps=_where_defined(crps_of, case),
         coverage=coverage,
-        pit=_pit_tests(parts, settings) if weights is None and common["test"] is not None else (),
-        notes=tuple(dict.fromkeys(number_suspicions(targets, batch) + notes + more)),
+        pit=_pit_tests(parts, run) if not weighted and common["test"] is not None else (),
+        notes=tuple(dict.fromkeys(number_suspicions(case) + notes + more)),
         **common,
     )
 
 
-def _pit_tests(parts: list[tuple[np.ndarray, Any]], settings: dict[str, Any]) -> tuple[TestResult, ...]:
+def components_of_case(case: Case) -> list[Case]:
+    """Every component of a target as a case of its own; none where the marginals are not known."""
+    y, vector = case.targets, bool(case.predictions.event_shape)
+    parts = enumerate(components_of(case.predictions))
+    return [replace(case, targets=y[:, k] if vector else y, predictions=p) for k, p in parts]
+
+
+def _pit_tests(parts: list[Case], run: Run) -> tuple[TestResult, ...]:
     """One test a component, with so many draws that Bonferroni leaves room below 2.5 %."""
-    draws = max(settings["draws"], 40 * len(parts) - 1)
-    return tuple(pit_test(y, p, **{**settings, "draws": draws}) for y, p in parts)
+    enough = replace(run, progress=None).with_at_least(40 * len(parts) - 1)
+    return tuple(pit_tested(part, enough) for part in parts)
 
 
-def _where_defined(score: Any, targets: np.ndarray, batch: RealPredictions, weights: np.ndarray | None) -> float | None:
+def _where_defined(score: Callable[[Case], float], case: Case) -> float | None:
     """Score, or None for a family that does not have it."""
     try:
-        return float(score(targets, batch, weights=weights))
+        return float(score(case))
     except InputError:
         return None

@@ -8,16 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from kernelcal.cases import Case, refuse_lens
 from kernelcal.errors import InputError
 from kernelcal.evaluate.estimates import estimator_of, interval_statistic, seconds_of
 from kernelcal.inference import DefaultFamily
 from kernelcal.inference.cost import in_words
 from kernelcal.inference.interval_methods import METHODS
-from kernelcal.inference.spread import method_of
-from kernelcal.lenses import Lens, seen
+from kernelcal.inference.spread import default_method
+from kernelcal.lenses import Lens
 from kernelcal.pairs import Engine
 from kernelcal.predictions import Predictions, Samples, ScorePredictions, as_predictions
-from kernelcal.randomness import check_draws
+from kernelcal.runs import DRAWS, Run
 from kernelcal.statistics import KCCSD, SKCE
 from kernelcal.tables import Grid, Shown
 
@@ -113,7 +114,7 @@ class Plan(Shown):
 
 
 def plan(
-    predictions: Any, *, lens: Lens | None = None, draws: int = 999, engine: Engine | None = None, classes: Any = None
+    predictions: Any, *, lens: Lens | None = None, draws: int = DRAWS, engine: Engine | None = None, classes: Any = None
 ) -> Plan:
     """Say what `evaluate` would do with these predictions: which engines, how much memory, how many seconds.
 
@@ -146,13 +147,16 @@ def plan(
     >>> [step.engine for step in plan(np.random.default_rng(0).uniform(size=6000)).steps]
     ['exact scan', 'exact scan, 4 kernels and scores', 'root scale, Hoeffding variance']
     """
-    check_draws(draws)
+    run = Run(draws=draws, engine=engine)
+    refuse_lens(lens)
     batch = as_predictions(predictions, classes=classes)
-    return planned(seen(np.zeros(len(batch), dtype=np.int64), batch, lens)[1].placed(), draws, engine)
+    nowhere = np.zeros((len(batch), *batch.event_shape), dtype=np.int64)  # targets are not looked at
+    return planned(Case(nowhere, batch).through(lens).placed.predictions, run)
 
 
-def planned(batch: Predictions, draws: int, engine: Engine | None = None) -> Plan:
+def planned(batch: Predictions, run: Run) -> Plan:
     """Plan for checked predictions."""
+    draws, engine = run.draws, run.engine
     if isinstance(batch, ScorePredictions):
         raise InputError("plan serves classes and numbers: densities known through their scores take all pairs of rows")
     statistic = estimator_of(batch, engine=engine)
@@ -185,7 +189,7 @@ def _interval(batch: Predictions, draws: int, engine: Engine | None) -> Sequence
     statistic = interval_statistic(batch, engine=engine)
     if statistic is None:
         return ()
-    method, once = method_of("default", statistic, len(batch)), seconds_of(statistic, batch)
+    method, once = default_method(statistic, len(batch)), seconds_of(statistic, batch)
     drawn = _RESAMPLED * float(len(batch)) ** 2 * draws if method is METHODS["bootstrap"] else 0.0
     passes = 1.0 if statistic.estimator == "block" else _PASSES
     return (Step("interval", method.label, _held(batch) + _TILES, passes * once + drawn),)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
+from kernelcal.cases import Case
 from kernelcal.evaluate.base import Evaluation
 from kernelcal.predictions import ScorePredictions, UnnormalizedDensity
-from kernelcal.statistics.highest_density import HighestDensityCoverage, highest_density_coverage
+from kernelcal.runs import Run
+from kernelcal.statistics.highest_density import HighestDensityCoverage, highest_density_coverage_of
 
 __all__ = ["ScoreEvaluation", "score_evaluation"]
 
+_LEVELS, _DRAWS = np.array([0.5, 0.9, 0.95]), 1000  # of highest-density regions, and draws that find them
 _BLIND = (
     "scores do not see the proportions of modes that lie far apart: if the predictions have such modes, draw from them "
     "and test the draws (kernelcal.Samples) as well"
@@ -68,18 +71,17 @@ class ScoreEvaluation(Evaluation):
 
 
 def score_evaluation(
-    targets: np.ndarray,
-    batch: ScorePredictions,
-    weights: np.ndarray | None,
+    case: Case,
+    run: Run,
     notes: tuple[str, ...],
-    settings: dict[str, Any],
     **common: Any,
 ) -> ScoreEvaluation:
     """Add coverage, and what cannot be asked, to what all evaluations have in common."""
+    batch = case.predictions
     dense = isinstance(batch, UnnormalizedDensity)
     coverage = None
     if dense and batch.described:
-        coverage = highest_density_coverage(targets, batch, weights=weights, rng=settings["rng"])
+        coverage = highest_density_coverage_of(case, _LEVELS, replace(run, draws=_DRAWS))
     more = (_BLIND,) if batch.described else (_MANY_ROWS, _BLIND)
     return ScoreEvaluation(
         family=type(batch).__name__,

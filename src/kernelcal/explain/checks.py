@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.inference.direction import impossible_note, impossible_rows
 from kernelcal.kernels import Dirac, Kernel
@@ -13,11 +12,12 @@ from kernelcal.predictions import Bernoulli, ClassPredictions, ScorePredictions
 from kernelcal.statistics import SKCE
 from kernelcal.statistics.pair_means import PreparedPairMean
 
-__all__ = ["explanation_notes", "refuse_unexplained"]
+__all__ = ["explanation_notes", "refuse_options", "refuse_unexplained"]
 
 
-def refuse_unexplained(batch: Any, statistic: Any, witness_kernel: Any) -> None:
-    """Refuse predictions without known residuals, single rows, and statistics that are no sum over all pairs."""
+def refuse_unexplained(case: Case) -> None:
+    """Refuse predictions without known residuals, and single rows."""
+    batch = case.predictions
     if isinstance(batch, ScorePredictions):
         raise InputError(
             f"{type(batch).__name__} says how densities slope, not what is likely, so its residuals have no sizes to "
@@ -25,6 +25,10 @@ def refuse_unexplained(batch: Any, statistic: Any, witness_kernel: Any) -> None:
         )
     if len(batch) < 2:
         raise InputError("explain needs at least 2 rows, got 1: calibration is a property of many predictions")
+
+
+def refuse_options(statistic: Any, witness_kernel: Any) -> None:
+    """Refuse statistics that are no sum over all pairs, and what is no kernel."""
     if statistic is not None and not isinstance(statistic, SKCE):
         raise InputError(f"statistic must be an SKCE such as kernelcal.SKCE(), got {statistic!r:.80}")
     if statistic is not None and statistic.estimator != "unbiased":
@@ -36,10 +40,9 @@ def refuse_unexplained(batch: Any, statistic: Any, witness_kernel: Any) -> None:
         raise InputError(f"witness_kernel must be a kernel such as kernelcal.Laplacian(0.1), got {witness_kernel!r}")
 
 
-def explanation_notes(
-    notes: tuple[str, ...], pairs: PreparedPairMean, batch: Any, targets: np.ndarray
-) -> tuple[str, ...]:
+def explanation_notes(notes: tuple[str, ...], pairs: PreparedPairMean, case: Case) -> tuple[str, ...]:
     """Add which targets were ruled out, and why there is no table of classes, to the notes of the estimate."""
+    batch, targets = case.predictions, case.targets
     rows = impossible_rows(batch, targets)
     if len(rows):
         notes = (impossible_note(batch, targets, rows, counted=True), *notes)

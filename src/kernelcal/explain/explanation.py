@@ -44,8 +44,8 @@ class Explanation(Shown):
         Groups, the surest first.
     gap_name : str
         What the gap of a group is.
-    level : float
-        Level of the band; a group is rejected whose p-value is at most 1 - level.
+    confidence_level : float
+        Coverage of the band; a group is rejected whose p-value is at most 1 - confidence_level.
     question : str or None
         What a lens asked.
     seconds : float
@@ -63,7 +63,7 @@ class Explanation(Shown):
     classes: tuple[ClassShare, ...]
     groups: tuple[GroupFinding, ...]
     gap_name: str
-    level: float
+    confidence_level: float
     question: str | None
     seconds: float
     notes: tuple[str, ...] = ()
@@ -82,8 +82,8 @@ class Explanation(Shown):
 
     @property
     def rejected(self) -> tuple[GroupFinding, ...]:
-        """Groups whose p-value, corrected for their number, is at most 1 - level."""
-        return tuple(g for g in self.groups if g.pvalue is not None and g.pvalue <= 1 - self.level + 1e-12)
+        """Groups whose p-value, corrected for their number, is at most 1 - confidence_level."""
+        return tuple(g for g in self.groups if g.pvalue is not None and g.pvalue <= 1 - self.confidence_level + 1e-12)
 
     @property
     def findings(self) -> tuple[str, ...]:
@@ -110,7 +110,12 @@ class Explanation(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; of the rows only those that add most."""
         parts = {name: [x.to_dict() for x in getattr(self, name)] for name in ("regions", "classes", "groups", "rows")}
-        own = {"n": self.n, "question": self.question, "level": self.level, "findings": list(self.findings)}
+        own = {
+            "n": self.n,
+            "question": self.question,
+            "confidence_level": self.confidence_level,
+            "findings": list(self.findings),
+        }
         witness = None if self.witness is None else self.witness.to_dict()
         end = {"gap": self.gap_name, "seconds": self.seconds, "notes": list(self.notes)}
         return {**own, "skce": self.estimate.to_dict(), "witness": witness, **parts, **end}

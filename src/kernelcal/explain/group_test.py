@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from kernelcal.cases import Case
 from kernelcal.explain.grouping import Group
 from kernelcal.lenses import TopLabel
 from kernelcal.predictions import ClassPredictions
@@ -103,11 +104,11 @@ def gap_name(batch: Any) -> str:
     return "mean standardised residual"
 
 
-def mean_gap(batch: Any, targets: np.ndarray, weights: np.ndarray | None) -> float | None:
+def mean_gap(case: Case) -> float | None:
     """Weighted mean of observed minus predicted; None where no row has weight."""
-    if weights is not None and not weights.any():
+    if case.weights is not None and not case.weights.any():
         return None
-    return float(np.average(_row_gaps(batch, targets), weights=weights))
+    return float(np.average(_row_gaps(case.predictions, case.targets), weights=case.weights))
 
 
 def _row_gaps(batch: Any, targets: np.ndarray) -> np.ndarray:

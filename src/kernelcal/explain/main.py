@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from kernelcal.arrays import to_numpy
-from kernelcal.explain.checks import explanation_notes, refuse_unexplained
+from kernelcal.cases import Case
+from kernelcal.explain.checks import explanation_notes, refuse_options, refuse_unexplained
 from kernelcal.explain.explanation import Explanation
 from kernelcal.explain.group_test import gap_name
 from kernelcal.explain.grouping import checked_groups
-from kernelcal.explain.null import Null, critical_rank
+from kernelcal.explain.null import Null
 from kernelcal.explain.regions import regions_of
 from kernelcal.explain.shares import class_shares, row_shares, top_rows
 from kernelcal.explain.tested import tested
 from kernelcal.kernels import Kernel
-from kernelcal.lenses import Lens, seen
-from kernelcal.predictions import ClassPredictions, checked_pair, checked_weights
+from kernelcal.lenses import Lens
+from kernelcal.predictions import ClassPredictions
+from kernelcal.runs import CONFIDENCE_LEVEL, DRAWS, Progress, Run
 from kernelcal.statistics import SKCE
 
-__all__ = ["explain"]
-
-Progress = Callable[[int, int], None]
+__all__ = ["explain", "explained"]
 
 
 def explain(
@@ -39,9 +38,9 @@ def explain(
     normalize: bool = False,
     statistic: SKCE | None = None,
     witness_kernel: Kernel | None = None,
-    draws: int = 999,
+    draws: int = DRAWS,
     rng: Any = 0,
-    level: float = 0.95,
+    confidence_level: float = CONFIDENCE_LEVEL,
     progress: Progress | None = None,
 ) -> Explanation:
     """Where is the model wrong: at which predictions, in which classes, which groups of rows, which rows?
@@ -67,8 +66,8 @@ def explain(
         `Laplacian` at a quarter of the median distance, since the median itself smooths over half of the predictions.
     draws, rng
         Number B of draws of targets, and their seed, as for `calibration_test`. All draws are made.
-    level : float
-        Simultaneous coverage of the band under calibration; groups are rejected at 1 - level.
+    confidence_level : float
+        Simultaneous coverage of the band under calibration; groups are rejected at 1 - confidence_level.
     progress : callable, optional
         Called as ``progress(done, total)`` after every batch of draws.
 
@@ -87,18 +86,19 @@ def explain(
     *Witness.* ``f_k(q) = (1/n) sum_j K(q, P_j) (1[y_j = k] - p_jk)``, with standard deviation ``sd_k(q)``,
     ``sd_k(q)^2 = (1/n^2) sum_j K(q, P_j)^2 p_jk (1 - p_jk)``, known from the predictions. The band is ``c sd_k(q)`` to
     both sides of 0, c being the k-th largest of the B suprema of ``|f| / sd`` over all places and classes for redrawn
-    targets, ``k = floor((1 - level) (B + 1))``. The witness of a calibrated model stays inside everywhere with
-    probability at least `level`, at every n. Places: 101 between the smallest and the largest probability where there
-    is one; else the predictions themselves, of more than 200 a sample. The smoothed gap ``sum K r / sum K`` leaves its
-    band at the same places. Of numbers the residuals are ``z = (y - mean) / std`` and ``z^2 - 1``. What is significant
-    is the smoothed residual: the edge of a region is as sharp as the kernel is narrow.
+    targets, ``k = floor((1 - confidence_level) (B + 1))``. The witness of a calibrated model stays inside everywhere
+    with probability at least `confidence_level`, at every n. Places: 101 between the smallest and the largest
+    probability where there is one; else the predictions themselves, of more than 200 a sample. The smoothed gap
+    ``sum K r / sum K`` leaves its band at the same places. Of numbers the residuals are ``z = (y - mean) / std`` and
+    ``z^2 - 1``. What is significant is the smoothed residual: the edge of a region is as sharp as the kernel is narrow.
 
     *Contributions* ``c_i = sum_{j != i} h_ij / (n (n - 1))`` sum to the unbiased SKCE; those of classes and of the
     groups of one column do too.
 
     *Groups.* Each has its own unbiased SKCE under the same kernels. They are ranked together among the draws
-    (Westfall-Young, min-p), which keeps the chance of any false rejection at most 1 - level, however groups overlap.
-    Between numbers the target kernel is here the finite spectrum `kernels.Spectral` unless `statistic` names one.
+    (Westfall-Young, min-p), which keeps the chance of any false rejection at most 1 - confidence_level, however groups
+    overlap. Between numbers the target kernel is here the finite spectrum `kernels.Spectral` unless `statistic` names
+    one.
 
     Targets are redrawn from the predictions; of `Samples` the outcome is swapped with the draws. Assumes that rows are
     independent given predictions and groups. Cost: ``n^2 m`` for the contributions, ``B P n m`` for the witness at P
@@ -122,30 +122,40 @@ def explain(
     >>> bool(np.isclose(found.contributions.sum(), float(found.estimate)))
     True
     """
+    run = Run(confidence_level=confidence_level, draws=draws, rng=rng, progress=progress)
+    _ = run.outside  # refuses too few draws
+    refuse_options(statistic, witness_kernel)
+    case = Case.of(y, predictions, weights=weights, lens=lens, classes=classes, normalize=normalize)
+    return explained(case, run, groups=groups, statistic=statistic, witness_kernel=witness_kernel)
+
+
+def explained(
+    case: Case, run: Run, *, groups: Any = None, statistic: SKCE | None = None, witness_kernel: Kernel | None = None
+) -> Explanation:
+    """Explain what was checked already; groups are read here, since their rows must be those of the case."""
     started = time.perf_counter()
-    critical_rank(level, draws)  # refuses before anything is computed
-    targets, batch = seen(*checked_pair(y, predictions, classes=classes, normalize=normalize), lens)
-    refuse_unexplained(batch, statistic, witness_kernel)
-    batch, own = batch.map_arrays(lambda x: to_numpy(x).astype(np.float64)), checked_weights(weights, len(batch))
-    named = checked_groups(groups, len(batch))
-    null = Null.of(targets, batch, own, draws, rng)
+    refuse_unexplained(case)
+    case = case.map_arrays(lambda x: to_numpy(x).astype(np.float64))
+    named = checked_groups(groups, len(case))
     error = SKCE() if statistic is None else statistic
-    estimate = error(targets, batch.without_names(), weights=own)
-    pairs = replace(error, prediction_kernel=estimate.options["prediction_kernel"]).prepare(batch, own)
-    contributions = row_shares(pairs, targets)
-    found = tested(null, named, contributions, statistic, witness_kernel, float(level), progress)
+    estimate = error.estimated(case)
+    fixed = replace(error, prediction_kernel=estimate.options["prediction_kernel"])
+    pairs = fixed.prepare(case.predictions, case.weights)
+    contributions = row_shares(pairs, case.targets)
+    found = tested(Null.of(case, run), named, contributions, statistic, witness_kernel)
+    batch = case.predictions
     return Explanation(
-        n=len(batch),
+        n=len(case),
         estimate=estimate,
         witness=found.witness,
         regions=() if found.witness is None else regions_of(found.witness, batch),
         contributions=contributions,
-        rows=top_rows(contributions, targets, batch),
-        classes=class_shares(pairs, targets, batch) if isinstance(batch, ClassPredictions) else (),
+        rows=top_rows(contributions, case),
+        classes=class_shares(pairs, case) if isinstance(batch, ClassPredictions) else (),
         groups=found.groups,
         gap_name=gap_name(batch),
-        level=float(level),
+        confidence_level=run.confidence_level,
         question=batch.question,
         seconds=time.perf_counter() - started,
-        notes=tuple(dict.fromkeys(explanation_notes(estimate.notes, pairs, batch, targets) + found.notes)),
+        notes=tuple(dict.fromkeys(explanation_notes(estimate.notes, pairs, case) + found.notes)),
     )

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
-from kernelcal.errors import InputError
+from kernelcal.cases import Case
 from kernelcal.inference import DrawnValues, Draws, exact_null
 from kernelcal.predictions import Samples
-from kernelcal.randomness import check_draws
+from kernelcal.runs import Run
 from kernelcal.statistics import Prepared
 
-__all__ = ["Null", "Together", "critical_rank"]
+__all__ = ["Null", "Together"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,43 +23,37 @@ class Null:
 
     Attributes
     ----------
-    targets : numpy.ndarray
-        Observed targets.
-    given : Predictions
-        The predictions themselves.
-    batch : Predictions
-        What targets are drawn from; of `Samples` the pool of draws and outcome, which no draw changes.
-    weights : numpy.ndarray of shape (n,), or None
-        Case weights with mean 1.
-    draws : int
-        Number B of draws.
+    case : Case
+        Observed targets, the predictions themselves, case weights.
+    pool : Case
+        The same with what targets are drawn from: of `Samples` the pool of draws and outcome, which no draw changes.
+    run : Run
+        How many draws, all of which are made.
     source : Draws
         Where from.
     """
 
-    targets: np.ndarray
-    given: Any
-    batch: Any
-    weights: np.ndarray | None
-    draws: int
+    case: Case
+    pool: Case
+    run: Run
     source: Draws
 
     @classmethod
-    def of(cls, targets: np.ndarray, batch: Any, weights: np.ndarray | None, draws: int, rng: Any) -> Null:
+    def of(cls, case: Case, run: Run) -> Self:
         """Targets redrawn from the predictions; where these are draws, the outcome swapped with them."""
-        pool = batch.pooled(targets) if isinstance(batch, Samples) else batch
-        return cls(targets, batch, pool, weights, int(draws), Draws(rng))
+        batch = case.predictions
+        pool = replace(case, predictions=batch.pooled(case.targets)) if isinstance(batch, Samples) else case
+        return cls(case, pool, replace(run, early_stopping=False), Draws(run.rng))
 
-    def ranked(self, prepared: Prepared, progress: Callable[[int, int], None] | None = None) -> DrawnValues:
+    def ranked(self, prepared: Prepared) -> DrawnValues:
         """Values of prepared statistics, all draws made."""
-        return exact_null(
-            prepared, self.targets, self.batch, self.draws, self.source, early_stopping=False, progress=progress
-        )
+        return exact_null(prepared, self.pool, self.run, self.source)
 
-    def part(self, rows: np.ndarray) -> Null:
-        """Return the same for some of the rows."""
-        weights = None if self.weights is None else self.weights[rows]
-        return Null(self.targets[rows], self.given[rows], self.batch[rows], weights, self.draws, self.source)
+    def part(self, rows: np.ndarray) -> Self:
+        """Return the same for some of the rows, of whose draws nobody is told."""
+        pool = self.pool[rows]
+        case = pool if self.case is self.pool else self.case[rows]
+        return replace(self, case=case, pool=pool, run=replace(self.run, progress=None))
 
 
 class Together(Prepared):
@@ -75,20 +68,3 @@ class Together(Prepared):
     def values(self, targets: np.ndarray) -> np.ndarray:
         """Values of all of them, shape (B, statistics)."""
         return np.hstack([part.values(targets) for part in self.parts])
-
-
-def critical_rank(level: Any, draws: Any) -> int:
-    """Rank k of the drawn supremum that bounds the band: ``k = floor((1 - level) (B + 1))``.
-
-    Of B + 1 exchangeable suprema the observed one exceeds the k-th largest of the others with probability at most
-    k / (B + 1), so that it stays inside with probability at least `level`, and the p-value is at most 1 - `level`
-    exactly when it does not.
-    """
-    if isinstance(level, bool) or not isinstance(level, int | float | np.number) or not 0 < level < 1:
-        raise InputError(f"level must lie between 0 and 1, such as 0.95, got {level!r}")
-    check_draws(draws)
-    rank = math.floor((1 - level) * (draws + 1) + 1e-9)
-    if rank < 1:
-        least = math.ceil(1 / (1 - level) - 1e-9) - 1
-        raise InputError(f"{draws} draws cannot bound a {level:.4g} band: draws must be at least {least:,}, better 999")
-    return rank

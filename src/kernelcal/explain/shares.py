@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from kernelcal.cases import Case
 from kernelcal.kernels import Dirac
 from kernelcal.pairs.matrix import map_strips
-from kernelcal.predictions import Bernoulli, ClassPredictions, Predictions
+from kernelcal.predictions import Bernoulli
 from kernelcal.residuals import FeatureResidual
-from kernelcal.statistics import DirectedScores
+from kernelcal.statistics import ClassSignals
 from kernelcal.statistics.pair_means import PreparedPairMean
 from kernelcal.tables import Shown, Table
 
@@ -82,12 +83,12 @@ def row_shares(pairs: PreparedPairMean, targets: np.ndarray) -> np.ndarray:
     return (matrix.row_sums - matrix.diagonal) / pairs.total
 
 
-def class_shares(pairs: PreparedPairMean, targets: np.ndarray, batch: ClassPredictions) -> tuple[ClassShare, ...]:
+def class_shares(pairs: PreparedPairMean, case: Case) -> tuple[ClassShare, ...]:
     """Split ``tr(R' K0 R)`` over the columns of R, largest part first; K0 is K without its diagonal.
 
     For the Dirac kernel between three or more classes; with others a column is no class.
     """
-    residual = pairs.residual.double()
+    residual, targets, batch = pairs.residual.double(), case.targets, case.predictions
     if isinstance(batch, Bernoulli) or not isinstance(pairs.target_kernel, Dirac):
         return ()
     assert isinstance(residual, FeatureResidual)  # for the type checker: classes have features
@@ -100,20 +101,20 @@ def class_shares(pairs: PreparedPairMean, targets: np.ndarray, batch: ClassPredi
 
     pairs.forms.kernel_rows(slice(0, 1))  # what all rows need is made before threads ask for it
     parts = np.sum(map_strips(len(r), work), axis=0) / pairs.total
-    scores, n = DirectedScores().prepare(batch, residual.weights), len(batch)
-    predicted, observed = scores.expected / n, scores.counts(targets[None])[0] / n
+    signals, n = ClassSignals().prepare(batch, residual.weights), len(batch)
+    predicted, observed = signals.expected / n, signals.counts(targets[None])[0] / n
     order = np.argsort(-parts, kind="stable")
     return tuple(
         ClassShare(str(batch.class_name(k)), float(parts[k]), float(predicted[k]), float(observed[k])) for k in order
     )
 
 
-def top_rows(contributions: np.ndarray, targets: np.ndarray, batch: Predictions) -> tuple[RowShare, ...]:
+def top_rows(contributions: np.ndarray, case: Case) -> tuple[RowShare, ...]:
     """Rows that add most, at most ten, with what was predicted and what happened."""
     rows = np.argsort(-contributions, kind="stable")[:_TOP]
     kept = rows[contributions[rows] > 0]
     if not len(kept):
         return ()
-    predicted, happened = batch[kept].in_words(targets[kept])
+    predicted, happened = case.predictions[kept].in_words(case.targets[kept])
     columns = zip(kept, contributions[kept], predicted, happened, strict=True)
     return tuple(RowShare(int(row), float(c), p, h) for row, c, p, h in columns)

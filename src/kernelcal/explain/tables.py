@@ -38,7 +38,9 @@ def _witness(found: Explanation) -> list[tuple[str, str]]:
     p = ("witness, p-value", f"{found.witness.pvalue:.3g}, exact ({found.witness.draws:,} draws)")
     inside = "nowhere outside: no place can be named"
     words = [("outside the band" if k == 0 else "", r.sentence) for k, r in enumerate(found.regions)]
-    return [p, ("band", f"{found.level:.0%} at all places together")] + (words or [("outside the band", inside)])
+    return [p, ("band", f"{found.confidence_level:.0%} at all places together")] + (
+        words or [("outside the band", inside)]
+    )
 
 
 def _tested(found: Explanation) -> list[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -45,14 +45,12 @@ def tested(
     contributions: np.ndarray,
     statistic: SKCE | None,
     witness_kernel: Kernel | None,
-    level: float,
-    progress: Callable[[int, int], None] | None,
 ) -> Tested:
     """Draw once for the witness, which is the first column, and for every group with a pair of rows."""
-    kept = large_enough(groups, null.weights)
+    kept = large_enough(groups, null.pool.weights)
     large = [group for group, enough in zip(groups, kept, strict=True) if enough]
     small = [group for group, enough in zip(groups, kept, strict=True) if not enough]
-    error = (SKCE() if statistic is None else statistic).resolved(null.batch)
+    error = (SKCE() if statistic is None else statistic).resolved(null.pool.predictions)
     if witness_kernel is None:
         witness_kernel = _finer(error.prediction_kernel) if statistic is None else error.prediction_kernel
     witness = _witness(null, witness_kernel)
@@ -61,10 +59,10 @@ def tested(
     notes, found = _notes(witness, small), untested(small, null, contributions)
     if not parts:
         return Tested(None, tuple(found), notes)
-    drawn = null.ranked(Together(parts), progress)
+    drawn = null.ranked(Together(parts))
     if large:
-        found = group_findings(large, drawn.values[:, -len(large) :], null, contributions, level) + found
-    seen = None if witness is None else witness_of(witness, null, drawn, level)
+        found = group_findings(large, drawn.values[:, -len(large) :], null, contributions) + found
+    seen = None if witness is None else witness_of(witness, null, drawn)
     return Tested(seen, tuple(found), notes)
 
 
@@ -74,22 +72,23 @@ def _finer(kernel: Kernel) -> Kernel:
 
 
 def _witness(null: Null, kernel: Kernel) -> PreparedWitness | None:
-    signals = signals_of(null.batch, null.weights)
+    batch = null.pool.predictions
+    signals = signals_of(batch, null.pool.weights)
     if signals is None:
         return None
-    return PreparedWitness(resolve(kernel, null.batch)[0], places_of(null.batch), null.batch, signals)
+    return PreparedWitness(resolve(kernel, batch)[0], places_of(batch), batch, signals)
 
 
 def _groups(null: Null, groups: Sequence[Group], error: SKCE, *, named_target: bool) -> PreparedGroups | None:
     """Groups under the kernels of all rows, whose lengthscales are numbers before rows are taken."""
     if not groups:
         return None
-    if isinstance(null.batch, RealPredictions) and not named_target:
+    if isinstance(null.pool.predictions, RealPredictions) and not named_target:
         # with features a draw costs a product of matrices, without them four exponentials a pair
-        error = replace(error, target_kernel=resolve_target(Spectral(frequencies=_FREQUENCIES), null.batch))
+        error = replace(error, target_kernel=resolve_target(Spectral(frequencies=_FREQUENCIES), null.pool.predictions))
     if error.engine == ExactPairs() and max(len(group.rows) for group in groups) <= _ALONE:
         error = replace(error, engine=ExactPairs(threads=1))
-    return PreparedGroups(error.prepare(null.batch, null.weights), groups)
+    return PreparedGroups(error.prepare(null.pool.predictions, null.pool.weights), groups)
 
 
 def _notes(witness: PreparedWitness | None, small: Sequence[Group]) -> tuple[str, ...]:

@@ -95,7 +95,7 @@ class Witness(Shown):
         Mean of the kernel values, ``(1/n) sum_j w_j K(q, P_j)``.
     critical : float
         Half-width of the band in standard deviations.
-    level : float
+    confidence_level : float
         Share of calibrated data sets whose whole witness stays inside the band, at least.
     pvalue : float
         Exact p-value of the largest standardised value.
@@ -114,7 +114,7 @@ class Witness(Shown):
     sd: np.ndarray
     mass: np.ndarray
     critical: float
-    level: float
+    confidence_level: float
     pvalue: float
     draws: int
     kernel: Kernel
@@ -170,7 +170,7 @@ class Witness(Shown):
         return values / mass[:, None]
 
     def __repr__(self) -> str:
-        share = f"{int(self.outside.sum())} of {self.outside.size} values outside the {self.level:.0%} band"
+        share = f"{int(self.outside.sum())} of {self.outside.size} values outside the {self.confidence_level:.0%} band"
         return f"Witness({share}, p = {self.pvalue:.3g}, {self.kernel})"
 
     def _table(self) -> Grid:
@@ -180,14 +180,19 @@ class Witness(Shown):
             for k, name in enumerate(self.names)
         ]
         title = f"Witness, p = {self.pvalue:.3g} ({self.draws:,} draws)"
-        return Grid(title, ["", f"places outside the\n{self.level:.0%} band", "largest\nsmoothed gap"], rows)
+        return Grid(title, ["", f"places outside the\n{self.confidence_level:.0%} band", "largest\nsmoothed gap"], rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; numbers that are not finite become None."""
         arrays = {name: getattr(self, name) for name in ("position", "field", "band", "gap", "gap_band")}
         rows = None if self.rows is None else self.rows.tolist()
         own = {"names": list(self.names), "rows": rows, "outside": self.outside.tolist()}
-        end = {"critical": self.critical, "level": self.level, "pvalue": self.pvalue, "draws": self.draws}
+        end = {
+            "critical": self.critical,
+            "confidence_level": self.confidence_level,
+            "pvalue": self.pvalue,
+            "draws": self.draws,
+        }
         return {**own, **{name: _plain(values) for name, values in arrays.items()}, **end, "kernel": str(self.kernel)}
 
 

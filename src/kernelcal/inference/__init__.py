@@ -18,8 +18,9 @@ from kernelcal.inference.interval import Interval, confidence_interval
 from kernelcal.inference.known_null import KnownNull, known_null
 from kernelcal.inference.law import NullLaw, Outcome, Problem
 from kernelcal.inference.laws import NULL_LAWS
+from kernelcal.inference.named import STATISTICS, register_statistic
 from kernelcal.inference.paired import PairedDifference
-from kernelcal.inference.pit_test import pit_test
+from kernelcal.inference.pit_test import UniformPIT, pit_test
 from kernelcal.inference.reliability import class_reliability, reliability
 from kernelcal.inference.reliability_result import Reliability
 from kernelcal.inference.result import Member, TestResult
@@ -31,6 +32,7 @@ from kernelcal.inference.swap import Swap
 __all__ = [
     "CME",
     "NULL_LAWS",
+    "STATISTICS",
     "Block",
     "Bootstrap",
     "Bound",
@@ -57,6 +59,7 @@ __all__ = [
     "Spectrum",
     "Swap",
     "TestResult",
+    "UniformPIT",
     "Wild",
     "calibration_test",
     "class_reliability",
@@ -65,6 +68,7 @@ __all__ = [
     "exact_null",
     "known_null",
     "pit_test",
+    "register_statistic",
     "reliability",
     "simplex_calibration",
 ]

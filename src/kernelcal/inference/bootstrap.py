@@ -22,13 +22,10 @@ Matrix = PairMatrix | BandMatrix
 class _Resampled(NullLaw):
     """What both bootstraps share: draw weights of the rows, and compare ``n`` times the statistic with drawn values."""
 
-    name: ClassVar[str]
-    estimators: ClassVar[tuple[str, ...]]
-
     def test(self, problem: Problem) -> Outcome:
         """Count the drawn values that are at least as large as the observed one."""
-        prepared = prepared_pairs(problem, self.name, self.estimators)
-        value, drawn = self.observed_and_drawn(problem, prepared.taken(problem.targets))
+        prepared = prepared_pairs(problem, self)
+        value, drawn = self.observed_and_drawn(problem, prepared.taken(problem.case.targets))
         finite(prepared, value + float(drawn.sum()))
         tolerance = 1e-12 * abs(value)
         pvalue = (1 + int((drawn >= value - tolerance).sum())) / (len(drawn) + 1)
@@ -43,10 +40,9 @@ class _Resampled(NullLaw):
     def drawn(self, problem: Problem, matrix: Matrix) -> np.ndarray:
         """Drawn values, as many columns at once as memory allows."""
         values: list[np.ndarray] = []
-        for part in row_slices(problem.draws, _BYTES // (8 * len(matrix))):
+        for part in row_slices(problem.run.draws, _BYTES // (8 * len(matrix))):
             values.append(self.values(matrix, problem.source.uniforms(part.start, part.stop, len(matrix))))
-            if problem.progress is not None:
-                problem.progress(part.stop, problem.draws)
+            problem.run.tell(part.stop)
         return np.concatenate(values)
 
     @abstractmethod
@@ -113,11 +109,10 @@ class Wild(_Resampled):
 
     def observed_and_drawn(self, problem: Problem, matrix: Matrix) -> tuple[float, np.ndarray]:
         """N times the observed value, which has all signs equal, and drawn values, from the same sums."""
-        if problem.draws * len(matrix) * 8 <= _BYTES:  # one pass over all pairs
-            uniforms = problem.source.uniforms(0, problem.draws, len(matrix))
+        if problem.run.draws * len(matrix) * 8 <= _BYTES:  # one pass over all pairs
+            uniforms = problem.source.uniforms(0, problem.run.draws, len(matrix))
             values = self.values(matrix, np.concatenate([np.ones((1, len(matrix))), uniforms]))
-            if problem.progress is not None:
-                problem.progress(problem.draws, problem.draws)
+            problem.run.tell(problem.run.draws)
             return float(values[0]), values[1:]
         return float(self.values(matrix, np.ones((1, len(matrix))))[0]), self.drawn(problem, matrix)
 

@@ -37,14 +37,16 @@ class Bound(NullLaw):
     """
 
     label: ClassVar[str] = "distribution-free bound"
+    name: ClassVar[str] = "bound"
+    estimators: ClassVar[tuple[str, ...]] = ("unbiased", "biased", "block")
     asymptotic: ClassVar[bool] = False
 
     def test(self, problem: Problem) -> Outcome:
         """Bound the p-value."""
-        prepared = prepared_pairs(problem, "bound", ("unbiased", "biased", "block"))
-        value = float(prepared.values(problem.targets[None])[0, 0])
+        prepared = prepared_pairs(problem, self)
+        value = float(prepared.values(problem.case.targets[None])[0, 0])
         statistic = prepared.statistic
-        bound = _kernel_bound(prepared.kernels[0], problem.predictions) * prepared.residual.bound()
+        bound = _kernel_bound(prepared.kernels[0], problem.case.predictions) * prepared.residual.bound()
         block = statistic.block_size or prepared.n
         pvalue = bound_pvalue(value, prepared.n, bound, None if statistic.estimator == "biased" else block)
         return one_member(prepared, value, pvalue, math.nan)

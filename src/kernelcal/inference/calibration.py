@@ -6,38 +6,31 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from kernelcal.arrays import to_numpy
+from kernelcal.cases import Case, refuse_numbers
 from kernelcal.errors import InputError
+from kernelcal.inference.block import Block
+from kernelcal.inference.bootstrap import Wild
 from kernelcal.inference.class_wise import holm, jointly
 from kernelcal.inference.cme import CME
 from kernelcal.inference.direction import directions, impossible_note, impossible_rows
 from kernelcal.inference.draws import Draws
+from kernelcal.inference.exact import Exact
 from kernelcal.inference.family import DefaultFamily, PreparedFamily
 from kernelcal.inference.law import NullLaw, Outcome, Problem
 from kernelcal.inference.laws import NULL_LAWS
+from kernelcal.inference.named import STATISTICS
+from kernelcal.inference.pit_test import UniformPIT, pit_tested
 from kernelcal.inference.result import TestResult
 from kernelcal.inference.swap import Swap
-from kernelcal.lenses import ClassWise, Lens, refuse_numbers, seen
-from kernelcal.predictions import Mixture, Predictions, Samples, ScorePredictions, checked_pair, checked_weights
-from kernelcal.randomness import check_draws
-from kernelcal.statistics import CKCE, ECE, JKCE, KCCSD, MMCE, SKCE, UCME, CallableStatistic, Statistic
+from kernelcal.lenses import ClassWise, Lens
+from kernelcal.predictions import Mixture, Predictions, Samples, ScorePredictions
+from kernelcal.runs import DRAWS, SIGNIFICANCE, Run
+from kernelcal.statistics import KCCSD, CallableStatistic, Statistic
 from kernelcal.statistics.pair_means import PairMean
 
-__all__ = ["calibration_test", "draws_in"]
+__all__ = ["asked_test", "calibration_test", "default_law", "default_statistic", "draws_in", "tested"]
 
 _FEW_ROWS = 50
-_NAMED: dict[str, Callable[[], Statistic]] = {
-    "default": DefaultFamily,
-    "skce": SKCE,
-    "ckce": CKCE,
-    "jkce": JKCE,
-    "ece": ECE,
-    "mmce": MMCE,
-    "ucme": UCME,
-    "kccsd": KCCSD,
-}
 
 
 def calibration_test(
@@ -48,7 +41,7 @@ def calibration_test(
     null: Any = None,
     lens: Lens | ClassWise | None = None,
     weights: Any = None,
-    draws: int = 999,
+    draws: int = DRAWS,
     rng: Any = 0,
     early_stopping: bool = True,
     classes: Any = None,
@@ -67,12 +60,14 @@ def calibration_test(
         Targets: class numbers 0 to m - 1, booleans, or labels named by `classes`; or numbers.
     predictions : Predictions or what `as_predictions` takes
         Predicted probabilities, or a family for numbers such as `Normal`, `Quantiles` and `Samples`.
-    statistic : {"default", "skce", "ckce", "jkce", "ece", "mmce", "ucme", "kccsd"}, Statistic or callable
-        ``default``: `DefaultFamily`, kernels at four lengthscales with the directed scores bias and slope,
+    statistic : str, Statistic or callable
+        One of the names in `inference.STATISTICS`; `inference.register_statistic` adds one.
+        ``default``: `DefaultFamily`, kernels at four lengthscales with the signals bias and slope,
         combined by the smallest rank. ``skce``: `SKCE` at the median lengthscale. ``ece``: `ECE` of the top label in
-        15 equal-width bins. ``ckce``, ``jkce``: `CKCE` and `statistics.JKCE`. ``mmce``: `MMCE`. ``ucme``: `UCME` at ten
-        test locations. ``kccsd``: `KCCSD`, for densities with a score; it is the default of `Score` and
-        `UnnormalizedDensity`. A function
+        15 equal-width bins, ``mce``: its largest bin. ``ckce``, ``jkce``: `CKCE` and `statistics.JKCE`. ``mmce``:
+        `MMCE`. ``ucme``: `UCME` at ten test locations. ``kccsd``: `KCCSD`, for densities with a score function; it is
+        the default of `Score` and `UnnormalizedDensity`. ``skce-block``: `SKCE` of blocks of two rows, in linear time.
+        ``pit``: the PIT values, as `pit_test`. A function
         ``f(y, predictions) -> number`` whose large values speak against calibration is called once a draw.
     null : str or NullLaw, optional
         Law of the statistic under calibration. ``exact`` (default) serves every statistic. ``swap``, the default of
@@ -92,7 +87,8 @@ def calibration_test(
     draws : int
         Number B of draws, for the laws that draw; the smallest p-value is then 1 / (B + 1).
     rng : int, numpy.random.Generator or None
-        Seed (SPEC 7). The default is a fixed seed: the same data give the same p-value.
+        Seed (SPEC 7). The default is a fixed seed: the same data give the same p-value. All classes of a `ClassWise`
+        share one seed, which is drawn once from a generator.
     early_stopping : bool
         Stop at 99, 199, 399, ... draws once p > 0.2. The test stays exact.
     classes, normalize
@@ -129,38 +125,58 @@ def calibration_test(
     >>> result.pvalue, result.directions[0]
     (0.001, 'over-confident')
     """
-    targets, batch = checked_pair(y, predictions, classes=classes, normalize=normalize)
-    check_draws(draws)
-    given, own = _statistic(statistic, batch), checked_weights(weights, len(batch))
-    law = _null_law(null, batch, given)
-
-    def run(targets: np.ndarray, batch: Predictions, statistic: Statistic) -> TestResult:
-        placed, batch = batch.placed(), batch.map_arrays(to_numpy)
-        statistic, notes = statistic.seeing(targets, batch)
-        stays = law.resident and statistic.resident
-        prepared, source = statistic.prepare(placed if stays else batch, own), Draws(rng)
-        prepared.notes += notes
-        problem = Problem(statistic, prepared, targets, batch, own, int(draws), source, early_stopping, progress)
-        return _result(law, law.test(problem), problem)
-
-    if isinstance(lens, ClassWise):
-        refuse_numbers(batch)
-        return (holm if lens.joint == "holm" else jointly)(run, targets, batch, lens, given)
-    return run(*seen(targets, batch, lens), given)
+    run = Run(draws=draws, rng=rng, early_stopping=early_stopping, progress=progress)
+    given, law = asked_test(statistic, null, weighted=weights is not None)
+    every = lens if isinstance(lens, ClassWise) else None
+    one = None if every is not None else lens
+    case = Case.of(y, predictions, weights=weights, lens=one, classes=classes, normalize=normalize)
+    if every is not None:
+        refuse_numbers(case.predictions)
+    if isinstance(given, UniformPIT):
+        return pit_tested(case, run)
+    given = default_statistic(case.predictions) if given is None else given
+    law = default_law(case.predictions, given) if law is None else law
+    if every is None:
+        return tested(case, given, law, run)
+    shared = run.shared()
+    answer = holm if every.joint == "holm" else jointly
+    return answer(lambda part, statistic: tested(part, statistic, law, shared), case, every, given)
 
 
-def _statistic(given: Any, batch: Predictions) -> Statistic:
-    if given == "default" and isinstance(batch, ScorePredictions):
-        return KCCSD()  # the members of the family need means, standard deviations and expectations
+def tested(case: Case, statistic: Statistic, law: NullLaw, run: Run) -> TestResult:
+    """Test one question about what was checked already."""
+    there = case.in_numpy
+    statistic, notes = statistic.seeing(there.targets, there.predictions)
+    stays = law.resident and statistic.resident
+    prepared = statistic.prepare((case.placed if stays else there).predictions, case.weights)
+    prepared.notes += notes
+    problem = Problem(there, statistic, prepared, run, Draws(run.rng))
+    return _result(law, law.test(problem), problem)
+
+
+def default_statistic(batch: Predictions) -> Statistic:
+    """Return the default family, or what there is for densities without means, standard deviations and expectations."""
+    return KCCSD() if isinstance(batch, ScorePredictions) else DefaultFamily()
+
+
+def asked_test(statistic: Any, null: Any, *, weighted: bool = False) -> tuple[Statistic | None, NullLaw | None]:
+    """Make what names stand for, and refuse what does not go together; None where the predictions decide."""
+    given, law = _statistic(statistic), _law(null)
+    if isinstance(given, UniformPIT):
+        given.refuse(law, weighted=weighted)
+    elif given is not None and law is not None:
+        law.refuse(given)
+    return given, law
+
+
+def _statistic(given: Any) -> Statistic | None:
+    if isinstance(given, str) and given == "default":
+        return None  # known when the predictions are
     if isinstance(given, Statistic):
         return given
-    if isinstance(given, str) and given in _NAMED:
-        return _NAMED[given]()
     if isinstance(given, type):
         raise InputError(f"statistic must be an instance, got the class {given.__name__}: pass {given.__name__}()")
-    if callable(given):
-        return CallableStatistic(given)
-    raise InputError(f"statistic must be {', '.join(map(repr, _NAMED))}, a Statistic or a function, got {given!r}")
+    return CallableStatistic(given) if callable(given) else STATISTICS.made(given)
 
 
 def _draws_as_law(law: NullLaw, batch: Predictions) -> tuple[str, ...]:
@@ -190,34 +206,32 @@ def _few_rows(law: NullLaw, batch: Predictions) -> tuple[str, ...]:
     return (f"this law is that of many rows, and there are {n}: {way} holds for few",)
 
 
-def _null_law(given: Any, batch: Predictions, statistic: Statistic) -> NullLaw:
-    if given is None and (isinstance(batch, Samples) or batch.exchangeable):
-        given = "swap"  # which says what to do with weighted draws
-    elif given is None:
-        given = "exact" if batch.drawable else _estimated(statistic)
-    if isinstance(given, NullLaw):
+def _law(given: Any) -> NullLaw | None:
+    if given is None or isinstance(given, NullLaw):
         return given
-    if isinstance(given, str) and given in NULL_LAWS:
-        return NULL_LAWS[given]()
-    raise InputError(f"null must be one of {', '.join(map(repr, NULL_LAWS))}, or a NullLaw, got {given!r}")
+    return NULL_LAWS.made(given)
 
 
-def _estimated(statistic: Statistic) -> str:
-    """Law estimated from the residuals, for predictions that cannot be drawn from."""
-    return "block" if isinstance(statistic, PairMean) and statistic.estimator == "block" else "wild"
+def default_law(batch: Predictions, statistic: Statistic) -> NullLaw:
+    """Return the exact law that the predictions have, or one estimated from the residuals where there is none."""
+    if isinstance(batch, Samples) or batch.exchangeable:
+        return Swap()  # which says what to do with weighted draws
+    if batch.drawable:
+        return Exact()
+    return Block() if isinstance(statistic, PairMean) and statistic.estimator == "block" else Wild()
 
 
 def _result(law: NullLaw, outcome: Outcome, problem: Problem) -> TestResult:
-    prepared, batch, members = problem.prepared, problem.predictions, outcome.members
-    family = isinstance(prepared, PreparedFamily)
-    rows = impossible_rows(batch, problem.targets)
+    prepared, batch, members = problem.prepared, problem.case.predictions, outcome.members
+    targets, family = problem.case.targets, isinstance(prepared, PreparedFamily)
+    rows = impossible_rows(batch, targets)
     notes = tuple(dict.fromkeys(prepared.notes + batch.notes + outcome.notes + _few_rows(law, batch)))
     notes += _draws_as_law(law, batch)
     if len(rows):
-        notes = (impossible_note(batch, problem.targets, rows, family), *notes)
+        notes = (impossible_note(batch, targets, rows, family), *notes)
     words: tuple[str, ...] = ()
-    if isinstance(prepared, PreparedFamily) and outcome.pvalue <= 0.05:
-        words = directions(prepared.scores, problem.targets, members, outcome.fired)
+    if isinstance(prepared, PreparedFamily) and outcome.pvalue <= SIGNIFICANCE:
+        words = directions(prepared.signals, targets, members, outcome.fired)
     p, draws = outcome.pvalue, outcome.draws
     return TestResult(
         statistic=min(m.pvalue for m in members) if len(members) > 1 else members[0].value,

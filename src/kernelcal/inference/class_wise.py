@@ -7,29 +7,26 @@ from dataclasses import replace
 
 import numpy as np
 
+from kernelcal.cases import Case
 from kernelcal.inference.result import Member, TestResult
 from kernelcal.lenses import ClassWise
-from kernelcal.predictions import ClassPredictions
+from kernelcal.runs import SIGNIFICANCE
 from kernelcal.statistics import Statistic
 from kernelcal.statistics.through import Through
 
 __all__ = ["holm", "jointly"]
 
-Run = Callable[[np.ndarray, ClassPredictions, Statistic], TestResult]
-_LEVEL = 0.05
+Test = Callable[[Case, Statistic], TestResult]
 
 
-def holm(
-    run: Run, labels: np.ndarray, predictions: ClassPredictions, lens: ClassWise, statistic: Statistic
-) -> TestResult:
+def holm(test: Test, case: Case, lens: ClassWise, statistic: Statistic) -> TestResult:
     """Test every class and correct the p-values by Holm; the smallest corrected one answers for all classes."""
-    views = [one.view(predictions) for one in lens.lenses(predictions)]
-    results = [run(view.relabel(labels), view.predictions, statistic) for view in views]
-    names = [f"class {predictions.class_name(k)}" for k in range(len(results))]
+    results = [test(case.through(one), statistic) for one in lens.lenses(case.predictions)]
+    names = [f"class {case.predictions.class_name(k)}" for k in range(len(results))]
     adjusted = holm_adjusted(np.array([result.pvalue for result in results]))
     members = tuple(_member(*columns) for columns in zip(names, adjusted, results, strict=True))
     first = min(range(len(members)), key=lambda k: (members[k].pvalue, -np.nan_to_num(members[k].deviation)))
-    found = [(p, n, r.directions) for p, n, r in zip(adjusted, names, results, strict=True) if p <= _LEVEL]
+    found = [(p, n, r.directions) for p, n, r in zip(adjusted, names, results, strict=True) if p <= SIGNIFICANCE]
     return replace(
         results[first],
         statistic=float(min(result.pvalue for result in results)),
@@ -66,7 +63,7 @@ def _member(name: str, pvalue: float, result: TestResult) -> Member:
 def _notes(results: list[TestResult], first: int) -> tuple[str, ...]:
     """What the named class says, and whether there were draws enough."""
     draws, notes = max(result.draws for result in results), results[first].notes
-    if draws and len(results) / (draws + 1) > _LEVEL:
+    if draws and len(results) / (draws + 1) > SIGNIFICANCE:
         few = (
             f"{draws} draws for {len(results)} classes cannot give a corrected p-value below "
             f"{len(results) / (draws + 1):.2g}: use draws={40 * len(results) - 1:,}, or ClassWise(joint='full')"
@@ -75,14 +72,12 @@ def _notes(results: list[TestResult], first: int) -> tuple[str, ...]:
     return notes
 
 
-def jointly(
-    run: Run, labels: np.ndarray, predictions: ClassPredictions, lens: ClassWise, statistic: Statistic
-) -> TestResult:
+def jointly(test: Test, case: Case, lens: ClassWise, statistic: Statistic) -> TestResult:
     """Rank the classes together, their labels redrawn from the whole predictions: the stronger null, and said so."""
-    result = run(labels, predictions, Through(statistic, lens.lenses(predictions)))
+    result = test(case, Through(statistic, lens.lenses(case.predictions)))
     return replace(
         result,
-        question=f"each of {predictions.n_classes} classes against the rest, ranked together",
+        question=f"each of {case.predictions.n_classes} classes against the rest, ranked together",
         notes=(
             *result.notes,
             "the null is the full one: labels redrawn from the whole predictions, all classes at once",

@@ -11,6 +11,7 @@ from kernelcal.inference.exact import exact_notes, exact_null
 from kernelcal.inference.law import NullLaw, Outcome, Problem, one_member
 from kernelcal.inference.location_forms import EmpiricalForm, KnownForm, LocationForm
 from kernelcal.predictions import Samples
+from kernelcal.statistics import Statistic
 from kernelcal.statistics.ucme import UCME, PreparedUCME
 
 __all__ = ["CME"]
@@ -73,7 +74,8 @@ class CME(NullLaw):
     >>> import numpy as np, kernelcal as kc
     >>> from kernelcal.inference.cme import CME
     >>> from kernelcal.predictions import Normal
-    >>> from kernelcal.statistics.ucme import UCME
+    >>> from kernelcal.statistics import Statistic
+    from kernelcal.statistics.ucme import UCME
     >>> rng = np.random.default_rng(0)
     >>> predictions = Normal(rng.random(100), 0.1)
     >>> y = predictions.sample(rng)[0]
@@ -100,43 +102,41 @@ class CME(NullLaw):
         object.__setattr__(self, "label", _LABELS[self.covariance, self.reference])
         object.__setattr__(self, "asymptotic", self.reference != "exact")
 
+    def refuse(self, statistic: Statistic) -> None:
+        """Refuse other statistics than the UCME."""
+        if not isinstance(statistic, UCME):
+            raise InputError(
+                f"null='cme' is the law of kernelcal.UCME(), not of {type(statistic).__name__}: pass "
+                "statistic='ucme', or use null='exact', which serves every statistic"
+            )
+
     def test(self, problem: Problem) -> Outcome:
         """Compare Q with its law."""
+        self.refuse(problem.statistic)
         problem = _prepared(problem)
-        assert isinstance(problem.prepared, PreparedUCME)  # for the type checker: _prepared refuses the rest
+        assert isinstance(problem.prepared, PreparedUCME)  # for the type checker: what a UCME prepares
         form: LocationForm = (KnownForm if self.covariance == "known" else EmpiricalForm)(problem.prepared)
         if self.reference == "exact":
             return _drawn(form, problem)
-        value, rank = float(form.values(problem.targets[None])[0, 0]), form.rank(problem.targets)
+        targets = problem.case.targets
+        value, rank = float(form.values(targets[None])[0, 0]), form.rank(targets)
         return (_hotelling if self.reference == "hotelling" else _chi_square)(form, value, rank)
 
 
 def _prepared(problem: Problem) -> Problem:
-    """Refuse other statistics; pool ensembles with their outcomes, which are exchangeable with the draws."""
-    if not isinstance(problem.statistic, UCME) or not isinstance(problem.prepared, PreparedUCME):
-        raise InputError(
-            f"null='cme' is the law of kernelcal.UCME(), not of {type(problem.statistic).__name__}: pass "
-            "statistic='ucme', or use null='exact', which serves every statistic"
-        )
-    batch = problem.predictions
+    """Pool ensembles with their outcomes, which are exchangeable with the draws."""
+    case, batch = problem.case, problem.case.predictions
     if not isinstance(batch, Samples) or not batch.exchangeable:
         return problem
-    pooled = batch.pooled(problem.targets)
-    return replace(problem, predictions=pooled, prepared=problem.statistic.prepare(pooled, problem.weights))
+    pooled = batch.pooled(case.targets)
+    prepared = problem.statistic.prepare(pooled, case.weights)
+    return replace(problem, case=replace(case, predictions=pooled), prepared=prepared)
 
 
 def _drawn(form: LocationForm, problem: Problem) -> Outcome:
     """Rank Q among its values for redrawn targets."""
-    drawn = exact_null(
-        form,
-        problem.targets,
-        problem.predictions,
-        problem.draws,
-        problem.source,
-        early_stopping=problem.early_stopping,
-        progress=problem.progress,
-    )
-    return drawn.outcome(form.names, form.notes + exact_notes(drawn, problem.predictions))
+    drawn = exact_null(form, problem.case, problem.run, problem.source)
+    return drawn.outcome(form.names, form.notes + exact_notes(drawn, problem.case.predictions))
 
 
 def _chi_square(form: LocationForm, value: float, rank: int) -> Outcome:

@@ -38,20 +38,20 @@ class Consistency(NullLaw):
 
     def test(self, problem: Problem) -> Outcome:
         """Compute the statistic on every resampled data set."""
-        if problem.weights is not None:
+        if problem.case.weights is not None:
             raise InputError("null='consistency' takes no case weights: use null='exact'")
-        statistic = problem.statistic.resolved(problem.predictions)
-        observed = statistic.prepare(problem.predictions).values(problem.targets[None])
+        statistic = problem.statistic.resolved(problem.case.predictions)
+        observed = statistic.prepare(problem.case.predictions).values(problem.case.targets[None])
         values = [observed]
-        for b in range(problem.draws):
+        for b in range(problem.run.draws):
             values.append(self._draw(problem, statistic, b))
-            if problem.progress is not None and (b + 1) % 10 == 0:
-                problem.progress(b + 1, problem.draws)
+            if (b + 1) % 10 == 0:
+                problem.run.tell(b + 1)
         note = "consistency resampling does not keep its level: compare null='exact'"
         return DrawnValues.of(np.concatenate(values)).outcome(problem.prepared.names, (note,))
 
     @staticmethod
     def _draw(problem: Problem, statistic: Statistic, b: int) -> np.ndarray:
-        uniforms = problem.source.uniforms(2 * b, 2 * b + 1, len(problem.targets))[0]
-        chosen = problem.predictions[(uniforms * len(uniforms)).astype(np.intp)]
+        uniforms = problem.source.uniforms(2 * b, 2 * b + 1, len(problem.case.targets))[0]
+        chosen = problem.case.predictions[(uniforms * len(uniforms)).astype(np.intp)]
         return np.asarray(statistic.prepare(chosen).values(problem.source.targets(chosen, 2 * b + 1, 2 * b + 2)))

@@ -6,28 +6,28 @@ import numpy as np
 
 from kernelcal.inference.result import Member
 from kernelcal.predictions import ClassPredictions, Predictions
-from kernelcal.statistics.directed import PreparedScores
-from kernelcal.statistics.real_directed import PreparedRealScores
+from kernelcal.runs import SIGNIFICANCE
+from kernelcal.statistics.class_signals import PreparedClassSignals
+from kernelcal.statistics.number_signals import PreparedNumberSignals
 
-__all__ = ["Scores", "directions", "impossible_note", "impossible_rows"]
+__all__ = ["Signals", "directions", "impossible_note", "impossible_rows"]
 
-Scores = PreparedScores | PreparedRealScores
-_LEVEL = 0.05  # a direction is named when its own exact p-value is at most this
+Signals = PreparedClassSignals | PreparedNumberSignals
 
 
-def directions(scores: Scores, targets: np.ndarray, members: tuple[Member, ...], fired: str) -> tuple[str, ...]:
+def directions(signals: Signals, targets: np.ndarray, members: tuple[Member, ...], fired: str) -> tuple[str, ...]:
     """Sentences for the directed members that speak against calibration, the fired one first.
 
     A direction must be beyond what calibrated outcomes do, and beyond the spread of the observed rows: outcomes that
     spread too wide alone make sums vary more than those of calibrated ones. If none is both, the strongest is named.
     """
     pvalues = {member.name: member.pvalue for member in members}
-    found = [name for name in scores.directed if pvalues.get(name, 1.0) <= _LEVEL]
+    found = [name for name in signals.directed if pvalues.get(name, 1.0) <= SIGNIFICANCE]
     ordered = sorted(found, key=lambda name: (name != fired, pvalues[name]))
     if ordered:
-        named = [name for name in ordered if scores.clear(name, targets)] or ordered[:1]
-        return tuple(dict.fromkeys(scores.sentence(name, targets) for name in named))
-    return (scores.shape if fired == "PIT" and isinstance(scores, PreparedRealScores) else scores.aimless,)
+        named = [name for name in ordered if signals.clear(name, targets)] or ordered[:1]
+        return tuple(dict.fromkeys(signals.sentence(name, targets) for name in named))
+    return (signals.shape if fired == "PIT" and isinstance(signals, PreparedNumberSignals) else signals.aimless,)
 
 
 def impossible_rows(predictions: Predictions, targets: np.ndarray) -> np.ndarray:

@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.arrays import to_numpy
+from kernelcal.cases import Case
 from kernelcal.errors import InputError
-from kernelcal.inference.interval_methods import Spread
+from kernelcal.inference.interval_methods import METHODS, Method, Spread
 from kernelcal.inference.spread import method_of, spread_of
-from kernelcal.lenses import Lens, seen
-from kernelcal.predictions import checked_pair, checked_weights
+from kernelcal.lenses import Lens
+from kernelcal.runs import DRAWS, SIGNIFICANCE, Run
 from kernelcal.statistics import SKCE
 from kernelcal.statistics.target_notes import target_notes
 from kernelcal.tables import Shown, Table
 
-__all__ = ["Equivalence", "checked_bound", "default_method", "equivalence_of", "equivalence_test"]
+__all__ = ["Equivalence", "checked_bound", "equivalence_of", "equivalence_test", "method_that_keeps_the_level"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,7 +55,7 @@ class Equivalence(Shown):
     @property
     def verdict(self) -> str:
         """One sentence, at the level 5 %."""
-        if self.pvalue <= 0.05:
+        if self.pvalue <= SIGNIFICANCE:
             return f"Calibrated to within {self.within:g} (p = {self.pvalue:.3g})."
         return f"Not shown to be calibrated to within {self.within:g} (p = {self.pvalue:.3g})."
 
@@ -68,7 +68,7 @@ class Equivalence(Shown):
             ("root of SKCE", f"{self.root:.4f}"),
             ("bound", f"{self.within:g}"),
             ("p-value", f"{self.pvalue:.4g}"),
-            ("95 % upper limit", f"{self.upper:.4f}"),
+            (f"{100 * (1 - SIGNIFICANCE):g} % upper limit", f"{self.upper:.4f}"),
             ("verdict", self.verdict),
             ("method", self.method),
             ("rows", f"{self.n:,}"),
@@ -85,7 +85,7 @@ def equivalence_test(
     method: str = "default",
     lens: Lens | None = None,
     weights: Any = None,
-    draws: int = 999,
+    draws: int = DRAWS,
     rng: Any = 0,
     classes: Any = None,
     normalize: bool = False,
@@ -135,29 +135,26 @@ def equivalence_test(
     >>> equivalence_test(y, p, within=0.1).verdict
     'Calibrated to within 0.1 (p = ...).'
     """
-    targets, batch = checked_pair(y, predictions, classes=classes, normalize=normalize)
-    own = checked_weights(weights, len(batch))
-    targets, batch = seen(targets, batch, lens)
-    batch, statistic = batch.map_arrays(to_numpy), SKCE() if statistic is None else statistic
+    run = Run(draws=draws, rng=rng, progress=progress)
+    bound, statistic = checked_bound(within), SKCE() if statistic is None else statistic
     if not isinstance(statistic, SKCE):
         raise InputError(f"statistic must be an SKCE, whose root is in units of probability, got {statistic!r}")
-    bound, chosen = checked_bound(within), method_of(default_method(method, statistic), statistic, len(batch))
-    spread = spread_of(chosen, statistic, targets, batch, own, draws=draws, rng=rng, progress=progress)
-    notes = (*batch.notes, *target_notes(batch, statistic.integrator))
-    return equivalence_of(spread, bound, chosen.label, len(batch), notes)
+    chosen = method_of(method, statistic) or method_that_keeps_the_level(statistic)
+    case = Case.of(y, predictions, weights=weights, lens=lens, classes=classes, normalize=normalize).in_numpy
+    spread = spread_of(chosen, statistic, case, run)
+    notes = (*case.predictions.notes, *target_notes(case.predictions, statistic.integrator))
+    return equivalence_of(spread, bound, chosen.label, len(case), notes)
 
 
 def equivalence_of(spread: Spread, within: float, method: str, n: int, notes: tuple[str, ...] = ()) -> Equivalence:
     """Compare what is known of an error with a bound."""
-    root, upper = (math.sqrt(max(v, 0.0)) for v in (spread.estimate, spread.upper(0.95)))
+    root, upper = (math.sqrt(max(v, 0.0)) for v in (spread.estimate, spread.upper(1 - SIGNIFICANCE)))
     return Equivalence(within, min(spread.above(within**2), 1.0), root, upper, method, n, notes)
 
 
-def default_method(method: str, statistic: SKCE) -> str:
-    """Return the method as asked for, or the one that keeps the level."""
-    if method != "default":
-        return method
-    return "block" if statistic.estimator == "block" else "root"
+def method_that_keeps_the_level(statistic: SKCE) -> Method:
+    """Return the method that is taken where none is named."""
+    return METHODS["block" if statistic.estimator == "block" else "root"]
 
 
 def checked_bound(within: Any) -> float:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.inference.drawn import DrawnValues
 from kernelcal.inference.draws import Draws
-from kernelcal.inference.law import NullLaw, Outcome, Problem, Progress
+from kernelcal.inference.law import NullLaw, Outcome, Problem
 from kernelcal.predictions import ClassPredictions, Predictions
+from kernelcal.runs import DRAWS, SIGNIFICANCE, Run
 from kernelcal.statistics import Prepared
 
 __all__ = ["Exact", "exact_notes", "exact_null"]
@@ -43,38 +44,39 @@ class Exact(NullLaw):
 
     def test(self, problem: Problem) -> Outcome:
         """Rank the observed values among the drawn ones."""
-        drawn = exact_null(
-            problem.prepared,
-            problem.targets,
-            problem.predictions,
-            problem.draws,
-            problem.source,
-            early_stopping=problem.early_stopping,
-            progress=problem.progress,
-        )
-        return drawn.outcome(problem.prepared.names, exact_notes(drawn, problem.predictions))
+        drawn = exact_null(problem.prepared, problem.case, problem.run, problem.source)
+        return drawn.outcome(problem.prepared.names, exact_notes(drawn, problem.case.predictions))
 
 
-def exact_null(
-    prepared: Prepared,
-    targets: np.ndarray,
-    predictions: Predictions,
-    draws: int,
-    source: Draws,
-    *,
-    early_stopping: bool = True,
-    progress: Progress | None = None,
-) -> DrawnValues:
+def exact_null(prepared: Prepared, case: Case, run: Run, source: Draws | None = None) -> DrawnValues:
     """Rank the observed values among those of redrawn targets.
 
+    Parameters
+    ----------
+    prepared : Prepared
+        Statistics of these predictions.
+    case : Case
+        Observed targets, and the predictions that targets are drawn from.
+    run : Run
+        How many draws, their seed, whether they may stop early, and whom to tell.
+    source : Draws, optional
+        Where draws come from; default that of the seed.
+
+    Returns
+    -------
+    DrawnValues
+
+    Notes
+    -----
     The test looks after 99, 199, 399, ... draws and stops when the p-value is above 0.2. This is exact: for a
     level a <= 0.2 a rejection needs the full number of draws, whose p-value is valid; for a > 0.2 it implies a
     first look with p <= a, which is valid too.
     """
+    source = Draws(run.rng) if source is None else source
     values = np.empty((0, len(prepared.names)))
-    for look in _looks(draws, early_stopping):
-        values = _extend(values, look, prepared, targets, predictions, source, _progress_to(progress, draws))
-        drawn = DrawnValues.of(values, stopped_early=look < draws)
+    for look in _looks(run.draws, run.early_stopping):
+        values = _extend(values, look, prepared, case, run, source)
+        drawn = DrawnValues.of(values, stopped_early=look < run.draws)
         if drawn.pvalue > STOP_ABOVE:
             break
     return drawn
@@ -88,28 +90,16 @@ def _looks(draws: int, early_stopping: bool) -> list[int]:
     return [*looks, draws]
 
 
-def _progress_to(progress: Progress | None, draws: int) -> Callable[[int], None]:
-    return (lambda done: None) if progress is None else (lambda done: progress(done, draws))
-
-
-def _extend(
-    values: np.ndarray,
-    look: int,
-    prepared: Prepared,
-    targets: np.ndarray,
-    predictions: Predictions,
-    source: Draws,
-    report: Callable[[int], None],
-) -> np.ndarray:
+def _extend(values: np.ndarray, look: int, prepared: Prepared, case: Case, run: Run, source: Draws) -> np.ndarray:
     """Append draws up to a look; the first batch begins with the observed targets, on the same code path."""
-    batch = max(1, _MEMORY // (prepared.bytes_per_draw + 2 * len(targets)))
+    batch = max(1, _MEMORY // (prepared.bytes_per_draw + 2 * len(case)))
     while len(values) < look + 1:
         done = max(len(values) - 1, 0)
-        drawn = source.targets(predictions, done, min(done + batch, look))
+        drawn = source.targets(case.predictions, done, min(done + batch, look))
         if len(values) == 0:
-            drawn = np.concatenate([targets[None].astype(drawn.dtype), drawn])
+            drawn = np.concatenate([case.targets[None].astype(drawn.dtype), drawn])
         values = np.concatenate([values, _numbers(prepared.values(drawn), prepared.names)])
-        report(len(values) - 1)
+        run.tell(len(values) - 1)
     return values
 
 
@@ -137,8 +127,9 @@ def exact_notes(drawn: DrawnValues, batch: Predictions) -> tuple[str, ...]:
             f"the draws stopped at {drawn.draws}, since p was above {STOP_ABOVE} (early_stopping=False, or "
             "--all-draws, makes all of them)"
         )
-    if 1 / (drawn.draws + 1) > 0.05:
-        notes.append(f"{drawn.draws} draws cannot give a p-value below {1 / (drawn.draws + 1):.2g}: use 999 or more")
+    if 1 / (drawn.draws + 1) > SIGNIFICANCE:
+        least = 1 / (drawn.draws + 1)
+        notes.append(f"{drawn.draws} draws cannot give a p-value below {least:.2g}: use {DRAWS} or more")
     if np.all(drawn.values == drawn.values[0]):
         certain = isinstance(batch, ClassPredictions) and _certain(batch)
         why = (

@@ -1,4 +1,4 @@
-"""The default family of statistics: kernels at four lengthscales and the directed scores."""
+"""The default family of statistics: kernels at four lengthscales, and signals with a direction."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from kernelcal.arrays import to_numpy
+from kernelcal.cases import Case
 from kernelcal.errors import InputError
-from kernelcal.inference.direction import Scores
+from kernelcal.inference.direction import Signals
 from kernelcal.kernels import Kernel, Laplacian, Spectral, Stationary, resolve, resolve_target
 from kernelcal.pairs import Engine, ExactPairs, Nystrom
 from kernelcal.pairs.features import FEATURE
 from kernelcal.pairs.same_label import PRODUCT
 from kernelcal.predictions import ClassPredictions, Predictions, RealPredictions
 from kernelcal.residuals import residual_of, target_kernel_of
-from kernelcal.statistics import SKCE, Prepared, Statistic
-from kernelcal.statistics.directed import DirectedScores
+from kernelcal.statistics import SKCE, Estimate, Prepared, Statistic
+from kernelcal.statistics.class_signals import ClassSignals
+from kernelcal.statistics.number_signals import NumberSignals
 from kernelcal.statistics.pair_means import PreparedPairMean
-from kernelcal.statistics.real_directed import RealScores
 
-__all__ = ["DefaultFamily", "PreparedFamily", "directed_scores", "spectral_target"]
+__all__ = ["DefaultFamily", "PreparedFamily", "prepared_signals", "spectral_target"]
 
 # Seconds of a draw and kernel on two cores up to which all pairs are taken; above, features where they take less
 _SECONDS = 1.7e-3
@@ -31,9 +32,10 @@ _LANDMARKS, _FEW_LANDMARKS, _LARGE = 256, 128, 200_000  # fewer landmarks above 
 
 @dataclass(frozen=True, kw_only=True)
 class DefaultFamily(Statistic):
-    """Unbiased SKCE at several lengthscales beside the directed scores, combined by the smallest rank.
+    """Unbiased SKCE at several lengthscales beside signals with a direction, combined by the smallest rank.
 
-    For numbers the scores are bias, dispersion, both by the predicted scale, and the PIT (`RealScores`).
+    For classes the signals are bias and slope (`ClassSignals`), for numbers bias, dispersion, both by the predicted
+    scale, and the PIT (`NumberSignals`).
 
     A kernel at one lengthscale is blind to finer structure and weak against over- and under-confidence, the
     failure that is met most often; one family of few members sees both.
@@ -64,6 +66,13 @@ class DefaultFamily(Statistic):
         if len(self.factors) == 0 or not all(factor > 0 for factor in self.factors):
             raise InputError(f"factors must be one or more positive numbers, got {self.factors!r}")
 
+    def estimated(self, case: Case) -> Estimate:
+        """Refused: a family is several statistics, and what they have in common is a p-value."""
+        raise InputError(
+            "DefaultFamily is several statistics and has no single estimate: pass it to "
+            "kernelcal.calibration_test(y, predictions), whose result lists them, or call kernelcal.skce for one number"
+        )
+
     @property
     def resident(self) -> bool:
         """Whether values are made where the predictions lie: those of the kernels."""
@@ -80,7 +89,7 @@ class DefaultFamily(Statistic):
         engine = self.engine or _choose(host, kernels, target)
         statistic = SKCE(prediction_kernel=base, target_kernel=target, engine=engine)
         skce = PreparedPairMean(statistic, kernels, predictions.placed(), names, predictions.notes + notes, weights)
-        return PreparedFamily(skce, directed_scores(host, weights))
+        return PreparedFamily(skce, prepared_signals(host, weights))
 
     def resolved(self, predictions: Predictions) -> DefaultFamily:
         """Fix the lengthscale that the factors multiply, and that of the target kernel."""
@@ -90,17 +99,17 @@ class DefaultFamily(Statistic):
 
 
 class PreparedFamily(Prepared):
-    """Kernels and directed scores of fixed predictions."""
+    """Kernels and signals of fixed predictions."""
 
-    def __init__(self, kernels: PreparedPairMean, scores: Scores) -> None:
-        self.kernels, self.scores = kernels, scores
-        self.names = scores.names + kernels.names
+    def __init__(self, kernels: PreparedPairMean, signals: Signals) -> None:
+        self.kernels, self.signals = kernels, signals
+        self.names = signals.names + kernels.names
         self.engine, self.notes = kernels.engine, kernels.notes
-        self.bytes_per_draw = kernels.bytes_per_draw + scores.bytes_per_draw
+        self.bytes_per_draw = kernels.bytes_per_draw + signals.bytes_per_draw
 
     def values(self, targets: np.ndarray) -> np.ndarray:
         """Values of all members, shape (B, members)."""
-        return np.hstack([self.scores.values(targets), self.kernels.values(targets)])
+        return np.hstack([self.signals.values(targets), self.kernels.values(targets)])
 
 
 def _choose(predictions: Predictions, kernels: Sequence[Kernel], target_kernel: Kernel) -> Engine:
@@ -125,12 +134,12 @@ def spectral_target(kernel: Kernel | None, predictions: Predictions) -> Kernel:
     return target_kernel_of(kernel, predictions)
 
 
-def directed_scores(predictions: Predictions, weights: np.ndarray | None) -> Scores:
-    """Prepare the scores with a direction that belong to a kind of predictions."""
+def prepared_signals(predictions: Predictions, weights: np.ndarray | None) -> Signals:
+    """Prepare the signals that belong to a kind of predictions."""
     if isinstance(predictions, RealPredictions):
-        return RealScores().prepare(predictions, weights)
+        return NumberSignals().prepare(predictions, weights)
     assert isinstance(predictions, ClassPredictions)  # for the type checker: there is no third kind
-    return DirectedScores().prepare(predictions, weights)
+    return ClassSignals().prepare(predictions, weights)
 
 
 def _on_host(predictions: Predictions) -> Predictions:

@@ -32,13 +32,15 @@ class Gamma(NullLaw):
     """
 
     label: ClassVar[str] = "gamma law, two moments from the data"
+    name: ClassVar[str] = "gamma"
+    estimators: ClassVar[tuple[str, ...]] = ("unbiased",)
 
     def test(self, problem: Problem) -> Outcome:
         """Evaluate the tail of the fitted law."""
         from scipy.special import gammaincc
 
-        prepared = prepared_pairs(problem, "gamma", ("unbiased",))
-        matrix = prepared.matrix(problem.targets)
+        prepared = prepared_pairs(problem, self)
+        matrix = prepared.matrix(problem.case.targets)
         value, mean, variance = finite(prepared, _value(matrix)), float(matrix.diagonal.mean()), _variance(matrix)
         if variance == 0 or mean == 0:
             return one_member(prepared, value, 1.0, math.nan, notes=_NO_VARIANCE)
@@ -64,11 +66,13 @@ class Pearson(NullLaw):
     """
 
     label: ClassVar[str] = "Pearson type III law, three moments from the data"
+    name: ClassVar[str] = "pearson"
+    estimators: ClassVar[tuple[str, ...]] = ("unbiased",)
 
     def test(self, problem: Problem) -> Outcome:
         """Evaluate the tail of the fitted law."""
-        prepared = prepared_pairs(problem, "pearson", ("unbiased",))
-        matrix = prepared.matrix(problem.targets)
+        prepared = prepared_pairs(problem, self)
+        matrix = prepared.matrix(problem.case.targets)
         n, value, variance = len(matrix), finite(prepared, _value(matrix)), _variance(matrix)
         if variance == 0 or n < 3:
             return one_member(prepared, value, 1.0, math.nan, notes=_NO_VARIANCE)
@@ -94,11 +98,13 @@ class Spectrum(NullLaw):
     """
 
     label: ClassVar[str] = "spectrum of the centred matrix, from the data"
+    name: ClassVar[str] = "spectrum"
+    estimators: ClassVar[tuple[str, ...]] = ("unbiased",)
 
     def test(self, problem: Problem) -> Outcome:
         """Evaluate the tail of the weighted sum of chi-square variables."""
-        prepared = prepared_pairs(problem, "spectrum", ("unbiased",))
-        matrix = prepared.matrix(problem.targets)
+        prepared = prepared_pairs(problem, self)
+        matrix = prepared.matrix(problem.case.targets)
         n, value = len(matrix), finite(prepared, _value(matrix))
         h = matrix.dense()
         h -= h.mean(axis=0)

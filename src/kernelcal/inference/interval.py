@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from kernelcal.arrays import to_numpy
+import numpy as np
+
+from kernelcal.cases import Case
 from kernelcal.errors import InputError
-from kernelcal.inference.calibration import calibration_test
-from kernelcal.inference.spread import method_of, spread_of
-from kernelcal.lenses import Lens, seen
-from kernelcal.predictions import checked_pair, checked_weights
+from kernelcal.inference.calibration import default_law, default_statistic, tested
+from kernelcal.inference.interval_methods import Method
+from kernelcal.inference.spread import default_method, method_of, spread_of
+from kernelcal.lenses import Lens
+from kernelcal.runs import CONFIDENCE_LEVEL, DRAWS, Run
 from kernelcal.statistics import CKCE, SKCE
 from kernelcal.statistics.target_notes import target_notes
 from kernelcal.tables import Shown, Table
 
-__all__ = ["Interval", "confidence_interval"]
+__all__ = ["Interval", "confidence_interval", "interval_of"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -28,7 +31,7 @@ class Interval(Shown):
     ----------
     estimate, lower, upper : float
         On the squared scale; the estimate may be negative, the ends are not.
-    level : float
+    confidence_level : float
         Nominal coverage.
     method : str
         How it was made.
@@ -43,7 +46,7 @@ class Interval(Shown):
     estimate: float
     lower: float
     upper: float
-    level: float
+    confidence_level: float
     method: str
     n: int
     notes: tuple[str, ...] = ()
@@ -62,7 +65,7 @@ class Interval(Shown):
         low, high = self.root
         rows = [
             (self.name, f"{self.estimate:.4g}"),
-            (f"{self.level:.0%} interval", f"{self.lower:.4g} to {self.upper:.4g}"),
+            (f"{self.confidence_level:.0%} interval", f"{self.lower:.4g} to {self.upper:.4g}"),
             ("its root", f"{low:.4f} to {high:.4f}"),
             ("method", self.method),
             ("rows", f"{self.n:,}"),
@@ -76,10 +79,10 @@ def confidence_interval(
     *,
     statistic: SKCE | CKCE | None = None,
     method: str = "default",
-    level: float = 0.95,
+    confidence_level: float = CONFIDENCE_LEVEL,
     lens: Lens | None = None,
     weights: Any = None,
-    draws: int = 999,
+    draws: int = DRAWS,
     rng: Any = 0,
     pvalue: float | None = None,
     classes: Any = None,
@@ -103,13 +106,13 @@ def confidence_interval(
         the model is calibrated or not, and is wide. ``block``: normal law of the block values. The default is
         ``bootstrap`` up to 5,000 rows, ``root`` above, and ``block`` for the block estimator. `CKCE` has
         ``bootstrap``: one factorisation serves all draws, whose change of the operator is taken to the first order.
-    level : float
+    confidence_level : float
         Nominal coverage, between 0 and 1.
     draws, rng
-        Draws and their seed, for ``bootstrap``, ``ball`` and the exact test.
+        Draws and their seed, for ``bootstrap``, ``ball`` and the exact test; of a generator one seed is drawn for both.
     pvalue : float, optional
         Exact p-value, if known already. With ``bootstrap`` and ``root`` the lower end is 0 unless the exact test
-        rejects at 1 - level; without `pvalue` the default test is made.
+        rejects at 1 - confidence_level; without `pvalue` the default test is made.
 
     Returns
     -------
@@ -136,21 +139,41 @@ def confidence_interval(
     >>> 0 < low < high < 1
     True
     """
-    targets, batch = checked_pair(y, predictions, classes=classes, normalize=normalize)
-    own = checked_weights(weights, len(batch))
-    targets, batch = seen(targets, batch, lens)
-    batch, statistic = batch.map_arrays(to_numpy), SKCE() if statistic is None else statistic
-    chosen = method_of(method, statistic, len(batch))
-    if not 0 < level < 1:
-        raise InputError(f"level must lie between 0 and 1, such as 0.95, got {level!r}")
-    if pvalue is not None and not 0 < pvalue <= 1:
-        raise InputError(f"pvalue must lie above 0 and not above 1, got {pvalue!r}: leave it out to have it computed")
+    run = Run(confidence_level=confidence_level, draws=draws, rng=rng, progress=progress).shared()
+    statistic = SKCE() if statistic is None else statistic
+    chosen = method_of(method, statistic)
+    _refuse_pvalue(pvalue)
+    case = Case.of(y, predictions, weights=weights, lens=lens, classes=classes, normalize=normalize)
+    return interval_of(case, statistic, run, method=chosen, pvalue=pvalue)
+
+
+def interval_of(
+    case: Case, statistic: SKCE | CKCE, run: Run, *, method: Method | None = None, pvalue: float | None = None
+) -> Interval:
+    """Make the interval of what was checked already; a method of None is the default one."""
+    case = case.in_numpy
+    chosen = default_method(statistic, len(case)) if method is None else method
     if pvalue is None and chosen.tested:
-        pvalue = calibration_test(targets, batch.without_names(), weights=own, draws=draws, rng=rng).pvalue
-    spread = spread_of(chosen, statistic, targets, batch, own, draws=draws, rng=rng, progress=progress)
-    lower, upper = spread.ends(level)
-    notes = (*batch.notes, *target_notes(batch, statistic.integrator))
-    if chosen.tested and pvalue is not None and pvalue > 1 - level:
+        asked = default_statistic(case.predictions)
+        pvalue = tested(case, asked, default_law(case.predictions, asked), replace(run, progress=None)).pvalue
+    spread = spread_of(chosen, statistic, case, run)
+    lower, upper = spread.ends(run.confidence_level)
+    notes = (*case.predictions.notes, *target_notes(case.predictions, statistic.integrator))
+    if chosen.tested and pvalue is not None and pvalue > 1 - run.confidence_level:
         lower, notes = 0.0, (*notes, f"the lower end is 0: the exact test does not reject (p = {pvalue:.3g})")
-    name = "SKCE" if isinstance(statistic, SKCE) else "CKCE, corrected"
-    return Interval(spread.estimate, max(lower, 0.0), max(upper, 0.0), level, chosen.label, len(batch), notes, name)
+    return Interval(
+        spread.estimate,
+        max(lower, 0.0),
+        max(upper, 0.0),
+        run.confidence_level,
+        chosen.label,
+        len(case),
+        notes,
+        "SKCE" if isinstance(statistic, SKCE) else "CKCE, corrected",
+    )
+
+
+def _refuse_pvalue(pvalue: Any) -> None:
+    number = isinstance(pvalue, int | float | np.number) and not isinstance(pvalue, bool)
+    if pvalue is not None and not (number and 0 < pvalue <= 1):
+        raise InputError(f"pvalue must lie above 0 and not above 1, got {pvalue!r}: leave it out to have it computed")

@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from kernelcal.arrays import row_slices
+from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.inference.bootstrap import multinomial_counts
 from kernelcal.inference.draws import Draws
 from kernelcal.pairs import PairMatrix
+from kernelcal.runs import Run
 
 __all__ = [
     "METHODS",
@@ -33,23 +36,30 @@ _BYTES = 2**27  # for the columns of one batch of draws
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """What a method works on."""
+    """What a method works on.
 
+    Attributes
+    ----------
+    case : Case
+        Targets, predictions in NumPy, case weights.
+    prepared
+        The statistic, with what depends on predictions and weights done.
+    run : Run
+        How many draws, of which seed, and whom to tell.
+    """
+
+    case: Case
     prepared: Any
-    targets: np.ndarray
-    weights: np.ndarray | None
-    draws: int
-    source: Draws
-    progress: Callable[[int, int], None] | None
+    run: Run
+
+    @cached_property
+    def source(self) -> Draws:
+        """Where the draws come from."""
+        return Draws(self.run.rng)
 
     def columns(self, n: int) -> list[slice]:
         """Batches of draws that fit the memory, for n numbers a draw."""
-        return row_slices(self.draws, _BYTES // (8 * n))
-
-    def report(self, done: int) -> None:
-        """Tell how far the draws are."""
-        if self.progress is not None:
-            self.progress(done, self.draws)
+        return row_slices(self.run.draws, _BYTES // (8 * n))
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,9 +124,9 @@ def _tail(z: float) -> float:
 
 def _bootstrap(request: Request) -> Spread:
     """Percentiles of ``c'H0c / sum_{i != j} w_i w_j c_i c_j`` over multinomial counts c, H0 without its diagonal."""
-    matrix = request.prepared.matrix(request.targets)
-    n, estimate = len(matrix), float(request.prepared.values(request.targets[None])[0, 0])
-    weights = np.ones(n) if request.weights is None else request.weights
+    matrix = request.prepared.matrix(request.case.targets)
+    n, estimate = len(matrix), float(request.prepared.values(request.case.targets[None])[0, 0])
+    weights = np.ones(n) if request.case.weights is None else request.case.weights
     values = []
     for part in request.columns(n):
         counts = multinomial_counts(request.source.uniforms(part.start, part.stop, n))
@@ -124,15 +134,15 @@ def _bootstrap(request: Request) -> Spread:
         total = (weights @ counts) ** 2 - weights**2 @ counts**2
         some = total > 1e-9 * n  # a single row drawn n times makes no pair
         values.append(pairs[some] / total[some])
-        request.report(part.stop)
+        request.run.tell(part.stop)
     return of_draws(estimate, np.concatenate(values))
 
 
 def _root(request: Request) -> Spread:
     """Interval of the root from the matrix of all pairs."""
-    if request.weights is not None:
+    if request.case.weights is not None:
         raise InputError("method='root' takes no case weights: use method='bootstrap'")
-    matrix = request.prepared.matrix(request.targets)
+    matrix = request.prepared.matrix(request.case.targets)
     n = len(matrix)
     estimate = float((matrix.row_sums - matrix.diagonal).sum()) / (n * (n - 1))
     return root_spread(estimate, *hoeffding_parts(matrix))
@@ -191,17 +201,17 @@ def hoeffding(n: int, total: float, rows: float, squares: float) -> tuple[float,
 
 def _ball(request: Request) -> Spread:
     """``|mu^| - q <= KCE <= |mu^| + q``, q a quantile of ``sqrt(g'Hg) / n`` with centred normal multipliers g."""
-    if request.weights is not None:
+    if request.case.weights is not None:
         raise InputError("method='ball' takes no case weights: use method='bootstrap'")
     from scipy.special import ndtri
 
-    matrix = request.prepared.matrix(request.targets)
+    matrix = request.prepared.matrix(request.case.targets)
     n, values = len(matrix), []
     for part in request.columns(n):
         uniforms = request.source.uniforms(part.start, part.stop, n)
         multipliers = ndtri(np.clip(uniforms, 1e-16, None)).T
         values.append(matrix.quadratic(multipliers - multipliers.mean(axis=0)))
-        request.report(part.stop)
+        request.run.tell(part.stop)
     norms = np.sqrt(np.maximum(np.concatenate(values), 0)) / n
     centre = math.sqrt(max(float(matrix.row_sums.sum()), 0.0)) / n
 
@@ -212,15 +222,15 @@ def _ball(request: Request) -> Spread:
     def above(value: float) -> float:
         return float(1 + (norms >= math.sqrt(value) - centre).sum()) / (len(norms) + 1)
 
-    estimate = float(request.prepared.values(request.targets[None])[0, 0])
+    estimate = float(request.prepared.values(request.case.targets[None])[0, 0])
     return Spread(estimate, ends, lambda level: ends(level)[1], above)  # one norm bounds both sides
 
 
 def _block(request: Request) -> Spread:
     """Mean of the block values plus and minus z standard errors."""
-    if request.weights is not None:
+    if request.case.weights is not None:
         raise InputError("method='block' takes no case weights: use estimator='unbiased'")
-    return block_spread(request.prepared.block_values(request.targets))
+    return block_spread(request.prepared.block_values(request.case.targets))
 
 
 def block_spread(values: np.ndarray) -> Spread:

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
+from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.inference.draws import Draws
 from kernelcal.inference.result import Member
 from kernelcal.predictions import ClassPredictions, Predictions
+from kernelcal.runs import Run
 from kernelcal.statistics import Prepared, Statistic
 from kernelcal.statistics.pair_means import PairMean, PreparedPairMean
 
-__all__ = ["NullLaw", "Outcome", "Problem", "Progress", "finite", "one_member", "prepared_pairs"]
+__all__ = ["NullLaw", "Outcome", "Problem", "finite", "one_member", "prepared_pairs"]
 
-Progress = Callable[[int, int], None]
 _SMALLEST = float(np.finfo(np.float64).tiny)
 
 
@@ -29,27 +30,21 @@ class Problem:
 
     Attributes
     ----------
+    case : Case
+        Observed targets, the predictions in NumPy, and case weights, if any, with mean 1.
     statistic, prepared
         The statistic, and the same with what depends on the predictions done.
-    targets : numpy.ndarray of shape (n,)
-        Observed targets.
-    predictions : Predictions
-        In NumPy.
-    weights : numpy.ndarray of shape (n,), or None
-        Case weights with mean 1.
-    draws, source, early_stopping, progress
-        How many draws, where from, whether fewer suffice, and whom to tell.
+    run : Run
+        How many draws, whether fewer suffice, and whom to tell.
+    source : Draws
+        Where the draws come from.
     """
 
+    case: Case
     statistic: Statistic
     prepared: Prepared
-    targets: np.ndarray
-    predictions: Predictions
-    weights: np.ndarray | None
-    draws: int
+    run: Run
     source: Draws
-    early_stopping: bool = True
-    progress: Progress | None = None
 
 
 @dataclass(frozen=True)
@@ -94,23 +89,39 @@ class NullLaw(ABC):
         Whether the law is that of many rows; results from few rows then say so.
     resident : bool
         Whether the law asks for values alone, so that a statistic may make them on any device.
+    name : str
+        What people call it, as ``null=``; for messages.
+    estimators : tuple of str
+        Estimators of a mean over pairs of rows whose law it is; empty where it serves every statistic.
     """
 
     label: ClassVar[str]
     asymptotic: ClassVar[bool] = True
     resident: ClassVar[bool] = False
+    name: ClassVar[str] = ""
+    estimators: ClassVar[tuple[str, ...]] = ()
+
+    def refuse(self, statistic: Statistic) -> None:
+        """Refuse a statistic that it is not the law of, with the remedy; called before data are looked at."""
+        if self.estimators:
+            _refuse_other(statistic, self.name, self.estimators)
 
     @abstractmethod
     def test(self, problem: Problem) -> Outcome:
         """Return the p-value of the observed statistic."""
 
 
-def prepared_pairs(
-    problem: Problem, null: str, estimators: tuple[str, ...], *, weights: bool = False
-) -> PreparedPairMean:
-    """Return the prepared mean over pairs if the law is one of these estimators, else refuse with the remedy."""
-    prepared, statistic = problem.prepared, problem.statistic
-    if not isinstance(statistic, PairMean) or not isinstance(prepared, PreparedPairMean):
+def prepared_pairs(problem: Problem, law: NullLaw, *, weights: bool = False) -> PreparedPairMean:
+    """Return the prepared mean over pairs of rows that the law is one of, else refuse with the remedy."""
+    law.refuse(problem.statistic)
+    assert isinstance(problem.prepared, PreparedPairMean)  # for the type checker: what a PairMean prepares
+    if problem.case.weights is not None and not weights:
+        raise InputError(f"null={law.name!r} takes no case weights: {_weighted_way(problem.case.predictions)}")
+    return problem.prepared
+
+
+def _refuse_other(statistic: Statistic, null: str, estimators: tuple[str, ...]) -> None:
+    if not isinstance(statistic, PairMean):
         raise InputError(
             f"null={null!r} is the law of {_wanted('SKCE', estimators)}, or of KCCSD, not of "
             f"{type(statistic).__name__}: pass that as the statistic, or use null='exact', which serves every statistic"
@@ -118,9 +129,6 @@ def prepared_pairs(
     if statistic.estimator not in estimators:
         wanted = _wanted(type(statistic).__name__, estimators)
         raise InputError(f"null={null!r} needs statistic={wanted}, got estimator={statistic.estimator!r}")
-    if problem.weights is not None and not weights:
-        raise InputError(f"null={null!r} takes no case weights: {_weighted_way(problem.predictions)}")
-    return prepared
 
 
 def _weighted_way(predictions: Predictions) -> str:

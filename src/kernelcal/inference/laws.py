@@ -1,8 +1,6 @@
-"""The table of null laws: a new one is a file of this folder and a line here."""
+"""Null laws by name: a new one is a file of this folder and a line here."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 from kernelcal.inference.block import Block
 from kernelcal.inference.bootstrap import Bootstrap, Wild
@@ -14,20 +12,27 @@ from kernelcal.inference.fits import Gamma, Pearson, Spectrum
 from kernelcal.inference.law import NullLaw
 from kernelcal.inference.saddlepoint import Saddlepoint
 from kernelcal.inference.swap import Swap
+from kernelcal.registry import Registry
 
 __all__ = ["NULL_LAWS"]
 
-NULL_LAWS: dict[str, Callable[[], NullLaw]] = {
-    "exact": Exact,
-    "swap": Swap,
-    "saddlepoint": Saddlepoint,
-    "bound": Bound,
-    "block": Block,
-    "bootstrap": Bootstrap,
-    "wild": Wild,
-    "gamma": Gamma,
-    "pearson": Pearson,
-    "spectrum": Spectrum,
-    "consistency": Consistency,
-    "cme": CME,
-}
+_ALL, _DRAWS = "any", "B times the statistic"
+_UNBIASED = "SKCE, unbiased"
+_BOTH = "SKCE, KCCSD, unbiased"
+
+NULL_LAWS: Registry[NullLaw] = Registry("null", "a NullLaw")  # the summary is what a law assumes beside calibration
+for _name, _law, _serves, _assumes, _cost in (
+    ("exact", Exact, _ALL, "nothing: valid at every n, for every kernel and bin", _DRAWS),
+    ("swap", Swap, "any, of predictions by draws", "every n; the default of `Samples` and scores with draws", _DRAWS),
+    ("saddlepoint", Saddlepoint, _UNBIASED, "many rows; law known given the predictions", "n² m, no draws"),
+    ("bound", Bound, "SKCE, all estimators", "nothing, but it is a bound with little power", "the estimate"),
+    ("block", Block, "SKCE, KCCSD, block", "many blocks", "n b m"),
+    ("bootstrap", Bootstrap, _UNBIASED, "many rows, a wide kernel", "n² (m + B)"),
+    ("wild", Wild, _BOTH, "many rows", "n² (m + B)"),
+    ("gamma", Gamma, _UNBIASED, "many rows; poor in far tails", "n² m"),
+    ("pearson", Pearson, _UNBIASED, "many rows; up to 8,000 of them", "n³"),
+    ("spectrum", Spectrum, _UNBIASED, "many rows, a wide kernel; up to 8,000 of them", "n³"),
+    ("consistency", Consistency, _ALL, "**does not keep its level**; for published figures only", _DRAWS),
+    ("cme", CME, "UCME", "every n; chi-square and Hotelling by option", "n J (J + B)"),
+):
+    NULL_LAWS.register(_name, _law, summary=_assumes, serves=_serves, cost=_cost)

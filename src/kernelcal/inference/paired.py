@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from kernelcal.inference.interval_methods import hoeffding_sums
+from kernelcal.runs import SIGNIFICANCE
 from kernelcal.tables import Shown, Table
 
 __all__ = ["PairedDifference", "difference_of_draws", "difference_of_pairs", "mean_difference"]
 
-_LEVEL = 0.05
 _ROUNDING = 1e-14  # of the values themselves: a smaller standard error is that of equal predictions
 
 
@@ -54,7 +54,7 @@ class PairedDifference(Shown):
         """
         if math.isinf(self.difference):
             return self.first if self.difference < 0 else self.second
-        if self.adjusted is None or self.adjusted > _LEVEL:
+        if self.adjusted is None or self.adjusted > SIGNIFICANCE:
             return None
         return self.first if self.difference < 0 else self.second
 

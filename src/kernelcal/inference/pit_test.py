@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.inference.direction import impossible_note, impossible_rows
 from kernelcal.inference.drawn import DrawnValues
 from kernelcal.inference.draws import Draws
-from kernelcal.inference.exact import exact_notes, exact_null
+from kernelcal.inference.exact import Exact, exact_notes, exact_null
+from kernelcal.inference.law import NullLaw
 from kernelcal.inference.result import Member, TestResult
-from kernelcal.predictions import Predictions, RealPredictions, Samples
+from kernelcal.predictions import Predictions, Samples
 from kernelcal.predictions.numbers import inside
-from kernelcal.randomness import check_draws, generator_of
-from kernelcal.statistics.number_rows import scalar_pair
-from kernelcal.statistics.pit import pit
+from kernelcal.randomness import generator_of
+from kernelcal.runs import DRAWS, SIGNIFICANCE, Run
+from kernelcal.statistics import Estimate, Prepared, Statistic
+from kernelcal.statistics.pit import pit_of
 from kernelcal.statistics.uniformity import PreparedUniformity, normal_scores
 
-__all__ = ["pit_test"]
+__all__ = ["UniformPIT", "pit_test", "pit_tested"]
 
-_LEVEL = 0.05  # a direction is named when its own exact p-value is at most this
 _SCOPE = (
     "this tests quantile calibration only, a consequence of calibration: predictions can pass and still be wrong where "
     "they are high, low, wide or narrow (kernelcal.calibration_test asks for all of it)",
@@ -30,7 +33,7 @@ _SCOPE = (
 )
 
 
-def pit_test(y: Any, predictions: Any, *, draws: int = 999, rng: Any = 0, early_stopping: bool = True) -> TestResult:
+def pit_test(y: Any, predictions: Any, *, draws: int = DRAWS, rng: Any = 0, early_stopping: bool = True) -> TestResult:
     """Test whether the PIT values are uniform, which calibration implies.
 
     Under calibration the randomised values of `pit` are independent and uniform on (0, 1), whatever the predictions,
@@ -80,19 +83,56 @@ def pit_test(y: Any, predictions: Any, *, draws: int = 999, rng: Any = 0, early_
     >>> pit_test(y, kc.Normal(np.zeros(200), 0.7)).directions
     ('predictions too narrow (normal scores spread 1.32 times as wide as predicted)',)
     """
-    check_draws(draws)
-    targets, batch = scalar_pair(y, predictions, "the test of the probability integral transform")
-    if isinstance(batch, Samples) and not batch.exchangeable:
+    run = Run(draws=draws, rng=rng, early_stopping=early_stopping)
+    return pit_tested(Case.of(y, predictions), run)
+
+
+@dataclass(frozen=True)
+class UniformPIT(Statistic):
+    """Are the PIT values uniform? `pit_test` by the name ``"pit"``.
+
+    Its law under calibration is that of uniform numbers, whatever the predictions: no targets are redrawn, and it has
+    no other null law and no case weights.
+    """
+
+    def estimated(self, case: Case) -> Estimate:
+        """Refused: it is several statistics, and what they have in common is a p-value."""
+        raise InputError(
+            "the PIT values have no single estimate: kernelcal.statistics.pit gives them, and kernelcal.pit_test their "
+            "test; kernelcal.statistics.quantile_calibration says how far off they are"
+        )
+
+    def prepare(self, predictions: Any, weights: np.ndarray | None = None) -> Prepared:
+        """Refused: no targets are redrawn."""
+        raise InputError(
+            "PIT values are compared with uniform numbers, not with redrawn targets: use kernelcal.pit_test, or "
+            "kernelcal.calibration_test(y, predictions, statistic='pit')"
+        )
+
+    def refuse(self, law: NullLaw | None, *, weighted: bool) -> None:
+        """Refuse other laws than the exact one, and case weights."""
+        if weighted or not isinstance(law, Exact | None):
+            given = "weights" if weighted else f"null={law!r}"
+            raise InputError(
+                f"statistic='pit' ranks all rows alike under its own exact law: leave out {given} (command line: "
+                "--weights, --null)"
+            )
+
+
+def pit_tested(case: Case, run: Run) -> TestResult:
+    """Test what was checked already; all rows count alike."""
+    case = case.of_one_number("the test of the probability integral transform").in_numpy
+    if isinstance(case.predictions, Samples) and not case.predictions.exchangeable:
         raise InputError(
             "PIT values of draws with unequal weights are only nearly uniform, so this test would not keep its level: "
             "draw an unweighted sample by the weights first"
         )
-    generator = generator_of(rng)
-    values = pit(targets, batch, generator)
-    prepared = PreparedUniformity(len(batch))
+    generator = generator_of(run.rng)
+    values = pit_of(case, generator)
+    prepared = PreparedUniformity(len(case))
     source = _UniformDraws(generator)  # keyed by what follows in the generator: a stream apart from that of the values
-    drawn = exact_null(prepared, values, batch, int(draws), source, early_stopping=early_stopping)
-    return _result(prepared, drawn, values, targets, batch)
+    drawn = exact_null(prepared, replace(case, targets=values), run, source)
+    return _result(prepared, drawn, values, case)
 
 
 class _UniformDraws(Draws):
@@ -104,13 +144,12 @@ class _UniformDraws(Draws):
         return inside(self._of_rows(start, stop, rows, len(predictions)))
 
 
-def _result(
-    prepared: PreparedUniformity, drawn: DrawnValues, values: np.ndarray, y: np.ndarray, batch: RealPredictions
-) -> TestResult:
+def _result(prepared: PreparedUniformity, drawn: DrawnValues, values: np.ndarray, case: Case) -> TestResult:
+    y, batch = case.targets, case.predictions
     outcome = drawn.outcome(prepared.names, exact_notes(drawn, batch))
     p, rows = outcome.pvalue, impossible_rows(batch, y)
     impossible = (impossible_note(batch, y, rows, counted=False),) if len(rows) else ()
-    words = _directions(values, outcome.members, outcome.fired) if p <= _LEVEL else ()
+    words = _directions(values, outcome.members, outcome.fired) if p <= SIGNIFICANCE else ()
     return TestResult(
         statistic=min(member.pvalue for member in outcome.members),
         pvalue=p,
@@ -133,7 +172,7 @@ def _result(
 def _directions(values: np.ndarray, members: tuple[Member, ...], fired: str) -> tuple[str, ...]:
     """Sentences for bias and dispersion where they speak against calibration, the fired one first."""
     pvalues = {member.name: member.pvalue for member in members}
-    found = [name for name in ("bias", "dispersion") if pvalues.get(name, 1.0) <= _LEVEL]
+    found = [name for name in ("bias", "dispersion") if pvalues.get(name, 1.0) <= SIGNIFICANCE]
     scores = normal_scores(values)
     sentences = {"bias": _shift(float(scores.mean())), "dispersion": _width(float(scores.std(ddof=len(scores) > 1)))}
     ordered = sorted(found, key=lambda name: (name != fired, pvalues[name]))

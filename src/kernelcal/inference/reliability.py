@@ -7,20 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.arrays import row_slices, to_numpy
+from kernelcal.arrays import row_slices
 from kernelcal.binning import Binning
+from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.inference.class_reliability import ClassReliability
 from kernelcal.inference.draws import Draws
 from kernelcal.inference.reliability_result import Reliability
 from kernelcal.lenses import Lens
-from kernelcal.predictions import ClassPredictions, checked_classes_pair, checked_weights
+from kernelcal.predictions import ClassPredictions
+from kernelcal.runs import CONFIDENCE_LEVEL, DRAWS, Run
+from kernelcal.statistics.bin_table import BinnedEstimate
 from kernelcal.statistics.count_law import CountLaw
 from kernelcal.statistics.ece import ECE
 from kernelcal.statistics.ece_prepared import BinnedPart
-from kernelcal.statistics.null_band import NullBand, places_outside
+from kernelcal.statistics.null_band import NullBand
 
-__all__ = ["class_reliability", "reliability"]
+__all__ = ["class_reliability", "class_reliability_of", "reliability", "reliability_of"]
 
 _NUMBERS = 2**22  # labels that are drawn at once
 
@@ -31,8 +34,8 @@ def reliability(
     *,
     question: str | Lens | None = None,
     bins: int | Binning = 15,
-    level: float = 0.95,
-    draws: int = 999,
+    confidence_level: float = CONFIDENCE_LEVEL,
+    draws: int = DRAWS,
     rng: Any = 0,
     weights: Any = None,
     classes: Any = None,
@@ -41,7 +44,8 @@ def reliability(
     """Mean prediction and frequency in bins, with an interval of the frequency and a band of calibrated models.
 
     Bins are those of `ece`, and depend on the predictions alone. For the band targets are redrawn from the predictions;
-    a set of frequencies of a calibrated model lies inside, in all bins at once, with probability ``level`` or more.
+    a set of frequencies of a calibrated model lies inside, in all bins at once, with probability ``confidence_level``
+    or more.
 
     Parameters
     ----------
@@ -52,10 +56,10 @@ def reliability(
         classes use `class_reliability`.
     bins : int or Binning
         A number stands for `UniformBins`.
-    level : float
+    confidence_level : float
         Of intervals and bands.
     draws : int
-        Sets of targets drawn for the band, at least ``1 / (1 - level) - 1``.
+        Sets of targets drawn for the band, at least ``1 / (1 - confidence_level) - 1``.
     rng : int, numpy.random.Generator or None
         Seed (SPEC 7).
     weights : array of shape (n,), optional
@@ -89,9 +93,15 @@ def reliability(
     >>> found.table.frequency, found.outside
     (array([0.6, 1. ]), array([ True, False]))
     """
-    parts, _ = _computed(
-        y, predictions, ECE(question=question, bins=bins), level, draws, rng, weights, classes, normalize
-    )
+    run, ece = Run(confidence_level=confidence_level, draws=draws, rng=rng), ECE(question=question, bins=bins)
+    _ = run.outside  # refuses too few draws
+    case = Case.of(y, predictions, weights=weights, classes=classes, normalize=normalize)
+    return reliability_of(case, ece, run)
+
+
+def reliability_of(case: Case, ece: ECE, run: Run) -> Reliability:
+    """Reliability of one question about what was checked already, in the bins of an ECE."""
+    parts, _ = _reliabilities(case, ece, run)
     if len(parts) > 1:
         raise InputError(
             f"a reliability diagram is about one probability, and this question has {len(parts)}: use "
@@ -106,8 +116,8 @@ def class_reliability(
     *,
     question: str = "class-wise",
     bins: int | Binning = 15,
-    level: float = 0.95,
-    draws: int = 999,
+    confidence_level: float = CONFIDENCE_LEVEL,
+    draws: int = DRAWS,
     rng: Any = 0,
     weights: Any = None,
     classes: Any = None,
@@ -119,7 +129,7 @@ def class_reliability(
     ----------
     question : {"class-wise", "top label by class"}
         Every class against the rest, or the first choice apart for every predicted class.
-    y, predictions, bins, level, draws, rng, weights, classes, normalize
+    y, predictions, bins, confidence_level, draws, rng, weights, classes, normalize
         As for `reliability`. The labels that are drawn are the same for all classes.
 
     Returns
@@ -140,36 +150,45 @@ def class_reliability(
     >>> [part.question for part in class_reliability(y, p, bins=5).parts][0]
     'class 0 against the rest'
     """
-    parts, ece = _computed(
-        y, predictions, ECE(question=question, bins=bins), level, draws, rng, weights, classes, normalize
-    )
-    return ClassReliability(ece, parts)
+    run, ece = Run(confidence_level=confidence_level, draws=draws, rng=rng), ECE(question=question, bins=bins)
+    _ = run.outside  # refuses too few draws
+    case = Case.of(y, predictions, weights=weights, classes=classes, normalize=normalize)
+    return class_reliability_of(case, ece, run)
 
 
-def _computed(
-    y: Any, predictions: Any, ece: ECE, level: float, draws: int, rng: Any, weights: Any, classes: Any, normalize: bool
-) -> tuple[tuple[Reliability, ...], Any]:
-    places_outside(level, draws)  # refuses before anything is computed
-    labels, batch = checked_classes_pair(y, predictions, classes=classes, normalize=normalize)
-    batch = batch.map_arrays(to_numpy)
-    prepared = ece.prepare(batch, checked_weights(weights, len(batch)))
+def class_reliability_of(case: Case, ece: ECE, run: Run) -> ClassReliability:
+    """Reliability of every class of what was checked already."""
+    parts, estimate = _reliabilities(case, ece, run)
+    return ClassReliability(estimate, parts)
+
+
+def _reliabilities(case: Case, ece: ECE, run: Run) -> tuple[tuple[Reliability, ...], BinnedEstimate]:
+    case = case.of_classes().in_numpy
+    prepared = ece.prepare(case.predictions, case.weights)
     if any(part.p.shape[1] > 1 for part in prepared.parts):
         raise InputError(
             f"a reliability diagram is about one probability, and question={ece.question!r} is about all classes at "
             "once: use kernelcal.inference.simplex_calibration for three classes, or class_reliability"
         )
-    estimate = ece.estimated(prepared, labels, batch)
-    bands = null_bands(prepared.parts, batch, level, draws, Draws(rng))
+    estimate = ece.of_bins(prepared, case)
+    bands = null_bands(prepared.parts, case.predictions, run)
     columns = zip(estimate.parts, estimate.tables, bands, strict=True)
     several = len(bands) > 1
     made = [
         Reliability(
-            replace(estimate, value=value, name=f"ECE, {t.question}", tables=(t,), parts=(value,), notes=batch.notes)
+            replace(
+                estimate,
+                value=value,
+                name=f"ECE, {t.question}",
+                tables=(t,),
+                parts=(value,),
+                notes=case.predictions.notes,
+            )
             if several
             else estimate,
             t,
             band.divided(t.weight),
-            level,
+            run.confidence_level,
             "all bins of all classes at once" if several else "all bins at once",
         )
         for value, t, band in columns
@@ -177,21 +196,20 @@ def _computed(
     return tuple(made), estimate
 
 
-def null_bands(
-    parts: tuple[BinnedPart, ...], batch: ClassPredictions, level: float, draws: int, source: Draws
-) -> list[NullBand]:
+def null_bands(parts: tuple[BinnedPart, ...], batch: ClassPredictions, run: Run) -> list[NullBand]:
     """Bands of sums of events in the bins of every part, simultaneous over all parts."""
+    source = Draws(run.rng)
     filled = [np.unique(part.bins.index) for part in parts]  # bins without rows hold 0 events in every draw
     laws = [
         CountLaw.of_bins(part.p[:, 0], np.searchsorted(bins, part.bins.index), len(bins), part.weights)
         for part, bins in zip(parts, filled, strict=True)
     ]
     depths: list[list[np.ndarray]] = [[] for _ in parts]
-    for rows in row_slices(draws, max(1, _NUMBERS // max(len(batch), *(part.bins.size for part in parts)))):
+    for rows in row_slices(run.draws, max(1, _NUMBERS // max(len(batch), *(part.bins.size for part in parts)))):
         drawn = source.targets(batch, rows.start, rows.stop)
         for part, bins, law, found in zip(parts, filled, laws, depths, strict=True):
             found.append(law.depth(part.counts(part.part.relabel(drawn))[:, bins, 0]))
     whole = [np.concatenate(found) for found in depths]
     smallest = np.min([depth.min(axis=1) for depth in whole], axis=0)
     columns = zip(laws, whole, filled, parts, strict=True)
-    return [NullBand.of(law, depth, level, smallest).among(bins, p.bins.size) for law, depth, bins, p in columns]
+    return [NullBand.of(law, depth, run, smallest).among(bins, p.bins.size) for law, depth, bins, p in columns]

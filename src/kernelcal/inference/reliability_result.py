@@ -22,8 +22,9 @@ class Reliability(Shown):
     """Bins of one probability, with an interval of each frequency and a band of calibrated models.
 
     Two kinds of ranges that are often confused. The *interval* (Clopper-Pearson) is about the frequency: it holds the
-    true frequency of the bin with probability ``level`` or more. The *band* is about calibration: frequencies of
-    calibrated models with these predictions lie in it. A bin speaks against calibration where its frequency leaves it.
+    true frequency of the bin with probability ``confidence_level`` or more. The *band* is about calibration:
+    frequencies of calibrated models with these predictions lie in it. A bin speaks against calibration where its
+    frequency leaves it.
 
     Attributes
     ----------
@@ -33,7 +34,7 @@ class Reliability(Shown):
         Edges, counts, mean predictions and frequencies.
     band : NullBand
         Band of the frequencies; NaN for empty bins.
-    level : float
+    confidence_level : float
         Confidence level of interval and band.
     together : str
         What the band holds for.
@@ -42,7 +43,7 @@ class Reliability(Shown):
     ece: BinnedEstimate
     table: BinTable
     band: NullBand
-    level: float
+    confidence_level: float
     together: str = "all bins at once"
 
     @property
@@ -53,7 +54,7 @@ class Reliability(Shown):
     @property
     def interval(self) -> tuple[np.ndarray, np.ndarray]:
         """Clopper-Pearson interval of the frequency of every bin, shape (b,) each; NaN for empty bins."""
-        ends = self.table.interval_at(self.level)
+        ends = self.table.interval_at(self.confidence_level)
         assert ends is not None  # one event: several are refused before
         return ends
 
@@ -75,7 +76,7 @@ class Reliability(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         low, high = (plain_values(end) for end in self.interval)
-        own = {**self.table.to_dict(), "low": low, "high": high, "level": self.level}
+        own = {**self.table.to_dict(), "low": low, "high": high, "confidence_level": self.confidence_level}
         return {"ece": self.ece.to_dict(), **own, "null_band": self.band.to_dict(), "outside": self.outside.tolist()}
 
     def plot(self, ax: Any = None, *, legend: bool = True) -> Any:
@@ -107,7 +108,7 @@ class Reliability(Shown):
             pointwise=(band.pointwise_low, band.pointwise_high),
             simultaneous=(band.low, band.high),
             outside=self.outside,
-            level=self.level,
+            level=self.confidence_level,
             together=self.together,
             title=f"Reliability, {t.question}" if legend else t.question,
             subtitle=f"{self.ece.name.split(',')[0]} {float(self.ece):.4f}, {t.count.sum():,} rows",
@@ -139,7 +140,14 @@ class Reliability(Shown):
         )
 
     def _table(self) -> Grid:
-        heads = ("bin", "rows", "mean p", "frequency", f"{percent(self.level)}\ninterval", "calibrated:\none bin")
+        heads = (
+            "bin",
+            "rows",
+            "mean p",
+            "frequency",
+            f"{percent(self.confidence_level)}\ninterval",
+            "calibrated:\none bin",
+        )
         lower, upper = edges_of(self.table)
         rows = [(f"{a:.4g} to {b:.4g}", *self._cells(k)) for k, (a, b) in enumerate(zip(lower, upper, strict=True))]
         title = f"Reliability, {self.question}: {self.ece.name} = {float(self.ece):.4f}"
@@ -154,9 +162,10 @@ class Reliability(Shown):
         return [f"{t.count[k]:,}", *numbers, "outside" if self.outside[k] else ""]
 
     def _notes(self) -> tuple[str, ...]:
+        level = percent(self.confidence_level)
         words = (
-            "interval: of the frequency, Clopper-Pearson; calibrated: where the frequencies of "
-            f"{percent(self.level)} of calibrated models with these predictions lie ({self.band.draws:,} draws)"
+            f"interval: of the frequency, Clopper-Pearson; calibrated: where the frequencies of {level} of calibrated "
+            f"models with these predictions lie ({self.band.draws:,} draws)"
         )
         return (words, *self.ece.notes)
 

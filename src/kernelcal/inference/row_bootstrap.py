@@ -70,15 +70,15 @@ class RowBootstrap:
     def drawn(self, request: Request) -> np.ndarray:
         """Values of as many draws as asked for."""
         values = []
-        for first in range(0, request.draws, self.draws_at_once):
-            stop = min(first + self.draws_at_once, request.draws)
+        for first in range(0, request.run.draws, self.draws_at_once):
+            stop = min(first + self.draws_at_once, request.run.draws)
             values.append(self.values(multinomial_counts(request.source.uniforms(first, stop, len(self)))))
-            request.report(stop)
+            request.run.tell(stop)
         return np.concatenate(values)
 
 
 def _rows(request: Request) -> Spread:
-    rows = RowBootstrap(request.prepared, request.targets)
+    rows = RowBootstrap(request.prepared, request.case.targets)
     return of_draws(rows.estimate, rows.drawn(request))
 
 

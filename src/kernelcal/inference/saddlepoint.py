@@ -36,11 +36,13 @@ class Saddlepoint(NullLaw):
     """
 
     label: ClassVar[str] = "known law given the predictions, saddlepoint"
+    name: ClassVar[str] = "saddlepoint"
+    estimators: ClassVar[tuple[str, ...]] = ("unbiased",)
 
     def test(self, problem: Problem) -> Outcome:
         """Evaluate the tail of the known law at the observed value."""
-        prepared = prepared_pairs(problem, "saddlepoint", ("unbiased",), weights=True)
-        value = float(prepared.values(problem.targets[None])[0, 0])
+        prepared = prepared_pairs(problem, self, weights=True)
+        value = float(prepared.values(problem.case.targets[None])[0, 0])
         null = known_null(prepared)
         if null.law is None:
             note = "the null has no variance: every prediction is certain"

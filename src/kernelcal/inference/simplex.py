@@ -6,18 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.arrays import row_slices, to_numpy
+from kernelcal.arrays import row_slices
 from kernelcal.binning import Binning, MedianVarianceBins
+from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.inference.draws import Draws
 from kernelcal.inference.simplex_result import SimplexCalibration
-from kernelcal.predictions import ClassPredictions, checked_classes_pair, checked_weights
+from kernelcal.predictions import ClassPredictions
 from kernelcal.randomness import generator_of
+from kernelcal.runs import CONFIDENCE_LEVEL, DRAWS, Run
 from kernelcal.statistics.ece import ECE
 from kernelcal.statistics.ece_prepared import BinnedPart
-from kernelcal.statistics.null_band import places_outside
 
-__all__ = ["simplex_calibration"]
+__all__ = ["simplex_calibration", "simplex_of"]
 
 _NUMBERS = 2**22
 _POINTS = 2000  # a vector picture of more is large, and shows no more
@@ -28,8 +29,8 @@ def simplex_calibration(
     predictions: Any,
     *,
     bins: Binning | int | None = None,
-    level: float = 0.95,
-    draws: int = 999,
+    confidence_level: float = CONFIDENCE_LEVEL,
+    draws: int = DRAWS,
     rng: Any = 0,
     weights: Any = None,
     classes: Any = None,
@@ -38,8 +39,8 @@ def simplex_calibration(
     """Mean predictions and frequencies of three classes in bins of whole predictions.
 
     The gap of a bin, ``|sum w (e_y - p)|^2 / sum w^2 (1 - |p|^2)``, is 1 on average under calibration. A bin is called
-    outside if its gap is larger than the largest one of all bins in a share ``level`` of redrawn targets: a calibrated
-    model has any such bin with probability ``1 - level`` at most.
+    outside if its gap is larger than the largest one of all bins in a share ``confidence_level`` of redrawn targets: a
+    calibrated model has any such bin with probability ``1 - confidence_level`` at most.
 
     Parameters
     ----------
@@ -47,7 +48,7 @@ def simplex_calibration(
         As for `skce`, of three classes; of more, merge them first with `Groups`.
     bins : Binning or int, optional
         Default `MedianVarianceBins` of at least ``max(10, n / 30)`` rows; a number stands for `UniformBins`.
-    level, draws, rng, weights
+    confidence_level, draws, rng, weights
         As for `reliability`.
 
     Returns
@@ -76,22 +77,31 @@ def simplex_calibration(
     >>> int(simplex_calibration(y, p).outside.sum()), bool(simplex_calibration((y + 1) % 3, p).outside.any())
     (0, True)
     """
-    places_outside(level, draws)
-    labels, batch = checked_classes_pair(y, predictions, classes=classes, normalize=normalize)
+    run = Run(confidence_level=confidence_level, draws=draws, rng=rng)
+    _ = run.outside  # refuses too few draws
+    ece = None if bins is None else ECE(question="simplex", bins=bins)
+    return simplex_of(Case.of(y, predictions, weights=weights, classes=classes, normalize=normalize), run, ece)
+
+
+def simplex_of(case: Case, run: Run, ece: ECE | None = None) -> SimplexCalibration:
+    """Calibration of three classes of what was checked already."""
+    case, run = case.of_classes().in_numpy, run.shared()
+    batch, n = case.predictions, len(case)
     if batch.n_classes != 3:
         raise InputError(
             f"a triangle has three corners, and the predictions have {batch.n_classes} classes: merge classes by "
             "kernelcal.Groups, or use kernelcal.inference.class_reliability"
         )
-    batch, n = batch.map_arrays(to_numpy), len(batch)
-    ece = ECE(question="simplex", bins=MedianVarianceBins(min(n, max(10, n // 30))) if bins is None else bins)
-    prepared = ece.prepare(batch, checked_weights(weights, n))
+    if ece is None:
+        ece = ECE(question="simplex", bins=MedianVarianceBins(min(n, max(10, n // 30))))
+    prepared = ece.prepare(batch, case.weights)
     part = prepared.parts[0]
-    outside = _gaps(part, labels[None])[0] > _largest(part, batch, level, draws, Draws(rng)) * (1 + 1e-9)
-    drawn = np.sort(generator_of(rng).permutation(n)[:_POINTS])
+    outside = _gaps(part, case.targets[None])[0] > _largest(part, batch, run) * (1 + 1e-9)
+    drawn = np.sort(generator_of(run.rng).permutation(n)[:_POINTS])
     names = tuple(str(batch.class_name(k)) for k in range(3))
-    estimate = ece.estimated(prepared, labels, batch)
-    return SimplexCalibration(estimate, names, outside, part.p[drawn], labels[drawn], level, draws)
+    estimate = ece.of_bins(prepared, case)
+    points, outcomes = part.p[drawn], case.targets[drawn]
+    return SimplexCalibration(estimate, names, outside, points, outcomes, run.confidence_level, run.draws)
 
 
 def _gaps(part: BinnedPart, labels: np.ndarray) -> np.ndarray:
@@ -103,8 +113,8 @@ def _gaps(part: BinnedPart, labels: np.ndarray) -> np.ndarray:
     return np.where(squares > 1e-18, squares / np.maximum(spread, 1e-300), 0.0)
 
 
-def _largest(part: BinnedPart, batch: ClassPredictions, level: float, draws: int, source: Draws) -> float:
-    """Value that the largest gap exceeds with probability ``1 - level`` at most."""
-    slices = row_slices(draws, max(1, _NUMBERS // (3 * len(batch))))
+def _largest(part: BinnedPart, batch: ClassPredictions, run: Run) -> float:
+    """Value that the largest gap exceeds with probability ``1 - confidence_level`` at most."""
+    source, slices = Draws(run.rng), row_slices(run.draws, max(1, _NUMBERS // (3 * len(batch))))
     maxima = [_gaps(part, source.targets(batch, rows.start, rows.stop)).max(axis=1) for rows in slices]
-    return float(np.sort(np.concatenate(maxima))[-places_outside(level, draws)])
+    return float(np.sort(np.concatenate(maxima))[-run.outside])

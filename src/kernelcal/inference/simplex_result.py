@@ -28,10 +28,10 @@ class SimplexCalibration(Shown):
     names : tuple of str
         Of the classes.
     outside : numpy.ndarray of shape (b,)
-        Bins whose gap is larger than any in a share ``level`` of calibrated models.
+        Bins whose gap is larger than any in a share ``confidence_level`` of calibrated models.
     points, outcomes : numpy.ndarray of shape (k, 3) and (k,)
         Predictions and outcomes that are drawn: all, or 2,000 of them.
-    level : float
+    confidence_level : float
         Of `outside`.
     draws : int
         Draws behind it.
@@ -42,7 +42,7 @@ class SimplexCalibration(Shown):
     outside: np.ndarray
     points: np.ndarray
     outcomes: np.ndarray
-    level: float
+    confidence_level: float
     draws: int
 
     @property
@@ -52,7 +52,12 @@ class SimplexCalibration(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON, without the points."""
-        own = {"names": list(self.names), "outside": self.outside.tolist(), "level": self.level, "draws": self.draws}
+        own = {
+            "names": list(self.names),
+            "outside": self.outside.tolist(),
+            "confidence_level": self.confidence_level,
+            "draws": self.draws,
+        }
         return {"ece": self.ece.to_dict(), **own, **self.table.to_dict()}
 
     def plot(self, ax: Any = None) -> Any:
@@ -76,7 +81,7 @@ class SimplexCalibration(Shown):
             starts=t.mean_prediction[filled],
             ends=t.frequency[filled],
             outside=self.outside[filled],
-            level=self.level,
+            level=self.confidence_level,
             title=f"Calibration of three classes, ECE {float(self.ece):.4f}",
             subtitle=f"{self.ece.n:,} rows{some}, {self.ece.options['bins']}",
             ax=ax,
@@ -95,7 +100,7 @@ class SimplexCalibration(Shown):
             for k in filled[:_SHOWN]
         ]
         more = (f"{len(filled) - _SHOWN} more bins are not shown",) if len(filled) > _SHOWN else ()
-        words = f"outside: a larger gap than {percent(self.level)} of calibrated models have in any bin"
+        words = f"outside: a larger gap than {percent(self.confidence_level)} of calibrated models have in any bin"
         head = ("rows", "mean prediction", "frequencies", "")
         return Grid(f"{self.ece.name} = {float(self.ece):.4f}", head, rows, (words, *more, *self.ece.notes))
 

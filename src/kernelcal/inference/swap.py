@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from kernelcal.errors import InputError
@@ -37,20 +37,13 @@ class Swap(NullLaw):
 
     def test(self, problem: Problem) -> Outcome:
         """Rank the observed values among those of swapped outcomes."""
-        if not isinstance(problem.predictions, Samples | ScorePredictions):
+        case = problem.case
+        if not isinstance(case.predictions, Samples | ScorePredictions):
             raise InputError(
                 f"null='swap' needs predictions that are draws (kernelcal.Samples), got "
-                f"{type(problem.predictions).__name__}: use null='exact'"
+                f"{type(case.predictions).__name__}: use null='exact'"
             )
-        pooled = problem.predictions.pooled(problem.targets)
-        prepared = problem.statistic.prepare(pooled, problem.weights)
-        drawn = exact_null(
-            prepared,
-            problem.targets,
-            pooled,
-            problem.draws,
-            problem.source,
-            early_stopping=problem.early_stopping,
-            progress=problem.progress,
-        )
+        pooled = case.predictions.pooled(case.targets)
+        prepared = problem.statistic.prepare(pooled, case.weights)
+        drawn = exact_null(prepared, replace(case, predictions=pooled), problem.run, problem.source)
         return drawn.outcome(prepared.names, exact_notes(drawn, pooled))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
-from kernelcal.arrays import to_numpy
+from kernelcal.cases import Case
 from kernelcal.errors import InputError, KernelcalWarning
-from kernelcal.predictions import ClassPredictions, Predictions, as_predictions, checked_pair, checked_weights
+from kernelcal.predictions import as_predictions
 from kernelcal.recalibration.log_score_fit import log_score_fit
 from kernelcal.recalibration.search import Fit, search
 from kernelcal.recalibration.tempered import tempered
@@ -130,26 +131,14 @@ class TemperatureScaling:
         TemperatureScaling
             The object itself.
         """
-        low, high = _checked_bounds(self.bounds)
-        targets, batch = checked_pair(y, predictions)
-        bounds = low, min(high, batch.largest_temperature * (1 - 1e-9))  # where powers are distributions
-        batch, own = batch.map_arrays(to_numpy), checked_weights(weights, len(batch))
-        fit = self._fit(targets, batch, own, bounds)
+        (low, high), statistic = _checked_bounds(self.bounds), _statistic_of(self.objective)
+        case = Case.of(y, predictions, weights=weights).in_numpy
+        bounds = low, min(high, case.predictions.largest_temperature * (1 - 1e-9))  # where powers are distributions
+        fit = _fit(case, statistic, bounds)
         if fit.warning:
             warnings.warn(fit.warning, KernelcalWarning, stacklevel=2)
         self.temperature_, self.converged_, self.n_iterations_ = fit.temperature, fit.converged, fit.iterations
         return self
-
-    def _fit(self, y: np.ndarray, batch: Predictions, weights: np.ndarray | None, bounds: tuple[float, float]) -> Fit:
-        if self.objective == "log score":
-            return log_score_fit(batch, y, np.ones(len(batch)) if weights is None else weights, bounds)
-        statistic = SKCE(estimator="biased") if self.objective == "skce" else self.objective
-        if not isinstance(statistic, SKCE):
-            raise InputError(f"objective must be 'log score', 'skce' or a kernelcal.SKCE, got {self.objective!r}")
-        plain = batch.without_names() if isinstance(batch, ClassPredictions) else batch
-        tempered(plain, 1.0)  # refuses a family before the error is computed
-        fixed = statistic.resolved(plain)
-        return search(lambda t: float(fixed(y, tempered(plain, t), weights=weights)), bounds, "SKCE")
 
     def transform(self, predictions: Any) -> Any:
         """Return the predictions at the fitted temperature, in the family, library and class names that were given.
@@ -166,6 +155,29 @@ class TemperatureScaling:
     def fit_transform(self, y: Any, predictions: Any, *, weights: Any = None) -> Any:
         """Fit, and return the same predictions at the fitted temperature."""
         return self.fit(y, predictions, weights=weights).transform(predictions)
+
+
+def _statistic_of(objective: Any) -> SKCE | None:
+    """Error that is made small; None for the log score."""
+    if isinstance(objective, str) and objective == "log score":
+        return None
+    statistic = SKCE(estimator="biased") if isinstance(objective, str) and objective == "skce" else objective
+    if not isinstance(statistic, SKCE):
+        raise InputError(f"objective must be 'log score', 'skce' or a kernelcal.SKCE, got {objective!r}")
+    return statistic
+
+
+def _fit(case: Case, statistic: SKCE | None, bounds: tuple[float, float]) -> Fit:
+    batch = case.predictions
+    if statistic is None:
+        return log_score_fit(batch, case.targets, np.ones(len(case)) if case.weights is None else case.weights, bounds)
+    tempered(batch, 1.0)  # refuses a family before the error is computed
+    fixed = statistic.resolved(batch)
+
+    def error(temperature: float) -> float:
+        return float(fixed.estimated(replace(case, predictions=tempered(batch, temperature))))
+
+    return search(error, bounds, "SKCE")
 
 
 def _checked_bounds(bounds: Any) -> tuple[float, float]:

@@ -3,37 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from kernelcal.cases import Case
 from kernelcal.evaluate.base import Evaluation
+from kernelcal.evaluate.numbers import components_of_case
 from kernelcal.explain import Explanation
 from kernelcal.explain.witness_plot import furthest_outside
-from kernelcal.inference import class_reliability, reliability, simplex_calibration
+from kernelcal.inference.reliability import class_reliability_of, reliability_of
+from kernelcal.inference.simplex import simplex_of
 from kernelcal.predictions import ClassPredictions, Samples
 from kernelcal.report.drawing import Drawing
 from kernelcal.report.figures import is_number
 from kernelcal.report.intervals import level_in_words
-from kernelcal.statistics import pit_histogram, quantile_calibration, rank_histogram
-from kernelcal.statistics.number_rows import components_of
+from kernelcal.runs import DRAWS, Run
+from kernelcal.statistics import ECE
+from kernelcal.statistics.pit_histogram import pit_histogram_of
+from kernelcal.statistics.quantile_curve import QUANTILE_LEVELS, quantile_calibration_of
+from kernelcal.statistics.rank_histogram import rank_histogram_of
 
 __all__ = ["drawings_of"]
 
-_PANEL, _MOST_COMPONENTS = (3.1, 2.7), 4
+_PANEL, _MOST_COMPONENTS, _BINS = (3.1, 2.7), 4, 10
 _BAND = "The grey band is where {level} of calibrated models lie; points outside it speak against the model."
 
 
-def drawings_of(
-    given: Any, batch: Any, own: Any, found: Evaluation, why: Explanation | None, *, rng: int, panels: int
-) -> list[Drawing]:
+def drawings_of(case: Case, found: Evaluation, why: Explanation | None, run: Run, panels: int) -> list[Drawing]:
     """Pictures of one model, the most telling first; of several classes at most so many panels."""
+    run, batch, own = replace(run, progress=None).with_at_least(DRAWS), case.predictions, case.weights
     pictures: list[Drawing] = []
     if isinstance(batch, ClassPredictions):
-        pictures += _classes(given, batch, own, rng=rng, panels=panels)
+        pictures += _classes(case, run, panels)
     elif is_number(batch) and own is None and (not isinstance(batch, Samples) or batch.exchangeable):
-        pictures += _numbers(given, batch, rng)
+        pictures += _numbers(case, run)
     if why is not None and why.witness is not None:
         pictures += _witness(why.witness, panels)
     if found.test is not None:
@@ -41,9 +47,10 @@ def drawings_of(
     return pictures
 
 
-def _classes(given: Any, batch: Any, own: Any, *, rng: int, panels: int) -> Iterator[Drawing]:
+def _classes(case: Case, run: Run, panels: int) -> Iterator[Drawing]:
+    batch = case.predictions
     two = batch.n_classes == 2 and batch.question is None
-    found = reliability(given, batch, question="positive class" if two else None, weights=own, rng=rng)
+    found = reliability_of(case, ECE(question="positive class" if two else None), run)
     outside, filled = int(found.outside.sum()), int((found.table.weight > 0).sum())
     what = "confidence in the first choice" if found.question == "top label" else "predicted probability"
     yield Drawing(
@@ -62,26 +69,26 @@ def _classes(given: Any, batch: Any, own: Any, *, rng: int, panels: int) -> Iter
         found.plot_counts,
         (4.2, 3.4),
     )
-    if batch.n_classes == 3 and own is None:
-        yield _simplex(given, batch, rng)
+    if batch.n_classes == 3 and case.weights is None:
+        yield _simplex(case, run)
     if batch.n_classes > 2:
-        yield from _class_panels(given, batch, own, rng=rng, panels=panels)
+        yield from _class_panels(case, run, panels)
 
 
-def _simplex(given: Any, batch: Any, rng: int) -> Drawing:
-    found = simplex_calibration(given, batch, rng=rng)
+def _simplex(case: Case, run: Run) -> Drawing:
+    found, level = simplex_of(case, run), level_in_words(run.confidence_level)
     outside = int(found.outside.sum())
     return Drawing(
         "All three classes at once",
         "Arrows lead from what was said in a bin to what happened. Arrows of one direction are an error of one kind.",
-        f"Triangle of predictions; {outside} bins have a larger gap than 95 % of calibrated models have in any bin.",
+        f"Triangle of predictions; {outside} bins have a larger gap than {level} of calibrated models have in any bin.",
         found.plot,
         (4.2, 4.0),
     )
 
 
-def _class_panels(given: Any, batch: Any, own: Any, *, rng: int, panels: int) -> Iterator[Drawing]:
-    found = class_reliability(given, batch, weights=own, rng=rng)
+def _class_panels(case: Case, run: Run, panels: int) -> Iterator[Drawing]:
+    found = class_reliability_of(case, ECE(question="class-wise"), run)
     worst = found.worst(panels)
     left = len(found.parts) - len(worst)
     for part in worst:
@@ -98,11 +105,11 @@ def _class_panels(given: Any, batch: Any, own: Any, *, rng: int, panels: int) ->
         )
 
 
-def _numbers(given: np.ndarray, batch: Any, rng: int) -> Iterator[Drawing]:
-    parts = components_of(batch)[:_MOST_COMPONENTS]
-    for k, part in enumerate(parts):
-        y, which = (given[:, k], f", component {k}") if batch.event_shape else (given, "")
-        name, found = _histogram(y, part, rng)
+def _numbers(case: Case, run: Run) -> Iterator[Drawing]:
+    for k, part in enumerate(components_of_case(case)[:_MOST_COMPONENTS]):
+        which = f", component {k}" if case.predictions.event_shape else ""
+        name, found = _histogram(part, run)
+        curve = quantile_calibration_of(part, np.array(QUANTILE_LEVELS), run.rng)
         outside = int(found.outside.sum())
         yield Drawing(
             f"Where outcomes fall in their predictions{which}",
@@ -115,15 +122,15 @@ def _numbers(given: np.ndarray, batch: Any, rng: int) -> Iterator[Drawing]:
             f"Said and happened{which}",
             "Share of outcomes below each predicted quantile. On the dashed line it is the share that was promised.",
             "Quantile calibration curve with the bands of calibrated models.",
-            quantile_calibration(y, part, rng=rng).plot,
+            partial(curve.plot, confidence_level=run.confidence_level),
             (4.2, 4.0),
         )
 
 
-def _histogram(y: np.ndarray, part: Any, rng: int) -> tuple[str, Any]:
-    if isinstance(part, Samples):
-        return "Rank", rank_histogram(y, part, rng=rng)
-    return "PIT", pit_histogram(y, part, rng=rng)
+def _histogram(part: Case, run: Run) -> tuple[str, Any]:
+    if isinstance(part.predictions, Samples):
+        return "Rank", rank_histogram_of(part, None, run)
+    return "PIT", pit_histogram_of(part, _BINS, run)
 
 
 def _witness(witness: Any, panels: int) -> Iterator[Drawing]:
@@ -137,7 +144,7 @@ def _witness(witness: Any, panels: int) -> Iterator[Drawing]:
         yield Drawing(
             "Where it is wrong" if alone else words,
             "Gap between what happened and what was said, smoothed over similar predictions. Above 0: more often than "
-            f"predicted. {_BAND.format(level=level_in_words(witness.level))} {where}"
+            f"predicted. {_BAND.format(level=level_in_words(witness.confidence_level))} {where}"
             if alone
             else where,
             f"Smoothed gap over the predictions, {words}. {where}",

@@ -9,12 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kernelcal.cases import Case
 from kernelcal.evaluate.base import Evaluation
 from kernelcal.explain.grouping import Group
 from kernelcal.lenses import TopLabel
 from kernelcal.predictions import Bernoulli, ClassPredictions, RealPredictions, ScorePredictions
 from kernelcal.report.intervals import NONE, Intervals, percent
-from kernelcal.statistics import crps_rows, log_score_rows
+from kernelcal.statistics.class_scores import log_score_rows_of
+from kernelcal.statistics.crps import crps_rows_of
 
 __all__ = ["GroupGap", "KeyFigure", "group_gaps", "is_number", "key_figures", "top_or_event"]
 
@@ -45,13 +47,13 @@ class GroupGap(NamedTuple):
     half: float
 
 
-def key_figures(targets: np.ndarray, batch: Any, own: Any, found: Evaluation, level: float) -> tuple[KeyFigure, ...]:
+def key_figures(case: Case, found: Evaluation, confidence_level: float) -> tuple[KeyFigure, ...]:
     """Scores with the intervals of their means, the kernel error with its own, and the p-value."""
-    ends = Intervals(level, own is not None)
+    batch, ends = case.predictions, Intervals(confidence_level, case.weights is not None)
     if isinstance(batch, ClassPredictions):
-        rows = _classes(targets, batch, own, found, ends)
+        rows = _classes(case, found, ends)
     else:
-        rows = _numbers(targets, batch, own, found, ends) if is_number(batch) else []
+        rows = _numbers(case, found, ends) if is_number(batch) else []
     return (*rows, *_coverage(found, ends), *_kernel_error(found), *_tests(found))
 
 
@@ -68,15 +70,15 @@ def top_or_event(targets: np.ndarray, batch: ClassPredictions) -> tuple[np.ndarr
     return view.relabel(targets) == 1, np.asarray(view.predictions.probabilities, dtype=np.float64)[:, 1], True
 
 
-def _classes(targets: np.ndarray, batch: Any, own: Any, found: Any, ends: Intervals) -> list[KeyFigure]:
+def _classes(case: Case, found: Any, ends: Intervals) -> list[KeyFigure]:
+    targets, batch, own = case.targets, case.predictions, case.weights
     hit, p, top = top_or_event(targets, batch)
     says, does = (
         ("mean confidence in the first choice", "first choice right (accuracy)")
         if top
         else ("mean predicted probability", "share of rows in which it happened")
     )
-    plain = batch.without_names()
-    log = log_score_rows(targets, plain)
+    log = log_score_rows_of(case)
     brier = "Brier score" if isinstance(batch, Bernoulli) else "Brier score, sum over classes"
     squares = (p - hit) ** 2 if isinstance(batch, Bernoulli) else _squares(targets, batch)
     return [
@@ -107,14 +109,15 @@ def _classes(targets: np.ndarray, batch: Any, own: Any, found: Any, ends: Interv
     ]
 
 
-def _numbers(targets: np.ndarray, batch: Any, own: Any, found: Any, ends: Intervals) -> list[KeyFigure]:
+def _numbers(case: Case, found: Any, ends: Intervals) -> list[KeyFigure]:
+    targets, batch, own = case.targets, case.predictions, case.weights
     rows = []
     z = np.asarray(batch.standardised(targets), dtype=np.float64).reshape(len(batch), -1).mean(axis=1)
     if np.isfinite(z).all():
         name, words = "mean standardised residual", "outcome minus predicted mean, in predicted standard deviations"
         rows.append(KeyFigure(name, _signed(float(np.average(z, weights=own))), ends.mean(z, _signed), words))
     if found.crps is not None:
-        interval = NONE if batch.event_shape else ends.mean(crps_rows(targets, batch), _plain)
+        interval = NONE if batch.event_shape else ends.mean(crps_rows_of(case), _plain)
         words = "mean distance of prediction and outcome, in units of the target; smaller is better"
         rows.append(KeyFigure("CRPS", _plain(found.crps), interval, words))
     if found.negative_log_likelihood is not None:
@@ -173,16 +176,15 @@ def _smaller(score: float) -> str:
     return "smaller is better" if np.isfinite(score) else "something happened that had been given the probability 0"
 
 
-def group_gaps(
-    targets: np.ndarray, batch: Any, own: Any, groups: Sequence[Group], level: float
-) -> dict[tuple[str, str], GroupGap]:
+def group_gaps(case: Case, groups: Sequence[Group], confidence_level: float) -> dict[tuple[str, str], GroupGap]:
     """Happened minus said in every group, on all its rows."""
+    targets, batch, own = case.targets, case.predictions, case.weights
     if isinstance(batch, ClassPredictions):
         hit, p, _ = top_or_event(targets, batch)
         gaps = 100 * (hit - p)
     else:
         gaps = np.asarray(batch.standardised(targets), dtype=np.float64).reshape(len(batch), -1).mean(axis=1)
-    ends = Intervals(level, own is not None)
+    ends = Intervals(confidence_level, own is not None)
     return {(g.column, g.name): _gap(gaps[g.rows], None if own is None else own[g.rows], ends) for g in groups}
 
 

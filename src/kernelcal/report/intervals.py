@@ -28,9 +28,9 @@ def percent(share: float) -> str:
 
 @dataclass(frozen=True)
 class Intervals:
-    """Intervals of one level; none with case weights."""
+    """Intervals of one confidence level; none with case weights."""
 
-    level: float
+    confidence_level: float
     weighted: bool
 
     def half(self, values: np.ndarray) -> float:
@@ -39,7 +39,7 @@ class Intervals:
 
         if self.weighted or len(values) < _ENOUGH or not np.isfinite(values).all():
             return math.nan
-        return float(ndtri((1 + self.level) / 2) * values.std(ddof=1) / math.sqrt(len(values)))
+        return float(ndtri((1 + self.confidence_level) / 2) * values.std(ddof=1) / math.sqrt(len(values)))
 
     def mean(self, values: np.ndarray, shown: Callable[[float], str]) -> str:
         """Normal interval of a mean."""
@@ -50,5 +50,5 @@ class Intervals:
         """Clopper-Pearson interval of a share."""
         if self.weighted:
             return NONE
-        low, high = binomial_interval(np.array([hits]), n, self.level)
+        low, high = binomial_interval(np.array([hits]), n, self.confidence_level)
         return f"{percent(low[0])} to {percent(high[0])}"

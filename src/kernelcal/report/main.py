@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from kernelcal.compare import Comparison, compare
+from kernelcal.cases import Case, refuse_lens
+from kernelcal.compare import Comparison
+from kernelcal.compare.main import compared as compared_models
+from kernelcal.compare.main import refuse_run
+from kernelcal.compare.models import Models, named_case, naming, refuse_names, refuse_unlike, seen_alike
 from kernelcal.compare.steps import Steps
 from kernelcal.errors import InputError
-from kernelcal.evaluate import evaluate
+from kernelcal.evaluate.main import evaluated
+from kernelcal.inference.equivalence import checked_bound
 from kernelcal.lenses import Lens
-from kernelcal.report.model import Asked, asked, model_report
+from kernelcal.report.model import model_report
 from kernelcal.report.page import environment, rendered
 from kernelcal.report.result import Report
-from kernelcal.report.settings import Settings, day
+from kernelcal.report.settings import day
 from kernelcal.report.verdict import verdict_of_several
 from kernelcal.report.writing import refuse_path, write_whole
+from kernelcal.runs import CONFIDENCE_LEVEL, DRAWS, Run
 
 __all__ = ["report"]
 
@@ -36,8 +42,8 @@ def report(
     classes: Any = None,
     normalize: bool = False,
     within: float | None = None,
-    level: float = 0.95,
-    draws: int = 999,
+    confidence_level: float = CONFIDENCE_LEVEL,
+    draws: int = DRAWS,
     rng: int = 0,
     early_stopping: bool = True,
     title: str = "Calibration report",
@@ -63,7 +69,7 @@ def report(
         As for `evaluate`; case weights for one model only.
     within : float, optional
         As for `compare`, for several models.
-    level, draws, rng, early_stopping, progress
+    confidence_level, draws, rng, early_stopping, progress
         As for `evaluate`; `rng` is a seed, a whole number, since all parts of a page use the same.
     title : str
         Of the page.
@@ -104,80 +110,85 @@ def report(
     >>> found.to_html().startswith("<!DOCTYPE html>")
     True
     """
+    run = Run(confidence_level=confidence_level, draws=draws, rng=rng, early_stopping=early_stopping, progress=progress)
+    seed = run.seed("the page names it")
+    given, several = _models(predictions, weights)
+    bound = _checked_bound(within, several=several)
+    if several:
+        refuse_run(run)
     place = None if path is None else Path(path)
     if place is not None:
         refuse_path(place)
     environment()  # what is missing is said before the work
-    models, several = _models(predictions, weights)
-    settings = Settings(level, draws, _checked_seed(rng), early_stopping, progress)
-    checked = {name: asked(y, p, name if several else None, lens, weights, classes, normalize) for name, p in models}
-    steps = Steps(progress, 2 * len(checked), draws)
+    refuse_lens(lens)
+    checked = _checked(y, given, several=several, weights=weights, classes=classes, normalize=normalize)
+    models = _seen(checked, lens, several=several)
+    steps = Steps(progress, 2 * len(models), run.draws)
+    compared = _compared(checked, lens, run, bound, steps) if several else None
+    ordered = models if compared is None else {model.name: models[model.name] for model in compared.models}
+    found = tuple(
+        model_report(
+            case,
+            evaluated(case, replace(run, progress=steps.next())) if compared is None else compared[name].evaluation,
+            name if isinstance(predictions, Mapping) else None,
+            groups,
+            run,
+            steps,
+            (number, len(models)),
+        )
+        for number, (name, case) in enumerate(ordered.items(), 1)
+    )
+    steps.finish()
+    verdict = found[0].verdict if compared is None else verdict_of_several(compared)
+    page = rendered(title, verdict, found, compared, run, read=read, command=command, date=day(date))
+    if place is not None:
+        write_whole(place, page)
+    return Report(place, title, verdict, found, compared, seed, page)
+
+
+def _models(predictions: Any, weights: Any) -> tuple[dict[str, Any], bool]:
+    """Models by their names; a mapping of one is one model with a name."""
+    if not isinstance(predictions, Mapping):
+        return {_ONE: predictions}, False
+    if not predictions:
+        raise InputError("predictions is an empty mapping: pass a model, or {name: predictions} of one or more")
+    if len(predictions) == 1:
+        return {str(name): p for name, p in predictions.items()}, False
+    if weights is not None:
+        raise InputError("a comparison of several models takes no case weights: report one model at a time")
+    refuse_names(predictions)
+    return {str(name): p for name, p in predictions.items()}, True
+
+
+def _checked_bound(within: Any, *, several: bool) -> float | None:
     if within is not None and not several:
         raise InputError(
             f"within={within} is asked of several models on one page, got one: use "
             f"kernelcal.equivalence_test(y, predictions, within={within})"
         )
-    compared = _compared(y, dict(models), lens, classes, normalize, within, settings, steps) if several else None
-    found = tuple(
-        model_report(
-            one,
-            _evaluated(one, settings, steps) if compared is None else compared[name].evaluation,
-            name if isinstance(predictions, Mapping) else None,
-            groups,
-            settings,
-            steps,
-            (number, len(checked)),
-        )
-        for number, (name, one) in enumerate(_ordered(checked, compared), 1)
-    )
-    steps.finish()
-    verdict = found[0].verdict if compared is None else verdict_of_several(compared)
-    page = rendered(title, verdict, found, compared, settings, read=read, command=command, date=day(date))
-    if place is not None:
-        write_whole(place, page)
-    return Report(place, title, verdict, found, compared, settings.rng, page)
+    return None if within is None else checked_bound(within)
 
 
-def _models(predictions: Any, weights: Any) -> tuple[list[tuple[str, Any]], bool]:
-    """Models by their names; a mapping of one is one model with a name."""
-    if not isinstance(predictions, Mapping):
-        return [(_ONE, predictions)], False
-    if not predictions:
-        raise InputError("predictions is an empty mapping: pass a model, or {name: predictions} of one or more")
-    if len(predictions) > 1 and weights is not None:
-        raise InputError("a comparison of several models takes no case weights: report one model at a time")
-    return [(str(name), p) for name, p in predictions.items()], len(predictions) > 1
+def _checked(y: Any, given: dict[str, Any], *, several: bool, **options: Any) -> Models:
+    """Models as they were given; of several every message carries the name."""
+    if not several:
+        return {name: Case.of(y, p, **options) for name, p in given.items()}
+    return {name: named_case(name, y, p, **options) for name, p in given.items()}
 
 
-def _checked_seed(rng: Any) -> int:
-    if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
-        raise InputError(f"rng must be a seed, a whole number from 0, which the page can name; got {rng!r}")
-    return int(rng)
+def _seen(models: Models, lens: Lens | None, *, several: bool) -> Models:
+    """Models as the lens shows them, in NumPy."""
+    found = {}
+    for name, case in models.items():
+        with naming(name) if several else nullcontext():
+            found[name] = case.through(lens).in_numpy
+    return found
 
 
-def _compared(
-    y: Any,
-    models: dict[str, Any],
-    lens: Any,
-    classes: Any,
-    normalize: bool,
-    within: float | None,
-    settings: Settings,
-    steps: Steps,
-) -> Comparison:
-    return compare(
-        y,
-        models,
-        lens=lens,
-        classes=classes,
-        normalize=normalize,
-        within=within,
-        level=settings.level,
-        draws=settings.draws,
-        rng=settings.rng,
-        early_stopping=settings.early_stopping,
-        progress=_several(steps, len(models)),
-    )
+def _compared(models: Models, lens: Lens | None, run: Run, within: float | None, steps: Steps) -> Comparison:
+    refuse_unlike(models)
+    asked = replace(run, progress=_several(steps, len(models)))
+    return compared_models(seen_alike(models, lens), asked, within=within)
 
 
 def _several(steps: Steps, pieces: int) -> Any:
@@ -195,22 +206,3 @@ def _several(steps: Steps, pieces: int) -> Any:
         part(done * pieces - k * of, of)
 
     return shown
-
-
-def _evaluated(one: Asked, settings: Settings, steps: Steps) -> Any:
-    return evaluate(
-        one.given,
-        one.batch,
-        weights=one.weights,
-        level=settings.level,
-        draws=settings.draws,
-        rng=settings.rng,
-        early_stopping=settings.early_stopping,
-        progress=steps.next(),
-    )
-
-
-def _ordered(checked: dict[str, Asked], compared: Comparison | None) -> list[tuple[str, Asked]]:
-    """Models in the order of the comparison, the smallest error first."""
-    names = list(checked) if compared is None else [model.name for model in compared.models]
-    return [(name, checked[name]) for name in names]

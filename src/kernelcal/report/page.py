@@ -12,10 +12,11 @@ from kernelcal.report.intervals import level_in_words
 from kernelcal.report.method import assumptions, methods
 from kernelcal.report.ranking import pairs, ranking
 from kernelcal.report.result import ModelReport
-from kernelcal.report.settings import Settings, versions
+from kernelcal.report.settings import versions
 from kernelcal.report.svg import dark_colours
 from kernelcal.report.verdict import Verdict
 from kernelcal.report.where import where
+from kernelcal.runs import Run
 
 __all__ = ["environment", "rendered"]
 
@@ -57,14 +58,14 @@ def rendered(
     verdict: Verdict,
     models: Sequence[ModelReport],
     compared: Comparison | None,
-    settings: Settings,
+    run: Run,
     *,
     read: str | Mapping[str, str] | None,
     command: str | None,
     date: str,
 ) -> str:
     """HTML of the whole page."""
-    level = level_in_words(settings.level)
+    level = level_in_words(run.confidence_level)
     chart = None if compared is None else _chart(compared)
     pictures = [p for model in models for p in model.pictures] + ([] if chart is None else [chart])
     return str(
@@ -84,11 +85,11 @@ def rendered(
             panels={kind: (head, text.format(level=level)) for kind, (head, text) in _PANELS.items()},
             level=level,
             dark=dark_colours(set().union(*(p.colours for p in pictures))),
-            methods=methods(models, compared, settings),
+            methods=methods(models, compared, run),
             assumptions=assumptions(models, compared),
             read=_read(read, models),
-            command=command or _in_python(models, settings),
-            settings=settings,
+            command=command or _in_python(models, run),
+            run=run,
             versions=versions(),
             date=date,
         )
@@ -103,7 +104,7 @@ def _sentence(text: str, names: Sequence[str] = ()) -> str:
 
 
 def _chart(compared: Comparison) -> Picture:
-    level = compared.models[0].ckce.level
+    level = compared.models[0].ckce.confidence_level
     caption = (
         f"Dots: conditional kernel calibration error (CKCE) of each model, with {level:.0%} intervals; smaller is "
         "better. Intervals that overlap may still belong to models that differ: the table of pairs says so."
@@ -127,6 +128,6 @@ def _read(read: str | Mapping[str, str] | None, models: Sequence[ModelReport]) -
     ]
 
 
-def _in_python(models: Sequence[ModelReport], settings: Settings) -> str:
+def _in_python(models: Sequence[ModelReport], run: Run) -> str:
     given = "predictions" if models[0].name is None else "{" + ", ".join(f"{m.name!r}: ..." for m in models) + "}"
-    return f"kernelcal.report.report(y, {given}, path, draws={settings.draws}, rng={settings.rng})"
+    return f"kernelcal.report.report(y, {given}, path, draws={run.draws}, rng={run.rng})"

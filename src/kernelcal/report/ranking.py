@@ -20,7 +20,8 @@ def ranking(compared: Comparison) -> Grid:
     digits = _digits([model.ckce.estimate for model in compared.models])
     scores = [name for name, _ in first.evaluation.headline()[:2]]
     extra = [] if first.equivalence is None else [f"error below {first.equivalence.within:g}?"]
-    header = ["model", *scores, "error (CKCE)", f"{first.ckce.level:.0%} interval", "test of calibration", *extra]
+    interval = f"{first.ckce.confidence_level:.0%} interval"
+    header = ["model", *scores, "error (CKCE)", interval, "test of calibration", *extra]
     rows = []
     for number, model in enumerate(compared.models, 1):
         p, ckce = model.evaluation.pvalue, model.ckce

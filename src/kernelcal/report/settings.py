@@ -1,29 +1,16 @@
-"""What a report is asked for, and what it says about how it was made."""
+"""What a page says about how it was made."""
 
 from __future__ import annotations
 
 import datetime
 import os
 import platform
-from collections.abc import Callable
-from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
 from kernelcal import __version__
 
-__all__ = ["Settings", "day", "versions"]
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Options that all parts share."""
-
-    level: float
-    draws: int
-    rng: int
-    early_stopping: bool
-    progress: Callable[[int, int], None] | None
+__all__ = ["day", "versions"]
 
 
 def versions() -> list[tuple[str, str]]:

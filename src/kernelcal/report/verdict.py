@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from kernelcal.cases import Case
 from kernelcal.compare import Comparison
 from kernelcal.evaluate.base import Evaluation
 from kernelcal.inference.direction import impossible_rows
 from kernelcal.predictions import ClassPredictions
 from kernelcal.report.figures import is_number, top_or_event
+from kernelcal.runs import SIGNIFICANCE
 
 __all__ = ["Verdict", "verdict_of", "verdict_of_several"]
 
-_LEVEL = 0.05
 _NORMAL = 1.96  # standard errors that chance seldom gives
 _SEEN = 2.8  # standard errors of a shift that a two-sided test at 5 % finds in 4 of 5 cases: 1.96 + 0.84
 _WORDS = (  # what a direction means, for readers who do not know the word
@@ -44,12 +45,13 @@ class Verdict:
     sentences: tuple[str, ...]
 
 
-def verdict_of(targets: np.ndarray, batch: Any, own: Any, found: Evaluation) -> Verdict:
+def verdict_of(case: Case, found: Evaluation) -> Verdict:
     """Verdict on one model."""
+    targets, batch, own = case.targets, case.predictions, case.weights
     what = "probabilities" if isinstance(batch, ClassPredictions) else "uncertainty"
     if found.test is None:
         return Verdict("untested", f"Whether the stated {what} can be believed was not tested.", found.notes[:1])
-    if found.test.pvalue > _LEVEL:
+    if found.test.pvalue > SIGNIFICANCE:
         return Verdict("nothing", f"No evidence against the stated {what} was found.", _nothing(batch, own, found))
     sentences = (
         _said_and_happened(targets, batch, own),
@@ -74,7 +76,7 @@ def verdict_of_several(found: Comparison) -> Verdict:
     else:
         heading = f"{best} has the smallest calibration error, but it cannot be told from {_listed(tied)}."
     tested = [m for m in found.models if m.evaluation.pvalue is not None]
-    rejected = [m.name for m in tested if m.evaluation.pvalue is not None and m.evaluation.pvalue <= _LEVEL]
+    rejected = [m.name for m in tested if m.evaluation.pvalue is not None and m.evaluation.pvalue <= SIGNIFICANCE]
     others = [m.name for m in tested if m.name not in rejected]
     best_of = "" if heading.startswith("The models cannot") else "To be the best of them does not mean to be right. "
     several = f"{best_of}{_counted(rejected, len(tested))}"
@@ -180,7 +182,7 @@ def _nothing(batch: Any, own: Any, found: Evaluation) -> tuple[str, ...]:
     if found.interval is not None and found.interval.upper > 0:
         sentences.append(
             f"A kernel calibration error of up to {found.interval.root[1]:.3f} fits these data "
-            f"({found.interval.level:.0%} interval)."
+            f"({found.interval.confidence_level:.0%} interval)."
         )
     return tuple(sentences)
 

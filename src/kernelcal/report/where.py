@@ -41,7 +41,7 @@ def _tables(found: Explanation, model: ModelReport) -> list[Grid]:
     tables = []
     if found.groups:
         tables.append(_groups(found, model))
-    wrong = model.evaluation.pvalue is not None and model.evaluation.pvalue <= 1 - found.level
+    wrong = model.evaluation.pvalue is not None and model.evaluation.pvalue <= 1 - found.confidence_level
     if found.classes and wrong:
         tables.append(_classes(found))
     if found.rows and wrong:
@@ -54,7 +54,7 @@ def _groups(found: Explanation, model: ModelReport) -> Grid:
     gap = "outcome minus predicted mean, in standard deviations" if numbers else "happened minus said, points"
     rows = [_group(g, model.group_gaps[g.column, g.name], 2 if numbers else 1) for g in found.groups[:_GROUPS]]
     left = len(found.groups) - len(rows)
-    level = f"{1 - found.level:.0%}"
+    level = f"{1 - found.confidence_level:.0%}"
     sampled = f", which rest on the {model.explained_rows:,} rows of the random choice" * _sampled(model)
     notes = [
         f"p-values{sampled} are exact and corrected for the number of groups: of a calibrated model any of them is "
@@ -62,7 +62,7 @@ def _groups(found: Explanation, model: ModelReport) -> Grid:
         "a group is tested for errors of all kinds, not for its average alone",
         *([f"not shown: {left} that are less sure"] if left else []),
     ]
-    header = ["group", "rows", gap, f"{level_in_words(found.level)} interval", "p", "what is wrong"]
+    header = ["group", "rows", gap, f"{level_in_words(found.confidence_level)} interval", "p", "what is wrong"]
     return Grid("Groups, the surest first", header, rows, notes)
 
 

@@ -32,7 +32,9 @@ _NO_MOMENTS = (
 )
 
 
-def findings(sums: Arrays, settings: Settings, subject: Subject, level: float, notes: tuple[str, ...]) -> SketchResult:
+def findings(
+    sums: Arrays, settings: Settings, subject: Subject, confidence_level: float, notes: tuple[str, ...]
+) -> SketchResult:
     """Everything that the sums tell."""
     started = time.perf_counter()
     n = int(sums["n"])
@@ -48,7 +50,7 @@ def findings(sums: Arrays, settings: Settings, subject: Subject, level: float, n
     return SketchResult(
         n=n,
         estimate=estimate,
-        interval=_interval(sums, estimate, test.pvalue, level) if subject.second_moments and n > 3 else None,
+        interval=_interval(sums, estimate, test.pvalue, confidence_level) if subject.second_moments and n > 3 else None,
         test=test,
         known=known,
         question=subject.question,

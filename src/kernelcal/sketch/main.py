@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any, Self
 
 from kernelcal.arrays import to_numpy
+from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.kernels import Kernel, Laplacian
 from kernelcal.pairs import RandomFourier
-from kernelcal.predictions import as_predictions, checked_pair
+from kernelcal.predictions import as_predictions
+from kernelcal.runs import CONFIDENCE_LEVEL, DRAWS_OF_A_PASS, Run
 from kernelcal.sketch import files
 from kernelcal.sketch.findings import findings
 from kernelcal.sketch.result import SketchResult
@@ -86,7 +88,7 @@ class Sketch:
         target_kernel: Kernel | None = None,
         *,
         engine: RandomFourier | None = None,
-        draws: int = 199,
+        draws: int = DRAWS_OF_A_PASS,
         rng: int = 0,
         bins: int = 15,
         second_moments: bool = True,
@@ -212,14 +214,18 @@ class Sketch:
         InputError
             With the row and the remedy; also for rows that were given already, and for predictions of another kind.
         """
-        targets, batch = checked_pair(y, predictions, classes=classes, normalize=normalize)
-        placed, batch = placed_for_sums(batch), batch.map_arrays(to_numpy)
-        subject = Subject.of(batch, self._settings)
+        case = Case.of(y, predictions, classes=classes, normalize=normalize)
+        return self.updated(case, first_row=first_row, rows=rows)
+
+    def updated(self, case: Case, *, first_row: int | None = None, rows: Any = None) -> Self:
+        """Add rows that were checked already, as `update` does; there are no case weights."""
+        placed, case = placed_for_sums(case.predictions), case.in_numpy
+        subject = Subject.of(case.predictions, self._settings)
         self._refuse_other(subject)
-        numbers = checked_rows(len(batch), first_row, rows, self._rows.next)
+        numbers = checked_rows(len(case), first_row, rows, self._rows.next)
         seen = self._rows.union(RowSet.of(numbers))
-        sums = added(self._sums, sums_of(targets, batch, placed, numbers, self._settings, subject))
-        self._take(sums, seen, subject, batch.notes)
+        sums = added(self._sums, sums_of(case, placed, numbers, self._settings, subject))
+        self._take(sums, seen, subject, case.predictions.notes)
         return self
 
     def merge(self, other: Sketch) -> Self:
@@ -253,12 +259,12 @@ class Sketch:
     def __add__(self, other: Sketch) -> Self:
         return self.empty().merge(self).merge(other)
 
-    def result(self, level: float = 0.95) -> SketchResult:
+    def result(self, confidence_level: float = CONFIDENCE_LEVEL) -> SketchResult:
         """Return what the rows seen so far tell; more may be added afterwards.
 
         Parameters
         ----------
-        level : float
+        confidence_level : float
             Nominal coverage of the interval.
 
         Returns
@@ -266,12 +272,11 @@ class Sketch:
         SketchResult
             Prints as a short table.
         """
-        if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
-            raise InputError(f"level must lie between 0 and 1, such as 0.95, got {level!r}")
+        run = Run(confidence_level=confidence_level)
         if self._subject is None or not self._sums:
             raise InputError("the sketch has seen no rows: call update(y, predictions) first")
         more = () if self._rows.whole else (_MANY_RANGES,)
-        return findings(self._sums, self._settings, self._subject, level, (*self._notes, *more))
+        return findings(self._sums, self._settings, self._subject, run.confidence_level, (*self._notes, *more))
 
     def save(self, path: Any) -> None:
         """Write the sketch to an npz file, whole or not at all; no pickles."""

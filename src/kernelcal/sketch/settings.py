@@ -13,6 +13,7 @@ from kernelcal.kernels import Dirac, Gaussian, Kernel, Spectral, Stationary, res
 from kernelcal.kernels.plain import kernel_from_plain, kernel_to_plain
 from kernelcal.pairs import RandomFourier
 from kernelcal.predictions import RealPredictions
+from kernelcal.runs import DRAWS_OF_A_PASS, Run
 
 __all__ = ["Settings", "default_target", "refuse_different", "refuse_median"]
 
@@ -26,7 +27,7 @@ class Settings:
     prediction_kernel: Kernel
     target_kernel: Kernel | None = None
     engine: RandomFourier = field(default_factory=lambda: RandomFourier(256))
-    draws: int = 199
+    draws: int = DRAWS_OF_A_PASS
     rng: int = 0
     bins: int = 15
     second_moments: bool = True
@@ -40,12 +41,15 @@ class Settings:
         for name, kernel in (("prediction_kernel", self.prediction_kernel), ("target_kernel", self.target_kernel)):
             if kernel is not None and not isinstance(kernel, Kernel):
                 raise InputError(f"{name} must be a kernel such as kernelcal.Laplacian(0.2), got {kernel!r}")
-        for name, seed in (("rng", self.rng), ("engine.rng", self.engine.rng)):
-            if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-                raise InputError(
-                    f"{name} must be a whole number from 0, the same for all parts of the data, got {seed!r}"
-                )
-        checked_count(self.draws, "draws", "199")
+        run = Run(draws=self.draws, rng=self.rng)
+        run.seed("all parts of the data are given the same draws")
+        engine = self.engine.rng
+        if isinstance(engine, bool) or not isinstance(engine, int | np.integer) or engine < 0:
+            raise InputError(
+                f"engine.rng must be a whole number from 0, the same for all parts of the data, got {engine!r}"
+            )
+        if not isinstance(self.second_moments, bool | np.bool_):
+            raise InputError(f"second_moments must be True or False, got {self.second_moments!r}")
         checked_count(self.bins, "bins", "15")
         self.plain()  # refuses at the start what could not be written at the end
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kernelcal.arrays import Array, on_accelerator, resident, row_slices, to_numpy
+from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.inference.draws import Draws
 from kernelcal.pairs.second_moments import second_moments
@@ -17,25 +18,21 @@ from kernelcal.predictions import ClassPredictions, Predictions
 from kernelcal.residuals import ClassResidual, FeatureResidual, residual_of
 from kernelcal.sketch.settings import Settings
 from kernelcal.sketch.subject import Subject
-from kernelcal.statistics import (
-    ECE,
-    accuracy,
-    brier_score,
-    crps,
-    log_score,
-    mean_squared_error,
-    negative_log_likelihood,
-)
+from kernelcal.statistics import ECE
+from kernelcal.statistics.class_scores import accuracy_of, brier_score_of, log_score_of
+from kernelcal.statistics.crps import crps_of
+from kernelcal.statistics.number_scores import mean_squared_error_of, negative_log_likelihood_of
 from kernelcal.statistics.questions import usual_questions
 
 __all__ = ["CLASS_SCORES", "NUMBER_SCORES", "Arrays", "added", "check_arrays", "placed_for_sums", "sums_of"]
 
 Arrays = dict[str, np.ndarray]
-CLASS_SCORES = {"accuracy": accuracy, "log_score": log_score, "brier_score": brier_score}
-NUMBER_SCORES = {
-    "negative_log_likelihood": negative_log_likelihood,
-    "crps": crps,
-    "mean_squared_error": mean_squared_error,
+Score = Callable[[Case], float]
+CLASS_SCORES: dict[str, Score] = {"accuracy": accuracy_of, "log_score": log_score_of, "brier_score": brier_score_of}
+NUMBER_SCORES: dict[str, Score] = {
+    "negative_log_likelihood": negative_log_likelihood_of,
+    "crps": crps_of,
+    "mean_squared_error": mean_squared_error_of,
 }
 _BYTES, _LEAST = 2**23, 256  # of the largest array of one part, and rows of a part
 _ON_ACCELERATOR = 32  # times as much on a device of its own, which short calls do not keep busy
@@ -51,15 +48,9 @@ def placed_for_sums(batch: Predictions) -> Predictions:
     return batch.map_arrays(resident if isinstance(batch, ClassPredictions) else to_numpy)
 
 
-def sums_of(
-    targets: np.ndarray,
-    batch: Predictions,
-    placed: Predictions,
-    rows: range | np.ndarray,
-    settings: Settings,
-    subject: Subject,
-) -> Arrays:
+def sums_of(case: Case, placed: Any, rows: range | np.ndarray, settings: Settings, subject: Subject) -> Arrays:
     """All sums of some rows, made a part at a time; `placed` are the same predictions, perhaps on another device."""
+    batch = case.predictions
     total: dict[str, Array] = {}
     size, together = _BYTES, thread_count(None)
     if on_accelerator(placed.reference):
@@ -68,7 +59,7 @@ def sums_of(
 
     def sums(part: slice) -> dict[str, Array]:
         with one_thread():  # parts beside each other, so that none of their many short steps waits for the others
-            return _of_part(targets[part], batch[part], placed[part], rows[part], settings, subject)
+            return _of_part(case[part], placed[part], rows[part], settings, subject)
 
     parts = row_slices(len(batch), step)
     for first in range(0, len(parts), together):
@@ -87,13 +78,9 @@ def _width(batch: Predictions, settings: Settings, subject: Subject) -> int:
 
 
 def _of_part(
-    targets: np.ndarray,
-    batch: Any,
-    placed: Any,
-    rows: range | np.ndarray,
-    settings: Settings,
-    subject: Subject,
+    case: Case, placed: Any, rows: range | np.ndarray, settings: Settings, subject: Subject
 ) -> dict[str, Array]:
+    targets, batch = case.targets, case.predictions
     double = batch.map_arrays(_double)
     drawn = Draws(settings.rng).targets(double, 0, settings.draws, rows)
     every = np.concatenate([targets[None].astype(drawn.dtype), drawn])  # row 0 is observed, on the same path
@@ -102,22 +89,21 @@ def _of_part(
     residual = residual_of(placed, subject.target_kernel)
     assert isinstance(residual, FeatureResidual)  # for the type checker: others were refused
     phi = features_of(settings.engine, settings.prediction_kernel, placed)
-    sums = {**feature_sums(phi, residual, batch.columns, every), **_scores(targets, batch, settings.bins)}
+    sums = {**feature_sums(phi, residual, batch.columns, every), **_scores(case, settings.bins)}
     if subject.second_moments:
         assert isinstance(residual, ClassResidual)  # for the type checker: numbers have no second moments here
         sums |= second_moments(phi, residual, placed.probabilities, targets)
     return sums
 
 
-def _scores(targets: np.ndarray, batch: Predictions, bins: int) -> Arrays:
+def _scores(case: Case, bins: int) -> Arrays:
     """Rows, impossible targets, scores times rows, and sums in bins."""
-    n = len(batch)
+    n, batch, targets = len(case), case.predictions, case.targets
     sums = {"n": np.array(float(n)), "impossible": np.array(batch.impossible(targets).sum(), dtype=np.float64)}
     if isinstance(batch, ClassPredictions):
-        batch = batch.without_names()
         sums |= {f"bins {k}": part for k, part in enumerate(_in_bins(targets, batch, bins))}
     named = CLASS_SCORES if isinstance(batch, ClassPredictions) else NUMBER_SCORES
-    return sums | {name: np.array(n * _where_defined(score, targets, batch)) for name, score in named.items()}
+    return sums | {name: np.array(n * _where_defined(score, case)) for name, score in named.items()}
 
 
 def _in_bins(targets: np.ndarray, batch: ClassPredictions, bins: int) -> list[np.ndarray]:
@@ -127,10 +113,10 @@ def _in_bins(targets: np.ndarray, batch: ClassPredictions, bins: int) -> list[np
     return [np.stack([table.weight, table.prediction_sums[:, 0], table.label_sums[:, 0]]) for table in tables]
 
 
-def _where_defined(score: Callable[..., float], targets: np.ndarray, batch: Predictions) -> float:
+def _where_defined(score: Callable[[Case], float], case: Case) -> float:
     """Score, or NaN for a family that does not have it."""
     try:
-        return score(targets, batch)
+        return score(case)
     except InputError:
         return float("nan")
 

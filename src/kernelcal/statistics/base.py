@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from kernelcal.arrays import Array, to_numpy
+from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.predictions import Predictions
 from kernelcal.tables import Shown, Table
 
-__all__ = ["CallableStatistic", "Estimate", "Prepared", "Statistic", "checked_options"]
+__all__ = ["CallableStatistic", "Estimate", "Prepared", "Statistic"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,7 +85,53 @@ class Prepared(ABC):
 
 
 class Statistic(ABC):
-    """A statistic that `calibration_test` can use: large values speak against calibration."""
+    """A statistic that `calibration_test` can use: large values speak against calibration.
+
+    Called with data it estimates. A subclass says what depends on the predictions alone, in `prepare`, and may say more
+    of its estimate, in `estimated`.
+    """
+
+    def __call__(
+        self, y: Any, predictions: Any, *, weights: Any = None, classes: Any = None, normalize: bool = False
+    ) -> Estimate:
+        """Estimate from targets and predictions.
+
+        Parameters
+        ----------
+        y : array of shape (n,), or (n, d) for vectors
+            Targets: class numbers 0 to m - 1, booleans, or labels named by `classes`; or numbers.
+        predictions : Predictions or what `as_predictions` takes
+            Predicted probabilities, or a family for numbers.
+        weights : array of shape (n,), optional
+            Case weights, not negative. Only their ratios matter; they are importances of single rows, not numbers of
+            repetitions. Sums over pairs count a pair by the product of its weights.
+        classes, normalize
+            As for `as_predictions`.
+
+        Returns
+        -------
+        Estimate
+            ``float(...)`` gives the number.
+
+        Raises
+        ------
+        InputError
+            With the row and the remedy.
+        """
+        return self.estimated(Case.of(y, predictions, weights=weights, classes=classes, normalize=normalize))
+
+    def estimated(self, case: Case) -> Estimate:
+        """Estimate from what was checked already: the one value of what `prepare` returns."""
+        batch = case.in_numpy.predictions
+        statistic, notes = self.seeing(case.targets, batch)
+        prepared = statistic.prepare(batch, case.weights)
+        if len(prepared.names) > 1:
+            raise InputError(_several(type(self).__name__, prepared.names))
+        value = prepared.values(case.targets[None])[0, 0]
+        estimator = getattr(self, "estimator", "plug-in")
+        options = {} if batch.question is None else {"question": batch.question}
+        notes = prepared.notes + notes
+        return Estimate(value, prepared.names[0], estimator, len(case), prepared.engine, options, notes)
 
     @property
     def resident(self) -> bool:
@@ -107,15 +154,6 @@ class Statistic(ABC):
         return self
 
 
-def checked_options(name: str, statistic: type, options: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings of a statistic given to its thin function, or refuse one that it does not have."""
-    known = [field.name for field in fields(statistic)]
-    unknown = sorted(set(options) - set(known))
-    if unknown:
-        raise InputError(f"{name} has no option {unknown[0]!r}; its options are {', '.join(known)}")
-    return options
-
-
 @dataclass(frozen=True)
 class CallableStatistic(Statistic):
     """Any function ``f(y, predictions) -> number`` as a statistic; it is called once a draw.
@@ -128,6 +166,13 @@ class CallableStatistic(Statistic):
 
     function: Callable[[np.ndarray, Predictions], Any]
 
+    def estimated(self, case: Case) -> Estimate:
+        """Refused: the function itself is the estimate."""
+        raise InputError(
+            f"a function is its own estimate: call {_name_of(self.function)}(y, predictions), or pass it to "
+            "kernelcal.calibration_test(y, predictions, statistic=...)"
+        )
+
     def prepare(self, predictions: Predictions, weights: np.ndarray | None = None) -> Prepared:
         """Nothing is known about a function: every draw calls it."""
         if weights is not None:
@@ -138,7 +183,7 @@ class CallableStatistic(Statistic):
 class _Called(Prepared):
     def __init__(self, function: Callable[..., Any], predictions: Predictions) -> None:
         self.function, self.predictions = function, predictions
-        self.names = (getattr(function, "__name__", type(function).__name__),)
+        self.names = (_name_of(function),)
         self.engine = "one call a draw"
         self.bytes_per_draw = 16 * len(predictions)
 
@@ -153,6 +198,18 @@ class _Called(Prepared):
             raise InputError(
                 f"the statistic {self.names[0]!r} must return one number, got {type(value).__name__} {value!r:.60}"
             ) from None
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
+def _several(name: str, members: tuple[str, ...]) -> str:
+    return (
+        f"{name} is {len(members)} statistics ({', '.join(members)}) and has no single estimate: pass it to "
+        "kernelcal.calibration_test(y, predictions, statistic=...), whose result lists them, or call one of them, such "
+        "as kernelcal.skce"
+    )
 
 
 def _as_labels(targets: np.ndarray) -> np.ndarray:

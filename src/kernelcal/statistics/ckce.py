@@ -8,14 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from kernelcal.cases import Case
 from kernelcal.errors import InputError, KernelcalWarning
 from kernelcal.kernels import Integrator, Kernel, resolve
 from kernelcal.kernels.base import positive
-from kernelcal.predictions import Predictions, checked_pair, checked_weights
+from kernelcal.predictions import Predictions
 from kernelcal.residuals import target_kernel_of
-from kernelcal.statistics.base import Estimate, Statistic, checked_options
+from kernelcal.statistics.base import Estimate, Statistic
 from kernelcal.statistics.ckce_kernel import linear_and_gaussian, two_columns
 from kernelcal.statistics.ckce_prepared import PreparedCKCE
+from kernelcal.statistics.functions import function_of
 from kernelcal.statistics.pair_means import not_definite
 from kernelcal.statistics.target_notes import target_notes
 
@@ -100,6 +102,18 @@ class CKCE(Statistic):
     >>> statistic = CKCE(prediction_kernel=kc.kernels.Linear(), regularization=0.5)
     >>> round(float(statistic([0, 1, 1], [[0.8, 0.2], [0.3, 0.7], [0.6, 0.4]])), 6)
     0.066319
+
+    >>> from kernelcal.statistics import ckce
+    >>> ckce([1, 2, 0], [[0.1, 0.8, 0.1], [0.2, 0.5, 0.3], [0.6, 0.2, 0.2]], prediction_kernel=kc.Gaussian(1.0))
+    CKCE
+    ----
+    CKCE               0.0304312
+    estimator          plug-in
+    rows               3
+    prediction kernel  Gaussian(lengthscale=1.0, metric=Euclidean())
+    target kernel      Dirac()
+    regularization     0.759836
+    engine             Cholesky factor, 3 x 3
     """
 
     prediction_kernel: Kernel | None = None
@@ -134,15 +148,13 @@ class CKCE(Statistic):
         if self.rank is not None and self.method != "cholesky":
             raise InputError(f"rank belongs to method='cholesky', got method={self.method!r}")
 
-    def __call__(
-        self, y: Any, predictions: Any, *, weights: Any = None, classes: Any = None, normalize: bool = False
-    ) -> Estimate:
-        """Estimate from targets and predictions; with case weights rows count by their weights."""
-        targets, batch = checked_pair(y, predictions, classes=classes, normalize=normalize)
-        prepared = self.prepare(batch, checked_weights(weights, len(batch)))
+    def estimated(self, case: Case) -> Estimate:
+        """Estimate; with case weights rows count by their weights."""
+        batch = case.predictions
+        prepared = self.prepare(batch, case.weights)
         if not prepared.kernel.positive_definite(prepared.predictions):
-            warnings.warn(not_definite(prepared.kernel, prepared.predictions), KernelcalWarning, stacklevel=2)
-        (value,), (chosen,) = prepared.with_regularization(targets[None])
+            warnings.warn(not_definite(prepared.kernel, prepared.predictions), KernelcalWarning, stacklevel=3)
+        (value,), (chosen,) = prepared.with_regularization(case.targets[None])
         options: dict[str, Any] = {
             "prediction_kernel": prepared.kernel,
             "target_kernel": prepared.target_kernel,
@@ -185,50 +197,4 @@ class CKCE(Statistic):
         return n**-0.25 if self.regularization is None else self.regularization
 
 
-def ckce(
-    y: Any,
-    predictions: Any,
-    *,
-    weights: Any = None,
-    classes: Any = None,
-    normalize: bool = False,
-    **options: Any,
-) -> Estimate:
-    """Conditional kernel calibration error: ``CKCE(**options)(y, predictions)``.
-
-    Parameters
-    ----------
-    y, predictions, weights, classes, normalize
-        As for `skce`.
-    **options
-        Settings of `CKCE`: ``prediction_kernel``, ``target_kernel``, ``regularization``, ``estimator``, ``method``,
-        ``frequencies``, ``rng``, ``tolerance``, ``rank``, ``integrator``.
-
-    Returns
-    -------
-    Estimate
-        ``float(...)`` gives the number.
-
-    Raises
-    ------
-    InputError
-        With the row and the remedy.
-
-    Examples
-    --------
-    >>> import kernelcal as kc
-    >>> from kernelcal.statistics import ckce
-    >>> ckce([1, 2, 0], [[0.1, 0.8, 0.1], [0.2, 0.5, 0.3], [0.6, 0.2, 0.2]], prediction_kernel=kc.Gaussian(1.0))
-    CKCE
-    ----
-    CKCE               0.0304312
-    estimator          plug-in
-    rows               3
-    prediction kernel  Gaussian(lengthscale=1.0, metric=Euclidean())
-    target kernel      Dirac()
-    regularization     0.759836
-    engine             Cholesky factor, 3 x 3
-    """
-    return CKCE(**checked_options("ckce", CKCE, options))(
-        y, predictions, weights=weights, classes=classes, normalize=normalize
-    )
+ckce = function_of(CKCE)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["clear_of_zero"]
+from kernelcal.runs import SIGNIFICANCE
 
-_LEVEL = 0.05
+__all__ = ["clear_of_zero"]
 
 
 def clear_of_zero(sums: np.ndarray, squares: np.ndarray, n: int) -> np.ndarray:
@@ -32,4 +32,4 @@ def clear_of_zero(sums: np.ndarray, squares: np.ndarray, n: int) -> np.ndarray:
     from scipy.special import ndtri  # imported when needed: the import of kernelcal stays light
 
     error = np.sqrt(np.maximum(squares - sums**2 / n, 0.0))
-    return np.abs(sums) > -ndtri(_LEVEL / (2 * len(sums))) * error
+    return np.abs(sums) > -ndtri(SIGNIFICANCE / (2 * len(sums))) * error

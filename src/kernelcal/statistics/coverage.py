@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from kernelcal.predictions import checked_weights
-from kernelcal.statistics.coverage_result import Coverage, binomial_interval, checked_confidence
-from kernelcal.statistics.number_rows import scalar_pair
+from kernelcal.cases import Case
+from kernelcal.runs import CONFIDENCE_LEVEL, Run
+from kernelcal.statistics.coverage_result import Coverage, binomial_interval
 from kernelcal.statistics.pinball import checked_levels
 
-__all__ = ["CentralCoverage", "binomial_interval", "central_coverage"]
+__all__ = ["CentralCoverage", "binomial_interval", "central_coverage", "central_coverage_of"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)  # repr: the table of the base class
@@ -33,8 +33,8 @@ class CentralCoverage(Coverage):
         Binomial confidence interval of the share (Clopper-Pearson); nan with case weights.
     n : int
         Rows.
-    confidence : float
-        Confidence level of ``low`` and ``high``.
+    confidence_level : float
+        Of the interval from ``low`` to ``high``.
     notes : tuple of str
         What the reader must know.
     """
@@ -43,7 +43,12 @@ class CentralCoverage(Coverage):
 
 
 def central_coverage(
-    y: Any, predictions: Any, *, levels: Any = (0.5, 0.9, 0.95), confidence: float = 0.95, weights: Any = None
+    y: Any,
+    predictions: Any,
+    *,
+    levels: Any = (0.5, 0.9, 0.95),
+    confidence_level: float = CONFIDENCE_LEVEL,
+    weights: Any = None,
 ) -> CentralCoverage:
     """Share of outcomes inside the closed central interval from the quantile (1 - c)/2 to the quantile (1 + c)/2.
 
@@ -55,8 +60,8 @@ def central_coverage(
         Predictions of one number.
     levels : sequence of float
         Levels c in (0, 1).
-    confidence : float
-        Level of the binomial interval around each share.
+    confidence_level : float
+        Of the binomial interval around each share.
     weights : array of shape (n,), optional
         Case weights, not negative.
 
@@ -94,11 +99,15 @@ def central_coverage(
     rows  20
     50 %  0.600 [0.361, 0.809], expected 0.500
     """
-    targets, batch = scalar_pair(y, predictions, "the coverage of intervals")
-    cs, own = checked_levels(levels), checked_weights(weights, len(batch))
-    checked_confidence(confidence)
-    intervals = [batch.central_interval(float(c)) for c in cs]
-    inside = np.array([(part.low <= targets) & (targets <= part.high) for part in intervals])
+    cs, run = checked_levels(levels), Run(confidence_level=confidence_level)
+    return central_coverage_of(Case.of(y, predictions, weights=weights), cs, run)
+
+
+def central_coverage_of(case: Case, levels: np.ndarray, run: Run) -> CentralCoverage:
+    """Coverage of what was checked already."""
+    batch, y = case.of_one_number("the coverage of intervals").in_numpy.predictions, case.targets
+    intervals = [batch.central_interval(float(c)) for c in levels]
+    inside = np.array([(part.low <= y) & (y <= part.high) for part in intervals])
     probability = np.array([part.probability for part in intervals])
     notes = [note for part in intervals for note in part.notes]
-    return CentralCoverage.observed(cs, inside, probability, weights=own, confidence=confidence, notes=notes)
+    return CentralCoverage.observed(case, run, levels, inside, probability, notes)

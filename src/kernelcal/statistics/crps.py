@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.predictions import RealPredictions
-from kernelcal.statistics.number_rows import coordinate, number_pair, row_mean
+from kernelcal.statistics.number_rows import coordinate
 
-__all__ = ["crps", "crps_rows"]
+__all__ = ["crps", "crps_of", "crps_rows", "crps_rows_of"]
 
 
 def crps(y: Any, predictions: Any, *, weights: Any = None, fair: bool = False) -> float:
@@ -63,7 +64,12 @@ def crps(y: Any, predictions: Any, *, weights: Any = None, fair: bool = False) -
     >>> round(crps([0.0], kc.Normal([0.0], [1.0])), 6)
     0.233695
     """
-    return row_mean(crps_rows(y, predictions, fair=fair), weights)
+    return crps_of(Case.of(y, predictions, weights=weights), fair=fair)
+
+
+def crps_of(case: Case, *, fair: bool = False) -> float:
+    """Mean score of what was checked already."""
+    return case.mean(crps_rows_of(case, fair=fair))
 
 
 def crps_rows(y: Any, predictions: Any, *, fair: bool = False) -> np.ndarray:
@@ -76,7 +82,12 @@ def crps_rows(y: Any, predictions: Any, *, fair: bool = False) -> np.ndarray:
     >>> crps_rows([0.0, 0.0], Samples([[1.0, 1.0], [-1.0, 1.0]]))
     array([1. , 0.5])
     """
-    targets, batch = number_pair(y, predictions)
+    return crps_rows_of(Case.of(y, predictions), fair=fair)
+
+
+def crps_rows_of(case: Case, *, fair: bool = False) -> np.ndarray:
+    """Score of every row of what was checked already."""
+    targets, batch = case.targets, case.of_numbers().in_numpy.predictions
     if len(batch.event_shape) > 1:
         raise InputError(f"crps takes numbers and vectors, got targets of shape {batch.event_shape}")
     if batch.event_shape:

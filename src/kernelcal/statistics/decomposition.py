@@ -9,11 +9,12 @@ import numpy as np
 
 from kernelcal.arrays import to_numpy
 from kernelcal.binning import Binning, UniformBins
+from kernelcal.cases import Case
 from kernelcal.errors import InputError
-from kernelcal.predictions import Bernoulli, ClassPredictions, checked_classes_pair
+from kernelcal.predictions import Bernoulli, ClassPredictions
 from kernelcal.tables import Shown, Table
 
-__all__ = ["BrierDecomposition", "brier_decomposition"]
+__all__ = ["BrierDecomposition", "brier_decomposition", "brier_decomposition_of"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -94,13 +95,15 @@ def brier_decomposition(y: Any, predictions: Any, bins: Any = None, *, classes: 
     >>> [round(x, 4) for x in (parts.reliability, parts.resolution, parts.uncertainty, parts.within)]
     [0.065, 0.0625, 0.1875, 0.0]
     """
-    labels, batch = checked_classes_pair(y, predictions, classes=classes)
-    p, events = _one_probability(batch), labels.astype(np.float64)
-    if isinstance(bins, str):
-        if bins != "isotonic":
-            raise InputError(
-                f"bins must be None, a number, a binning such as UniformBins(10), or 'isotonic', got {bins!r}"
-            )
+    if isinstance(bins, str) and bins != "isotonic":
+        raise InputError(f"bins must be None, a number, a binning such as UniformBins(10), or 'isotonic', got {bins!r}")
+    return brier_decomposition_of(Case.of(y, predictions, classes=classes), bins)
+
+
+def brier_decomposition_of(case: Case, bins: Any = None) -> BrierDecomposition:
+    """Split the Brier score of what was checked already; all rows count alike."""
+    p, events = _one_probability(case.of_classes().predictions), case.targets.astype(np.float64)
+    if bins == "isotonic":
         return _by_isotonic(p, events)
     index, groups = _groups(p, bins)
     return _by_groups(p.astype(np.float64), events, index, groups)

@@ -8,16 +8,17 @@ from typing import Any, Self
 
 import numpy as np
 
-from kernelcal.arrays import to_numpy
 from kernelcal.binning import Binning, UniformBins
 from kernelcal.binning.base import checked_choice
+from kernelcal.cases import Case, refuse_numbers
 from kernelcal.errors import InputError
-from kernelcal.lenses import Lens, refuse_numbers
-from kernelcal.predictions import ClassPredictions, checked_classes_pair, checked_weights
-from kernelcal.statistics.base import Statistic, checked_options
+from kernelcal.lenses import Lens
+from kernelcal.predictions import ClassPredictions
+from kernelcal.statistics.base import Statistic
 from kernelcal.statistics.bin_table import BinnedEstimate
 from kernelcal.statistics.distances import DISTANCES
 from kernelcal.statistics.ece_prepared import BinnedPart, PreparedECE, Summary
+from kernelcal.statistics.functions import function_of
 from kernelcal.statistics.presets import PRESETS
 from kernelcal.statistics.questions import QUESTIONS, asked, parts_of
 
@@ -83,6 +84,11 @@ class ECE(Statistic):
     bin                       rows  mean p  frequency  95 % interval
     0 to 0.5                     2  0.2000     1.0000  0.1581 to 1.0000
     0.5 to 1                     2  0.8000     1.0000  0.1581 to 1.0000
+
+    >>> round(float(kc.ece(y, p, question="top label", bins=10)), 12)
+    0.3
+    >>> round(float(kc.statistics.mce([0, 1, 1], [0.1, 0.1, 0.9], question="positive class")), 12)
+    0.4
     """
 
     question: str | Lens | None = None
@@ -130,24 +136,21 @@ class ECE(Statistic):
         settings = {"question": preset.question, "convention": library, **options}
         return cls(bins=preset.binning(bins, strategy), **settings)
 
-    def __call__(
-        self, y: Any, predictions: Any, *, weights: Any = None, classes: Any = None, normalize: bool = False
-    ) -> BinnedEstimate:
-        """Estimate from targets and predictions."""
-        labels, batch = checked_classes_pair(y, predictions, classes=classes, normalize=normalize)
-        batch = batch.map_arrays(to_numpy)
-        return self.estimated(self.prepare(batch, checked_weights(weights, len(batch))), labels, batch)
+    def estimated(self, case: Case) -> BinnedEstimate:
+        """Estimate, in NumPy."""
+        case = case.of_classes().in_numpy
+        return self.of_bins(self.prepare(case.predictions, case.weights), case)
 
-    def estimated(self, prepared: PreparedECE, labels: np.ndarray, batch: ClassPredictions) -> BinnedEstimate:
-        """Estimate with bins that were made."""
-        parts, tables = zip(*(part.estimate(labels) for part in prepared.parts), strict=True)
+    def of_bins(self, prepared: PreparedECE, case: Case) -> BinnedEstimate:
+        """Estimate with bins that were made for these predictions and weights."""
+        parts, tables = zip(*(part.estimate(case.targets) for part in prepared.parts), strict=True)
         return BinnedEstimate(
             value=np.mean(parts),
             name=prepared.names[0],
             estimator="binned, debiased" if self.debiased else "binned",
-            n=len(batch),
+            n=len(case),
             engine=prepared.engine,
-            options=self._options(batch),
+            options=self._options(case.predictions),
             notes=prepared.notes,
             tables=tables,
             parts=parts,
@@ -178,67 +181,9 @@ class ECE(Statistic):
         return {**own, "convention": self.convention} if self.convention else own
 
 
-def ece(
-    y: Any, predictions: Any, *, weights: Any = None, classes: Any = None, normalize: bool = False, **options: Any
-) -> BinnedEstimate:
-    """Expected calibration error: ``ECE(**options)(y, predictions)``.
+ece = function_of(ECE)
 
-    Parameters
-    ----------
-    y, predictions, classes, normalize
-        As for `skce`.
-    weights : array of shape (n,), optional
-        Case weights, not negative; only their ratios matter.
-    **options
-        Settings of `ECE`: ``question``, ``bins``, ``distance``, ``norm``, ``debiased``.
-
-    Returns
-    -------
-    BinnedEstimate
-        ``float(...)`` gives the number, ``.tables`` the bins, ``.parts`` the value of each class.
-
-    Raises
-    ------
-    InputError
-        With the row and the remedy.
-
-    Examples
-    --------
-    >>> import kernelcal as kc
-    >>> y, p = [1, 1, 1, 1], [0.2, 0.2, 0.8, 0.8]
-    >>> round(float(kc.ece(y, p, question="positive class", bins=10)), 12)
-    0.5
-    >>> round(float(kc.ece(y, p, question="top label", bins=10)), 12)
-    0.3
-    """
-    return ECE(**checked_options("ece", ECE, options))(
-        y, predictions, weights=weights, classes=classes, normalize=normalize
-    )
-
-
-def mce(
-    y: Any, predictions: Any, *, weights: Any = None, classes: Any = None, normalize: bool = False, **options: Any
-) -> BinnedEstimate:
-    """Maximum calibration error, the largest distance of all bins: ``ECE(norm="max", **options)(y, predictions)``.
-
-    Parameters
-    ----------
-    y, predictions, weights, classes, normalize, **options
-        As for `ece`.
-
-    Returns
-    -------
-    BinnedEstimate
-
-    Examples
-    --------
-    >>> import kernelcal as kc
-    >>> round(float(kc.statistics.mce([0, 1, 1], [0.1, 0.1, 0.9], question="positive class")), 12)
-    0.4
-    """
-    return ECE(**{"norm": "max", **checked_options("mce", ECE, options)})(
-        y, predictions, weights=weights, classes=classes, normalize=normalize
-    )
+mce = function_of(ECE, "mce", "Maximum calibration error, the largest distance of all bins.", norm="max")
 
 
 def _check_question(question: Any) -> None:

@@ -8,17 +8,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from kernelcal.binning.base import checked_count
+from kernelcal.cases import Case
 from kernelcal.errors import InputError
-from kernelcal.predictions import Quantiles, RealPredictions, Samples, UnnormalizedDensity, checked_weights
+from kernelcal.predictions import Quantiles, RealPredictions, Samples, UnnormalizedDensity
 from kernelcal.randomness import generator_of
-from kernelcal.statistics.coverage_result import Coverage, checked_confidence
+from kernelcal.runs import CONFIDENCE_LEVEL, Run
+from kernelcal.statistics.coverage_result import Coverage
 from kernelcal.statistics.density_levels import DensityRegions, count_regions, count_windows
 from kernelcal.statistics.density_ranks import drawn_regions, given_regions
-from kernelcal.statistics.number_rows import number_pair
 from kernelcal.statistics.pinball import checked_levels
 
-__all__ = ["HighestDensityCoverage", "highest_density_coverage"]
+__all__ = ["HighestDensityCoverage", "highest_density_coverage", "highest_density_coverage_of"]
 
 _WIDEST = 2**14  # counts a row that are summed; batches with wider predictions are ranked among draws
 _INTERPOLATED = (
@@ -45,8 +45,8 @@ class HighestDensityCoverage(Coverage):
         Binomial confidence interval of the share (Clopper-Pearson); nan with case weights.
     n : int
         Rows.
-    confidence : float
-        Confidence level of ``low`` and ``high``, of each level alone.
+    confidence_level : float
+        Of the interval from ``low`` to ``high``, of each level alone.
     notes : tuple of str
         What the reader must know.
     """
@@ -79,7 +79,7 @@ def highest_density_coverage(
     predictions: Any,
     *,
     levels: Any = (0.5, 0.9, 0.95),
-    confidence: float = 0.95,
+    confidence_level: float = CONFIDENCE_LEVEL,
     draws: int = 1000,
     rng: Any = 0,
     log_density: Callable[[np.ndarray], Any] | None = None,
@@ -98,8 +98,8 @@ def highest_density_coverage(
         Predictions of numbers or vectors with a density or, of counts, with probabilities.
     levels : sequence of float
         Levels c in (0, 1).
-    confidence : float
-        Level of the binomial interval around each share.
+    confidence_level : float
+        Of the binomial interval around each share.
     draws : int
         Draws S from every prediction, used only where neither a closed form nor exact sums serve.
     rng : int, numpy.random.Generator or None
@@ -142,7 +142,7 @@ def highest_density_coverage(
       regions. `UnnormalizedDensity` with draws is this case; with a sampler it is ranked among fresh draws.
 
     Rows are assumed independent for the binomial interval, which is exact where every row has the same probability to
-    be covered and else slightly too wide. Every level has its own interval: at confidence 0.95, each errs in 5 %.
+    be covered and else slightly too wide. Every level has its own interval: at confidence level 0.95, each errs in 5 %.
 
     References
     ----------
@@ -162,17 +162,20 @@ def highest_density_coverage(
     50 %  0.300 [0.119, 0.543], expected 0.500: agrees
     95 %  0.600 [0.361, 0.809], expected 0.950: over-confident
     """
-    targets, batch = number_pair(y, predictions)
-    cs, own = checked_levels(levels), checked_weights(weights, len(batch))
-    checked_confidence(confidence)
-    size, generator = checked_count(draws, "draws", "draws=1000"), generator_of(rng)
+    cs, run = checked_levels(levels), Run(confidence_level=confidence_level, draws=draws, rng=rng)
+    return highest_density_coverage_of(Case.of(y, predictions, weights=weights), cs, run, log_density)
+
+
+def highest_density_coverage_of(
+    case: Case, levels: np.ndarray, run: Run, log_density: Callable[[np.ndarray], Any] | None = None
+) -> HighestDensityCoverage:
+    """Coverage of what was checked already; the run says how many draws there are where draws are needed."""
+    batch, generator = case.of_numbers().in_numpy.predictions, generator_of(run.rng)
     if log_density is None:
-        found = _regions(batch, targets, cs, size, generator)
+        found = _regions(batch, case.targets, levels, run.draws, generator)
     else:
-        found = given_regions(_samples(batch), targets, cs, log_density, generator)
-    return HighestDensityCoverage.observed(
-        cs, found.inside, found.probability, weights=own, confidence=confidence, notes=found.notes
-    )
+        found = given_regions(_samples(batch), case.targets, levels, log_density, generator)
+    return HighestDensityCoverage.observed(case, run, levels, found.inside, found.probability, found.notes)
 
 
 def _regions(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from kernelcal.kernels import Kernel
 from kernelcal.predictions import Predictions
-from kernelcal.statistics.base import Estimate, checked_options
 from kernelcal.statistics.ckce_kernel import linear_and_gaussian, two_columns
+from kernelcal.statistics.functions import function_of
 from kernelcal.statistics.pair_means import PreparedPairMean
 from kernelcal.statistics.skce import SKCE
 
@@ -43,6 +43,11 @@ class JKCE(SKCE):
     >>> from kernelcal.statistics import JKCE
     >>> round(float(JKCE(prediction_kernel=kc.kernels.Linear())([0, 1], [[0.8, 0.2], [0.3, 0.7]])), 6)
     -0.0456
+
+    >>> from kernelcal.statistics import jkce
+    >>> y, p = [0, 1, 1], [[0.8, 0.2], [0.3, 0.7], [0.6, 0.4]]
+    >>> float(jkce(y, p)) == float(jkce(y, p, prediction_kernel=kc.kernels.Linear() + kc.Gaussian()))
+    True
     """
 
     label: ClassVar[str] = "JKCE"
@@ -64,36 +69,4 @@ class JKCE(SKCE):
         return super().resolved(two_columns(predictions))
 
 
-def jkce(
-    y: Any, predictions: Any, *, weights: Any = None, classes: Any = None, normalize: bool = False, **options: Any
-) -> Estimate:
-    """Joint kernel calibration error: ``JKCE(**options)(y, predictions)``.
-
-    Parameters
-    ----------
-    y, predictions, weights, classes, normalize
-        As for `skce`.
-    **options
-        Settings of `JKCE`.
-
-    Returns
-    -------
-    Estimate
-        ``float(...)`` gives the number.
-
-    Raises
-    ------
-    InputError
-        With the row and the remedy.
-
-    Examples
-    --------
-    >>> import kernelcal as kc
-    >>> from kernelcal.statistics import jkce
-    >>> y, p = [0, 1, 1], [[0.8, 0.2], [0.3, 0.7], [0.6, 0.4]]
-    >>> float(jkce(y, p)) == float(jkce(y, p, prediction_kernel=kc.kernels.Linear() + kc.Gaussian()))
-    True
-    """
-    return JKCE(**checked_options("jkce", JKCE, options))(
-        y, predictions, weights=weights, classes=classes, normalize=normalize
-    )
+jkce = function_of(JKCE)

@@ -13,7 +13,7 @@ from kernelcal.pairs.features import FeatureEngine
 from kernelcal.predictions import Predictions, RealPredictions, ScorePredictions
 from kernelcal.predictions.score_checks import refuse_unusable_functions
 from kernelcal.residuals import Residual, SteinResidual
-from kernelcal.statistics.base import Estimate, checked_options
+from kernelcal.statistics.functions import function_of
 from kernelcal.statistics.pair_means import PairMean
 from kernelcal.statistics.seen_targets import is_median, median_distance, normal_of, with_lengthscale
 
@@ -70,6 +70,17 @@ class KCCSD(PairMean):
     >>> statistic = KCCSD(prediction_kernel=kc.Gaussian(1.0), target_kernel=kc.InverseMultiquadric(1.0))
     >>> round(float(statistic([0.0, 2.0, 1.0], kc.Normal([0.0, 1.0, 0.0], [1.0, 1.0, 2.0]))), 6)
     -0.14761
+
+    >>> from kernelcal.statistics.kccsd import kccsd
+    >>> kccsd([0.0, 2.0], kc.Normal([0.0, 1.0], [1.0, 1.0]), prediction_kernel=kc.Laplacian(1.0))
+    KCCSD
+    -----
+    KCCSD              -0.248935
+    estimator          unbiased
+    rows               2
+    prediction kernel  Laplacian(lengthscale=1.0, metric=Euclidean())
+    target kernel      Gaussian(lengthscale=1.0, metric=Euclidean())
+    engine             exact pairs
     """
 
     label: ClassVar[str] = "KCCSD"
@@ -129,49 +140,4 @@ class KCCSD(PairMean):
         return replace(self, prediction_kernel=prediction_kernel, target_kernel=target_kernel), tuple(notes)
 
 
-def kccsd(
-    y: Any,
-    predictions: Any,
-    *,
-    weights: Any = None,
-    **options: Any,
-) -> Estimate:
-    """Kernel calibration-conditional Stein discrepancy: ``KCCSD(**options)(y, predictions)``.
-
-    Parameters
-    ----------
-    y : array of shape (n,) or (n, d)
-        Targets.
-    predictions : Predictions or what `as_predictions` takes
-        Predicted densities with a score.
-    weights : array of shape (n,), optional
-        Case weights, as for `skce`.
-    **options
-        Settings of `KCCSD`: ``prediction_kernel``, ``target_kernel``, ``estimator``, ``block_size``,
-        ``superdiagonals``, ``engine``, ``matrix``.
-
-    Returns
-    -------
-    Estimate
-        ``float(...)`` gives the number.
-
-    Raises
-    ------
-    InputError
-        With the row and the remedy.
-
-    Examples
-    --------
-    >>> import kernelcal as kc
-    >>> from kernelcal.statistics.kccsd import kccsd
-    >>> kccsd([0.0, 2.0], kc.Normal([0.0, 1.0], [1.0, 1.0]), prediction_kernel=kc.Laplacian(1.0))
-    KCCSD
-    -----
-    KCCSD              -0.248935
-    estimator          unbiased
-    rows               2
-    prediction kernel  Laplacian(lengthscale=1.0, metric=Euclidean())
-    target kernel      Gaussian(lengthscale=1.0, metric=Euclidean())
-    engine             exact pairs
-    """
-    return KCCSD(**checked_options("kccsd", KCCSD, options))(y, predictions, weights=weights)
+kccsd = function_of(KCCSD)

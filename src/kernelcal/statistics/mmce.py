@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
 from kernelcal.arrays import Array, namespace
+from kernelcal.cases import Case, refuse_numbers
 from kernelcal.errors import InputError
 from kernelcal.kernels import FiniteKernel, Kernel, Laplacian
-from kernelcal.lenses import TopLabel, refuse_numbers
+from kernelcal.lenses import TopLabel
 from kernelcal.pairs import Engine, ExactPairs
-from kernelcal.predictions import ClassPredictions, checked_classes_pair, checked_weights
-from kernelcal.statistics.base import Estimate, Prepared, Statistic, checked_options
+from kernelcal.predictions import ClassPredictions
+from kernelcal.statistics.base import Estimate, Prepared, Statistic
+from kernelcal.statistics.functions import function_of
 from kernelcal.statistics.skce import SKCE
 from kernelcal.statistics.through import Through
 
@@ -58,6 +59,10 @@ class MMCE(Statistic):
     >>> import kernelcal as kc
     >>> round(float(kc.mmce([0, 1], [[0.7, 0.3], [0.6, 0.4]])), 6)
     0.205932
+
+    >>> y, p = [0, 1, 0], [[0.7, 0.3], [0.6, 0.4], [0.2, 0.8]]
+    >>> float(kc.mmce(y, p, estimator="unbiased")) > float(kc.mmce(y, p)) > 0
+    False
     """
 
     prediction_kernel: Kernel = field(default_factory=lambda: Laplacian(0.4))
@@ -78,13 +83,10 @@ class MMCE(Statistic):
             engine=self.engine,
         )
 
-    def __call__(
-        self, y: Any, predictions: Any, *, weights: Any = None, classes: Any = None, normalize: bool = False
-    ) -> Estimate:
-        """Estimate from targets and predictions."""
-        labels, batch = checked_classes_pair(y, predictions, classes=classes, normalize=normalize)
-        hit, confidence = _top(labels, batch)
-        squared = self._skce(hit, confidence, weights=checked_weights(weights, len(batch)))
+    def estimated(self, case: Case) -> Estimate:
+        """Estimate, with its gradient."""
+        asked = case.of_classes().predictions.question == "top label"
+        squared = self._skce.estimated(case if asked else case.through(TopLabel()))
         options = {"prediction_kernel": squared.options["prediction_kernel"], "question": "top label"}
         return replace(squared, value=_root(squared.value), name="MMCE", options=options)
 
@@ -105,12 +107,6 @@ class _Rooted(Prepared):
         return np.sqrt(np.maximum(self.squared.values(labels), 0))
 
 
-def _top(labels: np.ndarray, batch: ClassPredictions) -> tuple[np.ndarray, ClassPredictions]:
-    if batch.question == "top label":
-        return labels, batch.without_names()
-    return TopLabel()(labels, batch.without_names())
-
-
 def _root(value: Array) -> Array:
     if isinstance(value, float | np.generic | np.ndarray):
         return np.sqrt(np.maximum(value, 0))
@@ -118,26 +114,4 @@ def _root(value: Array) -> Array:
     return xp.sqrt(xp.where(value > 0, value, 0 * value))
 
 
-def mmce(y: Any, predictions: Any, *, weights: Any = None, classes: Any = None, **options: Any) -> Estimate:
-    """Maximum mean calibration error: ``MMCE(**options)(y, predictions)``.
-
-    Parameters
-    ----------
-    y, predictions, weights, classes
-        As for `skce`.
-    **options
-        Settings of `MMCE`: ``prediction_kernel``, ``estimator``, ``engine``.
-
-    Returns
-    -------
-    Estimate
-        ``float(...)`` gives the number, the root.
-
-    Examples
-    --------
-    >>> import kernelcal as kc
-    >>> y, p = [0, 1, 0], [[0.7, 0.3], [0.6, 0.4], [0.2, 0.8]]
-    >>> float(kc.mmce(y, p, estimator="unbiased")) > float(kc.mmce(y, p)) > 0
-    False
-    """
-    return MMCE(**checked_options("mmce", MMCE, options))(y, predictions, weights=weights, classes=classes)
+mmce = function_of(MMCE)

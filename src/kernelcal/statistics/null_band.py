@@ -8,13 +8,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from kernelcal.errors import InputError
-from kernelcal.randomness import check_draws
+from kernelcal.runs import Run
 from kernelcal.statistics.bin_table import plain_values
 from kernelcal.statistics.count_law import CountLaw
 from kernelcal.tables import Grid, Shown
 
-__all__ = ["NullBand", "multinomial_band", "places_outside"]
+__all__ = ["NullBand", "multinomial_band"]
 
 _SHOWN = 30
 _ENDS = ("low", "high", "pointwise_low", "pointwise_high")
@@ -25,11 +24,11 @@ class NullBand(Shown):
     """Where counts or frequencies of calibrated models lie at K positions, from draws under calibration.
 
     The depth of a value is the smaller of its two tail probabilities (`CountLaw`). With B draws and
-    ``j = floor((1 - level) (B + 1))`` the simultaneous band holds the values whose depth is at least the j-th smallest
-    of ``min_k depth_bk`` over the draws b. Observed values of a calibrated model and the draws are exchangeable, so
-    that all K of them lie inside with probability ``level`` or more, exactly, at every n and B. The pointwise band
-    does the same for each k alone; where the counts are binomial it holds the values of depth ``(1 - level) / 2`` or
-    more.
+    ``j = floor((1 - confidence_level) (B + 1))`` the simultaneous band holds the values whose depth is at least the
+    j-th smallest of ``min_k depth_bk`` over the draws b. Observed values of a calibrated model and the draws are
+    exchangeable, so that all K of them lie inside with probability ``confidence_level`` or more, exactly, at every n
+    and B. The pointwise band does the same for each k alone; where the counts are binomial it holds the values of depth
+    ``(1 - confidence_level) / 2`` or more.
 
     Attributes
     ----------
@@ -37,7 +36,7 @@ class NullBand(Shown):
         Ends of the simultaneous band, which belong to it.
     pointwise_low, pointwise_high : numpy.ndarray of shape (K,)
         Ends of the pointwise band.
-    level : float
+    confidence_level : float
         Share of calibrated models that lie inside.
     draws : int
         Number B of draws.
@@ -52,17 +51,17 @@ class NullBand(Shown):
     high: np.ndarray
     pointwise_low: np.ndarray
     pointwise_high: np.ndarray
-    level: float
+    confidence_level: float
     draws: int
 
     @classmethod
-    def of(cls, law: CountLaw, depth: np.ndarray, level: float, smallest: np.ndarray | None = None) -> Self:
-        """Band from depths of draws, shape (B, K), or from the smallest ones over more positions than these K."""
+    def of(cls, law: CountLaw, depth: np.ndarray, run: Run, smallest: np.ndarray | None = None) -> Self:
+        """Band from depths of the draws of a run, shape (B, K), or from the smallest over more positions than these."""
         joint = depth.min(axis=1) if smallest is None else smallest
-        j = places_outside(level, len(depth))
+        j, confidence_level = run.outside, run.confidence_level
         low, high = law.ends(np.sort(joint)[j - 1])
-        alone = (1 - level) / 2 if law.binomial else np.sort(depth, axis=0)[j - 1]
-        return cls(low, high, *law.ends(alone), level, len(depth))
+        alone = (1 - confidence_level) / 2 if law.binomial else np.sort(depth, axis=0)[j - 1]
+        return cls(low, high, *law.ends(alone), confidence_level, len(depth))
 
     def divided(self, by: np.ndarray) -> Self:
         """Band of frequencies from that of counts; NaN at positions without rows."""
@@ -85,7 +84,7 @@ class NullBand(Shown):
 
     def _with(self, change: Callable[[np.ndarray], np.ndarray]) -> Self:
         low, high, alone_low, alone_high = (change(getattr(self, name)) for name in _ENDS)
-        return type(self)(low, high, alone_low, alone_high, self.level, self.draws)
+        return type(self)(low, high, alone_low, alone_high, self.confidence_level, self.draws)
 
     def outside(self, values: np.ndarray) -> np.ndarray:
         """Which values lie outside the simultaneous band, shape (K,)."""
@@ -99,40 +98,26 @@ class NullBand(Shown):
             for k in range(min(len(self.low), _SHOWN))
         ]
         more = (f"the first {_SHOWN} of {len(self.low):,}",) if len(self.low) > _SHOWN else ()
-        title = f"Where {self.level:.0%} of calibrated models lie ({self.draws:,} draws)"
+        title = f"Where {self.confidence_level:.0%} of calibrated models lie ({self.draws:,} draws)"
         return Grid(title, ["position", "each alone", "all at once"], rows, more)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON, None for NaN."""
         ends = {name: plain_values(getattr(self, name)) for name in _ENDS}
-        return {**ends, "level": self.level, "draws": self.draws}
-
-
-def places_outside(level: float, draws: int) -> int:
-    """Number j of draws that may be further out than a band's edge, checked."""
-    check_draws(draws)
-    if isinstance(level, bool) or not isinstance(level, int | float | np.number) or not 0 < level < 1:
-        raise InputError(f"level must lie between 0 and 1, such as 0.95, got {level!r}")
-    j = int((1 - level) * (draws + 1) + 1e-9)
-    if j < 1:
-        least = int(np.ceil(1 / (1 - level) - 1 - 1e-9))
-        raise InputError(f"a band of level {level:g} needs at least {least:,} draws, got {draws:,}")
-    return j
+        return {**ends, "confidence_level": self.confidence_level, "draws": self.draws}
 
 
 def multinomial_band(
     n: int,
     probability: np.ndarray,
-    level: float,
-    draws: int,
+    run: Run,
     generator: np.random.Generator,
     *,
     cumulative: bool = False,
 ) -> NullBand:
     """Band of counts with these probabilities, or of their cumulative sums but the last, which is n."""
-    places_outside(level, draws)
-    drawn = generator.multinomial(n, probability / probability.sum(), size=draws)
+    drawn = generator.multinomial(n, probability / probability.sum(), size=run.draws)
     if cumulative:
         drawn, probability = drawn.cumsum(axis=1)[:, :-1], np.cumsum(probability)[:-1]
     law = CountLaw.equal(n, probability)
-    return NullBand.of(law, law.depth(drawn), level)
+    return NullBand.of(law, law.depth(drawn), run)

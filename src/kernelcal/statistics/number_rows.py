@@ -1,44 +1,13 @@
-"""What the scores of numbers share: the checked pair, one coordinate of a vector, the mean over rows."""
+"""One coordinate of a vector at a time."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from kernelcal.arrays import to_numpy
 from kernelcal.errors import InputError
-from kernelcal.predictions import RealPredictions, checked_pair, checked_weights
+from kernelcal.predictions import RealPredictions
 
-__all__ = ["components_of", "coordinate", "number_pair", "row_mean", "scalar_pair"]
-
-
-def number_pair(y: Any, predictions: Any) -> tuple[np.ndarray, RealPredictions]:
-    """Return targets of shape (n, *event_shape) and predictions of numbers in NumPy; classes are refused."""
-    targets, batch = checked_pair(y, predictions)
-    if not isinstance(batch, RealPredictions):
-        raise InputError(
-            f"this needs predictions of numbers, got {type(batch).__name__}: for classes use "
-            "kernelcal.statistics.log_score, brier_score or accuracy, or kernelcal.evaluate"
-        )
-    return targets, batch.map_arrays(to_numpy)
-
-
-def scalar_pair(y: Any, predictions: Any, what: str) -> tuple[np.ndarray, RealPredictions]:
-    """Return the same for scalar targets, of shape (n,); vectors are refused with the remedy."""
-    targets, batch = number_pair(y, predictions)
-    if batch.event_shape:
-        raise InputError(
-            f"{what} needs one number a target, got targets of shape {batch.event_shape}: take one coordinate at a "
-            "time, (y[:, k], kernelcal.statistics.coordinate(predictions, k))"
-        )
-    return targets, batch
-
-
-def row_mean(values: np.ndarray, weights: Any) -> float:
-    """Mean of the rows; a row of weight 0 counts nothing, whatever its value."""
-    own = checked_weights(weights, len(values))
-    return float(values.mean() if own is None else np.where(own > 0, values, 0) @ own / len(values))
+__all__ = ["components_of", "coordinate"]
 
 
 def coordinate(predictions: Any, k: int) -> Any:

@@ -11,11 +11,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from kernelcal.arrays import Array
+from kernelcal.cases import Case
 from kernelcal.errors import InputError, KernelcalWarning
 from kernelcal.kernels import Kernel, Stationary, resolve
 from kernelcal.pairs import BandMatrix, Engine, ExactPairs, PairMatrix, QuadraticForms, Sums, SuperDiagonals
 from kernelcal.pairs.aligned import BlockDiagonal
-from kernelcal.predictions import Predictions, checked_pair, checked_weights
+from kernelcal.predictions import Predictions
 from kernelcal.residuals import Residual
 from kernelcal.statistics.base import Estimate, Prepared, Statistic
 
@@ -76,17 +77,15 @@ class PairMean(Statistic):
         if self.superdiagonals is not None and not isinstance(self.engine, ExactPairs):
             raise InputError(f"estimator='incomplete' is made of exact pairs, got engine={self.engine!r}: leave it out")
 
-    def __call__(
-        self, y: Any, predictions: Any, *, weights: Any = None, classes: Any = None, normalize: bool = False
-    ) -> Estimate:
-        """Estimate from targets and predictions; with case weights pairs count by the product of their weights."""
-        targets, batch = checked_pair(y, predictions, classes=classes, normalize=normalize)
-        statistic, notes = self.seeing(targets, batch)
-        prepared = statistic.prepare(batch, checked_weights(weights, len(batch)))
-        value = prepared.estimate(targets)
+    def estimated(self, case: Case) -> Estimate:
+        """Estimate, with its gradient; with case weights pairs count by the product of their weights."""
+        batch = case.predictions
+        statistic, notes = self.seeing(case.targets, batch)
+        prepared = statistic.prepare(batch, case.weights)
+        value = prepared.estimate(case.targets)
         kernel = prepared.kernels[0]
         if not kernel.positive_definite(batch):
-            warnings.warn(not_definite(kernel, batch), KernelcalWarning, stacklevel=2)
+            warnings.warn(not_definite(kernel, batch), KernelcalWarning, stacklevel=3)
         options: dict[str, Any] = {"prediction_kernel": kernel, "target_kernel": prepared.target_kernel}
         shown = ((name, getattr(self, name)) for name in (*_SIZES.values(), *self.settings))
         options |= {name: value for name, value in shown if value is not None}

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from kernelcal.cases import Case
 from kernelcal.errors import InputError
-from kernelcal.statistics.number_rows import row_mean, scalar_pair
 from kernelcal.tables import Shown, Table
 
-__all__ = ["QUANTILE_LEVELS", "PinballLoss", "checked_levels", "pinball_loss"]
+__all__ = ["QUANTILE_LEVELS", "PinballLoss", "checked_levels", "pinball_loss", "pinball_loss_of"]
 
 QUANTILE_LEVELS = tuple(k / 20 for k in range(1, 20))
 
@@ -87,10 +87,15 @@ def pinball_loss(y: Any, predictions: Any, *, levels: Any = QUANTILE_LEVELS, wei
     >>> pinball_loss([1.0], kc.Normal([0.0], [1.0]), levels=[0.25, 0.5]).losses.round(4)
     array([0.4186, 0.5   ])
     """
-    targets, batch = scalar_pair(y, predictions, "the pinball loss")
     taus = checked_levels(levels)
-    losses = [row_mean(_rows(targets, batch.quantile(float(tau)), float(tau)), weights) for tau in taus]
-    return PinballLoss(taus, np.array(losses), len(batch))
+    return pinball_loss_of(Case.of(y, predictions, weights=weights), taus)
+
+
+def pinball_loss_of(case: Case, levels: np.ndarray) -> PinballLoss:
+    """Pinball loss of what was checked already."""
+    batch = case.of_one_number("the pinball loss").in_numpy.predictions
+    losses = [case.mean(_rows(case.targets, batch.quantile(float(tau)), float(tau))) for tau in levels]
+    return PinballLoss(levels, np.array(losses), len(case))
 
 
 def _rows(y: np.ndarray, quantile: np.ndarray, tau: float) -> np.ndarray:

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from kernelcal.cases import Case
 from kernelcal.predictions.numbers import inside
 from kernelcal.randomness import generator_of
-from kernelcal.statistics.number_rows import scalar_pair
 
-__all__ = ["pit", "pit_intervals"]
+__all__ = ["pit", "pit_intervals", "pit_intervals_of", "pit_of"]
 
 
 def pit(y: Any, predictions: Any, rng: Any = 0) -> np.ndarray:
@@ -58,7 +58,12 @@ def pit(y: Any, predictions: Any, rng: Any = 0) -> np.ndarray:
     >>> pit([0.0, 3.0], kc.Normal([0.0, 1.0], [1.0, 2.0])).round(4)
     array([0.5   , 0.8413])
     """
-    low, high = pit_intervals(y, predictions)
+    return pit_of(Case.of(y, predictions), rng)
+
+
+def pit_of(case: Case, rng: Any = 0) -> np.ndarray:
+    """Randomised transform of what was checked already."""
+    low, high = pit_intervals_of(case)
     return low + inside(generator_of(rng).random(len(low))) * (high - low)
 
 
@@ -93,5 +98,10 @@ def pit_intervals(y: Any, predictions: Any) -> tuple[np.ndarray, np.ndarray]:
     >>> pit_intervals([1.0], Samples([[0.0, 0.0, 1.0, 1.0]]))
     (array([0.4]), array([1.]))
     """
-    targets, batch = scalar_pair(y, predictions, "the probability integral transform")
-    return batch.pit_interval(targets)
+    return pit_intervals_of(Case.of(y, predictions))
+
+
+def pit_intervals_of(case: Case) -> tuple[np.ndarray, np.ndarray]:
+    """Intervals of what was checked already."""
+    batch = case.of_one_number("the probability integral transform").in_numpy.predictions
+    return batch.pit_interval(case.targets)

@@ -7,16 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.plots.curve import curve_plot
 from kernelcal.randomness import generator_of
+from kernelcal.runs import CONFIDENCE_LEVEL, DRAWS, Run
 from kernelcal.statistics.null_band import NullBand, multinomial_band
-from kernelcal.statistics.number_rows import row_mean
 from kernelcal.statistics.pinball import QUANTILE_LEVELS, checked_levels
-from kernelcal.statistics.pit import pit
+from kernelcal.statistics.pit import pit_of
 from kernelcal.tables import Shown, Table
 
-__all__ = ["QuantileCalibration", "quantile_calibration"]
+__all__ = ["QuantileCalibration", "quantile_calibration", "quantile_calibration_of"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,12 +44,12 @@ class QuantileCalibration(Shown):
         """Largest distance between share and level."""
         return float(np.abs(self.shares - self.levels).max())
 
-    def band(self, level: float = 0.95, draws: int = 999, rng: Any = 0) -> NullBand:
+    def band(self, confidence_level: float = CONFIDENCE_LEVEL, draws: int = DRAWS, rng: Any = 0) -> NullBand:
         """Where the shares of calibrated models lie: of n uniform PIT values, which needs no predictions.
 
         Parameters
         ----------
-        level : float
+        confidence_level : float
             Share of calibrated models that lie inside.
         draws : int
             Draws of the shares.
@@ -65,21 +66,22 @@ class QuantileCalibration(Shown):
         InputError
             With case weights.
         """
+        run = Run(confidence_level=confidence_level, draws=draws, rng=rng)
         if self.weighted:
             raise InputError("with case weights the shares below the quantiles are not binomial, and have no band")
         taus, place = np.unique(self.levels, return_inverse=True)
         steps = np.diff(taus, prepend=0.0, append=1.0)
-        band = multinomial_band(self.n, steps, level, draws, generator_of(rng), cumulative=True)
+        band = multinomial_band(self.n, steps, run, generator_of(run.rng), cumulative=True)
         return band.divided(np.full(len(taus), self.n)).at(place)
 
-    def plot(self, ax: Any = None, *, level: float = 0.95) -> Any:
+    def plot(self, ax: Any = None, *, confidence_level: float = CONFIDENCE_LEVEL) -> Any:
         """Draw the curve, with the band of calibrated models unless there are case weights.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
             Where to draw; default a new figure.
-        level : float
+        confidence_level : float
             Of the band.
 
         Returns
@@ -88,10 +90,10 @@ class QuantileCalibration(Shown):
         """
         bands = None
         if not self.weighted:
-            band = self.band(level)
+            band = self.band(confidence_level)
             bands = (band.pointwise_low, band.pointwise_high), (band.low, band.high)
         title = f"Quantile calibration, {self.n:,} rows" + (" with weights (no band)" if self.weighted else "")
-        return curve_plot(self.levels, self.shares, bands=bands, level=level, title=title, ax=ax)
+        return curve_plot(self.levels, self.shares, bands=bands, level=confidence_level, title=title, ax=ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
@@ -152,8 +154,12 @@ def quantile_calibration(
     level 0.5    0.25
     level 0.75   0.5
     """
-    values, taus = pit(y, predictions, rng), checked_levels(levels)
-    below = (values <= taus[:, None]).astype(np.float64)
-    return QuantileCalibration(
-        taus, np.array([row_mean(row, weights) for row in below]), len(values), weights is not None
-    )
+    taus = checked_levels(levels)
+    return quantile_calibration_of(Case.of(y, predictions, weights=weights), taus, rng)
+
+
+def quantile_calibration_of(case: Case, levels: np.ndarray, rng: Any = 0) -> QuantileCalibration:
+    """Shares of what was checked already."""
+    below = (pit_of(case, rng) <= levels[:, None]).astype(np.float64)
+    shares = np.array([case.mean(row) for row in below])
+    return QuantileCalibration(levels, shares, len(case), case.weights is not None)

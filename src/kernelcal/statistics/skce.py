@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from kernelcal.kernels import Integrator, Kernel, Laplacian
 from kernelcal.predictions import Predictions
 from kernelcal.residuals import Residual, residual_of, target_kernel_of
-from kernelcal.statistics.base import Estimate, checked_options
+from kernelcal.statistics.functions import function_of
 from kernelcal.statistics.pair_means import PairMean
 from kernelcal.statistics.target_notes import target_notes
 
@@ -71,6 +71,16 @@ class SKCE(PairMean):
     >>> statistic = kc.SKCE(prediction_kernel=kc.Laplacian(0.3), estimator="biased")
     >>> round(float(statistic([0, 1, 1], [0.2, 0.7, 0.4])), 6)
     0.1059
+
+    >>> kc.skce([1, 2], [[0.1, 0.8, 0.1], [0.2, 0.5, 0.3]], prediction_kernel=kc.Laplacian(1.0))
+    SKCE
+    ----
+    SKCE               -0.103179
+    estimator          unbiased
+    rows               2
+    prediction kernel  Laplacian(lengthscale=1.0, metric=Euclidean())
+    target kernel      Dirac()
+    engine             exact pairs
     """
 
     label: ClassVar[str] = "SKCE"
@@ -101,55 +111,4 @@ class SKCE(PairMean):
         return target_notes(predictions, self.integrator)
 
 
-def skce(
-    y: Any,
-    predictions: Any,
-    *,
-    weights: Any = None,
-    classes: Any = None,
-    normalize: bool = False,
-    **options: Any,
-) -> Estimate:
-    """Squared kernel calibration error: ``SKCE(**options)(y, predictions)``.
-
-    Parameters
-    ----------
-    y : array of shape (n,), or (n, d) for vectors
-        Targets: class numbers 0 to m - 1, booleans, or labels named by `classes`; or numbers.
-    predictions : Predictions or what `as_predictions` takes
-        Predicted probabilities, or a family for numbers.
-    weights : array of shape (n,), optional
-        Case weights, not negative: sums over pairs count a pair by the product of its weights. Only their ratios
-        matter; they are importances of single rows, not numbers of repetitions.
-    classes, normalize
-        As for `as_predictions`.
-    **options
-        Settings of `SKCE`: ``prediction_kernel``, ``target_kernel``, ``estimator``, ``block_size``,
-        ``superdiagonals``, ``engine``, ``integrator``.
-
-    Returns
-    -------
-    Estimate
-        ``float(...)`` gives the number.
-
-    Raises
-    ------
-    InputError
-        With the row and the remedy.
-
-    Examples
-    --------
-    >>> import kernelcal as kc
-    >>> kc.skce([1, 2], [[0.1, 0.8, 0.1], [0.2, 0.5, 0.3]], prediction_kernel=kc.Laplacian(1.0))
-    SKCE
-    ----
-    SKCE               -0.103179
-    estimator          unbiased
-    rows               2
-    prediction kernel  Laplacian(lengthscale=1.0, metric=Euclidean())
-    target kernel      Dirac()
-    engine             exact pairs
-    """
-    return SKCE(**checked_options("skce", SKCE, options))(
-        y, predictions, weights=weights, classes=classes, normalize=normalize
-    )
+skce = function_of(SKCE)

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from kernelcal.arrays import Array, is_numpy, namespace
+from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.kernels import Integrator, Kernel, Laplacian, resolve
 from kernelcal.kernels.between import kernel_between
-from kernelcal.predictions import Predictions, checked_pair, checked_weights
+from kernelcal.predictions import Predictions
 from kernelcal.residuals import target_kernel_of
-from kernelcal.statistics.base import Estimate, Prepared, Statistic, checked_options
+from kernelcal.statistics.base import Estimate, Prepared, Statistic
+from kernelcal.statistics.functions import function_of
 from kernelcal.statistics.location_families import refuse_unlike
 from kernelcal.statistics.locations import Locations, draw_locations, like_arrays
 from kernelcal.statistics.residual_functions import ResidualFunctions, residual_functions
@@ -71,6 +73,18 @@ class UCME(Statistic):
     >>> statistic = UCME(prediction_kernel=kc.Laplacian(1.0), target_kernel=kc.Gaussian(1.0), locations=at)
     >>> round(float(statistic([0.0, 0.5], Normal([0.0, 1.0], [1.0, 2.0]))), 8)
     0.00342729
+
+    >>> from kernelcal.statistics.ucme import ucme
+    >>> ucme([1, 2, 0], [[0.1, 0.8, 0.1], [0.2, 0.5, 0.3], [0.6, 0.2, 0.2]], prediction_kernel=kc.Laplacian(1.0))
+    UCME
+    ----
+    UCME               0.0105367
+    estimator          plug-in
+    rows               3
+    prediction kernel  Laplacian(lengthscale=1.0, metric=Euclidean())
+    target kernel      Dirac()
+    locations          10 drawn from the predictions, seed 0
+    engine             10 test locations
     """
 
     prediction_kernel: Kernel = field(default_factory=Laplacian)
@@ -91,12 +105,10 @@ class UCME(Statistic):
         if not _whole(self.location_rng) or self.location_rng < 0:
             raise InputError(f"location_rng must be a seed, a whole number from 0, got {self.location_rng!r}")
 
-    def __call__(
-        self, y: Any, predictions: Any, *, weights: Any = None, classes: Any = None, normalize: bool = False
-    ) -> Estimate:
-        """Estimate from targets and predictions; with case weights rows count by their weights."""
-        targets, batch = checked_pair(y, predictions, classes=classes, normalize=normalize)
-        prepared = self.prepare(batch, checked_weights(weights, len(batch)))
+    def estimated(self, case: Case) -> Estimate:
+        """Estimate, with its gradient; with case weights rows count by their weights."""
+        batch = case.predictions
+        prepared = self.prepare(batch, case.weights)
         options: dict[str, Any] = {
             "prediction_kernel": prepared.prediction_kernel,
             "target_kernel": prepared.target_kernel,
@@ -106,7 +118,7 @@ class UCME(Statistic):
             options["integrator"] = self.integrator
         if batch.question is not None:
             options["question"] = batch.question
-        value, notes = prepared.estimate(targets), prepared.notes + target_notes(batch, self.integrator)
+        value, notes = prepared.estimate(case.targets), prepared.notes + target_notes(batch, self.integrator)
         return Estimate(value, "UCME", "plug-in", len(batch), prepared.engine, options, notes)
 
     def prepare(self, predictions: Predictions, weights: np.ndarray | None = None) -> PreparedUCME:
@@ -198,50 +210,4 @@ def _weighted(alike: Array, weights: np.ndarray | None) -> Array:
     return alike * (column if is_numpy(alike) else namespace(alike).asarray(column, dtype=alike.dtype))
 
 
-def ucme(
-    y: Any,
-    predictions: Any,
-    *,
-    weights: Any = None,
-    classes: Any = None,
-    normalize: bool = False,
-    **options: Any,
-) -> Estimate:
-    """Unnormalized calibration mean embedding: ``UCME(**options)(y, predictions)``.
-
-    Parameters
-    ----------
-    y, predictions, weights, classes, normalize
-        As for `skce`.
-    **options
-        Settings of `UCME`: ``prediction_kernel``, ``target_kernel``, ``locations``, ``location_rng``,
-        ``integrator``.
-
-    Returns
-    -------
-    Estimate
-        ``float(...)`` gives the number.
-
-    Raises
-    ------
-    InputError
-        With the row and the remedy.
-
-    Examples
-    --------
-    >>> import kernelcal as kc
-    >>> from kernelcal.statistics.ucme import ucme
-    >>> ucme([1, 2, 0], [[0.1, 0.8, 0.1], [0.2, 0.5, 0.3], [0.6, 0.2, 0.2]], prediction_kernel=kc.Laplacian(1.0))
-    UCME
-    ----
-    UCME               0.0105367
-    estimator          plug-in
-    rows               3
-    prediction kernel  Laplacian(lengthscale=1.0, metric=Euclidean())
-    target kernel      Dirac()
-    locations          10 drawn from the predictions, seed 0
-    engine             10 test locations
-    """
-    return UCME(**checked_options("ucme", UCME, options))(
-        y, predictions, weights=weights, classes=classes, normalize=normalize
-    )
+ucme = function_of(UCME)

@@ -79,7 +79,7 @@ class UniformHistogram(Shown):
             expected=self.expected,
             pointwise=(band.pointwise_low, band.pointwise_high),
             simultaneous=(band.low, band.high),
-            level=band.level,
+            level=band.confidence_level,
             variable=self.variable,
             whole=self.edges[0] < 0,
             title=f"{self.title}, {self.n:,} rows",
@@ -94,5 +94,5 @@ class UniformHistogram(Shown):
                 self.edges, self.edges[1:], self.counts, band.low, band.high, out, strict=False
             )
         ]
-        said = f"calibrated: where {percent(band.level)} of calibrated models lie, all bins at once"
+        said = f"calibrated: where {percent(band.confidence_level)} of calibrated models lie, all bins at once"
         return Table(self.title, [("rows", f"{self.n:,}"), (self.variable, "rows"), *rows], (said, *self.notes))

@@ -10,18 +10,17 @@ from typing import Any, Self
 
 import numpy as np
 
+from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.io.labels import read_targets
 from kernelcal.io.reading import read_source
 from kernelcal.io.rows import rows_to_keep
 from kernelcal.io.sources import Arrays
-from kernelcal.lenses import seen
-from kernelcal.predictions import ClassPredictions, checked_pair
 from kernelcal.sketch import Sketch
 from kernelcal.stream.pieces import Columns
 from kernelcal.stream.roles import Roles
 
-__all__ = ["Batch", "Place", "Sums", "batch_of", "check_rows", "sum_rows"]
+__all__ = ["Batch", "Place", "Sums", "batch_of", "sum_rows"]
 
 _ROW = re.compile(r"\brow (\d+)")
 
@@ -41,23 +40,13 @@ class Place:
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Targets and predictions of the rows that are kept, which these are, how many were dropped, and what was read."""
+    """The rows that are kept, None if there are none, which these are, how many were dropped, and what was read."""
 
-    y: np.ndarray
-    predictions: Any
+    case: Case | None
     kept: np.ndarray | None
     missing: int
     unwanted: int
     description: str = ""
-
-    def through(self, lens: Any) -> Batch:
-        """Return the batch seen through a lens, with the names of its answers."""
-        if lens is None:
-            return self
-        targets, predictions = seen(*checked_pair(self.y, self.predictions), lens)
-        if isinstance(predictions, ClassPredictions) and predictions.classes is not None:
-            targets = np.array(predictions.classes, dtype=object)[targets]
-        return replace(self, y=targets, predictions=predictions)
 
 
 @dataclass(eq=False)
@@ -89,20 +78,11 @@ def sum_rows(sums: Sums, batches: Iterable[Columns], place: Place, roles: Roles,
         rows = len(next(iter(columns.values())))
         batch = batch_of(columns, roles, place)
         sums.missing, sums.unwanted = sums.missing + batch.missing, sums.unwanted + batch.unwanted
-        if len(batch.y):
+        if batch.case is not None:
             with _named(place, batch.kept):
-                seen_batch = batch.through(lens)
-                sums.sketch.update(seen_batch.y, seen_batch.predictions, **_identities(place, batch.kept))
+                sums.sketch.updated(batch.case.through(lens), **_identities(place, batch.kept))
         place = place.after(rows)
         yield rows
-
-
-def check_rows(columns: Columns, roles: Roles, place: Place) -> None:
-    """Refuse what would be refused when the rows are added up."""
-    batch = batch_of(columns, roles, place)
-    if len(batch.y):
-        with _named(place, batch.kept):
-            checked_pair(batch.y, batch.predictions)
 
 
 def _identities(place: Place, kept: np.ndarray | None) -> dict[str, Any]:
@@ -111,17 +91,18 @@ def _identities(place: Place, kept: np.ndarray | None) -> dict[str, Any]:
 
 
 def batch_of(columns: Columns, roles: Roles, place: Place) -> Batch:
-    """Read some rows, and leave out those that are to be dropped."""
+    """Read and check some rows, and leave out those that are to be dropped."""
     columns = roles.as_read(columns)
     with _named(place, None):
         kept, missing, unwanted = _kept(Arrays(place.name, columns), roles)
     if kept is not None:
         columns = {name: column[kept] for name, column in columns.items()}
         if not len(kept):
-            return Batch(np.zeros(0), None, kept, missing, unwanted)
+            return Batch(None, kept, missing, unwanted)
     with _named(place, kept):
         data = read_source(Arrays(place.name, columns), roles.options)
-    return Batch(data.y, data.predictions, kept, missing, unwanted, data.description)
+        case = Case.of(data.y, data.predictions)
+    return Batch(case, kept, missing, unwanted, data.description)
 
 
 def _kept(source: Arrays, roles: Roles) -> tuple[np.ndarray | None, int, int]:

@@ -8,15 +8,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from kernelcal.cases import Case, refuse_lens
 from kernelcal.errors import InputError
 from kernelcal.evaluate.planning import Plan, Step, size_in_words
 from kernelcal.io import ReadOptions
 from kernelcal.io.rows import count
+from kernelcal.kernels import Laplacian
 from kernelcal.lenses import Lens
 from kernelcal.pairs import RandomFourier
 from kernelcal.predictions.frames import is_in_chunks, is_in_parts
+from kernelcal.runs import CONFIDENCE_LEVEL, DRAWS_OF_A_PASS, Progress, Run
 from kernelcal.sketch import Sketch
-from kernelcal.stream.batches import Batch
 from kernelcal.stream.chunks import ChunkFrame
 from kernelcal.stream.cluster import add_up_on, current_client
 from kernelcal.stream.frames import survey_frame
@@ -26,8 +28,9 @@ from kernelcal.stream.pilot import pilot_of, seconds_and_bytes
 from kernelcal.stream.result import StreamResult
 from kernelcal.stream.survey import Survey, survey_files
 
-__all__ = ["Pass", "evaluate_files", "evaluate_frame", "prepared", "read_options"]
+__all__ = ["Pass", "evaluate_files", "evaluate_frame", "prepared", "read_options", "sketch_options"]
 
+_OF_SKETCH = ("prediction_kernel", "target_kernel", "bins", "second_moments")
 _BYTES = 3e8  # of the libraries, and of what is at work for a batch
 _EQUAL = re.compile(r", [\d,]+ rows? with equal neighbouring quantiles")
 
@@ -36,8 +39,8 @@ def evaluate_files(
     paths: Any,
     *,
     lens: Lens | None = None,
-    level: float = 0.95,
-    draws: int = 199,
+    confidence_level: float = CONFIDENCE_LEVEL,
+    draws: int = DRAWS_OF_A_PASS,
     rng: int = 0,
     engine: RandomFourier | None = None,
     sketch: Mapping[str, Any] | None = None,
@@ -54,7 +57,7 @@ def evaluate_files(
         table. Its rows are numbered in the order of the names of the files, however they are given.
     lens : Lens, optional
         A simpler question, such as `TopLabel`.
-    level : float
+    confidence_level : float
         Nominal coverage of the interval.
     draws, rng : int
         Sets of redrawn targets of the exact test, and their seed.
@@ -103,26 +106,29 @@ def evaluate_files(
     (1000, 'No evidence against calibration (p = ..., exact test).')
     >>> folder.cleanup()
     """
+    run = Run(confidence_level=confidence_level, draws=draws, rng=rng, progress=progress, engine=engine)
+    options, asked = sketch_options(run, sketch), read_options(columns)
+    refuse_lens(lens)
     given = [paths] if isinstance(paths, str) or hasattr(paths, "__fspath__") else list(paths)
-    survey = survey_files(given, read_options(columns))
+    survey = survey_files(given, asked)
     begun = prepared(
         survey,
         lambda _: lens,
         why=f"{size_in_words(survey.bytes)} in {count(survey.files, 'file')}",
-        level=level,
-        options={"draws": draws, "rng": rng, "engine": engine, **(sketch or {})},
+        run=run,
+        options=options,
         dask=client is not None,
         client=client,
     )
-    return begun.result(level, progress)
+    return begun.result(run.progress)
 
 
 def evaluate_frame(
     frame: Any,
     *,
     lens: Lens | None = None,
-    level: float = 0.95,
-    draws: int = 199,
+    confidence_level: float = CONFIDENCE_LEVEL,
+    draws: int = DRAWS_OF_A_PASS,
     rng: int = 0,
     engine: RandomFourier | None = None,
     sketch: Mapping[str, Any] | None = None,
@@ -137,7 +143,7 @@ def evaluate_frame(
     frame : dask.dataframe.DataFrame
         Or another frame with ``npartitions`` and ``to_delayed`` whose partitions are pandas frames; or two Dask arrays
         ``(y, probabilities)``. Rows are numbered in the order of the partitions.
-    lens, level, draws, rng, engine, sketch, progress
+    lens, confidence_level, draws, rng, engine, sketch, progress
         As for `evaluate_files`; without a cluster there is no progress.
     client : distributed.Client, optional
         Default: the client that the program has, else the threads of Dask.
@@ -171,6 +177,9 @@ def evaluate_frame(
     >>> result.n, result.verdict
     (1000, 'No evidence against calibration (p = ..., exact test).')
     """
+    run = Run(confidence_level=confidence_level, draws=draws, rng=rng, progress=progress, engine=engine)
+    options, asked = sketch_options(run, sketch), read_options(columns)
+    refuse_lens(lens)
     if isinstance(frame, tuple) and len(frame) == 2 and all(map(is_in_chunks, frame)):
         frame = ChunkFrame(*frame)
     if not is_in_parts(frame):
@@ -179,17 +188,17 @@ def evaluate_frame(
             f"{type(frame).__name__}: use kernelcal.evaluate(y, predictions) for arrays"
         )
     client = current_client() if client is None else client
-    survey = survey_frame(frame, read_options(columns), client)
+    survey = survey_frame(frame, asked, client)
     begun = prepared(
         survey,
         lambda _: lens,
         why=survey.name,
-        level=level,
-        options={"draws": draws, "rng": rng, "engine": engine, **(sketch or {})},
+        run=run,
+        options=options,
         dask=True,
         client=client,
     )
-    return begun.result(level, progress)
+    return begun.result(run.progress)
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,6 +217,8 @@ class Pass:
         The sentence that says what is read.
     plan : Plan
         What will be done.
+    run : Run
+        How it is to be done.
     dask, client
         Whether Dask does it, and on which cluster.
     """
@@ -217,14 +228,15 @@ class Pass:
     lens: Lens | None
     read: str
     plan: Plan
+    run: Run
     dask: bool
     client: Any
 
-    def result(self, level: float, progress: Callable[[int, int], None] | None = None) -> StreamResult:
+    def result(self, progress: Progress | None = None) -> StreamResult:
         """Add up all parts."""
         started, asked = time.perf_counter(), (self.survey, self.empty, self.lens, progress)
         sums = add_up_on(self.client, *asked) if self.dask else add_up_here(*asked)
-        return StreamResult.of(sums, self.read, self.plan, level, time.perf_counter() - started)
+        return StreamResult.of(sums, self.read, self.plan, self.run.confidence_level, time.perf_counter() - started)
 
 
 def prepared(
@@ -232,19 +244,32 @@ def prepared(
     make_lens: Callable[[Any], Lens | None],
     *,
     why: str,
-    level: float,
+    run: Run,
     options: Mapping[str, Any],
     dask: bool = False,
     client: Any = None,
 ) -> Pass:
     """Look at some rows and decide what will be done; `make_lens` is given the predictions of some rows."""
-    _check_level(level)
-    pilot = pilot_of(survey)
+    pilot, description = pilot_of(survey)
     lens = make_lens(pilot.predictions)
-    read, pilot = _read(survey, pilot), pilot.through(lens)
-    empty = Sketch.like(pilot.predictions, **{name: x for name, x in options.items() if x is not None})
+    pilot = pilot.through(lens)
+    empty = Sketch.like(pilot.predictions, **options)
     plan = _plan(survey, pilot, empty, why, client if dask else None)
-    return Pass(survey, empty, lens, read, plan, dask, client)
+    return Pass(survey, empty, lens, _read(survey, description), plan, run, dask, client)
+
+
+def sketch_options(run: Run, more: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Options of the sketch of a run, or refuse them before anything is read."""
+    if more is not None and not isinstance(more, Mapping):
+        raise InputError(f"sketch must be a mapping of options, such as {{'bins': 20}}, got {more!r}")
+    unknown = next((name for name in more or {} if name not in _OF_SKETCH), None)
+    if unknown is not None:
+        what = "is an option of its own" if unknown in ("draws", "rng", "engine") else "is no option of a sketch"
+        raise InputError(f"sketch holds {unknown!r}, which {what}: its options are {', '.join(_OF_SKETCH)}")
+    engine = {} if run.engine is None else {"engine": run.engine}
+    options = {"draws": run.draws, "rng": run.rng, **engine, **(more or {})}
+    Sketch(**{"prediction_kernel": Laplacian(), **options})  # refuses what is wrong
+    return options
 
 
 def read_options(columns: Mapping[str, Any]) -> ReadOptions:
@@ -263,13 +288,7 @@ def _plain(value: Any) -> bool:
     return value is None or isinstance(value, str | bool)
 
 
-def _check_level(level: float) -> None:
-    """Refuse before the pass what would be refused after it."""
-    if not 0 < level < 1:
-        raise InputError(f"level must lie between 0 and 1, such as 0.95, got {level!r}")
-
-
-def _plan(survey: Survey, pilot: Batch, empty: Sketch, why: str, client: Any) -> Plan:
+def _plan(survey: Survey, pilot: Case, empty: Sketch, why: str, client: Any) -> Plan:
     seconds, size = seconds_and_bytes(pilot, empty)
     workers = 1 if client is None else max(1, sum(client.nthreads().values()))
     where = "" if client is None else f", Dask on {count(workers, 'thread')}"
@@ -279,7 +298,7 @@ def _plan(survey: Survey, pilot: Batch, empty: Sketch, why: str, client: Any) ->
     return Plan(survey.rows, predictions.columns, type(predictions).__name__, empty.draws, (step,), why)
 
 
-def _read(survey: Survey, pilot: Batch) -> str:
+def _read(survey: Survey, description: str) -> str:
     """Return the sentence that says what was read, with all rows in the place of the first ones."""
-    _, _, columns = pilot.description.partition("; ")
+    _, _, columns = description.partition("; ")
     return f"read {survey.name}: {count(survey.rows)}; {_EQUAL.sub('', columns)}"

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from kernelcal.cases import Case, refuse_lens
 from kernelcal.errors import InputError
-from kernelcal.evaluate import Evaluation, evaluate
+from kernelcal.evaluate import Evaluation
+from kernelcal.evaluate.main import evaluated
 from kernelcal.io import Data, ReadOptions, read
+from kernelcal.runs import Run
 from kernelcal.stream.files import find_files, in_pieces, is_many, size_of
 from kernelcal.stream.main import evaluate_files, read_options
 from kernelcal.stream.whole import read_together
@@ -17,7 +21,7 @@ __all__ = ["AT_ONCE", "evaluate_path"]
 
 AT_ONCE = 2**28  # bytes of files that are read at once
 _ONLY_IN_PARTS = {"sketch", "client"}
-_EVALUATING = {"lens", "level", "draws", "rng", "early_stopping", "engine", "progress"}
+_RUN = {field.name for field in fields(Run)}
 
 
 def evaluate_path(path: Any, *, memory: int = AT_ONCE, **options: Any) -> Evaluation:
@@ -30,9 +34,9 @@ def evaluate_path(path: Any, *, memory: int = AT_ONCE, **options: Any) -> Evalua
     memory : int
         Bytes of Parquet, csv, tsv and txt files that are read at once; larger ones are read in parts, in one pass.
     **options
-        ``lens``, ``level``, ``draws``, ``rng``, ``engine``, ``progress`` as for `kernelcal.evaluate`; what the files
-        hold, as for `evaluate_files`, such as ``target="label"`` and ``predictions="p_*"``. With ``sketch`` or
-        ``client`` files of any size are read in parts.
+        ``lens``, ``confidence_level``, ``draws``, ``rng``, ``engine``, ``progress`` as for `kernelcal.evaluate`; what
+        the files hold, as for `evaluate_files`, such as ``target="label"`` and ``predictions="p_*"``. With ``sketch``
+        or ``client`` files of any size are read in parts.
 
     Returns
     -------
@@ -55,12 +59,15 @@ def evaluate_path(path: Any, *, memory: int = AT_ONCE, **options: Any) -> Evalua
     """
     if isinstance(memory, bool) or not isinstance(memory, int) or memory < 1:
         raise InputError(f"memory is a number of bytes, such as 2**28, got {memory!r}")
+    run = Run(**{name: value for name, value in options.items() if name in _RUN})
+    lens = options.get("lens")
+    refuse_lens(lens)
+    asked = read_options({name: x for name, x in options.items() if name not in {"lens", *_RUN, *_ONLY_IN_PARTS}})
     if _in_parts(path, memory, options):
         return evaluate_files(path, **options)
-    asked = {name: options.pop(name) for name in list(options) if name not in _EVALUATING}
     try:
-        data = _read(path, read_options(asked))
-        return evaluate(data.y, data.predictions, weights=data.weights, **options)
+        data = _read(path, asked)
+        return evaluated(Case.of(data.y, data.predictions, weights=data.weights, lens=lens), run)
     except InputError as error:
         named = str(error) if os.fspath(path) in str(error) else f"{path}: {error}"
         raise InputError(named) from None

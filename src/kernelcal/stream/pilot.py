@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.io.rows import count
 from kernelcal.sketch import Sketch
-from kernelcal.stream.batches import Batch, Place, batch_of, check_rows
+from kernelcal.stream.batches import Place, batch_of
 from kernelcal.stream.pieces import Columns
 from kernelcal.stream.roles import Roles
 from kernelcal.stream.survey import Survey
@@ -22,8 +23,8 @@ __all__ = ["pilot_of", "places", "seconds_and_bytes", "take"]
 _PLACES, _EACH = 16, 128
 
 
-def pilot_of(survey: Survey) -> Batch:
-    """Read rows at places that depend on the number of rows alone, not on the parts they lie in."""
+def pilot_of(survey: Survey) -> tuple[Case, str]:
+    """Read rows at places that depend on the number of rows alone, not on the parts they lie in; say what was read."""
     calls = [
         (take, (part, slices, survey.roles))
         for part, slices in zip(survey.parts, _slices(survey), strict=True)
@@ -32,13 +33,13 @@ def pilot_of(survey: Survey) -> Batch:
     found = [columns for some in survey.compute(calls) for columns in some]
     whole = {name: np.concatenate([columns[name] for columns in found]) for name in found[0]}
     batch = batch_of(whole, survey.roles, Place(survey.name, 0, 0))
-    if len(batch.y) < 2:
+    if batch.case is None or len(batch.case) < 2:
         looked = len(next(iter(whole.values())))
         raise InputError(
             f"{survey.name}: fewer than 2 of the {count(looked)} looked at first are left: are target and missing "
             "values as expected?"
         )
-    return batch
+    return batch.case, batch.description
 
 
 def places(rows: int) -> list[range]:
@@ -66,7 +67,7 @@ def take(part: Any, slices: list[tuple[int, int]], roles: Roles) -> list[Columns
             low, high = max(start - begin, 0), min(stop - begin, rows)
             if low < high:
                 piece = {name: column[low:high] for name, column in columns.items()}
-                check_rows(piece, roles, part.place.after(begin + low))
+                batch_of(piece, roles, part.place.after(begin + low))  # refuses what is wrong with them
                 found.append(piece)
         begin += rows
         if begin >= slices[-1][1]:
@@ -74,9 +75,9 @@ def take(part: Any, slices: list[tuple[int, int]], roles: Roles) -> list[Columns
     return found
 
 
-def seconds_and_bytes(batch: Batch, empty: Sketch) -> tuple[float, int]:
+def seconds_and_bytes(case: Case, empty: Sketch) -> tuple[float, int]:
     """Return the seconds that a row takes, and the size of a sketch, from adding up some rows twice."""
-    sketch = empty.empty().update(batch.y, batch.predictions)  # the first time pays for what is made once
+    sketch = empty.empty().updated(case)  # the first time pays for what is made once
     started = time.perf_counter()
-    sketch.update(batch.y, batch.predictions)
-    return (time.perf_counter() - started) / len(batch.y), len(pickle.dumps(sketch))
+    sketch.updated(case)
+    return (time.perf_counter() - started) / len(case), len(pickle.dumps(sketch))

@@ -32,9 +32,9 @@ class StreamResult(SketchResult):
     sketch: Sketch = field(repr=False, compare=False)
 
     @classmethod
-    def of(cls, sums: Sums, read: str, plan: Plan, level: float, seconds: float) -> Self:
+    def of(cls, sums: Sums, read: str, plan: Plan, confidence_level: float, seconds: float) -> Self:
         """Make the result of all sums."""
-        found = sums.sketch.result(level)
+        found = sums.sketch.result(confidence_level)
         own = {f.name: getattr(found, f.name) for f in fields(found)}
         dropped = [
             f"{count(number)} {what}"

@@ -11,7 +11,7 @@ import numpy as np
 from kernelcal.io import Data, ReadOptions
 from kernelcal.io.reading import read_source
 from kernelcal.io.sources import Arrays
-from kernelcal.stream.batches import check_rows
+from kernelcal.stream.batches import batch_of
 from kernelcal.stream.pieces import Columns
 from kernelcal.stream.survey import FilePart, Survey, survey_files
 
@@ -31,6 +31,6 @@ def read_together(paths: Sequence[Any], options: ReadOptions) -> Data:
 def _checked(part: FilePart, survey: Survey) -> list[Columns]:
     found, place = list(part.batches(survey.roles)), part.place
     for columns in found:
-        check_rows(columns, survey.roles, place)
+        batch_of(columns, survey.roles, place)  # refuses what is wrong with them
         place = place.after(len(next(iter(columns.values()))))
     return found

@@ -1,4 +1,4 @@
-"""Directed scores of predictions of numbers: shifted up or down, too narrow or too wide."""
+"""Signals of predictions of numbers: shifted up or down, too narrow or too wide."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from kernelcal.statistics.clear import clear_of_zero
 from kernelcal.statistics.number_rows import components_of
 from kernelcal.statistics.uniformity import kuiper
 
-__all__ = ["PreparedRealScores", "RealScores"]
+__all__ = ["NumberSignals", "PreparedNumberSignals"]
 
 _VALUES = 2**21  # numbers of one part: 16 MiB
 
 
 @dataclass(frozen=True)
-class RealScores(Statistic):
+class NumberSignals(Statistic):
     """Moments of the standardised residuals ``z = (y - mean) / std`` and their interaction with the predicted scale.
 
     ``bias``: ``max_k |sum_i z_ik|`` over the components k of a target. ``dispersion``: ``|sum_i (z_i^2 - 1)|``, the
@@ -38,13 +38,13 @@ class RealScores(Statistic):
     Rows without spread take no part but in the first. Case weights multiply every row. Cost: O(n d) a draw.
     """
 
-    def prepare(self, predictions: RealPredictions, weights: np.ndarray | None = None) -> PreparedRealScores:
+    def prepare(self, predictions: RealPredictions, weights: np.ndarray | None = None) -> PreparedNumberSignals:
         """Compute means, standard deviations and the predicted scale."""
-        return PreparedRealScores(predictions, weights)
+        return PreparedNumberSignals(predictions, weights)
 
 
-class PreparedRealScores(Prepared):
-    """Directed scores of fixed predictions."""
+class PreparedNumberSignals(Prepared):
+    """Signals of fixed predictions, with their directions."""
 
     directed = ("bias", "dispersion", "bias by scale", "dispersion by scale")
     aimless = "no single direction: neither one shift nor one width of all predictions explains how outcomes deviate"
@@ -62,7 +62,7 @@ class PreparedRealScores(Prepared):
         self.names = ("impossible target", *self.directed, *(("PIT",) if self.components else ()))
 
     def values(self, targets: np.ndarray) -> np.ndarray:
-        """Scores without direction, shape (B, 6), or (B, 5) without distribution functions."""
+        """Signals without direction, shape (B, 6), or (B, 5) without distribution functions."""
         bias, dispersion, bias_by, dispersion_by = self.signed(targets)
         largest = (np.abs(bias).max(axis=1), np.abs(dispersion), np.abs(bias_by).max(axis=1), np.abs(dispersion_by))
         impossible = self.predictions.impossible(targets).sum(axis=1)
@@ -97,7 +97,7 @@ class PreparedRealScores(Prepared):
         return bias, spread, by, spread_by
 
     def clear(self, name: str, targets: np.ndarray) -> bool:
-        """Tell whether a score deviates by the spread of the observed rows too, for one set of targets."""
+        """Tell whether a signal deviates by the spread of the observed rows too, for one set of targets."""
         sums = squares = np.zeros(1)
         for part in row_slices(len(self.predictions), _VALUES // max(self.predictions.dimension, 1)):
             z = self._standardised(part, targets[None, part])[0]
@@ -116,7 +116,7 @@ class PreparedRealScores(Prepared):
         return (std > 0).reshape(len(std), -1).mean(axis=1)
 
     def sentence(self, name: str, targets: np.ndarray) -> str:
-        """Say in which direction a score deviates, for one set of targets."""
+        """Say in which direction a signal deviates, for one set of targets."""
         if not (to_numpy(self.predictions.width) > 0).any():
             return "outcomes differ from predictions that have no spread"
         bias, spread, by, spread_by = (x[0] for x in self.signed(targets[None]))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kernelcal as kc
-from kernelcal.statistics import DirectedScores
+from kernelcal.statistics import ClassSignals
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -13,8 +13,8 @@ def test_scores_of_one_probability_are_those_of_two_classes_and_of_loops(weighte
     p = np.r_[0.0, 1.0, 1.0, 0.0, rng.uniform(size=46)]
     w = rng.exponential(size=50) if weighted else None
     labels = rng.integers(0, 2, (7, 50))
-    one = DirectedScores().prepare(kc.Bernoulli(p), w)
-    two = DirectedScores().prepare(kc.Categorical(np.stack([1 - p, p], axis=1)), w)
+    one = ClassSignals().prepare(kc.Bernoulli(p), w)
+    two = ClassSignals().prepare(kc.Categorical(np.stack([1 - p, p], axis=1)), w)
     np.testing.assert_allclose(one.values(labels), two.values(labels), rtol=1e-12)
     weights = np.ones(50) if w is None else w
     for y, found in zip(labels, one.values(labels), strict=True):

@@ -19,8 +19,8 @@ from kernelcal.predictions import (
 )
 from kernelcal.statistics.coverage import binomial_interval, central_coverage
 from kernelcal.statistics.crps import crps
+from kernelcal.statistics.number_scores import mean_squared_error, negative_log_likelihood
 from kernelcal.statistics.pinball import QUANTILE_LEVELS, pinball_loss
-from kernelcal.statistics.real_scores import mean_squared_error, negative_log_likelihood
 
 MEAN, STD = np.array([0.0, 1.0, -2.0, 0.5]), np.array([1.0, 0.3, 2.0, 5.0])
 Y = np.array([0.3, 1.5, -2.5, 9.0])
@@ -171,7 +171,7 @@ def test_expected_coverage_is_that_of_redrawn_targets():
         Quantiles(np.sort(rng.integers(0, 4, size=(2000, 4)), axis=1), [0.1, 0.3, 0.6, 0.9]),
         Mixture([0.3, 0.7], [Samples(np.zeros((2000, 1))), Normal(np.zeros(2000), 1.0)]),
     ):
-        result = central_coverage(batch.sample(rng)[0], batch, confidence=0.9999)
+        result = central_coverage(batch.sample(rng)[0], batch, confidence_level=0.9999)
         assert np.all((result.low <= result.expected) & (result.expected <= result.high))
         assert np.all(result.expected > np.array([0.5, 0.9, 0.95]) - 1e-12)
 
@@ -198,7 +198,7 @@ def test_coverage_of_draws_is_reached_on_the_grid_of_ranks(members):
     rng = np.random.default_rng(4)
     n = 4000
     values = rng.normal(size=(n, members + 1)) + rng.normal(size=(n, 1))
-    result = central_coverage(values[:, 0], Samples(values[:, 1:]), confidence=0.9999)
+    result = central_coverage(values[:, 0], Samples(values[:, 1:]), confidence_level=0.9999)
     grid = (members + 1 - 2 * np.arange(1, members // 2 + 2)) / (members + 1)
     reach = (members - 1) / (members + 1)
     for c, expected, low, high in zip(result.levels, result.expected, result.low, result.high, strict=True):
@@ -239,8 +239,8 @@ def test_coverage_with_weights_has_no_binomial_interval():
 
 
 def test_coverage_messages():
-    with pytest.raises(InputError, match=r"confidence must lie between 0 and 1, such as 0\.95, got 95"):
-        central_coverage([0.0], Normal([0.0], 1.0), confidence=95)
+    with pytest.raises(InputError, match=r"confidence_level must lie between 0 and 1, such as 0\.95, got 95"):
+        central_coverage([0.0], Normal([0.0], 1.0), confidence_level=95)
     with pytest.raises(InputError, match="levels must be one or more numbers between 0 and 1"):
         central_coverage([0.0], Normal([0.0], 1.0), levels=[90])
     with pytest.raises(InputError, match="the coverage of intervals needs one number a target"):

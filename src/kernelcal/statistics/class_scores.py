@@ -7,9 +7,19 @@ from typing import Any
 import numpy as np
 
 from kernelcal.arrays import row_slices, to_numpy
-from kernelcal.predictions import Bernoulli, ClassPredictions, checked_classes_pair, checked_weights
+from kernelcal.cases import Case
+from kernelcal.predictions import Bernoulli, ClassPredictions
 
-__all__ = ["accuracy", "brier_score", "log_score", "log_score_rows"]
+__all__ = [
+    "accuracy",
+    "accuracy_of",
+    "brier_score",
+    "brier_score_of",
+    "log_score",
+    "log_score_of",
+    "log_score_rows",
+    "log_score_rows_of",
+]
 
 _ROWS = 4096  # a float64 copy of wide predictions is made a part at a time
 
@@ -25,9 +35,13 @@ def accuracy(y: Any, predictions: Any, *, weights: Any = None, classes: Any = No
     >>> accuracy([0, 1], [[0.9, 0.1], [0.6, 0.4]])
     0.5
     """
-    labels, batch = checked_classes_pair(y, predictions, classes=classes)
-    right = labels == 1 if batch.question == "top label" else batch.top_labels() == labels
-    return _mean(right, weights)
+    return accuracy_of(Case.of(y, predictions, weights=weights, classes=classes))
+
+
+def accuracy_of(case: Case) -> float:
+    """Accuracy of what was checked already."""
+    labels, batch = case.targets, case.of_classes().predictions
+    return case.mean(labels == 1 if batch.question == "top label" else batch.top_labels() == labels)
 
 
 def log_score(y: Any, predictions: Any, *, weights: Any = None, classes: Any = None) -> float:
@@ -39,7 +53,12 @@ def log_score(y: Any, predictions: Any, *, weights: Any = None, classes: Any = N
     >>> round(log_score([0, 1], [[0.9, 0.1], [0.6, 0.4]]), 6)
     0.510826
     """
-    return _mean(log_score_rows(y, predictions, classes=classes), weights)
+    return log_score_of(Case.of(y, predictions, weights=weights, classes=classes))
+
+
+def log_score_of(case: Case) -> float:
+    """Mean log score of what was checked already."""
+    return case.mean(log_score_rows_of(case))
 
 
 def log_score_rows(y: Any, predictions: Any, *, classes: Any = None) -> np.ndarray:
@@ -51,9 +70,13 @@ def log_score_rows(y: Any, predictions: Any, *, classes: Any = None) -> np.ndarr
     >>> log_score_rows([0, 1], [[0.9, 0.1], [0.6, 0.4]]).round(4)
     array([0.1054, 0.9163])
     """
-    labels, batch = checked_classes_pair(y, predictions, classes=classes)
+    return log_score_rows_of(Case.of(y, predictions, classes=classes))
+
+
+def log_score_rows_of(case: Case) -> np.ndarray:
+    """Log score of every row of what was checked already."""
     with np.errstate(divide="ignore"):
-        return 0.0 - np.log(batch.probability_of(labels), dtype=np.float64)
+        return 0.0 - np.log(case.of_classes().predictions.probability_of(case.targets), dtype=np.float64)
 
 
 def brier_score(y: Any, predictions: Any, *, weights: Any = None, classes: Any = None) -> float:
@@ -68,17 +91,16 @@ def brier_score(y: Any, predictions: Any, *, weights: Any = None, classes: Any =
     >>> round(brier_score([0, 1, 0, 1], [0.1, 0.35, 0.62, 0.88]), 6)
     0.207825
     """
-    labels, batch = checked_classes_pair(y, predictions, classes=classes)
+    return brier_score_of(Case.of(y, predictions, weights=weights, classes=classes))
+
+
+def brier_score_of(case: Case) -> float:
+    """Brier score of what was checked already."""
+    labels, batch = case.targets, case.of_classes().predictions
     if isinstance(batch, Bernoulli):
-        return _mean((to_numpy(batch.p).astype(np.float64) - labels) ** 2, weights)
+        return case.mean((to_numpy(batch.p).astype(np.float64) - labels) ** 2)
     own = np.concatenate([_squares(batch[part]) for part in row_slices(len(batch), _ROWS)])
-    return _mean(own - 2 * batch.probability_of(labels).astype(np.float64) + 1, weights)
-
-
-def _mean(values: np.ndarray, weights: Any) -> float:
-    """Mean of the rows; a row of weight 0 counts nothing, whatever its value."""
-    own = checked_weights(weights, len(values))
-    return float(values.mean() if own is None else np.where(own > 0, values, 0) @ own / len(values))
+    return case.mean(own - 2 * batch.probability_of(labels).astype(np.float64) + 1)
 
 
 def _squares(batch: ClassPredictions) -> np.ndarray:

@@ -1,25 +1,28 @@
-"""Directed scores: the two failures that are met most often, each with a direction."""
+"""Signals of class predictions: the two failures that are met most often, each with a direction."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from kernelcal.arrays import row_slices, to_numpy
+from kernelcal.pairs.threads import threaded_map
 from kernelcal.predictions import Bernoulli, ClassPredictions
 from kernelcal.statistics.base import Prepared, Statistic
 from kernelcal.statistics.clear import clear_of_zero
 
-__all__ = ["DirectedScores", "PreparedScores"]
+__all__ = ["ClassSignals", "PreparedClassSignals"]
 
 _ROWS = 4096
 _LOOKED_UP = 2**22  # numbers
 _CLASSES_NAMED = 3
+_AT_ONCE = 2**18  # numbers of a part of one probability: 2 MiB
 
 
 @dataclass(frozen=True)
-class DirectedScores(Statistic):
+class ClassSignals(Statistic):
     """Bias and slope of class predictions, and labels that the predictions had ruled out.
 
     ``bias``: is a class predicted too often or too seldom? ``max_k |N_k - E_k| / sqrt(V_k + 1)`` with the count
@@ -39,17 +42,15 @@ class DirectedScores(Statistic):
     Cost: O(n m) once and O(n) a draw.
     """
 
-    def prepare(self, predictions: ClassPredictions, weights: np.ndarray | None = None) -> PreparedScores:
+    def prepare(self, predictions: ClassPredictions, weights: np.ndarray | None = None) -> PreparedClassSignals:
         """Sum what the predictions say."""
         if isinstance(predictions, Bernoulli):
-            from kernelcal.statistics.directed_binary import PreparedBinaryScores  # it builds on this module
-
-            return PreparedBinaryScores(predictions, weights)
-        return PreparedScores(predictions, weights)
+            return PreparedBinarySignals(predictions, weights)
+        return PreparedClassSignals(predictions, weights)
 
 
-class PreparedScores(Prepared):
-    """Directed scores of fixed predictions; `signed` keeps the direction."""
+class PreparedClassSignals(Prepared):
+    """Signals of fixed predictions, with their directions."""
 
     names = ("impossible label", "slope", "bias")
     directed = ("slope", "bias")
@@ -98,7 +99,7 @@ class PreparedScores(Prepared):
         return np.stack([impossible, np.abs(slope), np.abs(self.bias(labels)).max(axis=1)], axis=1)
 
     def clear(self, name: str, labels: np.ndarray) -> bool:
-        """Tell whether a score deviates by the spread of the observed rows too, for one set of labels."""
+        """Tell whether a signal deviates by the spread of the observed rows too, for one set of labels."""
         slope, bias = self._clear(labels)
         return bool(slope) if name == "slope" else bool(bias.any())
 
@@ -121,7 +122,7 @@ class PreparedScores(Prepared):
         return clear_of_zero(sums[m:], squares[m:], n)[0], np.repeat(bias, 2) if m == 2 else bias
 
     def sentence(self, name: str, labels: np.ndarray) -> str:
-        """Say in which direction a score deviates, for one set of labels."""
+        """Say in which direction a signal deviates, for one set of labels."""
         if name == "slope":
             return "over-confident" if float(self.slope(labels[None])[0][0]) < 0 else "under-confident"
         deviations, counts = self.bias(labels[None])[0], self.counts(labels[None])[0]
@@ -137,6 +138,41 @@ class PreparedScores(Prepared):
         word = "over-predicted" if deviation < 0 else "under-predicted"
         name, expected = self.predictions.class_name(k), self.expected[k]
         return f"class {name} is {word} ({expected:,.1f} expected, {count:,.10g} observed)"
+
+
+class PreparedBinarySignals(PreparedClassSignals):
+    """The same of one probability: all are linear in labels 0 and 1, and many draws one matrix product."""
+
+    def counts(self, labels: np.ndarray) -> np.ndarray:
+        """How often each class occurs (the sum of its weights), for labels of shape (B, n): shape (B, 2)."""
+        positive = labels @ self.weights if self.weights is not None else labels.sum(axis=1, dtype=np.int64)
+        total = labels.shape[1] if self.weights is None else self.weights.sum()
+        return np.stack([total - positive, positive], axis=1).astype(np.float64)
+
+    def slope(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Log score minus its expectation (positive: under-confident) and number of impossible labels: (B,) each."""
+        parts = row_slices(labels.shape[1], max(1, _AT_ONCE // max(len(labels), 1)))
+        sums = threaded_map(lambda part: labels[:, part].astype(np.float64) @ self._gains[part], parts, None)
+        logs, impossible = (np.sum(sums, axis=0) + self._at_zero).T
+        return logs - self.expected_score, impossible.astype(np.int64)
+
+    @cached_property
+    def _terms(self) -> tuple[np.ndarray, np.ndarray]:
+        """Log score and whether the label is impossible, of every row: for label 0 and for label 1, shape (n, 2)."""
+        p = to_numpy(self.predictions.probabilities).astype(np.float64)
+        logs = np.log(np.where(p > 0, p, 1))
+        logs *= 1 if self.weights is None else self.weights[:, None]
+        zero, one = (np.stack([logs[:, k], p[:, k] == 0], axis=1) for k in (0, 1))
+        return zero, one
+
+    @cached_property
+    def _at_zero(self) -> np.ndarray:
+        return self._terms[0].sum(axis=0)
+
+    @cached_property
+    def _gains(self) -> np.ndarray:
+        """What label 1 adds to label 0."""
+        return self._terms[1] - self._terms[0]
 
 
 def _parts(labels: np.ndarray) -> list[slice]:

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import norm
 
 import kernelcal as kc
-from kernelcal.statistics import RealScores
+from kernelcal.statistics import NumberSignals
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -21,7 +21,7 @@ def test_scores_are_these_sums(d, weighted):
         batch, targets = kc.Normal(mean[:, 0], std[:, 0]), y[:, :, 0]
     else:
         batch, targets = kc.MultivariateNormal.diagonal(mean, std), y
-    scores = RealScores().prepare(batch, w if weighted else None)
+    scores = NumberSignals().prepare(batch, w if weighted else None)
     for b, found in enumerate(scores.values(targets)):
         bias, by, spread, spread_by = np.zeros(d), np.zeros(d), 0.0, 0.0
         for i in range(12):
@@ -42,8 +42,8 @@ def test_scores_are_these_sums(d, weighted):
 def test_rows_without_spread_take_no_part():
     draws = np.array([[1.0, 1.0, 1.0], [0.0, 1.0, 2.0], [4.0, 4.0, 4.0], [-1.0, 0.0, 4.0]])
     y = np.array([7.0, 2.0, 4.0, 1.0])
-    found = RealScores().prepare(kc.Samples(draws)).values(y[None])[0]
-    some = RealScores().prepare(kc.Samples(draws[[1, 3]])).values(y[None, [1, 3]])[0]
+    found = NumberSignals().prepare(kc.Samples(draws)).values(y[None])[0]
+    some = NumberSignals().prepare(kc.Samples(draws[[1, 3]])).values(y[None, [1, 3]])[0]
     np.testing.assert_allclose(found[1:3], some[1:3], rtol=1e-12)
 
 
@@ -51,7 +51,7 @@ def test_rows_without_spread_take_no_part():
 def test_sentences_name_the_right_side(sign):
     std = np.repeat([0.5, 2.0], 50)
     batch = kc.Normal(np.zeros(100), std)
-    scores = RealScores().prepare(batch)
+    scores = NumberSignals().prepare(batch)
     wide_err = np.where(std > 1, sign * std, -sign * std)
     assert scores.sentence("bias by scale", wide_err) == (
         f"wide predictions are shifted {'down' if sign > 0 else 'up'} compared with narrow ones"
@@ -67,7 +67,7 @@ def test_sentences_name_the_right_side(sign):
     )
     vectors = kc.MultivariateNormal.diagonal(np.zeros((100, 2)), np.ones((100, 2)))
     y = np.stack([np.zeros(100), sign * np.ones(100)], axis=1)
-    assert "in component 1 " in RealScores().prepare(vectors).sentence("bias", y)
+    assert "in component 1 " in NumberSignals().prepare(vectors).sentence("bias", y)
 
 
 def test_swapping_keeps_the_weights():

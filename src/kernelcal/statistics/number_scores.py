@@ -1,4 +1,4 @@
-"""Log score and squared error of predictions of numbers."""
+"""Negative log-likelihood and squared error of predictions of numbers."""
 
 from __future__ import annotations
 
@@ -7,11 +7,18 @@ from typing import Any
 import numpy as np
 
 from kernelcal.arrays import to_numpy
+from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.predictions import RealPredictions
-from kernelcal.statistics.number_rows import number_pair, row_mean
 
-__all__ = ["mean_squared_error", "negative_log_likelihood", "negative_log_likelihood_rows"]
+__all__ = [
+    "mean_squared_error",
+    "mean_squared_error_of",
+    "negative_log_likelihood",
+    "negative_log_likelihood_of",
+    "negative_log_likelihood_rows",
+    "negative_log_likelihood_rows_of",
+]
 
 
 def negative_log_likelihood(y: Any, predictions: Any, *, weights: Any = None) -> float:
@@ -41,7 +48,12 @@ def negative_log_likelihood(y: Any, predictions: Any, *, weights: Any = None) ->
     >>> round(negative_log_likelihood([0.0, 2.0], kc.Normal([0.0, 0.0], [1.0, 1.0])), 6)
     1.918939
     """
-    return row_mean(negative_log_likelihood_rows(y, predictions), weights)
+    return negative_log_likelihood_of(Case.of(y, predictions, weights=weights))
+
+
+def negative_log_likelihood_of(case: Case) -> float:
+    """Mean negative log-likelihood of what was checked already."""
+    return case.mean(negative_log_likelihood_rows_of(case))
 
 
 def negative_log_likelihood_rows(y: Any, predictions: Any) -> np.ndarray:
@@ -54,7 +66,12 @@ def negative_log_likelihood_rows(y: Any, predictions: Any) -> np.ndarray:
     >>> negative_log_likelihood_rows([0.0, 2.0], kc.Normal([0.0, 0.0], [1.0, 1.0])).round(4)
     array([0.9189, 2.9189])
     """
-    targets, batch = number_pair(y, predictions)
+    return negative_log_likelihood_rows_of(Case.of(y, predictions))
+
+
+def negative_log_likelihood_rows_of(case: Case) -> np.ndarray:
+    """Negative log-likelihood of every row of what was checked already."""
+    targets, batch = case.targets, case.of_numbers().in_numpy.predictions
     if type(batch).log_prob is RealPredictions.log_prob:
         raise InputError(
             f"{type(batch).__name__} has no density, so there is no log score: use "
@@ -85,6 +102,10 @@ def mean_squared_error(y: Any, predictions: Any, *, weights: Any = None) -> floa
     >>> mean_squared_error([0.0, 2.0], kc.Normal([0.0, 0.0], [1.0, 1.0]))
     2.0
     """
-    targets, batch = number_pair(y, predictions)
-    squares = (targets - to_numpy(batch.mean).astype(np.float64)) ** 2
-    return row_mean(squares.reshape(len(batch), -1).mean(axis=1), weights)
+    return mean_squared_error_of(Case.of(y, predictions, weights=weights))
+
+
+def mean_squared_error_of(case: Case) -> float:
+    """Mean squared error of what was checked already."""
+    squares = (case.targets - to_numpy(case.of_numbers().predictions.mean).astype(np.float64)) ** 2
+    return case.mean(squares.reshape(len(case), -1).mean(axis=1))

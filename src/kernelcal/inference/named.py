@@ -1,0 +1,64 @@
+"""Statistics by name: a test, the command line and the documents know the same ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from kernelcal.inference.family import DefaultFamily
+from kernelcal.inference.pit_test import UniformPIT
+from kernelcal.registry import Registry
+from kernelcal.statistics import CKCE, ECE, JKCE, KCCSD, MMCE, SKCE, UCME, Statistic
+
+__all__ = ["STATISTICS", "register_statistic"]
+
+STATISTICS: Registry[Statistic] = Registry("statistic", "a Statistic or a function f(y, predictions) -> number")
+
+
+def register_statistic(
+    name: str, statistic: Callable[[], Statistic], *, summary: str = "", serves: str = "any"
+) -> None:
+    """Let `calibration_test` and the command line know a statistic by a name.
+
+    Parameters
+    ----------
+    name : str
+        New name.
+    statistic : type, or callable
+        The class, whose settings have defaults, or a function without arguments that makes one.
+    summary : str
+        What it is, in some words; default: the first line of the docstring.
+    serves : str
+        What it can be used for, such as ``"classes"``.
+
+    Raises
+    ------
+    InputError
+        If the name is taken.
+
+    Examples
+    --------
+    >>> from functools import partial
+    >>> import kernelcal as kc
+    >>> from kernelcal.inference import STATISTICS, register_statistic
+    >>> register_statistic("ece-debiased", partial(kc.ECE, distance="squared", debiased=True), summary="debiased ECE")
+    >>> kc.calibration_test([0, 1, 1], [0.2, 0.7, 0.6], statistic="ece-debiased", draws=19).pvalue
+    1.0
+    """
+    STATISTICS.register(name, statistic, summary=summary, serves=serves)
+
+
+for _name, _statistic, _serves, _summary in (
+    ("default", DefaultFamily, "any", "a family: kernels at four lengthscales, and signals with a direction"),
+    ("skce", SKCE, "any", "squared kernel calibration error"),
+    ("skce-block", partial(SKCE, estimator="block", block_size=2), "any", "its linear-time estimator"),
+    ("ckce", CKCE, "any", "conditional kernel calibration error"),
+    ("jkce", JKCE, "any", "joint kernel calibration error"),
+    ("ucme", UCME, "any", "residuals at ten test locations"),
+    ("ece", ECE, "classes", "binned error of the top label"),
+    ("mce", partial(ECE, norm="max"), "classes", "its largest bin"),
+    ("mmce", MMCE, "classes", "kernel calibration error of the top label"),
+    ("kccsd", KCCSD, "densities with a score function", "Stein discrepancy, without normalising constants"),
+    ("pit", UniformPIT, "numbers, one a target", "are the PIT values uniform"),
+):
+    register_statistic(_name, _statistic, summary=_summary, serves=_serves)

@@ -1,0 +1,16 @@
+"""Engines by name."""
+
+from __future__ import annotations
+
+from kernelcal.pairs.base import Engine
+from kernelcal.pairs.exact import ExactPairs
+from kernelcal.pairs.fourier import RandomFourier
+from kernelcal.pairs.nystrom import Nystrom
+from kernelcal.registry import Registry
+
+__all__ = ["ENGINES"]
+
+ENGINES: Registry[Engine] = Registry("engine", "an Engine such as kernelcal.Nystrom(256)")
+ENGINES.register("pairs", ExactPairs, summary="all of them, exactly")
+ENGINES.register("nystrom", Nystrom, summary="features at landmarks among the predictions")
+ENGINES.register("fourier", RandomFourier, summary="random Fourier features")
