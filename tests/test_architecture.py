@@ -1,6 +1,7 @@
 """The house: floors import downwards only, and importing kernelcal is light."""
 
 import ast
+import graphlib
 import subprocess
 import sys
 from pathlib import Path
@@ -102,3 +103,22 @@ def test_public_names():
         documented = getattr(kernelcal, name).__doc__
         assert documented
         assert len(documented) > 40, name
+
+
+def _modules_imported(path):
+    """Modules of this package that a module imports, those for type checkers alone included."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("kernelcal"):
+            place = SOURCE.joinpath(*node.module.split(".")[1:])
+            yield place.with_suffix(".py")
+            yield from (place / f"{alias.name}.py" for alias in node.names)
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    """Packages' own __init__ files are left out: they gather what stands below them."""
+    modules = {path for path in MODULES if path.name != "__init__.py"}
+    graph = {path: modules & set(_modules_imported(path)) for path in modules}
+    try:
+        tuple(graphlib.TopologicalSorter(graph).static_order())
+    except graphlib.CycleError as circle:
+        pytest.fail(" -> ".join(str(path.relative_to(SOURCE)) for path in circle.args[1]))

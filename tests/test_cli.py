@@ -278,7 +278,7 @@ def test_all_draws(capsys, honest):
         (["test", "--lens", "class-wise", "--draws", "99"], "p-values corrected by Holm"),
         (["test", "--lens", "class-wise-joint", "--draws", "99"], "ranked together"),
         (["test", "--lens", "class:1", "--statistic", "ece", "--draws", "99"], "class 1 against the rest"),
-        (["evaluate", "--lens", "top-label", "--draws", "99", "--interval-level", "0.8"], "80 % interval"),
+        (["evaluate", "--lens", "top-label", "--draws", "99", "--confidence-level", "0.8"], "80 % interval"),
         (["evaluate", "--lens", "top-1", "--draws", "99"], "top 1 and the rest"),
     ],
 )
@@ -384,8 +384,8 @@ def test_the_swap_law_serves_draws(capsys, numbers):
         (["--one-based"], "--one-based is said of class probabilities"),
         (["--normalize"], "--normalize is said of class probabilities"),
         (["--predictions", "mu"], "say one of them"),
-        (["--statistic", "pit", "--weights", "m_1"], "--statistic pit ranks all rows alike"),
-        (["--statistic", "pit", "--null", "bound"], "leave out --null bound"),
+        (["--statistic", "pit", "--weights", "m_1"], "leave out weights (command line: --weights, --null)"),
+        (["--statistic", "pit", "--null", "bound"], "leave out null=Bound()"),
         (["--where", "mu"], "--where takes column=value"),
     ],
 )
@@ -454,13 +454,13 @@ def test_compare_says_what_it_read_what_it_costs_and_then_the_tables(capsys, thr
 
 
 def test_compare_gives_the_figures_of_the_library(capsys, three):
-    arguments = ["--draws", "99", "--seed", "3", "--within", "0.2", "--interval-level", "0.9", "--lens", "top-label"]
+    arguments = ["--draws", "99", "--seed", "3", "--within", "0.2", "--confidence-level", "0.9", "--lens", "top-label"]
     status, out, _ = run(capsys, "compare", *three, "--json", *arguments)
     assert status == 0
     found = json.loads(out, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
     tables = [np.genfromtxt(path, delimiter=",", names=True) for path in three]
     models = {name: table["p"] for name, table in zip(("fair", "bold", "meek"), tables, strict=True)}
-    y, options = tables[0]["y"].astype(int), {"within": 0.2, "level": 0.9, "draws": 99, "rng": 3}
+    y, options = tables[0]["y"].astype(int), {"within": 0.2, "confidence_level": 0.9, "draws": 99, "rng": 3}
     expected = kc.compare(y, models, lens=kc.TopLabel(), **options).to_dict()
     for name in ("n", "verdict", "differences", "kernels", "notes"):
         assert found[name] == expected[name], name
@@ -572,8 +572,8 @@ def test_without_matplotlib_the_extra_is_named_before_the_work(capsys, three, tm
         (["--draws", "50"], "draws must be a whole number, at least 99"),
         (["--within", "0"], "within must be a positive number"),
         (["--within", "nan"], "within must be a positive number"),
-        (["--interval-level", "1"], "level must lie between 0 and 1"),
-        (["--interval-level", "0"], "level must lie between 0 and 1"),
+        (["--confidence-level", "1"], "confidence_level must lie between 0 and 1"),
+        (["--confidence-level", "0"], "confidence_level must lie between 0 and 1"),
         (["--lens", "class-wise"], "one question"),
         (["--lens", "best"], "unknown lens 'best'"),
         (["--lens", "class:zebra"], "'zebra' is none of the classes"),

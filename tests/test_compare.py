@@ -9,9 +9,10 @@ import pytest
 from scipy.stats import binom, norm
 
 import kernelcal as kc
+from kernelcal.cases import Case
 from kernelcal.compare.cost import cost_in_words
 from kernelcal.compare.differences import by_draws, by_rows, skce_differences
-from kernelcal.compare.figures import Settings, conditional
+from kernelcal.compare.figures import conditional
 from kernelcal.compare.statistics import shared_ckce, shared_skce
 from kernelcal.compare.steps import Steps
 from kernelcal.errors import InputError, KernelcalWarning
@@ -19,6 +20,7 @@ from kernelcal.inference import Draws, equivalence_test
 from kernelcal.inference.bootstrap import multinomial_counts
 from kernelcal.inference.row_bootstrap import RowBootstrap
 from kernelcal.kernels import Linear, Spectral
+from kernelcal.runs import Run
 from kernelcal.statistics import CKCE, crps_rows, log_score_rows
 
 DRAWS = {"draws": 99}
@@ -473,10 +475,10 @@ def test_targets_that_name_another_class():
         ({"draws": 98}, "draws must be a whole number, at least 99"),
         ({"draws": 199.0}, "draws must be a whole number"),
         ({"draws": True}, "draws must be a whole number"),
-        ({"level": 0}, "level must lie between 0 and 1"),
-        ({"level": 1.0}, "level must lie between 0 and 1"),
-        ({"level": "0.9"}, "level must lie between 0 and 1"),
-        ({"level": np.nan}, "level must lie between 0 and 1"),
+        ({"confidence_level": 0}, "confidence_level must lie between 0 and 1"),
+        ({"confidence_level": 1.0}, "confidence_level must lie between 0 and 1"),
+        ({"confidence_level": "0.9"}, "confidence_level must lie between 0 and 1"),
+        ({"confidence_level": np.nan}, "confidence_level must lie between 0 and 1"),
         ({"rng": np.random.default_rng(0)}, "rng must be a seed"),
         ({"rng": None}, "rng must be a seed"),
         ({"rng": -1}, "rng must be a seed"),
@@ -515,8 +517,8 @@ def test_densities_known_through_their_scores_are_refused():
 @pytest.mark.parametrize(("pvalue", "rejected"), [(0.11, False), (0.09, True), (None, True)])
 def test_the_interval_of_the_ckce_ends_at_0_unless_the_exact_test_rejects(pvalue, rejected):
     y, models = binary(300)
-    batch, settings = kc.Bernoulli(models["bold"]), Settings(0.9, 99, 0, True, None)
-    interval = conditional(y, batch, CKCE(), settings, pvalue, None)[0]
+    case, run = Case(y, kc.Bernoulli(models["bold"])), Run(confidence_level=0.9, draws=99)
+    interval = conditional(case, CKCE(), run, pvalue)[0]
     assert (interval.lower > 0) == rejected
     assert bool(interval.notes) != rejected
 
@@ -595,12 +597,12 @@ def three_pvalues(y, models, seed):
     """P-values of `compare` of two models, without all that it does beside them."""
     batches = {name: kc.Bernoulli(p) for name, p in models.items()}
     skce, ckce = (shared(None, list(batches.values())) for shared in (shared_skce, shared_ckce))
-    pairs = {name: (y, batch) for name, batch in batches.items()}
+    cases = {name: Case(y, batch) for name, batch in batches.items()}
     rows = {name: RowBootstrap(ckce.prepare(batch), y) for name, batch in batches.items()}
     counts = multinomial_counts(Draws(seed).uniforms(0, 199, len(y)))
     draws = {name: found.values(counts) for name, found in rows.items()}
     found = by_draws("CKCE", {name: found.estimate for name, found in rows.items()}, draws)
-    found += skce_differences(skce, pairs)[0]
+    found += skce_differences(skce, cases)[0]
     found += by_rows("log score", {name: log_score_rows(y, p) for name, p in models.items()})
     return [d.pvalue for d in found]
 

@@ -12,10 +12,12 @@ import pytest
 
 import kernelcal as kc
 from kernelcal import tables
+from kernelcal.cases import Case
 from kernelcal.explain import explain
-from kernelcal.inference import Draws, class_reliability, exact_null, known_null, simplex_calibration
+from kernelcal.inference import class_reliability, exact_null, known_null, simplex_calibration
 from kernelcal.predictions import UnnormalizedDensity
 from kernelcal.report import report
+from kernelcal.runs import Run
 from kernelcal.sketch import Sketch
 from kernelcal.statistics import brier_decomposition, pinball_loss, pit_histogram, quantile_calibration
 from kernelcal.stream import evaluate_files
@@ -108,7 +110,7 @@ def found(tmp_path_factory):
         pinball_loss(t, normal),
         pit_histogram(t, normal, draws=99),
         quantile_calibration(t, normal),
-        exact_null(prepared, k, kc.Categorical(p), 19, Draws(0)),
+        exact_null(prepared, Case(k, kc.Categorical(p)), Run(draws=19)),
         known_null(prepared),
         report(y, {HOSTILE[0]: q}, date="2026-01-02", **fast),
         _streamed(tmp_path_factory.mktemp("table") / "events.csv", event, q[:, 2]),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import kernelcal as kc
+from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.statistics.crps import crps
 from kernelcal.statistics.number_scores import negative_log_likelihood
@@ -101,7 +102,7 @@ def test_a_variance_is_noticed_where_the_mean_square_alone_does_not_tell():
     y = std * rng.normal(size=400)
     given = kc.Normal(np.zeros(400), std**2)
     assert 0.5 < np.mean((y / std**2) ** 2) < 2
-    assert any("were variances passed as std?" in note for note in number_suspicions(y, given))
+    assert any("were variances passed as std?" in note for note in number_suspicions(Case(y, given)))
 
 
 def test_a_right_model_is_rarely_suspected():
@@ -110,7 +111,7 @@ def test_a_right_model_is_rarely_suspected():
     for n in (2, 5, 20, 100):
         for _ in range(500):
             std = rng.uniform(0.3, 3, n)
-            fired += bool(number_suspicions(std * rng.normal(size=n), kc.Normal(np.zeros(n), std)))
+            fired += bool(number_suspicions(Case(std * rng.normal(size=n), kc.Normal(np.zeros(n), std))))
     assert fired <= 48
 
 

@@ -12,10 +12,10 @@ import kernelcal as kc
 from kernelcal.errors import InputError
 from kernelcal.explain import explain
 from kernelcal.explain import witness as witness_module
-from kernelcal.explain.null import critical_rank
 from kernelcal.inference import Draws
 from kernelcal.inference.ranks import family_wise_pvalues, ranks
 from kernelcal.predictions import MultivariateNormal, Score
+from kernelcal.runs import Run
 
 FILE = Path(__file__).resolve().parents[2] / "shared" / "cases.json"
 CASES = {case["id"]: case for case in json.loads(FILE.read_text())["cases"]} if FILE.exists() else {}
@@ -198,15 +198,14 @@ def test_family_wise_pvalues_against_their_definition():
 
 
 def test_the_rank_of_the_band():
-    assert critical_rank(0.95, 999) == 50
-    assert critical_rank(0.9, 99) == 10  # 0.1 is a little less than a tenth in floats
-    assert critical_rank(0.95, 19) == 1
-    with pytest.raises(InputError, match=r"18 draws cannot bound a 0\.95 band: draws must be at least 19, better 999"):
-        critical_rank(0.95, 18)
-    with pytest.raises(InputError, match="level must lie between 0 and 1"):
-        critical_rank(95, 999)
-    with pytest.raises(InputError, match="draws must be a positive whole number"):
-        critical_rank(0.95, 9.5)
+    assert Run(confidence_level=0.95, draws=999).outside == 50
+    assert Run(confidence_level=0.9, draws=99).outside == 10  # 0.1 is a little less than a tenth in floats
+    assert Run(confidence_level=0.95, draws=19).outside == 1
+    few = r"a band of confidence_level 0\.95 needs at least 19 draws, got 18: better 999"
+    with pytest.raises(InputError, match=few):
+        _ = Run(confidence_level=0.95, draws=18).outside
+    with pytest.raises(InputError, match=few):
+        explain([0, 1], [0.2, 0.7], draws=18)
 
 
 def share_outside(n, repetitions, data, draws=99, **options):
@@ -215,7 +214,7 @@ def share_outside(n, repetitions, data, draws=99, **options):
         y, predictions = data(n, repetition)
         found = explain(y, predictions, draws=draws, rng=repetition, **options)
         left = bool(found.witness.outside.any())
-        assert left == (found.witness.pvalue <= 1 - found.level + 1e-12)
+        assert left == (found.witness.pvalue <= 1 - found.confidence_level + 1e-12)
         assert left == bool(found.regions)
         outside += left
     return outside
@@ -235,7 +234,7 @@ def test_the_band_covers_several_classes_and_numbers():
         batch = kc.Poisson(rng.uniform(0.2, 5, n))
         return batch.sample(rng)[0], batch
 
-    numbers = share_outside(40, 100, counts, level=0.9, draws=49)
+    numbers = share_outside(40, 100, counts, confidence_level=0.9, draws=49)
     assert binom.ppf(0.0005, 150, 0.05) <= classes <= binom.ppf(0.9995, 150, 0.05)
     assert binom.ppf(0.0005, 100, 0.1) <= numbers <= binom.ppf(0.9995, 100, 0.1)
 
@@ -249,7 +248,7 @@ def test_the_swap_keeps_the_level_with_few_draws():
     left = rejected = 0
     for repetition in range(120):
         y, batch = ensemble(60, repetition)
-        found = explain(y, batch, groups=np.arange(60) % 3, draws=59, rng=repetition, level=0.9)
+        found = explain(y, batch, groups=np.arange(60) % 3, draws=59, rng=repetition, confidence_level=0.9)
         left += bool(found.regions)
         rejected += bool(found.rejected)
     low, high = binom.ppf(0.0005, 120, 0.1), binom.ppf(0.9995, 120, 0.1)
@@ -372,7 +371,7 @@ def test_ties_count_against_rejection():
 
 def test_a_group_is_rejected_with_words_where_p_is_just_the_level():
     y, p = np.zeros(200, dtype=int), np.full(200, 0.6)
-    found = explain(y, p, groups=np.arange(200) % 2, draws=9, level=0.9)
+    found = explain(y, p, groups=np.arange(200) % 2, draws=9, confidence_level=0.9)
     assert [g.pvalue for g in found.rejected] == [0.1, 0.1]
     assert all(g.directions for g in found.rejected)
 

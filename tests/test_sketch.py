@@ -152,7 +152,8 @@ def test_the_interval_is_that_of_all_pairs():
     found = _sketch(99).update(y[:100], batch[:100]).update(y[100:], batch[100:]).result(0.9)
     statistic = kc.SKCE(prediction_kernel=KERNEL, engine=ENGINE)
     for pvalue in (0.001, 0.5):
-        expected = kc.confidence_interval(y, batch, statistic=statistic, method="root", level=0.9, pvalue=pvalue)
+        asked = {"method": "root", "confidence_level": 0.9, "pvalue": pvalue}
+        expected = kc.confidence_interval(y, batch, statistic=statistic, **asked)
         if (found.pvalue <= 0.1) == (pvalue <= 0.1):
             assert found.interval.lower == pytest.approx(expected.lower, rel=1e-9)
             assert found.interval.upper == pytest.approx(expected.upper, rel=1e-9)
@@ -473,8 +474,8 @@ def test_predictions_of_another_kind_are_refused_and_nothing_is_added():
         (lambda: Sketch.like(kc.Samples(np.zeros((3, 4)))), "use calibration_test\\(..., null='swap'\\)"),
         (lambda: Sketch(KERNEL).result(), "has seen no rows: call update"),
         (lambda: Sketch(KERNEL).update([1], [0.5]).result(), "at least 2 rows, got 1"),
-        (lambda: Sketch(KERNEL).result(2), "level must lie between 0 and 1"),
-        (lambda: Sketch(KERNEL).result("a"), "level must lie between 0 and 1"),
+        (lambda: Sketch(KERNEL).result(2), "confidence_level must lie between 0 and 1"),
+        (lambda: Sketch(KERNEL).result("a"), "confidence_level must lie between 0 and 1"),
         (lambda: Sketch(KERNEL).merge(3), "a sketch is merged with a sketch, got int"),
         (lambda: Sketch(KERNEL).update([1], [0.5], first_row=-1), "first_row must be a whole number from 0 to 45035"),
         (lambda: Sketch(KERNEL).update([1], [0.5], first_row=2**52), "from 0 to 4503599627370495, got 45035996273704"),

@@ -21,6 +21,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # one process a core
 import numpy as np
 
 import kernelcal as kc
+from kernelcal.cases import Case
 from kernelcal.compare.differences import by_draws, by_rows, skce_differences
 from kernelcal.compare.statistics import shared_ckce, shared_skce
 from kernelcal.inference import Draws, equivalence_test
@@ -93,7 +94,7 @@ def paired(task):
     rows = {name: RowBootstrap(ckce.prepare(batch), y) for name, batch in zip("ab", batches, strict=True)}
     counts = multinomial_counts(Draws(number).uniforms(0, DRAWS, n))
     found = by_draws("CKCE", {k: v.estimate for k, v in rows.items()}, {k: v.values(counts) for k, v in rows.items()})
-    found += skce_differences(skce, {name: (y, batch) for name, batch in zip("ab", batches, strict=True)})[0]
+    found += skce_differences(skce, {name: Case(y, batch) for name, batch in zip("ab", batches, strict=True)})[0]
     found += by_rows("log score", {name: log_score_rows(y, batch) for name, batch in zip("ab", batches, strict=True)})
     return [(d.pvalue, d.difference < 0) for d in found]
 

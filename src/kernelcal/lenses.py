@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,9 @@ from kernelcal.arrays import Array, namespace, place_of, to_numpy
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.predictions import Bernoulli, Categorical, ClassPredictions, trusted
+from kernelcal.registry import Registry
 
-__all__ = ["ClassWise", "Groups", "Lens", "OneClass", "Relabel", "TopK", "TopLabel", "View"]
+__all__ = ["LENSES", "ClassWise", "Groups", "Lens", "OneClass", "Relabel", "TopK", "TopLabel", "View"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,3 +301,13 @@ def _merged(predictions: ClassPredictions, table: np.ndarray, names: tuple[Any, 
         question=question,
     )
     return View(merged, lambda labels: table[rows, labels])
+
+
+LENSES: Registry[Callable[..., Lens | ClassWise]] = Registry("lens", "or a lens such as kernelcal.Groups(...)")
+LENSES.register("top-label", TopLabel, summary="is the first choice right as often as it claims")
+LENSES.register("top-K", TopK, summary="the K most probable classes by their place, such as top-5")
+LENSES.register("class:NAME", OneClass, summary="one class against the rest")
+LENSES.register("class-wise", ClassWise, summary="every class against the rest, corrected by Holm", serves="tests")
+LENSES.register(
+    "class-wise-joint", partial(ClassWise, joint="full"), summary="the same, ranked together", serves="tests"
+)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -11,21 +10,22 @@ from kernelcal.errors import InputError
 
 __all__ = ["Entry", "Registry"]
 
+Thing = TypeVar("Thing")
 Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
-class Entry(Generic[Made]):
+class Entry(Generic[Thing]):
     """A name and what it stands for.
 
     Attributes
     ----------
     name : str
         As people type it.
-    make : callable
-        What makes the thing, such as its class.
+    thing : object
+        What it stands for, such as a class.
     summary : str
-        What it is, in some words.
+        What that is, in some words.
     serves : str
         What it can be used for.
     cost : str
@@ -33,42 +33,50 @@ class Entry(Generic[Made]):
     """
 
     name: str
-    make: Callable[..., Made]
+    thing: Thing
     summary: str
     serves: str = "any"
     cost: str = ""
 
 
-class Registry(Mapping[str, Callable[..., Made]], Generic[Made]):
-    """Entries of one kind by name, in the order in which they came; a mapping from names to what makes the thing.
+class Registry(Mapping[str, Thing], Generic[Thing]):
+    """Things of one kind by name, in the order in which they came.
 
     Parameters
     ----------
     option : str
         The argument that takes these names.
     otherwise : str
-        What the argument takes besides, for messages.
+        What the argument takes besides, for messages, such as ``"or a NullLaw"``.
+
+    Examples
+    --------
+    >>> from kernelcal.registry import Registry
+    >>> colours = Registry("colour", "or three numbers")
+    >>> colours.register("red", (1, 0, 0), summary="as a rose")
+    >>> colours["red"], colours.help
+    ((1, 0, 0), 'red: as a rose')
+    >>> colours.chosen("rde")
+    Traceback (most recent call last):
+    ...
+    kernelcal.errors.InputError: colour must be one of 'red', or three numbers, got 'rde'
     """
 
-    def __init__(self, option: str, otherwise: str) -> None:
+    def __init__(self, option: str, otherwise: str = "") -> None:
         self.option, self.otherwise = option, otherwise
-        self._entries: dict[str, Entry[Made]] = {}
+        self._entries: dict[str, Entry[Thing]] = {}
 
-    def register(
-        self, name: str, make: Callable[..., Made], *, summary: str = "", serves: str = "any", cost: str = ""
-    ) -> None:
-        """Give a name to what makes a thing.
+    def register(self, name: str, thing: Thing, *, summary: str, serves: str = "any", cost: str = "") -> None:
+        """Give a thing a name.
 
         Parameters
         ----------
         name : str
             New name, without spaces at its ends.
-        make : callable
-            Called without arguments, such as a class.
-        summary : str
-            What it is, in some words; default: the first line of its docstring.
-        serves, cost : str
-            What it can be used for, and what it costs.
+        thing : object
+            What it stands for.
+        summary, serves, cost : str
+            What it is, in some words; what it can be used for; what it costs.
 
         Raises
         ------
@@ -79,15 +87,15 @@ class Registry(Mapping[str, Callable[..., Made]], Generic[Made]):
             raise InputError(f"a name must be a word such as 'gap', got {name!r}")
         if name in self._entries:
             raise InputError(f"{self.option} {name!r} is taken ({self._entries[name].summary}): choose another name")
-        if not callable(make):
-            raise InputError(
-                f"{name!r} needs a class, or a function that makes one, got {make!r}: pass the class itself"
-            )
-        first = (inspect.getdoc(make) or name).splitlines()[0].rstrip(".")
-        self._entries[name] = Entry(name, make, summary or first, serves, cost)
+        self._entries[name] = Entry(name, thing, summary, serves, cost)
 
-    def __getitem__(self, name: str) -> Callable[..., Made]:
-        return self._entries[name].make
+    def forget(self, name: str) -> None:
+        """Take a name back."""
+        self.chosen(name)
+        del self._entries[name]
+
+    def __getitem__(self, name: str) -> Thing:
+        return self._entries[name].thing
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._entries)
@@ -96,21 +104,20 @@ class Registry(Mapping[str, Callable[..., Made]], Generic[Made]):
         return len(self._entries)
 
     @property
-    def entries(self) -> tuple[Entry[Made], ...]:
+    def entries(self) -> tuple[Entry[Thing], ...]:
         """Everything that is known of the names."""
         return tuple(self._entries.values())
 
-    def made(self, name: Any) -> Made:
-        """Make what a name stands for, or refuse it with all that are known."""
+    def chosen(self, name: Any) -> Thing:
+        """Return what a name stands for, or refuse it with all that are known."""
         if isinstance(name, str) and name in self._entries:
-            return self[name]()
-        raise self.refused(name)
+            return self[name]
+        others = [self.otherwise] if self.otherwise else []
+        raise InputError(f"{self.option} must be one of {', '.join([*map(repr, self), *others])}, got {name!r}")
 
-    def refused(self, given: Any) -> InputError:
-        """Return the error of something that is no name and nothing else that is taken."""
-        return InputError(
-            f"{self.option} must be one of {', '.join(map(repr, self))}, or {self.otherwise}, got {given!r}"
-        )
+    def made(self: Registry[Callable[..., Made]], name: Any) -> Made:
+        """Make what a name stands for, where that is a class or a function without arguments."""
+        return self.chosen(name)()
 
     @property
     def help(self) -> str:

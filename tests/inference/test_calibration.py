@@ -156,7 +156,7 @@ def test_the_table_says_what_the_result_says():
         ({"null": "bootstrap"}, "null='bootstrap' is the law of kernelcal.SKCE"),
         ({"null": "boot"}, "null must be one of 'exact', 'swap', 'saddlepoint'"),
         ({"lens": "top label"}, "lens must be a lens such as kernelcal.TopLabel"),
-        ({"statistic": "ace"}, "'jkce', 'ece', 'mmce', 'ucme', 'kccsd', a Statistic or a function"),
+        ({"statistic": "ace"}, "'ece', 'mce', 'mmce', 'kccsd', 'pit', a Statistic or a function, got 'ace'"),
     ],
 )
 def test_bad_options(options, message):

@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kernelcal as kc
+from kernelcal.cases import Case
 from kernelcal.inference import Draws, exact_null
 from kernelcal.inference.ranks import minimum_rank_pvalue, ranks
+from kernelcal.runs import Run
 from kernelcal.statistics.base import CallableStatistic
 
 
@@ -158,13 +160,14 @@ def approx_dict(d):
 def test_early_stopping_looks_and_rule():
     batch = kc.Bernoulli(np.full(50, 0.5))
     prepared = CallableStatistic(first_label).prepare(batch)
-    low = exact_null(prepared, np.zeros(50, int), batch, 999, Draws(0))
+    case = Case(np.zeros(50, int), batch)
+    low = exact_null(prepared, case, Run())
     assert (low.draws, low.stopped_early) == (99, True)
     assert low.pvalue > 0.2
-    whole = exact_null(prepared, np.zeros(50, int), batch, 999, Draws(0), early_stopping=False)
+    whole = exact_null(prepared, case, Run(early_stopping=False), Draws(0))
     assert (whole.draws, whole.stopped_early) == (999, False)
     np.testing.assert_array_equal(low.values, whole.values[:100])
-    high = exact_null(prepared, np.ones(50, int), batch, 999, Draws(0))
+    high = exact_null(prepared, Case(np.ones(50, int), batch), Run())
     assert high.draws == 999
     assert high.pvalue == 0.001
 

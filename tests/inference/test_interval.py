@@ -37,7 +37,7 @@ def test_hoeffding_variance_equals_sums_over_distinct_rows():
 
 def test_block_interval_is_normal():
     y, p = data()
-    interval = kc.confidence_interval(y, p, statistic=kc.SKCE(estimator="block", block_size=5), level=0.9)
+    interval = kc.confidence_interval(y, p, statistic=kc.SKCE(estimator="block", block_size=5), confidence_level=0.9)
     values = kc.SKCE(estimator="block", block_size=5).prepare(kc.Bernoulli(p)).block_values(y)
     assert interval.estimate == pytest.approx(values.mean())
     reach = norm.ppf(0.95) * values.std(ddof=1) / np.sqrt(12)
@@ -88,14 +88,14 @@ def test_ball_is_wide_and_methods_are_checked():
     y, p = data(200)
     ball, default = (kc.confidence_interval(y, p, method=m).root for m in ("ball", "bootstrap"))
     assert ball[1] - ball[0] > default[1] - default[0]
-    with pytest.raises(InputError, match="method must be 'default', 'bootstrap', 'root', 'ball', 'block'"):
+    with pytest.raises(InputError, match="method must be one of 'bootstrap', 'root', 'ball', 'block', or 'default'"):
         kc.confidence_interval(y, p, method="t")
     with pytest.raises(InputError, match="does not serve estimator='unbiased'"):
         kc.confidence_interval(y, p, method="block")
     with pytest.raises(InputError, match=r"statistic must be an SKCE such as .* got 'ece'"):
         kc.confidence_interval(y, p, statistic="ece")
-    with pytest.raises(InputError, match="level must lie between 0 and 1"):
-        kc.confidence_interval(y, p, level=95)
+    with pytest.raises(InputError, match="confidence_level must lie between 0 and 1"):
+        kc.confidence_interval(y, p, confidence_level=95)
     with pytest.raises(InputError, match="the biased estimator has no interval"):
         kc.confidence_interval(y, p, statistic=kc.SKCE(estimator="biased"))
     for wrong in (2, 0.0, float("nan")):

@@ -273,7 +273,7 @@ def test_draws_do_not_depend_on_how_many_are_made_at_once(monkeypatch):
 def test_the_interval_of_the_ckce_is_made_of_these_draws():
     y, p = binary(40, slope=2.0)
     statistic = CKCE(prediction_kernel=KERNEL, regularization=0.3)
-    interval = kc.confidence_interval(y, p, statistic=statistic, draws=99, rng=3, pvalue=0.001, level=0.9)
+    interval = kc.confidence_interval(y, p, statistic=statistic, draws=99, rng=3, pvalue=0.001, confidence_level=0.9)
     two = np.stack([1 - p, p], axis=1)
     counts = np.stack([np.bincount((u * 40).astype(int), minlength=40) for u in Draws(3).uniforms(0, 99, 40)], axis=1)
     values = drawn_by_hand(linear_and_gaussian(two), class_residuals(y, two), 0.3, counts)

@@ -54,7 +54,7 @@ def test_bins_are_those_of_plain_loops(question, weighted):
     y, p = data()
     w = np.random.default_rng(1).exponential(size=200) if weighted else None
     asked = question if question == "top label" else kc.OneClass(1)
-    found = reliability(y, p, question=asked, bins=8, level=0.9, draws=99, weights=w)
+    found = reliability(y, p, question=asked, bins=8, confidence_level=0.9, draws=99, weights=w)
     events, own = (p.argmax(axis=1) == y, p.max(axis=1)) if question == "top label" else (y == 1, p[:, 1])
     rows, ece = naive(events.astype(float), own, 8, w)
     columns = found.table.count, found.table.mean_prediction, found.table.frequency, *found.interval
@@ -70,7 +70,7 @@ def test_bins_are_those_of_plain_loops(question, weighted):
 
 def test_the_bands_of_equal_predictions_are_those_of_the_binomial_law():
     p = np.repeat([0.1, 0.6], 50)
-    found = reliability(np.repeat([0, 1], 50), p, question="positive class", bins=2, level=0.9, draws=1999)
+    found = reliability(np.repeat([0, 1], 50), p, question="positive class", bins=2, confidence_level=0.9, draws=1999)
     for k, q in enumerate((0.1, 0.6)):
         tails = [min(stats.binom.cdf(x, 50, q), stats.binom.sf(x - 1, 50, q)) for x in range(51)]
         wide = [x for x in range(51) if tails[x] >= 0.05 / 2]  # two bins: about half the level each
@@ -81,7 +81,7 @@ def test_the_bands_of_equal_predictions_are_those_of_the_binomial_law():
 
 def test_draws_that_are_made_again_lie_inside_as_often_as_they_must():
     y, p = data(120)
-    found = reliability(y, p, bins=6, level=0.9, draws=199, rng=4)
+    found = reliability(y, p, bins=6, confidence_level=0.9, draws=199, rng=4)
     labels = kc.inference.Draws(4).targets(kc.Categorical(p), 0, 199)
     hits, own = labels == p.argmax(axis=1), p.max(axis=1)
     index = np.ceil(own * 6).astype(int) - 1
@@ -101,11 +101,11 @@ def test_calibrated_models_lie_inside_as_often_as_promised(kind):
     targets, out = kc.Categorical(p).sample(rng, 150), 0
     for k, y in enumerate(targets):
         if kind == "classes":
-            wise = class_reliability(y, p, bins=4, level=0.9, draws=59, rng=k)
+            wise = class_reliability(y, p, bins=4, confidence_level=0.9, draws=59, rng=k)
             out += any(part.outside.any() for part in wise.parts)
         else:
             question = kc.OneClass(0) if kind == "rare events" else None
-            found = reliability(y, p, question=question, bins=5, level=0.9, draws=59, rng=k, weights=w)
+            found = reliability(y, p, question=question, bins=5, confidence_level=0.9, draws=59, rng=k, weights=w)
             out += bool(found.outside.any())
     assert out <= stats.binom(150, 0.1).ppf(0.999)
 
@@ -201,7 +201,7 @@ def test_other_binnings_and_libraries():
 
 def test_simplex_gaps_against_plain_loops():
     y, p = data(90, power=1.7)
-    found = simplex_calibration(y, p, bins=kc.binning.MedianVarianceBins(20), level=0.9, draws=99, rng=2)
+    found = simplex_calibration(y, p, bins=kc.binning.MedianVarianceBins(20), confidence_level=0.9, draws=99, rng=2)
     index = kc.binning.MedianVarianceBins(20).assign(p).index
 
     def gaps(labels):
@@ -225,7 +225,8 @@ def test_simplex_gaps_are_inside_as_often_as_promised():
     rng = np.random.default_rng(6)
     p = rng.dirichlet([0.3, 0.5, 2], 60)
     targets = kc.Categorical(p).sample(rng, 150)
-    out = sum(simplex_calibration(y, p, level=0.9, draws=59, rng=k).outside.any() for k, y in enumerate(targets))
+    found = (simplex_calibration(y, p, confidence_level=0.9, draws=59, rng=k) for k, y in enumerate(targets))
+    out = sum(one.outside.any() for one in found)
     assert out <= stats.binom(150, 0.1).ppf(0.999)
 
 

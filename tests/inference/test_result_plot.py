@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import kernelcal as kc
+from kernelcal.cases import Case
 from kernelcal.errors import InputError
-from kernelcal.inference import Draws, exact_null, pit_test
+from kernelcal.inference import exact_null, pit_test
+from kernelcal.runs import Run
 from kernelcal.statistics import quantile_calibration, rank_histogram
 
 
@@ -32,7 +34,7 @@ def test_draws_are_kept_and_give_the_pvalue(classes):
     y, p = classes
     result = kc.calibration_test(y, p, statistic="skce", draws=99)
     prepared = kc.SKCE().prepare(kc.Categorical(p))
-    expected = exact_null(prepared, y, kc.Categorical(p), 99, Draws(0)).values
+    expected = exact_null(prepared, Case(y, kc.Categorical(p)), Run(draws=99)).values
     drawn = result.null_draws["SKCE"]
     assert drawn.tolist() == expected[1:, 0].tolist()
     assert result.pvalue == (1 + (drawn >= result.statistic).sum()) / 100

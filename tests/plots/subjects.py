@@ -28,7 +28,7 @@ def reliability(ax=None, name="top label"):
         pointwise=(np.array([0.0, NAN, 0.2, 0.39, 0.82]), np.array([1.0, NAN, 0.53, 0.61, 0.98])),
         simultaneous=(np.array([0.0, NAN, 0.13, 0.35, 0.78]), np.array([1.0, NAN, 0.6, 0.65, 1.0])),
         outside=np.array([False, False, False, True, True]),
-        level=0.95,
+        confidence_level=0.95,
         title=name,
         subtitle=name,
         ax=ax,
@@ -48,7 +48,7 @@ def histogram(ax=None, name="rank"):
         expected=np.full(6, 10.0),
         pointwise=(low + 2, high - 2),
         simultaneous=(low, high),
-        level=0.9,
+        confidence_level=0.9,
         variable=name,
         whole=True,
         title=name,
@@ -76,7 +76,7 @@ def simplex(ax=None, name="first"):
         starts=points[:3],
         ends=np.array([[0.5, 0.4, 0.1], [0.5, 0.2, 0.3], [0.15, 0.7, 0.15]]),
         outside=np.array([False, True, False]),
-        level=0.95,
+        confidence_level=0.95,
         title=name,
         subtitle=name,
         ax=ax,
@@ -107,14 +107,14 @@ def witness(ax=None, name="class"):
     outside = np.abs(gap) > band
     outside[8:10] = [False, True]  # a place alone
     labels = {"variable": name, "label": name, "title": name, "subtitle": name}
-    return witness_plot(x, np.r_[NAN, gap[1:]], band, outside, connected=True, level=0.95, **labels, ax=ax)
+    return witness_plot(x, np.r_[NAN, gap[1:]], band, outside, connected=True, confidence_level=0.95, **labels, ax=ax)
 
 
 def witness_places(ax=None, name="class"):
     x = np.array([0.7, 0.1, 0.15, 0.9, 0.4, 0.42])
     gap, band = np.array([-0.1, 0.12, 0.02, -0.2, 0.01, -0.05]), np.array([0.15, 0.1, 0.1, 0.12, 0.16, 0.14])
     outside = np.abs(gap) > band
-    return witness_plot(x, gap, band, outside, connected=False, level=0.9, title=name, ax=ax)
+    return witness_plot(x, gap, band, outside, connected=False, confidence_level=0.9, title=name, ax=ax)
 
 
 _LINES = (reliability, confidence, histogram, curve, intervals, simplex, null, members, witness, witness_places)

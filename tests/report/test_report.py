@@ -223,7 +223,7 @@ def test_what_is_not_tested_is_not_judged():
 
 
 def test_the_level_is_that_of_all_intervals():
-    found = report(Y, P, level=0.8, groups=np.arange(60) % 2, **FAST)
+    found = report(Y, P, confidence_level=0.8, groups=np.arange(60) % 2, **FAST)
     (model,) = found.models
     figures = {f.name: f for f in model.figures}
     gap = 100 * (P - Y)

@@ -171,7 +171,7 @@ def test_other_layouts_and_options(tmp_path, frame):
         evaluate_files(tmp_path / "draws.csv", samples="m_*")
     with pytest.raises(InputError, match="there is no option 'early_stopping' for rows read in parts: options are"):
         evaluate_files(data, early_stopping=True)
-    refused("level must lie between 0 and 1", data, level=95)
+    refused("confidence_level must lie between 0 and 1", data, confidence_level=95)
     frame.rename(columns={"p_owl": "p_o,wl"}).to_parquet(data / "part000.parquet")
     refused("the name 'p_o,wl' has a comma .* rename the column", data)
     vectors = pd.DataFrame(np.ones((9, 6)), columns=["y1", "y2", "m1", "m2", "s1", "s2"])

@@ -329,8 +329,8 @@ def test_paths_go_through_the_one_evaluate(tmp_path, table):
     assert (at_once.n, at_once.pvalue) == (5000, expected.pvalue)
     assert float(at_once.estimate) == pytest.approx(float(expected.estimate), rel=1e-12)
     one = data / "part000.parquet"
-    with pytest.raises(InputError, match=r"^\S+part000\.parquet: level must lie between 0 and 1"):
-        kc.evaluate(one, "p_*", target="label", draws=9, level=2)
+    with pytest.raises(InputError, match=r"^\S+part000\.parquet: confidence_level must lie between 0 and 1"):
+        kc.evaluate(one, "p_*", target="label", draws=9, confidence_level=2)
     one = kc.evaluate(one, "p_*", lens=kc.TopLabel(), draws=99)
     assert (one.n, one.question) == (2000, "top label")
     with pytest.raises(InputError, match="the names of the prediction columns, got 2: pass the others by name"):

@@ -100,12 +100,6 @@ def _refuse(options: argparse.Namespace) -> None:
         asked_test(with_engine(options.statistic, options.run.engine), options.null, weighted=bool(options.weights))
     if getattr(options, "within", None) is not None:
         checked_bound(options.within)
-    if getattr(options, "plan", False):
-        left = {"--fail-below": options.fail_below is not None, "--save": options.save is not None}
-        for name in (name for name, said in left.items() if said):
-            raise InputError(
-                f"--plan says what would be done and stops, which leaves nothing for {name}: say one of them"
-            )
 
 
 def _compared(options: argparse.Namespace) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from kernelcal.errors import InputError
@@ -27,7 +27,7 @@ def with_engine(name: str, engine: Engine | None) -> Any:
     """A statistic that sums by an engine; refused for those that sum no pairs."""
     if engine is None:
         return name
-    statistic = STATISTICS.made(name)
-    if is_dataclass(statistic) and any(field.name == "engine" for field in fields(statistic)):
+    statistic: Any = STATISTICS.made(name)
+    if hasattr(statistic, "engine"):
         return replace(statistic, engine=engine)
     raise InputError(f"--engine chooses how pairs are summed, which --statistic {name} does not: leave it out")

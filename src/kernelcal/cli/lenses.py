@@ -1,4 +1,4 @@
-"""Lenses by their names on the command line."""
+"""Lenses as the command line names them."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from typing import Any
 
 from kernelcal.cases import refuse_lens
 from kernelcal.errors import InputError
-from kernelcal.lenses import ClassWise, OneClass, TopK, TopLabel
+from kernelcal.lenses import LENSES
 from kernelcal.predictions import RealPredictions
 
 __all__ = ["check_lens", "lens_of"]
 
-
-_WHOLE = {"top-label": TopLabel(), "class-wise": ClassWise(), "class-wise-joint": ClassWise(joint="full")}
+_TOP, _CLASS = "top-K", "class:NAME"  # names that stand for many
 
 
 def check_lens(text: str | None, *, every: bool) -> None:
     """Refuse what is no name of a lens, before anything is read; of several questions where one must be asked."""
-    if text in _WHOLE and not every:
-        refuse_lens(_WHOLE[text])
-    if text is None or text in _WHOLE or text.startswith("class:") or _top(text) is not None:
+    if text is None or text.startswith("class:") or _top(text) is not None:
         return
-    raise InputError(f"unknown lens {text!r}: top-label, top-K such as top-5, class:NAME, class-wise, class-wise-joint")
+    if text not in LENSES or text in (_TOP, _CLASS):
+        raise InputError(f"unknown lens {text!r}: {', '.join(LENSES)}, such as top-5 and class:cat")
+    if not every:
+        refuse_lens(LENSES.made(text))
 
 
 def lens_of(text: str | None, predictions: Any) -> Any:
@@ -31,10 +31,10 @@ def lens_of(text: str | None, predictions: Any) -> Any:
             "--lens asks a simpler question about classes, but these are predictions of numbers: leave it out"
         )
     if text is None or not text.startswith("class:"):
-        return None if text is None else _WHOLE.get(text) or _top(text)
+        return None if text is None else _top(text) or LENSES.made(text)
     names = {str(predictions.class_name(k)): predictions.class_name(k) for k in range(predictions.n_classes)}
-    return OneClass(names.get(text[6:], text[6:]))
+    return LENSES[_CLASS](names.get(text[6:], text[6:]))
 
 
-def _top(text: str) -> TopK | None:
-    return TopK(int(text[4:])) if text.startswith("top-") and text[4:].isdecimal() else None
+def _top(text: str) -> Any:
+    return LENSES[_TOP](int(text[4:])) if text.startswith("top-") and text[4:].isdecimal() else None

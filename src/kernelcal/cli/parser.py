@@ -10,6 +10,7 @@ from kernelcal import __version__
 from kernelcal.cli.streaming import add_streaming
 from kernelcal.inference import NULL_LAWS, STATISTICS
 from kernelcal.io import CROSSING, KINDS
+from kernelcal.lenses import LENSES
 from kernelcal.pairs import ENGINES
 from kernelcal.runs import CONFIDENCE_LEVEL, DRAWS, DRAWS_OF_A_PASS
 
@@ -219,8 +220,7 @@ def _add_testing(parser: argparse.ArgumentParser, *, one: bool) -> None:
     group.add_argument(
         "--lens",
         metavar="LENS",
-        help="a simpler question: top-label, top-K such as top-5, class:NAME; for test also class-wise (corrected by "
-        "Holm) and class-wise-joint",
+        help=f"a simpler question. {LENSES.help}",
     )
     group.add_argument(
         "--draws",

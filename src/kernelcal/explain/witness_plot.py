@@ -57,7 +57,7 @@ def _one(witness: Any, component: int, ax: Any = None, *, legend: bool = True) -
         witness.gap_band[:, k],
         witness.outside[:, k],
         connected=witness.rows is None,
-        level=witness.confidence_level,
+        confidence_level=witness.confidence_level,
         variable="predicted mean" if witness.of_numbers else f"predicted probability of {words}",
         label=label,
         together="at all places together" if alone else "at all places and in all pictures together",

@@ -16,6 +16,7 @@ from kernelcal.errors import InputError
 from kernelcal.inference.bootstrap import multinomial_counts
 from kernelcal.inference.draws import Draws
 from kernelcal.pairs import PairMatrix
+from kernelcal.registry import Registry
 from kernelcal.runs import Run
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "root_spread",
 ]
 
+_ALL = "SKCE, unbiased"
 _BYTES = 2**27  # for the columns of one batch of draws
 
 
@@ -248,9 +250,11 @@ def block_spread(values: np.ndarray) -> Spread:
     return Spread(mean, ends, _half(ends), above)
 
 
-METHODS = {
-    "bootstrap": Method(_bootstrap, "percentile bootstrap without pairs of a row with itself", tested=True),
-    "root": Method(_root, "root scale, Hoeffding variance", tested=True),
-    "ball": Method(_ball, "ball around the estimated mean element, multiplier quantile", tested=False),
-    "block": Method(_block, "normal law of the block values", tested=False),
-}
+METHODS: Registry[Method] = Registry("method", "or 'default'")
+for _name, _method, _serves in (
+    ("bootstrap", Method(_bootstrap, "percentile bootstrap without pairs of a row with itself", tested=True), _ALL),
+    ("root", Method(_root, "root scale, Hoeffding variance", tested=True), _ALL),
+    ("ball", Method(_ball, "ball around the estimated mean element, multiplier quantile", tested=False), _ALL),
+    ("block", Method(_block, "normal law of the block values", tested=False), "SKCE, block"),
+):
+    METHODS.register(_name, _method, summary=_method.label, serves=_serves)

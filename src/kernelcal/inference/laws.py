@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from kernelcal.inference.block import Block
 from kernelcal.inference.bootstrap import Bootstrap, Wild
 from kernelcal.inference.bound import Bound
@@ -20,10 +22,17 @@ _ALL, _DRAWS = "any", "B times the statistic"
 _UNBIASED = "SKCE, unbiased"
 _BOTH = "SKCE, KCCSD, unbiased"
 
-NULL_LAWS: Registry[NullLaw] = Registry("null", "a NullLaw")  # the summary is what a law assumes beside calibration
+# the summary is what a law assumes beside calibration
+NULL_LAWS: Registry[Callable[..., NullLaw]] = Registry("null", "or a NullLaw")
 for _name, _law, _serves, _assumes, _cost in (
     ("exact", Exact, _ALL, "nothing: valid at every n, for every kernel and bin", _DRAWS),
-    ("swap", Swap, "any, of predictions by draws", "every n; the default of `Samples` and scores with draws", _DRAWS),
+    (
+        "swap",
+        Swap,
+        "any, of predictions by draws",
+        "every n; default of `Samples` and of densities with draws",
+        _DRAWS,
+    ),
     ("saddlepoint", Saddlepoint, _UNBIASED, "many rows; law known given the predictions", "n² m, no draws"),
     ("bound", Bound, "SKCE, all estimators", "nothing, but it is a bound with little power", "the estimate"),
     ("block", Block, "SKCE, KCCSD, block", "many blocks", "n b m"),
@@ -32,7 +41,7 @@ for _name, _law, _serves, _assumes, _cost in (
     ("gamma", Gamma, _UNBIASED, "many rows; poor in far tails", "n² m"),
     ("pearson", Pearson, _UNBIASED, "many rows; up to 8,000 of them", "n³"),
     ("spectrum", Spectrum, _UNBIASED, "many rows, a wide kernel; up to 8,000 of them", "n³"),
-    ("consistency", Consistency, _ALL, "**does not keep its level**; for published figures only", _DRAWS),
     ("cme", CME, "UCME", "every n; chi-square and Hotelling by option", "n J (J + B)"),
+    ("consistency", Consistency, _ALL, "**does not keep its level**; for published figures only", _DRAWS),
 ):
     NULL_LAWS.register(_name, _law, summary=_assumes, serves=_serves, cost=_cost)

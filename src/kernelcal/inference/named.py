@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from functools import partial
 
+from kernelcal.errors import InputError
 from kernelcal.inference.family import DefaultFamily
 from kernelcal.inference.pit_test import UniformPIT
 from kernelcal.registry import Registry
@@ -12,7 +14,7 @@ from kernelcal.statistics import CKCE, ECE, JKCE, KCCSD, MMCE, SKCE, UCME, Stati
 
 __all__ = ["STATISTICS", "register_statistic"]
 
-STATISTICS: Registry[Statistic] = Registry("statistic", "a Statistic or a function f(y, predictions) -> number")
+STATISTICS: Registry[Callable[..., Statistic]] = Registry("statistic", "a Statistic or a function")
 
 
 def register_statistic(
@@ -34,7 +36,7 @@ def register_statistic(
     Raises
     ------
     InputError
-        If the name is taken.
+        If the name is taken, or an instance is given in place of its class.
 
     Examples
     --------
@@ -43,20 +45,30 @@ def register_statistic(
     >>> from kernelcal.inference import STATISTICS, register_statistic
     >>> register_statistic("ece-debiased", partial(kc.ECE, distance="squared", debiased=True), summary="debiased ECE")
     >>> kc.calibration_test([0, 1, 1], [0.2, 0.7, 0.6], statistic="ece-debiased", draws=19).pvalue
-    1.0
+    0.7
+    >>> STATISTICS.forget("ece-debiased")
     """
-    STATISTICS.register(name, statistic, summary=summary, serves=serves)
+    if not callable(statistic) or isinstance(statistic, Statistic):
+        raise InputError(f"{name!r} needs what makes the statistic, such as its class, got {statistic!r}")
+    first = (inspect.getdoc(statistic) or str(name)).splitlines()[0].rstrip(".")
+    STATISTICS.register(name, statistic, summary=summary or first, serves=serves)
 
 
+_BLOCKS = partial(SKCE, estimator="block", block_size=2)
 for _name, _statistic, _serves, _summary in (
     ("default", DefaultFamily, "any", "a family: kernels at four lengthscales, and signals with a direction"),
-    ("skce", SKCE, "any", "squared kernel calibration error"),
-    ("skce-block", partial(SKCE, estimator="block", block_size=2), "any", "its linear-time estimator"),
+    ("skce", SKCE, "any", "squared kernel calibration error, at the median lengthscale"),
+    (
+        "skce-block",
+        _BLOCKS,
+        "any",
+        "the same of blocks of 2 rows, in linear time",
+    ),
     ("ckce", CKCE, "any", "conditional kernel calibration error"),
     ("jkce", JKCE, "any", "joint kernel calibration error"),
     ("ucme", UCME, "any", "residuals at ten test locations"),
-    ("ece", ECE, "classes", "binned error of the top label"),
-    ("mce", partial(ECE, norm="max"), "classes", "its largest bin"),
+    ("ece", ECE, "classes", "error of the top label in 15 bins of equal width"),
+    ("mce", partial(ECE, norm="max"), "classes", "largest error of these bins"),
     ("mmce", MMCE, "classes", "kernel calibration error of the top label"),
     ("kccsd", KCCSD, "densities with a score function", "Stein discrepancy, without normalising constants"),
     ("pit", UniformPIT, "numbers, one a target", "are the PIT values uniform"),

@@ -108,7 +108,7 @@ class Reliability(Shown):
             pointwise=(band.pointwise_low, band.pointwise_high),
             simultaneous=(band.low, band.high),
             outside=self.outside,
-            level=self.confidence_level,
+            confidence_level=self.confidence_level,
             together=self.together,
             title=f"Reliability, {t.question}" if legend else t.question,
             subtitle=f"{self.ece.name.split(',')[0]} {float(self.ece):.4f}, {t.count.sum():,} rows",

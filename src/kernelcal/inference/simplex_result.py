@@ -81,7 +81,7 @@ class SimplexCalibration(Shown):
             starts=t.mean_prediction[filled],
             ends=t.frequency[filled],
             outside=self.outside[filled],
-            level=self.confidence_level,
+            confidence_level=self.confidence_level,
             title=f"Calibration of three classes, ECE {float(self.ece):.4f}",
             subtitle=f"{self.ece.n:,} rows{some}, {self.ece.options['bins']}",
             ax=ax,

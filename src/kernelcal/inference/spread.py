@@ -18,7 +18,7 @@ _BOOTSTRAP_UP_TO = 5_000  # rows; above, 999 products with the n x n matrix take
 def method_of(name: str, statistic: SKCE | CKCE) -> Method | None:
     """Return the method of a name, None for the default, or refuse one that does not serve the statistic."""
     if isinstance(statistic, CKCE):
-        return None if name == "default" else _known(OPERATOR_METHODS, name)
+        return None if name == "default" else OPERATOR_METHODS.chosen(name)
     if not isinstance(statistic, SKCE):
         raise InputError(
             f"statistic must be an SKCE such as kernelcal.SKCE(estimator='unbiased'), or a CKCE, got {statistic!r}"
@@ -29,7 +29,7 @@ def method_of(name: str, statistic: SKCE | CKCE) -> Method | None:
         raise InputError("an interval needs all pairs or blocks of rows, got estimator='incomplete': use 'unbiased'")
     if name == "default":
         return None
-    found = _known(METHODS, name)
+    found = METHODS.chosen(name)
     if (statistic.estimator == "block") != (name == "block"):
         raise InputError(f"method={name!r} does not serve estimator={statistic.estimator!r}: use method='default'")
     return found
@@ -42,12 +42,6 @@ def default_method(statistic: SKCE | CKCE, n: int) -> Method:
     if statistic.estimator == "block":
         return METHODS["block"]
     return METHODS["bootstrap" if n <= _BOOTSTRAP_UP_TO else "root"]
-
-
-def _known(methods: dict[str, Method], name: str) -> Method:
-    if not isinstance(name, str) or name not in methods:
-        raise InputError(f"method must be 'default', {', '.join(map(repr, methods))}, got {name!r}")
-    return methods[name]
 
 
 def spread_of(method: Method, statistic: SKCE | CKCE, case: Case, run: Run) -> Spread:

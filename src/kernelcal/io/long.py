@@ -15,7 +15,7 @@ from kernelcal.io.pivot import constant, pivot_draws, pivot_quantiles
 from kernelcal.io.rows import count, where_in_words, where_mask
 from kernelcal.io.selection import OUTCOMES, asked_columns, choose_target, known, listed, usual_column
 from kernelcal.io.sources import Source
-from kernelcal.io.table import Table
+from kernelcal.io.table import FileArrays
 from kernelcal.io.truth import Outcomes, join_outcomes
 from kernelcal.io.units import Units, units_of
 
@@ -27,7 +27,7 @@ _DRAWS = ("sample_id", "sample", "draw", "member")
 _MIXED = ("target", "target_type", "model", "model_id")  # what a reader must know when they are judged together
 
 
-def read_long(source: Source, options: ReadOptions) -> Table:
+def read_long(source: Source, options: ReadOptions) -> FileArrays:
     """Read a long table; a hubverse table is one whose layout is known."""
     wanted = where_mask(source, options)
     layout = _layout(source, options, wanted)
@@ -46,7 +46,7 @@ def read_long(source: Source, options: ReadOptions) -> Table:
     found = join_outcomes(units, source, options) if options.truth else _own_outcomes(one)
     there, without = _with_outcome(found, units)
     named = [layout.value] if levels is None else [f"{layout.value} at level {level:g}" for level in levels]
-    return Table(
+    return FileArrays(
         form=layout.form,
         read=f"{source.path}{f' with outcomes of {found.joined}' if found.joined else ''}",
         rows=f", one a combination of {listed(units.names)}, from {count(len(lines), 'line')}",

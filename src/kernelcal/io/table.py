@@ -15,11 +15,11 @@ from kernelcal.io.options import ReadOptions
 from kernelcal.io.rows import count, holes, rows_to_keep
 from kernelcal.io.selection import listed
 
-__all__ = ["Table", "as_data"]
+__all__ = ["FileArrays", "as_data"]
 
 
 @dataclass(frozen=True)
-class Table:
+class FileArrays:
     """Arrays with the sample on axis 0.
 
     Attributes
@@ -66,7 +66,7 @@ class Table:
     groups: dict[str, list[str]] | None = None
 
 
-def as_data(table: Table, options: ReadOptions) -> Data:
+def as_data(table: FileArrays, options: ReadOptions) -> Data:
     """Leave out rows as asked, build the predictions, and say what was read."""
     rows, dropped = _rows(table, options)
     arrays = {role: array if len(rows) == len(array) else array[rows] for role, array in table.arrays.items()}
@@ -81,7 +81,7 @@ def as_data(table: Table, options: ReadOptions) -> Data:
     return Data(arrays["target"], predictions, description, arrays.get("weights"), keys, groups)
 
 
-def _rows(table: Table, options: ReadOptions) -> tuple[np.ndarray, str]:
+def _rows(table: FileArrays, options: ReadOptions) -> tuple[np.ndarray, str]:
     """Numbers of the rows to keep, and what was dropped."""
     y = table.arrays["target"]
     if options.drop_target is not None and y.ndim > 1:

@@ -14,14 +14,14 @@ from kernelcal.io.rows import where_in_words, where_mask
 from kernelcal.io.selection import OUTCOMES, asked_columns, choose_target, known, listed
 from kernelcal.io.shapes import check_shapes, refuse_another_order
 from kernelcal.io.sources import Source
-from kernelcal.io.table import Table
+from kernelcal.io.table import FileArrays
 
 __all__ = ["read_wide", "wide_columns"]
 
 _ROLES = ("mean", "std", "variance", "samples", "quantiles")
 
 
-def read_wide(source: Source, form: str, options: ReadOptions) -> Table:
+def read_wide(source: Source, form: str, options: ReadOptions) -> FileArrays:
     """Read targets, and means with their spread, draws or quantiles."""
     weights = {"weights": [known(source, options.weights)]} if options.weights else {}
     targets, shown = wide_columns(source, form, options)
@@ -29,7 +29,7 @@ def read_wide(source: Source, form: str, options: ReadOptions) -> Table:
     arrays = {role: _array(source, names) for role, names in columns.items()}
     check_shapes(form, arrays, columns)
     wanted = where_mask(source, options)
-    return Table(
+    return FileArrays(
         form=form,
         read=str(source.path),
         rows="",

@@ -10,7 +10,7 @@ import numpy as np
 from kernelcal.arrays import Array, Functional, namespace, take_rows
 from kernelcal.errors import InputError
 from kernelcal.kernels.base import Kernel
-from kernelcal.kernels.metrics import CoordinateView, Euclidean, Metric, View, view
+from kernelcal.kernels.metrics import CoordinateView, Euclidean, Metric, MetricView, view
 
 __all__ = ["AlignedPairs", "CrossPairs", "Points", "class_matrix", "smaller"]
 
@@ -20,7 +20,7 @@ class Points:
 
     def __init__(self, predictions: Any) -> None:
         self.predictions = predictions
-        self._views: dict[Metric, View] = {}
+        self._views: dict[Metric, MetricView] = {}
         self._coordinates: dict[Metric, Array] = {}
 
     def __len__(self) -> int:
@@ -31,7 +31,7 @@ class Points:
         """Array namespace of the predictions."""
         return namespace(self.predictions.reference)
 
-    def view(self, metric: Metric) -> View:
+    def view(self, metric: Metric) -> MetricView:
         """Distances of all points in a metric."""
         if metric not in self._views:
             self._views[metric] = view(metric, self.predictions)
@@ -61,7 +61,7 @@ class CrossPairs:
         """Operations of the library that holds the points."""
         return Functional(self.points.library)
 
-    def _native(self, seen: View) -> Array:
+    def _native(self, seen: MetricView) -> Array:
         return seen.cross(self.rows, self.columns)
 
     def squared_distance(self, metric: Metric) -> Array:
@@ -103,7 +103,7 @@ class CrossPairs:
 class AlignedPairs(CrossPairs):
     """Row i of some rows with row i of some columns: answers have shape (n,)."""
 
-    def _native(self, seen: View) -> Array:
+    def _native(self, seen: MetricView) -> Array:
         return seen.aligned(self.rows, self.columns)
 
     def inner(self) -> Array:
@@ -144,7 +144,7 @@ class _Labels:
         """NumPy, looked up when asked for: its wrapper would be a third of the time to import kernelcal."""
         return namespace(np.zeros(0))
 
-    def view(self, metric: Metric) -> View:
+    def view(self, metric: Metric) -> MetricView:
         return CoordinateView(self.coordinates(metric), 2)
 
     def coordinates(self, metric: Metric) -> Array:

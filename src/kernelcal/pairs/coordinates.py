@@ -8,7 +8,7 @@ import numpy as np
 
 from kernelcal.arrays import Array, to_numpy
 from kernelcal.kernels.expansion import CLOSE, left_factor, repair, right_factor, squares
-from kernelcal.kernels.metrics import Metric, View, in_double, view
+from kernelcal.kernels.metrics import Metric, MetricView, in_double, view
 
 __all__ = ["Coordinates", "ready", "single_or_double"]
 
@@ -77,7 +77,7 @@ def _cdist(left: np.ndarray, right: np.ndarray, norm: str, out: np.ndarray) -> N
 class _Pairs:
     """A metric without coordinates. A pair is dear, so it is computed in float64 whatever was given."""
 
-    def __init__(self, seen: View) -> None:
+    def __init__(self, seen: MetricView) -> None:
         self.seen, self.squared, self.dtype = seen, seen.squared, np.dtype(np.float64)
 
     def native(self, rows: Any, columns: Any, out: np.ndarray) -> None:

@@ -10,7 +10,7 @@ from kernelcal.arrays import to_numpy
 from kernelcal.pairs.base import KernelProducts, QuadraticForms, Sums
 from kernelcal.pairs.feature_tiles import FeatureTiles
 from kernelcal.pairs.group_residual import GroupResidual
-from kernelcal.pairs.groups import Groups, groups_of
+from kernelcal.pairs.groups import EqualRows, groups_of
 from kernelcal.residuals import ClassResidual
 
 __all__ = ["Collapsed", "CollapsedForms"]
@@ -23,7 +23,7 @@ _ALL = slice(None)
 class Collapsed(KernelProducts):
     """Sums with a kernel that has one row for all equal predictions, its matrix (u, u) held."""
 
-    def __init__(self, kernel: np.ndarray, groups: Groups) -> None:
+    def __init__(self, kernel: np.ndarray, groups: EqualRows) -> None:
         self.kernel, self.groups = kernel, groups
 
     @cached_property
@@ -55,7 +55,7 @@ class CollapsedForms(QuadraticForms):
     equal predictions.
     """
 
-    def __init__(self, tiles: FeatureTiles, groups: Groups, residual: ClassResidual) -> None:
+    def __init__(self, tiles: FeatureTiles, groups: EqualRows, residual: ClassResidual) -> None:
         self.tiles, self.groups = tiles, groups
         self.residual = GroupResidual(residual, groups)
         unique = tiles.predictions[groups.first]

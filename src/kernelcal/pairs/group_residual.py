@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kernelcal.errors import InputError
-from kernelcal.pairs.groups import Groups
+from kernelcal.pairs.groups import EqualRows
 from kernelcal.pairs.threads import threaded_map
 from kernelcal.residuals import ClassResidual, FeatureResidual
 
@@ -25,7 +25,7 @@ class GroupResidual(FeatureResidual):
 
     weights = None  # they are in the counts
 
-    def __init__(self, residual: ClassResidual, groups: Groups) -> None:
+    def __init__(self, residual: ClassResidual, groups: EqualRows) -> None:
         self.residual, self.groups = residual.double(), groups
         self.mean = self.residual.mean[groups.first]
         ones = np.ones(len(groups.member)) if residual.weights is None else residual.weights

@@ -9,7 +9,7 @@ import numpy as np
 from kernelcal.arrays import is_numpy, row_slices, to_numpy
 from kernelcal.predictions import ClassPredictions, Predictions
 
-__all__ = ["Groups", "groups_of"]
+__all__ = ["EqualRows", "groups_of"]
 
 _REPEATED = 4  # rows a prediction, on average, from which on collapsing pays
 _SAMPLE, _LEAST, _EQUAL = 10, 5_000, 20  # roots of n and rows of a sample, and equal rows in it at the least
@@ -17,7 +17,7 @@ _COMPARED = 2**20  # numbers compared at once
 
 
 @dataclass(frozen=True, eq=False)
-class Groups:
+class EqualRows:
     """Rows with equal predictions.
 
     Attributes
@@ -39,8 +39,8 @@ class Groups:
         return np.stack([np.bincount(self.member, column, len(self)) for column in values.T], axis=1)
 
 
-def groups_of(predictions: Predictions) -> Groups | None:
-    """Groups of equal predictions of classes, or None where there are more than n / 4 of them.
+def groups_of(predictions: Predictions) -> EqualRows | None:
+    """EqualRows of equal predictions of classes, or None where there are more than n / 4 of them.
 
     Most predictions have few equal ones or none, which a seeded sample of ``10 sqrt(n)`` rows shows: of n / 4
     predictions it would meet more than a hundred twice.
@@ -56,7 +56,7 @@ def groups_of(predictions: Predictions) -> Groups | None:
     _, first, member = np.unique(_codes(predictions), return_index=True, return_inverse=True)
     if _REPEATED * len(first) > n or not _same(predictions, first, member):
         return None
-    return Groups(first, member)
+    return EqualRows(first, member)
 
 
 def _codes(predictions: ClassPredictions) -> np.ndarray:

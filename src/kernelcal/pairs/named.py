@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from kernelcal.pairs.base import Engine
 from kernelcal.pairs.exact import ExactPairs
 from kernelcal.pairs.fourier import RandomFourier
@@ -10,7 +12,7 @@ from kernelcal.registry import Registry
 
 __all__ = ["ENGINES"]
 
-ENGINES: Registry[Engine] = Registry("engine", "an Engine such as kernelcal.Nystrom(256)")
+ENGINES: Registry[Callable[..., Engine]] = Registry("engine", "or an Engine such as kernelcal.Nystrom(256)")
 ENGINES.register("pairs", ExactPairs, summary="all of them, exactly")
 ENGINES.register("nystrom", Nystrom, summary="features at landmarks among the predictions")
 ENGINES.register("fourier", RandomFourier, summary="random Fourier features")

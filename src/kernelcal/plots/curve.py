@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from kernelcal.defaults import CONFIDENCE_LEVEL
 from kernelcal.plots.axes import axes_or_new, bare, legend_below, percent, titled
 from kernelcal.plots.colours import BAND, INK, INNER_BAND, OBSERVED
 
@@ -19,7 +20,7 @@ def curve_plot(
     shares: np.ndarray,
     *,
     bands: tuple[Ends, Ends] | None = None,
-    level: float = 0.95,
+    confidence_level: float = CONFIDENCE_LEVEL,
     title: str = "",
     ax: Any = None,
 ) -> Any:
@@ -31,7 +32,7 @@ def curve_plot(
         Quantile levels, and observed shares.
     bands : pair of pairs of numpy.ndarray of shape (L,), optional
         Ends of the bands of calibrated models: each level alone, and all levels at once.
-    level : float
+    confidence_level : float
         Of the bands.
     title : str
         Shown letter by letter.
@@ -46,7 +47,7 @@ def curve_plot(
     ax.plot(levels, shares, "o-", color=OBSERVED, markersize=4, label="observed share of outcomes below", zorder=3)
     ax.plot([0, 1], [0, 1], "--", color=INK, linewidth=0.9, label="share = level", zorder=2)
     if bands is not None:
-        where = f"where {percent(level)} of calibrated models lie"
+        where = f"where {percent(confidence_level)} of calibrated models lie"
         looks = ((INNER_BAND, "each level alone", 1.0), (BAND, "all levels at once", 0.9))
         for ends, (colour, words, order) in zip(bands, looks, strict=True):
             ax.fill_between(levels, *ends, color=colour, linewidth=0, label=f"{where}, {words}", zorder=order)

@@ -19,7 +19,7 @@ def histogram_plot(
     expected: np.ndarray,
     pointwise: tuple[np.ndarray, np.ndarray],
     simultaneous: tuple[np.ndarray, np.ndarray],
-    level: float,
+    confidence_level: float,
     variable: str,
     whole: bool = False,
     title: str = "",
@@ -35,7 +35,7 @@ def histogram_plot(
         Rows in each bin: observed, and expected under calibration.
     pointwise, simultaneous : pair of numpy.ndarray of shape (K,)
         Ends of the bands: each bin alone, all bins at once.
-    level : float
+    confidence_level : float
         Of the bands.
     variable, title : str
         Of the horizontal axis, and of the picture; shown letter by letter.
@@ -49,7 +49,7 @@ def histogram_plot(
     matplotlib.axes.Axes
     """
     ax = axes_or_new(ax, 5.0, 4.3)
-    where = f"where {percent(level)} of calibrated models lie"
+    where = f"where {percent(confidence_level)} of calibrated models lie"
     outline = {"baseline": None, "color": OBSERVED, "linewidth": 2, "zorder": 3}
     ax.stairs(counts, edges, label="observed rows", **outline)
     ax.stairs(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from kernelcal.defaults import CONFIDENCE_LEVEL
 from kernelcal.plots.axes import axes_or_new, bare, legend_below, literal, percent, titled
 from kernelcal.plots.colours import ACCENT, EDGE, INK, INNER_BAND, OBSERVED
 
@@ -22,7 +23,7 @@ def members_plot(
     pvalues: Sequence[float],
     *,
     drawn: Sequence[np.ndarray] = (),
-    level: float = 0.95,
+    confidence_level: float = CONFIDENCE_LEVEL,
     title: str = "",
     subtitle: str = "",
     ax: Any = None,
@@ -37,8 +38,8 @@ def members_plot(
         Observed values in standard deviations under calibration, from the mean, and p-values.
     drawn : sequence of numpy.ndarray, optional
         Values of the draws of every statistic, in the same unit.
-    level : float
-        Share of the draws below the end of the thick bar; a p-value at or below ``1 - level`` stands out.
+    confidence_level : float
+        Share of the draws below the end of the thick bar; a p-value at or below ``1 - confidence_level`` stands out.
     title, subtitle : str
         Shown letter by letter.
     ax : matplotlib.axes.Axes, optional
@@ -50,14 +51,14 @@ def members_plot(
     """
     ax = axes_or_new(ax, 6.0, 2.2 + 0.34 * len(names))
     values = np.asarray(deviations, dtype=np.float64)
-    found = np.asarray(pvalues) <= 1 - level + 1e-12
-    _ranges(ax, drawn, level)
+    found = np.asarray(pvalues) <= 1 - confidence_level + 1e-12
+    _ranges(ax, drawn, confidence_level)
     right = max([3.0, *values[np.isfinite(values)], *(float(np.max(d)) for d in drawn if len(d))])
     shown = np.where(values == np.inf, right, values)
     rows = np.arange(len(names))
     for which, marker, colour, label in (
-        (found, "D", ACCENT, f"observed value, p at most {1 - level:.3g}"),
-        (~found, "o", OBSERVED, f"observed value, p above {1 - level:.3g}"),
+        (found, "D", ACCENT, f"observed value, p at most {1 - confidence_level:.3g}"),
+        (~found, "o", OBSERVED, f"observed value, p above {1 - confidence_level:.3g}"),
     ):
         if which.any():
             look = {"color": colour, "markeredgecolor": "white", "markersize": 7, "zorder": 4}
@@ -80,17 +81,16 @@ def members_plot(
     return ax
 
 
-def _ranges(ax: Any, drawn: Sequence[np.ndarray], level: float) -> None:
+def _ranges(ax: Any, drawn: Sequence[np.ndarray], confidence_level: float) -> None:
     """Thin lines over all draws, thick ones up to their quantile: large values speak against calibration."""
     kept = [(row, d) for row, d in enumerate(drawn) if len(d)]
     ax.axvline(0, color=INK, linewidth=0.8, linestyle="--", label="mean under calibration", zorder=0)
     if not kept:
         return
     rows = [row for row, _ in kept]
-    low, cut, high = (np.array([np.quantile(d, q) for _, d in kept]) for q in (0.0, level, 1.0))
-    ax.barh(
-        rows, cut - low, 0.5, low, color=INNER_BAND, label=f"{percent(level)} of the draws under calibration", zorder=1
-    )
+    low, cut, high = (np.array([np.quantile(d, q) for _, d in kept]) for q in (0.0, confidence_level, 1.0))
+    label = f"{percent(confidence_level)} of the draws under calibration"
+    ax.barh(rows, cut - low, 0.5, low, color=INNER_BAND, label=label, zorder=1)
     ax.hlines(rows, cut, high, color=EDGE, linewidth=1.2, label="the other draws", zorder=1)
 
 

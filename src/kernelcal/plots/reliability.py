@@ -26,7 +26,7 @@ def reliability_plot(
     pointwise: tuple[np.ndarray, np.ndarray],
     simultaneous: tuple[np.ndarray, np.ndarray],
     outside: np.ndarray,
-    level: float,
+    confidence_level: float,
     together: str = "all bins at once",
     title: str = "",
     subtitle: str = "",
@@ -45,7 +45,7 @@ def reliability_plot(
         Ends of the interval of the frequency, and of the bands of calibrated models: bin by bin, all bins at once.
     outside : numpy.ndarray of shape (b,)
         Bins whose frequency lies outside the simultaneous band.
-    level : float
+    confidence_level : float
         Of intervals and bands.
     together : str
         What the simultaneous band holds for.
@@ -63,9 +63,10 @@ def reliability_plot(
     ax = axes_or_new(ax, 5.0, 6.2 if legend else 5.0)
     filled = np.flatnonzero(~np.isnan(mean_prediction))
     left, width = _widths(edges[0][filled], edges[1][filled])
-    _points(ax, mean_prediction[filled], frequency[filled], [e[filled] for e in interval], outside[filled], level)
+    ends = [end[filled] for end in interval]
+    _points(ax, mean_prediction[filled], frequency[filled], ends, outside[filled], confidence_level)
     ax.plot([0, 1], [0, 1], "--", color=INK, linewidth=0.9, label="frequency = prediction")
-    where = f"where {percent(level)} of calibrated models lie"
+    where = f"where {percent(confidence_level)} of calibrated models lie"
     _band(ax, left, width, [e[filled] for e in pointwise], INNER_BAND, f"{where}, each bin alone", 1)
     _band(ax, left, width, [e[filled] for e in simultaneous], BAND, f"{where}, {together}", 0.9)
     _counts(ax, left, width, count[filled])
@@ -95,14 +96,14 @@ def _band(
 
 
 def _points(
-    ax: Any, x: np.ndarray, y: np.ndarray, interval: list[np.ndarray], outside: np.ndarray, level: float
+    ax: Any, x: np.ndarray, y: np.ndarray, interval: list[np.ndarray], outside: np.ndarray, confidence_level: float
 ) -> None:
     kinds = [("o", OBSERVED, ~outside, ""), ("D", ACCENT, outside, ", outside the band of all bins")]
     for marker, colour, which, where in kinds:
         if which.any():
             look = {"color": colour, "markersize": 6, "markeredgecolor": "white", "zorder": 4}
             ax.plot(x[which], y[which], marker, label=f"observed frequency{where}", **look)
-    label = f"{percent(level)} interval of the observed frequency (Clopper-Pearson)"
+    label = f"{percent(confidence_level)} interval of the observed frequency (Clopper-Pearson)"
     ax.vlines(x, *interval, color=OBSERVED, linewidth=1.3, label=label, zorder=3)
 
 

@@ -23,7 +23,7 @@ def simplex_plot(
     starts: np.ndarray,
     ends: np.ndarray,
     outside: np.ndarray,
-    level: float,
+    confidence_level: float,
     title: str = "",
     subtitle: str = "",
     ax: Any = None,
@@ -42,7 +42,7 @@ def simplex_plot(
         Mean predictions and frequencies of bins.
     outside : numpy.ndarray of shape (b,)
         Bins whose gap is larger than chance gives.
-    level : float
+    confidence_level : float
         Share of calibrated models without such a bin.
     title, subtitle : str
         Shown letter by letter.
@@ -60,7 +60,7 @@ def simplex_plot(
         look = {"s": 9, "alpha": 0.45, "color": colour, "linewidths": 0, "zorder": 2}
         ax.scatter(x, y, marker=marker, label=f"prediction, the outcome was {literal(names[k], 30)}", **look)
     _arrows(ax, starts[~outside], ends[~outside], INK, "from mean prediction to frequencies of a bin")
-    words = f"the same, a gap that {percent(level)} of calibrated models have in no bin"
+    words = f"the same, a gap that {percent(confidence_level)} of calibrated models have in no bin"
     _arrows(ax, starts[outside], ends[outside], ACCENT, words)
     ax.set(xlim=(-0.12, 1.12), ylim=(-0.09, 0.95), aspect="equal")
     ax.set_axis_off()

@@ -22,7 +22,7 @@ def witness_plot(
     outside: np.ndarray,
     *,
     connected: bool,
-    level: float,
+    confidence_level: float,
     variable: str = "predicted probability",
     label: str = "observed - predicted, smoothed",
     together: str = "at all places together",
@@ -42,7 +42,7 @@ def witness_plot(
     connected : bool
         Whether the places are a grid along the axis. Else they are predictions with several numbers each, of which
         the axis shows one, and every place has a band of its own.
-    level : float
+    confidence_level : float
         Share of calibrated models whose gap stays inside the band, `together`.
     variable, label, title, subtitle : str
         Of the two axes, and of the picture; shown letter by letter.
@@ -60,7 +60,7 @@ def witness_plot(
     ax = axes_or_new(ax, 5.0, 4.3 if legend else 3.4)
     order = np.flatnonzero(np.isfinite(gap) & np.isfinite(band))
     order = order[np.argsort(position[order], kind="stable")]
-    where = f"where {percent(level)} of calibrated models lie, {together}"
+    where = f"where {percent(confidence_level)} of calibrated models lie, {together}"
     draw = _curve if connected else _places
     draw(ax, position[order], gap[order], band[order], outside[order], where)
     ax.axhline(0, color=INK, linewidth=0.9, linestyle="--", label="as predicted", zorder=2)

@@ -3,12 +3,17 @@
 from kernelcal.predictions.adapters import as_predictions
 from kernelcal.predictions.base import Predictions, trusted
 from kernelcal.predictions.bernoulli import Bernoulli
+from kernelcal.predictions.beta import Beta
+from kernelcal.predictions.binomial import Binomial
 from kernelcal.predictions.categorical import Categorical
 from kernelcal.predictions.classes import ClassPredictions
 from kernelcal.predictions.diagonal_normal import DiagonalNormal
+from kernelcal.predictions.dirichlet import Dirichlet
+from kernelcal.predictions.gamma import Gamma
 from kernelcal.predictions.isotropic_normal import IsotropicNormal
 from kernelcal.predictions.langevin import langevin_draws
 from kernelcal.predictions.laplace import Laplace
+from kernelcal.predictions.log_normal import LogNormal
 from kernelcal.predictions.mixture import Mixture
 from kernelcal.predictions.multivariate_normal import MultivariateNormal
 from kernelcal.predictions.negative_binomial import NegativeBinomial
@@ -19,6 +24,7 @@ from kernelcal.predictions.real import RealPredictions
 from kernelcal.predictions.samples import Samples
 from kernelcal.predictions.score import Score
 from kernelcal.predictions.score_predictions import ScorePredictions
+from kernelcal.predictions.student_t import StudentT
 from kernelcal.predictions.targets import checked_classes_pair, checked_pair
 from kernelcal.predictions.unnormalized import UnnormalizedDensity
 from kernelcal.predictions.vector_normal import VectorNormal
@@ -27,11 +33,16 @@ from kernelcal.predictions.wrappers import Logits, LogProbs, Percent
 
 __all__ = [
     "Bernoulli",
+    "Beta",
+    "Binomial",
     "Categorical",
     "ClassPredictions",
     "DiagonalNormal",
+    "Dirichlet",
+    "Gamma",
     "IsotropicNormal",
     "Laplace",
+    "LogNormal",
     "LogProbs",
     "Logits",
     "Mixture",
@@ -46,6 +57,7 @@ __all__ = [
     "Samples",
     "Score",
     "ScorePredictions",
+    "StudentT",
     "UnnormalizedDensity",
     "VectorNormal",
     "as_predictions",

@@ -76,9 +76,9 @@ def count_quantile(predictions: RealPredictions, levels: Any) -> np.ndarray:
     shape = np.broadcast_shapes(levels.shape, (len(predictions),))
     flat = np.broadcast_to(levels, shape).ravel()
     rows = np.broadcast_to(np.arange(len(predictions)), shape).ravel()
-    found = np.where((flat >= 0) & (flat <= 1), 0.0, np.nan)
     spread = to_numpy(predictions.std)[rows] > 0
-    found[(flat >= 1) & (found == 0) & spread] = np.inf
+    found = np.where(spread, 0.0, np.round(to_numpy(predictions.mean).astype(np.float64)[rows]))
+    found[(flat >= 1) & spread] = np.inf
     inner = np.flatnonzero((flat > 0) & (flat < 1) & spread)
     found[inner] = _search(predictions, flat[inner], rows[inner])
     return found.reshape(shape)

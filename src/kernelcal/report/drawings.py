@@ -22,8 +22,9 @@ from kernelcal.report.figures import is_number
 from kernelcal.report.intervals import level_in_words
 from kernelcal.runs import DRAWS, Run
 from kernelcal.statistics import ECE
+from kernelcal.statistics.pinball import QUANTILE_LEVELS
 from kernelcal.statistics.pit_histogram import pit_histogram_of
-from kernelcal.statistics.quantile_curve import QUANTILE_LEVELS, quantile_calibration_of
+from kernelcal.statistics.quantile_curve import quantile_calibration_of
 from kernelcal.statistics.rank_histogram import rank_histogram_of
 
 __all__ = ["drawings_of"]

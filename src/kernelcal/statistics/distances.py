@@ -8,16 +8,19 @@ from typing import Any
 import numpy as np
 
 from kernelcal.errors import InputError
+from kernelcal.registry import Registry
 
 __all__ = ["DISTANCES", "distances"]
 
-DISTANCES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "total variation": lambda gap: np.abs(gap, out=gap).sum(axis=-1) / 2,
-    "l1": lambda gap: np.abs(gap, out=gap).sum(axis=-1),
-    "euclidean": lambda gap: np.sqrt(np.einsum("...k,...k->...", gap, gap)),
-    "squared": lambda gap: np.einsum("...k,...k->...", gap, gap),
-    "max": lambda gap: np.abs(gap, out=gap).max(axis=-1),
-}
+DISTANCES: Registry[Callable[[np.ndarray], np.ndarray]] = Registry("distance", "or a function of means and frequencies")
+for _name, _function, _is in (
+    ("total variation", lambda gap: np.abs(gap, out=gap).sum(axis=-1) / 2, "half of l1"),
+    ("l1", lambda gap: np.abs(gap, out=gap).sum(axis=-1), "sum of the absolute gaps"),
+    ("euclidean", lambda gap: np.sqrt(np.einsum("...k,...k->...", gap, gap)), "root of the sum of squared gaps"),
+    ("squared", lambda gap: np.einsum("...k,...k->...", gap, gap), "sum of squared gaps"),
+    ("max", lambda gap: np.abs(gap, out=gap).max(axis=-1), "largest absolute gap"),
+):
+    DISTANCES.register(_name, _function, summary=_is)
 
 
 def distances(distance: Any, sums: np.ndarray, counts: np.ndarray, weight: np.ndarray) -> np.ndarray:

@@ -102,7 +102,7 @@ class ECE(Statistic):
         _check_question(self.question)
         _ = self._binning  # checks the number
         if not callable(self.distance):
-            checked_choice(self.distance, "distance", (*DISTANCES, "a function of means and frequencies"))
+            DISTANCES.chosen(self.distance)
         checked_choice(self.norm, "norm", ("mean", "max"))
         if self.debiased and (self.distance != "squared" or self.norm != "mean"):
             raise InputError("debiased=True needs distance='squared' and norm='mean': only there the bias is known")
@@ -131,8 +131,7 @@ class ECE(Statistic):
         >>> float(kc.ECE(bins=10, question="positive class")(y, p))
         0.475
         """
-        checked_choice(library, "the library", tuple(PRESETS))
-        preset = PRESETS[library]
+        preset = PRESETS.chosen(library)
         settings = {"question": preset.question, "convention": library, **options}
         return cls(bins=preset.binning(bins, strategy), **settings)
 
@@ -189,9 +188,7 @@ mce = function_of(ECE, "mce", "Maximum calibration error, the largest distance o
 def _check_question(question: Any) -> None:
     if question is None or isinstance(question, Lens):
         return
-    if not isinstance(question, str) or question not in QUESTIONS:
-        named = ", ".join(map(repr, QUESTIONS))
-        raise InputError(f"question must be one of {named}, or a lens such as kernelcal.TopLabel(), got {question!r}")
+    QUESTIONS.chosen(question)
 
 
 def _mean_note(parts: int) -> tuple[str, ...]:

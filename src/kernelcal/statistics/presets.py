@@ -11,6 +11,7 @@ import numpy as np
 from kernelcal.binning import Binning, EdgeBins, QuantileBins
 from kernelcal.binning.base import checked_choice, checked_count
 from kernelcal.errors import InputError
+from kernelcal.registry import Registry
 
 __all__ = ["PRESETS", "Preset"]
 
@@ -47,7 +48,8 @@ def _mapie(bins: int) -> int:
     return bins - 1
 
 
-PRESETS = {
+PRESETS: Registry[Preset] = Registry("library")
+for _library, _preset in {
     # sklearn.calibration.calibration_curve: searchsorted(edges[1:-1], p)
     "sklearn": Preset(5, "positive class", {"uniform": lambda b: EdgeBins(_equal(b)), "quantile": QuantileBins}),
     # torchmetrics.functional.classification.calibration_error: bucketize(p, edges, right=True) - 1
@@ -72,4 +74,5 @@ PRESETS = {
             "quantile": lambda b: QuantileBins(b, closed="left"),
         },
     ),
-}
+}.items():
+    PRESETS.register(_library, _preset, summary=f"{_preset.bins} bins, {_preset.question}")

@@ -93,7 +93,7 @@ class QuantileCalibration(Shown):
             band = self.band(confidence_level)
             bands = (band.pointwise_low, band.pointwise_high), (band.low, band.high)
         title = f"Quantile calibration, {self.n:,} rows" + (" with weights (no band)" if self.weighted else "")
-        return curve_plot(self.levels, self.shares, bands=bands, level=confidence_level, title=title, ax=ax)
+        return curve_plot(self.levels, self.shares, bands=bands, confidence_level=confidence_level, title=title, ax=ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""

@@ -12,6 +12,7 @@ from kernelcal.arrays import to_numpy
 from kernelcal.errors import InputError
 from kernelcal.lenses import ClassWise, Lens, OneClass, TopLabel, View
 from kernelcal.predictions import Bernoulli, ClassPredictions
+from kernelcal.registry import Registry
 
 __all__ = ["QUESTIONS", "Part", "asked", "parts_of", "usual_questions"]
 
@@ -105,10 +106,14 @@ def _by_predicted_class(predictions: ClassPredictions) -> tuple[Part, ...]:
     return tuple(part(int(k)) for k in np.unique(top))
 
 
-QUESTIONS: dict[str, Callable[[ClassPredictions], tuple[Part, ...]]] = {
-    "top label": _top_label,
-    "positive class": _positive_class,
-    "class-wise": _class_wise,
-    "simplex": _simplex,
-    "top label by class": _by_predicted_class,
-}
+QUESTIONS: Registry[Callable[[ClassPredictions], tuple[Part, ...]]] = Registry(
+    "question", "or a lens such as kernelcal.TopLabel()"
+)
+for _name, _parts, _asks in (
+    ("top label", _top_label, "is the most probable class right as often as it claims"),
+    ("positive class", _positive_class, "of two classes: does class 1 occur as often as predicted"),
+    ("class-wise", _class_wise, "every class against the rest"),
+    ("simplex", _simplex, "all classes at once"),
+    ("top label by class", _by_predicted_class, "top label apart for every predicted class"),
+):
+    QUESTIONS.register(_name, _parts, summary=_asks)

@@ -79,7 +79,7 @@ class UniformHistogram(Shown):
             expected=self.expected,
             pointwise=(band.pointwise_low, band.pointwise_high),
             simultaneous=(band.low, band.high),
-            level=band.confidence_level,
+            confidence_level=band.confidence_level,
             variable=self.variable,
             whole=self.edges[0] < 0,
             title=f"{self.title}, {self.n:,} rows",

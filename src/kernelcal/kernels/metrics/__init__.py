@@ -7,7 +7,7 @@ from kernelcal.kernels.metrics.kernel_fisher import KernelFisherDivergence
 from kernelcal.kernels.metrics.mixture_wasserstein import MixtureWasserstein
 from kernelcal.kernels.metrics.mmd import MMD
 from kernelcal.kernels.metrics.simplex import Hellinger, TotalVariation
-from kernelcal.kernels.metrics.views import CoordinateView, PairwiseView, View, in_double, view
+from kernelcal.kernels.metrics.views import CoordinateView, MetricView, PairwiseView, in_double, view
 from kernelcal.kernels.metrics.wasserstein import Wasserstein
 
 __all__ = [
@@ -18,11 +18,11 @@ __all__ = [
     "Hellinger",
     "KernelFisherDivergence",
     "Metric",
+    "MetricView",
     "MixtureWasserstein",
     "PairwiseMetric",
     "PairwiseView",
     "TotalVariation",
-    "View",
     "Wasserstein",
     "in_double",
     "view",

@@ -11,12 +11,12 @@ import numpy as np
 from kernelcal.arrays import Array, namespace, row_slices, take_rows, to_numpy
 from kernelcal.kernels.metrics.base import Metric, PairwiseMetric
 
-__all__ = ["CoordinateView", "PairwiseView", "View", "in_double", "view"]
+__all__ = ["CoordinateView", "MetricView", "PairwiseView", "in_double", "view"]
 
 _NUMBERS_AT_ONCE = 2**19  # 4 MiB of float64 while pairs are computed
 
 
-class View(ABC):
+class MetricView(ABC):
     """Distances of some rows with some columns: slices or integer arrays of positions.
 
     Attributes
@@ -36,7 +36,7 @@ class View(ABC):
         """Pair by pair, shape (n,)."""
 
 
-class CoordinateView(View):
+class CoordinateView(MetricView):
     """Coordinates x of shape (n, d), whose L1 or L2 norm of differences is the distance.
 
     Differences are exact for close points, and the gradient of d^2 exists everywhere.
@@ -58,7 +58,7 @@ class CoordinateView(View):
         return xp.sum(difference * difference if self.squared else xp.abs(difference), axis=-1)
 
 
-class PairwiseView(View):
+class PairwiseView(MetricView):
     """Predictions prepared for a pairwise metric; pairs are computed a few at a time, in bounded memory."""
 
     def __init__(self, metric: PairwiseMetric, predictions: Any) -> None:
@@ -83,7 +83,7 @@ class PairwiseView(View):
         return _joined([self.metric.squared_distances(p[part], q[part]) for part in parts], 0)
 
 
-def view(metric: Metric, predictions: Any) -> View:
+def view(metric: Metric, predictions: Any) -> MetricView:
     """See predictions through a metric: what depends on single predictions is done here, once."""
     pairwise = metric.by_pairs(predictions)
     if pairwise is not None:

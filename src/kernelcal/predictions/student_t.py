@@ -1,0 +1,219 @@
+"""Student's t distributions of one number: tails heavier than normal."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from kernelcal.arrays import Array, namespace
+from kernelcal.errors import InputError
+from kernelcal.predictions.base import trusted
+from kernelcal.predictions.numbers import NO_SPREAD, numbers, positive_numbers, together
+from kernelcal.predictions.parameters import BOTH, SCIPY, Reading
+from kernelcal.predictions.parametric import Parametric
+from kernelcal.predictions.transforms import student_wave
+
+__all__ = ["StudentT"]
+
+
+@dataclass(frozen=True, eq=False)
+class StudentT(Parametric):
+    """Student's t predictions of one number: ``loc + scale T`` with T of `df` degrees of freedom.
+
+    Parameters
+    ----------
+    df : array of shape (n,), or number
+        Degrees of freedom, positive, not necessarily whole. One number serves all rows.
+    loc : array of shape (n,), or number
+        Centres m: medians, and means where there is one (df > 1).
+    scale : array of shape (n,), or number
+        Scales s, positive. The standard deviation is ``s sqrt(df / (df - 2))``, and infinite up to df = 2.
+
+    Raises
+    ------
+    InputError
+        If a value is missing or out of range, with the row.
+
+    Notes
+    -----
+    Laws without variance (df <= 2) or mean (df <= 1) work wherever these are not needed: predictions are compared by
+    centre and scale, and residuals are standardised to normal scores, ``Phi^-1(F(y))``, at every df, since the square
+    of an ordinary residual varies without bound up to df = 4. The CRPS needs a mean.
+
+    References
+    ----------
+    Jordan, Krueger, Lerch (2019), for the CRPS.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> predictions = kc.predictions.StudentT(3.0, [0.0, 1.0], 2.0)
+    >>> predictions.cdf([0.0, 3.0]).round(4)
+    array([0.5   , 0.8045])
+    """
+
+    given_by: ClassVar[tuple[str, ...]] = ("df", "loc", "scale")
+    readings: ClassVar[tuple[Reading, ...]] = (
+        Reading(SCIPY, ("t", "StudentT"), ("df",), lambda df: (df, 0.0, 1.0)),
+        Reading(SCIPY, ("cauchy", "Cauchy"), (), lambda: (1.0, 0.0, 1.0)),
+        Reading(BOTH, ("StudentT",), ("df", "loc", "scale")),
+        Reading(BOTH, ("Cauchy",), ("loc", "scale"), lambda loc, scale: (1.0, loc, scale)),
+    )
+
+    df: Array
+    loc: Array
+    scale: Array
+    notes: tuple[str, ...] = field(default=(), kw_only=True)
+
+    def __post_init__(self) -> None:
+        df, loc, scale = together(df=self.df, loc=self.loc, scale=self.scale)
+        object.__setattr__(self, "df", positive_numbers(df, "df", ndim=1, remedy=" (a normal law is Normal)"))
+        object.__setattr__(self, "loc", numbers(loc, "the centre", ndim=1))
+        object.__setattr__(self, "scale", positive_numbers(scale, "the scale", ndim=1, remedy=NO_SPREAD))
+
+    @classmethod
+    def from_std(cls, df: Array, mean: Array, std: Array) -> StudentT:
+        """Predictions of given mean and standard deviation, for df > 2."""
+        df, mean, std = together(df=df, mean=mean, std=std)
+        df = positive_numbers(df - 2, "df minus 2", ndim=1, remedy=": up to df = 2 there is no variance") + 2
+        return cls(df, mean, std * namespace(df).sqrt((df - 2) / df))
+
+    @classmethod
+    def moved(cls, loc: Any, scale: Any, *parameters: Any) -> tuple[Any, ...]:
+        """A location-scale family."""
+        df, center, spread = parameters
+        return df, loc + scale * center, abs(scale) * spread
+
+    @property
+    def mean(self) -> Array:
+        """Means: the centres, NaN where there is no mean (df <= 1)."""
+        xp = namespace(self.df)
+        return xp.where(self.df > 1, self.loc, xp.full_like(self.loc, xp.nan))
+
+    @property
+    def std(self) -> Array:
+        """Standard deviations ``s sqrt(df / (df - 2))``, infinite for df <= 2."""
+        xp = namespace(self.df)
+        finite = self.df > 2
+        excess = xp.where(finite, self.df - 2, xp.ones_like(self.df))
+        return xp.where(finite, self.scale * xp.sqrt(self.df / excess), xp.full_like(self.scale, xp.inf))
+
+    @property
+    def centre(self) -> Array:
+        """The centres m, which are medians too."""
+        return self.loc
+
+    @property
+    def width(self) -> Array:
+        """The scales s."""
+        return self.scale
+
+    def log_prob(self, y: Array) -> np.ndarray:
+        """Logarithm of the density, shape (..., n), in NumPy."""
+        df, loc, scale = self.in_numpy()
+        return _log_density(df, (self.numbers_of(y) - loc) / scale) - np.log(scale)
+
+    def score(self, y: Array) -> Array:
+        """``-(df + 1) z / (s (df + z^2))``, shape (..., n)."""
+        xp = namespace(self.loc)
+        z = (xp.asarray(y) - self.loc) / self.scale
+        return -(self.df + 1) * z / (self.df + z * z) / self.scale
+
+    def cdf(self, y: Array) -> np.ndarray:
+        """P(Y <= y): each half keeps the digits of its own tail."""
+        from scipy.special import stdtr  # imported when needed: the import of kernelcal stays light
+
+        df, loc, scale = self.in_numpy()
+        return stdtr(df, (self.numbers_of(y) - loc) / scale)
+
+    def _quantile(self, levels: np.ndarray) -> np.ndarray:
+        """From the nearer tail, whose level keeps its digits."""
+        df, loc, scale = self.in_numpy()
+        return loc + scale * np.where(levels > 0.5, -1, 1) * _lower_quantile(df, np.minimum(levels, 1 - levels))
+
+    def characteristic(self, frequencies: np.ndarray) -> np.ndarray:
+        """``exp(i w m)`` times a Bessel function of the second kind of order df / 2."""
+        df, loc, scale = (x[:, None] for x in self.in_numpy())
+        return np.exp(1j * loc * frequencies) * student_wave(df, scale * frequencies)
+
+    def standardised(self, y: np.ndarray) -> np.ndarray:
+        """Normal scores, which have mean 0 and variance 1 whatever df, from the tail on which the target lies."""
+        from scipy.special import ndtri, stdtr
+
+        df, loc, scale = self.in_numpy()
+        z = (self.numbers_of(y) - loc) / scale
+        return -np.sign(z) * ndtri(np.maximum(stdtr(df, -np.abs(z)), 1e-300))
+
+    def crps(self, y: np.ndarray) -> np.ndarray:
+        """``s (z (2 F - 1) + 2 f (df + z^2) / (df - 1) - 2 sqrt(df) B(1/2, df - 1/2) / ((df - 1) B(1/2, df/2)^2))``."""
+        from scipy.special import betaln, stdtr
+
+        df, loc, scale = self.in_numpy()
+        self._refuse_without_mean(df, "CRPS, the expected distance from the outcome,")
+        z = (y - loc) / scale
+        tail = stdtr(df, -np.abs(z))
+        density = np.exp(self.log_prob(y)) * scale
+        constant = math.log(2) + 0.5 * np.log(df) + betaln(0.5, df - 0.5) - 2 * betaln(0.5, 0.5 * df)
+        return scale * (np.abs(z) * (1 - 2 * tail) + (2 * density * (df + z * z) - np.exp(constant)) / (df - 1))
+
+    def _refuse_without_mean(self, df: np.ndarray, what: str) -> None:
+        if (df <= 1).any():
+            row = int(np.argmax(df <= 1))
+            raise InputError(
+                f"row {row} has df = {df[row]:g} and no mean, so that its {what} is infinite ({int((df <= 1).sum())} "
+                "such rows): use the negative log-likelihood, the pinball loss or the PIT, or leave these rows out"
+            )
+
+    def density_level(self, y: np.ndarray) -> np.ndarray:
+        """``P(|T| < |z|)`` as an incomplete beta function, so that small levels keep their digits."""
+        from scipy.special import betainc
+
+        df, loc, scale = self.in_numpy()
+        square = ((y - loc) / scale) ** 2
+        return betainc(0.5, 0.5 * df, square / (df + square))
+
+    def tempered(self, temperature: float) -> Self:
+        """Power 1/T of the density: df' = (df + 1)/T - 1 degrees of freedom and scales ``s sqrt(df / df')``."""
+        df = (self.df + 1) / temperature - 1
+        lowest = float(np.min(self.in_numpy()[0], initial=math.inf))
+        if not (lowest + 1) / temperature > 1:
+            raise InputError(
+                f"the density of df = {lowest:g} to the power 1/{temperature:g} has no finite integral: temperatures "
+                "of these predictions lie below the smallest df + 1"
+            )
+        return trusted(self, df=df, scale=self.scale * namespace(df).sqrt(self.df / df))
+
+    @property
+    def largest_temperature(self) -> float:
+        """The smallest df + 1, from which on the power of the density has no finite integral."""
+        return float(np.min(self.in_numpy()[0], initial=math.inf)) + 1
+
+
+def _lower_quantile(df: np.ndarray, levels: np.ndarray) -> np.ndarray:
+    """Quantiles at levels up to 1/2: ``x = df / (df + t^2)`` has the incomplete beta function I_x(df/2, 1/2) = 2 u."""
+    from scipy.special import betaincinv, betaln, stdtr
+
+    x = betaincinv(0.5 * df, 0.5, 2 * levels)
+    with np.errstate(divide="ignore"):  # far out x is a small number, or none: x^(df/2) = u df B(df/2, 1/2)
+        logs = np.where(x > 1e-290, np.log(x), 2 / df * (np.log(levels * df) + betaln(0.5 * df, 0.5)))
+    outer = -np.exp(np.minimum(0.5 * (np.log(df) + np.log1p(-np.minimum(x, 0.75)) - logs), 690.0))
+    middle = np.minimum(betaincinv(0.5, 0.5 * df, 1 - 2 * levels), 0.75)
+    near = (x > 0.5) & (levels > 0)
+    inner = np.where(near, -np.sqrt(df * middle / (1 - middle)), 0.0)
+    reached = stdtr(df, inner)  # 1 - 2 u has lost digits of the level: one step of Newton's method
+    step = np.log(reached / np.where(near, levels, reached))
+    inner -= reached * np.exp(-_log_density(df, inner)) * step
+    return np.where(levels > 0, np.where(near, inner, outer), -np.inf)
+
+
+def _log_density(df: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Logarithm of the density with centre 0 and scale 1."""
+    from scipy.special import betaln
+
+    root = np.abs(z) / np.sqrt(df)
+    with np.errstate(divide="ignore", over="ignore"):  # far out, where the square is too large a number
+        tail = np.where(root > 1e8, 2 * np.log(root), np.log1p(root * root))
+    return -0.5 * (df + 1) * tail - betaln(0.5, 0.5 * df) - 0.5 * np.log(df)
