@@ -26,7 +26,10 @@ def optional(method: str, call: Callable[[], Any]) -> Any:
     except InputError as error:
         tells_what_to_do(str(error))
         words = (*method.strip("_").split("_"), "row ")
-        claim(any(word in str(error).lower() for word in words), f"the message names neither {method}() nor a row: {error}")
+        claim(
+            any(word in str(error).lower() for word in words),
+            f"the message names neither {method}() nor a row: {error}",
+        )
         return None
 
 
@@ -78,11 +81,15 @@ def check_numbers(p: Any, draws: int) -> None:
 
 def _check_moments(p: Any, y: np.ndarray) -> None:
     n, event = len(p), p.event_shape
-    mean, std, centre, width = (to_numpy(getattr(p, name)).astype(np.float64) for name in ("mean", "std", "centre", "width"))
+    mean, std, centre, width = (
+        to_numpy(getattr(p, name)).astype(np.float64) for name in ("mean", "std", "centre", "width")
+    )
     with contract(p, "mean, std, centre and width have shape (n, *event_shape), and std and width are not negative"):
         for name, values in (("mean", mean), ("std", std), ("centre", centre), ("width", width)):
             claim(values.shape == (n, *event), f"{name} has shape {values.shape}, expected {(n, *event)}")
-        claim(not (std < 0).any() and not (width < 0).any(), f"the least std is {std.min():.6g}, width {width.min():.6g}")
+        claim(
+            not (std < 0).any() and not (width < 0).any(), f"the least std is {std.min():.6g}, width {width.min():.6g}"
+        )
     with contract(p, "centre and width are finite, also where there is no mean or no standard deviation"):
         claim(np.isfinite(centre).all() and np.isfinite(width).all(), "one of them is not: define centre and width")
     known = np.isfinite(mean) & np.isfinite(std)
@@ -109,7 +116,10 @@ def _check_moments(p: Any, y: np.ndarray) -> None:
 def _within(away: np.ndarray, allowed: np.ndarray, known: np.ndarray, what: str) -> None:
     excess = np.where(known, away - allowed, -np.inf)
     place = tuple(int(k) for k in np.unravel_index(int(excess.argmax()), excess.shape))
-    claim(excess[place] <= 0, f"{what} is {away[place]:.6g} away from it at {list(place)}, expected {allowed[place]:.3g} at most")
+    claim(
+        excess[place] <= 0,
+        f"{what} is {away[place]:.6g} away from it at {list(place)}, expected {allowed[place]:.3g} at most",
+    )
 
 
 def _check_characteristic(p: Any, y: np.ndarray) -> None:
@@ -135,7 +145,9 @@ def _check_distribution(p: Any, y: np.ndarray) -> None:
         if cdf is None:
             return
         below = np.asarray(p.cdf_below(ordered))
-        claim(cdf.shape == below.shape == y.shape, f"they have shapes {cdf.shape} and {below.shape}, expected {y.shape}")
+        claim(
+            cdf.shape == below.shape == y.shape, f"they have shapes {cdf.shape} and {below.shape}, expected {y.shape}"
+        )
         claim(0 <= below.min() and cdf.max() <= 1, f"they go from {below.min():.6g} to {cdf.max():.6g}")
         claim(np.all(np.diff(cdf, axis=0) >= -1e-15), "cdf falls somewhere")
         claim(np.all(below <= cdf + 1e-15), "cdf_below is above cdf somewhere")
@@ -166,7 +178,10 @@ def _check_pit(p: Any, y: np.ndarray) -> None:
     away = np.abs(pit - (np.arange(sets)[:, None] + 0.5) / sets).max(axis=0)
     bound = np.sqrt(np.log(2 * len(p) / _CHANCE) / (2 * sets)) + 1 / sets
     row = int(away.argmax())
-    claim(away[row] < bound, f"PIT values of draws of row {row} are {away[row]:.4g} away from uniform, expected {bound:.3g} at most")
+    claim(
+        away[row] < bound,
+        f"PIT values of draws of row {row} are {away[row]:.4g} away from uniform, expected {bound:.3g} at most",
+    )
 
 
 def _check_quantiles(p: Any, y: np.ndarray) -> None:
@@ -214,14 +229,18 @@ def _check_marginals(p: Any, y: np.ndarray) -> None:
             part = optional("marginal", lambda k=k: p.marginal(k))
             if part is None:
                 return
-            claim(part.event_shape == () and len(part) == len(p), f"it has {len(part)} rows of shape {part.event_shape}")
+            claim(
+                part.event_shape == () and len(part) == len(p), f"it has {len(part)} rows of shape {part.event_shape}"
+            )
             close(part.mean, to_numpy(p.mean)[:, k], rtol=1e-9, what=f"the mean of coordinate {k}")
             close(part.std, to_numpy(p.std)[:, k], rtol=1e-9, what=f"the standard deviation of coordinate {k}")
             _check_distribution(part, y[..., k])
 
 
 def _check_density(p: Any, y: np.ndarray) -> None:
-    with contract(p, "log_prob(y) is the logarithm of the density, or of the probability of a count, or is refused by name"):
+    with contract(
+        p, "log_prob(y) is the logarithm of the density, or of the probability of a count, or is refused by name"
+    ):
         found = optional("log_prob", lambda: to_numpy(p.log_prob(y)))
         if found is None:
             return
@@ -253,7 +272,13 @@ def _check_integrals(p: Any, y: np.ndarray) -> None:
     integral = half * np.tensordot(w, density, axes=1)
     mass = np.asarray(p.cdf_below(knots))[1:] - np.asarray(p.cdf(knots))[:-1]
     kept = (half > 0) & (mass > 0)
-    close(np.where(kept, integral, 0), np.where(kept, mass, 0), rtol=1e-3, atol=1e-4, what="the integral between two places")
+    close(
+        np.where(kept, integral, 0),
+        np.where(kept, mass, 0),
+        rtol=1e-3,
+        atol=1e-4,
+        what="the integral between two places",
+    )
     within = np.where(kept, integral, 0).sum(axis=0)
     close(within, np.where(kept, mass, 0).sum(axis=0), rtol=1e-4, atol=1e-5, what="the integral")
 
@@ -268,7 +293,10 @@ def _check_mass(p: Any, y: np.ndarray, log_density: np.ndarray) -> None:
         log_q = -0.5 * (z**2).sum(axis=0) - 0.5 * np.linalg.slogdet(2 * np.pi * cov)[1]
         ratio = np.exp(log_q - log_density[:, row])
         error = 2 * _SPREADS * ratio.std() / np.sqrt(len(ratio)) + 1e-6
-        claim(abs(ratio.mean() - 1) < error, f"row {row} has the mass {1 / ratio.mean():.4g} by importance sampling of draws")
+        claim(
+            abs(ratio.mean() - 1) < error,
+            f"row {row} has the mass {1 / ratio.mean():.4g} by importance sampling of draws",
+        )
 
 
 def _check_score(p: Any, y: np.ndarray) -> None:
@@ -299,7 +327,13 @@ def _check_scores_and_levels(p: Any, y: np.ndarray) -> None:
             outcome = y[1]
             found = optional("cdf", lambda: np.asarray(p.crps(outcome)))
             if found is not None:
-                close(found, _naive_crps(p, outcome), rtol=5e-3, atol=1e-4 * float(np.median(to_numpy(p.width))), what="the CRPS")
+                close(
+                    found,
+                    _naive_crps(p, outcome),
+                    rtol=5e-3,
+                    atol=1e-4 * float(np.median(to_numpy(p.width))),
+                    what="the CRPS",
+                )
     with contract(p, "density_level(y) is P(p(Z) > p(y)), shape (n,), or None where it has no closed form"):
         found = p.density_level(y[2])
         if found is None:
@@ -324,7 +358,10 @@ def _naive_crps(p: Any, y: np.ndarray) -> np.ndarray:
 
 
 def _check_temperature(p: Any, y: np.ndarray) -> None:
-    with contract(p, "tempered(T) has the density p^(1/T) over its integral, or a note that says what it is, or is refused by name"):
+    with contract(
+        p,
+        "tempered(T) has the density p^(1/T) over its integral, or a note that says what it is, or is refused by name",
+    ):
         for temperature in (0.7, min(1.6, 0.5 * (1 + p.largest_temperature))):
             other = optional("tempered", lambda t=temperature: p.tempered(t))
             if other is None:
@@ -333,7 +370,13 @@ def _check_temperature(p: Any, y: np.ndarray) -> None:
             if other.notes != p.notes:  # which say what it is in place of the power
                 continue
             constant = to_numpy(other.log_prob(y[:20])) - to_numpy(p.log_prob(y[:20])) / temperature
-            close(constant, constant[:1] + 0 * constant, rtol=1e-6, atol=1e-8, what=f"log p_T - log p / T at T = {temperature:g}")
+            close(
+                constant,
+                constant[:1] + 0 * constant,
+                rtol=1e-6,
+                atol=1e-8,
+                what=f"log p_T - log p / T at T = {temperature:g}",
+            )
     with contract(p, "temperatures(y) are numbers whose mean is the T of the best log score, or None"):
         outcome = y[3]
         found = p.temperatures(outcome)
@@ -343,11 +386,17 @@ def _check_temperature(p: Any, y: np.ndarray) -> None:
         best = float(np.mean(found))
         if 0 < best < p.largest_temperature:
             score = [float(np.sum(to_numpy(p.tempered(t * best).log_prob(outcome)))) for t in (0.97, 1.0, 1.03)]
-            claim(score[1] >= max(score) - 1e-9, f"the log score at their mean {best:.4g} is {score[1]:.6g}, beside it {max(score):.6g}")
+            claim(
+                score[1] >= max(score) - 1e-9,
+                f"the log score at their mean {best:.4g} is {score[1]:.6g}, beside it {max(score):.6g}",
+            )
 
 
 def _check_wasserstein(p: Any) -> None:
-    with contract(p, "wasserstein_coordinates() are numbers whose Euclidean distance is the 2-Wasserstein distance, or are refused by name"):
+    with contract(
+        p,
+        "wasserstein_coordinates() are numbers whose Euclidean distance is the 2-Wasserstein distance, or are refused by name",
+    ):
         found = optional("wasserstein_coordinates", lambda: to_numpy(p.wasserstein_coordinates()))
         if found is None or p.event_shape:
             return
@@ -356,4 +405,10 @@ def _check_wasserstein(p: Any) -> None:
         q = np.asarray(p.quantile(levels[:, None]))
         for i, j in ((0, 1), (1, 2), (0, 3)):
             naive = np.sqrt(((q[:, i] - q[:, j]) ** 2).mean())
-            close(np.linalg.norm(found[i] - found[j]), naive, rtol=0.02, atol=1e-6, what=f"the distance of rows {i} and {j}")
+            close(
+                np.linalg.norm(found[i] - found[j]),
+                naive,
+                rtol=0.02,
+                atol=1e-6,
+                what=f"the distance of rows {i} and {j}",
+            )

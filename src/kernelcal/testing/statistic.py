@@ -123,7 +123,9 @@ def _check_facts(statistic: Statistic, prepared: Prepared) -> None:
         names = getattr(prepared, "names", None)
         claim(isinstance(names, tuple) and names and all(isinstance(x, str) and x for x in names), f"it is {names!r}")
         claim(len(set(names)) == len(names), f"it is {names!r}")
-    with contract(statistic, "engine says what computes the values, bytes_per_draw the memory of one more set of targets"):
+    with contract(
+        statistic, "engine says what computes the values, bytes_per_draw the memory of one more set of targets"
+    ):
         engine, held = getattr(prepared, "engine", None), prepared.bytes_per_draw
         claim(isinstance(engine, str) and engine, f"engine is {engine!r}")
         claim(isinstance(held, int | np.integer) and held > 0, f"bytes_per_draw is {held!r}, expected a whole number")
@@ -134,30 +136,40 @@ def _values(prepared: Prepared, targets: np.ndarray) -> np.ndarray:
     return np.array(prepared.values(targets))
 
 
-def _check_values(
-    statistic: Statistic, prepared: Prepared, batch: Any, targets: np.ndarray, rtol: float
-) -> np.ndarray:
+def _check_values(statistic: Statistic, prepared: Prepared, batch: Any, targets: np.ndarray, rtol: float) -> np.ndarray:
     with (
         untouched(predictions=batch, targets=targets),
         contract(statistic, "values(targets) takes sets of targets, shape (B, n, ...), and returns shape (B, members)"),
     ):
         found = prepared.values(targets)
         claim(isinstance(found, np.ndarray), f"it returned {type(found).__name__}, expected a NumPy array")
-        claim(found.shape == (7, len(prepared.names)), f"it has shape {found.shape} for 7 sets and {len(prepared.names)} names")
+        claim(
+            found.shape == (7, len(prepared.names)),
+            f"it has shape {found.shape} for 7 sets and {len(prepared.names)} names",
+        )
         claim(found.dtype.kind == "f", f"values are {found.dtype}, expected floating numbers")
         claim(np.isfinite(found).all(), f"{int((~np.isfinite(found)).sum())} of {found.size} values are not finite")
         values = found.copy()
     size = np.abs(values).max(axis=0, keepdims=True)
-    with contract(statistic, "the same targets have the same values in any batch, at any place of it: no row is special"):
+    with contract(
+        statistic, "the same targets have the same values in any batch, at any place of it: no row is special"
+    ):
         same: dict[str, Any] = {"rtol": 0, "atol": 1.0}
         scale = rtol * size + 1e-14
         close(values[5:6] / scale, values[:1] / scale, what="(in units of rounding) a value of equal targets", **same)
-        close(_values(prepared, targets) / scale, values / scale, what="(in units of rounding) a value asked again", **same)
+        close(
+            _values(prepared, targets) / scale,
+            values / scale,
+            what="(in units of rounding) a value asked again",
+            **same,
+        )
         alone = np.concatenate([_values(prepared, targets[b : b + 1]) for b in range(7)])
         close(alone / scale, values / scale, what="(in units of rounding) a value of one set alone", **same)
         turned = _values(prepared, targets[::-1])[::-1]
         close(turned / scale, values / scale, what="(in units of rounding) a value in another order", **same)
-    with contract(statistic, "prepare(predictions) gives the same values whenever it is called: nothing random but seeds"):
+    with contract(
+        statistic, "prepare(predictions) gives the same values whenever it is called: nothing random but seeds"
+    ):
         again = _values(statistic.prepare(batch), targets)
         close(again / scale, values / scale, what="(in units of rounding) a value prepared anew", **same)
     return values
@@ -178,7 +190,9 @@ def _check_weights(statistic: Statistic, batch: Any, targets: np.ndarray, values
             tells_what_to_do(str(error), ("weights",))
             return
         found = _values(prepared, targets)
-        close(found, values, rtol=1e-6, atol=1e-9 * float(np.abs(values).max() + 1e-3), what="a value with weights of 1")
+        close(
+            found, values, rtol=1e-6, atol=1e-9 * float(np.abs(values).max() + 1e-3), what="a value with weights of 1"
+        )
         uneven = np.random.default_rng(2).uniform(0.1, 3, len(batch))
         other = _values(statistic.prepare(batch, uneven / uneven.mean()), targets)
         claim(np.isfinite(other).all(), "values with uneven weights are not finite")
