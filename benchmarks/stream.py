@@ -24,11 +24,11 @@ from kernelcal import RandomFourier
 from kernelcal.stream import evaluate_files
 
 FEATURES, CLASSES, FILE = 100, 10, 1_000_000
-SETTINGS = {"engine": RandomFourier(FEATURES), "second_moments": False}
+SETTINGS = {"engine": RandomFourier(FEATURES), "sketch": {"second_moments": False}}
 PASS = """
 import sys, time; sys.path.insert(0, {folder!r})
 from stream import SETTINGS, evaluate_files
-result = evaluate_files({data!r}, sketch=SETTINGS)
+result = evaluate_files({data!r}, **SETTINGS)
 print(result.n, result.pvalue, float(result.estimate), result.seconds, time.process_time())
 """
 
@@ -85,7 +85,7 @@ def on_dask(data: Path, workers: int, kill_after: float | None = None) -> tuple[
 
         began, own = client.run(time.process_time), time.process_time()
         started = time.perf_counter()
-        result = evaluate_files(data, sketch=SETTINGS, client=client, progress=progress)
+        result = evaluate_files(data, **SETTINGS, client=client, progress=progress)
         seconds, own = time.perf_counter() - started, time.process_time() - own
         ended = client.run(time.process_time)
     busiest = max(after - began.get(worker, 0.0) for worker, after in ended.items())

@@ -569,7 +569,7 @@ def test_without_matplotlib_the_extra_is_named_before_the_work(capsys, three, tm
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--draws", "50"], "draws must be a whole number, at least 99"),
+        (["--draws", "50"], "draws must be at least 99 for intervals, got 50"),
         (["--within", "0"], "within must be a positive number"),
         (["--within", "nan"], "within must be a positive number"),
         (["--confidence-level", "1"], "confidence_level must lie between 0 and 1"),

@@ -472,9 +472,9 @@ def test_targets_that_name_another_class():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"draws": 98}, "draws must be a whole number, at least 99"),
-        ({"draws": 199.0}, "draws must be a whole number"),
-        ({"draws": True}, "draws must be a whole number"),
+        ({"draws": 98}, "draws must be at least 99 for intervals, got 98"),
+        ({"draws": 199.0}, "draws must be a positive whole number"),
+        ({"draws": True}, "draws must be a positive whole number"),
         ({"confidence_level": 0}, "confidence_level must lie between 0 and 1"),
         ({"confidence_level": 1.0}, "confidence_level must lie between 0 and 1"),
         ({"confidence_level": "0.9"}, "confidence_level must lie between 0 and 1"),
@@ -510,7 +510,7 @@ def test_few_rows_are_refused():
 
 def test_densities_known_through_their_scores_are_refused():
     batch = kc.predictions.UnnormalizedDensity(lambda x: -(x**2) / 2, n=40, finite_differences=True)
-    with pytest.raises(InputError, match="model 'b' is known through its score"):
+    with pytest.raises(InputError, match="model 'b' is known through its score function"):
         kc.compare(HONEST, {"a": kc.Normal(HONEST, HONEST + 1), "b": batch}, **DRAWS)
 
 

@@ -1,4 +1,4 @@
-"""What evaluate says about densities known through their scores."""
+"""What evaluate says about densities known through their score functions."""
 
 import importlib
 import json

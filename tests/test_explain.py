@@ -487,7 +487,7 @@ def test_what_cannot_be_explained():
         explain(y, p, witness_kernel=0.1)
     with pytest.raises(InputError, match="at least 2 rows"):
         explain([1], [0.5])
-    with pytest.raises(InputError, match="18 draws cannot bound"):
+    with pytest.raises(InputError, match=r"a band of confidence_level 0\.95 needs at least 19 draws, got 18"):
         explain(y, p, draws=18)
     with pytest.raises(InputError, match="outcome and draws are exchangeable only"):
         explain(np.zeros(3), kc.Samples(np.zeros((3, 2)), weights=[[0.2, 0.8]] * 3))

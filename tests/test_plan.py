@@ -41,7 +41,7 @@ def test_engines_of_the_plan_are_those_that_run(case, engine):
     result = kc.evaluate(y, predictions, draws=19, engine=engine)
     estimate, test, interval = found.steps
     assert estimate.engine == result.estimate.engine
-    assert test.engine == f"{result.test.engine}, 4 kernels and scores"
+    assert test.engine == f"{result.test.engine}, 4 kernels and signals"
     assert interval.engine == result.interval.method
     assert found.n == len(y)
     assert found.draws == 19
@@ -90,7 +90,7 @@ def test_draws_have_an_estimate_test_and_interval_as_evaluate_does():
 def test_a_plan_prints_and_is_plain():
     found = plan(CASES["one probability"][1])
     assert found.summary().splitlines()[0] == "Plan: 1,500 rows of Bernoulli, 2 columns, up to 999 draws"
-    assert "exact scan, 4 kernels and scores" in repr(found)
+    assert "exact scan, 4 kernels and signals" in repr(found)
     assert "<table>" in found._repr_html_()
     plain = json.loads(json.dumps(found.to_dict()))
     assert plain["steps"][0]["engine"] == "exact scan"
@@ -107,7 +107,7 @@ def test_draws_are_a_positive_number(draws):
 
 def test_what_cannot_be_planned_says_so():
     scores = Score(lambda y: -y, n=3)
-    with pytest.raises(InputError, match="plan serves classes and numbers: densities known through their scores"):
+    with pytest.raises(InputError, match="plan serves classes and numbers: densities known through their score"):
         plan(scores)
 
 
@@ -155,4 +155,4 @@ def test_command_line_engines(file, capsys):
 
 def test_one_probability_is_scanned_at_any_size():
     p = np.random.default_rng(0).uniform(size=400_000)
-    assert plan(p).steps[1].engine == "exact scan, 4 kernels and scores"
+    assert plan(p).steps[1].engine == "exact scan, 4 kernels and signals"

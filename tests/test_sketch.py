@@ -458,13 +458,16 @@ def test_predictions_of_another_kind_are_refused_and_nothing_is_added():
         (lambda: Sketch(KERNEL, kc.Gaussian(1.0)).update(*_numbers(9)), "target_kernel=kernelcal.kernels.Spectral"),
         (lambda: Sketch(KERNEL, engine=kc.Nystrom(8)), "features of each row alone"),
         (lambda: Sketch("laplacian"), "prediction_kernel must be a kernel"),
-        (lambda: Sketch(KERNEL, rng=None), "rng must be a whole number from 0, the same for all parts"),
+        (
+            lambda: Sketch(KERNEL, rng=None),
+            "rng must be a seed, a whole number from 0: all parts of the data are given the",
+        ),
         (
             lambda: Sketch(KERNEL, rng=-3),
-            "rng must be a whole number from 0, the same for all parts of the data, got -3",
+            "rng must be a seed such as 0, a numpy.random.Generator or SeedSequence, or None, got -3",
         ),
         (lambda: Sketch(KERNEL, engine=kc.RandomFourier(8, rng=None)), "engine.rng must be a whole number"),
-        (lambda: Sketch(KERNEL, draws=0), "draws must be a whole number, at least 1"),
+        (lambda: Sketch(KERNEL, draws=0), "draws must be a positive whole number, got 0"),
         (lambda: Sketch(KERNEL, bins=0), "bins must be a whole number, at least 1"),
         (lambda: Sketch(KERNEL + KERNEL), "Sum cannot be written to a file: use one of Gaussian"),
         (

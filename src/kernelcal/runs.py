@@ -89,7 +89,7 @@ class Run:
         level = self.confidence_level
         rank = math.floor((1 - level) * (self.draws + 1) + _ROUNDING)
         if rank < 1:
-            least = math.ceil(1 / (1 - level) - _ROUNDING) - 1
+            least = math.ceil((1 - _ROUNDING) / (1 - level)) - 1
             raise InputError(
                 f"a band of confidence_level {level:.4g} needs at least {least:,} draws, got {self.draws:,}: better "
                 f"{max(DRAWS, least):,}"

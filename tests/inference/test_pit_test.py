@@ -89,10 +89,10 @@ Z = stats.zscore(np.random.default_rng(5).normal(size=300))
 @pytest.mark.parametrize(
     ("y", "start"),
     [
-        (Z + 0.5, "predictions shifted down (outcomes are higher than predicted, mean normal score +0.5"),
-        (Z - 0.5, "predictions shifted up (outcomes are lower than predicted, mean normal score -0.5"),
-        (1.5 * Z, "predictions too narrow (normal scores spread 1.5"),
-        (0.6 * Z, "predictions too wide (normal scores spread 0.6"),
+        (Z + 0.5, "predictions shifted down (outcomes are higher than predicted, mean normal quantile +0.5"),
+        (Z - 0.5, "predictions shifted up (outcomes are lower than predicted, mean normal quantile -0.5"),
+        (1.5 * Z, "predictions too narrow (normal quantiles spread 1.5"),
+        (0.6 * Z, "predictions too wide (normal quantiles spread 0.6"),
     ],
 )
 def test_directions(y, start):

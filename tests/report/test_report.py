@@ -134,7 +134,7 @@ def test_an_old_page_stays_until_the_new_one_is_whole(tmp_path, monkeypatch):
         ({"predictions": {}}, "empty mapping: pass a model"),
         ({"predictions": {"a": P, "b": P}, "weights": P}, "takes no case weights: report one model at a time"),
         ({"predictions": {"a": P, "b": 7 * P}}, "model 'b': "),
-        ({"rng": None}, "rng must be a seed, a whole number from 0, which the page can name"),
+        ({"rng": None}, "rng must be a seed, a whole number from 0: the page names it"),
         ({"rng": True}, "rng must be a seed"),
         ({"path": "missing/page.html"}, "there is no folder missing: make it first"),
         ({"path": "page.pdf"}, r"its name ends in \.html, got page\.pdf"),
@@ -162,7 +162,7 @@ def test_groups_of_what_cannot_be_explained_are_refused():
 @pytest.mark.parametrize(("package", "extra"), [("jinja2", "report"), ("matplotlib", "plot")])
 def test_a_missing_extra_is_named_before_the_work(monkeypatch, package, extra):
     monkeypatch.setitem(sys.modules, package, None)
-    monkeypatch.setattr(main_module, "evaluate", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr(main_module, "evaluated", lambda *_, **__: 1 / 0)
     with pytest.raises(MissingExtraError, match=rf"a report needs .*{package}.*pip install 'kernelcal\[{extra}\]'"):
         report(Y, P)
 

@@ -1,4 +1,4 @@
-"""Directed scores of classes: by matrix products for one probability, by look-ups for several."""
+"""Signals of classes: by matrix products for one probability, by look-ups for several."""
 
 import numpy as np
 import pytest

@@ -135,7 +135,7 @@ def test_custom_distance_gets_means_and_frequencies(make_data):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("question", ["simplex", "positive class"])
-def test_debiased_is_the_sum_over_pairs_of_different_rows(question, weighted):
+def test_corrected_is_the_sum_over_pairs_of_different_rows(question, weighted):
     rng = np.random.default_rng(2)
     p1 = rng.random(40)
     p, y = np.stack([1 - p1, p1], axis=1), rng.integers(0, 2, 40)
@@ -148,17 +148,21 @@ def test_debiased_is_the_sum_over_pairs_of_different_rows(question, weighted):
             if i != j and cells[i] == cells[j]:
                 own = sum(w[k] for k in range(40) if cells[k] == cells[i])
                 total += w[i] * w[j] * residual[i] @ residual[j] / own
-    got = ece(y, p, question=question, bins=5, distance="squared", debiased=True, weights=w if weighted else None)
-    assert got.estimator == "binned, debiased"
+    got = ece(
+        y, p, question=question, bins=5, distance="squared", estimator="corrected", weights=w if weighted else None
+    )
+    assert got.estimator == "binned, corrected"
     assert float(got) == pytest.approx(total / w.sum(), rel=1e-11)
 
 
-def test_debiased_may_be_negative_and_is_zero_on_average():
+def test_corrected_may_be_negative_and_is_zero_on_average():
     p = np.full(2000, 0.5)
     y = np.tile([0, 1], 1000)
-    assert float(ece(y, p, question="positive class", distance="squared", debiased=True)) == pytest.approx(-0.25 / 2000)
+    assert float(ece(y, p, question="positive class", distance="squared", estimator="corrected")) == pytest.approx(
+        -0.25 / 2000
+    )
     draws = np.random.default_rng(0).integers(0, 2, (4000, 50))
-    prepared = ECE(question="positive class", distance="squared", debiased=True).prepare(kc.Bernoulli(p[:50]))
+    prepared = ECE(question="positive class", distance="squared", estimator="corrected").prepare(kc.Bernoulli(p[:50]))
     values = prepared.values(draws)[:, 0]
     assert values.min() < 0
     assert abs(values.mean()) < 4 * values.std() / np.sqrt(4000)
@@ -228,7 +232,7 @@ def test_rows_of_weight_zero_count_nothing():
         ECE(),
         ECE(question="simplex", bins=3),
         ECE(question="class-wise", norm="max"),
-        ECE(question="simplex", bins=MedianVarianceBins(5), distance="squared", debiased=True),
+        ECE(question="simplex", bins=MedianVarianceBins(5), distance="squared", estimator="corrected"),
         ECE(bins=EqualMassBins(5), distance="squared"),
         ECE(distance=lambda a, b: np.abs(a - b).max(axis=1)),
         ECE(question="top label by class", bins=3),

@@ -436,7 +436,7 @@ def test_gradients_flow_through_densities_of_pytorch():
     assert float(mean.grad[3]) == pytest.approx((found[0] - found[1]) / 2e-6, rel=1e-5)
 
 
-# predictions known through their score
+# predictions known through their score function
 
 
 def test_scores_alone_give_what_the_family_gives():
@@ -470,7 +470,9 @@ def test_a_density_alone_is_tested_by_default():
     assert result.fired == "KCCSD"
     assert result.pvalue > 0.05
     assert any("median distance between the observed targets" in note for note in result.notes)
-    assert any("compares scores where a normal with the targets' moments lies" in note for note in result.notes)
+    assert any(
+        "compares score functions where a normal with the targets' moments lies" in note for note in result.notes
+    )
     narrow = Score(lambda y, m: 4 * (m - y), mean)
     assert kc.calibration_test(y, narrow, draws=199).pvalue == 1 / 200
     same = kc.calibration_test(y, narrow, statistic="kccsd", draws=199)

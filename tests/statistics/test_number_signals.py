@@ -1,4 +1,4 @@
-"""Directed scores of numbers against sums written out, with weights, vectors, rows without spread and sentences."""
+"""Signals of numbers against sums written out, with weights, vectors, rows without spread and sentences."""
 
 import numpy as np
 import pytest

@@ -10,7 +10,9 @@ import kernelcal as kc
 from kernelcal.sketch import Sketch
 from kernelcal.stream.pilot import places
 
-SETTINGS = {"engine": kc.RandomFourier(32), "second_moments": False}
+ENGINE = kc.RandomFourier(32)
+SKETCH = {"engine": ENGINE, "second_moments": False}
+SETTINGS = {"engine": ENGINE, "sketch": {"second_moments": False}}
 
 
 def class_table(n=5000, seed=0, names=("cat", "dog", "owl")):
@@ -27,11 +29,11 @@ def whole(y, predictions, rows=None, n=None, draws=99, **settings):
     looked = np.concatenate([np.asarray(run) for run in places(n or len(y))])
     if rows is not None:
         looked = np.flatnonzero(np.isin(rows, looked))
-    sketch = Sketch.like(predictions[looked], draws=draws, **{**SETTINGS, **settings})
+    sketch = Sketch.like(predictions[looked], draws=draws, **{**SKETCH, **settings})
     return sketch.update(y, predictions, rows=rows).result()
 
 
-OPTIONS = {"predictions": "p_*", "target": "label", "draws": 99, "sketch": SETTINGS}
+OPTIONS = {"predictions": "p_*", "target": "label", "draws": 99, **SETTINGS}
 
 
 def cut(table, folder, cuts, *, kind="parquet", group=700):

@@ -26,7 +26,7 @@ OPTIONS, SETTINGS, class_table, whole = subjects.OPTIONS, subjects.SETTINGS, sub
 @pytest.mark.parametrize("partitions", [1, 2, 13])
 def test_partitions_of_a_frame_give_what_a_sketch_in_memory_gives(partitions):
     frame, y, p = class_table()
-    found = kc.evaluate(dd.from_pandas(frame, npartitions=partitions), "p_*", target="label", draws=99, sketch=SETTINGS)
+    found = kc.evaluate(dd.from_pandas(frame, npartitions=partitions), "p_*", target="label", draws=99, **SETTINGS)
     subjects.assert_same(found, whole(y, p))
     assert found.read.startswith(
         f"read a data frame of {partitions} partition{'s' * (partitions > 1)}: 5,000 rows; target label"
@@ -36,12 +36,12 @@ def test_partitions_of_a_frame_give_what_a_sketch_in_memory_gives(partitions):
 def test_arrays_in_chunks():
     _, y, p = class_table()
     targets, predictions = da.from_array(y, chunks=1300), da.from_array(p, chunks=(999, 2))
-    subjects.assert_same(kc.evaluate(targets, predictions, draws=99, sketch=SETTINGS), whole(y, p))
+    subjects.assert_same(kc.evaluate(targets, predictions, draws=99, **SETTINGS), whole(y, p))
     hit = (y == 2).astype(int)
-    found = kc.evaluate(da.from_array(hit, chunks=700), predictions[:, 2], draws=99, sketch=SETTINGS)
+    found = kc.evaluate(da.from_array(hit, chunks=700), predictions[:, 2], draws=99, **SETTINGS)
     subjects.assert_same(found, whole(hit, p[:, 2]))
     keep = targets >= 0  # of which nobody knows how many are left
-    found = kc.evaluate(targets[keep], predictions.rechunk((1300, 3))[keep], draws=99, sketch=SETTINGS)
+    found = kc.evaluate(targets[keep], predictions.rechunk((1300, 3))[keep], draws=99, **SETTINGS)
     subjects.assert_same(found, whole(y, p))
 
 
@@ -122,7 +122,7 @@ def test_a_tree_of_sums_leaves_them_as_they_are(monkeypatch):
     frame, y, p = class_table(1300)
     subjects.assert_same(evaluate_frame(dd.from_pandas(frame, npartitions=13), **OPTIONS), whole(y, p))
     assert list(cluster._groups([5, 0, 7])) == [[0], [1, 2]]
-    sums = [cluster.Sums(subjects.Sketch.like(p, **SETTINGS)) for _ in range(2)]
+    sums = [cluster.Sums(subjects.Sketch.like(p, **subjects.SKETCH)) for _ in range(2)]
     sums[0].sketch.update(y, p)
     sums[1].sketch.update(y, p, first_row=1300)
     assert [cluster._added(sums).sketch.n, cluster._added(sums).sketch.n, sums[0].sketch.n] == [2600, 2600, 1300]
@@ -136,7 +136,7 @@ CLUSTER = """
     from kernelcal.stream import cluster, evaluate_files
     from kernelcal.cli import main
 
-    SETTINGS = {"engine": kc.RandomFourier(32), "second_moments": False}
+    SETTINGS = {"engine": kc.RandomFourier(32), "sketch": {"second_moments": False}}
 
     def run(client, kill=False, **options):
         killed, seen = [], []
@@ -145,7 +145,7 @@ CLUSTER = """
             if kill and not killed and done >= 0.3 * total:
                 killed.append(next(iter(client.run(os.getpid).values())))
                 os.kill(killed[0], signal.SIGKILL)
-        found = evaluate_files(sys.argv[1], predictions="p_*", target="label", draws=99, sketch=SETTINGS, client=client,
+        found = evaluate_files(sys.argv[1], predictions="p_*", target="label", draws=99, **SETTINGS, client=client,
                                progress=progress, **options)
         print(found.n, found.pvalue, repr(float(found.estimate)), seen[-1], len(killed), flush=True)
 
@@ -195,5 +195,5 @@ def test_numbers_over_partitions():
     mean, std = rng.normal(size=2500), rng.uniform(0.5, 2, 2500)
     y = rng.normal(mean, std)
     frame = pd.DataFrame({"y": y, "mean": mean, "std": std})
-    found = evaluate_frame(dd.from_pandas(frame, npartitions=4), draws=99, sketch=SETTINGS)
+    found = evaluate_frame(dd.from_pandas(frame, npartitions=4), draws=99, **SETTINGS)
     subjects.assert_same(found, whole(y, kc.Normal(mean, std)))

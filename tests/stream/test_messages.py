@@ -197,7 +197,7 @@ def test_numbered_columns_leave_the_doubt_of_small_files(tmp_path):
     with pytest.raises(InputError, match="is label 1 the first or the second of them"):
         evaluate_files(data)
     frame["label"] = y + 1
-    found = evaluate_files(cut(frame, tmp_path / "e", [30]), one_based=True, draws=99, sketch=subjects.SETTINGS)
+    found = evaluate_files(cut(frame, tmp_path / "e", [30]), one_based=True, draws=99, **subjects.SETTINGS)
     assert "3 classes: 1 (p1), 2 (p2), 3 (p3)" in found.read
 
 
@@ -215,7 +215,7 @@ def test_more_files_than_a_process_may_open(tmp_path):
     code = (
         "import resource, sys, kernelcal as kc; import pyarrow.parquet; "
         "resource.setrlimit(resource.RLIMIT_NOFILE, (60, 60)); "
-        f"print(kc.evaluate({str(data)!r}, 'p_*', draws=99, sketch={{'engine': kc.RandomFourier(32)}}).pvalue)"
+        f"print(kc.evaluate({str(data)!r}, 'p_*', draws=99, engine=kc.RandomFourier(32), sketch={{}}).pvalue)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert float(done.stdout) == subjects.whole(y, p).pvalue

@@ -122,7 +122,7 @@ def test_columns_called_as_labels_are_found_when_a_label_comes_late(tmp_path):
     frame.columns = ["cat", "dog", "owl", "species"]
     order = np.argsort(frame["species"] == "dog", kind="stable")
     data = cut(frame.iloc[order], tmp_path / "data", [600])
-    found = evaluate_files(data, target="species", draws=99, sketch=SETTINGS)
+    found = evaluate_files(data, target="species", draws=99, **SETTINGS)
     assert_same(found, whole(y[order], p[order]))
 
 
@@ -164,7 +164,7 @@ def test_words_for_a_missing_value(tmp_path, table, column):
 def test_lists_of_numbers(tmp_path, table):
     _, y, p = table
     lists = pd.DataFrame({"p": list(p), "y": y})
-    found = evaluate_files(cut(lists, tmp_path / "d", [50]), draws=99, sketch=SETTINGS)
+    found = evaluate_files(cut(lists, tmp_path / "d", [50]), draws=99, **SETTINGS)
     assert_same(found, whole(y, p))
 
 
@@ -182,9 +182,7 @@ def test_one_probability_with_names(tmp_path):
     y = kc.Bernoulli(p).sample(rng=1)[0]
     frame = pd.DataFrame({"p": p, "y": np.array(["no", "yes"])[y]})
     for kind in ("parquet", "csv"):
-        found = evaluate_files(
-            cut(frame, tmp_path / kind, [9], kind=kind), classes=["no", "yes"], draws=99, sketch=SETTINGS
-        )
+        found = evaluate_files(cut(frame, tmp_path / kind, [9], kind=kind), classes=["no", "yes"], draws=99, **SETTINGS)
         assert_same(found, whole(y, p))
 
 
@@ -193,7 +191,7 @@ def test_one_hot_targets(tmp_path, table):
     for k in range(3):
         frame[f"is{k}"] = (y == k).astype(int)
     found = evaluate_files(
-        cut(frame, tmp_path / "d", [50]), predictions="p_*", target=["is0", "is1", "is2"], draws=99, sketch=SETTINGS
+        cut(frame, tmp_path / "d", [50]), predictions="p_*", target=["is0", "is1", "is2"], draws=99, **SETTINGS
     )
     assert_same(found, whole(y, p))
 
@@ -211,7 +209,7 @@ def test_top_label_of_text(tmp_path, table):
     hit = (frame["best"] == frame["label"]).to_numpy()
     options = {"kind": "top-label", "predictions": "sure", "predicted_label": "best", "target": "label"}
     for kind in ("parquet", "csv"):
-        found = evaluate_files(cut(frame, tmp_path / kind, [50], kind=kind), **options, draws=99, sketch=SETTINGS)
+        found = evaluate_files(cut(frame, tmp_path / kind, [50], kind=kind), **options, draws=99, **SETTINGS)
         assert_same(found, whole(*answers(hit, p)))
         assert found.question == "top label"
 
@@ -231,7 +229,7 @@ def test_normal_predictions(tmp_path, spread):
     frame = pd.DataFrame({"y": y, "mean": mean, spread: std if spread == "std" else std**2})
     expected = whole(y, kc.Normal(mean, std))
     for kind in ("parquet", "csv"):
-        found = evaluate_files(cut(frame, tmp_path / kind, [50], kind=kind), draws=99, sketch=SETTINGS)
+        found = evaluate_files(cut(frame, tmp_path / kind, [50], kind=kind), draws=99, **SETTINGS)
         assert_same(found, expected)
 
 
@@ -250,7 +248,7 @@ def test_vectors(tmp_path):
         std="s1,s2",
         drop_missing=True,
         draws=99,
-        sketch=SETTINGS,
+        **SETTINGS,
     )
     expected = whole(y[rows], kc.MultivariateNormal.diagonal(mean[rows], std[rows]), rows=rows, n=len(frame))
     assert_same(found, expected)
@@ -264,7 +262,7 @@ def test_quantiles_by_the_names_of_their_columns(tmp_path):
     y = rng.normal(mean)
     frame = pd.DataFrame(values, columns=[f"q{level}" for level in levels])
     frame["y"] = y
-    found = evaluate_files(cut(frame, tmp_path / "d", [50]), quantiles="q*", draws=99, sketch=SETTINGS)
+    found = evaluate_files(cut(frame, tmp_path / "d", [50]), quantiles="q*", draws=99, **SETTINGS)
     assert found.n == 600
     assert "5 quantiles from 0.1 to 0.9 (q0.1 to q0.9)" in found.read
 
@@ -319,7 +317,7 @@ def test_progress_ends_with_all_rows(tmp_path, table):
 def test_paths_go_through_the_one_evaluate(tmp_path, table):
     frame, y, p = table
     data = cut(frame, tmp_path / "d", [2000])
-    assert_same(kc.evaluate(data, "p_*", target="label", draws=99, sketch=SETTINGS), whole(y, p))
+    assert_same(kc.evaluate(data, "p_*", target="label", draws=99, **SETTINGS), whole(y, p))
     assert_same(
         kc.evaluate(data, "p_*", target="label", memory=1000, draws=99, engine=kc.RandomFourier(32)),
         whole(y, p, second_moments=True),
@@ -329,7 +327,7 @@ def test_paths_go_through_the_one_evaluate(tmp_path, table):
     assert (at_once.n, at_once.pvalue) == (5000, expected.pvalue)
     assert float(at_once.estimate) == pytest.approx(float(expected.estimate), rel=1e-12)
     one = data / "part000.parquet"
-    with pytest.raises(InputError, match=r"^\S+part000\.parquet: confidence_level must lie between 0 and 1"):
+    with pytest.raises(InputError, match=r"^confidence_level must lie between 0 and 1"):
         kc.evaluate(one, "p_*", target="label", draws=9, confidence_level=2)
     one = kc.evaluate(one, "p_*", lens=kc.TopLabel(), draws=99)
     assert (one.n, one.question) == (2000, "top label")

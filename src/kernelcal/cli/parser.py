@@ -192,6 +192,17 @@ def _add_numbers(group: argparse._ArgumentGroup) -> None:
         help="levels 0.05,0.5,0.95 in the order of the columns, or an array of them",
     )
     group.add_argument(
+        "--family",
+        metavar="NAME",
+        help="family whose parameters the columns hold, such as student-t, gamma, beta, poisson, binomial, dirichlet",
+    )
+    group.add_argument(
+        "--parameters",
+        metavar="NAMES",
+        help="with --family: its columns in the order of its parameters (default: called as these); a number serves "
+        "all rows",
+    )
+    group.add_argument(
         "--crossing", choices=CROSSING, default="raise", help="what happens to rows with crossing quantiles"
     )
 

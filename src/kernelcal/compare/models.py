@@ -65,8 +65,8 @@ def refuse_unlike(models: Models) -> None:
     for name, case in models.items():
         if isinstance(case.predictions, ScorePredictions):
             raise InputError(
-                f"model {name!r} is known through its score: compare needs expectations and densities; draw from it "
-                "and pass kernelcal.Samples, or use kernelcal.evaluate for each model"
+                f"model {name!r} is known through its score function: compare needs expectations and densities; "
+                "draw from it and pass kernelcal.Samples, or use kernelcal.evaluate for each model"
             )
     (first, ours), *others = [(name, case.predictions) for name, case in models.items()]
     for name, batch in others:

@@ -25,13 +25,13 @@ class Evaluation(Shown, ABC):
         Rows.
     estimate : Estimate
         Squared kernel calibration error, unbiased; for very many rows the block estimator, unbiased as well. It is the
-        SKCE, or the KCCSD for densities known through their scores.
+        SKCE, or the KCCSD for densities known through their score functions.
     interval : Interval or None
         Confidence interval of the SKCE, with its nominal level and method; None for many rows with case weights and
         for the KCCSD.
     test : TestResult or None
         Exact test of the default family; None for draws with unequal weights, which have none. Densities known
-        through their scores have an exact test of the KCCSD with draws or a sampler, else a wild bootstrap.
+        through their score functions have an exact test of the KCCSD with draws or a sampler, else a wild bootstrap.
     question : str or None
         What a lens asked, None for the targets themselves.
     seconds : float

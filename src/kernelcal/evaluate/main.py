@@ -56,7 +56,7 @@ def evaluate(
         `predictions` and options such as ``target="label"``: see `kernelcal.stream.evaluate_path`.
     predictions : Predictions or what `as_predictions` takes
         Predicted probabilities (wrap logits, log-probabilities and percentages to say what they are), or a family for
-        numbers such as `Normal`, `Quantiles` and `Samples`, or densities known through their scores
+        numbers such as `Normal`, `Quantiles` and `Samples`, or densities known through their score functions
         (`predictions.Score`, `predictions.UnnormalizedDensity`): the report then says which questions cannot be asked.
     lens : Lens, optional
         A simpler question, such as `TopLabel`; everything is then about it.

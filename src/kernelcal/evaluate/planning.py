@@ -145,7 +145,7 @@ def plan(
     >>> import numpy as np, kernelcal as kc
     >>> from kernelcal.evaluate import plan
     >>> [step.engine for step in plan(np.random.default_rng(0).uniform(size=6000)).steps]
-    ['exact scan', 'exact scan, 4 kernels and scores', 'root scale, Hoeffding variance']
+    ['exact scan', 'exact scan, 4 kernels and signals', 'root scale, Hoeffding variance']
     """
     run = Run(draws=draws, engine=engine)
     refuse_lens(lens)
@@ -158,7 +158,9 @@ def planned(batch: Predictions, run: Run) -> Plan:
     """Plan for checked predictions."""
     draws, engine = run.draws, run.engine
     if isinstance(batch, ScorePredictions):
-        raise InputError("plan serves classes and numbers: densities known through their scores take all pairs of rows")
+        raise InputError(
+            "plan serves classes and numbers: densities known through their score functions take all pairs of rows"
+        )
     statistic = estimator_of(batch, engine=engine)
     steps = [_estimate(batch, statistic)]
     if not isinstance(batch, Samples) or batch.exchangeable:
@@ -182,7 +184,7 @@ def _test(batch: Predictions, draws: int, engine: Engine | None) -> Step:
     forms, number = kernels.forms, len(kernels.kernels)
     seconds = draws * (number * forms.seconds_per_draw + _DRAWN * len(batch) * batch.columns)
     held = _held(batch) + min(float(_BATCH), float(forms.bytes_per_draw) * draws)
-    return Step("test", f"{kernels.engine}, {number} kernels and scores", held, seconds)
+    return Step("test", f"{kernels.engine}, {number} kernels and signals", held, seconds)
 
 
 def _interval(batch: Predictions, draws: int, engine: Engine | None) -> Sequence[Step]:

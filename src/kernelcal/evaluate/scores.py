@@ -1,4 +1,4 @@
-"""Everything about one model that is known through its scores: what can be asked, and what cannot."""
+"""Everything about one model that is known through its score functions: what can be asked, and what cannot."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ __all__ = ["ScoreEvaluation", "score_evaluation"]
 
 _LEVELS, _DRAWS = np.array([0.5, 0.9, 0.95]), 1000  # of highest-density regions, and draws that find them
 _BLIND = (
-    "scores do not see the proportions of modes that lie far apart: if the predictions have such modes, draw from them "
-    "and test the draws (kernelcal.Samples) as well"
+    "score functions do not see the proportions of modes that lie far apart: if the predictions have such modes, draw "
+    "from them and test the draws (kernelcal.Samples) as well"
 )
 _MANY_ROWS = "the p-value is that of many rows: pass draws= or sampler= for an exact test"
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class ScoreEvaluation(Evaluation):
-    """What `evaluate` found about predictions known through their scores.
+    """What `evaluate` found about predictions known through their score functions.
 
     The estimate is the `statistics.KCCSD`. The test is exact with a sampler or with draws, else a wild bootstrap.
 
@@ -41,7 +41,7 @@ class ScoreEvaluation(Evaluation):
         Questions that these predictions leave open, and what would answer them.
     """
 
-    title: ClassVar[str] = "Calibration of densities known through their scores"
+    title: ClassVar[str] = "Calibration of densities known through their score functions"
     family: str
     dimension: int
     coverage: HighestDensityCoverage | None

@@ -95,8 +95,8 @@ class Wild(_Resampled):
     Notes
     -----
     Asymptotic; it has no pairs of a row with itself, and needs no draws from the predictions: it is the law for
-    densities known through their score. The law is estimated from the observed residuals. Cost: O(n^2 (m + B)), as one
-    matrix product a tile, and O(n R B) for R superdiagonals.
+    densities known through their score function. The law is estimated from the observed residuals. Cost:
+    O(n^2 (m + B)), as one matrix product a tile, and O(n R B) for R superdiagonals.
 
     References
     ----------

@@ -43,10 +43,10 @@ def register_statistic(
     >>> from functools import partial
     >>> import kernelcal as kc
     >>> from kernelcal.inference import STATISTICS, register_statistic
-    >>> register_statistic("ece-debiased", partial(kc.ECE, distance="squared", debiased=True), summary="debiased ECE")
-    >>> kc.calibration_test([0, 1, 1], [0.2, 0.7, 0.6], statistic="ece-debiased", draws=19).pvalue
+    >>> register_statistic("ece-corrected", partial(kc.ECE, distance="squared", estimator="corrected"))
+    >>> kc.calibration_test([0, 1, 1], [0.2, 0.7, 0.6], statistic="ece-corrected", draws=19).pvalue
     0.7
-    >>> STATISTICS.forget("ece-debiased")
+    >>> STATISTICS.forget("ece-corrected")
     """
     if not callable(statistic) or isinstance(statistic, Statistic):
         raise InputError(f"{name!r} needs what makes the statistic, such as its class, got {statistic!r}")

@@ -22,7 +22,7 @@ from kernelcal.randomness import generator_of
 from kernelcal.runs import DRAWS, SIGNIFICANCE, Run
 from kernelcal.statistics import Estimate, Prepared, Statistic
 from kernelcal.statistics.pit import pit_of
-from kernelcal.statistics.uniformity import PreparedUniformity, normal_scores
+from kernelcal.statistics.uniformity import PreparedUniformity, normal_quantiles
 
 __all__ = ["UniformPIT", "pit_test", "pit_tested"]
 
@@ -38,7 +38,7 @@ def pit_test(y: Any, predictions: Any, *, draws: int = DRAWS, rng: Any = 0, earl
 
     Under calibration the randomised values of `pit` are independent and uniform on (0, 1), whatever the predictions,
     and exactly so at every n, for counts and equally likely draws too (of `Quantiles` see `pit`). Four statistics,
-    Anderson-Darling, Kuiper, bias and dispersion of the normal scores, are compared with those of uniform draws, and
+    Anderson-Darling, Kuiper, bias and dispersion of the normal quantiles, are compared with those of uniform draws, and
     their smallest rank is ranked in turn (min-p): ``p = (1 + #{b: T_b >= T}) / (B + 1)``.
 
     Parameters
@@ -81,7 +81,7 @@ def pit_test(y: Any, predictions: Any, *, draws: int = DRAWS, rng: Any = 0, earl
     >>> pit_test(y, kc.Normal(np.zeros(200), 1.0)).pvalue > 0.05
     True
     >>> pit_test(y, kc.Normal(np.zeros(200), 0.7)).directions
-    ('predictions too narrow (normal scores spread 1.32 times as wide as predicted)',)
+    ('predictions too narrow (normal quantiles spread 1.32 times as wide as predicted)',)
     """
     run = Run(draws=draws, rng=rng, early_stopping=early_stopping)
     return pit_tested(Case.of(y, predictions), run)
@@ -173,8 +173,11 @@ def _directions(values: np.ndarray, members: tuple[Member, ...], fired: str) -> 
     """Sentences for bias and dispersion where they speak against calibration, the fired one first."""
     pvalues = {member.name: member.pvalue for member in members}
     found = [name for name in ("bias", "dispersion") if pvalues.get(name, 1.0) <= SIGNIFICANCE]
-    scores = normal_scores(values)
-    sentences = {"bias": _shift(float(scores.mean())), "dispersion": _width(float(scores.std(ddof=len(scores) > 1)))}
+    quantiles = normal_quantiles(values)
+    sentences = {
+        "bias": _shift(float(quantiles.mean())),
+        "dispersion": _width(float(quantiles.std(ddof=len(quantiles) > 1))),
+    }
     ordered = sorted(found, key=lambda name: (name != fired, pvalues[name]))
     if ordered:
         return tuple(sentences[name] for name in ordered)
@@ -183,12 +186,12 @@ def _directions(values: np.ndarray, members: tuple[Member, ...], fired: str) -> 
 
 def _shift(mean: float) -> str:
     word, direction = ("higher", "down") if mean > 0 else ("lower", "up")
-    return f"predictions shifted {direction} (outcomes are {word} than predicted, mean normal score {mean:+.2g})"
+    return f"predictions shifted {direction} (outcomes are {word} than predicted, mean normal quantile {mean:+.2g})"
 
 
 def _width(spread: float) -> str:
     word = "narrow" if spread > 1 else "wide"
-    return f"predictions too {word} (normal scores spread {spread:.2f} times as wide as predicted)"
+    return f"predictions too {word} (normal quantiles spread {spread:.2f} times as wide as predicted)"
 
 
 def _far_out(values: np.ndarray) -> tuple[str, ...]:

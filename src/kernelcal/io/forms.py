@@ -18,6 +18,7 @@ _ASKED = {
     "normal": ("mean", "std", "variance"),
     "samples": ("samples",),
     "quantiles": ("quantiles",),
+    "parameters": ("family", "parameters"),
     "long": ("long", "level", "sample_id"),
 }
 _NAMED = (
@@ -33,6 +34,7 @@ _IN_WORDS = {
     "covariances": "means and covariances",
     "samples": "draws",
     "quantiles": "quantiles",
+    "parameters": "parameters of a family",
     "long": "a long table with one row a quantile or draw",
 }
 _BELONGS = {
@@ -44,7 +46,7 @@ _BELONGS = {
 
 
 def form_of(source: Source, options: ReadOptions) -> str:
-    """Return classes, normal, covariances, samples, quantiles or long: as asked, or by names that leave no doubt."""
+    """Return the form of the predictions, one of those above: as asked, or by names that leave no doubt."""
     asked = {form: [name for name in names if was_said(options, name)] for form, names in _ASKED.items()}
     forms = [form for form, names in asked.items() if names]
     if len(forms) > 1:

@@ -36,6 +36,8 @@ class ReadOptions:
     quantiles: str | None = None
     quantile_levels: str | None = None
     crossing: str = "raise"
+    family: str | None = None
+    parameters: str | None = None
     long: bool = False
     value: str | None = None
     level: str | None = None

@@ -25,7 +25,7 @@ class FileArrays:
     Attributes
     ----------
     form : str
-        normal, covariances, samples or quantiles.
+        normal, covariances, samples, quantiles or parameters.
     read, rows, end : str
         Files, what a row is, and what was left out, for the sentence that says what was read.
     targets : sequence of str
@@ -71,7 +71,7 @@ def as_data(table: FileArrays, options: ReadOptions) -> Data:
     rows, dropped = _rows(table, options)
     arrays = {role: array if len(rows) == len(array) else array[rows] for role, array in table.arrays.items()}
     parts = arrays if table.levels is None else {**arrays, "levels": table.levels}
-    predictions = family(table.form, parts, options.crossing, lambda row: table.row_in_words(int(rows[row])))
+    predictions = family(table.form, parts, options, lambda row: table.row_in_words(int(rows[row])))
     target = f"target{'s' * (len(table.targets) > 1)} {listed(table.targets)}"
     words = families_in_words(predictions, table.shown, table.targets)
     weights = f"; weights {options.weights}" if options.weights else ""

@@ -58,7 +58,7 @@ class Predictions(ABC):
 
     @property
     def drawable(self) -> bool:
-        """Whether targets can be drawn; all families can, densities known through their score need a sampler."""
+        """Whether targets can be drawn; densities known through their score function alone need a sampler."""
         return True
 
     @property

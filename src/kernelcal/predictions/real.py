@@ -85,7 +85,7 @@ class RealPredictions(Predictions):
 
     @property
     def described(self) -> bool:
-        """Whether mean and standard deviation are known: they are, but for densities known through their score."""
+        """Whether mean and standard deviation are known; those of a score function need draws or a sampler."""
         return True
 
     @property

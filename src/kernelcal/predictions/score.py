@@ -1,4 +1,4 @@
-"""Predictions known through their score alone."""
+"""Predictions known through their score function alone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Score"]
 
 @dataclass(frozen=True, eq=False)
 class Score(ScorePredictions):
-    """Predictions known through their scores ``grad_y log p_i(y)``: energy-based models, unnormalised posteriors.
+    """Predictions known through their score functions ``grad_y log p_i(y)``: energy-based models, posteriors.
 
     Parameters
     ----------

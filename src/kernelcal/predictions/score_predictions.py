@@ -1,4 +1,4 @@
-"""What predictions known through their score share: parameters a row, how functions are called, draws if there are."""
+"""What predictions known through a score function share: parameters a row, calls of functions, draws if there are."""
 
 from __future__ import annotations
 

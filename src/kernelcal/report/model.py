@@ -60,7 +60,9 @@ def model_report(
 
 def _checked_groups(case: Case, groups: Any) -> tuple[Group, ...]:
     if isinstance(case.predictions, ScorePredictions):
-        raise InputError("densities known through their scores have no groups: report draws, kernelcal.Samples")
+        raise InputError(
+            "densities known through their score functions have no groups: report draws, kernelcal.Samples"
+        )
     if not _explainable(case.predictions):
         raise InputError("draws with unequal weights have no test, hence no groups: draw an unweighted sample by them")
     return checked_groups(groups, len(case))

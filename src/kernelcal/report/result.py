@@ -34,7 +34,7 @@ class ModelReport(Shown):
     evaluation : Evaluation
         As of `evaluate`.
     explanation : Explanation or None
-        As of `explain`; None for densities known through their scores.
+        As of `explain`; None for densities known through their score functions.
     explained_rows : int
         Rows that the explanation rests on: of very many rows a random choice.
     figures : tuple of KeyFigure

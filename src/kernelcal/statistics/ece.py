@@ -44,9 +44,10 @@ class ECE(Statistic):
         and ``squared`` is its square. A function gets means and frequencies of shape (b, d) and returns (b,).
     norm : {"mean", "max"}
         ``max`` takes the largest distance of all bins: the maximum calibration error, MCE.
-    debiased : bool
-        With ``squared``: leave the pairs of a row with itself out, ``sum_b (|sum p - sum y|^2 - sum |p - y|^2) / n_b``
-        divided by n. It is 0 on average for a calibrated model, may be negative, and is not clipped.
+    estimator : {"plug-in", "corrected"}
+        ``corrected``, with ``squared``: without the pairs of a row with itself, which hold the noise of the outcomes,
+        ``sum_b (|sum p - sum y|^2 - sum |p - y|^2) / n_b`` divided by n; called debiased in the literature. It is 0 on
+        average for a calibrated model, may be negative, and is not clipped.
     convention : str
         Library whose settings these are; `preset` writes it, results show it.
 
@@ -57,7 +58,7 @@ class ECE(Statistic):
 
     Notes
     -----
-    Case weights w replace every count by a sum of weights; in the debiased error ``w_i^2`` multiplies what is left out.
+    Case weights w replace every count by a sum of weights; ``w_i^2`` multiplies what the corrected error leaves out.
     A binned error depends on its bins and is positive for calibrated models too: it is an effect size to be compared
     with others' figures, not evidence. ``calibration_test(y, predictions, statistic=ECE())`` gives evidence.
     Cost: O(n d) and that of the bins.
@@ -95,7 +96,7 @@ class ECE(Statistic):
     bins: int | Binning = 15
     distance: str | Callable[[np.ndarray, np.ndarray], Any] = "total variation"
     norm: str = "mean"
-    debiased: bool = False
+    estimator: str = "plug-in"
     convention: str = ""
 
     def __post_init__(self) -> None:
@@ -104,8 +105,11 @@ class ECE(Statistic):
         if not callable(self.distance):
             DISTANCES.chosen(self.distance)
         checked_choice(self.norm, "norm", ("mean", "max"))
-        if self.debiased and (self.distance != "squared" or self.norm != "mean"):
-            raise InputError("debiased=True needs distance='squared' and norm='mean': only there the bias is known")
+        checked_choice(self.estimator, "estimator", ("plug-in", "corrected"))
+        if self.estimator == "corrected" and (self.distance != "squared" or self.norm != "mean"):
+            raise InputError(
+                "estimator='corrected' needs distance='squared' and norm='mean': only there the noise is known"
+            )
 
     @classmethod
     def preset(cls, library: str, *, bins: int | None = None, strategy: str = "uniform", **options: Any) -> Self:
@@ -146,7 +150,7 @@ class ECE(Statistic):
         return BinnedEstimate(
             value=np.mean(parts),
             name=prepared.names[0],
-            estimator="binned, debiased" if self.debiased else "binned",
+            estimator="binned" if self.estimator == "plug-in" else "binned, corrected",
             n=len(case),
             engine=prepared.engine,
             options=self._options(case.predictions),
@@ -158,7 +162,7 @@ class ECE(Statistic):
     def prepare(self, predictions: ClassPredictions, weights: np.ndarray | None = None) -> PreparedECE:
         """Make the bins, which depend on the predictions alone."""
         refuse_numbers(predictions, "ECE")
-        summary = Summary(self.distance, self.norm, self.debiased)
+        summary = Summary(self.distance, self.norm, self.estimator == "corrected")
         parts = parts_of(asked(self.question, predictions), predictions)
         binned = tuple(BinnedPart(part, self._binning, weights, summary) for part in parts)
         name = f"{'MCE' if self.norm == 'max' else 'ECE'}, {self._asked(predictions)}"

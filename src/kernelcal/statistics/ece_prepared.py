@@ -25,7 +25,7 @@ class Summary:
 
     distance: Any
     norm: str
-    debiased: bool
+    corrected: bool
 
 
 class PreparedECE(Prepared):
@@ -74,7 +74,7 @@ class BinnedPart:
 
     def _from_counts(self, counts: np.ndarray, events: np.ndarray) -> np.ndarray:
         weight, sums, counts = self.weight[self.used], self.sums[self.used], counts[:, self.used]
-        if self.summary.debiased:
+        if self.summary.corrected:
             whole = ((sums - counts) ** 2).sum(axis=-1) / weight
             return (whole.sum(axis=1) - self._own_squares(events)) / weight.sum()
         own = distances(self.summary.distance, sums, counts, weight)

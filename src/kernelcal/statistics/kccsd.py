@@ -1,4 +1,4 @@
-"""Kernel calibration-conditional Stein discrepancy: SKCE for predictions known through their score."""
+"""Kernel calibration-conditional Stein discrepancy: SKCE for predictions known through their score function."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ class KCCSD(PairMean):
     """Kernel calibration-conditional Stein discrepancy: mean of ``k_P(P_i, P_j) h_ij`` over pairs of rows.
 
     ``h_ij = l s_i.s_j + sum_k d^2 l/(dy_k dy'_k) + s_i.grad_y' l + s_j.grad_y l``, with the target kernel
-    ``l = l(y_i, y_j)`` and the scores ``s_i = grad_y log p_i(y_i)``. Under ``P_i`` its mean is zero, for densities
+    ``l = l(y_i, y_j)`` and the score functions
+    ``s_i = grad_y log p_i(y_i)``. Under ``P_i`` its mean is zero, for densities
     that are positive and smooth: it is `SKCE` with residuals that need neither normalising constants nor expectations.
 
     Parameters
@@ -35,8 +36,8 @@ class KCCSD(PairMean):
         `UnnormalizedDensity` without coordinates `Gaussian` at the median `kernels.FisherDivergence`.
     target_kernel : Kernel, optional
         l, twice differentiable: `Gaussian`, `InverseMultiquadric`, `RationalQuadratic`, `Matern52`, sums, products
-        and multiples of them. Default `Gaussian` at the median predicted standard deviation. Scores without draws or
-        sampler tell neither that nor where to compare: by default the median distance between the observed
+        and multiples of them. Default `Gaussian` at the median predicted standard deviation. Score functions without
+        draws or sampler tell neither that nor where to compare: by default the median distance between the observed
         targets and their mean and spread are used then, and the result says so.
     matrix : array of shape (d, d) or (d,), optional
         Positive semi-definite matrix B on the coordinates of the targets, or its diagonal: the operator-valued kernel
@@ -47,14 +48,14 @@ class KCCSD(PairMean):
     Raises
     ------
     InputError
-        For options that do not fit together, for targets outside the support, and for scores that are NaN, with
-        the row.
+        For options that do not fit together, for targets outside the support, and for score functions that are NaN,
+        with the row.
 
     Notes
     -----
-    Predictions need a ``score``: `Normal`, `Laplace`, `MultivariateNormal` of all kinds, their mixtures, `Score`
-    and `UnnormalizedDensity`. Scores do not see the proportions of modes that lie far apart, so neither does this
-    statistic: where there are such modes and draws from the predictions, use `SKCE`.
+    Predictions need a score function, the method ``score``: `Normal`, `Laplace`, `MultivariateNormal` of all kinds,
+    their mixtures, `Score` and `UnnormalizedDensity`. Score functions do not see the proportions of modes that lie far
+    apart, so neither does this statistic: where there are such modes and draws from the predictions, use `SKCE`.
 
     Cost of exact pairs: O(n^2 d), some 4 d multiplications a pair. PyTorch and JAX predictions keep their gradient.
     Assumes that rows are independent given the predictions.
@@ -101,7 +102,7 @@ class KCCSD(PairMean):
             object.__setattr__(self, "matrix", tuple(map(tuple, rows)) if given.ndim == 2 else tuple(rows))
 
     def kernel_of(self, predictions: Predictions) -> Kernel:
-        """Prediction kernel as given, or that of scores, or of means and standard deviations where there are some."""
+        """Prediction kernel as given, or that of score functions, or of means and standard deviations."""
         if self.prediction_kernel is not None:
             return self.prediction_kernel
         scores = isinstance(predictions, ScorePredictions) and predictions.coordinates is None
@@ -115,13 +116,13 @@ class KCCSD(PairMean):
         """Stein features."""
         if not isinstance(predictions, RealPredictions):
             raise InputError(
-                f"KCCSD needs densities of numbers or vectors, which have a score, got {type(predictions).__name__}: "
-                "use SKCE for classes"
+                "KCCSD needs densities of numbers or vectors, which have a score function, got "
+                f"{type(predictions).__name__}: use SKCE for classes"
             )
         return SteinResidual.of(predictions, target_kernel, weights, self.matrix)
 
     def seeing(self, targets: np.ndarray, predictions: Any) -> tuple[Self, tuple[str, ...]]:
-        """Let the observed targets say where to look, and how far, if the predictions are scores and nothing else.
+        """Let the observed targets say where to look, and how far, if the predictions are score functions and no more.
 
         No exact test is possible then, whose level this could harm.
         """
@@ -133,7 +134,7 @@ class KCCSD(PairMean):
         prediction_kernel, target_kernel = self.prediction_kernel, self.target_kernel or Gaussian()
         if prediction_kernel is None and predictions.coordinates is None:
             prediction_kernel = Gaussian(metric=FisherDivergence(normal_of(targets)))
-            notes.append("the prediction kernel compares scores where a normal with the targets' moments lies")
+            notes.append("the prediction kernel compares score functions where a normal with the targets' moments lies")
         if is_median(target_kernel):
             target_kernel = with_lengthscale(target_kernel, median_distance(targets))
             notes.append("the lengthscale of the target kernel is the median distance between the observed targets")

@@ -8,7 +8,7 @@ import numpy as np
 
 from kernelcal.statistics.base import Prepared
 
-__all__ = ["PreparedUniformity", "kuiper", "normal_scores"]
+__all__ = ["PreparedUniformity", "kuiper", "normal_quantiles"]
 
 _LEAST, _MOST = 2.0**-54, 1 - 2.0**-53  # the range of uniform draws
 
@@ -19,8 +19,8 @@ class PreparedUniformity(Prepared):
     - ``Anderson-Darling``: squared distance of the empirical distribution function from the diagonal, divided by its
       variance there; sees all deviations, those of the tails too.
     - ``Kuiper``: sum of the largest distances above and below the diagonal; sees a wrong width well.
-    - ``bias``: size of the mean normal score.
-    - ``dispersion``: distance of the cube root of the variance of the normal scores about their mean from its mean
+    - ``bias``: size of the mean normal quantile.
+    - ``dispersion``: distance of the cube root of the variance of the normal quantiles about their mean from its mean
       under calibration. In the cube root too wide and too narrow are seen alike (Wilson and Hilferty 1931), and about
       their mean a shift is not taken for a wrong width. Needs two rows.
     """
@@ -39,14 +39,14 @@ class PreparedUniformity(Prepared):
         return np.stack([*columns, np.abs(spread)] if self.n > 1 else columns, axis=1)
 
     def signed(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Mean normal score, above 0 where outcomes are high, and dispersion, above 0 where predictions are narrow."""
-        scores = normal_scores(targets)
+        """Mean normal quantile, above 0 where outcomes are high, and dispersion, above 0 for narrow predictions."""
+        quantiles = normal_quantiles(targets)
         freedom = max(self.n - 1, 1)
-        variance = scores.var(axis=1) * self.n / freedom
-        return scores.mean(axis=1), np.cbrt(variance) - (1 - 2 / (9 * freedom))
+        variance = quantiles.var(axis=1) * self.n / freedom
+        return quantiles.mean(axis=1), np.cbrt(variance) - (1 - 2 / (9 * freedom))
 
 
-def normal_scores(values: np.ndarray) -> np.ndarray:
+def normal_quantiles(values: np.ndarray) -> np.ndarray:
     """Normal quantiles of PIT values: standard normal under calibration.
 
     Values of exactly 0 and 1 are counted as the nearest that a uniform draw can take, about 8 standard deviations out.

@@ -16,7 +16,7 @@ from kernelcal.io.labels import is_one_hot
 from kernelcal.io.options import flag, was_said
 from kernelcal.io.selection import choose_target, known
 from kernelcal.io.sources import Arrays
-from kernelcal.io.wide import wide_columns
+from kernelcal.io.wide import is_number, wide_columns
 from kernelcal.stream.labels import Labels
 from kernelcal.stream.pieces import Columns
 
@@ -98,9 +98,11 @@ def roles_of(head: Arrays, labels: Labels | None, options: ReadOptions) -> Roles
     if options.drop_target is not None and len(targets) > 1:
         raise InputError("--drop-target is for one target column: leave these rows out of the files")
     said: dict[str, Any] = {} if form == "covariances" else {role: _listed(names) for role, names in columns.items()}
+    if form == "parameters":
+        said = {"parameters": _listed([name for names in columns.values() for name in names])}
     found = replace(options, target=_listed(targets), **said)
-    numbers = [*targets, *(name for names in columns.values() for name in names)]
-    return _roles(found, options, targets, numbers, [], None)
+    named = [name for names in columns.values() for name in names if not is_number(head, name)]
+    return _roles(found, options, targets, [*targets, *named], [], None)
 
 
 def _of_classes(head: Arrays, labels: Labels | None, options: ReadOptions) -> Roles:
