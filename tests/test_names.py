@@ -13,7 +13,7 @@ from kernelcal.cli.command import main
 from kernelcal.cli.parser import argument_parser
 from kernelcal.errors import InputError
 from kernelcal.inference import NULL_LAWS, STATISTICS, register_statistic
-from kernelcal.inference.interval_methods import METHODS
+from kernelcal.inference.interval_methods import INTERVAL_METHODS
 from kernelcal.lenses import LENSES
 from kernelcal.pairs import ENGINES
 from kernelcal.predictions import IsotropicNormal
@@ -44,7 +44,7 @@ def table(registry, heads, *, cost=False):
 
 TABLES = [
     ("null_laws", NULL_LAWS, ("null", "statistic", "what it assumes beside calibration", "cost"), True),
-    ("null_laws", METHODS, ("method", "statistic", "interval"), False),
+    ("null_laws", INTERVAL_METHODS, ("method", "statistic", "interval"), False),
     ("command_line", STATISTICS, ("statistic", "predictions", "what is tested"), False),
     ("command_line", LENSES, ("lens", "for", "question"), False),
     ("command_line", ENGINES, ("engine", "pairs of rows"), False),
@@ -86,7 +86,7 @@ def test_the_documented_options_of_calibration_test_are_those_of_the_registries(
     [
         (lambda name: kc.calibration_test(Y, P, statistic=name), STATISTICS),
         (lambda name: kc.calibration_test(Y, P, null=name), NULL_LAWS),
-        (lambda name: kc.confidence_interval(Y, P, method=name), METHODS),
+        (lambda name: kc.confidence_interval(Y, P, method=name), INTERVAL_METHODS),
     ],
 )
 def test_messages_name_all_that_are_known(call, registry):

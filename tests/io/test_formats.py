@@ -296,7 +296,7 @@ def _evaluated(path, **options):
         ("a.npz", b"", "this is not a file in npz format"),
         ("a.parquet", bytes(range(256)), "cannot be read as parquet"),
         ("a.parquet", b"", "cannot be read as parquet"),
-        ("a.xlsx", b"", "unknown kind of file '.xlsx': csv, tsv, npz, npy (a pair), parquet and jsonl are read"),
+        ("a.xlsx", b"", "unknown kind of file '.xlsx': csv, tsv, npy (a pair), jsonl, npz and parquet are read"),
         ("a", lines(), "unknown kind of file ''"),
         ("a.npz.gz", b"", "unknown kind of file '.gz'"),
         ("a.csv.zip", b"", "unknown kind of file '.zip'"),

@@ -13,7 +13,7 @@ from kernelcal.errors import InputError
 from kernelcal.evaluate.estimates import estimators_of, seconds_of
 from kernelcal.inference import DefaultFamily
 from kernelcal.inference.cost import in_words
-from kernelcal.inference.interval_methods import METHODS
+from kernelcal.inference.interval_methods import INTERVAL_METHODS
 from kernelcal.inference.spread import default_method
 from kernelcal.lenses import Lens
 from kernelcal.pairs import Engine
@@ -191,7 +191,7 @@ def _interval(batch: Predictions, draws: int, statistic: SKCE | None) -> Sequenc
     if statistic is None:
         return ()
     method, once = default_method(statistic, len(batch)), seconds_of(statistic, batch)
-    drawn = _RESAMPLED * float(len(batch)) ** 2 * draws if method is METHODS["bootstrap"] else 0.0
+    drawn = _RESAMPLED * float(len(batch)) ** 2 * draws if method is INTERVAL_METHODS["bootstrap"] else 0.0
     passes = 1.0 if statistic.estimator == "block" else _PASSES
     return (Step("interval", method.label, _held(batch) + _TILES, passes * once + drawn),)
 

@@ -15,8 +15,9 @@ from kernelcal.inference.exact import Exact, exact_null
 from kernelcal.inference.family import DefaultFamily
 from kernelcal.inference.fits import Gamma, Pearson, Spectrum
 from kernelcal.inference.interval import Interval, confidence_interval
+from kernelcal.inference.interval_methods import INTERVAL_METHODS, IntervalMethod, Request, Spread, block_spread
 from kernelcal.inference.known_null import KnownNull, known_null
-from kernelcal.inference.law import NullLaw, Outcome, Problem
+from kernelcal.inference.law import NullLaw, Outcome, Problem, one_member
 from kernelcal.inference.laws import NULL_LAWS
 from kernelcal.inference.named import STATISTICS, register_statistic
 from kernelcal.inference.paired import PairedDifference
@@ -31,6 +32,7 @@ from kernelcal.inference.swap import Swap
 
 __all__ = [
     "CME",
+    "INTERVAL_METHODS",
     "NULL_LAWS",
     "STATISTICS",
     "Block",
@@ -46,6 +48,7 @@ __all__ = [
     "Exact",
     "Gamma",
     "Interval",
+    "IntervalMethod",
     "KnownNull",
     "Member",
     "NullLaw",
@@ -54,19 +57,23 @@ __all__ = [
     "Pearson",
     "Problem",
     "Reliability",
+    "Request",
     "Saddlepoint",
     "SimplexCalibration",
     "Spectrum",
+    "Spread",
     "Swap",
     "TestResult",
     "UniformPIT",
     "Wild",
+    "block_spread",
     "calibration_test",
     "class_reliability",
     "confidence_interval",
     "equivalence_test",
     "exact_null",
     "known_null",
+    "one_member",
     "pit_test",
     "register_statistic",
     "reliability",

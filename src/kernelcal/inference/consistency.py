@@ -9,6 +9,7 @@ import numpy as np
 
 from kernelcal.errors import InputError
 from kernelcal.inference.drawn import DrawnValues
+from kernelcal.inference.exact import with_ranks
 from kernelcal.inference.law import NullLaw, Outcome, Problem
 from kernelcal.statistics import Statistic
 
@@ -48,7 +49,8 @@ class Consistency(NullLaw):
             if (b + 1) % 10 == 0:
                 problem.run.tell(b + 1)
         note = "consistency resampling does not keep its level: compare null='exact'"
-        return DrawnValues.of(np.concatenate(values)).outcome(problem.prepared.names, (note,))
+        ranked = with_ranks(np.concatenate(values), problem.prepared.names)
+        return DrawnValues.of(ranked).outcome(problem.prepared.names, (note,))
 
     @staticmethod
     def _draw(problem: Problem, statistic: Statistic, b: int) -> np.ndarray:

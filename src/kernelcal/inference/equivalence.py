@@ -11,7 +11,7 @@ import numpy as np
 
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
-from kernelcal.inference.interval_methods import METHODS, Method, Spread
+from kernelcal.inference.interval_methods import INTERVAL_METHODS, IntervalMethod, Spread
 from kernelcal.inference.spread import method_of, spread_of
 from kernelcal.lenses import Lens
 from kernelcal.runs import DRAWS, SIGNIFICANCE, Run
@@ -82,7 +82,7 @@ def equivalence_test(
     *,
     within: float,
     statistic: SKCE | None = None,
-    method: str = "default",
+    method: str | IntervalMethod = "default",
     lens: Lens | None = None,
     weights: Any = None,
     draws: int = DRAWS,
@@ -152,9 +152,9 @@ def equivalence_of(spread: Spread, within: float, method: str, n: int, notes: tu
     return Equivalence(within, min(spread.above(within**2), 1.0), root, upper, method, n, notes)
 
 
-def method_that_keeps_the_level(statistic: SKCE) -> Method:
+def method_that_keeps_the_level(statistic: SKCE) -> IntervalMethod:
     """Return the method that is taken where none is named."""
-    return METHODS["block" if statistic.estimator == "block" else "root"]
+    return INTERVAL_METHODS["block" if statistic.estimator == "block" else "root"]
 
 
 def checked_bound(within: Any) -> float:

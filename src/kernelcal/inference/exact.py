@@ -16,7 +16,7 @@ from kernelcal.predictions import ClassPredictions, Predictions
 from kernelcal.runs import DRAWS, SIGNIFICANCE, Run
 from kernelcal.statistics import Prepared
 
-__all__ = ["Exact", "exact_notes", "exact_null"]
+__all__ = ["Exact", "exact_notes", "exact_null", "with_ranks"]
 
 STOP_ABOVE = 0.2  # at an early look a p-value above this ends the test
 _FIRST_LOOK = 99
@@ -98,12 +98,13 @@ def _extend(values: np.ndarray, look: int, prepared: Prepared, case: Case, run: 
         drawn = source.targets(case.predictions, done, min(done + batch, look))
         if len(values) == 0:
             drawn = np.concatenate([case.targets[None].astype(drawn.dtype), drawn])
-        values = np.concatenate([values, _numbers(prepared.values(drawn), prepared.names)])
+        values = np.concatenate([values, with_ranks(prepared.values(drawn), prepared.names)])
         run.tell(len(values) - 1)
     return values
 
 
-def _numbers(values: np.ndarray, names: tuple[str, ...]) -> np.ndarray:
+def with_ranks(values: np.ndarray, names: tuple[str, ...]) -> np.ndarray:
+    """Return values of statistics, or refuse those that are NaN, which has no rank."""
     missing = np.isnan(values)
     if missing.any():
         name = names[int(np.flatnonzero(missing.any(axis=0))[0])]

@@ -12,7 +12,7 @@ import numpy as np
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.inference.calibration import default_law, default_statistic, tested
-from kernelcal.inference.interval_methods import Method
+from kernelcal.inference.interval_methods import IntervalMethod
 from kernelcal.inference.spread import default_method, method_of, spread_of
 from kernelcal.lenses import Lens
 from kernelcal.runs import CONFIDENCE_LEVEL, DRAWS, Run
@@ -79,7 +79,7 @@ def confidence_interval(
     predictions: Any,
     *,
     statistic: SKCE | CKCE | None = None,
-    method: str = "default",
+    method: str | IntervalMethod = "default",
     confidence_level: float = CONFIDENCE_LEVEL,
     lens: Lens | None = None,
     weights: Any = None,
@@ -100,7 +100,7 @@ def confidence_interval(
         Estimator and kernels; default `SKCE()`, unbiased. An interval is one of the error of the model, from which the
         biased estimator is away by construction: it has none. Of a `CKCE` the interval is that of the value without the
         noise of the targets (``estimator="corrected"``), at its lambda, which is held fixed.
-    method : {"default", "bootstrap", "root", "ball", "block"}
+    method : {"default", "bootstrap", "root", "ball", "block"} or IntervalMethod
         ``bootstrap``: percentiles of the unbiased value over rows drawn with replacement, pairs of a row with itself
         left out. ``root``: on the root scale with the Hoeffding variance, wider above; no draws. ``ball``: the root of
         the biased value plus and minus a quantile of the norm of the centred multiplier process; it covers whether
@@ -153,7 +153,7 @@ def interval_of(
     statistic: SKCE | CKCE,
     run: Run,
     *,
-    method: Method | None = None,
+    method: IntervalMethod | None = None,
     pvalue: float | None = None,
     prepared: PreparedPairMean | None = None,
 ) -> Interval:

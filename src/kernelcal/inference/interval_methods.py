@@ -20,8 +20,8 @@ from kernelcal.registry import Registry
 from kernelcal.runs import Run
 
 __all__ = [
-    "METHODS",
-    "Method",
+    "INTERVAL_METHODS",
+    "IntervalMethod",
     "Request",
     "Spread",
     "block_spread",
@@ -87,12 +87,22 @@ class Spread:
 
 
 @dataclass(frozen=True)
-class Method:
-    """A way, what it is called, and whether its lower end is 0 unless the exact test rejects."""
+class IntervalMethod:
+    """A way to the uncertainty of an error.
+
+    Attributes
+    ----------
+    spread : callable
+        ``spread(request)`` returns what is known of the error.
+    label : str
+        What it is called in results.
+    tested : bool
+        Whether the lower end is 0 unless the exact test rejects.
+    """
 
     spread: Callable[[Request], Spread]
     label: str
-    tested: bool
+    tested: bool = False
 
 
 def of_draws(estimate: float, values: np.ndarray) -> Spread:
@@ -252,11 +262,11 @@ def block_spread(values: np.ndarray) -> Spread:
     return Spread(mean, ends, _half(ends), above)
 
 
-METHODS: Registry[Method] = Registry("method", "or 'default'")
+INTERVAL_METHODS: Registry[IntervalMethod] = Registry("method", "or 'default', or an IntervalMethod")
 for _name, _method, _serves in (
-    ("bootstrap", Method(_bootstrap, "percentile bootstrap without pairs of a row with itself", tested=True), _ALL),
-    ("root", Method(_root, "root scale, Hoeffding variance", tested=True), _ALL),
-    ("ball", Method(_ball, "ball around the estimated mean element, multiplier quantile", tested=False), _ALL),
-    ("block", Method(_block, "normal law of the block values", tested=False), "SKCE, block"),
+    ("bootstrap", IntervalMethod(_bootstrap, "percentile bootstrap without pairs of a row with itself", tested=True), _ALL),
+    ("root", IntervalMethod(_root, "root scale, Hoeffding variance", tested=True), _ALL),
+    ("ball", IntervalMethod(_ball, "ball around the estimated mean element, multiplier quantile", tested=False), _ALL),
+    ("block", IntervalMethod(_block, "normal law of the block values", tested=False), "SKCE, block"),
 ):
-    METHODS.register(_name, _method, summary=_method.label, serves=_serves)
+    INTERVAL_METHODS.register(_name, _method, summary=_method.label, serves=_serves)

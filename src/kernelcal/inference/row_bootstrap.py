@@ -8,7 +8,7 @@ import numpy as np
 
 from kernelcal.errors import KernelcalWarning
 from kernelcal.inference.bootstrap import multinomial_counts
-from kernelcal.inference.interval_methods import Method, Request, Spread, of_draws
+from kernelcal.inference.interval_methods import IntervalMethod, Request, Spread, of_draws
 from kernelcal.registry import Registry
 from kernelcal.statistics.ckce import PreparedCKCE
 from kernelcal.statistics.pair_means import not_definite
@@ -83,6 +83,6 @@ def _rows(request: Request) -> Spread:
     return of_draws(rows.estimate, rows.drawn(request))
 
 
-_BOOTSTRAP = Method(_rows, "percentile bootstrap of the rows, the operator to the first order", tested=True)
-OPERATOR_METHODS: Registry[Method] = Registry("method", "or 'default'")
+_BOOTSTRAP = IntervalMethod(_rows, "percentile bootstrap of the rows, the operator to the first order", tested=True)
+OPERATOR_METHODS: Registry[IntervalMethod] = Registry("method", "or 'default', or an IntervalMethod")
 OPERATOR_METHODS.register("bootstrap", _BOOTSTRAP, summary=_BOOTSTRAP.label, serves="CKCE")

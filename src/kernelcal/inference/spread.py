@@ -5,7 +5,7 @@ from __future__ import annotations
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.inference.cost import say_bootstrap_cost
-from kernelcal.inference.interval_methods import METHODS, Method, Request, Spread
+from kernelcal.inference.interval_methods import INTERVAL_METHODS, IntervalMethod, Request, Spread
 from kernelcal.inference.row_bootstrap import OPERATOR_METHODS
 from kernelcal.runs import Run
 from kernelcal.statistics import CKCE, SKCE
@@ -16,10 +16,10 @@ __all__ = ["default_method", "method_of", "spread_of"]
 _BOOTSTRAP_UP_TO = 5_000  # rows; above, 999 products with the n x n matrix take more than some seconds
 
 
-def method_of(name: str, statistic: SKCE | CKCE) -> Method | None:
-    """Return the method of a name, None for the default, or refuse one that does not serve the statistic."""
+def method_of(name: str | IntervalMethod, statistic: SKCE | CKCE) -> IntervalMethod | None:
+    """Return the method of a name, one that is given, or None for the default; refuse what does not serve the statistic."""
     if isinstance(statistic, CKCE):
-        return None if name == "default" else OPERATOR_METHODS.chosen(name)
+        return None if name == "default" else name if isinstance(name, IntervalMethod) else OPERATOR_METHODS.chosen(name)
     if not isinstance(statistic, SKCE):
         raise InputError(
             f"statistic must be an SKCE such as kernelcal.SKCE(estimator='unbiased'), or a CKCE, got {statistic!r}"
@@ -30,23 +30,25 @@ def method_of(name: str, statistic: SKCE | CKCE) -> Method | None:
         raise InputError("an interval needs all pairs or blocks of rows, got estimator='incomplete': use 'unbiased'")
     if name == "default":
         return None
-    found = METHODS.chosen(name)
+    if isinstance(name, IntervalMethod):
+        return name
+    found = INTERVAL_METHODS.chosen(name)
     if (statistic.estimator == "block") != (name == "block"):
         raise InputError(f"method={name!r} does not serve estimator={statistic.estimator!r}: use method='default'")
     return found
 
 
-def default_method(statistic: SKCE | CKCE, n: int) -> Method:
+def default_method(statistic: SKCE | CKCE, n: int) -> IntervalMethod:
     """Return the method for so many rows where none is named."""
     if isinstance(statistic, CKCE):
         return OPERATOR_METHODS["bootstrap"]
     if statistic.estimator == "block":
-        return METHODS["block"]
-    return METHODS["bootstrap" if n <= _BOOTSTRAP_UP_TO else "root"]
+        return INTERVAL_METHODS["block"]
+    return INTERVAL_METHODS["bootstrap" if n <= _BOOTSTRAP_UP_TO else "root"]
 
 
 def spread_of(
-    method: Method, statistic: SKCE | CKCE, case: Case, run: Run, prepared: PreparedPairMean | None = None
+    method: IntervalMethod, statistic: SKCE | CKCE, case: Case, run: Run, prepared: PreparedPairMean | None = None
 ) -> Spread:
     """Prepare the statistic, unless that is done, and let the method work."""
     if prepared is not None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from kernelcal.errors import InputError, MissingExtraError
 from kernelcal.io.cells import side_by_side
+from kernelcal.io.sources import reads
 
 __all__ = ["PICKLES", "arrow_arrays", "load_npy", "load_npz", "load_parquet"]
 
@@ -28,6 +29,7 @@ def load_npy(path: Path) -> np.ndarray:
         return np.asarray(array)
 
 
+@reads(".npz")
 def load_npz(path: Path) -> Mapping[str, np.ndarray]:
     """Arrays by name."""
     with _reading(path, "npz") as archive:
@@ -85,6 +87,7 @@ class _Archive(Mapping[str, np.ndarray]):
         return len(self._names)
 
 
+@reads(".parquet", ".pq")
 def load_parquet(path: Path) -> dict[str, np.ndarray]:
     """Columns of numbers, text, or lists of numbers."""
     try:

@@ -10,11 +10,13 @@ import numpy as np
 
 from kernelcal.errors import InputError
 from kernelcal.io.cells import side_by_side
+from kernelcal.io.sources import reads
 from kernelcal.io.text import open_text
 
 __all__ = ["load_json_lines"]
 
 
+@reads(".jsonl", ".ndjson")
 def load_json_lines(path: Path) -> dict[str, np.ndarray]:
     """Columns by name; a name that a line lacks is missing there."""
     columns: dict[str, list[Any]] = {}

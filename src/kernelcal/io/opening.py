@@ -1,30 +1,20 @@
-"""Open a file by its suffix. A new format is one reader, and one line here."""
+"""Open a file by its suffix. A new format is one reader, which `reads` registers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
 from kernelcal.errors import InputError
-from kernelcal.io.binary import PICKLES, load_npy, load_npz, load_parquet
-from kernelcal.io.json_lines import load_json_lines
-from kernelcal.io.sources import Arrays, Source
+from kernelcal.io import json_lines  # noqa: F401  it registers its reader
+from kernelcal.io.binary import PICKLES, load_npy
+from kernelcal.io.sources import READERS, Arrays, Source
 from kernelcal.io.text import Text
 
-__all__ = ["open_source"]
+__all__ = ["open_source", "readers"]
 
 _DELIMITERS = {".csv": ",", ".txt": ",", ".tsv": "tab"}
 _LINES = (".jsonl", ".ndjson")
-_READERS: dict[str, Callable[[Path], Mapping[str, np.ndarray]]] = {
-    ".npz": load_npz,
-    ".parquet": load_parquet,
-    ".pq": load_parquet,
-    ".jsonl": load_json_lines,
-    ".ndjson": load_json_lines,
-}
-_KNOWN = "csv, tsv, npz, npy (a pair), parquet and jsonl are read"
 _PICKLED = (".pkl", ".pickle", ".joblib", ".pt", ".pth", ".p")
 
 
@@ -50,9 +40,28 @@ def open_source(paths: Sequence[Path], delimiter: str | None = None, missing: fr
     path, suffix = paths[0], _suffix(paths[0])
     if suffix in _DELIMITERS:
         return Text(path, delimiter or _DELIMITERS[suffix], missing)
-    if suffix in _READERS:
-        return Arrays(path, _READERS[suffix](path))
-    raise InputError(f"{path}: {PICKLES if suffix in _PICKLED else f'unknown kind of file {suffix!r}: {_KNOWN}'}")
+    if suffix in READERS:
+        return Arrays(path, READERS[suffix](path))
+    raise InputError(f"{path}: {PICKLES if suffix in _PICKLED else f'unknown kind of file {suffix!r}: {_known()}'}")
+
+
+def readers() -> tuple[str, ...]:
+    """Suffixes of the files that are read.
+
+    Examples
+    --------
+    >>> from kernelcal.io import readers
+    >>> readers()
+    ('.csv', '.txt', '.tsv', '.npy', '.jsonl', '.ndjson', '.npz', '.parquet', '.pq')
+    """
+    return (*_DELIMITERS, ".npy", *sorted(READERS))
+
+
+def _known() -> str:
+    """Kinds of files in words; a second suffix of a reader is not named."""
+    first = {reader: suffix for suffix, reader in reversed(READERS.items())}
+    kinds = sorted(suffix.lstrip(".") for suffix in first.values())
+    return f"csv, tsv, npy (a pair), {', '.join(kinds[:-1])} and {kinds[-1]} are read"
 
 
 def _suffix(path: Path) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,41 @@ import numpy as np
 from kernelcal.errors import InputError
 from kernelcal.io.cells import Cells, missing, typed
 
-__all__ = ["Arrays", "Source"]
+__all__ = ["READERS", "Arrays", "Reader", "Source", "reads"]
+
+Reader = Callable[[Path], Mapping[str, np.ndarray]]
+READERS: dict[str, Reader] = {}
+
+
+def reads(*suffixes: str) -> Callable[[Reader], Reader]:
+    """Register a function ``f(path)``, which returns arrays by column name, as the reader of files with these suffixes.
+
+    Examples
+    --------
+    >>> import json
+    >>> import numpy as np
+    >>> from kernelcal.io import readers, reads
+    >>> @reads(".columns")
+    ... def load_columns(path):
+    ...     return {name: np.array(values) for name, values in json.loads(path.read_text()).items()}
+    >>> ".columns" in readers()
+    True
+    >>> reads("csv")
+    Traceback (most recent call last):
+    ...
+    kernelcal.errors.InputError: a suffix begins with a point and is in lower case, such as '.sqlite', got 'csv'
+    >>> from kernelcal.io.sources import READERS
+    >>> del READERS[".columns"]
+    """
+    for suffix in suffixes:
+        if not isinstance(suffix, str) or suffix[:1] != "." or suffix != suffix.lower() or len(suffix) < 2:
+            raise InputError(f"a suffix begins with a point and is in lower case, such as '.sqlite', got {suffix!r}")
+
+    def register(reader: Reader) -> Reader:
+        READERS.update(dict.fromkeys(suffixes, reader))
+        return reader
+
+    return register
 
 
 class Source(ABC):

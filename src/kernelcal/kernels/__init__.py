@@ -3,7 +3,7 @@
 from kernelcal.kernels.bandwidth import median_lengthscale, resolve
 from kernelcal.kernels.base import Kernel, Pairs, Product, Scaled, Sum
 from kernelcal.kernels.coordinatewise import Coordinatewise
-from kernelcal.kernels.embeddings import GaussHermite, GaussLegendre, Integrator, MonteCarlo, plan
+from kernelcal.kernels.embeddings import GaussHermite, GaussLegendre, Integrator, MonteCarlo, plan, point
 from kernelcal.kernels.ground_lengthscale import ground_lengthscale
 from kernelcal.kernels.metrics import (
     MMD,
@@ -17,6 +17,7 @@ from kernelcal.kernels.metrics import (
     TotalVariation,
     Wasserstein,
 )
+from kernelcal.kernels.points import AlignedPairs, CrossPairs, Points, class_matrix
 from kernelcal.kernels.profiles import (
     Gaussian,
     InverseMultiquadric,
@@ -33,8 +34,10 @@ from kernelcal.kernels.target_lengthscale import resolve_target, target_lengthsc
 
 __all__ = [
     "MMD",
+    "AlignedPairs",
     "Brownian",
     "Coordinatewise",
+    "CrossPairs",
     "Dirac",
     "Euclidean",
     "FiniteKernel",
@@ -56,6 +59,7 @@ __all__ = [
     "MonteCarlo",
     "Pairs",
     "PairwiseMetric",
+    "Points",
     "PowerExponential",
     "Product",
     "RationalQuadratic",
@@ -65,9 +69,11 @@ __all__ = [
     "Sum",
     "TotalVariation",
     "Wasserstein",
+    "class_matrix",
     "ground_lengthscale",
     "median_lengthscale",
     "plan",
+    "point",
     "resolve",
     "resolve_target",
     "target_lengthscale",

@@ -12,6 +12,7 @@ from kernelcal.residuals.base import FeatureResidual, Inner, Residual
 from kernelcal.residuals.classes import ClassResidual
 from kernelcal.residuals.fourier import FourierResidual
 from kernelcal.residuals.gram import GramResidual
+from kernelcal.residuals.radial import Radial, radial
 from kernelcal.residuals.stein import SteinResidual
 
 __all__ = [
@@ -20,8 +21,10 @@ __all__ = [
     "FourierResidual",
     "GramResidual",
     "Inner",
+    "Radial",
     "Residual",
     "SteinResidual",
+    "radial",
     "residual_of",
     "target_kernel_of",
 ]

@@ -11,7 +11,7 @@ import numpy as np
 from kernelcal.binning import Bins, UniformBins
 from kernelcal.errors import InputError
 from kernelcal.inference import ChiSquareSum, DrawnValues, Exact, Interval, Member, Saddlepoint, TestResult
-from kernelcal.inference.interval_methods import METHODS, hoeffding, root_spread
+from kernelcal.inference.interval_methods import INTERVAL_METHODS, hoeffding, root_spread
 from kernelcal.inference.saddlepoint import far_note
 from kernelcal.pairs.second_moments import row_sums
 from kernelcal.pairs.sketch import off_diagonal
@@ -117,7 +117,7 @@ def _interval(sums: Arrays, estimate: Estimate, pvalue: float, level: float) -> 
     kept = pvalue <= 1 - level
     notes = () if kept else (f"the lower end is 0: the exact test does not reject (p = {pvalue:.3g})",)
     return Interval(
-        float(estimate), max(lower, 0.0) if kept else 0.0, max(upper, 0.0), level, METHODS["root"].label, n, notes
+        float(estimate), max(lower, 0.0) if kept else 0.0, max(upper, 0.0), level, INTERVAL_METHODS["root"].label, n, notes
     )
 
 
