@@ -53,8 +53,9 @@ TABLES = [
 
 @pytest.mark.parametrize(("page", "registry", "heads", "cost"), TABLES)
 def test_documents_have_the_tables_of_the_registries(page, registry, heads, cost):
-    wanted = table(registry, heads, cost=cost)
-    assert wanted in (DOCS / f"{page}.rst").read_text(encoding="utf8"), f"docs/howto/{page}.rst needs\n\n{wanted}\n"
+    wanted, text = table(registry, heads, cost=cost), (DOCS / f"{page}.rst").read_text(encoding="utf8")
+    assert f"\n\n{wanted}\n\n" in text, f"docs/howto/{page}.rst needs\n\n{wanted}\n"
+    assert text.count(wanted.splitlines()[1]) == 1, f"docs/howto/{page}.rst has this table twice"
 
 
 def _options(command):
