@@ -25,7 +25,7 @@ from kernelcal.predictions.samples import Samples
 from kernelcal.predictions.score import Score
 from kernelcal.predictions.score_predictions import ScorePredictions
 from kernelcal.predictions.student_t import StudentT
-from kernelcal.predictions.targets import checked_classes_pair, checked_pair
+from kernelcal.predictions.targets import checked_pair
 from kernelcal.predictions.unnormalized import UnnormalizedDensity
 from kernelcal.predictions.vector_normal import VectorNormal
 from kernelcal.predictions.weights import checked_weights
@@ -61,7 +61,6 @@ __all__ = [
     "UnnormalizedDensity",
     "VectorNormal",
     "as_predictions",
-    "checked_classes_pair",
     "checked_pair",
     "checked_weights",
     "langevin_draws",

@@ -242,7 +242,7 @@ def _check_classes(p: Any, draws: int) -> None:
     with contract(p, "labels are whole numbers from 0 to m - 1, drawn with their probabilities"):
         drawn = p.sample(2, draws)
         claim(drawn.dtype.kind in "iu", f"they are {drawn.dtype}")
-        claim(0 <= drawn.min() and drawn.max() < m, f"they go from {drawn.min()} to {drawn.max()} for {m} classes")
+        claim(drawn.min() >= 0 and drawn.max() < m, f"they go from {drawn.min()} to {drawn.max()} for {m} classes")
         for row in range(min(n, 8)):
             counts = np.bincount(drawn[:, row], minlength=m)
             for k in range(m):

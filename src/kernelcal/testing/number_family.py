@@ -148,7 +148,7 @@ def _check_distribution(p: Any, y: np.ndarray) -> None:
         claim(
             cdf.shape == below.shape == y.shape, f"they have shapes {cdf.shape} and {below.shape}, expected {y.shape}"
         )
-        claim(0 <= below.min() and cdf.max() <= 1, f"they go from {below.min():.6g} to {cdf.max():.6g}")
+        claim(below.min() >= 0 and cdf.max() <= 1, f"they go from {below.min():.6g} to {cdf.max():.6g}")
         claim(np.all(np.diff(cdf, axis=0) >= -1e-15), "cdf falls somewhere")
         claim(np.all(below <= cdf + 1e-15), "cdf_below is above cdf somewhere")
         bound = np.sqrt(np.log(2 * len(p) / _CHANCE) / (2 * len(y)))  # Dvoretzky, Kiefer, Wolfowitz
