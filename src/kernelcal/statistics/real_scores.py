@@ -86,5 +86,6 @@ def mean_squared_error(y: Any, predictions: Any, *, weights: Any = None) -> floa
     2.0
     """
     targets, batch = number_pair(y, predictions)
+    batch.refuse_without_mean("the mean squared error")
     squares = (targets - to_numpy(batch.mean).astype(np.float64)) ** 2
     return row_mean(squares.reshape(len(batch), -1).mean(axis=1), weights)
