@@ -117,6 +117,7 @@ def evaluated(case: Case, run: Run, whole: PreparedPairMean | None = None) -> Ev
     run, placed, case = run.shared(), case.placed, case.in_numpy
     run.tell(0)  # the estimate comes before the draws, and is long for many rows
     template = None if whole is None else whole.statistic
+    assert isinstance(template, SKCE | None)  # for the type checker: no other mean over pairs is passed
     statistic, of = estimators_of(case.predictions, template, run.engine, weighted=case.weights is not None)
     ready = _ready(statistic, placed, whole)
     estimate = statistic.estimated(placed) if ready is None else statistic.of_pairs(ready, placed)
