@@ -62,7 +62,7 @@ def build(rng, n=N):
         "isotropic": IsotropicNormal(rng.normal(size=(n, 3)), rng.uniform(0.5, 2, n)),
         "vectors of one": DiagonalNormal(rng.normal(size=(n, 1)), rng.uniform(0.5, 2, (n, 1))),
         "samples": samples,
-        "weighted samples": Samples(rng.normal(size=(n, 6)), rng.integers(0, 3, (n, 6)) + np.eye(n, 6)),
+        "weighted samples": Samples(rng.normal(size=(n, 6)), rng.integers(0, 3, (n, 6)) + np.eye(6)[np.arange(n) % 6]),
         "vector samples": Samples(rng.normal(size=(n, 5, 2)), rng.random((n, 5))),
         "quantiles": Quantiles(values, LEVELS),
         "linear tails": Quantiles(values, LEVELS, tails="linear"),
