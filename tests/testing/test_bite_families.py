@@ -366,7 +366,7 @@ BROKEN = {
     "level turned": ({"density_level": lambda self, y: 1 - right.density_level(self, y)}, "density_level.y. is P"),
     "temperature of another": (
         {"tempered": lambda self, t: trusted(self, scale=t * self.scale)},
-        "tempered.T. has the density",
+        "tempered.T. is the power 1/T by one reference measure",
     ),
     "coordinates by scales": (
         {"wasserstein_coordinates": lambda self: np.stack([to_numpy(self.loc), to_numpy(self.scale)], axis=1)},

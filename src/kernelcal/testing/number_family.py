@@ -93,21 +93,23 @@ def _check_moments(p: Any, y: np.ndarray) -> None:
     with contract(p, "centre and width are finite, also where there is no mean or no standard deviation"):
         claim(np.isfinite(centre).all() and np.isfinite(width).all(), "one of them is not: define centre and width")
     known = np.isfinite(mean) & np.isfinite(std)
+    mean, std = np.where(known, mean, 0), np.where(known, std, 1)
     with contract(p, "draws have the mean"):
         away = np.abs(y.mean(axis=0) - mean)
         allowed = _SPREADS * np.maximum(std, y.std(axis=0)) / np.sqrt(len(y)) + 1e-9 * (1 + np.abs(mean))
         _within(away, allowed, known, "the mean of draws")
     with contract(p, "draws have the standard deviation"):
-        squares = (y - np.where(known, mean, 0)) ** 2
+        squares = (y - mean) ** 2
         away = np.abs(squares.mean(axis=0) - std**2)
-        fourth = np.maximum(squares.std(axis=0), std**2)
-        _within(away, 1.5 * _SPREADS * fourth / np.sqrt(len(y)) + 1e-9 * (1 + std**2), known, "the variance of draws")
+        allowed = 1.5 * _SPREADS * np.maximum(squares.std(axis=0), std**2) / np.sqrt(len(y))
+        _within(away, allowed + 1e-9 * (1 + std**2), known, "the variance of draws")
     with contract(p, "standardised(y) has mean 0 and variance 1 under the prediction, 0 where there is no spread"):
         z = np.asarray(p.standardised(y))
-        spread = known & (std > 0)
-        expected = (y[:2] - mean) / np.where(spread, std, 1)
-        close(np.where(spread, z[:2], 0), np.where(spread, expected, 0), rtol=1e-9, what="a standardised target")
         claim(np.all(z[:, std == 0] == 0), "it is not 0 where std is 0")
+        spread = std > 0
+        _within(np.abs(z.mean(axis=0)), _SPREADS * np.maximum(z.std(axis=0), 1) / np.sqrt(len(y)), spread, "its mean")
+        allowed = 1.5 * _SPREADS * np.maximum((z**2).std(axis=0), 1) / np.sqrt(len(y))
+        _within(np.abs((z**2).mean(axis=0) - 1), allowed, spread, "its variance")
     if p.counts:
         with contract(p, "targets of a family with counts = True are whole numbers from 0"):
             claim(np.array_equal(y, np.round(y)) and y.min() >= 0, f"some are {np.unique(y)[:4]}")
@@ -118,7 +120,7 @@ def _within(away: np.ndarray, allowed: np.ndarray, known: np.ndarray, what: str)
     place = tuple(int(k) for k in np.unravel_index(int(excess.argmax()), excess.shape))
     claim(
         excess[place] <= 0,
-        f"{what} is {away[place]:.6g} away from it at {list(place)}, expected {allowed[place]:.3g} at most",
+        f"{what} is {away[place]:.6g} away at {list(place)}, expected {allowed[place]:.3g} at most",
     )
 
 
@@ -134,7 +136,11 @@ def _check_characteristic(p: Any, y: np.ndarray) -> None:
         away = np.abs(np.exp(1j * phases).mean(axis=0) - found)
         claim(away.max() < bound, f"it is {away.max():.4g} away from the mean of draws, expected {bound:.3g} at most")
         close(np.abs(p.characteristic(0 * w)), np.ones((len(p), len(w))), rtol=1e-12, what="its modulus at w = 0")
-        far = p.characteristic(1e6 * w)
+        small, mean = 1e-6 * w, to_numpy(p.mean).astype(np.float64)
+        turned = mean @ small.T if p.event_shape else mean[:, None] * small
+        if np.isfinite(turned).all():
+            close(p.characteristic(small), 1 + 1j * turned, atol=1e-9, what="near 0 it turns with the mean: it")
+        far = p.characteristic(1e3 * w)
         claim(np.isfinite(far).all() and np.abs(far).max() <= 1 + 1e-9, "far out it is not finite, or above 1")
 
 
@@ -287,6 +293,8 @@ def _check_mass(p: Any, y: np.ndarray, log_density: np.ndarray) -> None:
     """E q(Z) / p(Z) = 1 for Z from p and a narrower normal density q."""
     n, d = len(p), p.dimension
     flat = y.reshape(len(y), n, d)
+    if np.linalg.matrix_rank(np.cov(flat[:, 0].T)) < d:  # shares, whose density is that of all but the last
+        d, flat = d - 1, flat[..., :-1]
     for row in range(n):
         cov = np.atleast_2d(np.cov(flat[:, row].T)) * 0.5 + 1e-9 * np.eye(d)
         z = np.linalg.solve(np.linalg.cholesky(cov), (flat[:, row] - flat[:, row].mean(axis=0)).T)
@@ -359,24 +367,21 @@ def _naive_crps(p: Any, y: np.ndarray) -> np.ndarray:
 
 def _check_temperature(p: Any, y: np.ndarray) -> None:
     with contract(
-        p,
-        "tempered(T) has the density p^(1/T) over its integral, or a note that says what it is, or is refused by name",
+        p, "tempered(T) is the power 1/T by one reference measure, or says in a note what it is, or is refused"
     ):
+        measures = []
         for temperature in (0.7, min(1.6, 0.5 * (1 + p.largest_temperature))):
             other = optional("tempered", lambda t=temperature: p.tempered(t))
             if other is None:
                 return
             claim(type(other) is type(p) and len(other) == len(p), f"it is a {type(other).__name__}")
-            if other.notes != p.notes:  # which say what it is in place of the power
-                continue
-            constant = to_numpy(other.log_prob(y[:20])) - to_numpy(p.log_prob(y[:20])) / temperature
-            close(
-                constant,
-                constant[:1] + 0 * constant,
-                rtol=1e-6,
-                atol=1e-8,
-                what=f"log p_T - log p / T at T = {temperature:g}",
-            )
+            if other.notes == p.notes:  # p_T = (p / r)^(1/T) r / Z with a density r of the reference measure
+                constant = to_numpy(other.log_prob(y[:20])) - to_numpy(p.log_prob(y[:20])) / temperature
+                measures.append(constant / (1 - 1 / temperature))
+        if measures:
+            difference = measures[1] - measures[0]
+            level = difference[:1] + 0 * difference
+            close(difference, level, rtol=1e-5, atol=1e-6, what="a difference of log p_T - log p / T")
     with contract(p, "temperatures(y) are numbers whose mean is the T of the best log score, or None"):
         outcome = y[3]
         found = p.temperatures(outcome)

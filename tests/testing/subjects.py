@@ -1,0 +1,388 @@
+"""One table a kind of everything public that can be extended: the checks of kernelcal.testing go through them."""
+
+import csv
+import json
+
+import numpy as np
+
+import kernelcal as kc
+from kernelcal.binning import EdgeBins, EqualMassBins, MedianVarianceBins, QuantileBins, UniformBins
+from kernelcal.inference import INTERVAL_METHODS, NULL_LAWS, STATISTICS
+from kernelcal.kernels import (
+    MMD,
+    FisherDivergence,
+    GaussLegendre,
+    KernelFisherDivergence,
+    MixtureWasserstein,
+    Spectral,
+)
+from kernelcal.lenses import Relabel
+from kernelcal.pairs import BandMatrix
+from kernelcal.predictions import (
+    Beta,
+    Binomial,
+    DiagonalNormal,
+    Dirichlet,
+    Gamma,
+    IsotropicNormal,
+    Laplace,
+    LogNormal,
+    Mixture,
+    MultivariateNormal,
+    NegativeBinomial,
+    Normal,
+    Poisson,
+    Quantiles,
+    Samples,
+    StudentT,
+)
+
+assert BandMatrix
+ALL = ("array_api_strict", "torch", "jax")
+N = 5
+LEVELS = np.array([0.1, 0.25, 0.5, 0.75, 0.9, 0.95])
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def covariances(n, d, seed=0):
+    root = rng(seed).normal(size=(n, d, d))
+    return root @ np.swapaxes(root, 1, 2) + 0.2 * np.eye(d)
+
+
+def families(n=N):
+    r = rng(1)
+    m, s, v, t = r.normal(size=n), r.uniform(0.5, 2, n), r.normal(size=(n, 3)), r.uniform(0.5, 2, (n, 3))
+    weights = r.dirichlet([1, 1, 1], n)
+    weights[0] = [0.4, 0.0, 0.6]
+    normal, laplace, samples = Normal(m, s), Laplace(m + 1, s), Samples(r.normal(size=(n, 7)).round(1))
+    diagonal, full = DiagonalNormal(v, t), MultivariateNormal(v, covariances(n, 3))
+    values = np.sort(r.normal(size=(n, 6)), axis=1)
+    flat = [[0, 0, 0, 1, 2, 3], [1, 2, 2, 2, 3, 3.5], [-1, 0, 1, 1, 1, 4], [3, 3, 3, 3, 3, 3], [0, 1, 2, 3, 4, 5]]
+    return {
+        "bernoulli": kc.Bernoulli([0.0, 0.2, 0.7, 1.0, 0.5], classes=("no", "yes"), notes=("a note",)),
+        "categorical": kc.Categorical(r.dirichlet([1, 1, 0.3, 0.1], n), classes=list("abcd")),
+        "certain": kc.Categorical(np.eye(5)),
+        "normal": normal,
+        "laplace": laplace,
+        "student": StudentT([0.8, 1.5, 3.0, 5.0, 40.0], m, s),
+        "gamma": Gamma(r.uniform(0.6, 5, n), s),
+        "beta": Beta(r.uniform(0.6, 5, n), r.uniform(0.6, 5, n)),
+        "log normal": LogNormal(m, 0.5 * s),
+        "dirichlet": Dirichlet(r.uniform(0.6, 5, (n, 3))),
+        "poisson": Poisson(r.uniform(0.2, 9, n)),
+        "negative binomial": NegativeBinomial(r.uniform(0.2, 9, n), r.uniform(0.4, 5, n)),
+        "binomial": Binomial([1, 2, 5, 10, 30], r.uniform(0.1, 0.9, n)),
+        "full": full,
+        "one covariance": MultivariateNormal(r.normal(size=(n, 2)), covariances(1, 2)[0]),
+        "diagonal": diagonal,
+        "isotropic": IsotropicNormal(v, s),
+        "vectors of one": DiagonalNormal(v[:, :1], t[:, :1]),
+        "samples": samples,
+        "weighted samples": Samples(r.normal(size=(n, 6)), r.integers(0, 3, (n, 6)) + np.eye(n, 6)),
+        "vector samples": Samples(r.normal(size=(n, 6, 2)), r.random((n, 6))),
+        "quantiles": Quantiles(values, LEVELS),
+        "linear tails": Quantiles(values, LEVELS, tails="linear"),
+        "point masses": Quantiles(flat, LEVELS),
+        "mixture": Mixture(weights, [normal, laplace, Normal(m + 4, 0.3)]),
+        "mixture of counts": Mixture(weights, [Poisson(s), Poisson(s + 20), Poisson(np.zeros(n))]),
+        "mixture of vectors": Mixture(None, [diagonal, full]),
+        "mixture with draws": Mixture([0.5, 0.5], [normal, samples]),
+        "mixture of mixtures": Mixture([0.2, 0.8], [Mixture(weights, [normal, laplace, normal]), laplace]),
+    }
+
+
+NO_FAMILY = {
+    "Parametric": "what families with several parameters share; a base class in all but name",
+    "Score": "known through its score alone: tests/predictions/test_scores.py",
+    "UnnormalizedDensity": "known through its log density alone: tests/predictions/test_scores.py",
+}
+
+MATRIX = np.array([[2.0, 1, 0], [1, 2, 0], [0, 0, 1]])
+VECTORS = rng(2).normal(size=(6, 3))
+KERNELS = {
+    "laplacian": (kc.Laplacian(0.7), {"formula": lambda d: np.exp(-d / 0.7)}),
+    "median": (kc.Laplacian(), {}),
+    "gaussian": (kc.Gaussian(0.7), {"formula": lambda d: np.exp(-(d**2) / (2 * 0.7**2))}),
+    "hellinger": (kc.Gaussian(0.7, metric=kc.Hellinger()), {"formula": lambda d: np.exp(-(d**2) / 0.98)}),
+    "total variation": (kc.Gaussian(0.7, metric=kc.TotalVariation()), {}),
+    "power": (kc.kernels.PowerExponential(0.7, power=0.5), {"formula": lambda d: np.exp(-((d / 0.7) ** 0.5))}),
+    "matern 3/2": (
+        kc.Matern32(0.7),
+        {"formula": lambda d: (1 + np.sqrt(3) * d / 0.7) * np.exp(-np.sqrt(3) * d / 0.7)},
+    ),
+    "matern 5/2": (
+        kc.Matern52(0.7),
+        {
+            "formula": lambda d: (
+                (1 + np.sqrt(5) * d / 0.7 + 5 * d**2 / (3 * 0.7**2)) * np.exp(-np.sqrt(5) * d / 0.7)
+            )
+        },
+    ),
+    "multiquadric": (
+        kc.InverseMultiquadric(0.7, beta=-0.3, offset=2.0),
+        {"formula": lambda d: (4 + d**2 / 0.49) ** -0.3},
+    ),
+    "rational": (
+        kc.kernels.RationalQuadratic(0.7, alpha=1.5),
+        {"formula": lambda d: (1 + d**2 / (3 * 0.49)) ** -1.5},
+    ),
+    "linear": (kc.Linear(), {"targets": None, "formula": lambda x, y: (x * y).sum(axis=-1)}),
+    "dirac": (kc.Dirac(), {"classes": 3, "formula": lambda x, y: (x == y).all(axis=-1) * 1.0}),
+    "brownian": (
+        kc.kernels.Brownian(),
+        {
+            "predictions": kc.Bernoulli(np.linspace(0, 1, 9)),
+            "targets": None,
+            "formula": lambda x, y: np.minimum(x, y)[..., 0],
+        },
+    ),
+    "finite": (
+        kc.FiniteKernel(MATRIX),
+        {
+            "predictions": None,
+            "targets": None,
+            "classes": 3,
+            "formula": lambda x, y: MATRIX[x.astype(int), y.astype(int)][..., 0],
+        },
+    ),
+    "spectral": (Spectral(kc.Gaussian(1.0)), {"predictions": None}),
+    "spectral of vectors": (Spectral(kc.Laplacian(1.0), 64), {"predictions": None, "targets": VECTORS}),
+    "coordinatewise": (
+        kc.kernels.Coordinatewise(kc.Laplacian(0.7)),
+        {
+            "predictions": None,
+            "targets": VECTORS,
+            "formula": lambda x, y: np.exp(-np.abs(x - y).sum(axis=-1) / 0.7),
+        },
+    ),
+    "vectors": (kc.Gaussian(0.7), {"targets": VECTORS, "formula": lambda d: np.exp(-(d**2) / 0.98)}),
+    "sum": (
+        kc.Laplacian(1.0) + kc.Dirac(),
+        {"formula": lambda x, y: np.exp(-np.sqrt(((x - y) ** 2).sum(axis=-1))) + (x == y).all(axis=-1)},
+    ),
+    "product": (
+        kc.Laplacian(1.0) * kc.Gaussian(1.0),
+        {"formula": lambda x, y: np.exp(-np.sqrt(((x - y) ** 2).sum(axis=-1)) - ((x - y) ** 2).sum(axis=-1) / 2)},
+    ),
+    "scaled": (
+        3 * kc.Laplacian(1.0),
+        {"formula": lambda x, y: 3 * np.exp(-np.sqrt(((x - y) ** 2).sum(axis=-1)))},
+    ),
+}
+NO_KERNEL = {"MeanEmbedding": "between predictions, under MMD alone: tests/kernels/test_metrics.py"}
+
+
+def compared(n=6):
+    """Batches of numbers for metrics, the parameters of all rows different."""
+    r = rng(3)
+    m, s, v, t = r.normal(size=n), r.uniform(0.5, 2, n), r.normal(size=(n, 3)), r.uniform(0.5, 2, (n, 3))
+    values = np.cumsum(r.exponential(size=(n, 5)), axis=1) - 3
+    mixture = Mixture(r.dirichlet([1, 1, 1], n), [Normal(m, s), Normal(m + 1, s / 2), Normal(m * m, s + 1)])
+    return {
+        "normal": Normal(m, s),
+        "laplace": Laplace(m, s),
+        "diagonal": DiagonalNormal(v, t),
+        "isotropic": IsotropicNormal(v, s),
+        "full": MultivariateNormal(v, covariances(n, 3)),
+        "mixture": mixture,
+        "vector mixture": Mixture(None, [MultivariateNormal(v + k, covariances(n, 3, k)) for k in range(2)]),
+        "poisson": Poisson(s),
+        "negative binomial": NegativeBinomial(s, 2.0),
+        "samples": Samples(r.normal(size=(n, 7)) + m[:, None]),
+        "vector samples": Samples(r.normal(size=(n, 7, 3)) + v[:, None]),
+        "quantiles": Quantiles(values, [0.05, 0.1, 0.4, 0.5, 0.9]),
+        "student": StudentT(3.0, m, s),
+        "gamma": Gamma(s, s),
+        "one probability": kc.Bernoulli(r.uniform(0.05, 0.95, n)),
+    }
+
+
+def by_arrays(of, order=2):
+    """Distance of two batches of one row by their coordinates."""
+    return lambda p, q: float((np.abs(of(p) - of(q)) ** order).sum() ** (1 / order))
+
+
+def moments(p):
+    return np.concatenate([np.ravel(p.mean), np.ravel(p.std)])
+
+
+METRICS = {
+    "euclidean": (kc.Euclidean(), None, {"distance": by_arrays(lambda p: p.probabilities)}),
+    "total variation": (
+        kc.TotalVariation(),
+        None,
+        {
+            "distance": lambda p, q: 0.5 * np.abs(p.probabilities - q.probabilities).sum(),
+            "refuses": [Normal([0.0], 1.0)],
+        },
+    ),
+    "hellinger": (
+        kc.Hellinger(),
+        None,
+        {"distance": by_arrays(lambda p: np.sqrt(0.5 * p.probabilities)), "refuses": [Poisson([1.0, 2.0])]},
+    ),
+    "wasserstein": (
+        kc.Wasserstein(),
+        "normal",
+        {"distance": by_arrays(moments), "refuses": [Poisson([1.0, 2.0]), kc.Bernoulli([0.5])]},
+    ),
+    "mixtures": (MixtureWasserstein(1), "mixture", {"refuses": [Normal([0.0], 1.0)]}),
+    "mixtures of vectors": (MixtureWasserstein(2), "vector mixture", {}),
+    "bures": (kc.Wasserstein(), "full", {}),
+    "mmd": (MMD(kc.Gaussian(1.3)), "normal", {}),
+    "mmd of laplace": (MMD(kc.Laplacian(0.7)), "laplace", {}),
+    # quantiles answer in NumPy whatever the library
+    "mmd of quantiles": (MMD(kc.Gaussian(1.0), GaussLegendre(20)), "quantiles", {"libraries": ()}),
+    "fisher": (FisherDivergence(), "normal", {}),
+    "kernel fisher": (KernelFisherDivergence(kc.Gaussian(1.0)), "normal", {}),
+    **{
+        f"euclidean, {name}": (kc.Euclidean(), name, {})
+        for name in compared()
+        if name not in ("vector samples", "quantiles")
+    },
+    "euclidean, quantiles": (kc.Euclidean(), "quantiles", {}),
+    **{f"wasserstein, {name}": (kc.Wasserstein(), name, {}) for name in ("laplace", "diagonal", "isotropic", "samples")},
+    # a piece without mass, at a tie, has no derivative
+    "wasserstein, quantiles": (kc.Wasserstein(), "quantiles", {"gradients": False}),
+    **{
+        f"mmd, {name}": (MMD(kc.Gaussian(1.3)), name, {})
+        for name in ("diagonal", "full", "samples", "vector samples", "mixture", "poisson")
+    },
+}
+NO_METRIC = {"Bures": "the way that Wasserstein takes for full covariances: the subject bures"}
+
+NORMALS = Normal(rng(0).normal(size=40), rng(1).uniform(0.5, 2, 40))
+ONE = kc.Bernoulli(np.linspace(0.01, 0.99, 40))
+FIXED = kc.Laplacian(0.5)
+
+
+def sharper(power):
+    def wrong(p):
+        q = p.probabilities**power + 1e-12
+        return kc.Categorical(q / q.sum(axis=1, keepdims=True))
+
+    return wrong
+
+
+STATISTIC_OPTIONS = {
+    "default": {"estimate": False},
+    "skce-block": {"order": False, "wrong": sharper(30)},
+    "kccsd": {"predictions": NORMALS},
+    "pit": {"predictions": NORMALS},
+    "ckce": {"tries": 20},
+}
+STATISTICS_CHECKED = {
+    **{name: (make(), STATISTIC_OPTIONS.get(name, {})) for name, make in STATISTICS.items()},
+    "skce of numbers": (kc.SKCE(), {"predictions": NORMALS}),
+    "skce of one probability": (kc.SKCE(), {"predictions": ONE}),
+    "skce, biased": (kc.SKCE(prediction_kernel=FIXED, estimator="biased"), {}),
+    "ucme of numbers": (kc.UCME(), {"predictions": NORMALS}),
+    "default of numbers": (kc.DefaultFamily(), {"predictions": NORMALS, "estimate": False}),
+    "signals of classes": (kc.statistics.ClassSignals(), {"estimate": False}),
+    "signals of numbers": (kc.statistics.NumberSignals(), {"predictions": NORMALS, "estimate": False}),
+}
+NO_STATISTIC = {
+    "CallableStatistic": "a function is its own estimate: tests/inference/test_calibration.py",
+    "Through": "another statistic through a lens: tests/statistics",
+}
+
+
+def swapped(wrong=0.0):
+    def simulate(r):
+        x = r.normal(size=(25, 1)) + r.normal(size=(25, 9))
+        return x[:, 0] + wrong, Samples(x[:, 1:])
+
+    return simulate
+
+
+LAW_OPTIONS = {
+    "swap": {"calibrated": swapped(), "wrong": swapped(2.0), "tries": 40},
+    "saddlepoint": {"tries": 60},
+    "block": {"statistic": kc.SKCE(estimator="block", block_size=2), "power": 0.2},
+    "bound": {"power": 0},
+    "cme": {"statistic": kc.UCME()},
+    "consistency": {"slack": 0.4},  # which does not keep its level, and says so
+}
+LAWS = {name: (make(), LAW_OPTIONS.get(name, {})) for name, make in NULL_LAWS.items()}
+
+BLOCKS = kc.SKCE(prediction_kernel=FIXED, estimator="block", block_size=6)
+METHODS = {
+    name: (method, {"statistic": BLOCKS} if name == "block" else {}) for name, method in INTERVAL_METHODS.items()
+}
+
+ENGINES = {
+    "exact": (kc.ExactPairs(), {}),
+    "small tiles": (kc.ExactPairs(rows=3, columns=5, threads=2), {}),
+    "all landmarks": (kc.Nystrom(100), {"error": 1e-6}),
+    "nystrom": (kc.Nystrom(10), {"error": 0.2}),
+    "fourier": (kc.RandomFourier(512), {"error": 0.2}),
+}
+NO_ENGINE = {
+    "BlockDiagonal": "leaves out pairs on purpose: tests/pairs/test_tiles.py",
+    "SuperDiagonals": "leaves out pairs on purpose: tests/pairs/test_tiles.py",
+}
+
+LENSES = {
+    "top label": kc.TopLabel(),
+    "one class": kc.OneClass("b"),
+    "top two": kc.TopK(2),
+    "groups in order": kc.Groups(("x", "y", "x", "y")),
+    "groups by name": kc.Groups({"x": ["a"], "y": ["b", "c"]}),
+    "relabel": Relabel(lambda p: (p < 0.2).astype(int)),
+}
+
+BINNINGS = {
+    "uniform": (UniformBins(7), {"columns": (1, 2, 3, 20)}),
+    "uniform, left": (UniformBins(7, closed="left"), {"columns": (1, 2, 3)}),
+    "edges": (EdgeBins((0, 0.2, 0.21, 1)), {"columns": (1, 3)}),
+    "lone end": (EdgeBins((0, 0.5, 1), lone_end=True), {"columns": (1, 3)}),
+    "lone end, left": (EdgeBins((0, 0.5, 1), closed="left", lone_end=True), {"columns": (1, 3)}),
+    "equal mass": (EqualMassBins(4), {"columns": (1,), "refuses": (2, 3)}),
+    "quantiles": (QuantileBins(4), {"columns": (1,), "refuses": (2, 3)}),
+    "quantiles, left": (QuantileBins(4, closed="left", lone_end=True), {"columns": (1,), "refuses": (3,)}),
+    "median variance": (MedianVarianceBins(3), {"columns": (1, 2, 3, 20)}),
+    "few": (MedianVarianceBins(1, max_bins=3), {"columns": (1, 3)}),
+}
+
+
+def write_text(delimiter):
+    def write(path, columns):
+        with open(path, "w", newline="", encoding="utf-8") as stream:
+            writer = csv.writer(stream, delimiter=delimiter)
+            writer.writerow(columns)
+            writer.writerows(zip(*columns.values(), strict=True))
+
+    return write
+
+
+def write_lines(path, columns):
+    path.write_text(
+        "\n".join(json.dumps(dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True))
+    )
+
+
+def write_npz(path, columns):
+    arrays = {name: np.array([np.nan if x is None else x for x in values]) for name, values in columns.items()}
+    np.savez(path, **arrays)
+
+
+def write_parquet(path, columns):
+    import pyarrow.parquet
+
+    pyarrow.parquet.write_table(pyarrow.table(columns), path)
+
+
+READERS = {
+    ".csv": (write_text(","), {"binary": False}),
+    ".txt": (write_text(","), {"binary": False}),
+    ".tsv": (write_text("\t"), {"binary": False}),
+    ".jsonl": (write_lines, {"binary": False, "wide": True}),
+    ".ndjson": (write_lines, {"binary": False, "wide": True}),
+    ".npz": (write_npz, {"wide": True}),
+    ".parquet": (write_parquet, {"wide": True}),
+    ".pq": (write_parquet, {"wide": True}),
+}
+NO_READER = {".npy": "an array, read in pairs: tests/io/test_formats.py"}
