@@ -1,11 +1,41 @@
-"""Doctests of src: pytest imports modules by their paths, which puts them in the place of functions of their names."""
+"""What must be set before NumPy and JAX are imported, which tests run, and doctests of src."""
 
+import os
 import sys
+from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
+
+SETTINGS = {
+    # arrays of the tests are small: a second thread of the linear algebra waits, and burns processor time
+    **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
+    # programs that JAX compiled are kept from one run to the next
+    "JAX_COMPILATION_CACHE_DIR": str(Path(__file__).resolve().parent / ".pytest_cache" / "jax"),
+    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+    "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+}
+for name, value in SETTINGS.items():
+    os.environ.setdefault(name, value)
+
+# examples that need an extra, here all the guide, are left out where it is not installed
+EXAMPLES = {"docs": "torch", "src/kernelcal/report": "jinja2", "src/kernelcal/stream": "pyarrow"}
+collect_ignore = ["docs/conf.py", "docs/make_pictures.py", "docs/make_reports.py"]
+collect_ignore_glob = [f"{folder}/*" for folder, extra in EXAMPLES.items() if find_spec(extra) is None]
+
+
+def pytest_configure(config):
+    """A test that is named runs even if it is slow; tests of one file run in one process, and share what they made."""
+    if config.option.markexpr == "not slow" and any("::" in argument for argument in config.args):
+        config.option.markexpr = ""
+    if getattr(config.option, "dist", "no") == "load":
+        config.option.dist = "loadfile"
 
 
 def pytest_collection_finish():
-    """Put functions such as `kernelcal.evaluate` back where their modules stand."""
+    """Put functions such as `kernelcal.evaluate` back where their modules stand.
+
+    Pytest imports modules by their paths, which puts them in the place of functions of their names.
+    """
     for package in [module for name, module in sys.modules.items() if name.split(".")[0] == "kernelcal"]:
         for name in getattr(package, "__all__", ()):
             found = getattr(package, name, None)

@@ -151,6 +151,8 @@ def bad_files(tmp_path):
 @pytest.mark.parametrize("name", bad_files(None))
 @pytest.mark.parametrize("command", ["evaluate", "test"])
 def test_bad_input_is_one_sentence_and_status_two(capsys, tmp_path, name, command):
+    if name.endswith("parquet"):
+        pytest.importorskip("pyarrow")
     content, message = bad_files(tmp_path)[name]
     path = tmp_path / name
     if content is not None:
@@ -601,6 +603,8 @@ def test_comparisons_that_cannot_be_made_are_one_sentence(capsys, three, argumen
 
 @pytest.mark.parametrize("name", bad_files(None))
 def test_compare_names_the_file_that_cannot_be_read(capsys, three, tmp_path, name):
+    if name.endswith("parquet"):
+        pytest.importorskip("pyarrow")
     content, message = bad_files(tmp_path)[name]
     path = tmp_path / name
     if content is not None:

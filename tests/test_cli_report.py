@@ -10,6 +10,9 @@ import pytest
 import kernelcal as kc
 from kernelcal.cli import main
 
+pytest.importorskip("jinja2")
+pytest.importorskip("matplotlib")
+
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):

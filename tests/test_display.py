@@ -85,6 +85,7 @@ def parts_of(value, seen):
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
     """One of every kind of result, with hostile names wherever a name can be given."""
+    pytest.importorskip("jinja2")
     rng, names = np.random.default_rng(0), list(HOSTILE)
     p = rng.dirichlet([1, 1, 1], 60)
     q = p**3 / (p**3).sum(axis=1, keepdims=True)

@@ -220,7 +220,7 @@ def share_outside(n, repetitions, data, draws=99, **options):
     return outside
 
 
-@pytest.mark.parametrize(("n", "repetitions"), [(200, 300), (2000, 24)])
+@pytest.mark.parametrize(("n", "repetitions"), [(200, 300), pytest.param(2000, 24, marks=pytest.mark.slow)])
 def test_the_band_covers_calibrated_models_simultaneously(n, repetitions):
     outside = share_outside(n, repetitions, one_probability)
     assert binom.ppf(0.0005, repetitions, 0.05) <= outside <= binom.ppf(0.9995, repetitions, 0.05)
@@ -256,6 +256,7 @@ def test_the_swap_keeps_the_level_with_few_draws():
     assert low <= rejected <= high
 
 
+@pytest.mark.slow
 def test_groups_keep_their_family_wise_level_at_200_rows():
     rejected = 0
     for repetition in range(200):

@@ -1,6 +1,6 @@
 """Pages in a browser: silent, complete, without overflow, readable in light and dark, on paper and by keyboard.
 
-Skipped where Chromium or playwright is missing. The browser is that of the system; playwright downloads none.
+Slow, and skipped where Chromium or playwright is missing. The browser is that of the system; playwright downloads none.
 """
 
 import importlib.util
@@ -14,6 +14,7 @@ CHROMIUM = os.environ.get("CHROMIUM") or next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
 NAMES = ("binary", "classes", "several", "normal", "scores")
+pytestmark = pytest.mark.slow
 
 _spec = importlib.util.spec_from_file_location(
     "browser_subjects", Path(__file__).parent.joinpath("report", "subjects.py")

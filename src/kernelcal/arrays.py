@@ -58,7 +58,10 @@ def to_numpy(x: Array) -> np.ndarray:
         import jax  # the caller's own library: it is loaded already
 
         return np.asarray(jax.lax.stop_gradient(x))
-    return np.from_dlpack(x) if hasattr(x, "__dlpack__") else np.asarray(x)
+    try:
+        return np.from_dlpack(x) if hasattr(x, "__dlpack__") else np.asarray(x)
+    except BufferError:  # NumPy before 2.1 takes over nothing that may not be written
+        return np.asarray(x)
 
 
 def on_accelerator(x: Array) -> bool:

@@ -192,6 +192,7 @@ def test_published_cme_test_rejects_calibrated_models_and_the_known_covariance_d
     assert exact[8]  # at the level
 
 
+@pytest.mark.slow
 def test_power_of_four_rows(scripts):
     """Two blocks miss most of the uncalibrated data sets, the exact test of the same kernel few."""
     tests = [BLOCKS[0], "exact, same SKCE", "exact, default family"]
@@ -282,6 +283,7 @@ def test_noise_grows_from_left_to_right(scripts):
         assert noise[part].std() == pytest.approx(0.15 * math.sqrt(((1 + x[part]) ** 2).mean()), rel=0.1)
 
 
+@pytest.mark.slow
 def test_quantiles_look_right_and_the_default_family_rejects(scripts, monkeypatch):
     monkeypatch.setattr(scripts.ols, "BOOTSTRAPS", 1_000)
     p = np.array([scripts.ols.pvalues(seed) for seed in range(20)])
@@ -412,6 +414,7 @@ def test_onset_and_lasting_rejection(friedman):
     assert friedman.first_rejected(iterations, np.array([0.01, 0.04, 0.05, 0.2])) == ""
 
 
+@pytest.mark.slow
 def test_overfitting_shows_on_test_data(friedman, networks):
     """From 300 to 1,500 iterations the training error falls; likelihood and p-value say that it is too small."""
     snapshots = networks.train(0, 1_500, 300, number=3)

@@ -94,11 +94,13 @@ def test_both_unbiased_estimators_agree_and_the_biased_one_is_above(model, estim
     assert (estimates[model]["SKCE b"] > 0).all()
 
 
+@pytest.mark.slow
 def test_bounds_never_reject_the_calibrated_model(pvalues):
     for name in ("D_b", "D_uq", "D_ul"):
         assert pvalues["M1"][name].min() > 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["M2", "M3"])
 def test_quadratic_tests_reject_uncalibrated_models(model, pvalues):
     for name in ("A_uq", "exact"):
@@ -106,6 +108,7 @@ def test_quadratic_tests_reject_uncalibrated_models(model, pvalues):
     assert (pvalues[model]["A_ul"] <= 0.05).mean() <= (pvalues[model]["exact"] <= 0.05).mean()
 
 
+@pytest.mark.slow
 def test_the_exact_test_keeps_its_level(pvalues):
     assert (pvalues["M1"]["exact"] <= 0.05).sum() <= 6  # 99.95 % point of Bin(25, 0.05)
 
@@ -117,6 +120,7 @@ def test_error_rate_counts_wrong_decisions(model, scripts):
     assert scripts.figure2.error_rate(model, p, 0.01) == (0.25 if model == "M1" else 0.75)
 
 
+@pytest.mark.slow
 def test_pictures_and_tables_are_written(scripts, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(scripts.common, "HERE", tmp_path)
     monkeypatch.setattr(scripts.figure2, "DRAWS", 19)

@@ -63,6 +63,7 @@ def test_rejection_draws_from_the_posterior(scripts):
         assert kstest((below + rng.random(1_000)) / 100, "uniform").pvalue > 1e-3
 
 
+@pytest.mark.slow
 def test_automatic_differentiation_gives_the_score_of_the_family(scripts, networks):
     theta, x = scripts.simulator.simulate(np.random.default_rng(2), 50)
     for network in networks.values():
@@ -74,6 +75,7 @@ def test_automatic_differentiation_gives_the_score_of_the_family(scripts, networ
         np.testing.assert_allclose(log_density.detach(), known.mixture.log_prob(theta), rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_narrower_posteriors_have_the_same_means(scripts, networks):
     x = scripts.simulator.simulate(np.random.default_rng(3), 10)[1]
     whole, narrow = (networks[name].mixture(torch.tensor(x)) for name in ("trained", "narrowed"))
@@ -81,6 +83,7 @@ def test_narrower_posteriors_have_the_same_means(scripts, networks):
     np.testing.assert_allclose(narrow.components[3].std, scripts.run.FACTOR * whole.components[3].std)
 
 
+@pytest.mark.slow
 def test_nothing_is_held_against_the_exact_posterior(found):
     for one in found:
         pvalues, coverages = one["exact"]
@@ -90,6 +93,7 @@ def test_nothing_is_held_against_the_exact_posterior(found):
             assert binom.ppf(1e-4, 500, level) <= inside <= binom.ppf(1 - 1e-4, 500, level + 0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["narrowed", "overfitted"])
 def test_over_confident_posteriors_are_found_out(found, name):
     for one in found:
@@ -98,11 +102,13 @@ def test_over_confident_posteriors_are_found_out(found, name):
         assert {c.verdict for c in coverages.values()} == {("over-confident", "over-confident")}
 
 
+@pytest.mark.slow
 def test_every_test_finds_an_over_confident_posterior(found):
     for test in found[0]["trained"][0]:
         assert min(one[name][0][test] for one in found for name in ("narrowed", "overfitted")) <= 0.05, test
 
 
+@pytest.mark.slow
 def test_table_says_what_was_found(scripts, found):
     header, *rows = scripts.run.table(found)
     cells = {row[0]: dict(zip(header[1:], row[1:], strict=True)) for row in rows}
@@ -114,6 +120,7 @@ def test_table_says_what_was_found(scripts, found):
     assert cells["90% region, family"]["narrowed"].endswith("(1.00)")
 
 
+@pytest.mark.slow
 def test_picture_is_drawn(scripts, networks, tmp_path):
     scripts.picture.draw(tmp_path / "sbi.png", networks, *scripts.run.data(networks, 0, n=50))
     assert (tmp_path / "sbi.png").stat().st_size > 10_000

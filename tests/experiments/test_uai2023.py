@@ -68,6 +68,7 @@ def test_data_sets_have_seeds_of_their_own(scripts):
 # Figure 1
 
 
+@pytest.mark.slow
 def test_rates_at_200_rows_are_the_published_ones(scripts):
     deltas = {"MGM d=5": (0.0, 0.1), "HGM": (1.0,), "QGM": (1.0,)}
     rows = scripts.rates.compared(scripts.rates.simulate(30, (200,), deltas), 30)

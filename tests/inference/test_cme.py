@@ -272,6 +272,7 @@ def keeps_level(p, *, used_up=True):
         assert (p <= 0.1).sum() >= binom.ppf(0.0005, len(p), 0.1)
 
 
+@pytest.mark.slow
 def test_levels_where_the_published_test_rejects_nearly_everything():
     laws = CME(), CME(reference="chi2"), CME("empirical", "chi2"), CME("empirical", "hotelling")
     exact, known, published, hotelling = pvalues(16, 1, laws, 500)

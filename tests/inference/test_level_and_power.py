@@ -24,7 +24,14 @@ def level_case(n, m, factor, repetitions, draws=199, seed=0):
 
 
 @pytest.mark.parametrize(
-    ("n", "m", "factor"), [(10, 2, None), (30, 2, 1 / 32), (30, 10, None), (10, 10, 2.0), (30, 100, 1 / 32)]
+    ("n", "m", "factor"),
+    [
+        (10, 2, None),
+        (30, 2, 1 / 32),
+        pytest.param(30, 10, None, marks=pytest.mark.slow),
+        pytest.param(10, 10, 2.0, marks=pytest.mark.slow),
+        pytest.param(30, 100, 1 / 32, marks=pytest.mark.slow),
+    ],
 )
 def test_the_exact_test_keeps_its_level(n, m, factor):
     pvalues = level_case(n, m, factor, 500)
@@ -43,6 +50,7 @@ def models(rng):
     return p, m2, m3, np.where(rng.random(250) < 0.1, 0, y)
 
 
+@pytest.mark.slow
 def test_power_on_the_models_of_2019():
     contaminated = 0
     for repetition in range(40):
@@ -53,6 +61,7 @@ def test_power_on_the_models_of_2019():
     assert contaminated >= 38
 
 
+@pytest.mark.slow
 def test_features_keep_the_level_and_the_power():
     engine = kc.Nystrom(64)
     family, rejected, level = kc.DefaultFamily(engine=engine), 0, 0

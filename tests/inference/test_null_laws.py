@@ -199,7 +199,7 @@ def test_every_law_is_never_zero_and_rejects_a_wrong_model():
     assert 0 < kc.calibration_test(y, p, statistic=block, null="block").pvalue < 0.01
 
 
-@pytest.mark.parametrize("m", [2, 10])
+@pytest.mark.parametrize("m", [2, pytest.param(10, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("null", "block", "band", "repetitions"),
     [

@@ -24,7 +24,7 @@ def keeps_level(pvalues, *, used_up=True):
 
 
 @pytest.mark.parametrize("d", [1, 10])
-@pytest.mark.parametrize("n", [10, 30, 100])
+@pytest.mark.parametrize("n", [10, *(pytest.param(n, marks=pytest.mark.slow) for n in (30, 100))])
 def test_the_exact_test_keeps_its_level(n, d):
     pvalues = []
     for repetition in range(REPETITIONS):
@@ -35,7 +35,7 @@ def test_the_exact_test_keeps_its_level(n, d):
 
 
 @pytest.mark.parametrize("d", [1, 10])
-@pytest.mark.parametrize("n", [10, 30, 100])
+@pytest.mark.parametrize("n", [10, *(pytest.param(n, marks=pytest.mark.slow) for n in (30, 100))])
 def test_the_swap_test_keeps_its_level(n, d):
     """A few draws of a law that nobody wrote down: heavy tails, its scale unlike from row to row."""
     pvalues = []
@@ -50,7 +50,7 @@ def test_the_swap_test_keeps_its_level(n, d):
     keeps_level(np.array(pvalues))
 
 
-@pytest.mark.parametrize("family", ["poisson", "rounded draws"])
+@pytest.mark.parametrize("family", ["poisson", pytest.param("rounded draws", marks=pytest.mark.slow)])
 def test_counts_and_ties_keep_the_level(family):
     pvalues = []
     for repetition in range(REPETITIONS):
@@ -91,6 +91,7 @@ def test_directions(case):
     assert {member.name: member.pvalue for member in result.members}[name] == 0.001
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("factor", [1.6, 3])
 def test_a_wrong_width_alone_gives_no_other_direction(factor):
     """Wider outcomes make all sums vary more: a shift, or an error of wide predictions, is named in about 5 %."""
@@ -117,6 +118,7 @@ def test_a_temperature_alone_names_no_class():
     assert named <= binom.ppf(0.999, 40, 0.06)
 
 
+@pytest.mark.slow
 def test_shapes_are_seen_where_moments_are_right():
     """Two modes with the predicted mean and variance, and a shift whose sign follows the mean."""
     rng = np.random.default_rng(1)
@@ -132,6 +134,7 @@ def test_shapes_are_seen_where_moments_are_right():
     assert result.directions == (AIMLESS,)
 
 
+@pytest.mark.slow
 def test_fine_structure_of_the_density_is_seen():
     """Density ``phi(z) (1 + 0.95 cos(w z))`` of wavelength 1 standard deviation: finer than the target kernel."""
     rng = np.random.default_rng(0)
@@ -142,6 +145,7 @@ def test_fine_structure_of_the_density_is_seen():
         assert kc.calibration_test(m + s * z, kc.Normal(m, s), rng=seed).pvalue < 0.05
 
 
+@pytest.mark.slow
 def test_swapping_allows_for_missing_members():
     pvalues = []
     for repetition in range(REPETITIONS):
@@ -262,7 +266,7 @@ def test_published_values(julia):
         assert float(value) == pytest.approx(case["expected"], rel=1e-12)
 
 
-@pytest.mark.parametrize("library", ["torch", "jax"])
+@pytest.mark.parametrize("library", ["torch", pytest.param("jax", marks=pytest.mark.slow)])
 def test_gradients_flow(library):
     xp = pytest.importorskip({"torch": "torch", "jax": "jax.numpy"}[library])
     rng = np.random.default_rng(0)

@@ -303,10 +303,10 @@ def _evaluated(path, **options):
     ],
 )
 def test_what_cannot_be_read_is_refused_with_the_file(write, name, text, expected):
-    path = write(name, text)
-    message = refusal(path)
     if name.endswith("parquet"):
         pytest.importorskip("pyarrow")
+    path = write(name, text)
+    message = refusal(path)
     assert expected in message
     if "no rows" not in expected:  # the command line adds the file there
         assert str(path) in message

@@ -14,6 +14,8 @@ from kernelcal.report import report
 from kernelcal.report.settings import day
 from kernelcal.report.writing import write_whole
 
+pytest.importorskip("jinja2")
+pytest.importorskip("matplotlib")
 P = np.random.default_rng(0).uniform(size=60)
 Y = np.random.default_rng(1).random(60) < P
 FAST = {"draws": 99, "date": "2026-01-02"}
@@ -204,6 +206,7 @@ def test_the_verdict_on_numbers_says_what_intervals_held():
     )
 
 
+@pytest.mark.slow
 def test_a_share_that_chance_explains_is_not_said():
     rng = np.random.default_rng(3)
     mean, std = rng.normal(size=4000), rng.choice([0.7, 1.3], 4000)

@@ -52,7 +52,10 @@ def jax_gradient(f, x):
     return np.asarray(jax.grad(f)(jax.numpy.asarray(x)))
 
 
-@pytest.mark.parametrize("gradient", [torch_gradient, jax_gradient], ids=["torch", "jax"])
+SLOW_JAX = pytest.param(jax_gradient, marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("gradient", [torch_gradient, SLOW_JAX], ids=["torch", "jax"])
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: type(k).__name__)
 def test_every_kernel(kernel, gradient):
     x, y = logits()
@@ -64,7 +67,7 @@ def test_every_kernel(kernel, gradient):
     np.testing.assert_allclose(gradient(value, x), expected, rtol=1e-5, atol=1e-9)
 
 
-@pytest.mark.parametrize("gradient", [torch_gradient, jax_gradient], ids=["torch", "jax"])
+@pytest.mark.parametrize("gradient", [torch_gradient, SLOW_JAX], ids=["torch", "jax"])
 @pytest.mark.parametrize("options", SETTINGS, ids=str)
 def test_every_estimator_and_engine(options, gradient):
     x, y = logits()
@@ -78,7 +81,10 @@ def test_every_estimator_and_engine(options, gradient):
     np.testing.assert_allclose(gradient(value, x), expected, rtol=1e-4, atol=1e-8)
 
 
-@pytest.mark.parametrize("gradient", [torch_gradient, jax_gradient], ids=["torch", "jax"])
+SLOW_JAX = pytest.param(jax_gradient, marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("gradient", [torch_gradient, SLOW_JAX], ids=["torch", "jax"])
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: type(k).__name__)
 def test_equal_predictions_give_no_nan(kernel, gradient):
     x, y = logits()

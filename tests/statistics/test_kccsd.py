@@ -405,6 +405,7 @@ def test_gradients_flow(kernel):
             assert float(gradient[i]) == pytest.approx((up - down) / 2e-6, rel=1e-5, abs=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", [kc.Gaussian(0.9), kc.Matern52(1.0)], ids=str)
 def test_programs_compiled_by_jax(kernel):
     jax = pytest.importorskip("jax")

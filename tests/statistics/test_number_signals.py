@@ -91,6 +91,7 @@ def test_what_the_table_says_of_vectors_and_weights():
     assert "% to " in kc.evaluate(y[:, 0], one).summary().split("coverage of 50% intervals")[1].split("\n")[0]
 
 
+@pytest.mark.slow
 def test_a_wrong_width_that_no_root_explains_is_no_suspicion():
     y = 0.3 * np.random.default_rng(0).normal(size=300)
     for std in (0.05, 0.14, 0.7):  # neither the root nor the square is near

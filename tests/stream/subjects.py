@@ -3,13 +3,13 @@
 import itertools
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import kernelcal as kc
 from kernelcal.sketch import Sketch
 from kernelcal.stream.pilot import places
 
+pd = pytest.importorskip("pandas")
 ENGINE = kc.RandomFourier(32)
 SKETCH = {"engine": ENGINE, "second_moments": False}
 SETTINGS = {"engine": ENGINE, "sketch": {"second_moments": False}}

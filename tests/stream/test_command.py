@@ -8,13 +8,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from kernelcal.cli import main
 from kernelcal.cli.streaming import size
 from kernelcal.sketch import Sketch
 
+pd = pytest.importorskip("pandas")
 _spec = importlib.util.spec_from_file_location("stream_subjects_four", Path(__file__).with_name("subjects.py"))
 subjects = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(subjects)

@@ -7,7 +7,6 @@ import textwrap
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import kernelcal as kc
@@ -17,6 +16,7 @@ from kernelcal.stream import cluster, evaluate_frame
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
+pd = pytest.importorskip("pandas")
 _spec = importlib.util.spec_from_file_location("stream_subjects_three", Path(__file__).with_name("subjects.py"))
 subjects = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(subjects)
@@ -165,6 +165,7 @@ CLUSTER = """
 """
 
 
+@pytest.mark.slow
 def test_a_cluster_gives_the_same_though_a_worker_is_killed(tmp_path):
     frame, y, p = class_table(4000)
     data = subjects.cut(frame, tmp_path / "d", [1000], group=200)

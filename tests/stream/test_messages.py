@@ -6,12 +6,12 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from kernelcal.errors import InputError, MissingExtraError
 from kernelcal.stream import csv_blocks, evaluate_files, evaluate_frame, labels, lines, parquet
 
+pd = pytest.importorskip("pandas")
 _spec = importlib.util.spec_from_file_location("stream_subjects_too", Path(__file__).with_name("subjects.py"))
 subjects = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(subjects)

@@ -5,7 +5,6 @@ import itertools
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,6 +15,7 @@ from kernelcal.sketch import Sketch
 from kernelcal.stream import csv_blocks, evaluate_files, lines, parquet, pieces
 from kernelcal.stream.pilot import places
 
+pd = pytest.importorskip("pandas")
 _spec = importlib.util.spec_from_file_location("stream_subjects", Path(__file__).with_name("subjects.py"))
 subjects = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(subjects)
@@ -314,6 +314,7 @@ def test_progress_ends_with_all_rows(tmp_path, table):
     assert sorted(seen) == seen
 
 
+@pytest.mark.slow
 def test_paths_go_through_the_one_evaluate(tmp_path, table):
     frame, y, p = table
     data = cut(frame, tmp_path / "d", [2000])
