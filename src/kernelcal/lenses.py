@@ -72,7 +72,13 @@ class TopLabel(Lens):
     def view(self, predictions: ClassPredictions) -> View:
         """Confidence of the first choice."""
         top, p = predictions.top_labels(), predictions.probabilities
-        confidence = Bernoulli(namespace(p).max(p, axis=1), ("wrong", "right"), predictions.notes, "top label")
+        confidence = trusted(
+            Bernoulli([0.5]),
+            p=namespace(p).max(p, axis=1),
+            classes=("wrong", "right"),
+            notes=predictions.notes,
+            question="top label",
+        )
         return View(confidence, lambda labels: (labels == top).astype(np.int64))
 
 

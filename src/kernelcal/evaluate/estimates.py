@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from kernelcal.cases import Case
 from kernelcal.inference.family import spectral_target
 from kernelcal.kernels import Kernel
 from kernelcal.pairs import Engine
 from kernelcal.pairs.features import FeatureEngine
 from kernelcal.predictions import ClassPredictions, Predictions, ScorePredictions
-from kernelcal.statistics import KCCSD, SKCE
+from kernelcal.statistics import KCCSD, SKCE, Estimate
+from kernelcal.statistics.pair_means import PreparedPairMean
 
-__all__ = ["estimators_of", "pairs_or_blocks", "seconds_of"]
+__all__ = ["KernelError", "pairs_or_blocks"]
 
 _SECONDS = 30.0  # on two cores, up to which the estimate takes all pairs
 _INTERVAL = 4.0  # the same for an interval over all pairs; above, the standard error comes from blocks
@@ -24,34 +28,81 @@ _BLOCKS = 30  # at least, for the normal law of their values
 _SCORES_UP_TO, _SCORES_IN_A_BLOCK = 20_000, 1_000  # rows of scores: a test redraws the signs of all pairs
 
 
-def seconds_of(statistic: SKCE, batch: Predictions) -> float:
-    """Time of one value on two cores, roughly, as its engine tells it; of blocks, the share of pairs in them."""
-    if statistic.block_size is not None:
-        return seconds_of(SKCE(), batch) * statistic.block_size / len(batch)
-    few = batch if isinstance(batch, ClassPredictions) else batch[:2]  # numbers: all pairs cost the same
-    return statistic.seconds(few) * (len(batch) / len(few)) ** 2
+class KernelError:
+    """The kernel error of a case and its interval: which estimators serve, prepared once for both.
 
+    All pairs while they take some seconds, which is then the same object for both, else blocks, which are unbiased for
+    the same; an engine that is asked for serves both.
 
-def estimators_of(
-    batch: Predictions, template: SKCE | None = None, engine: Engine | None = None, *, weighted: bool = False
-) -> tuple[SKCE | KCCSD, SKCE | None]:
-    """Return the estimator of the error and that of its interval, None where there is no interval.
-
-    All pairs while they take some seconds, which is the same object for both, else blocks; kernels and engine as given.
-    The interval with case weights is a bootstrap over all pairs, of some thousand rows at most.
+    Parameters
+    ----------
+    case : Case
+        With predictions where sums over pairs are to be made.
+    ready : PreparedPairMean, optional
+        An SKCE of all pairs that is ready for the case, whose kernels are then taken.
+    engine : Engine, optional
+        How pairs are summed.
     """
-    if isinstance(batch, ScorePredictions):
-        few = len(batch) <= _SCORES_UP_TO or engine is not None
-        scores = KCCSD() if few else KCCSD(estimator="block", block_size=_SCORES_IN_A_BLOCK)
-        return scores if engine is None else replace(scores, engine=engine), None
-    whole, n = SKCE() if template is None else template, len(batch)
-    if engine is None:
-        needed = seconds_of(SKCE(), batch)
-        own, of = _within(_SECONDS, needed, n, 1, whole), _within(_INTERVAL, needed, n, _BLOCKS, whole)
-    else:
-        own = of = replace(whole, engine=engine, target_kernel=_target_for(engine, whole, batch))
-    of, most = (whole, _WEIGHTED_UP_TO) if weighted else (of, n)
-    return own, of if _FEWEST <= n <= most else None
+
+    def __init__(self, case: Case, ready: PreparedPairMean | None = None, engine: Engine | None = None) -> None:
+        self.case, self.engine, self._ready = case, engine, ready
+        whole = SKCE() if ready is None else ready.statistic
+        assert isinstance(whole, SKCE)  # for the type checker: no other mean over pairs is passed
+        self.whole = whole
+        if engine is not None and not isinstance(case.predictions, ScorePredictions):
+            self.whole = replace(whole, engine=engine, target_kernel=_target_for(engine, whole, case.predictions))
+            self._ready = None
+
+    @cached_property
+    def prepared(self) -> PreparedPairMean:
+        """What depends on the predictions alone, done."""
+        return self._ready or self.whole.prepare(self.case.predictions, self.case.weights)
+
+    def prepared_for(self, statistic: Any) -> PreparedPairMean | None:
+        """Return the preparation, for the statistic of all pairs alone."""
+        return self.prepared if statistic is self.whole else None
+
+    @cached_property
+    def seconds(self) -> float:
+        """Time of one value over all pairs on two cores, roughly, as its engine tells it."""
+        if isinstance(self.case.predictions, ClassPredictions):
+            return self.prepared.forms.seconds
+        return self.whole.seconds(self.case.predictions[:2]) * (len(self.case) / 2) ** 2  # all pairs cost the same
+
+    def seconds_of(self, statistic: SKCE) -> float:
+        """Time of one value; of blocks, the share of pairs in them."""
+        return self.seconds * (statistic.block_size or len(self.case)) / len(self.case)
+
+    @cached_property
+    def estimator(self) -> SKCE | KCCSD:
+        """What estimates the error."""
+        if isinstance(self.case.predictions, ScorePredictions):
+            few = len(self.case) <= _SCORES_UP_TO or self.engine is not None
+            scores = KCCSD() if few else KCCSD(estimator="block", block_size=_SCORES_IN_A_BLOCK)
+            return scores if self.engine is None else replace(scores, engine=self.engine)
+        return self._pairs_or_blocks(_SECONDS, 1)
+
+    @cached_property
+    def interval_estimator(self) -> SKCE | None:
+        """Whose interval is made; None where there is none.
+
+        With case weights it is a bootstrap over all pairs, of some thousand rows at most.
+        """
+        if isinstance(self.case.predictions, ScorePredictions) or len(self.case) < _FEWEST:
+            return None
+        if self.case.weights is not None:
+            return self.whole if len(self.case) <= _WEIGHTED_UP_TO else None
+        return self._pairs_or_blocks(_INTERVAL, _BLOCKS)
+
+    def _pairs_or_blocks(self, seconds: float, blocks: int) -> SKCE:
+        if self.engine is not None:
+            return self.whole
+        return _within(seconds, self.seconds, len(self.case), blocks, self.whole)
+
+    def estimate(self) -> Estimate:
+        """Estimate the error."""
+        prepared = self.prepared_for(self.estimator)
+        return self.estimator.estimated(self.case) if prepared is None else self.whole.of_pairs(prepared, self.case)
 
 
 def pairs_or_blocks(batches: Sequence[Predictions], template: SKCE) -> SKCE:

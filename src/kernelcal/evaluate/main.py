@@ -7,22 +7,22 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from kernelcal.arrays import is_numpy
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.evaluate.base import Evaluation
 from kernelcal.evaluate.classes import class_evaluation
-from kernelcal.evaluate.estimates import estimators_of
+from kernelcal.evaluate.estimates import KernelError
 from kernelcal.evaluate.numbers import number_evaluation
 from kernelcal.evaluate.scores import score_evaluation
 from kernelcal.inference import DefaultFamily, TestResult
 from kernelcal.inference.calibration import default_law, tested
 from kernelcal.inference.interval import interval_of
+from kernelcal.kernels import Stationary
 from kernelcal.lenses import Lens
 from kernelcal.pairs import Engine
 from kernelcal.predictions import ClassPredictions, Samples, ScorePredictions
 from kernelcal.runs import CONFIDENCE_LEVEL, DRAWS, Run
-from kernelcal.statistics import KCCSD, SKCE
+from kernelcal.statistics import KCCSD
 from kernelcal.statistics.pair_means import PreparedPairMean
 
 __all__ = ["evaluate", "evaluated"]
@@ -116,17 +116,13 @@ def evaluated(case: Case, run: Run, whole: PreparedPairMean | None = None) -> Ev
         raise InputError("evaluate needs at least 2 rows, got 1: calibration is a property of many predictions")
     run, placed, case = run.shared(), case.placed, case.in_numpy
     run.tell(0)  # the estimate comes before the draws, and is long for many rows
-    template = None if whole is None else whole.statistic
-    assert isinstance(template, SKCE | None)  # for the type checker: no other mean over pairs is passed
-    statistic, of = estimators_of(case.predictions, template, run.engine, weighted=case.weights is not None)
-    ready = _ready(statistic, placed, whole)
-    estimate = statistic.estimated(placed) if ready is None else statistic.of_pairs(ready, placed)
-    test = _test(placed, statistic, run)
-    interval = None
+    error = KernelError(placed, whole, run.engine)
+    estimate, test, interval = error.estimate(), _test(placed, error, run, known=whole is None), None
+    of = error.interval_estimator
     if of is not None and test is not None:
         enough = replace(run, progress=None).with_at_least(DRAWS)  # percentiles of few draws would be rough
-        same = of is statistic and is_numpy(placed.predictions.reference)
-        interval = interval_of(case, of, enough, pvalue=test.pvalue, prepared=ready if same else None)
+        prepared = error.prepared_for(of) if placed is case else None
+        interval = interval_of(case, of, enough, pvalue=test.pvalue, prepared=prepared)
     found = _maker(case.predictions)(
         case,
         run,
@@ -141,21 +137,20 @@ def evaluated(case: Case, run: Run, whole: PreparedPairMean | None = None) -> Ev
     return replace(found, seconds=time.perf_counter() - started)
 
 
-def _ready(statistic: SKCE | KCCSD, placed: Case, whole: PreparedPairMean | None) -> PreparedPairMean | None:
-    """What estimate and interval share; None for scores, which may take their kernel from the targets."""
-    if not isinstance(statistic, SKCE):
-        return None
-    given = whole is not None and statistic is whole.statistic
-    return whole if given else statistic.prepare(placed.predictions, placed.weights)
+def _test(case: Case, error: KernelError, run: Run, *, known: bool) -> TestResult | None:
+    """Exact test of the default family; None for draws that are not exchangeable with the outcome.
 
-
-def _test(case: Case, statistic: SKCE | KCCSD, run: Run) -> TestResult | None:
-    """Exact test of the default family; None for draws that are not exchangeable with the outcome."""
+    Where the kernel of the error is the family's own, its lengthscale is `known` already.
+    """
     batch = case.predictions
     if isinstance(batch, Samples) and not batch.exchangeable:
         return None
-    asked = statistic if isinstance(statistic, KCCSD) else DefaultFamily(engine=run.engine)
-    return tested(case, asked, default_law(batch, asked), run)
+    if isinstance(error.estimator, KCCSD):
+        return tested(case, error.estimator, default_law(batch, error.estimator), run)
+    family, prepared = DefaultFamily(engine=run.engine), error.prepared_for(error.estimator)
+    if known and prepared is not None and isinstance(prepared.kernels[0], Stationary):
+        family = replace(family, kernel=prepared.kernels[0])
+    return tested(case, family, default_law(batch, family), run)
 
 
 def _maker(batch: Any) -> Callable[..., Evaluation]:

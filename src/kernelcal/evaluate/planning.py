@@ -10,7 +10,7 @@ import numpy as np
 
 from kernelcal.cases import Case, refuse_lens
 from kernelcal.errors import InputError
-from kernelcal.evaluate.estimates import estimators_of, seconds_of
+from kernelcal.evaluate.estimates import KernelError
 from kernelcal.inference import DefaultFamily
 from kernelcal.inference.cost import in_words
 from kernelcal.inference.interval_methods import INTERVAL_METHODS
@@ -19,7 +19,7 @@ from kernelcal.lenses import Lens
 from kernelcal.pairs import Engine
 from kernelcal.predictions import Predictions, Samples, ScorePredictions, as_predictions
 from kernelcal.runs import DRAWS, Run
-from kernelcal.statistics import KCCSD, SKCE
+from kernelcal.statistics import SKCE
 from kernelcal.tables import Grid, Shown
 
 __all__ = ["Plan", "Step", "plan", "planned", "size_in_words"]
@@ -151,32 +151,30 @@ def plan(
     refuse_lens(lens)
     batch = as_predictions(predictions, classes=classes)
     nowhere = np.zeros((len(batch), *batch.event_shape), dtype=np.int64)  # targets are not looked at
-    return planned(Case(nowhere, batch).through(lens).placed.predictions, run)
+    return planned(Case(nowhere, batch).through(lens), run)
 
 
-def planned(batch: Predictions, run: Run) -> Plan:
+def planned(case: Case, run: Run) -> Plan:
     """Plan for checked predictions."""
-    draws, engine = run.draws, run.engine
+    draws, engine, case = run.draws, run.engine, case.placed
+    batch = case.predictions
     if isinstance(batch, ScorePredictions):
         raise InputError(
             "plan serves classes and numbers: densities known through their score functions take all pairs of rows"
         )
-    statistic, of = estimators_of(batch, engine=engine)
-    steps = [_estimate(batch, statistic)]
+    error = KernelError(case, engine=engine)
+    steps = [_estimate(batch, error)]
     if not isinstance(batch, Samples) or batch.exchangeable:
-        steps += [_test(batch, draws, engine), *_interval(batch, draws, of)]
+        steps += [_test(batch, draws, engine), *_interval(batch, draws, error)]
     return Plan(len(batch), batch.columns, type(batch).__name__, draws, tuple(steps))
 
 
-def _estimate(batch: Predictions, statistic: SKCE | KCCSD) -> Step:
+def _estimate(batch: Predictions, error: KernelError) -> Step:
+    statistic = error.estimator
     assert isinstance(statistic, SKCE)  # for the type checker: scores were refused
-    return Step("estimate", _way(batch, statistic), _held(batch) + _TILES, seconds_of(statistic, batch))
-
-
-def _way(batch: Predictions, statistic: SKCE) -> str:
-    if statistic.estimator == "block":
-        return f"blocks of {statistic.block_size:,} rows"
-    return statistic.prepare(batch).engine
+    prepared = error.prepared_for(statistic)
+    way = f"blocks of {statistic.block_size:,} rows" if prepared is None else prepared.engine
+    return Step("estimate", way, _held(batch) + _TILES, error.seconds_of(statistic))
 
 
 def _test(batch: Predictions, draws: int, engine: Engine | None) -> Step:
@@ -187,10 +185,11 @@ def _test(batch: Predictions, draws: int, engine: Engine | None) -> Step:
     return Step("test", f"{kernels.engine}, {number} kernels and signals", held, seconds)
 
 
-def _interval(batch: Predictions, draws: int, statistic: SKCE | None) -> Sequence[Step]:
+def _interval(batch: Predictions, draws: int, error: KernelError) -> Sequence[Step]:
+    statistic = error.interval_estimator
     if statistic is None:
         return ()
-    method, once = default_method(statistic, len(batch)), seconds_of(statistic, batch)
+    method, once = default_method(statistic, len(batch)), error.seconds_of(statistic)
     drawn = _RESAMPLED * float(len(batch)) ** 2 * draws if method is INTERVAL_METHODS["bootstrap"] else 0.0
     passes = 1.0 if statistic.estimator == "block" else _PASSES
     return (Step("interval", method.label, _held(batch) + _TILES, passes * once + drawn),)

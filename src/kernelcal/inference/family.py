@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from kernelcal.arrays import to_numpy
+from kernelcal.arrays import is_numpy, to_numpy
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.inference.direction import Signals
@@ -16,7 +16,7 @@ from kernelcal.pairs import Engine, ExactPairs, Nystrom
 from kernelcal.pairs.features import FEATURE
 from kernelcal.pairs.same_label import PRODUCT
 from kernelcal.predictions import ClassPredictions, Predictions, RealPredictions
-from kernelcal.residuals import residual_of, target_kernel_of
+from kernelcal.residuals import target_kernel_of
 from kernelcal.statistics import SKCE, Estimate, Prepared, Statistic
 from kernelcal.statistics.class_signals import ClassSignals
 from kernelcal.statistics.number_signals import NumberSignals
@@ -85,11 +85,30 @@ class DefaultFamily(Statistic):
         kernels = [base.with_lengthscale(base.scale * factor) for factor in self.factors]
         names = tuple(f"kernel at {kernel.scale:.3g}" for kernel in kernels)
         target = spectral_target(self.target_kernel, predictions)
-        host = _on_host(predictions)
-        engine = self.engine or _choose(host, kernels, target)
-        statistic = SKCE(prediction_kernel=base, target_kernel=target, engine=engine)
-        skce = PreparedPairMean(statistic, kernels, predictions.placed(), names, predictions.notes + notes, weights)
-        return PreparedFamily(skce, prepared_signals(host, weights))
+        placed = predictions.placed()
+        host = placed if is_numpy(placed.reference) else _on_host(predictions)
+
+        def prepared(engine: Engine) -> PreparedPairMean:
+            statistic = SKCE(prediction_kernel=base, target_kernel=target, engine=engine)
+            return PreparedPairMean(statistic, kernels, placed, names, predictions.notes + notes, weights)
+
+        return PreparedFamily(self._of_pairs_or_features(prepared, placed, target), prepared_signals(host, weights))
+
+    def _of_pairs_or_features(
+        self, prepared: Callable[[Engine], PreparedPairMean], predictions: Predictions, target: Kernel
+    ) -> PreparedPairMean:
+        """Take all pairs while a draw is quick, and features where it is not."""
+        if self.engine is not None:
+            return prepared(self.engine)
+        n, m = len(predictions), predictions.columns
+        if isinstance(predictions, ClassPredictions):
+            exact = prepared(ExactPairs())
+            landmarks = _landmarks(n, m, exact.residual.dimension, exact.forms.seconds_per_draw)
+            return prepared(Nystrom(landmarks)) if landmarks else exact
+        landmarks = 0
+        if isinstance(target, Spectral):  # features pay off from some hundred rows
+            landmarks = _landmarks(n, _FEATURES, _FEATURES, 8 * PRODUCT * n * n * _FEATURES)
+        return prepared(Nystrom(landmarks) if landmarks else ExactPairs())
 
     def resolved(self, predictions: Predictions) -> DefaultFamily:
         """Fix the lengthscale that the factors multiply, and that of the target kernel."""
@@ -112,18 +131,10 @@ class PreparedFamily(Prepared):
         return np.hstack([self.signals.values(targets), self.kernels.values(targets)])
 
 
-def _choose(predictions: Predictions, kernels: Sequence[Kernel], target_kernel: Kernel) -> Engine:
-    n, m = len(predictions), predictions.columns
-    if isinstance(predictions, ClassPredictions):
-        residual = residual_of(predictions, target_kernel)
-        columns, exact = residual.dimension, ExactPairs().prepare(kernels, predictions, residual).seconds_per_draw
-    elif isinstance(target_kernel, Spectral):
-        m = columns = _FEATURES
-        exact = 8 * PRODUCT * n * n * columns  # features pay off from some hundred rows
-    else:
-        return ExactPairs()
+def _landmarks(n: int, m: int, columns: int, seconds: float) -> int:
+    """Landmarks of features that are quicker than so many seconds a draw over all pairs; 0 where none are."""
     landmarks = _LANDMARKS if n * m <= _LARGE else _FEW_LANDMARKS
-    return ExactPairs() if exact <= max(_SECONDS, FEATURE * landmarks * n * max(m, columns)) else Nystrom(landmarks)
+    return 0 if seconds <= max(_SECONDS, FEATURE * landmarks * n * max(m, columns)) else landmarks
 
 
 def spectral_target(kernel: Kernel | None, predictions: Predictions) -> Kernel:

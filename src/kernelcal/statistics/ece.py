@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -168,7 +169,7 @@ class ECE(Statistic):
         name = f"{'MCE' if self.norm == 'max' else 'ECE'}, {self._asked(predictions)}"
         return PreparedECE(name, binned, predictions.notes + _mean_note(len(parts)))
 
-    @property
+    @cached_property
     def _binning(self) -> Binning:
         return self.bins if isinstance(self.bins, Binning) else UniformBins(self.bins)
 
