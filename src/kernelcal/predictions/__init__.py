@@ -26,6 +26,7 @@ from kernelcal.predictions.score import Score
 from kernelcal.predictions.score_predictions import ScorePredictions
 from kernelcal.predictions.student_t import StudentT
 from kernelcal.predictions.targets import checked_pair
+from kernelcal.predictions.uniform import Uniform
 from kernelcal.predictions.unnormalized import UnnormalizedDensity
 from kernelcal.predictions.vector_normal import VectorNormal
 from kernelcal.predictions.weights import checked_weights
@@ -58,6 +59,7 @@ __all__ = [
     "Score",
     "ScorePredictions",
     "StudentT",
+    "Uniform",
     "UnnormalizedDensity",
     "VectorNormal",
     "as_predictions",
