@@ -1,5 +1,7 @@
 """Files with one row a prediction of a number: means with their spread, draws, vectors."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -235,3 +237,88 @@ def test_percentages_and_logits_are_no_point_predictions(save, load, refused):
     message = refused(save("y,a,b 3.1,2.9,1 4.2,4.4,1 5.3,5.1,1"))
     assert message.startswith("no column has a usual name for the predictions")
     assert "predictions of numbers are named with --mean and --std, --samples or --quantiles" in message
+
+
+# parameters of a family
+
+
+def parameters_file(tmp_path):
+    rng = np.random.default_rng(5)
+    n = 40
+    columns = {
+        "y": rng.gamma(2, size=n),
+        "concentration": rng.uniform(1, 3, n),
+        "rate": rng.uniform(1, 2, n),
+        "nu": rng.uniform(3, 9, n),
+        "m": rng.normal(size=n),
+        "s": rng.uniform(1, 2, n),
+        "hits": rng.integers(0, 5, n),
+        "p": rng.uniform(0.2, 0.8, n),
+    }
+    shares = rng.dirichlet([1, 2, 3], n)
+    columns |= {f"t{k}": shares[:, k] for k in range(3)} | {f"c{k}": rng.uniform(1, 3, n) for k in range(3)}
+    path = tmp_path / "rows.csv"
+    rows = zip(*columns.values(), strict=True)
+    path.write_text("\n".join([",".join(columns), *(",".join(map(repr, map(float, row))) for row in rows)]))
+    return path, columns
+
+
+@pytest.mark.parametrize(
+    ("options", "family", "columns", "words"),
+    [
+        ({"family": "gamma"}, "Gamma", ("concentration", "rate"), "target y; Gamma from concentration and rate"),
+        (
+            {"family": "student-t", "parameters": "nu,m,s"},
+            "StudentT",
+            ("nu", "m", "s"),
+            "StudentT from df nu, loc m and scale s",
+        ),
+        ({"family": "StudentT", "parameters": "4, m ,s"}, "StudentT", (4.0, "m", "s"), "StudentT from df 4, loc m and"),
+        ({"family": "laplace", "parameters": "m,1"}, "Laplace", ("m", 1.0), "Laplace from loc m and scale 1"),
+        ({"family": "log_normal", "parameters": "m,s"}, "LogNormal", ("m", "s"), "LogNormal from mu m and sigma s"),
+        ({"family": "poisson", "parameters": "s", "target": "hits"}, "Poisson", ("s",), "Poisson from rate s"),
+        ({"family": "binomial", "parameters": "4,p", "target": "hits"}, "Binomial", (4.0, "p"), "from n 4 and p"),
+        (
+            {"family": "negative-binomial", "parameters": "s,nu", "target": "hits"},
+            "NegativeBinomial",
+            ("s", "nu"),
+            "NegativeBinomial from mean s and dispersion nu",
+        ),
+        (
+            {"family": "dirichlet", "parameters": "c[0-2]", "target": "t0,t1,t2"},
+            "Dirichlet",
+            None,
+            r"Dirichlet from concentration: t0 \(c",
+        ),
+    ],
+)
+def test_parameters_of_families_are_columns(tmp_path, load, options, family, columns, words):
+    path, held = parameters_file(tmp_path)
+    data = load(path, **options)
+    assert type(data.predictions).__name__ == family
+    assert re.search(words, data.description)
+    for name, column in zip(data.predictions.given_by, columns or (), strict=columns is not None):
+        expected = held[column] if isinstance(column, str) else np.full(40, column)
+        np.testing.assert_allclose(getattr(data.predictions, name), expected)
+    if columns is None:
+        np.testing.assert_allclose(data.predictions.concentration, np.stack([held[f"c{k}"] for k in range(3)], axis=1))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"family": "weibull"}, "--family is one of beta, binomial, dirichlet, .*student-t.*got 'weibull'"),
+        ({"parameters": "m,s"}, "--parameters names the columns of a family: say which, such as --family gamma"),
+        (
+            {"family": "gamma", "parameters": "m"},
+            "Gamma has the parameters concentration, rate, got the columns m",
+        ),
+        ({"family": "beta"}, "there is no column 'a'"),
+        ({"family": "gamma", "parameters": "m,s"}, "the concentration in row .* is .*, expected a positive number"),
+        ({"family": "gamma", "mean": "m"}, "--mean says that the file holds means .* parameters of a family"),
+        ({"family": "student-t", "parameters": "y,m,s"}, "'y' cannot be both predictions and target"),
+    ],
+)
+def test_parameters_that_do_not_fit_are_refused(tmp_path, refused, options, message):
+    path, _ = parameters_file(tmp_path)
+    assert re.search(message, refused(path, **options))

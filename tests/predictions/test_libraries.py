@@ -13,9 +13,14 @@ from kernelcal.arrays import to_numpy
 from kernelcal.errors import InputError
 from kernelcal.predictions import (
     Bernoulli,
+    Beta,
+    Binomial,
     Categorical,
     DiagonalNormal,
+    Dirichlet,
+    Gamma,
     Laplace,
+    LogNormal,
     Mixture,
     MultivariateNormal,
     NegativeBinomial,
@@ -23,6 +28,7 @@ from kernelcal.predictions import (
     Poisson,
     Quantiles,
     Samples,
+    StudentT,
 )
 
 RNG = np.random.default_rng(0)
@@ -49,6 +55,20 @@ K = np.arange(6.0)[:, None] * np.ones(N)
         (stats.poisson(mu=SCALE, loc=0), Poisson),
         (stats.nbinom(SIZE, P), NegativeBinomial),
         (stats.nbinom(3, p=P), NegativeBinomial),
+        (stats.t(SIZE + 2, LOC, SCALE), StudentT),
+        (stats.t(df=4, loc=LOC), StudentT),
+        (stats.gamma(SIZE, scale=SCALE), Gamma),
+        (stats.gamma(SIZE, 0, SCALE), Gamma),
+        (stats.gamma(a=2.0, scale=SCALE), Gamma),
+        (stats.erlang(np.array([1, 2, 3, 4]), scale=SCALE), Gamma),
+        (stats.expon(scale=SCALE), Gamma),
+        (stats.chi2(SIZE, scale=SCALE), Gamma),
+        (stats.lognorm(SCALE / 3, scale=np.exp(LOC)), LogNormal),
+        (stats.lognorm(s=SCALE / 3), LogNormal),
+        (stats.beta(SIZE, SCALE), Beta),
+        (stats.beta(SIZE, b=2), Beta),
+        (stats.binom(np.array([1, 5, 9, 20]), P), Binomial),
+        (stats.binom(7, p=P, loc=0), Binomial),
     ],
 )
 def test_frozen_distributions_of_scipy(theirs, family):
@@ -57,9 +77,62 @@ def test_frozen_distributions_of_scipy(theirs, family):
     assert len(batch) == N
     np.testing.assert_allclose(batch.mean, theirs.mean() * np.ones(N), rtol=1e-12)
     np.testing.assert_allclose(batch.std, theirs.std() * np.ones(N), rtol=1e-12)
-    y = K if batch.counts else Y
+    y = K if batch.counts else theirs.rvs((6, N), random_state=0) if family in (Gamma, LogNormal, Beta) else Y
     expected = theirs.logpmf(y) if batch.counts else theirs.logpdf(y)
     np.testing.assert_allclose(batch.log_prob(y), expected, rtol=1e-9)
+
+
+def test_laws_of_scipy_without_a_variance():
+    for theirs in (stats.cauchy(LOC, SCALE), stats.t(1.5, LOC, SCALE), stats.t(np.array([0.5, 1, 2, 3]))):
+        batch = kc.as_predictions(theirs)
+        assert type(batch) is StudentT
+        np.testing.assert_allclose(batch.log_prob(Y), theirs.logpdf(Y), rtol=1e-9)
+
+
+def test_shares_of_scipy_stack():
+    batch = kc.as_predictions([stats.dirichlet([1.0, 2.0]), stats.dirichlet([3.0, 0.5])])
+    assert (type(batch), batch.concentration.tolist()) == (Dirichlet, [[1.0, 2.0], [3.0, 0.5]])
+    y = np.array([[0.2, 0.8], [0.6, 0.4]])
+    expected = [stats.dirichlet([1.0, 2.0]).logpdf(y[0]), stats.dirichlet([3.0, 0.5]).logpdf(y[1])]
+    np.testing.assert_allclose(batch.log_prob(y), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("theirs", "message"),
+    [
+        (
+            stats.gamma(2.0, loc=1.0),
+            r"gamma with loc=1.0 and scale=1.0 is not of .* Gamma: .*\(y - loc\) / scale",
+        ),
+        (stats.lognorm(1.0, loc=[0.0, 2.0]), "lognorm with loc=.* is not of the family LogNormal"),
+        (stats.beta(1, 2, loc=0, scale=3), "beta with loc=0 and scale=3 is not of the family Beta"),
+        (stats.expon(5.0), "expon with loc=5.0 .*Gamma"),
+        (stats.binom(3, 0.5, loc=2), "binom with loc=2 counts from loc, not from 0"),
+        (stats.t(-1.0), "df in row 0 is -1, expected a positive number"),
+        (stats.binom(2.5, 0.5), "the number of trials in row 0 is 2.5, expected a whole number"),
+    ],
+)
+def test_laws_of_scipy_that_are_not_of_the_family(theirs, message):
+    with pytest.raises(InputError, match=message):
+        kc.as_predictions(theirs)
+
+
+def test_a_law_of_a_user_is_none_of_scipy():
+    own = type("norm_gen", (stats.rv_continuous,), {"_pdf": lambda self, x: np.exp(-x), "__module__": "user"})(
+        name="norm"
+    )
+    with pytest.raises(InputError, match="cannot read the distribution norm"):
+        kc.as_predictions(own())
+
+
+def test_a_family_of_a_user_is_read_by_what_it_says():
+    from kernelcal.predictions.parameters import SCIPY, Reading
+
+    class Gumbel(Laplace):
+        readings = (Reading(SCIPY, ("gumbel_l",), (), lambda: (0.0, 1.0)),)
+
+    batch = kc.as_predictions(stats.gumbel_l(LOC, SCALE))
+    assert (type(batch), batch.loc.tolist(), batch.scale.tolist()) == (Gumbel, LOC.tolist(), SCALE.tolist())
 
 
 def test_a_single_distribution_is_one_row():
@@ -80,6 +153,26 @@ def test_new_distributions_of_scipy():
     assert (shifted.mean.tolist(), shifted.std.tolist()) == ([1.0], [4.0])
     laplace = kc.as_predictions(2 * stats.make_distribution(stats.laplace)() + 1)
     assert (type(laplace), laplace.loc.tolist(), laplace.scale.tolist()) == (Laplace, [1.0], [2.0])
+    make, positive = stats.make_distribution, np.abs(Y) % 1
+    for theirs, family, y in (
+        (make(stats.gamma)(a=SIZE), Gamma, positive),
+        (3 * make(stats.gamma)(a=SIZE), Gamma, positive),
+        (make(stats.expon)(), Gamma, positive[:, :1]),
+        (make(stats.chi2)(df=SIZE), Gamma, positive),
+        (make(stats.t)(df=SIZE), StudentT, Y),
+        (2 - 3 * make(stats.t)(df=SIZE), StudentT, Y),
+        (make(stats.cauchy)() * 2 + 1, StudentT, Y[:, :1]),
+        (make(stats.lognorm)(s=SCALE), LogNormal, positive),
+        (make(stats.lognorm)(s=SCALE) * 2, LogNormal, positive),
+        (make(stats.beta)(a=SIZE, b=SCALE), Beta, positive),
+        (make(stats.arcsine)(), Beta, positive[:, :1]),
+    ):
+        batch = kc.as_predictions(theirs)
+        assert type(batch) is family
+        np.testing.assert_allclose(batch.log_prob(y), theirs.logpdf(y), rtol=1e-9, atol=1e-12)
+    for wrong in (make(stats.gamma)(a=SIZE) + 1, -make(stats.gamma)(a=SIZE), 2 * make(stats.beta)(a=SIZE, b=SCALE)):
+        with pytest.raises(InputError, match="is not of the family"):
+            kc.as_predictions(wrong)
     parts = [stats.Normal(mu=0, sigma=1), stats.Normal(mu=3, sigma=2)]
     mixture = kc.as_predictions(stats.Mixture(parts, weights=[0.25, 0.75]))
     np.testing.assert_allclose(mixture.cdf([1.0]), [stats.Mixture(parts, weights=[0.25, 0.75]).cdf(1.0)], rtol=1e-12)
@@ -89,6 +182,8 @@ def test_new_distributions_of_scipy():
 def test_new_counts_of_scipy():
     poisson = stats.make_distribution(stats.poisson)(mu=SCALE)
     np.testing.assert_array_equal(kc.as_predictions(poisson).rate, SCALE)
+    hits = kc.as_predictions(stats.Binomial(n=np.array([1, 5, 9, 20]), p=P))
+    assert (type(hits), hits.n.tolist(), hits.p.tolist()) == (Binomial, [1, 5, 9, 20], P.tolist())
     counts = stats.make_distribution(stats.nbinom)(n=SIZE, p=P)
     np.testing.assert_allclose(kc.as_predictions(counts).mean, stats.nbinom(SIZE, P).mean(), rtol=1e-12)
 
@@ -123,6 +218,16 @@ def test_distributions_of_torch(torch):
         (d.Poisson(scale), Poisson, K),
         (d.NegativeBinomial(size, probs=p), NegativeBinomial, K),
         (d.NegativeBinomial(size, logits=torch.logit(p)), NegativeBinomial, K),
+        (d.StudentT(size + 2, loc, scale), StudentT, Y),
+        (d.Gamma(size, scale), Gamma, np.abs(Y)),
+        (d.Exponential(scale), Gamma, np.abs(Y)),
+        (d.Chi2(size), Gamma, np.abs(Y)),
+        (d.LogNormal(loc, scale), LogNormal, np.abs(Y)),
+        (d.Beta(size, scale), Beta, np.abs(Y) % 1),
+        (d.Binomial(7, p), Binomial, K),
+        (d.Binomial(torch.tensor([5.0, 6.0, 7.0, 8.0]), logits=torch.logit(p)), Binomial, K),
+        (d.TransformedDistribution(d.StudentT(size + 2), d.AffineTransform(loc, -scale)), StudentT, Y),
+        (d.TransformedDistribution(d.Gamma(size, scale), [d.AffineTransform(0.0, 2.0)]), Gamma, np.abs(Y)),
         (d.Bernoulli(p), Bernoulli, np.array([[1.0, 0.0, 1.0, 1.0]])),
         (d.Categorical(torch.tensor(RNG.dirichlet(np.ones(3), N))), Categorical, np.array([[1, 0, 2, 1]])),
     ]
@@ -131,7 +236,7 @@ def test_distributions_of_torch(torch):
         assert type(batch) is family
         found = np.stack([to_numpy(batch.log_prob(row)) for row in y])
         np.testing.assert_allclose(found, theirs.log_prob(torch.tensor(y)), rtol=1e-6, atol=1e-6)
-        if family not in (Bernoulli, Categorical):
+        if family not in (Bernoulli, Categorical) and type(theirs) is not d.TransformedDistribution:
             np.testing.assert_allclose(batch.mean, theirs.mean, rtol=1e-6)
             np.testing.assert_allclose(batch.std, theirs.stddev, rtol=1e-6)
 
@@ -146,6 +251,11 @@ def test_vectors_of_torch(torch):
         batch = kc.as_predictions(theirs)
         assert type(batch) is family
         np.testing.assert_allclose(batch.log_prob(y), theirs.log_prob(y), rtol=1e-9)
+    shares = d.Dirichlet(torch.tensor(RNG.uniform(0.5, 3, (N, 3))))
+    y = torch.tensor(RNG.dirichlet(np.ones(3), N))
+    assert type(kc.as_predictions(shares)) is Dirichlet
+    np.testing.assert_allclose(kc.as_predictions(shares).log_prob(y), shares.log_prob(y), rtol=1e-9)
+    np.testing.assert_allclose(kc.as_predictions(shares).mean, shares.mean, rtol=1e-12)
     rows = d.Independent(d.Normal(*tensors(torch, LOC, SCALE)), 0)
     assert type(kc.as_predictions(rows)) is Normal
 
@@ -195,6 +305,30 @@ def test_distributions_of_numpyro():
     vector = numpyro("MultivariateNormal", batch_shape=(N,), loc=np.zeros((1, 2)), covariance_matrix=COV)
     assert kc.as_predictions(vector).cov.shape == (N, 2, 2)
     assert type(kc.as_predictions(numpyro("Poisson", "discrete", (N,), rate=scale))) is Poisson
+
+
+@pytest.mark.parametrize(
+    ("name", "attributes", "family", "theirs"),
+    [
+        ("StudentT", {"df": 5.0, "loc": LOC, "scale": SCALE}, StudentT, stats.t(5, LOC, SCALE)),
+        ("Cauchy", {"loc": LOC, "scale": SCALE}, StudentT, stats.cauchy(LOC, SCALE)),
+        ("Gamma", {"concentration": SIZE, "rate": SCALE}, Gamma, stats.gamma(SIZE, scale=1 / SCALE)),
+        ("Exponential", {"rate": SCALE}, Gamma, stats.expon(scale=1 / SCALE)),
+        ("LogNormal", {"loc": LOC, "scale": SCALE}, LogNormal, stats.lognorm(SCALE, scale=np.exp(LOC))),
+        ("Beta", {"concentration1": SIZE, "concentration0": SCALE}, Beta, stats.beta(SIZE, SCALE)),
+        ("BinomialProbs", {"total_count": 7, "probs": P}, Binomial, stats.binom(7, P)),
+        ("BinomialLogits", {"total_count": 7, "probs": P}, Binomial, stats.binom(7, P)),
+    ],
+)
+def test_families_of_numpyro(name, attributes, family, theirs):
+    batch = kc.as_predictions(numpyro(name, batch_shape=(N,), **attributes))
+    assert type(batch) is family
+    y = K if batch.counts else np.abs(Y) % 1
+    expected = theirs.logpmf(y) if batch.counts else theirs.logpdf(y)
+    np.testing.assert_allclose(batch.log_prob(y), expected, rtol=1e-9, atol=1e-12)
+    base = numpyro(name, batch_shape=(N,), **attributes)
+    expanded = numpyro("ExpandedDistribution", "distribution", (N,), base_dist=base)
+    np.testing.assert_array_equal(kc.as_predictions(expanded).centre, batch.centre)
 
 
 @pytest.mark.parametrize(
@@ -270,6 +404,10 @@ def test_distributions_that_need_one_more_word(torch):
         InputError, match=r"one axis, the rows; this one has shape \(2, 3\): .*Independent\(distribution, 1\)"
     ):
         kc.as_predictions(d.Normal(torch.zeros(2, 3), 1.0))
+    with pytest.raises(InputError, match=r"Gamma with loc=1.0 .*is not of the family Gamma"):
+        kc.as_predictions(d.TransformedDistribution(d.Gamma(torch.ones(2), 1.0), d.AffineTransform(1.0, 2.0)))
+    with pytest.raises(InputError, match="cannot read the distribution TransformedDistribution"):
+        kc.as_predictions(d.TransformedDistribution(d.Normal(torch.ones(2), 1.0), d.SigmoidTransform()))
     with pytest.raises(InputError, match=r"Independent\(Laplace\) with 1 axes cannot be read"):
         kc.as_predictions(d.Independent(d.Laplace(torch.zeros(2, 3), 1.0), 1))
 

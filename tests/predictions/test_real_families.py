@@ -5,7 +5,7 @@ import pytest
 from scipy import integrate, stats
 
 from kernelcal.errors import InputError
-from kernelcal.predictions import Laplace, Normal
+from kernelcal.predictions import Beta, Binomial, Dirichlet, Gamma, Laplace, LogNormal, Normal, StudentT
 
 RNG = np.random.default_rng(0)
 LOC, SCALE = RNG.normal(size=30) * 5, RNG.uniform(0.01, 9, 30)
@@ -79,3 +79,77 @@ def test_gradients_of_jax_pass_through_the_constructor():
 def test_laplace_refuses(arguments, message):
     with pytest.raises(InputError, match=message):
         Laplace(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: StudentT([3.0, 0.0], [0.0, 1.0], 1.0), r"df in row 1 is 0, expected a positive number \(a normal law"),
+        (
+            lambda: StudentT(3.0, [0.0], [-1.0]),
+            "the scale in row 0 is -1, expected a positive number; a point prediction",
+        ),
+        (
+            lambda: StudentT.from_std([3.0, 2.0], 0.0, 1.0),
+            "df minus 2 in row 1 is 0, .*up to df = 2 there is no variance",
+        ),
+        (lambda: Gamma([1.0, -1.0], 1.0), "the concentration in row 1 is -1, expected a positive number"),
+        (lambda: Gamma(1.0, [0.0]), r"the rate in row 0 is 0, expected a positive number \(the inverse of the scale\)"),
+        (lambda: LogNormal([0.0], [0.0]), "sigma, the standard deviation of the logarithm, in row 0 is 0, expected"),
+        (lambda: LogNormal.from_mean([-1.0], std=1.0), "the mean in row 0 is -1, expected a positive number"),
+        (lambda: Beta([1.0], [0.0]), "b in row 0 is 0, expected a positive number"),
+        (
+            lambda: Beta.from_mean([1.2], concentration=3.0),
+            "the mean in row 0 is 1.2, expected a number between 0 and 1",
+        ),
+        (lambda: Binomial([2.5], 0.5), "the number of trials in row 0 is 2.5, expected a whole number"),
+        (lambda: Binomial([-1], 0.5), "the number of trials in row 0 is -1, expected a number that is not negative"),
+        (lambda: Binomial(0.5, [3.0]), r"the number of trials in row 0 is 0.5"),
+        (lambda: Binomial(3, [1.5]), r"a hit in row 0 is 1.5, expected a number in \[0, 1\] \(n comes first\)"),
+        (lambda: Dirichlet([1.0, 2.0]), r"shape \(n, d\), got shape \(2,\): for one row pass concentration\[None, :\]"),
+        (lambda: Dirichlet([[1.0]]), "shares are at least two, got one column"),
+        (lambda: Dirichlet([[1.0, 0.0]]), "the concentration in row 0, column 1 is 0, expected a positive number"),
+        (lambda: Gamma(1.0, 2.0), r"concentration and rate are numbers, .* such as concentration=\[1.0\] for one row"),
+    ],
+)
+def test_parameters_that_are_none_are_refused(make, message):
+    with pytest.raises(InputError, match=message):
+        make()
+
+
+def test_families_from_mean_and_spread():
+    for predictions in (
+        StudentT.from_std(5.0, [1.0, 3.0], [0.5, 2.0]),
+        Gamma.from_mean([1.0, 3.0], std=[0.5, 2.0]),
+        LogNormal.from_mean([1.0, 3.0], std=[0.5, 2.0]),
+    ):
+        np.testing.assert_allclose(predictions.mean, [1.0, 3.0], rtol=1e-12)
+        np.testing.assert_allclose(predictions.std, [0.5, 2.0], rtol=1e-12)
+    beta = Beta.from_mean([0.25, 0.5], concentration=8.0)
+    assert (beta.a.tolist(), beta.b.tolist()) == ([2.0, 4.0], [6.0, 4.0])
+
+
+def test_values_by_hand():
+    assert StudentT(1.0, [0.0], 2.0).cdf([2.0]) == pytest.approx([0.75])  # Cauchy: 1/2 + atan(1) / pi
+    assert StudentT(3.0, [1.0], 1.0).std == pytest.approx([np.sqrt(3)])
+    assert Gamma([2.0], 3.0).log_prob([1.0]) == pytest.approx([np.log(9) - 3])
+    assert Gamma([1.0], 2.0).crps(np.array([0.0])) == pytest.approx([0.25])  # exponential: (1 - 1/2) / rate at 0
+    assert LogNormal([0.0], 1.0).mean == pytest.approx([np.exp(0.5)])
+    assert LogNormal([1.0], 0.5).density_level(np.exp([0.75])) == pytest.approx([0.0])  # the mode
+    assert Beta([2.0], 2.0).log_prob([0.5]) == pytest.approx([np.log(1.5)])
+    assert Binomial([4], 0.5).log_prob([2]) == pytest.approx([np.log(6 / 16)])
+    assert Binomial([1], 0.3).crps(np.array([1.0])) == pytest.approx([0.49])  # one trial: the Brier score
+    two = Dirichlet([[2.0, 3.0]])
+    assert two.log_prob([[0.3, 0.7]]) == pytest.approx(Beta([2.0], 3.0).log_prob([0.3]))
+    assert two.marginal(1).b == pytest.approx([2.0])
+    assert Dirichlet([[1.0, 1.0, 1.0]]).log_prob([[0.2, 0.2, 0.6]]) == pytest.approx([np.log(2)])
+
+
+def test_binomial_counts_at_the_ends():
+    sure = Binomial([3, 3, 0], [0.0, 1.0, 0.5])
+    assert sure.sample(0, 50).std(axis=0).tolist() == [0, 0, 0]
+    assert sure.quantile(0.7).tolist() == [0.0, 3.0, 0.0]
+    assert sure.quantile(1.0).tolist() == [0.0, 3.0, 0.0]
+    assert Binomial([7], 0.5).quantile(1.0).tolist() == [7.0]
+    assert sure.crps(np.array([1.0, 1.0, 0.0])).tolist() == pytest.approx([1.0, 2.0, 0.0], abs=1e-12)
+    assert sure.tempered(3.0).p.tolist() == [0.0, 1.0, 0.5]

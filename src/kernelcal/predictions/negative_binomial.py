@@ -8,9 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kernelcal.arrays import Array, namespace, to_numpy
-from kernelcal.errors import InputError
 from kernelcal.predictions.counts import CountPredictions, mean_difference, not_negative_numbers
-from kernelcal.predictions.numbers import numbers, positive_numbers, refuse_rows, rows_of
+from kernelcal.predictions.numbers import numbers, positive_numbers, refuse_rows, rows_of, together
 from kernelcal.predictions.parameters import SCIPY, Reading
 
 __all__ = ["NegativeBinomial"]
@@ -69,13 +68,10 @@ class NegativeBinomial(CountPredictions):
     notes: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
-        mean = not_negative_numbers(self.mean, "the mean")
-        dispersion = positive_numbers(
-            rows_of(self.dispersion, mean), "the dispersion", ndim=1, remedy=" (a row without extra spread is Poisson)"
-        )
-        if mean.shape != dispersion.shape:
-            lengths = f"{mean.shape[0]} and {dispersion.shape[0]}"
-            raise InputError(f"mean and dispersion must have equal length, got {lengths}")
+        mean, dispersion = together(mean=self.mean, dispersion=self.dispersion)
+        mean = not_negative_numbers(mean, "the mean")
+        remedy = " (a row without extra spread is Poisson)"
+        dispersion = positive_numbers(dispersion, "the dispersion", ndim=1, remedy=remedy)
         object.__setattr__(self, "mean", mean)
         object.__setattr__(self, "dispersion", dispersion)
 

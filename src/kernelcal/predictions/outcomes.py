@@ -11,6 +11,7 @@ from kernelcal.predictions.real import RealPredictions
 
 __all__ = ["as_outcomes"]
 
+_FINITE = "a finite number: a family whose laws have no mean or variance says centre and width in their place"
 _LARGEST = 1e75  # squares of ratios of such numbers are still finite
 
 
@@ -59,12 +60,16 @@ def _refuse_extreme(values: np.ndarray, predictions: RealPredictions) -> None:
     refuse_rows(np.abs(values) > _LARGEST, "the target", values, unit)
     if not predictions.described:
         return
-    for what, x in (("the predicted mean", predictions.mean), ("the predicted standard deviation", predictions.std)):
+    for what, x in (
+        ("the predicted mean", predictions.centre),
+        ("the predicted standard deviation", predictions.width),
+    ):
         given = concrete(x)
         if given is None:
             continue
         given = given.astype(np.float64, copy=False)
-        refuse_rows((np.abs(given) > _LARGEST) | ~np.isfinite(given), what, given, unit)
+        refuse_rows(~np.isfinite(given), what, given, _FINITE)
+        refuse_rows(np.abs(given) > _LARGEST, what, given, unit)
         if what.endswith("deviation"):
             refuse_rows((given > 0) & (given < 1 / _LARGEST), what, given, f"0 or at least {1 / _LARGEST:g}")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from kernelcal.arrays import Array, to_numpy
+from kernelcal.arrays import Array, concrete, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.predictions.base import Predictions
 from kernelcal.predictions.integration import LEVELS, crps_by_quadrature, crps_by_sum
@@ -152,6 +152,18 @@ class RealPredictions(Predictions):
         from scipy.special import ndtri  # imported when needed: the import of kernelcal stays light
 
         return ndtri(np.clip(self.cdf(y), _LEAST, 1 - _LEAST))
+
+    def refuse_without_mean(self, what: str) -> None:
+        """Refuse rows whose law has no mean, where one is needed."""
+        mean = concrete(self.mean)
+        without = np.zeros(1, dtype=bool) if mean is None else ~np.isfinite(mean.astype(np.float64))
+        if without.any():
+            rows = without.reshape(len(without), -1).any(axis=1)
+            raise InputError(
+                f"row {int(np.argmax(rows))} of {type(self).__name__} has no mean, which {what} needs "
+                f"({int(rows.sum())} such rows): use the negative log-likelihood, the pinball loss, the PIT or SKCE "
+                "with its default kernels, or leave these rows out"
+            )
 
     def crps(self, y: np.ndarray) -> np.ndarray:
         """``E|X - y| - E|X - X'| / 2`` of every row, shape (n,): the continuous ranked probability score.

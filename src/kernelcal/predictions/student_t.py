@@ -152,20 +152,12 @@ class StudentT(Parametric):
         from scipy.special import betaln, stdtr
 
         df, loc, scale = self.in_numpy()
-        self._refuse_without_mean(df, "CRPS, the expected distance from the outcome,")
+        self.refuse_without_mean("the CRPS")
         z = (y - loc) / scale
         tail = stdtr(df, -np.abs(z))
         density = np.exp(self.log_prob(y)) * scale
         constant = math.log(2) + 0.5 * np.log(df) + betaln(0.5, df - 0.5) - 2 * betaln(0.5, 0.5 * df)
         return scale * (np.abs(z) * (1 - 2 * tail) + (2 * density * (df + z * z) - np.exp(constant)) / (df - 1))
-
-    def _refuse_without_mean(self, df: np.ndarray, what: str) -> None:
-        if (df <= 1).any():
-            row = int(np.argmax(df <= 1))
-            raise InputError(
-                f"row {row} has df = {df[row]:g} and no mean, so that its {what} is infinite ({int((df <= 1).sum())} "
-                "such rows): use the negative log-likelihood, the pinball loss or the PIT, or leave these rows out"
-            )
 
     def density_level(self, y: np.ndarray) -> np.ndarray:
         """``P(|T| < |z|)`` as an incomplete beta function, so that small levels keep their digits."""

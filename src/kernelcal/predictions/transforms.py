@@ -104,8 +104,9 @@ def dirichlet_wave(concentration: np.ndarray, frequencies: np.ndarray) -> np.nda
 def _over_hyperbola(concentration: np.ndarray, norm: np.ndarray, w: np.ndarray, crossing: float) -> np.ndarray:
     """One frequency of `dirichlet_wave`, for rows whose saddle is near the point where the contour meets the axis."""
     middle, width = 0.5 * float(w.max() + w.min()), float(np.ptp(w))
-    # crossing/2 or more from the points, where cosh(u) <= 1.5; near the saddle no more bent than the steepest descent
-    tall = max(0.5 * (width + crossing) / math.sqrt(1.25), 1.2 * crossing)
+    # crossing/2 or more from the points, where cosh(u) <= 1.5; near the saddle no more bent than the steepest descent;
+    # and within the root of A of any saddle, which lies to the right of one of the points where it has all the weight
+    tall = max(0.5 * (width + crossing) / math.sqrt(1.25), 1.2 * crossing, 0.36 * width * crossing**0.25)
     reach = math.acosh(2 + (_FEWER_DIGITS + crossing) / crossing)
     aside = min(0.35 * crossing, 4 * math.sqrt(crossing))  # by so much the contour may move: the integrand is like
     step = 2 * math.pi / (_FEWER_DIGITS + 14) * min(0.5, aside / (1.5 * tall))

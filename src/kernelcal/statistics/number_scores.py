@@ -107,5 +107,7 @@ def mean_squared_error(y: Any, predictions: Any, *, weights: Any = None) -> floa
 
 def mean_squared_error_of(case: Case) -> float:
     """Mean squared error of what was checked already."""
-    squares = (case.targets - to_numpy(case.of_numbers().predictions.mean).astype(np.float64)) ** 2
+    batch = case.of_numbers().predictions
+    batch.refuse_without_mean("the mean squared error")
+    squares = (case.targets - to_numpy(batch.mean).astype(np.float64)) ** 2
     return case.mean(squares.reshape(len(case), -1).mean(axis=1))

@@ -112,6 +112,8 @@ def _by_kernel(kernel: Kernel, batches: Sequence[Any], integrator: Integrator | 
     if isinstance(kernel, Spectral):
         return OfSpectrum(kernel, len(batches[0].event_shape))
     if isinstance(kernel, Linear):
+        for batch in batches:
+            batch.refuse_without_mean("the linear kernel")
         return OfMeans(batches[0].event_shape != ())
     if isinstance(kernel, Coordinatewise) and isinstance(batches[0], DiagonalNormal | IsotropicNormal):
         inside = _planned(kernel.kernel, [normal_coordinate(batches[0], 0)], integrator)
