@@ -27,7 +27,6 @@ FLOORS = [
     {"statistics"},
     {"inference"},
     {"recalibration"},
-    {"suspicions"},
     {"explain"},
     {"evaluate"},
     {"sketch"},

@@ -8,9 +8,9 @@ import pytest
 import kernelcal as kc
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
+from kernelcal.evaluate.numbers import number_suspicions
 from kernelcal.statistics.crps import crps
 from kernelcal.statistics.number_scores import negative_log_likelihood
-from kernelcal.suspicions import number_suspicions
 
 RNG = np.random.default_rng(0)
 N = 300

@@ -75,7 +75,7 @@ class Case:
         return cls(targets, batch, checked_weights(weights, len(batch))).through(lens)
 
     def __len__(self) -> int:
-        return len(self.predictions)
+        return len(self.targets)
 
     def __getitem__(self, rows: Any) -> Self:
         """Return some of the rows, with their weights as they are."""

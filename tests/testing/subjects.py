@@ -115,11 +115,7 @@ KERNELS = {
     ),
     "matern 5/2": (
         kc.Matern52(0.7),
-        {
-            "formula": lambda d: (
-                (1 + np.sqrt(5) * d / 0.7 + 5 * d**2 / (3 * 0.7**2)) * np.exp(-np.sqrt(5) * d / 0.7)
-            )
-        },
+        {"formula": lambda d: (1 + np.sqrt(5) * d / 0.7 + 5 * d**2 / (3 * 0.7**2)) * np.exp(-np.sqrt(5) * d / 0.7)},
     ),
     "multiquadric": (
         kc.InverseMultiquadric(0.7, beta=-0.3, offset=2.0),
@@ -244,7 +240,9 @@ METRICS = {
         if name not in ("vector samples", "quantiles")
     },
     "euclidean, quantiles": (kc.Euclidean(), "quantiles", {}),
-    **{f"wasserstein, {name}": (kc.Wasserstein(), name, {}) for name in ("laplace", "diagonal", "isotropic", "samples")},
+    **{
+        f"wasserstein, {name}": (kc.Wasserstein(), name, {}) for name in ("laplace", "diagonal", "isotropic", "samples")
+    },
     # a piece without mass, at a tie, has no derivative
     "wasserstein, quantiles": (kc.Wasserstein(), "quantiles", {"gradients": False}),
     **{

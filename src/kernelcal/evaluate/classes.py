@@ -5,16 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
+from kernelcal.arrays import to_numpy
 from kernelcal.cases import Case
 from kernelcal.evaluate.base import Evaluation, plain_number
-from kernelcal.predictions import Bernoulli
+from kernelcal.predictions import Bernoulli, ClassPredictions
 from kernelcal.runs import Run
 from kernelcal.statistics import ECE, Estimate
 from kernelcal.statistics.class_scores import accuracy_of, brier_score_of, log_score_of
 from kernelcal.statistics.questions import usual_questions
-from kernelcal.suspicions import class_suspicions
 
 __all__ = ["ClassEvaluation", "class_evaluation"]
+
+_ROWS = 20  # with fewer rows what looks like a mistake happens by chance
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -81,14 +85,44 @@ def class_evaluation(
     **common: Any,
 ) -> ClassEvaluation:
     """Add accuracy, scores and binned errors to what all evaluations have in common."""
+    share = accuracy_of(case)
     batch = case.predictions
     return ClassEvaluation(
         n_classes=batch.n_classes,
-        accuracy=accuracy_of(case),
+        accuracy=share,
         log_score=log_score_of(case),
         brier_score=brier_score_of(case),
         eces=tuple(ECE(question=question).estimated(case) for question in usual_questions(batch)),
         one_probability=isinstance(batch, Bernoulli),
-        notes=tuple(dict.fromkeys(class_suspicions(case) + notes)),
+        notes=tuple(dict.fromkeys(class_suspicions(case, share) + notes)),
         **common,
     )
+
+
+def class_suspicions(case: Case, share: float) -> tuple[str, ...]:
+    """Sentences about mistakes that are often made: the wrong column, hard predictions, predicted labels as targets.
+
+    `share` is the accuracy.
+    """
+    batch = case.predictions
+    if len(batch) < _ROWS:
+        return ()
+    found = []
+    if batch.n_classes == 2 and share < 0.2:
+        found.append(
+            f"the more probable class is right in {share:.1%} of the rows only, the other one in {1 - share:.1%}: is "
+            "this the probability of the other class, or are the classes in the wrong order?"
+        )
+    if _hard(batch):
+        found.append(
+            "all predictions are 0 or 1: if these are predicted labels, pass the predicted probabilities; labels "
+            "alone say nothing about calibration"
+        )
+    elif share == 1:
+        found.append("the target is the most probable class in every row: is it the predicted, not the true label?")
+    return tuple(found)
+
+
+def _hard(batch: ClassPredictions) -> bool:
+    p = to_numpy(batch.probabilities)
+    return bool(np.all((p == 0) | (p == 1)))

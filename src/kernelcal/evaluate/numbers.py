@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
+from kernelcal.arrays import to_numpy
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.evaluate.base import Evaluation, plain_number
 from kernelcal.inference.pit_test import pit_tested
 from kernelcal.inference.result import TestResult
+from kernelcal.predictions import DiagonalNormal, IsotropicNormal, Normal
 from kernelcal.runs import Run
 from kernelcal.statistics import Estimate
 from kernelcal.statistics.coverage import CentralCoverage, central_coverage_of
 from kernelcal.statistics.crps import crps_of
 from kernelcal.statistics.number_rows import components_of
 from kernelcal.statistics.number_scores import negative_log_likelihood_of
-from kernelcal.suspicions import number_suspicions
 
 __all__ = ["NumberEvaluation", "components_of_case", "number_evaluation"]
+
+_NATS = 5.0  # log-likelihood ratio, which a right model reaches with probability exp(-5) at most (Markov)
+_NEAR = 1.3  # factor within which a mean square is as good as right; with few residuals three standard errors
 
 _LEVELS = np.array([0.5, 0.9, 0.95])  # of central intervals
 _UNWEIGHTED = "there is no PIT test, since it takes no case weights"
@@ -166,3 +171,46 @@ def _where_defined(score: Callable[[Case], float], case: Case) -> float | None:
         return float(score(case))
     except InputError:
         return None
+
+
+def number_suspicions(case: Case) -> tuple[str, ...]:
+    """Sentences about mistakes with numbers: a variance as standard deviation, means as targets."""
+    y, predictions = case.targets, case.predictions
+    mean, std = (to_numpy(x).astype(np.float64) for x in (predictions.mean, predictions.std))
+    if np.array_equal(y, mean):
+        return ("the target equals the predicted mean in every row: is it the predicted, not the observed value?",)
+    if isinstance(predictions, Normal | DiagonalNormal | IsotropicNormal):
+        return _variances(y - mean, std)
+    return ()
+
+
+def _variances(residual: np.ndarray, std: np.ndarray) -> tuple[str, ...]:
+    """Compare the likelihood of the spreads as given, as variances, and as standard deviations that were squared."""
+    given, root, square = _Spreads(residual, std), _Spreads(residual, np.sqrt(std)), _Spreads(residual, std**2)
+    found = f"the squared standardised residuals average {given.mean_square:.3g}, where 1 is expected"
+    if root.explains(given):
+        return (
+            f"{found}, and {root.mean_square:.3g} if the standard deviations are taken as variances: were variances "
+            "passed as std? Pass std=numpy.sqrt(variance) (command line: --variance NAME)",
+        )
+    if square.explains(given):
+        return (
+            f"{found}, and {square.mean_square:.3g} if the variances are taken as standard deviations: were standard "
+            "deviations passed as variances? (command line: --std NAME)",
+        )
+    return ()
+
+
+class _Spreads:
+    """What the spreads may mean: the mean square of the residuals in their units, and the log-likelihood."""
+
+    def __init__(self, residual: np.ndarray, std: np.ndarray) -> None:
+        squares = (residual / std) ** 2
+        self.mean_square = float(np.mean(squares))
+        self.near = max(math.log(_NEAR), 3 * math.sqrt(2 / squares.size))
+        self.log_likelihood = float(-np.sum(np.log(std) + squares / 2))
+
+    def explains(self, given: _Spreads) -> bool:
+        """Tell whether this reading fits, and much better: if the given one is right, with probability < exp(-5)."""
+        near = math.exp(-self.near) <= self.mean_square <= math.exp(self.near)
+        return near and self.log_likelihood > given.log_likelihood + _NATS

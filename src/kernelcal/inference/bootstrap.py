@@ -10,10 +10,11 @@ from typing import ClassVar
 import numpy as np
 
 from kernelcal.arrays import row_slices
+from kernelcal.inference.draws import multinomial_counts
 from kernelcal.inference.law import NullLaw, Outcome, Problem, finite, one_member, prepared_pairs
 from kernelcal.pairs import BandMatrix, PairMatrix
 
-__all__ = ["Bootstrap", "Wild", "multinomial_counts"]
+__all__ = ["Bootstrap", "Wild"]
 
 _BYTES = 2**27  # for the columns of one batch of draws
 Matrix = PairMatrix | BandMatrix
@@ -123,11 +124,3 @@ class Wild(_Resampled):
     def with_signs(self, matrix: Matrix, signs: np.ndarray) -> np.ndarray:
         """Values of n times the statistic with given signs of the rows, shape (n, B)."""
         return len(matrix) / matrix.pairs * matrix.quadratic(signs, diagonal=False)
-
-
-def multinomial_counts(uniforms: np.ndarray) -> np.ndarray:
-    """How often each row is drawn, for uniform numbers of shape (B, n): shape (n, B)."""
-    draws, n = uniforms.shape
-    rows = (uniforms * n).astype(np.intp)
-    rows += n * np.arange(draws)[:, None]
-    return np.bincount(rows.ravel(), minlength=n * draws).reshape(draws, n).T.astype(np.float64)

@@ -12,7 +12,7 @@ from kernelcal.pairs.threads import threaded_map
 from kernelcal.predictions import Bernoulli, Predictions
 from kernelcal.randomness import generator_of
 
-__all__ = ["Draws"]
+__all__ = ["Draws", "multinomial_counts"]
 
 _UNIFORM_BYTES = 2**25
 _MANY = 20_000  # rows; below, threads cost more than they save
@@ -98,3 +98,11 @@ class Draws:
         if isinstance(rows, range):
             return self.uniforms(start, stop, size, rows.start * each)
         return self.uniforms_at(start, stop, (rows[:, None] * each + np.arange(each)).ravel())
+
+
+def multinomial_counts(uniforms: np.ndarray) -> np.ndarray:
+    """How often each row is drawn, for uniform numbers of shape (B, n): shape (n, B)."""
+    draws, n = uniforms.shape
+    rows = (uniforms * n).astype(np.intp)
+    rows += n * np.arange(draws)[:, None]
+    return np.bincount(rows.ravel(), minlength=n * draws).reshape(draws, n).T.astype(np.float64)

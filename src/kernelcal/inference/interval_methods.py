@@ -13,8 +13,7 @@ import numpy as np
 from kernelcal.arrays import row_slices
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
-from kernelcal.inference.bootstrap import multinomial_counts
-from kernelcal.inference.draws import Draws
+from kernelcal.inference.draws import Draws, multinomial_counts
 from kernelcal.pairs import PairMatrix
 from kernelcal.registry import Registry
 from kernelcal.runs import Run

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 
 from kernelcal.errors import KernelcalWarning
-from kernelcal.inference.bootstrap import multinomial_counts
+from kernelcal.inference.draws import multinomial_counts
 from kernelcal.inference.interval_methods import IntervalMethod, Request, Spread, of_draws
 from kernelcal.registry import Registry
 from kernelcal.statistics.ckce import PreparedCKCE

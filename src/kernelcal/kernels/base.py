@@ -51,6 +51,10 @@ class Kernel(ABC):
     def evaluate(self, pairs: Pairs) -> Array:
         """Kernel values of the pairs."""
 
+    def diagonal(self, pairs: Any) -> Array:
+        """Kernel values of points with themselves; `pairs` are such."""
+        return self.evaluate(pairs)
+
     @abstractmethod
     def positive_definite(self, points: Any) -> bool:
         """Tell whether every Gram matrix over such points is known to be positive semi-definite."""

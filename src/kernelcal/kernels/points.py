@@ -12,6 +12,7 @@ from kernelcal.arrays import Array, Functional, namespace, take_rows
 from kernelcal.errors import InputError
 from kernelcal.kernels.base import Kernel
 from kernelcal.kernels.metrics import CoordinateView, Euclidean, Metric, MetricView, view
+from kernelcal.predictions.checks import floating
 
 __all__ = ["AlignedPairs", "CrossPairs", "Points", "class_matrix", "smaller"]
 
@@ -106,6 +107,13 @@ class AlignedPairs(CrossPairs):
 
     def _native(self, seen: MetricView) -> Array:
         return seen.aligned(self.rows, self.columns)
+
+    def ones(self) -> Array:
+        """Return a 1 for every pair, in the library of the predictions."""
+        values = take_rows(self.points.predictions.reference, self.rows)
+        while values.ndim > 1:
+            values = values[:, 0]
+        return namespace(values).ones_like(floating(values))
 
     def inner(self) -> Array:
         """Inner products of the Euclidean coordinates."""

@@ -68,6 +68,10 @@ class Stationary(Kernel):
     def evaluate(self, pairs: Any) -> Array:
         """Kernel values of the pairs."""
 
+    def diagonal(self, pairs: Any) -> Array:
+        """Kernel values of points with themselves, whose distance is 0: the amplitude."""
+        return self.amplitude * pairs.ones()
+
     def frequencies(self, rng: np.random.Generator, size: int, dimension: int) -> np.ndarray:
         """Draw frequencies w, shape (size, d), with k = amplitude * E cos(w.(x - x')) in the metric's coordinates."""
         if self.metric.order != 2:

@@ -51,7 +51,7 @@ class Tiles(QuadraticForms):
         """K_ii of every kernel, each of shape (n,)."""
         points = Points(self.predictions)
         pairs = [AlignedPairs(points, part, part) for part in row_slices(len(self.predictions), _DIAGONAL_ROWS)]
-        pieces = [[kernel.evaluate(part) for part in pairs] for kernel in self.kernels]
+        pieces = [[kernel.diagonal(part) for part in pairs] for kernel in self.kernels]
         return [namespace(*piece).concat(piece) for piece in pieces]
 
     @cached_property

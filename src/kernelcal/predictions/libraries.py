@@ -12,16 +12,9 @@ from kernelcal.predictions.mixture import Mixture
 from kernelcal.predictions.parameters import Parameters, Reading
 from kernelcal.predictions.scipy_distributions import scipy_parameters
 
-__all__ = ["is_distribution", "read_distribution"]
+__all__ = ["LIBRARIES", "read_distribution"]
 
-_LIBRARIES = {"scipy.stats": "scipy", "torch.distributions": "torch", "numpyro.distributions": "numpyro"}
-_MODULES = tuple(_LIBRARIES)
-
-
-def is_distribution(x: Any) -> bool:
-    """Tell whether `x` is a distribution of a library that is read, or of a class that inherits from one."""
-    from_library = any(cls.__module__.startswith(_MODULES) for cls in type(x).__mro__)
-    return from_library and any(hasattr(type(x), name) for name in ("log_prob", "logpdf", "logcdf"))
+LIBRARIES = {"scipy.stats": "scipy", "torch.distributions": "torch", "numpyro.distributions": "numpyro"}
 
 
 def read_distribution(x: Any) -> Predictions:
@@ -37,7 +30,7 @@ def read_distribution(x: Any) -> Predictions:
 
 def _parameters(x: Any) -> Parameters:
     """Parameters of a distribution, by what the families say that they are called."""
-    library = next((name for module, name in _LIBRARIES.items() if type(x).__module__.startswith(module)), "")
+    library = next((name for module, name in LIBRARIES.items() if type(x).__module__.startswith(module)), "")
     if library == "scipy":
         found = scipy_parameters(x, _known)
     elif library and type(x).__name__ in _STRUCTURES:

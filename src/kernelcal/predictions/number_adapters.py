@@ -11,15 +11,21 @@ from kernelcal.errors import InputError
 from kernelcal.predictions.base import Predictions
 from kernelcal.predictions.diagonal_normal import DiagonalNormal
 from kernelcal.predictions.frames import is_frame, plain_array
-from kernelcal.predictions.libraries import is_distribution, read_distribution
+from kernelcal.predictions.libraries import LIBRARIES, read_distribution
 from kernelcal.predictions.normal import Normal
 from kernelcal.predictions.samples import Samples
 from kernelcal.predictions.stacking import stacked
 from kernelcal.predictions.wrappers import Wrapper
 
-__all__ = ["ensemble", "predictions_of_numbers"]
+__all__ = ["ensemble", "is_distribution", "predictions_of_numbers"]
 
 _PAIR = ("the pair of arrays was read as means and standard deviations",)
+
+
+def is_distribution(x: Any) -> bool:
+    """Tell whether `x` is a distribution of a library that is read, or of a class that inherits from one."""
+    from_library = any(cls.__module__.startswith(tuple(LIBRARIES)) for cls in type(x).__mro__)
+    return from_library and any(hasattr(type(x), name) for name in ("log_prob", "logpdf", "logcdf"))
 
 
 def predictions_of_numbers(x: Any) -> Predictions | None:
