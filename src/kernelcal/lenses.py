@@ -13,7 +13,7 @@ import numpy as np
 from kernelcal.arrays import Array, namespace, place_of, to_numpy
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
-from kernelcal.predictions import Bernoulli, Categorical, ClassPredictions, trusted
+from kernelcal.predictions import Bernoulli, Categorical, ClassPredictions, made
 from kernelcal.registry import Registry
 
 __all__ = ["LENSES", "ClassWise", "Groups", "Lens", "OneClass", "Relabel", "TopK", "TopLabel", "View"]
@@ -72,8 +72,8 @@ class TopLabel(Lens):
     def view(self, predictions: ClassPredictions) -> View:
         """Confidence of the first choice."""
         top, p = predictions.top_labels(), predictions.probabilities
-        confidence = trusted(
-            Bernoulli([0.5]),
+        confidence = made(
+            Bernoulli,
             p=namespace(p).max(p, axis=1),
             classes=("wrong", "right"),
             notes=predictions.notes,
@@ -299,8 +299,8 @@ def _merged(predictions: ClassPredictions, table: np.ndarray, names: tuple[Any, 
         xp.sum(xp.where(xp.asarray(table == g, device=place_of(p)), p, 0 * p), axis=1) for g in range(len(names))
     ]
     rows = np.arange(len(table))
-    merged = trusted(
-        Categorical([[0.5, 0.5]]),
+    merged = made(
+        Categorical,
         probs=xp.stack(columns, axis=1),
         classes=names,
         notes=predictions.notes,

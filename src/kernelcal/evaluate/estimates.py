@@ -45,7 +45,7 @@ class KernelError:
     """
 
     def __init__(self, case: Case, ready: PreparedPairMean | None = None, engine: Engine | None = None) -> None:
-        self.case, self.engine, self._ready = case, engine, ready
+        self.case, self.n, self.engine, self._ready = case, len(case), engine, ready
         whole = SKCE() if ready is None else ready.statistic
         assert isinstance(whole, SKCE)  # for the type checker: no other mean over pairs is passed
         self.whole = whole
@@ -67,17 +67,17 @@ class KernelError:
         """Time of one value over all pairs on two cores, roughly, as its engine tells it."""
         if isinstance(self.case.predictions, ClassPredictions):
             return self.prepared.forms.seconds
-        return self.whole.seconds(self.case.predictions[:2]) * (len(self.case) / 2) ** 2  # all pairs cost the same
+        return self.whole.seconds(self.case.predictions[:2]) * (self.n / 2) ** 2  # all pairs cost the same
 
     def seconds_of(self, statistic: SKCE) -> float:
         """Time of one value; of blocks, the share of pairs in them."""
-        return self.seconds * (statistic.block_size or len(self.case)) / len(self.case)
+        return self.seconds * (statistic.block_size or self.n) / self.n
 
     @cached_property
     def estimator(self) -> SKCE | KCCSD:
         """What estimates the error."""
         if isinstance(self.case.predictions, ScorePredictions):
-            few = len(self.case) <= _SCORES_UP_TO or self.engine is not None
+            few = self.n <= _SCORES_UP_TO or self.engine is not None
             scores = KCCSD() if few else KCCSD(estimator="block", block_size=_SCORES_IN_A_BLOCK)
             return scores if self.engine is None else replace(scores, engine=self.engine)
         return self._pairs_or_blocks(_SECONDS, 1)
@@ -88,16 +88,16 @@ class KernelError:
 
         With case weights it is a bootstrap over all pairs, of some thousand rows at most.
         """
-        if isinstance(self.case.predictions, ScorePredictions) or len(self.case) < _FEWEST:
+        if isinstance(self.case.predictions, ScorePredictions) or self.n < _FEWEST:
             return None
         if self.case.weights is not None:
-            return self.whole if len(self.case) <= _WEIGHTED_UP_TO else None
+            return self.whole if self.n <= _WEIGHTED_UP_TO else None
         return self._pairs_or_blocks(_INTERVAL, _BLOCKS)
 
     def _pairs_or_blocks(self, seconds: float, blocks: int) -> SKCE:
         if self.engine is not None:
             return self.whole
-        return _within(seconds, self.seconds, len(self.case), blocks, self.whole)
+        return _within(seconds, self.seconds, self.n, blocks, self.whole)
 
     def estimate(self) -> Estimate:
         """Estimate the error."""

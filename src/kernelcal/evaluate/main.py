@@ -147,9 +147,13 @@ def _test(case: Case, error: KernelError, run: Run, *, known: bool) -> TestResul
         return None
     if isinstance(error.estimator, KCCSD):
         return tested(case, error.estimator, default_law(batch, error.estimator), run)
-    family, prepared = DefaultFamily(engine=run.engine), error.prepared_for(error.estimator)
-    if known and prepared is not None and isinstance(prepared.kernels[0], Stationary):
-        family = replace(family, kernel=prepared.kernels[0])
+    prepared = error.prepared_for(error.estimator) if known else None
+    kernel = None if prepared is None else prepared.kernels[0]
+    family = (
+        DefaultFamily(engine=run.engine, kernel=kernel)
+        if isinstance(kernel, Stationary)
+        else DefaultFamily(engine=run.engine)
+    )
     return tested(case, family, default_law(batch, family), run)
 
 

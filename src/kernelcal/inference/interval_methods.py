@@ -136,17 +136,20 @@ def _tail(z: float) -> float:
 def _bootstrap(request: Request) -> Spread:
     """Percentiles of ``c'H0c / sum_{i != j} w_i w_j c_i c_j`` over multinomial counts c, H0 without its diagonal."""
     matrix = request.prepared.matrix(request.case.targets)
-    n, estimate = len(matrix), _unbiased(matrix, request)
+    n = len(matrix)
     weights = np.ones(n) if request.case.weights is None else request.case.weights
     values = []
     for part in request.columns(n):
         counts = multinomial_counts(request.source.uniforms(part.start, part.stop, n))
+        if part.start == 0:  # every row once: the estimate itself, in the same pass
+            counts = np.hstack([np.ones((n, 1)), counts])
         pairs = matrix.quadratic(counts) - (counts**2).T @ matrix.diagonal
         total = (weights @ counts) ** 2 - weights**2 @ counts**2
         some = total > 1e-9 * n  # a single row drawn n times makes no pair
         values.append(pairs[some] / total[some])
         request.run.tell(part.stop)
-    return of_draws(estimate, np.concatenate(values))
+    estimate, *drawn = np.concatenate(values)
+    return of_draws(float(estimate), np.array(drawn))
 
 
 def _unbiased(matrix: PairMatrix, request: Request) -> float:

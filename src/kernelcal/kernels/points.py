@@ -108,8 +108,9 @@ class AlignedPairs(CrossPairs):
     def _native(self, seen: MetricView) -> Array:
         return seen.aligned(self.rows, self.columns)
 
+    @cached_property
     def ones(self) -> Array:
-        """Return a 1 for every pair, in the library of the predictions."""
+        """A 1 for every pair, in the library of the predictions."""
         values = take_rows(self.points.predictions.reference, self.rows)
         while values.ndim > 1:
             values = values[:, 0]

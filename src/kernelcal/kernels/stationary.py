@@ -70,7 +70,7 @@ class Stationary(Kernel):
 
     def diagonal(self, pairs: Any) -> Array:
         """Kernel values of points with themselves, whose distance is 0: the amplitude."""
-        return self.amplitude * pairs.ones()
+        return self.amplitude * pairs.ones
 
     def frequencies(self, rng: np.random.Generator, size: int, dimension: int) -> np.ndarray:
         """Draw frequencies w, shape (size, d), with k = amplitude * E cos(w.(x - x')) in the metric's coordinates."""

@@ -1,7 +1,7 @@
 """What a model said: one family of distributions a file, and adapters from what people have."""
 
 from kernelcal.predictions.adapters import as_predictions
-from kernelcal.predictions.base import Predictions, trusted
+from kernelcal.predictions.base import Predictions, made, trusted
 from kernelcal.predictions.bernoulli import Bernoulli
 from kernelcal.predictions.beta import Beta
 from kernelcal.predictions.binomial import Binomial
@@ -66,5 +66,6 @@ __all__ = [
     "checked_pair",
     "checked_weights",
     "langevin_draws",
+    "made",
     "trusted",
 ]

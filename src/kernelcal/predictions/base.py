@@ -15,7 +15,7 @@ from kernelcal.errors import InputError
 from kernelcal.predictions.parameters import Reading
 from kernelcal.randomness import generator_of
 
-__all__ = ["Predictions", "checked_index", "families", "trusted"]
+__all__ = ["Predictions", "checked_index", "families", "made", "trusted"]
 
 
 class Predictions(ABC):
@@ -201,6 +201,13 @@ def _methods(family: type[Predictions]) -> set[str]:
     """Methods that a family has by itself or from what it shares with like families, not by the contract alone."""
     own = [cls for cls in family.__mro__ if not cls.__dict__.get("_contract", False)]
     return {name for cls in own for name in vars(cls)}
+
+
+def made(family: type, **fields: Any) -> Any:
+    """Make predictions of a family of arrays that are known to be valid; all fields are to be named."""
+    new: Any = object.__new__(family)
+    new.__dict__.update(fields)
+    return new
 
 
 def trusted(predictions: Any, **changes: Any) -> Any:

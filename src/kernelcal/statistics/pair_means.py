@@ -125,8 +125,8 @@ class PreparedPairMean(Prepared):
         notes: tuple[str, ...] = (),
         weights: np.ndarray | None = None,
     ) -> None:
-        _refuse_small(statistic, len(predictions))
         self.statistic, self.kernels, self.n = statistic, tuple(kernels), len(predictions)
+        _refuse_small(statistic, self.n)
         self.predictions, self.names, self.notes = predictions, names, notes
         self.target_kernel = statistic.target_kernel_of(predictions)
         self.residual = statistic.residual_of(predictions, self.target_kernel, weights)
