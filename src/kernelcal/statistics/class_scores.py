@@ -35,12 +35,12 @@ def accuracy(y: Any, predictions: Any, *, weights: Any = None, classes: Any = No
     >>> accuracy([0, 1], [[0.9, 0.1], [0.6, 0.4]])
     0.5
     """
-    return accuracy_of(Case.of(y, predictions, weights=weights, classes=classes).of_classes())
+    return accuracy_of(Case.of(y, predictions, weights=weights, classes=classes))
 
 
 def accuracy_of(case: Case) -> float:
     """Accuracy of what was checked already."""
-    labels, batch = case.targets, case.predictions
+    labels, batch = case.targets, case.of_classes().predictions
     return case.mean(labels == 1 if batch.question == "top label" else batch.top_labels() == labels)
 
 
@@ -53,7 +53,7 @@ def log_score(y: Any, predictions: Any, *, weights: Any = None, classes: Any = N
     >>> round(log_score([0, 1], [[0.9, 0.1], [0.6, 0.4]]), 6)
     0.510826
     """
-    return log_score_of(Case.of(y, predictions, weights=weights, classes=classes).of_classes())
+    return log_score_of(Case.of(y, predictions, weights=weights, classes=classes))
 
 
 def log_score_of(case: Case) -> float:
@@ -70,13 +70,13 @@ def log_score_rows(y: Any, predictions: Any, *, classes: Any = None) -> np.ndarr
     >>> log_score_rows([0, 1], [[0.9, 0.1], [0.6, 0.4]]).round(4)
     array([0.1054, 0.9163])
     """
-    return log_score_rows_of(Case.of(y, predictions, classes=classes).of_classes())
+    return log_score_rows_of(Case.of(y, predictions, classes=classes))
 
 
 def log_score_rows_of(case: Case) -> np.ndarray:
     """Log score of every row of what was checked already."""
     with np.errstate(divide="ignore"):
-        return 0.0 - np.log(case.predictions.probability_of(case.targets), dtype=np.float64)
+        return 0.0 - np.log(case.of_classes().predictions.probability_of(case.targets), dtype=np.float64)
 
 
 def brier_score(y: Any, predictions: Any, *, weights: Any = None, classes: Any = None) -> float:
@@ -91,12 +91,12 @@ def brier_score(y: Any, predictions: Any, *, weights: Any = None, classes: Any =
     >>> round(brier_score([0, 1, 0, 1], [0.1, 0.35, 0.62, 0.88]), 6)
     0.207825
     """
-    return brier_score_of(Case.of(y, predictions, weights=weights, classes=classes).of_classes())
+    return brier_score_of(Case.of(y, predictions, weights=weights, classes=classes))
 
 
 def brier_score_of(case: Case) -> float:
     """Brier score of what was checked already."""
-    labels, batch = case.targets, case.predictions
+    labels, batch = case.targets, case.of_classes().predictions
     if isinstance(batch, Bernoulli):
         return case.mean((to_numpy(batch.p).astype(np.float64) - labels) ** 2)
     own = np.concatenate([_squares(batch[part]) for part in row_slices(len(batch), _ROWS)])
