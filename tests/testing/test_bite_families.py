@@ -50,7 +50,9 @@ class Binomial(ClassPredictions):
     @property
     def probabilities(self):
         xp = namespace(self.p)
-        parts = [math.comb(self.trials, k) * self.p**k * (1 - self.p) ** (self.trials - k) for k in range(self.trials + 1)]
+        parts = [
+            math.comb(self.trials, k) * self.p**k * (1 - self.p) ** (self.trials - k) for k in range(self.trials + 1)
+        ]
         return xp.stack(parts, axis=1)
 
     def probability_of(self, labels):
@@ -156,7 +158,9 @@ class NoWords(Binomial):
 class OnlyNumPy(Binomial):
     @property
     def probabilities(self):
-        return trusted(self, p=to_numpy(self.p)).__class__.__mro__[1].probabilities.fget(trusted(self, p=to_numpy(self.p)))
+        return (
+            trusted(self, p=to_numpy(self.p)).__class__.__mro__[1].probabilities.fget(trusted(self, p=to_numpy(self.p)))
+        )
 
 
 class WrongTop(Binomial):
@@ -331,7 +335,11 @@ BROKEN = {
         "levels of quantiles that are no probabilities are refused",
     ),
     "central interval too high": (
-        {"central_interval": lambda self, level: replace(right.central_interval(self, level), high=self.quantile(0.999))},
+        {
+            "central_interval": lambda self, level: replace(
+                right.central_interval(self, level), high=self.quantile(0.999)
+            )
+        },
         "the share of draws inside is",
     ),
     "density without its scale": (
@@ -369,7 +377,11 @@ BROKEN = {
         "characteristic.w. is E",
     ),
     "characteristic overflows": (
-        {"characteristic": lambda self, w: right.characteristic(self, w) * (1 + 0j * np.exp(np.minimum(np.abs(w), 800)))},
+        {
+            "characteristic": lambda self, w: (
+                right.characteristic(self, w) * (1 + 0j * np.exp(np.minimum(np.abs(w), 800)))
+            )
+        },
         "(far out it is not finite|It raised)",
     ),
     "characteristic turned": (

@@ -136,7 +136,9 @@ def test_a_statistic_that_must_refuse_a_family_and_does_not_is_found():
             return super().prepare(kc.Categorical(np.full((len(predictions), 2), 0.5)), weights)
 
     with pytest.raises(AssertionError, match="a batch of Normal was accepted"):
-        check_statistic(Anything(), tries=2, refuses=[kc.Normal(np.zeros(20), 1.0)], wrong=lambda p: kc.Normal([0.0], 1.0))
+        check_statistic(
+            Anything(), tries=2, refuses=[kc.Normal(np.zeros(20), 1.0)], wrong=lambda p: kc.Normal([0.0], 1.0)
+        )
 
 
 def test_what_sees_targets_loses_the_level():
@@ -153,7 +155,9 @@ def test_what_sees_targets_loses_the_level():
                 type(self).observed = labels[0].copy()
             return super().values(labels) + 5.0 * (labels == type(self).observed).all(axis=1)[:, None]
 
-    with pytest.raises(AssertionError, match=r"(no row is special|the order of the rows|rejects calibrated models no more often)"):
+    with pytest.raises(
+        AssertionError, match=r"(no row is special|the order of the rows|rejects calibrated models no more often)"
+    ):
         check_statistic(Peeks())
 
 

@@ -337,11 +337,15 @@ def rounded(path):
 
 
 def zeros(path):
-    return {name: np.array([0 if x is None else x for x in values], dtype=object) for name, values in load(path).items()}
+    return {
+        name: np.array([0 if x is None else x for x in values], dtype=object) for name, values in load(path).items()
+    }
 
 
 def lower(path):
-    return {k: np.array([x.lower() if isinstance(x, str) else x for x in v], dtype=object) for k, v in load(path).items()}
+    return {
+        k: np.array([x.lower() if isinstance(x, str) else x for x in v], dtype=object) for k, v in load(path).items()
+    }
 
 
 def tidies(path):
