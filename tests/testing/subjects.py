@@ -199,6 +199,8 @@ METRICS = {
     ),
     "mixtures": (MixtureWasserstein(1), "mixture", {"refuses": [Normal([0.0], 1.0)]}),
     "mixtures of vectors": (MixtureWasserstein(2), "vector mixture", {}),
+    "squared mixtures": (MixtureWasserstein(2), "mixture", {}),
+    "mixtures of vectors, by length": (MixtureWasserstein(1), "vector mixture", {}),
     "bures": (kc.Wasserstein(), "full", {}),
     "mmd": (MMD(kc.Gaussian(1.3)), "normal", {}),
     "mmd of laplace": (MMD(kc.Laplacian(0.7)), "laplace", {}),
@@ -206,12 +208,7 @@ METRICS = {
     "mmd of quantiles": (MMD(kc.Gaussian(1.0), GaussLegendre(20)), "quantiles", {"libraries": ()}),
     "fisher": (FisherDivergence(), "normal", {}),
     "kernel fisher": (KernelFisherDivergence(kc.Gaussian(1.0)), "normal", {}),
-    **{
-        f"euclidean, {name}": (kc.Euclidean(), name, {})
-        for name in compared()
-        if name not in ("vector samples", "quantiles")
-    },
-    "euclidean, quantiles": (kc.Euclidean(), "quantiles", {}),
+    **{f"euclidean, {name}": (kc.Euclidean(), name, {}) for name in compared()},
     **{
         f"wasserstein, {name}": (kc.Wasserstein(), name, {}) for name in ("laplace", "diagonal", "isotropic", "samples")
     },
