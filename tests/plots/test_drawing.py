@@ -1,4 +1,4 @@
-"""What every drawing keeps to: it draws where it is told, changes no setting, and shows names letter by letter."""
+"""Drawings of results, and text that is shown letter by letter; kernelcal.testing.check_plot goes through every drawing."""
 
 import importlib.util
 import io
@@ -19,8 +19,6 @@ _spec = importlib.util.spec_from_file_location("plot_subjects_too", Path(__file_
 subjects = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(subjects)
 
-every = pytest.mark.parametrize("draw", subjects.SUBJECTS.values(), ids=subjects.SUBJECTS)
-
 
 def svg_texts(figure, plt):
     """Texts as a reader of the SVG sees them."""
@@ -30,50 +28,6 @@ def svg_texts(figure, plt):
     assert "<script" not in file.getvalue()
     root = ET.fromstring(file.getvalue())
     return ["".join(node.itertext()).strip() for node in root.iter("{http://www.w3.org/2000/svg}text")]
-
-
-@every
-def test_axes_are_taken_and_returned(draw, plt):
-    _, (left, right) = plt.subplots(1, 2)
-    assert draw(right) is right
-    assert len(plt.get_fignums()) == 1
-    assert right.has_data()
-    assert not left.has_data()
-    assert plt.gca() is right  # the current axes stay those that were made last
-
-
-@every
-def test_a_new_figure_is_made_without_axes(draw, plt):
-    ax = draw()
-    assert plt.get_fignums() == [ax.figure.number]
-    width, height = ax.figure.get_size_inches()
-    assert 4 <= width <= 7.5
-    assert 2 <= height <= 6.5
-
-
-@every
-def test_no_setting_changes(draw, plt):
-    before = dict(plt.rcParams)
-    draw().figure.canvas.draw()
-    assert dict(plt.rcParams) == before
-
-
-@every
-@pytest.mark.parametrize("name", subjects.HOSTILE)
-def test_names_are_shown_letter_by_letter(draw, name, plt):
-    ax = draw(name=name)
-    shown = svg_texts(ax.figure, plt)
-    assert any(name in text for text in shown), shown
-
-
-@every
-def test_what_is_drawn_is_said_in_a_legend(draw, plt):
-    ax = draw()
-    if draw is subjects.intervals:  # whose axis says it
-        return
-    handles, labels = ax.get_legend_handles_labels()
-    assert {text.get_text() for text in ax.get_legend().get_texts()} == set(labels)
-    assert len(handles) >= 2
 
 
 def test_matplotlib_is_named_where_it_is_missing(monkeypatch):

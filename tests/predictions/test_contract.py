@@ -1,4 +1,4 @@
-"""One contract over every family for numbers: indexing, broadcasting, libraries, draws and distribution functions."""
+"""More of the contract of families for numbers, beside kernelcal.testing.check_family: broadcasting, tails, densities."""
 
 import importlib.util
 from pathlib import Path
@@ -15,9 +15,8 @@ from kernelcal.predictions.stacking import stacked
 _spec = importlib.util.spec_from_file_location("family_subjects", Path(__file__).with_name("subjects.py"))
 subjects = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(subjects)
-N, DRAWS, LEVELS, NAMES, SCALARS, NEW, DENSITIES, COUNTS, WITH_LOG_PROB, batch, drawn = (
+N, LEVELS, NAMES, SCALARS, NEW, DENSITIES, COUNTS, WITH_LOG_PROB, batch, drawn = (
     subjects.N,
-    subjects.DRAWS,
     subjects.LEVELS,
     subjects.NAMES,
     subjects.SCALARS,
@@ -51,38 +50,6 @@ def answers(predictions, y):
     return found
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("index", [slice(1, 3), slice(None, None, 2), [2, 0, 0], [True, False, False, True], [-1]])
-def test_rows_are_taken_from_everything(name, index):
-    predictions, rows = batch(name), np.arange(N)[index]
-    y = drawn(predictions, 3)
-    part = predictions[index]
-    assert type(part) is type(predictions)
-    assert (len(part), part.event_shape, part.counts) == (len(rows), predictions.event_shape, predictions.counts)
-    whole, taken = answers(predictions, y), answers(part, y[:, rows])
-    assert set(taken) == set(whole)
-    for what, (values, axis) in whole.items():
-        np.testing.assert_allclose(taken[what][0], np.take(values, rows, axis=axis), rtol=1e-12, atol=1e-14)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_one_row_alone_is_no_batch(name):
-    with pytest.raises(InputError, match=r"use p\[3:4\]"):
-        batch(name)[3]
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_every_array_with_the_sample_axis_is_mapped_and_nothing_else(name):
-    predictions = batch(name)
-    seen = []
-    copy = predictions.map_arrays(lambda x: seen.append(x) or x)
-    assert all(x.shape[0] == N for x in seen)
-    held = [x for owner in owners(predictions) for x in vars(owner).values() if isinstance(x, np.ndarray)]
-    levels = [x for x in held if x.shape == LEVELS.shape and np.array_equal(x, LEVELS)]
-    assert len(seen) == len(held) - len(levels)
-    np.testing.assert_array_equal(copy.mean, predictions.mean)
-
-
 def owners(predictions):
     yield predictions
     for component in getattr(predictions, "components", ()):
@@ -114,32 +81,6 @@ def test_log_prob_of_all_pairs(name):
         np.testing.assert_allclose(pairs[i], predictions[[i] * N].log_prob(y), rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_many_sets_of_targets_are_answered_set_by_set(name):
-    predictions = batch(name)
-    y = drawn(predictions, 60)
-    many, few = answers(predictions, y), answers(predictions, y[17:18])
-    for what, (values, axis) in many.items():
-        if axis == 1 and what != "quantile":
-            np.testing.assert_array_equal(values[17], few[what][0][0])
-            assert values.shape[:2] == (60, N)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_every_library_says_the_same(name, backend):
-    host = batch(name)
-    predictions = host.map_arrays(backend)
-    y = drawn(host, 3)
-    for what in ("mean", "std"):
-        values = getattr(predictions, what)
-        assert type(values) is type(backend(np.zeros(2)))
-        np.testing.assert_allclose(to_numpy(values), getattr(host, what), rtol=1e-12)
-    np.testing.assert_allclose(drawn(predictions, 3), y, rtol=1e-12)
-    expected = answers(host, y)
-    for what, (values, _) in answers(predictions, y).items():
-        np.testing.assert_allclose(values, expected[what][0], rtol=1e-12, atol=1e-13)
-
-
 @pytest.mark.parametrize(
     "name", ["normal", "laplace", "log-normal", "full", "diagonal", "isotropic", "mixture", "mixture of vectors"]
 )
@@ -147,61 +88,6 @@ def test_log_prob_stays_in_the_library(name, backend):
     predictions = batch(name).map_arrays(backend)
     y = backend(drawn(batch(name), 1)[0])
     assert type(predictions.log_prob(y)) is type(y)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_samples_are_seeded_and_have_the_shape_of_targets(name):
-    predictions = batch(name)
-    values = predictions.sample(3, 5)
-    assert values.shape == (5, N, *predictions.event_shape)
-    np.testing.assert_array_equal(values, predictions.sample(np.random.default_rng(3), 5))
-    np.testing.assert_array_equal(values[:, 1:3], predictions[1:3].draw(uniforms(predictions, 5)[:, 1:3]))
-    if predictions.counts:
-        np.testing.assert_array_equal(values, np.round(values))
-
-
-def uniforms(predictions, size):
-    shape = (size, N) if predictions.uniforms == 1 else (size, N, predictions.uniforms)
-    return np.random.default_rng(3).random(shape)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_draws_have_mean_spread_and_characteristic_function(name):
-    predictions = batch(name)
-    values = drawn(predictions)
-    if name != "heavy tails":
-        error = 5 * predictions.std / np.sqrt(DRAWS) + 1e-12
-        assert np.all(np.abs(values.mean(axis=0) - predictions.mean) <= error)
-        fourth = ((values - predictions.mean) ** 4).mean(axis=0)
-        spread = values.var(axis=0) - predictions.std**2
-        assert np.all(np.abs(spread) <= 5 * np.sqrt(fourth / DRAWS) + 1e-12)
-    w = frequencies(predictions)
-    phases = values @ w.T if predictions.event_shape else values[..., None] * w
-    difference = np.exp(1j * phases).mean(axis=0) - predictions.characteristic(w)
-    assert np.abs(difference).max() < 5 / np.sqrt(DRAWS)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_characteristic_functions_start_at_one_and_turn_with_the_mean(name):
-    predictions = batch(name)
-    w = 1e-6 * frequencies(predictions)
-    moved = predictions.mean @ w.T if predictions.event_shape else predictions.mean[:, None] * w
-    rounding = 1e-12 if name in ("beta", "dirichlet", "log-normal") else 1e-14  # integrals
-    np.testing.assert_allclose(predictions.characteristic(0 * w), 1.0, atol=rounding)
-    if name != "heavy tails":
-        np.testing.assert_allclose(predictions.characteristic(w), 1 + 1j * moved, atol=1e-9)
-
-
-@pytest.mark.parametrize("name", SCALARS)
-def test_draws_follow_the_distribution_function(name):
-    predictions = batch(name)
-    values = np.sort(drawn(predictions), axis=0)
-    bound = np.sqrt(np.log(2 / 1e-8) / (2 * DRAWS))  # Dvoretzky-Kiefer-Wolfowitz with probability 1e-8
-    for row in range(N):
-        at_or_below = np.searchsorted(values[:, row], values[:, row], side="right") / DRAWS
-        below = np.searchsorted(values[:, row], values[:, row], side="left") / DRAWS
-        assert np.abs(at_or_below - predictions.cdf(values)[:, row]).max() < bound
-        assert np.abs(below - predictions.cdf_below(values)[:, row]).max() < bound
 
 
 @pytest.mark.parametrize("name", SCALARS)
@@ -280,15 +166,6 @@ def test_probabilities_of_counts_sum_to_the_distribution_function(name):
     np.testing.assert_allclose(predictions.cdf(k) - predictions.cdf_below(k), p, atol=1e-14)
     assert np.all(predictions.log_prob(k + 0.5) == -np.inf)
     assert np.all(predictions.log_prob(-k - 1) == -np.inf)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_what_was_drawn_is_not_impossible(name):
-    predictions = batch(name)
-    y = drawn(predictions, 500)
-    found = predictions.impossible(y)
-    assert found.shape == (500, N)
-    assert not found.any()
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -35,6 +35,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*not known to be positive defin
 
 @every("name", subjects.families())
 def test_every_family(name):
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", True)
     testing.check_family(subjects.families()[name], libraries=subjects.ALL)
 
 
@@ -47,7 +49,7 @@ def test_every_kernel(name):
 @every("name", subjects.METRICS)
 def test_every_metric(name):
     metric, batch, options = subjects.METRICS[name]
-    if name == "mixtures":
+    if "mixtures" in name:
         pytest.importorskip("ot")
     testing.check_metric(metric, predictions=subjects.compared()[batch] if batch else None, **options)
 
@@ -118,7 +120,7 @@ PAIRS = [(k, a, b) for k, a, b in CROSS if a is not b and k.__module__.startswit
 
 
 def label(value):
-    return getattr(value, "__name__", str(value))
+    return getattr(value, "__name__", type(value).__name__)
 
 
 @every(("kernel", "family"), OURS, ids=label)
@@ -139,7 +141,7 @@ def test_every_closed_form_of_two_families(kernel, left, right):
         (Linear(), BATCHES[MultivariateNormal], 1e-7),
         (Coordinatewise(Laplacian(0.7)), BATCHES[DiagonalNormal], 3e-3),
         (Coordinatewise(Matern32(0.7)), BATCHES[IsotropicNormal], 1e-3),
-        (kc.Gaussian(0.7) + 0.5 * kc.Laplacian(1.0), kc.Mixture([0.3, 0.7], [BATCHES[Normal], BATCHES[Normal]]), 1e-4),
+        (kc.Gaussian(0.7) + 0.5 * kc.Laplacian(1.0), kc.Mixture([0.3, 0.7], [BATCHES[Normal], BATCHES[Normal]]), 2e-3),
     ],
     ids=label,
 )

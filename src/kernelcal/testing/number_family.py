@@ -168,7 +168,7 @@ def _check_distribution(p: Any, y: np.ndarray) -> None:
     with contract(p, "pit_interval(y) is P(Y < y) and P(Y <= y), between which the PIT draws a uniform number"):
         low, high = (np.asarray(end) for end in p.pit_interval(y[0]))
         claim(low.shape == high.shape == (len(p),), f"it has shapes {low.shape} and {high.shape}")
-        claim(np.all((low >= 0) & (low <= high) & (high <= 1)), "the ends are not in order, or not in [0, 1]")
+        claim(np.all((low >= 0) & (low <= high) & (high <= 1 + 1e-12)), "the ends are not in order, or not in [0, 1]")
         if not isinstance(p, Samples):  # among whose draws the outcome is one more
             _check_pit(p, y)
     _check_quantiles(p, y)
