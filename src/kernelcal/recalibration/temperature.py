@@ -133,9 +133,14 @@ class TemperatureScaling:
         """
         low, high = _checked_bounds(self.bounds)
         targets, batch = checked_pair(y, predictions)
-        bounds = low, min(high, batch.largest_temperature * (1 - 1e-9))  # where powers are distributions
+        high = min(high, batch.largest_temperature * (1 - 1e-9))  # where powers are distributions
+        if low >= high:
+            raise InputError(
+                f"bounds begin at {low:g}, and from {batch.largest_temperature:g} on the power of a density of "
+                f"{type(batch).__name__} is no distribution: begin below, such as bounds=(1e-3, 1e3)"
+            )
         batch, own = batch.map_arrays(to_numpy), checked_weights(weights, len(batch))
-        fit = self._fit(targets, batch, own, bounds)
+        fit = self._fit(targets, batch, own, (low, high))
         if fit.warning:
             warnings.warn(fit.warning, KernelcalWarning, stacklevel=2)
         self.temperature_, self.converged_, self.n_iterations_ = fit.temperature, fit.converged, fit.iterations
