@@ -189,8 +189,8 @@ def _tail(df: np.ndarray, z: np.ndarray) -> np.ndarray:
     from scipy.special import betaln, stdtr  # imported when needed: the import of kernelcal stays light
 
     far = z > 1e100
-    power = 0.5 * df * (np.log(df) - 2 * np.log(np.where(far, z, 1.0)))
-    return np.where(far, np.exp(power - betaln(0.5 * df, 0.5)) / df, stdtr(df, -np.where(far, 0.0, z)))
+    logs = 0.5 * df * (np.log(df) - 2 * np.log(np.where(far, z, 1.0))) - betaln(0.5 * df, 0.5) - np.log(df)
+    return np.where(far, np.exp(np.where(far, logs, 0.0)), stdtr(df, -np.where(far, 0.0, z)))
 
 
 def _lower_quantile(df: np.ndarray, levels: np.ndarray) -> np.ndarray:
