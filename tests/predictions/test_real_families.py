@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
+import kernelcal as kc
 from kernelcal.errors import InputError
 from kernelcal.predictions import Beta, Binomial, Dirichlet, Gamma, Laplace, LogNormal, Normal, StudentT
+from kernelcal.recalibration import TemperatureScaling
+from kernelcal.statistics import negative_log_likelihood
 
 RNG = np.random.default_rng(0)
 LOC, SCALE = RNG.normal(size=30) * 5, RNG.uniform(0.01, 9, 30)
@@ -153,3 +156,42 @@ def test_binomial_counts_at_the_ends():
     assert Binomial([7], 0.5).quantile(1.0).tolist() == [7.0]
     assert sure.crps(np.array([1.0, 1.0, 0.0])).tolist() == pytest.approx([1.0, 2.0, 0.0], abs=1e-12)
     assert sure.tempered(3.0).p.tolist() == [0.0, 1.0, 0.5]
+
+
+def test_targets_with_an_infinite_density_have_no_log_score():
+    predictions = Gamma([0.5, 2.0, 0.5], 1.0)
+    y = np.array([1.0, 1.0, 0.0])
+    words = r"density of Gamma in row 2 is infinite at the target 0.0 \(1 such rows\), so there is no log score"
+    with pytest.raises(InputError, match=words):
+        negative_log_likelihood(y, predictions)
+    with pytest.raises(InputError, match=words):
+        TemperatureScaling().fit(y, predictions)
+    assert kc.evaluate(np.tile(y, 9), predictions[np.tile([0, 1, 2], 9)], draws=99).negative_log_likelihood is None
+    assert np.isfinite(predictions.crps(y)).all()
+
+
+@pytest.mark.parametrize("predictions", [Gamma([1.0, 1.0], 1.0), LogNormal([0.0, 0.0], 1.0), Beta([1.0, 1.0], 2.0)])
+def test_temperatures_do_not_mend_impossible_targets(predictions):
+    with pytest.raises(InputError, match=r"row 1: the target had a predicted density of exactly 0 \(1 such rows\)"):
+        TemperatureScaling().fit(np.array([0.5, -1.0]), predictions)
+
+
+def test_a_law_without_variance_must_say_what_stands_for_it():
+    class Endless(Normal):
+        @property
+        def width(self):
+            return np.full(len(self), np.inf)
+
+    words = "deviation in row 0 is inf, expected a finite number: a family whose laws have no mean or variance says"
+    with pytest.raises(InputError, match=words):
+        kc.calibration_test(np.zeros(3), Endless(np.zeros(3), 1.0))
+
+
+def test_quantiles_of_student_near_the_median_and_far_out():
+    predictions = StudentT([0.5, 1.0, 4.0, 300.0, 1e7, 1e17], np.zeros(6), 1.0)
+    levels = np.array([1e-100, 1e-12, 0.1, 0.4999999])[:, None]
+    found = predictions.quantile(levels)
+    np.testing.assert_allclose(predictions.cdf(found), np.broadcast_to(levels, (4, 6)), rtol=3e-9)
+    np.testing.assert_array_equal(predictions.quantile(0.5), 0.0)
+    np.testing.assert_allclose(predictions.quantile(0.25), -predictions.quantile(0.75), rtol=1e-12)
+    np.testing.assert_allclose(predictions[[4, 5]].quantile(0.1), stats.norm.ppf(0.1), rtol=1e-6)

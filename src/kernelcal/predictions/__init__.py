@@ -7,6 +7,7 @@ from kernelcal.predictions.beta import Beta
 from kernelcal.predictions.binomial import Binomial
 from kernelcal.predictions.categorical import Categorical
 from kernelcal.predictions.classes import ClassPredictions
+from kernelcal.predictions.counts import CountPredictions
 from kernelcal.predictions.diagonal_normal import DiagonalNormal
 from kernelcal.predictions.dirichlet import Dirichlet
 from kernelcal.predictions.gamma import Gamma
@@ -18,6 +19,8 @@ from kernelcal.predictions.mixture import Mixture
 from kernelcal.predictions.multivariate_normal import MultivariateNormal
 from kernelcal.predictions.negative_binomial import NegativeBinomial
 from kernelcal.predictions.normal import Normal
+from kernelcal.predictions.parameters import Reading
+from kernelcal.predictions.parametric import Parametric
 from kernelcal.predictions.poisson import Poisson
 from kernelcal.predictions.quantiles import Quantiles
 from kernelcal.predictions.real import RealPredictions
@@ -38,6 +41,7 @@ __all__ = [
     "Binomial",
     "Categorical",
     "ClassPredictions",
+    "CountPredictions",
     "DiagonalNormal",
     "Dirichlet",
     "Gamma",
@@ -50,10 +54,12 @@ __all__ = [
     "MultivariateNormal",
     "NegativeBinomial",
     "Normal",
+    "Parametric",
     "Percent",
     "Poisson",
     "Predictions",
     "Quantiles",
+    "Reading",
     "RealPredictions",
     "Samples",
     "Score",

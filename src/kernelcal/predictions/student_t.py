@@ -124,10 +124,10 @@ class StudentT(Parametric):
 
     def cdf(self, y: Array) -> np.ndarray:
         """P(Y <= y): each half keeps the digits of its own tail."""
-        from scipy.special import stdtr  # imported when needed: the import of kernelcal stays light
-
         df, loc, scale = self.in_numpy()
-        return stdtr(df, (self.numbers_of(y) - loc) / scale)
+        z = (self.numbers_of(y) - loc) / scale
+        tail = _tail(df, np.abs(z))
+        return np.where(z < 0, tail, 1 - tail)
 
     def _quantile(self, levels: np.ndarray) -> np.ndarray:
         """From the nearer tail, whose level keeps its digits."""
@@ -141,20 +141,20 @@ class StudentT(Parametric):
 
     def standardised(self, y: np.ndarray) -> np.ndarray:
         """Normal scores, which have mean 0 and variance 1 whatever df, from the tail on which the target lies."""
-        from scipy.special import ndtri, stdtr
+        from scipy.special import ndtri
 
         df, loc, scale = self.in_numpy()
         z = (self.numbers_of(y) - loc) / scale
-        return -np.sign(z) * ndtri(np.maximum(stdtr(df, -np.abs(z)), 1e-300))
+        return -np.sign(z) * ndtri(np.maximum(_tail(df, np.abs(z)), 1e-300))
 
     def crps(self, y: np.ndarray) -> np.ndarray:
         """``s (z (2 F - 1) + 2 f (df + z^2) / (df - 1) - 2 sqrt(df) B(1/2, df - 1/2) / ((df - 1) B(1/2, df/2)^2))``."""
-        from scipy.special import betaln, stdtr
+        from scipy.special import betaln
 
         df, loc, scale = self.in_numpy()
         self.refuse_without_mean("the CRPS")
         z = (y - loc) / scale
-        tail = stdtr(df, -np.abs(z))
+        tail = _tail(df, np.abs(z))
         density = np.exp(self.log_prob(y)) * scale
         constant = math.log(2) + 0.5 * np.log(df) + betaln(0.5, df - 0.5) - 2 * betaln(0.5, 0.5 * df)
         return scale * (np.abs(z) * (1 - 2 * tail) + (2 * density * (df + z * z) - np.exp(constant)) / (df - 1))
@@ -184,21 +184,30 @@ class StudentT(Parametric):
         return float(np.min(self.in_numpy()[0], initial=math.inf)) + 1
 
 
+def _tail(df: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """P(T > z) for z from 0: with the digits of a small number, and where the square of z is too large for one."""
+    from scipy.special import betaln, stdtr  # imported when needed: the import of kernelcal stays light
+
+    far = z > 1e100
+    logs = 0.5 * df * (np.log(df) - 2 * np.log(np.where(far, z, 1.0))) - betaln(0.5 * df, 0.5) - np.log(df)
+    return np.where(far, np.exp(np.where(far, logs, 0.0)), stdtr(df, -np.where(far, 0.0, z)))
+
+
 def _lower_quantile(df: np.ndarray, levels: np.ndarray) -> np.ndarray:
     """Quantiles at levels up to 1/2: ``x = df / (df + t^2)`` has the incomplete beta function I_x(df/2, 1/2) = 2 u."""
-    from scipy.special import betaincinv, betaln, stdtr
+    from scipy.special import betaincinv, betaln, ndtri, stdtr
 
     x = betaincinv(0.5 * df, 0.5, 2 * levels)
     with np.errstate(divide="ignore"):  # far out x is a small number, or none: x^(df/2) = u df B(df/2, 1/2)
         logs = np.where(x > 1e-290, np.log(x), 2 / df * (np.log(levels * df) + betaln(0.5 * df, 0.5)))
-    outer = -np.exp(np.minimum(0.5 * (np.log(df) + np.log1p(-np.minimum(x, 0.75)) - logs), 690.0))
+        outer = -np.exp(np.minimum(0.5 * (np.log(df) + np.log1p(-x) - logs), 690.0))
+    near = (x > 0.5) & (levels > 0)  # where 1 - x has few digits: one step of Newton's method mends a rough start
     middle = np.minimum(betaincinv(0.5, 0.5 * df, 1 - 2 * levels), 0.75)
-    near = (x > 0.5) & (levels > 0)
-    inner = np.where(near, -np.sqrt(df * middle / (1 - middle)), 0.0)
-    reached = stdtr(df, inner)  # 1 - 2 u has lost digits of the level: one step of Newton's method
-    step = np.log(reached / np.where(near, levels, reached))
-    inner -= reached * np.exp(-_log_density(df, inner)) * step
-    return np.where(levels > 0, np.where(near, inner, outer), -np.inf)
+    rough = np.where(levels > 1e-3, -np.sqrt(df * middle / (1 - middle)), outer)
+    start = np.where(near, np.where(df > 1e10, ndtri(np.where(near, levels, 0.5)), rough), 0.0)
+    reached = stdtr(df, start)
+    step = reached * np.exp(-_log_density(df, start)) * np.log(reached / np.where(near, levels, reached))
+    return np.where(levels > 0, np.where(near, start - step, outer), -np.inf)
 
 
 def _log_density(df: np.ndarray, z: np.ndarray) -> np.ndarray:

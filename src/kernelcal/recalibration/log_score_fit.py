@@ -11,6 +11,7 @@ from kernelcal.errors import InputError
 from kernelcal.predictions import ClassPredictions, Predictions
 from kernelcal.recalibration.search import AtBound, Fit, search
 from kernelcal.recalibration.tempered import tempered
+from kernelcal.statistics import negative_log_likelihood_rows
 
 __all__ = ["log_score_fit"]
 
@@ -28,6 +29,7 @@ def log_score_fit(predictions: Predictions, y: np.ndarray, weights: np.ndarray, 
     if isinstance(predictions, ClassPredictions):
         return _root(predictions, y, weights, bounds)
     tempered(predictions, 1.0)  # refuses a family without temperatures
+    _refuse_impossible(predictions, y, weights)
     values = predictions.temperatures(y)
     if values is not None:
         return _closed(values, weights)
@@ -37,6 +39,17 @@ def log_score_fit(predictions: Predictions, y: np.ndarray, weights: np.ndarray, 
         return -float(to_numpy(tempered(predictions, temperature).log_prob(y))[counted] @ weights[counted])
 
     return search(loss, bounds, "log score")
+
+
+def _refuse_impossible(predictions: Predictions, y: np.ndarray, weights: np.ndarray) -> None:
+    """Refuse targets at which the density is 0 or infinite at every temperature."""
+    negative_log_likelihood_rows(y, predictions)  # refuses infinite densities
+    impossible = np.flatnonzero(predictions.impossible(y) & (weights > 0))
+    if len(impossible):
+        raise InputError(
+            f"row {int(impossible[0])}: the target had a predicted density of exactly 0 ({len(impossible)} such rows), "
+            "which no temperature changes, and the log score is infinite: drop these rows, or use objective='skce'"
+        )
 
 
 def _root(predictions: ClassPredictions, y: np.ndarray, weights: np.ndarray, bounds: tuple[float, float]) -> Fit:

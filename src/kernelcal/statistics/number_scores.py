@@ -78,7 +78,16 @@ def negative_log_likelihood_rows_of(case: Case) -> np.ndarray:
             "kernelcal.statistics.crps, which draws and quantiles have too"
         )
     with np.errstate(divide="ignore"):
-        return 0.0 - to_numpy(batch.log_prob(targets)).astype(np.float64)
+        logs = to_numpy(batch.log_prob(targets)).astype(np.float64)
+    infinite = np.isposinf(logs)
+    if infinite.any():
+        row = int(np.argmax(infinite))
+        raise InputError(
+            f"the density of {type(batch).__name__} in row {row} is infinite at the target {np.round(targets[row], 6)} "
+            f"({int(infinite.sum())} such rows), so there is no log score: a value that happens again and again, such "
+            "as 0, needs a law with a probability for it; kernelcal.statistics.crps is finite"
+        )
+    return 0.0 - logs
 
 
 def mean_squared_error(y: Any, predictions: Any, *, weights: Any = None) -> float:

@@ -21,9 +21,10 @@ class Euclidean(Metric):
     the same prediction is sqrt(2) times as far.
 
     Between predictions of numbers ``sqrt(|m - m'|^2 + |s - s'|^2)`` with the means m and the standard deviations s of
-    the d components, in the unit of the targets. Every family has them; for normal distributions with independent
-    components it is the 2-Wasserstein distance. What means and standard deviations do not show (correlations, the
-    shape) it does not see: two predictions may differ and be at distance 0.
+    the d components, in the unit of the targets. Every family has them (where a law has no variance, its `centre` and
+    `width` stand in their place); for normal distributions with independent components it is the 2-Wasserstein
+    distance. What means and standard deviations do not show (correlations, the shape) it does not see: two predictions
+    may differ and be at distance 0.
 
     Notes
     -----
