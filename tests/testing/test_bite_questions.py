@@ -358,7 +358,7 @@ OPEN = []
 
 
 def stays_open(path):
-    OPEN.append(open(path))
+    OPEN.append(open(path))  # noqa: SIM115
     return load(path)
 
 

@@ -262,7 +262,11 @@ def block_spread(values: np.ndarray) -> Spread:
 
 INTERVAL_METHODS: Registry[IntervalMethod] = Registry("method", "or 'default', or an IntervalMethod")
 for _name, _method, _serves in (
-    ("bootstrap", IntervalMethod(_bootstrap, "percentile bootstrap without pairs of a row with itself", tested=True), _ALL),
+    (
+        "bootstrap",
+        IntervalMethod(_bootstrap, "percentile bootstrap without pairs of a row with itself", tested=True),
+        _ALL,
+    ),
     ("root", IntervalMethod(_root, "root scale, Hoeffding variance", tested=True), _ALL),
     ("ball", IntervalMethod(_ball, "ball around the estimated mean element, multiplier quantile", tested=False), _ALL),
     ("block", IntervalMethod(_block, "normal law of the block values", tested=False), "SKCE, block"),

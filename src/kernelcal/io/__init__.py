@@ -6,4 +6,15 @@ from kernelcal.io.options import CROSSING, KINDS, ReadOptions
 from kernelcal.io.reading import Data, read
 from kernelcal.io.sources import Source, reads
 
-__all__ = ["CROSSING", "KINDS", "Data", "ReadOptions", "Source", "open_source", "read", "read_models", "readers", "reads"]
+__all__ = [
+    "CROSSING",
+    "KINDS",
+    "Data",
+    "ReadOptions",
+    "Source",
+    "open_source",
+    "read",
+    "read_models",
+    "readers",
+    "reads",
+]

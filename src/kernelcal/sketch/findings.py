@@ -117,7 +117,13 @@ def _interval(sums: Arrays, estimate: Estimate, pvalue: float, level: float) -> 
     kept = pvalue <= 1 - level
     notes = () if kept else (f"the lower end is 0: the exact test does not reject (p = {pvalue:.3g})",)
     return Interval(
-        float(estimate), max(lower, 0.0) if kept else 0.0, max(upper, 0.0), level, INTERVAL_METHODS["root"].label, n, notes
+        float(estimate),
+        max(lower, 0.0) if kept else 0.0,
+        max(upper, 0.0),
+        level,
+        INTERVAL_METHODS["root"].label,
+        n,
+        notes,
     )
 
 
