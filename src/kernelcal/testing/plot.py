@@ -57,7 +57,8 @@ def check_plot(
     >>> from kernelcal.plots import interval_plot
     >>> from kernelcal.testing import check_plot
     >>> def draw(ax=None, name="model"):
-    ...     return interval_plot([name, "second"], [0.1, 0.2], [(0, 0.2), (0.1, 0.4)], label="error", ax=ax)
+    ...     ends = [(0, 0.2), (0.1, 0.4), (0, 0.3)]
+    ...     return interval_plot([name, "second", "third"], [0.1, 0.2, 0.1], ends, label="error", ax=ax)
     >>> check_plot(draw, legend=False)
     """
     try:

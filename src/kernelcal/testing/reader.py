@@ -66,7 +66,7 @@ def check_reader(
     >>> def write(path, columns):
     ...     rows = [dict(zip(columns, row)) for row in zip(*columns.values())]
     ...     path.write_text("\n".join(map(json.dumps, rows)))
-    >>> check_reader(".jsonl", write, wide=True)
+    >>> check_reader(".jsonl", write, wide=True, binary=False)
     """
     subject = f"the reader of {suffix}"
     with contract(_Named(subject), "it is registered: kernelcal.io.readers() names its suffix"):
