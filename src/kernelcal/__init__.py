@@ -52,6 +52,7 @@ from kernelcal.predictions import (
     Quantiles,
     Samples,
     StudentT,
+    Uniform,
     as_predictions,
 )
 from kernelcal.recalibration import TemperatureScaling
@@ -107,6 +108,7 @@ __all__ = [
     "TopK",
     "TopLabel",
     "TotalVariation",
+    "Uniform",
     "UniformBins",
     "Wasserstein",
     "as_predictions",

@@ -19,6 +19,7 @@ from kernelcal.predictions import (
     Quantiles,
     Samples,
     StudentT,
+    Uniform,
 )
 
 N, DRAWS = 4, 4000
@@ -55,6 +56,7 @@ def build(rng, n=N):
         "log-normal": LogNormal(rng.normal(size=n), rng.uniform(0.2, 0.7, n)),
         "beta": Beta(rng.uniform(0.6, 5, n), rng.uniform(0.6, 5, n)),
         "binomial": Binomial(rng.integers(1, 12, n), rng.uniform(0.1, 0.9, n)),
+        "uniform": Uniform(rng.normal(size=n), rng.normal(size=n) + 6),
         "dirichlet": Dirichlet(rng.uniform(0.6, 4, (n, 3))),
         "full": full,
         "one covariance": MultivariateNormal(rng.normal(size=(n, 2)), covariances(rng, 1, 2)[0]),
@@ -77,7 +79,7 @@ def build(rng, n=N):
 
 NAMES = tuple(build(np.random.default_rng(0)))
 SCALARS = tuple(name for name, p in build(np.random.default_rng(0)).items() if p.event_shape == ())
-NEW = ("student t", "heavy tails", "gamma", "log-normal", "beta")
+NEW = ("uniform", "student t", "heavy tails", "gamma", "log-normal", "beta")
 DENSITIES = ("normal", "laplace", "quantiles", "linear tails", "mixture", "mixture of mixtures", *NEW)
 COUNTS = ("poisson", "negative binomial", "binomial", "mixture of counts")
 IN_LIBRARY = (
@@ -107,11 +109,13 @@ def drawn(predictions, size=DRAWS, seed=1):
 NARROWER = {
     "student t": lambda p: StudentT(p.df, p.loc, p.scale / 2),
     "heavy tails": lambda p: StudentT(p.df, p.loc, p.scale / 2),
+    "uniform": lambda p: Uniform(p.mean - p.std, p.mean + p.std),
     "binomial": lambda p: Binomial(p.n * 0 + 20, np.clip(p.p, 0.2, 0.8)),
 }
 SHIFTED = {
     "student t": lambda p: StudentT(p.df, p.loc - 1, p.scale),
     "heavy tails": lambda p: StudentT(p.df, p.loc - 1, p.scale),
+    "uniform": lambda p: Uniform(p.low - 1, p.high - 1),
     "gamma": lambda p: Gamma(p.concentration, 2 * p.rate),
     "log-normal": lambda p: LogNormal(p.mu - 0.7, p.sigma),
     "beta": lambda p: Beta(p.a / 2, p.b * 2),

@@ -247,6 +247,8 @@ def test_powers_that_are_no_distribution_are_refused():
         heavy.tempered(1.7)
     fitted = TemperatureScaling().fit(drawn(heavy, 1)[0], heavy)
     assert 0 < fitted.temperature_ < 1.7
+    with pytest.raises(InputError, match=r"bounds begin at 5, and from 1.7 on the power of a density of StudentT"):
+        TemperatureScaling(bounds=(5.0, 9.0)).fit(drawn(heavy, 1)[0], heavy)
     for name in ("poisson", "negative binomial", "samples", "quantiles"):
         with pytest.raises(
             InputError, match=r"has no temperature: .*StudentT of kernelcal have it; .* method tempered"

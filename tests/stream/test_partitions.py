@@ -267,6 +267,27 @@ def test_quantiles_by_the_names_of_their_columns(tmp_path):
     assert "5 quantiles from 0.1 to 0.9 (q0.1 to q0.9)" in found.read
 
 
+@pytest.mark.parametrize(
+    ("family", "parameters", "make"),
+    [
+        ("gamma", None, lambda f: kc.Gamma(f["concentration"].to_numpy(), f["rate"].to_numpy())),
+        ("student-t", "1.5, rate, concentration", lambda f: kc.StudentT(1.5, f["rate"], f["concentration"])),
+    ],
+)
+def test_parameters_of_a_family_in_parts(tmp_path, family, parameters, make):
+    rng = np.random.default_rng(7)
+    frame = pd.DataFrame({"concentration": rng.uniform(1, 4, 600), "rate": rng.uniform(1, 2, 600)})
+    predictions = make(frame)
+    frame["y"] = predictions.sample(8)[0]
+    said = {} if parameters is None else {"parameters": parameters}
+    found = evaluate_files(cut(frame, tmp_path / "d", [50]), family=family, draws=99, sketch=SETTINGS, **said)
+    assert found.n == 600
+    assert type(predictions).__name__ in found.read
+    assert found.pvalue > 0.01
+    expected = kc.statistics.negative_log_likelihood(frame["y"], predictions)
+    assert found.scores()["negative_log_likelihood"] == pytest.approx(expected, rel=1e-12)
+
+
 def test_csv_as_people_write_it(tmp_path):
     frame, y, p = class_table(900)
     text = frame.to_csv(index=False).replace("\n", "\r\n").splitlines(keepends=True)

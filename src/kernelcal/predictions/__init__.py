@@ -7,6 +7,7 @@ from kernelcal.predictions.beta import Beta
 from kernelcal.predictions.binomial import Binomial
 from kernelcal.predictions.categorical import Categorical
 from kernelcal.predictions.classes import ClassPredictions, checked_classes
+from kernelcal.predictions.counts import CountPredictions
 from kernelcal.predictions.diagonal_normal import DiagonalNormal
 from kernelcal.predictions.dirichlet import Dirichlet
 from kernelcal.predictions.gamma import Gamma
@@ -20,6 +21,7 @@ from kernelcal.predictions.negative_binomial import NegativeBinomial
 from kernelcal.predictions.normal import Normal
 from kernelcal.predictions.numbers import numbers as finite_numbers
 from kernelcal.predictions.numbers import positive_numbers, together
+from kernelcal.predictions.parameters import Reading
 from kernelcal.predictions.parametric import Parametric
 from kernelcal.predictions.poisson import Poisson
 from kernelcal.predictions.quantiles import Quantiles
@@ -29,6 +31,7 @@ from kernelcal.predictions.score import Score
 from kernelcal.predictions.score_predictions import ScorePredictions
 from kernelcal.predictions.student_t import StudentT
 from kernelcal.predictions.targets import checked_classes_pair, checked_pair
+from kernelcal.predictions.uniform import Uniform
 from kernelcal.predictions.unnormalized import UnnormalizedDensity
 from kernelcal.predictions.vector_normal import VectorNormal
 from kernelcal.predictions.weights import checked_weights
@@ -40,6 +43,7 @@ __all__ = [
     "Binomial",
     "Categorical",
     "ClassPredictions",
+    "CountPredictions",
     "DiagonalNormal",
     "Dirichlet",
     "Gamma",
@@ -57,11 +61,13 @@ __all__ = [
     "Poisson",
     "Predictions",
     "Quantiles",
+    "Reading",
     "RealPredictions",
     "Samples",
     "Score",
     "ScorePredictions",
     "StudentT",
+    "Uniform",
     "UnnormalizedDensity",
     "VectorNormal",
     "as_predictions",

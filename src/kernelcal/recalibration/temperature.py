@@ -24,10 +24,11 @@ class TemperatureScaling:
     """Recalibrate predictions by one temperature T > 0: ``q ~ p^(1/T)``.
 
     T above 1 makes over-confident (too narrow) predictions wider, T below 1 the reverse. The most probable class and
-    the mean of a normal distribution stay, so accuracy and mean squared error do not change. Classes:
-    log-probabilities are divided by T; normal distributions: covariances times T; `Laplace`: scales times T;
-    `Mixture`: every component, with the weights unchanged, which is not the power of the mixture's density (a note on
-    the predictions says so).
+    the mean of a normal distribution stay, so accuracy and mean squared error do not change. Classes: log-probabilities
+    are divided by T; normal distributions: covariances times T; `Laplace`: scales times T; `StudentT`: df becomes ``(df
+    + 1) / T - 1``; `LogNormal`: sigma^2 times T; `Gamma`, `Beta`, `Dirichlet`: parameters over T, which keeps the mean;
+    `Binomial`: the logit of p over T; `Mixture`: every component, with the weights unchanged, which is not the power of
+    the mixture's density (a note on the predictions says so).
 
     Parameters
     ----------
@@ -36,7 +37,7 @@ class TemperatureScaling:
         Laplace distributions. ``skce``: the biased squared kernel calibration error, with lengthscales fixed from
         the predictions at T = 1. An `SKCE` with other kernels can be passed.
     bounds : (float, float)
-        Temperatures that a search may take. Closed forms need none.
+        Temperatures that a search may take. Closed forms need none; of `StudentT` a search ends below the least df + 1.
 
     Attributes
     ----------
@@ -66,11 +67,11 @@ class TemperatureScaling:
     Fit on rows that the model was not trained on, and test on rows that were not used in the fit: on the same rows the
     p-value of a calibration test is too large.
 
-    Closed forms: mean of z^2 (`Normal`), of the squared Mahalanobis distance over d (vectors), of ``|y - m| / b``
-    (`Laplace`). Classes: a root of the derivative, found in about 10 steps of O(n m). `Mixture` and ``skce``: the
-    minimum next to T = 1, downhill on a grid of four temperatures a decade and refined by Brent's method. It need not
-    be the only one: a calibration error does not ask for sharpness, and where classes are equally frequent, equal
-    probabilities (T to infinity) are calibrated too.
+    Closed forms: mean of z^2 (`Normal`, `LogNormal`), of the squared Mahalanobis distance over d (vectors), of ``|y -
+    m| / b`` (`Laplace`). Classes: a root of the derivative, found in about 10 steps of O(n m). Other families and
+    ``skce``: the minimum next to T = 1, downhill on a grid of four temperatures a decade and refined by Brent's method.
+    It need not be the only one: a calibration error does not ask for sharpness, and where classes are equally frequent,
+    equal probabilities (T to infinity) are calibrated too.
 
     Parameters are read and set as in scikit-learn (`get_params`, `set_params`), so its ``clone`` works; targets come
     first, as everywhere in kernelcal.
@@ -133,8 +134,14 @@ class TemperatureScaling:
         """
         (low, high), statistic = _checked_bounds(self.bounds), _statistic_of(self.objective)
         case = Case.of(y, predictions, weights=weights).in_numpy
-        bounds = low, min(high, case.predictions.largest_temperature * (1 - 1e-9))  # where powers are distributions
-        fit = _fit(case, statistic, bounds)
+        batch = case.predictions
+        high = min(high, batch.largest_temperature * (1 - 1e-9))  # where powers are distributions
+        if low >= high:
+            raise InputError(
+                f"bounds begin at {low:g}, and from {batch.largest_temperature:g} on the power of a density of "
+                f"{type(batch).__name__} is no distribution: begin below, such as bounds=(1e-3, 1e3)"
+            )
+        fit = _fit(case, statistic, (low, high))
         if fit.warning:
             warnings.warn(fit.warning, KernelcalWarning, stacklevel=2)
         self.temperature_, self.converged_, self.n_iterations_ = fit.temperature, fit.converged, fit.iterations

@@ -41,21 +41,22 @@ def crps(y: Any, predictions: Any, *, weights: Any = None, fair: bool = False) -
     Raises
     ------
     InputError
-        For families without a distribution function, vectors without known coordinates, and ``fair=True`` where there
-        are no draws or a row has one draw.
+        For families without a distribution function or mean, vectors without known coordinates, and ``fair=True`` where
+        there are no draws or a row has one draw.
 
     Notes
     -----
-    Exact up to rounding: `Normal`, `Laplace`, `Poisson`, `Samples` (O(S log S) a row), `Quantiles` (the integral over
-    its piecewise linear distribution function and its tails) and mixtures of normals (O(K^2) a row).
-    `NegativeBinomial`: one integral by the trapezoidal rule, error about 1e-12 of the mean. Other mixtures:
-    Gauss-Legendre quadrature between the quantiles of the components, relative error about 1e-9; of counts a sum up
-    to a remaining probability of 1e-15.
+    A family has the score as its method `crps`. Exact up to rounding: `Normal`, `Laplace`, `StudentT`, `Gamma`,
+    `LogNormal`, `Beta`, `Uniform`, `Poisson`, `Samples` (O(S log S) a row), `Quantiles` (the integral over its
+    piecewise linear distribution function and its tails) and mixtures of normals (O(K^2) a row); of `Dirichlet` the
+    mean over its shares. `NegativeBinomial` and `Binomial`: one integral by the trapezoidal rule, error about 1e-12 of
+    the mean. Other mixtures: Gauss-Legendre quadrature between the quantiles of the components, relative error about
+    1e-9; of counts a sum up to a remaining probability of 1e-15.
 
     References
     ----------
-    Gneiting, Raftery (2007), section 4.2; Grimit, Gneiting, Berrocal, Johnson (2006) for mixtures; Ferro (2014) for
-    ``fair``.
+    Gneiting, Raftery (2007), section 4.2; Grimit, Gneiting, Berrocal, Johnson (2006) for mixtures; Jordan, Krueger,
+    Lerch (2019) for the other closed forms; Ferro (2014) for ``fair``.
 
     Examples
     --------

@@ -26,6 +26,7 @@ class Wasserstein(Metric):
     ====================  ====================================================================
     `Normal`              mean, std
     `Laplace`             loc, sqrt(2) scale
+    `Uniform`             mean, std
     `DiagonalNormal`      means, standard deviations
     `IsotropicNormal`     means, sqrt(d) scale
     `Samples`             sorted draws / sqrt(S), for numbers and equal weights
