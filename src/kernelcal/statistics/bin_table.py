@@ -15,7 +15,7 @@ from kernelcal.tables import Shown, Table
 __all__ = ["BinTable", "BinnedEstimate", "clopper_pearson", "plain_values"]
 
 _SHOWN = 30
-_HEADER = f"{'rows':>9}  mean p  frequency  95 % interval"
+_HEADER = f"{'rows':>9}  mean p  frequency  {100 * CONFIDENCE_LEVEL:g} % interval"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
