@@ -602,7 +602,7 @@ def three_pvalues(y, models, seed):
     counts = multinomial_counts(Draws(seed).uniforms(0, 199, len(y)))
     draws = {name: found.values(counts) for name, found in rows.items()}
     found = by_draws("CKCE", {name: found.estimate for name, found in rows.items()}, draws)
-    found += skce_differences(skce, cases)[0]
+    found += skce_differences(cases, {name: skce.prepare(batch) for name, batch in batches.items()})[0]
     found += by_rows("log score", {name: log_score_rows(y, p) for name, p in models.items()})
     return [d.pvalue for d in found]
 

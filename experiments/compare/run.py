@@ -94,7 +94,8 @@ def paired(task):
     rows = {name: RowBootstrap(ckce.prepare(batch), y) for name, batch in zip("ab", batches, strict=True)}
     counts = multinomial_counts(Draws(number).uniforms(0, DRAWS, n))
     found = by_draws("CKCE", {k: v.estimate for k, v in rows.items()}, {k: v.values(counts) for k, v in rows.items()})
-    found += skce_differences(skce, {name: Case(y, batch) for name, batch in zip("ab", batches, strict=True)})[0]
+    cases = {name: Case(y, batch) for name, batch in zip("ab", batches, strict=True)}
+    found += skce_differences(cases, {name: skce.prepare(case.predictions) for name, case in cases.items()})[0]
     found += by_rows("log score", {name: log_score_rows(y, batch) for name, batch in zip("ab", batches, strict=True)})
     return [(d.pvalue, d.difference < 0) for d in found]
 

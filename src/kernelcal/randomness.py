@@ -8,7 +8,7 @@ import numpy as np
 
 from kernelcal.errors import InputError
 
-__all__ = ["check_draws", "generator_of"]
+__all__ = ["generator_of"]
 
 
 def generator_of(rng: Any) -> np.random.Generator:
@@ -19,9 +19,3 @@ def generator_of(rng: Any) -> np.random.Generator:
     except (TypeError, ValueError):
         pass
     raise InputError(f"rng must be a seed such as 0, a numpy.random.Generator or SeedSequence, or None, got {rng!r}")
-
-
-def check_draws(draws: Any) -> None:
-    """Refuse a number of draws that is no positive whole number."""
-    if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 1:
-        raise InputError(f"draws must be a positive whole number, got {draws!r}: for example 999")

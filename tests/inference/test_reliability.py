@@ -244,7 +244,7 @@ def test_a_triangle_of_many_rows_draws_two_thousand():
     [
         (lambda y, p: reliability(y, p, question="simplex"), "question='simplex' is about all classes at once: use"),
         (lambda y, p: reliability(y, p, question="class-wise"), "this question has 3: use .*class_reliability"),
-        (lambda y, p: reliability(y, p, draws=5), "a band of level 0.95 needs at least 19 draws, got 5"),
+        (lambda y, p: reliability(y, p, draws=5), "a band of confidence_level 0.95 needs at least 19 draws, got 5"),
         (lambda y, p: reliability(y, p, bins=0), "bins must be a whole number"),
         (lambda y, p: simplex_calibration(y % 2, p[:, 0]), "three corners, and the predictions have 2 classes: merge"),
         (lambda y, p: reliability(y * 1.5, kc.Normal(y * 1.0, 1.0)), "predicted class probabilities, got Normal"),

@@ -18,7 +18,7 @@ from kernelcal.inference.paired import (
     mean_difference,
 )
 from kernelcal.pairs.joint import joint_sums
-from kernelcal.statistics import SKCE
+from kernelcal.statistics.pair_means import PreparedPairMean
 
 __all__ = ["by_draws", "by_rows", "skce_differences"]
 
@@ -26,10 +26,12 @@ Found = Callable[[str, str], tuple[float, float]]  # two names -> difference and
 _INFINITE = "an outcome had probability 0: the mean score is infinite, and its difference has no standard error"
 
 
-def skce_differences(statistic: SKCE, models: Mapping[str, Case]) -> tuple[list[PairedDifference], dict[str, Spread]]:
+def skce_differences(
+    models: Mapping[str, Case], prepared: Mapping[str, PreparedPairMean]
+) -> tuple[list[PairedDifference], dict[str, Spread]]:
     """Differences of the SKCE and what is known of each, over all pairs of rows in one pass, or over blocks."""
-    names, prepared = list(models), {name: statistic.prepare(case.predictions) for name, case in models.items()}
-    if statistic.estimator == "block":
+    names = list(models)
+    if prepared[names[0]].statistic.estimator == "block":
         values = {name: prepared[name].block_values(models[name].targets) for name in names}
         return by_rows("SKCE", values), {name: block_spread(own) for name, own in values.items()}
     sums, products = joint_sums([prepared[name].matrix(models[name].targets) for name in names])

@@ -25,6 +25,7 @@ from kernelcal.lenses import Lens
 from kernelcal.predictions import Samples
 from kernelcal.runs import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE, Progress, Run
 from kernelcal.statistics import CKCE, SKCE
+from kernelcal.statistics.pair_means import PreparedPairMean
 
 __all__ = ["compare", "compared", "refuse_run"]
 
@@ -140,12 +141,14 @@ def compared(
     _refuse_few(len(batches[0]))
     skce, ckce = shared_skce(skce, batches), shared_ckce(ckce, batches)
     pairs = pairs_or_blocks(batches, skce)
-    found, drawn = _models(models, skce, ckce, run)
+    ready = {name: skce.prepare(case.predictions) for name, case in models.items()}
+    found, drawn = _models(models, ready, ckce, run)
     found.sort(key=sort_key)
     ordered = {model.name: models[model.name] for model in found}
     estimates = {model.name: model.ckce.estimate for model in found}
     differences = by_draws("CKCE", estimates, {name: drawn[name] for name in ordered})
-    own, spreads = skce_differences(pairs, ordered)
+    taken = ready if pairs is skce else {name: pairs.prepare(case.predictions) for name, case in ordered.items()}
+    own, spreads = skce_differences(ordered, taken)
     differences += _near_0(own, found)
     found = [replace(m, equivalence=equivalence(spreads[m.name], within, pairs, len(batches[0]))) for m in found]
     notes = (*_blocks_in_words(pairs), *_few_draws(ordered), *_notes(found))
@@ -158,12 +161,14 @@ def compared(
     return Comparison(tuple(found), tuple(differences), pairs, ckce, len(batches[0]), seconds, notes)
 
 
-def _models(models: Models, skce: SKCE, ckce: CKCE, run: Run) -> tuple[list[ComparedModel], dict[str, np.ndarray]]:
+def _models(
+    models: Models, ready: Mapping[str, PreparedPairMean], ckce: CKCE, run: Run
+) -> tuple[list[ComparedModel], dict[str, np.ndarray]]:
     """Everything about each model, and the values of its CKCE over drawn rows."""
     steps = Steps(run.progress, 2 * len(models), run.draws)
     found, drawn = [], {}
     for name, case in models.items():
-        own = evaluated(case, replace(run, progress=steps.next()), template=skce)
+        own = evaluated(case, replace(run, progress=steps.next()), ready[name])
         step = replace(run, progress=steps.next())
         interval, plug_in, drawn[name] = conditional(case, ckce, step, own.pvalue)
         found.append(ComparedModel(name, own, interval, plug_in))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -15,7 +14,7 @@ from kernelcal.pairs.features import FeatureEngine
 from kernelcal.predictions import ClassPredictions, Predictions, ScorePredictions
 from kernelcal.statistics import KCCSD, SKCE
 
-__all__ = ["estimator_of", "interval_statistic", "pairs_or_blocks", "seconds_of"]
+__all__ = ["estimators_of", "pairs_or_blocks", "seconds_of"]
 
 _SECONDS = 30.0  # on two cores, up to which the estimate takes all pairs
 _INTERVAL = 4.0  # the same for an interval over all pairs; above, the standard error comes from blocks
@@ -33,22 +32,26 @@ def seconds_of(statistic: SKCE, batch: Predictions) -> float:
     return statistic.seconds(few) * (len(batch) / len(few)) ** 2
 
 
-def estimator_of(
-    batch: Predictions,
-    seconds: float | None = None,
-    blocks: int = 1,
-    template: SKCE | None = None,
-    engine: Engine | None = None,
-) -> SKCE | KCCSD:
-    """All pairs while they take at most so many seconds, else at least so many blocks; kernels and engine as given."""
+def estimators_of(
+    batch: Predictions, template: SKCE | None = None, engine: Engine | None = None, *, weighted: bool = False
+) -> tuple[SKCE | KCCSD, SKCE | None]:
+    """Return the estimator of the error and that of its interval, None where there is no interval.
+
+    All pairs while they take some seconds, which is the same object for both, else blocks; kernels and engine as given.
+    The interval with case weights is a bootstrap over all pairs, of some thousand rows at most.
+    """
     if isinstance(batch, ScorePredictions):
         few = len(batch) <= _SCORES_UP_TO or engine is not None
         scores = KCCSD() if few else KCCSD(estimator="block", block_size=_SCORES_IN_A_BLOCK)
-        return scores if engine is None else replace(scores, engine=engine)
-    template, seconds = SKCE() if template is None else template, _SECONDS if seconds is None else seconds
-    if engine is not None:
-        return replace(template, engine=engine, target_kernel=_target_for(engine, template, batch))
-    return _within(seconds, seconds_of(SKCE(), batch), len(batch), blocks, template)
+        return scores if engine is None else replace(scores, engine=engine), None
+    whole, n = SKCE() if template is None else template, len(batch)
+    if engine is None:
+        needed = seconds_of(SKCE(), batch)
+        own, of = _within(_SECONDS, needed, n, 1, whole), _within(_INTERVAL, needed, n, _BLOCKS, whole)
+    else:
+        own = of = replace(whole, engine=engine, target_kernel=_target_for(engine, whole, batch))
+    of, most = (whole, _WEIGHTED_UP_TO) if weighted else (of, n)
+    return own, of if _FEWEST <= n <= most else None
 
 
 def pairs_or_blocks(batches: Sequence[Predictions], template: SKCE) -> SKCE:
@@ -73,13 +76,3 @@ def _target_for(engine: Engine, template: SKCE, batch: Predictions) -> Kernel | 
     return (
         spectral_target(template.target_kernel, batch) if isinstance(engine, FeatureEngine) else template.target_kernel
     )
-
-
-def interval_statistic(
-    batch: Predictions, template: SKCE | None = None, engine: Engine | None = None, *, weighted: bool = False
-) -> SKCE | None:
-    """Return the SKCE of all pairs, or blocks where these are too many; None where there is no interval."""
-    whole = SKCE() if template is None else template
-    statistic = whole if weighted else estimator_of(batch, _INTERVAL, _BLOCKS, whole, engine)
-    most = _WEIGHTED_UP_TO if weighted else math.inf
-    return statistic if isinstance(statistic, SKCE) and _FEWEST <= len(batch) <= most else None

@@ -7,14 +7,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from kernelcal.arrays import is_numpy
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.evaluate.base import Evaluation
 from kernelcal.evaluate.classes import class_evaluation
-from kernelcal.evaluate.estimates import estimator_of, interval_statistic
+from kernelcal.evaluate.estimates import estimators_of
 from kernelcal.evaluate.numbers import number_evaluation
 from kernelcal.evaluate.scores import score_evaluation
-from kernelcal.inference import DefaultFamily, Interval, TestResult
+from kernelcal.inference import DefaultFamily, TestResult
 from kernelcal.inference.calibration import default_law, tested
 from kernelcal.inference.interval import interval_of
 from kernelcal.lenses import Lens
@@ -22,6 +23,7 @@ from kernelcal.pairs import Engine
 from kernelcal.predictions import ClassPredictions, Samples, ScorePredictions
 from kernelcal.runs import CONFIDENCE_LEVEL, DRAWS, Run
 from kernelcal.statistics import KCCSD, SKCE
+from kernelcal.statistics.pair_means import PreparedPairMean
 
 __all__ = ["evaluate", "evaluated"]
 
@@ -107,21 +109,28 @@ def evaluate(
     return evaluated(Case.of(y, predictions, weights=weights, lens=lens, classes=classes, normalize=normalize), run)
 
 
-def evaluated(case: Case, run: Run, template: SKCE | None = None) -> Evaluation:
-    """Evaluate what was checked already; `template` has the kernels of the SKCE, default its own."""
+def evaluated(case: Case, run: Run, whole: PreparedPairMean | None = None) -> Evaluation:
+    """Evaluate what was checked already; `whole` is an SKCE of all pairs ready for it, whose kernels are then taken."""
     started = time.perf_counter()
     if len(case) < 2:
         raise InputError("evaluate needs at least 2 rows, got 1: calibration is a property of many predictions")
     run, placed, case = run.shared(), case.placed, case.in_numpy
     run.tell(0)  # the estimate comes before the draws, and is long for many rows
-    statistic = estimator_of(case.predictions, template=template, engine=run.engine)
-    estimate = statistic.estimated(placed)
-    test, interval = _test_and_interval(case, placed, run, statistic, template)
-    notes = tuple(dict.fromkeys(((_UNTESTED,) if test is None else test.notes) + estimate.notes))
+    template = None if whole is None else whole.statistic
+    assert isinstance(template, SKCE | None)  # for the type checker: no other mean over pairs is passed
+    statistic, of = estimators_of(case.predictions, template, run.engine, weighted=case.weights is not None)
+    ready = _ready(statistic, placed, whole)
+    estimate = statistic.estimated(placed) if ready is None else statistic.of_pairs(ready, placed)
+    test = _test(placed, statistic, run)
+    interval = None
+    if of is not None and test is not None:
+        enough = replace(run, progress=None).with_at_least(DRAWS)  # percentiles of few draws would be rough
+        same = of is statistic and is_numpy(placed.predictions.reference)
+        interval = interval_of(case, of, enough, pvalue=test.pvalue, prepared=ready if same else None)
     found = _maker(case.predictions)(
         case,
         run,
-        notes,
+        tuple(dict.fromkeys(((_UNTESTED,) if test is None else test.notes) + estimate.notes)),
         n=len(case),
         estimate=estimate,
         interval=interval,
@@ -132,20 +141,21 @@ def evaluated(case: Case, run: Run, template: SKCE | None = None) -> Evaluation:
     return replace(found, seconds=time.perf_counter() - started)
 
 
-def _test_and_interval(
-    case: Case, placed: Case, run: Run, statistic: SKCE | KCCSD, template: SKCE | None
-) -> tuple[TestResult | None, Interval | None]:
-    """Both, or neither for draws that are not exchangeable with the outcome."""
+def _ready(statistic: SKCE | KCCSD, placed: Case, whole: PreparedPairMean | None) -> PreparedPairMean | None:
+    """What estimate and interval share; None for scores, which may take their kernel from the targets."""
+    if not isinstance(statistic, SKCE):
+        return None
+    given = whole is not None and statistic is whole.statistic
+    return whole if given else statistic.prepare(placed.predictions, placed.weights)
+
+
+def _test(case: Case, statistic: SKCE | KCCSD, run: Run) -> TestResult | None:
+    """Exact test of the default family; None for draws that are not exchangeable with the outcome."""
     batch = case.predictions
     if isinstance(batch, Samples) and not batch.exchangeable:
-        return None, None
+        return None
     asked = statistic if isinstance(statistic, KCCSD) else DefaultFamily(engine=run.engine)
-    test = tested(placed, asked, default_law(batch, asked), run)
-    of = interval_statistic(batch, template, run.engine, weighted=case.weights is not None)
-    if of is None:
-        return test, None
-    enough = replace(run, progress=None).with_at_least(DRAWS)  # percentiles of few draws would be rough
-    return test, interval_of(case, of, enough, pvalue=test.pvalue)
+    return tested(case, asked, default_law(batch, asked), run)
 
 
 def _maker(batch: Any) -> Callable[..., Evaluation]:

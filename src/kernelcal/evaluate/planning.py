@@ -10,7 +10,7 @@ import numpy as np
 
 from kernelcal.cases import Case, refuse_lens
 from kernelcal.errors import InputError
-from kernelcal.evaluate.estimates import estimator_of, interval_statistic, seconds_of
+from kernelcal.evaluate.estimates import estimators_of, seconds_of
 from kernelcal.inference import DefaultFamily
 from kernelcal.inference.cost import in_words
 from kernelcal.inference.interval_methods import INTERVAL_METHODS
@@ -161,10 +161,10 @@ def planned(batch: Predictions, run: Run) -> Plan:
         raise InputError(
             "plan serves classes and numbers: densities known through their score functions take all pairs of rows"
         )
-    statistic = estimator_of(batch, engine=engine)
+    statistic, of = estimators_of(batch, engine=engine)
     steps = [_estimate(batch, statistic)]
     if not isinstance(batch, Samples) or batch.exchangeable:
-        steps += [_test(batch, draws, engine), *_interval(batch, draws, engine)]
+        steps += [_test(batch, draws, engine), *_interval(batch, draws, of)]
     return Plan(len(batch), batch.columns, type(batch).__name__, draws, tuple(steps))
 
 
@@ -187,8 +187,7 @@ def _test(batch: Predictions, draws: int, engine: Engine | None) -> Step:
     return Step("test", f"{kernels.engine}, {number} kernels and signals", held, seconds)
 
 
-def _interval(batch: Predictions, draws: int, engine: Engine | None) -> Sequence[Step]:
-    statistic = interval_statistic(batch, engine=engine)
+def _interval(batch: Predictions, draws: int, statistic: SKCE | None) -> Sequence[Step]:
     if statistic is None:
         return ()
     method, once = default_method(statistic, len(batch)), seconds_of(statistic, batch)

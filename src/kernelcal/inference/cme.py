@@ -74,8 +74,7 @@ class CME(NullLaw):
     >>> import numpy as np, kernelcal as kc
     >>> from kernelcal.inference.cme import CME
     >>> from kernelcal.predictions import Normal
-    >>> from kernelcal.statistics import Statistic
-    from kernelcal.statistics.ucme import UCME
+    >>> from kernelcal.statistics.ucme import UCME
     >>> rng = np.random.default_rng(0)
     >>> predictions = Normal(rng.random(100), 0.1)
     >>> y = predictions.sample(rng)[0]

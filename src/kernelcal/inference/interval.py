@@ -17,6 +17,7 @@ from kernelcal.inference.spread import default_method, method_of, spread_of
 from kernelcal.lenses import Lens
 from kernelcal.runs import CONFIDENCE_LEVEL, DRAWS, Run
 from kernelcal.statistics import CKCE, SKCE
+from kernelcal.statistics.pair_means import PreparedPairMean
 from kernelcal.statistics.target_notes import target_notes
 from kernelcal.tables import Shown, Table
 
@@ -148,15 +149,21 @@ def confidence_interval(
 
 
 def interval_of(
-    case: Case, statistic: SKCE | CKCE, run: Run, *, method: IntervalMethod | None = None, pvalue: float | None = None
+    case: Case,
+    statistic: SKCE | CKCE,
+    run: Run,
+    *,
+    method: IntervalMethod | None = None,
+    pvalue: float | None = None,
+    prepared: PreparedPairMean | None = None,
 ) -> Interval:
-    """Make the interval of what was checked already; a method of None is the default one."""
+    """Make the interval of what was checked already; None for what is then chosen, computed or prepared here."""
     case = case.in_numpy
     chosen = default_method(statistic, len(case)) if method is None else method
     if pvalue is None and chosen.tested:
         asked = default_statistic(case.predictions)
         pvalue = tested(case, asked, default_law(case.predictions, asked), replace(run, progress=None)).pvalue
-    spread = spread_of(chosen, statistic, case, run)
+    spread = spread_of(chosen, statistic, case, run, prepared)
     lower, upper = spread.ends(run.confidence_level)
     notes = (*case.predictions.notes, *target_notes(case.predictions, statistic.integrator))
     if chosen.tested and pvalue is not None and pvalue > 1 - run.confidence_level:

@@ -137,7 +137,7 @@ def _tail(z: float) -> float:
 def _bootstrap(request: Request) -> Spread:
     """Percentiles of ``c'H0c / sum_{i != j} w_i w_j c_i c_j`` over multinomial counts c, H0 without its diagonal."""
     matrix = request.prepared.matrix(request.case.targets)
-    n, estimate = len(matrix), float(request.prepared.values(request.case.targets[None])[0, 0])
+    n, estimate = len(matrix), _unbiased(matrix, request)
     weights = np.ones(n) if request.case.weights is None else request.case.weights
     values = []
     for part in request.columns(n):
@@ -150,14 +150,17 @@ def _bootstrap(request: Request) -> Spread:
     return of_draws(estimate, np.concatenate(values))
 
 
+def _unbiased(matrix: PairMatrix, request: Request) -> float:
+    """Unbiased value, from the sums that the matrix has."""
+    return float((matrix.row_sums - matrix.diagonal).sum() / request.prepared.total)
+
+
 def _root(request: Request) -> Spread:
     """Interval of the root from the matrix of all pairs."""
     if request.case.weights is not None:
         raise InputError("method='root' takes no case weights: use method='bootstrap'")
     matrix = request.prepared.matrix(request.case.targets)
-    n = len(matrix)
-    estimate = float((matrix.row_sums - matrix.diagonal).sum()) / (n * (n - 1))
-    return root_spread(estimate, *hoeffding_parts(matrix))
+    return root_spread(_unbiased(matrix, request), *hoeffding_parts(matrix))
 
 
 def root_spread(estimate: float, linear: float, degenerate: float) -> Spread:
@@ -234,8 +237,7 @@ def _ball(request: Request) -> Spread:
     def above(value: float) -> float:
         return float(1 + (norms >= math.sqrt(value) - centre).sum()) / (len(norms) + 1)
 
-    estimate = float(request.prepared.values(request.case.targets[None])[0, 0])
-    return Spread(estimate, ends, lambda level: ends(level)[1], above)  # one norm bounds both sides
+    return Spread(_unbiased(matrix, request), ends, lambda level: ends(level)[1], above)  # one norm bounds both sides
 
 
 def _block(request: Request) -> Spread:

@@ -152,7 +152,8 @@ def finite(prepared: Prepared, value: float) -> float:
         return value
     raise InputError(
         f"{prepared.names[0]} is {value:g} and cannot be compared with its law: kernel values are NaN, or sums over "
-        "pairs too large; look at the lengthscales and for rows with parameters, scores or targets of extreme size"
+        "pairs too large; look at the lengthscales and for rows with parameters, score functions or targets of extreme "
+        "size"
     )
 
 

@@ -9,6 +9,7 @@ from kernelcal.inference.interval_methods import INTERVAL_METHODS, IntervalMetho
 from kernelcal.inference.row_bootstrap import OPERATOR_METHODS
 from kernelcal.runs import Run
 from kernelcal.statistics import CKCE, SKCE
+from kernelcal.statistics.pair_means import PreparedPairMean
 
 __all__ = ["default_method", "method_of", "spread_of"]
 
@@ -48,8 +49,12 @@ def default_method(statistic: SKCE | CKCE, n: int) -> IntervalMethod:
     return INTERVAL_METHODS["bootstrap" if n <= _BOOTSTRAP_UP_TO else "root"]
 
 
-def spread_of(method: IntervalMethod, statistic: SKCE | CKCE, case: Case, run: Run) -> Spread:
-    """Prepare the statistic and let the method work."""
+def spread_of(
+    method: IntervalMethod, statistic: SKCE | CKCE, case: Case, run: Run, prepared: PreparedPairMean | None = None
+) -> Spread:
+    """Prepare the statistic, unless that is done, and let the method work."""
+    if prepared is not None:
+        return method.spread(Request(case, prepared, run))
     if isinstance(statistic, CKCE):
         say_bootstrap_cost(statistic, case.predictions, run.draws)
         statistic = statistic.fixed(case.targets, case.predictions, case.weights)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ class Points:
     def __len__(self) -> int:
         return len(self.predictions)
 
-    @property
+    @cached_property
     def library(self) -> Any:
         """Array namespace of the predictions."""
         return namespace(self.predictions.reference)
@@ -56,7 +57,7 @@ class CrossPairs:
     rows: Any
     columns: Any
 
-    @property
+    @cached_property
     def ops(self) -> Functional:
         """Operations of the library that holds the points."""
         return Functional(self.points.library)

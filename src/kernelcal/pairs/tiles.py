@@ -50,8 +50,8 @@ class Tiles(QuadraticForms):
     def _diagonals(self) -> list[Array]:
         """K_ii of every kernel, each of shape (n,)."""
         points = Points(self.predictions)
-        parts = row_slices(len(self.predictions), _DIAGONAL_ROWS)
-        pieces = [[kernel.evaluate(AlignedPairs(points, part, part)) for part in parts] for kernel in self.kernels]
+        pairs = [AlignedPairs(points, part, part) for part in row_slices(len(self.predictions), _DIAGONAL_ROWS)]
+        pieces = [[kernel.evaluate(part) for part in pairs] for kernel in self.kernels]
         return [namespace(*piece).concat(piece) for piece in pieces]
 
     @cached_property

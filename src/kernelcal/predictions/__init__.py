@@ -30,7 +30,7 @@ from kernelcal.predictions.samples import Samples
 from kernelcal.predictions.score import Score
 from kernelcal.predictions.score_predictions import ScorePredictions
 from kernelcal.predictions.student_t import StudentT
-from kernelcal.predictions.targets import checked_classes_pair, checked_pair
+from kernelcal.predictions.targets import checked_pair
 from kernelcal.predictions.uniform import Uniform
 from kernelcal.predictions.unnormalized import UnnormalizedDensity
 from kernelcal.predictions.vector_normal import VectorNormal
@@ -72,7 +72,6 @@ __all__ = [
     "VectorNormal",
     "as_predictions",
     "checked_classes",
-    "checked_classes_pair",
     "checked_index",
     "checked_pair",
     "checked_weights",

@@ -82,6 +82,11 @@ class ClassPredictions(Predictions):
         return ()
 
     @property
+    def reference(self) -> Array:
+        """The class probabilities."""
+        return self.probabilities
+
+    @property
     def mean(self) -> Array:
         """Mean of the one-hot encoded target: the class probabilities."""
         return self.probabilities

@@ -18,7 +18,7 @@ from kernelcal.predictions.outcomes import as_outcomes
 from kernelcal.predictions.real import RealPredictions
 from kernelcal.predictions.wrappers import Wrapper
 
-__all__ = ["checked_classes_pair", "checked_pair"]
+__all__ = ["checked_pair"]
 
 
 def checked_pair(y: Any, predictions: Any, *, classes: Any = None, normalize: bool = False) -> tuple[np.ndarray, Any]:
@@ -38,17 +38,6 @@ def checked_pair(y: Any, predictions: Any, *, classes: Any = None, normalize: bo
     if not isinstance(batch, ClassPredictions):
         raise InputError(f"{type(batch).__name__} predicts neither classes nor numbers")
     return as_labels(targets, batch), batch
-
-
-def checked_classes_pair(y: Any, predictions: Any, **options: Any) -> tuple[np.ndarray, ClassPredictions]:
-    """Return labels and class predictions; predictions of numbers are refused."""
-    labels, batch = checked_pair(y, predictions, **options)
-    if not isinstance(batch, ClassPredictions):
-        raise InputError(
-            f"this needs predicted class probabilities, got {type(batch).__name__}: for numbers use "
-            "kernelcal.evaluate, calibration_test, skce, ucme or statistics.crps"
-        )
-    return labels, batch
 
 
 def _refuse_misaligned(y: Any, predictions: Any) -> None:

@@ -6,11 +6,11 @@ import math
 
 from kernelcal.compare import Comparison
 from kernelcal.inference.paired import PairedDifference
+from kernelcal.report.intervals import level_in_words
 from kernelcal.tables import Grid
 
 __all__ = ["pairs", "ranking"]
 
-_Z = 1.959963984540054
 _PAIRS = 45  # ten models; of more pairs the surest are shown
 
 
@@ -51,6 +51,10 @@ def ranking(compared: Comparison) -> Grid:
 
 def pairs(compared: Comparison) -> Grid:
     """Differences of all pairs with their intervals, and which are more than chance."""
+    from scipy.special import ndtri  # imported when needed, as everywhere
+
+    level = compared.models[0].ckce.confidence_level
+    z = float(ndtri(0.5 + level / 2))
     measures = list(dict.fromkeys(d.measure for d in compared.differences))
     found = {(d.measure, d.first, d.second): d for d in compared.differences}
     every = list(dict.fromkeys((d.first, d.second) for d in compared.differences))
@@ -58,11 +62,13 @@ def pairs(compared: Comparison) -> Grid:
     shown = [pair for pair in every if pair in set(surest)]
     digits = {m: _digits([abs(d.difference) for d in compared.differences if d.measure == m]) for m in measures}
     rows = [
-        [" \N{MINUS SIGN} ".join(pair), *(_difference(found[m, *pair], digits[m]) for m in measures)] for pair in shown
+        [" \N{MINUS SIGN} ".join(pair), *(_difference(found[m, *pair], digits[m], z) for m in measures)]
+        for pair in shown
     ]
     notes = [
-        "first minus second, so that below 0 the first is better; after \N{PLUS-MINUS SIGN} half of the 95 % "
-        "interval; p-values are corrected for the number of pairs (Holm); tie: not told apart at 5 %",
+        "first minus second, so that below 0 the first is better; after \N{PLUS-MINUS SIGN} half of the "
+        f"{level_in_words(level)} interval; p-values are corrected for the number of pairs (Holm); tie: not told apart "
+        "at 5 %",
     ]
     notes += [f"{len(every) - len(shown)} pairs that are less sure are left out"] if len(shown) < len(every) else []
     return Grid("", ["pair", *(f"difference in {m}" for m in measures)], rows, notes)
@@ -72,10 +78,10 @@ def _sure(difference: PairedDifference) -> float:
     return math.inf if difference.pvalue is None else difference.pvalue
 
 
-def _difference(d: PairedDifference, digits: int) -> str:
+def _difference(d: PairedDifference, digits: int, z: float) -> str:
     if d.standard_error is None or d.adjusted is None:
         return f"{d.difference:+.3g}"
-    half = _Z * d.standard_error
+    half = z * d.standard_error
     p = f"p = {d.adjusted:.2g}" if d.adjusted >= 0.0001 else "p < 0.0001"
     words = f"{d.difference:+.{digits}f} \N{PLUS-MINUS SIGN} {half:.{digits}f}, {p}".replace("-", "\N{MINUS SIGN}")
     return words if d.better is not None else f"{words}, tie"

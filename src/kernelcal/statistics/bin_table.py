@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from kernelcal.binning import Bins
+from kernelcal.runs import CONFIDENCE_LEVEL
 from kernelcal.statistics.base import Estimate
 from kernelcal.tables import Shown, Table
 
 __all__ = ["BinTable", "BinnedEstimate", "clopper_pearson", "plain_values"]
 
 _SHOWN = 30
-_HEADER = f"{'rows':>9}  mean p  frequency  95 % interval"
+_HEADER = f"{'rows':>9}  mean p  frequency  {100 * CONFIDENCE_LEVEL:g} % interval"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,9 +71,9 @@ class BinTable(Shown):
     @property
     def interval(self) -> tuple[np.ndarray, np.ndarray] | None:
         """Clopper-Pearson interval (95 %) of the frequency of one event, shape (b,) each."""
-        return self.interval_at(0.95)
+        return self.interval_at(CONFIDENCE_LEVEL)
 
-    def interval_at(self, level: float) -> tuple[np.ndarray, np.ndarray] | None:
+    def interval_at(self, confidence_level: float) -> tuple[np.ndarray, np.ndarray] | None:
         """Clopper-Pearson interval of the frequency of one event, shape (b,) each.
 
         With case weights it is that of the effective number of rows, ``(sum w)^2 / sum w^2``.
@@ -82,7 +83,7 @@ class BinTable(Shown):
         rows, squares = self.weight, self.squared_weights
         if squares is not None:
             rows = np.divide(rows**2, squares, out=np.zeros_like(rows), where=squares > 0)
-        return clopper_pearson(self.frequency, rows, level)
+        return clopper_pearson(self.frequency, rows, confidence_level)
 
     def _mean(self, sums: np.ndarray) -> np.ndarray:
         with np.errstate(invalid="ignore"):
@@ -156,7 +157,9 @@ class BinnedEstimate(Estimate):
         return Table(table.title, [_aligned(row) for row in table.rows], table.notes).html()
 
 
-def clopper_pearson(frequency: np.ndarray, rows: np.ndarray, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+def clopper_pearson(
+    frequency: np.ndarray, rows: np.ndarray, confidence_level: float = CONFIDENCE_LEVEL
+) -> tuple[np.ndarray, np.ndarray]:
     """Interval of a binomial probability; NaN where there are no rows.
 
     ``frequency * rows`` need not be whole: the quantiles of the beta distribution interpolate.
@@ -171,7 +174,7 @@ def clopper_pearson(frequency: np.ndarray, rows: np.ndarray, level: float = 0.95
     """
     from scipy.special import betaincinv
 
-    tail = (1 - level) / 2
+    tail = (1 - confidence_level) / 2
     hits, misses = frequency * rows, (1 - frequency) * rows
     with np.errstate(invalid="ignore"):
         low = np.where(frequency <= 0, 0.0, betaincinv(hits, misses + 1, tail))

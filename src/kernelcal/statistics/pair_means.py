@@ -79,13 +79,14 @@ class PairMean(Statistic):
 
     def estimated(self, case: Case) -> Estimate:
         """Estimate, with its gradient; with case weights pairs count by the product of their weights."""
-        batch = case.predictions
-        statistic, notes = self.seeing(case.targets, batch)
-        prepared = statistic.prepare(batch, case.weights)
-        value = prepared.estimate(case.targets)
-        kernel = prepared.kernels[0]
+        statistic, notes = self.seeing(case.targets, case.predictions)
+        return self.of_pairs(statistic.prepare(case.predictions, case.weights), case, notes)
+
+    def of_pairs(self, prepared: PreparedPairMean, case: Case, notes: tuple[str, ...] = ()) -> Estimate:
+        """Estimate with what was prepared for these predictions and weights."""
+        batch, value, kernel = case.predictions, prepared.estimate(case.targets), prepared.kernels[0]
         if not kernel.positive_definite(batch):
-            warnings.warn(not_definite(kernel, batch), KernelcalWarning, stacklevel=3)
+            warnings.warn(not_definite(kernel, batch), KernelcalWarning, stacklevel=4)
         options: dict[str, Any] = {"prediction_kernel": kernel, "target_kernel": prepared.target_kernel}
         shown = ((name, getattr(self, name)) for name in (*_SIZES.values(), *self.settings))
         options |= {name: value for name, value in shown if value is not None}
