@@ -34,6 +34,7 @@ FLOORS = [
     {"stream"},
     {"dispatch"},
     {"report"},
+    {"testing"},
     {"cli"},
 ]
 HEIGHT = {name: height for height, names in enumerate(FLOORS) for name in names}

@@ -1,4 +1,4 @@
-"""Drawings of results, and text that is shown letter by letter; kernelcal.testing.check_plot goes through every drawing."""
+"""Drawings of results, and text that is shown letter by letter; check_plot goes through every drawing."""
 
 import importlib.util
 import io

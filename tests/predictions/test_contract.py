@@ -1,4 +1,4 @@
-"""More of the contract of families for numbers, beside kernelcal.testing.check_family: broadcasting, tails, densities."""
+"""More of the contract of families for numbers, beside check_family: broadcasting, tails, densities."""
 
 import importlib.util
 from pathlib import Path

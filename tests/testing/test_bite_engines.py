@@ -119,7 +119,7 @@ def test_broken_engines_are_found(defect, message):
 
 
 def test_what_is_no_engine_is_said():
-    with pytest.raises(AssertionError, match="an engine derives from kernelcal.pairs.Engine"):
+    with pytest.raises(AssertionError, match=r"an engine derives from kernelcal\.pairs\.Engine"):
         check_engine("exact")
 
 

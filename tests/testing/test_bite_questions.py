@@ -9,8 +9,7 @@ import pytest
 import kernelcal as kc
 from kernelcal.binning import Binning, Bins
 from kernelcal.errors import InputError
-from kernelcal.io import reads
-from kernelcal.io.sources import READERS
+from kernelcal.io import READERS, reads
 from kernelcal.lenses import Lens, View
 from kernelcal.testing import check_binning, check_lens, check_plot, check_reader
 
@@ -311,10 +310,8 @@ def load(path):
 
 @pytest.fixture
 def registered():
-    before = dict(READERS)
     yield reads(".columns")
-    READERS.clear()
-    READERS.update(before)
+    READERS.forget(".columns")
 
 
 def test_the_right_reader_passes(registered):
@@ -358,7 +355,7 @@ OPEN = []
 
 
 def stays_open(path):
-    OPEN.append(open(path))
+    OPEN.append(open(path))  # noqa: SIM115
     return load(path)
 
 

@@ -17,11 +17,11 @@ _BOOTSTRAP_UP_TO = 5_000  # rows; above, 999 products with the n x n matrix take
 
 
 def method_of(name: str | IntervalMethod, statistic: SKCE | CKCE) -> IntervalMethod | None:
-    """Return the method of a name, one that is given, or None for the default; refuse what does not serve the statistic."""
+    """Return the method of a name, or as given, None for the default; refuse what does not serve the statistic."""
     if isinstance(statistic, CKCE):
-        return (
-            None if name == "default" else name if isinstance(name, IntervalMethod) else OPERATOR_METHODS.chosen(name)
-        )
+        if isinstance(name, IntervalMethod):
+            return name
+        return None if name == "default" else OPERATOR_METHODS.chosen(name)
     if not isinstance(statistic, SKCE):
         raise InputError(
             f"statistic must be an SKCE such as kernelcal.SKCE(estimator='unbiased'), or a CKCE, got {statistic!r}"

@@ -4,11 +4,12 @@ from kernelcal.io.models import read_models
 from kernelcal.io.opening import open_source, readers
 from kernelcal.io.options import CROSSING, KINDS, ReadOptions
 from kernelcal.io.reading import Data, read
-from kernelcal.io.sources import Source, reads
+from kernelcal.io.sources import READERS, Source, reads
 
 __all__ = [
     "CROSSING",
     "KINDS",
+    "READERS",
     "Data",
     "ReadOptions",
     "Source",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -11,11 +12,12 @@ import numpy as np
 
 from kernelcal.errors import InputError
 from kernelcal.io.cells import Cells, missing, typed
+from kernelcal.registry import Registry
 
 __all__ = ["READERS", "Arrays", "Reader", "Source", "reads"]
 
 Reader = Callable[[Path], Mapping[str, np.ndarray]]
-READERS: dict[str, Reader] = {}
+READERS: Registry[Reader] = Registry("suffix")
 
 
 def reads(*suffixes: str) -> Callable[[Reader], Reader]:
@@ -25,7 +27,7 @@ def reads(*suffixes: str) -> Callable[[Reader], Reader]:
     --------
     >>> import json
     >>> import numpy as np
-    >>> from kernelcal.io import readers, reads
+    >>> from kernelcal.io import READERS, readers, reads
     >>> @reads(".columns")
     ... def load_columns(path):
     ...     return {name: np.array(values) for name, values in json.loads(path.read_text()).items()}
@@ -35,15 +37,16 @@ def reads(*suffixes: str) -> Callable[[Reader], Reader]:
     Traceback (most recent call last):
     ...
     kernelcal.errors.InputError: a suffix begins with a point and is in lower case, such as '.sqlite', got 'csv'
-    >>> from kernelcal.io.sources import READERS
-    >>> del READERS[".columns"]
+    >>> READERS.forget(".columns")
     """
     for suffix in suffixes:
         if not isinstance(suffix, str) or suffix[:1] != "." or suffix != suffix.lower() or len(suffix) < 2:
             raise InputError(f"a suffix begins with a point and is in lower case, such as '.sqlite', got {suffix!r}")
 
     def register(reader: Reader) -> Reader:
-        READERS.update(dict.fromkeys(suffixes, reader))
+        summary = (inspect.getdoc(reader) or reader.__name__).splitlines()[0].rstrip(".")
+        for suffix in suffixes:
+            READERS.register(suffix, reader, summary=summary)
         return reader
 
     return register

@@ -3,7 +3,16 @@
 from kernelcal.kernels.bandwidth import median_lengthscale, resolve
 from kernelcal.kernels.base import Kernel, Pairs, Product, Scaled, Sum
 from kernelcal.kernels.coordinatewise import Coordinatewise
-from kernelcal.kernels.embeddings import GaussHermite, GaussLegendre, Integrator, MonteCarlo, plan, point
+from kernelcal.kernels.embeddings import (
+    GaussHermite,
+    GaussLegendre,
+    Integrator,
+    MonteCarlo,
+    cross_of,
+    mean_of,
+    plan,
+    point,
+)
 from kernelcal.kernels.ground_lengthscale import ground_lengthscale
 from kernelcal.kernels.metrics import (
     MMD,
@@ -70,7 +79,9 @@ __all__ = [
     "TotalVariation",
     "Wasserstein",
     "class_matrix",
+    "cross_of",
     "ground_lengthscale",
+    "mean_of",
     "median_lengthscale",
     "plan",
     "point",

@@ -1,12 +1,12 @@
 """What a model said: one family of distributions a file, and adapters from what people have."""
 
 from kernelcal.predictions.adapters import as_predictions
-from kernelcal.predictions.base import Predictions, made, trusted
+from kernelcal.predictions.base import Predictions, checked_index, made, trusted
 from kernelcal.predictions.bernoulli import Bernoulli
 from kernelcal.predictions.beta import Beta
 from kernelcal.predictions.binomial import Binomial
 from kernelcal.predictions.categorical import Categorical
-from kernelcal.predictions.classes import ClassPredictions
+from kernelcal.predictions.classes import ClassPredictions, checked_classes
 from kernelcal.predictions.counts import CountPredictions
 from kernelcal.predictions.diagonal_normal import DiagonalNormal
 from kernelcal.predictions.dirichlet import Dirichlet
@@ -19,6 +19,8 @@ from kernelcal.predictions.mixture import Mixture
 from kernelcal.predictions.multivariate_normal import MultivariateNormal
 from kernelcal.predictions.negative_binomial import NegativeBinomial
 from kernelcal.predictions.normal import Normal
+from kernelcal.predictions.numbers import numbers as finite_numbers
+from kernelcal.predictions.numbers import positive_numbers, together
 from kernelcal.predictions.parameters import Reading
 from kernelcal.predictions.parametric import Parametric
 from kernelcal.predictions.poisson import Poisson
@@ -69,9 +71,14 @@ __all__ = [
     "UnnormalizedDensity",
     "VectorNormal",
     "as_predictions",
+    "checked_classes",
+    "checked_index",
     "checked_pair",
     "checked_weights",
+    "finite_numbers",
     "langevin_draws",
     "made",
+    "positive_numbers",
+    "together",
     "trusted",
 ]

@@ -41,9 +41,10 @@ def check_closed_form(
 ) -> None:
     """Check that E k(Z, y) and E k(Z, Z') of a kernel and a family are right, and keep the contract of embeddings.
 
-    Both are compared with quadrature over the quantiles of the predictions, which needs ``draw`` and the kernel alone.
-    Answers broadcast: all pairs, pair by pair and many sets of targets agree. They are fresh arrays, crosses are symmetric
-    and have no negative eigenvalue where the kernel is positive definite, other libraries say the same or are refused.
+    Both are compared with quadrature over the quantiles of the predictions, which needs ``draw`` and the kernel
+    alone. Answers broadcast: all pairs, pair by pair and many sets of targets agree. They are fresh arrays, crosses
+    are symmetric and have no negative eigenvalue where the kernel is positive definite, other libraries say the same
+    or are refused.
 
     Parameters
     ----------
@@ -205,21 +206,23 @@ def _check_layouts(case: _Case) -> None:
         close(e.cross(_columns(p), _rows(p)), crosses, what="E k(Z, Z'), columns first", **same)
         close(e.cross(_rows(p)[:2], _columns(p)), crosses[:2], what="E k(Z, Z') of two rows", **same)
     with contract(case, "an answer is a fresh array, which the caller may overwrite"):
-        for answer, kept in (
-            (lambda: e.mean(_rows(p), y[None]), means),
-            (lambda: e.cross(_rows(p), _columns(p)), crosses),
-            (lambda: e.mean(p, y), np.diagonal(means)),
-        ):
-            first = answer()
+        answers: list[tuple[Callable[..., Any], Any, Any, np.ndarray]] = [
+            (e.mean, _rows(p), y[None], means),
+            (e.cross, _rows(p), _columns(p), crosses),
+            (e.mean, p, y, np.diagonal(means)),
+        ]
+        for answer, left, right, kept in answers:
+            first = answer(left, right)
             first[...] = np.nan
-            close(answer(), kept, what="the answer asked again", **same)
+            close(answer(left, right), kept, what="the answer asked again", **same)
 
 
 def _check_two_families(case: _Case, other: Any) -> None:
     p, q = case.batch, other
     label = f"{case.kernel}: the cross of {type(p).__name__} and {type(q).__name__}"
     with contract(case, "a cross of two families is registered, in either order, and mixtures of both have a plan"):
-        crosses = plan(case.kernel, Mixture(None, [p, q])).crosses  # type: ignore[attr-defined]
+        mixed: Any = plan(case.kernel, Mixture(None, (p, q)))
+        crosses = mixed.crosses
         there, back = crosses[type(p), type(q)], crosses[type(q), type(p)]
     with contract(case, f"{label} is what quadrature says"):
         found = np.array(there(_rows(p), _columns(q)))

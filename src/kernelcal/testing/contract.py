@@ -16,6 +16,7 @@ from kernelcal.errors import InputError, MissingExtraError
 
 __all__ = [
     "LIBRARIES",
+    "arrays_of",
     "claim",
     "close",
     "contract",
@@ -107,9 +108,9 @@ def settings_are_fixed(subject: Any, *, key: bool = True) -> None:
     with contract(subject, "it is a frozen dataclass: settings print, compare and never change"):
         kind = type(subject)
         claim(dataclasses.is_dataclass(kind), f"{kind.__name__} is none: decorate it with @dataclass(frozen=True)")
-        frozen = kind.__dataclass_params__.frozen  # type: ignore[attr-defined]
+        frozen = kind.__dataclass_params__.frozen
         claim(frozen, f"{kind.__name__} can be changed after it was made: write @dataclass(frozen=True)")
-        if not key and not kind.__dataclass_params__.eq:  # type: ignore[attr-defined]  # it holds arrays
+        if not key and not kind.__dataclass_params__.eq:  # it holds arrays
             return
         again = kind(**{f.name: getattr(subject, f.name) for f in dataclasses.fields(subject) if f.init})
         claim(again == subject, "a copy with the same settings is not equal to it")
@@ -182,11 +183,20 @@ def untouched(**given: Any) -> Iterator[None]:
 
 
 def _copies(value: Any) -> list[np.ndarray]:
-    copies: list[np.ndarray] = []
-    if hasattr(value, "map_arrays"):
-        value.map_arrays(lambda x: copies.append(np.array(to_numpy(x))) or x)
-        return copies
-    return [np.array(to_numpy(value))]
+    arrays = arrays_of(value) if hasattr(value, "map_arrays") else [value]
+    return [np.array(to_numpy(x)) for x in arrays]
+
+
+def arrays_of(predictions: Any) -> list[Any]:
+    """The arrays of predictions, as map_arrays meets them."""
+    found: list[Any] = []
+
+    def keep(x: Any) -> Any:
+        found.append(x)
+        return x
+
+    predictions.map_arrays(keep)
+    return found
 
 
 def within_binomial_bounds(hits: int, tries: int, *, most: float = 1.0, least: float = 0.0, what: str) -> None:

@@ -42,10 +42,10 @@ def check_engine(
 ) -> None:
     """Check that an engine keeps the contract of `kernelcal.pairs.Engine`.
 
-    Sums are those of a double loop over pairs, up to an `error`; one set of targets and many give the same, whatever the
-    batch they come in; the targets are read only, and nothing that is given changes; case weights multiply residuals;
-    sums of torch predictions keep their gradient. What an engine offers beyond (``kernel_rows``, ``products``) is right
-    too. Residuals without features (target kernels of numbers) are summed as well, or refused.
+    Sums are those of a double loop over pairs, up to an `error`; one set of targets and many give the same, whatever
+    the batch they come in; the targets are read only, and nothing that is given changes; case weights multiply
+    residuals; sums of torch predictions keep their gradient. What an engine offers beyond (``kernel_rows``,
+    ``products``) is right too. Residuals without features (target kernels of numbers) are summed as well, or refused.
 
     Parameters
     ----------
@@ -56,7 +56,8 @@ def check_engine(
     predictions : iterable of Predictions, optional
         Batches whose sums are compared; default classes, one probability, and numbers.
     error : float
-        Largest error of a sum relative to the sum of absolute values: rounding for an exact engine; say 0.2 for features.
+        Largest error of a sum relative to the sum of absolute values: rounding for an exact engine; say 0.2 for
+        features.
     libraries : iterable of str, optional
         As for `check_kernel`.
 
@@ -226,8 +227,8 @@ def _check_more(subject: _Subject, forms: QuadraticForms) -> None:
             )
         v = np.abs(c[:, 0])
         weighted = hollow * np.sqrt(v)[:, None] * np.sqrt(v)
-        expected = float(np.trace(weighted @ weighted @ weighted))
-        close(products.triples(v), expected, rtol=1e-7 + subject.error, what="the sum over triples")
+        triples = float(np.trace(weighted @ weighted @ weighted))
+        close(products.triples(v), triples, rtol=1e-7 + subject.error, what="the sum over triples")
 
 
 def _check_libraries(engine: Engine, kernels: tuple[Kernel, ...], error: float, libraries: Iterable[str]) -> None:

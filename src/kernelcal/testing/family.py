@@ -14,6 +14,7 @@ from kernelcal.inference import calibration_test
 from kernelcal.predictions import ClassPredictions, Predictions, RealPredictions
 from kernelcal.testing.contract import (
     LIBRARIES,
+    arrays_of,
     claim,
     close,
     contract,
@@ -40,11 +41,12 @@ def check_family(
 ) -> None:
     """Check that a family keeps the contract of `kernelcal.predictions.Predictions`.
 
-    Rows are taken from everything, by slices and arrays; every array with the sample axis is mapped, and nothing else; the
-    same uniform numbers give the same targets, row by row. All that the family says is about one distribution: draws,
-    probabilities or densities, distribution function, quantiles, mean, standard deviation and characteristic function,
-    scores, intervals and temperatures are compared with each other. Other array libraries say the same. What it lacks
-    is refused with the name of the method to add; what it is not made for is refused at the border.
+    Rows are taken from everything, by slices and arrays; every array with the sample axis is mapped, and nothing
+    else; the same uniform numbers give the same targets, row by row. All that the family says is about one
+    distribution: draws, probabilities or densities, distribution function, quantiles, mean, standard deviation and
+    characteristic function, scores, intervals and temperatures are compared with each other. Other array libraries
+    say the same. What it lacks is refused with the name of the method to add; what it is not made for is refused at
+    the border.
 
     Parameters
     ----------
@@ -55,7 +57,8 @@ def check_family(
     libraries : iterable of str, optional
         As for `check_kernel`.
     draws : int
-        Number of draws a row, for what is compared with them by bounds that a right family misses with probability 1e-6.
+        Number of draws a row, for what is compared with them by bounds that a right family misses with probability
+        1e-6.
 
     Raises
     ------
@@ -87,6 +90,8 @@ def check_family(
             _check_classes(batch, draws)
         else:
             check_numbers(batch, draws)
+            _check_temperature(batch, np.asarray(batch.sample(2, 20), dtype=np.float64))
+            _check_wasserstein(batch)
         _check_libraries(batch, libraries)
         _check_use(batch)
     for make in refuses:
@@ -197,8 +202,7 @@ def _owners(p: Any) -> Iterable[Any]:
 def _check_arrays(p: Any) -> None:
     n = len(p)
     with contract(p, "map_arrays(function) applies it to every array whose axis 0 is the sample, and to nothing else"):
-        seen: list[Any] = []
-        copy = p.map_arrays(lambda x: seen.append(x) or x)
+        seen, copy = arrays_of(p), p.map_arrays(lambda x: x)
         claim(type(copy) is type(p) and len(copy) == n, f"it gives {type(copy).__name__} with {len(copy)} rows")
         claim(seen, "it applies the function to nothing")
         shapes = [np.shape(x) for x in seen]
@@ -258,7 +262,7 @@ def _check_classes(p: Any, draws: int) -> None:
 def _check_tempered_classes(p: Any, q: np.ndarray) -> None:
     with contract(p, "tempered(T) gives predictions p^(1/T) over their sum, or is refused by name"):
         for temperature in (0.5, 2.0):
-            other = optional("tempered", lambda t=temperature: p.tempered(t))
+            other = optional("tempered", p.tempered, temperature)
             if other is None:
                 return
             expected = q ** (1 / temperature)
@@ -270,6 +274,60 @@ def _check_words(p: Any, y: np.ndarray) -> None:
     with contract(p, "in_words(y) gives a text for every prediction and for every target"):
         for texts in p.in_words(y):
             claim(len(texts) == len(p) and all(isinstance(text, str) for text in texts), f"it gives {texts!r:.80}")
+
+
+def _check_temperature(p: Any, y: np.ndarray) -> None:
+    with contract(
+        p, "tempered(T) is the power 1/T by one reference measure, or says in a note what it is, or is refused"
+    ):
+        measures = []
+        for temperature in (0.7, min(1.6, 0.5 * (1 + p.largest_temperature))):
+            other = optional("tempered", p.tempered, temperature)
+            if other is None:
+                return
+            claim(type(other) is type(p) and len(other) == len(p), f"it is a {type(other).__name__}")
+            if other.notes == p.notes:  # p_T = (p / r)^(1/T) r / Z with a density r of the reference measure
+                constant = to_numpy(other.log_prob(y[:20])) - to_numpy(p.log_prob(y[:20])) / temperature
+                measures.append(constant / (1 - 1 / temperature))
+        if measures:
+            difference = measures[1] - measures[0]
+            level = difference[:1] + 0 * difference
+            close(difference, level, rtol=1e-5, atol=1e-6, what="a difference of log p_T - log p / T")
+    with contract(p, "temperatures(y) are numbers whose mean is the T of the best log score, or None"):
+        outcome = y[3]
+        found = p.temperatures(outcome)
+        if found is None:
+            return
+        claim(np.shape(found) == (len(p),), f"it has shape {np.shape(found)}")
+        best = float(np.mean(found))
+        if 0 < best < p.largest_temperature:
+            score = [float(np.sum(to_numpy(p.tempered(t * best).log_prob(outcome)))) for t in (0.97, 1.0, 1.03)]
+            claim(
+                score[1] >= max(score) - 1e-9,
+                f"the log score at their mean {best:.4g} is {score[1]:.6g}, beside it {max(score):.6g}",
+            )
+
+
+def _check_wasserstein(p: Any) -> None:
+    with contract(
+        p,
+        "wasserstein_coordinates() have the 2-Wasserstein distance as Euclidean one, or are refused by name",
+    ):
+        found = optional("wasserstein_coordinates", lambda: to_numpy(p.wasserstein_coordinates()))
+        if found is None or p.event_shape:
+            return
+        claim(found.ndim == 2 and len(found) == len(p), f"they have shape {found.shape} for {len(p)} rows")
+        levels = (np.arange(20_000) + 0.5) / 20_000
+        q = np.asarray(p.quantile(levels[:, None]))
+        for i, j in ((0, 1), (1, 2), (0, 3)):
+            naive = np.sqrt(((q[:, i] - q[:, j]) ** 2).mean())
+            close(
+                np.linalg.norm(found[i] - found[j]),
+                naive,
+                rtol=0.02,
+                atol=1e-6,
+                what=f"the distance of rows {i} and {j}",
+            )
 
 
 def _check_libraries(p: Any, libraries: Iterable[str]) -> None:

@@ -52,9 +52,9 @@ def check_null_law(
 ) -> None:
     """Check that a null law keeps the contract of `kernelcal.inference.NullLaw`.
 
-    The p-value lies above 0 and not above 1, and so do those of the members, one of which fired; the same seed gives the
-    same p-value; what is given stays as it is; case weights and other statistics are served or refused. Calibrated
-    models are rejected at the levels 0.05 and 0.2 as often as that, not more, and wrong ones are rejected.
+    The p-value lies above 0 and not above 1, and so do those of the members, one of which fired; the same seed gives
+    the same p-value; what is given stays as it is; case weights and other statistics are served or refused.
+    Calibrated models are rejected at the levels 0.05 and 0.2 as often as that, not more, and wrong ones are rejected.
 
     Parameters
     ----------
@@ -116,6 +116,7 @@ def calibrated_classes(rng: np.random.Generator, n: int = 40) -> tuple[np.ndarra
 
 def oversure_classes(rng: np.random.Generator, n: int = 40) -> tuple[np.ndarray, Predictions]:
     """Targets and predictions of a model that is far too sure."""
+    predictions: Any
     y, predictions = calibrated_classes(rng, n)
     sharp = np.asarray(predictions.probabilities) ** 6 + 1e-9
     return y, Categorical(sharp / sharp.sum(axis=1, keepdims=True))
@@ -213,10 +214,10 @@ def check_interval_method(
 ) -> None:
     """Check that a method keeps the contract of `kernelcal.inference.IntervalMethod`.
 
-    The ends of an interval are in order, wider for a higher level, and the upper end of a one-sided interval belongs to
-    the p-value of ``above``; the same seed gives the same interval; what is given stays as it is, case weights are taken
-    or refused. Intervals of level 0.9 cover the error of a miscalibrated model, which is known here, and are not wider
-    than they need be by any factor.
+    The ends of an interval are in order, wider for a higher level, and the upper end of a one-sided interval belongs
+    to the p-value of ``above``; the same seed gives the same interval; what is given stays as it is, case weights are
+    taken or refused. Intervals of level 0.9 cover the error of a miscalibrated model, which is known here, and are
+    not wider than they need be by any factor.
 
     Parameters
     ----------

@@ -58,9 +58,9 @@ def check_kernel(
 
     Its values are symmetric, finite, of the dtype and library of the points, no larger than ``bound()``, and the same
     whole, in blocks and pair by pair; Gram matrices have no negative eigenvalue where ``positive_definite`` says so;
-    settings never change. Of a profile (`kernelcal.kernels.Stationary`) also: the lengthscale is the unit of distance,
-    ``amplitude`` the value at distance 0, ``mixing`` gives the kernel, and so do the derivatives for the KCCSD, if it has
-    these two.
+    settings never change. Of a profile (`kernelcal.kernels.Stationary`) also: the lengthscale is the unit of
+    distance, ``amplitude`` the value at distance 0, ``mixing`` gives the kernel, and so do the derivatives for the
+    KCCSD, if it has these two.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def _check_between_predictions(kernel: Kernel, batch: Any, formula: Any, librari
         close(aligned, np.diagonal(values[:half, half : 2 * half]), rtol=1e-11)
     with contract(
         kernel,
-        "operations on NumPy arrays overwrite their first argument: use only the result of an operation, or ops.copy first",
+        "operations on NumPy arrays overwrite their first argument: use only their result, or ops.copy first",
     ):
         forms = (
             ExactPairs(threads=1).prepare([kernel], batch, residual_of(batch, Dirac())) if _of_classes(batch) else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from kernelcal.predictions import ClassPredictions
 from kernelcal.residuals import residual_of
 from kernelcal.testing.contract import (
     LIBRARIES,
+    arrays_of,
     claim,
     close,
     contract,
@@ -57,9 +59,9 @@ def check_metric(
     """Check that a metric keeps the contract of `kernelcal.kernels.Metric` (or `PairwiseMetric`).
 
     Distances are symmetric, finite, not negative, and 0 between equal predictions; they are the L1 or L2 norm of
-    differences of the coordinates, or the root of ``squared_distances``, and the same whole, in blocks, pair by pair, in
-    the tiles of `kernelcal.ExactPairs` and in other array libraries. ``exp(-c d^nu)`` has no negative eigenvalue at the
-    largest exponent nu that is claimed, and ``why_not`` says what is not; settings never change.
+    differences of the coordinates, or the root of ``squared_distances``, and the same whole, in blocks, pair by pair,
+    in the tiles of `kernelcal.ExactPairs` and in other array libraries. ``exp(-c d^nu)`` has no negative eigenvalue
+    at the largest exponent nu that is claimed, and ``why_not`` says what is not; settings never change.
 
     Parameters
     ----------
@@ -105,7 +107,7 @@ def check_metric(
         metric = metric.resolved(batch)
         claim(isinstance(metric, type(metric)) and metric.resolved(batch) == metric, "resolving it again changes it")
     with untouched(predictions=batch), contract(metric, "it computes the distances of all pairs"):
-        d = np.array(CrossPairs(Points(batch), _ALL, _ALL).distance(metric))
+        d = np.array(_distances(metric, batch))
     _check_distances(metric, batch, d, distance)
     if triangle:
         _check_triangle(metric, d)
@@ -120,10 +122,14 @@ def check_metric(
     for wrong in refuses:
         with contract(metric, "predictions for which it has no meaning are refused with the remedy"):
             refused(
-                lambda wrong=wrong: CrossPairs(Points(wrong), _ALL, _ALL).distance(metric),
+                partial(_distances, metric, wrong),
                 f"a batch of {type(wrong).__name__}",
                 words=(type(wrong).__name__,),
             )
+
+
+def _distances(metric: Metric, batch: Any) -> Any:
+    return CrossPairs(Points(batch), _ALL, _ALL).distance(metric)
 
 
 def _check_distances(metric: Metric, batch: Any, d: np.ndarray, distance: Any) -> None:
@@ -152,9 +158,8 @@ def _check_distances(metric: Metric, batch: Any, d: np.ndarray, distance: Any) -
 
 def _described(batch: Any) -> np.ndarray:
     """All the arrays of a batch side by side, shape (n, k)."""
-    arrays: list[np.ndarray] = []
-    batch.map_arrays(lambda x: arrays.append(np.reshape(np.array(x, dtype=np.float64), (len(batch), -1))) or x)
-    return np.concatenate(arrays, axis=1)
+    arrays = [np.array(x, dtype=np.float64) for x in arrays_of(batch)]
+    return np.concatenate([x.reshape(len(batch), -1) for x in arrays], axis=1)
 
 
 def _check_triangle(metric: Metric, d: np.ndarray) -> None:
@@ -166,14 +171,15 @@ def _check_triangle(metric: Metric, d: np.ndarray) -> None:
 
 
 def _check_same_everywhere(metric: Metric, batch: Any, d: np.ndarray) -> None:
-    n, tolerance = len(batch), {"rtol": 1e-8, "atol": 1e-7 * float(d.max())}
+    n = len(batch)
+    tolerance: dict[str, Any] = {"rtol": 1e-8, "atol": 1e-7 * float(d.max())}
     points, half = Points(batch), len(batch) // 2
     with contract(metric, "distances of some rows and columns are those of the whole"):
         close(CrossPairs(points, slice(1, half), slice(2, n)).distance(metric), d[1:half, 2:], **tolerance)
         rows = np.array([4, 0, 0])
-        close(CrossPairs(points, rows, np.array([3, 1])).distance(metric), d[np.ix_(rows, [3, 1])], **tolerance)
+        close(CrossPairs(points, rows, np.array([3, 1])).distance(metric), d[rows][:, [3, 1]], **tolerance)
         some = batch[np.array([4, 1, 3])]
-        close(CrossPairs(Points(some), _ALL, _ALL).distance(metric), d[np.ix_([4, 1, 3], [4, 1, 3])], **tolerance)
+        close(CrossPairs(Points(some), _ALL, _ALL).distance(metric), d[[4, 1, 3]][:, [4, 1, 3]], **tolerance)
     with contract(metric, "pair by pair gives the diagonal of all pairs"):
         found = AlignedPairs(points, slice(0, half), slice(half, 2 * half)).distance(metric)
         close(found, np.diagonal(d[:half, half : 2 * half]), **tolerance)
@@ -280,9 +286,7 @@ class _Arrays:
         return self.batch.map_arrays(lambda x: waiting.pop(0))
 
     def taken(self) -> list[np.ndarray]:
-        found: list[np.ndarray] = []
-        self.batch.map_arrays(lambda x: found.append(np.array(x, dtype=np.float64)) or x)
-        return found
+        return [np.array(x, dtype=np.float64) for x in arrays_of(self.batch)]
 
 
 def _check_gradient(metric: Metric, batch: Any, d: np.ndarray) -> None:

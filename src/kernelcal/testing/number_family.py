@@ -19,10 +19,10 @@ _CHANCE = 1e-7  # with which a bound on means of draws fails a family that is ri
 _SPREADS = 5.6  # as many standard errors of a normal mean are passed with this chance
 
 
-def optional(method: str, call: Callable[[], Any]) -> Any:
+def optional(method: str, call: Callable[..., Any], *arguments: Any) -> Any:
     """Answer of an optional method; None where the family refuses it, which it must do with the name of the method."""
     try:
-        return call()
+        return call(*arguments)
     except InputError as error:
         tells_what_to_do(str(error))
         words = (*method.strip("_").split("_"), "row ")
@@ -40,17 +40,17 @@ def answers_of_numbers(p: Any, y: np.ndarray) -> dict[str, tuple[np.ndarray, int
         found[name] = (to_numpy(getattr(p, name)), 0)
     found["impossible"] = (np.asarray(p.impossible(y)), 1)
     found["standardised"] = (np.asarray(p.standardised(y)), 1)
-    w = _frequencies(p, 1.0)
-    for name, call, axis in (
-        ("characteristic", lambda: p.characteristic(w), 0),
-        ("log_prob", lambda: p.log_prob(y), 1),
-        ("score", lambda: p.score(y), 1),
-        ("cdf", lambda: p.cdf(y), 1),
-        ("cdf_below", lambda: p.cdf_below(y), 1),
-        ("quantile", lambda: p.quantile(_LEVELS[:, None]), 1),
-    ):
+    calls: dict[str, tuple[Callable[..., Any], Any, int]] = {
+        "characteristic": (p.characteristic, _frequencies(p, 1.0), 0),
+        "log_prob": (p.log_prob, y, 1),
+        "score": (p.score, y, 1),
+        "cdf": (p.cdf, y, 1),
+        "cdf_below": (p.cdf_below, y, 1),
+        "quantile": (p.quantile, _LEVELS[:, None], 1),
+    }
+    for name, (call, argument, axis) in calls.items():
         try:
-            found[name] = (to_numpy(call()), axis)
+            found[name] = (to_numpy(call(argument)), axis)
         except InputError:
             continue
     return found
@@ -72,8 +72,6 @@ def check_numbers(p: Any, draws: int) -> None:
     _check_density(p, y)
     _check_score(p, y[:5])
     _check_scores_and_levels(p, y)
-    _check_temperature(p, y)
-    _check_wasserstein(p)
     with contract(p, "in_words(y) gives a text for every prediction and for every target"):
         for texts in p.in_words(y[0]):
             claim(len(texts) == len(p) and all(isinstance(text, str) for text in texts), f"it gives {texts!r:.80}")
@@ -159,9 +157,10 @@ def _check_distribution(p: Any, y: np.ndarray) -> None:
         claim(np.all(below <= cdf + 1e-15), "cdf_below is above cdf somewhere")
         bound = np.sqrt(np.log(2 * len(p) / _CHANCE) / (2 * len(y)))  # Dvoretzky, Kiefer, Wolfowitz
         for row in range(len(p)):
-            for values, side, name in ((cdf, "right", "cdf"), (below, "left", "cdf_below")):
-                share = np.searchsorted(ordered[:, row], ordered[:, row], side=side) / len(y)
-                away = float(np.abs(share - values[:, row]).max())
+            column = ordered[:, row]
+            upto, before = (np.searchsorted(column, column, side="right"), np.searchsorted(column, column, side="left"))
+            for values, rank, name in ((cdf, upto, "cdf"), (below, before, "cdf_below")):
+                away = float(np.abs(rank / len(y) - values[:, row]).max())
                 claim(away < bound, f"{name} of row {row} is {away:.4g} away from draws, expected {bound:.3g} at most")
         far = 1e12 * (1 + np.abs(to_numpy(p.centre)) + to_numpy(p.width))
         claim(np.all(p.cdf(far) > 1 - 1e-6) and np.all(p.cdf(-far) < 1e-6), "far out it is not 0 and 1")
@@ -215,7 +214,7 @@ def _check_quantiles(p: Any, y: np.ndarray) -> None:
 def _check_central_intervals(p: Any, y: np.ndarray) -> None:
     with contract(p, "central_interval(level) has the ends of a closed interval, and its probability"):
         for level in (0.5, 0.9):
-            found = optional("quantile", lambda level=level: p.central_interval(level))
+            found = optional("quantile", p.central_interval, level)
             if found is None:
                 return
             low, high, probability = (np.asarray(x) for x in (found.low, found.high, found.probability))
@@ -232,7 +231,7 @@ def _check_marginals(p: Any, y: np.ndarray) -> None:
         claim(optional("cdf", lambda: p.cdf(y[:2])) is None, "cdf(y) returned something")
     with contract(p, "marginal(k) gives predictions of coordinate k, or is refused by name"):
         for k in range(p.event_shape[0]):
-            part = optional("marginal", lambda k=k: p.marginal(k))
+            part = optional("marginal", p.marginal, k)
             if part is None:
                 return
             claim(
@@ -363,57 +362,3 @@ def _naive_crps(p: Any, y: np.ndarray) -> np.ndarray:
     x = y + np.sign(t) * np.abs(t) ** 3 * (60 * width + 2 * np.abs(y - centre) + 1e-9)
     middle = (x[1:] + x[:-1]) / 2
     return (np.diff(x, axis=0) * (np.asarray(p.cdf(middle)) - (middle >= y)) ** 2).sum(axis=0)
-
-
-def _check_temperature(p: Any, y: np.ndarray) -> None:
-    with contract(
-        p, "tempered(T) is the power 1/T by one reference measure, or says in a note what it is, or is refused"
-    ):
-        measures = []
-        for temperature in (0.7, min(1.6, 0.5 * (1 + p.largest_temperature))):
-            other = optional("tempered", lambda t=temperature: p.tempered(t))
-            if other is None:
-                return
-            claim(type(other) is type(p) and len(other) == len(p), f"it is a {type(other).__name__}")
-            if other.notes == p.notes:  # p_T = (p / r)^(1/T) r / Z with a density r of the reference measure
-                constant = to_numpy(other.log_prob(y[:20])) - to_numpy(p.log_prob(y[:20])) / temperature
-                measures.append(constant / (1 - 1 / temperature))
-        if measures:
-            difference = measures[1] - measures[0]
-            level = difference[:1] + 0 * difference
-            close(difference, level, rtol=1e-5, atol=1e-6, what="a difference of log p_T - log p / T")
-    with contract(p, "temperatures(y) are numbers whose mean is the T of the best log score, or None"):
-        outcome = y[3]
-        found = p.temperatures(outcome)
-        if found is None:
-            return
-        claim(np.shape(found) == (len(p),), f"it has shape {np.shape(found)}")
-        best = float(np.mean(found))
-        if 0 < best < p.largest_temperature:
-            score = [float(np.sum(to_numpy(p.tempered(t * best).log_prob(outcome)))) for t in (0.97, 1.0, 1.03)]
-            claim(
-                score[1] >= max(score) - 1e-9,
-                f"the log score at their mean {best:.4g} is {score[1]:.6g}, beside it {max(score):.6g}",
-            )
-
-
-def _check_wasserstein(p: Any) -> None:
-    with contract(
-        p,
-        "wasserstein_coordinates() are numbers whose Euclidean distance is the 2-Wasserstein distance, or are refused by name",
-    ):
-        found = optional("wasserstein_coordinates", lambda: to_numpy(p.wasserstein_coordinates()))
-        if found is None or p.event_shape:
-            return
-        claim(found.ndim == 2 and len(found) == len(p), f"they have shape {found.shape} for {len(p)} rows")
-        levels = (np.arange(20_000) + 0.5) / 20_000
-        q = np.asarray(p.quantile(levels[:, None]))
-        for i, j in ((0, 1), (1, 2), (0, 3)):
-            naive = np.sqrt(((q[:, i] - q[:, j]) ** 2).mean())
-            close(
-                np.linalg.norm(found[i] - found[j]),
-                naive,
-                rtol=0.02,
-                atol=1e-6,
-                what=f"the distance of rows {i} and {j}",
-            )

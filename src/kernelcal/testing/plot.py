@@ -25,9 +25,9 @@ def check_plot(
 ) -> None:
     """Check that a drawing keeps the contract of `kernelcal.plots`.
 
-    It draws on the axes that it is given and returns them, or makes one figure; it changes no setting of matplotlib and
-    leaves the current axes alone; text that comes from data is shown letter by letter; every artist with a label is in the
-    legend, which has at least one.
+    It draws on the axes that it is given and returns them, or makes one figure; it changes no setting of matplotlib
+    and leaves the current axes alone; text that comes from data is shown letter by letter; every artist with a label
+    is in the legend, which has at least one.
 
     Parameters
     ----------
@@ -57,14 +57,16 @@ def check_plot(
     >>> from kernelcal.plots import interval_plot
     >>> from kernelcal.testing import check_plot
     >>> def draw(ax=None, name="model"):
-    ...     return interval_plot([name, "second"], [0.1, 0.2], [(0, 0.2), (0.1, 0.4)], label="error", ax=ax)
+    ...     ends = [(0, 0.2), (0.1, 0.4), (0, 0.3)]
+    ...     return interval_plot([name, "second", "third"], [0.1, 0.2, 0.1], ends, label="error", ax=ax)
     >>> check_plot(draw, legend=False)
     """
     try:
         import matplotlib.pyplot as plt
     except ImportError:
         raise MissingExtraError("matplotlib", "plot", "check_plot") from None
-    before, settings = plt.get_fignums(), dict(plt.rcParams)
+    before: list[int] = plt.get_fignums()
+    settings: dict[Any, Any] = dict(plt.rcParams)
     try:
         _check_given_axes(draw, plt)
         _check_new_figure(draw, plt, widths, heights)
@@ -106,7 +108,7 @@ def _check_new_figure(draw: Callable[..., Any], plt: Any, widths: Any, heights: 
     plt.close(ax.figure)
 
 
-def _check_settings(draw: Callable[..., Any], plt: Any, before: dict[str, Any]) -> None:
+def _check_settings(draw: Callable[..., Any], plt: Any, before: dict[Any, Any]) -> None:
     with contract(draw, "it changes no setting: what differs from the user's settings is set on the artist"):
         ax = draw()
         ax.figure.canvas.draw()

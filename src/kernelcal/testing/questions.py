@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,9 +33,9 @@ def check_binning(
 ) -> None:
     """Check that a binning keeps the contract of `kernelcal.binning.Binning`.
 
-    Every row has one bin, 0 and 1 included; equal predictions share a bin; the order of the rows changes nothing; of one
-    probability the bins are in the order of the values and their edges hold what is inside; what it is not made for is
-    refused; settings never change.
+    Every row has one bin, 0 and 1 included; equal predictions share a bin; the order of the rows changes nothing; of
+    one probability the bins are in the order of the values and their edges hold what is inside; what it is not made
+    for is refused; settings never change.
 
     Parameters
     ----------
@@ -68,7 +69,7 @@ def check_binning(
             _check_bins(binning, p)
     for d in refuses:
         with contract(binning, f"{d} probabilities a row are refused with the remedy"):
-            refused(lambda d=d: binning.assign(np.full((rows, d), 1 / d)), f"an array of shape ({rows}, {d})")
+            refused(partial(binning.assign, np.full((rows, d), 1 / d)), f"an array of shape ({rows}, {d})")
 
 
 def _batches(n: int, d: int) -> Iterable[np.ndarray]:
@@ -149,9 +150,9 @@ def check_lens(lens: Lens, *, predictions: Any = None, libraries: Iterable[str] 
     """Check that a lens keeps the contract of `kernelcal.lenses.Lens`.
 
     What is predicted for the simpler question is what follows from the predictions: the probability of a new label is
-    the sum over the labels that become it. Otherwise a calibrated model would look miscalibrated through the lens. A row
-    is seen as if it were alone; the rule for labels takes many sets of them; library, names, notes and question are kept
-    or said; settings never change.
+    the sum over the labels that become it. Otherwise a calibrated model would look miscalibrated through the lens. A
+    row is seen as if it were alone; the rule for labels takes many sets of them; library, names, notes and question
+    are kept or said; settings never change.
 
     Parameters
     ----------

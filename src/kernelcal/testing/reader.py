@@ -30,7 +30,7 @@ def check_reader(
     empty: bool = True,
     binary: bool = True,
 ) -> None:
-    """Check that the reader of a suffix keeps the contract of `kernelcal.io.reads`.
+    r"""Check that the reader of a suffix keeps the contract of `kernelcal.io.reads`.
 
     What was written is read: names in their order, numbers to the last digit, text letter by letter, missing values as
     missing, all rows. `kernelcal.io.read` makes predictions and targets of it. A file that is empty, cut off or none of
@@ -65,8 +65,8 @@ def check_reader(
     >>> from kernelcal.testing import check_reader
     >>> def write(path, columns):
     ...     rows = [dict(zip(columns, row)) for row in zip(*columns.values())]
-    ...     path.write_text("\\n".join(map(json.dumps, rows)))
-    >>> check_reader(".jsonl", write, wide=True)
+    ...     path.write_text("\n".join(map(json.dumps, rows)))
+    >>> check_reader(".jsonl", write, wide=True, binary=False)
     """
     subject = f"the reader of {suffix}"
     with contract(_Named(subject), "it is registered: kernelcal.io.readers() names its suffix"):
@@ -104,7 +104,7 @@ class _Case:
 
 
 def _check_columns(case: _Case) -> None:
-    columns = {"p": _PROBABILITIES, "y": _LABELS, "word": _WORDS}
+    columns: dict[str, list[Any]] = {"p": _PROBABILITIES, "y": _LABELS, "word": _WORDS}
     path = case.file("good file", columns)
     before, open_files = path.read_bytes(), _open_files()
     with contract(case.subject, "columns have the names of the file, in its order"):
@@ -117,7 +117,7 @@ def _check_columns(case: _Case) -> None:
         found = [str(word) for word in source.values("word")]
         claim(found == _WORDS, f"it reads {found}, written were {_WORDS}")
     with contract(case.subject, "kernelcal.io.read makes predictions and targets of the columns"):
-        data = read([path], ReadOptions(predictions="p", target="y"))
+        data: Any = read([path], ReadOptions(predictions="p", target="y"))
         close(
             to_numpy(data.predictions.probabilities)[:, 1], np.array(_PROBABILITIES), rtol=1e-15, what="a probability"
         )
@@ -132,7 +132,7 @@ def _check_missing(case: _Case) -> None:
     path = case.file("missing", {"p": [0.2, None, 0.7], "y": [0, 1, 1]})
     with contract(case.subject, "a missing value is None or NaN, and its row is refused or dropped by name"):
         close(open_source([path]).numbers(["p"])[:, 0], np.array([0.2, np.nan, 0.7]), what="a number")
-        data = read([path], ReadOptions(predictions="p", target="y", drop_missing=True))
+        data: Any = read([path], ReadOptions(predictions="p", target="y", drop_missing=True))
         close(to_numpy(data.predictions.probabilities)[:, 1], np.array([0.2, 0.7]), what="a probability")
 
 

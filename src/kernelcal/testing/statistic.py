@@ -41,8 +41,8 @@ def check_statistic(
 
     ``prepare`` sees no targets, and the same targets have the same values in any batch, at any place of it: so the
     observed ones are treated as drawn ones are. Values are finite numbers in NumPy, large ones speak against
-    calibration; nothing that is given changes; the order of the rows does not matter; case weights are taken or refused.
-    The exact test keeps its level.
+    calibration; nothing that is given changes; the order of the rows does not matter; case weights are taken or
+    refused. The exact test keeps its level.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def _batch() -> Predictions:
 
 def _check_facts(statistic: Statistic, prepared: Prepared) -> None:
     with contract(statistic, "names has one name a member, all different"):
-        names = getattr(prepared, "names", None)
+        names: Any = getattr(prepared, "names", None)
         claim(isinstance(names, tuple) and names and all(isinstance(x, str) and x for x in names), f"it is {names!r}")
         claim(len(set(names)) == len(names), f"it is {names!r}")
     with contract(
@@ -201,7 +201,7 @@ def _check_weights(statistic: Statistic, batch: Any, targets: np.ndarray, values
 
 def _check_estimate(statistic: Statistic, batch: Any, targets: np.ndarray, values: np.ndarray) -> None:
     with contract(statistic, "statistic(y, predictions) returns an Estimate with the value"):
-        found = statistic(targets, batch)  # type: ignore[operator]
+        found = statistic(targets, batch)
         claim(isinstance(found, Estimate), f"it returned {type(found).__name__}")
         claim(np.isfinite(float(found)), f"it is {float(found)}")
         claim(found.n == len(batch), f"n is {found.n} for {len(batch)} rows")
