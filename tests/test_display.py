@@ -1,6 +1,7 @@
 """Every result shows itself in a notebook: one HTML fragment, in which names are text and never markup."""
 
 import dataclasses
+import functools
 import importlib
 import inspect
 import pkgutil
@@ -46,6 +47,7 @@ def returned_classes():
                 yield kind
 
 
+@functools.cache
 def result_classes():
     """What has `to_dict` is a result, and what a public function returns."""
     own = [c for m in every_module() for c in vars(m).values() if inspect.isclass(c) and c.__module__ == m.__name__]
