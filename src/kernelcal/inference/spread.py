@@ -16,8 +16,8 @@ __all__ = ["default_method", "method_of", "spread_of"]
 _BOOTSTRAP_UP_TO = 5_000  # rows; above, 999 products with the n x n matrix take more than some seconds
 
 
-def method_of(name: str, statistic: SKCE | CKCE) -> Method | None:
-    """Return the method of a name, None for the default, or refuse one that does not serve the statistic."""
+def method_of(name: str, statistic: SKCE | CKCE, *, weighted: bool = False) -> Method | None:
+    """Return the method of a name, None for the default, or refuse one that does not serve statistic and weights."""
     if isinstance(statistic, CKCE):
         return None if name == "default" else OPERATOR_METHODS.chosen(name)
     if not isinstance(statistic, SKCE):
@@ -33,16 +33,22 @@ def method_of(name: str, statistic: SKCE | CKCE) -> Method | None:
     found = METHODS.chosen(name)
     if (statistic.estimator == "block") != (name == "block"):
         raise InputError(f"method={name!r} does not serve estimator={statistic.estimator!r}: use method='default'")
-    return found
+    return _with_weights(found) if weighted else found
 
 
-def default_method(statistic: SKCE | CKCE, n: int) -> Method:
-    """Return the method for so many rows where none is named."""
+def _with_weights(method: Method) -> Method:
+    if method.weightless:
+        raise InputError(method.weightless)
+    return method
+
+
+def default_method(statistic: SKCE | CKCE, n: int, *, weighted: bool = False) -> Method:
+    """Return the method for so many rows where none is named; with case weights of all pairs always the bootstrap."""
     if isinstance(statistic, CKCE):
         return OPERATOR_METHODS["bootstrap"]
     if statistic.estimator == "block":
-        return METHODS["block"]
-    return METHODS["bootstrap" if n <= _BOOTSTRAP_UP_TO else "root"]
+        return _with_weights(METHODS["block"]) if weighted else METHODS["block"]
+    return METHODS["bootstrap" if weighted or n <= _BOOTSTRAP_UP_TO else "root"]
 
 
 def spread_of(
