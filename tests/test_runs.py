@@ -1,5 +1,7 @@
 """One run, one border: every shared option is refused with one message everywhere, before data are looked at."""
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -16,7 +18,7 @@ from kernelcal.inference import (
     simplex_calibration,
 )
 from kernelcal.recalibration import TemperatureScaling
-from kernelcal.runs import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE, Run
+from kernelcal.runs import CONFIDENCE_LEVEL, DRAWS, DRAWS_OF_A_PASS, SIGNIFICANCE, Run
 from kernelcal.sketch import Sketch
 from kernelcal.statistics import (
     central_coverage,
@@ -154,6 +156,9 @@ def test_what_is_no_lens_is_refused_alike(function):
         ),
         ("confidence_interval", {"statistic": "skce"}, "statistic must be an SKCE such as"),
         ("confidence_interval", {"statistic": kc.SKCE(estimator="biased")}, "the biased estimator has no interval"),
+        ("confidence_interval", {"method": "root", "weights": DATA}, "method='root' takes no case weights"),
+        ("confidence_interval", {"method": "ball", "weights": DATA}, "method='ball' takes no case weights"),
+        ("equivalence_test", {"weights": DATA}, "method='root' takes no case weights: use method='bootstrap'"),
         ("confidence_interval", {"pvalue": 0}, "pvalue must lie above 0 and not above 1, got 0"),
         ("confidence_interval", {"pvalue": "0.1"}, "pvalue must lie above 0 and not above 1, got '0.1'"),
         ("confidence_interval", {"pvalue": np.nan}, "pvalue must lie above 0 and not above 1, got nan"),
@@ -294,3 +299,40 @@ def test_the_border_is_crossed_once(monkeypatch):
         crossed.clear()
         call()
         assert len(crossed) == times, name
+
+
+def test_one_default_each():
+    """No function has a level or a number of draws of its own."""
+    for module in (kc, kc.inference, kc.statistics, kc.stream, kc.explain, kc.plots, kc.evaluate):
+        for name in getattr(module, "__all__", ()):
+            member = getattr(module, name)
+            if callable(member) and not isinstance(member, type):
+                parameters = inspect.signature(member).parameters
+                assert not {"level", "confidence", "interval_level"} & set(parameters), name
+                if "confidence_level" in parameters:
+                    assert parameters["confidence_level"].default in (CONFIDENCE_LEVEL, inspect.Parameter.empty), name
+                if "draws" in parameters and name != "highest_density_coverage":  # draws that find a region
+                    assert parameters["draws"].default in (DRAWS, DRAWS_OF_A_PASS), name
+
+
+def test_a_case_is_what_was_given():
+    p = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.3, 0.4]])
+    case = Case.of(["b", "b", "c"], p, classes=["a", "b", "c"], weights=[1, 1, 4])
+    assert case.targets.tolist() == [1, 1, 2]
+    assert case.named_targets.tolist() == ["b", "b", "c"]
+    assert case.weights.tolist() == [0.5, 0.5, 2]
+    assert len(case) == 3
+    some = case[np.array([2, 0])]
+    assert (some.targets.tolist(), some.weights.tolist(), len(some.predictions)) == ([2, 1], [2, 0.5], 2)
+    assert case.in_numpy is case.in_numpy
+    assert case.in_numpy.in_numpy is case.in_numpy
+    assert case.through(None) is case
+    seen = case.through(kc.TopLabel())
+    assert seen.targets.tolist() == [0, 1, 1]
+    assert seen.weights is case.weights
+    assert seen.predictions.question == "top label"
+    assert case.without_names().named_targets.tolist() == [1, 1, 2]
+    with pytest.raises(InputError, match="a lens asks about classes, and Normal predicts numbers"):
+        Case.of([1.0], kc.Normal([0.0], 1.0), lens=kc.TopLabel())
+    with pytest.raises(AttributeError):
+        case.targets = None

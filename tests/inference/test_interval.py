@@ -115,3 +115,13 @@ def test_evaluate_shows_the_interval():
     result = kc.evaluate(y, p)
     assert "root of SKCE, 95 % interval" in result.summary()
     assert result.interval.lower <= float(result.skce) <= result.interval.upper
+
+
+def test_weighted_rows_above_the_size_of_the_bootstrap_have_one_too():
+    """The root takes no weights: up to 8,000 rows `evaluate` has an interval with them all the same."""
+    rng = np.random.default_rng(0)
+    p = rng.uniform(size=5100)
+    y = (rng.random(5100) < p**2).astype(int)
+    found = kc.evaluate(y, p, weights=rng.uniform(0.5, 2, 5100), draws=19)
+    assert found.interval.method == "percentile bootstrap without pairs of a row with itself"
+    assert 0 < found.interval.lower < found.interval.estimate < found.interval.upper

@@ -8,7 +8,7 @@ from kernelcal.cases import Case
 from kernelcal.inference import Interval
 from kernelcal.inference.cost import say_bootstrap_cost
 from kernelcal.inference.equivalence import Equivalence, equivalence_of, method_that_keeps_the_level
-from kernelcal.inference.interval_methods import Request, Spread, of_draws
+from kernelcal.inference.interval_methods import INTERVAL_METHODS, Request, Spread, of_draws
 from kernelcal.inference.row_bootstrap import OPERATOR_METHODS, RowBootstrap
 from kernelcal.runs import Run
 from kernelcal.statistics import CKCE, SKCE
@@ -39,4 +39,4 @@ def equivalence(spread: Spread, within: float | None, skce: SKCE, n: int) -> Equ
     """Whether a model is calibrated to within the bound, where there is one."""
     if within is None:
         return None
-    return equivalence_of(spread, within, method_that_keeps_the_level(skce).label, n)
+    return equivalence_of(spread, within, INTERVAL_METHODS[method_that_keeps_the_level(skce)].label, n)

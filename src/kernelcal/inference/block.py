@@ -33,12 +33,13 @@ class Block(NullLaw):
     label: ClassVar[str] = "normal law of the block values"
     name: ClassVar[str] = "block"
     estimators: ClassVar[tuple[str, ...]] = ("block",)
+    weighted: ClassVar[bool] = False
 
     def test(self, problem: Problem) -> Outcome:
         """Compare the mean of the block values with its standard error."""
         from scipy.special import ndtr  # imported when needed: scipy.special is slow to load
 
-        prepared = prepared_pairs(problem, self)
+        prepared = prepared_pairs(problem)
         values = prepared.block_values(problem.case.targets)
         if len(values) < 2:
             raise InputError(f"null='block' needs at least 2 blocks, got {len(values)}: use a smaller block_size")

@@ -23,9 +23,11 @@ Matrix = PairMatrix | BandMatrix
 class _Resampled(NullLaw):
     """What both bootstraps share: draw weights of the rows, and compare ``n`` times the statistic with drawn values."""
 
+    weighted: ClassVar[bool] = False
+
     def test(self, problem: Problem) -> Outcome:
         """Count the drawn values that are at least as large as the observed one."""
-        prepared = prepared_pairs(problem, self)
+        prepared = prepared_pairs(problem)
         value, drawn = self.observed_and_drawn(problem, prepared.taken(problem.case.targets))
         finite(prepared, value + float(drawn.sum()))
         tolerance = 1e-12 * abs(value)

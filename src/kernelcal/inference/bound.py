@@ -39,11 +39,12 @@ class Bound(NullLaw):
     label: ClassVar[str] = "distribution-free bound"
     name: ClassVar[str] = "bound"
     estimators: ClassVar[tuple[str, ...]] = ("unbiased", "biased", "block")
+    weighted: ClassVar[bool] = False
     asymptotic: ClassVar[bool] = False
 
     def test(self, problem: Problem) -> Outcome:
         """Bound the p-value."""
-        prepared = prepared_pairs(problem, self)
+        prepared = prepared_pairs(problem)
         value = float(prepared.values(problem.case.targets[None])[0, 0])
         statistic = prepared.statistic
         bound = _kernel_bound(prepared.kernels[0], problem.case.predictions) * prepared.residual.bound()

@@ -145,6 +145,8 @@ def calibration_test(
 
 def tested(case: Case, statistic: Statistic, law: NullLaw, run: Run) -> TestResult:
     """Test one question about what was checked already."""
+    law.refuse(statistic)
+    law.refuse_weights(case)
     there = case.in_numpy
     statistic, notes = statistic.seeing(there.targets, there.predictions)
     stays = law.resident and statistic.resident

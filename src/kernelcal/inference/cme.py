@@ -111,7 +111,6 @@ class CME(NullLaw):
 
     def test(self, problem: Problem) -> Outcome:
         """Compare Q with its law."""
-        self.refuse(problem.statistic)
         problem = _prepared(problem)
         assert isinstance(problem.prepared, PreparedUCME)  # for the type checker: what a UCME prepares
         form: LocationForm = (KnownForm if self.covariance == "known" else EmpiricalForm)(problem.prepared)

@@ -7,7 +7,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from kernelcal.errors import InputError
 from kernelcal.inference.drawn import DrawnValues
 from kernelcal.inference.exact import with_ranks
 from kernelcal.inference.law import NullLaw, Outcome, Problem
@@ -36,11 +35,11 @@ class Consistency(NullLaw):
     """
 
     label: ClassVar[str] = "consistency resampling, predictions and targets resampled"
+    name: ClassVar[str] = "consistency"
+    weighted: ClassVar[bool] = False
 
     def test(self, problem: Problem) -> Outcome:
         """Compute the statistic on every resampled data set."""
-        if problem.case.weights is not None:
-            raise InputError("null='consistency' takes no case weights: use null='exact'")
         statistic = problem.statistic.resolved(problem.case.predictions)
         observed = statistic.prepare(problem.case.predictions).values(problem.case.targets[None])
         values = [observed]

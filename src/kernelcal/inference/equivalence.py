@@ -11,7 +11,7 @@ import numpy as np
 
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
-from kernelcal.inference.interval_methods import INTERVAL_METHODS, IntervalMethod, Spread
+from kernelcal.inference.interval_methods import IntervalMethod, Spread
 from kernelcal.inference.spread import method_of, spread_of
 from kernelcal.lenses import Lens
 from kernelcal.runs import DRAWS, SIGNIFICANCE, Run
@@ -139,7 +139,9 @@ def equivalence_test(
     bound, statistic = checked_bound(within), SKCE() if statistic is None else statistic
     if not isinstance(statistic, SKCE):
         raise InputError(f"statistic must be an SKCE, whose root is in units of probability, got {statistic!r}")
-    chosen = method_of(method, statistic) or method_that_keeps_the_level(statistic)
+    name = method_that_keeps_the_level(statistic) if method == "default" else method
+    chosen = method_of(name, statistic, weighted=weights is not None)
+    assert chosen is not None  # for the type checker: one is named
     case = Case.of(y, predictions, weights=weights, lens=lens, classes=classes, normalize=normalize).in_numpy
     spread = spread_of(chosen, statistic, case, run)
     notes = (*case.predictions.notes, *target_notes(case.predictions, statistic.integrator))
@@ -152,9 +154,9 @@ def equivalence_of(spread: Spread, within: float, method: str, n: int, notes: tu
     return Equivalence(within, min(spread.above(within**2), 1.0), root, upper, method, n, notes)
 
 
-def method_that_keeps_the_level(statistic: SKCE) -> IntervalMethod:
-    """Return the method that is taken where none is named."""
-    return INTERVAL_METHODS["block" if statistic.estimator == "block" else "root"]
+def method_that_keeps_the_level(statistic: SKCE) -> str:
+    """Return the name of the method that is taken where none is named."""
+    return "block" if statistic.estimator == "block" else "root"
 
 
 def checked_bound(within: Any) -> float:

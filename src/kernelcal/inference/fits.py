@@ -34,12 +34,13 @@ class Gamma(NullLaw):
     label: ClassVar[str] = "gamma law, two moments from the data"
     name: ClassVar[str] = "gamma"
     estimators: ClassVar[tuple[str, ...]] = ("unbiased",)
+    weighted: ClassVar[bool] = False
 
     def test(self, problem: Problem) -> Outcome:
         """Evaluate the tail of the fitted law."""
         from scipy.special import gammaincc
 
-        prepared = prepared_pairs(problem, self)
+        prepared = prepared_pairs(problem)
         matrix = prepared.matrix(problem.case.targets)
         value, mean, variance = finite(prepared, _value(matrix)), float(matrix.diagonal.mean()), _variance(matrix)
         if variance == 0 or mean == 0:
@@ -68,10 +69,11 @@ class Pearson(NullLaw):
     label: ClassVar[str] = "Pearson type III law, three moments from the data"
     name: ClassVar[str] = "pearson"
     estimators: ClassVar[tuple[str, ...]] = ("unbiased",)
+    weighted: ClassVar[bool] = False
 
     def test(self, problem: Problem) -> Outcome:
         """Evaluate the tail of the fitted law."""
-        prepared = prepared_pairs(problem, self)
+        prepared = prepared_pairs(problem)
         matrix = prepared.matrix(problem.case.targets)
         n, value, variance = len(matrix), finite(prepared, _value(matrix)), _variance(matrix)
         if variance == 0 or n < 3:
@@ -100,10 +102,11 @@ class Spectrum(NullLaw):
     label: ClassVar[str] = "spectrum of the centred matrix, from the data"
     name: ClassVar[str] = "spectrum"
     estimators: ClassVar[tuple[str, ...]] = ("unbiased",)
+    weighted: ClassVar[bool] = False
 
     def test(self, problem: Problem) -> Outcome:
         """Evaluate the tail of the weighted sum of chi-square variables."""
-        prepared = prepared_pairs(problem, self)
+        prepared = prepared_pairs(problem)
         matrix = prepared.matrix(problem.case.targets)
         n, value = len(matrix), finite(prepared, _value(matrix))
         h = matrix.dense()

@@ -105,7 +105,8 @@ def confidence_interval(
         left out. ``root``: on the root scale with the Hoeffding variance, wider above; no draws. ``ball``: the root of
         the biased value plus and minus a quantile of the norm of the centred multiplier process; it covers whether
         the model is calibrated or not, and is wide. ``block``: normal law of the block values. The default is
-        ``bootstrap`` up to 5,000 rows, ``root`` above, and ``block`` for the block estimator. `CKCE` has
+        ``bootstrap`` up to 5,000 rows and with case weights, which the others do not take, ``root`` above, and
+        ``block`` for the block estimator. `CKCE` has
         ``bootstrap``: one factorisation serves all draws, whose change of the operator is taken to the first order.
     confidence_level : float
         Nominal coverage, between 0 and 1.
@@ -142,7 +143,7 @@ def confidence_interval(
     """
     run = Run(confidence_level=confidence_level, draws=draws, rng=rng, progress=progress).shared()
     statistic = SKCE() if statistic is None else statistic
-    chosen = method_of(method, statistic)
+    chosen = method_of(method, statistic, weighted=weights is not None)
     _refuse_pvalue(pvalue)
     case = Case.of(y, predictions, weights=weights, lens=lens, classes=classes, normalize=normalize)
     return interval_of(case, statistic, run, method=chosen, pvalue=pvalue)
@@ -159,7 +160,7 @@ def interval_of(
 ) -> Interval:
     """Make the interval of what was checked already; None for what is then chosen, computed or prepared here."""
     case = case.in_numpy
-    chosen = default_method(statistic, len(case)) if method is None else method
+    chosen = default_method(statistic, len(case), weighted=case.weights is not None) if method is None else method
     if pvalue is None and chosen.tested:
         asked = default_statistic(case.predictions)
         pvalue = tested(case, asked, default_law(case.predictions, asked), replace(run, progress=None)).pvalue

@@ -97,11 +97,14 @@ class IntervalMethod:
         What it is called in results.
     tested : bool
         Whether the lower end is 0 unless the exact test rejects.
+    weightless : str
+        Why it takes no case weights, and what does; empty where it takes them.
     """
 
     spread: Callable[[Request], Spread]
     label: str
     tested: bool = False
+    weightless: str = ""
 
 
 def of_draws(estimate: float, values: np.ndarray) -> Spread:
@@ -159,8 +162,6 @@ def _unbiased(matrix: PairMatrix, request: Request) -> float:
 
 def _root(request: Request) -> Spread:
     """Interval of the root from the matrix of all pairs."""
-    if request.case.weights is not None:
-        raise InputError("method='root' takes no case weights: use method='bootstrap'")
     matrix = request.prepared.matrix(request.case.targets)
     return root_spread(_unbiased(matrix, request), *hoeffding_parts(matrix))
 
@@ -218,8 +219,6 @@ def hoeffding(n: int, total: float, rows: float, squares: float) -> tuple[float,
 
 def _ball(request: Request) -> Spread:
     """``|mu^| - q <= KCE <= |mu^| + q``, q a quantile of ``sqrt(g'Hg) / n`` with centred normal multipliers g."""
-    if request.case.weights is not None:
-        raise InputError("method='ball' takes no case weights: use method='bootstrap'")
     from scipy.special import ndtri
 
     matrix = request.prepared.matrix(request.case.targets)
@@ -244,8 +243,6 @@ def _ball(request: Request) -> Spread:
 
 def _block(request: Request) -> Spread:
     """Mean of the block values plus and minus z standard errors."""
-    if request.case.weights is not None:
-        raise InputError("method='block' takes no case weights: use estimator='unbiased'")
     return block_spread(request.prepared.block_values(request.case.targets))
 
 
@@ -264,15 +261,15 @@ def block_spread(values: np.ndarray) -> Spread:
     return Spread(mean, ends, _half(ends), above)
 
 
+_ROWS = "percentile bootstrap without pairs of a row with itself"
+_BALL = "ball around the estimated mean element, multiplier quantile"
+_NO_WEIGHTS = "method={!r} takes no case weights: use method='bootstrap'"
+_NO_WEIGHTS_OF_BLOCKS = "method='block' takes no case weights: use estimator='unbiased'"
 INTERVAL_METHODS: Registry[IntervalMethod] = Registry("method", "or 'default', or an IntervalMethod")
 for _name, _method, _serves in (
-    (
-        "bootstrap",
-        IntervalMethod(_bootstrap, "percentile bootstrap without pairs of a row with itself", tested=True),
-        _ALL,
-    ),
-    ("root", IntervalMethod(_root, "root scale, Hoeffding variance", tested=True), _ALL),
-    ("ball", IntervalMethod(_ball, "ball around the estimated mean element, multiplier quantile", tested=False), _ALL),
-    ("block", IntervalMethod(_block, "normal law of the block values", tested=False), "SKCE, block"),
+    ("bootstrap", IntervalMethod(_bootstrap, _ROWS, tested=True), _ALL),
+    ("root", IntervalMethod(_root, "root scale, Hoeffding variance", True, _NO_WEIGHTS.format("root")), _ALL),
+    ("ball", IntervalMethod(_ball, _BALL, False, _NO_WEIGHTS.format("ball")), _ALL),
+    ("block", IntervalMethod(_block, "normal law of the block values", False, _NO_WEIGHTS_OF_BLOCKS), "SKCE, block"),
 ):
     INTERVAL_METHODS.register(_name, _method, summary=_method.label, serves=_serves)

@@ -93,6 +93,8 @@ class NullLaw(ABC):
         What people call it, as ``null=``; for messages.
     estimators : tuple of str
         Estimators of a mean over pairs of rows whose law it is; empty where it serves every statistic.
+    weighted : bool
+        Whether it takes case weights.
     """
 
     label: ClassVar[str]
@@ -100,6 +102,12 @@ class NullLaw(ABC):
     resident: ClassVar[bool] = False
     name: ClassVar[str] = ""
     estimators: ClassVar[tuple[str, ...]] = ()
+    weighted: ClassVar[bool] = True
+
+    def refuse_weights(self, case: Case) -> None:
+        """Refuse case weights where it takes none, before anything is prepared."""
+        if case.weights is not None and not self.weighted:
+            raise InputError(f"null={self.name!r} takes no case weights: {_weighted_way(case.predictions)}")
 
     def refuse(self, statistic: Statistic) -> None:
         """Refuse a statistic that it is not the law of, with the remedy; called before data are looked at."""
@@ -111,12 +119,9 @@ class NullLaw(ABC):
         """Return the p-value of the observed statistic."""
 
 
-def prepared_pairs(problem: Problem, law: NullLaw, *, weights: bool = False) -> PreparedPairMean:
-    """Return the prepared mean over pairs of rows that the law is one of, else refuse with the remedy."""
-    law.refuse(problem.statistic)
-    assert isinstance(problem.prepared, PreparedPairMean)  # for the type checker: what a PairMean prepares
-    if problem.case.weights is not None and not weights:
-        raise InputError(f"null={law.name!r} takes no case weights: {_weighted_way(problem.case.predictions)}")
+def prepared_pairs(problem: Problem) -> PreparedPairMean:
+    """Return what was prepared of a mean over pairs of rows; laws of these have refused other statistics."""
+    assert isinstance(problem.prepared, PreparedPairMean)  # for the type checker: `NullLaw.refuse` was asked
     return problem.prepared
 
 

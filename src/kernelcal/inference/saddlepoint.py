@@ -41,7 +41,7 @@ class Saddlepoint(NullLaw):
 
     def test(self, problem: Problem) -> Outcome:
         """Evaluate the tail of the known law at the observed value."""
-        prepared = prepared_pairs(problem, self, weights=True)
+        prepared = prepared_pairs(problem)
         value = float(prepared.values(problem.case.targets[None])[0, 0])
         null = known_null(prepared)
         if null.law is None:

@@ -16,11 +16,11 @@ __all__ = ["default_method", "method_of", "spread_of"]
 _BOOTSTRAP_UP_TO = 5_000  # rows; above, 999 products with the n x n matrix take more than some seconds
 
 
-def method_of(name: str | IntervalMethod, statistic: SKCE | CKCE) -> IntervalMethod | None:
-    """Return the method of a name, or as given, None for the default; refuse what does not serve the statistic."""
+def method_of(name: str | IntervalMethod, statistic: SKCE | CKCE, *, weighted: bool = False) -> IntervalMethod | None:
+    """Return the method of a name or as given, None for the default, or refuse what does not serve what there is."""
     if isinstance(statistic, CKCE):
         if isinstance(name, IntervalMethod):
-            return name
+            return _with_weights(name) if weighted else name
         return None if name == "default" else OPERATOR_METHODS.chosen(name)
     if not isinstance(statistic, SKCE):
         raise InputError(
@@ -33,20 +33,26 @@ def method_of(name: str | IntervalMethod, statistic: SKCE | CKCE) -> IntervalMet
     if name == "default":
         return None
     if isinstance(name, IntervalMethod):
-        return name
+        return _with_weights(name) if weighted else name
     found = INTERVAL_METHODS.chosen(name)
     if (statistic.estimator == "block") != (name == "block"):
         raise InputError(f"method={name!r} does not serve estimator={statistic.estimator!r}: use method='default'")
-    return found
+    return _with_weights(found) if weighted else found
 
 
-def default_method(statistic: SKCE | CKCE, n: int) -> IntervalMethod:
-    """Return the method for so many rows where none is named."""
+def _with_weights(method: IntervalMethod) -> IntervalMethod:
+    if method.weightless:
+        raise InputError(method.weightless)
+    return method
+
+
+def default_method(statistic: SKCE | CKCE, n: int, *, weighted: bool = False) -> IntervalMethod:
+    """Return the method for so many rows where none is named; with case weights of all pairs always the bootstrap."""
     if isinstance(statistic, CKCE):
         return OPERATOR_METHODS["bootstrap"]
     if statistic.estimator == "block":
-        return INTERVAL_METHODS["block"]
-    return INTERVAL_METHODS["bootstrap" if n <= _BOOTSTRAP_UP_TO else "root"]
+        return _with_weights(INTERVAL_METHODS["block"]) if weighted else INTERVAL_METHODS["block"]
+    return INTERVAL_METHODS["bootstrap" if weighted or n <= _BOOTSTRAP_UP_TO else "root"]
 
 
 def spread_of(
