@@ -1,10 +1,8 @@
-"""What must be set before NumPy and JAX are imported, which tests run, and doctests of src."""
+"""What must be set before NumPy and JAX are imported, and which tests run."""
 
 import os
-import sys
 from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
 
 SETTINGS = {
     # arrays of the tests are small: a second thread of the linear algebra waits, and burns processor time
@@ -18,7 +16,7 @@ for name, value in SETTINGS.items():
     os.environ.setdefault(name, value)
 
 # examples that need an extra, here all the guide, are left out where it is not installed
-EXAMPLES = {"docs": "torch", "src/kernelcal/report": "jinja2", "src/kernelcal/stream": "pyarrow"}
+EXAMPLES = {"docs": "torch", "src/kernelcal/reporting": "jinja2", "src/kernelcal/stream": "pyarrow"}
 collect_ignore = ["docs/conf.py", "docs/make_pictures.py", "docs/make_reports.py"]
 collect_ignore_glob = [f"{folder}/*" for folder, extra in EXAMPLES.items() if find_spec(extra) is None]
 
@@ -29,15 +27,3 @@ def pytest_configure(config):
         config.option.markexpr = ""
     if getattr(config.option, "dist", "no") == "load":
         config.option.dist = "loadfile"
-
-
-def pytest_collection_finish():
-    """Put functions such as `kernelcal.evaluate` back where their modules stand.
-
-    Pytest imports modules by their paths, which puts them in the place of functions of their names.
-    """
-    for package in [module for name, module in sys.modules.items() if name.split(".")[0] == "kernelcal"]:
-        for name in getattr(package, "__all__", ()):
-            found = getattr(package, name, None)
-            if isinstance(found, ModuleType) and hasattr(found, name):
-                setattr(package, name, getattr(found, name))

@@ -7,7 +7,7 @@ import time
 import numpy as np
 from common import class_data, machine, peak_memory
 
-from kernelcal.report import report
+from kernelcal.reporting import report
 
 
 def main():

@@ -11,8 +11,9 @@ import numpy as np
 from common import best, in_new_process, machine
 
 import kernelcal as kc
-from kernelcal.pairs import ExactPairs, scan_forms
-from kernelcal.pairs.feature_tiles import FeatureTiles
+from kernelcal.pairs import ExactPairs
+from kernelcal.pairs.line import scan as scan_forms
+from kernelcal.pairs.tile_sums import FeatureTiles
 from kernelcal.residuals import ClassResidual
 
 DRAWS = 999

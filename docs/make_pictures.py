@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import kernelcal as kc
-from kernelcal.explain import explain
+from kernelcal.explanation import explain
 from kernelcal.inference import class_reliability, reliability, simplex_calibration
 from kernelcal.statistics import pit_histogram, quantile_calibration, rank_histogram
 

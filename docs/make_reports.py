@@ -16,7 +16,7 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 import kernelcal as kc
-from kernelcal.report import report
+from kernelcal.reporting import report
 
 HERE = Path(__file__).parent
 DATA = Path(os.environ.get("KERNELCAL_DATA", HERE.parents[1] / "shared" / "data"))

@@ -9,7 +9,7 @@ from scipy.stats import binomtest
 
 import kernelcal as kc
 from kernelcal.errors import InputError
-from kernelcal.statistics.pit import pit, pit_intervals
+from kernelcal.statistics.outcomes.transform import pit, pit_intervals
 
 FILE = Path(__file__).resolve().parent / "data" / "cases.json"
 CASES = {case["id"]: case for case in json.loads(FILE.read_text())["cases"]}

@@ -9,10 +9,10 @@ import pytest
 import kernelcal as kc
 from kernelcal.cli import main
 from kernelcal.errors import InputError
-from kernelcal.explain import explain
+from kernelcal.explanation import explain
 from kernelcal.inference import reliability
 from kernelcal.io import ReadOptions, read
-from kernelcal.report import report
+from kernelcal.reporting import report
 
 FILE = Path(__file__).resolve().parent / "data" / "cases.json"
 CASES = {case["id"]: case for case in json.loads(FILE.read_text())["cases"]}

@@ -108,7 +108,7 @@ def test_interrupted(folder, capsys, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(sys.modules["kernelcal.report.main"], "evaluated", interrupted)
+    monkeypatch.setattr(sys.modules["kernelcal.reporting.main"], "evaluated", interrupted)
     assert run("report one.csv -o page.html") == 130
     assert sorted(path.name for path in folder.iterdir()) == ["one.csv", "two.csv"]
 

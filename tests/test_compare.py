@@ -10,17 +10,15 @@ from scipy.stats import binom, norm
 
 import kernelcal as kc
 from kernelcal.cases import Case
-from kernelcal.compare.cost import cost_in_words
-from kernelcal.compare.differences import by_draws, by_rows, skce_differences
-from kernelcal.compare.figures import conditional
-from kernelcal.compare.statistics import shared_ckce, shared_skce
-from kernelcal.compare.steps import Steps
+from kernelcal.comparison.differences import by_draws, by_rows, skce_differences
+from kernelcal.comparison.figures import conditional, cost_in_words
+from kernelcal.comparison.models import shared_ckce, shared_skce
 from kernelcal.errors import InputError, KernelcalWarning
 from kernelcal.inference import Draws, equivalence_test
-from kernelcal.inference.bootstrap import multinomial_counts
-from kernelcal.inference.row_bootstrap import RowBootstrap
+from kernelcal.inference.draws import multinomial_counts
+from kernelcal.inference.intervals.row_bootstrap import RowBootstrap
 from kernelcal.kernels import Linear, Spectral
-from kernelcal.runs import Run
+from kernelcal.runs import Run, Steps
 from kernelcal.statistics import CKCE, crps_rows, log_score_rows
 
 DRAWS = {"draws": 99}
@@ -555,7 +553,7 @@ def test_work_of_more_than_a_minute_is_announced(monkeypatch):
 
 
 def test_differences_over_blocks_say_so(monkeypatch):
-    estimates = importlib.import_module("kernelcal.evaluate.estimates")  # kernelcal.evaluate itself is a function
+    estimates = importlib.import_module("kernelcal.evaluation.estimates")  # kernelcal.evaluate itself is a function
     monkeypatch.setattr(estimates, "_INTERVAL", 6e-6)
     y, models = classes(300)
     result = kc.compare(y, models, within=0.1, **DRAWS)

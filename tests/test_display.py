@@ -14,10 +14,10 @@ import pytest
 import kernelcal as kc
 from kernelcal import tables
 from kernelcal.cases import Case
-from kernelcal.explain import explain
+from kernelcal.explanation import explain
 from kernelcal.inference import class_reliability, exact_null, known_null, simplex_calibration
 from kernelcal.predictions import UnnormalizedDensity
-from kernelcal.report import report
+from kernelcal.reporting import report
 from kernelcal.runs import Run
 from kernelcal.sketch import Sketch
 from kernelcal.statistics import brier_decomposition, pinball_loss, pit_histogram, quantile_calibration
@@ -34,7 +34,7 @@ def every_module():
 
 
 INPUTS = {"Locations", "Samples"}  # what functions return to be passed on
-PACKAGES = ("", ".inference", ".statistics", ".explain", ".compare", ".report", ".sketch")
+PACKAGES = ("", ".inference", ".statistics", ".explanation", ".comparison", ".reporting", ".sketch")
 
 
 def returned_classes():

@@ -102,7 +102,7 @@ def test_class_names_reach_the_verdict():
 def test_very_many_rows_use_blocks_and_say_so(monkeypatch):
     import sys
 
-    monkeypatch.setattr(sys.modules["kernelcal.evaluate.estimates"], "_SECONDS", 3e-11 * 34 * 300 * 100.5)
+    monkeypatch.setattr(sys.modules["kernelcal.evaluation.estimates"], "_SECONDS", 3e-11 * 34 * 300 * 100.5)
     y, p = data()
     result = kc.evaluate(y, p)
     assert result.skce.estimator == "block"

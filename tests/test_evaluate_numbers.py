@@ -8,9 +8,9 @@ import pytest
 import kernelcal as kc
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
-from kernelcal.evaluate.numbers import number_suspicions
-from kernelcal.statistics.crps import crps
-from kernelcal.statistics.number_scores import negative_log_likelihood
+from kernelcal.evaluation.numbers import number_suspicions
+from kernelcal.statistics.scores.numbers import negative_log_likelihood
+from kernelcal.statistics.scores.ranked import crps
 
 RNG = np.random.default_rng(0)
 N = 300
@@ -78,7 +78,7 @@ def test_weights_reach_the_figures():
 
 
 def test_many_rows_use_blocks(monkeypatch):
-    from kernelcal.evaluate import estimates
+    from kernelcal.evaluation import estimates
 
     monkeypatch.setattr(estimates, "_SECONDS", 6e-9 * N * 50.5)
     result = kc.evaluate(FAMILIES["normal"].sample(rng=1)[0], FAMILIES["normal"])

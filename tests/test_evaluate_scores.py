@@ -8,7 +8,7 @@ import pytest
 
 import kernelcal as kc
 from kernelcal.errors import InputError
-from kernelcal.evaluate import ScoreEvaluation
+from kernelcal.evaluation import ScoreEvaluation
 from kernelcal.predictions import Score, UnnormalizedDensity
 from kernelcal.statistics import highest_density_coverage, kccsd
 
@@ -90,7 +90,7 @@ def test_the_wild_bootstrap_says_so_in_the_verdict():
 
 
 def test_many_rows_are_summed_in_blocks(monkeypatch):
-    estimates = importlib.import_module("kernelcal.evaluate.estimates")  # kernelcal.evaluate is a function
+    estimates = importlib.import_module("kernelcal.evaluation.estimates")  # kernelcal.evaluate is a function
     monkeypatch.setattr(estimates, "_SCORES_UP_TO", 100)
     monkeypatch.setattr(estimates, "_SCORES_IN_A_BLOCK", 10)
     result = kc.evaluate(Y, MODELS["score"])

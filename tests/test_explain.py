@@ -10,10 +10,10 @@ from scipy.stats import binom
 
 import kernelcal as kc
 from kernelcal.errors import InputError
-from kernelcal.explain import explain
-from kernelcal.explain import witness as witness_module
+from kernelcal.explanation import explain
+from kernelcal.explanation import witness as witness_module
 from kernelcal.inference import Draws
-from kernelcal.inference.ranks import family_wise_pvalues, ranks
+from kernelcal.inference.laws.exact import family_wise_pvalues, ranks
 from kernelcal.predictions import MultivariateNormal, Score
 from kernelcal.runs import Run
 
@@ -354,7 +354,7 @@ def test_draws_and_tiles_change_nothing(monkeypatch):
     plain = explain(y, p, groups=np.arange(90) % 4, draws=59)
     monkeypatch.setattr(witness_module, "_NUMBERS", 500)
     monkeypatch.setattr(witness_module, "_KEPT", 0)
-    monkeypatch.setattr("kernelcal.inference.exact._MEMORY", 20_000)
+    monkeypatch.setattr("kernelcal.inference.laws.exact._MEMORY", 20_000)
     tiled = explain(y, p, groups=np.arange(90) % 4, draws=59)
     np.testing.assert_allclose(plain.witness.field, tiled.witness.field, atol=1e-14)
     assert plain.witness.critical == pytest.approx(tiled.witness.critical)

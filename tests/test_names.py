@@ -13,7 +13,7 @@ from kernelcal.cli.command import main
 from kernelcal.cli.parser import argument_parser
 from kernelcal.errors import InputError
 from kernelcal.inference import NULL_LAWS, STATISTICS, register_statistic
-from kernelcal.inference.interval_methods import INTERVAL_METHODS
+from kernelcal.inference.intervals.methods import INTERVAL_METHODS
 from kernelcal.lenses import LENSES
 from kernelcal.pairs import ENGINES
 from kernelcal.predictions import IsotropicNormal

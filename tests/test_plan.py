@@ -8,7 +8,7 @@ import pytest
 import kernelcal as kc
 from kernelcal.cli import main
 from kernelcal.errors import InputError
-from kernelcal.evaluate import plan
+from kernelcal.evaluation import plan
 from kernelcal.predictions import Score
 
 
@@ -59,7 +59,7 @@ def test_an_engine_can_be_told():
 def test_a_told_engine_takes_all_rows_where_blocks_would_be_chosen(monkeypatch):
     import importlib
 
-    estimates = importlib.import_module("kernelcal.evaluate.estimates")
+    estimates = importlib.import_module("kernelcal.evaluation.estimates")
     monkeypatch.setattr(estimates, "_SECONDS", 1e-5)
     y, p = CASES["few classes"]
     assert plan(p).steps[0].engine.startswith("blocks of ")

@@ -62,7 +62,7 @@ def browser():
 def pages(tmp_path_factory):
     pytest.importorskip("jinja2")
     pytest.importorskip("matplotlib")
-    from kernelcal.report import report
+    from kernelcal.reporting import report
 
     folder, made = tmp_path_factory.mktemp("pages"), {}
     for name in NAMES:

@@ -8,24 +8,14 @@ import pytest
 import kernelcal as kc
 from kernelcal.cases import Case
 from kernelcal.cli import main
+from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, DRAWS_OF_A_PASS, SIGNIFICANCE
 from kernelcal.errors import InputError
-from kernelcal.evaluate import plan
-from kernelcal.inference import (
-    class_reliability,
-    confidence_interval,
-    equivalence_test,
-    pit_test,
-    simplex_calibration,
-)
+from kernelcal.evaluation import plan
+from kernelcal.inference import class_reliability, confidence_interval, equivalence_test, pit_test, simplex_calibration
 from kernelcal.recalibration import TemperatureScaling
-from kernelcal.runs import CONFIDENCE_LEVEL, DRAWS, DRAWS_OF_A_PASS, SIGNIFICANCE, Run
+from kernelcal.runs import Run
 from kernelcal.sketch import Sketch
-from kernelcal.statistics import (
-    central_coverage,
-    highest_density_coverage,
-    pit_histogram,
-    rank_histogram,
-)
+from kernelcal.statistics import central_coverage, highest_density_coverage, pit_histogram, rank_histogram
 from kernelcal.stream import evaluate_files, evaluate_frame
 from kernelcal.stream.paths import evaluate_path
 

@@ -22,13 +22,13 @@ import numpy as np
 
 import kernelcal as kc
 from kernelcal.cases import Case
-from kernelcal.compare.differences import by_draws, by_rows, skce_differences
-from kernelcal.compare.statistics import shared_ckce, shared_skce
+from kernelcal.comparison.differences import by_draws, by_rows, skce_differences
+from kernelcal.comparison.models import shared_ckce, shared_skce
 from kernelcal.inference import Draws, equivalence_test
-from kernelcal.inference.bootstrap import multinomial_counts
-from kernelcal.inference.row_bootstrap import RowBootstrap
+from kernelcal.inference.draws import multinomial_counts
+from kernelcal.inference.intervals.row_bootstrap import RowBootstrap
 from kernelcal.statistics import CKCE, log_score_rows
-from kernelcal.statistics.ckce_features import incomplete_cholesky
+from kernelcal.statistics.conditional.kernel import incomplete_cholesky
 
 TABLES = Path(__file__).resolve().parents[2] / "docs" / "tables"
 DRAWS = 199

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.stats import binom
 
 import kernelcal as kc
-from kernelcal.explain import explain
+from kernelcal.explanation import explain
 
 TABLE = Path(__file__).resolve().parents[2] / "docs" / "tables" / "explain.csv"
 DRAWS, BAD = 199, "3"

@@ -24,9 +24,9 @@ from comparison import at_level, rates_agree
 from models import MODELS, SIGMA, seeded
 
 import kernelcal as kc
-from kernelcal.inference.cme import CME
-from kernelcal.statistics.locations import normal_locations
-from kernelcal.statistics.ucme import UCME
+from kernelcal.inference.laws.located import CME
+from kernelcal.statistics.located.locations import normal_locations
+from kernelcal.statistics.located.mean_embedding import UCME
 
 DRAWS, BOOTSTRAPS = 199, 1_000
 LOCATIONS = 10

@@ -7,8 +7,8 @@ from common import BLUE, GREEN, GREY, LEVEL, ORANGE, panels, parallel, save, skc
 
 import kernelcal as kc
 from kernelcal.inference import pit_test
-from kernelcal.statistics.pit import pit
-from kernelcal.statistics.quantile_curve import quantile_calibration
+from kernelcal.statistics.outcomes.quantile_curves import quantile_calibration
+from kernelcal.statistics.outcomes.transform import pit
 
 TRAINING, VALIDATION = 100, 50
 DRAWS, BOOTSTRAPS = 999, 100_000

@@ -11,8 +11,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import kernelcal as kc
 from kernelcal.kernels import FisherDivergence, KernelFisherDivergence, ground_lengthscale
-from kernelcal.kernels.metrics import MMD, Wasserstein
-from kernelcal.statistics.seen_targets import median_distance
+from kernelcal.kernels.divergences.mmd import MMD
+from kernelcal.kernels.metrics import Wasserstein
+from kernelcal.statistics.pairwise.stein import median_distance
 
 TABLES = Path(__file__).resolve().parents[2] / "docs" / "tables"
 SHARED = Path(__file__).resolve().parents[3] / "shared"  # published values lie beside the repository

@@ -4,9 +4,9 @@ __version__ = "0.1.0"
 
 from kernelcal import datasets
 from kernelcal.binning import EqualMassBins, UniformBins
-from kernelcal.compare import compare
+from kernelcal.comparison import compare
 from kernelcal.dispatch import evaluate
-from kernelcal.explain import explain
+from kernelcal.explanation import explain
 from kernelcal.inference import (
     DefaultFamily,
     calibration_test,
@@ -56,7 +56,7 @@ from kernelcal.predictions import (
     as_predictions,
 )
 from kernelcal.recalibration import TemperatureScaling
-from kernelcal.report import report
+from kernelcal.reporting import report
 from kernelcal.sketch import Sketch
 from kernelcal.statistics import CKCE, ECE, MMCE, SKCE, UCME, ckce, ece, mmce, skce, ucme
 

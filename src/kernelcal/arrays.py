@@ -25,6 +25,7 @@ __all__ = [
     "to_numpy",
 ]
 
+
 Array = Any  # no static type covers NumPy, PyTorch, JAX and CuPy at once
 
 

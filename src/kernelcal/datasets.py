@@ -13,6 +13,7 @@ from kernelcal.randomness import generator_of
 
 __all__ = ["DirichletModel", "m1", "m2", "m3"]
 
+
 _SMALLEST = 1e-300  # of alpha: the logarithm of a gamma variable is about -1 / alpha, which must be finite
 
 

@@ -7,9 +7,9 @@ import os
 from typing import Any
 
 from kernelcal.errors import InputError
-from kernelcal.evaluate import Evaluation
-from kernelcal.evaluate import evaluate as evaluate_arrays
-from kernelcal.predictions.frames import is_in_chunks, is_in_parts
+from kernelcal.evaluation import Evaluation
+from kernelcal.evaluation import evaluate as evaluate_arrays
+from kernelcal.predictions import is_in_chunks, is_in_parts
 
 __all__ = ["evaluate"]
 

@@ -10,6 +10,7 @@ from kernelcal.errors import InputError
 
 __all__ = ["Entry", "Registry"]
 
+
 Thing = TypeVar("Thing")
 Made = TypeVar("Made")
 

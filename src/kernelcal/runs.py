@@ -14,7 +14,8 @@ from kernelcal.errors import InputError
 from kernelcal.pairs import Engine
 from kernelcal.randomness import generator_of
 
-__all__ = ["CONFIDENCE_LEVEL", "DRAWS", "DRAWS_OF_A_PASS", "SIGNIFICANCE", "Progress", "Run"]
+__all__ = ["CONFIDENCE_LEVEL", "DRAWS", "DRAWS_OF_A_PASS", "SIGNIFICANCE", "Progress", "Run", "Steps"]
+
 
 Progress = Callable[[int, int], None]
 _ROUNDING = 1e-9
@@ -126,3 +127,24 @@ class Run:
         if self.rng is not None and not isinstance(self.rng, _MOVING):
             return self
         return replace(self, rng=int(generator_of(self.rng).integers(2**63)))
+
+
+class Steps:
+    """Pieces of equal length, reported as one: a piece that ends early counts as whole."""
+
+    def __init__(self, progress: Progress | None, pieces: int, length: int) -> None:
+        self.progress, self.pieces, self.length, self.done = progress, pieces, length, 0
+
+    def next(self) -> Progress | None:
+        """Progress of the next piece."""
+        if self.progress is None:
+            return None
+        start, self.done = self.done * self.length, self.done + 1
+        report, total = self.progress, self.pieces * self.length
+        report(start, total)
+        return lambda done, of: report(start + min(self.length, self.length * done // max(of, 1)), total)
+
+    def finish(self) -> None:
+        """Say that all is done."""
+        if self.progress is not None:
+            self.progress(self.pieces * self.length, self.pieces * self.length)

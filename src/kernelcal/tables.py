@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 __all__ = ["Grid", "Shown", "Table"]
 
+
 _WIDTH = 88
 
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from kernelcal.binning import Binning, EdgeBins, EqualMassBins, MedianVarianceBins, QuantileBins, UniformBins
-from kernelcal.binning.cells import equal_rows
+from kernelcal.binning.base import equal_rows
 from kernelcal.errors import InputError
 
 ONE = [
@@ -208,7 +208,7 @@ def test_equal_rows_is_exact(rows):
 
 
 def test_equal_rows_when_hashes_collide(monkeypatch):
-    monkeypatch.setattr("kernelcal.binning.cells._mixed", lambda words: 0 * words)
+    monkeypatch.setattr("kernelcal.binning.base._mixed", lambda words: 0 * words)
     index, size = equal_rows(np.array([[1, 2], [3, 4], [1, 2]]))
     assert size == 2
     assert index[0] == index[2] != index[1]

@@ -7,9 +7,9 @@ from scipy.stats import f as fisher
 
 import kernelcal as kc
 from kernelcal.errors import InputError
-from kernelcal.inference.cme import CME
-from kernelcal.inference.location_covariance import known_covariance
-from kernelcal.inference.whitening import Whitening
+from kernelcal.inference.known.location_covariance import known_covariance
+from kernelcal.inference.known.location_forms import Whitening
+from kernelcal.inference.laws.located import CME
 from kernelcal.kernels import Coordinatewise, Spectral
 from kernelcal.kernels.metrics import Wasserstein
 from kernelcal.predictions import (
@@ -23,8 +23,8 @@ from kernelcal.predictions import (
     Poisson,
     Samples,
 )
-from kernelcal.statistics.locations import Locations, draw_locations, normal_locations
-from kernelcal.statistics.ucme import UCME
+from kernelcal.statistics.located.locations import Locations, draw_locations, normal_locations
+from kernelcal.statistics.located.mean_embedding import UCME
 
 RNG = np.random.default_rng(3)
 N, D = 7, 2
@@ -126,7 +126,7 @@ def test_the_spectral_covariance_is_that_of_the_kernel():
 
 
 def test_parts_of_rows_change_nothing(monkeypatch):
-    from kernelcal.inference import location_covariance
+    from kernelcal.inference.known import location_covariance
 
     for name in ("matrix", "isotropic", "spectral", "spectral vectors"):
         _, prepared, _ = prepared_case(name)

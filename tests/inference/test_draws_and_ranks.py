@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import kernelcal as kc
 from kernelcal.cases import Case
 from kernelcal.inference import Draws, exact_null
-from kernelcal.inference.ranks import minimum_rank_pvalue, ranks
+from kernelcal.inference.laws.exact import minimum_rank_pvalue, ranks
 from kernelcal.runs import Run
 from kernelcal.statistics.base import CallableStatistic
 
@@ -133,7 +133,7 @@ def test_exact_by_enumeration_of_a_tiny_problem():
 
 
 def test_batches_memory_and_engine_tiles_change_no_number(monkeypatch):
-    import kernelcal.inference.exact as exact
+    import kernelcal.inference.laws.exact as exact
 
     rng = np.random.default_rng(0)
     p = rng.dirichlet(np.ones(4), 60)
@@ -222,7 +222,7 @@ def test_float32_predictions_tie_like_float64():
 
 
 def test_standardising_survives_infinity_and_constants():
-    from kernelcal.inference.ranks import standardised
+    from kernelcal.inference.laws.exact import standardised
 
     np.testing.assert_array_equal(standardised(np.array([np.inf, 0.0, 0.0])), [np.inf, 0, 0])
     np.testing.assert_array_equal(standardised(np.zeros(3)), [0, 0, 0])

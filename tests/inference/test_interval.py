@@ -6,7 +6,7 @@ from scipy.stats import binom, norm
 
 import kernelcal as kc
 from kernelcal.errors import InputError
-from kernelcal.inference.interval_methods import hoeffding_parts
+from kernelcal.inference.intervals.methods import hoeffding_parts
 
 KERNEL = kc.Laplacian(0.3)
 STATISTIC = kc.SKCE(prediction_kernel=KERNEL)

@@ -9,12 +9,17 @@ from scipy.stats import norm
 import kernelcal as kc
 from kernelcal.errors import InputError
 from kernelcal.inference import Draws, equivalence_test
-from kernelcal.inference.paired import PairedDifference, difference_of_draws, difference_of_pairs, mean_difference
-from kernelcal.inference.row_bootstrap import RowBootstrap
+from kernelcal.inference.intervals.paired import (
+    PairedDifference,
+    difference_of_draws,
+    difference_of_pairs,
+    mean_difference,
+)
+from kernelcal.inference.intervals.row_bootstrap import RowBootstrap
 from kernelcal.kernels import Spectral, Wasserstein
-from kernelcal.pairs.joint import joint_sums
+from kernelcal.pairs.matrix import joint_sums
 from kernelcal.statistics import CKCE
-from kernelcal.statistics.ckce_features import fourier_features
+from kernelcal.statistics.conditional.kernel import fourier_features
 
 STATISTIC = kc.SKCE(prediction_kernel=kc.Laplacian(0.3))
 
@@ -265,7 +270,7 @@ def test_the_bootstrap_of_the_ckce_has_the_spread_of_rows_that_are_really_drawn(
 def test_draws_do_not_depend_on_how_many_are_made_at_once(monkeypatch):
     y, p = binary(50, slope=2.0)
     whole = kc.confidence_interval(y, p, statistic=CKCE(), pvalue=0.001, draws=99)
-    monkeypatch.setattr("kernelcal.inference.row_bootstrap._BYTES", 40 * 50 * 2 * 7)
+    monkeypatch.setattr("kernelcal.inference.intervals.row_bootstrap._BYTES", 40 * 50 * 2 * 7)
     parts = kc.confidence_interval(y, p, statistic=CKCE(), pvalue=0.001, draws=99)
     assert (parts.lower, parts.upper) == pytest.approx((whole.lower, whole.upper), rel=1e-10)
 

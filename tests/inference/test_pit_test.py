@@ -7,10 +7,10 @@ import pytest
 from scipy import stats
 
 from kernelcal.errors import InputError
-from kernelcal.inference.pit_test import pit_test
+from kernelcal.inference.test.pit import pit_test
 from kernelcal.predictions import DiagonalNormal, NegativeBinomial, Normal, Poisson, Samples
-from kernelcal.statistics.pit import pit
-from kernelcal.statistics.uniformity import PreparedUniformity
+from kernelcal.statistics.outcomes.transform import pit
+from kernelcal.statistics.outcomes.uniformity import PreparedUniformity
 
 
 def naive(values):

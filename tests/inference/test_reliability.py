@@ -11,7 +11,7 @@ from scipy import stats
 import kernelcal as kc
 from kernelcal.errors import InputError
 from kernelcal.inference import class_reliability, reliability, simplex_calibration
-from kernelcal.statistics.null_band import NullBand
+from kernelcal.statistics.binned.bands import NullBand
 
 FILE = Path(__file__).resolve().parents[1] / "data" / "cases.json"
 
@@ -214,7 +214,7 @@ def test_simplex_gaps_against_plain_loops():
         return result
 
     part = kc.ECE(question="simplex", bins=kc.binning.MedianVarianceBins(20)).prepare(kc.Categorical(p)).parts[0]
-    assert sys.modules["kernelcal.inference.simplex"]._gaps(part, y[None])[0] == pytest.approx(gaps(y))
+    assert sys.modules["kernelcal.inference.reliable.simplex"]._gaps(part, y[None])[0] == pytest.approx(gaps(y))
     drawn = kc.inference.Draws(2).targets(kc.Categorical(p), 0, 99)
     critical = sorted(max(gaps(labels)) for labels in drawn)[-10]  # 10 = 0.1 * 100
     assert found.outside.tolist() == [gap > critical + 1e-9 for gap in gaps(y)]

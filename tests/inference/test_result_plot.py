@@ -50,7 +50,7 @@ def test_draws_are_not_in_what_is_written(classes):
 
 
 def test_too_many_draws_are_not_kept(classes, monkeypatch):
-    monkeypatch.setattr("kernelcal.inference.drawn._KEPT", 99)
+    monkeypatch.setattr("kernelcal.inference.laws.exact._KEPT", 99)
     result = kc.calibration_test(*classes, statistic="skce", draws=99)
     assert result.null_draws == {}
     assert result.plot().get_ylim() == (0.5, -0.5)  # a line instead of a histogram

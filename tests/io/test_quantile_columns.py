@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kernelcal.io.levels import merged_levels
+from kernelcal.io.columns.levels import merged_levels
 from kernelcal.predictions import Quantiles
 
 

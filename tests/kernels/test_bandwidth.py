@@ -5,9 +5,10 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist, pdist
 
 import kernelcal as kc
-from kernelcal.kernels import bandwidth, resolve
+from kernelcal.kernels import lengthscales as bandwidth
+from kernelcal.kernels import resolve
+from kernelcal.kernels.base import CrossPairs, Points
 from kernelcal.kernels.metrics import Wasserstein
-from kernelcal.kernels.points import CrossPairs, Points
 from kernelcal.predictions import MultivariateNormal
 
 

@@ -3,22 +3,9 @@
 import numpy as np
 import pytest
 
-from kernelcal.kernels import (
-    Gaussian,
-    Laplacian,
-    Linear,
-    plan,
-)
+from kernelcal.kernels import Gaussian, Laplacian, Linear, plan
 from kernelcal.kernels.embeddings import point
-from kernelcal.predictions import (
-    DiagonalNormal,
-    IsotropicNormal,
-    Laplace,
-    Mixture,
-    MultivariateNormal,
-    Normal,
-    Samples,
-)
+from kernelcal.predictions import DiagonalNormal, IsotropicNormal, Laplace, Mixture, MultivariateNormal, Normal, Samples
 
 N = 6
 

@@ -19,7 +19,7 @@ from kernelcal.kernels import (
     plan,
 )
 from kernelcal.kernels.embeddings import cross_of, mean_of
-from kernelcal.kernels.embeddings.rules import CROSS, MEAN
+from kernelcal.kernels.embeddings.closed_forms import CROSS, MEAN
 from kernelcal.predictions import (
     DiagonalNormal,
     Laplace,
@@ -172,7 +172,7 @@ def test_registered_rules_are_used(monkeypatch):
     class Constant(Gaussian):
         pass
 
-    monkeypatch.setattr("kernelcal.kernels.embeddings.rules.MEAN", MEAN)
+    monkeypatch.setattr("kernelcal.kernels.embeddings.closed_forms.MEAN", MEAN)
     mean_of(Constant, Normal)(lambda kernel, p, y: 0 * (p.mean - y) + 3.0)
     cross_of(Constant, Normal, Normal)(lambda kernel, p, q: 0 * (p.mean - q.mean) + 2.0)
     try:

@@ -9,7 +9,7 @@ from scipy import integrate
 
 from kernelcal.kernels import Coordinatewise, Gaussian, Laplacian, Matern32, Matern52, plan
 from kernelcal.kernels.embeddings import point
-from kernelcal.kernels.embeddings.rules import CROSS, MEAN
+from kernelcal.kernels.embeddings.closed_forms import CROSS, MEAN
 from kernelcal.predictions import DiagonalNormal, IsotropicNormal, Laplace, Mixture, MultivariateNormal, Normal
 
 CENTRES = np.array([0.0, 0.4, -1.3, 5.0])

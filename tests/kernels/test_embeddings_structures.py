@@ -3,16 +3,7 @@
 import numpy as np
 import pytest
 
-from kernelcal.kernels import (
-    Coordinatewise,
-    Dirac,
-    Gaussian,
-    Laplacian,
-    Linear,
-    Matern32,
-    RationalQuadratic,
-    plan,
-)
+from kernelcal.kernels import Coordinatewise, Dirac, Gaussian, Laplacian, Linear, Matern32, RationalQuadratic, plan
 from kernelcal.kernels.embeddings import point
 from kernelcal.predictions import (
     DiagonalNormal,

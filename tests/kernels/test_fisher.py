@@ -12,11 +12,11 @@ from scipy.stats import norm
 
 import kernelcal as kc
 from kernelcal.kernels import FisherDivergence, KernelFisherDivergence, ground_lengthscale
+from kernelcal.kernels.base import CrossPairs, Points
 from kernelcal.kernels.between import kernel_between
-from kernelcal.kernels.metrics.base_choice import fixed_base
-from kernelcal.kernels.metrics.score_points import psd_root
-from kernelcal.kernels.points import CrossPairs, Points
-from kernelcal.pairs.blocks import Block, BlockPoints
+from kernelcal.kernels.divergences.base_measures import fixed_base
+from kernelcal.kernels.divergences.score_functions import psd_root
+from kernelcal.pairs.tiles import Block, BlockPoints
 from kernelcal.predictions import (
     DiagonalNormal,
     IsotropicNormal,
@@ -280,7 +280,7 @@ def test_scores_get_base_points_a_few_at_a_time(monkeypatch):
     batch = families()["vector mixture"]
     expected = FisherDivergence().coordinates(batch)
     for numbers in (1, 100):
-        monkeypatch.setattr("kernelcal.kernels.metrics.score_points._NUMBERS_AT_ONCE", numbers)
+        monkeypatch.setattr("kernelcal.kernels.divergences.score_functions._NUMBERS_AT_ONCE", numbers)
         np.testing.assert_array_equal(FisherDivergence().coordinates(batch), expected)
 
 

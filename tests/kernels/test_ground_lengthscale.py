@@ -10,8 +10,7 @@ from scipy.stats import chi, ncx2
 
 import kernelcal as kc
 from kernelcal.kernels import MMD, FisherDivergence, KernelFisherDivergence, Wasserstein, ground_lengthscale
-from kernelcal.kernels.chi_medians import chi_medians
-from kernelcal.kernels.ground_lengthscale import _pairs
+from kernelcal.kernels.divergences.ground import _pairs, chi_medians
 from kernelcal.predictions import (
     DiagonalNormal,
     IsotropicNormal,

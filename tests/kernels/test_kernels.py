@@ -5,8 +5,8 @@ import pytest
 
 import kernelcal as kc
 from kernelcal.kernels import Product, Scaled, Sum, resolve
-from kernelcal.kernels.points import AlignedPairs, CrossPairs, Points, class_matrix
-from kernelcal.pairs.blocks import Block, BlockPoints
+from kernelcal.kernels.base import AlignedPairs, CrossPairs, Points, class_matrix
+from kernelcal.pairs.tiles import Block, BlockPoints
 
 D = np.array([0.0, 1e-9, 0.1, 0.5, 1.0, 3.0])
 FORMULAE = [

@@ -14,19 +14,21 @@ from scipy.stats import norm
 
 import kernelcal as kc
 from kernelcal.kernels import GaussLegendre, Spectral
+from kernelcal.kernels.base import AlignedPairs, CrossPairs, Points
+from kernelcal.kernels.divergences.mmd import MMD
 from kernelcal.kernels.metrics import (
-    MMD,
     Euclidean,
     Hellinger,
     MixtureWasserstein,
     TotalVariation,
     Wasserstein,
     view,
-    views,
 )
-from kernelcal.kernels.metrics.transport import least_costs
-from kernelcal.kernels.points import AlignedPairs, CrossPairs, Points
-from kernelcal.pairs.blocks import Block, BlockPoints
+from kernelcal.kernels.metrics import (
+    base as views,
+)
+from kernelcal.kernels.metrics.mixture_wasserstein import least_costs
+from kernelcal.pairs.tiles import Block, BlockPoints
 from kernelcal.predictions import (
     DiagonalNormal,
     IsotropicNormal,

@@ -6,11 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kernelcal as kc
-from kernelcal.pairs import groups as grouping
-from kernelcal.pairs import scan_forms
-from kernelcal.pairs.duplicates import CollapsedForms
-from kernelcal.pairs.feature_tiles import FeatureTiles
-from kernelcal.pairs.groups import groups_of
+from kernelcal.pairs import duplicates as grouping
+from kernelcal.pairs.duplicates import CollapsedForms, groups_of
+from kernelcal.pairs.line import scan as scan_forms
+from kernelcal.pairs.tile_sums import FeatureTiles
 from kernelcal.residuals import ClassResidual
 
 KERNELS = (kc.Laplacian(0.3), kc.Gaussian(0.5), 2 * kc.Linear() + kc.Dirac())

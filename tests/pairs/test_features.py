@@ -5,8 +5,9 @@ import pytest
 
 import kernelcal as kc
 from kernelcal.errors import InputError
-from kernelcal.kernels.points import CrossPairs, Points
-from kernelcal.pairs import features, totals
+from kernelcal.kernels.base import CrossPairs, Points
+from kernelcal.pairs import features
+from kernelcal.pairs import features as totals
 from kernelcal.residuals import ClassResidual
 
 SPECTRAL = [

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 import kernelcal as kc
 from kernelcal.kernels import Brownian
-from kernelcal.pairs import scan_forms, strands
-from kernelcal.pairs.branches import Branch, branches_of, power_of
-from kernelcal.pairs.feature_tiles import FeatureTiles
-from kernelcal.pairs.scan import Scan, line_of
-from kernelcal.pairs.scan_forms import ScanForms
+from kernelcal.pairs.line import scan as scan_forms
+from kernelcal.pairs.line import tree as strands
+from kernelcal.pairs.line.branches import Branch, branches_of, power_of
+from kernelcal.pairs.line.scan import Scan, ScanForms, line_of
+from kernelcal.pairs.tile_sums import FeatureTiles
 from kernelcal.residuals import ClassResidual
 
 
@@ -208,7 +208,7 @@ def test_the_exact_test_gives_the_same_pvalue(statistic, weighted, without_scan)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("name", ["Laplacian", "Matern52", "Brownian", "sum"])
 def test_moments_of_the_known_null(name, weighted):
-    from kernelcal.inference.known_null import known_null
+    from kernelcal.inference.known.moments import known_null
 
     x = points(1600)
     w = np.random.default_rng(5).uniform(0.5, 2, 1600) if weighted else np.ones(1600)
@@ -229,7 +229,7 @@ def test_moments_of_the_known_null(name, weighted):
 
 
 def test_moments_of_the_known_null_are_those_of_draws():
-    from kernelcal.inference.known_null import known_null
+    from kernelcal.inference.known.moments import known_null
 
     x = points(2000)
     prepared = kc.SKCE(prediction_kernel=kc.Laplacian(0.2)).prepare(kc.Bernoulli(x))
@@ -343,7 +343,7 @@ def test_brownian_refuses_several_probabilities():
 
 @pytest.mark.parametrize("draws", [1, 5])
 def test_scores_of_one_probability_are_those_of_two_classes(draws):
-    from kernelcal.statistics.class_signals import ClassSignals, PreparedClassSignals
+    from kernelcal.statistics.signals.classes import ClassSignals, PreparedClassSignals
 
     x, rng = points(500), np.random.default_rng(10)
     labels = rng.integers(0, 2, (draws, 500))

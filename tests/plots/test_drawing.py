@@ -11,7 +11,7 @@ import pytest
 
 import kernelcal as kc
 from kernelcal.errors import InputError, MissingExtraError
-from kernelcal.explain import explain
+from kernelcal.explanation import explain
 from kernelcal.inference import class_reliability, reliability, simplex_calibration
 from kernelcal.plots import literal
 

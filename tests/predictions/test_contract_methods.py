@@ -16,7 +16,7 @@ from kernelcal.arrays import to_numpy
 from kernelcal.errors import InputError
 from kernelcal.predictions import Beta, Binomial, Dirichlet, Gamma, LogNormal, Mixture, Normal, StudentT
 from kernelcal.predictions.base import families
-from kernelcal.predictions.integration import crps_by_quadrature, crps_by_sum
+from kernelcal.predictions.real import crps_by_quadrature, crps_by_sum
 from kernelcal.recalibration import TemperatureScaling, tempered
 from kernelcal.statistics import mean_squared_error
 

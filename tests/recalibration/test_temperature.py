@@ -24,7 +24,7 @@ from kernelcal.predictions import (
 )
 from kernelcal.recalibration import TemperatureScaling, tempered
 from kernelcal.statistics import log_score
-from kernelcal.statistics.number_scores import negative_log_likelihood
+from kernelcal.statistics.scores.numbers import negative_log_likelihood
 
 
 def classes(m=4, n=300, temperature=2.0, seed=0):
@@ -211,7 +211,7 @@ def test_classes_of_probability_zero_stay_impossible():
 def test_fits_in_parts_are_the_same(monkeypatch):
     y, batch = classes()
     whole = TemperatureScaling().fit(y, batch).temperature_
-    monkeypatch.setattr("kernelcal.recalibration.log_score_fit._VALUES", 40)
+    monkeypatch.setattr("kernelcal.recalibration.fit._VALUES", 40)
     assert TemperatureScaling().fit(y, batch).temperature_ == pytest.approx(whole, rel=1e-12)
 
 

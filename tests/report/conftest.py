@@ -13,7 +13,7 @@ _spec.loader.exec_module(subjects)
 
 @functools.cache
 def _made(name):
-    from kernelcal.report import report
+    from kernelcal.reporting import report
 
     y, predictions, options = subjects.SUBJECTS[name]()
     title = subjects.HOSTILE[0] if name in ("classes", "several") else "Calibration report"

@@ -9,10 +9,10 @@ from scipy.stats import binomtest
 
 import kernelcal as kc
 from kernelcal.errors import InputError, MissingExtraError
-from kernelcal.report import main as main_module
-from kernelcal.report import report
-from kernelcal.report.settings import day
-from kernelcal.report.writing import write_whole
+from kernelcal.reporting import main as main_module
+from kernelcal.reporting import report
+from kernelcal.reporting.method import day
+from kernelcal.reporting.result import write_whole
 
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
@@ -64,7 +64,7 @@ def test_figures_agree_with_other_means():
 
 
 def test_gaps_of_groups_are_those_of_all_rows(monkeypatch):
-    monkeypatch.setattr(sys.modules["kernelcal.report.model"], "_EXPLAINED", 40)
+    monkeypatch.setattr(sys.modules["kernelcal.reporting.model"], "_EXPLAINED", 40)
     half = np.arange(60) % 2
     (model,) = report(Y, P, groups=half, **FAST).models
     assert model.explained_rows == 40
@@ -111,7 +111,7 @@ def test_a_file_is_whole_or_not_there(tmp_path, monkeypatch, error):
         raise error
 
     path = tmp_path / "page.html"
-    monkeypatch.setattr(sys.modules["kernelcal.report.writing"].os, "replace", fails)
+    monkeypatch.setattr(sys.modules["kernelcal.reporting.result"].os, "replace", fails)
     with pytest.raises(error):
         write_whole(path, "text")
     assert list(tmp_path.iterdir()) == []

@@ -14,8 +14,8 @@ from kernelcal.kernels import GaussLegendre, Linear, Spectral, Wasserstein
 from kernelcal.predictions import Categorical, Laplace, MultivariateNormal, Normal, Poisson, Samples
 from kernelcal.residuals import residual_of
 from kernelcal.statistics import CKCE, JKCE, ckce, jkce
-from kernelcal.statistics.ckce_kernel import MeanEmbedding
-from kernelcal.statistics.ckce_validation import CANDIDATES, CrossValidation
+from kernelcal.statistics.conditional.kernel import MeanEmbedding
+from kernelcal.statistics.conditional.operator import CANDIDATES, CrossValidation
 
 REFERENCE = Path(__file__).resolve().parents[1] / "data" / "reference" / "ckce_reference.json"
 RNG = np.random.default_rng(3)
@@ -239,7 +239,7 @@ def test_a_factor_scales_the_features_by_its_root():
 
 
 def test_features_made_anew_in_chunks_change_nothing(monkeypatch):
-    from kernelcal.statistics import ckce_solve
+    from kernelcal.statistics.conditional import operator as ckce_solve
 
     y, p = shifted(300, 3, 0)
     whole = float(ckce(y, p, method="fourier"))
@@ -288,7 +288,7 @@ def test_the_factor_has_the_rank_and_remainder_that_it_says():
     for rank in (1, 5, 100, 500):
         estimate = ckce(y, p, method="cholesky", rank=rank, tolerance=1e-15)
         assert (f"rank {rank}," in estimate.engine) == (rank < 100), estimate.engine
-    from kernelcal.statistics.ckce_features import incomplete_cholesky
+    from kernelcal.statistics.conditional.kernel import incomplete_cholesky
 
     kernel = Linear() + kc.Gaussian(0.3)
     w = np.sqrt(RNG.random(120))
@@ -458,7 +458,7 @@ def test_data_that_do_not_fit_are_refused(monkeypatch):
         ckce(Z, NORMAL, method="fourier")
     with pytest.raises(InputError, match="FiniteKernel has 2 classes, the predictions have 4"):
         ckce(Y, P, target_kernel=kc.FiniteKernel(np.eye(2)))
-    monkeypatch.setattr("kernelcal.statistics.ckce_kernel._MOST_ROWS", 10)
+    monkeypatch.setattr("kernelcal.statistics.conditional.kernel._MOST_ROWS", 10)
     with pytest.raises(InputError, match="GB for 15 rows, and serves up to 10: use method='fourier'"):
         ckce(Y, P)
 

@@ -5,9 +5,9 @@ import pytest
 from scipy.stats import norm
 
 import kernelcal as kc
-from kernelcal.statistics.class_signals import ClassSignals
-from kernelcal.statistics.clear import clear_of_zero
-from kernelcal.statistics.number_signals import NumberSignals
+from kernelcal.statistics.signals.classes import ClassSignals
+from kernelcal.statistics.signals.clear import clear_of_zero
+from kernelcal.statistics.signals.numbers import NumberSignals
 
 
 def away(terms, number=1):

@@ -21,9 +21,9 @@ from kernelcal.predictions import (
     RealPredictions,
     Samples,
 )
-from kernelcal.predictions.integration import crps_by_quadrature
-from kernelcal.statistics.crps import crps, crps_rows
-from kernelcal.statistics.number_rows import coordinate
+from kernelcal.predictions.real import crps_by_quadrature
+from kernelcal.statistics.scores.components import coordinate
+from kernelcal.statistics.scores.ranked import crps, crps_rows
 
 
 def by_quadrature(predictions, y, places):
@@ -160,7 +160,7 @@ def test_a_component_of_weight_zero_says_nothing():
 def test_quadrature_is_made_in_parts_without_a_difference(monkeypatch):
     batch, y = CONTINUOUS["mixture of families"], np.array([0.3, 1.0, 1.5, 2.0])
     whole = crps_by_quadrature(batch, y)
-    monkeypatch.setattr("kernelcal.predictions.integration._VALUES", 1)
+    monkeypatch.setattr("kernelcal.predictions.real._VALUES", 1)
     assert crps_by_quadrature(batch, y) == pytest.approx(whole, rel=1e-13)
 
 

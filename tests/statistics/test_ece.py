@@ -255,7 +255,7 @@ def test_values_of_many_draws_do_not_depend_on_the_batch(make_data, monkeypatch)
     w = np.random.default_rng(1).random(40)
     prepared = ECE(question="simplex", bins=4).prepare(kc.Categorical(p), w / w.mean())
     whole = prepared.values(labels)
-    monkeypatch.setattr("kernelcal.statistics.ece_prepared._NUMBERS", 1)
+    monkeypatch.setattr("kernelcal.statistics.binned.binned_error._NUMBERS", 1)
     np.testing.assert_array_equal(whole, prepared.values(labels))
     np.testing.assert_array_equal(whole[7], prepared.values(labels[7:8])[0])
 

@@ -20,7 +20,9 @@ from kernelcal.predictions import (
     Samples,
     UnnormalizedDensity,
 )
-from kernelcal.statistics import central_coverage, density_ranks, highest_density, highest_density_coverage
+from kernelcal.statistics import central_coverage, highest_density_coverage
+from kernelcal.statistics.outcomes import density as density_ranks
+from kernelcal.statistics.outcomes import highest_density
 
 SURE = 0.9999  # confidence of intervals that a right result leaves once in ten thousand cases
 
@@ -136,7 +138,7 @@ def test_blocks_of_counts_change_nothing(monkeypatch):
     batch = Poisson(rng.exponential(size=50) * 5)
     y = batch.sample(rng)[0]
     whole = highest_density_coverage(y, batch).to_dict()
-    monkeypatch.setattr("kernelcal.statistics.density_levels._CELLS", 200)
+    monkeypatch.setattr("kernelcal.statistics.outcomes.density._CELLS", 200)
     assert highest_density_coverage(y, batch).to_dict() == whole
 
 

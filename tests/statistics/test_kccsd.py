@@ -25,7 +25,7 @@ from kernelcal.predictions import (
 )
 from kernelcal.residuals import SteinResidual
 from kernelcal.statistics import KCCSD, kccsd
-from kernelcal.statistics.seen_targets import median_distance, normal_of
+from kernelcal.statistics.pairwise.stein import median_distance, normal_of
 
 ALL = slice(None)
 KERNELS = {
@@ -523,7 +523,7 @@ def test_batches_of_signs_change_nothing(monkeypatch):
         y, batch, statistic="kccsd", null="wild", draws=60, progress=lambda done, total: told.append((done, total))
     )
     whole = run()
-    monkeypatch.setattr(sys.modules["kernelcal.inference.bootstrap"], "_BYTES", 8 * 70 * 25)
+    monkeypatch.setattr(sys.modules["kernelcal.inference.laws.bootstrap"], "_BYTES", 8 * 70 * 25)
     parts = run()
     assert told == [(60, 60), (25, 60), (50, 60), (60, 60)]
     assert (whole.pvalue, whole.draws) == (parts.pvalue, parts.draws)

@@ -6,8 +6,7 @@ from scipy import stats
 
 from kernelcal.errors import InputError
 from kernelcal.runs import Run
-from kernelcal.statistics.count_law import CountLaw
-from kernelcal.statistics.null_band import NullBand, multinomial_band
+from kernelcal.statistics.binned.bands import CountLaw, NullBand, multinomial_band
 
 
 def poisson_binomial(p):

@@ -19,9 +19,9 @@ from kernelcal.predictions import (
     Samples,
     checked_pair,
 )
-from kernelcal.statistics.number_rows import coordinate
-from kernelcal.statistics.pit import pit, pit_intervals
-from kernelcal.statistics.quantile_curve import quantile_calibration
+from kernelcal.statistics.outcomes.quantile_curves import quantile_calibration
+from kernelcal.statistics.outcomes.transform import pit, pit_intervals
+from kernelcal.statistics.scores.components import coordinate
 
 FILE = Path(__file__).resolve().parents[1] / "data" / "cases.json"
 

@@ -8,9 +8,10 @@ import pytest
 import kernelcal as kc
 from kernelcal.errors import InputError
 from kernelcal.kernels import Coordinatewise, Spectral, between
+from kernelcal.kernels.base import CrossPairs, Points
 from kernelcal.kernels.between import kernel_between
-from kernelcal.kernels.metrics import MMD, MixtureWasserstein, Wasserstein
-from kernelcal.kernels.points import CrossPairs, Points
+from kernelcal.kernels.divergences.mmd import MMD
+from kernelcal.kernels.metrics import MixtureWasserstein, Wasserstein
 from kernelcal.predictions import (
     Categorical,
     DiagonalNormal,
@@ -23,8 +24,8 @@ from kernelcal.predictions import (
     Quantiles,
     Samples,
 )
-from kernelcal.statistics.locations import Locations, draw_locations, normal_locations
-from kernelcal.statistics.ucme import UCME, ucme
+from kernelcal.statistics.located.locations import Locations, draw_locations, normal_locations
+from kernelcal.statistics.located.mean_embedding import UCME, ucme
 
 RNG = np.random.default_rng(7)
 N, D = 9, 3

@@ -7,7 +7,7 @@ import pytest
 
 import kernelcal as kc
 from kernelcal.sketch import Sketch
-from kernelcal.stream.pilot import places
+from kernelcal.stream.survey import places
 
 pd = pytest.importorskip("pandas")
 ENGINE = kc.RandomFourier(32)

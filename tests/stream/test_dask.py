@@ -11,7 +11,8 @@ import pytest
 
 import kernelcal as kc
 from kernelcal.errors import InputError, MissingExtraError
-from kernelcal.stream import cluster, evaluate_frame
+from kernelcal.stream import evaluate_frame
+from kernelcal.stream import workers as cluster
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")

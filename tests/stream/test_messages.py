@@ -9,7 +9,22 @@ import numpy as np
 import pytest
 
 from kernelcal.errors import InputError, MissingExtraError
-from kernelcal.stream import csv_blocks, evaluate_files, evaluate_frame, labels, lines, parquet
+from kernelcal.stream import (
+    evaluate_files,
+    evaluate_frame,
+)
+from kernelcal.stream import (
+    formats as csv_blocks,
+)
+from kernelcal.stream import (
+    formats as lines,
+)
+from kernelcal.stream import (
+    formats as parquet,
+)
+from kernelcal.stream import (
+    roles as labels,
+)
 
 pd = pytest.importorskip("pandas")
 _spec = importlib.util.spec_from_file_location("stream_subjects_too", Path(__file__).with_name("subjects.py"))

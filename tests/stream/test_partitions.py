@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 import kernelcal as kc
 from kernelcal.errors import InputError
 from kernelcal.sketch import Sketch
-from kernelcal.stream import csv_blocks, evaluate_files, lines, parquet, pieces
-from kernelcal.stream.pilot import places
+from kernelcal.stream import evaluate_files, pieces
+from kernelcal.stream import formats as csv_blocks
+from kernelcal.stream import formats as lines
+from kernelcal.stream import formats as parquet
+from kernelcal.stream.survey import places
 
 pd = pytest.importorskip("pandas")
 _spec = importlib.util.spec_from_file_location("stream_subjects", Path(__file__).with_name("subjects.py"))

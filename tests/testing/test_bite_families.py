@@ -13,7 +13,7 @@ from kernelcal.arrays import namespace, take_rows, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.predictions import ClassPredictions, RealPredictions, trusted
 from kernelcal.predictions.base import checked_index
-from kernelcal.predictions.numbers import inside, numbers, positive_numbers
+from kernelcal.predictions.border import inside, numbers, positive_numbers
 from kernelcal.testing import check_family
 
 # classes

@@ -12,7 +12,7 @@ from kernelcal import testing
 from kernelcal.binning import Binning
 from kernelcal.inference import INTERVAL_METHODS, NULL_LAWS, NullLaw
 from kernelcal.kernels import Coordinatewise, Kernel, Laplacian, Linear, Matern32, Metric
-from kernelcal.kernels.embeddings.rules import CROSS, MEAN
+from kernelcal.kernels.embeddings.closed_forms import CROSS, MEAN
 from kernelcal.lenses import Lens
 from kernelcal.pairs import Engine
 from kernelcal.predictions import DiagonalNormal, IsotropicNormal, Laplace, MultivariateNormal, Normal

@@ -12,6 +12,7 @@ from kernelcal.errors import InputError
 
 __all__ = ["MedianVarianceBins"]
 
+
 _EQUAL = 1 - 1e-12  # the two columns p and 1 - p vary alike: rounding, and so the order of rows, must not choose
 
 

@@ -12,25 +12,24 @@ from pathlib import Path
 from typing import Any
 
 from kernelcal.cases import Case
-from kernelcal.cli.compare import run_compare
-from kernelcal.cli.engines import engine_of, with_engine
-from kernelcal.cli.lenses import check_lens, lens_of
+from kernelcal.cli.models import run_compare, run_report
+from kernelcal.cli.names import check_lens, engine_of, lens_of, with_engine
 from kernelcal.cli.parser import argument_parser
 from kernelcal.cli.progress import bar
-from kernelcal.cli.report import run_report
 from kernelcal.cli.streaming import check_streaming, is_one_table, run_in_parts, why_in_parts
+from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS
 from kernelcal.errors import InputError, KernelcalError
-from kernelcal.evaluate import Plan, plan
-from kernelcal.evaluate.main import evaluated
+from kernelcal.evaluation import Plan, evaluated, plan
 from kernelcal.inference import calibration_test
-from kernelcal.inference.calibration import asked_test
-from kernelcal.inference.equivalence import checked_bound
+from kernelcal.inference.intervals import checked_bound
+from kernelcal.inference.test import asked_test
 from kernelcal.io import Data, ReadOptions, read
 from kernelcal.predictions import ScorePredictions
-from kernelcal.runs import CONFIDENCE_LEVEL, DRAWS, Run
-from kernelcal.stream.whole import read_together
+from kernelcal.runs import Run
+from kernelcal.stream import read_together
 
 __all__ = ["main"]
+
 
 _LONG = 5.0  # seconds from which on the plan is said unasked
 _READ_FIELDS = tuple(ReadOptions.__dataclass_fields__)

@@ -8,13 +8,14 @@ from typing import Any
 
 from kernelcal import __version__
 from kernelcal.cli.streaming import add_streaming
+from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, DRAWS_OF_A_PASS
 from kernelcal.inference import NULL_LAWS, STATISTICS
 from kernelcal.io import CROSSING, KINDS
 from kernelcal.lenses import LENSES
 from kernelcal.pairs import ENGINES
-from kernelcal.runs import CONFIDENCE_LEVEL, DRAWS, DRAWS_OF_A_PASS
 
 __all__ = ["argument_parser"]
+
 
 _PAGE = "the page, .html; a file of this name is replaced (default: %(default)s)"
 

@@ -9,6 +9,7 @@ from functools import partial
 
 __all__ = ["bar"]
 
+
 _BAR = 30
 
 

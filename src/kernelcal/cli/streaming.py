@@ -10,19 +10,26 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kernelcal.cli.lenses import lens_of
+from kernelcal.cli.names import lens_of
 from kernelcal.cli.progress import bar
+from kernelcal.defaults import DRAWS_OF_A_PASS
 from kernelcal.errors import InputError
-from kernelcal.evaluate.planning import size_in_words
+from kernelcal.evaluation import size_in_words
 from kernelcal.io import ReadOptions
-from kernelcal.runs import DRAWS_OF_A_PASS
-from kernelcal.stream.cluster import cluster
-from kernelcal.stream.files import find_files, in_pieces, is_many, size_of
-from kernelcal.stream.main import prepared, sketch_options
-from kernelcal.stream.paths import AT_ONCE
-from kernelcal.stream.survey import survey_files
+from kernelcal.stream import (
+    AT_ONCE,
+    cluster,
+    find_files,
+    in_pieces,
+    is_many,
+    prepared,
+    size_of,
+    sketch_options,
+    survey_files,
+)
 
 __all__ = ["add_streaming", "check_streaming", "is_one_table", "run_in_parts", "why_in_parts"]
+
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
 

@@ -7,9 +7,10 @@ import warnings
 from kernelcal.errors import KernelcalWarning
 from kernelcal.predictions import ClassPredictions, Predictions
 from kernelcal.statistics import CKCE
-from kernelcal.statistics.ckce_solve import MATRIX_UP_TO
+from kernelcal.statistics.conditional import MATRIX_UP_TO
 
 __all__ = ["bootstrap_cost", "in_words", "say_bootstrap_cost", "seconds_of"]
+
 
 _RATE = 1.5e10  # multiplications a second of matrix products in float64 on two cores
 _LONG = 60.0

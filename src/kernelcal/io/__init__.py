@@ -1,10 +1,9 @@
 """Files to predictions and targets."""
 
-from kernelcal.io.models import read_models
-from kernelcal.io.opening import open_source, readers
-from kernelcal.io.options import CROSSING, KINDS, ReadOptions
-from kernelcal.io.reading import Data, read
-from kernelcal.io.sources import READERS, Source, reads
+from kernelcal.io.columns import CROSSING, KINDS, ReadOptions
+from kernelcal.io.layouts import Data
+from kernelcal.io.reading import read, read_models, read_source
+from kernelcal.io.sources import READERS, Source, open_source, readers, reads
 
 __all__ = [
     "CROSSING",
@@ -16,6 +15,7 @@ __all__ = [
     "open_source",
     "read",
     "read_models",
+    "read_source",
     "readers",
     "reads",
 ]

@@ -1,8 +1,26 @@
 """Kernels: profiles of metrics between predictions, kernels between targets, and their algebra."""
 
-from kernelcal.kernels.bandwidth import median_lengthscale, resolve
-from kernelcal.kernels.base import Kernel, Pairs, Product, Scaled, Sum
-from kernelcal.kernels.coordinatewise import Coordinatewise
+from kernelcal.kernels.base import (
+    CLOSE,
+    AlignedPairs,
+    CrossPairs,
+    Kernel,
+    Pairs,
+    Points,
+    Product,
+    Scaled,
+    Sum,
+    class_matrix,
+    has_leaf,
+    left_factor,
+    positive,
+    repair,
+    right_factor,
+    smaller,
+    squares,
+)
+from kernelcal.kernels.between import kernel_between
+from kernelcal.kernels.divergences import MMD, FisherDivergence, KernelFisherDivergence, ground_lengthscale
 from kernelcal.kernels.embeddings import (
     GaussHermite,
     GaussLegendre,
@@ -13,20 +31,17 @@ from kernelcal.kernels.embeddings import (
     plan,
     point,
 )
-from kernelcal.kernels.ground_lengthscale import ground_lengthscale
+from kernelcal.kernels.lengthscales import median_lengthscale, resolve, resolve_target, target_lengthscale
 from kernelcal.kernels.metrics import (
-    MMD,
     Euclidean,
-    FisherDivergence,
     Hellinger,
-    KernelFisherDivergence,
     Metric,
     MixtureWasserstein,
     PairwiseMetric,
     TotalVariation,
     Wasserstein,
 )
-from kernelcal.kernels.points import AlignedPairs, CrossPairs, Points, class_matrix
+from kernelcal.kernels.plain import kernel_from_plain, kernel_to_plain
 from kernelcal.kernels.profiles import (
     Gaussian,
     InverseMultiquadric,
@@ -35,13 +50,13 @@ from kernelcal.kernels.profiles import (
     Matern52,
     PowerExponential,
     RationalQuadratic,
+    Stationary,
 )
-from kernelcal.kernels.simple import Brownian, Dirac, FiniteKernel, Linear
+from kernelcal.kernels.simple import Brownian, Coordinatewise, Dirac, FiniteKernel, Linear
 from kernelcal.kernels.spectral import Spectral
-from kernelcal.kernels.stationary import Stationary
-from kernelcal.kernels.target_lengthscale import resolve_target, target_lengthscale
 
 __all__ = [
+    "CLOSE",
     "MMD",
     "AlignedPairs",
     "Brownian",
@@ -81,11 +96,21 @@ __all__ = [
     "class_matrix",
     "cross_of",
     "ground_lengthscale",
+    "has_leaf",
+    "kernel_between",
+    "kernel_from_plain",
+    "kernel_to_plain",
+    "left_factor",
     "mean_of",
     "median_lengthscale",
     "plan",
     "point",
+    "positive",
+    "repair",
     "resolve",
     "resolve_target",
+    "right_factor",
+    "smaller",
+    "squares",
     "target_lengthscale",
 ]

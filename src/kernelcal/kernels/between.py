@@ -9,11 +9,11 @@ import numpy as np
 
 from kernelcal.arrays import Array, Functional, namespace, row_slices
 from kernelcal.errors import InputError
-from kernelcal.kernels.base import Kernel
+from kernelcal.kernels.base import Kernel, smaller
 from kernelcal.kernels.metrics import Euclidean, Metric, PairwiseMetric
-from kernelcal.kernels.points import smaller
 
 __all__ = ["kernel_between"]
+
 
 _NUMBERS_AT_ONCE = 2**20  # 8 MiB of float64 while differences of coordinates are held
 

@@ -23,6 +23,7 @@ from kernelcal.kernels.spectral import Spectral
 
 __all__ = ["kernel_from_plain", "kernel_to_plain"]
 
+
 _KNOWN: dict[str, Any] = {
     kind.__name__: kind
     for kind in (

@@ -14,10 +14,10 @@ from kernelcal.arrays import Array, namespace
 from kernelcal.errors import InputError
 from kernelcal.kernels.base import Kernel
 from kernelcal.kernels.metrics import Euclidean
-from kernelcal.kernels.profiles import Gaussian
-from kernelcal.kernels.stationary import Stationary
+from kernelcal.kernels.profiles import Gaussian, Stationary
 
 __all__ = ["Spectral"]
+
 
 _REACH = 4.0  # in units of 1 / lengthscale: the spectrum of a Gaussian beyond holds 6e-5 of it
 

@@ -1,18 +1,28 @@
 """Sums over pairs of predictions: the only hot code."""
 
+from kernelcal.pairs.aligned import BandMatrix, BlockDiagonal, SuperDiagonals
+from kernelcal.pairs.approximations import Nystrom, RandomFourier
 from kernelcal.pairs.base import Engine, KernelProducts, QuadraticForms, Sums
 from kernelcal.pairs.exact import ExactPairs
-from kernelcal.pairs.fourier import RandomFourier
-from kernelcal.pairs.matrix import PairMatrix
+from kernelcal.pairs.features import FEATURE, FeatureEngine
+from kernelcal.pairs.matrix import PairMatrix, joint_sums, map_strips
 from kernelcal.pairs.named import ENGINES
-from kernelcal.pairs.nystrom import Nystrom
-from kernelcal.pairs.superdiagonals import BandMatrix, SuperDiagonals
+from kernelcal.pairs.over_rows import feature_sums, features_of, off_diagonal, row_sums, second_moments
+from kernelcal.pairs.threads import one_thread, thread_count, threaded_map
+from kernelcal.pairs.tile_sums import PRODUCT
+from kernelcal.pairs.tiles import Block, BlockPoints
 
 __all__ = [
     "ENGINES",
+    "FEATURE",
+    "PRODUCT",
     "BandMatrix",
+    "Block",
+    "BlockDiagonal",
+    "BlockPoints",
     "Engine",
     "ExactPairs",
+    "FeatureEngine",
     "KernelProducts",
     "Nystrom",
     "PairMatrix",
@@ -20,4 +30,14 @@ __all__ = [
     "RandomFourier",
     "Sums",
     "SuperDiagonals",
+    "feature_sums",
+    "features_of",
+    "joint_sums",
+    "map_strips",
+    "off_diagonal",
+    "one_thread",
+    "row_sums",
+    "second_moments",
+    "thread_count",
+    "threaded_map",
 ]

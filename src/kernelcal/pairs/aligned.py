@@ -1,4 +1,4 @@
-"""Sums over lists of pairs, as those inside consecutive blocks of rows."""
+"""Sums over lists of pairs: those inside consecutive blocks of rows, and the first diagonals above the main one."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from kernelcal.arrays import Array, namespace, row_slices, to_numpy
-from kernelcal.kernels.base import Kernel
-from kernelcal.kernels.points import AlignedPairs, Points
+from kernelcal.kernels import AlignedPairs, Kernel, Points
 from kernelcal.pairs.base import Engine, QuadraticForms, Sums
 from kernelcal.pairs.exact import ExactPairs
 from kernelcal.predictions import Predictions
 from kernelcal.residuals import FeatureResidual, Residual
 
-__all__ = ["AlignedForms", "BlockDiagonal"]
+__all__ = ["AlignedForms", "BandMatrix", "BlockDiagonal", "SuperDiagonals"]
+
 
 _ALIGNED_UP_TO = 64  # rows a block; above, every block is large enough for the engine
 _PAIRS = 16_384  # pairs at once: enough that calls cost nothing, few enough that they fit the cache
@@ -153,3 +153,58 @@ def _inner_of_draws(residual: Residual, targets: np.ndarray) -> Callable[[slice,
         return lambda rows, columns: np.einsum("nbk,nbk->bn", r[rows], r[columns])
     inners = [residual.double().inner(row) for row in targets]
     return lambda rows, columns: np.stack([inner.aligned(rows, columns) for inner in inners])
+
+
+@dataclass(frozen=True)
+class SuperDiagonals(Engine):
+    """Pairs (i, i + r) with r = 1, ..., R: an incomplete U-statistic, linear in the rows.
+
+    Parameters
+    ----------
+    number : int
+        R.
+    """
+
+    number: int
+
+    def prepare(self, kernels: Sequence[Kernel], predictions: Predictions, residual: Residual) -> QuadraticForms:
+        """Do what depends on the predictions alone."""
+        n, several = len(predictions), "s" * (self.number > 1)
+        pairs = [(slice(0, n - r), slice(r, n)) for r in range(1, self.number + 1)]
+        label = f"{self.number:,} superdiagonal{several}, exact pairs"
+        return _Diagonals(pairs, kernels, predictions, residual, label)
+
+
+class _Diagonals(AlignedForms):
+    def by_pair(self, targets: np.ndarray) -> list[np.ndarray]:
+        return [to_numpy(values) for values in self.lists(targets)]
+
+
+class BandMatrix:
+    """Symmetric matrix h_ij of one set of targets that is zero on its diagonal and beyond R places from it.
+
+    Parameters
+    ----------
+    diagonals : sequence of R arrays
+        Values h_{i, i + r}, of shape (n - r,).
+    n : int
+        Number of rows.
+    """
+
+    def __init__(self, diagonals: Sequence[np.ndarray], n: int) -> None:
+        self.diagonals, self.n = diagonals, n
+
+    def __len__(self) -> int:
+        return self.n
+
+    @property
+    def pairs(self) -> int:
+        """Pairs that are not zero, both orders counted."""
+        return 2 * sum(len(values) for values in self.diagonals)
+
+    def quadratic(self, columns: np.ndarray, *, diagonal: bool = True) -> np.ndarray:
+        """Return c'Hc for every column c, shape (n, B) -> (B,): O(n R B)."""
+        total = np.zeros(columns.shape[1])
+        for r, values in enumerate(self.diagonals, start=1):
+            total += 2 * (values @ (columns[:-r] * columns[r:]))
+        return total

@@ -11,11 +11,12 @@ import numpy as np
 
 from kernelcal.arrays import Array
 from kernelcal.errors import InputError
-from kernelcal.kernels.base import Kernel
+from kernelcal.kernels import Kernel
 from kernelcal.predictions import Predictions
 from kernelcal.residuals import Residual
 
 __all__ = ["Engine", "KernelProducts", "QuadraticForms", "Sums"]
+
 
 _ALL = slice(None)
 

@@ -2,18 +2,174 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from kernelcal.arrays import to_numpy
+from kernelcal.arrays import is_numpy, row_slices, to_numpy
+from kernelcal.errors import InputError
 from kernelcal.pairs.base import KernelProducts, QuadraticForms, Sums
-from kernelcal.pairs.feature_tiles import FeatureTiles
-from kernelcal.pairs.group_residual import GroupResidual
-from kernelcal.pairs.groups import EqualRows, groups_of
-from kernelcal.residuals import ClassResidual
+from kernelcal.pairs.threads import threaded_map
+from kernelcal.pairs.tile_sums import FeatureTiles
+from kernelcal.predictions import ClassPredictions, Predictions
+from kernelcal.residuals import ClassResidual, FeatureResidual
 
-__all__ = ["Collapsed", "CollapsedForms"]
+__all__ = ["Collapsed", "CollapsedForms", "EqualRows", "GroupResidual", "groups_of"]
+
+
+_REPEATED = 4  # rows a prediction, on average, from which on collapsing pays
+_SAMPLE, _LEAST, _EQUAL = 10, 5_000, 20  # roots of n and rows of a sample, and equal rows in it at the least
+_COMPARED = 2**20  # numbers compared at once
+
+
+@dataclass(frozen=True, eq=False)
+class EqualRows:
+    """Rows with equal predictions.
+
+    Attributes
+    ----------
+    first : numpy.ndarray of shape (u,)
+        A row of every group.
+    member : numpy.ndarray of shape (n,)
+        Group of every row.
+    """
+
+    first: np.ndarray
+    member: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def total(self, values: np.ndarray) -> np.ndarray:
+        """Add up over the rows of every group: shape (n, J) -> (u, J)."""
+        return np.stack([np.bincount(self.member, column, len(self)) for column in values.T], axis=1)
+
+
+def groups_of(predictions: Predictions) -> EqualRows | None:
+    """EqualRows of equal predictions of classes, or None where there are more than n / 4 of them.
+
+    Most predictions have few equal ones or none, which a seeded sample of ``10 sqrt(n)`` rows shows: of n / 4
+    predictions it would meet more than a hundred twice.
+    """
+    if not isinstance(predictions, ClassPredictions) or not is_numpy(predictions.reference):
+        return None
+    n = len(predictions)
+    if n > _LEAST:
+        rows = np.random.default_rng(0).integers(n, size=max(_LEAST, int(_SAMPLE * n**0.5)))
+        rows = np.unique(rows)
+        if len(rows) - len(np.unique(_codes(predictions[rows]))) < _EQUAL:
+            return None
+    _, first, member = np.unique(_codes(predictions), return_index=True, return_inverse=True)
+    if _REPEATED * len(first) > n or not _same(predictions, first, member):
+        return None
+    return EqualRows(first, member)
+
+
+def _codes(predictions: ClassPredictions) -> np.ndarray:
+    """Whole numbers that are equal for equal rows, and hardly ever for others: sums of bits times odd numbers."""
+    p = _numbers(predictions)
+    bits = p.view(np.uint32 if p.dtype == np.float32 else np.uint64).astype(np.uint64, copy=False)
+    factors = np.random.default_rng(0).integers(2**63, size=bits.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(
+        1
+    )
+    mixed = bits * factors
+    mixed ^= mixed >> np.uint64(32)
+    return mixed.sum(axis=1, dtype=np.uint64)
+
+
+def _numbers(predictions: ClassPredictions) -> np.ndarray:
+    """Probabilities as floating-point numbers, zeros without a sign: (n, m), or (n, 1) for one probability."""
+    p = to_numpy(predictions.reference)
+    p = p[:, None] if p.ndim == 1 else p
+    return np.ascontiguousarray(p if p.dtype == np.float32 else p.astype(np.float64)) + p.dtype.type(0)
+
+
+def _same(predictions: ClassPredictions, first: np.ndarray, member: np.ndarray) -> bool:
+    p = _numbers(predictions)
+    parts = row_slices(len(p), max(1, _COMPARED // p.shape[1]))
+    return all(np.array_equal(p[part], p[first[member[part]]]) for part in parts)
+
+
+_MANY = 20_000  # rows; below, threads cost more than they save
+
+
+class GroupResidual(FeatureResidual):
+    """Sums of the residuals of equal predictions: for targets of all rows, the residuals of the groups.
+
+    A group's sum follows from how often each label occurs in it, case weights counted.
+    """
+
+    weights = None  # they are in the counts
+
+    def __init__(self, residual: ClassResidual, groups: EqualRows) -> None:
+        self.residual, self.groups = residual.double(), groups
+        self.mean = self.residual.mean[groups.first]
+        ones = np.ones(len(groups.member)) if residual.weights is None else residual.weights
+        self.total = np.bincount(groups.member, ones, len(groups))
+
+    @property
+    def dimension(self) -> int:
+        """Number of features r."""
+        return self.residual.dimension
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def __getitem__(self, index: Any) -> Any:
+        raise InputError("residuals of equal predictions are added up for all rows at once")
+
+    def bound(self) -> float:
+        """Bound for single rows."""
+        return self.residual.bound()
+
+    def double(self) -> GroupResidual:
+        """Return itself: it is in NumPy and float64."""
+        return self
+
+    @cached_property
+    def _psi(self) -> np.ndarray:
+        features = self.residual.class_features
+        return np.eye(self.dimension) if features is None else features
+
+    @cached_property
+    def _codes(self) -> np.ndarray:
+        """Number of the first label of every row's group."""
+        return self.groups.member * len(self._psi)
+
+    def counts(self, targets: np.ndarray, exponent: int = 1) -> np.ndarray:
+        """How often each label occurs in each group, a row counted by a power of its weight: (B, n) -> (B, u, m)."""
+        weights, size = self.residual.weights, len(self) * len(self._psi)
+        own = None if weights is None else weights**exponent
+        threads = None if targets.shape[1] >= _MANY else 1
+        found = threaded_map(lambda labels: np.bincount(self._codes + labels, own, size), targets, threads)
+        return np.stack(found).reshape(len(targets), len(self), -1).astype(np.float64, copy=False)
+
+    def of_counts(self, counts: np.ndarray) -> np.ndarray:
+        """Sums of residuals, shape (B, u, r)."""
+        features = self.residual.class_features
+        return (counts if features is None else counts @ features) - self.total[:, None] * self.mean
+
+    def features(self, targets: np.ndarray) -> np.ndarray:
+        """Sums of one set of targets, shape (u, r)."""
+        return self.of_counts(self.counts(targets[None]))[0]
+
+    def batch(self, targets: np.ndarray) -> np.ndarray:
+        """Sums of many sets of targets, shape (B, n): an array (u, B, r)."""
+        return self.of_counts(self.counts(targets)).transpose(1, 0, 2)
+
+    def norms(self, targets: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """Sums of the squared norms of the single residuals, (B, u); `counts` are those of the targets."""
+        if self.residual.weights is not None:
+            counts = self.counts(targets, 2)
+        return np.einsum("bak,ak->ba", counts, self._squares)
+
+    @cached_property
+    def _squares(self) -> np.ndarray:
+        """|psi_k - mean_a|^2 for every label and group."""
+        return np.stack([((row - self.mean) ** 2).sum(axis=1) for row in self._psi], axis=1)
+
 
 _SECONDS = 1e-9  # in which a label is counted
 _KEPT_UP_TO = 4_000  # predictions: the kernel matrix takes 128 MiB

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kernelcal.errors import InputError
-from kernelcal.kernels.base import Kernel
+from kernelcal.kernels import Kernel
 from kernelcal.pairs.base import Engine, QuadraticForms
 from kernelcal.pairs.duplicates import CollapsedForms
-from kernelcal.pairs.feature_tiles import FeatureTiles
-from kernelcal.pairs.gram_tiles import GramTiles
-from kernelcal.pairs.scan_forms import ScanForms
+from kernelcal.pairs.line import ScanForms
+from kernelcal.pairs.tile_sums import FeatureTiles, GramTiles
 from kernelcal.predictions import Predictions
 from kernelcal.residuals import FeatureResidual, Residual
 
 __all__ = ["ExactPairs"]
+
 
 _TILE = (256, 1024)  # rows and columns
 

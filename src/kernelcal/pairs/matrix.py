@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -13,7 +13,8 @@ from kernelcal.pairs.base import KernelProducts, QuadraticForms
 from kernelcal.pairs.threads import threaded_map
 from kernelcal.residuals import FeatureResidual, Residual
 
-__all__ = ["PairMatrix", "map_strips", "strip_rows"]
+__all__ = ["PairMatrix", "joint_sums", "map_strips", "strip_rows"]
+
 
 _STRIP = 2**19  # numbers: 4 MiB
 _COLUMNS = 512  # of a tile
@@ -147,3 +148,34 @@ def _scalar_sums(products: KernelProducts, r: np.ndarray) -> np.ndarray:
     diagonal = products.diagonal * r * r
     sums = products.apply(r[:, None])[:, 0] * r
     return np.stack([diagonal, sums + diagonal, products.apply(r[:, None] ** 2, 2)[:, 0] * r * r])
+
+
+_STRIPS_AT_ONCE = 16  # their results are held, and added in a fixed order
+
+
+def joint_sums(matrices: Sequence[PairMatrix]) -> tuple[np.ndarray, np.ndarray]:
+    """Row sums ``s_i = sum_{j != i} h_ij`` of every matrix, shape (M, n), and ``Q = sum_{i != j} h_ij h'_ij``, (M, M).
+
+    The same sums of a difference ``d = h - h'`` follow without another pass: its row sums are differences, and its sum
+    of squares is ``Q_hh - 2 Q_hh' + Q_h'h'``. Cost: every entry above the diagonal once, and n^2 M^2 / 2 products.
+    """
+    n, models = len(matrices[0]), len(matrices)
+    sums, products = np.zeros((models, n)), np.zeros((models, models))
+
+    def work(rows: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        strips = np.stack([matrix.above(rows) for matrix in matrices])
+        width = strips.shape[1]
+        strips[:, :, :width] = np.triu(strips[:, :, :width], 1)
+        flat = strips.reshape(models, -1)
+        return strips.sum(axis=2), strips.sum(axis=1), flat @ flat.T
+
+    for matrix in matrices:
+        matrix.above(slice(0, 1))  # what all rows need is made before threads ask for it
+    strips = strip_rows(n)
+    for first in range(0, len(strips), _STRIPS_AT_ONCE):
+        some = strips[first : first + _STRIPS_AT_ONCE]
+        for rows, (right, below, part) in zip(some, threaded_map(work, some, None), strict=True):
+            sums[:, rows] += right
+            sums[:, rows.start :] += below
+            products += 2 * part
+    return sums, products

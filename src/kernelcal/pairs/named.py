@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from kernelcal.pairs.approximations import Nystrom, RandomFourier
 from kernelcal.pairs.base import Engine
 from kernelcal.pairs.exact import ExactPairs
-from kernelcal.pairs.fourier import RandomFourier
-from kernelcal.pairs.nystrom import Nystrom
 from kernelcal.registry import Registry
 
 __all__ = ["ENGINES"]
+
 
 ENGINES: Registry[Callable[..., Engine]] = Registry("engine", "or an Engine such as kernelcal.Nystrom(256)")
 ENGINES.register("pairs", ExactPairs, summary="all of them, exactly")

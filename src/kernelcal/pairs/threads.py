@@ -11,6 +11,7 @@ from typing import TypeVar
 
 __all__ = ["one_thread", "thread_count", "threaded_map"]
 
+
 _ALONE: ContextVar[bool] = ContextVar("_ALONE", default=False)
 
 Item = TypeVar("Item")

@@ -1,23 +1,263 @@
-"""Tiles of pairs of rows: threaded and in place for NumPy."""
+"""Kernel values of a block of pairs in NumPy: one matrix product, then everything in place."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, partial
-from typing import Self
+from threading import Lock
+from typing import Any, Self
 
 import numpy as np
 
-from kernelcal.arrays import Array, namespace, place_of, row_slices, to_numpy
-from kernelcal.kernels.base import Kernel
-from kernelcal.kernels.points import AlignedPairs, Points
+from kernelcal.arrays import Array, InPlace, namespace, place_of, row_slices, to_numpy
+from kernelcal.kernels import (
+    CLOSE,
+    AlignedPairs,
+    Euclidean,
+    Kernel,
+    Metric,
+    Points,
+    left_factor,
+    repair,
+    right_factor,
+    smaller,
+    squares,
+)
+from kernelcal.kernels.metrics import MetricView, in_double, view
 from kernelcal.pairs.base import QuadraticForms
-from kernelcal.pairs.blocks import Block, BlockPoints, Workspace
 from kernelcal.pairs.threads import threaded_map
 from kernelcal.predictions import Predictions
 from kernelcal.residuals import Residual
 
-__all__ = ["WIDE_FROM", "Tile", "Tiles", "upper"]
+__all__ = [
+    "WIDE_FROM",
+    "Block",
+    "BlockPoints",
+    "Coordinates",
+    "Tile",
+    "Tiles",
+    "Workspace",
+    "ready",
+    "single_or_double",
+    "upper",
+]
+
+
+_FEW_COORDINATES = 4  # up to here differences are quicker than a product
+
+
+class _Line:
+    """One coordinate: distances are differences."""
+
+    squared = False
+
+    def __init__(self, x: np.ndarray) -> None:
+        self.x, self.dtype = x, x.dtype
+
+    def native(self, rows: Any, columns: Any, out: np.ndarray) -> None:
+        """Distances d."""
+        np.subtract(self.x[rows], self.x[columns].T, out=out)
+        np.abs(out, out=out)
+
+
+class _L1:
+    """Total variation and its like: one pass over the coordinates."""
+
+    squared = False
+
+    def __init__(self, x: np.ndarray) -> None:
+        self.x, self.dtype = x, x.dtype
+
+    def native(self, rows: Any, columns: Any, out: np.ndarray) -> None:
+        """Distances d."""
+        _cdist(self.x[rows], self.x[columns], "cityblock", out)
+
+
+class _L2:
+    """Euclidean distances from one product of augmented coordinates; from differences where that is quicker."""
+
+    squared = True
+
+    def __init__(self, x: np.ndarray) -> None:
+        self.x, self.dtype, self.few = x, x.dtype, x.shape[1] <= _FEW_COORDINATES
+        if self.few:
+            return
+        centred = x - x.mean(axis=0)  # distances do not change, cancellation does
+        self.squares = squares(centred)
+        self.left, self.right = left_factor(centred, self.squares), right_factor(centred, self.squares)
+
+    def native(self, rows: Any, columns: Any, out: np.ndarray) -> None:
+        """Squared distances d^2 = |x|^2 + |x'|^2 - 2 x.x'."""
+        if self.few:
+            _cdist(self.x[rows], self.x[columns], "sqeuclidean", out)
+            return
+        np.matmul(self.left[rows], self.right[:, columns], out=out)
+        scale = float(self.squares[rows].max(initial=0) + self.squares[columns].max(initial=0))
+        repair(out, self.x[rows], self.x[columns], scale)
+
+
+def _cdist(left: np.ndarray, right: np.ndarray, norm: str, out: np.ndarray) -> None:
+    from scipy.spatial.distance import cdist
+
+    if out.dtype == np.float64:
+        cdist(left, right, norm, out=out)
+    else:
+        out[...] = cdist(left, right, norm)
+
+
+class _Pairs:
+    """A metric without coordinates. A pair is dear, so it is computed in float64 whatever was given."""
+
+    def __init__(self, seen: MetricView) -> None:
+        self.seen, self.squared, self.dtype = seen, seen.squared, np.dtype(np.float64)
+
+    def native(self, rows: Any, columns: Any, out: np.ndarray) -> None:
+        """Squared distances d^2."""
+        out[...] = self.seen.cross(rows, columns)
+
+
+Coordinates = _Line | _L1 | _L2 | _Pairs
+
+
+def ready(metric: Metric, predictions: Any) -> Coordinates:
+    """Predictions ready to give the distances of any block in a metric."""
+    if metric.by_pairs(predictions) is not None:
+        return _Pairs(view(metric, in_double(predictions)))
+    x = single_or_double(metric.coordinates(predictions))
+    if x.shape[1] == 1:
+        return _Line(x)
+    return _L1(x) if metric.order == 1 else _L2(x)
+
+
+def single_or_double(x: Array) -> np.ndarray:
+    """Contiguous NumPy array in float32 or float64."""
+    x = to_numpy(x)
+    return np.ascontiguousarray(x if x.dtype in CLOSE else x.astype(np.float64))
+
+
+class BlockPoints:
+    """Predictions made ready for blocks in every metric: for L2 coordinates are centred and augmented."""
+
+    def __init__(self, predictions: Any, kernels: Iterable[Kernel] = ()) -> None:
+        self.predictions, self.positions = predictions, np.arange(len(predictions))
+        self._by_metric: dict[Metric, Coordinates] = {}
+        self._lock = Lock()  # threads ask at once for what no kernel named, such as inner products
+        for metric in _metrics(kernels):
+            self[metric]
+
+    def __len__(self) -> int:
+        return len(self.predictions)
+
+    def __getitem__(self, metric: Metric) -> Coordinates:
+        with self._lock:
+            if metric not in self._by_metric:
+                self._by_metric[metric] = ready(metric, self.predictions)
+            return self._by_metric[metric]
+
+    @cached_property
+    def x(self) -> np.ndarray:
+        """Euclidean coordinates, shape (n, d)."""
+        return single_or_double(Euclidean().coordinates(self.predictions))
+
+
+def _metrics(kernels: Iterable[Kernel]) -> set[Metric]:
+    found: set[Metric] = set()
+
+    def leaf(kernel: Kernel) -> Kernel:
+        if hasattr(kernel, "metric"):
+            found.add(kernel.metric)
+        return kernel
+
+    for kernel in kernels:
+        kernel.map_leaves(leaf)
+    return found
+
+
+class Workspace:
+    """Buffers that are used again for every tile of a block of rows: fresh memory costs more than a product."""
+
+    def __init__(self) -> None:
+        self._buffers: list[np.ndarray] = []
+        self._taken = 0
+
+    def take(self, shape: tuple[int, int], dtype: Any) -> np.ndarray:
+        """Return a contiguous buffer that nobody else holds until `free`."""
+        size = shape[0] * shape[1]
+        if self._taken == len(self._buffers):
+            self._buffers.append(np.empty(size, dtype=dtype))
+        elif self._buffers[self._taken].size < size or self._buffers[self._taken].dtype != dtype:
+            self._buffers[self._taken] = np.empty(size, dtype=dtype)
+        self._taken += 1
+        return self._buffers[self._taken - 1][:size].reshape(shape)
+
+    def free(self) -> None:
+        """Let all buffers be taken again."""
+        self._taken = 0
+
+
+class Block:
+    """Pairs of some rows with some columns, asked by several kernels: each distance is computed once.
+
+    What a kernel returns lives in the workspace: it must be used before the workspace is freed.
+    """
+
+    ops = InPlace()
+
+    def __init__(
+        self, points: BlockPoints, rows: Any, columns: Any, *, shared: bool, workspace: Workspace | None = None
+    ) -> None:
+        self.points, self.rows, self.columns, self.shared = points, rows, columns, shared
+        self.workspace = workspace or Workspace()
+        self.workspace.free()
+        self._cache: dict[Metric, np.ndarray] = {}
+
+    def evaluate(self, kernel: Kernel) -> np.ndarray:
+        """Values of one kernel of several, valid until the next one is asked for."""
+        self.workspace.free()
+        return kernel.evaluate(self)
+
+    def _native(self, metric: Metric) -> np.ndarray:
+        source = self.points[metric]
+        shape = (len(self.points.positions[self.rows]), len(self.points.positions[self.columns]))
+        out = self.workspace.take(shape, source.dtype)
+        if not self.shared:
+            source.native(self.rows, self.columns, out)
+            return out
+        if metric not in self._cache:
+            self._cache[metric] = np.empty_like(out)
+            source.native(self.rows, self.columns, self._cache[metric])
+        np.copyto(out, self._cache[metric])
+        return out
+
+    def distance(self, metric: Metric) -> np.ndarray:
+        """Distances d."""
+        d = self._native(metric)
+        return np.sqrt(d, out=d) if self.points[metric].squared else d
+
+    def squared_distance(self, metric: Metric) -> np.ndarray:
+        """Squared distances d^2."""
+        d = self._native(metric)
+        return d if self.points[metric].squared else np.multiply(d, d, out=d)
+
+    def inner(self) -> np.ndarray:
+        """Inner products of the Euclidean coordinates (for classes: of the probabilities)."""
+        x = self.points.x
+        return x[self.rows] @ x[self.columns].T
+
+    def smaller(self) -> np.ndarray:
+        """Smaller one of two numbers, for points that are one number each."""
+        x = self.points.x
+        return np.asarray(smaller(x[self.rows], x[self.columns].T))
+
+    def equal(self) -> np.ndarray:
+        """1 where the Euclidean coordinates are equal, else 0."""
+        distance = self._native(Euclidean())
+        return (distance == 0).astype(distance.dtype)
+
+    def lookup(self, matrix: np.ndarray) -> np.ndarray:
+        """Refuse: predictions are no class labels."""
+        return Points(self.points.predictions).lookup(matrix)
+
 
 Tile = tuple[slice, Block]  # columns and the kernel values' pairs
 WIDE_FROM = 50  # numbers a prediction; above, a matrix product of the predictions is what costs

@@ -1,13 +1,12 @@
 """Drawings of results: they take plain numbers, and compute nothing."""
 
-from kernelcal.plots.axes import axes_or_new, literal
+from kernelcal.plots.axes import axes_or_new, literal, percent, pyplot
 from kernelcal.plots.confidence import confidence_plot
 from kernelcal.plots.curve import curve_plot
 from kernelcal.plots.histogram import histogram_plot
 from kernelcal.plots.intervals import interval_plot
-from kernelcal.plots.members import members_plot
-from kernelcal.plots.null_draws import null_plot
-from kernelcal.plots.panel import panel
+from kernelcal.plots.members import members_plot, null_plot
+from kernelcal.plots.panels import panel
 from kernelcal.plots.reliability import reliability_plot
 from kernelcal.plots.simplex import simplex_plot
 from kernelcal.plots.witness import witness_plot
@@ -22,6 +21,8 @@ __all__ = [
     "members_plot",
     "null_plot",
     "panel",
+    "percent",
+    "pyplot",
     "reliability_plot",
     "simplex_plot",
     "witness_plot",

@@ -6,7 +6,34 @@ from typing import Any
 
 from kernelcal.errors import MissingExtraError
 
-__all__ = ["axes_or_new", "bare", "legend_below", "literal", "percent", "pyplot", "titled"]
+__all__ = [
+    "ACCENT",
+    "BAND",
+    "CLASSES",
+    "EDGE",
+    "INK",
+    "INNER_BAND",
+    "MARKERS",
+    "OBSERVED",
+    "axes_or_new",
+    "bare",
+    "legend_below",
+    "literal",
+    "percent",
+    "pyplot",
+    "titled",
+]
+
+
+OBSERVED = "#0072B2"  # blue: what happened
+ACCENT = "#D55E00"  # vermilion: what lies outside a band
+INK = "#333333"
+EDGE = "#8a8a8a"
+BAND = "#e3e3e3"  # where calibrated models lie, all at once
+INNER_BAND = "#c4c4c4"  # one at a time
+CLASSES = ("#0072B2", "#E69F00", "#009E73")
+MARKERS = ("o", "s", "^")
+
 
 _LONGEST = 48  # letters of a name before it is cut: longer ones leave no room for the picture
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.plots.axes import axes_or_new, bare, legend_below, titled
-from kernelcal.plots.colours import ACCENT, INK, INNER_BAND
+from kernelcal.plots.axes import ACCENT, INK, INNER_BAND, axes_or_new, bare, legend_below, titled
 
 __all__ = ["confidence_plot"]
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from kernelcal.defaults import CONFIDENCE_LEVEL
-from kernelcal.plots.axes import axes_or_new, bare, legend_below, percent, titled
-from kernelcal.plots.colours import BAND, INK, INNER_BAND, OBSERVED
+from kernelcal.plots.axes import BAND, INK, INNER_BAND, OBSERVED, axes_or_new, bare, legend_below, percent, titled
 
 __all__ = ["curve_plot"]
+
 
 Ends = tuple[np.ndarray, np.ndarray]
 

@@ -6,8 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.plots.axes import axes_or_new, bare, legend_below, literal, percent, titled
-from kernelcal.plots.colours import BAND, INK, INNER_BAND, OBSERVED
+from kernelcal.plots.axes import (
+    BAND,
+    INK,
+    INNER_BAND,
+    OBSERVED,
+    axes_or_new,
+    bare,
+    legend_below,
+    literal,
+    percent,
+    titled,
+)
 
 __all__ = ["histogram_plot"]
 

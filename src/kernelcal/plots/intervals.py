@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kernelcal.plots.axes import axes_or_new, bare, literal
-from kernelcal.plots.colours import OBSERVED
+from kernelcal.plots.axes import OBSERVED, axes_or_new, bare, literal
 
 __all__ = ["interval_plot"]
 

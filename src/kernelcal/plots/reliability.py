@@ -6,10 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.plots.axes import axes_or_new, bare, legend_below, percent, titled
-from kernelcal.plots.colours import ACCENT, BAND, EDGE, INK, INNER_BAND, OBSERVED
+from kernelcal.plots.axes import (
+    ACCENT,
+    BAND,
+    EDGE,
+    INK,
+    INNER_BAND,
+    OBSERVED,
+    axes_or_new,
+    bare,
+    legend_below,
+    percent,
+    titled,
+)
 
 __all__ = ["reliability_plot"]
+
 
 _STRIP = 0.26  # height of the strip below 0 that holds the counts
 _NARROW = 0.012  # width at which a bin of one value is drawn

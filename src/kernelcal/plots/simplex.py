@@ -7,10 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.plots.axes import axes_or_new, legend_below, literal, percent, titled
-from kernelcal.plots.colours import ACCENT, CLASSES, EDGE, INK, MARKERS
+from kernelcal.plots.axes import (
+    ACCENT,
+    CLASSES,
+    EDGE,
+    INK,
+    MARKERS,
+    axes_or_new,
+    legend_below,
+    literal,
+    percent,
+    titled,
+)
 
 __all__ = ["simplex_plot"]
+
 
 _CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
 

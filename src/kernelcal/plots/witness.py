@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.plots.axes import axes_or_new, bare, legend_below, literal, percent, titled
-from kernelcal.plots.colours import ACCENT, BAND, INK, OBSERVED
+from kernelcal.plots.axes import ACCENT, BAND, INK, OBSERVED, axes_or_new, bare, legend_below, literal, percent, titled
 
 __all__ = ["witness_plot"]
+
 
 _SHADE = 0.13  # opacity of a region outside: the band stays visible in it
 

@@ -1,43 +1,31 @@
 """What a model said: one family of distributions a file, and adapters from what people have."""
 
-from kernelcal.predictions.adapters import as_predictions
-from kernelcal.predictions.base import Predictions, checked_index, made, trusted
-from kernelcal.predictions.bernoulli import Bernoulli
-from kernelcal.predictions.beta import Beta
-from kernelcal.predictions.binomial import Binomial
-from kernelcal.predictions.categorical import Categorical
-from kernelcal.predictions.classes import ClassPredictions, checked_classes
-from kernelcal.predictions.counts import CountPredictions
-from kernelcal.predictions.diagonal_normal import DiagonalNormal
-from kernelcal.predictions.dirichlet import Dirichlet
-from kernelcal.predictions.gamma import Gamma
-from kernelcal.predictions.isotropic_normal import IsotropicNormal
-from kernelcal.predictions.langevin import langevin_draws
-from kernelcal.predictions.laplace import Laplace
-from kernelcal.predictions.log_normal import LogNormal
-from kernelcal.predictions.mixture import Mixture
-from kernelcal.predictions.multivariate_normal import MultivariateNormal
-from kernelcal.predictions.negative_binomial import NegativeBinomial
-from kernelcal.predictions.normal import Normal
-from kernelcal.predictions.numbers import numbers as finite_numbers
-from kernelcal.predictions.numbers import positive_numbers, together
-from kernelcal.predictions.parameters import Reading
-from kernelcal.predictions.parametric import Parametric
-from kernelcal.predictions.poisson import Poisson
-from kernelcal.predictions.quantiles import Quantiles
-from kernelcal.predictions.real import RealPredictions
-from kernelcal.predictions.samples import Samples
-from kernelcal.predictions.score import Score
-from kernelcal.predictions.score_predictions import ScorePredictions
-from kernelcal.predictions.student_t import StudentT
-from kernelcal.predictions.targets import checked_pair
-from kernelcal.predictions.uniform import Uniform
-from kernelcal.predictions.unnormalized import UnnormalizedDensity
-from kernelcal.predictions.vector_normal import VectorNormal
-from kernelcal.predictions.weights import checked_weights
-from kernelcal.predictions.wrappers import Logits, LogProbs, Percent
+from kernelcal.predictions.base import Predictions, checked_index, families, made, trusted
+from kernelcal.predictions.border import (
+    NO_SPREAD,
+    floating,
+    inside,
+    is_frame,
+    is_in_chunks,
+    is_in_parts,
+    positive_numbers,
+    series_to_array,
+    together,
+)
+from kernelcal.predictions.border import numbers as finite_numbers
+from kernelcal.predictions.classes import Bernoulli, Categorical, ClassPredictions, checked_classes
+from kernelcal.predictions.composed import Mixture, Quantiles, Samples
+from kernelcal.predictions.counts import Binomial, CountPredictions, NegativeBinomial, Poisson
+from kernelcal.predictions.distributions import Reading
+from kernelcal.predictions.inversion import smallest_reaching
+from kernelcal.predictions.reading import Logits, LogProbs, Percent, as_predictions, checked_pair, checked_weights
+from kernelcal.predictions.real import Parametric, RealPredictions
+from kernelcal.predictions.scalars import Beta, Gamma, Laplace, LogNormal, Normal, StudentT, Uniform
+from kernelcal.predictions.scored import Score, ScorePredictions, UnnormalizedDensity, langevin_draws
+from kernelcal.predictions.vectors import DiagonalNormal, Dirichlet, IsotropicNormal, MultivariateNormal, VectorNormal
 
 __all__ = [
+    "NO_SPREAD",
     "Bernoulli",
     "Beta",
     "Binomial",
@@ -75,10 +63,18 @@ __all__ = [
     "checked_index",
     "checked_pair",
     "checked_weights",
+    "families",
     "finite_numbers",
+    "floating",
+    "inside",
+    "is_frame",
+    "is_in_chunks",
+    "is_in_parts",
     "langevin_draws",
     "made",
     "positive_numbers",
+    "series_to_array",
+    "smallest_reaching",
     "together",
     "trusted",
 ]

@@ -1,18 +1,22 @@
-"""What the families for class targets share: labels 0 to m - 1 drawn by inverting the distribution function."""
+"""Predictions of classes: one probability of two classes, or a row of probabilities of many."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable
-from typing import Any, Self
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from kernelcal.arrays import Array, row_slices, to_numpy
+from kernelcal.arrays import Array, as_array, namespace, place_of, resident, row_slices, take_rows, to_numpy
 from kernelcal.errors import InputError
-from kernelcal.predictions.base import Predictions, trusted
+from kernelcal.predictions.base import Predictions, checked_index, trusted
+from kernelcal.predictions.border import checked_matrix, checked_vector, floating
+from kernelcal.predictions.distributions import BOTH, Reading
 
-__all__ = ["ClassPredictions", "checked_classes"]
+__all__ = ["Bernoulli", "Categorical", "ClassPredictions", "checked_classes"]
+
 
 _COMPARE_UP_TO = 16  # classes; above, a binary search in every row is quicker than comparing with every class
 _CHUNK_BYTES = 2**25
@@ -135,3 +139,189 @@ def _invert(cumulative: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
         for row, bounds in enumerate(cumulative):
             labels[:, row] = np.searchsorted(bounds, uniforms[:, row], side="right")
     return labels
+
+
+@dataclass(frozen=True, eq=False)
+class Bernoulli(ClassPredictions):
+    """Predicted probability that a yes/no question is answered by yes: ``P(Y = 1) = p``.
+
+    Parameters
+    ----------
+    p : array of shape (n,)
+        Probability of the positive class (label 1), in [0, 1].
+    classes : pair of labels, optional
+        What the targets are called, ``(negative, positive)``. Without it targets are 0 and 1, or booleans.
+    question : str, optional
+        What is asked, such as ``"top label"`` for the probability that the first choice is right.
+
+    Raises
+    ------
+    InputError
+        If a value is missing or outside [0, 1]; values off by rounding (1e-6) are set to the bound with a note.
+
+    See Also
+    --------
+    Categorical : more than two classes.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> predictions = kc.Bernoulli([0.2, 0.7, 0.9])
+    >>> len(predictions), predictions.n_classes
+    (3, 2)
+    >>> predictions.sample(rng=0, size=2)
+    array([[0, 0, 0],
+           [0, 1, 1]])
+    """
+
+    readings: ClassVar[tuple[Reading, ...]] = (
+        Reading(BOTH, ("Bernoulli", "BernoulliProbs", "BernoulliLogits"), ("probs",)),
+    )
+
+    p: Array
+    classes: tuple[Any, ...] | None = None
+    notes: tuple[str, ...] = ()
+    question: str | None = None
+
+    def __post_init__(self) -> None:
+        p, notes = checked_vector(floating(as_array(self.p)))
+        object.__setattr__(self, "p", p)
+        object.__setattr__(self, "classes", checked_classes(self.classes, 2))
+        object.__setattr__(self, "notes", self.notes + notes)
+
+    def __len__(self) -> int:
+        return int(self.p.shape[0])
+
+    def __getitem__(self, index: Any) -> Self:
+        return trusted(self, p=take_rows(self.p, checked_index(index)))
+
+    def map_arrays(self, function: Callable[[Array], Array]) -> Self:
+        """Copy with a function applied to the array of probabilities."""
+        return trusted(self, p=function(self.p))
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes: 2."""
+        return 2
+
+    @property
+    def probabilities(self) -> Array:
+        """Predicted probability of both classes, shape (n, 2)."""
+        return namespace(self.p).stack([1 - self.p, self.p], axis=1)
+
+    def draw(self, uniforms: np.ndarray) -> np.ndarray:
+        """Invert the distribution function: label 1 where u reaches the probability of label 0, as for more classes."""
+        p = to_numpy(self.p)
+        zero = (1 - p).astype(np.float64)
+        return (uniforms >= zero / (zero + p)).view(np.uint8)
+
+    def probability_of(self, labels: np.ndarray) -> np.ndarray:
+        """Predicted probability of the labels, shape (..., n)."""
+        p = to_numpy(self.p)
+        return np.where(labels == 1, p, 1 - p)
+
+    def log_prob(self, y: Array) -> Array:
+        """Logarithm of the predicted probability of the labels, shape (n,)."""
+        xp = namespace(self.p)
+        positive = xp.asarray(to_numpy(y) == 1, device=place_of(self.p))
+        return xp.log(xp.where(positive, self.p, 1 - self.p))
+
+    def in_words(self, y: np.ndarray) -> tuple[list[str], list[str]]:
+        """The probability, and what happened."""
+        return [f"{p:.3f}" for p in self.p], [str(self.class_name(k)) for k in y]
+
+    def tempered(self, temperature: float) -> Self:
+        """The logit over T; 0 and 1 stay."""
+        p = self.p
+        xp, zero = namespace(p), namespace(p).zeros_like(p)
+        with np.errstate(divide="ignore"):
+            logits = (xp.log(p) - xp.log1p(-p)) / temperature
+        up, down = xp.exp(xp.minimum(logits, zero)), xp.exp(-xp.maximum(logits, zero))
+        return trusted(self, p=up / (up + down))
+
+
+@dataclass(frozen=True, eq=False)
+class Categorical(ClassPredictions):
+    """Predicted probabilities of m classes: ``P(Y = k) = probs[:, k]``.
+
+    Parameters
+    ----------
+    probs : array of shape (n, m)
+        Row i holds the probabilities of the classes for sample i, in [0, 1] with sum 1 (tolerance 1e-5).
+    classes : sequence of m labels, optional
+        What the targets are called, in the order of the columns. Without it targets are 0 to m - 1.
+    question : str, optional
+        What is asked, if not the class itself; lenses write it.
+
+    Raises
+    ------
+    InputError
+        If a value is missing or outside [0, 1], or a row does not sum to 1. Nothing is normalised or clipped
+        on the quiet: see `as_predictions` for ``normalize=True``, and `Logits`, `LogProbs`, `Percent`.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> predictions = kc.Categorical([[0.2, 0.8, 0.0], [0.1, 0.3, 0.6]], classes=["cat", "dog", "owl"])
+    >>> len(predictions), predictions.n_classes, predictions.class_name(2)
+    (2, 3, 'owl')
+    >>> predictions[1:].probs
+    array([[0.1, 0.3, 0.6]])
+    """
+
+    readings: ClassVar[tuple[Reading, ...]] = (
+        Reading(BOTH, ("Categorical", "CategoricalProbs", "CategoricalLogits"), ("probs",), axes=(1,)),
+    )
+
+    probs: Array
+    classes: tuple[Any, ...] | None = None
+    notes: tuple[str, ...] = ()
+    question: str | None = None
+
+    def __post_init__(self) -> None:
+        probs, notes = checked_matrix(floating(as_array(self.probs)))
+        object.__setattr__(self, "probs", probs)
+        object.__setattr__(self, "classes", checked_classes(self.classes, int(probs.shape[1])))
+        object.__setattr__(self, "notes", self.notes + notes)
+
+    def __len__(self) -> int:
+        return int(self.probs.shape[0])
+
+    def __getitem__(self, index: Any) -> Self:
+        return trusted(self, probs=take_rows(self.probs, checked_index(index)))
+
+    def map_arrays(self, function: Callable[[Array], Array]) -> Self:
+        """Copy with a function applied to the array of probabilities."""
+        return trusted(self, probs=function(self.probs))
+
+    def placed(self) -> Self:
+        """Copy in float64 on the accelerator where the probabilities lie, or in NumPy."""
+        return self.map_arrays(resident)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes m."""
+        return int(self.probs.shape[1])
+
+    @property
+    def probabilities(self) -> Array:
+        """Predicted probability of every class, shape (n, m)."""
+        return self.probs
+
+    def probability_of(self, labels: np.ndarray) -> np.ndarray:
+        """Predicted probability of the labels, shape (..., n)."""
+        return to_numpy(self.probs)[np.arange(len(self)), labels]
+
+    def log_prob(self, y: Array) -> Array:
+        """Logarithm of the predicted probability of the labels, shape (n,)."""
+        xp = namespace(self.probs)
+        columns = xp.asarray(to_numpy(y).astype(np.int64), device=place_of(self.probs))[:, None]
+        return xp.log(xp.take_along_axis(self.probs, columns, axis=1)[:, 0])
+
+    def tempered(self, temperature: float) -> Self:
+        """Log-probabilities over T; zeros stay zero."""
+        xp = namespace(self.probs)
+        with np.errstate(divide="ignore"):  # the logarithm of 0 is -inf, and its exponential 0 again
+            logs = xp.log(self.probs)
+        powers = xp.exp((logs - xp.max(logs, axis=1, keepdims=True)) / temperature)
+        return trusted(self, probs=powers / xp.sum(powers, axis=1, keepdims=True))

@@ -2,17 +2,62 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from kernelcal.arrays import Array, concrete, to_numpy
+from kernelcal.arrays import Array, as_array, concrete, row_slices, take_rows, to_numpy
 from kernelcal.errors import InputError
-from kernelcal.predictions.base import Predictions
-from kernelcal.predictions.integration import LEVELS, crps_by_quadrature, crps_by_sum
+from kernelcal.predictions.base import Predictions, checked_index, trusted
+from kernelcal.predictions.border import inside
 
-__all__ = ["CentralInterval", "RealPredictions"]
+__all__ = ["LEVELS", "CentralInterval", "Parametric", "RealPredictions", "crps_by_quadrature", "crps_by_sum"]
+
+
+_ORDER = 16  # nodes of a panel
+# panels end at quantiles: denser in the middle, and so far out that the square of what remains is nothing
+_TAILS = 2.0 ** -np.array([1.5, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 26, 34, 50])
+LEVELS = np.concatenate([_TAILS[::-1], [0.5], 1 - _TAILS])
+_VALUES = 2**21  # numbers at a time: 16 MiB
+_REST = 1e-15  # probability that the sum over counts leaves out on either side
+
+
+def crps_by_quadrature(predictions: Any, y: np.ndarray) -> np.ndarray:
+    """Integrate ``(F(x) - 1[y <= x])^2`` by Gauss-Legendre rules between quantiles, kinks and the outcome."""
+    nodes, weights = np.polynomial.legendre.leggauss(_ORDER)
+    size = _ORDER * len(predictions[:1].breaks())
+    parts = row_slices(len(y), _VALUES // size)
+    return np.concatenate([_integral(predictions[part], y[part], nodes, weights) for part in parts])
+
+
+def _integral(predictions: Any, y: np.ndarray, nodes: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    ends = np.sort(np.concatenate([predictions.breaks(), y[None]]), axis=0)
+    half = np.diff(ends, axis=0)[:, None] / 2
+    x = ends[:-1, None] + half * (1 + nodes[:, None])
+    cdf = predictions.cdf(x.reshape(-1, len(y))).reshape(x.shape)
+    return (half * weights[:, None] * np.where(x < y, cdf, 1 - cdf) ** 2).sum(axis=(0, 1))
+
+
+def crps_by_sum(predictions: Any, y: np.ndarray) -> np.ndarray:
+    """Sum ``(F(k) - 1[y <= k])^2`` over counts; on either side a probability of at most 1e-15 is left out."""
+    score = np.empty(len(y))
+    for part in row_slices(len(y), 256):
+        score[part] = _sum(predictions[part], y[part])
+    return score
+
+
+def _sum(predictions: Any, y: np.ndarray) -> np.ndarray:
+    first = int(np.minimum(predictions.quantile(_REST), y).min())
+    last = int(np.maximum(predictions.quantile(1 - _REST), y).max())
+    total = np.zeros(len(y))
+    for chunk in row_slices(last - first + 1, _VALUES // len(y)):
+        k = np.arange(first + chunk.start, first + chunk.stop, dtype=np.float64)[:, None]
+        cdf = predictions.cdf(np.broadcast_to(k, (len(k), len(y))))
+        total += ((cdf - (y <= k)) ** 2).sum(axis=0)
+    return total
+
 
 _LEAST = 2.0**-53  # of a level whose normal score is finite on either side
 
@@ -208,7 +253,7 @@ class RealPredictions(Predictions):
     def affine_score(self, seen: Any) -> Array:
         """Coordinates ``(P R, P (m - mu))`` of a score ``P (mu - x)``, shape (n, k), where `score_is_affine`.
 
-        `seen` has the centre m, shape (d,), the root R, shape (d, d), of a spread, and its diagonal `variances`.
+        `seen` has the centre m, shape (d,), the root R, shape (d, d), of a spread, and its diagonal ``variances``.
         """
         raise self.lacks("affine_score", "affine score")
 
@@ -242,3 +287,40 @@ def checked_probabilities(levels: Any, n: int) -> np.ndarray:
 def _brief(levels: Any) -> str:
     shape = np.shape(levels) if isinstance(levels, np.ndarray) else None
     return f"an array of shape {shape}" if shape else repr(levels)[:80]
+
+
+class Parametric(RealPredictions):
+    """Predictions of one number, described by arrays of shape (n,) that the family names in `given_by`.
+
+    A subclass is a dataclass with these fields. It says mean, standard deviation, density, distribution function
+    and quantiles; rows, libraries and draws follow.
+    """
+
+    def __len__(self) -> int:
+        return int(getattr(self, self.given_by[0]).shape[0])
+
+    def __getitem__(self, index: Any) -> Self:
+        index = checked_index(index)
+        return self.map_arrays(lambda x: take_rows(x, index))
+
+    def map_arrays(self, function: Callable[[Array], Array]) -> Self:
+        """Copy with a function applied to every parameter."""
+        return trusted(self, **{name: function(getattr(self, name)) for name in self.given_by})
+
+    @property
+    def event_shape(self) -> tuple[int, ...]:
+        """Shape of one target: a scalar."""
+        return ()
+
+    def draw(self, uniforms: np.ndarray) -> np.ndarray:
+        """Invert the distribution function."""
+        return self._quantile(inside(uniforms))
+
+    def in_numpy(self) -> tuple[np.ndarray, ...]:
+        """Parameters in NumPy and double precision, in their order."""
+        return tuple(to_numpy(getattr(self, name)).astype(np.float64) for name in self.given_by)
+
+    @staticmethod
+    def numbers_of(y: Array) -> np.ndarray:
+        """Targets in NumPy and double precision."""
+        return to_numpy(as_array(y)).astype(np.float64)

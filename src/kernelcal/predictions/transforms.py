@@ -10,6 +10,7 @@ from kernelcal.arrays import row_slices
 
 __all__ = ["dirichlet_wave", "log_gamma_quantile", "log_normal_wave", "student_wave"]
 
+
 _DIGITS = 38.0  # exp(-38) is below the rounding of double precision
 _FEWER_DIGITS = 30.0  # of sums whose terms are many and costly: an absolute error of 1e-12
 _LEAST_CROSSING = 4.0  # of the real axis by a contour, for a small sum of parameters

@@ -12,9 +12,8 @@ import numpy as np
 from kernelcal.cases import Case
 from kernelcal.errors import InputError, KernelcalWarning
 from kernelcal.predictions import as_predictions
-from kernelcal.recalibration.log_score_fit import log_score_fit
-from kernelcal.recalibration.search import Fit, search
-from kernelcal.recalibration.tempered import tempered
+from kernelcal.recalibration.fit import Fit, log_score_fit, search
+from kernelcal.recalibration.tempering import tempered
 from kernelcal.statistics import SKCE
 
 __all__ = ["TemperatureScaling"]

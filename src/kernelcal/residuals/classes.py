@@ -11,9 +11,7 @@ from array_api_extra import one_hot
 
 from kernelcal.arrays import Array, like, namespace, take_rows, to_numpy
 from kernelcal.errors import InputError
-from kernelcal.kernels.base import Kernel
-from kernelcal.kernels.points import class_matrix
-from kernelcal.kernels.simple import Dirac
+from kernelcal.kernels import Dirac, Kernel, class_matrix
 from kernelcal.predictions import Bernoulli, ClassPredictions
 from kernelcal.residuals.base import FeatureResidual
 

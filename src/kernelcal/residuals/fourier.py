@@ -15,6 +15,7 @@ from kernelcal.residuals.base import FeatureResidual
 
 __all__ = ["FourierResidual"]
 
+
 _VALUES = 2**21  # numbers of one part: 32 MiB of complex waves
 
 

@@ -9,9 +9,8 @@ import numpy as np
 
 from kernelcal.arrays import Array, like, take_rows, to_numpy
 from kernelcal.errors import InputError
-from kernelcal.kernels import Integrator, Kernel, Linear, Spectral
-from kernelcal.kernels.base import has_leaf
-from kernelcal.kernels.embeddings import Embedding, plan, point
+from kernelcal.kernels import Integrator, Kernel, Linear, Spectral, has_leaf, plan, point
+from kernelcal.kernels.embeddings import Embedding
 from kernelcal.predictions import RealPredictions
 from kernelcal.residuals.base import Inner, Residual, weighted_block, weighted_pairs
 

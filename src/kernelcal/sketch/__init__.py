@@ -1,6 +1,6 @@
 """One pass over any number of rows, in parts that can be added up."""
 
+from kernelcal.sketch.findings import SketchResult
 from kernelcal.sketch.main import Sketch
-from kernelcal.sketch.result import SketchResult
 
 __all__ = ["Sketch", "SketchResult"]

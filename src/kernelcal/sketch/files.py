@@ -16,6 +16,7 @@ from kernelcal.errors import InputError
 
 __all__ = ["read", "write"]
 
+
 _FORMAT, _VERSION = "kernelcal sketch", 1
 _DAMAGED = (
     *(ValueError, KeyError, TypeError, AttributeError, EOFError, NotImplementedError),

@@ -4,24 +4,87 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from kernelcal.binning import Bins, UniformBins
 from kernelcal.errors import InputError
-from kernelcal.inference import ChiSquareSum, DrawnValues, Exact, Interval, Member, Saddlepoint, TestResult
-from kernelcal.inference.interval_methods import INTERVAL_METHODS, hoeffding, root_spread
-from kernelcal.inference.saddlepoint import far_note
-from kernelcal.pairs.second_moments import row_sums
-from kernelcal.pairs.sketch import off_diagonal
-from kernelcal.sketch.result import SketchResult
-from kernelcal.sketch.settings import Settings
-from kernelcal.sketch.subject import Subject
+from kernelcal.evaluation import Evaluation, plain_number
+from kernelcal.inference import (
+    INTERVAL_METHODS,
+    ChiSquareSum,
+    DrawnValues,
+    Exact,
+    Interval,
+    Member,
+    Saddlepoint,
+    TestResult,
+)
+from kernelcal.inference.intervals import hoeffding, root_spread
+from kernelcal.inference.laws import far_note
+from kernelcal.pairs import off_diagonal, row_sums
+from kernelcal.sketch.subject import Settings, Subject
 from kernelcal.sketch.sums import CLASS_SCORES, NUMBER_SCORES, Arrays
 from kernelcal.statistics import BinnedEstimate, BinTable, Estimate
 
-__all__ = ["findings"]
+__all__ = ["SketchResult", "findings"]
+
+
+_NAMES = {
+    "accuracy": "accuracy",
+    "log_score": "log score",
+    "brier_score": "Brier score",
+    "negative_log_likelihood": "negative log-likelihood",
+    "crps": "CRPS",
+    "mean_squared_error": "mean squared error",
+}
+_SHORT = ("accuracy", "log_score", "negative_log_likelihood", "crps")
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class SketchResult(Evaluation):
+    """What a `Sketch` found: size of the error, exact test, proper scores, binned errors.
+
+    Attributes
+    ----------
+    known : TestResult or None
+        Test by the known law of the SKCE given the predictions, without draws, for p-values that no number of draws
+        reaches; None where the covariance is not held.
+    family : str
+        Family of the predictions.
+    means : dict of str to float or None
+        Mean scores by name; None for a score that the family does not have.
+    eces : tuple of BinnedEstimate
+        Expected calibration errors with their bins.
+    """
+
+    title: ClassVar[str] = "Calibration, from one pass"
+    known: TestResult | None
+    family: str
+    means: dict[str, float | None]
+    eces: tuple[BinnedEstimate, ...]
+
+    def scores(self) -> dict[str, Any]:
+        """Return scores as plain values for JSON; numbers that are not finite become None."""
+        means = {name: plain_number(value) for name, value in self.means.items()}
+        known = None if self.known is None else self.known.to_dict()
+        return {"family": self.family, **means, "ece": [e.to_dict() for e in self.eces], "known_law_test": known}
+
+    def headline(self) -> list[tuple[str, str]]:
+        """Return scores and the first binned error."""
+        shown = [(_NAMES[name], f"{self.means[name]:.4f}") for name in _SHORT if self.means.get(name) is not None]
+        return [*shown, *((f"{e.name}, {e.options['bins']}", f"{float(e):.4f}") for e in self.eces[:1])]
+
+    def score_rows(self) -> list[tuple[str, str]]:
+        """Return names and values of the scores for the table."""
+        means = [(_NAMES[name], f"{value:.4f}") for name, value in self.means.items() if value is not None]
+        binned = [(f"{e.name}, {e.options['bins']}", f"{float(e):.4f}") for e in self.eces]
+        known = [] if self.known is None else [("p-value, known law", f"{self.known.pvalue:.4g}")]
+        asked = [("question", self.question)] if self.question else []
+        return [("rows", f"{self.n:,}"), ("predictions", self.family), *asked, *means, *binned, *known]
+
 
 _FEW_ROWS = 50
 _FEW = "the known law is that of many rows: with so few, take the exact p-value"

@@ -6,20 +6,20 @@ from typing import Any, Self
 
 from kernelcal.arrays import to_numpy
 from kernelcal.cases import Case
+from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS_OF_A_PASS
 from kernelcal.errors import InputError
 from kernelcal.kernels import Kernel, Laplacian
 from kernelcal.pairs import RandomFourier
 from kernelcal.predictions import as_predictions
-from kernelcal.runs import CONFIDENCE_LEVEL, DRAWS_OF_A_PASS, Run
+from kernelcal.runs import Run
 from kernelcal.sketch import files
-from kernelcal.sketch.findings import findings
-from kernelcal.sketch.result import SketchResult
+from kernelcal.sketch.findings import SketchResult, findings
 from kernelcal.sketch.rows import RowSet, checked_rows
-from kernelcal.sketch.settings import Settings, refuse_different
-from kernelcal.sketch.subject import Subject
+from kernelcal.sketch.subject import Settings, Subject, refuse_different
 from kernelcal.sketch.sums import Arrays, added, check_arrays, placed_for_sums, sums_of
 
 __all__ = ["Sketch"]
+
 
 _NOTES = 10  # that are kept: each may hold the number of rows of its batch
 _SHOWN = ("frequencies", "draws", "rng")

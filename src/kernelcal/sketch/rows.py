@@ -12,6 +12,7 @@ from kernelcal.errors import InputError
 
 __all__ = ["RowSet", "checked_rows"]
 
+
 _LIMIT = 100_000  # intervals: 1.6 MB
 _LARGEST = 2**52  # a row may take some hundred numbers of a stream of 2^63
 

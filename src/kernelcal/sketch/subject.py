@@ -1,20 +1,133 @@
-"""What a sketch is about: the kind of predictions and of targets, the same in every part of the rows."""
+"""What a sketch is told, and what it is about: values that can be compared and written."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from kernelcal.errors import InputError
-from kernelcal.inference.calibration import draws_in
-from kernelcal.kernels import Kernel, Spectral
-from kernelcal.kernels.plain import kernel_from_plain, kernel_to_plain
-from kernelcal.predictions import Bernoulli, ClassPredictions, Predictions
-from kernelcal.sketch.settings import Settings, default_target, refuse_median
-from kernelcal.statistics import ECE
-from kernelcal.statistics.questions import usual_questions
+import numpy as np
 
-__all__ = ["Subject"]
+from kernelcal.binning import checked_count
+from kernelcal.defaults import DRAWS_OF_A_PASS
+from kernelcal.errors import InputError
+from kernelcal.inference.test import draws_in
+from kernelcal.kernels import (
+    Dirac,
+    Gaussian,
+    Kernel,
+    Spectral,
+    Stationary,
+    kernel_from_plain,
+    kernel_to_plain,
+    resolve,
+    resolve_target,
+)
+from kernelcal.pairs import RandomFourier
+from kernelcal.predictions import Bernoulli, ClassPredictions, Predictions, RealPredictions
+from kernelcal.runs import Run
+from kernelcal.statistics import ECE
+from kernelcal.statistics.binned import usual_questions
+
+__all__ = ["Settings", "Subject", "default_target", "refuse_different", "refuse_median"]
+
+
+_NUMBERS, _VECTORS = 16, 64  # frequencies of the default target kernel
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Settings:
+    """Settings of a sketch, described there."""
+
+    prediction_kernel: Kernel
+    target_kernel: Kernel | None = None
+    engine: RandomFourier = field(default_factory=lambda: RandomFourier(256))
+    draws: int = DRAWS_OF_A_PASS
+    rng: int = 0
+    bins: int = 15
+    second_moments: bool = True
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.engine, RandomFourier):
+            raise InputError(
+                "a sketch needs features of each row alone: engine=kernelcal.RandomFourier(256), got "
+                f"{type(self.engine).__name__}"
+            )
+        for name, kernel in (("prediction_kernel", self.prediction_kernel), ("target_kernel", self.target_kernel)):
+            if kernel is not None and not isinstance(kernel, Kernel):
+                raise InputError(f"{name} must be a kernel such as kernelcal.Laplacian(0.2), got {kernel!r}")
+        run = Run(draws=self.draws, rng=self.rng)
+        run.seed("all parts of the data are given the same draws")
+        engine = self.engine.rng
+        if isinstance(engine, bool) or not isinstance(engine, int | np.integer) or engine < 0:
+            raise InputError(
+                f"engine.rng must be a whole number from 0, the same for all parts of the data, got {engine!r}"
+            )
+        if not isinstance(self.second_moments, bool | np.bool_):
+            raise InputError(f"second_moments must be True or False, got {self.second_moments!r}")
+        checked_count(self.bins, "bins", "15")
+        self.plain()  # refuses at the start what could not be written at the end
+
+    def resolved(self, predictions: Any) -> Self:
+        """Fix what is chosen from predictions: median lengthscales, and the target kernel between numbers."""
+        kernel, target = resolve(self.prediction_kernel, predictions)[0], self.target_kernel
+        if isinstance(predictions, RealPredictions):
+            target = resolve_target(default_target(target, predictions), predictions)
+        return replace(self, prediction_kernel=kernel, target_kernel=target)
+
+    def plain(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        target = None if self.target_kernel is None else kernel_to_plain(self.target_kernel)
+        return {
+            "prediction_kernel": kernel_to_plain(self.prediction_kernel),
+            "target_kernel": target,
+            "frequencies": int(self.engine.frequencies),
+            "engine.rng": int(self.engine.rng),
+            "draws": int(self.draws),
+            "rng": int(self.rng),
+            "bins": int(self.bins),
+            "second_moments": bool(self.second_moments),
+        }
+
+    @classmethod
+    def of(cls, plain: dict[str, Any]) -> Self:
+        """Return the settings that were written."""
+        target = plain["target_kernel"]
+        return cls(
+            prediction_kernel=kernel_from_plain(plain["prediction_kernel"]),
+            target_kernel=None if target is None else kernel_from_plain(target),
+            engine=RandomFourier(plain["frequencies"], plain["engine.rng"]),
+            **{name: plain[name] for name in ("draws", "rng", "bins", "second_moments")},
+        )
+
+
+def default_target(kernel: Kernel | None, predictions: Any) -> Kernel:
+    """Target kernel as given, or the one whose residuals have features."""
+    if kernel is not None:
+        return kernel
+    if isinstance(predictions, RealPredictions):
+        return Spectral(Gaussian(), _VECTORS if predictions.event_shape else _NUMBERS)
+    return Dirac()
+
+
+def refuse_median(kernel: Kernel) -> Kernel:
+    """Refuse a lengthscale that is not a number: every part of the rows would choose its own."""
+    if isinstance(kernel, Stationary) and isinstance(kernel.lengthscale, str):
+        raise InputError(
+            f"the lengthscale of {type(kernel).__name__} must be a number before the pass begins, so that all parts of "
+            "the rows share it: Sketch.like(some_predictions, ...) chooses the median distance of these"
+        )
+    return kernel
+
+
+def refuse_different(own: dict[str, Any], other: dict[str, Any], what: str) -> None:
+    """Refuse two sets of plain values that are not equal, naming the first that differs."""
+    for name, value in own.items():
+        if value != other[name]:
+            raise InputError(
+                f"{what} differ in {name.replace('_', ' ')}: {value} and {other[name]}. Sums of different settings do "
+                "not add up: make one sketch and give sketch.empty() to every part"
+            )
+
 
 _LARGEST = 1_500  # rows of a matrix of second moments
 

@@ -10,21 +10,24 @@ import numpy as np
 from kernelcal.arrays import Array, on_accelerator, resident, row_slices, to_numpy
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
-from kernelcal.inference.draws import Draws
-from kernelcal.pairs.second_moments import second_moments
-from kernelcal.pairs.sketch import feature_sums, features_of
-from kernelcal.pairs.threads import one_thread, thread_count, threaded_map
+from kernelcal.inference import Draws
+from kernelcal.pairs import feature_sums, features_of, one_thread, second_moments, thread_count, threaded_map
 from kernelcal.predictions import ClassPredictions, Predictions
 from kernelcal.residuals import ClassResidual, FeatureResidual, residual_of
-from kernelcal.sketch.settings import Settings
-from kernelcal.sketch.subject import Subject
-from kernelcal.statistics import ECE
-from kernelcal.statistics.class_scores import accuracy_of, brier_score_of, log_score_of
-from kernelcal.statistics.crps import crps_of
-from kernelcal.statistics.number_scores import mean_squared_error_of, negative_log_likelihood_of
-from kernelcal.statistics.questions import usual_questions
+from kernelcal.sketch.subject import Settings, Subject
+from kernelcal.statistics import (
+    ECE,
+    accuracy_of,
+    brier_score_of,
+    crps_of,
+    log_score_of,
+    mean_squared_error_of,
+    negative_log_likelihood_of,
+)
+from kernelcal.statistics.binned import usual_questions
 
 __all__ = ["CLASS_SCORES", "NUMBER_SCORES", "Arrays", "added", "check_arrays", "placed_for_sums", "sums_of"]
+
 
 Arrays = dict[str, np.ndarray]
 Score = Callable[[Case], float]

@@ -1,53 +1,66 @@
 """Statistics and scores: one file each. ``x_of(case)`` is the core of ``x(y, predictions)``: it checks nothing."""
 
-from kernelcal.statistics.base import CallableStatistic, Estimate, Prepared, Statistic
-from kernelcal.statistics.bin_table import BinnedEstimate, BinTable
-from kernelcal.statistics.ckce import CKCE, ckce
-from kernelcal.statistics.class_scores import (
+from kernelcal.statistics.base import CallableStatistic, Estimate, Prepared, Statistic, Through, target_notes
+from kernelcal.statistics.binned import (
+    ECE,
+    BinnedEstimate,
+    BinTable,
+    BrierDecomposition,
+    NullBand,
+    brier_decomposition,
+    brier_decomposition_of,
+    ece,
+    mce,
+)
+from kernelcal.statistics.conditional import CKCE, JKCE, ckce, jkce
+from kernelcal.statistics.functions import function_of
+from kernelcal.statistics.located import UCME, Locations, draw_locations, normal_locations, ucme
+from kernelcal.statistics.outcomes import (
+    CentralCoverage,
+    HighestDensityCoverage,
+    QuantileCalibration,
+    UniformHistogram,
+    central_coverage,
+    central_coverage_of,
+    highest_density_coverage,
+    highest_density_coverage_of,
+    pit,
+    pit_histogram,
+    pit_histogram_of,
+    pit_intervals,
+    pit_intervals_of,
+    pit_of,
+    quantile_calibration,
+    quantile_calibration_of,
+    rank_histogram,
+    rank_histogram_of,
+)
+from kernelcal.statistics.pairwise import KCCSD, MMCE, SKCE, kccsd, mmce, skce
+from kernelcal.statistics.scores import (
+    PinballLoss,
     accuracy,
     accuracy_of,
     brier_score,
     brier_score_of,
+    coordinate,
+    crps,
+    crps_of,
+    crps_rows,
+    crps_rows_of,
     log_score,
     log_score_of,
     log_score_rows,
     log_score_rows_of,
-)
-from kernelcal.statistics.class_signals import ClassSignals
-from kernelcal.statistics.coverage import CentralCoverage, central_coverage, central_coverage_of
-from kernelcal.statistics.crps import crps, crps_of, crps_rows, crps_rows_of
-from kernelcal.statistics.decomposition import BrierDecomposition, brier_decomposition, brier_decomposition_of
-from kernelcal.statistics.ece import ECE, ece, mce
-from kernelcal.statistics.functions import function_of
-from kernelcal.statistics.highest_density import (
-    HighestDensityCoverage,
-    highest_density_coverage,
-    highest_density_coverage_of,
-)
-from kernelcal.statistics.jkce import JKCE, jkce
-from kernelcal.statistics.kccsd import KCCSD, kccsd
-from kernelcal.statistics.locations import Locations, draw_locations, normal_locations
-from kernelcal.statistics.mmce import MMCE, mmce
-from kernelcal.statistics.null_band import NullBand
-from kernelcal.statistics.number_rows import coordinate
-from kernelcal.statistics.number_scores import (
     mean_squared_error,
     mean_squared_error_of,
     negative_log_likelihood,
     negative_log_likelihood_of,
     negative_log_likelihood_rows,
     negative_log_likelihood_rows_of,
+    pinball_loss,
+    pinball_loss_of,
 )
-from kernelcal.statistics.number_signals import NumberSignals
-from kernelcal.statistics.pinball import PinballLoss, pinball_loss, pinball_loss_of
-from kernelcal.statistics.pit import pit, pit_intervals, pit_intervals_of, pit_of
-from kernelcal.statistics.pit_histogram import pit_histogram, pit_histogram_of
-from kernelcal.statistics.quantile_curve import QuantileCalibration, quantile_calibration, quantile_calibration_of
-from kernelcal.statistics.rank_histogram import rank_histogram, rank_histogram_of
-from kernelcal.statistics.skce import SKCE, skce
-from kernelcal.statistics.through import Through
-from kernelcal.statistics.ucme import UCME, ucme
-from kernelcal.statistics.uniform_histogram import UniformHistogram
+from kernelcal.statistics.signals import ClassSignals, NumberSignals
 
 __all__ = [
     "CKCE",
@@ -121,5 +134,6 @@ __all__ = [
     "rank_histogram",
     "rank_histogram_of",
     "skce",
+    "target_notes",
     "ucme",
 ]

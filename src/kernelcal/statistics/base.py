@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,10 +12,12 @@ import numpy as np
 from kernelcal.arrays import Array, to_numpy
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
-from kernelcal.predictions import Predictions
+from kernelcal.kernels import Integrator
+from kernelcal.lenses import Lens
+from kernelcal.predictions import ClassPredictions, Predictions, Samples
 from kernelcal.tables import Shown, Table
 
-__all__ = ["CallableStatistic", "Estimate", "Prepared", "Statistic"]
+__all__ = ["CallableStatistic", "Estimate", "Prepared", "Statistic", "Through", "target_notes"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -215,3 +217,73 @@ def _several(name: str, members: tuple[str, ...]) -> str:
 def _as_labels(targets: np.ndarray) -> np.ndarray:
     """Class labels are drawn in the smallest type; a function may count on ordinary integers."""
     return targets.astype(np.int64) if targets.dtype.kind in "iu" else targets
+
+
+_MANY_DRAWS = 50  # of a row; below, they are far from the law that they come from
+
+
+def target_notes(predictions: Predictions, integrator: Integrator | None) -> tuple[str, ...]:
+    """Sentences for an estimate that takes expectations of a target kernel."""
+    return _few_draws(predictions) + _approximate(integrator)
+
+
+def _few_draws(predictions: Predictions) -> tuple[str, ...]:
+    if not isinstance(predictions, Samples) or predictions.size >= _MANY_DRAWS:
+        return ()
+    return (
+        f"with {predictions.size} draws a row the draws differ from the law behind them, and the error of a calibrated "
+        "model is above 0; the swap test allows for it",
+    )
+
+
+def _approximate(integrator: Integrator | None) -> tuple[str, ...]:
+    if integrator is None:
+        return ()
+    return (
+        "an integrator was given: where no closed form exists the value has its error, which can exceed a small "
+        "calibration error; see how it changes with the order or the size",
+    )
+
+
+@dataclass(frozen=True)
+class Through(Statistic):
+    """One statistic of several simpler questions about the same labels.
+
+    Parameters
+    ----------
+    statistic : Statistic
+        What is computed for every question.
+    lenses : sequence of Lens
+        The questions.
+    """
+
+    statistic: Statistic
+    lenses: Sequence[Lens]
+
+    def prepare(self, predictions: ClassPredictions, weights: np.ndarray | None = None) -> Prepared:
+        """Prepare the statistic for every question."""
+        return _PreparedThrough(self, predictions, weights)
+
+    def resolved(self, predictions: ClassPredictions) -> Statistic:
+        """Fix what is chosen from the predictions, where there is one question."""
+        if len(self.lenses) != 1:
+            return self
+        return Through(self.statistic.resolved(self.lenses[0].view(predictions).predictions), self.lenses)
+
+
+class _PreparedThrough(Prepared):
+    def __init__(self, through: Through, predictions: ClassPredictions, weights: np.ndarray | None) -> None:
+        self.views = [lens.view(predictions) for lens in through.lenses]
+        self.parts = [through.statistic.prepare(view.predictions, weights) for view in self.views]
+        several = len(self.views) > 1
+        pairs = list(zip(self.views, self.parts, strict=True))
+        self.names = tuple(
+            f"{view.predictions.question}: {name}" if several else name for view, part in pairs for name in part.names
+        )
+        self.engine = self.parts[0].engine
+        self.notes = tuple(dict.fromkeys(note for part in self.parts for note in part.notes))
+        self.bytes_per_draw = max(part.bytes_per_draw for part in self.parts) + 16 * len(predictions)
+
+    def values(self, labels: np.ndarray) -> np.ndarray:
+        pairs = zip(self.views, self.parts, strict=True)
+        return np.hstack([part.values(view.relabel(labels)) for view, part in pairs])

@@ -18,6 +18,7 @@ from kernelcal.statistics.base import Estimate, Statistic
 
 __all__ = ["Function", "function_of"]
 
+
 _DATA = ("y", "predictions", "weights", "classes", "normalize")
 _SECTION = re.compile(r"^(Parameters|Returns|Raises|Warns|See Also|Notes|References|Examples)\n-+\n", re.M)
 

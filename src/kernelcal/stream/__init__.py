@@ -1,7 +1,24 @@
 """Files and data frames that are larger than memory: read in parts, in one process or on Dask."""
 
-from kernelcal.stream.main import evaluate_files, evaluate_frame
-from kernelcal.stream.paths import evaluate_path
-from kernelcal.stream.result import StreamResult
+from kernelcal.stream.files import find_files, in_pieces, is_many, size_of
+from kernelcal.stream.main import StreamResult, evaluate_files, evaluate_frame, prepared, sketch_options
+from kernelcal.stream.paths import AT_ONCE, evaluate_path, read_together
+from kernelcal.stream.survey import survey_files
+from kernelcal.stream.workers import cluster
 
-__all__ = ["StreamResult", "evaluate_files", "evaluate_frame", "evaluate_path"]
+__all__ = [
+    "AT_ONCE",
+    "StreamResult",
+    "cluster",
+    "evaluate_files",
+    "evaluate_frame",
+    "evaluate_path",
+    "find_files",
+    "in_pieces",
+    "is_many",
+    "prepared",
+    "read_together",
+    "size_of",
+    "sketch_options",
+    "survey_files",
+]

@@ -12,15 +12,15 @@ import numpy as np
 
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
-from kernelcal.io.labels import read_targets
-from kernelcal.io.reading import read_source
-from kernelcal.io.rows import rows_to_keep
+from kernelcal.io import read_source
+from kernelcal.io.columns import read_targets, rows_to_keep
 from kernelcal.io.sources import Arrays
 from kernelcal.sketch import Sketch
 from kernelcal.stream.pieces import Columns
 from kernelcal.stream.roles import Roles
 
 __all__ = ["Batch", "Place", "Sums", "batch_of", "sum_rows"]
+
 
 _ROW = re.compile(r"\brow (\d+)")
 

@@ -9,12 +9,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from kernelcal.errors import InputError
-from kernelcal.io.options import ReadOptions, missing_words
-from kernelcal.stream.csv_blocks import CsvBlocks
-from kernelcal.stream.parquet import Parquet
+from kernelcal.io import ReadOptions
+from kernelcal.io.columns import missing_words
+from kernelcal.stream.formats import CsvBlocks, Parquet
 from kernelcal.stream.pieces import InPieces
 
 __all__ = ["find_files", "in_pieces", "is_many", "open_in_pieces", "size_of"]
+
 
 _DELIMITERS = {".csv": ",", ".txt": ",", ".tsv": "tab"}
 _PARQUET = (".parquet", ".pq")

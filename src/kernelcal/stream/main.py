@@ -5,30 +5,66 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field, fields
+from typing import Any, Self
 
 from kernelcal.cases import Case, refuse_lens
+from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS_OF_A_PASS
 from kernelcal.errors import InputError
-from kernelcal.evaluate.planning import Plan, Step, size_in_words
+from kernelcal.evaluation import Plan, Step, size_in_words
 from kernelcal.io import ReadOptions
-from kernelcal.io.rows import count
+from kernelcal.io.columns import count
 from kernelcal.kernels import Laplacian
 from kernelcal.lenses import Lens
 from kernelcal.pairs import RandomFourier
-from kernelcal.predictions.frames import is_in_chunks, is_in_parts
-from kernelcal.runs import CONFIDENCE_LEVEL, DRAWS_OF_A_PASS, Progress, Run
-from kernelcal.sketch import Sketch
-from kernelcal.stream.chunks import ChunkFrame
-from kernelcal.stream.cluster import add_up_on, current_client
-from kernelcal.stream.frames import survey_frame
-from kernelcal.stream.local import add_up_here
+from kernelcal.predictions import is_in_chunks, is_in_parts
+from kernelcal.runs import Progress, Run
+from kernelcal.sketch import Sketch, SketchResult
+from kernelcal.stream.batches import Sums
+from kernelcal.stream.frames import ChunkFrame, survey_frame
 from kernelcal.stream.pieces import BATCH_BYTES
-from kernelcal.stream.pilot import pilot_of, seconds_and_bytes
-from kernelcal.stream.result import StreamResult
-from kernelcal.stream.survey import Survey, survey_files
+from kernelcal.stream.survey import Survey, pilot_of, seconds_and_bytes, survey_files
+from kernelcal.stream.workers import add_up_here, add_up_on, current_client
 
-__all__ = ["Pass", "evaluate_files", "evaluate_frame", "prepared", "read_options", "sketch_options"]
+__all__ = ["Pass", "StreamResult", "evaluate_files", "evaluate_frame", "prepared", "read_options", "sketch_options"]
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class StreamResult(SketchResult):
+    """What `evaluate_files` and `evaluate_frame` found.
+
+    Attributes
+    ----------
+    read : str
+        What was read: files, rows, columns, classes, and what was dropped.
+    plan : Plan
+        What was planned.
+    sketch : Sketch
+        The sums themselves, to be saved, or added to those of other days.
+    """
+
+    read: str
+    plan: Plan
+    sketch: Sketch = field(repr=False, compare=False)
+
+    @classmethod
+    def of(cls, sums: Sums, read: str, plan: Plan, confidence_level: float, seconds: float) -> Self:
+        """Make the result of all sums."""
+        found = sums.sketch.result(confidence_level)
+        own = {f.name: getattr(found, f.name) for f in fields(found)}
+        dropped = [
+            f"{count(number)} {what}"
+            for number, what in ((sums.missing, "with missing values"), (sums.unwanted, "with the target to drop"))
+            if number
+        ]
+        end = f"; dropped {', '.join(dropped)}" if dropped else ""
+        notes = (*found.notes, *([f"dropped {', '.join(dropped)}"] if dropped else []))
+        return cls(**{**own, "notes": notes, "seconds": seconds}, read=read + end, plan=plan, sketch=sums.sketch)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON; numbers that are not finite become None."""
+        return {"read": self.read, "plan": self.plan.to_dict(), **super().to_dict()}
+
 
 _OF_SKETCH = ("prediction_kernel", "target_kernel", "bins", "second_moments")
 _BYTES = 3e8  # of the libraries, and of what is at work for a batch

@@ -3,21 +3,45 @@
 from __future__ import annotations
 
 import os
-from dataclasses import fields
+from collections.abc import Sequence
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from kernelcal.cases import Case, refuse_lens
 from kernelcal.errors import InputError
-from kernelcal.evaluate import Evaluation
-from kernelcal.evaluate.main import evaluated
-from kernelcal.io import Data, ReadOptions, read
+from kernelcal.evaluation import Evaluation, evaluated
+from kernelcal.io import Data, ReadOptions, read, read_source
+from kernelcal.io.sources import Arrays
 from kernelcal.runs import Run
+from kernelcal.stream.batches import batch_of
 from kernelcal.stream.files import find_files, in_pieces, is_many, size_of
 from kernelcal.stream.main import evaluate_files, read_options
-from kernelcal.stream.whole import read_together
+from kernelcal.stream.pieces import Columns
+from kernelcal.stream.survey import FilePart, Survey, survey_files
 
-__all__ = ["AT_ONCE", "evaluate_path"]
+__all__ = ["AT_ONCE", "evaluate_path", "read_together"]
+
+
+def read_together(paths: Sequence[Any], options: ReadOptions) -> Data:
+    """Read files, folders and globs as one table; what is wrong names the file and the row in it."""
+    survey = survey_files(paths, options)
+    batches = [columns for part in survey.parts for columns in _checked(part, survey)]
+    whole = {name: np.concatenate([columns[name] for columns in batches]) for name in batches[0]}
+    roles = survey.roles
+    asked = replace(roles.options, drop_missing=options.drop_missing, drop_target=options.drop_target)
+    return read_source(Arrays(survey.name, roles.as_read(whole)), asked)
+
+
+def _checked(part: FilePart, survey: Survey) -> list[Columns]:
+    found, place = list(part.batches(survey.roles)), part.place
+    for columns in found:
+        batch_of(columns, survey.roles, place)  # refuses what is wrong with them
+        place = place.after(len(next(iter(columns.values()))))
+    return found
+
 
 AT_ONCE = 2**28  # bytes of files that are read at once
 _ONLY_IN_PARTS = {"sketch", "client"}

@@ -11,6 +11,7 @@ import numpy as np
 
 __all__ = ["BATCH_BYTES", "HEAD", "Columns", "InPieces", "Piece", "rows_of_batch"]
 
+
 Columns = dict[str, np.ndarray]
 BATCH_BYTES = 2**24  # of the numbers of one batch
 HEAD = 1_000  # first rows, by which columns are recognised

@@ -25,6 +25,7 @@ from kernelcal.testing.contract import (
 
 __all__ = ["check_closed_form"]
 
+
 _REACH = 8.2  # beyond as many standard deviations of a normal variable nothing is left of a double
 _PIECES, _NODES = 40, 24
 _GRID = {1: 4000, 2: 320, 3: 60}  # nodes of a trapezoidal rule in every dimension, for vectors

@@ -30,6 +30,7 @@ __all__ = [
     "within_binomial_bounds",
 ]
 
+
 LIBRARIES = ("array_api_strict", "torch")  # asked where nothing is said, if installed; "jax" takes seconds to compile
 _CHANCE = 1e-6  # with which a bound on simulated frequencies fails a subject that is right
 

@@ -29,6 +29,7 @@ from kernelcal.testing.kernel import class_batch, gram
 
 __all__ = ["check_engine"]
 
+
 _KERNELS: tuple[Kernel, ...] = (Laplacian(0.4), Gaussian(0.7))
 
 

@@ -29,6 +29,7 @@ from kernelcal.testing.number_family import answers_of_numbers, check_numbers, o
 
 __all__ = ["check_family"]
 
+
 _INDICES = (slice(1, 3), slice(None, None, 2), np.array([2, 0, 0]), [3, 1], np.array([-1]))
 
 

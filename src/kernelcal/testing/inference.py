@@ -35,6 +35,7 @@ from kernelcal.testing.contract import (
 
 __all__ = ["check_interval_method", "check_null_law"]
 
+
 Simulator = Callable[[np.random.Generator], tuple[Any, Predictions]]
 _DRAWS, _DRAWS_OF_AN_INTERVAL = 39, 99
 _LEVEL, _ROWS, _KERNEL = 0.9, 60, Laplacian(0.5)

@@ -39,6 +39,7 @@ from kernelcal.testing.contract import (
 
 __all__ = ["check_kernel", "class_batch", "gram"]
 
+
 _ALL = slice(None)
 _DEFAULT: Any = "default"
 _WAVES = 200_000

@@ -43,6 +43,7 @@ from kernelcal.testing.kernel import class_batch
 
 __all__ = ["check_metric"]
 
+
 _ALL = slice(None)
 
 

@@ -14,6 +14,7 @@ from kernelcal.testing.contract import claim, close, contract, refused, tells_wh
 
 __all__ = ["answers_of_numbers", "check_numbers", "optional"]
 
+
 _LEVELS = np.array([0.03, 0.1, 0.25, 0.5, 0.75, 0.9, 0.97])
 _CHANCE = 1e-7  # with which a bound on means of draws fails a family that is right
 _SPREADS = 5.6  # as many standard errors of a normal mean are passed with this chance

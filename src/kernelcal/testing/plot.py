@@ -12,6 +12,7 @@ from kernelcal.testing.contract import claim, contract
 
 __all__ = ["check_plot"]
 
+
 _HOSTILE = (r"$x_1^2$", r"a\$b_c", "<script>alert('x')</script>", r"\frac{1}{2}", "_hidden", "50 % & $5", "{^}~#")
 _SVG_TEXT = "{http://www.w3.org/2000/svg}text"
 

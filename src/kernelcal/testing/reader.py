@@ -17,6 +17,7 @@ from kernelcal.testing.contract import claim, close, contract, refused, tells_wh
 
 __all__ = ["check_reader"]
 
+
 _PROBABILITIES = [0.2, 0.7, 0.5, 0.9, 0.25, 0.125]
 _LABELS = [0, 1, 1, 1, 0, 0]
 _WORDS = ["no", "yes, indeed", "yes, indeed", "Ja \N{LATIN SMALL LETTER SHARP S}", "no", "'quoted'"]

@@ -1,12 +1,14 @@
 """Expectations of target kernels under predictions."""
 
 from kernelcal.kernels.embeddings.base import Embedding
+from kernelcal.kernels.embeddings.closed_forms import MEAN, cross_of, mean_of
 from kernelcal.kernels.embeddings.integrators import GaussHermite, GaussLegendre, Integrator, MonteCarlo
-from kernelcal.kernels.embeddings.plan import plan
-from kernelcal.kernels.embeddings.rules import cross_of, mean_of
-from kernelcal.kernels.embeddings.targets import TargetPairs, point
+from kernelcal.kernels.embeddings.planning import plan
+from kernelcal.kernels.embeddings.structure import merged
+from kernelcal.kernels.embeddings.targets import TargetPairs, operations, point, refuse_metric
 
 __all__ = [
+    "MEAN",
     "Embedding",
     "GaussHermite",
     "GaussLegendre",
@@ -15,6 +17,9 @@ __all__ = [
     "TargetPairs",
     "cross_of",
     "mean_of",
+    "merged",
+    "operations",
     "plan",
     "point",
+    "refuse_metric",
 ]

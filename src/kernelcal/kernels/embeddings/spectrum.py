@@ -9,7 +9,7 @@ import numpy as np
 
 from kernelcal.arrays import Array, to_numpy
 from kernelcal.kernels.embeddings.base import Embedding
-from kernelcal.kernels.embeddings.elementwise import contract, numpy_only
+from kernelcal.kernels.embeddings.targets import contract, numpy_only
 from kernelcal.kernels.spectral import Spectral
 
 __all__ = ["OfSpectrum"]

@@ -1,0 +1,124 @@
+"""``kernelcal compare``: several files, or one table with a column of models."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from kernelcal.cli.names import lens_of
+from kernelcal.cli.progress import bar
+from kernelcal.comparison import Comparison, compare, cost_in_words, refuse_run
+from kernelcal.errors import InputError, KernelcalWarning
+from kernelcal.io import Data, ReadOptions, read, read_models
+from kernelcal.plots import pyplot
+from kernelcal.reporting import Report, environment, refuse_path, report
+
+__all__ = ["run_compare", "run_report"]
+
+
+_PICTURES = (".png", ".svg", ".pdf")
+
+
+def run_compare(groups: Sequence[Sequence[Path]], reading: ReadOptions, options: argparse.Namespace) -> dict[str, Any]:
+    """Read, say what was read and what it will cost, compare, print and draw."""
+    if options.plot is not None:
+        _refuse_picture(options.plot)
+    if reading.weights:
+        raise InputError("compare takes no case weights: leave out --weights")
+    refuse_run(options.run)
+    models = read_models(groups, reading)
+    first = next(iter(models.values()))
+    predictions = {name: data.predictions for name, data in models.items()}
+    if not options.json:
+        print("\n".join(f"{name}: {data.description}" for name, data in models.items()), flush=True)
+        print(cost_in_words(predictions, options.run.draws) + "\n", flush=True)
+    result = _compared(first, predictions, options)
+    if not options.json:
+        print(result.summary(), flush=True)
+    if options.plot is not None:
+        _save(result, options.plot)
+        print(f"wrote {options.plot}", file=sys.stderr if options.json else sys.stdout, flush=True)
+    return {"read": {name: data.description for name, data in models.items()}, **result.to_dict()}
+
+
+def _compared(first: Data, predictions: dict[str, Any], options: argparse.Namespace) -> Comparison:
+    lens = lens_of(options.lens, first.predictions)
+    with bar() as progress, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".* takes about ", KernelcalWarning)  # the cost has been said
+        return compare(
+            first.y,
+            predictions,
+            lens=lens,
+            within=options.within,
+            confidence_level=options.run.confidence_level,
+            draws=options.run.draws,
+            rng=options.run.rng,
+            early_stopping=options.run.early_stopping,
+            progress=progress,
+        )
+
+
+def _refuse_picture(path: Path) -> None:
+    """Refuse a picture that could not be written, before the work and not after it."""
+    if path.suffix.lower() not in _PICTURES:
+        raise InputError(f"--plot writes {', '.join(_PICTURES)}, got {path}")
+    if not path.parent.is_dir():
+        raise InputError(f"--plot {path}: there is no folder {path.parent}")
+    pyplot()
+
+
+def _save(result: Comparison, path: Path) -> None:
+    """Write the picture beside its place, and move it there when it is whole."""
+    figure = result.plot().figure
+    unfinished = path.with_name(f".{path.name}.part{path.suffix}")
+    try:
+        figure.savefig(unfinished)
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+        pyplot().close(figure)
+
+
+def run_report(groups: Sequence[Sequence[Path]], reading: ReadOptions, options: argparse.Namespace) -> dict[str, Any]:
+    """Read, say what was read, compute, write the page and say where it is."""
+    refuse_path(options.output)
+    environment()
+    several = len(groups) > 1 or reading.model_column is not None
+    if several and reading.weights:
+        raise InputError("a page about several models takes no case weights: leave out --weights")
+    if several:
+        refuse_run(options.run)
+    models = read_models(groups, reading) if several else {groups[0][0].stem: read(groups[0], reading)}
+    if not options.json:
+        print("\n".join(data.description for data in models.values()), flush=True)
+    found = _reported(models, options)
+    print(f"{found.verdict.heading}\nwrote {found.path}", file=sys.stderr if options.json else sys.stdout, flush=True)
+    return {"read": {name: data.description for name, data in models.items()}, **found.to_dict()}
+
+
+def _reported(models: dict[str, Data], options: argparse.Namespace) -> Report:
+    first = next(iter(models.values()))
+    with bar() as progress, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".* takes about ", KernelcalWarning)  # a bar shows how long it takes
+        return report(
+            first.y,
+            {name: data.predictions for name, data in models.items()},
+            options.output,
+            groups=first.groups,
+            lens=lens_of(options.lens, first.predictions),
+            weights=first.weights,
+            within=options.within,
+            confidence_level=options.run.confidence_level,
+            draws=options.run.draws,
+            rng=options.run.rng,
+            early_stopping=options.run.early_stopping,
+            title=options.title,
+            read={name if len(models) > 1 else "": data.description for name, data in models.items()},
+            command=shlex.join(["kernelcal", *map(str, options.said)]),
+            progress=progress,
+        )

@@ -1,0 +1,65 @@
+"""Lenses as the command line names them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from kernelcal.cases import refuse_lens
+from kernelcal.errors import InputError
+from kernelcal.inference import STATISTICS
+from kernelcal.lenses import LENSES
+from kernelcal.pairs import ENGINES, Engine
+from kernelcal.predictions import RealPredictions
+
+__all__ = ["check_lens", "engine_of", "lens_of", "with_engine"]
+
+
+def engine_of(name: str | None, features: int | None) -> Engine | None:
+    """Return the engine of a name, with a number of features; None where none is named."""
+    if features is None:
+        return None if name is None else ENGINES.made(name)
+    if name is None or name == "pairs":
+        raise InputError(
+            f"--features {features} needs an engine that has features: say --engine nystrom or --engine fourier"
+        )
+    return ENGINES[name](features)
+
+
+def with_engine(name: str, engine: Engine | None) -> Any:
+    """A statistic that sums by an engine; refused for those that sum no pairs."""
+    if engine is None:
+        return name
+    statistic: Any = STATISTICS.made(name)
+    if hasattr(statistic, "engine"):
+        return replace(statistic, engine=engine)
+    raise InputError(f"--engine chooses how pairs are summed, which --statistic {name} does not: leave it out")
+
+
+_TOP, _CLASS = "top-K", "class:NAME"  # names that stand for many
+
+
+def check_lens(text: str | None, *, every: bool) -> None:
+    """Refuse what is no name of a lens, before anything is read; of several questions where one must be asked."""
+    if text is None or text.startswith("class:") or _top(text) is not None:
+        return
+    if text not in LENSES or text in (_TOP, _CLASS):
+        raise InputError(f"unknown lens {text!r}: {', '.join(LENSES)}, such as top-5 and class:cat")
+    if not every:
+        refuse_lens(LENSES.made(text))
+
+
+def lens_of(text: str | None, predictions: Any) -> Any:
+    """Lens from its name, which was checked: top-label, top-5, class:cat, class-wise, class-wise-joint."""
+    if text is not None and isinstance(predictions, RealPredictions):
+        raise InputError(
+            "--lens asks a simpler question about classes, but these are predictions of numbers: leave it out"
+        )
+    if text is None or not text.startswith("class:"):
+        return None if text is None else _top(text) or LENSES.made(text)
+    names = {str(predictions.class_name(k)): predictions.class_name(k) for k in range(predictions.n_classes)}
+    return LENSES[_CLASS](names.get(text[6:], text[6:]))
+
+
+def _top(text: str) -> Any:
+    return LENSES[_TOP](int(text[4:])) if text.startswith("top-") and text[4:].isdecimal() else None

@@ -1,0 +1,21 @@
+"""Which of several models is better calibrated, and how certainly."""
+
+from kernelcal.comparison.figures import cost_in_words
+from kernelcal.comparison.main import compare, compared, refuse_run
+from kernelcal.comparison.models import Models, named_case, naming, refuse_names, refuse_unlike, seen_alike
+from kernelcal.comparison.result import ComparedModel, Comparison
+
+__all__ = [
+    "ComparedModel",
+    "Comparison",
+    "Models",
+    "compare",
+    "compared",
+    "cost_in_words",
+    "named_case",
+    "naming",
+    "refuse_names",
+    "refuse_run",
+    "refuse_unlike",
+    "seen_alike",
+]

@@ -1,0 +1,227 @@
+"""Which of several models is better calibrated, and how certainly."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kernelcal.comparison.differences import by_draws, by_rows, score_rows, skce_differences
+from kernelcal.comparison.figures import conditional, equivalence
+from kernelcal.comparison.models import Models, checked_models, refuse_statistics, shared_ckce, shared_skce
+from kernelcal.comparison.result import ComparedModel, Comparison, sort_key
+from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
+from kernelcal.errors import InputError
+from kernelcal.evaluation import evaluated, pairs_or_blocks
+from kernelcal.inference import PairedDifference
+from kernelcal.inference.intervals import checked_bound
+from kernelcal.lenses import Lens
+from kernelcal.predictions import Samples
+from kernelcal.runs import Progress, Run, Steps
+from kernelcal.statistics import CKCE, SKCE
+from kernelcal.statistics.pairwise import PreparedPairMean
+
+__all__ = ["compare", "compared", "refuse_run"]
+
+
+_FEWEST, _DRAWS = 10, 99  # rows, and draws
+_OTHER_OUTCOMES = "the lens asks every model about an outcome of its own: their scores have no paired difference"
+_NEAR_0 = "no exact test rejects either model: both are near 0, and the difference says little"
+
+
+def compare(
+    y: Any,
+    predictions: Mapping[str, Any],
+    *,
+    skce: SKCE | None = None,
+    ckce: CKCE | None = None,
+    lens: Lens | None = None,
+    within: float | None = None,
+    classes: Any = None,
+    normalize: bool = False,
+    confidence_level: float = CONFIDENCE_LEVEL,
+    draws: int = DRAWS,
+    rng: int = 0,
+    early_stopping: bool = True,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Which of several models is better calibrated on the same rows, and how certainly?
+
+    Every model gets its scores, the SKCE and the CKCE with intervals and the exact test of calibration; every pair of
+    models the difference of SKCE, CKCE and proper scores on the same rows, with standard errors and p-values corrected
+    over the pairs (Holm). A difference that is not certain is called a tie.
+
+    Parameters
+    ----------
+    y : array of shape (n,), or (n, d) for vectors
+        Targets, the same for all models.
+    predictions : mapping of str to Predictions or what `as_predictions` takes
+        What each model predicted for these rows, in this order: all classes, or all numbers, of any families.
+    skce : SKCE, optional
+        Kernels of the SKCE. All models share one kernel; a median lengthscale is the median of those of the models.
+    ckce : CKCE, optional
+        Kernels, lambda and method of the CKCE. Default: `CKCE()` up to 2,000 rows, ``method="cholesky"`` up to 50,000,
+        ``"fourier"`` above.
+    lens : Lens, optional
+        A simpler question, such as `TopLabel`, of every model.
+    within : float, optional
+        Also test whether each model is calibrated to within this bound: `kernelcal.inference.equivalence_test`.
+    classes, normalize
+        As for `as_predictions`.
+    confidence_level : float
+        Nominal coverage of the intervals.
+    draws, rng
+        Draws of the exact tests and of the bootstrap of rows, the same rows for all models, and their seed.
+    early_stopping, progress
+        As for `calibration_test`; progress goes over all models.
+
+    Returns
+    -------
+    Comparison
+        Prints as two tables, the models in the order of their CKCE.
+
+    Raises
+    ------
+    InputError
+        For models that do not predict the same rows and classes, each named, and as `evaluate`.
+
+    Notes
+    -----
+    The CKCE does not weigh predictions by how often they are made, so it ranks models that are confident at different
+    rates; the SKCE does, and its difference compares the models on the rows as they are. The CKCE here leaves out the
+    noise of the targets (``estimator="corrected"``): models whose targets are noisy to different degrees would be
+    ranked by their noise otherwise. Paired p-values are those of many rows. Where both models are calibrated the
+    differences are degenerate, and the tests reject less often than their level. Assumes that rows are independent.
+
+    Cost with M models: `evaluate` for each; n^2 (m + M) M / 2 multiplications for all differences of the SKCE; the
+    CKCE of each as at `CKCE`, and ``draws`` times n D m (2 n^2 m for ``"exact"``) for its bootstrap.
+
+    References
+    ----------
+    Moskvichev and Sejdinovic (2025) for the ranking by the CKCE; Holm (1979).
+
+    Examples
+    --------
+    >>> import numpy as np, kernelcal as kc
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.dirichlet([1, 1, 1], 1000)
+    >>> y = kc.Categorical(p).sample(rng)[0]
+    >>> sharper = p**2 / (p**2).sum(axis=1, keepdims=True)
+    >>> result = kc.compare(y, {"sharper": sharper, "honest": p}, draws=199)
+    >>> result.verdict
+    'honest is the best calibrated: its CKCE is below that of every other model.'
+    >>> result.difference("log score", "honest", "sharper").better
+    'honest'
+    """
+    run = Run(confidence_level=confidence_level, draws=draws, rng=rng, early_stopping=early_stopping, progress=progress)
+    refuse_run(run)
+    bound = None if within is None else checked_bound(within)
+    refuse_statistics(skce, ckce)
+    models = checked_models(y, predictions, lens, classes, normalize=normalize)
+    return compared(models, run, skce=skce, ckce=ckce, within=bound)
+
+
+def refuse_run(run: Run) -> None:
+    """Refuse what does not serve several models: few draws, and draws that differ from one model to the next."""
+    run.refuse_fewer(_DRAWS, "intervals")
+    run.seed("all models are given the same draws")
+
+
+def compared(
+    models: Models, run: Run, *, skce: SKCE | None = None, ckce: CKCE | None = None, within: float | None = None
+) -> Comparison:
+    """Compare models that were checked already, one by one and against each other."""
+    started = time.perf_counter()
+    batches = [case.predictions for case in models.values()]
+    _refuse_few(len(batches[0]))
+    skce, ckce = shared_skce(skce, batches), shared_ckce(ckce, batches)
+    pairs = pairs_or_blocks(batches, skce)
+    ready = {name: skce.prepare(case.predictions) for name, case in models.items()}
+    found, drawn = _models(models, ready, ckce, run)
+    found.sort(key=sort_key)
+    ordered = {model.name: models[model.name] for model in found}
+    estimates = {model.name: model.ckce.estimate for model in found}
+    differences = by_draws("CKCE", estimates, {name: drawn[name] for name in ordered})
+    taken = ready if pairs is skce else {name: pairs.prepare(case.predictions) for name, case in ordered.items()}
+    own, spreads = skce_differences(ordered, taken)
+    differences += _near_0(own, found)
+    found = [replace(m, equivalence=equivalence(spreads[m.name], within, pairs, len(batches[0]))) for m in found]
+    notes = (*_blocks_in_words(pairs), *_few_draws(ordered), *_notes(found))
+    if _one_outcome(ordered):
+        for measure, rows in score_rows(ordered).items():
+            differences += by_rows(measure, rows)
+    else:
+        notes = (_OTHER_OUTCOMES, *notes)
+    seconds = time.perf_counter() - started
+    return Comparison(tuple(found), tuple(differences), pairs, ckce, len(batches[0]), seconds, notes)
+
+
+def _models(
+    models: Models, ready: Mapping[str, PreparedPairMean], ckce: CKCE, run: Run
+) -> tuple[list[ComparedModel], dict[str, np.ndarray]]:
+    """Everything about each model, and the values of its CKCE over drawn rows."""
+    steps = Steps(run.progress, 2 * len(models), run.draws)
+    found, drawn = [], {}
+    for name, case in models.items():
+        own = evaluated(case, replace(run, progress=steps.next()), ready[name])
+        step = replace(run, progress=steps.next())
+        interval, plug_in, drawn[name] = conditional(case, ckce, step, own.pvalue)
+        found.append(ComparedModel(name, own, interval, plug_in))
+    steps.finish()
+    return found, drawn
+
+
+def _blocks_in_words(pairs: SKCE) -> tuple[str, ...]:
+    """Say that differences are not those of the figures beside them."""
+    if pairs.estimator != "block":
+        return ()
+    return (
+        f"all pairs of rows take too long: differences of the SKCE, and what it is within, are means over blocks of "
+        f"{pairs.block_size:,} rows, unbiased for the same",
+    )
+
+
+def _few_draws(models: Models) -> tuple[str, ...]:
+    """Say that scores of few draws are those of the draws."""
+    batches = [(name, case.predictions) for name, case in models.items()]
+    sizes = {name: batch.size for name, batch in batches if isinstance(batch, Samples)}
+    if not sizes or (len(sizes) == len(models) and len(set(sizes.values())) == 1):
+        return ()
+    return (
+        f"CRPS, SKCE and CKCE of draws ({', '.join(f'{name}: {size}' for name, size in sizes.items())} a row) are "
+        "those of the draws, larger than those of the law behind them: fewer draws look worse",
+    )
+
+
+def _one_outcome(models: Models) -> bool:
+    """Tell whether all models are asked about the same outcomes."""
+    first, *others = models.values()
+    return all(np.array_equal(first.targets, other.targets) for other in others)
+
+
+def _near_0(differences: list[PairedDifference], models: list[ComparedModel]) -> list[PairedDifference]:
+    """Say of ties whose models the exact test does not reject that both are near 0."""
+    calibrated = {m.name for m in models if m.evaluation.pvalue is not None and m.evaluation.pvalue > SIGNIFICANCE}
+    return [
+        replace(d, notes=(*d.notes, _NEAR_0)) if d.better is None and {d.first, d.second} <= calibrated else d
+        for d in differences
+    ]
+
+
+def _notes(models: list[ComparedModel]) -> tuple[str, ...]:
+    """What the reader must know of one model, named, or of all."""
+    said = [(model.name, note) for model in models for note in model.evaluation.notes]
+    notes = dict.fromkeys(note for _, note in said)
+    return tuple(
+        note if len(names) == len(models) else f"{', '.join(names)}: {note}"
+        for note in notes
+        for names in [[name for name, own in said if own == note]]
+    )
+
+
+def _refuse_few(n: int) -> None:
+    if n < _FEWEST:
+        raise InputError(f"compare needs at least {_FEWEST} rows, got {n}: no difference could be told from chance")

@@ -1,0 +1,213 @@
+"""Several models of the same rows: what can be compared, and what cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kernelcal.arrays import to_numpy
+from kernelcal.cases import Case, refuse_lens
+from kernelcal.errors import InputError
+from kernelcal.kernels import Dirac, Gaussian, Kernel, Spectral, Stationary, resolve, resolve_target
+from kernelcal.lenses import Lens
+from kernelcal.predictions import Bernoulli, Categorical, ClassPredictions, Predictions, ScorePredictions
+from kernelcal.statistics import CKCE, SKCE
+from kernelcal.statistics.conditional import linear_and_gaussian, two_columns
+
+__all__ = [
+    "Models",
+    "checked_models",
+    "ckce_method",
+    "named_case",
+    "naming",
+    "refuse_names",
+    "refuse_statistics",
+    "refuse_unlike",
+    "seen_alike",
+    "shared_ckce",
+    "shared_kernel",
+    "shared_skce",
+]
+
+
+def shared_kernel(kernel: Kernel, batches: Sequence[Any], resolved: Callable[[Kernel, Any], Kernel]) -> Kernel:
+    """Resolve a kernel for every batch, and give each lengthscale the median over the batches.
+
+    Differences of models are differences of what they predict only where the kernel is the same. Metrics that take a
+    base measure from the predictions take that of the first batch.
+    """
+    kernels = [resolved(kernel, batch) for batch in batches]
+    medians = iter(np.median([_lengthscales(k) for k in kernels], axis=0).tolist())
+
+    def leaf(k: Kernel) -> Kernel:
+        return k.with_lengthscale(next(medians)) if isinstance(k, Stationary) else k
+
+    return kernels[0].map_leaves(leaf)
+
+
+def _lengthscales(kernel: Kernel) -> list[float]:
+    found: list[float] = []
+
+    def leaf(k: Kernel) -> Kernel:
+        if isinstance(k, Stationary):
+            found.append(float(k.lengthscale))
+        return k
+
+    kernel.map_leaves(leaf)
+    return found
+
+
+_EQUALLY_SPACED, _DRAWN = 16, 256  # frequencies of target kernels, for numbers and for vectors
+_EXACT_UP_TO = 2_000  # rows; above, an incomplete factor is as good and takes less
+_FACTOR_UP_TO = 50_000  # rows; above, its columns fill the memory
+
+
+def refuse_statistics(skce: Any, ckce: Any) -> None:
+    """Refuse statistics that models cannot share."""
+    if not isinstance(skce, SKCE | None):
+        raise InputError(f"skce must be an SKCE such as kernelcal.SKCE(), got {skce!r}")
+    if skce is not None and skce.estimator != "unbiased":
+        raise InputError(f"skce must have estimator='unbiased', got {skce.estimator!r}: blocks are used where needed")
+    if not isinstance(ckce, CKCE | None):
+        raise InputError(f"ckce must be a CKCE such as kernelcal.CKCE(), got {ckce!r}")
+    if ckce is not None and isinstance(ckce.regularization, str):
+        raise InputError("models are compared at one lambda: give a number as regularization, or leave it out")
+
+
+def shared_skce(statistic: SKCE | None, batches: Sequence[Predictions]) -> SKCE:
+    """SKCE with one prediction and one target kernel for all models."""
+    given = SKCE() if statistic is None else statistic
+    target_kernel = _target_kernel(given.target_kernel, batches)
+    kernel = shared_kernel(given.prediction_kernel, batches, _resolved)
+    return replace(given, prediction_kernel=kernel, target_kernel=target_kernel)
+
+
+def shared_ckce(statistic: CKCE | None, batches: Sequence[Predictions]) -> CKCE:
+    """Corrected CKCE with one prediction and one target kernel for all models, and lambda as given."""
+    given = CKCE(method=ckce_method(len(batches[0]))) if statistic is None else statistic
+    written = [two_columns(batch) for batch in batches]
+    target_kernel = _target_kernel(given.target_kernel, written)
+    kernel = given.prediction_kernel or linear_and_gaussian(written[0], target_kernel, given.integrator)
+    kernel = shared_kernel(kernel, written, _resolved)
+    return replace(given, prediction_kernel=kernel, target_kernel=target_kernel, estimator="corrected")
+
+
+def ckce_method(n: int) -> str:
+    """Return the default method of the CKCE for so many rows."""
+    return "exact" if n <= _EXACT_UP_TO else "cholesky" if n <= _FACTOR_UP_TO else "fourier"
+
+
+def _target_kernel(given: Kernel | None, batches: Sequence[Predictions]) -> Kernel:
+    """Target kernel as given or by the kind of targets; between numbers one with features, for all families."""
+    if given is None and isinstance(batches[0], ClassPredictions):
+        return Dirac()
+    size = _DRAWN if batches[0].event_shape else _EQUALLY_SPACED
+    return shared_kernel(given or Spectral(Gaussian(), size), batches, resolve_target)
+
+
+def _resolved(kernel: Kernel, batch: Predictions) -> Kernel:
+    return resolve(kernel, batch)[0]
+
+
+Models = dict[str, Case]  # by their names
+
+
+def checked_models(y: Any, predictions: Any, lens: Lens | None, classes: Any, *, normalize: bool) -> Models:
+    """Targets and predictions of every model, checked one by one and against each other, as the lens shows them."""
+    refuse_names(predictions)
+    refuse_lens(lens)
+    given = {str(n): named_case(str(n), y, p, classes=classes, normalize=normalize) for n, p in predictions.items()}
+    refuse_unlike(given)
+    return seen_alike(given, lens)
+
+
+def refuse_names(predictions: Any) -> None:
+    """Refuse what is no mapping of two or more names to models, before these are looked at."""
+    if not isinstance(predictions, Mapping):
+        raise InputError(
+            f'predictions must be named, such as {{"resnet": p1, "vit": p2}}, got {type(predictions).__name__}: with '
+            "one model use kernelcal.evaluate"
+        )
+    if len(predictions) < 2:
+        raise InputError(f"compare needs at least two models, got {len(predictions)}: for one use kernelcal.evaluate")
+    names = [str(name) for name in predictions]
+    if len(set(names)) < len(names):
+        raise InputError(f"two models have the same name among {', '.join(names)}: name them apart")
+
+
+def named_case(name: str, y: Any, predictions: Any, **options: Any) -> Case:
+    """Check one model, whose name every message carries."""
+    if predictions is None:
+        raise InputError(f"model {name!r} has no predictions (None): pass them, or leave the model out")
+    with naming(name):
+        return Case.of(y, predictions, **options)
+
+
+@contextmanager
+def naming(name: str) -> Iterator[None]:
+    """Say of which model a message speaks."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"model {name!r}: {error}") from None
+
+
+def refuse_unlike(models: Models) -> None:
+    """Refuse models that cannot be compared, and models that answer other questions than the first."""
+    for name, case in models.items():
+        if isinstance(case.predictions, ScorePredictions):
+            raise InputError(
+                f"model {name!r} is known through its score function: compare needs expectations and densities; "
+                "draw from it and pass kernelcal.Samples, or use kernelcal.evaluate for each model"
+            )
+    (first, ours), *others = [(name, case.predictions) for name, case in models.items()]
+    for name, batch in others:
+        if isinstance(ours, ClassPredictions) != isinstance(batch, ClassPredictions):
+            raise InputError(f"models {first!r} and {name!r} do not both predict {_kind(ours)}: compare like with like")
+        if isinstance(ours, ClassPredictions) and isinstance(batch, ClassPredictions):
+            _refuse_other_classes(first, ours, name, batch)
+
+
+def _kind(batch: Predictions) -> str:
+    return "classes" if isinstance(batch, ClassPredictions) else "numbers"
+
+
+def _refuse_other_classes(first: str, ours: ClassPredictions, name: str, theirs: ClassPredictions) -> None:
+    if ours.n_classes != theirs.n_classes:
+        raise InputError(
+            f"model {first!r} predicts {ours.n_classes} classes and {name!r} {theirs.n_classes}: models are compared "
+            "on the same classes"
+        )
+    if None in (ours.classes, theirs.classes) or tuple(ours.classes or ()) == tuple(theirs.classes or ()):
+        return
+    k, mine, other = next(
+        (k, a, b) for k, (a, b) in enumerate(zip(ours.classes or (), theirs.classes or (), strict=True)) if a != b
+    )
+    raise InputError(
+        f"class {k} is {mine!r} for model {first!r} and {other!r} for {name!r}: put the columns in the same order"
+    )
+
+
+def seen_alike(given: Models, lens: Lens | None) -> Models:
+    """Show models through the lens, in NumPy, and of one kind.
+
+    One probability is written as two where another model has two columns: their distances must have one meaning.
+    """
+    models = {name: case.through(lens).map_arrays(_double) for name, case in given.items()}
+    families = {type(case.predictions) for case in models.values()}
+    if families != {Bernoulli, Categorical}:
+        return models
+    return {name: replace(case, predictions=_two_columns(case.predictions)) for name, case in models.items()}
+
+
+def _two_columns(batch: Any) -> Categorical:
+    return batch if isinstance(batch, Categorical) else Categorical(batch.probabilities, batch.classes, batch.notes)
+
+
+def _double(x: Any) -> np.ndarray:
+    values = to_numpy(x)
+    return values.astype(np.float64, copy=False) if values.dtype.kind == "f" else values

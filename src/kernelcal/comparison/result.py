@@ -1,0 +1,253 @@
+"""What a comparison of several models found."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from kernelcal.errors import InputError
+from kernelcal.evaluation import Evaluation
+from kernelcal.inference import Equivalence, Interval, PairedDifference
+from kernelcal.kernels import Kernel, Stationary
+from kernelcal.plots import interval_plot
+from kernelcal.statistics import CKCE, SKCE
+from kernelcal.tables import Grid, Shown, Table
+
+__all__ = ["ComparedModel", "Comparison"]
+
+
+_PAIRS = 45  # ten models; of more pairs the surest are shown
+
+
+@dataclass(frozen=True)
+class ComparedModel(Shown):
+    """One model of a comparison.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    evaluation : Evaluation
+        Scores, SKCE with interval, exact test, as of `evaluate`, with the kernels that all models share.
+    ckce : Interval
+        Conditional error without the noise of the targets, and its interval.
+    plug_in : float
+        Conditional error as published, the noise of the targets in it.
+    equivalence : Equivalence or None
+        Whether it is calibrated to within the bound that was asked for.
+    """
+
+    name: str
+    evaluation: Evaluation
+    ckce: Interval
+    plug_in: float
+    equivalence: Equivalence | None = None
+
+    def _tables(self) -> tuple[Table | Grid, ...]:
+        own = [
+            ("CKCE without the noise of the targets", f"{self.ckce.estimate:.4g}"),
+            (f"{self.ckce.confidence_level:.0%} interval", f"{self.ckce.lower:.4g} to {self.ckce.upper:.4g}"),
+            ("plug-in", f"{self.plug_in:.4g}"),
+        ]
+        within = () if self.equivalence is None else self.equivalence._tables()
+        return (Table(self.name, own, self.ckce.notes), self.evaluation._table(), *within)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        within = None if self.equivalence is None else self.equivalence.to_dict()
+        own = {"ckce": self.ckce.to_dict(), "ckce_plug_in": self.plug_in, "equivalence": within}
+        return {"name": self.name, **self.evaluation.to_dict(), **own}
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(Shown):
+    """What `compare` found: models in the order of their CKCE, and the difference of every pair.
+
+    Attributes
+    ----------
+    models : tuple of ComparedModel
+        Sorted, the smallest CKCE first.
+    differences : tuple of PairedDifference
+        For every measure every pair of models, in the order of `models`.
+    skce, ckce : SKCE, CKCE
+        The statistics with the kernels and lengthscales that all models share.
+    n : int
+        Rows.
+    seconds : float
+        Time taken.
+    notes : tuple of str
+        What the reader must know.
+    """
+
+    models: tuple[ComparedModel, ...]
+    differences: tuple[PairedDifference, ...]
+    skce: SKCE
+    ckce: CKCE
+    n: int
+    seconds: float
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, name: str) -> ComparedModel:
+        for model in self.models:
+            if model.name == name:
+                return model
+        raise InputError(f"there is no model {name!r}: the models are {', '.join(m.name for m in self.models)}")
+
+    def difference(self, measure: str, first: str, second: str) -> PairedDifference:
+        """Difference of two models in a measure such as ``"CKCE"``, first minus second."""
+        for found in self.differences:
+            if found.measure == measure and {found.first, found.second} == {first, second} and first != second:
+                return found if found.first == first else found.reversed()
+        known = ", ".join(dict.fromkeys(d.measure for d in self.differences))
+        raise InputError(
+            f"there is no difference of {measure!r} between {first!r} and {second!r}: the measures are {known}, and "
+            f"the models {', '.join(m.name for m in self.models)}"
+        )
+
+    def tied(self, name: str, measure: str = "CKCE") -> tuple[str, ...]:
+        """Models that cannot be told from one in a measure, at the level 5 % over all pairs."""
+        others = [model.name for model in self.models if model.name != self[name].name]
+        return tuple(other for other in others if self.difference(measure, name, other).verdict == "tie")
+
+    @property
+    def verdict(self) -> str:
+        """One sentence on the best calibrated model."""
+        best, tied = self.models[0].name, self.tied(self.models[0].name)
+        if not tied:
+            return f"{best} is the best calibrated: its CKCE is below that of every other model."
+        if len(tied) == len(self.models) - 1:
+            return "The models are tied: no two of them can be told apart by their CKCE."
+        return f"{best} has the smallest CKCE, tied with {', '.join(tied)}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        kernels = {
+            name: {"prediction_kernel": str(s.prediction_kernel), "target_kernel": str(s.target_kernel)}
+            for name, s in (("skce", self.skce), ("ckce", self.ckce))
+        }
+        return {
+            "n": self.n,
+            "verdict": self.verdict,
+            "models": [model.to_dict() for model in self.models],
+            "differences": [difference.to_dict() for difference in self.differences],
+            "kernels": kernels,
+            "seconds": self.seconds,
+            "notes": list(self.notes),
+        }
+
+    def summary(self) -> str:
+        """Return the tables as text."""
+        return repr(self)
+
+    def _tables(self) -> tuple[Grid, ...]:
+        return models_table(self), pairs_table(self)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the CKCE of every model with its interval; models whose intervals overlap may still differ.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; default a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        MissingExtraError
+            Without matplotlib, the extra ``plot``.
+        """
+        level = self.models[0].ckce.confidence_level
+        return interval_plot(
+            [model.name for model in self.models],
+            [model.ckce.estimate for model in self.models],
+            [(model.ckce.lower, model.ckce.upper) for model in self.models],
+            label=f"CKCE without the noise of the targets, with {level:.0%} interval",
+            title=f"Conditional calibration error, {self.n:,} rows",
+            ax=ax,
+        )
+
+
+def sort_key(model: ComparedModel) -> float:
+    """CKCE of a model; one that is not a number comes last."""
+    return model.ckce.estimate if math.isfinite(model.ckce.estimate) else math.inf
+
+
+def models_table(comparison: Comparison) -> Grid:
+    """Return the models in the order of their CKCE."""
+    rows = [_model_row(number, model, comparison) for number, model in enumerate(comparison.models, 1)]
+    figures = [name.replace(", ", "\n") for name, _ in comparison.models[0].evaluation.headline()]
+    level = f"{comparison.models[0].ckce.confidence_level:.0%} interval"
+    within = comparison.models[0].equivalence
+    extra = [] if within is None else [f"within\n{within.within:g}"]
+    header = ["model", *figures, "SKCE", "exact\np-value", "CKCE", level, "plug-in", *extra, "tied with"]
+    skce, ckce = comparison.skce, comparison.ckce
+    kernels = (
+        f"SKCE: {_rounded(skce.prediction_kernel)}, {_rounded(skce.target_kernel)}",
+        f"CKCE without the noise of the targets: {_rounded(ckce.prediction_kernel)}, {_rounded(ckce.target_kernel)}; "
+        "plug-in: as published, with it",
+    )
+    title = f"{comparison.verdict} {comparison.n:,} rows."
+    return Grid(title, header, rows, (*kernels, *comparison.notes))
+
+
+def _rounded(kernel: Kernel | None) -> str:
+    """Lengthscales to four digits, for the reader."""
+
+    def leaf(k: Kernel) -> Kernel:
+        return k.with_lengthscale(float(f"{k.lengthscale:.4g}")) if isinstance(k, Stationary) else k
+
+    return "" if kernel is None else str(kernel.map_leaves(leaf))
+
+
+def _model_row(number: int, model: ComparedModel, comparison: Comparison) -> list[str]:
+    names = [other.name for other in comparison.models]
+    tied = ", ".join(str(names.index(name) + 1) for name in comparison.tied(model.name))
+    p, interval = model.evaluation.pvalue, model.ckce
+    within = [] if model.equivalence is None else [f"p = {model.equivalence.pvalue:.2g}"]
+    return [
+        f"{number} {model.name}",
+        *(value for _, value in model.evaluation.headline()),
+        f"{float(model.evaluation.estimate):.2e}",
+        "" if p is None else f"{p:.3g}",
+        f"{interval.estimate:.2e}",
+        f"{interval.lower:.2e} to {interval.upper:.2e}",
+        f"{model.plug_in:.2e}",
+        *within,
+        tied or "none",
+    ]
+
+
+def pairs_table(comparison: Comparison) -> Grid:
+    """Return the differences of all pairs, one line a pair; of very many pairs those of which most is known."""
+    measures = list(dict.fromkeys(d.measure for d in comparison.differences))
+    found = {(d.measure, d.first, d.second): d for d in comparison.differences}
+    pairs = list(dict.fromkeys((d.first, d.second) for d in comparison.differences))
+    shown = pairs
+    if len(pairs) > _PAIRS:
+        shown = sorted(pairs, key=lambda pair: _sure(found[measures[0], *pair]))[:_PAIRS]
+    rows = [[" - ".join(pair), *(_difference(found[m, *pair]) for m in measures)] for pair in shown]
+    notes = ["difference (standard error), p-value corrected by Holm over the pairs; below 0 the first model is better"]
+    if len(shown) < len(pairs):
+        notes.append(f"{len(shown)} of {len(pairs)} pairs are shown, those whose {measures[0]} differs most surely")
+    both_near_0 = sum(bool(d.notes) and d.measure == "SKCE" for d in comparison.differences)
+    if both_near_0:
+        notes.append("~: both models are calibrated as far as the exact test can tell; their SKCE is tied near 0")
+    return Grid("Paired differences", ["pair", *measures], rows, notes)
+
+
+def _sure(difference: PairedDifference) -> float:
+    return math.inf if difference.pvalue is None else difference.pvalue
+
+
+def _difference(d: PairedDifference) -> str:
+    if d.standard_error is None or d.adjusted is None:
+        return f"{d.difference:+.3g}"
+    if d.better is not None:
+        sign = "*"
+    else:
+        sign = "~" if d.notes else "tie"
+    return f"{d.difference:+.2e} ({d.standard_error:.1e}), p = {d.adjusted:.2g} {sign}"

@@ -1,0 +1,25 @@
+"""The main job: everything about one model."""
+
+from kernelcal.evaluation.base import Evaluation, plain_number
+from kernelcal.evaluation.classes import ClassEvaluation
+from kernelcal.evaluation.estimates import pairs_or_blocks
+from kernelcal.evaluation.main import evaluate, evaluated
+from kernelcal.evaluation.numbers import NumberEvaluation, components_of_case
+from kernelcal.evaluation.planning import Plan, Step, plan, size_in_words
+from kernelcal.evaluation.scored import ScoreEvaluation
+
+__all__ = [
+    "ClassEvaluation",
+    "Evaluation",
+    "NumberEvaluation",
+    "Plan",
+    "ScoreEvaluation",
+    "Step",
+    "components_of_case",
+    "evaluate",
+    "evaluated",
+    "pairs_or_blocks",
+    "plain_number",
+    "plan",
+    "size_in_words",
+]

@@ -1,0 +1,142 @@
+"""What every evaluation holds: kernel error, interval, exact test and verdict."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from kernelcal.defaults import SIGNIFICANCE
+from kernelcal.inference import Interval, TestResult
+from kernelcal.statistics import Estimate
+from kernelcal.tables import Shown, Table
+
+__all__ = ["Evaluation", "plain_number"]
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Evaluation(Shown, ABC):
+    """What `evaluate` found about one model.
+
+    Attributes
+    ----------
+    n : int
+        Rows.
+    estimate : Estimate
+        Squared kernel calibration error, unbiased; for very many rows the block estimator, unbiased as well. It is the
+        SKCE, or the KCCSD for densities known through their score functions.
+    interval : Interval or None
+        Confidence interval of the SKCE, with its nominal level and method; None for many rows with case weights and
+        for the KCCSD.
+    test : TestResult or None
+        Exact test of the default family; None for draws with unequal weights, which have none. Densities known
+        through their score functions have an exact test of the KCCSD with draws or a sampler, else a wild bootstrap.
+    question : str or None
+        What a lens asked, None for the targets themselves.
+    seconds : float
+        Time taken.
+    notes : tuple of str
+        What the reader must know.
+    """
+
+    title: ClassVar[str]
+    n: int
+    estimate: Estimate
+    interval: Interval | None
+    test: TestResult | None
+    question: str | None
+    seconds: float
+    notes: tuple[str, ...]
+
+    @property
+    def pvalue(self) -> float | None:
+        """P-value of the exact test, if there is one."""
+        return None if self.test is None else self.test.pvalue
+
+    @property
+    def root(self) -> float:
+        """Root of the positive part of the estimate; 0 where that is negative."""
+        return math.sqrt(max(float(self.estimate), 0.0))
+
+    @property
+    def verdict(self) -> str:
+        """One sentence."""
+        if self.test is None:
+            return "Not tested."
+        p = f"p = {self.test.pvalue:.3g}"
+        if self.test.pvalue > SIGNIFICANCE:
+            few = "; with so few rows only gross miscalibration would show" if self.n < 100 else ""
+            return f"No evidence against calibration ({p}, {_law(self.test)}){few}."
+        words = "; ".join(self.test.directions)
+        return f"Calibration is rejected ({p}, {_law(self.test)})" + (f": {words}." if words else ".")
+
+    @abstractmethod
+    def scores(self) -> dict[str, Any]:
+        """Return scores as plain values for JSON."""
+
+    @abstractmethod
+    def headline(self) -> list[tuple[str, str]]:
+        """Return the figures that a table of several models shows, names and values."""
+
+    @abstractmethod
+    def score_rows(self) -> list[tuple[str, str]]:
+        """Return names and values of the scores for the table."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON; numbers that are not finite become None."""
+        name = self.estimate.name.lower()
+        parts = {name: self.estimate.to_dict(), f"{name}_root": self.root}
+        parts["test"] = None if self.test is None else self.test.to_dict()
+        parts["interval"] = None if self.interval is None else self.interval.to_dict()
+        end = {"pvalue": self.pvalue, "verdict": self.verdict, "seconds": self.seconds, "notes": list(self.notes)}
+        return {"n": self.n, "question": self.question, **self.scores(), **parts, **end}
+
+    def _table(self) -> Table:
+        rows = [
+            *self.score_rows(),
+            (f"{self.estimate.name}, {self.estimate.estimator}", f"{float(self.estimate):.3e}, {_root_in_words(self)}"),
+            *_interval_in_words(self.interval),
+            *_test_in_words(self.test),
+            ("verdict", self.verdict),
+            ("engines", f"{self.estimate.name}: {self.estimate.engine}{_engine(self.test)}"),
+            ("seconds", f"{self.seconds:.1f}"),
+        ]
+        return Table(self.title, rows, self.notes)
+
+    def summary(self) -> str:
+        """Return the short table as text."""
+        return self._table().text()
+
+
+def plain_number(value: float | None) -> float | None:
+    """Return a finite number, or None, for JSON."""
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _test_in_words(test: TestResult | None) -> list[tuple[str, str]]:
+    if test is None:
+        return []
+    stopped = ", stopped early" if test.stopped_early else ""
+    rows = [(f"p-value, {_law(test).removesuffix(' test')}", f"{test.pvalue:.4g} ({test.draws:,} draws{stopped})")]
+    return rows + ([("strongest evidence", test.fired)] if test.pvalue < 1 else [])
+
+
+def _interval_in_words(interval: Interval | None) -> list[tuple[str, str]]:
+    if interval is None:
+        return []
+    low, high = interval.root
+    return [(f"root of SKCE, {100 * interval.confidence_level:g} % interval", f"{low:.4f} to {high:.4f}")]
+
+
+def _root_in_words(result: Evaluation) -> str:
+    return f"root {result.root:.4f}" if float(result.estimate) >= 0 else "negative: no root"
+
+
+def _law(test: TestResult) -> str:
+    """Tests that redraw or swap targets are exact; a test that says otherwise is that of many rows."""
+    return "exact test" if test.null.startswith("exact") else test.null.split(",")[0].split(" with ")[0]
+
+
+def _engine(test: TestResult | None) -> str:
+    return "" if test is None else f"; test: {test.engine}"

@@ -1,0 +1,166 @@
+"""The main job: everything about one model."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from kernelcal.cases import Case
+from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS
+from kernelcal.errors import InputError
+from kernelcal.evaluation.base import Evaluation
+from kernelcal.evaluation.classes import class_evaluation
+from kernelcal.evaluation.estimates import KernelError
+from kernelcal.evaluation.numbers import number_evaluation
+from kernelcal.evaluation.scored import score_evaluation
+from kernelcal.inference import DefaultFamily, TestResult
+from kernelcal.inference.intervals import interval_of
+from kernelcal.inference.test import default_law, tested
+from kernelcal.kernels import Stationary
+from kernelcal.lenses import Lens
+from kernelcal.pairs import Engine
+from kernelcal.predictions import ClassPredictions, Samples, ScorePredictions
+from kernelcal.runs import Run
+from kernelcal.statistics import KCCSD
+from kernelcal.statistics.pairwise import PreparedPairMean
+
+__all__ = ["evaluate", "evaluated"]
+
+
+_UNTESTED = (
+    "there is no test: draws with unequal weights are not exchangeable with the outcome. Draw an unweighted sample by "
+    "the weights, and pass that"
+)
+
+
+def evaluate(
+    y: Any,
+    predictions: Any,
+    *,
+    lens: Lens | None = None,
+    weights: Any = None,
+    classes: Any = None,
+    normalize: bool = False,
+    confidence_level: float = CONFIDENCE_LEVEL,
+    draws: int = DRAWS,
+    rng: Any = 0,
+    early_stopping: bool = True,
+    engine: Engine | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Evaluation:
+    """Is this model calibrated, how far off, in which direction, and with what certainty?
+
+    Parameters
+    ----------
+    y : array of shape (n,), or (n, d) for vectors
+        Targets: class numbers 0 to m - 1, booleans, or labels named by `classes`; or numbers.
+        Or a path, a glob, or a data frame or array of Dask, with the names of the prediction columns in the place of
+        `predictions` and options such as ``target="label"``: see `kernelcal.stream.evaluate_path`.
+    predictions : Predictions or what `as_predictions` takes
+        Predicted probabilities (wrap logits, log-probabilities and percentages to say what they are), or a family for
+        numbers such as `Normal`, `Quantiles` and `Samples`, or densities known through their score functions
+        (`predictions.Score`, `predictions.UnnormalizedDensity`): the report then says which questions cannot be asked.
+    lens : Lens, optional
+        A simpler question, such as `TopLabel`; everything is then about it.
+    weights : array of shape (n,), optional
+        Case weights, not negative, for every figure and for the test; the PIT test takes none and is then left out.
+    classes, normalize
+        As for `as_predictions`.
+    confidence_level : float
+        Nominal coverage of the interval.
+    draws, rng, early_stopping, progress
+        As for `calibration_test`. Test, interval and PIT test share one seed, which is drawn once from a generator.
+    engine : Engine, optional
+        How pairs are summed by estimate, test and interval: `ExactPairs`, `Nystrom` or `RandomFourier`. Default: chosen
+        by rows and classes, as `kernelcal.evaluation.plan` tells.
+
+    Returns
+    -------
+    Evaluation
+        Prints as a short table.
+
+    Raises
+    ------
+    InputError
+        With the row and the remedy.
+
+    Notes
+    -----
+    The SKCE uses the Laplacian kernel at the median Euclidean distance and all pairs; for very many rows it uses
+    blocks, which is unbiased for the same quantity, and says so. The p-value belongs to the default family of
+    `calibration_test`, whose assumptions apply.
+
+    Examples
+    --------
+    >>> import numpy as np, kernelcal as kc
+    >>> p = np.random.default_rng(0).uniform(size=200)
+    >>> y = kc.Bernoulli(p).sample(rng=1)[0]
+    >>> kc.evaluate(y, p).verdict
+    'No evidence against calibration (p = ..., exact test).'
+    """
+    run = Run(
+        confidence_level=confidence_level,
+        draws=draws,
+        rng=rng,
+        early_stopping=early_stopping,
+        progress=progress,
+        engine=engine,
+    )
+    return evaluated(Case.of(y, predictions, weights=weights, lens=lens, classes=classes, normalize=normalize), run)
+
+
+def evaluated(case: Case, run: Run, whole: PreparedPairMean | None = None) -> Evaluation:
+    """Evaluate what was checked already; `whole` is an SKCE of all pairs ready for it, whose kernels are then taken."""
+    started = time.perf_counter()
+    if len(case) < 2:
+        raise InputError("evaluate needs at least 2 rows, got 1: calibration is a property of many predictions")
+    run, placed, case = run.shared(), case.placed, case.in_numpy
+    run.tell(0)  # the estimate comes before the draws, and is long for many rows
+    error = KernelError(placed, whole, run.engine)
+    estimate, test, interval = error.estimate(), _test(placed, error, run, known=whole is None), None
+    of = error.interval_estimator
+    if of is not None and test is not None:
+        enough = replace(run, progress=None).with_at_least(DRAWS)  # percentiles of few draws would be rough
+        prepared = error.prepared_for(of) if placed is case else None
+        interval = interval_of(case, of, enough, pvalue=test.pvalue, prepared=prepared)
+    found = _maker(case.predictions)(
+        case,
+        run,
+        tuple(dict.fromkeys(((_UNTESTED,) if test is None else test.notes) + estimate.notes)),
+        n=len(case),
+        estimate=estimate,
+        interval=interval,
+        test=test,
+        question=case.predictions.question,
+        seconds=0.0,
+    )
+    return replace(found, seconds=time.perf_counter() - started)
+
+
+def _test(case: Case, error: KernelError, run: Run, *, known: bool) -> TestResult | None:
+    """Exact test of the default family; None for draws that are not exchangeable with the outcome.
+
+    Where the kernel of the error is the family's own, its lengthscale is `known` already.
+    """
+    batch = case.predictions
+    if isinstance(batch, Samples) and not batch.exchangeable:
+        return None
+    if isinstance(error.estimator, KCCSD):
+        return tested(case, error.estimator, default_law(batch, error.estimator), run)
+    prepared = error.prepared_for(error.estimator) if known else None
+    kernel = None if prepared is None else prepared.kernels[0]
+    family = (
+        DefaultFamily(engine=run.engine, kernel=kernel)
+        if isinstance(kernel, Stationary)
+        else DefaultFamily(engine=run.engine)
+    )
+    return tested(case, family, default_law(batch, family), run)
+
+
+def _maker(batch: Any) -> Callable[..., Evaluation]:
+    """Function that adds what one kind of predictions has of its own."""
+    if isinstance(batch, ClassPredictions):
+        return class_evaluation
+    return score_evaluation if isinstance(batch, ScorePredictions) else number_evaluation

@@ -1,0 +1,211 @@
+"""What an evaluation will do, before it does it: engines, memory and time by the rows and classes that there are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kernelcal.cases import Case, refuse_lens
+from kernelcal.defaults import DRAWS
+from kernelcal.errors import InputError
+from kernelcal.evaluation.estimates import KernelError
+from kernelcal.inference import INTERVAL_METHODS, DefaultFamily, in_words
+from kernelcal.inference.intervals import default_method
+from kernelcal.lenses import Lens
+from kernelcal.pairs import Engine
+from kernelcal.predictions import Predictions, Samples, ScorePredictions, as_predictions
+from kernelcal.runs import Run
+from kernelcal.statistics import SKCE
+from kernelcal.tables import Grid, Shown
+
+__all__ = ["Plan", "Step", "plan", "planned", "size_in_words"]
+
+
+_UNITS = ("bytes", "kB", "MB", "GB", "TB")
+_DRAWN = 8e-9  # seconds in which a target is drawn and scored, a row and column
+_PASSES = 5.0  # estimates in the time of an interval without draws
+_RESAMPLED = 4e-11  # seconds of a pair and draw of the bootstrap
+_COPIES, _BATCH, _TILES = 6, 3 * 2**27, 2**25  # arrays of the size of the predictions; bytes of draws, and of tiles
+
+
+@dataclass(frozen=True)
+class Step:
+    """One part of an evaluation.
+
+    Attributes
+    ----------
+    name : str
+        Estimate, test or interval.
+    engine : str
+        How it is computed.
+    bytes : float
+        Memory beside the predictions, roughly.
+    seconds : float
+        Time on two cores, roughly; of a test, with all its draws.
+    """
+
+    name: str
+    engine: str
+    bytes: float
+    seconds: float
+
+
+@dataclass(frozen=True, repr=False)
+class Plan(Shown):
+    """What `evaluate` will do with some predictions.
+
+    Attributes
+    ----------
+    n, columns : int
+        Rows, and numbers that describe a prediction: of classes, their number.
+    family : str
+        Family of the predictions.
+    draws : int
+        Draws of the test, at most.
+    steps : tuple of Step
+        Its parts.
+    why : str
+        Why rows are read in parts, where they are.
+    """
+
+    n: int
+    columns: int
+    family: str
+    draws: int
+    steps: tuple[Step, ...]
+    why: str = ""
+
+    @property
+    def seconds(self) -> float:
+        """Time of all steps; less where the test stops early."""
+        return sum(step.seconds for step in self.steps)
+
+    @property
+    def bytes(self) -> float:
+        """Memory of the step that takes most."""
+        return max(step.bytes for step in self.steps)
+
+    def sentence(self) -> str:
+        """Return the plan in one line."""
+        engines = "; ".join(f"{step.name}: {step.engine}" for step in self.steps)
+        why = f" ({self.why})" if self.why else ""
+        return f"plan for {self.n:,} rows{why}: {engines}; about {size_in_words(self.bytes)}, {_time(self.seconds)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        own = {"n": self.n, "columns": self.columns, "family": self.family, "draws": self.draws}
+        totals = {"bytes": self.bytes, "seconds": self.seconds, "why": self.why}
+        return {**own, **totals, "steps": [vars(step) for step in self.steps]}
+
+    def summary(self) -> str:
+        """Return a short table as text."""
+        return self._table().text()
+
+    def _table(self) -> Grid:
+        rows = [(s.name, s.engine, size_in_words(s.bytes), f"{s.seconds:.2g}") for s in self.steps]
+        rows.append(("in all", "", size_in_words(self.bytes), f"{self.seconds:.2g}"))
+        whole = "rough figures for two cores; the test may stop early. engine=... or --engine takes another way"
+        notes = (f"rough figures; one pass over parts: {self.why}" if self.why else whole,)
+        title = f"Plan: {self.n:,} rows of {self.family}, {self.columns} columns, up to {self.draws:,} draws"
+        return Grid(title, ("step", "engine", "memory", "seconds"), rows, notes)
+
+
+def plan(
+    predictions: Any, *, lens: Lens | None = None, draws: int = DRAWS, engine: Engine | None = None, classes: Any = None
+) -> Plan:
+    """Say what `evaluate` would do with these predictions: which engines, how much memory, how many seconds.
+
+    Parameters
+    ----------
+    predictions : Predictions or what `as_predictions` takes
+        Predictions; targets are not needed.
+    lens, draws, engine, classes
+        As for `evaluate`.
+
+    Returns
+    -------
+    Plan
+        Prints as a short table.
+
+    Raises
+    ------
+    InputError
+        For what `evaluate` would refuse of the predictions.
+
+    Notes
+    -----
+    Figures are rough: measured on two cores, with the linear algebra of NumPy's own build. Cost: that of choosing the
+    engines, such as sorting one probability.
+
+    Examples
+    --------
+    >>> import numpy as np, kernelcal as kc
+    >>> from kernelcal.evaluation import plan
+    >>> [step.engine for step in plan(np.random.default_rng(0).uniform(size=6000)).steps]
+    ['exact scan', 'exact scan, 4 kernels and signals', 'root scale, Hoeffding variance']
+    """
+    run = Run(draws=draws, engine=engine)
+    refuse_lens(lens)
+    batch = as_predictions(predictions, classes=classes)
+    nowhere = np.zeros((len(batch), *batch.event_shape), dtype=np.int64)  # targets are not looked at
+    return planned(Case(nowhere, batch).through(lens), run)
+
+
+def planned(case: Case, run: Run) -> Plan:
+    """Plan for checked predictions."""
+    draws, engine, case = run.draws, run.engine, case.placed
+    batch = case.predictions
+    if isinstance(batch, ScorePredictions):
+        raise InputError(
+            "plan serves classes and numbers: densities known through their score functions take all pairs of rows"
+        )
+    error = KernelError(case, engine=engine)
+    steps = [_estimate(batch, error)]
+    if not isinstance(batch, Samples) or batch.exchangeable:
+        steps += [_test(batch, draws, engine), *_interval(batch, draws, error)]
+    return Plan(len(batch), batch.columns, type(batch).__name__, draws, tuple(steps))
+
+
+def _estimate(batch: Predictions, error: KernelError) -> Step:
+    statistic = error.estimator
+    assert isinstance(statistic, SKCE)  # for the type checker: scores were refused
+    prepared = error.prepared_for(statistic)
+    way = f"blocks of {statistic.block_size:,} rows" if prepared is None else prepared.engine
+    return Step("estimate", way, _held(batch) + _TILES, error.seconds_of(statistic))
+
+
+def _test(batch: Predictions, draws: int, engine: Engine | None) -> Step:
+    kernels = DefaultFamily(engine=engine).prepare(batch).kernels
+    forms, number = kernels.forms, len(kernels.kernels)
+    seconds = draws * (number * forms.seconds_per_draw + _DRAWN * len(batch) * batch.columns)
+    held = _held(batch) + min(float(_BATCH), float(forms.bytes_per_draw) * draws)
+    return Step("test", f"{kernels.engine}, {number} kernels and signals", held, seconds)
+
+
+def _interval(batch: Predictions, draws: int, error: KernelError) -> Sequence[Step]:
+    statistic = error.interval_estimator
+    if statistic is None:
+        return ()
+    method, once = default_method(statistic, len(batch)), error.seconds_of(statistic)
+    drawn = _RESAMPLED * float(len(batch)) ** 2 * draws if method is INTERVAL_METHODS["bootstrap"] else 0.0
+    passes = 1.0 if statistic.estimator == "block" else _PASSES
+    return (Step("interval", method.label, _held(batch) + _TILES, passes * once + drawn),)
+
+
+def _held(batch: Predictions) -> float:
+    return float(_COPIES * 8 * len(batch) * batch.columns)
+
+
+def _time(seconds: float) -> str:
+    return "less than a second" if seconds < 1 else f"up to {in_words(seconds)}"
+
+
+def size_in_words(size: float) -> str:
+    """Return a number of bytes as 4.2 GB."""
+    unit = 0
+    while size >= 1000 and unit < len(_UNITS) - 1:
+        size, unit = size / 1000, unit + 1
+    return f"{size:.0f} {_UNITS[unit]}" if unit < 3 else f"{size:.1f} {_UNITS[unit]}"

@@ -1,0 +1,199 @@
+"""Where is the model wrong?"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kernelcal.arrays import to_numpy
+from kernelcal.cases import Case
+from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS
+from kernelcal.errors import InputError
+from kernelcal.explanation.groups import checked_groups, gap_name
+from kernelcal.explanation.regions import regions_of
+from kernelcal.explanation.result import Explanation
+from kernelcal.explanation.shares import class_shares, row_shares, top_rows
+from kernelcal.explanation.tested import Null, tested
+from kernelcal.inference.test import impossible_note, impossible_rows
+from kernelcal.kernels import Dirac, Kernel
+from kernelcal.lenses import Lens
+from kernelcal.predictions import Bernoulli, ClassPredictions, ScorePredictions
+from kernelcal.runs import Progress, Run
+from kernelcal.statistics import SKCE
+from kernelcal.statistics.pairwise import PreparedPairMean
+
+__all__ = ["explain", "explained", "explanation_notes", "refuse_options", "refuse_unexplained"]
+
+
+def refuse_unexplained(case: Case) -> None:
+    """Refuse predictions without known residuals, and single rows."""
+    batch = case.predictions
+    if isinstance(batch, ScorePredictions):
+        raise InputError(
+            f"{type(batch).__name__} says how densities slope, not what is likely, so its residuals have no sizes to "
+            "explain: use kernelcal.evaluate, or pass draws of the model, kernelcal.Samples(draws)"
+        )
+    if len(batch) < 2:
+        raise InputError("explain needs at least 2 rows, got 1: calibration is a property of many predictions")
+
+
+def refuse_options(statistic: Any, witness_kernel: Any) -> None:
+    """Refuse statistics that are no sum over all pairs, and what is no kernel."""
+    if statistic is not None and not isinstance(statistic, SKCE):
+        raise InputError(f"statistic must be an SKCE such as kernelcal.SKCE(), got {statistic!r:.80}")
+    if statistic is not None and statistic.estimator != "unbiased":
+        raise InputError(
+            f"explain splits the mean over all pairs of rows: statistic must have estimator='unbiased', got "
+            f"{statistic.estimator!r}; of very many rows pass a sample"
+        )
+    if witness_kernel is not None and not isinstance(witness_kernel, Kernel):
+        raise InputError(f"witness_kernel must be a kernel such as kernelcal.Laplacian(0.1), got {witness_kernel!r}")
+
+
+def explanation_notes(notes: tuple[str, ...], pairs: PreparedPairMean, case: Case) -> tuple[str, ...]:
+    """Add which targets were ruled out, and why there is no table of classes, to the notes of the estimate."""
+    batch, targets = case.predictions, case.targets
+    rows = impossible_rows(batch, targets)
+    if len(rows):
+        notes = (impossible_note(batch, targets, rows, counted=True), *notes)
+    several = isinstance(batch, ClassPredictions) and not isinstance(batch, Bernoulli)
+    if several and not isinstance(pairs.target_kernel, Dirac):
+        notes += (f"the error is not split by class: {pairs.target_kernel} joins classes; Dirac() does not",)
+    return notes
+
+
+def explain(
+    y: Any,
+    predictions: Any,
+    *,
+    groups: Any = None,
+    lens: Lens | None = None,
+    weights: Any = None,
+    classes: Any = None,
+    normalize: bool = False,
+    statistic: SKCE | None = None,
+    witness_kernel: Kernel | None = None,
+    draws: int = DRAWS,
+    rng: Any = 0,
+    confidence_level: float = CONFIDENCE_LEVEL,
+    progress: Progress | None = None,
+) -> Explanation:
+    """Where is the model wrong: at which predictions, in which classes, which groups of rows, which rows?
+
+    Parameters
+    ----------
+    y : array of shape (n,), or (n, d) for vectors
+        Targets: class numbers 0 to m - 1, booleans, or labels named by `classes`; or numbers.
+    predictions : Predictions or what `as_predictions` takes
+        Predicted probabilities, or a family for numbers.
+    groups : array of shape (n,), mapping of str to such arrays, or data frame, optional
+        Groups of rows by one or several columns: text, whole numbers or booleans, not chosen by looking at `y`.
+    lens : Lens, optional
+        A simpler question, such as `TopLabel`; everything is then about it.
+    weights : array of shape (n,), optional
+        Case weights, not negative.
+    classes, normalize
+        As for `as_predictions`.
+    statistic : SKCE, optional
+        Kernels of the error that is split; the estimator must be the unbiased one.
+    witness_kernel : Kernel, optional
+        Kernel between predictions by which residuals are smoothed. Default: that of `statistic` if it is given, else
+        `Laplacian` at a quarter of the median distance, since the median itself smooths over half of the predictions.
+    draws, rng
+        Number B of draws of targets, and their seed, as for `calibration_test`. All draws are made.
+    confidence_level : float
+        Simultaneous coverage of the band under calibration; groups are rejected at 1 - confidence_level.
+    progress : callable, optional
+        Called as ``progress(done, total)`` after every batch of draws.
+
+    Returns
+    -------
+    Explanation
+        Prints as short tables.
+
+    Raises
+    ------
+    InputError
+        With the row and the remedy.
+
+    Notes
+    -----
+    *Witness.* ``f_k(q) = (1/n) sum_j K(q, P_j) (1[y_j = k] - p_jk)``, with standard deviation ``sd_k(q)``,
+    ``sd_k(q)^2 = (1/n^2) sum_j K(q, P_j)^2 p_jk (1 - p_jk)``, known from the predictions. The band is ``c sd_k(q)`` to
+    both sides of 0, c being the k-th largest of the B suprema of ``|f| / sd`` over all places and classes for redrawn
+    targets, ``k = floor((1 - confidence_level) (B + 1))``. The witness of a calibrated model stays inside everywhere
+    with probability at least `confidence_level`, at every n. Places: 101 between the smallest and the largest
+    probability where there is one; else the predictions themselves, of more than 200 a sample. The smoothed gap
+    ``sum K r / sum K`` leaves its band at the same places. Of numbers the residuals are ``z = (y - mean) / std`` and
+    ``z^2 - 1``. What is significant is the smoothed residual: the edge of a region is as sharp as the kernel is narrow.
+
+    *Contributions* ``c_i = sum_{j != i} h_ij / (n (n - 1))`` sum to the unbiased SKCE; those of classes and of the
+    groups of one column do too.
+
+    *Groups.* Each has its own unbiased SKCE under the same kernels. They are ranked together among the draws
+    (Westfall-Young, min-p), which keeps the chance of any false rejection at most 1 - confidence_level, however groups
+    overlap. Between numbers the target kernel is here the finite spectrum `kernels.Spectral` unless `statistic` names
+    one.
+
+    Targets are redrawn from the predictions; of `Samples` the outcome is swapped with the draws. Assumes that rows are
+    independent given predictions and groups. Cost: ``n^2 m`` for the contributions, ``B P n m`` for the witness at P
+    places, and ``B n_g^2 m`` for every group of n_g rows; no n x n array is held above 2,048 rows.
+
+    References
+    ----------
+    Gretton et al. (2012) for the witness function; Westfall and Young (1993); Dwass (1957).
+
+    Examples
+    --------
+    >>> import numpy as np, kernelcal as kc
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.uniform(size=1000)
+    >>> y = rng.random(1000) < np.where(p > 0.7, p - 0.25, p)
+    >>> found = kc.explain(y, p, groups=np.where(p > 0.7, "sure", "unsure"))
+    >>> found.findings[0]
+    'between 0.67 and 1 events are rarer than predicted: over-confident (gap -0.25)'
+    >>> [group.name for group in found.rejected]
+    ['sure']
+    >>> bool(np.isclose(found.contributions.sum(), float(found.estimate)))
+    True
+    """
+    run = Run(confidence_level=confidence_level, draws=draws, rng=rng, progress=progress)
+    _ = run.outside  # refuses too few draws
+    refuse_options(statistic, witness_kernel)
+    case = Case.of(y, predictions, weights=weights, lens=lens, classes=classes, normalize=normalize)
+    return explained(case, run, groups=groups, statistic=statistic, witness_kernel=witness_kernel)
+
+
+def explained(
+    case: Case, run: Run, *, groups: Any = None, statistic: SKCE | None = None, witness_kernel: Kernel | None = None
+) -> Explanation:
+    """Explain what was checked already; groups are read here, since their rows must be those of the case."""
+    started = time.perf_counter()
+    refuse_unexplained(case)
+    case = case.map_arrays(lambda x: to_numpy(x).astype(np.float64))
+    named = checked_groups(groups, len(case))
+    error = SKCE() if statistic is None else statistic
+    estimate = error.estimated(case)
+    fixed = replace(error, prediction_kernel=estimate.options["prediction_kernel"])
+    pairs = fixed.prepare(case.predictions, case.weights)
+    contributions = row_shares(pairs, case.targets)
+    found = tested(Null.of(case, run), named, contributions, statistic, witness_kernel)
+    batch = case.predictions
+    return Explanation(
+        n=len(case),
+        estimate=estimate,
+        witness=found.witness,
+        regions=() if found.witness is None else regions_of(found.witness, batch),
+        contributions=contributions,
+        rows=top_rows(contributions, case),
+        classes=class_shares(pairs, case) if isinstance(batch, ClassPredictions) else (),
+        groups=found.groups,
+        gap_name=gap_name(batch),
+        confidence_level=run.confidence_level,
+        question=batch.question,
+        seconds=time.perf_counter() - started,
+        notes=tuple(dict.fromkeys(explanation_notes(estimate.notes, pairs, case) + found.notes)),
+    )

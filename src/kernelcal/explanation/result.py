@@ -1,0 +1,200 @@
+"""What `explain` found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kernelcal.errors import InputError
+from kernelcal.explanation.groups import GroupFinding
+from kernelcal.explanation.regions import Region
+from kernelcal.explanation.shares import ClassShare, RowShare
+from kernelcal.explanation.witness import Witness
+from kernelcal.statistics import Estimate
+from kernelcal.tables import Grid, Shown, Table
+
+__all__ = ["Explanation"]
+
+
+_SHOWN = 10
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation(Shown):
+    """Where a model is wrong.
+
+    Attributes
+    ----------
+    n : int
+        Rows.
+    estimate : Estimate
+        Unbiased SKCE, which `contributions` and `classes` split.
+    witness : Witness or None
+        Smoothed residuals with their band; None for vectors.
+    regions : tuple of Region
+        Where the witness leaves the band.
+    contributions : numpy.ndarray of shape (n,)
+        What each row adds; the sum is the estimate.
+    rows : tuple of RowShare
+        At most ten rows that add most.
+    classes : tuple of ClassShare
+        What each class adds, largest first; empty for one probability, for numbers, and where the target kernel is not
+        `Dirac`.
+    groups : tuple of GroupFinding
+        Groups, the surest first.
+    gap_name : str
+        What the gap of a group is.
+    confidence_level : float
+        Coverage of the band; a group is rejected whose p-value is at most 1 - confidence_level.
+    question : str or None
+        What a lens asked.
+    seconds : float
+        Time taken.
+    notes : tuple of str
+        What the reader must know.
+    """
+
+    n: int
+    estimate: Estimate
+    witness: Witness | None
+    regions: tuple[Region, ...]
+    contributions: np.ndarray
+    rows: tuple[RowShare, ...]
+    classes: tuple[ClassShare, ...]
+    groups: tuple[GroupFinding, ...]
+    gap_name: str
+    confidence_level: float
+    question: str | None
+    seconds: float
+    notes: tuple[str, ...] = ()
+
+    def group(self, name: Any, column: str | None = None) -> GroupFinding:
+        """Return one group by its name, with the column if several have the name."""
+        found = [g for g in self.groups if g.name == str(name) and column in (None, g.column)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            columns = ", ".join(repr(g.column) for g in found)
+            raise InputError(f"the columns {columns} all have a group {name!r}: name the column too")
+        names = [f"{g.column}: {g.name}" for g in self.groups]
+        shown = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
+        raise InputError(f"there is no group {name!r}: the groups are {shown or 'none, since none were given'}")
+
+    @property
+    def rejected(self) -> tuple[GroupFinding, ...]:
+        """Groups whose p-value, corrected for their number, is at most 1 - confidence_level."""
+        return tuple(g for g in self.groups if g.pvalue is not None and g.pvalue <= 1 - self.confidence_level + 1e-12)
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """Sentences on what is significant, regions first."""
+        return (*(region.sentence for region in self.regions), *(group.sentence for group in self.rejected))
+
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """Draw the witness with its band, `Witness.plot`.
+
+        Raises
+        ------
+        InputError
+            Of vectors, which have no witness.
+        MissingExtraError
+            Without matplotlib, the extra ``plot``.
+        """
+        if self.witness is None:
+            raise InputError(
+                "vectors have no witness to draw: explain a coordinate at a time, or draw the groups with "
+                "kernelcal.plots.interval_plot"
+            )
+        return self.witness.plot(ax, **options)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON; of the rows only those that add most."""
+        parts = {name: [x.to_dict() for x in getattr(self, name)] for name in ("regions", "classes", "groups", "rows")}
+        own = {
+            "n": self.n,
+            "question": self.question,
+            "confidence_level": self.confidence_level,
+            "findings": list(self.findings),
+        }
+        witness = None if self.witness is None else self.witness.to_dict()
+        end = {"gap": self.gap_name, "seconds": self.seconds, "notes": list(self.notes)}
+        return {**own, "skce": self.estimate.to_dict(), "witness": witness, **parts, **end}
+
+    def summary(self) -> str:
+        """Return the tables as text."""
+        return repr(self)
+
+    def _tables(self) -> list[Table | Grid]:
+        return tables(self)
+
+
+def tables(found: Explanation) -> list[Table | Grid]:
+    """Return the tables that have rows."""
+    grids = ((found.classes, _classes), (found.groups, _groups), (found.rows, _rows))
+    return [_findings(found), *(grid(found) for items, grid in grids if items)]
+
+
+def _findings(found: Explanation) -> Table:
+    rows = [
+        ("rows", f"{found.n:,}"),
+        *([("question", found.question)] if found.question else []),
+        ("SKCE, unbiased", f"{float(found.estimate):.3e}"),
+        *_witness(found),
+        *_tested(found),
+    ]
+    return Table("Where is the model wrong?", rows, found.notes)
+
+
+def _witness(found: Explanation) -> list[tuple[str, str]]:
+    if found.witness is None:
+        return []
+    p = ("witness, p-value", f"{found.witness.pvalue:.3g}, exact ({found.witness.draws:,} draws)")
+    inside = "nowhere outside: no place can be named"
+    words = [("outside the band" if k == 0 else "", r.sentence) for k, r in enumerate(found.regions)]
+    return [p, ("band", f"{found.confidence_level:.0%} at all places together")] + (
+        words or [("outside the band", inside)]
+    )
+
+
+def _tested(found: Explanation) -> list[tuple[str, str]]:
+    if not found.groups:
+        return []
+    names = [f"{g.column} {g.name}" for g in found.rejected]
+    if not names:
+        return [("groups rejected", f"none of {len(found.groups):,}")]
+    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+    return [("groups rejected", f"{', '.join(names[:_SHOWN])}{more}, of {len(found.groups):,}")]
+
+
+def _classes(found: Explanation) -> Grid:
+    rows = [
+        [c.name, f"{c.contribution:+.2e}", f"{c.predicted:.4f}", f"{c.observed:.4f}"] for c in found.classes[:_SHOWN]
+    ]
+    header = ["class", "contribution", "mean\nprobability", "frequency"]
+    return Grid("By class", header, rows, _cut(len(found.classes), "classes add most"))
+
+
+def _groups(found: Explanation) -> Grid:
+    rows = [_group(g) for g in found.groups[:_SHOWN]]
+    notes = ["p-values are exact and corrected for the choice among all groups", *_cut(len(found.groups), "groups")]
+    header = ["group", "rows", "contribution", found.gap_name, "own SKCE", "p-value", "direction"]
+    return Grid("By group", header, rows, notes)
+
+
+def _group(g: GroupFinding) -> list[str]:
+    skce = "" if g.skce is None else f"{g.skce:.2e}"
+    p = "" if g.pvalue is None else f"{g.pvalue:.3g}"
+    gap = "" if g.gap is None else f"{g.gap:+.4f}"
+    numbers = [f"{g.n:,}", f"{g.contribution:+.2e}", gap, skce, p]
+    return [f"{g.column}: {g.name}", *numbers, *(g.directions[:1] or ("",))]
+
+
+def _rows(found: Explanation) -> Grid:
+    rows = [[f"{r.row}", f"{r.contribution:+.2e}", r.predicted, r.happened] for r in found.rows]
+    return Grid("Rows that add most", ["row", "contribution", "predicted", "happened"], rows)
+
+
+def _cut(number: int, what: str) -> list[str]:
+    return [f"the first {_SHOWN} of {number:,} {what}"] if number > _SHOWN else []

@@ -1,0 +1,108 @@
+"""What a witness smooths: numbers of every row that have mean 0 and a known variance under its prediction."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from kernelcal.predictions import ClassPredictions, RealPredictions
+from kernelcal.residuals import ClassResidual
+
+__all__ = ["SHIFT", "WIDTH", "ClassSignals", "NumberSignals", "Signals", "signals_of"]
+
+
+_CLASSES = 20
+SHIFT, WIDTH = "shift", "width"
+
+
+class Signals(ABC):
+    """Signals of n rows, times the case weights.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of the C components.
+    variance : numpy.ndarray of shape (n, C)
+        Variance of every signal under its prediction.
+    notes : tuple of str
+        What was left out.
+    """
+
+    names: tuple[str, ...]
+    variance: np.ndarray
+    notes: tuple[str, ...] = ()
+
+    @abstractmethod
+    def batch(self, part: slice, targets: np.ndarray) -> np.ndarray:
+        """Signals of some rows for their targets, shape (B, rows, ...): shape (rows, B, C)."""
+
+    @abstractmethod
+    def position(self, predictions: Any) -> np.ndarray:
+        """Where predictions stand, in words of the reader: shape (len(predictions), C)."""
+
+
+class ClassSignals(Signals):
+    """``1[y_i = k] - p_ik`` for each class k, with variance ``p_ik (1 - p_ik)``; of two classes the second alone.
+
+    Of very many classes the 20 that are predicted most: a choice from the predictions alone, so that levels stay exact.
+    """
+
+    def __init__(self, batch: ClassPredictions, weights: np.ndarray | None) -> None:
+        p, m = np.asarray(batch.probabilities), batch.n_classes
+        largest = np.sort(np.argsort(-p.sum(axis=0), kind="stable")[:_CLASSES])
+        self.chosen = np.array([1]) if m == 2 else largest
+        self.names = tuple(str(batch.class_name(k)) for k in self.chosen)
+        self.columns = p[:, self.chosen]
+        indicator = np.zeros((m, len(self.chosen)))
+        indicator[self.chosen, np.arange(len(self.chosen))] = 1
+        self.residual = ClassResidual(indicator, self.columns, weights)
+        self.variance = self.columns * (1 - self.columns) * _squares(weights, len(p))
+        if m > _CLASSES:
+            self.notes = (f"the witness looks at the {_CLASSES} classes of {m:,} that are predicted most",)
+
+    def batch(self, part: slice, targets: np.ndarray) -> np.ndarray:
+        """Look up the residuals."""
+        return self.residual[part].batch(targets)
+
+    def position(self, predictions: ClassPredictions) -> np.ndarray:
+        """Predicted probability of each class."""
+        return np.asarray(predictions.probabilities)[:, self.chosen]
+
+
+class NumberSignals(Signals):
+    """``z_i`` and ``z_i^2 - 1`` with ``z_i = (y_i - mean_i) / std_i``: outcomes too high, predictions too narrow.
+
+    The variance of the first is 1. That of the second is taken as 2, which holds for normal predictions: it only scales
+    the band, whose level is exact with any scale that no target changes.
+    """
+
+    names = (SHIFT, WIDTH)
+
+    def __init__(self, batch: RealPredictions, weights: np.ndarray | None) -> None:
+        self.predictions = batch
+        self.weights = np.ones(len(batch)) if weights is None else weights
+        self.spread = np.asarray(batch.std) > 0
+        self.variance = np.outer(self.spread * self.weights**2, [1.0, 2.0])
+
+    def batch(self, part: slice, targets: np.ndarray) -> np.ndarray:
+        """Standardise; rows without spread say nothing."""
+        z = self.predictions[part].standardised(targets)
+        signals = np.stack([z, z * z - self.spread[part]], axis=-1) * self.weights[part, None]
+        return signals.transpose(1, 0, 2)
+
+    def position(self, predictions: RealPredictions) -> np.ndarray:
+        """Predicted mean, for both."""
+        return np.repeat(np.asarray(predictions.mean, dtype=np.float64)[:, None], 2, axis=1)
+
+
+def signals_of(batch: Any, weights: np.ndarray | None) -> Signals | None:
+    """Signals of predictions of classes or of one number; None for vectors."""
+    if isinstance(batch, ClassPredictions):
+        return ClassSignals(batch, weights)
+    return None if batch.event_shape else NumberSignals(batch, weights)
+
+
+def _squares(weights: np.ndarray | None, n: int) -> np.ndarray:
+    return np.ones((n, 1)) if weights is None else weights[:, None] ** 2

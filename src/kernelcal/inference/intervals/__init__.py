@@ -1,0 +1,55 @@
+"""Confidence intervals, paired differences, and tests of being calibrated enough."""
+
+from kernelcal.inference.intervals.confidence import Interval, confidence_interval, default_method, interval_of
+from kernelcal.inference.intervals.equivalence import (
+    Equivalence,
+    checked_bound,
+    equivalence_of,
+    equivalence_test,
+    method_that_keeps_the_level,
+)
+from kernelcal.inference.intervals.methods import (
+    INTERVAL_METHODS,
+    IntervalMethod,
+    Request,
+    Spread,
+    block_spread,
+    hoeffding,
+    hoeffding_sums,
+    of_draws,
+    root_spread,
+)
+from kernelcal.inference.intervals.paired import (
+    PairedDifference,
+    difference_of_draws,
+    difference_of_pairs,
+    mean_difference,
+)
+from kernelcal.inference.intervals.row_bootstrap import OPERATOR_METHODS, RowBootstrap
+
+__all__ = [
+    "INTERVAL_METHODS",
+    "OPERATOR_METHODS",
+    "Equivalence",
+    "Interval",
+    "IntervalMethod",
+    "PairedDifference",
+    "Request",
+    "RowBootstrap",
+    "Spread",
+    "block_spread",
+    "checked_bound",
+    "confidence_interval",
+    "default_method",
+    "difference_of_draws",
+    "difference_of_pairs",
+    "equivalence_of",
+    "equivalence_test",
+    "hoeffding",
+    "hoeffding_sums",
+    "interval_of",
+    "mean_difference",
+    "method_that_keeps_the_level",
+    "of_draws",
+    "root_spread",
+]

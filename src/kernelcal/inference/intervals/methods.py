@@ -1,0 +1,276 @@
+"""Ways to the uncertainty of the SKCE: ends of confidence intervals, and p-values of equivalence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from kernelcal.arrays import row_slices
+from kernelcal.cases import Case
+from kernelcal.errors import InputError
+from kernelcal.inference.draws import Draws, multinomial_counts
+from kernelcal.pairs import PairMatrix
+from kernelcal.registry import Registry
+from kernelcal.runs import Run
+
+__all__ = [
+    "INTERVAL_METHODS",
+    "IntervalMethod",
+    "Request",
+    "Spread",
+    "block_spread",
+    "hoeffding",
+    "hoeffding_parts",
+    "hoeffding_sums",
+    "of_draws",
+    "root_spread",
+]
+
+
+_ALL = "SKCE, unbiased"
+_BYTES = 2**27  # for the columns of one batch of draws
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What a method works on.
+
+    Attributes
+    ----------
+    case : Case
+        Targets, predictions in NumPy, case weights.
+    prepared
+        The statistic, with what depends on predictions and weights done.
+    run : Run
+        How many draws, of which seed, and whom to tell.
+    """
+
+    case: Case
+    prepared: Any
+    run: Run
+
+    @cached_property
+    def source(self) -> Draws:
+        """Where the draws come from."""
+        return Draws(self.run.rng)
+
+    def columns(self, n: int) -> list[slice]:
+        """Batches of draws that fit the memory, for n numbers a draw."""
+        return row_slices(self.run.draws, _BYTES // (8 * n))
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """What a method knows of a squared error.
+
+    Attributes
+    ----------
+    estimate : float
+        The error, on the squared scale like everything here.
+    ends : callable
+        Lower and upper end of the interval of a level.
+    upper : callable
+        Upper end of the one-sided interval of a level.
+    above : callable
+        P-value of the hypothesis that the error is at least some value: 1 - the one-sided level whose upper end it is.
+    """
+
+    estimate: float
+    ends: Callable[[float], tuple[float, float]]
+    upper: Callable[[float], float]
+    above: Callable[[float], float]
+
+
+@dataclass(frozen=True)
+class IntervalMethod:
+    """A way to the uncertainty of an error.
+
+    Attributes
+    ----------
+    spread : callable
+        ``spread(request)`` returns what is known of the error.
+    label : str
+        What it is called in results.
+    tested : bool
+        Whether the lower end is 0 unless the exact test rejects.
+    weightless : str
+        Why it takes no case weights, and what does; empty where it takes them.
+    """
+
+    spread: Callable[[Request], Spread]
+    label: str
+    tested: bool = False
+    weightless: str = ""
+
+
+def of_draws(estimate: float, values: np.ndarray) -> Spread:
+    """Percentiles of drawn values."""
+
+    def ends(level: float) -> tuple[float, float]:
+        lower, upper = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+        return float(lower), float(upper)
+
+    return Spread(estimate, ends, _half(ends), lambda value: float(1 + (values >= value).sum()) / (len(values) + 1))
+
+
+def _half(ends: Callable[[float], tuple[float, float]]) -> Callable[[float], float]:
+    """One-sided upper end of intervals that leave out as much below as above."""
+    return lambda level: ends(2 * level - 1)[1]
+
+
+def _normal(level: float) -> float:
+    """Two-sided normal quantile of a level."""
+    from scipy.special import ndtri  # imported when needed: the import of kernelcal stays light
+
+    return float(ndtri(0.5 + level / 2))
+
+
+def _tail(z: float) -> float:
+    """Probability of a normal value below -z, never 0."""
+    from scipy.special import ndtr
+
+    return max(float(ndtr(-z)), 1e-300)
+
+
+def _bootstrap(request: Request) -> Spread:
+    """Percentiles of ``c'H0c / sum_{i != j} w_i w_j c_i c_j`` over multinomial counts c, H0 without its diagonal."""
+    matrix = request.prepared.matrix(request.case.targets)
+    n = len(matrix)
+    weights = np.ones(n) if request.case.weights is None else request.case.weights
+    values = []
+    for part in request.columns(n):
+        counts = multinomial_counts(request.source.uniforms(part.start, part.stop, n))
+        if part.start == 0:  # every row once: the estimate itself, in the same pass
+            counts = np.hstack([np.ones((n, 1)), counts])
+        pairs = matrix.quadratic(counts) - (counts**2).T @ matrix.diagonal
+        total = (weights @ counts) ** 2 - weights**2 @ counts**2
+        some = total > 1e-9 * n  # a single row drawn n times makes no pair
+        values.append(pairs[some] / total[some])
+        request.run.tell(part.stop)
+    estimate, *drawn = np.concatenate(values)
+    return of_draws(float(estimate), np.array(drawn))
+
+
+def _unbiased(matrix: PairMatrix, request: Request) -> float:
+    """Unbiased value, from the sums that the matrix has."""
+    return float((matrix.row_sums - matrix.diagonal).sum() / request.prepared.total)
+
+
+def _root(request: Request) -> Spread:
+    """Interval of the root from the matrix of all pairs."""
+    matrix = request.prepared.matrix(request.case.targets)
+    return root_spread(_unbiased(matrix, request), *hoeffding_parts(matrix))
+
+
+def root_spread(estimate: float, linear: float, degenerate: float) -> Spread:
+    """Interval of the root: normal below, and above as far as noise along one direction can hide a deviation.
+
+    Below it is ``root - z sd / (2 root)`` with the Hoeffding variance, or 0 where the estimate is not clearly positive.
+    Near 0 that variance says nothing of larger deviations. There the root is the length of ``mu + noise``, and along
+    any direction the variance of the noise, an eigenvalue over n, is at most ``s = sqrt(degenerate variance / 2)``: so
+    the upper end is ``sqrt(max(U, 0) + s) + z sqrt(s)``.
+    """
+    deviation, noise = math.sqrt(linear + degenerate), math.sqrt(degenerate / 2)
+    root = math.sqrt(max(estimate, 0.0))
+    centre = math.sqrt(root**2 + noise)
+
+    def ends(level: float) -> tuple[float, float]:
+        z = _normal(level)
+        lower = 0.0 if estimate <= z * deviation else max(root - z * deviation / (2 * root), 0.0) ** 2
+        return lower, (centre + z * math.sqrt(noise)) ** 2
+
+    def above(value: float) -> float:
+        return _tail((math.sqrt(value) - centre) / math.sqrt(noise)) if noise > 0 else float(centre**2 >= value)
+
+    return Spread(estimate, ends, _half(ends), above)
+
+
+def hoeffding_parts(matrix: PairMatrix) -> tuple[float, float]:
+    """Linear and degenerate part of the variance of the unbiased SKCE.
+
+    They are ``4 (n-2) z1 / (n (n-1))`` and ``2 z2 / (n (n-1))``.
+
+    With row sums ``s_i = sum_{j != i} h_ij``, ``S`` and ``Q`` the sums of h and h^2 over i != j:
+    ``a = (sum s_i^2 - Q) / (n (n-1) (n-2))``, ``t = (S^2 - 4 (sum s_i^2 - Q) - 2 Q) / (n (n-1) (n-2) (n-3))``,
+    ``z1 = max(a - t, 0)``, ``z2 = max(Q / (n (n-1)) - t, 0)``.
+    """
+    return hoeffding_sums(matrix.row_sums - matrix.diagonal, float(matrix.row_squares.sum()))
+
+
+def hoeffding_sums(sums: np.ndarray, squares: float) -> tuple[float, float]:
+    """Return the same from the row sums s_i and the sum Q of the squares."""
+    return hoeffding(len(sums), float(sums.sum()), float((sums**2).sum()), squares)
+
+
+def hoeffding(n: int, total: float, rows: float, squares: float) -> tuple[float, float]:
+    """Return the same from the sum of the s_i, the sum of their squares, and Q."""
+    if n < 4:
+        raise InputError(f"the variance of the SKCE needs at least 4 rows, got {n}")
+    pairs = n * (n - 1)
+    squared_mean = (total**2 - 4 * (rows - squares) - 2 * squares) / (pairs * (n - 2) * (n - 3))
+    first = max((rows - squares) / (pairs * (n - 2)) - squared_mean, 0.0)
+    second = max(squares / pairs - squared_mean, 0.0)
+    return 4 * (n - 2) / pairs * first, 2 / pairs * second
+
+
+def _ball(request: Request) -> Spread:
+    """``|mu^| - q <= KCE <= |mu^| + q``, q a quantile of ``sqrt(g'Hg) / n`` with centred normal multipliers g."""
+    from scipy.special import ndtri
+
+    matrix = request.prepared.matrix(request.case.targets)
+    n, values = len(matrix), []
+    for part in request.columns(n):
+        uniforms = request.source.uniforms(part.start, part.stop, n)
+        multipliers = ndtri(np.clip(uniforms, 1e-16, None)).T
+        values.append(matrix.quadratic(multipliers - multipliers.mean(axis=0)))
+        request.run.tell(part.stop)
+    norms = np.sqrt(np.maximum(np.concatenate(values), 0)) / n
+    centre = math.sqrt(max(float(matrix.row_sums.sum()), 0.0)) / n
+
+    def ends(level: float) -> tuple[float, float]:
+        reach = float(np.quantile(norms, level))
+        return max(centre - reach, 0.0) ** 2, (centre + reach) ** 2
+
+    def above(value: float) -> float:
+        return float(1 + (norms >= math.sqrt(value) - centre).sum()) / (len(norms) + 1)
+
+    return Spread(_unbiased(matrix, request), ends, lambda level: ends(level)[1], above)  # one norm bounds both sides
+
+
+def _block(request: Request) -> Spread:
+    """Mean of the block values plus and minus z standard errors."""
+    return block_spread(request.prepared.block_values(request.case.targets))
+
+
+def block_spread(values: np.ndarray) -> Spread:
+    """Normal law of the mean of block values."""
+    if len(values) < 2:
+        raise InputError(f"an interval from blocks needs at least 2 of them, got {len(values)}: use smaller blocks")
+    mean, error = float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values))
+
+    def ends(level: float) -> tuple[float, float]:
+        return mean - _normal(level) * error, mean + _normal(level) * error
+
+    def above(value: float) -> float:
+        return _tail((value - mean) / error) if error > 0 else float(mean >= value)
+
+    return Spread(mean, ends, _half(ends), above)
+
+
+_ROWS = "percentile bootstrap without pairs of a row with itself"
+_BALL = "ball around the estimated mean element, multiplier quantile"
+_NO_WEIGHTS = "method={!r} takes no case weights: use method='bootstrap'"
+_NO_WEIGHTS_OF_BLOCKS = "method='block' takes no case weights: use estimator='unbiased'"
+INTERVAL_METHODS: Registry[IntervalMethod] = Registry("method", "or 'default', or an IntervalMethod")
+for _name, _method, _serves in (
+    ("bootstrap", IntervalMethod(_bootstrap, _ROWS, tested=True), _ALL),
+    ("root", IntervalMethod(_root, "root scale, Hoeffding variance", True, _NO_WEIGHTS.format("root")), _ALL),
+    ("ball", IntervalMethod(_ball, _BALL, False, _NO_WEIGHTS.format("ball")), _ALL),
+    ("block", IntervalMethod(_block, "normal law of the block values", False, _NO_WEIGHTS_OF_BLOCKS), "SKCE, block"),
+):
+    INTERVAL_METHODS.register(_name, _method, summary=_method.label, serves=_serves)

@@ -1,0 +1,42 @@
+"""The calibration test, its default family of statistics, and the exact test of PIT values."""
+
+from kernelcal.inference.test.calibration import (
+    asked_test,
+    calibration_test,
+    default_law,
+    default_statistic,
+    draws_in,
+    tested,
+)
+from kernelcal.inference.test.class_wise import holm_adjusted
+from kernelcal.inference.test.family import (
+    DefaultFamily,
+    directions,
+    impossible_note,
+    impossible_rows,
+    prepared_signals,
+    spectral_target,
+)
+from kernelcal.inference.test.named import STATISTICS, register_statistic
+from kernelcal.inference.test.pit import UniformPIT, pit_test, pit_tested
+
+__all__ = [
+    "STATISTICS",
+    "DefaultFamily",
+    "UniformPIT",
+    "asked_test",
+    "calibration_test",
+    "default_law",
+    "default_statistic",
+    "directions",
+    "draws_in",
+    "holm_adjusted",
+    "impossible_note",
+    "impossible_rows",
+    "pit_test",
+    "pit_tested",
+    "prepared_signals",
+    "register_statistic",
+    "spectral_target",
+    "tested",
+]

@@ -1,0 +1,249 @@
+"""The calibration test."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from kernelcal.cases import Case, refuse_numbers
+from kernelcal.defaults import DRAWS, SIGNIFICANCE
+from kernelcal.errors import InputError
+from kernelcal.inference.draws import Draws
+from kernelcal.inference.laws import CME, NULL_LAWS, Block, Exact, NullLaw, Outcome, Problem, Swap, Wild
+from kernelcal.inference.result import TestResult
+from kernelcal.inference.test.class_wise import holm, jointly
+from kernelcal.inference.test.family import DefaultFamily, PreparedFamily, directions, impossible_note, impossible_rows
+from kernelcal.inference.test.named import STATISTICS
+from kernelcal.inference.test.pit import UniformPIT, pit_tested
+from kernelcal.lenses import ClassWise, Lens
+from kernelcal.predictions import Mixture, Predictions, Samples, ScorePredictions
+from kernelcal.runs import Run
+from kernelcal.statistics import KCCSD, CallableStatistic, Statistic
+from kernelcal.statistics.pairwise import PairMean
+
+__all__ = ["asked_test", "calibration_test", "default_law", "default_statistic", "draws_in", "tested"]
+
+
+_FEW_ROWS = 50
+
+
+def calibration_test(
+    y: Any,
+    predictions: Any,
+    *,
+    statistic: Any = "default",
+    null: Any = None,
+    lens: Lens | ClassWise | None = None,
+    weights: Any = None,
+    draws: int = DRAWS,
+    rng: Any = 0,
+    early_stopping: bool = True,
+    classes: Any = None,
+    normalize: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> TestResult:
+    """Test whether predictions are calibrated: are targets distributed as predicted, given the predictions?
+
+    Given the predictions, a calibrated model's targets are independent draws from them. The test redraws the targets,
+    keeps the predictions, and ranks the observed statistic among those of the draws:
+    ``p = (1 + #{b: T_b >= T}) / (B + 1)``. This is exact at every n and for every statistic.
+
+    Parameters
+    ----------
+    y : array of shape (n,), or (n, d) for vectors
+        Targets: class numbers 0 to m - 1, booleans, or labels named by `classes`; or numbers.
+    predictions : Predictions or what `as_predictions` takes
+        Predicted probabilities, or a family for numbers such as `Normal`, `Quantiles` and `Samples`.
+    statistic : str, Statistic or callable
+        One of the names in `inference.STATISTICS`; `inference.register_statistic` adds one.
+        ``default``: `DefaultFamily`, kernels at four lengthscales with the signals bias and slope,
+        combined by the smallest rank. ``skce``: `SKCE` at the median lengthscale. ``ece``: `ECE` of the top label in
+        15 equal-width bins, ``mce``: its largest bin. ``ckce``, ``jkce``: `CKCE` and `statistics.JKCE`. ``mmce``:
+        `MMCE`. ``ucme``: `UCME` at ten test locations. ``kccsd``: `KCCSD`, for densities with a score function; it is
+        the default of `Score` and `UnnormalizedDensity`. ``skce-block``: `SKCE` of blocks of two rows, in linear time.
+        ``pit``: the PIT values, as `pit_test`. A function
+        ``f(y, predictions) -> number`` whose large values speak against calibration is called once a draw.
+    null : str or NullLaw, optional
+        Law of the statistic under calibration. ``exact`` (default) serves every statistic. ``swap``, the default of
+        `Samples`, is as exact: the outcome changes places with the draws of its row. For the unbiased SKCE and KCCSD:
+        ``saddlepoint``, the known law without draws, for p-values down to 1e-12 (SKCE only); ``bootstrap``, ``wild``,
+        ``gamma``, ``pearson`` and ``spectrum``, estimated from the data. ``wild`` also serves the incomplete estimator,
+        and is the default of densities that cannot be drawn from. For the block estimators: ``block``, normal. For
+        every SKCE: ``bound``, distribution free. For `UCME`: ``cme``, the known covariance at the test locations. For
+        any statistic: ``consistency``, for comparison with published figures. All but ``exact``, ``swap``, ``cme`` and
+        ``bound`` are asymptotic; the documentation has a table of them.
+    lens : Lens or ClassWise, optional
+        A simpler question: `TopLabel`, `OneClass`, `TopK`, `Groups`, ...; with `ClassWise` every class is tested
+        and the p-values are corrected (Holm), or the classes are ranked together.
+    weights : array of shape (n,), optional
+        Case weights, not negative; they are held fixed like the predictions. For ``exact``, ``swap``, ``cme`` and
+        ``saddlepoint``.
+    draws : int
+        Number B of draws, for the laws that draw; the smallest p-value is then 1 / (B + 1).
+    rng : int, numpy.random.Generator or None
+        Seed (SPEC 7). The default is a fixed seed: the same data give the same p-value. All classes of a `ClassWise`
+        share one seed, which is drawn once from a generator.
+    early_stopping : bool
+        Stop at 99, 199, 399, ... draws once p > 0.2. The test stays exact.
+    classes, normalize
+        As for `as_predictions`.
+    progress : callable, optional
+        Called as ``progress(done, total)`` after every batch of draws.
+
+    Returns
+    -------
+    TestResult
+        With the p-value, the member that fired and the direction in plain words.
+
+    Raises
+    ------
+    InputError
+        With the row and the remedy.
+
+    Notes
+    -----
+    Assumes that rows are independent given the predictions, and that the model was not fitted or recalibrated on
+    these rows. Repeated measurements of one subject, tokens of one text and forecasts that use past outcomes
+    break the first. Source: the Monte-Carlo test of Dwass (1957) and Barnard (1963).
+
+    Examples
+    --------
+    >>> import numpy as np, kernelcal as kc
+    >>> rng = np.random.default_rng(1)
+    >>> p = rng.dirichlet([1, 1, 1], 300)
+    >>> y = kc.Categorical(p).sample(rng)[0]
+    >>> kc.calibration_test(y, p).pvalue > 0.05
+    True
+    >>> sharper = p**2 / (p**2).sum(axis=1, keepdims=True)
+    >>> result = kc.calibration_test(y, sharper)
+    >>> result.pvalue, result.directions[0]
+    (0.001, 'over-confident')
+    """
+    run = Run(draws=draws, rng=rng, early_stopping=early_stopping, progress=progress)
+    given, law = asked_test(statistic, null, weighted=weights is not None)
+    every = lens if isinstance(lens, ClassWise) else None
+    one = None if every is not None else lens
+    case = Case.of(y, predictions, weights=weights, lens=one, classes=classes, normalize=normalize)
+    if every is not None:
+        refuse_numbers(case.predictions)
+    if isinstance(given, UniformPIT):
+        return pit_tested(case, run)
+    given = default_statistic(case.predictions) if given is None else given
+    law = default_law(case.predictions, given) if law is None else law
+    if every is None:
+        return tested(case, given, law, run)
+    shared = run.shared()
+    answer = holm if every.joint == "holm" else jointly
+    return answer(lambda part, statistic: tested(part, statistic, law, shared), case, every, given)
+
+
+def tested(case: Case, statistic: Statistic, law: NullLaw, run: Run) -> TestResult:
+    """Test one question about what was checked already."""
+    law.refuse(statistic)
+    law.refuse_weights(case)
+    there = case.in_numpy
+    statistic, notes = statistic.seeing(there.targets, there.predictions)
+    stays = law.resident and statistic.resident
+    prepared = statistic.prepare((case.placed if stays else there).predictions, case.weights)
+    prepared.notes += notes
+    problem = Problem(there, statistic, prepared, run, Draws(run.rng))
+    return _result(law, law.test(problem), problem)
+
+
+def default_statistic(batch: Predictions) -> Statistic:
+    """Return the default family, or what there is for densities without means, standard deviations and expectations."""
+    return KCCSD() if isinstance(batch, ScorePredictions) else DefaultFamily()
+
+
+def asked_test(statistic: Any, null: Any, *, weighted: bool = False) -> tuple[Statistic | None, NullLaw | None]:
+    """Make what names stand for, and refuse what does not go together; None where the predictions decide."""
+    given, law = _statistic(statistic), _law(null)
+    if isinstance(given, UniformPIT):
+        given.refuse(law, weighted=weighted)
+    elif given is not None and law is not None:
+        law.refuse(given)
+    return given, law
+
+
+def _statistic(given: Any) -> Statistic | None:
+    if isinstance(given, str) and given == "default":
+        return None  # known when the predictions are
+    if isinstance(given, Statistic):
+        return given
+    if isinstance(given, type):
+        raise InputError(f"statistic must be an instance, got the class {given.__name__}: pass {given.__name__}()")
+    return CallableStatistic(given) if callable(given) else STATISTICS.made(given)
+
+
+def _draws_as_law(law: NullLaw, batch: Predictions) -> tuple[str, ...]:
+    """A few draws are not the law that they come from: say what a test of them as the law means."""
+    draws = draws_in(batch)
+    swapped = isinstance(batch, Samples) and batch.exchangeable and isinstance(law, Swap | CME)
+    if not draws or swapped:
+        return ()
+    return (
+        f"this law takes the {draws} draws of a row as the whole predicted distribution, and rejects calibrated "
+        "models whose draws are few: null='swap' holds for any number of draws",
+    )
+
+
+def draws_in(batch: Predictions) -> int:
+    """Fewest draws of a row that stand for a distribution, in the batch or a component of it; 0 if there are none."""
+    if isinstance(batch, Mixture):
+        return min(filter(None, map(draws_in, batch.components)), default=0)
+    return batch.size if isinstance(batch, Samples) else 0
+
+
+def _few_rows(law: NullLaw, batch: Predictions) -> tuple[str, ...]:
+    n = len(batch)
+    if not law.asymptotic or n >= _FEW_ROWS:
+        return ()
+    way = "null='exact'" if batch.drawable else "null='exact', which needs a sampler of the predictions,"
+    return (f"this law is that of many rows, and there are {n}: {way} holds for few",)
+
+
+def _law(given: Any) -> NullLaw | None:
+    if given is None or isinstance(given, NullLaw):
+        return given
+    return NULL_LAWS.made(given)
+
+
+def default_law(batch: Predictions, statistic: Statistic) -> NullLaw:
+    """Return the exact law that the predictions have, or one estimated from the residuals where there is none."""
+    if isinstance(batch, Samples) or batch.exchangeable:
+        return Swap()  # which says what to do with weighted draws
+    if batch.drawable:
+        return Exact()
+    return Block() if isinstance(statistic, PairMean) and statistic.estimator == "block" else Wild()
+
+
+def _result(law: NullLaw, outcome: Outcome, problem: Problem) -> TestResult:
+    prepared, batch, members = problem.prepared, problem.case.predictions, outcome.members
+    targets, family = problem.case.targets, isinstance(prepared, PreparedFamily)
+    rows = impossible_rows(batch, targets)
+    notes = tuple(dict.fromkeys(prepared.notes + batch.notes + outcome.notes + _few_rows(law, batch)))
+    notes += _draws_as_law(law, batch)
+    if len(rows):
+        notes = (impossible_note(batch, targets, rows, family), *notes)
+    words: tuple[str, ...] = ()
+    if isinstance(prepared, PreparedFamily) and outcome.pvalue <= SIGNIFICANCE:
+        words = directions(prepared.signals, targets, members, outcome.fired)
+    p, draws = outcome.pvalue, outcome.draws
+    return TestResult(
+        statistic=min(m.pvalue for m in members) if len(members) > 1 else members[0].value,
+        pvalue=p,
+        null=law.label,
+        draws=draws,
+        stopped_early=outcome.stopped_early,
+        monte_carlo_error=math.sqrt(p * (1 - p) / (draws + 1)) if draws else 0.0,
+        members=members,
+        fired=outcome.fired,
+        directions=words,
+        impossible_rows=tuple(int(row) for row in rows[:10]),
+        n=len(batch),
+        engine=prepared.engine,
+        question=batch.question,
+        notes=notes,
+        null_draws=outcome.null_draws,
+    )

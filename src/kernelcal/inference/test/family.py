@@ -1,0 +1,206 @@
+"""The default family of statistics: kernels at four lengthscales, and signals with a direction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from kernelcal.arrays import is_numpy, to_numpy
+from kernelcal.cases import Case
+from kernelcal.defaults import SIGNIFICANCE
+from kernelcal.errors import InputError
+from kernelcal.inference.result import Member
+from kernelcal.kernels import Kernel, Laplacian, Spectral, Stationary, resolve, resolve_target
+from kernelcal.pairs import FEATURE, PRODUCT, Engine, ExactPairs, Nystrom
+from kernelcal.predictions import ClassPredictions, Predictions, RealPredictions
+from kernelcal.residuals import target_kernel_of
+from kernelcal.statistics import SKCE, ClassSignals, Estimate, NumberSignals, Prepared, Statistic
+from kernelcal.statistics.pairwise import PreparedPairMean
+from kernelcal.statistics.signals import PreparedClassSignals, PreparedNumberSignals
+
+__all__ = [
+    "DefaultFamily",
+    "PreparedFamily",
+    "Signals",
+    "directions",
+    "impossible_note",
+    "impossible_rows",
+    "prepared_signals",
+    "spectral_target",
+]
+
+
+Signals = PreparedClassSignals | PreparedNumberSignals
+
+
+def directions(signals: Signals, targets: np.ndarray, members: tuple[Member, ...], fired: str) -> tuple[str, ...]:
+    """Sentences for the directed members that speak against calibration, the fired one first.
+
+    A direction must be beyond what calibrated outcomes do, and beyond the spread of the observed rows: outcomes that
+    spread too wide alone make sums vary more than those of calibrated ones. If none is both, the strongest is named.
+    """
+    pvalues = {member.name: member.pvalue for member in members}
+    found = [name for name in signals.directed if pvalues.get(name, 1.0) <= SIGNIFICANCE]
+    ordered = sorted(found, key=lambda name: (name != fired, pvalues[name]))
+    if ordered:
+        named = [name for name in ordered if signals.clear(name, targets)] or ordered[:1]
+        return tuple(dict.fromkeys(signals.sentence(name, targets) for name in named))
+    return (signals.shape if fired == "PIT" and isinstance(signals, PreparedNumberSignals) else signals.aimless,)
+
+
+def impossible_rows(predictions: Predictions, targets: np.ndarray) -> np.ndarray:
+    """Rows whose target the prediction had ruled out."""
+    return np.flatnonzero(predictions.impossible(targets))
+
+
+def impossible_note(predictions: Predictions, targets: np.ndarray, rows: np.ndarray, counted: bool) -> str:
+    """Sentence that names the first of these rows."""
+    row = int(rows[0])
+    more = f" (and {len(rows) - 1:,} more rows)" if len(rows) > 1 else ""
+    unseen = "" if counted else "; this p-value does not count it, that of the default test does"
+    if isinstance(predictions, ClassPredictions):
+        return (
+            f"row {row}: the label {predictions.class_name(targets[row])} had a predicted probability of exactly "
+            f"0{more}. Such a label is proof against calibration; if small probabilities were rounded to 0 on the way "
+            f"here, keep more digits{unseen}"
+        )
+    return (
+        f"row {row}: the prediction had ruled out the target {targets[row]:g}{more}. Such a target is proof against "
+        f"calibration{unseen}"
+    )
+
+
+# Seconds of a draw and kernel on two cores up to which all pairs are taken; above, features where they take less
+_SECONDS = 1.7e-3
+_FEATURES = 32  # features of a target kernel between numbers
+_LANDMARKS, _FEW_LANDMARKS, _LARGE = 256, 128, 200_000  # fewer landmarks above so many probabilities
+
+
+@dataclass(frozen=True, kw_only=True)
+class DefaultFamily(Statistic):
+    """Unbiased SKCE at several lengthscales beside signals with a direction, combined by the smallest rank.
+
+    For classes the signals are bias and slope (`ClassSignals`), for numbers bias, dispersion, both by the predicted
+    scale, and the PIT (`NumberSignals`).
+
+    A kernel at one lengthscale is blind to finer structure and weak against over- and under-confidence, the
+    failure that is met most often; one family of few members sees both.
+
+    Parameters
+    ----------
+    kernel : Stationary
+        Kernel whose lengthscale is multiplied by the factors.
+    factors : sequence of float
+        Multiples of the lengthscale, default 2^-5, 2^-3, 2^-1, 2.
+    target_kernel : Kernel, optional
+        Kernel between targets. Default `Dirac` for classes; for numbers and vectors the finite spectrum of a Gaussian
+        at the median predicted standard deviation (`kernels.Spectral`), so that a draw costs O(n) features.
+    engine : Engine, optional
+        Default: exact pairs while a draw takes at most 2 ms a kernel (any number of rows of one
+        probability, whose pairs a scan sums, 3,000 of ten classes, 600 of numbers), above it Nystrom features. The
+        level is exact with either.
+    """
+
+    kernel: Stationary = field(default_factory=Laplacian)
+    factors: Sequence[float] = (2**-5, 2**-3, 2**-1, 2.0)
+    target_kernel: Kernel | None = None
+    engine: Engine | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.kernel, Stationary):
+            raise InputError(f"the family needs a profile with a lengthscale, such as Laplacian(), got {self.kernel!r}")
+        if len(self.factors) == 0 or not all(factor > 0 for factor in self.factors):
+            raise InputError(f"factors must be one or more positive numbers, got {self.factors!r}")
+
+    def estimated(self, case: Case) -> Estimate:
+        """Refused: a family is several statistics, and what they have in common is a p-value."""
+        raise InputError(
+            "DefaultFamily is several statistics and has no single estimate: pass it to "
+            "kernelcal.calibration_test(y, predictions), whose result lists them, or call kernelcal.skce for one number"
+        )
+
+    @property
+    def resident(self) -> bool:
+        """Whether values are made where the predictions lie: those of the kernels."""
+        return True
+
+    def prepare(self, predictions: Predictions, weights: np.ndarray | None = None) -> PreparedFamily:
+        """Resolve lengthscales, choose the engine, sum what the predictions say."""
+        base, notes = resolve(self.kernel, predictions)
+        assert isinstance(base, Stationary)  # for the type checker: leaves keep their type
+        kernels = [base.with_lengthscale(base.scale * factor) for factor in self.factors]
+        names = tuple(f"kernel at {kernel.scale:.3g}" for kernel in kernels)
+        target = spectral_target(self.target_kernel, predictions)
+        placed = predictions.placed()
+        host = placed if is_numpy(placed.reference) else _on_host(predictions)
+
+        def prepared(engine: Engine) -> PreparedPairMean:
+            statistic = SKCE(prediction_kernel=base, target_kernel=target, engine=engine)
+            return PreparedPairMean(statistic, kernels, placed, names, predictions.notes + notes, weights)
+
+        return PreparedFamily(self._of_pairs_or_features(prepared, placed, target), prepared_signals(host, weights))
+
+    def _of_pairs_or_features(
+        self, prepared: Callable[[Engine], PreparedPairMean], predictions: Predictions, target: Kernel
+    ) -> PreparedPairMean:
+        """Take all pairs while a draw is quick, and features where it is not."""
+        if self.engine is not None:
+            return prepared(self.engine)
+        n, m = len(predictions), predictions.columns
+        if isinstance(predictions, ClassPredictions):
+            exact = prepared(ExactPairs())
+            landmarks = _landmarks(n, m, exact.residual.dimension, exact.forms.seconds_per_draw)
+            return prepared(Nystrom(landmarks)) if landmarks else exact
+        landmarks = 0
+        if isinstance(target, Spectral):  # features pay off from some hundred rows
+            landmarks = _landmarks(n, _FEATURES, _FEATURES, 8 * PRODUCT * n * n * _FEATURES)
+        return prepared(Nystrom(landmarks) if landmarks else ExactPairs())
+
+    def resolved(self, predictions: Predictions) -> DefaultFamily:
+        """Fix the lengthscale that the factors multiply, and that of the target kernel."""
+        base, _ = resolve(self.kernel, predictions)
+        assert isinstance(base, Stationary)  # for the type checker: leaves keep their type
+        return replace(self, kernel=base, target_kernel=spectral_target(self.target_kernel, predictions))
+
+
+class PreparedFamily(Prepared):
+    """Kernels and signals of fixed predictions."""
+
+    def __init__(self, kernels: PreparedPairMean, signals: Signals) -> None:
+        self.kernels, self.signals = kernels, signals
+        self.names = signals.names + kernels.names
+        self.engine, self.notes = kernels.engine, kernels.notes
+        self.bytes_per_draw = kernels.bytes_per_draw + signals.bytes_per_draw
+
+    def values(self, targets: np.ndarray) -> np.ndarray:
+        """Values of all members, shape (B, members)."""
+        return np.hstack([self.signals.values(targets), self.kernels.values(targets)])
+
+
+def _landmarks(n: int, m: int, columns: int, seconds: float) -> int:
+    """Landmarks of features that are quicker than so many seconds a draw over all pairs; 0 where none are."""
+    landmarks = _LANDMARKS if n * m <= _LARGE else _FEW_LANDMARKS
+    return 0 if seconds <= max(_SECONDS, FEATURE * landmarks * n * max(m, columns)) else landmarks
+
+
+def spectral_target(kernel: Kernel | None, predictions: Predictions) -> Kernel:
+    """Target kernel as given, or the default whose residuals have features: for numbers a finite spectrum."""
+    if kernel is None and isinstance(predictions, RealPredictions):
+        frequencies = _FEATURES // 2 if predictions.dimension == 1 else _FEATURES
+        return resolve_target(Spectral(frequencies=frequencies), predictions)
+    return target_kernel_of(kernel, predictions)
+
+
+def prepared_signals(predictions: Predictions, weights: np.ndarray | None) -> Signals:
+    """Prepare the signals that belong to a kind of predictions."""
+    if isinstance(predictions, RealPredictions):
+        return NumberSignals().prepare(predictions, weights)
+    assert isinstance(predictions, ClassPredictions)  # for the type checker: there is no third kind
+    return ClassSignals().prepare(predictions, weights)
+
+
+def _on_host(predictions: Predictions) -> Predictions:
+    """Return the predictions as NumPy: a p-value has no gradient, and the draws are made there."""
+    return predictions.map_arrays(to_numpy)

@@ -1,0 +1,77 @@
+"""Statistics by name: a test, the command line and the documents know the same ones."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import partial
+
+from kernelcal.errors import InputError
+from kernelcal.inference.test.family import DefaultFamily
+from kernelcal.inference.test.pit import UniformPIT
+from kernelcal.registry import Registry
+from kernelcal.statistics import CKCE, ECE, JKCE, KCCSD, MMCE, SKCE, UCME, Statistic
+
+__all__ = ["STATISTICS", "register_statistic"]
+
+
+STATISTICS: Registry[Callable[..., Statistic]] = Registry("statistic", "a Statistic or a function")
+
+
+def register_statistic(
+    name: str, statistic: Callable[[], Statistic], *, summary: str = "", serves: str = "any"
+) -> None:
+    """Let `calibration_test` and the command line know a statistic by a name.
+
+    Parameters
+    ----------
+    name : str
+        New name.
+    statistic : type, or callable
+        The class, whose settings have defaults, or a function without arguments that makes one.
+    summary : str
+        What it is, in some words; default: the first line of the docstring.
+    serves : str
+        What it can be used for, such as ``"classes"``.
+
+    Raises
+    ------
+    InputError
+        If the name is taken, or an instance is given in place of its class.
+
+    Examples
+    --------
+    >>> from functools import partial
+    >>> import kernelcal as kc
+    >>> from kernelcal.inference import STATISTICS, register_statistic
+    >>> register_statistic("ece-corrected", partial(kc.ECE, distance="squared", estimator="corrected"))
+    >>> kc.calibration_test([0, 1, 1], [0.2, 0.7, 0.6], statistic="ece-corrected", draws=19).pvalue
+    0.7
+    >>> STATISTICS.forget("ece-corrected")
+    """
+    if not callable(statistic) or isinstance(statistic, Statistic):
+        raise InputError(f"{name!r} needs what makes the statistic, such as its class, got {statistic!r}")
+    first = (inspect.getdoc(statistic) or str(name)).splitlines()[0].rstrip(".")
+    STATISTICS.register(name, statistic, summary=summary or first, serves=serves)
+
+
+_BLOCKS = partial(SKCE, estimator="block", block_size=2)
+for _name, _statistic, _serves, _summary in (
+    ("default", DefaultFamily, "any", "a family: kernels at four lengthscales, and signals with a direction"),
+    ("skce", SKCE, "any", "squared kernel calibration error, at the median lengthscale"),
+    (
+        "skce-block",
+        _BLOCKS,
+        "any",
+        "the same of blocks of 2 rows, in linear time",
+    ),
+    ("ckce", CKCE, "any", "conditional kernel calibration error"),
+    ("jkce", JKCE, "any", "joint kernel calibration error"),
+    ("ucme", UCME, "any", "residuals at ten test locations"),
+    ("ece", ECE, "classes", "error of the top label in 15 bins of equal width"),
+    ("mce", partial(ECE, norm="max"), "classes", "largest error of these bins"),
+    ("mmce", MMCE, "classes", "kernel calibration error of the top label"),
+    ("kccsd", KCCSD, "densities with a score function", "Stein discrepancy, without normalising constants"),
+    ("pit", UniformPIT, "numbers, one a target", "are the PIT values uniform"),
+):
+    register_statistic(_name, _statistic, summary=_summary, serves=_serves)

@@ -1,0 +1,189 @@
+"""Which columns are the targets and which the predictions: as asked, or by names that leave no doubt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from kernelcal.errors import InputError
+from kernelcal.io.sources import Source
+
+__all__ = [
+    "CROSSING",
+    "KINDS",
+    "OUTCOMES",
+    "ReadOptions",
+    "asked_columns",
+    "choose_predictions",
+    "choose_target",
+    "flag",
+    "has_usual_predictions",
+    "known",
+    "listed",
+    "missing_words",
+    "numbered_from",
+    "usual_column",
+    "was_said",
+]
+
+
+KINDS = ("probabilities", "logits", "log-probabilities", "percent", "out-of-ten", "top-label")
+CROSSING = ("raise", "sort")
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """What the user said about the file; see the command line's help."""
+
+    target: str | None = None
+    predictions: str | None = None
+    kind: str = "probabilities"
+    predicted_label: str | None = None
+    classes: str | None = None
+    one_based: bool = False
+    normalize: bool = False
+    drop_missing: bool = False
+    drop_target: str | None = None
+    delimiter: str | None = None
+    weights: str | None = None
+    where: Sequence[str] | None = None
+    mean: str | None = None
+    std: str | None = None
+    variance: str | None = None
+    samples: str | None = None
+    quantiles: str | None = None
+    quantile_levels: str | None = None
+    crossing: str = "raise"
+    family: str | None = None
+    parameters: str | None = None
+    long: bool = False
+    value: str | None = None
+    level: str | None = None
+    sample_id: str | None = None
+    unit: str | None = None
+    truth: Path | None = None
+    truth_keys: str | None = None
+    row_id: str | None = None
+    model_column: str | None = None
+    groups: str | None = None
+    missing: str | None = None
+
+
+def missing_words(options: ReadOptions) -> frozenset[str]:
+    """Return further words that stand for a missing value, as --missing names them."""
+    return frozenset(word.strip() for word in (options.missing or "").split(",") if word.strip())
+
+
+def was_said(options: ReadOptions, name: str) -> bool:
+    """Tell whether an option differs from its default."""
+    given: Any = getattr(options, name)
+    return bool(given != ReadOptions.__dataclass_fields__[name].default)
+
+
+def flag(name: str) -> str:
+    """Name of an option on the command line."""
+    return "--" + name.replace("_", "-")
+
+
+_TARGETS = ("y", "label", "labels", "target", "targets", "y_true", "outcome", "ground_truth", "truth")
+OUTCOMES = ("observed", "observation")  # further usual names where numbers are predicted
+_PREDICTIONS = ("p", "probability", "probabilities", "prob", "probs", "proba", "predictions", "scores", "y_prob")
+_PREDICTION_OPTIONS = (
+    "--predictions NAMES (or a glob such as 'p*'); predictions of numbers are named with --mean and --std, --samples "
+    "or --quantiles"
+)
+_NUMBERED = re.compile(r"(?:p|prob|proba|probability|class)[_.]?(\d+)", re.IGNORECASE)
+
+
+def choose_target(source: Source, asked: str | None, also: Sequence[str] = ()) -> list[str]:
+    """Names of the target column, of the one-hot columns, or of the targets of a vector; `also` are usual names."""
+    if asked:
+        return [known(source, name.strip()) for name in asked.split(",")]
+    return [usual_column(source, (*_TARGETS, *also), "target", "--target NAME")]
+
+
+def has_usual_predictions(source: Source) -> bool:
+    """Tell whether columns are called as class predictions usually are."""
+    return len(_numbered(source, source.names)) > 1 or any(name.lower() in _PREDICTIONS for name in source.names)
+
+
+def asked_columns(source: Source, asked: str, taken: Sequence[str]) -> list[str]:
+    """Columns of a list of names and globs, in this order; a glob leaves out the columns that are `taken`."""
+    rest = [name for name in source.names if name not in taken]
+    names = dict.fromkeys(n for part in asked.split(",") for n in _matching(source, rest, part.strip()))
+    return _not_taken(list(names), taken)
+
+
+def choose_predictions(
+    source: Source, asked: str | None, taken: Sequence[str], text_labels: Callable[[], set[str]]
+) -> list[str]:
+    """Names of the prediction columns in the order of the file or of the request.
+
+    Columns that are `taken` are used otherwise. Without a request: numbered columns (p0, p1, ...), else one column
+    of a usual name, else the columns that are called as the text labels of the target, which are then read.
+    """
+    if asked:
+        return asked_columns(source, asked, taken)
+    rest = [name for name in source.names if name not in taken]
+    numbered = _numbered(source, rest)
+    if len(numbered) > 1:
+        return numbered
+    if not any(name.lower() in _PREDICTIONS for name in rest):
+        labels = text_labels()
+        called = [name for name in rest if name in labels]
+        if len(called) > 1 and len(called) == len(labels):
+            return called
+    return _not_taken([usual_column(source, _PREDICTIONS, "predictions", _PREDICTION_OPTIONS)], taken)
+
+
+def _numbered(source: Source, names: Sequence[str]) -> list[str]:
+    return [name for name in names if _NUMBERED.fullmatch(name) and not source.wide(name)]
+
+
+def _not_taken(names: list[str], taken: Sequence[str]) -> list[str]:
+    twice = next((name for name in names if name in taken), None)
+    if twice is not None:
+        raise InputError(f"column {twice!r} cannot be both predictions and target (or label): name another one")
+    return names
+
+
+def numbered_from(columns: Sequence[str]) -> int | None:
+    """Smallest number in the names of numbered columns (p1, p2, ...), None if the names are of another kind."""
+    numbers = [_NUMBERED.fullmatch(name) for name in columns]
+    return min(int(n.group(1)) for n in numbers if n) if all(numbers) else None
+
+
+def usual_column(source: Source, usual: Sequence[str], what: str, option: str) -> str:
+    """Return the one column of a usual name."""
+    found = [name for name in source.names if name.lower() in usual]
+    if len(found) == 1:
+        return found[0]
+    why = f"several columns could be the {what}" if found else f"no column has a usual name for the {what}"
+    raise InputError(f"{why}: say which with {option}. The columns are {listed(source.names)}")
+
+
+def _matching(source: Source, rest: Sequence[str], pattern: str) -> list[str]:
+    if pattern in source.names or not any(mark in pattern for mark in "*?["):
+        return [known(source, pattern)]
+    found = [name for name in rest if fnmatchcase(name, pattern)]
+    if not found:
+        raise InputError(f"no column matches {pattern!r}. The columns are {listed(source.names)}")
+    return found
+
+
+def known(source: Source, name: str) -> str:
+    """Return the name of a column that exists."""
+    if name not in source.names:
+        raise InputError(f"there is no column {name!r}. The columns are {listed(source.names)}")
+    return name
+
+
+def listed(names: Sequence[str]) -> str:
+    """First names of a list, and how many there are."""
+    if not names:
+        return "none at all"
+    return ", ".join(names[:12]) + (f", ... ({len(names)} in all)" if len(names) > 12 else "")

@@ -1,0 +1,19 @@
+"""Kinds of tables: classes, wide, long, hubverse, and from their columns to predictions."""
+
+from kernelcal.io.layouts.classes import class_columns, read_classes
+from kernelcal.io.layouts.forms import form_of
+from kernelcal.io.layouts.long import read_long
+from kernelcal.io.layouts.table import Data, as_data
+from kernelcal.io.layouts.wide import is_number, read_wide, wide_columns
+
+__all__ = [
+    "Data",
+    "as_data",
+    "class_columns",
+    "form_of",
+    "is_number",
+    "read_classes",
+    "read_long",
+    "read_wide",
+    "wide_columns",
+]

@@ -1,0 +1,239 @@
+"""Arrays of one file by what they hold, as every layout gives them, and from there to targets and predictions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kernelcal.errors import InputError
+from kernelcal.io.columns import ReadOptions, count, holes, kept_groups, kept_keys, listed, rows_to_keep
+from kernelcal.predictions import (
+    NO_SPREAD,
+    DiagonalNormal,
+    MultivariateNormal,
+    Normal,
+    Predictions,
+    Quantiles,
+    RealPredictions,
+    Samples,
+    families,
+    positive_numbers,
+)
+
+__all__ = ["Data", "FileArrays", "as_data", "families_in_words", "family", "family_of_name"]
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Targets and predictions, and a sentence that says what was read.
+
+    Attributes
+    ----------
+    y : numpy.ndarray
+        Targets.
+    predictions : Predictions
+        Predictions.
+    description : str
+        File, rows, columns, classes, kind, and what was dropped.
+    weights : numpy.ndarray or None
+        Case weights, where a column of them was named.
+    keys : list of str or None
+        What tells the rows apart, where it is known.
+    groups : dict of str to list of str, or None
+        Columns that --groups names, and what they say of every row.
+    """
+
+    y: np.ndarray
+    predictions: Predictions
+    description: str
+    weights: np.ndarray | None = None
+    keys: list[str] | None = None
+    groups: dict[str, list[str]] | None = None
+
+
+_SHOWN = 6  # components in the sentence that says what was read
+_ROW = re.compile(r"\brow (\d+)")
+
+
+def family(
+    form: str, arrays: Mapping[str, Any], options: ReadOptions, row_in_words: Callable[[int], str]
+) -> RealPredictions:
+    """Predictions from arrays with the sample on axis 0; what is refused is said with the row as the file has it."""
+    try:
+        return _FAMILIES[form](arrays, options)
+    except InputError as error:
+        text = _ROW.sub(lambda found: row_in_words(int(found.group(1))), str(error))
+        raise InputError(text.replace('pass crossing="sort"', "say --crossing sort")) from None
+
+
+def family_of_name(name: str) -> type[Predictions]:
+    """Family whose parameters a file holds as columns, by its name on the command line."""
+    known = {_command_name(kind): kind for kind in families(own=True) if kind.given_by}
+    found = {key.replace("-", ""): kind for key, kind in known.items()}.get(
+        name.lower().replace("-", "").replace("_", "")
+    )
+    if found is None:
+        raise InputError(f"--family is one of {', '.join(sorted(known))}, got {name!r}")
+    return found
+
+
+def _command_name(kind: type[Predictions]) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", kind.__name__).lower()
+
+
+def _parametric(arrays: Mapping[str, Any], options: ReadOptions) -> Any:
+    kind: Any = family_of_name(str(options.family))
+    return kind(*(arrays[name] for name in kind.given_by))
+
+
+def _normal(arrays: Mapping[str, Any], _: ReadOptions) -> RealPredictions:
+    mean, std = arrays["mean"], arrays.get("std")
+    if std is None:
+        std = np.sqrt(positive_numbers(arrays["variance"], "the variance", ndim=mean.ndim, remedy=NO_SPREAD))
+    return Normal(mean, std) if mean.ndim == 1 else DiagonalNormal(mean, std)
+
+
+def _quantiles(arrays: Mapping[str, Any], options: ReadOptions) -> RealPredictions:
+    return Quantiles(arrays["quantiles"], arrays["levels"], crossing=options.crossing)
+
+
+_FAMILIES: dict[str, Callable[[Mapping[str, Any], ReadOptions], RealPredictions]] = {
+    "normal": _normal,
+    "covariances": lambda arrays, _: MultivariateNormal(arrays["mean"], arrays["cov"]),
+    "samples": lambda arrays, _: Samples(arrays["samples"]),
+    "quantiles": _quantiles,
+    "parameters": _parametric,
+}
+
+
+def families_in_words(
+    predictions: RealPredictions, columns: Mapping[str, Sequence[str]], targets: Sequence[str]
+) -> str:
+    """Say the family, and from which columns it was made."""
+    if isinstance(predictions, Samples):
+        numbers = f" of {count(predictions.dimension, 'number')}" if predictions.event_shape else ""
+        return f"{count(predictions.size, 'draw')}{numbers} a row{_shown(columns['samples'])}"
+    if isinstance(predictions, Quantiles):
+        return _quantiles_in_words(predictions) + _shown(columns["quantiles"])
+    roles = [_role(role, columns[role]) for role in columns]
+    start = f"{type(predictions).__name__} from {' and '.join(filter(None, [', '.join(roles[:-1]), roles[-1]]))}"
+    if len(targets) < 2:
+        return start
+    pairs = [f"{target} ({', '.join(of)})" for target, *of in zip(targets, *columns.values(), strict=False)]
+    return f"{start}: {', '.join(pairs[:_SHOWN])}{', ...' if len(pairs) > _SHOWN else ''}"
+
+
+def _role(role: str, columns: Sequence[str]) -> str:
+    words = "the root of variance" if role == "variance" else role
+    return words if len(columns) > 1 or columns[0] == role else f"{words} {columns[0]}"
+
+
+def _quantiles_in_words(predictions: Quantiles) -> str:
+    levels, equal = predictions.levels, np.diff(np.asarray(predictions.values), axis=1) == 0
+    rows = int(equal.any(axis=1).sum())
+    flat = f", {count(rows)} with equal neighbouring quantiles" if rows else ""
+    return f"{len(levels)} quantiles from {levels[0]:g} to {levels[-1]:g}{flat}"
+
+
+def _shown(columns: Sequence[str]) -> str:
+    if not columns:
+        return ""
+    return f" ({columns[0]})" if len(columns) == 1 else f" ({columns[0]} to {columns[-1]})"
+
+
+@dataclass(frozen=True)
+class FileArrays:
+    """Arrays with the sample on axis 0.
+
+    Attributes
+    ----------
+    form : str
+        normal, covariances, samples, quantiles or parameters.
+    read, rows, end : str
+        Files, what a row is, and what was left out, for the sentence that says what was read.
+    targets : sequence of str
+        Names of the targets.
+    columns : mapping of str to sequence of str
+        Names of the columns of every array of predictions, target and weights, which messages use.
+    shown : mapping of str to sequence of str
+        Those that the sentence names.
+    arrays : mapping of str to numpy.ndarray
+        target, weights (perhaps), and what the form takes.
+    levels : numpy.ndarray or None
+        Levels of quantiles.
+    wanted : numpy.ndarray or None
+        Rows that are asked for and have an outcome; None for all.
+    row_in_words : callable
+        What a message calls a row.
+    together : callable
+        What is said of the kept rows that are of several models or kinds.
+    keys : list of str or None
+        What tells rows apart.
+    groups : dict of str to list of str, or None
+        Columns of groups.
+    """
+
+    form: str
+    read: str
+    rows: str
+    end: str
+    targets: Sequence[str]
+    columns: Mapping[str, Sequence[str]]
+    shown: Mapping[str, Sequence[str]]
+    arrays: Mapping[str, np.ndarray]
+    levels: np.ndarray | None
+    wanted: np.ndarray | None
+    row_in_words: Callable[[int], str]
+    together: Callable[[np.ndarray], str]
+    keys: list[str] | None = None
+    groups: dict[str, list[str]] | None = None
+
+
+def as_data(table: FileArrays, options: ReadOptions) -> Data:
+    """Leave out rows as asked, build the predictions, and say what was read."""
+    rows, dropped = _rows(table, options)
+    arrays = {role: array if len(rows) == len(array) else array[rows] for role, array in table.arrays.items()}
+    parts = arrays if table.levels is None else {**arrays, "levels": table.levels}
+    predictions = family(table.form, parts, options, lambda row: table.row_in_words(int(rows[row])))
+    target = f"target{'s' * (len(table.targets) > 1)} {listed(table.targets)}"
+    words = families_in_words(predictions, table.shown, table.targets)
+    weights = f"; weights {options.weights}" if options.weights else ""
+    start = f"read {table.read}: {count(len(rows))}{table.rows}; {target}; {words}{weights}"
+    description = f"{start}{table.together(rows)}{table.end}{dropped}"
+    keys, groups = kept_keys(table.keys, rows), kept_groups(table.groups, rows)
+    return Data(arrays["target"], predictions, description, arrays.get("weights"), keys, groups)
+
+
+def _rows(table: FileArrays, options: ReadOptions) -> tuple[np.ndarray, str]:
+    """Numbers of the rows to keep, and what was dropped."""
+    y = table.arrays["target"]
+    if options.drop_target is not None and y.ndim > 1:
+        raise InputError("--drop-target is for one target column: leave these rows out of the file")
+    others = [array for role, array in table.arrays.items() if role != "target"]
+    kept, dropped = rows_to_keep(y, others, table.wanted, options)
+    end = f"; dropped {', '.join(dropped)}" if dropped else ""
+    if not kept.any():
+        raise InputError(f"no rows are left{table.end}{end}" if len(y) else "there are no rows, only names")
+    rows = np.flatnonzero(kept)
+    for role, array in table.arrays.items():
+        _refuse_missing(array, table.columns[role], rows, table.row_in_words)
+    return rows, end
+
+
+def _refuse_missing(
+    array: np.ndarray, names: Sequence[str], rows: np.ndarray, row_in_words: Callable[[int], str]
+) -> None:
+    empty = rows[holes(array[rows])]
+    if not len(empty):
+        return
+    place = np.argwhere(np.isnan(np.atleast_1d(array[empty[0]])))[0]
+    one = f"{names[0]}[{', '.join(map(str, place))}]" if array.ndim > 1 else names[0]
+    which = names[place[0]] if len(names) > 1 else one
+    raise InputError(
+        f"{row_in_words(int(empty[0]))}: {which} is missing ({count(len(empty))} with missing values there): fill in "
+        "the values, or say --drop-missing to leave these rows out"
+    )

@@ -1,0 +1,25 @@
+"""A file as named columns of numbers, text or lists."""
+
+from kernelcal.io.sources.binary import arrow_arrays
+from kernelcal.io.sources.cells import EXACT, MISSING, Cells, absent, is_number, missing, typed
+from kernelcal.io.sources.columns import READERS, Arrays, Source, reads
+from kernelcal.io.sources.opening import open_source, readers
+from kernelcal.io.sources.text import Text
+
+__all__ = [
+    "EXACT",
+    "MISSING",
+    "READERS",
+    "Arrays",
+    "Cells",
+    "Source",
+    "Text",
+    "absent",
+    "arrow_arrays",
+    "is_number",
+    "missing",
+    "open_source",
+    "readers",
+    "reads",
+    "typed",
+]

@@ -1,0 +1,127 @@
+"""The table of closed forms, keyed by the exact types of kernel and prediction, and the nodes of a plan that use it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from kernelcal.arrays import Array
+from kernelcal.kernels.base import Kernel
+from kernelcal.kernels.embeddings.base import Cross, Embedding
+from kernelcal.kernels.embeddings.targets import contract
+
+__all__ = [
+    "CROSS",
+    "MEAN",
+    "ClosedForm",
+    "OfMeans",
+    "Rule",
+    "cross_of",
+    "cross_rule",
+    "families_with",
+    "kernels_with",
+    "mean_of",
+]
+
+
+Rule = Callable[..., Any]
+MEAN: dict[tuple[type, type], Rule] = {}
+CROSS: dict[tuple[type, type, type], Rule] = {}
+
+
+def mean_of(kernel: type[Kernel], family: type) -> Callable[[Rule], Rule]:
+    """Register ``f(kernel, p, y) = E k(Z, y)`` as the closed form of a kernel and a family."""
+
+    def register(rule: Rule) -> Rule:
+        MEAN[kernel, family] = rule
+        return rule
+
+    return register
+
+
+def cross_of(kernel: type[Kernel], left: type, right: type) -> Callable[[Rule], Rule]:
+    """Register ``f(kernel, p, q) = E k(Z, Z')`` as the closed form of a kernel and two families.
+
+    For two different families it also serves the opposite order.
+    """
+
+    def register(rule: Rule) -> Rule:
+        CROSS[kernel, left, right] = rule
+        return rule
+
+    return register
+
+
+def cross_rule(kernel: type[Kernel], left: type, right: type) -> Rule | None:
+    """Closed form of two families in either order, or None."""
+    if (kernel, left, right) in CROSS:
+        return CROSS[kernel, left, right]
+    if (kernel, right, left) in CROSS:
+        rule = CROSS[kernel, right, left]
+        return lambda k, p, q: rule(k, q, p)
+    return None
+
+
+def kernels_with(family: type) -> list[str]:
+    """Names of the kernels that have a closed form under a family."""
+    return sorted(kernel.__name__ for kernel, known in MEAN if known is family)
+
+
+def families_with(kernel: type[Kernel]) -> list[str]:
+    """Names of the families under which a kernel has a closed form."""
+    return sorted(family.__name__ for known, family in MEAN if known is kernel)
+
+
+@dataclass(frozen=True)
+class ClosedForm(Embedding):
+    """An entry of the table of closed forms."""
+
+    kernel: Kernel
+    family: type
+
+    def mean(self, p: Any, y: Array) -> Array:
+        """E k(Z, y)."""
+        return MEAN[type(self.kernel), self.family](self.kernel, p, y)
+
+    def cross(self, p: Any, q: Any) -> Array:
+        """E k(Z, Z')."""
+        return CROSS[type(self.kernel), self.family, self.family](self.kernel, p, q)
+
+    def crossing(self, other: Embedding) -> Cross | None:
+        """The table has some pairs of different families."""
+        if not isinstance(other, ClosedForm):
+            return None
+        rule = cross_rule(type(self.kernel), self.family, other.family)
+        return None if rule is None else partial(rule, self.kernel)
+
+    def describe(self) -> tuple[str, ...]:
+        """One line."""
+        return (f"closed form: {self.kernel} under {self.family.__name__}",)
+
+
+@dataclass(frozen=True)
+class OfMeans(Embedding):
+    """Linear kernel: expectations are values at the means, whatever the family.
+
+    The residual of the linear kernel is target minus mean.
+    """
+
+    vector: bool
+
+    def mean(self, p: Any, y: Array) -> Array:
+        """m.y."""
+        return contract(p.mean, y) if self.vector else p.mean * y
+
+    def cross(self, p: Any, q: Any) -> Array:
+        """m.m'."""
+        return self.mean(p, q.mean)
+
+    def crossing(self, other: Embedding) -> Cross | None:
+        """Means are all that counts."""
+        return self.cross if isinstance(other, OfMeans) else None
+
+    def describe(self) -> tuple[str, ...]:
+        """One line."""
+        return ("linear kernel: inner products of means and targets, for every family",)

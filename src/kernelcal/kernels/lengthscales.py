@@ -1,0 +1,228 @@
+"""Lengthscales from the predictions alone, so that exact tests stay exact."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kernelcal.arrays import concrete, row_slices
+from kernelcal.errors import InputError
+from kernelcal.kernels.base import Kernel
+from kernelcal.kernels.metrics import Euclidean, Metric, PairwiseView, in_double
+from kernelcal.kernels.profiles import Stationary
+from kernelcal.predictions import Predictions, RealPredictions, as_predictions
+from kernelcal.randomness import generator_of
+
+__all__ = ["median_lengthscale", "resolve", "resolve_target", "target_lengthscale"]
+
+
+_NORM = {1: "cityblock", 2: "euclidean"}
+_KEEP = 2_000_000  # values held at once while selecting from many
+_BINS = 4096
+_MAX_ROWS, _MAX_ROWS_BY_PAIRS = 2000, 300  # a distance by pairs can cost a hundred times as much
+_BLOCK = 2**20  # distances made at once
+
+Blocks = Callable[[], Iterator[np.ndarray]]  # distances of all pairs i < j, in parts
+
+
+def median_lengthscale(
+    predictions: Any,
+    *,
+    metric: Metric | None = None,
+    include_diagonal: bool = False,
+    max_rows: int | str | None = "default",
+    rng: Any = 0,
+) -> float:
+    """Median distance between predictions, the usual first choice of a lengthscale.
+
+    Parameters
+    ----------
+    predictions : Predictions or what `as_predictions` takes
+        The observed targets are not looked at.
+    metric : Metric, optional
+        Distance, default `Euclidean`.
+    include_diagonal : bool
+        False: the median of the distances between different rows that are not zero. True: the median over
+        the full n x n matrix, every pair twice and the zero diagonal included, as in the published code of
+        Widmann et al. 2019.
+    max_rows : int or None
+        Above this many rows, the pairs among a seeded subsample of `max_rows` rows are used; default 2,000, and 300
+        for a metric that computes distances pair by pair (`PairwiseMetric`). None takes all pairs, in bounded memory.
+    rng : int or numpy.random.Generator
+        Source of the subsample.
+
+    Returns
+    -------
+    float
+        Positive; 1.0 if all predictions are equal, where any lengthscale gives the same kernel.
+
+    Notes
+    -----
+    Cost: O(min(n, max_rows)^2 m) time; without `max_rows` three passes over all pairs, whose distances are computed
+    anew in each.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> round(kc.median_lengthscale([0.5] * 8 + [0.7, 0.9]), 12)  # most distances are 0: they are left out
+    0.2
+    """
+    return _median(as_predictions(predictions), metric or Euclidean(), include_diagonal, max_rows, rng)[0]
+
+
+def resolve(kernel: Kernel, predictions: Any) -> tuple[Kernel, tuple[str, ...]]:
+    """Fix what kernels take from the predictions: base measures of metrics, and every ``lengthscale="median"``.
+
+    Also return what the reader must know.
+    """
+    notes: list[str] = []
+
+    def leaf(k: Kernel) -> Kernel:
+        if not isinstance(k, Stationary):
+            return k
+        k = replace(k, metric=k.metric.resolved(predictions))
+        if not isinstance(k.lengthscale, str):
+            return k
+        value, more = _median(predictions, k.metric, False, "default", 0)
+        notes.extend(more)
+        return k.with_lengthscale(value)
+
+    return kernel.map_leaves(leaf), tuple(dict.fromkeys(notes))
+
+
+def _median(
+    predictions: Any, metric: Metric, include_diagonal: bool, max_rows: int | str | None, rng: Any
+) -> tuple[float, tuple[str, ...]]:
+    distances = _distances(predictions, metric, max_rows, rng)
+    if include_diagonal:
+        value = distances.median(zeros=distances.rows, multiplicity=2)
+        if value == 0:
+            raise InputError("the median over the full matrix is 0: use include_diagonal=False")
+        return value, ()
+    return _off_diagonal_median(distances)
+
+
+def _distances(predictions: Any, metric: Metric, max_rows: int | str | None, rng: Any) -> _Distances:
+    pairwise = metric.by_pairs(predictions)
+    x = concrete(predictions.mean if pairwise is not None else metric.coordinates(predictions))
+    if x is None:
+        raise InputError("lengthscale='median' needs values, which jax.jit does not have: give a number")
+    if max_rows == "default":
+        max_rows = _MAX_ROWS if pairwise is None else _MAX_ROWS_BY_PAIRS
+    if max_rows is not None and (not isinstance(max_rows, int | np.integer) or max_rows < 2):
+        raise InputError(f"max_rows must be a number of at least 2 or None, got {max_rows!r}")
+    rows = np.arange(len(x))
+    if max_rows is not None and len(x) > max_rows:
+        rows = np.sort(generator_of(rng).choice(len(x), max_rows, replace=False))
+    if pairwise is not None:
+        return _Distances(len(rows), _by_pairs(PairwiseView(pairwise, in_double(predictions[rows])), len(rows)))
+    return _Distances(len(rows), _by_norm(x[rows].astype(np.float64, copy=False), _NORM[metric.order]))
+
+
+def _by_norm(x: np.ndarray, norm: str) -> Blocks:
+    def blocks() -> Iterator[np.ndarray]:
+        from scipy.spatial.distance import cdist, pdist
+
+        for rows in row_slices(len(x), max(2, _BLOCK // max(len(x), 1))):
+            inside, after = x[rows], x[rows.stop :]
+            yield pdist(inside, norm)
+            yield cdist(inside, after, norm).ravel()
+
+    return blocks
+
+
+def _by_pairs(seen: PairwiseView, n: int) -> Blocks:
+    def blocks() -> Iterator[np.ndarray]:
+        for rows in row_slices(n - 1, _BLOCK // max(n, 1)):
+            squared = seen.cross(rows, slice(rows.start + 1, n))
+            yield np.sqrt(squared[np.triu_indices(len(squared), m=squared.shape[1])])
+
+    return blocks
+
+
+def _off_diagonal_median(blocks: _Distances) -> tuple[float, tuple[str, ...]]:
+    zeros, pairs = blocks.zero_pairs, blocks.pairs
+    if zeros == pairs:
+        return 1.0, ("all predictions are equal: the lengthscale was set to 1, which changes nothing",)
+    value = blocks.median(skip=zeros)
+    if zeros < pairs / 2:
+        return value, ()
+    note = f"{zeros / pairs:.0%} of the distances between predictions are 0: the median of the others was used"
+    return value, (note,)
+
+
+class _Distances:
+    """Distances of all pairs i < j, produced in blocks: the median needs no n x n array."""
+
+    def __init__(self, rows: int, blocks: Blocks) -> None:
+        self.rows, self.pairs, self._blocks = rows, rows * (rows - 1) // 2, blocks
+        self._all = np.concatenate([*blocks(), np.zeros(0)]) if self.pairs <= _KEEP else None
+        self.zero_pairs = sum(int((block == 0).sum()) for block in self)
+        self.largest = max((float(block.max()) for block in self if len(block)), default=0.0)
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        return iter([self._all]) if self._all is not None else self._blocks()
+
+    def median(self, *, skip: int = 0, zeros: int = 0, multiplicity: int = 1) -> float:
+        """Median of the distances without the `skip` smallest, each counted so often, with extra zeros."""
+        total = multiplicity * (self.pairs - skip) + zeros
+        middle = ((total - 1) // 2, total // 2)
+        ranks = [skip + (k - zeros) // multiplicity if k >= zeros else -1 for k in middle]
+        return float(np.mean([0.0 if rank < 0 else self._ranked(rank) for rank in ranks]))
+
+    def _ranked(self, rank: int) -> float:
+        """Return the distance of a rank (0 is the smallest), by narrowing an interval that holds it."""
+        if rank < self.zero_pairs:
+            return 0.0
+        if self._all is not None:
+            return float(np.partition(self._all, rank)[rank])
+        low, high, below, count = 0.0, self.largest, 0, self.pairs  # `below` distances are smaller than `low`
+        while count > _KEEP and high - low > 2 * _BINS * max(np.spacing(high), 1e-300):
+            edges = np.linspace(low, high, _BINS + 1)
+            counts = np.sum([np.histogram(block, _BINS, (low, high))[0] for block in self], axis=0)
+            cumulative = below + np.cumsum(counts)
+            k = int(np.searchsorted(cumulative, rank, side="right"))
+            count, below = int(counts[k]), int(cumulative[k] - counts[k])
+            low, high = float(edges[k]), float(edges[k + 1])
+        values, counts = self._distinct(low, high)
+        return float(values[np.searchsorted(below + np.cumsum(counts), rank, side="right")])
+
+    def _distinct(self, low: float, high: float) -> tuple[np.ndarray, np.ndarray]:
+        """Distinct distances in [low, high], ascending, and how often each occurs: few values, or many ties."""
+        values, counts = np.zeros(0), np.zeros(0, dtype=np.int64)
+        for block in self:
+            more, often = np.unique(block[(block >= low) & (block <= high)], return_counts=True)
+            values, inverse = np.unique(np.concatenate([values, more]), return_inverse=True)
+            counts = np.bincount(inverse, np.concatenate([counts, often]), len(values)).astype(np.int64)
+        return values, counts
+
+
+def target_lengthscale(predictions: RealPredictions) -> float:
+    """Median predicted standard deviation, the distance at which two outcomes of one prediction differ.
+
+    It is the `width` of the predictions, which stands for it where there is no variance.
+
+    For vectors it is the root of the sum of squares over the components. Predictions without spread are left out;
+    where none has any, 1.0. No target is looked at, and the draws of an ensemble enter symmetrically.
+    """
+    std = concrete(predictions.width)
+    if std is None:
+        raise InputError("lengthscale='median' needs values, which jax.jit does not have: give a number")
+    sizes = np.sqrt((np.asarray(std, dtype=np.float64).reshape(len(predictions), -1) ** 2).sum(axis=1))
+    return float(np.median(sizes[sizes > 0])) if (sizes > 0).any() else 1.0
+
+
+def resolve_target(kernel: Kernel, predictions: Predictions) -> Kernel:
+    """Replace every ``lengthscale="median"`` of a target kernel for numbers by its number."""
+    if not isinstance(predictions, RealPredictions):
+        return kernel
+
+    def leaf(k: Kernel) -> Kernel:
+        if isinstance(k, Stationary) and isinstance(k.lengthscale, str):
+            return k.with_lengthscale(target_lengthscale(predictions))
+        return k
+
+    return kernel.map_leaves(leaf)

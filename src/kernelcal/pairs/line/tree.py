@@ -1,0 +1,236 @@
+"""Sums over pairs of sorted points by joining neighbours, then their neighbours: a scan without a loop over rows.
+
+A node of the tree is a run of consecutive points. Seen from outside, all its points are `order` sums: those of
+``f_i d_k(rate (x_i - low))`` towards its lowest point and of ``g_j d_k(rate (high - x_j))`` towards its highest, with
+``d_k(s) = s^k exp(-s) / k!``. The binomial theorem moves sums from one end to another. All factors lie in [0, 1], so
+nothing overflows or cancels, whatever the lengthscale; every level is a few operations on whole arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernelcal.pairs.line.branches import Branch, decays
+
+__all__ = ["Join", "States", "Strands", "Walk", "by_halves", "by_neighbours", "climb", "joins", "side_sums"]
+
+
+States = list[np.ndarray]  # sums of the nodes, one array (..., nodes) an order
+Split = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+
+def by_neighbours(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Even and odd nodes; a last node without a neighbour gets an empty one."""
+    if values.shape[-1] % 2:
+        values = np.concatenate([values, np.zeros_like(values[..., -1:])], axis=-1)
+    return values[..., ::2], values[..., 1::2]
+
+
+def by_halves(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """First and second half: neighbours, where nodes are kept in the order of their reversed binary numbers."""
+    half = values.shape[-1] // 2
+    return values[..., :half], values[..., half:]
+
+
+@dataclass(frozen=True, eq=False)
+class Join:
+    """Factors that join every left node with the right one beside it.
+
+    Attributes
+    ----------
+    down, gap, up : list of arrays
+        `decays` of the distance between the lowest points, between the nodes, and between the highest points.
+    cross : list of lists of arrays
+        Entry a, b: kernel between sum a of the right node and sum b of the left one.
+    """
+
+    down: States
+    gap: States
+    up: States
+    cross: list[States]
+
+    def pairs(self, right: States, left: States) -> np.ndarray:
+        """Sum of the kernel over the pairs of the two nodes, over all nodes: shape (...)."""
+        total: np.ndarray | float = 0.0
+        for a, row in enumerate(self.cross[: len(right)]):
+            for b, factors in enumerate(row[: len(left)]):
+                total = total + (right[a] * left[b]) @ factors
+        return np.asarray(total)
+
+
+def joins(branch: Branch, low: np.ndarray, high: np.ndarray, split: Split, until: int = 1) -> Iterator[Join]:
+    """Factors of every level, from nodes with these ends, until so many nodes are left."""
+    while len(low) > until:
+        (low, right), (left, high) = split(_even(low)), split(_even(high))
+        down, gap, up = (decays(branch.rate * d, branch.order) for d in (right - low, right - left, high - left))
+        cross = [[_cross(branch, gap, a + b) for b in range(branch.order - a)] for a in range(branch.order)]
+        yield Join(down, gap, up, cross)
+
+
+def _even(ends: np.ndarray) -> np.ndarray:
+    """Ends of an even number of nodes: an empty node lies where the last one does."""
+    return np.append(ends, ends[-1]) if len(ends) % 2 else ends
+
+
+def _cross(branch: Branch, gap: States, taken: int) -> np.ndarray:
+    """Factor of two sums of orders a + b: the rest of ``s^k / k!`` falls to the gap between the nodes."""
+    rest = zip(branch.coefficients[taken:], gap, strict=False)
+    parts = [factor if c == 1 else c * factor for c, factor in rest]
+    return sum(parts[1:], start=parts[0])
+
+
+def climb(
+    levels: Iterable[Join], f: States, g: States, split: Split, below: list[tuple[States, States, int]] | None = None
+) -> tuple[np.ndarray, States, States]:
+    """Sum of ``f_i k(x_i, x_j) g_j`` over i above j, inside the nodes that are left, and the sums of these nodes.
+
+    What a way down again needs is added to the list `below`.
+    """
+    total: np.ndarray | float = 0.0
+    for join in levels:
+        (f_left, f_right), (g_left, g_right) = _both(f, split), _both(g, split)
+        if below is not None:
+            below.append((f_right, g_left, f[0].shape[-1]))
+        total = total + join.pairs(f_right, g_left)
+        f, g = _joined(join.down, f_right, f_left), _joined(join.up, g_left, g_right)
+    return np.asarray(total), f, g
+
+
+def _both(states: States, split: Split) -> tuple[States, States]:
+    pairs = [split(state) for state in states]
+    return [left for left, _ in pairs], [right for _, right in pairs]
+
+
+def _joined(factors: States, moving: States, staying: States) -> States:
+    """Sums of the joined node: those that are moved to its end and those that are there already."""
+    found = []
+    for order in range(len(factors)):
+        total = _moved(factors, moving, order)
+        if order < len(staying):
+            total += staying[order]
+        found.append(total)
+    return found
+
+
+def _moved(factors: States, states: States, order: int) -> np.ndarray:
+    """Sum of one order after a move: the binomial theorem."""
+    total = factors[order] * states[0]
+    for a in range(1, min(order + 1, len(states))):
+        total += factors[order - a] * states[a]
+    return total
+
+
+def side_sums(branch: Branch, x: np.ndarray, f: np.ndarray, g: np.ndarray) -> tuple[States, States]:
+    """Sums over the points on either side of every sorted point: ``sum_{j < i} g_j d_k`` and ``sum_{j > i} f_j d_k``.
+
+    Up the tree and down again, for f and g of shape (..., n).
+    """
+    levels: list[Join] = list(joins(branch, x, x, by_neighbours))
+    kept: list[tuple[States, States, int]] = []
+    climb(levels, [f], [g], by_neighbours, kept)
+    lower = [np.zeros((*f.shape[:-1], 1)) for _ in range(branch.order)]
+    upper = lower
+    for join, (f_right, g_left, number) in zip(reversed(levels), reversed(kept), strict=True):
+        beyond_left, beyond_right = _joined_all(join, upper, lower, f_right, g_left)
+        lower = _woven(lower, beyond_right, number)
+        upper = _woven(beyond_left, upper, number)
+    return lower, upper
+
+
+def _joined_all(join: Join, upper: States, lower: States, f_right: States, g_left: States) -> tuple[States, States]:
+    """What lies above the left nodes and below the right ones: what is beyond both, and the node between."""
+    orders = range(len(join.gap))
+    above = [_moved(join.up, upper, k) + _moved(join.gap, f_right, k) for k in orders]
+    return above, [_moved(join.down, lower, k) + _moved(join.gap, g_left, k) for k in orders]
+
+
+def _woven(left: States, right: States, number: int) -> States:
+    """Left and right nodes in turn."""
+    return [
+        np.stack(pair, axis=-1).reshape(*pair[0].shape[:-1], -1)[..., :number] for pair in zip(left, right, strict=True)
+    ]
+
+
+_STRANDS = 2_048  # at most: with some draws a step is long enough for NumPy, and short enough for the cache
+_STEPS = 16  # at least
+
+
+class Strands:
+    """Sorted points as strands: point j of every strand is a row of an array (steps, strands).
+
+    Attributes
+    ----------
+    rows : numpy.ndarray of shape (steps, strands)
+        Positions among the sorted points; behind the last point it stands again.
+    x : numpy.ndarray of shape (steps, strands)
+        Points.
+    present : numpy.ndarray of shape (steps,)
+        Strands that have a point in this step: the first ones.
+    """
+
+    def __init__(self, x: np.ndarray) -> None:
+        n = len(x)
+        width = max(1, min(_STRANDS, n // _STEPS))
+        steps = -(-n // width)
+        rows = np.arange(steps)[:, None] + steps * np.arange(width)
+        self.present = (rows < n).sum(axis=1)
+        self.rows = np.minimum(rows, n - 1)
+        self.x = x[self.rows]
+
+    def factors(self, branch: Branch) -> tuple[States, States]:
+        """`decays` of every step from the one before, and from the start of the strand: (steps, strands) an order."""
+        gaps = np.diff(self.x, axis=0, prepend=self.x[:1])
+        return decays(branch.rate * gaps, branch.order), decays(branch.rate * (self.x - self.x[0]), branch.order)
+
+
+class Walk:
+    """Sums of one branch for some draws, while the strands are walked.
+
+    Parameters
+    ----------
+    branch : Branch
+        Part of the kernel.
+    strands : Strands
+        The points.
+    factors : tuple of lists of arrays
+        What `Strands.factors` gives, computed once for all draws.
+    draws : int
+        Number of draws.
+    """
+
+    def __init__(self, branch: Branch, strands: Strands, factors: tuple[States, States], draws: int) -> None:
+        self.branch, self.strands = branch, strands
+        self.gaps, self.starts = factors
+        shape = (draws, strands.x.shape[1])
+        self.below = [np.zeros(shape) for _ in range(branch.order)]
+        self.above = [np.zeros(shape) for _ in range(branch.order)]
+        self.scratch, self.total = np.empty(shape), np.zeros(draws)
+
+    def step(self, j: int, r: np.ndarray) -> None:
+        """Take residuals r of shape (draws, strands): pairs with all points passed, then pass these points too."""
+        if j:
+            _move([gap[j] for gap in self.gaps], self.below, self.scratch)
+            for c, below in zip(self.branch.coefficients, self.below, strict=True):
+                self.total += c * np.vecdot(below, r)
+        for start, above in zip(self.starts, self.above, strict=True):
+            above += np.multiply(r, start[j], out=self.scratch)
+        if self.branch.power:
+            r = np.multiply(r, self.strands.x[j] ** self.branch.power, out=self.scratch)
+        self.below[0] += r
+
+    def sum(self) -> np.ndarray:
+        """Sum over pairs i above j, shape (draws,), when all steps are done."""
+        x = self.strands.x
+        between = climb(joins(self.branch, x[0], x[-1], by_neighbours), self.above, self.below, by_neighbours)[0]
+        return self.total + between
+
+
+def _move(factors: Sequence[np.ndarray], states: States, scratch: np.ndarray) -> None:
+    """Move sums to the next points, in place: the highest order first, which needs the others as they were."""
+    for order in range(len(states) - 1, -1, -1):
+        states[order] *= factors[0]
+        for a in range(order):
+            states[order] += np.multiply(states[a], factors[order - a], out=scratch)

@@ -1,0 +1,304 @@
+"""Sums over tiles: of residuals with features, of those known by inner products, of pairs of equal labels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from kernelcal.arrays import Array, is_numpy, namespace, on_accelerator, place_of, to_numpy
+from kernelcal.kernels import CrossPairs, Euclidean, Kernel, Points
+from kernelcal.pairs.base import QuadraticForms, Sums
+from kernelcal.pairs.tiles import WIDE_FROM, Block, BlockPoints, Tile, Tiles, upper
+from kernelcal.predictions import ClassPredictions, MultivariateNormal
+from kernelcal.residuals import ClassResidual, FeatureResidual
+
+__all__ = ["PRODUCT", "FeatureTiles", "GramTiles", "SameLabel", "lookup_cost"]
+
+
+PRODUCT = 1.6e-11  # seconds of a pair of rows and a residual feature in a product with many columns, for half the pairs
+
+_BUDGET = 2**28  # bytes for the kernel matrices, which are one tile here
+_LOOKUP = 5.6e-9  # seconds (measured with four kernels)
+_PAIRS_AT_ONCE = 2**21
+
+
+class SameLabel(QuadraticForms):
+    """Sums for the Dirac kernel by the same-label trick.
+
+    ``sum_{i != j} K_ij <r_i, r_j> = sum_{i != j} K_ij 1[y_i = y_j] - 2 sum_i G_{i, y_i} + c`` with ``G = K0 P``
+    and ``c = tr(P' K0 P)``, K0 being K without its diagonal and, with case weights, times w_i w_j. G and c are
+    computed once; a draw costs about n^2 / m look-ups in place of n^2 m multiplications.
+    """
+
+    label = "exact pairs of equal labels"
+
+    def __init__(
+        self, kernels: Sequence[Kernel], points: BlockPoints, diagonals: Sequence[Array], residual: ClassResidual
+    ) -> None:
+        self.residual, self.diagonals = residual, diagonals
+        p, everything = to_numpy(residual.mean), slice(None)
+        block = Block(points, everything, everything, shared=len(kernels) > 1)
+        matrices = [_weighted(_without_diagonal(kernel.evaluate(block)), residual.weights) for kernel in kernels]
+        self.smoothed = [matrix @ p for matrix in matrices]
+        self.constants = [float((p * g).sum()) for g in self.smoothed]
+        self.values = np.stack(matrices, axis=-1).reshape(-1, len(kernels))  # a look-up finds all kernels together
+        self.bytes_per_draw = 64 * len(p)
+
+    @staticmethod
+    def worthwhile(kernels: Sequence[Kernel], predictions: ClassPredictions, residual: ClassResidual) -> bool:
+        """Tell whether the kernel matrices fit the budget and looking up is cheaper than multiplying."""
+        if residual.class_features is not None:
+            return False
+        product = PRODUCT * float(len(predictions)) ** 2 * residual.dimension
+        return lookup_cost(len(kernels), predictions) < product
+
+    def of(self, labels: np.ndarray) -> Sums:
+        """Sums of one set of labels."""
+        sums = self.batch(labels[None])
+        return Sums(sums.off_diagonal[0, 0], sums.diagonal[0, 0])
+
+    def batch(self, labels: np.ndarray) -> Sums:
+        """Sums of many sets of labels."""
+        rows = np.arange(labels.shape[1])
+        norms = self.residual.squared_norms(labels)
+        equal = np.stack([self._equal(row) for row in labels])
+        linear = np.stack([g[rows, labels].sum(axis=1) for g in self.smoothed], axis=1)
+        diagonal = np.stack([norms @ np.asarray(d, dtype=np.float64) for d in self.diagonals], axis=1)
+        return Sums(2 * equal - 2 * linear + np.array(self.constants), diagonal)
+
+    def _equal(self, labels: np.ndarray) -> np.ndarray:
+        """Sum of K_ij over the pairs i < j of equal labels, for every kernel."""
+        order = np.argsort(labels, kind="stable")
+        grouped = labels[order]
+        starts = np.flatnonzero(np.r_[True, grouped[1:] != grouped[:-1]])
+        before = np.arange(len(labels)) - np.repeat(starts, np.diff(np.r_[starts, len(labels)]))
+        total = np.zeros(self.values.shape[1])
+        for part in _parts(before):
+            count = before[part]
+            second = np.repeat(order[part], count)
+            steps = np.arange(len(second)) - np.repeat(np.cumsum(count) - count, count)
+            first = order[np.repeat(np.arange(len(labels))[part] - count, count) + steps]
+            found = self.values.take(first * len(labels) + second, axis=0)
+            total += np.ones(len(found), dtype=found.dtype) @ found  # quicker than a sum over few columns
+        return total
+
+
+def lookup_cost(kernels: int, predictions: ClassPredictions) -> float:
+    """Seconds of a draw and kernel, roughly; infinite if the matrices exceed the budget.
+
+    The expected number of pairs i < j with equal labels is, up to n, half of |sum_i p_i|^2.
+    """
+    if 8 * len(predictions) ** 2 * (2 * kernels + 1) > _BUDGET:  # while they are made, they are there twice
+        return math.inf
+    expected = to_numpy(predictions.probabilities).sum(axis=0, dtype=np.float64)
+    return _LOOKUP * 0.5 * float((expected**2).sum())
+
+
+def _parts(count: np.ndarray) -> list[slice]:
+    """Slices of consecutive positions with a bounded number of pairs in all (or one position)."""
+    ends = np.cumsum(count)
+    cuts = np.searchsorted(ends, np.arange(_PAIRS_AT_ONCE, max(int(ends[-1]), 1), _PAIRS_AT_ONCE))
+    bounds = np.unique(np.r_[0, cuts, len(count)])
+    return [slice(int(a), int(b)) for a, b in pairwise(bounds)]
+
+
+def _weighted(matrix: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    if weights is not None:
+        matrix *= weights
+        matrix *= weights[:, None]
+    return matrix
+
+
+def _without_diagonal(matrix: np.ndarray) -> np.ndarray:
+    np.fill_diagonal(matrix, 0)
+    return matrix
+
+
+_SECONDS = 3e-11  # a multiplication, of which half the pairs take one
+_LARGER = 16  # times the rows and columns of a tile that fits a processor's cache
+
+
+class FeatureTiles(Tiles):
+    """Exact pairs of residuals with features."""
+
+    residual: FeatureResidual
+
+    @property
+    def seconds(self) -> float:
+        """Time of one set of targets, roughly: products, and some thirty multiplications a kernel value."""
+        features = 0 if isinstance(self.predictions, ClassPredictions) else self.residual.dimension
+        own = self.predictions.columns + features + (100 if features else 30)
+        return _SECONDS * float(len(self.residual)) ** 2 * own
+
+    @property
+    def seconds_per_draw(self) -> float:
+        """The same for each of many sets of targets and each kernel: a column of a product."""
+        pairs = PRODUCT * float(len(self.residual)) ** 2 * self.residual.dimension
+        if isinstance(self.residual, ClassResidual) and self.residual.class_features is None:
+            assert isinstance(self.predictions, ClassPredictions)  # for the type checker: others have other residuals
+            return min(pairs, lookup_cost(len(self.kernels), self.predictions))
+        return pairs
+
+    def of(self, targets: np.ndarray) -> Sums:
+        """Sums of the first kernel for one set of targets."""
+        r = self.residual.features(targets)
+        xp = namespace(r)
+        diagonal = xp.sum(self._diagonals[0] * xp.sum(r * r, axis=1))
+        if not is_numpy(r):
+            return Sums(self._functional(r), diagonal)
+        if self._one_hot and self.residual.dimension >= WIDE_FROM:
+            return Sums(self._by_gram(targets), diagonal)
+        return Sums(self.by_columns(r[:, None, :])[0, 0], diagonal)
+
+    @property
+    def _one_hot(self) -> bool:
+        residual = self.residual
+        return isinstance(residual, ClassResidual) and residual.class_features is None and residual.weights is None
+
+    def batch(self, targets: np.ndarray) -> Sums:
+        """Sums of all kernels for many sets of targets."""
+        if on_accelerator(self.predictions.reference):
+            return self._resident_batch(targets)
+        if self._double is not self:
+            return self._double.batch(targets)
+        if self._same_label is not None:
+            return self._same_label.batch(targets)
+        r = self.residual.batch(targets)
+        norms = np.einsum("ibk,ibk->bi", r, r)
+        diagonal = np.stack([norms @ np.asarray(d, dtype=norms.dtype) for d in self._diagonals], axis=1)
+        return Sums(self.by_columns(r), diagonal)
+
+    @cached_property
+    def _same_label(self) -> SameLabel | None:
+        predictions, residual = self.predictions, self.residual
+        if not isinstance(residual, ClassResidual) or not isinstance(predictions, ClassPredictions):
+            return None
+        if not SameLabel.worthwhile(self.kernels, predictions, residual):
+            return None
+        return SameLabel(self.kernels, self._points, self._diagonals, residual)
+
+    def by_columns(self, r: np.ndarray) -> np.ndarray:
+        """Multiply K with the residuals r of shape (n, B, r) as columns: sums of shape (B, kernels)."""
+        draws, dimension = r.shape[1:]
+        flat = r.reshape(len(r), draws * dimension)
+
+        def work(rows: slice, tiles: Iterator[Tile]) -> np.ndarray:
+            sums = np.zeros((len(self.kernels), rows.stop - rows.start, flat.shape[1]))
+            for columns, tile in tiles:
+                for s, kernel in enumerate(self.kernels):
+                    values = upper(tile.evaluate(kernel), columns.start - rows.start)
+                    sums[s] += values.astype(flat.dtype, copy=False) @ flat[columns]
+            sums *= flat[rows]
+            return sums.reshape(len(self.kernels), -1, draws, dimension).sum(axis=(1, 3)).T
+
+        return self._rows_of_tiles(work, shared=len(self.kernels) > 1)
+
+    def _by_gram(self, targets: np.ndarray) -> np.ndarray:
+        """Many classes, Dirac: <r_i, r_j> from the squared distance, so that one matrix product serves both.
+
+        ``<r_i, r_j> = 1[y_i = y_j] - p_i[y_j] - p_j[y_i] + p_i.p_j`` with ``2 p_i.p_j = |p_i|^2 + |p_j|^2 - d_ij^2``.
+        """
+        p = to_numpy(self.predictions.mean)
+        halves = 0.5 * np.einsum("ij,ij->i", p, p)
+
+        def work(rows: slice, tiles: Iterator[Tile]) -> np.ndarray:
+            total, own, y = 0.0, p[rows], targets[rows]
+            for columns, tile in tiles:
+                inner = tile.squared_distance(Euclidean())
+                inner *= -0.5
+                inner += halves[rows, None] + halves[columns]
+                inner -= np.take(own, targets[columns], axis=1)
+                inner -= np.take(p[columns], y, axis=1).T
+                inner += y[:, None] == targets[columns]
+                inner *= upper(self.kernels[0].evaluate(tile), columns.start - rows.start)
+                total += float(inner.sum(dtype=np.float64))
+            return np.asarray(total)
+
+        return self._rows_of_tiles(work, shared=True)
+
+    def _functional(self, r: Array) -> Array:
+        xp, points, total = namespace(r), Points(self.predictions), 0.0 * r[0, 0]
+        for rows, columns, above in self._functional_tiles():
+            values = above(self.kernels[0].evaluate(CrossPairs(points, rows, columns)))
+            total = total + xp.sum(r[rows, :] * (values @ r[columns, :]))
+        return 2 * total
+
+    def _resident_batch(self, targets: np.ndarray) -> Sums:
+        """Sums of all kernels where the predictions lie, in tiles that keep a graphics card busy."""
+        rows_of = [self.residual.features(row) for row in targets]
+        r = namespace(rows_of[0]).stack(rows_of, axis=1)
+        xp, points, (n, draws, _) = namespace(r), Points(self.predictions), r.shape
+        flat = xp.reshape(r, (n, -1))
+        totals = [xp.zeros(draws, dtype=r.dtype, device=place_of(r)) for _ in self.kernels]
+        for rows, columns, above in self._functional_tiles(_LARGER):
+            pairs, right = CrossPairs(points, rows, columns), r[rows, ...]
+            for s, kernel in enumerate(self.kernels):
+                product = xp.reshape(above(kernel.evaluate(pairs)) @ flat[columns, :], right.shape)
+                totals[s] = totals[s] + xp.sum(xp.sum(product * right, axis=2), axis=0)
+        norms = xp.sum(r * r, axis=2)
+        diagonal = [to_numpy(norms.T @ own) for own in self._diagonals]
+        return Sums(2 * np.stack(list(map(to_numpy, totals)), axis=1), np.stack(diagonal, axis=1))
+
+
+_EXPONENTIALS = 4e-9  # seconds of the four kernel values of a pair, and half of it a component
+_FACTORISATION = 3e-7  # a pair of full covariance matrices
+
+
+class GramTiles(Tiles):
+    """Exact pairs of residuals without features."""
+
+    @property
+    def seconds(self) -> float:
+        """Time of one set of targets, roughly."""
+        pair = _EXPONENTIALS * (1 + math.prod(self.predictions.event_shape) / 2)
+        full = isinstance(self.predictions, MultivariateNormal)
+        return float(len(self.residual)) ** 2 * (pair + (_FACTORISATION if full else 0))
+
+    def of(self, targets: np.ndarray) -> Sums:
+        """Sums of the first kernel for one set of targets."""
+        if is_numpy(self.predictions.reference):
+            return Sums(self._sums(targets[None])[0, 0], self._diagonal(targets[None])[0, 0])
+        return self._functional(targets)
+
+    def batch(self, targets: np.ndarray) -> Sums:
+        """Sums of all kernels for many sets of targets."""
+        if self._double is not self:
+            return self._double.batch(targets)
+        return Sums(self._sums(targets), self._diagonal(targets))
+
+    def _sums(self, targets: np.ndarray) -> np.ndarray:
+        """Sums over i != j for every draw and kernel; kernel values and what no target changes once a tile."""
+        inners = [self.residual.inner(row) for row in targets]
+
+        def work(rows: slice, tiles: Iterator[Tile]) -> np.ndarray:
+            sums = np.zeros((len(inners), len(self.kernels)))
+            for columns, tile in tiles:
+                kernels = self._kernel_values(tile, columns.start - rows.start)
+                cross = self.residual.cross(rows, columns)
+                for b, inner in enumerate(inners):
+                    sums[b] += kernels @ inner.block(rows, columns, cross).ravel()
+            return sums
+
+        return self._rows_of_tiles(work, shared=len(self.kernels) > 1)
+
+    def _kernel_values(self, tile: Block, offset: int) -> np.ndarray:
+        """Values of all kernels above the diagonal, shape (kernels, pairs)."""
+        values = [upper(tile.evaluate(kernel), offset).ravel().copy() for kernel in self.kernels]
+        return np.stack(values)
+
+    def _diagonal(self, targets: np.ndarray) -> np.ndarray:
+        norms = np.stack([self.residual.inner(row).aligned(slice(None), slice(None)) for row in targets])
+        return np.stack([norms @ np.asarray(d, dtype=norms.dtype) for d in self._diagonals], axis=1)
+
+    def _functional(self, targets: np.ndarray) -> Sums:
+        inner, points = self.residual.inner(targets), Points(self.predictions)
+        own = inner.aligned(slice(None), slice(None))
+        xp, total = namespace(own), 0.0 * own[0]
+        for rows, columns, above in self._functional_tiles():
+            values: Array = self.kernels[0].evaluate(CrossPairs(points, rows, columns)) * inner.block(rows, columns)
+            total = total + xp.sum(above(values))
+        return Sums(2 * total, xp.sum(self._diagonals[0] * own))

@@ -1,0 +1,202 @@
+"""From what people have to predictions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kernelcal.arrays import Array, as_array, concrete, namespace
+from kernelcal.errors import InputError
+from kernelcal.predictions.base import Predictions
+from kernelcal.predictions.border import floating, is_frame, plain_array
+from kernelcal.predictions.classes import Bernoulli, Categorical, ClassPredictions
+from kernelcal.predictions.composed import Samples
+from kernelcal.predictions.reading.libraries import LIBRARIES, read_distribution
+from kernelcal.predictions.reading.stacking import stacked
+from kernelcal.predictions.reading.wrappers import Wrapper
+from kernelcal.predictions.scalars import Normal
+from kernelcal.predictions.vectors import DiagonalNormal
+
+__all__ = ["as_predictions", "ensemble", "is_distribution", "predictions_of_numbers"]
+
+
+_PAIR = ("the pair of arrays was read as means and standard deviations",)
+
+
+def is_distribution(x: Any) -> bool:
+    """Tell whether `x` is a distribution of a library that is read, or of a class that inherits from one."""
+    from_library = any(cls.__module__.startswith(tuple(LIBRARIES)) for cls in type(x).__mro__)
+    return from_library and any(hasattr(type(x), name) for name in ("log_prob", "logpdf", "logcdf"))
+
+
+def predictions_of_numbers(x: Any) -> Predictions | None:
+    """Predictions, where `x` is such, a distribution, a list of either, or a pair of arrays; None for all else."""
+    if isinstance(x, Predictions):
+        return x
+    if is_distribution(x):
+        return read_distribution(x)
+    if not isinstance(x, list | tuple) or not x:
+        return None
+    if all(isinstance(element, Predictions) or is_distribution(element) for element in x):
+        return stacked([e if isinstance(e, Predictions) else read_distribution(e) for e in x])
+    return _pair(x) if isinstance(x, tuple) and len(x) == 2 and all(map(_is_array, x)) else None
+
+
+def _is_array(x: Any) -> bool:
+    """Arrays and columns of a library, not lists."""
+    return is_frame(x) or (as_array(x) is x and np.ndim(x) > 0)
+
+
+def _pair(pair: tuple[Any, Any]) -> Predictions:
+    mean, std = (plain_array(x)[0] for x in pair)
+    shapes = tuple(mean.shape), tuple(std.shape)
+    if shapes[0] != shapes[1] or len(shapes[0]) not in (1, 2):
+        raise InputError(
+            "a tuple of two arrays is read as means and standard deviations of one shape, (n,) or (n, d), got "
+            f"{shapes[0]} and {shapes[1]}: for covariances use kernelcal.predictions.MultivariateNormal(mean, cov); "
+            "rows of class probabilities go into one array, np.stack(rows)"
+        )
+    if len(shapes[0]) == 2 and shapes[0][1] > 1:
+        return DiagonalNormal(mean, std, notes=_PAIR)
+    mean, std = (x[:, 0] if x.ndim == 2 else x for x in (mean, std))
+    return Normal(mean, std, notes=_PAIR)
+
+
+def ensemble(x: Any, axis: int) -> Samples:
+    """Ensemble from an array whose given axis holds the draws; the first of the others holds the rows."""
+    if isinstance(x, Predictions | Wrapper) or is_distribution(x):
+        raise InputError(f"sample_axis says which axis of an array holds draws, and {type(x).__name__} is no array")
+    array = plain_array(x)[0]
+    axes = list(range(array.ndim))
+    if array.ndim < 2 or axis not in range(-array.ndim, array.ndim):
+        raise InputError(
+            f"sample_axis={axis} does not fit an array of shape {tuple(array.shape)}: draws have an axis for the rows "
+            "and one for the draws, and for vectors one for their components"
+        )
+    draws = axes.pop(axis)
+    return Samples(namespace(array).permute_dims(array, (axes[0], draws, *axes[1:])))
+
+
+_NORMALIZED = "every row was divided by its sum, as asked"
+
+
+def as_predictions(
+    x: Any, *, classes: Any = None, normalize: bool = False, sample_axis: int | None = None
+) -> Predictions:
+    """Turn arrays, frames, wrappers, ensembles and distributions of other libraries into predictions.
+
+    Parameters
+    ----------
+    x : array, data frame, tuple of two arrays, distribution or list of distributions, Predictions, or a wrapper
+        Arrays and frames of shape (n,) or (n, 1): probability of the positive class, gives `Bernoulli`. Shape (n, m):
+        class probabilities, gives `Categorical`; names of the columns of a frame (extra ``frame``) become class names.
+        `Logits`, `LogProbs` and `Percent` say that numbers are something else.
+        A tuple of two arrays is read as means and standard deviations, as ``predict(X, return_std=True)`` of
+        scikit-learn returns them: `Normal`, for two or more columns `DiagonalNormal`, with a note.
+        Distributions of scipy.stats (frozen or new), torch.distributions and numpyro are known by their names; the
+        axis of their batch holds the rows. A list of single ones, or of one-row batches of a family, is stacked.
+    classes : sequence, optional
+        Labels of the classes in the order of the columns; ``(negative, positive)`` for one column.
+    normalize : bool
+        Divide each row of shape (n, m) by its sum. Off by default: a row that does not sum to 1 is refused.
+    sample_axis : int, optional
+        Axis of an array that holds draws (ensemble members): gives `Samples`. The first of the others holds the rows.
+
+    Returns
+    -------
+    Predictions
+
+    Raises
+    ------
+    InputError
+        With the row, the likely cause and the remedy; for unknown distributions with a list of the known ones.
+    MissingExtraError
+        For a data frame without the extra ``frame``.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> type(kc.as_predictions([0.1, 0.9])).__name__
+    'Bernoulli'
+    >>> kc.as_predictions([[0.2, 0.3]], normalize=True).probs
+    array([[0.4, 0.6]])
+    >>> kc.as_predictions([[0.2, 0.3]])
+    Traceback (most recent call last):
+    ...
+    kernelcal.errors.InputError: row 0 sums to 0.5, expected 1 ...
+
+    Three members that predict two numbers each:
+
+    >>> kc.as_predictions([[1.0, 5.0], [2.0, 6.0], [3.0, 7.0]], sample_axis=0).mean
+    array([2., 6.])
+
+    Distributions of scipy:
+
+    >>> from scipy import stats
+    >>> kc.as_predictions([stats.norm(0.0, 1.0), stats.norm(3.0, 2.0)]).std
+    array([1., 2.])
+    """
+    batch = predictions_of_numbers(x) if sample_axis is None else ensemble(x, sample_axis)
+    if batch is not None:
+        return _with_options(batch, classes, normalize)
+    array, names = _array_of(x)
+    classes = names if classes is None else classes
+    if array.ndim == 1 or (array.ndim == 2 and array.shape[1] == 1):
+        return Bernoulli(array if array.ndim == 1 else array[:, 0], classes=classes)
+    if normalize and array.ndim == 2:
+        normalized, note = _normalized(array)
+        return Categorical(normalized, classes=classes, notes=(note,))
+    return Categorical(array, classes=classes)
+
+
+def _with_options(batch: Predictions, classes: Any, normalize: bool) -> Predictions:
+    if normalize:
+        raise InputError("normalize=True is for arrays and frames: predictions have been checked already")
+    if classes is None:
+        return batch
+    if not isinstance(batch, ClassPredictions):
+        raise InputError(
+            f"classes names the classes of class probabilities, and {type(batch).__name__} predicts numbers"
+        )
+    return replace(batch, classes=classes)  # type: ignore[type-var]
+
+
+def _array_of(x: Any) -> tuple[Array, tuple[Any, ...] | None]:
+    array, names = x.unwrap() if isinstance(x, Wrapper) else plain_array(x)
+    if array.ndim == 0:
+        raise InputError(
+            f"cannot read predictions from {type(x).__name__}: pass an array of shape (n,) or (n, m), a data frame, "
+            "one of kernelcal.Bernoulli, Categorical, Logits, LogProbs, Percent, a family of kernelcal.predictions, or "
+            "a distribution of scipy.stats, PyTorch or NumPyro"
+        )
+    if array.ndim > 2:
+        raise InputError(
+            f"class probabilities have shape (n,) or (n, m), got {tuple(array.shape)}: flatten the leading axes, "
+            "for example x.reshape(-1, x.shape[-1]), and the targets alike"
+        )
+    return array, names
+
+
+def _normalized(array: Array) -> tuple[Array, str]:
+    array, sums = floating(array), ""
+    values = concrete(array)
+    if values is not None and len(values):
+        _refuse_not_normalizable(values)
+        totals = values.sum(axis=1)
+        sums = f"; the sums were {totals.min():.4g} to {totals.max():.4g}"
+    return array / namespace(array).sum(array, axis=1, keepdims=True), f"{_NORMALIZED}{sums}"
+
+
+def _refuse_not_normalizable(values: np.ndarray) -> None:
+    """Rows that no division turns into probabilities; missing values are named by the check that follows."""
+    negative: np.ndarray = np.any(values < 0, axis=1)
+    bad = np.flatnonzero(negative | (values.sum(axis=1) == 0))
+    if len(bad):
+        row = int(bad[0])
+        what = f"holds {values[row].min():g}" if negative[row] else "sums to 0"
+        raise InputError(
+            f"row {row} {what}: normalize=True needs values that are not negative with a positive sum in every row. "
+            "Wrap logits in kernelcal.Logits(x) (command line: --kind logits)"
+        )

@@ -1,0 +1,261 @@
+"""Key numbers of one model, each with its interval or without one, and what it means."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kernelcal.cases import Case
+from kernelcal.evaluation import Evaluation
+from kernelcal.explanation import Group
+from kernelcal.lenses import TopLabel
+from kernelcal.predictions import Bernoulli, ClassPredictions, RealPredictions, ScorePredictions
+from kernelcal.statistics import crps_rows_of, log_score_rows_of
+from kernelcal.statistics.outcomes import binomial_interval
+
+__all__ = [
+    "NONE",
+    "GroupGap",
+    "Intervals",
+    "KeyFigure",
+    "group_gaps",
+    "is_number",
+    "key_figures",
+    "level_in_words",
+    "percent",
+    "top_or_event",
+]
+
+
+NONE = "none"
+_ENOUGH = 20  # rows, for the normal law
+
+
+def level_in_words(level: float) -> str:
+    """Return ``95 %``."""
+    return f"{100 * level:g} %"
+
+
+def percent(share: float) -> str:
+    """Return ``72.9 %``."""
+    return f"{100 * share:.1f} %"
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """Intervals of one confidence level; none with case weights."""
+
+    confidence_level: float
+    weighted: bool
+
+    def half(self, values: np.ndarray) -> float:
+        """Half of the normal interval of a mean; NaN where there is none."""
+        from scipy.special import ndtri  # imported when needed, as everywhere
+
+        if self.weighted or len(values) < _ENOUGH or not np.isfinite(values).all():
+            return math.nan
+        return float(ndtri((1 + self.confidence_level) / 2) * values.std(ddof=1) / math.sqrt(len(values)))
+
+    def mean(self, values: np.ndarray, shown: Callable[[float], str]) -> str:
+        """Normal interval of a mean."""
+        half = self.half(values)
+        return NONE if math.isnan(half) else f"{shown(values.mean() - half)} to {shown(values.mean() + half)}"
+
+    def share(self, hits: float, n: int) -> str:
+        """Clopper-Pearson interval of a share."""
+        if self.weighted:
+            return NONE
+        low, high = binomial_interval(np.array([hits]), n, self.confidence_level)
+        return f"{percent(low[0])} to {percent(high[0])}"
+
+
+DOES_NOT_APPLY = "does not apply"
+
+
+@dataclass(frozen=True)
+class KeyFigure:
+    """One number.
+
+    Attributes
+    ----------
+    name, value, interval, meaning : str
+        In words of the reader; the interval is ``none`` where there is none.
+    """
+
+    name: str
+    value: str
+    interval: str
+    meaning: str
+
+
+class GroupGap(NamedTuple):
+    """Rows of a group, its mean gap, and half of its interval; NaN where there is none."""
+
+    rows: int
+    gap: float
+    half: float
+
+
+def key_figures(case: Case, found: Evaluation, confidence_level: float) -> tuple[KeyFigure, ...]:
+    """Scores with the intervals of their means, the kernel error with its own, and the p-value."""
+    batch, ends = case.predictions, Intervals(confidence_level, case.weights is not None)
+    if isinstance(batch, ClassPredictions):
+        rows = _classes(case, found, ends)
+    else:
+        rows = _numbers(case, found, ends) if is_number(batch) else []
+    return (*rows, *_coverage(found, ends), *_kernel_error(found), *_tests(found))
+
+
+def is_number(batch: Any) -> bool:
+    """Tell whether numbers are predicted by families that have moments and distribution functions."""
+    return isinstance(batch, RealPredictions) and not isinstance(batch, ScorePredictions)
+
+
+def top_or_event(targets: np.ndarray, batch: ClassPredictions) -> tuple[np.ndarray, np.ndarray, bool]:
+    """Whether it happened and its probability, of the event, or of the first choice among several classes."""
+    if batch.n_classes == 2 and isinstance(batch, Bernoulli):
+        return targets == 1, np.asarray(batch.p, dtype=np.float64), batch.question == "top label"
+    view = TopLabel().view(batch)
+    return view.relabel(targets) == 1, np.asarray(view.predictions.probabilities, dtype=np.float64)[:, 1], True
+
+
+def _classes(case: Case, found: Any, ends: Intervals) -> list[KeyFigure]:
+    targets, batch, own = case.targets, case.predictions, case.weights
+    hit, p, top = top_or_event(targets, batch)
+    says, does = (
+        ("mean confidence in the first choice", "first choice right (accuracy)")
+        if top
+        else ("mean predicted probability", "share of rows in which it happened")
+    )
+    log = log_score_rows_of(case)
+    brier = "Brier score" if isinstance(batch, Bernoulli) else "Brier score, sum over classes"
+    squares = (p - hit) ** 2 if isinstance(batch, Bernoulli) else _squares(targets, batch)
+    return [
+        KeyFigure(does, percent(np.average(hit, weights=own)), ends.share(hit.sum(), len(hit)), "what happened"),
+        KeyFigure(says, percent(np.average(p, weights=own)), DOES_NOT_APPLY, "what the model said"),
+        KeyFigure(
+            "difference, said minus happened",
+            _points(np.average(p - hit, weights=own)),
+            ends.mean(p - hit, _points),
+            "percentage points; above 0 it said too much, below 0 too little",
+        ),
+        KeyFigure(
+            brier,
+            _plain(found.brier_score),
+            ends.mean(squares, _plain),
+            "mean squared error of the probabilities; smaller is better",
+        ),
+        KeyFigure("log score", _nats(found.log_score), ends.mean(log, _plain), _smaller(found.log_score)),
+        *(
+            KeyFigure(
+                f"expected calibration error, {e.name.partition(', ')[2] or 'this question'}",
+                _plain(float(e)),
+                NONE,
+                f"mean gap in {e.options['bins']}; above 0 by chance even for a calibrated model",
+            )
+            for e in found.eces
+        ),
+    ]
+
+
+def _numbers(case: Case, found: Any, ends: Intervals) -> list[KeyFigure]:
+    targets, batch, own = case.targets, case.predictions, case.weights
+    rows = []
+    z = np.asarray(batch.standardised(targets), dtype=np.float64).reshape(len(batch), -1).mean(axis=1)
+    if np.isfinite(z).all():
+        name, words = "mean standardised residual", "outcome minus predicted mean, in predicted standard deviations"
+        rows.append(KeyFigure(name, _signed(float(np.average(z, weights=own))), ends.mean(z, _signed), words))
+    if found.crps is not None:
+        interval = NONE if batch.event_shape else ends.mean(crps_rows_of(case), _plain)
+        words = "mean distance of prediction and outcome, in units of the target; smaller is better"
+        rows.append(KeyFigure("CRPS", _plain(found.crps), interval, words))
+    if found.negative_log_likelihood is not None:
+        words = _smaller(found.negative_log_likelihood)
+        rows.append(KeyFigure("log score", _nats(found.negative_log_likelihood), NONE, words))
+    return rows
+
+
+def _coverage(found: Any, ends: Intervals) -> list[KeyFigure]:
+    """Shares of outcomes inside intervals or regions; of vectors the range over components is left to the table."""
+    parts = getattr(found, "coverage", None) or ()
+    parts = parts if isinstance(parts, tuple) else (parts,)
+    rows = []
+    for k, part in enumerate(parts[:4]):
+        number = f", component {k}" if len(parts) > 1 else ""
+        for share, level, low, expected in zip(part.shares, part.levels, part.low, part.expected, strict=True):
+            interval = NONE if np.isnan(low) else ends.share(round(share * part.n), part.n)
+            words = f"should be {percent(expected)}"
+            rows.append(
+                KeyFigure(f"outcomes inside {100 * level:g} % intervals{number}", percent(share), interval, words)
+            )
+    return rows
+
+
+def _kernel_error(found: Evaluation) -> list[KeyFigure]:
+    name = found.estimate.name
+    if found.interval is None:
+        words = "kernel calibration error; its size depends on the scale of the scores"
+        return [KeyFigure(f"{name}, {found.estimate.estimator}", f"{float(found.estimate):.3g}", NONE, words)]
+    ends = f"{found.interval.root[0]:.4f} to {found.interval.root[1]:.4f}"
+    words = "0 for a calibrated model; all kinds of errors count, and nearby predictions are judged together"
+    value = f"{found.root:.4f}" if found.root else "0 (estimate below 0)"
+    return [KeyFigure(f"kernel calibration error (root of {name})", value, ends, words)]
+
+
+def _tests(found: Any) -> list[KeyFigure]:
+    rows = []
+    if found.test is not None:
+        words = "how often a calibrated model gives evidence as strong as this; never 0"
+        rows.append(KeyFigure("p-value of the test of calibration", f"{found.test.pvalue:.3g}", DOES_NOT_APPLY, words))
+    if getattr(found, "pit_pvalue", None) is not None:
+        words = "the same by where outcomes fall in their predicted distributions"
+        rows.append(KeyFigure("p-value of the test of ranks (PIT)", f"{found.pit_pvalue:.3g}", DOES_NOT_APPLY, words))
+    return rows
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:+.1f} points".replace("-", "\N{MINUS SIGN}")
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.3f}".replace("-", "\N{MINUS SIGN}")
+
+
+def _smaller(score: float) -> str:
+    return "smaller is better" if np.isfinite(score) else "something happened that had been given the probability 0"
+
+
+def group_gaps(case: Case, groups: Sequence[Group], confidence_level: float) -> dict[tuple[str, str], GroupGap]:
+    """Happened minus said in every group, on all its rows."""
+    targets, batch, own = case.targets, case.predictions, case.weights
+    if isinstance(batch, ClassPredictions):
+        hit, p, _ = top_or_event(targets, batch)
+        gaps = 100 * (hit - p)
+    else:
+        gaps = np.asarray(batch.standardised(targets), dtype=np.float64).reshape(len(batch), -1).mean(axis=1)
+    ends = Intervals(confidence_level, own is not None)
+    return {(g.column, g.name): _gap(gaps[g.rows], None if own is None else own[g.rows], ends) for g in groups}
+
+
+def _gap(values: np.ndarray, own: np.ndarray | None, ends: Intervals) -> GroupGap:
+    mean = math.nan if own is not None and own.sum() == 0 else float(np.average(values, weights=own))
+    return GroupGap(len(values), mean, ends.half(values))
+
+
+def _nats(value: float) -> str:
+    return f"{_plain(value)} nats" if np.isfinite(value) else "infinite"
+
+
+def _squares(targets: np.ndarray, batch: Any) -> np.ndarray:
+    p = np.asarray(batch.probabilities, dtype=np.float64)
+    return np.asarray((p**2).sum(axis=1) - 2 * p[np.arange(len(p)), targets] + 1)
+
+
+def _plain(value: float) -> str:
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.4f}" if 0.001 <= abs(value) < 10 else f"{value:.4g}"

@@ -1,0 +1,215 @@
+"""One page about one model or several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from kernelcal.cases import Case, refuse_lens
+from kernelcal.comparison import (
+    Comparison,
+    Models,
+    named_case,
+    naming,
+    refuse_names,
+    refuse_run,
+    refuse_unlike,
+    seen_alike,
+)
+from kernelcal.comparison import compared as compared_models
+from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS
+from kernelcal.errors import InputError
+from kernelcal.evaluation import evaluated
+from kernelcal.inference.intervals import checked_bound
+from kernelcal.lenses import Lens
+from kernelcal.reporting.method import day
+from kernelcal.reporting.model import model_report
+from kernelcal.reporting.page import environment, rendered
+from kernelcal.reporting.result import Report, refuse_path, write_whole
+from kernelcal.reporting.verdict import verdict_of_several
+from kernelcal.runs import Run, Steps
+
+__all__ = ["report"]
+
+
+_ONE = "model"
+
+
+def report(
+    y: Any,
+    predictions: Any,
+    path: Any = None,
+    *,
+    groups: Any = None,
+    lens: Lens | None = None,
+    weights: Any = None,
+    classes: Any = None,
+    normalize: bool = False,
+    within: float | None = None,
+    confidence_level: float = CONFIDENCE_LEVEL,
+    draws: int = DRAWS,
+    rng: int = 0,
+    early_stopping: bool = True,
+    title: str = "Calibration report",
+    read: str | Mapping[str, str] | None = None,
+    command: str | None = None,
+    date: Any = None,
+    progress: Any = None,
+) -> Report:
+    """Write one self-contained HTML page: verdict, numbers, pictures, where the model is wrong, method and data.
+
+    Parameters
+    ----------
+    y : array of shape (n,), or (n, d) for vectors
+        Targets.
+    predictions : Predictions, what `as_predictions` takes, or a mapping of names to these
+        One model, or several of the same rows.
+    path : str or pathlib.Path, optional
+        Where to write the page, a name that ends in ``.html``; a file of this name is replaced. Without it nothing is
+        written, and ``.to_html()`` and ``.save(path)`` of the result have the page.
+    groups : array of shape (n,), mapping of str to such arrays, or data frame, optional
+        Groups of rows, as for `explain`.
+    lens, weights, classes, normalize
+        As for `evaluate`; case weights for one model only.
+    within : float, optional
+        As for `compare`, for several models.
+    confidence_level, draws, rng, early_stopping, progress
+        As for `evaluate`; `rng` is a seed, a whole number, since all parts of a page use the same.
+    title : str
+        Of the page.
+    read : str, or mapping of names to str, optional
+        What was read, and which rows were dropped: shown as it is.
+    command : str, optional
+        What made the page; shown as it is.
+    date : str or datetime.date, optional
+        Date on the page. Default: that of the environment variable SOURCE_DATE_EPOCH, else today's.
+
+    Returns
+    -------
+    Report
+        Path, verdict, and everything that was computed.
+
+    Raises
+    ------
+    InputError
+        With the row and the remedy; for a place that cannot be written to, before anything is computed.
+    MissingExtraError
+        Without jinja2 (extra ``report``) or matplotlib (extra ``plot``).
+
+    Notes
+    -----
+    The page needs no network and holds no scripts. It is written beside its place and moved there when it is whole. The
+    same inputs and seed give the same bytes on the same versions and date. The explanation costs ``n^2``: of more than
+    4,000 rows (of M models 4,000 over the root of M) it looks at a random choice, and says so; its tests are exact on
+    any such choice.
+
+    Examples
+    --------
+    >>> import numpy as np, kernelcal as kc
+    >>> p = np.random.default_rng(0).uniform(size=200)
+    >>> y = np.random.default_rng(1).random(200) < p**2
+    >>> found = kc.report(y, p, draws=99)
+    >>> found.verdict.heading
+    'The stated probabilities do not match what happened.'
+    >>> found.to_html().startswith("<!DOCTYPE html>")
+    True
+    """
+    run = Run(confidence_level=confidence_level, draws=draws, rng=rng, early_stopping=early_stopping, progress=progress)
+    seed = run.seed("the page names it")
+    given, several = _models(predictions, weights)
+    bound = _checked_bound(within, several=several)
+    if several:
+        refuse_run(run)
+    place = None if path is None else Path(path)
+    if place is not None:
+        refuse_path(place)
+    environment()  # what is missing is said before the work
+    refuse_lens(lens)
+    checked = _checked(y, given, several=several, weights=weights, classes=classes, normalize=normalize)
+    models = _seen(checked, lens, several=several)
+    steps = Steps(progress, 2 * len(models), run.draws)
+    compared = _compared(checked, lens, run, bound, steps) if several else None
+    ordered = models if compared is None else {model.name: models[model.name] for model in compared.models}
+    found = tuple(
+        model_report(
+            case,
+            evaluated(case, replace(run, progress=steps.next())) if compared is None else compared[name].evaluation,
+            name if isinstance(predictions, Mapping) else None,
+            groups,
+            run,
+            steps,
+            (number, len(models)),
+        )
+        for number, (name, case) in enumerate(ordered.items(), 1)
+    )
+    steps.finish()
+    verdict = found[0].verdict if compared is None else verdict_of_several(compared)
+    page = rendered(title, verdict, found, compared, run, read=read, command=command, date=day(date))
+    if place is not None:
+        write_whole(place, page)
+    return Report(place, title, verdict, found, compared, seed, page)
+
+
+def _models(predictions: Any, weights: Any) -> tuple[dict[str, Any], bool]:
+    """Models by their names; a mapping of one is one model with a name."""
+    if not isinstance(predictions, Mapping):
+        return {_ONE: predictions}, False
+    if not predictions:
+        raise InputError("predictions is an empty mapping: pass a model, or {name: predictions} of one or more")
+    if len(predictions) == 1:
+        return {str(name): p for name, p in predictions.items()}, False
+    if weights is not None:
+        raise InputError("a comparison of several models takes no case weights: report one model at a time")
+    refuse_names(predictions)
+    return {str(name): p for name, p in predictions.items()}, True
+
+
+def _checked_bound(within: Any, *, several: bool) -> float | None:
+    if within is not None and not several:
+        raise InputError(
+            f"within={within} is asked of several models on one page, got one: use "
+            f"kernelcal.equivalence_test(y, predictions, within={within})"
+        )
+    return None if within is None else checked_bound(within)
+
+
+def _checked(y: Any, given: dict[str, Any], *, several: bool, **options: Any) -> Models:
+    """Models as they were given; of several every message carries the name."""
+    if not several:
+        return {name: Case.of(y, p, **options) for name, p in given.items()}
+    return {name: named_case(name, y, p, **options) for name, p in given.items()}
+
+
+def _seen(models: Models, lens: Lens | None, *, several: bool) -> Models:
+    """Models as the lens shows them, in NumPy."""
+    found = {}
+    for name, case in models.items():
+        with naming(name) if several else nullcontext():
+            found[name] = case.through(lens).in_numpy
+    return found
+
+
+def _compared(models: Models, lens: Lens | None, run: Run, within: float | None, steps: Steps) -> Comparison:
+    refuse_unlike(models)
+    asked = replace(run, progress=_several(steps, len(models)))
+    return compared_models(seen_alike(models, lens), asked, within=within)
+
+
+def _several(steps: Steps, pieces: int) -> Any:
+    """Progress of one piece of work over so many pieces of the bar."""
+    parts = [steps.next()]
+    if parts[0] is None:
+        return None
+
+    def shown(done: int, of: int) -> None:
+        k = min(done * pieces // max(of, 1), pieces - 1)
+        while len(parts) <= k:
+            parts.append(steps.next())
+        part = parts[k]
+        assert part is not None  # for the type checker: the first was there
+        part(done * pieces - k * of, of)
+
+    return shown

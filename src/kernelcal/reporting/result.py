@@ -1,0 +1,152 @@
+"""What `report` computed, and the page."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kernelcal.comparison import Comparison
+from kernelcal.errors import InputError
+from kernelcal.evaluation import Evaluation
+from kernelcal.explanation import Explanation
+from kernelcal.reporting.drawing import Picture
+from kernelcal.reporting.figures import GroupGap, KeyFigure
+from kernelcal.reporting.verdict import Verdict
+from kernelcal.tables import Shown, Table
+
+__all__ = ["ModelReport", "Report", "refuse_path", "write_whole"]
+
+
+def refuse_path(path: Path) -> None:
+    """Refuse a file that could not be written, before the work and not after it."""
+    if path.is_dir():
+        raise InputError(f"{path} is a folder: name a file in it, such as {path / 'report.html'}")
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: there is no folder {path.parent}: make it first, or name another")
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"a report is a page: its name ends in .html, got {path}")
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write beside the place, and move there; what was there before stays until the new file is whole."""
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with unfinished.open("w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        os.replace(unfinished, path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ModelReport(Shown):
+    """What a report says about one model.
+
+    Attributes
+    ----------
+    name : str or None
+        Its name; None for one model without a name.
+    family : str
+        Family of the predictions.
+    verdict : Verdict
+        In plain words.
+    evaluation : Evaluation
+        As of `evaluate`.
+    explanation : Explanation or None
+        As of `explain`; None for densities known through their score functions.
+    explained_rows : int
+        Rows that the explanation rests on: of very many rows a random choice.
+    figures : tuple of KeyFigure
+        Key numbers with their intervals.
+    pictures : tuple of Picture
+        Pictures as SVG.
+    group_gaps : mapping of (str, str) to GroupGap
+        By column and name, happened minus said on all rows of a group.
+    """
+
+    name: str | None
+    family: str
+    verdict: Verdict
+    evaluation: Evaluation
+    explanation: Explanation | None
+    explained_rows: int
+    figures: tuple[KeyFigure, ...]
+    pictures: tuple[Picture, ...]
+    group_gaps: Mapping[tuple[str, str], GroupGap] = field(default_factory=dict)
+
+    def _table(self) -> Table:
+        rows = [(figure.name, f"{figure.value} ({figure.interval})") for figure in self.figures]
+        return Table(self.name or "Report", [("verdict", self.verdict.heading), *rows])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON, without the pictures."""
+        why = None if self.explanation is None else self.explanation.to_dict()
+        own = {"name": self.name, "verdict": self.verdict.heading, "explained_rows": self.explained_rows}
+        return {**own, "evaluation": self.evaluation.to_dict(), "explanation": why}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Report(Shown):
+    """A page and what it rests on.
+
+    Attributes
+    ----------
+    path : pathlib.Path or None
+        Where it was written; None if it was not.
+    title : str
+        Its title.
+    verdict : Verdict
+        In plain words.
+    models : tuple of ModelReport
+        What was computed for every model, in the order of the page.
+    comparison : Comparison or None
+        Of several models.
+    seed : int
+        Of all draws.
+    """
+
+    path: Path | None
+    title: str
+    verdict: Verdict
+    models: tuple[ModelReport, ...]
+    comparison: Comparison | None
+    seed: int
+    _html: str = field(default="")
+
+    def to_html(self) -> str:
+        """Return the page."""
+        return self._html
+
+    def save(self, path: Any) -> Path:
+        """Write the page, whole or not at all; a file of this name is replaced.
+
+        Raises
+        ------
+        InputError
+            For a place that cannot be written to, with the remedy.
+        """
+        refuse_path(Path(path))
+        write_whole(Path(path), self._html)
+        return Path(path)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON, without the page."""
+        compared = None if self.comparison is None else self.comparison.to_dict()
+        path = None if self.path is None else str(self.path)
+        models = [model.to_dict() for model in self.models]
+        own = {"path": path, "title": self.title, "verdict": self.verdict.heading, "seed": self.seed}
+        return {**own, "models": models, "comparison": compared}
+
+    def _table(self) -> Table:
+        rows = [("page", "not written: .save(path)" if self.path is None else str(self.path))]
+        rows.append(("verdict", self.verdict.heading))
+        rows += [(model.name, model.verdict.heading) for model in self.models if model.name is not None]
+        size = len(self._html.encode())
+        return Table(self.title, [*rows, ("size", f"{size / 1000:,.0f} kB, {self._pictures} pictures")])
+
+    @property
+    def _pictures(self) -> int:
+        return sum(len(model.pictures) for model in self.models) + (self.comparison is not None)

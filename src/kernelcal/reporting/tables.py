@@ -1,0 +1,193 @@
+"""Where a model is wrong, as short tables with numbers that a reader can weigh."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from kernelcal.comparison import Comparison
+from kernelcal.explanation import Explanation, GroupFinding
+from kernelcal.inference import PairedDifference
+from kernelcal.reporting.figures import GroupGap, level_in_words
+from kernelcal.reporting.result import ModelReport
+from kernelcal.tables import Grid
+
+__all__ = ["pairs", "ranking", "where"]
+
+
+_PAIRS = 45  # ten models; of more pairs the surest are shown
+
+
+def ranking(compared: Comparison) -> Grid:
+    """Models in the order of their conditional error: its interval, the test, and whom they cannot be told from."""
+    names, first = [model.name for model in compared.models], compared.models[0]
+    digits = _digits([model.ckce.estimate for model in compared.models])
+    scores = [name for name, _ in first.evaluation.headline()[:2]]
+    extra = [] if first.equivalence is None else [f"error below {first.equivalence.within:g}?"]
+    interval = f"{first.ckce.confidence_level:.0%} interval"
+    header = ["model", *scores, "error (CKCE)", interval, "test of calibration", *extra]
+    rows = []
+    for number, model in enumerate(compared.models, 1):
+        p, ckce = model.evaluation.pvalue, model.ckce
+        rows.append(
+            [
+                f"{number}. {model.name}",
+                *(value for _, value in model.evaluation.headline()[:2]),
+                f"{ckce.estimate:.{digits}f}",
+                f"{ckce.lower:.{digits}f} to {ckce.upper:.{digits}f}",
+                "not tested" if p is None else f"p = {p:.3g}",
+                *([] if model.equivalence is None else [f"p = {model.equivalence.pvalue:.2g}"]),
+                ", ".join(f"{names.index(other) + 1}" for other in compared.tied(model.name)) or "none",
+            ]
+        )
+    notes = [
+        "the order is that of the conditional kernel calibration error (CKCE), which does not depend on how often a "
+        "model is confident; numbers in the last column are those of the first",
+        *(
+            []
+            if first.equivalence is None
+            else ["a small p-value shows that the error (root of SKCE) is below the bound"]
+        ),
+        *compared.notes,
+    ]
+    return Grid("", [*header, "cannot be told from"], rows, notes)
+
+
+def pairs(compared: Comparison) -> Grid:
+    """Differences of all pairs with their intervals, and which are more than chance."""
+    from scipy.special import ndtri  # imported when needed, as everywhere
+
+    level = compared.models[0].ckce.confidence_level
+    z = float(ndtri(0.5 + level / 2))
+    measures = list(dict.fromkeys(d.measure for d in compared.differences))
+    found = {(d.measure, d.first, d.second): d for d in compared.differences}
+    every = list(dict.fromkeys((d.first, d.second) for d in compared.differences))
+    surest = sorted(every, key=lambda pair: _sure(found[measures[0], *pair]))[:_PAIRS]
+    shown = [pair for pair in every if pair in set(surest)]
+    digits = {m: _digits([abs(d.difference) for d in compared.differences if d.measure == m]) for m in measures}
+    rows = [
+        [" \N{MINUS SIGN} ".join(pair), *(_difference(found[m, *pair], digits[m], z) for m in measures)]
+        for pair in shown
+    ]
+    notes = [
+        "first minus second, so that below 0 the first is better; after \N{PLUS-MINUS SIGN} half of the "
+        f"{level_in_words(level)} interval; p-values are corrected for the number of pairs (Holm); tie: not told apart "
+        "at 5 %",
+    ]
+    notes += [f"{len(every) - len(shown)} pairs that are less sure are left out"] if len(shown) < len(every) else []
+    return Grid("", ["pair", *(f"difference in {m}" for m in measures)], rows, notes)
+
+
+def _sure(difference: PairedDifference) -> float:
+    return math.inf if difference.pvalue is None else difference.pvalue
+
+
+def _difference(d: PairedDifference, digits: int, z: float) -> str:
+    if d.standard_error is None or d.adjusted is None:
+        return f"{d.difference:+.3g}"
+    half = z * d.standard_error
+    p = f"p = {d.adjusted:.2g}" if d.adjusted >= 0.0001 else "p < 0.0001"
+    words = f"{d.difference:+.{digits}f} \N{PLUS-MINUS SIGN} {half:.{digits}f}, {p}".replace("-", "\N{MINUS SIGN}")
+    return words if d.better is not None else f"{words}, tie"
+
+
+def _digits(values: list[float]) -> int:
+    """Decimals that show three digits of the largest value."""
+    largest = max((abs(v) for v in values if math.isfinite(v)), default=0.0)
+    return 4 if largest == 0 else max(0, min(9, 2 - math.floor(math.log10(largest))))
+
+
+_SENTENCES, _GROUPS, _CLASSES = 8, 30, 10
+
+
+def where(model: ModelReport) -> dict[str, Any]:
+    """Sentences and tables; nothing without an explanation."""
+    found = model.explanation
+    if found is None:
+        return {}
+    regions = sorted(found.regions, key=lambda region: -abs(region.gap))
+    sentences = [region.sentence for region in regions[:_SENTENCES]]
+    return {
+        "sentences": [text[:1].upper() + text[1:] for text in sentences],
+        "left": len(regions) - len(sentences),
+        "tables": _tables(found, model),
+        "witness": found.witness,
+        "groups": len(found.groups),
+        "rejected": len(found.rejected),
+        "sampled": model.explained_rows if _sampled(model) else 0,
+        "notes": [note for note in found.notes if note not in model.evaluation.notes],
+    }
+
+
+def _tables(found: Explanation, model: ModelReport) -> list[Grid]:
+    tables = []
+    if found.groups:
+        tables.append(_groups(found, model))
+    wrong = model.evaluation.pvalue is not None and model.evaluation.pvalue <= 1 - found.confidence_level
+    if found.classes and wrong:
+        tables.append(_classes(found))
+    if found.rows and wrong:
+        tables.append(_rows(found, model))
+    return tables
+
+
+def _groups(found: Explanation, model: ModelReport) -> Grid:
+    numbers = found.gap_name == "mean standardised residual"
+    gap = "outcome minus predicted mean, in standard deviations" if numbers else "happened minus said, points"
+    rows = [_group(g, model.group_gaps[g.column, g.name], 2 if numbers else 1) for g in found.groups[:_GROUPS]]
+    left = len(found.groups) - len(rows)
+    level = f"{1 - found.confidence_level:.0%}"
+    sampled = f", which rest on the {model.explained_rows:,} rows of the random choice" * _sampled(model)
+    notes = [
+        f"p-values{sampled} are exact and corrected for the number of groups: of a calibrated model any of them is "
+        f"below {level} in at most {level} of data sets",
+        "a group is tested for errors of all kinds, not for its average alone",
+        *([f"not shown: {left} that are less sure"] if left else []),
+    ]
+    header = ["group", "rows", gap, f"{level_in_words(found.confidence_level)} interval", "p", "what is wrong"]
+    return Grid("Groups, the surest first", header, rows, notes)
+
+
+def _group(g: GroupFinding, seen: GroupGap, digits: int) -> list[str]:
+    low, high = seen.gap - seen.half, seen.gap + seen.half
+    interval = "none" if math.isnan(seen.half) else f"{low:+.{digits}f} to {high:+.{digits}f}"
+    p = "not tested" if g.pvalue is None else f"{g.pvalue:.3g}"
+    numbers = [text.replace("-", "\N{MINUS SIGN}") for text in (f"{seen.gap:+.{digits}f}", interval)]
+    return [f"{g.column}: {g.name}", f"{seen.rows:,}", *numbers, p, "; ".join(g.directions[:1])]
+
+
+def _sampled(model: ModelReport) -> bool:
+    return model.explained_rows < model.evaluation.n
+
+
+def _classes(found: Explanation) -> Grid:
+    total = float(found.estimate)
+    rows = [
+        [c.name, f"{100 * c.predicted:.1f} %", f"{100 * c.observed:.1f} %", _share(c.contribution, total)]
+        for c in found.classes[:_CLASSES]
+    ]
+    left = len(found.classes) - len(rows)
+    notes = ["a class may be wrong though its average is right: too sure here, not sure enough there"]
+    notes += [f"not shown: {left} that add less"] if left else []
+    header = ["class", "said, on average", "happened", "share of the error"]
+    return Grid("Classes, those that add most to the error first", header, rows, notes)
+
+
+def _rows(found: Explanation, model: ModelReport) -> Grid:
+    total, n = float(found.estimate), found.n
+    rows = [[f"{r.row:,}", r.predicted, r.happened, _share(r.contribution * n, total, "x")] for r in found.rows]
+    sampled = " of the random choice" * _sampled(model)
+    notes = [
+        f"row numbers{sampled} count from 0 and, where rows were dropped, only those that were kept; such rows are "
+        "worth a look, but each may be chance"
+    ]
+    return Grid("Rows that add most to the error", ["row", "said", "happened", "times the average row"], rows, notes)
+
+
+def _share(part: float, total: float, unit: str = "%") -> str:
+    """Part of the whole; without a whole above 0 there is none."""
+    if not np.isfinite(part) or total <= 0:
+        return ""
+    return f"{100 * part / total:.0f} %" if unit == "%" else f"{part / total:.1f}"

@@ -1,0 +1,204 @@
+"""The verdict in plain words: what was found, how sure it is, and what could have been missed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kernelcal.cases import Case
+from kernelcal.comparison import Comparison
+from kernelcal.defaults import SIGNIFICANCE
+from kernelcal.evaluation import Evaluation
+from kernelcal.inference.test import impossible_rows
+from kernelcal.predictions import ClassPredictions
+from kernelcal.reporting.figures import is_number, top_or_event
+
+__all__ = ["Verdict", "verdict_of", "verdict_of_several"]
+
+
+_NORMAL = 1.96  # standard errors that chance seldom gives
+_SEEN = 2.8  # standard errors of a shift that a two-sided test at 5 % finds in 4 of 5 cases: 1.96 + 0.84
+_WORDS = (  # what a direction means, for readers who do not know the word
+    ("over-confident", "It is over-confident: it claims more certainty than it delivers."),
+    ("under-confident", "It is under-confident: it claims less certainty than it delivers."),
+)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A verdict.
+
+    Attributes
+    ----------
+    tone : str
+        ``against``, ``nothing``, ``untested`` or ``several``, which the page shows by a mark and a word.
+    heading : str
+        One sentence.
+    sentences : tuple of str
+        What else must be known, the most important first.
+    """
+
+    tone: str
+    heading: str
+    sentences: tuple[str, ...]
+
+
+def verdict_of(case: Case, found: Evaluation) -> Verdict:
+    """Verdict on one model."""
+    targets, batch, own = case.targets, case.predictions, case.weights
+    what = "probabilities" if isinstance(batch, ClassPredictions) else "uncertainty"
+    if found.test is None:
+        return Verdict("untested", f"Whether the stated {what} can be believed was not tested.", found.notes[:1])
+    if found.test.pvalue > SIGNIFICANCE:
+        return Verdict("nothing", f"No evidence against the stated {what} was found.", _nothing(batch, own, found))
+    sentences = (
+        _said_and_happened(targets, batch, own),
+        *_directions(batch, found),
+        _covered(found),
+        _ruled_out(targets, batch),
+        _how_sure(found),
+        _how_large(found),
+    )
+    does = "do" if what == "probabilities" else "does"
+    heading = f"The stated {what} {does} not match what happened."
+    return Verdict("against", heading, tuple(s for s in sentences if s))
+
+
+def verdict_of_several(found: Comparison) -> Verdict:
+    """Verdict on several models: which error is the smallest, and how many models the test speaks against."""
+    best, tied = found.models[0].name, found.tied(found.models[0].name)
+    if not tied:
+        heading = f"{best} has the smallest calibration error, and chance does not explain its lead."
+    elif len(tied) == len(found.models) - 1 and _all_tied(found):
+        heading = "The models cannot be told apart by their conditional calibration errors (CKCE)."
+    else:
+        heading = f"{best} has the smallest calibration error, but it cannot be told from {_listed(tied)}."
+    tested = [m for m in found.models if m.evaluation.pvalue is not None]
+    rejected = [m.name for m in tested if m.evaluation.pvalue is not None and m.evaluation.pvalue <= SIGNIFICANCE]
+    others = [m.name for m in tested if m.name not in rejected]
+    best_of = "" if heading.startswith("The models cannot") else "To be the best of them does not mean to be right. "
+    several = f"{best_of}{_counted(rejected, len(tested))}"
+    right = "it right" if len(others) == 1 else "them right"
+    said = "That does not" if not rejected else f"Against {_listed(others)} no evidence was found, which does not"
+    unclear = f" {said} prove {right}." if others else ""
+    return Verdict("several", heading, (several + unclear,))
+
+
+def _all_tied(found: Comparison) -> bool:
+    return all(len(found.tied(model.name)) == len(found.models) - 1 for model in found.models)
+
+
+def _counted(rejected: list[str], tested: int) -> str:
+    if not rejected:
+        return "The test found no evidence against any model."
+    if len(rejected) == tested:
+        every = "both" if tested == 2 else f"all {tested}"
+        return f"The test finds evidence against {every} models: what they state does not match what happened."
+    return f"The test finds evidence against {_listed(rejected)} ({len(rejected)} of {tested} models)."
+
+
+def _listed(names: Any, most: int = 6) -> str:
+    shown = list(names)[:most]
+    if len(names) > most:
+        return f"{', '.join(shown)} and {len(names) - most} more"
+    return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else "".join(shown)
+
+
+def _said_and_happened(targets: np.ndarray, batch: Any, own: Any) -> str:
+    if not isinstance(batch, ClassPredictions):
+        return ""
+    hit, p, top = top_or_event(targets, batch)
+    said, did = 100 * np.average(p, weights=own), 100 * np.average(hit, weights=own)
+    if top:
+        return f"On average it is {said:.1f} % sure of its first choice, which is right in {did:.1f} % of cases."
+    return f"On average it says {said:.1f} %, and it happens in {did:.1f} % of cases."
+
+
+def _covered(found: Any) -> str:
+    """How many outcomes fell into the central intervals that are furthest off by chance's measure, of one number."""
+    parts = getattr(found, "coverage", None)
+    if not isinstance(parts, tuple) or len(parts) != 1:
+        return ""
+    expected, shares = parts[0].expected, parts[0].shares
+    with np.errstate(divide="ignore", invalid="ignore"):
+        errors = np.nan_to_num(np.abs(shares - expected) / np.sqrt(expected * (1 - expected) / found.n), posinf=0.0)
+    worst = int(errors.argmax())
+    if errors[worst] < _NORMAL:
+        return ""  # what is wrong is not the share of outcomes inside
+    return f"Intervals that should hold {100 * expected[worst]:.3g} % of outcomes held {100 * shares[worst]:.1f} %."
+
+
+def _directions(batch: Any, found: Evaluation) -> list[str]:
+    assert found.test is not None  # for the type checker: there is one where it rejects
+    sentences = []
+    two = isinstance(batch, ClassPredictions) and batch.n_classes == 2  # whose averages have been said already
+    named = [w for w in found.test.directions if not (two and w.startswith("class "))]
+    if two and _mostly_biased(found):
+        named = []  # probabilities that are all too low or too high are no question of certainty
+    for words in named[:3]:
+        plain = next((sentence for word, sentence in _WORDS if word == words), None)
+        sentences.append(plain or f"{words[:1].upper()}{words[1:].rstrip('.')}.")
+    return sentences
+
+
+def _mostly_biased(found: Evaluation) -> bool:
+    """Tell whether frequencies are off by more than the certainty is, each in its own standard deviations."""
+    assert found.test is not None  # for the type checker
+    off = {member.name: abs(member.deviation) for member in found.test.members}
+    return off.get("bias", 0.0) > off.get("slope", 0.0) and any(w.startswith("class ") for w in found.test.directions)
+
+
+def _ruled_out(targets: np.ndarray, batch: Any) -> str:
+    rows = len(impossible_rows(batch, targets))
+    return f"In {rows:,} row{'s' * (rows > 1)} it had ruled out what then happened." if rows else ""
+
+
+def _how_sure(found: Evaluation) -> str:
+    assert found.test is not None  # for the type checker
+    p = found.test.pvalue
+    often = "fewer than 1" if p < 0.001 else f"at most {math.ceil(1000 * p - 1e-9)}"
+    law = "" if found.test.null.startswith("exact") else ", as far as the test is that of many rows"
+    return (
+        "Chance does not explain it, if rows are independent of each other: of 1,000 data sets like this one, a model "
+        f"whose statements are right would give evidence as strong as this in {often} (p = {p:.3g}{law})."
+    )
+
+
+def _how_large(found: Evaluation) -> str:
+    return (
+        "With many rows even a small error is found: how large it is, and whether it matters, is in the numbers below."
+        if found.n >= 2000
+        else ""
+    )
+
+
+def _nothing(batch: Any, own: Any, found: Evaluation) -> tuple[str, ...]:
+    assert found.test is not None  # for the type checker
+    sentences = [f"That is not proof that they are right. {found.n:,} rows gave p = {found.test.pvalue:.3g}."]
+    if own is None:
+        sentences += _would_have_been_seen(batch, found.n)
+    if found.interval is not None and found.interval.upper > 0:
+        sentences.append(
+            f"A kernel calibration error of up to {found.interval.root[1]:.3f} fits these data "
+            f"({found.interval.confidence_level:.0%} interval)."
+        )
+    return tuple(sentences)
+
+
+def _would_have_been_seen(batch: Any, n: int) -> list[str]:
+    """Size of a shift of the mean that these rows show in 4 of 5 cases."""
+    if isinstance(batch, ClassPredictions):
+        p = top_or_event(np.zeros(len(batch), dtype=int), batch)[1]
+        shift = 100 * _SEEN * float(np.sqrt(np.sum(p * (1 - p)))) / n
+        what = f"{shift:.1f} percentage points"
+    elif is_number(batch):
+        what = f"{_SEEN / math.sqrt(n):.2f} standard deviations"
+    else:
+        return []
+    return [
+        f"With so many rows, a test of the average alone would see a shift of all predictions by about {what} in 4 of "
+        "5 cases; smaller errors, and such that cancel, may be there."
+    ]

@@ -1,0 +1,24 @@
+"""Errors over bins: ECE, MCE, the Brier decomposition, bands of calibrated models."""
+
+from kernelcal.statistics.binned.bands import CountLaw, NullBand, multinomial_band
+from kernelcal.statistics.binned.bin_table import BinnedEstimate, BinTable, plain_values
+from kernelcal.statistics.binned.binned_error import ECE, BinnedPart, ece, mce
+from kernelcal.statistics.binned.brier import BrierDecomposition, brier_decomposition, brier_decomposition_of
+from kernelcal.statistics.binned.questions import usual_questions
+
+__all__ = [
+    "ECE",
+    "BinTable",
+    "BinnedEstimate",
+    "BinnedPart",
+    "BrierDecomposition",
+    "CountLaw",
+    "NullBand",
+    "brier_decomposition",
+    "brier_decomposition_of",
+    "ece",
+    "mce",
+    "multinomial_band",
+    "plain_values",
+    "usual_questions",
+]

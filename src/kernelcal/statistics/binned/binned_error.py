@@ -1,0 +1,333 @@
+"""Expected and maximum calibration error over bins, for a question that is named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from kernelcal.arrays import row_slices
+from kernelcal.binning import Binning, Bins, UniformBins, checked_choice
+from kernelcal.cases import Case, refuse_numbers
+from kernelcal.errors import InputError
+from kernelcal.lenses import Lens
+from kernelcal.predictions import ClassPredictions
+from kernelcal.registry import Registry
+from kernelcal.statistics.base import Prepared, Statistic
+from kernelcal.statistics.binned.bin_table import BinnedEstimate, BinTable
+from kernelcal.statistics.binned.questions import PRESETS, QUESTIONS, Part, asked, parts_of
+from kernelcal.statistics.functions import function_of
+
+__all__ = ["DISTANCES", "ECE", "BinnedPart", "PreparedECE", "Summary", "distances", "ece", "mce"]
+
+
+DISTANCES: Registry[Callable[[np.ndarray], np.ndarray]] = Registry("distance", "or a function of means and frequencies")
+for _name, _function, _is in (
+    ("total variation", lambda gap: np.abs(gap, out=gap).sum(axis=-1) / 2, "half of l1"),
+    ("l1", lambda gap: np.abs(gap, out=gap).sum(axis=-1), "sum of the absolute gaps"),
+    ("euclidean", lambda gap: np.sqrt(np.einsum("...k,...k->...", gap, gap)), "root of the sum of squared gaps"),
+    ("squared", lambda gap: np.einsum("...k,...k->...", gap, gap), "sum of squared gaps"),
+    ("max", lambda gap: np.abs(gap, out=gap).max(axis=-1), "largest absolute gap"),
+):
+    DISTANCES.register(_name, _function, summary=_is)
+
+
+def distances(distance: Any, sums: np.ndarray, counts: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Distance in each bin, shape (B, b), from sums of predictions (b, d), of labels (B, b, d) and of weights (b,)."""
+    if not isinstance(distance, str):
+        mean = sums / weight[:, None]
+        return np.stack([_called(distance, mean, one / weight[:, None]) for one in counts])
+    gap = counts - sums
+    gap /= weight[:, None]
+    if gap.shape[-1] == 1:  # one probability: every norm is |gap|, as is the total variation between Bernoullis
+        return gap[..., 0] ** 2 if distance == "squared" else np.abs(gap[..., 0])
+    return DISTANCES[distance](gap)
+
+
+def _called(function: Callable[..., Any], mean: np.ndarray, frequency: np.ndarray) -> np.ndarray:
+    values = np.asarray(function(mean, frequency), dtype=np.float64)
+    if values.shape != (len(mean),):
+        raise InputError(
+            f"the distance must return one number a bin, shape ({len(mean)},), from means and frequencies of shape "
+            f"{mean.shape}; it returned shape {values.shape}"
+        )
+    return values
+
+
+_NUMBERS = 2**21  # frequencies of several draws that are held at a time
+
+
+@dataclass(frozen=True)
+class Summary:
+    """How the gaps of the bins become one number."""
+
+    distance: Any
+    norm: str
+    corrected: bool
+
+
+class PreparedECE(Prepared):
+    """One binned error, the mean over the parts of its question."""
+
+    engine = "one pass"
+
+    def __init__(self, name: str, parts: tuple[BinnedPart, ...], notes: tuple[str, ...]) -> None:
+        self.names, self.parts, self.notes = (name,), parts, notes
+        self.bytes_per_draw = max(part.bytes_per_draw for part in parts)
+
+    def values(self, labels: np.ndarray) -> np.ndarray:
+        """Values for labels of shape (B, n): shape (B, 1)."""
+        return np.stack([part.values(labels) for part in self.parts], axis=1).mean(axis=1, keepdims=True)
+
+
+class BinnedPart:
+    """Bins of one comparison: weights and sums of predictions are made once, counts of labels for every draw."""
+
+    def __init__(self, part: Part, binning: Binning, weights: np.ndarray | None, summary: Summary) -> None:
+        self.part, self.summary = part, summary
+        self.weights = weights if weights is None or part.rows is None else weights[part.rows]
+        self.bins = binning.assign(part.p, self.weights)
+        self.p = part.p.astype(np.float64, copy=False)
+        self.weight = np.bincount(self.bins.index, self.weights, minlength=self.bins.size).astype(np.float64)
+        weighted = self.p if self.weights is None else self.p * self.weights[:, None]
+        self.sums = _sums(weighted, self.bins)
+        self.used = slice(None) if self.weight.all() else np.flatnonzero(self.weight)
+        self.bytes_per_draw = 40 * len(self.p)
+
+    def values(self, labels: np.ndarray) -> np.ndarray:
+        """Errors for labels of shape (B, n), shape (B,)."""
+        step = _NUMBERS // self.sums.size
+        return np.concatenate([self._values(self.part.relabel(labels[s])) for s in row_slices(len(labels), step)])
+
+    def estimate(self, labels: np.ndarray) -> tuple[float, BinTable]:
+        """Error for labels of shape (n,), and its bins."""
+        events = self.part.relabel(labels[None])
+        counts = self.counts(events)
+        squares = None if self.weights is None else np.bincount(self.bins.index, self.weights**2, len(self.weight))
+        table = BinTable(self.part.name, self.bins, self.weight, self.sums, counts[0], squares)
+        return float(self._from_counts(counts, events)[0]), table
+
+    def _values(self, events: np.ndarray) -> np.ndarray:
+        return self._from_counts(self.counts(events), events)
+
+    def _from_counts(self, counts: np.ndarray, events: np.ndarray) -> np.ndarray:
+        weight, sums, counts = self.weight[self.used], self.sums[self.used], counts[:, self.used]
+        if self.summary.corrected:
+            whole = ((sums - counts) ** 2).sum(axis=-1) / weight
+            return (whole.sum(axis=1) - self._own_squares(events)) / weight.sum()
+        own = distances(self.summary.distance, sums, counts, weight)
+        return own.max(axis=1) if self.summary.norm == "max" else _dot(own, weight) / weight.sum()
+
+    def counts(self, events: np.ndarray) -> np.ndarray:
+        """Sums of weights by bin and class (by bin and event), shape (B, bins, d)."""
+        draws, (size, d) = len(events), self.sums.shape
+        cells = self.bins.index * d + (events if d > 1 else 0) + size * d * np.arange(draws)[:, None]
+        w = np.ones(1) if self.weights is None else self.weights
+        each = np.broadcast_to(w if d > 1 else events * w, events.shape)
+        return np.bincount(cells.ravel(), each.ravel(), draws * size * d).reshape(draws, size, d)
+
+    def _own_squares(self, events: np.ndarray) -> np.ndarray:
+        """Sum of ``w_i^2 |p_i - y_i|^2 / w_bin`` over rows: what a pair of a row with itself adds, shape (B,)."""
+        w = np.ones(len(self.p)) if self.weights is None else self.weights
+        if self.p.shape[1] == 1:
+            squares = (self.p[:, 0] - events) ** 2
+        else:  # |p - e_y|^2 = |p|^2 - 2 p_y + 1
+            squares = (self.p**2).sum(axis=1) - 2 * self.p[np.arange(len(self.p)), events] + 1
+        return _dot(squares, np.divide(w**2, self.weight[self.bins.index], out=np.zeros_like(w), where=w > 0))
+
+
+def _dot(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Weighted sums of rows; a matrix product would round the same row differently in another batch."""
+    return np.asarray((rows * weights).sum(axis=1))
+
+
+def _sums(values: np.ndarray, bins: Bins) -> np.ndarray:
+    """Sums of rows by bin, shape (bins, d): of few columns one by one, else over rows sorted by bin."""
+    index, size = bins.index, bins.size
+    count = np.bincount(index, minlength=size)
+    if values.shape[1] <= 16 or not count.all():
+        return np.stack([np.bincount(index, column, minlength=size) for column in values.T], axis=1)
+    order = np.argsort(index, kind="stable")
+    starts, many = np.cumsum(count) - count, count > 1
+    sums = values[order[starts]]  # in a fine grid most rows are alone: copying them is quicker than a sum
+    if many.any():
+        shared = order[many[index[order]]]
+        sums[many] = np.add.reduceat(values[shared], np.flatnonzero(np.diff(index[shared], prepend=-1)), axis=0)
+    return sums
+
+
+@dataclass(frozen=True, kw_only=True)
+class ECE(Statistic):
+    """Expected calibration error, ``sum_b (n_b / n) d(mean prediction, frequency)`` over the bins that hold rows.
+
+    Parameters
+    ----------
+    question : str or Lens, optional
+        ``top label``: is the most probable class right as often as it claims? ``positive class`` (two classes): does
+        class 1 occur as often as predicted? ``class-wise``: every class against the rest; the value is the mean over
+        classes. ``simplex``: all classes at once. ``top label by class``: top label apart for every predicted class;
+        the value is the mean over them. Or any `Lens`. These are different numbers. Default: what a lens has asked
+        of the predictions already, else ``top label``.
+    bins : int or Binning
+        A number stands for `UniformBins`.
+    distance : {"total variation", "l1", "euclidean", "squared", "max"} or callable
+        Distance d in a bin; total variation is half of l1. For questions about one probability all are ``|gap|``,
+        and ``squared`` is its square. A function gets means and frequencies of shape (b, d) and returns (b,).
+    norm : {"mean", "max"}
+        ``max`` takes the largest distance of all bins: the maximum calibration error, MCE.
+    estimator : {"plug-in", "corrected"}
+        ``corrected``, with ``squared``: without the pairs of a row with itself, which hold the noise of the outcomes,
+        ``sum_b (|sum p - sum y|^2 - sum |p - y|^2) / n_b`` divided by n; called debiased in the literature. It is 0 on
+        average for a calibrated model, may be negative, and is not clipped.
+    convention : str
+        Library whose settings these are; `preset` writes it, results show it.
+
+    Raises
+    ------
+    InputError
+        For options that do not fit together, and for data that cannot be used.
+
+    Notes
+    -----
+    Case weights w replace every count by a sum of weights; ``w_i^2`` multiplies what the corrected error leaves out.
+    A binned error depends on its bins and is positive for calibrated models too: it is an effect size to be compared
+    with others' figures, not evidence. ``calibration_test(y, predictions, statistic=ECE())`` gives evidence.
+    Cost: O(n d) and that of the bins.
+
+    References
+    ----------
+    Naeini, Cooper, Hauskrecht (2015); Widmann, Lindsten, Zachariah (2019), section J.1.1; Kumar, Liang, Ma (2019);
+    Gupta, Ramdas (2021) for ``top label by class``.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> y, p = [1, 1, 1, 1], [0.2, 0.2, 0.8, 0.8]
+    >>> kc.ECE(question="positive class", bins=2)(y, p)
+    ECE, positive class
+    -------------------
+    ECE, positive class  0.5
+    estimator            binned
+    rows                 4
+    question             positive class
+    bins                 2 equal-width bins
+    distance             total variation
+    engine               one pass
+    bin                       rows  mean p  frequency  95 % interval
+    0 to 0.5                     2  0.2000     1.0000  0.1581 to 1.0000
+    0.5 to 1                     2  0.8000     1.0000  0.1581 to 1.0000
+
+    >>> round(float(kc.ece(y, p, question="top label", bins=10)), 12)
+    0.3
+    >>> round(float(kc.statistics.mce([0, 1, 1], [0.1, 0.1, 0.9], question="positive class")), 12)
+    0.4
+    """
+
+    question: str | Lens | None = None
+    bins: int | Binning = 15
+    distance: str | Callable[[np.ndarray, np.ndarray], Any] = "total variation"
+    norm: str = "mean"
+    estimator: str = "plug-in"
+    convention: str = ""
+
+    def __post_init__(self) -> None:
+        _check_question(self.question)
+        _ = self._binning  # checks the number
+        if not callable(self.distance):
+            DISTANCES.chosen(self.distance)
+        checked_choice(self.norm, "norm", ("mean", "max"))
+        checked_choice(self.estimator, "estimator", ("plug-in", "corrected"))
+        if self.estimator == "corrected" and (self.distance != "squared" or self.norm != "mean"):
+            raise InputError(
+                "estimator='corrected' needs distance='squared' and norm='mean': only there the noise is known"
+            )
+
+    @classmethod
+    def preset(cls, library: str, *, bins: int | None = None, strategy: str = "uniform", **options: Any) -> Self:
+        """Settings that give the numbers of another library.
+
+        Parameters
+        ----------
+        library : {"sklearn", "torchmetrics", "mapie", "netcal"}
+            Whose bins, default number of bins and default question are taken.
+        bins : int, optional
+            The library's argument.
+        strategy : {"uniform", "quantile"}
+            Equal widths, or quantiles where the library has them.
+        **options
+            Settings of `ECE`, such as ``question="positive class"`` for the binary tasks of torchmetrics and netcal.
+
+        Examples
+        --------
+        >>> import kernelcal as kc
+        >>> y, p = [1, 0], [0.95, 1.0]
+        >>> float(kc.ECE.preset("torchmetrics", bins=10, question="positive class")(y, p))  # 1.0 has a bin of its own
+        0.525
+        >>> float(kc.ECE(bins=10, question="positive class")(y, p))
+        0.475
+        """
+        preset = PRESETS.chosen(library)
+        settings = {"question": preset.question, "convention": library, **options}
+        return cls(bins=preset.binning(bins, strategy), **settings)
+
+    def estimated(self, case: Case) -> BinnedEstimate:
+        """Estimate, in NumPy."""
+        case = case.of_classes().in_numpy
+        return self.of_bins(self.prepare(case.predictions, case.weights), case)
+
+    def of_bins(self, prepared: PreparedECE, case: Case) -> BinnedEstimate:
+        """Estimate with bins that were made for these predictions and weights."""
+        parts, tables = zip(*(part.estimate(case.targets) for part in prepared.parts), strict=True)
+        return BinnedEstimate(
+            value=np.mean(parts),
+            name=prepared.names[0],
+            estimator="binned" if self.estimator == "plug-in" else "binned, corrected",
+            n=len(case),
+            engine=prepared.engine,
+            options=self._options(case.predictions),
+            notes=prepared.notes,
+            tables=tables,
+            parts=parts,
+        )
+
+    def prepare(self, predictions: ClassPredictions, weights: np.ndarray | None = None) -> PreparedECE:
+        """Make the bins, which depend on the predictions alone."""
+        refuse_numbers(predictions, "ECE")
+        summary = Summary(self.distance, self.norm, self.estimator == "corrected")
+        parts = parts_of(asked(self.question, predictions), predictions)
+        binned = tuple(BinnedPart(part, self._binning, weights, summary) for part in parts)
+        name = f"{'MCE' if self.norm == 'max' else 'ECE'}, {self._asked(predictions)}"
+        return PreparedECE(name, binned, predictions.notes + _mean_note(len(parts)))
+
+    @cached_property
+    def _binning(self) -> Binning:
+        return self.bins if isinstance(self.bins, Binning) else UniformBins(self.bins)
+
+    def _asked(self, predictions: ClassPredictions) -> str:
+        """Name of the question; of predictions that a lens has made, with the lens."""
+        question, own = asked(self.question, predictions), predictions.question
+        name = question if isinstance(question, str) else question.view(predictions).predictions.question
+        return name if own is None or own == name else f"{name} of {own}"
+
+    def _options(self, predictions: ClassPredictions) -> dict[str, Any]:
+        distance = self.distance if isinstance(self.distance, str) else getattr(self.distance, "__name__", "function")
+        own = {"question": self._asked(predictions), "bins": str(self._binning), "distance": distance}
+        return {**own, "convention": self.convention} if self.convention else own
+
+
+ece = function_of(ECE)
+
+mce = function_of(ECE, "mce", "Maximum calibration error, the largest distance of all bins.", norm="max")
+
+
+def _check_question(question: Any) -> None:
+    if question is None or isinstance(question, Lens):
+        return
+    QUESTIONS.chosen(question)
+
+
+def _mean_note(parts: int) -> tuple[str, ...]:
+    return () if parts == 1 else (f"the value is the mean over {parts} classes; .parts has each",)

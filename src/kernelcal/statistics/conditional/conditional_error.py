@@ -1,0 +1,323 @@
+"""Conditional kernel calibration error: how far apart two conditional mean operators are."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from kernelcal.arrays import row_slices, to_numpy
+from kernelcal.cases import Case
+from kernelcal.errors import InputError, KernelcalWarning
+from kernelcal.kernels import Integrator, Kernel, positive, resolve
+from kernelcal.predictions import Predictions
+from kernelcal.residuals import FeatureResidual, residual_of, target_kernel_of
+from kernelcal.statistics.base import Estimate, Prepared, Statistic, target_notes
+from kernelcal.statistics.conditional.kernel import (
+    Features,
+    fourier_features,
+    gram,
+    incomplete_cholesky,
+    linear_and_gaussian,
+    pivoted_factor,
+    refuse_not_finite,
+    two_columns,
+)
+from kernelcal.statistics.conditional.operator import ByCholesky, ByFeatures, CrossValidation, Operator
+from kernelcal.statistics.functions import function_of
+from kernelcal.statistics.pairwise import not_definite
+
+__all__ = ["CKCE", "PreparedCKCE", "ckce"]
+
+
+_ESTIMATORS = ("plug-in", "corrected")
+_METHODS = ("exact", "fourier", "cholesky")
+_VALIDATED = "cross-validation"
+_RESIDUAL_TOLERANCE = 1e-10  # of the sum of |r_i|^2: what a factor of their inner products may leave out
+
+
+@dataclass(frozen=True, kw_only=True)
+class CKCE(Statistic):
+    """Conditional kernel calibration error, ``tr(W R W K)`` with ``W = (K + lambda n I)^-1``.
+
+    The squared Hilbert-Schmidt distance of the conditional mean operators of the targets and of what was predicted,
+    given the prediction: the ridge regression of the residuals on the predictions, squared. Unlike the `SKCE` it does
+    not weigh a prediction by how often it is made, so models that are confident at different rates can be compared.
+
+    Parameters
+    ----------
+    prediction_kernel : Kernel, optional
+        k_P, positive definite. Default ``p.q + exp(-|p - q|^2 / (2 gamma^2))`` with gamma the median Euclidean
+        distance; `Linear` or `Gaussian` alone are options of the paper. Between predictions of numbers ``p.q`` is the
+        inner product of the mean embeddings, ``E k_Y(Z, Z')``.
+    target_kernel : Kernel, optional
+        k_Y between targets; default and ``lengthscale="median"`` as for `SKCE`.
+    regularization : float or "cross-validation", optional
+        lambda, positive. Default ``n ** (-1 / 4)``. ``cross-validation``: the one of thirteen candidates at which the
+        ridge regression of the targets' features on the predictions has the least leave-one-out loss. The candidates
+        are 1e-4 to 1 times the mean of k_P(p, p). An exact test chooses it anew in every draw: the level holds, but
+        the value then changes more with lambda than with the targets, and there is hardly any power. Test at the
+        default.
+    estimator : {"plug-in", "corrected"}
+        ``plug-in``: the sum over all pairs of rows, as published; never negative, and above 0 for calibrated models
+        too, since the pairs of a row with itself hold the noise of the targets. ``corrected``: without these pairs,
+        ``sum_{i != j} M_ij <r_i, r_j>`` with ``M = W K W``; its mean is 0 for calibrated models, given their
+        predictions, and it may be negative. Models whose targets are noisy to different degrees are compared by it.
+    method : {"exact", "fourier", "cholesky"}
+        ``exact``: Cholesky factor of the n x n matrix. ``fourier``: random Fourier features in the primal.
+        ``cholesky``: pivoted incomplete Cholesky factor of K.
+    frequencies : int
+        Number D of frequencies of each profile, for ``fourier``: the error falls as ``D ** (-1 / 2)``.
+    rng : int
+        Seed of the frequencies.
+    tolerance : float
+        Share of the trace of K that ``cholesky`` may leave out; the value is then wrong by at most
+        ``3 tolerance tr(K) tr(R) / (lambda n)^2``, and in practice by far less.
+    rank : int, optional
+        Most columns of the factor, for ``cholesky``; the result says what share of the trace is left out.
+    integrator : Integrator, optional
+        For expectations of the target kernel without a closed form, as for `SKCE`.
+
+    Raises
+    ------
+    InputError
+        For options that do not fit together, kernels that are not finite or not positive definite, fewer than two rows,
+        and data that cannot be used.
+
+    Notes
+    -----
+    Cost with r features of the target kernel (the number of classes m). ``exact``: n^3 / 3 multiplications and
+    8 n^2 bytes once, 2 n^2 r for every set of targets; up to 30,000 rows. ``fourier``: n D'^2 with
+    ``D' = m + 2 D``, then n D' r. ``cholesky`` of rank D: n D (m + D) and 8 n D bytes, then n D r. Target kernels
+    between numbers without features take n^2 kernel values a set of targets, and with ``exact`` n^3 multiplications
+    and 16 n^2 bytes more, once. ``corrected`` takes 2 n^3 / 3 (exact) or n D^2 multiplications more, once.
+    ``cross-validation`` takes 9 n^3 (exact) instead, then 15 n^2 r a set of targets.
+
+    Case weights w, of mean 1, enter both empirical operators, ``K_ij sqrt(w_i w_j)`` and ``R_ij sqrt(w_i w_j)``: at a
+    given lambda and lengthscale a whole number as weight is the same as so many copies of the row.
+
+    A `Bernoulli` is taken as the two probabilities (1 - p, p). Computed in NumPy and float64, without gradient. Assumes
+    that rows are independent given the predictions.
+
+    References
+    ----------
+    Moskvichev and Sejdinovic (2025), eqs. 7, 8 and 9; Fine and Scheinberg (2001) for the incomplete factor.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> from kernelcal.statistics import CKCE
+    >>> statistic = CKCE(prediction_kernel=kc.kernels.Linear(), regularization=0.5)
+    >>> round(float(statistic([0, 1, 1], [[0.8, 0.2], [0.3, 0.7], [0.6, 0.4]])), 6)
+    0.066319
+
+    >>> from kernelcal.statistics import ckce
+    >>> ckce([1, 2, 0], [[0.1, 0.8, 0.1], [0.2, 0.5, 0.3], [0.6, 0.2, 0.2]], prediction_kernel=kc.Gaussian(1.0))
+    CKCE
+    ----
+    CKCE               0.0304312
+    estimator          plug-in
+    rows               3
+    prediction kernel  Gaussian(lengthscale=1.0, metric=Euclidean())
+    target kernel      Dirac()
+    regularization     0.759836
+    engine             Cholesky factor, 3 x 3
+    """
+
+    prediction_kernel: Kernel | None = None
+    target_kernel: Kernel | None = None
+    regularization: float | str | None = None
+    estimator: str = "plug-in"
+    method: str = "exact"
+    frequencies: int = 100
+    rng: int = 0
+    tolerance: float = 1e-4
+    rank: int | None = None
+    integrator: Integrator | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("prediction_kernel", "target_kernel"):
+            given = getattr(self, name)
+            if given is not None and not isinstance(given, Kernel):
+                raise InputError(f"{name} must be a kernel such as kernelcal.Gaussian(), got {given!r}")
+        for name, known in (("estimator", _ESTIMATORS), ("method", _METHODS)):
+            if getattr(self, name) not in known:
+                raise InputError(f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}")
+        if isinstance(self.regularization, str) and self.regularization != _VALIDATED:
+            raise InputError(f"regularization must be a number or {_VALIDATED!r}, got {self.regularization!r}")
+        if self.regularization is not None and self.regularization != _VALIDATED:
+            positive("regularization (lambda)", self.regularization)
+        positive("tolerance", self.tolerance)
+        for name, least in (("frequencies", 1), ("rng", 0), ("rank", 1)):
+            given = getattr(self, name)
+            whole = isinstance(given, int | np.integer) and not isinstance(given, bool)
+            if (given is not None or name != "rank") and not (whole and given >= least):
+                raise InputError(f"{name} must be a whole number, at least {least}, got {given!r}")
+        if self.rank is not None and self.method != "cholesky":
+            raise InputError(f"rank belongs to method='cholesky', got method={self.method!r}")
+
+    def estimated(self, case: Case) -> Estimate:
+        """Estimate; with case weights rows count by their weights."""
+        batch = case.predictions
+        prepared = self.prepare(batch, case.weights)
+        if not prepared.kernel.positive_definite(prepared.predictions):
+            warnings.warn(not_definite(prepared.kernel, prepared.predictions), KernelcalWarning, stacklevel=3)
+        (value,), (chosen,) = prepared.with_regularization(case.targets[None])
+        options: dict[str, Any] = {
+            "prediction_kernel": prepared.kernel,
+            "target_kernel": prepared.target_kernel,
+            "regularization": float(f"{chosen:.6g}"),
+        }
+        if self.integrator is not None:
+            options["integrator"] = self.integrator
+        if batch.question is not None:
+            options["question"] = batch.question
+        notes = prepared.notes + target_notes(batch, self.integrator) + prepared.notes_of(chosen)
+        return Estimate(value, "CKCE", self.estimator, len(batch), prepared.engine, options, notes)
+
+    def prepare(self, predictions: Predictions, weights: np.ndarray | None = None) -> PreparedCKCE:
+        """Resolve lengthscales, and factorise what no target changes."""
+        return PreparedCKCE(self, predictions, weights)
+
+    def resolved(self, predictions: Predictions) -> CKCE:
+        """Fix lengthscales and the default lambda."""
+        kernel, target_kernel, _ = self.kernels_of(predictions)
+        regularization = self.regularization_of(len(predictions))
+        return replace(self, prediction_kernel=kernel, target_kernel=target_kernel, regularization=regularization)
+
+    def fixed(self, targets: np.ndarray, predictions: Predictions, weights: np.ndarray | None = None) -> CKCE:
+        """Return the same with a number for lambda: where cross-validation chooses it, its choice for these targets."""
+        if not isinstance(self.regularization, str):
+            return self
+        (chosen,) = self.prepare(predictions, weights).with_regularization(targets[None])[1]
+        return replace(self, regularization=float(chosen))
+
+    def kernels_of(self, predictions: Predictions) -> tuple[Kernel, Kernel, tuple[str, ...]]:
+        """Prediction and target kernel with their lengthscales, and what the reader must know of them."""
+        batch = two_columns(predictions)
+        target_kernel = target_kernel_of(self.target_kernel, batch)
+        given = self.prediction_kernel or linear_and_gaussian(batch, target_kernel, self.integrator)
+        kernel, notes = resolve(given, batch)
+        return kernel, target_kernel, notes
+
+    def regularization_of(self, n: int) -> float | str:
+        """Return lambda for so many rows, unless the targets are to choose it."""
+        return n**-0.25 if self.regularization is None else self.regularization
+
+
+class PreparedCKCE(Prepared):
+    """The operator of fixed predictions, ready for many sets of targets.
+
+    Attributes
+    ----------
+    statistic : CKCE
+        The settings.
+    predictions : Predictions
+        In NumPy and float64, one probability written as two.
+    kernel, target_kernel : Kernel
+        With their lengthscales.
+    residual : Residual
+        Residuals times the roots of the weights.
+    """
+
+    def __init__(self, statistic: CKCE, predictions: Predictions, weights: np.ndarray | None) -> None:
+        n = len(predictions)
+        if n < 2:
+            raise InputError(f"CKCE needs at least 2 rows, got {n}: a regression on predictions needs several")
+        self.statistic, self.n, self.corrected = statistic, n, statistic.estimator == "corrected"
+        self.predictions = two_columns(predictions).map_arrays(_double)
+        self.kernel, self.target_kernel, notes = statistic.kernels_of(self.predictions)
+        self.roots = None if weights is None else np.sqrt(weights)
+        self.residual = residual_of(self.predictions, self.target_kernel, self.roots, statistic.integrator)
+        self.names, self.notes = ("CKCE",), predictions.notes + notes
+        self.regularization = statistic.regularization_of(n)
+        self.engine, self._solver = self._prepared()
+        dimension = self.residual.dimension
+        self.bytes_per_draw = (
+            40 * n * dimension if isinstance(self._solver, CrossValidation) else self._solver.bytes_per_draw(dimension)
+        )
+
+    def values(self, targets: np.ndarray) -> np.ndarray:
+        """Values for targets of shape (B, n, ...): shape (B, 1)."""
+        return self.with_regularization(targets)[0][:, None]
+
+    def with_regularization(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Values and lambda of every set of targets, each of shape (B,)."""
+        if isinstance(self._solver, CrossValidation):
+            return self._solver.values(targets, corrected=self.corrected)
+        values = self._solver.values(self.residual, targets)
+        if self.corrected:
+            values -= self._solver.noise(self.residual, targets)
+        return values, np.full(len(values), self.regularization)
+
+    @property
+    def operator(self) -> Operator:
+        """The operator, where lambda is a number."""
+        assert isinstance(self._solver, Operator)  # callers fix lambda first: see CKCE.fixed
+        return self._solver
+
+    def observed(self, targets: np.ndarray) -> np.ndarray:
+        """Features of the residuals of one set of targets, shape (n, k); of inner products, their pivoted factor."""
+        residual = self.residual
+        if isinstance(residual, FeatureResidual):
+            return residual.batch(targets[None])[:, 0]
+        inner, everything = residual.inner(targets), slice(None)
+        factor, _ = pivoted_factor(
+            lambda k: inner.block(slice(k, k + 1), everything)[0],
+            inner.aligned(everything, everything),
+            _RESIDUAL_TOLERANCE,
+            None,
+            self.target_kernel,
+        )
+        return factor.T
+
+    def notes_of(self, chosen: float) -> tuple[str, ...]:
+        """Say when the best lambda is the first or last candidate."""
+        if not isinstance(self._solver, CrossValidation):
+            return ()
+        candidates = self._solver.candidates
+        if candidates[0] < chosen < candidates[-1]:
+            return ()
+        return ("cross-validation chose the first or last of its candidates: see the value at a given regularization",)
+
+    def _prepared(self) -> tuple[str, Operator | CrossValidation]:
+        kernel, n, roots = self.kernel, self.n, self.roots
+        validated = isinstance(self.regularization, str)
+        c = 0.0 if isinstance(self.regularization, str) else self.regularization * n
+        if self.statistic.method == "exact":
+            matrix = gram(kernel, self.predictions, roots)
+            if validated:
+                spectrum = CrossValidation.of_matrix(matrix, kernel, self.residual, roots)
+                return f"spectrum of {n:,} x {n:,} values", spectrum
+            return f"Cholesky factor, {n:,} x {n:,}", ByCholesky(kernel, matrix, c)
+        label, features = self._low_rank()
+        if validated:
+            phi = np.concatenate([features(rows) for rows in row_slices(n, 8192)])
+            return label, CrossValidation.of_features(phi, self.residual, roots)
+        return label, ByFeatures(kernel, features, n, c)
+
+    def _low_rank(self) -> tuple[str, Features]:
+        statistic, roots = self.statistic, self.roots
+        if statistic.method == "cholesky":
+            factor, left = incomplete_cholesky(
+                self.kernel, self.predictions, roots, statistic.tolerance, statistic.rank
+            )
+            label = f"incomplete Cholesky factor of rank {len(factor)}, {left:.1e} of the trace left out"
+            return label, lambda rows: factor[:, rows].T
+        features = fourier_features(self.kernel, self.predictions, statistic.frequencies, statistic.rng)
+
+        def checked(rows: slice) -> np.ndarray:
+            phi = features(rows)
+            refuse_not_finite(self.kernel, phi)
+            return phi if roots is None else phi * roots[rows, None]
+
+        return f"random Fourier features, {statistic.frequencies} frequencies", checked
+
+
+def _double(x: Any) -> np.ndarray:
+    return to_numpy(x).astype(np.float64, copy=False)
+
+
+ckce = function_of(CKCE)

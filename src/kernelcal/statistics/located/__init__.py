@@ -1,0 +1,18 @@
+"""Residual functions at test locations: UCME."""
+
+from kernelcal.statistics.located.functions import ClassFunctions, KernelFunctions, ResidualFunctions, SpectralFunctions
+from kernelcal.statistics.located.locations import Locations, draw_locations, normal_locations
+from kernelcal.statistics.located.mean_embedding import UCME, PreparedUCME, ucme
+
+__all__ = [
+    "UCME",
+    "ClassFunctions",
+    "KernelFunctions",
+    "Locations",
+    "PreparedUCME",
+    "ResidualFunctions",
+    "SpectralFunctions",
+    "draw_locations",
+    "normal_locations",
+    "ucme",
+]

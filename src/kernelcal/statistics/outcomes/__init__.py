@@ -1,0 +1,48 @@
+"""Where outcomes lie in their predicted distributions: coverage, PIT, ranks, quantile calibration."""
+
+from kernelcal.statistics.outcomes.central import CentralCoverage, central_coverage, central_coverage_of
+from kernelcal.statistics.outcomes.coverage import binomial_interval
+from kernelcal.statistics.outcomes.highest_density import (
+    HighestDensityCoverage,
+    highest_density_coverage,
+    highest_density_coverage_of,
+)
+from kernelcal.statistics.outcomes.histograms import (
+    UniformHistogram,
+    pit_histogram,
+    pit_histogram_of,
+    rank_histogram,
+    rank_histogram_of,
+)
+from kernelcal.statistics.outcomes.quantile_curves import (
+    QuantileCalibration,
+    quantile_calibration,
+    quantile_calibration_of,
+)
+from kernelcal.statistics.outcomes.transform import pit, pit_intervals, pit_intervals_of, pit_of
+from kernelcal.statistics.outcomes.uniformity import PreparedUniformity, kuiper, normal_quantiles
+
+__all__ = [
+    "CentralCoverage",
+    "HighestDensityCoverage",
+    "PreparedUniformity",
+    "QuantileCalibration",
+    "UniformHistogram",
+    "binomial_interval",
+    "central_coverage",
+    "central_coverage_of",
+    "highest_density_coverage",
+    "highest_density_coverage_of",
+    "kuiper",
+    "normal_quantiles",
+    "pit",
+    "pit_histogram",
+    "pit_histogram_of",
+    "pit_intervals",
+    "pit_intervals_of",
+    "pit_of",
+    "quantile_calibration",
+    "quantile_calibration_of",
+    "rank_histogram",
+    "rank_histogram_of",
+]

@@ -1,0 +1,114 @@
+"""Coverage of central intervals: how many outcomes lie inside them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from kernelcal.cases import Case
+from kernelcal.defaults import CONFIDENCE_LEVEL
+from kernelcal.runs import Run
+from kernelcal.statistics.outcomes.coverage import Coverage, binomial_interval
+from kernelcal.statistics.scores import checked_levels
+
+__all__ = ["CentralCoverage", "binomial_interval", "central_coverage", "central_coverage_of"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)  # repr: the table of the base class
+class CentralCoverage(Coverage):
+    """Observed share of outcomes inside central prediction intervals.
+
+    Attributes
+    ----------
+    levels : numpy.ndarray
+        Levels that were asked for.
+    expected : numpy.ndarray
+        Mean probability that the intervals have under the predictions, the value to compare the share with. It is the
+        level for continuous distributions, at least the level for counts and point masses, and what S draws can
+        reach for `Samples`.
+    shares : numpy.ndarray
+        Share of the outcomes that lie inside.
+    low, high : numpy.ndarray
+        Binomial confidence interval of the share (Clopper-Pearson); nan with case weights.
+    n : int
+        Rows.
+    confidence_level : float
+        Of the interval from ``low`` to ``high``.
+    notes : tuple of str
+        What the reader must know.
+    """
+
+    title: ClassVar[str] = "Coverage of central intervals"
+
+
+def central_coverage(
+    y: Any,
+    predictions: Any,
+    *,
+    levels: Any = (0.5, 0.9, 0.95),
+    confidence_level: float = CONFIDENCE_LEVEL,
+    weights: Any = None,
+) -> CentralCoverage:
+    """Share of outcomes inside the closed central interval from the quantile (1 - c)/2 to the quantile (1 + c)/2.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Targets.
+    predictions : RealPredictions or what `as_predictions` takes
+        Predictions of one number.
+    levels : sequence of float
+        Levels c in (0, 1).
+    confidence_level : float
+        Of the binomial interval around each share.
+    weights : array of shape (n,), optional
+        Case weights, not negative.
+
+    Returns
+    -------
+    CentralCoverage
+        Compare ``shares`` with ``expected``, not with ``levels``, where the two differ.
+
+    Raises
+    ------
+    InputError
+        For vector targets, families without quantiles and levels outside (0, 1).
+
+    Notes
+    -----
+    Counts and point masses: a closed interval between quantiles holds at least its level, often more, so the level is a
+    lower bound and ``expected`` is the mean probability of the intervals.
+
+    `Samples`: of S draws and an outcome exchangeable with them, the outcome lies between the i-th smallest and the
+    i-th largest draw with probability ``(S + 1 - 2 i) / (S + 1)`` (or more, with ties). Only these levels exist; the
+    interval taken is the shortest of them that reaches c. Where even the whole range of the draws does not (fewer
+    than ``(1 + c) / (1 - c)`` draws), the range is taken and a note says what it can reach. Draws with unequal weights
+    are taken as the distribution itself.
+
+    Rows are assumed independent for the binomial interval, which is exact where every row has the same probability to
+    be covered and else slightly too wide.
+
+    Examples
+    --------
+    >>> import numpy as np, kernelcal as kc
+    >>> from kernelcal.statistics import central_coverage
+    >>> central_coverage(np.linspace(-1, 1, 20), kc.Normal(np.zeros(20), 1.0), levels=[0.5])
+    Coverage of central intervals
+    -----------------------------
+    rows  20
+    50 %  0.600 [0.361, 0.809], expected 0.500
+    """
+    cs, run = checked_levels(levels), Run(confidence_level=confidence_level)
+    return central_coverage_of(Case.of(y, predictions, weights=weights), cs, run)
+
+
+def central_coverage_of(case: Case, levels: np.ndarray, run: Run) -> CentralCoverage:
+    """Coverage of what was checked already."""
+    batch, y = case.of_one_number("the coverage of intervals").in_numpy.predictions, case.targets
+    intervals = [batch.central_interval(float(c)) for c in levels]
+    inside = np.array([(part.low <= y) & (y <= part.high) for part in intervals])
+    probability = np.array([part.probability for part in intervals])
+    notes = [note for part in intervals for note in part.notes]
+    return CentralCoverage.observed(case, run, levels, inside, probability, notes)

@@ -1,0 +1,266 @@
+"""Histograms that are flat under calibration: of PIT values, and of ranks of outcomes in ensembles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kernelcal.binning import checked_count
+from kernelcal.cases import Case
+from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS
+from kernelcal.errors import InputError
+from kernelcal.plots import histogram_plot, percent
+from kernelcal.predictions import Samples
+from kernelcal.randomness import generator_of
+from kernelcal.runs import Run
+from kernelcal.statistics.binned import NullBand, multinomial_band
+from kernelcal.statistics.outcomes.transform import pit_of
+from kernelcal.tables import Shown, Table
+
+__all__ = ["UniformHistogram", "pit_histogram", "pit_histogram_of", "rank_histogram", "rank_histogram_of"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class UniformHistogram(Shown):
+    """Counts in bins whose probabilities are known under calibration.
+
+    Attributes
+    ----------
+    title, variable : str
+        What is counted.
+    edges : numpy.ndarray of shape (K + 1,)
+        Edges of the bins.
+    counts, expected : numpy.ndarray of shape (K,)
+        Rows in each bin, and how many are expected under calibration.
+    band : NullBand
+        Where counts of calibrated models lie.
+    n : int
+        Rows.
+    notes : tuple of str
+        What the reader must know.
+    """
+
+    title: str
+    variable: str
+    edges: np.ndarray
+    counts: np.ndarray
+    expected: np.ndarray
+    band: NullBand
+    n: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def outside(self) -> np.ndarray:
+        """Bins whose count lies outside the band of all bins at once, shape (K,)."""
+        return self.band.outside(self.counts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        arrays = {name: getattr(self, name).tolist() for name in ("edges", "counts", "expected", "outside")}
+        return {
+            "variable": self.variable,
+            **arrays,
+            "null_band": self.band.to_dict(),
+            "n": self.n,
+            "notes": list(self.notes),
+        }
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the histogram with its band.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; default a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        band = self.band
+        return histogram_plot(
+            self.edges,
+            self.counts,
+            expected=self.expected,
+            pointwise=(band.pointwise_low, band.pointwise_high),
+            simultaneous=(band.low, band.high),
+            confidence_level=band.confidence_level,
+            variable=self.variable,
+            whole=self.edges[0] < 0,
+            title=f"{self.title}, {self.n:,} rows",
+            ax=ax,
+        )
+
+    def _table(self) -> Table:
+        out, band = self.outside, self.band
+        rows = [
+            (f"{a:g} to {b:g}", f"{c:,}, calibrated {low:.0f} to {high:.0f}" + (", outside" if o else ""))
+            for a, b, c, low, high, o in zip(
+                self.edges, self.edges[1:], self.counts, band.low, band.high, out, strict=False
+            )
+        ]
+        said = f"calibrated: where {percent(band.confidence_level)} of calibrated models lie, all bins at once"
+        return Table(self.title, [("rows", f"{self.n:,}"), (self.variable, "rows"), *rows], (said, *self.notes))
+
+
+def pit_histogram(
+    y: Any,
+    predictions: Any,
+    *,
+    bins: int = 10,
+    confidence_level: float = CONFIDENCE_LEVEL,
+    draws: int = DRAWS,
+    rng: Any = 0,
+) -> UniformHistogram:
+    """Histogram of the randomised PIT values of `pit`, flat under calibration, with a band.
+
+    A hump in the middle: predictions too wide. A valley: too narrow. A slope: shifted. Under calibration the counts are
+    multinomial with equal probabilities, and the band holds them all at once with probability ``confidence_level`` or
+    more.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Targets.
+    predictions : RealPredictions or what `as_predictions` takes
+        Predictions of one number.
+    bins : int
+        Number of bins, of equal width on (0, 1).
+    confidence_level : float
+        Of the band.
+    draws : int
+        Multinomial draws for the band.
+    rng : int, numpy.random.Generator or None
+        Seed (SPEC 7). The values are those of ``pit(y, predictions, rng)``.
+
+    Returns
+    -------
+    UniformHistogram
+
+    Raises
+    ------
+    InputError
+        As `pit`, and for draws too few for the level.
+
+    Notes
+    -----
+    A flat histogram follows from calibration and is weaker. Cost: that of `pit`, and O(draws bins).
+
+    References
+    ----------
+    Dawid (1984); Diebold, Gunther, Tay (1998); Gneiting, Balabdaoui, Raftery (2007).
+
+    Examples
+    --------
+    >>> import numpy as np, kernelcal as kc
+    >>> from kernelcal.statistics import pit_histogram
+    >>> y = np.random.default_rng(0).normal(size=400)
+    >>> pit_histogram(y, kc.Normal(np.zeros(400), 0.5), bins=4).counts
+    array([160,  51,  45, 144])
+    """
+    run, bins = Run(confidence_level=confidence_level, draws=draws, rng=rng), checked_count(bins, "bins", "10")
+    _ = run.outside  # refuses draws too few for the band
+    return pit_histogram_of(Case.of(y, predictions), bins, run)
+
+
+def pit_histogram_of(case: Case, bins: int, run: Run) -> UniformHistogram:
+    """Histogram of what was checked already; all rows count alike."""
+    batch = case.of_one_number("a histogram of the probability integral transform").in_numpy.predictions
+    if isinstance(batch, Samples) and not batch.exchangeable:
+        raise InputError(
+            "PIT values of draws with unequal weights are only nearly uniform, and their band is not known: draw an "
+            "unweighted sample by the weights first"
+        )
+    generator = generator_of(run.rng)
+    values = pit_of(case, generator)
+    counts = np.bincount(np.minimum((values * bins).astype(np.int64), bins - 1), minlength=bins)
+    edges = np.linspace(0, 1, bins + 1)
+    probability, n = np.full(bins, 1 / bins), len(values)
+    band = multinomial_band(n, probability, run, generator)
+    return UniformHistogram("PIT histogram", "PIT value", edges, counts, n * probability, band, n, batch.notes)
+
+
+_MOST_BARS = 50
+
+
+def rank_histogram(
+    y: Any,
+    predictions: Any,
+    *,
+    bins: int | None = None,
+    confidence_level: float = CONFIDENCE_LEVEL,
+    draws: int = DRAWS,
+    rng: Any = 0,
+) -> UniformHistogram:
+    """Histogram of the rank of each outcome among the S draws of its row, 0 to S, with a band.
+
+    If outcome and draws are exchangeable, each rank has probability 1 / (S + 1), at every S; ranks of outcomes equal to
+    draws are chosen at random among those that the ties allow. Outcomes often outside their ensembles (a valley) speak
+    of too little spread, a slope of a shift.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Targets.
+    predictions : Samples
+        Ensembles of S equally likely draws.
+    bins : int, optional
+        Number of bars, at most S + 1; neighbouring ranks are joined. Default one a rank, 20 where there are above 50.
+    confidence_level, draws
+        As for `pit_histogram`.
+    rng : int, numpy.random.Generator or None
+        Seed of ties and of the band (SPEC 7).
+
+    Returns
+    -------
+    UniformHistogram
+
+    Raises
+    ------
+    InputError
+        For vectors, weighted draws and predictions that are no draws.
+
+    References
+    ----------
+    Anderson (1996); Hamill (2001); Talts et al. (2018) for ranks in simulation-based calibration.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> from kernelcal.statistics import rank_histogram
+    >>> rank_histogram([0.5, 5.0, 6.0], kc.Samples([[0.0, 1.0, 2.0]] * 3)).counts
+    array([0, 1, 0, 2])
+    """
+    run = Run(confidence_level=confidence_level, draws=draws, rng=rng)
+    _ = run.outside  # refuses draws too few for the band
+    return rank_histogram_of(Case.of(y, predictions), bins, run)
+
+
+def rank_histogram_of(case: Case, bins: int | None, run: Run) -> UniformHistogram:
+    """Histogram of what was checked already; all rows count alike."""
+    batch = case.of_one_number("a rank").in_numpy.predictions
+    if not isinstance(batch, Samples):
+        raise InputError(
+            f"ranks are those among draws (kernelcal.Samples), got {type(batch).__name__}: use pit_histogram"
+        )
+    generator, places = generator_of(run.rng), batch.size + 1
+    low, high = batch.rank_range(case.targets)
+    rank = low + (generator.random(len(low)) * (high - low + 1)).astype(np.int64)
+    starts = _starts(bins, places)
+    counts = np.add.reduceat(np.bincount(rank, minlength=places), starts)
+    edges = np.append(starts, places) - 0.5
+    variable = f"rank of the outcome among {batch.size} draws"
+    probability, n = np.diff(edges) / places, len(rank)
+    band = multinomial_band(n, probability, run, generator)
+    return UniformHistogram("Rank histogram", variable, edges, counts, n * probability, band, n, batch.notes)
+
+
+def _starts(bins: int | None, places: int) -> np.ndarray:
+    """Return the first rank of every bar."""
+    if bins is None:
+        bins = places if places <= _MOST_BARS else 20
+    if checked_count(bins, "bins", "10") > places:
+        raise InputError(f"there are {places} ranks, so at most {places} bins, got {bins}")
+    return np.arange(bins) * places // bins

@@ -1,0 +1,166 @@
+"""Quantile calibration: how often outcomes lie below the predicted quantiles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kernelcal.cases import Case
+from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS
+from kernelcal.errors import InputError
+from kernelcal.plots import curve_plot
+from kernelcal.randomness import generator_of
+from kernelcal.runs import Run
+from kernelcal.statistics.binned import NullBand, multinomial_band
+from kernelcal.statistics.outcomes.transform import pit_of
+from kernelcal.statistics.scores import QUANTILE_LEVELS, checked_levels
+from kernelcal.tables import Shown, Table
+
+__all__ = ["QuantileCalibration", "quantile_calibration", "quantile_calibration_of"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class QuantileCalibration(Shown):
+    """Observed share of outcomes below the predicted quantile of every level.
+
+    Attributes
+    ----------
+    levels, shares : numpy.ndarray
+        Quantile levels t, and the share of rows with ``pit <= t``, which is t up to chance under calibration.
+    n : int
+        Rows.
+    weighted : bool
+        Whether rows had case weights; the band of calibrated models is then not known.
+    """
+
+    levels: np.ndarray
+    shares: np.ndarray
+    n: int
+    weighted: bool = False
+
+    @property
+    def largest_gap(self) -> float:
+        """Largest distance between share and level."""
+        return float(np.abs(self.shares - self.levels).max())
+
+    def band(self, confidence_level: float = CONFIDENCE_LEVEL, draws: int = DRAWS, rng: Any = 0) -> NullBand:
+        """Where the shares of calibrated models lie: of n uniform PIT values, which needs no predictions.
+
+        Parameters
+        ----------
+        confidence_level : float
+            Share of calibrated models that lie inside.
+        draws : int
+            Draws of the shares.
+        rng : int, numpy.random.Generator or None
+            Seed (SPEC 7).
+
+        Returns
+        -------
+        NullBand
+            At every level alone, and at all levels at once.
+
+        Raises
+        ------
+        InputError
+            With case weights.
+        """
+        run = Run(confidence_level=confidence_level, draws=draws, rng=rng)
+        if self.weighted:
+            raise InputError("with case weights the shares below the quantiles are not binomial, and have no band")
+        taus, place = np.unique(self.levels, return_inverse=True)
+        steps = np.diff(taus, prepend=0.0, append=1.0)
+        band = multinomial_band(self.n, steps, run, generator_of(run.rng), cumulative=True)
+        return band.divided(np.full(len(taus), self.n)).at(place)
+
+    def plot(self, ax: Any = None, *, confidence_level: float = CONFIDENCE_LEVEL) -> Any:
+        """Draw the curve, with the band of calibrated models unless there are case weights.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; default a new figure.
+        confidence_level : float
+            Of the band.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        bands = None
+        if not self.weighted:
+            band = self.band(confidence_level)
+            bands = (band.pointwise_low, band.pointwise_high), (band.low, band.high)
+        title = f"Quantile calibration, {self.n:,} rows" + (" with weights (no band)" if self.weighted else "")
+        return curve_plot(self.levels, self.shares, bands=bands, confidence_level=confidence_level, title=title, ax=ax)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {"levels": self.levels.tolist(), "shares": self.shares.tolist(), "n": self.n}
+
+    def _table(self) -> Table:
+        rows = [(f"level {level:g}", f"{share:.4g}") for level, share in zip(self.levels, self.shares, strict=True)]
+        return Table(
+            "Quantile calibration", [("rows", f"{self.n:,}"), ("largest gap", f"{self.largest_gap:.4g}"), *rows]
+        )
+
+
+def quantile_calibration(
+    y: Any, predictions: Any, *, levels: Any = QUANTILE_LEVELS, weights: Any = None, rng: Any = 0
+) -> QuantileCalibration:
+    """Share of rows whose outcome lies below the predicted quantile, against its level.
+
+    ``(1/n) sum_i 1[u_i <= t]`` with the randomised transform u of `pit`, so that counts and draws have shares equal
+    to the levels too. Quantile calibration follows from calibration and is weaker: a curve on the diagonal does not
+    show that a model is calibrated.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Targets.
+    predictions : RealPredictions or what `as_predictions` takes
+        Predictions of one number.
+    levels : sequence of float
+        Levels t in (0, 1), default 0.05, 0.1, ..., 0.95.
+    weights : array of shape (n,), optional
+        Case weights, not negative.
+    rng : int, numpy.random.Generator or None
+        Seed of `pit`, of no effect where distribution functions are continuous.
+
+    Returns
+    -------
+    QuantileCalibration
+
+    Raises
+    ------
+    InputError
+        As `pit`, and for levels outside (0, 1).
+
+    References
+    ----------
+    Widmann, Lindsten, Zachariah (2021), A.1 and Figure 5; Song et al. (2019).
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> from kernelcal.statistics import quantile_calibration
+    >>> quantile_calibration([-1.0, 0.1, 2.0, 3.0], kc.Normal([0.0] * 4, 1.0), levels=[0.25, 0.5, 0.75])
+    Quantile calibration
+    --------------------
+    rows         4
+    largest gap  0.25
+    level 0.25   0.25
+    level 0.5    0.25
+    level 0.75   0.5
+    """
+    taus = checked_levels(levels)
+    return quantile_calibration_of(Case.of(y, predictions, weights=weights), taus, rng)
+
+
+def quantile_calibration_of(case: Case, levels: np.ndarray, rng: Any = 0) -> QuantileCalibration:
+    """Shares of what was checked already."""
+    below = (pit_of(case, rng) <= levels[:, None]).astype(np.float64)
+    shares = np.array([case.mean(row) for row in below])
+    return QuantileCalibration(levels, shares, len(case), case.weights is not None)

@@ -1,0 +1,339 @@
+"""What the means over pairs of rows share: estimators, kernels, engines. SKCE and KCCSD differ in the residual."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from kernelcal.arrays import Array
+from kernelcal.cases import Case
+from kernelcal.errors import InputError, KernelcalWarning
+from kernelcal.kernels import Integrator, Kernel, Laplacian, Stationary, resolve
+from kernelcal.pairs import (
+    BandMatrix,
+    BlockDiagonal,
+    Engine,
+    ExactPairs,
+    PairMatrix,
+    QuadraticForms,
+    Sums,
+    SuperDiagonals,
+)
+from kernelcal.predictions import Predictions
+from kernelcal.residuals import Residual, residual_of, target_kernel_of
+from kernelcal.statistics.base import Estimate, Prepared, Statistic, target_notes
+from kernelcal.statistics.functions import function_of
+
+__all__ = ["SKCE", "PairMean", "PreparedPairMean", "not_definite", "skce"]
+
+
+_SIZES = {"block": "block_size", "incomplete": "superdiagonals"}  # options that belong to an estimator each
+_ESTIMATORS = ("unbiased", "biased", *_SIZES)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairMean(Statistic):
+    """Mean of ``h_ij = k_P(P_i, P_j) <r_i, r_j>`` over pairs of rows; a subclass says what the residuals are.
+
+    The fields are described at `SKCE`.
+    """
+
+    label: ClassVar[str]
+    settings: ClassVar[tuple[str, ...]] = ()  # further fields of a subclass that a result shows
+
+    prediction_kernel: Kernel | None = None
+    target_kernel: Kernel | None = None
+    estimator: str = "unbiased"
+    block_size: int | None = None
+    superdiagonals: int | None = None
+    engine: Engine = field(default_factory=ExactPairs)
+
+    def seeing(self, targets: np.ndarray, predictions: Any) -> tuple[Self, tuple[str, ...]]:
+        """Return itself: nothing is taken from the observed targets."""
+        return self, ()
+
+    @abstractmethod
+    def kernel_of(self, predictions: Predictions) -> Kernel:
+        """Prediction kernel, as given or the default for these predictions; lengthscales may be unresolved."""
+
+    @abstractmethod
+    def target_kernel_of(self, predictions: Predictions) -> Kernel:
+        """Target kernel, as given or the default for these predictions, its lengthscale a number."""
+
+    @abstractmethod
+    def residual_of(self, predictions: Predictions, target_kernel: Kernel, weights: np.ndarray | None) -> Residual:
+        """Residuals under a target kernel."""
+
+    def notes_of(self, predictions: Predictions) -> tuple[str, ...]:
+        """What a reader of an estimate must know of its residuals."""
+        return ()
+
+    def __post_init__(self) -> None:
+        if self.estimator not in _ESTIMATORS:
+            raise InputError(f"estimator must be one of {', '.join(_ESTIMATORS)}, got {self.estimator!r}")
+        for estimator, option in _SIZES.items():
+            _checked_size(option, getattr(self, option), estimator, self.estimator)
+        for name in ("prediction_kernel", "target_kernel"):
+            default = type(self).__dataclass_fields__[name].default
+            if not isinstance(getattr(self, name), Kernel) and not (getattr(self, name) is None and default is None):
+                raise InputError(f"{name} must be a kernel such as kernelcal.Laplacian(), got {getattr(self, name)!r}")
+        if not isinstance(self.engine, Engine):
+            raise InputError(f"engine must be ExactPairs(), Nystrom() or RandomFourier(), got {self.engine!r}")
+        if self.superdiagonals is not None and not isinstance(self.engine, ExactPairs):
+            raise InputError(f"estimator='incomplete' is made of exact pairs, got engine={self.engine!r}: leave it out")
+
+    def estimated(self, case: Case) -> Estimate:
+        """Estimate, with its gradient; with case weights pairs count by the product of their weights."""
+        statistic, notes = self.seeing(case.targets, case.predictions)
+        return self.of_pairs(statistic.prepare(case.predictions, case.weights), case, notes)
+
+    def of_pairs(self, prepared: PreparedPairMean, case: Case, notes: tuple[str, ...] = ()) -> Estimate:
+        """Estimate with what was prepared for these predictions and weights."""
+        batch, value, kernel = case.predictions, prepared.estimate(case.targets), prepared.kernels[0]
+        if not kernel.positive_definite(batch):
+            warnings.warn(not_definite(kernel, batch), KernelcalWarning, stacklevel=4)
+        options: dict[str, Any] = {"prediction_kernel": kernel, "target_kernel": prepared.target_kernel}
+        shown = ((name, getattr(self, name)) for name in (*_SIZES.values(), *self.settings))
+        options |= {name: value for name, value in shown if value is not None}
+        if batch.question is not None:
+            options["question"] = batch.question
+        notes = prepared.notes + notes + self.notes_of(batch)
+        return Estimate(value, self.label, self.estimator, len(batch), prepared.engine, options, notes)
+
+    def prepare(self, predictions: Predictions, weights: np.ndarray | None = None) -> PreparedPairMean:
+        """Resolve lengthscales and make the engine ready."""
+        kernel, notes = resolve(self.kernel_of(predictions), predictions)
+        return PreparedPairMean(self, (kernel,), predictions, (self.label,), predictions.notes + notes, weights)
+
+    def seconds(self, predictions: Predictions) -> float:
+        """Time of one value on two cores, roughly, as the engine tells it."""
+        kernel = self.kernel_of(predictions).map_leaves(_with_number)
+        residual = self.residual_of(predictions, self.target_kernel_of(predictions), None)
+        return _engine(self).prepare((kernel,), predictions, residual).seconds
+
+    def resolved(self, predictions: Predictions) -> Self:
+        """Fix the lengthscales of both kernels."""
+        kernel, _ = resolve(self.kernel_of(predictions), predictions)
+        target_kernel = self.target_kernel_of(predictions)
+        return replace(self, prediction_kernel=kernel, target_kernel=target_kernel)
+
+
+class PreparedPairMean(Prepared):
+    """One estimator for several prediction kernels: they share distances, residuals and draws."""
+
+    def __init__(
+        self,
+        statistic: PairMean,
+        kernels: Sequence[Kernel],
+        predictions: Predictions,
+        names: tuple[str, ...],
+        notes: tuple[str, ...] = (),
+        weights: np.ndarray | None = None,
+    ) -> None:
+        self.statistic, self.kernels, self.n = statistic, tuple(kernels), len(predictions)
+        _refuse_small(statistic, self.n)
+        self.predictions, self.names, self.notes = predictions, names, notes
+        self.target_kernel = statistic.target_kernel_of(predictions)
+        self.residual = statistic.residual_of(predictions, self.target_kernel, weights)
+        self.forms: QuadraticForms = _engine(statistic).prepare(self.kernels, predictions, self.residual)
+        self.total = _total_weight(np.ones(self.n) if weights is None else weights, statistic)
+        self.engine, self.bytes_per_draw = self.forms.label, self.forms.bytes_per_draw
+
+    def matrix(self, targets: np.ndarray) -> PairMatrix:
+        """Matrix h_ij of the first kernel."""
+        return PairMatrix(self.forms, self.residual, targets)
+
+    def taken(self, targets: np.ndarray) -> PairMatrix | BandMatrix:
+        """Matrix h_ij of the first kernel, zero for pairs that an incomplete estimator does not take."""
+        if self.statistic.superdiagonals is None:
+            return self.matrix(targets)
+        return BandMatrix(self.forms.by_pair(targets), self.n)
+
+    def part(self, rows: np.ndarray) -> PreparedPairMean:
+        """Return the same kernels over some of the rows."""
+        weights = None if self.residual.weights is None else self.residual.weights[rows]
+        return PreparedPairMean(self.statistic, self.kernels, self.predictions[rows], self.names, self.notes, weights)
+
+    def block_values(self, targets: np.ndarray) -> np.ndarray:
+        """Unbiased value of the first kernel inside each block."""
+        block = self.statistic.block_size or self.n
+        return self.forms.by_block(targets) / (block * (block - 1))
+
+    def estimate(self, targets: np.ndarray) -> Array:
+        """Value of the first kernel, with its gradient."""
+        return self._mean(self.forms.of(targets))
+
+    def values(self, targets: np.ndarray) -> np.ndarray:
+        """Values of all kernels for targets of shape (B, n)."""
+        return np.asarray(self._mean(self.forms.batch(targets)))
+
+    def _mean(self, sums: Sums) -> Array:
+        if self.statistic.estimator == "biased":
+            return (sums.off_diagonal + sums.diagonal) / self.total
+        return sums.off_diagonal / self.total
+
+
+def _with_number(kernel: Kernel) -> Kernel:
+    """Any lengthscale in the place of one that is not resolved: it changes no time."""
+    if isinstance(kernel, Stationary) and isinstance(kernel.lengthscale, str):
+        return kernel.with_lengthscale(1.0)
+    return kernel
+
+
+def _engine(statistic: PairMean) -> Engine:
+    """Engine of the pairs that the estimator takes."""
+    if statistic.block_size is not None:
+        return BlockDiagonal(statistic.block_size, statistic.engine)
+    if statistic.superdiagonals is not None:
+        return SuperDiagonals(statistic.superdiagonals)
+    return statistic.engine
+
+
+def _checked_size(option: str, value: Any, estimator: str, chosen: str) -> None:
+    least, example = {"block_size": (2, "2 is the linear-time estimator"), "superdiagonals": (1, "8 for example")}[
+        option
+    ]
+    if (value is not None) != (chosen == estimator):
+        raise InputError(f"{option} belongs to estimator={estimator!r}, which needs it ({example})")
+    if value is not None and (not isinstance(value, int) or value < least):
+        raise InputError(f"{option} must be a whole number, at least {least}, got {value!r}")
+
+
+def _total_weight(weights: np.ndarray, statistic: PairMean) -> float:
+    """Sum of w_i w_j over the pairs that the estimator takes."""
+    if statistic.estimator == "biased":
+        return float(weights.sum() ** 2)
+    if statistic.superdiagonals is not None:
+        total = 2 * sum(float(weights[:-r] @ weights[r:]) for r in range(1, statistic.superdiagonals + 1))
+    else:
+        block = statistic.block_size or len(weights)
+        blocks = weights[: len(weights) // block * block].reshape(-1, block)
+        total = float((blocks.sum(axis=1) ** 2 - (blocks**2).sum(axis=1)).sum())
+    if not total > 0:
+        raise InputError("the weights leave no pair of rows: at least two rows (of a block) need positive weight")
+    return total
+
+
+def _refuse_small(statistic: PairMean, n: int) -> None:
+    needed = {"biased": 1, "block": statistic.block_size, "incomplete": (statistic.superdiagonals or 0) + 1}
+    least = needed.get(statistic.estimator) or 2
+    if n < least:
+        raise InputError(f"the {statistic.estimator} estimator needs at least {least} rows, got {n}")
+
+
+def not_definite(kernel: Kernel, predictions: Predictions) -> str:
+    """Return the sentence of a warning: the squared error may be negative, and why."""
+    reasons: list[str] = []
+
+    def leaf(k: Kernel) -> Kernel:
+        if isinstance(k, Stationary) and not k.positive_definite(predictions):
+            reasons.append(k.metric.why_not(predictions))
+        return k
+
+    kernel.map_leaves(leaf)
+    return (
+        f"{kernel} is not known to be positive definite for these predictions, so the squared error has no root and "
+        f"may be negative even in the limit; exact tests keep their level. Reason: {'; '.join(dict.fromkeys(reasons))}"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SKCE(PairMean):
+    """Squared kernel calibration error, the mean of ``h_ij = k_P(P_i, P_j) <r_i, r_j>`` over pairs of rows.
+
+    Zero for a calibrated model and, with a characteristic kernel, only for one. Its root has the unit of a
+    probability.
+
+    Parameters
+    ----------
+    prediction_kernel : Kernel
+        k_P. Default `Laplacian` at the median Euclidean distance of the predictions.
+    target_kernel : Kernel, optional
+        k_Y between targets. Default: `Dirac` between class labels; `Gaussian` between numbers and vectors, at the
+        median predicted standard deviation, where the family itself has a closed form (normal laws), else its finite
+        spectrum (`kernels.Spectral`), which costs less than sums over components, draws or counts.
+        ``lengthscale="median"`` of a kernel between numbers means that standard deviation: targets are not looked at.
+    estimator : {"unbiased", "biased", "block", "incomplete"}
+        ``unbiased``: mean over i < j; may be negative, and is not clipped. ``biased``: mean over all i, j,
+        the diagonal included; never negative. ``block``: mean of the unbiased values inside consecutive blocks
+        of `block_size` rows; an incomplete last block is dropped. ``incomplete``: mean over the pairs of rows that are
+        at most `superdiagonals` places apart.
+    block_size : int, optional
+        Rows a block, at least 2; 2 is the linear-time estimator. Only for ``block``.
+    superdiagonals : int, optional
+        Diagonals of the matrix h above the main one, R. Only for ``incomplete``.
+    engine : Engine, optional
+        How pairs are summed: `ExactPairs` (default), or the approximate `Nystrom` and `RandomFourier`.
+    integrator : Integrator, optional
+        `kernels.GaussHermite`, `kernels.GaussLegendre` or `kernels.MonteCarlo`, for expectations of the target kernel
+        without a closed form.
+
+    Raises
+    ------
+    InputError
+        For options that do not fit together, and for data that cannot be used.
+
+    Notes
+    -----
+    Case weights w replace the mean over pairs by the mean with weights ``w_i w_j``.
+
+    Cost of exact pairs: O(n^2 m) time and O(n m) memory; of blocks: O(n B m); of R
+    superdiagonals: O(n R m). PyTorch and JAX predictions keep
+    their gradient. Assumes that rows are independent given the predictions.
+
+    References
+    ----------
+    Widmann, Lindsten, Zachariah (2019), Table 1; Widmann, Lindsten, Zachariah (2021), Lemmas 1 and 2.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> statistic = kc.SKCE(prediction_kernel=kc.Laplacian(0.3), estimator="biased")
+    >>> round(float(statistic([0, 1, 1], [0.2, 0.7, 0.4])), 6)
+    0.1059
+
+    >>> kc.skce([1, 2], [[0.1, 0.8, 0.1], [0.2, 0.5, 0.3]], prediction_kernel=kc.Laplacian(1.0))
+    SKCE
+    ----
+    SKCE               -0.103179
+    estimator          unbiased
+    rows               2
+    prediction kernel  Laplacian(lengthscale=1.0, metric=Euclidean())
+    target kernel      Dirac()
+    engine             exact pairs
+    """
+
+    label: ClassVar[str] = "SKCE"
+    settings: ClassVar[tuple[str, ...]] = ("integrator",)
+
+    prediction_kernel: Kernel = field(default_factory=Laplacian)
+    integrator: Integrator | None = None
+
+    @property
+    def resident(self) -> bool:
+        """Whether values are made where the predictions lie: those of all pairs."""
+        return self.estimator in ("unbiased", "biased")
+
+    def kernel_of(self, predictions: Predictions) -> Kernel:
+        """Prediction kernel as given."""
+        return self.prediction_kernel
+
+    def target_kernel_of(self, predictions: Predictions) -> Kernel:
+        """Target kernel as given or by the kind of predictions."""
+        return target_kernel_of(self.target_kernel, predictions)
+
+    def residual_of(self, predictions: Predictions, target_kernel: Kernel, weights: np.ndarray | None) -> Residual:
+        """Feature of the target minus its expectation under the prediction."""
+        return residual_of(predictions, target_kernel, weights, self.integrator)
+
+    def notes_of(self, predictions: Predictions) -> tuple[str, ...]:
+        """Sentences on expectations that are not those of the law itself."""
+        return target_notes(predictions, self.integrator)
+
+
+skce = function_of(SKCE)

@@ -1,0 +1,314 @@
+"""csv and tsv: a piece is a block of whole lines, whose place in the file does not depend on who reads it."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, BinaryIO, TextIO
+
+import numpy as np
+
+from kernelcal.errors import InputError, MissingExtraError
+from kernelcal.io.sources import MISSING, Text, arrow_arrays
+from kernelcal.stream.pieces import HEAD, Columns, InPieces, Piece, rows_of_batch
+
+__all__ = ["BLOCK", "Block", "CsvBlocks", "Parquet", "blocks_of", "header_of"]
+
+
+_BUFFER = 2**20  # bytes read at a time: else a whole column of a row group is
+_TEXT = ("string", "large_string", "string_view")
+_NUMBER = ("int", "uint", "float", "double", "halffloat", "decimal")
+
+
+class Parquet(InPieces):
+    """A Parquet file, of which the footer is read at once and the rest when it is asked for."""
+
+    def __init__(self, path: str) -> None:
+        try:
+            import pyarrow.parquet
+        except ImportError:
+            raise MissingExtraError("pyarrow", "frame", "reading parquet") from None
+        self.path, self._errors = path, (pyarrow.ArrowException, OSError)
+        self._library, self._table = pyarrow.parquet, pyarrow.Table
+        with self._reading("the end of the file"), self._open() as file:
+            self._schema, self._footer = file.schema_arrow, file.metadata
+        self.names = self._schema.names
+        arrow_arrays(path, self._schema.empty_table())  # refuses columns of one name
+
+    def _open(self) -> Any:
+        """Open the file, for as short a time as can be: there may be more of them than a process may open."""
+        return self._library.ParquetFile(self.path, buffer_size=_BUFFER, pre_buffer=False)
+
+    @contextmanager
+    def _reading(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except FileNotFoundError:
+            raise InputError(f"{self.path}: there is no such file") from None
+        except self._errors as error:
+            raise InputError(
+                f"{self.path}, {what}: cannot be read as parquet, the file is damaged or not copied as a whole "
+                f"({' '.join(str(error).split())[:200]}): copy or write it again"
+            ) from None
+
+    def head(self) -> Columns:
+        """First rows of all columns."""
+        piece = next((piece for piece in self.pieces() if piece.rows), None)
+        if piece is None:
+            return arrow_arrays(self.path, self._schema.empty_table())
+        batch = next(self._batches(piece, None, HEAD))
+        return arrow_arrays(self.path, self._table.from_batches([batch]))
+
+    def kind(self, name: str) -> str:
+        """Text, number, or the type that Arrow gives."""
+        kind = self._schema.field(name).type
+        said = str(getattr(kind, "value_type", kind)) if str(kind).startswith("dictionary") else str(kind)
+        if said in _TEXT:
+            return "text"
+        return "number" if said.startswith(_NUMBER) else said
+
+    def pieces(self) -> list[Piece]:
+        """Row groups; the footer says how many rows they have."""
+        rows = [self._footer.row_group(k).num_rows for k in range(self._footer.num_row_groups)]
+        begins = accumulate(rows, initial=0)
+        return [Piece(f"row group {k}", begin, n, (k,)) for k, (begin, n) in enumerate(zip(begins, rows, strict=False))]
+
+    def texts(self, names: Sequence[str]) -> Iterator[list[Any]]:
+        """Different values of the columns that are text; other types know what they are."""
+        wanted = [name for name in names if self.kind(name) == "text"]
+        for piece in self.pieces() if wanted else ():
+            for batch in self._batches(piece, wanted, rows_of_batch(len(wanted))):
+                yield [text for column in batch.columns for text in column.unique().to_pylist()]
+
+    def read(self, piece: Piece, numbers: Sequence[str], texts: Sequence[str]) -> Iterator[Columns]:
+        """Batches of a row group; lists of numbers count by their length in the first rows."""
+        columns = [*dict.fromkeys([*numbers, *texts])]
+        for batch in self._batches(piece, columns, rows_of_batch(self._width(columns))):
+            yield arrow_arrays(f"{self.path}, {piece.name}", self._table.from_batches([batch]))
+
+    def _batches(self, piece: Piece, columns: list[str] | None, rows: int) -> Iterator[Any]:
+        with self._reading(piece.name), self._open() as file:
+            yield from file.iter_batches(rows, row_groups=list(piece.place), columns=columns, use_threads=False)
+
+    def _width(self, columns: list[str]) -> int:
+        """Numbers of a row, from the numbers of values that the footer counts."""
+        if not self._footer.num_rows or not self._footer.num_row_groups:
+            return len(columns)
+        group = self._footer.row_group(0)
+        wanted = [group.column(k) for k in range(group.num_columns)]
+        values = sum(c.num_values for c in wanted if c.path_in_schema.split(".")[0] in columns)
+        return max(len(columns), values // max(group.num_rows, 1))
+
+
+BLOCK = 2**23  # bytes read at a time
+_LONGEST = 8  # blocks in which a line must end
+_MARK = b"\xef\xbb\xbf"  # with which some programs begin UTF-8
+
+
+@dataclass(frozen=True)
+class Block:
+    """Whole lines: the byte with which they start, the lines of the file before them, and themselves."""
+
+    start: int
+    line: int
+    text: bytes
+
+    def beginning(self, lines: int) -> Block:
+        """Return its first lines, or some more where a quote is open there."""
+        place = -1
+        for _ in range(lines):
+            place = self.text.find(b"\n", place + 1)
+            if place < 0:
+                return self
+        return Block(self.start, self.line, self.text[: _first_end(self.text, 0, place)])
+
+
+def header_of(path: str) -> tuple[bytes, int, int]:
+    """First line that is not empty, the byte after it, and how many lines end there."""
+    with open(path, "rb") as file:
+        text = file.read(len(_MARK))
+        text = b"" if text == _MARK else text
+        before = file.tell() - len(text)
+        text += _more(file, path, text)
+    skipped = len(text) - len(text.lstrip(b"\r\n"))
+    cut = _first_end(text, skipped)
+    return text[skipped:cut], before + cut, text.count(b"\n", 0, cut)
+
+
+def blocks_of(path: str, start: int, line: int) -> Iterator[Block]:
+    """Blocks from a byte on; a quoted line break does not end a line."""
+    with open(path, "rb") as file:
+        file.seek(start)
+        rest = b""
+        while True:
+            more = _more(file, path, rest)
+            text = rest + more
+            if not text:
+                return
+            cut = _last_end(text) if more else len(text)
+            yield Block(start, line, text[:cut])
+            start, line, rest = start + cut, line + text.count(b"\n", 0, cut), text[cut:]
+
+
+def _more(file: BinaryIO, path: str, rest: bytes) -> bytes:
+    """As many bytes as it takes for a line to end; none at the end of the file."""
+    found = file.read(BLOCK)
+    while found and not _last_end(rest + found):
+        if len(rest) + len(found) > _LONGEST * BLOCK:
+            raise InputError(
+                f"{path}: no line ends in {_LONGEST * BLOCK // 2**20} MiB: is a quote left open, or is this no text?"
+            )
+        further = file.read(BLOCK)
+        if not further:
+            break
+        found += further
+    return found
+
+
+def _last_end(text: bytes) -> int:
+    """Place after the last line break outside quotes, 0 if there is none."""
+    cut = text.rfind(b"\n") + 1
+    while cut and text.count(b'"', 0, cut) % 2:
+        cut = text.rfind(b"\n", 0, text.rfind(b'"', 0, cut)) + 1
+    return cut
+
+
+def _first_end(text: bytes, start: int, place: int = 0) -> int:
+    """Place after the first line break from a place on that is outside quotes, the end if there is none."""
+    cut = text.find(b"\n", max(start, place)) + 1
+    while cut and text.count(b'"', start, cut) % 2:
+        cut = text.find(b"\n", cut) + 1
+    return cut or len(text)
+
+
+_NULLS = sorted({form for text in MISSING for form in (text, text.upper(), text.title(), "NaN", "Na")})
+
+
+class CsvBlocks(InPieces):
+    """A csv file; cells of a block that Arrow refuses are read as those of a small file, with the same messages."""
+
+    def __init__(self, path: str, delimiter: str, missing: frozenset[str] = frozenset()) -> None:
+        try:
+            import pyarrow
+            import pyarrow.csv
+        except ImportError:
+            raise MissingExtraError("pyarrow", "frame", "reading csv files in parts") from None
+        self._arrow = pyarrow
+        self.path = path
+        self._missing = missing
+        whole = Text(Path(path), delimiter, missing)
+        self.names, self._delimiter = whole.names, whole.delimiter
+        self._header, self._start, self._lines = header_of(path)
+        self._found: list[tuple[Piece, list[Any]]] = []
+        self._asked: list[str] = []
+
+    def head(self) -> Columns:
+        """First rows of all columns, as text."""
+        block = next(iter(blocks_of(self.path, self._start, self._lines)), None)
+        if block is None:
+            return {name: np.array([], dtype=object) for name in self.names}
+        return self._slowly(block.beginning(HEAD), [])
+
+    def kind(self, name: str) -> str:
+        """Cells have no type."""
+        return "cells"
+
+    def pieces(self) -> list[Piece]:
+        """Blocks, whose rows are counted in a first pass."""
+        return [piece for piece, _ in self._scanned([])]
+
+    def texts(self, names: Sequence[str]) -> Iterator[list[Any]]:
+        """Different cells of some columns."""
+        for _, texts in self._scanned(list(names)):
+            yield texts
+
+    def _scanned(self, names: list[str]) -> list[tuple[Piece, list[Any]]]:
+        """One pass over the file counts rows and collects cells; it is not made again for what it has found."""
+        if not self._found or not set(names) <= set(self._asked):
+            self._asked, self._found, begin = names, [], 0
+            for block in blocks_of(self.path, self._start, self._lines):
+                columns = self._columns(block, [], names or self.names[:1])
+                rows = len(next(iter(columns.values())))
+                texts = [text for name in names for text in set(columns[name].tolist())]
+                self._found.append((Piece("", begin, rows, (block.start, len(block.text), block.line)), texts))
+                begin += rows
+        return self._found
+
+    def read(self, piece: Piece, numbers: Sequence[str], texts: Sequence[str]) -> Iterator[Columns]:
+        """Batches of a block."""
+        start, length, line = piece.place
+        with open(self.path, "rb") as file:
+            file.seek(start)
+            text = file.read(length)
+        self._refuse_change(len(text) == length)
+        columns = self._columns(Block(start, line, text), numbers, texts)
+        self._refuse_change(len(next(iter(columns.values()))) == piece.rows)
+        step = rows_of_batch(len(columns))
+        for first in range(0, piece.rows, step):
+            yield {name: column[first : first + step] for name, column in columns.items()}
+
+    def _refuse_change(self, same: bool) -> None:
+        if not same:
+            raise InputError(f"{self.path}: the file has changed since its rows were counted: begin again")
+
+    def _columns(self, block: Block, numbers: Sequence[str], texts: Sequence[str]) -> Columns:
+        try:
+            table = self._parsed(block, numbers, texts)
+        except self._arrow.ArrowInvalid:
+            return self._slowly(block, numbers, [*dict.fromkeys([*numbers, *texts])])
+        return {name: column.to_numpy() for name, column in zip(table.column_names, table.columns, strict=True)}
+
+    def _parsed(self, block: Block, numbers: Sequence[str], texts: Sequence[str]) -> Any:
+        """Parse a block with Arrow."""
+        arrow, csv = self._arrow, self._arrow.csv
+        nulls = [*_NULLS, *sorted(self._missing)]
+        kinds = {**dict.fromkeys(texts, arrow.string()), **dict.fromkeys(numbers, arrow.float64())}
+        return csv.read_csv(
+            arrow.BufferReader(block.text),
+            csv.ReadOptions(column_names=self.names, use_threads=False, block_size=len(block.text) + 1),
+            csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=b'"' in block.text),
+            csv.ConvertOptions(
+                column_types=kinds,
+                include_columns=list(kinds),
+                null_values=nulls,
+                strings_can_be_null=True,
+            ),
+        )
+
+    def _slowly(self, block: Block, numbers: Sequence[str], names: Sequence[str] | None = None) -> Columns:
+        """Read a block cell by cell."""
+        part = _Part(self, block)
+        wanted = self.names if names is None else names
+        return {name: part.numbers([name])[:, 0] if name in numbers else _texts(part, name) for name in wanted}
+
+
+class _Part(Text):
+    """The lines of one block below the header of the file."""
+
+    def __init__(self, whole: CsvBlocks, block: Block) -> None:
+        self._bytes = whole._header + block.text
+        super().__init__(Path(whole.path), whole._delimiter, whole._missing)
+        self._lines_before = block.line - whole._header.count(b"\n")
+
+    def _open(self) -> AbstractContextManager[TextIO]:
+        return self._decoded()
+
+    @contextmanager
+    def _decoded(self) -> Iterator[TextIO]:
+        try:
+            yield io.StringIO(self._bytes.decode("utf-8"), newline="")
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"{self.path}: this is not text in UTF-8 (byte {error.object[error.start]:#04x}): save it as UTF-8"
+            ) from None
+
+
+def _texts(part: Text, name: str) -> np.ndarray:
+    cells = part.cells([name])[0]
+    texts = np.empty(len(cells.texts), dtype=object)
+    texts[:] = cells.texts
+    return texts[cells.numbers]
