@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import inspect
 import subprocess
 import sys
 from pathlib import Path
@@ -164,3 +165,15 @@ def test_public_names():
         documented = getattr(kernelcal, name).__doc__
         assert documented
         assert len(documented) > 40, name
+
+
+def test_one_word_a_thing():
+    """No two classes have one name."""
+    places = {}
+    for name in MODULES:
+        if name.endswith("__main__"):
+            continue
+        for thing in vars(importlib.import_module(name)).values():
+            if inspect.isclass(thing) and thing.__module__ == name and not thing.__name__.startswith("_"):
+                places.setdefault(thing.__name__, []).append(name)
+    assert not {word: where for word, where in places.items() if len(where) > 1}

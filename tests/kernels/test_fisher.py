@@ -16,7 +16,7 @@ from kernelcal.kernels.base import CrossPairs, Points
 from kernelcal.kernels.between import kernel_between
 from kernelcal.kernels.divergences.base_measures import fixed_base
 from kernelcal.kernels.divergences.score_functions import psd_root
-from kernelcal.pairs.tiles import Block, BlockPoints
+from kernelcal.pairs.tiles import BlockPoints, Tile
 from kernelcal.predictions import (
     DiagonalNormal,
     IsotropicNormal,
@@ -429,7 +429,7 @@ def test_they_are_hilbertian_metrics(name, metric):
     assert metric.why_not(batch) == ""
     for scale in (0.1, 10.0):
         assert np.linalg.eigvalsh(np.exp(-scale * d2 / d2.max()))[0] > -1e-12
-    block = Block(BlockPoints(batch), slice(1, 5), np.array([0, 3, 6, 2]), shared=True)
+    block = Tile(BlockPoints(batch), slice(1, 5), np.array([0, 3, 6, 2]), shared=True)
     np.testing.assert_allclose(block.squared_distance(metric), d2[1:5][:, [0, 3, 6, 2]], rtol=1e-9, atol=1e-12)
     upper = np.sqrt(d2[np.triu_indices(7, 1)])
     assert kc.median_lengthscale(batch, metric=metric) == pytest.approx(np.median(upper[upper > 0]), rel=1e-10)

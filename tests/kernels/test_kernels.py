@@ -6,7 +6,7 @@ import pytest
 import kernelcal as kc
 from kernelcal.kernels import Product, Scaled, Sum, resolve
 from kernelcal.kernels.base import AlignedPairs, CrossPairs, Points, class_matrix
-from kernelcal.pairs.tiles import Block, BlockPoints
+from kernelcal.pairs.tiles import BlockPoints, Tile
 
 D = np.array([0.0, 1e-9, 0.1, 0.5, 1.0, 3.0])
 FORMULAE = [
@@ -69,7 +69,7 @@ def test_blocks_agree_with_differences_for_close_points(metric, single, make_dat
     p[100:] = p[:100] + 1e-6 * (np.eye(5)[0] - np.eye(5)[1]) * (p[:100, 1:2] > 1e-5)
     batch = kc.Categorical(p.astype(np.float32) if single else p)
     everything = slice(None)
-    block = Block(BlockPoints(batch), everything, everything, shared=True)
+    block = Tile(BlockPoints(batch), everything, everything, shared=True)
     expected = CrossPairs(Points(kc.Categorical(p)), everything, everything).distance(metric)
     error = np.abs(block.distance(metric) - expected).max()
     assert error < (2e-4 if single else 1e-11)
@@ -83,7 +83,7 @@ def test_constant_predictions_lose_no_digits():
     p = np.full((50, 4), 0.25) + 1e-7 * np.random.default_rng(0).standard_normal((50, 4))
     p /= p.sum(1, keepdims=True)
     batch, everything = kc.Categorical(p), slice(None)
-    block = Block(BlockPoints(batch), everything, everything, shared=False)
+    block = Tile(BlockPoints(batch), everything, everything, shared=False)
     exact = CrossPairs(Points(batch), everything, everything).distance(kc.Euclidean())
     np.testing.assert_allclose(block.distance(kc.Euclidean()), exact, rtol=1e-6)
 

@@ -28,7 +28,7 @@ from kernelcal.kernels.metrics import (
     base as views,
 )
 from kernelcal.kernels.metrics.mixture_wasserstein import least_costs
-from kernelcal.pairs.tiles import Block, BlockPoints
+from kernelcal.pairs.tiles import BlockPoints, Tile
 from kernelcal.predictions import (
     DiagonalNormal,
     IsotropicNormal,
@@ -347,7 +347,7 @@ def test_blocks_and_aligned_pairs_agree_with_all_pairs(name, metric, monkeypatch
     np.testing.assert_allclose(aligned.distance(metric), expected[np.arange(1, 5), columns], atol=1e-14)
     np.testing.assert_allclose(aligned.squared_distance(metric), expected[np.arange(1, 5), columns] ** 2, atol=1e-14)
     for shared in (True, False):
-        block = Block(BlockPoints(batch), rows, columns, shared=shared)
+        block = Tile(BlockPoints(batch), rows, columns, shared=shared)
         np.testing.assert_allclose(block.distance(metric), expected[1:5, columns], atol=1e-12)
         np.testing.assert_allclose(block.squared_distance(metric), expected[1:5, columns] ** 2, atol=1e-12)
     for numbers in (1, 40, 10**9):
@@ -405,7 +405,7 @@ def test_only_what_is_asked_is_prepared():
     assert list(points._by_metric) == [Wasserstein()]
     kernel = kc.Laplacian(1.0, metric=Counting()) + kc.Gaussian(1.0, metric=Counting())
     points = BlockPoints(batch, [kernel])
-    Block(points, ALL, ALL, shared=True).evaluate(kernel)
+    Tile(points, ALL, ALL, shared=True).evaluate(kernel)
     assert Counting.asked == 1
 
 
@@ -445,10 +445,10 @@ def test_draws_of_torch_predictions_use_the_same_distances():
     torch = pytest.importorskip("torch")
     batch = families()["full"]
     moved = BlockPoints(batch.map_arrays(torch.tensor), [kc.Laplacian(1.0, metric=Wasserstein())])
-    found = Block(moved, ALL, ALL, shared=False).distance(Wasserstein())
+    found = Tile(moved, ALL, ALL, shared=False).distance(Wasserstein())
     np.testing.assert_allclose(found, distances(Wasserstein(), batch), rtol=1e-12)
     mixtures = families()["vector mixture"].map_arrays(torch.tensor)
-    found = Block(BlockPoints(mixtures), ALL, ALL, shared=False).distance(MixtureWasserstein())
+    found = Tile(BlockPoints(mixtures), ALL, ALL, shared=False).distance(MixtureWasserstein())
     np.testing.assert_allclose(found, distances(MixtureWasserstein(), families()["vector mixture"]), rtol=1e-12)
     with pytest.raises(kc.errors.InputError, match="in NumPy and keeps no gradient: pass NumPy arrays"):
         distances(MixtureWasserstein(), mixtures)

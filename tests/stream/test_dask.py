@@ -123,7 +123,7 @@ def test_a_tree_of_sums_leaves_them_as_they_are(monkeypatch):
     frame, y, p = class_table(1300)
     subjects.assert_same(evaluate_frame(dd.from_pandas(frame, npartitions=13), **OPTIONS), whole(y, p))
     assert list(cluster._groups([5, 0, 7])) == [[0], [1, 2]]
-    sums = [cluster.Sums(subjects.Sketch.like(p, **subjects.SKETCH)) for _ in range(2)]
+    sums = [cluster.SketchedRows(subjects.Sketch.like(p, **subjects.SKETCH)) for _ in range(2)]
     sums[0].sketch.update(y, p)
     sums[1].sketch.update(y, p, first_row=1300)
     assert [cluster._added(sums).sketch.n, cluster._added(sums).sketch.n, sums[0].sketch.n] == [2600, 2600, 1300]

@@ -10,15 +10,15 @@ import numpy as np
 from kernelcal.predictions import ClassPredictions, RealPredictions
 from kernelcal.residuals import ClassResidual
 
-__all__ = ["SHIFT", "WIDTH", "ClassSignals", "NumberSignals", "Signals", "signals_of"]
+__all__ = ["SHIFT", "WIDTH", "ClassGaps", "Gaps", "NumberGaps", "gaps_of"]
 
 
 _CLASSES = 20
 SHIFT, WIDTH = "shift", "width"
 
 
-class Signals(ABC):
-    """Signals of n rows, times the case weights.
+class Gaps(ABC):
+    """Gaps of n rows, times the case weights.
 
     Attributes
     ----------
@@ -36,14 +36,14 @@ class Signals(ABC):
 
     @abstractmethod
     def batch(self, part: slice, targets: np.ndarray) -> np.ndarray:
-        """Signals of some rows for their targets, shape (B, rows, ...): shape (rows, B, C)."""
+        """Gaps of some rows for their targets, shape (B, rows, ...): shape (rows, B, C)."""
 
     @abstractmethod
     def position(self, predictions: Any) -> np.ndarray:
         """Where predictions stand, in words of the reader: shape (len(predictions), C)."""
 
 
-class ClassSignals(Signals):
+class ClassGaps(Gaps):
     """``1[y_i = k] - p_ik`` for each class k, with variance ``p_ik (1 - p_ik)``; of two classes the second alone.
 
     Of very many classes the 20 that are predicted most: a choice from the predictions alone, so that levels stay exact.
@@ -71,7 +71,7 @@ class ClassSignals(Signals):
         return np.asarray(predictions.probabilities)[:, self.chosen]
 
 
-class NumberSignals(Signals):
+class NumberGaps(Gaps):
     """``z_i`` and ``z_i^2 - 1`` with ``z_i = (y_i - mean_i) / std_i``: outcomes too high, predictions too narrow.
 
     The variance of the first is 1. That of the second is taken as 2, which holds for normal predictions: it only scales
@@ -97,11 +97,11 @@ class NumberSignals(Signals):
         return np.repeat(np.asarray(predictions.mean, dtype=np.float64)[:, None], 2, axis=1)
 
 
-def signals_of(batch: Any, weights: np.ndarray | None) -> Signals | None:
-    """Signals of predictions of classes or of one number; None for vectors."""
+def gaps_of(batch: Any, weights: np.ndarray | None) -> Gaps | None:
+    """Gaps of predictions of classes or of one number; None for vectors."""
     if isinstance(batch, ClassPredictions):
-        return ClassSignals(batch, weights)
-    return None if batch.event_shape else NumberSignals(batch, weights)
+        return ClassGaps(batch, weights)
+    return None if batch.event_shape else NumberGaps(batch, weights)
 
 
 def _squares(weights: np.ndarray | None, n: int) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 
 from kernelcal.cases import Case
 from kernelcal.explanation.groups import Group, GroupFinding, PreparedGroups, large_enough, mean_gap
-from kernelcal.explanation.smoothed import signals_of
+from kernelcal.explanation.smoothed import gaps_of
 from kernelcal.explanation.witness import PreparedWitness, Witness, places_of
 from kernelcal.inference import DrawnValues, Draws, exact_null
 from kernelcal.inference.laws import family_wise_pvalues
@@ -193,7 +193,7 @@ def _finer(kernel: Kernel) -> Kernel:
 
 def _witness(null: Null, kernel: Kernel) -> PreparedWitness | None:
     batch = null.pool.predictions
-    signals = signals_of(batch, null.pool.weights)
+    signals = gaps_of(batch, null.pool.weights)
     if signals is None:
         return None
     return PreparedWitness(resolve(kernel, batch)[0], places_of(batch), batch, signals)

@@ -10,7 +10,7 @@ import numpy as np
 
 from kernelcal.arrays import row_slices
 from kernelcal.errors import InputError
-from kernelcal.explanation.smoothed import Signals
+from kernelcal.explanation.smoothed import Gaps
 from kernelcal.kernels import Kernel, kernel_between
 from kernelcal.plots import panel, witness_plot
 from kernelcal.predictions import Bernoulli, ClassPredictions, trusted
@@ -130,7 +130,7 @@ class PreparedWitness(Prepared):
     names = ("witness",)
     engine = "sums over rows"
 
-    def __init__(self, kernel: Kernel, places: Places, batch: Any, signals: Signals) -> None:
+    def __init__(self, kernel: Kernel, places: Places, batch: Any, signals: Gaps) -> None:
         self.kernel, self.places, self.batch, self.signals = kernel, places, batch, signals
         self.n, self.components = len(batch), len(signals.names)
         self.bytes_per_draw = 16 * len(places.predictions) * self.components + 8 * self.n

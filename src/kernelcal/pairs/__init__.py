@@ -10,14 +10,13 @@ from kernelcal.pairs.named import ENGINES
 from kernelcal.pairs.over_rows import feature_sums, features_of, off_diagonal, row_sums, second_moments
 from kernelcal.pairs.threads import one_thread, thread_count, threaded_map
 from kernelcal.pairs.tile_sums import PRODUCT
-from kernelcal.pairs.tiles import Block, BlockPoints
+from kernelcal.pairs.tiles import BlockPoints, Tile
 
 __all__ = [
     "ENGINES",
     "FEATURE",
     "PRODUCT",
     "BandMatrix",
-    "Block",
     "BlockDiagonal",
     "BlockPoints",
     "Engine",
@@ -30,6 +29,7 @@ __all__ = [
     "RandomFourier",
     "Sums",
     "SuperDiagonals",
+    "Tile",
     "feature_sums",
     "features_of",
     "joint_sums",

@@ -12,7 +12,7 @@ from kernelcal.arrays import Array, is_numpy, like, namespace, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.kernels import CrossPairs, Kernel, Points, Stationary
 from kernelcal.pairs.features import FeatureEngine, FeatureMap
-from kernelcal.pairs.tiles import Block, BlockPoints
+from kernelcal.pairs.tiles import BlockPoints, Tile
 from kernelcal.predictions import ClassPredictions, Predictions
 from kernelcal.randomness import generator_of
 
@@ -76,7 +76,7 @@ def _evaluator(kernels: Sequence[Kernel], predictions: Predictions) -> Callable[
         block_points = BlockPoints(predictions, kernels)
 
         def evaluate(rows: Any, columns: np.ndarray) -> list[Array]:
-            block = Block(block_points, rows, columns, shared=len(kernels) > 1)
+            block = Tile(block_points, rows, columns, shared=len(kernels) > 1)
             return [kernel.evaluate(block) for kernel in kernels]
 
         return evaluate

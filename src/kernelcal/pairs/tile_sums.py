@@ -12,7 +12,7 @@ import numpy as np
 from kernelcal.arrays import Array, is_numpy, namespace, on_accelerator, place_of, to_numpy
 from kernelcal.kernels import CrossPairs, Euclidean, Kernel, Points
 from kernelcal.pairs.base import QuadraticForms, Sums
-from kernelcal.pairs.tiles import WIDE_FROM, Block, BlockPoints, Tile, Tiles, upper
+from kernelcal.pairs.tiles import WIDE_FROM, BlockPoints, Tile, TileAt, Tiles, upper
 from kernelcal.predictions import ClassPredictions, MultivariateNormal
 from kernelcal.residuals import ClassResidual, FeatureResidual
 
@@ -41,7 +41,7 @@ class SameLabel(QuadraticForms):
     ) -> None:
         self.residual, self.diagonals = residual, diagonals
         p, everything = to_numpy(residual.mean), slice(None)
-        block = Block(points, everything, everything, shared=len(kernels) > 1)
+        block = Tile(points, everything, everything, shared=len(kernels) > 1)
         matrices = [_weighted(_without_diagonal(kernel.evaluate(block)), residual.weights) for kernel in kernels]
         self.smoothed = [matrix @ p for matrix in matrices]
         self.constants = [float((p * g).sum()) for g in self.smoothed]
@@ -186,7 +186,7 @@ class FeatureTiles(Tiles):
         draws, dimension = r.shape[1:]
         flat = r.reshape(len(r), draws * dimension)
 
-        def work(rows: slice, tiles: Iterator[Tile]) -> np.ndarray:
+        def work(rows: slice, tiles: Iterator[TileAt]) -> np.ndarray:
             sums = np.zeros((len(self.kernels), rows.stop - rows.start, flat.shape[1]))
             for columns, tile in tiles:
                 for s, kernel in enumerate(self.kernels):
@@ -205,7 +205,7 @@ class FeatureTiles(Tiles):
         p = to_numpy(self.predictions.mean)
         halves = 0.5 * np.einsum("ij,ij->i", p, p)
 
-        def work(rows: slice, tiles: Iterator[Tile]) -> np.ndarray:
+        def work(rows: slice, tiles: Iterator[TileAt]) -> np.ndarray:
             total, own, y = 0.0, p[rows], targets[rows]
             for columns, tile in tiles:
                 inner = tile.squared_distance(Euclidean())
@@ -274,7 +274,7 @@ class GramTiles(Tiles):
         """Sums over i != j for every draw and kernel; kernel values and what no target changes once a tile."""
         inners = [self.residual.inner(row) for row in targets]
 
-        def work(rows: slice, tiles: Iterator[Tile]) -> np.ndarray:
+        def work(rows: slice, tiles: Iterator[TileAt]) -> np.ndarray:
             sums = np.zeros((len(inners), len(self.kernels)))
             for columns, tile in tiles:
                 kernels = self._kernel_values(tile, columns.start - rows.start)
@@ -285,7 +285,7 @@ class GramTiles(Tiles):
 
         return self._rows_of_tiles(work, shared=len(self.kernels) > 1)
 
-    def _kernel_values(self, tile: Block, offset: int) -> np.ndarray:
+    def _kernel_values(self, tile: Tile, offset: int) -> np.ndarray:
         """Values of all kernels above the diagonal, shape (kernels, pairs)."""
         values = [upper(tile.evaluate(kernel), offset).ravel().copy() for kernel in self.kernels]
         return np.stack(values)

@@ -31,10 +31,10 @@ from kernelcal.residuals import Residual
 
 __all__ = [
     "WIDE_FROM",
-    "Block",
     "BlockPoints",
     "Coordinates",
     "Tile",
+    "TileAt",
     "Tiles",
     "Workspace",
     "ready",
@@ -195,7 +195,7 @@ class Workspace:
         self._taken = 0
 
 
-class Block:
+class Tile:
     """Pairs of some rows with some columns, asked by several kernels: each distance is computed once.
 
     What a kernel returns lives in the workspace: it must be used before the workspace is freed.
@@ -259,7 +259,7 @@ class Block:
         return Points(self.points.predictions).lookup(matrix)
 
 
-Tile = tuple[slice, Block]  # columns and the kernel values' pairs
+TileAt = tuple[slice, Tile]  # columns and the kernel values' pairs
 WIDE_FROM = 50  # numbers a prediction; above, a matrix product of the predictions is what costs
 _DIAGONAL_ROWS = 4096
 _ALL = slice(None)
@@ -306,17 +306,17 @@ class Tiles(QuadraticForms):
         """Values of the first kernel for some rows and columns, in float64."""
         if self._double is not self:
             return self._double.kernel_rows(rows, columns)
-        return self.kernels[0].evaluate(Block(self._points, rows, columns, shared=False))
+        return self.kernels[0].evaluate(Tile(self._points, rows, columns, shared=False))
 
-    def _rows_of_tiles(self, work: Callable[[slice, Iterator[Tile]], np.ndarray], *, shared: bool) -> np.ndarray:
+    def _rows_of_tiles(self, work: Callable[[slice, Iterator[TileAt]], np.ndarray], *, shared: bool) -> np.ndarray:
         """Sum over i != j: twice the sum, in a fixed order, of what `work` makes of each block of rows."""
         n = len(self.residual)
 
-        def tiles(rows: slice) -> Iterator[Tile]:
+        def tiles(rows: slice) -> Iterator[TileAt]:
             workspace = Workspace()
             for first in range(rows.start, n, self.shape[1]):
                 columns = slice(first, min(first + self.shape[1], n))
-                yield columns, Block(self._points, rows, columns, shared=shared, workspace=workspace)
+                yield columns, Tile(self._points, rows, columns, shared=shared, workspace=workspace)
 
         def block_of_rows(start: int) -> np.ndarray:
             rows = slice(start, min(start + self.shape[0], n))

@@ -19,7 +19,7 @@ from kernelcal.sketch import Sketch
 from kernelcal.stream.pieces import Columns
 from kernelcal.stream.roles import Roles
 
-__all__ = ["Batch", "Place", "Sums", "batch_of", "sum_rows"]
+__all__ = ["Batch", "Place", "SketchedRows", "batch_of", "sum_rows"]
 
 
 _ROW = re.compile(r"\brow (\d+)")
@@ -50,7 +50,7 @@ class Batch:
 
 
 @dataclass(eq=False)
-class Sums:
+class SketchedRows:
     """A sketch, and how many rows were left out of it.
 
     Attributes
@@ -65,14 +65,16 @@ class Sums:
     missing: int = 0
     unwanted: int = 0
 
-    def merge(self, other: Sums) -> Self:
+    def merge(self, other: SketchedRows) -> Self:
         """Add the rows of another part."""
         self.sketch.merge(other.sketch)
         self.missing, self.unwanted = self.missing + other.missing, self.unwanted + other.unwanted
         return self
 
 
-def sum_rows(sums: Sums, batches: Iterable[Columns], place: Place, roles: Roles, lens: Any = None) -> Iterator[int]:
+def sum_rows(
+    sums: SketchedRows, batches: Iterable[Columns], place: Place, roles: Roles, lens: Any = None
+) -> Iterator[int]:
     """Add batches of consecutive rows, and yield how many rows were seen after each."""
     for columns in batches:
         rows = len(next(iter(columns.values())))

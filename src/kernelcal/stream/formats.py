@@ -16,7 +16,7 @@ from kernelcal.errors import InputError, MissingExtraError
 from kernelcal.io.sources import MISSING, Text, arrow_arrays
 from kernelcal.stream.pieces import HEAD, Columns, InPieces, Piece, rows_of_batch
 
-__all__ = ["BLOCK", "Block", "CsvBlocks", "Parquet", "blocks_of", "header_of"]
+__all__ = ["BLOCK", "CsvBlocks", "LineBlock", "Parquet", "blocks_of", "header_of"]
 
 
 _BUFFER = 2**20  # bytes read at a time: else a whole column of a row group is
@@ -110,21 +110,21 @@ _MARK = b"\xef\xbb\xbf"  # with which some programs begin UTF-8
 
 
 @dataclass(frozen=True)
-class Block:
+class LineBlock:
     """Whole lines: the byte with which they start, the lines of the file before them, and themselves."""
 
     start: int
     line: int
     text: bytes
 
-    def beginning(self, lines: int) -> Block:
+    def beginning(self, lines: int) -> LineBlock:
         """Return its first lines, or some more where a quote is open there."""
         place = -1
         for _ in range(lines):
             place = self.text.find(b"\n", place + 1)
             if place < 0:
                 return self
-        return Block(self.start, self.line, self.text[: _first_end(self.text, 0, place)])
+        return LineBlock(self.start, self.line, self.text[: _first_end(self.text, 0, place)])
 
 
 def header_of(path: str) -> tuple[bytes, int, int]:
@@ -139,7 +139,7 @@ def header_of(path: str) -> tuple[bytes, int, int]:
     return text[skipped:cut], before + cut, text.count(b"\n", 0, cut)
 
 
-def blocks_of(path: str, start: int, line: int) -> Iterator[Block]:
+def blocks_of(path: str, start: int, line: int) -> Iterator[LineBlock]:
     """Blocks from a byte on; a quoted line break does not end a line."""
     with open(path, "rb") as file:
         file.seek(start)
@@ -150,7 +150,7 @@ def blocks_of(path: str, start: int, line: int) -> Iterator[Block]:
             if not text:
                 return
             cut = _last_end(text) if more else len(text)
-            yield Block(start, line, text[:cut])
+            yield LineBlock(start, line, text[:cut])
             start, line, rest = start + cut, line + text.count(b"\n", 0, cut), text[cut:]
 
 
@@ -245,7 +245,7 @@ class CsvBlocks(InPieces):
             file.seek(start)
             text = file.read(length)
         self._refuse_change(len(text) == length)
-        columns = self._columns(Block(start, line, text), numbers, texts)
+        columns = self._columns(LineBlock(start, line, text), numbers, texts)
         self._refuse_change(len(next(iter(columns.values()))) == piece.rows)
         step = rows_of_batch(len(columns))
         for first in range(0, piece.rows, step):
@@ -255,14 +255,14 @@ class CsvBlocks(InPieces):
         if not same:
             raise InputError(f"{self.path}: the file has changed since its rows were counted: begin again")
 
-    def _columns(self, block: Block, numbers: Sequence[str], texts: Sequence[str]) -> Columns:
+    def _columns(self, block: LineBlock, numbers: Sequence[str], texts: Sequence[str]) -> Columns:
         try:
             table = self._parsed(block, numbers, texts)
         except self._arrow.ArrowInvalid:
             return self._slowly(block, numbers, [*dict.fromkeys([*numbers, *texts])])
         return {name: column.to_numpy() for name, column in zip(table.column_names, table.columns, strict=True)}
 
-    def _parsed(self, block: Block, numbers: Sequence[str], texts: Sequence[str]) -> Any:
+    def _parsed(self, block: LineBlock, numbers: Sequence[str], texts: Sequence[str]) -> Any:
         """Parse a block with Arrow."""
         arrow, csv = self._arrow, self._arrow.csv
         nulls = [*_NULLS, *sorted(self._missing)]
@@ -279,7 +279,7 @@ class CsvBlocks(InPieces):
             ),
         )
 
-    def _slowly(self, block: Block, numbers: Sequence[str], names: Sequence[str] | None = None) -> Columns:
+    def _slowly(self, block: LineBlock, numbers: Sequence[str], names: Sequence[str] | None = None) -> Columns:
         """Read a block cell by cell."""
         part = _Part(self, block)
         wanted = self.names if names is None else names
@@ -289,7 +289,7 @@ class CsvBlocks(InPieces):
 class _Part(Text):
     """The lines of one block below the header of the file."""
 
-    def __init__(self, whole: CsvBlocks, block: Block) -> None:
+    def __init__(self, whole: CsvBlocks, block: LineBlock) -> None:
         self._bytes = whole._header + block.text
         super().__init__(Path(whole.path), whole._delimiter, whole._missing)
         self._lines_before = block.line - whole._header.count(b"\n")

@@ -20,7 +20,7 @@ from kernelcal.pairs import RandomFourier
 from kernelcal.predictions import is_in_chunks, is_in_parts
 from kernelcal.runs import Progress, Run
 from kernelcal.sketch import Sketch, SketchResult
-from kernelcal.stream.batches import Sums
+from kernelcal.stream.batches import SketchedRows
 from kernelcal.stream.frames import ChunkFrame, survey_frame
 from kernelcal.stream.pieces import BATCH_BYTES
 from kernelcal.stream.survey import Survey, pilot_of, seconds_and_bytes, survey_files
@@ -48,7 +48,7 @@ class StreamResult(SketchResult):
     sketch: Sketch = field(repr=False, compare=False)
 
     @classmethod
-    def of(cls, sums: Sums, read: str, plan: Plan, confidence_level: float, seconds: float) -> Self:
+    def of(cls, sums: SketchedRows, read: str, plan: Plan, confidence_level: float, seconds: float) -> Self:
         """Make the result of all sums."""
         found = sums.sketch.result(confidence_level)
         own = {f.name: getattr(found, f.name) for f in fields(found)}

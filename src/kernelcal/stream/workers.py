@@ -15,16 +15,16 @@ from typing import Any
 from kernelcal.errors import InputError, MissingExtraError
 from kernelcal.pairs import one_thread
 from kernelcal.sketch import Sketch
-from kernelcal.stream.batches import Sums, sum_rows
+from kernelcal.stream.batches import SketchedRows, sum_rows
 from kernelcal.stream.roles import Roles
 from kernelcal.stream.survey import Compute, Survey
 
 __all__ = ["add_up_here", "add_up_on", "cluster", "compute_on", "current_client", "dask_module"]
 
 
-def add_up_here(survey: Survey, empty: Sketch, lens: Any, progress: Callable[[int, int], None] | None) -> Sums:
+def add_up_here(survey: Survey, empty: Sketch, lens: Any, progress: Callable[[int, int], None] | None) -> SketchedRows:
     """Read every part once; no more than a batch is held."""
-    sums, done, total = Sums(empty.empty()), 0, survey.rows
+    sums, done, total = SketchedRows(empty.empty()), 0, survey.rows
     for part in survey.parts:
         for rows in sum_rows(sums, part.batches(survey.roles), part.place, survey.roles, lens):
             done += rows
@@ -91,7 +91,7 @@ def _whole(argument: Any) -> Any:
 
 def add_up_on(
     client: Any, survey: Survey, empty: Sketch, lens: Any, progress: Callable[[int, int], None] | None
-) -> Sums:
+) -> SketchedRows:
     """Map and add up, on a cluster or, without a client, with the threads of Dask."""
     dask = dask_module()
     common = dask.delayed(_Common(survey.roles, empty, lens), pure=False, traverse=False)
@@ -123,8 +123,8 @@ def _tree(nodes: list[Any], add: Callable[[list[Any]], Any]) -> Any:
     return nodes[0] if len(nodes) == 1 else _tree(nodes, add)
 
 
-def _sum_of(parts: list[Any], common: _Common) -> Sums:
-    sums = Sums(common.empty.empty())
+def _sum_of(parts: list[Any], common: _Common) -> SketchedRows:
+    sums = SketchedRows(common.empty.empty())
     with one_thread():  # Dask fills the processors with tasks
         for part in parts:
             for _ in sum_rows(sums, part.batches(common.roles), part.place, common.roles, common.lens):
@@ -132,9 +132,9 @@ def _sum_of(parts: list[Any], common: _Common) -> Sums:
     return sums
 
 
-def _added(parts: list[Sums]) -> Sums:
+def _added(parts: list[SketchedRows]) -> SketchedRows:
     """Sum of sums, which stay as they are: they may be asked for again."""
-    total = Sums(parts[0].sketch.empty())
+    total = SketchedRows(parts[0].sketch.empty())
     for part in parts:
         total.merge(part)
     return total
@@ -142,7 +142,7 @@ def _added(parts: list[Sums]) -> Sums:
 
 def _watched(
     client: Any, root: Any, leaves: list[Any], rows: list[int], progress: Callable[[int, int], None] | None
-) -> Sums:
+) -> SketchedRows:
     """Wait, report rows, and let go of every sum that has been added; stop the others where one has failed."""
     from distributed import as_completed
 

@@ -5,7 +5,7 @@ from kernelcal.inference.laws.bootstrap import Bootstrap, Wild
 from kernelcal.inference.laws.bound import Bound
 from kernelcal.inference.laws.consistency import Consistency
 from kernelcal.inference.laws.exact import DrawnValues, Exact, exact_notes, exact_null, family_wise_pvalues
-from kernelcal.inference.laws.fits import Gamma, Pearson, Spectrum
+from kernelcal.inference.laws.fits import GammaFit, Pearson, Spectrum
 from kernelcal.inference.laws.law import NullLaw, Outcome, Problem, one_member
 from kernelcal.inference.laws.located import CME
 from kernelcal.inference.laws.named import NULL_LAWS
@@ -21,7 +21,7 @@ __all__ = [
     "Consistency",
     "DrawnValues",
     "Exact",
-    "Gamma",
+    "GammaFit",
     "NullLaw",
     "Outcome",
     "Pearson",

@@ -12,11 +12,11 @@ from kernelcal.inference.known import ChiSquareSum
 from kernelcal.inference.laws.law import NullLaw, Outcome, Problem, finite, one_member, prepared_pairs
 from kernelcal.pairs import PairMatrix
 
-__all__ = ["Gamma", "Pearson", "Spectrum"]
+__all__ = ["GammaFit", "Pearson", "Spectrum"]
 
 
 @dataclass(frozen=True)
-class Gamma(NullLaw):
+class GammaFit(NullLaw):
     """Two-moment gamma fit.
 
     Under calibration ``n SKCE`` tends to ``sum_k l_k (Z_k^2 - 1)``. ``sum_k l_k Z_k^2`` is taken as a gamma variable of

@@ -9,7 +9,7 @@ from kernelcal.inference.laws.bootstrap import Bootstrap, Wild
 from kernelcal.inference.laws.bound import Bound
 from kernelcal.inference.laws.consistency import Consistency
 from kernelcal.inference.laws.exact import Exact
-from kernelcal.inference.laws.fits import Gamma, Pearson, Spectrum
+from kernelcal.inference.laws.fits import GammaFit, Pearson, Spectrum
 from kernelcal.inference.laws.law import NullLaw
 from kernelcal.inference.laws.located import CME
 from kernelcal.inference.laws.saddlepoint import Saddlepoint
@@ -39,7 +39,7 @@ for _name, _law, _serves, _assumes, _cost in (
     ("block", Block, "SKCE, KCCSD, block", "many blocks", "n b m"),
     ("bootstrap", Bootstrap, _UNBIASED, "many rows, a wide kernel", "n² (m + B)"),
     ("wild", Wild, _BOTH, "many rows", "n² (m + B)"),
-    ("gamma", Gamma, _UNBIASED, "many rows; poor in far tails", "n² m"),
+    ("gamma", GammaFit, _UNBIASED, "many rows; poor in far tails", "n² m"),
     ("pearson", Pearson, _UNBIASED, "many rows; up to 8,000 of them", "n³"),
     ("spectrum", Spectrum, _UNBIASED, "many rows, a wide kernel; up to 8,000 of them", "n³"),
     ("cme", CME, "UCME", "every n; chi-square and Hotelling by option", "n J (J + B)"),

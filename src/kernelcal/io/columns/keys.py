@@ -107,7 +107,7 @@ def _of_rows(column: Cells) -> list[str]:
 def keys_of_units(units: Units, options: ReadOptions) -> list[str]:
     """The same of every prediction of a long table, by all that tells predictions apart but the model.
 
-    A column ``model`` that is the same in the whole file names the file, not its rows. --row-id names the columns itself.
+    A column ``model`` that is the same in the whole file names the file, not its rows. --row-id names the columns.
     """
     asked = [name.strip() for name in (options.row_id or "").split(",") if name.strip()]
     unknown = next((name for name in asked if name not in units.names), None)

@@ -13,7 +13,7 @@ import numpy as np
 
 from kernelcal.arrays import Array, namespace, row_slices
 from kernelcal.kernels.base import Kernel
-from kernelcal.kernels.embeddings.base import Cross, Embedding, Layout, bare
+from kernelcal.kernels.embeddings.base import BatchLayout, Cross, Embedding, bare
 from kernelcal.kernels.embeddings.targets import add, numpy_only, operations, point
 from kernelcal.kernels.profiles import Stationary
 from kernelcal.predictions import MultivariateNormal, Normal
@@ -175,7 +175,7 @@ class OverQuantiles(Atoms):
     """Gauss-Legendre quadrature in the probability: weighted means over quantiles."""
 
     order: int
-    layout: Layout
+    layout: BatchLayout
 
     @cached_property
     def _levels(self) -> tuple[np.ndarray, np.ndarray]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from kernelcal.arrays import Array, namespace
 
-__all__ = ["Cross", "Embedding", "Layout", "bare"]
+__all__ = ["BatchLayout", "Cross", "Embedding", "bare"]
 
 
 Cross = Callable[[Any, Any], Array]
@@ -61,7 +61,7 @@ def bare(family: type, **fields: Any) -> Any:
     return new
 
 
-class Layout:
+class BatchLayout:
     """How many axes the arrays of a batch have, so that leading axes which were added later can be told.
 
     Methods of families such as `draw` expect one row a prediction. Embeddings get batches whose arrays were expanded

@@ -17,7 +17,7 @@ from kernelcal.arrays import Array, like, namespace, row_slices, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.kernels.base import Kernel, class_matrix
 from kernelcal.kernels.embeddings.atoms import Atoms, Weights
-from kernelcal.kernels.embeddings.base import Cross, Embedding, Layout
+from kernelcal.kernels.embeddings.base import BatchLayout, Cross, Embedding
 from kernelcal.kernels.embeddings.targets import add, contract, numpy_only, point
 from kernelcal.kernels.simple import Dirac
 from kernelcal.predictions import Bernoulli
@@ -173,7 +173,7 @@ class OverCounts(OverList):
     summed as far as they reach.
     """
 
-    layout: Layout
+    layout: BatchLayout
     first: int
     last: int
     recent: Recent = field(default_factory=Recent, repr=False)
@@ -247,7 +247,7 @@ def over_counts(kernel: Kernel, batches: Sequence[Any]) -> OverCounts:
     """Plan for batches of one family, which may be components of a mixture."""
     first, last = _ends(batches)
     kind = EqualCounts if isinstance(kernel, Dirac) else OverCounts
-    return kind(kernel, 0, Layout(batches[0]), first, last)
+    return kind(kernel, 0, BatchLayout(batches[0]), first, last)
 
 
 def _ends(batches: Sequence[Any]) -> tuple[int, int]:

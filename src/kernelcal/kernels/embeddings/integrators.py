@@ -12,7 +12,7 @@ from kernelcal.arrays import Array, row_slices
 from kernelcal.errors import InputError
 from kernelcal.kernels.base import Kernel
 from kernelcal.kernels.embeddings.atoms import Atoms, OverNormalNodes, OverQuantiles, Weights
-from kernelcal.kernels.embeddings.base import Cross, Embedding, Layout
+from kernelcal.kernels.embeddings.base import BatchLayout, Cross, Embedding
 from kernelcal.kernels.embeddings.targets import add, numpy_only, operations, point
 from kernelcal.predictions import Normal, RealPredictions, VectorNormal
 from kernelcal.randomness import generator_of
@@ -24,7 +24,7 @@ __all__ = ["GaussHermite", "GaussLegendre", "Integrator", "MonteCarlo", "OverSee
 class OverSeededDraws(Atoms):
     """Means over draws that come from the same two sets of uniform numbers for every row and every call."""
 
-    layout: Layout
+    layout: BatchLayout
     uniforms: np.ndarray = field(repr=False)  # (2, draws, uniform numbers a target)
 
     def size(self, p: Any) -> int:
@@ -178,7 +178,7 @@ class GaussLegendre(Integrator):
                 f"GaussLegendre needs quantiles of numbers, which {type(predictions).__name__} does not have: use "
                 "MonteCarlo()"
             )
-        return OverQuantiles(kernel, 0, self.order, Layout(predictions))
+        return OverQuantiles(kernel, 0, self.order, BatchLayout(predictions))
 
 
 @dataclass(frozen=True)
@@ -224,7 +224,7 @@ class MonteCarlo(Integrator):
         """Means over draws."""
         shape = (2, self.size, predictions.uniforms)
         uniforms = generator_of(self.rng).random(shape)
-        return OverSeededDraws(kernel, len(predictions.event_shape), Layout(predictions), uniforms)
+        return OverSeededDraws(kernel, len(predictions.event_shape), BatchLayout(predictions), uniforms)
 
 
 def _positive(what: str, value: Any) -> None:

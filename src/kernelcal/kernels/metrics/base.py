@@ -80,7 +80,7 @@ class PairwiseMetric(Metric):
         """Squared distances between what `prepare` made of predictions."""
 
     def prepare(self, predictions: Any) -> Any:
-        """Do what depends on one prediction alone; the answer has rows, ``len`` and `map_arrays` as predictions have."""
+        """Do what depends on one prediction alone; the answer has rows, a length and `map_arrays`, as predictions."""
         return predictions
 
     def numbers(self, predictions: Any) -> int:

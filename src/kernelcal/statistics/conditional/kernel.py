@@ -23,7 +23,7 @@ from kernelcal.kernels import (
     Stationary,
     Sum,
 )
-from kernelcal.pairs import Block, BlockPoints
+from kernelcal.pairs import BlockPoints, Tile
 from kernelcal.predictions import Bernoulli, Categorical, ClassPredictions, Predictions
 from kernelcal.residuals import ClassResidual, FourierResidual, GramResidual, Residual, residual_of
 
@@ -136,7 +136,7 @@ def gram(kernel: Kernel, predictions: Predictions, roots: np.ndarray | None) -> 
         )
     points, matrix = BlockPoints(predictions, (kernel,)), np.empty((n, n))
     for rows in row_slices(n, _STRIP // n):
-        matrix[rows] = kernel.evaluate(Block(points, rows, slice(None), shared=False))
+        matrix[rows] = kernel.evaluate(Tile(points, rows, slice(None), shared=False))
     refuse_not_finite(kernel, matrix)
     if roots is not None:
         matrix *= roots[:, None]
@@ -209,7 +209,7 @@ def incomplete_cholesky(
     weights, points = np.ones(len(predictions)) if roots is None else roots, BlockPoints(predictions, (kernel,))
 
     def column(k: int) -> np.ndarray:
-        values = kernel.evaluate(Block(points, slice(k, k + 1), slice(None), shared=False))[0]
+        values = kernel.evaluate(Tile(points, slice(k, k + 1), slice(None), shared=False))[0]
         return np.asarray(values * weights * weights[k])
 
     return pivoted_factor(column, _diagonal(kernel, predictions) * weights**2, tolerance, rank, kernel)
