@@ -34,7 +34,6 @@ class Block(NullLaw):
     label: ClassVar[str] = "normal law of the block values"
     name: ClassVar[str] = "block"
     estimators: ClassVar[tuple[str, ...]] = ("block",)
-    weighted: ClassVar[bool] = False
 
     def test(self, problem: Problem) -> Outcome:
         """Compare the mean of the block values with its standard error."""

@@ -24,8 +24,6 @@ Matrix = PairMatrix | BandMatrix
 class _Resampled(NullLaw):
     """What both bootstraps share: draw weights of the rows, and compare ``n`` times the statistic with drawn values."""
 
-    weighted: ClassVar[bool] = False
-
     def test(self, problem: Problem) -> Outcome:
         """Count the drawn values that are at least as large as the observed one."""
         prepared = prepared_pairs(problem)

@@ -38,7 +38,6 @@ class Bound(NullLaw):
     label: ClassVar[str] = "distribution-free bound"
     name: ClassVar[str] = "bound"
     estimators: ClassVar[tuple[str, ...]] = ("unbiased", "biased", "block")
-    weighted: ClassVar[bool] = False
     asymptotic: ClassVar[bool] = False
 
     def test(self, problem: Problem) -> Outcome:

@@ -35,7 +35,6 @@ class Consistency(NullLaw):
 
     label: ClassVar[str] = "consistency resampling, predictions and targets resampled"
     name: ClassVar[str] = "consistency"
-    weighted: ClassVar[bool] = False
 
     def test(self, problem: Problem) -> Outcome:
         """Compute the statistic on every resampled data set."""

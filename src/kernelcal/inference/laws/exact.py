@@ -210,6 +210,7 @@ class Exact(NullLaw):
     label: ClassVar[str] = "exact, targets redrawn from the predictions"
     asymptotic: ClassVar[bool] = False
     resident: ClassVar[bool] = True
+    weighted: ClassVar[bool] = True
 
     def test(self, problem: Problem) -> Outcome:
         """Rank the observed values among the drawn ones."""

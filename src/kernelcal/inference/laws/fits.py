@@ -34,7 +34,6 @@ class GammaFit(NullLaw):
     label: ClassVar[str] = "gamma law, two moments from the data"
     name: ClassVar[str] = "gamma"
     estimators: ClassVar[tuple[str, ...]] = ("unbiased",)
-    weighted: ClassVar[bool] = False
 
     def test(self, problem: Problem) -> Outcome:
         """Evaluate the tail of the fitted law."""
@@ -69,7 +68,6 @@ class Pearson(NullLaw):
     label: ClassVar[str] = "Pearson type III law, three moments from the data"
     name: ClassVar[str] = "pearson"
     estimators: ClassVar[tuple[str, ...]] = ("unbiased",)
-    weighted: ClassVar[bool] = False
 
     def test(self, problem: Problem) -> Outcome:
         """Evaluate the tail of the fitted law."""
@@ -102,7 +100,6 @@ class Spectrum(NullLaw):
     label: ClassVar[str] = "spectrum of the centred matrix, from the data"
     name: ClassVar[str] = "spectrum"
     estimators: ClassVar[tuple[str, ...]] = ("unbiased",)
-    weighted: ClassVar[bool] = False
 
     def test(self, problem: Problem) -> Outcome:
         """Evaluate the tail of the weighted sum of chi-square variables."""

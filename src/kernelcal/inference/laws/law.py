@@ -95,7 +95,7 @@ class NullLaw(ABC):
     estimators : tuple of str
         Estimators of a mean over pairs of rows whose law it is; empty where it serves every statistic.
     weighted : bool
-        Whether it takes case weights.
+        Whether it takes case weights; a law that does not say so is not asked with any.
     """
 
     label: ClassVar[str]
@@ -103,12 +103,13 @@ class NullLaw(ABC):
     resident: ClassVar[bool] = False
     name: ClassVar[str] = ""
     estimators: ClassVar[tuple[str, ...]] = ()
-    weighted: ClassVar[bool] = True
+    weighted: ClassVar[bool] = False
 
     def refuse_weights(self, case: Case) -> None:
         """Refuse case weights where it takes none, before anything is prepared."""
         if case.weights is not None and not self.weighted:
-            raise InputError(f"null={self.name!r} takes no case weights: {_weighted_way(case.predictions)}")
+            name = self.name or type(self).__name__
+            raise InputError(f"null={name!r} takes no case weights: {_weighted_way(case.predictions)}")
 
     def refuse(self, statistic: Statistic) -> None:
         """Refuse a statistic that it is not the law of, with the remedy; called before data are looked at."""

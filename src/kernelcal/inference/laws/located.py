@@ -90,6 +90,7 @@ class CME(NullLaw):
 
     label: ClassVar[str] = "test locations"
     asymptotic: ClassVar[bool] = True
+    weighted: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.covariance not in ("known", "empirical"):

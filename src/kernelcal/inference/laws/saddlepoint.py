@@ -39,6 +39,7 @@ class Saddlepoint(NullLaw):
     label: ClassVar[str] = "known law given the predictions, saddlepoint"
     name: ClassVar[str] = "saddlepoint"
     estimators: ClassVar[tuple[str, ...]] = ("unbiased",)
+    weighted: ClassVar[bool] = True
 
     def test(self, problem: Problem) -> Outcome:
         """Evaluate the tail of the known law at the observed value."""

@@ -34,6 +34,7 @@ class Swap(NullLaw):
 
     label: ClassVar[str] = "exact, the outcome swapped with the draws"
     asymptotic: ClassVar[bool] = False
+    weighted: ClassVar[bool] = True
 
     def test(self, problem: Problem) -> Outcome:
         """Rank the observed values among those of swapped outcomes."""
