@@ -228,3 +228,25 @@ def test_checks_need_neither_pytest_nor_an_extra():
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
+
+
+def test_a_library_that_is_none_is_said():
+    with pytest.raises(
+        AssertionError, match=r"libraries names 'tensorflow', which is none of 'array_api_strict', 'torch'"
+    ):
+        testing.check_kernel(kc.Laplacian(1.0), libraries=["tensorflow"])
+
+
+def test_a_missing_library_is_left_out(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    testing.check_kernel(kc.Laplacian(1.0), libraries=subjects.ALL)
+
+
+def test_a_missing_matplotlib_is_named(monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(
+        kc.errors.MissingExtraError, match=r"check_plot needs the package 'matplotlib'.*kernelcal\[plot\]"
+    ):
+        testing.check_plot(drawings.SUBJECTS["curve"])
