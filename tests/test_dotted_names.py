@@ -57,6 +57,17 @@ def test_dotted_names_resolve(path):
         assert resolve(name), f"{path.name}: {name} does not resolve"
 
 
+PATH = re.compile(r"``([\w./-]+(?:\.py|/))``")
+FOLDERS = ("", "src", "src/kernelcal", "docs")
+
+
+@pytest.mark.parametrize("path", texts(), ids=lambda path: path.name if path.parent == ROOT else str(path)[-50:])
+def test_files_that_are_named_exist(path):
+    for name in PATH.findall(path.read_text()) if path.suffix in (".rst", ".md") else ():
+        found = [ROOT / folder / name for folder in FOLDERS if (ROOT / folder / name).exists()]
+        assert found, f"{path.name} names {name}, which is not there"
+
+
 def documented():
     """Public classes and functions with their docstrings, those of methods too, once each."""
     seen = {}
@@ -122,3 +133,9 @@ def test_the_check_bites():
     assert resolve("kernelcal.nonsense") is None
     assert DOTTED.findall("use kernelcal.skce, kc.SKCE or ../kernelcal.toml") == ["kernelcal.skce", "kc.SKCE"]
     assert QUOTED.findall("the `SKCE` and ``code`` of :class:`x`") == ["SKCE"]
+
+
+def test_the_top_is_documented():
+    page = (ROOT / "docs" / "api" / "index.rst").read_text()
+    listed = set(re.findall(r"^   (\w+)$", page, re.MULTILINE)) | set(re.findall(r"``kernelcal\.(\w+)``", page))
+    assert set(kernelcal.__all__) <= listed, sorted(set(kernelcal.__all__) - listed)
