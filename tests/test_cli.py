@@ -127,7 +127,7 @@ def bad_files(tmp_path):
         "garbage.jsonl": (garbage, "not text in UTF-8"),
         "model.pkl": (b"\x80\x04K\x01.", "pickles are not opened"),
         "model.pt": (garbage, "pickles are not opened"),
-        "sheet.xlsx": (garbage, "csv, tsv, npz"),
+        "sheet.xlsx": (garbage, "csv, tsv, npy (a pair), jsonl, npz and parquet are read"),
         "empty.csv": (b"", "the file is empty"),
         "header.csv": (b"y,p\n", "no rows"),
         "ragged.csv": (b"y,p\n1,0.5\n1\n", "line 3: 1 cell, the header has 2"),

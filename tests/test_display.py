@@ -33,7 +33,7 @@ def every_module():
             yield importlib.import_module(found.name)
 
 
-INPUTS = {"Locations", "Samples"}  # what functions return to be passed on
+INPUTS = {"Case", "Locations", "Outcome", "Samples", "Spread"}  # what functions return to be passed on
 PACKAGES = ("", ".inference", ".statistics", ".explanation", ".comparison", ".reporting", ".sketch")
 
 

@@ -177,7 +177,7 @@ def test_classes_come_worst_first_and_twelve_at_most():
 def test_bands_do_not_depend_on_the_batches(monkeypatch):
     y, p = data(50)
     whole = class_reliability(y, p, bins=4, draws=39).to_dict()
-    monkeypatch.setattr(sys.modules["kernelcal.inference.reliability"], "_NUMBERS", 50 * 7)
+    monkeypatch.setattr(sys.modules["kernelcal.inference.reliable.diagrams"], "_NUMBERS", 50 * 7)
     assert class_reliability(y, p, bins=4, draws=39).to_dict() == whole
 
 

@@ -240,7 +240,7 @@ def test_moments_of_the_known_null_are_those_of_draws():
 
 
 def test_the_law_is_that_of_the_whole_spectrum(monkeypatch):
-    module = sys.modules["kernelcal.inference.known_null"]
+    module = sys.modules["kernelcal.inference.known.moments"]
     prepared = kc.SKCE(prediction_kernel=kc.Laplacian(0.2)).prepare(kc.Bernoulli(points(1600)))
     quick = module.known_null(prepared)
     monkeypatch.setattr(module, "_DENSE_UP_TO", 1600)

@@ -139,13 +139,13 @@ def test_sizes():
 
 BUSY = """
 import sys, time
-from kernelcal.stream import batches, local
+from kernelcal.stream import batches, workers
 def slowly(*arguments, own=batches.sum_rows):
     for rows in own(*arguments):
         print("at work", flush=True)
         time.sleep(0.2)
         yield rows
-local.sum_rows = slowly
+workers.sum_rows = slowly
 from kernelcal.cli import main
 sys.exit(main(sys.argv[1:]))
 """

@@ -283,7 +283,7 @@ def test_parameters_of_a_family_in_parts(tmp_path, family, parameters, make):
     predictions = make(frame)
     frame["y"] = predictions.sample(8)[0]
     said = {} if parameters is None else {"parameters": parameters}
-    found = evaluate_files(cut(frame, tmp_path / "d", [50]), family=family, draws=99, sketch=SETTINGS, **said)
+    found = evaluate_files(cut(frame, tmp_path / "d", [50]), family=family, draws=99, **SETTINGS, **said)
     assert found.n == 600
     assert type(predictions).__name__ in found.read
     assert found.pvalue > 0.01
