@@ -293,7 +293,7 @@ def test_the_border_is_crossed_once(monkeypatch):
 
 def test_one_default_each():
     """No function has a level or a number of draws of its own."""
-    for module in (kc, kc.inference, kc.statistics, kc.stream, kc.explain, kc.plots, kc.evaluate):
+    for module in (kc, kc.inference, kc.statistics, kc.stream, kc.explanation, kc.plots, kc.evaluation):
         for name in getattr(module, "__all__", ()):
             member = getattr(module, name)
             if callable(member) and not isinstance(member, type):

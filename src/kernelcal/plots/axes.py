@@ -67,9 +67,9 @@ def literal(text: Any, longest: int = _LONGEST) -> str:
     return seen.replace("$", r"\$")
 
 
-def percent(level: float) -> str:
-    """Level in words of the tables: 0.95 is ``95 %``."""
-    return f"{100 * level:g} %"
+def percent(share: float) -> str:
+    """Share in words of the tables: 0.95 is ``95 %``."""
+    return f"{100 * share:g} %"
 
 
 def bare(ax: Any) -> None:
