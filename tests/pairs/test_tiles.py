@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import kernelcal as kc
-from kernelcal.pairs import tile_sums as same_label
-from kernelcal.pairs import tiles
+from kernelcal.pairs import tile_sums, tiles
 from kernelcal.residuals import ClassResidual
 
 PROFILES = {
@@ -140,14 +139,14 @@ def test_batches_of_labels_equal_one_by_one(m, naive, make_data):
 
 @pytest.mark.parametrize("at_once", [1, 5, 10**6])
 def test_same_label_trick_equals_the_product(at_once, monkeypatch, make_data):
-    monkeypatch.setattr(same_label, "_PAIRS_AT_ONCE", at_once)
+    monkeypatch.setattr(tile_sums, "_PAIRS_AT_ONCE", at_once)
     p, _ = make_data(80, 60)
     batch, kernels = kc.Categorical(p), [kc.Laplacian(0.1), kc.Laplacian(1.0)]
     labels = batch.sample(0, 8)
-    assert same_label.SameLabel.worthwhile(kernels, batch, ClassResidual.of(batch, kc.Dirac()))
+    assert tile_sums.SameLabel.worthwhile(kernels, batch, ClassResidual.of(batch, kc.Dirac()))
     quick = forms(kernels, p).batch(labels)
-    monkeypatch.setattr(same_label, "_BUDGET", 0)
-    assert not same_label.SameLabel.worthwhile(kernels, batch, ClassResidual.of(batch, kc.Dirac()))
+    monkeypatch.setattr(tile_sums, "_BUDGET", 0)
+    assert not tile_sums.SameLabel.worthwhile(kernels, batch, ClassResidual.of(batch, kc.Dirac()))
     plain = forms(kernels, p).batch(labels)
     np.testing.assert_allclose(quick.off_diagonal, plain.off_diagonal, rtol=1e-11, atol=1e-11)
     np.testing.assert_allclose(quick.diagonal, plain.diagonal, rtol=1e-12)

@@ -13,7 +13,7 @@ from kernelcal.pairs.base import KernelProducts, QuadraticForms
 from kernelcal.pairs.threads import threaded_map
 from kernelcal.residuals import FeatureResidual, Residual
 
-__all__ = ["PairMatrix", "joint_sums", "map_strips", "strip_rows"]
+__all__ = ["PairMatrix", "joint_sums", "map_strips"]
 
 
 _STRIP = 2**19  # numbers: 4 MiB
@@ -23,14 +23,14 @@ _DENSE_UP_TO = 8_000  # rows: 512 MiB
 _ALL = slice(None)
 
 
-def strip_rows(n: int) -> list[slice]:
+def _strip_rows(n: int) -> list[slice]:
     """Slices of rows whose strips of n columns fit the cache."""
     return row_slices(n, max(16, _STRIP // max(n, 1)))
 
 
 def map_strips(n: int, work: Callable[[slice], np.ndarray]) -> list[np.ndarray]:
     """Apply `work` to every strip of rows, threaded; results in order."""
-    return threaded_map(work, strip_rows(n), None)
+    return threaded_map(work, _strip_rows(n), None)
 
 
 class PairMatrix:
@@ -171,7 +171,7 @@ def joint_sums(matrices: Sequence[PairMatrix]) -> tuple[np.ndarray, np.ndarray]:
 
     for matrix in matrices:
         matrix.above(slice(0, 1))  # what all rows need is made before threads ask for it
-    strips = strip_rows(n)
+    strips = _strip_rows(n)
     for first in range(0, len(strips), _STRIPS_AT_ONCE):
         some = strips[first : first + _STRIPS_AT_ONCE]
         for rows, (right, below, part) in zip(some, threaded_map(work, some, None), strict=True):

@@ -11,7 +11,7 @@ import numpy as np
 from kernelcal.arrays import Array, namespace
 from kernelcal.errors import InputError
 from kernelcal.predictions.base import trusted
-from kernelcal.predictions.border import NO_SPREAD, numbers, positive_numbers, together
+from kernelcal.predictions.border import NO_SPREAD, finite_numbers, positive_numbers, together
 from kernelcal.predictions.distributions import BOTH, SCIPY, Reading
 from kernelcal.predictions.real import Parametric
 from kernelcal.predictions.transforms import student_wave
@@ -71,7 +71,7 @@ class StudentT(Parametric):
     def __post_init__(self) -> None:
         df, loc, scale = together(df=self.df, loc=self.loc, scale=self.scale)
         object.__setattr__(self, "df", positive_numbers(df, "df", ndim=1, remedy=" (a normal law is Normal)"))
-        object.__setattr__(self, "loc", numbers(loc, "the centre", ndim=1))
+        object.__setattr__(self, "loc", finite_numbers(loc, "the centre", ndim=1))
         object.__setattr__(self, "scale", positive_numbers(scale, "the scale", ndim=1, remedy=NO_SPREAD))
 
     @classmethod
