@@ -1,4 +1,4 @@
-"""What a model said: one family of distributions a file, and adapters from what people have."""
+"""What a model said: families of distributions, one a file, and what people have read as one of them."""
 
 from kernelcal.predictions.base import Predictions, checked_index, families, made, trusted
 from kernelcal.predictions.border import (

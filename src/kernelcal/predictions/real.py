@@ -26,7 +26,7 @@ _VALUES = 2**21  # numbers at a time: 16 MiB
 
 _REST = 1e-15  # probability that the sum over counts leaves out on either side
 
-_LEAST = 2.0**-53  # of a level whose normal score is finite on either side
+_LEAST = 2.0**-53  # of a level whose normal quantile is finite on either side
 
 
 @dataclass(frozen=True, eq=False)

@@ -40,8 +40,8 @@ class StudentT(Parametric):
     Notes
     -----
     Laws without variance (df <= 2) or mean (df <= 1) work wherever these are not needed: predictions are compared by
-    centre and scale, and residuals are standardised to normal scores, ``Phi^-1(F(y))``, at every df, since the square
-    of an ordinary residual varies without bound up to df = 4. The CRPS needs a mean.
+    centre and scale, and residuals are standardised to normal quantiles, ``Phi^-1(F(y))``, at every df, since the
+    square of an ordinary residual varies without bound up to df = 4. The CRPS needs a mean.
 
     References
     ----------
