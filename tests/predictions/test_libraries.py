@@ -126,7 +126,7 @@ def test_a_law_of_a_user_is_none_of_scipy():
 
 
 def test_a_family_of_a_user_is_read_by_what_it_says():
-    from kernelcal.predictions.distributions import SCIPY, Reading
+    from kernelcal.predictions.foreign import SCIPY, Reading
 
     class Gumbel(Laplace):
         readings = (Reading(SCIPY, ("gumbel_l",), (), lambda: (0.0, 1.0)),)

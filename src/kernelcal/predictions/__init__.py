@@ -16,7 +16,7 @@ from kernelcal.predictions.border import (
 from kernelcal.predictions.classes import Bernoulli, Categorical, ClassPredictions, checked_classes
 from kernelcal.predictions.composed import Mixture, Quantiles, Samples
 from kernelcal.predictions.counts import Binomial, CountPredictions, NegativeBinomial, Poisson
-from kernelcal.predictions.distributions import Reading
+from kernelcal.predictions.foreign import Reading
 from kernelcal.predictions.inversion import smallest_reaching
 from kernelcal.predictions.reading import Logits, LogProbs, Percent, as_predictions, checked_pair, checked_weights
 from kernelcal.predictions.real import Parametric, RealPredictions

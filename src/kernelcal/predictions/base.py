@@ -12,7 +12,7 @@ import numpy as np
 
 from kernelcal.arrays import Array, to_numpy
 from kernelcal.errors import InputError
-from kernelcal.predictions.distributions import Reading
+from kernelcal.predictions.foreign import Reading
 from kernelcal.randomness import generator_of
 
 __all__ = ["Predictions", "checked_index", "families", "made", "trusted"]

@@ -13,7 +13,7 @@ from kernelcal.arrays import Array, as_array, namespace, place_of, resident, row
 from kernelcal.errors import InputError
 from kernelcal.predictions.base import Predictions, checked_index, trusted
 from kernelcal.predictions.border import checked_matrix, checked_vector, floating
-from kernelcal.predictions.distributions import BOTH, Reading
+from kernelcal.predictions.foreign import BOTH, Reading
 
 __all__ = ["Bernoulli", "Categorical", "ClassPredictions", "checked_classes", "tempered_probability"]
 

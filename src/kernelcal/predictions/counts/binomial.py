@@ -12,7 +12,7 @@ from kernelcal.predictions.base import trusted
 from kernelcal.predictions.border import finite_numbers, refuse_rows, together
 from kernelcal.predictions.classes import tempered_probability
 from kernelcal.predictions.counts.base import CountPredictions, mean_difference, not_negative_numbers
-from kernelcal.predictions.distributions import BOTH, SCIPY, Reading
+from kernelcal.predictions.foreign import BOTH, SCIPY, Reading
 
 __all__ = ["Binomial"]
 

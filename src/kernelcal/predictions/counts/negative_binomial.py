@@ -10,7 +10,7 @@ import numpy as np
 from kernelcal.arrays import Array, namespace, to_numpy
 from kernelcal.predictions.border import finite_numbers, positive_numbers, refuse_rows, rows_of, together
 from kernelcal.predictions.counts.base import CountPredictions, mean_difference, not_negative_numbers
-from kernelcal.predictions.distributions import SCIPY, Reading
+from kernelcal.predictions.foreign import SCIPY, Reading
 
 __all__ = ["NegativeBinomial"]
 

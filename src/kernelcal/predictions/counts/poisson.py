@@ -9,7 +9,7 @@ import numpy as np
 
 from kernelcal.arrays import Array, namespace, to_numpy
 from kernelcal.predictions.counts.base import CountPredictions, not_negative_numbers
-from kernelcal.predictions.distributions import BOTH, SCIPY, Reading
+from kernelcal.predictions.foreign import BOTH, SCIPY, Reading
 
 __all__ = ["Poisson"]
 

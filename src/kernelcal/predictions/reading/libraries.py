@@ -9,7 +9,7 @@ from kernelcal.arrays import namespace
 from kernelcal.errors import InputError
 from kernelcal.predictions.base import Predictions, families
 from kernelcal.predictions.composed import Mixture
-from kernelcal.predictions.distributions import Parameters, Reading
+from kernelcal.predictions.foreign import Parameters, Reading
 
 __all__ = ["LIBRARIES", "read_distribution"]
 

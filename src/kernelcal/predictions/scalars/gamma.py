@@ -11,7 +11,7 @@ from kernelcal.arrays import Array, namespace
 from kernelcal.errors import InputError
 from kernelcal.predictions.base import trusted
 from kernelcal.predictions.border import positive_numbers, together
-from kernelcal.predictions.distributions import BOTH, SCIPY, Reading
+from kernelcal.predictions.foreign import BOTH, SCIPY, Reading
 from kernelcal.predictions.real import Parametric
 
 __all__ = ["Gamma"]

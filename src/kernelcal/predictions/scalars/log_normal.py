@@ -11,9 +11,9 @@ import numpy as np
 from kernelcal.arrays import Array, namespace
 from kernelcal.predictions.base import trusted
 from kernelcal.predictions.border import NO_SPREAD, finite_numbers, positive_numbers, together
-from kernelcal.predictions.distributions import BOTH, SCIPY, Reading
+from kernelcal.predictions.foreign import BOTH, SCIPY, Reading
 from kernelcal.predictions.real import Parametric
-from kernelcal.predictions.transforms import log_normal_wave
+from kernelcal.predictions.special_functions import log_normal_wave
 
 __all__ = ["LogNormal"]
 

@@ -11,7 +11,7 @@ import numpy as np
 from kernelcal.arrays import Array, as_array, like, namespace, to_numpy
 from kernelcal.predictions.base import trusted
 from kernelcal.predictions.border import NO_SPREAD, finite_numbers, positive_numbers, together
-from kernelcal.predictions.distributions import BOTH, SCIPY, Reading
+from kernelcal.predictions.foreign import BOTH, SCIPY, Reading
 from kernelcal.predictions.real import Parametric
 
 __all__ = ["Normal", "normal_distance"]

@@ -12,9 +12,9 @@ from kernelcal.arrays import Array, namespace
 from kernelcal.errors import InputError
 from kernelcal.predictions.base import trusted
 from kernelcal.predictions.border import NO_SPREAD, finite_numbers, positive_numbers, together
-from kernelcal.predictions.distributions import BOTH, SCIPY, Reading
+from kernelcal.predictions.foreign import BOTH, SCIPY, Reading
 from kernelcal.predictions.real import Parametric
-from kernelcal.predictions.transforms import student_wave
+from kernelcal.predictions.special_functions import student_wave
 
 __all__ = ["StudentT"]
 

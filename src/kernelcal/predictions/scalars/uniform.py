@@ -11,7 +11,7 @@ import numpy as np
 
 from kernelcal.arrays import Array, concrete, namespace
 from kernelcal.predictions.border import finite_numbers, refuse_rows, together
-from kernelcal.predictions.distributions import BOTH, SCIPY, Reading
+from kernelcal.predictions.foreign import BOTH, SCIPY, Reading
 from kernelcal.predictions.real import Parametric
 
 __all__ = ["Uniform"]

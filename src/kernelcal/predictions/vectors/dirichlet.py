@@ -12,10 +12,10 @@ from kernelcal.arrays import Array, as_array, namespace, take_rows, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.predictions.base import checked_index, trusted
 from kernelcal.predictions.border import SUM_TOLERANCE, inside, positive_numbers
-from kernelcal.predictions.distributions import BOTH, SCIPY, Reading
+from kernelcal.predictions.foreign import BOTH, SCIPY, Reading
 from kernelcal.predictions.real import RealPredictions
 from kernelcal.predictions.scalars import Beta
-from kernelcal.predictions.transforms import dirichlet_wave, log_gamma_quantile
+from kernelcal.predictions.special_functions import dirichlet_wave, log_gamma_quantile
 
 __all__ = ["Dirichlet"]
 

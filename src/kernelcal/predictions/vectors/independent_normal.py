@@ -14,7 +14,7 @@ from kernelcal.arrays import Array, like, namespace, take_rows, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.predictions.base import checked_index, trusted
 from kernelcal.predictions.border import NO_SPREAD, finite_numbers, inside, positive_numbers, rows_of
-from kernelcal.predictions.distributions import BOTH, Reading
+from kernelcal.predictions.foreign import BOTH, Reading
 from kernelcal.predictions.real import RealPredictions
 from kernelcal.predictions.scalars import Normal
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
-from kernelcal.predictions.transforms import dirichlet_wave, log_gamma_quantile, log_normal_wave, student_wave
+from kernelcal.predictions.special_functions import dirichlet_wave, log_gamma_quantile, log_normal_wave, student_wave
 
 T = np.array([0.0, 1e-300, 1e-9, 1e-3, 0.3, 1.0, 4.0, 30.0])
 
