@@ -38,7 +38,6 @@ def conditional(case: Case, ckce: CKCE, run: Run, pvalue: float | None) -> tuple
     """CKCE with its interval, the published value, and the values of drawn rows."""
     say_bootstrap_cost(ckce, case.predictions, run.draws)
     prepared = ckce.prepare(case.predictions)
-    plug_in = float(prepared.operator.values(prepared.residual, case.targets[None])[0])
     rows = RowBootstrap(prepared, case.targets)
     drawn = rows.drawn(Request(case, prepared, run))
     level = run.confidence_level
@@ -50,7 +49,7 @@ def conditional(case: Case, ckce: CKCE, run: Run, pvalue: float | None) -> tuple
     interval = Interval(
         rows.estimate, max(lower, 0.0), max(upper, 0.0), level, label, len(case.targets), notes, "CKCE, corrected"
     )
-    return interval, plug_in, drawn
+    return interval, rows.plug_in, drawn
 
 
 def equivalence(spread: Spread, within: float | None, skce: SKCE, n: int) -> Equivalence | None:
