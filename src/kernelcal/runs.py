@@ -109,8 +109,8 @@ class Run:
         return self
 
     def with_at_least(self, draws: int) -> Self:
-        """Return the run with so many draws or more."""
-        return self if self.draws >= draws else replace(self, draws=draws)
+        """Return the run of a part with so many draws or more, which tells nobody how far it is."""
+        return replace(self, draws=max(self.draws, draws), progress=None)
 
     def seed(self, why: str) -> int:
         """Return the seed as a number, or refuse other sources of random numbers."""

@@ -77,6 +77,12 @@ class PairMatrix:
             np.multiply(self.forms.kernel_rows(rows, part), self.inner.block(rows, part), out=out)
         return strip
 
+    @cached_property
+    def ready(self) -> bool:
+        """Whether what all rows need is made, which is asked before threads do."""
+        self.forms.kernel_rows(slice(0, 1), slice(0, 1))
+        return True
+
     def _map(self, work: Callable[[slice], np.ndarray]) -> list[np.ndarray]:
         self._whole  # noqa: B018  made before threads ask for it
         return map_strips(self.n, work)
@@ -123,7 +129,7 @@ class PairMatrix:
                 np.fill_diagonal(square, 0)
             return 2 * np.einsum("ib,ib->b", strip @ columns[rows.start :], columns[rows])
 
-        self.forms.kernel_rows(slice(0, 1))  # what all rows need is made before threads ask for it
+        self.ready  # noqa: B018
         return np.sum(map_strips(self.n, work), axis=0)
 
     def above(self, rows: slice) -> np.ndarray:
@@ -170,7 +176,7 @@ def joint_sums(matrices: Sequence[PairMatrix]) -> tuple[np.ndarray, np.ndarray]:
         return strips.sum(axis=2), strips.sum(axis=1), flat @ flat.T
 
     for matrix in matrices:
-        matrix.above(slice(0, 1))  # what all rows need is made before threads ask for it
+        matrix.ready  # noqa: B018
     strips = strip_rows(n)
     for first in range(0, len(strips), _STRIPS_AT_ONCE):
         some = strips[first : first + _STRIPS_AT_ONCE]
