@@ -68,8 +68,8 @@ def families():
 
 NO_FAMILY = {
     "Parametric": "what families with several parameters share; a base class in all but name",
-    "Score": "known through its score alone: tests/predictions/test_scores.py",
-    "UnnormalizedDensity": "known through its log density alone: tests/predictions/test_scores.py",
+    "Score": "known through its score alone: tests/predictions/test_score_functions.py",
+    "UnnormalizedDensity": "known through its log density alone: tests/predictions/test_score_functions.py",
 }
 
 MATRIX = np.array([[2.0, 1, 0], [1, 2, 0], [0, 0, 1]])

@@ -31,7 +31,7 @@ from kernelcal.predictions import (
 )
 from kernelcal.residuals import residual_of
 
-REFERENCE = Path(__file__).resolve().parents[1] / "data" / "reference"
+REFERENCE = Path(__file__).resolve().parents[2] / "data" / "reference"
 ALL = slice(None)
 
 

@@ -17,7 +17,7 @@ POSITIVE = {"question": "positive class"}
 
 @pytest.fixture(scope="module")
 def case():
-    path = Path(__file__).resolve().parents[1] / "data" / "cases.json"
+    path = Path(__file__).resolve().parents[2] / "data" / "cases.json"
     cases = {c["id"]: c for c in json.loads(path.read_text())["cases"]}
     return lambda name: (cases[name]["input"], cases[name]["expected"])
 

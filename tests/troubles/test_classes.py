@@ -14,7 +14,7 @@ from kernelcal.kernels import resolve
 from kernelcal.predictions import checked_pair
 from kernelcal.statistics import accuracy, log_score
 
-FILE = Path(__file__).resolve().parent / "data" / "cases.json"
+FILE = Path(__file__).resolve().parents[1] / "data" / "cases.json"
 CASES = {case["id"]: case for case in json.loads(FILE.read_text())["cases"]}
 CATEGORIES = {"labels", "shape", "value_range", "argument_order", "missing", "kernel", "resampling", "small_n"}
 # bins-exceed-n asks for equal-mass bins, which do not exist yet

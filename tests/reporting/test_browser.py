@@ -16,9 +16,7 @@ CHROMIUM = os.environ.get("CHROMIUM") or next(
 NAMES = ("binary", "classes", "several", "normal", "scores")
 pytestmark = pytest.mark.slow
 
-_spec = importlib.util.spec_from_file_location(
-    "browser_subjects", Path(__file__).parent.joinpath("report", "subjects.py")
-)
+_spec = importlib.util.spec_from_file_location("browser_subjects", Path(__file__).with_name("subjects.py"))
 subjects = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(subjects)
 

@@ -17,7 +17,7 @@ from kernelcal.statistics import CKCE, JKCE, ckce, jkce
 from kernelcal.statistics.conditional.kernel import MeanEmbedding
 from kernelcal.statistics.conditional.operator import CANDIDATES, CrossValidation
 
-REFERENCE = Path(__file__).resolve().parents[1] / "data" / "reference" / "ckce_reference.json"
+REFERENCE = Path(__file__).resolve().parents[2] / "data" / "reference" / "ckce_reference.json"
 RNG = np.random.default_rng(3)
 N, M = 15, 4
 P = RNG.dirichlet(np.ones(M), N)

@@ -11,7 +11,7 @@ import kernelcal as kc
 from kernelcal.errors import InputError
 from kernelcal.statistics.outcomes.transform import pit, pit_intervals
 
-FILE = Path(__file__).resolve().parent / "data" / "cases.json"
+FILE = Path(__file__).resolve().parents[1] / "data" / "cases.json"
 CASES = {case["id"]: case for case in json.loads(FILE.read_text())["cases"]}
 HERE = {"quantiles", "ties", "discrete", "regression", "usage", "groups"}
 TESTED = {

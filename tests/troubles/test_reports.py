@@ -14,7 +14,7 @@ from kernelcal.inference import reliability
 from kernelcal.io import ReadOptions, read
 from kernelcal.reporting import report
 
-FILE = Path(__file__).resolve().parent / "data" / "cases.json"
+FILE = Path(__file__).resolve().parents[1] / "data" / "cases.json"
 CASES = {case["id"]: case for case in json.loads(FILE.read_text())["cases"]}
 HERE = {"reliability", "groups", "llm", "llm_scale"}
 TESTED = {"empty-bins-shape", "fifty-points", "yes-no-mass", "ten-scale", "mixed-sources"}

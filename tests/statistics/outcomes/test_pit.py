@@ -23,7 +23,7 @@ from kernelcal.statistics.outcomes.quantile_curves import quantile_calibration
 from kernelcal.statistics.outcomes.transform import pit, pit_intervals
 from kernelcal.statistics.scores.components import coordinate
 
-FILE = Path(__file__).resolve().parents[1] / "data" / "cases.json"
+FILE = Path(__file__).resolve().parents[2] / "data" / "cases.json"
 
 
 def case(name):

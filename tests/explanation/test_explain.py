@@ -17,7 +17,7 @@ from kernelcal.inference.laws.exact import family_wise_pvalues, ranks
 from kernelcal.predictions import MultivariateNormal, Score
 from kernelcal.runs import Run
 
-FILE = Path(__file__).resolve().parent / "data" / "cases.json"
+FILE = Path(__file__).resolve().parents[1] / "data" / "cases.json"
 CASES = {case["id"]: case for case in json.loads(FILE.read_text())["cases"]}
 
 

@@ -22,7 +22,7 @@ from kernelcal.predictions import (
     Score,
 )
 
-REFERENCE = Path(__file__).resolve().parents[1] / "data" / "reference"
+REFERENCE = Path(__file__).resolve().parents[2] / "data" / "reference"
 
 
 @pytest.fixture
