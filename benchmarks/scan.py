@@ -12,7 +12,7 @@ from common import best, in_new_process, machine
 
 import kernelcal as kc
 from kernelcal.pairs import ExactPairs
-from kernelcal.pairs.line import scan as scan_forms
+from kernelcal.pairs.line import scan
 from kernelcal.pairs.tile_sums import FeatureTiles
 from kernelcal.residuals import ClassResidual
 
@@ -90,10 +90,10 @@ def crossover():
         batch = kc.Bernoulli(np.random.default_rng(0).uniform(size=n))
         residual, labels = ClassResidual.of(batch, kc.Dirac()), batch.sample(1, 99)
         tiles = FeatureTiles((256, 1024), None, (kc.Laplacian(0.3),), batch, residual)
-        scan = scan_forms.ScanForms(tiles, np.asarray(batch.p))
+        forms = scan.ScanForms(tiles, np.asarray(batch.p))
         parts = []
         for method, sets in (("of", labels[0]), ("batch", labels)):
-            ours, theirs = (best(lambda f=f, m=method, s=sets: getattr(f, m)(s), 7)[0] for f in (scan, tiles))
+            ours, theirs = (best(lambda f=f, m=method, s=sets: getattr(f, m)(s), 7)[0] for f in (forms, tiles))
             parts.append(f"{method} {theirs / ours:.1f}")
         print(f"n = {n:,}: time of tiles over that of a scan: {', '.join(parts)}", flush=True)
 

@@ -9,7 +9,7 @@ from common import BINNED, JOINT, networks, write
 from reweighting import SETTINGS, by_mean, values, weights
 
 from kernelcal.statistics import CKCE, ECE, accuracy, log_score
-from kernelcal.statistics.conditional.kernel import incomplete_cholesky
+from kernelcal.statistics.conditional.low_rank import incomplete_cholesky
 
 LOW_RANK = {"method": "cholesky", "tolerance": 1e-6}  # at 10,000 rows within 1e-5 of the exact value: agreement.py
 STATISTICS = {

@@ -20,10 +20,10 @@ from common import (
     write_numbers,
     write_table,
 )
-from comparison import at_level, rates_agree
 from models import MODELS, SIGMA, seeded
 
 import kernelcal as kc
+from comparison import at_level, rates_agree
 from kernelcal.inference.laws.located import CME
 from kernelcal.statistics.located.locations import normal_locations
 from kernelcal.statistics.located.mean_embedding import UCME

@@ -20,9 +20,10 @@ from common import (
     write_numbers,
     write_table,
 )
-from comparison import mean_agrees, variance_agrees
 from matplotlib.ticker import NullFormatter
 from models import MODELS, seeded, simulated_skce, true_skce
+
+from comparison import mean_agrees, variance_agrees
 
 ESTIMATORS = ("SKCE", "SKCE (B = 2)", "SKCE (B = √n)", "SKCE (B = n)")  # the published names
 SHORT = dict(zip(ESTIMATORS, ("biased", "B = 2", "B = √n", "B = n"), strict=True))

@@ -9,12 +9,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, DRAWS_OF_A_PASS, SIGNIFICANCE
+from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS
 from kernelcal.errors import InputError
 from kernelcal.pairs import Engine
 from kernelcal.randomness import generator_of
 
-__all__ = ["CONFIDENCE_LEVEL", "DRAWS", "DRAWS_OF_A_PASS", "SIGNIFICANCE", "Progress", "Run", "Steps"]
+__all__ = ["Progress", "Run", "Steps"]
 
 
 Progress = Callable[[int, int], None]

@@ -11,7 +11,7 @@ from scipy.stats import binom
 import kernelcal as kc
 from kernelcal.errors import InputError
 from kernelcal.explanation import explain
-from kernelcal.explanation import witness as witness_module
+from kernelcal.explanation import witness as witnesses
 from kernelcal.inference import Draws
 from kernelcal.inference.laws.exact import family_wise_pvalues, ranks
 from kernelcal.predictions import MultivariateNormal, Score
@@ -352,8 +352,8 @@ def test_two_columns_are_read_as_one_probability():
 def test_draws_and_tiles_change_nothing(monkeypatch):
     y, p = several_classes(90, 3, 7, 2.0)
     plain = explain(y, p, groups=np.arange(90) % 4, draws=59)
-    monkeypatch.setattr(witness_module, "_NUMBERS", 500)
-    monkeypatch.setattr(witness_module, "_KEPT", 0)
+    monkeypatch.setattr(witnesses, "_NUMBERS", 500)
+    monkeypatch.setattr(witnesses, "_KEPT", 0)
     monkeypatch.setattr("kernelcal.inference.laws.exact._MEMORY", 20_000)
     tiled = explain(y, p, groups=np.arange(90) % 4, draws=59)
     np.testing.assert_allclose(plain.witness.field, tiled.witness.field, atol=1e-14)

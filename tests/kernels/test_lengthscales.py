@@ -5,8 +5,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist, pdist
 
 import kernelcal as kc
-from kernelcal.kernels import lengthscales as bandwidth
-from kernelcal.kernels import resolve
+from kernelcal.kernels import lengthscales, resolve
 from kernelcal.kernels.base import CrossPairs, Points
 from kernelcal.kernels.metrics import Wasserstein
 from kernelcal.predictions import MultivariateNormal
@@ -33,7 +32,7 @@ def test_full_matrix_with_its_diagonal(make_data):
 @settings(max_examples=200, deadline=None)
 def test_selection_in_bounded_memory_is_the_median(values):
     p = np.array(values)
-    keep, bandwidth._KEEP = bandwidth._KEEP, 7
+    keep, lengthscales._KEEP = lengthscales._KEEP, 7
     try:
         d = pdist(p[:, None])
         expected = np.median(d[d > 0]) if np.any(d > 0) else 1.0
@@ -42,7 +41,7 @@ def test_selection_in_bounded_memory_is_the_median(values):
             full = kc.median_lengthscale(p, include_diagonal=True, max_rows=None)
             assert full == np.median(cdist(p[:, None], p[:, None]))
     finally:
-        bandwidth._KEEP = keep
+        lengthscales._KEEP = keep
 
 
 def test_subsample_is_seeded_and_close():
@@ -99,9 +98,9 @@ def test_distances_by_pairs_are_selected_in_bounded_memory(monkeypatch):
     batch, metric = normals(12)[np.array([*range(12), 0, 0, 1])], Wasserstein()
     d = CrossPairs(Points(batch), slice(None), slice(None)).distance(metric)
     off = d[np.triu_indices(15, 1)]
-    for block in (1, 40, bandwidth._BLOCK):
-        monkeypatch.setattr(bandwidth, "_KEEP", 7)
-        monkeypatch.setattr(bandwidth, "_BLOCK", block)
+    for block in (1, 40, lengthscales._BLOCK):
+        monkeypatch.setattr(lengthscales, "_KEEP", 7)
+        monkeypatch.setattr(lengthscales, "_BLOCK", block)
         assert kc.median_lengthscale(batch, metric=metric) == pytest.approx(np.median(off[off > 0]), rel=1e-12)
         full = kc.median_lengthscale(batch, metric=metric, include_diagonal=True)
         assert full == pytest.approx(np.median(d), rel=1e-12)

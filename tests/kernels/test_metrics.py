@@ -24,9 +24,7 @@ from kernelcal.kernels.metrics import (
     Wasserstein,
     view,
 )
-from kernelcal.kernels.metrics import (
-    base as views,
-)
+from kernelcal.kernels.metrics import base as metric_base
 from kernelcal.kernels.metrics.mixture_wasserstein import least_costs
 from kernelcal.pairs.tiles import BlockPoints, Tile
 from kernelcal.predictions import (
@@ -351,7 +349,7 @@ def test_blocks_and_aligned_pairs_agree_with_all_pairs(name, metric, monkeypatch
         np.testing.assert_allclose(block.distance(metric), expected[1:5, columns], atol=1e-12)
         np.testing.assert_allclose(block.squared_distance(metric), expected[1:5, columns] ** 2, atol=1e-12)
     for numbers in (1, 40, 10**9):
-        monkeypatch.setattr(views, "_NUMBERS_AT_ONCE", numbers)
+        monkeypatch.setattr(metric_base, "_NUMBERS_AT_ONCE", numbers)
         np.testing.assert_allclose(distances(metric, batch), expected, atol=1e-14)
         aligned = AlignedPairs(Points(batch), rows, columns)
         np.testing.assert_allclose(aligned.distance(metric), expected[np.arange(1, 5), columns], atol=1e-14)

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kernelcal as kc
-from kernelcal.pairs import duplicates as grouping
+from kernelcal.pairs import duplicates
 from kernelcal.pairs.duplicates import CollapsedForms, groups_of
-from kernelcal.pairs.line import scan as scan_forms
+from kernelcal.pairs.line import scan
 from kernelcal.pairs.tile_sums import FeatureTiles
 from kernelcal.residuals import ClassResidual
 
@@ -37,8 +37,8 @@ def never(monkeypatch):
     """A function after which nothing is collapsed or scanned."""
 
     def leave():
-        monkeypatch.setattr(grouping, "_REPEATED", 10**9)
-        monkeypatch.setattr(scan_forms, "_FROM", 10**9)
+        monkeypatch.setattr(duplicates, "_REPEATED", 10**9)
+        monkeypatch.setattr(scan, "_FROM", 10**9)
 
     return leave
 
@@ -144,8 +144,8 @@ def test_many_rows_are_sampled_first(monkeypatch):
     n = 40_000
     few, many = repeated(n, 9_000, 3), kc.Categorical(np.random.default_rng(6).dirichlet(np.ones(3), n))
     asked = []
-    codes = grouping._codes
-    monkeypatch.setattr(grouping, "_codes", lambda batch: asked.append(len(batch)) or codes(batch))
+    codes = duplicates._codes
+    monkeypatch.setattr(duplicates, "_codes", lambda batch: asked.append(len(batch)) or codes(batch))
     assert len(groups_of(few)) == 9_000
     assert groups_of(many) is None
     assert asked[1] == n
@@ -154,7 +154,7 @@ def test_many_rows_are_sampled_first(monkeypatch):
 
 def test_equal_codes_of_different_predictions_are_not_joined(monkeypatch):
     batch = repeated(100, 5, 3)
-    monkeypatch.setattr(grouping, "_codes", lambda batch: np.zeros(len(batch), dtype=np.uint64))
+    monkeypatch.setattr(duplicates, "_codes", lambda batch: np.zeros(len(batch), dtype=np.uint64))
     assert groups_of(batch) is None
 
 

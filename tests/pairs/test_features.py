@@ -7,7 +7,6 @@ import kernelcal as kc
 from kernelcal.errors import InputError
 from kernelcal.kernels.base import CrossPairs, Points
 from kernelcal.pairs import features
-from kernelcal.pairs import features as totals
 from kernelcal.residuals import ClassResidual
 
 SPECTRAL = [
@@ -63,7 +62,7 @@ def test_landmarks_cover_all_distinct_values_of_one_probability():
 
 
 @pytest.mark.parametrize("engine", [kc.Nystrom(12), kc.RandomFourier(20)], ids=["nystrom", "fourier"])
-@pytest.mark.parametrize("m", [2, 5, totals._DENSE_UP_TO + 3])
+@pytest.mark.parametrize("m", [2, 5, features._DENSE_UP_TO + 3])
 @pytest.mark.parametrize("target", ["dirac", "finite"])
 @pytest.mark.parametrize("small_chunks", [False, True])
 def test_batches_equal_the_dense_sums_of_the_feature_kernel(

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 import kernelcal as kc
 from kernelcal.kernels import Brownian
-from kernelcal.pairs.line import scan as scan_forms
-from kernelcal.pairs.line import tree as strands
+from kernelcal.pairs.line import scan, tree
 from kernelcal.pairs.line.branches import Branch, branches_of, power_of
 from kernelcal.pairs.line.scan import Scan, ScanForms, line_of
 from kernelcal.pairs.tile_sums import FeatureTiles
@@ -138,7 +137,7 @@ def test_any_points_and_any_lengthscale(x, exponent, seed):
 @pytest.mark.parametrize("n", [1, 2, 15, 16, 17, 33, 500])
 @pytest.mark.parametrize("width", [1, 3, 8, 2048])
 def test_strands_of_any_shape(n, width, monkeypatch):
-    monkeypatch.setattr(strands, "_STRANDS", width)
+    monkeypatch.setattr(tree, "_STRANDS", width)
     x, rng = points(n, seed=n), np.random.default_rng(n)
     labels = rng.integers(0, 2, (19, n), dtype=np.uint8)
     kernels = [KERNELS[name][0] for name in ("Laplacian", "sum", "Matern32")]
@@ -168,7 +167,7 @@ def test_threads_change_no_number_and_batches_only_rounding(draws, threads, monk
     other = forms([kc.Matern32(0.2)], x)[0]
     other.threads = threads
     np.testing.assert_array_equal(other.batch(labels).off_diagonal, reference)
-    monkeypatch.setattr(scan_forms, "_DRAWS", 4)
+    monkeypatch.setattr(scan, "_DRAWS", 4)
     np.testing.assert_allclose(other.batch(labels).off_diagonal, reference, rtol=0, atol=1e-12 * 300**2)
 
 
@@ -183,7 +182,7 @@ def test_the_target_kernel_enters():
 @pytest.fixture
 def without_scan(monkeypatch):
     """A function that makes the tiles do the work."""
-    return lambda: monkeypatch.setattr(scan_forms, "_FROM", 10**9)
+    return lambda: monkeypatch.setattr(scan, "_FROM", 10**9)
 
 
 @pytest.mark.parametrize("statistic", ["default", "skce", kc.MMCE()], ids=["default", "skce", "mmce"])

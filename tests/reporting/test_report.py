@@ -9,8 +9,7 @@ from scipy.stats import binomtest
 
 import kernelcal as kc
 from kernelcal.errors import InputError, MissingExtraError
-from kernelcal.reporting import main as main_module
-from kernelcal.reporting import report
+from kernelcal.reporting import main, report
 from kernelcal.reporting.method import day
 from kernelcal.reporting.result import write_whole
 
@@ -120,7 +119,7 @@ def test_a_file_is_whole_or_not_there(tmp_path, monkeypatch, error):
 def test_an_old_page_stays_until_the_new_one_is_whole(tmp_path, monkeypatch):
     path = tmp_path / "page.html"
     path.write_text("old")
-    monkeypatch.setattr(main_module, "rendered", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr(main, "rendered", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         report(Y, P, path, **FAST)
     assert path.read_text() == "old"
@@ -164,7 +163,7 @@ def test_groups_of_what_cannot_be_explained_are_refused():
 @pytest.mark.parametrize(("package", "extra"), [("jinja2", "report"), ("matplotlib", "plot")])
 def test_a_missing_extra_is_named_before_the_work(monkeypatch, package, extra):
     monkeypatch.setitem(sys.modules, package, None)
-    monkeypatch.setattr(main_module, "evaluated", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr(main, "evaluated", lambda *_, **__: 1 / 0)
     with pytest.raises(MissingExtraError, match=rf"a report needs .*{package}.*pip install 'kernelcal\[{extra}\]'"):
         report(Y, P)
 

@@ -9,22 +9,7 @@ import numpy as np
 import pytest
 
 from kernelcal.errors import InputError, MissingExtraError
-from kernelcal.stream import (
-    evaluate_files,
-    evaluate_frame,
-)
-from kernelcal.stream import (
-    formats as csv_blocks,
-)
-from kernelcal.stream import (
-    formats as lines,
-)
-from kernelcal.stream import (
-    formats as parquet,
-)
-from kernelcal.stream import (
-    roles as labels,
-)
+from kernelcal.stream import evaluate_files, evaluate_frame, formats, roles
 
 pd = pytest.importorskip("pandas")
 _spec = importlib.util.spec_from_file_location("stream_subjects_too", Path(__file__).with_name("subjects.py"))
@@ -74,7 +59,7 @@ def test_missing_values_and_unknown_labels_are_named(tmp_path, frame):
 
 
 def test_numbers_outside_the_first_look_are_checked_too(tmp_path, monkeypatch):
-    monkeypatch.setattr(parquet, "rows_of_batch", lambda _: 100)
+    monkeypatch.setattr(formats, "rows_of_batch", lambda _: 100)
     frame = class_table(5000)[0]
     frame.loc[2222, "p_dog"] += 0.5
     refused(r"row group 3: row 2222\b", cut(frame, tmp_path / "d", []))
@@ -96,14 +81,14 @@ def test_damaged_parquet_names_the_row_group(tmp_path, frame):
 
 def test_a_file_that_vanishes(tmp_path, frame):
     path = cut(frame, tmp_path / "d", []) / "part000.parquet"
-    file = parquet.Parquet(str(path))
+    file = formats.Parquet(str(path))
     path.unlink()
     with pytest.raises(InputError, match=r"part000\.parquet: there is no such file"):
         list(file.read(file.pieces()[0], ["p_cat"], ["label"]))
 
 
 def test_csv_messages_are_those_of_small_files(tmp_path, frame, monkeypatch):
-    monkeypatch.setattr(lines, "BLOCK", 2_000)
+    monkeypatch.setattr(formats, "BLOCK", 2_000)
     text = frame.to_csv(index=False).splitlines(keepends=True)
     path = tmp_path / "d.csv"
 
@@ -125,7 +110,7 @@ def test_csv_messages_are_those_of_small_files(tmp_path, frame, monkeypatch):
 def test_a_csv_file_that_changes_is_refused(tmp_path, frame):
     path = tmp_path / "d.csv"
     frame.to_csv(path, index=False)
-    file = csv_blocks.CsvBlocks(str(path), ",")
+    file = formats.CsvBlocks(str(path), ",")
     (piece,) = file.pieces()
     path.write_text(path.read_text()[:-20])
     with pytest.raises(InputError, match="the file has changed since its rows were counted: begin again"):
@@ -197,7 +182,7 @@ def test_other_layouts_and_options(tmp_path, frame):
 
 def test_too_many_labels_and_too_few_rows(tmp_path, frame, monkeypatch):
     data = cut(frame, tmp_path / "d", [])
-    monkeypatch.setattr(labels, "_MOST", 2)
+    monkeypatch.setattr(roles, "_MOST", 2)
     refused("column 'label' holds more than 2 different texts, which are too many for labels", data)
     monkeypatch.undo()
     frame["p_cat"] = np.nan

@@ -12,10 +12,7 @@ from hypothesis import strategies as st
 import kernelcal as kc
 from kernelcal.errors import InputError
 from kernelcal.sketch import Sketch
-from kernelcal.stream import evaluate_files, pieces
-from kernelcal.stream import formats as csv_blocks
-from kernelcal.stream import formats as lines
-from kernelcal.stream import formats as parquet
+from kernelcal.stream import evaluate_files, formats, pieces
 from kernelcal.stream.survey import places
 
 pd = pytest.importorskip("pandas")
@@ -46,15 +43,15 @@ def test_row_groups_and_batches_of_any_size(tmp_path, table, monkeypatch):
     for group, batch in ((5000, 1), (1, 5000), (333, 50)):
         if batch == 1 or group == 1:
             continue
-        monkeypatch.setattr(parquet, "rows_of_batch", lambda _, rows=batch: rows)
+        monkeypatch.setattr(formats, "rows_of_batch", lambda _, rows=batch: rows)
         assert_same(evaluate_files(cut(frame, tmp_path / str(group), [777], group=group), **OPTIONS), expected)
 
 
 @pytest.mark.parametrize("size", [400, 5_000, 2**23])
 def test_blocks_of_csv_of_any_size(tmp_path, table, monkeypatch, size):
     frame, y, p = table
-    monkeypatch.setattr(lines, "BLOCK", size)
-    monkeypatch.setattr(csv_blocks, "rows_of_batch", lambda _: 900)
+    monkeypatch.setattr(formats, "BLOCK", size)
+    monkeypatch.setattr(formats, "rows_of_batch", lambda _: 900)
     frame = frame[:1500]
     assert_same(evaluate_files(cut(frame, tmp_path / "d", [600], kind="csv"), **OPTIONS), whole(y[:1500], p[:1500]))
 
@@ -103,7 +100,7 @@ def test_labels_that_come_late_and_look_like_numbers_do_not_change_classes(tmp_p
     frame, y, p = class_table(3000, names=("1", "2", "owl"))
     order = np.argsort(frame["label"] == "owl", kind="stable")  # the first rows hold "1" and "2" alone
     frame, y, p = frame.iloc[order], y[order], p[order]
-    monkeypatch.setattr(lines, "BLOCK", 20_000)
+    monkeypatch.setattr(formats, "BLOCK", 20_000)
     expected = whole(y, p)
     for kind in ("parquet", "csv"):
         found = evaluate_files(cut(frame, tmp_path / kind, [1000, 2900], kind=kind), **OPTIONS)
@@ -307,7 +304,7 @@ def test_quoted_line_breaks_do_not_end_a_row(tmp_path, monkeypatch):
     path = tmp_path / "d.csv"
     frame.to_csv(path, index=False)
     for size in (500, 2**23):
-        monkeypatch.setattr(lines, "BLOCK", size)
+        monkeypatch.setattr(formats, "BLOCK", size)
         assert_same(evaluate_files(path, **OPTIONS), whole(y, p))
 
 

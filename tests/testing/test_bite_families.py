@@ -13,7 +13,7 @@ from kernelcal.arrays import namespace, take_rows, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.predictions import ClassPredictions, RealPredictions, trusted
 from kernelcal.predictions.base import checked_index
-from kernelcal.predictions.border import inside, numbers, positive_numbers
+from kernelcal.predictions.border import finite_numbers, inside, positive_numbers
 from kernelcal.testing import check_family
 
 # classes
@@ -29,7 +29,7 @@ class Binomial(ClassPredictions):
     notes: tuple = ()
 
     def __post_init__(self):
-        p = numbers(self.p, "the hit probability", ndim=1)
+        p = finite_numbers(self.p, "the hit probability", ndim=1)
         if not np.all((to_numpy(p) >= 0) & (to_numpy(p) <= 1)):
             raise InputError("a hit probability lies outside of [0, 1]: correct the row")
         object.__setattr__(self, "p", p)
@@ -231,7 +231,7 @@ class Logistic(RealPredictions):
     notes: tuple = field(default=(), kw_only=True)
 
     def __post_init__(self):
-        object.__setattr__(self, "loc", numbers(self.loc, "the centre", ndim=1))
+        object.__setattr__(self, "loc", finite_numbers(self.loc, "the centre", ndim=1))
         object.__setattr__(self, "scale", positive_numbers(self.scale, "the scale", ndim=1))
 
     def __len__(self):

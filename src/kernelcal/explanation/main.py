@@ -25,10 +25,10 @@ from kernelcal.runs import Progress, Run
 from kernelcal.statistics import SKCE
 from kernelcal.statistics.pairwise import PreparedPairMean
 
-__all__ = ["explain", "explained", "explanation_notes", "refuse_options", "refuse_unexplained"]
+__all__ = ["explain", "explained"]
 
 
-def refuse_unexplained(case: Case) -> None:
+def _refuse_unexplained(case: Case) -> None:
     """Refuse predictions without known residuals, and single rows."""
     batch = case.predictions
     if isinstance(batch, ScorePredictions):
@@ -40,7 +40,7 @@ def refuse_unexplained(case: Case) -> None:
         raise InputError("explain needs at least 2 rows, got 1: calibration is a property of many predictions")
 
 
-def refuse_options(statistic: Any, witness_kernel: Any) -> None:
+def _refuse_options(statistic: Any, witness_kernel: Any) -> None:
     """Refuse statistics that are no sum over all pairs, and what is no kernel."""
     if statistic is not None and not isinstance(statistic, SKCE):
         raise InputError(f"statistic must be an SKCE such as kernelcal.SKCE(), got {statistic!r:.80}")
@@ -53,7 +53,7 @@ def refuse_options(statistic: Any, witness_kernel: Any) -> None:
         raise InputError(f"witness_kernel must be a kernel such as kernelcal.Laplacian(0.1), got {witness_kernel!r}")
 
 
-def explanation_notes(notes: tuple[str, ...], pairs: PreparedPairMean, case: Case) -> tuple[str, ...]:
+def _explanation_notes(notes: tuple[str, ...], pairs: PreparedPairMean, case: Case) -> tuple[str, ...]:
     """Add which targets were ruled out, and why there is no table of classes, to the notes of the estimate."""
     batch, targets = case.predictions, case.targets
     rows = impossible_rows(batch, targets)
@@ -162,7 +162,7 @@ def explain(
     """
     run = Run(confidence_level=confidence_level, draws=draws, rng=rng, progress=progress)
     _ = run.outside  # refuses too few draws
-    refuse_options(statistic, witness_kernel)
+    _refuse_options(statistic, witness_kernel)
     case = Case.of(y, predictions, weights=weights, lens=lens, classes=classes, normalize=normalize)
     return explained(case, run, groups=groups, statistic=statistic, witness_kernel=witness_kernel)
 
@@ -172,7 +172,7 @@ def explained(
 ) -> Explanation:
     """Explain what was checked already; groups are read here, since their rows must be those of the case."""
     started = time.perf_counter()
-    refuse_unexplained(case)
+    _refuse_unexplained(case)
     case = case.map_arrays(lambda x: to_numpy(x).astype(np.float64))
     named = checked_groups(groups, len(case))
     error = SKCE() if statistic is None else statistic
@@ -195,5 +195,5 @@ def explained(
         confidence_level=run.confidence_level,
         question=batch.question,
         seconds=time.perf_counter() - started,
-        notes=tuple(dict.fromkeys(explanation_notes(estimate.notes, pairs, case) + found.notes)),
+        notes=tuple(dict.fromkeys(_explanation_notes(estimate.notes, pairs, case) + found.notes)),
     )

@@ -21,7 +21,18 @@ from kernelcal.predictions import ClassPredictions, RealPredictions, Samples
 from kernelcal.runs import Run
 from kernelcal.statistics import SKCE, Prepared
 
-__all__ = ["Null", "Tested", "Together", "group_findings", "tested", "untested", "witness_of"]
+__all__ = ["Null", "Tested", "Together", "tested"]
+
+_FINER = 4.0  # the median distance is the scale of all predictions together; a place is smaller
+
+_FREQUENCIES = 16
+
+_ALONE = 1_000  # rows of a group below which starting threads takes longer than the sums
+
+_VECTORS = (
+    "targets are vectors: there is no witness; explain a coordinate k by itself, y[:, k] with "
+    "kernelcal.statistics.coordinate(predictions, k)"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,79 +88,6 @@ class Together(Prepared):
         return np.hstack([part.values(targets) for part in self.parts])
 
 
-def witness_of(prepared: PreparedWitness, null: Null, drawn: DrawnValues) -> Witness:
-    """Witness of the observed targets, with the band that the drawn suprema (the first column) give."""
-    suprema, places, rank = drawn.values[1:, 0], prepared.places, null.run.outside
-    shown = places.predictions if places.rows is None else null.case.predictions[places.rows]
-    return Witness(
-        names=prepared.signals.names,
-        position=prepared.signals.position(shown),
-        rows=places.rows,
-        field=prepared.field(null.case.targets[None])[:, 0],
-        sd=prepared.sd,
-        mass=prepared.mass,
-        critical=float(np.sort(suprema)[len(suprema) - rank]),
-        confidence_level=null.run.confidence_level,
-        pvalue=float(drawn.rank[0, 0] / len(drawn.rank)),
-        draws=drawn.draws,
-        kernel=prepared.kernel,
-        of_numbers=not isinstance(null.pool.predictions, ClassPredictions),
-    )
-
-
-def group_findings(
-    groups: Sequence[Group], values: np.ndarray, null: Null, contributions: np.ndarray
-) -> list[GroupFinding]:
-    """Findings about tested groups, the surest first; values have shape (draws + 1, groups)."""
-    drawn = DrawnValues.of(values)
-    pvalues = family_wise_pvalues(drawn.values, drawn.rank)
-    found = []
-    for group, column, p in zip(groups, values.T, pvalues, strict=True):
-        words = _directions(null.part(group.rows)) if p <= 1 - null.run.confidence_level + 1e-12 else ()
-        own = {"skce": float(column[0]), "deviation": _deviation(column), "pvalue": float(p), "directions": words}
-        found.append(_finding(group, null, contributions, **own))
-    return sorted(found, key=lambda g: (g.pvalue, -(g.deviation or 0.0)))
-
-
-def untested(groups: Sequence[Group], null: Null, contributions: np.ndarray) -> list[GroupFinding]:
-    """Findings about groups without a pair of rows."""
-    return [_finding(group, null, contributions) for group in groups]
-
-
-def _finding(group: Group, null: Null, contributions: np.ndarray, **tested: Any) -> GroupFinding:
-    part = null.case[group.rows]
-    return GroupFinding(
-        group.column,
-        group.name,
-        len(group.rows),
-        float(contributions[group.rows].sum()),
-        mean_gap(part),
-        **tested,
-    )
-
-
-def _deviation(column: np.ndarray) -> float:
-    spread = float(column[1:].std())
-    excess = float(column[0] - column[1:].mean())
-    return excess / spread if spread > 0 else float(np.sign(excess)) * np.inf if excess else 0.0
-
-
-def _directions(null: Null) -> tuple[str, ...]:
-    """Signals of the group that speak against calibration by themselves, in words."""
-    signals = prepared_signals(null.pool.predictions, null.pool.weights)
-    outcome = null.ranked(signals).outcome(signals.names)
-    return directions(signals, null.case.targets, outcome.members, outcome.fired)
-
-
-_FINER = 4.0  # the median distance is the scale of all predictions together; a place is smaller
-_FREQUENCIES = 16
-_ALONE = 1_000  # rows of a group below which starting threads takes longer than the sums
-_VECTORS = (
-    "targets are vectors: there is no witness; explain a coordinate k by itself, y[:, k] with "
-    "kernelcal.statistics.coordinate(predictions, k)"
-)
-
-
 @dataclass(frozen=True, eq=False)
 class Tested:
     """Witness, if there is one, findings about groups, and notes."""
@@ -176,13 +114,13 @@ def tested(
     witness = _witness(null, witness_kernel)
     named_target = statistic is not None and statistic.target_kernel is not None
     parts = [p for p in (witness, _groups(null, large, error, named_target=named_target)) if p is not None]
-    notes, found = _notes(witness, small), untested(small, null, contributions)
+    notes, found = _notes(witness, small), _untested(small, null, contributions)
     if not parts:
         return Tested(None, tuple(found), notes)
     drawn = null.ranked(Together(parts))
     if large:
-        found = group_findings(large, drawn.values[:, -len(large) :], null, contributions) + found
-    seen = None if witness is None else witness_of(witness, null, drawn)
+        found = _group_findings(large, drawn.values[:, -len(large) :], null, contributions) + found
+    seen = None if witness is None else _witness_of(witness, null, drawn)
     return Tested(seen, tuple(found), notes)
 
 
@@ -218,3 +156,67 @@ def _notes(witness: PreparedWitness | None, small: Sequence[Group]) -> tuple[str
         more = f" and {len(small) - 5:,} more" if len(small) > 5 else ""
         notes += (f"not tested, since fewer than two of their rows count: {names}{more}",)
     return notes
+
+
+def _witness_of(prepared: PreparedWitness, null: Null, drawn: DrawnValues) -> Witness:
+    """Witness of the observed targets, with the band that the drawn suprema (the first column) give."""
+    suprema, places, rank = drawn.values[1:, 0], prepared.places, null.run.outside
+    shown = places.predictions if places.rows is None else null.case.predictions[places.rows]
+    return Witness(
+        names=prepared.signals.names,
+        position=prepared.signals.position(shown),
+        rows=places.rows,
+        field=prepared.field(null.case.targets[None])[:, 0],
+        sd=prepared.sd,
+        mass=prepared.mass,
+        critical=float(np.sort(suprema)[len(suprema) - rank]),
+        confidence_level=null.run.confidence_level,
+        pvalue=float(drawn.rank[0, 0] / len(drawn.rank)),
+        draws=drawn.draws,
+        kernel=prepared.kernel,
+        of_numbers=not isinstance(null.pool.predictions, ClassPredictions),
+    )
+
+
+def _group_findings(
+    groups: Sequence[Group], values: np.ndarray, null: Null, contributions: np.ndarray
+) -> list[GroupFinding]:
+    """Findings about tested groups, the surest first; values have shape (draws + 1, groups)."""
+    drawn = DrawnValues.of(values)
+    pvalues = family_wise_pvalues(drawn.values, drawn.rank)
+    found = []
+    for group, column, p in zip(groups, values.T, pvalues, strict=True):
+        words = _directions(null.part(group.rows)) if p <= 1 - null.run.confidence_level + 1e-12 else ()
+        own = {"skce": float(column[0]), "deviation": _deviation(column), "pvalue": float(p), "directions": words}
+        found.append(_finding(group, null, contributions, **own))
+    return sorted(found, key=lambda g: (g.pvalue, -(g.deviation or 0.0)))
+
+
+def _untested(groups: Sequence[Group], null: Null, contributions: np.ndarray) -> list[GroupFinding]:
+    """Findings about groups without a pair of rows."""
+    return [_finding(group, null, contributions) for group in groups]
+
+
+def _finding(group: Group, null: Null, contributions: np.ndarray, **tested: Any) -> GroupFinding:
+    part = null.case[group.rows]
+    return GroupFinding(
+        group.column,
+        group.name,
+        len(group.rows),
+        float(contributions[group.rows].sum()),
+        mean_gap(part),
+        **tested,
+    )
+
+
+def _deviation(column: np.ndarray) -> float:
+    spread = float(column[1:].std())
+    excess = float(column[0] - column[1:].mean())
+    return excess / spread if spread > 0 else float(np.sign(excess)) * np.inf if excess else 0.0
+
+
+def _directions(null: Null) -> tuple[str, ...]:
+    """Signals of the group that speak against calibration by themselves, in words."""
+    signals = prepared_signals(null.pool.predictions, null.pool.weights)
+    outcome = null.ranked(signals).outcome(signals.names)
+    return directions(signals, null.case.targets, outcome.members, outcome.fired)

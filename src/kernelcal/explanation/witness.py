@@ -18,158 +18,22 @@ from kernelcal.randomness import generator_of
 from kernelcal.statistics import Prepared
 from kernelcal.tables import Grid, Shown
 
-__all__ = ["Places", "PreparedWitness", "Witness", "draw_witness", "furthest_outside", "places_of"]
-
+__all__ = ["Places", "PreparedWitness", "Witness", "furthest_outside", "places_of"]
 
 _GRID, _ROWS = 101, 200
 
+_NUMBERS = 2**21  # of one part: 16 MiB
 
-@dataclass(frozen=True, eq=False)
-class Places:
-    """Predictions at which a witness is looked at.
+_KEPT = 2**22  # kernel values that are kept between batches of draws
 
-    Attributes
-    ----------
-    predictions : Predictions
-        One a place.
-    rows : numpy.ndarray of shape (P,), or None
-        Rows that they are, None for a grid.
-    """
+_ROUNDING = 1e-9
 
-    predictions: Any
-    rows: np.ndarray | None
+_VANISHING = 1e-100  # kernel values that count as 0: their squares must not be 0 alone, see `standardised_field`
 
-
-def places_of(batch: Any) -> Places:
-    """Choose places from the predictions alone, so that the level of the band is exact."""
-    if isinstance(batch, ClassPredictions) and batch.n_classes == 2:
-        return Places(_on_line(batch), None)
-    rows = np.arange(len(batch))
-    if len(rows) > _ROWS:
-        rows = np.sort(generator_of(0).choice(len(batch), _ROWS, replace=False))
-    return Places(batch[rows], rows)
-
-
-def _on_line(batch: ClassPredictions) -> ClassPredictions:
-    """Even grid between the smallest and the largest predicted probability."""
-    p = np.asarray(batch.probabilities)[:, 1]
-    grid = np.unique(np.linspace(p.min(), p.max(), _GRID))
-    if isinstance(batch, Bernoulli):
-        return trusted(batch, p=grid)
-    return trusted(batch, probs=np.stack([1 - grid, grid], axis=1))
-
-
-_NUMBERS = {  # what is drawn of predictions of numbers, by component
+_SHIFT_AND_WIDTH = {  # what is drawn of predictions of numbers, by component
     "shift": ("shift: higher or lower?", "mean deviation, in standard deviations"),
     "width": ("width: too narrow or too wide?", "squared deviation - 1, smoothed"),
 }
-
-
-def draw_witness(witness: Any, ax: Any, component: str | None, number: int) -> Any:
-    """Draw one component on its axes, or a panel of several."""
-    if component is not None and component not in witness.names:
-        raise InputError(f"the witness has no component {component!r}: its components are {', '.join(witness.names)}")
-    if component is not None or len(witness.names) == 1:
-        return _one(witness, 0 if component is None else witness.names.index(component), ax)
-    shown = furthest_outside(witness)[: number if ax is None else len(ax)]
-    left = len(witness.names) - len(shown)
-    more = f", {len(shown)} of {len(witness.names)} classes, those furthest outside" if left else ""
-    title = f"Where outcomes differ from predictions, p = {witness.pvalue:.3g}{more}"
-    axes = panel([partial(_one, witness, k) for k in shown], title, ax)
-    if witness.of_numbers:  # a panel says once what its axes mean, but these differ
-        for k, one in zip(shown, axes, strict=False):
-            one.set_ylabel(_NUMBERS[witness.names[k]][1])
-    return axes
-
-
-def furthest_outside(witness: Any) -> list[int]:
-    """Components of classes, the one furthest outside its band first; those of numbers in their order."""
-    if witness.of_numbers:
-        return list(range(len(witness.names)))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.nan_to_num(np.abs(witness.field) / witness.sd, nan=0.0, posinf=np.inf)
-    return [int(k) for k in np.argsort(-ratio.max(axis=0), kind="stable")]
-
-
-def _one(witness: Any, component: int, ax: Any = None, *, legend: bool = True) -> Any:
-    k, name = component, witness.names[component]
-    words, label = f"class {name}", "observed - predicted, smoothed"
-    if witness.of_numbers:
-        words, label = _NUMBERS[name]
-    alone = len(witness.names) == 1
-    return witness_plot(
-        witness.position[:, k],
-        witness.gap[:, k],
-        witness.gap_band[:, k],
-        witness.outside[:, k],
-        connected=witness.rows is None,
-        confidence_level=witness.confidence_level,
-        variable="predicted mean" if witness.of_numbers else f"predicted probability of {words}",
-        label=label,
-        together="at all places together" if alone else "at all places and in all pictures together",
-        title=f"Where outcomes differ from predictions, {words}" if legend else words,
-        subtitle=f"exact p = {witness.pvalue:.3g}, {witness.draws:,} draws" if legend else "",
-        legend=legend,
-        ax=ax,
-    )
-
-
-_NUMBERS_WITNESS = 2**21  # of one part: 16 MiB
-_KEPT = 2**22  # kernel values that are kept between batches of draws
-_ROUNDING = 1e-9
-_VANISHING = 1e-100  # kernel values that count as 0: their squares must not be 0 alone, see `standardised_field`
-
-
-class PreparedWitness(Prepared):
-    """Largest standardised value of the witness, for many sets of targets.
-
-    ``f_k(q) = (1/n) sum_j K(q, P_j) s_jk`` with the signals s, ``sd_k(q)^2 = (1/n^2) sum_j K(q, P_j)^2 Var s_jk``
-    known from the predictions, and the statistic ``sup_{q, k} |f_k(q)| / sd_k(q)``.
-    """
-
-    names = ("witness",)
-    engine = "sums over rows"
-
-    def __init__(self, kernel: Kernel, places: Places, batch: Any, signals: Gaps) -> None:
-        self.kernel, self.places, self.batch, self.signals = kernel, places, batch, signals
-        self.n, self.components = len(batch), len(signals.names)
-        self.bytes_per_draw = 16 * len(places.predictions) * self.components + 8 * self.n
-        self._kept = self._computed(slice(None)) if self.n * len(places.predictions) <= _KEPT else None
-        parts = row_slices(self.n, _NUMBERS_WITNESS // len(places.predictions))
-        alike = [(self.alike(part), signals.variance[part]) for part in parts]
-        self.sd = np.sqrt(np.sum([k**2 @ v for k, v in alike], axis=0)) / self.n
-        self.mass = np.sum([k.sum(axis=1) for k, _ in alike], axis=0) / self.n
-
-    def alike(self, part: slice) -> np.ndarray:
-        """Kernel values of all places with some rows."""
-        return self._computed(part) if self._kept is None else self._kept[:, part]
-
-    def _computed(self, part: slice) -> np.ndarray:
-        values = np.asarray(kernel_between(self.kernel, self.places.predictions, self.batch[part]))
-        return np.where(np.abs(values) < _VANISHING, 0.0, values)
-
-    def field(self, targets: np.ndarray) -> np.ndarray:
-        """Witness for targets of shape (B, n): shape (P, B, C)."""
-        shape = (len(self.places.predictions), len(targets), self.components)
-        total = np.zeros((shape[0], shape[1] * shape[2]))
-        for part in row_slices(self.n, _NUMBERS_WITNESS // max(shape[0], shape[1] * shape[2])):
-            signals = self.signals.batch(part, targets[:, part])
-            total += self.alike(part) @ signals.reshape(len(signals), -1)
-        return total.reshape(shape) / self.n
-
-    def values(self, targets: np.ndarray) -> np.ndarray:
-        """Largest standardised value, shape (B, 1)."""
-        return standardised_field(self.field(targets), self.sd[:, None]).max(axis=(0, 2))[:, None]
-
-
-def standardised_field(field: np.ndarray, sd: np.ndarray) -> np.ndarray:
-    """|f| / sd; where nothing can vary, 0 if nothing deviates and infinity if something does.
-
-    What deviates has a kernel value of at least `_VANISHING` and a residual of some size: less is a variance that was
-    rounded to 0.
-    """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(sd > 0, np.abs(field) / sd, np.where(np.abs(field) < _VANISHING**1.5, 0.0, np.inf))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -258,7 +122,7 @@ class Witness(Shown):
         MissingExtraError
             Without matplotlib, the extra ``plot``.
         """
-        return draw_witness(self, ax, component, number)
+        return _draw_witness(self, ax, component, number)
 
     def _by_mass(self, values: np.ndarray) -> np.ndarray:
         mass = np.where(self.mass > 0, self.mass, np.nan)
@@ -293,3 +157,139 @@ class Witness(Shown):
 
 def _plain(values: np.ndarray) -> list[list[float | None]]:
     return [[float(v) if np.isfinite(v) else None for v in row] for row in values]
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Predictions at which a witness is looked at.
+
+    Attributes
+    ----------
+    predictions : Predictions
+        One a place.
+    rows : numpy.ndarray of shape (P,), or None
+        Rows that they are, None for a grid.
+    """
+
+    predictions: Any
+    rows: np.ndarray | None
+
+
+def places_of(batch: Any) -> Places:
+    """Choose places from the predictions alone, so that the level of the band is exact."""
+    if isinstance(batch, ClassPredictions) and batch.n_classes == 2:
+        return Places(_on_line(batch), None)
+    rows = np.arange(len(batch))
+    if len(rows) > _ROWS:
+        rows = np.sort(generator_of(0).choice(len(batch), _ROWS, replace=False))
+    return Places(batch[rows], rows)
+
+
+def _on_line(batch: ClassPredictions) -> ClassPredictions:
+    """Even grid between the smallest and the largest predicted probability."""
+    p = np.asarray(batch.probabilities)[:, 1]
+    grid = np.unique(np.linspace(p.min(), p.max(), _GRID))
+    if isinstance(batch, Bernoulli):
+        return trusted(batch, p=grid)
+    return trusted(batch, probs=np.stack([1 - grid, grid], axis=1))
+
+
+class PreparedWitness(Prepared):
+    """Largest standardised value of the witness, for many sets of targets.
+
+    ``f_k(q) = (1/n) sum_j K(q, P_j) s_jk`` with the signals s, ``sd_k(q)^2 = (1/n^2) sum_j K(q, P_j)^2 Var s_jk``
+    known from the predictions, and the statistic ``sup_{q, k} |f_k(q)| / sd_k(q)``.
+    """
+
+    names = ("witness",)
+    engine = "sums over rows"
+
+    def __init__(self, kernel: Kernel, places: Places, batch: Any, signals: Gaps) -> None:
+        self.kernel, self.places, self.batch, self.signals = kernel, places, batch, signals
+        self.n, self.components = len(batch), len(signals.names)
+        self.bytes_per_draw = 16 * len(places.predictions) * self.components + 8 * self.n
+        self._kept = self._computed(slice(None)) if self.n * len(places.predictions) <= _KEPT else None
+        parts = row_slices(self.n, _NUMBERS // len(places.predictions))
+        alike = [(self.alike(part), signals.variance[part]) for part in parts]
+        self.sd = np.sqrt(np.sum([k**2 @ v for k, v in alike], axis=0)) / self.n
+        self.mass = np.sum([k.sum(axis=1) for k, _ in alike], axis=0) / self.n
+
+    def alike(self, part: slice) -> np.ndarray:
+        """Kernel values of all places with some rows."""
+        return self._computed(part) if self._kept is None else self._kept[:, part]
+
+    def _computed(self, part: slice) -> np.ndarray:
+        values = np.asarray(kernel_between(self.kernel, self.places.predictions, self.batch[part]))
+        return np.where(np.abs(values) < _VANISHING, 0.0, values)
+
+    def field(self, targets: np.ndarray) -> np.ndarray:
+        """Witness for targets of shape (B, n): shape (P, B, C)."""
+        shape = (len(self.places.predictions), len(targets), self.components)
+        total = np.zeros((shape[0], shape[1] * shape[2]))
+        for part in row_slices(self.n, _NUMBERS // max(shape[0], shape[1] * shape[2])):
+            signals = self.signals.batch(part, targets[:, part])
+            total += self.alike(part) @ signals.reshape(len(signals), -1)
+        return total.reshape(shape) / self.n
+
+    def values(self, targets: np.ndarray) -> np.ndarray:
+        """Largest standardised value, shape (B, 1)."""
+        return standardised_field(self.field(targets), self.sd[:, None]).max(axis=(0, 2))[:, None]
+
+
+def standardised_field(field: np.ndarray, sd: np.ndarray) -> np.ndarray:
+    """|f| / sd; where nothing can vary, 0 if nothing deviates and infinity if something does.
+
+    What deviates has a kernel value of at least `_VANISHING` and a residual of some size: less is a variance that was
+    rounded to 0.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(sd > 0, np.abs(field) / sd, np.where(np.abs(field) < _VANISHING**1.5, 0.0, np.inf))
+
+
+def _draw_witness(witness: Any, ax: Any, component: str | None, number: int) -> Any:
+    """Draw one component on its axes, or a panel of several."""
+    if component is not None and component not in witness.names:
+        raise InputError(f"the witness has no component {component!r}: its components are {', '.join(witness.names)}")
+    if component is not None or len(witness.names) == 1:
+        return _one(witness, 0 if component is None else witness.names.index(component), ax)
+    shown = furthest_outside(witness)[: number if ax is None else len(ax)]
+    left = len(witness.names) - len(shown)
+    more = f", {len(shown)} of {len(witness.names)} classes, those furthest outside" if left else ""
+    title = f"Where outcomes differ from predictions, p = {witness.pvalue:.3g}{more}"
+    axes = panel([partial(_one, witness, k) for k in shown], title, ax)
+    if witness.of_numbers:  # a panel says once what its axes mean, but these differ
+        for k, one in zip(shown, axes, strict=False):
+            one.set_ylabel(_SHIFT_AND_WIDTH[witness.names[k]][1])
+    return axes
+
+
+def furthest_outside(witness: Any) -> list[int]:
+    """Components of classes, the one furthest outside its band first; those of numbers in their order."""
+    if witness.of_numbers:
+        return list(range(len(witness.names)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.nan_to_num(np.abs(witness.field) / witness.sd, nan=0.0, posinf=np.inf)
+    return [int(k) for k in np.argsort(-ratio.max(axis=0), kind="stable")]
+
+
+def _one(witness: Any, component: int, ax: Any = None, *, legend: bool = True) -> Any:
+    k, name = component, witness.names[component]
+    words, label = f"class {name}", "observed - predicted, smoothed"
+    if witness.of_numbers:
+        words, label = _SHIFT_AND_WIDTH[name]
+    alone = len(witness.names) == 1
+    return witness_plot(
+        witness.position[:, k],
+        witness.gap[:, k],
+        witness.gap_band[:, k],
+        witness.outside[:, k],
+        connected=witness.rows is None,
+        confidence_level=witness.confidence_level,
+        variable="predicted mean" if witness.of_numbers else f"predicted probability of {words}",
+        label=label,
+        together="at all places together" if alone else "at all places and in all pictures together",
+        title=f"Where outcomes differ from predictions, {words}" if legend else words,
+        subtitle=f"exact p = {witness.pvalue:.3g}, {witness.draws:,} draws" if legend else "",
+        legend=legend,
+        ax=ax,
+    )

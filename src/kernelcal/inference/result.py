@@ -13,10 +13,10 @@ from kernelcal.errors import InputError
 from kernelcal.plots import members_plot, null_plot
 from kernelcal.tables import Shown, Table
 
-__all__ = ["Member", "TestResult", "draw_result"]
+__all__ = ["Member", "TestResult"]
 
 
-def draw_result(result: Any, member: str | None, ax: Any) -> Any:
+def _draw_result(result: Any, member: str | None, ax: Any) -> Any:
     """Draw one statistic as a histogram, several as lines."""
     names = [m.name for m in result.members]
     if member is not None and member not in names:
@@ -171,7 +171,7 @@ class TestResult(Shown):
         MissingExtraError
             Without matplotlib, the extra ``plot``.
         """
-        return draw_result(self, member, ax)
+        return _draw_result(self, member, ax)
 
     def _table(self) -> Table:
         error = f" (Monte-Carlo error {self.monte_carlo_error:.2g})" if self.draws else ""

@@ -31,164 +31,19 @@ from kernelcal.residuals import ClassResidual, FeatureResidual, Residual
 
 __all__ = ["FEATURE", "FeatureEngine", "FeatureMap", "ResidentTotal", "Total", "resident_moments", "total_of"]
 
-
-class ResidentTotal:
-    """Running sums of features times residuals, label by label, as `pairs.totals.Total`."""
-
-    def __init__(self, residual: ClassResidual, classes: int, draws: int, size: int) -> None:
-        self.residual, self.classes = residual, classes
-        xp, place = namespace(residual.mean), place_of(residual.mean)
-        self.sums = [xp.zeros((draws, size), dtype=xp.float64, device=place) for _ in range(classes)]
-        self.mean = xp.zeros((size, residual.dimension), dtype=xp.float64, device=place)
-
-    def add(self, rows: slice, phi: Array, targets: np.ndarray) -> Array:
-        """Add some rows, their features (rows, D) and targets (B, rows); return |r_i|^2, shape (B, rows)."""
-        part, xp = self.residual[rows], namespace(phi)
-        labels = _labels(targets, phi)
-        weights = None if part.weights is None else like(part.weights, phi)
-        weighted = phi if weights is None else phi * weights[:, None]
-        table, norms = _table(part), xp.zeros(labels.shape, dtype=phi.dtype, device=place_of(phi))
-        for k in range(self.classes):
-            chosen = xp.astype(labels == k, phi.dtype)
-            self.sums[k] = self.sums[k] + chosen @ weighted
-            norms = norms + chosen * table[:, k]
-        self.mean = self.mean + weighted.T @ part.mean
-        norms = norms + squared_lengths(part.mean)
-        return norms if weights is None else norms * weights**2
-
-    def value(self) -> Array:
-        """Sums of shape (residual features, B, D)."""
-        xp, features = namespace(self.mean), self.residual.class_features
-        sums = xp.stack(self.sums)
-        if features is not None:
-            left = like(features.T, self.mean)
-            sums = xp.reshape(left @ xp.reshape(sums, (self.classes, -1)), (-1, *sums.shape[1:]))
-        return sums - self.mean.T[:, None, :]
-
-
-def _labels(targets: np.ndarray, reference: Array) -> Array:
-    return namespace(reference).asarray(targets.astype(np.int64), device=place_of(reference))
-
-
-def _table(residual: ClassResidual) -> Array:
-    """What of |r|^2 depends on the label: shape (n, m)."""
-    if residual.class_features is None:
-        return 1 - 2 * residual.mean
-    features = like(residual.class_features, residual.mean)
-    return squared_lengths(features) - 2 * residual.mean @ features.T
-
-
-def resident_moments(phi: Array, residual: ClassResidual, p: Array, labels: np.ndarray) -> tuple[Array, Array]:
-    """Observed and known second moments of ``r_i x phi_i``, each (r D, r D), as `pairs.second_moments` makes them.
-
-    The known one is ``sum_k L_k L_k' x (sum_i p_ik phi_i phi_i') - sum_i m_i m_i' x phi_i phi_i'``, with the features
-    L_k of class k and their means m_i.
-    """
-    xp, m, size = namespace(phi), p.shape[1], phi.shape[1]
-    left = like(np.eye(m) if residual.class_features is None else residual.class_features, phi)
-    observed, predicted = _outer(residual.features(labels), phi), _outer(residual.mean, phi)
-    blocks = xp.stack([(phi * p[:, k][:, None]).T @ phi for k in range(m)])
-    own = xp.tensordot(left[:, :, None] * left[:, None, :], blocks, axes=((0,), (0,)))
-    own = xp.reshape(xp.permute_dims(own, (0, 2, 1, 3)), (residual.dimension * size,) * 2)
-    return observed.T @ observed, own - predicted.T @ predicted
-
-
-def _outer(r: Array, phi: Array) -> Array:
-    """Rows ``r_i x phi_i``, shape (n, r D)."""
-    product: Array = r[:, :, None] * phi[:, None, :]
-    return namespace(phi).reshape(product, (phi.shape[0], -1))
-
-
 _DENSE_UP_TO = 24  # classes; above, adding rows label by label beats a matrix product with one-hot columns
 
+_KEEP_BYTES = 2**29  # features below this size are kept between batches of draws, above they are made anew
 
-class Total(ABC):
-    """Running sums of features times residuals, by parts of the rows."""
+_CHUNK_BYTES = 2**26
 
-    @abstractmethod
-    def add(self, rows: slice, phi: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Add some rows, their features (rows, D) and targets (B, rows, ...); return |r_i|^2, shape (B, rows)."""
+_SECONDS, FEATURE = 2e-8, 3e-11  # seconds of a feature of a row, and of one times a residual in a draw
 
-    @abstractmethod
-    def value(self) -> np.ndarray:
-        """Sums of shape (residual features, B, D)."""
+_SINGLE_FROM = 100_000  # rows times residual features; above, features are held in float32
 
-
-def total_of(residual: FeatureResidual, columns: int, draws: int, size: int, reference: Array) -> Total | ResidentTotal:
-    """Choose by the kind of residual, and by where the features lie, which `reference` tells."""
-    if isinstance(residual, ClassResidual):
-        made = _LabelTotal if is_numpy(reference) else ResidentTotal
-        return made(residual, columns, draws, size)
-    return _DenseTotal(residual, draws, size)
-
-
-class _DenseTotal(Total):
-    def __init__(self, residual: FeatureResidual, draws: int, size: int) -> None:
-        self.residual = residual
-        self.sums = np.zeros((size, draws * residual.dimension))
-
-    def add(self, rows: slice, phi: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        r = self.residual[rows].batch(targets)
-        self.draws = r.shape[1]
-        self.sums += phi.T @ r.reshape(len(r), -1).astype(phi.dtype, copy=False)
-        return np.einsum("nbk,nbk->bn", r, r)
-
-    def value(self) -> np.ndarray:
-        return self.sums.reshape(len(self.sums), self.draws, -1).transpose(2, 1, 0)
-
-
-class _LabelTotal(Total):
-    """S = sum_i phi_i w_i (psi(y_i) - mean_i): the first part needs only which rows have which label."""
-
-    def __init__(self, residual: ClassResidual, classes: int, draws: int, size: int) -> None:
-        self.residual = residual
-        self.sums = np.zeros((classes, draws, size))
-        self.mean = np.zeros((size, residual.dimension))
-
-    def add(self, rows: slice, phi: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        if self.residual.weights is not None:
-            phi = phi * self.residual.weights[rows, None].astype(phi.dtype)
-        _add_by_label(self.sums, targets, phi)
-        self.mean += phi.T @ to_numpy(self.residual.mean)[rows]
-        return self.residual[rows].squared_norms(targets)
-
-    def value(self) -> np.ndarray:
-        features = self.residual.class_features
-        s = self.sums if features is None else np.tensordot(features.T, self.sums, 1)
-        s -= self.mean.T[:, None, :]
-        return s
-
-
-def _add_by_label(sums: np.ndarray, labels: np.ndarray, phi: np.ndarray) -> None:
-    """Add to sums[k, b] the features of the rows whose label in draw b is k."""
-    if len(sums) <= _DENSE_UP_TO:
-        _add_dense(sums, labels, phi)
-    else:
-        threaded_map(lambda b: _add_sparse(sums, b, labels[b], phi), range(len(labels)), None)
-
-
-def _add_dense(sums: np.ndarray, labels: np.ndarray, phi: np.ndarray) -> None:
-    rest = np.broadcast_to(phi.sum(axis=0, dtype=np.float64), sums.shape[1:]).copy()
-    for k in range(1, len(sums)):
-        part = (labels == k).astype(phi.dtype) @ phi
-        sums[k] += part
-        rest -= part
-    sums[0] += rest
-
-
-def _add_sparse(sums: np.ndarray, draw: int, labels: np.ndarray, phi: np.ndarray) -> None:
-    from scipy import sparse  # imported when needed: it would be a third of the time to import kernelcal
-
-    ones, rows = np.ones(len(labels), dtype=phi.dtype), np.arange(len(labels))
-    sums[:, draw] += sparse.csr_matrix((ones, (labels, rows)), shape=(len(sums), len(rows))) @ phi
-
+_ALL = slice(None)
 
 FeatureMap = Callable[[slice], Array]  # rows -> their features of all kernels side by side, (rows, sum of D)
-_KEEP_BYTES = 2**29  # features below this size are kept between batches of draws, above they are made anew
-_CHUNK_BYTES = 2**26
-_ALL = slice(None)
-_SECONDS, FEATURE = 2e-8, 3e-11  # seconds of a feature of a row, and of one times a residual in a draw
-_SINGLE_FROM = 100_000  # rows times residual features; above, features are held in float32
 
 
 @dataclass(frozen=True)
@@ -296,3 +151,151 @@ class _Features(QuadraticForms):
         """Features of some rows, which stay on an accelerator."""
         phi = self.features(rows)
         return phi if self.resident else np.asarray(to_numpy(phi), dtype=dtype)
+
+
+class Total(ABC):
+    """Running sums of features times residuals, by parts of the rows."""
+
+    @abstractmethod
+    def add(self, rows: slice, phi: np.ndarray, targets: np.ndarray) -> np.ndarray:
+        """Add some rows, their features (rows, D) and targets (B, rows, ...); return |r_i|^2, shape (B, rows)."""
+
+    @abstractmethod
+    def value(self) -> np.ndarray:
+        """Sums of shape (residual features, B, D)."""
+
+
+def total_of(residual: FeatureResidual, columns: int, draws: int, size: int, reference: Array) -> Total | ResidentTotal:
+    """Choose by the kind of residual, and by where the features lie, which `reference` tells."""
+    if isinstance(residual, ClassResidual):
+        made = _LabelTotal if is_numpy(reference) else ResidentTotal
+        return made(residual, columns, draws, size)
+    return _DenseTotal(residual, draws, size)
+
+
+class _DenseTotal(Total):
+    def __init__(self, residual: FeatureResidual, draws: int, size: int) -> None:
+        self.residual = residual
+        self.sums = np.zeros((size, draws * residual.dimension))
+
+    def add(self, rows: slice, phi: np.ndarray, targets: np.ndarray) -> np.ndarray:
+        r = self.residual[rows].batch(targets)
+        self.draws = r.shape[1]
+        self.sums += phi.T @ r.reshape(len(r), -1).astype(phi.dtype, copy=False)
+        return np.einsum("nbk,nbk->bn", r, r)
+
+    def value(self) -> np.ndarray:
+        return self.sums.reshape(len(self.sums), self.draws, -1).transpose(2, 1, 0)
+
+
+class _LabelTotal(Total):
+    """S = sum_i phi_i w_i (psi(y_i) - mean_i): the first part needs only which rows have which label."""
+
+    def __init__(self, residual: ClassResidual, classes: int, draws: int, size: int) -> None:
+        self.residual = residual
+        self.sums = np.zeros((classes, draws, size))
+        self.mean = np.zeros((size, residual.dimension))
+
+    def add(self, rows: slice, phi: np.ndarray, targets: np.ndarray) -> np.ndarray:
+        if self.residual.weights is not None:
+            phi = phi * self.residual.weights[rows, None].astype(phi.dtype)
+        _add_by_label(self.sums, targets, phi)
+        self.mean += phi.T @ to_numpy(self.residual.mean)[rows]
+        return self.residual[rows].squared_norms(targets)
+
+    def value(self) -> np.ndarray:
+        features = self.residual.class_features
+        s = self.sums if features is None else np.tensordot(features.T, self.sums, 1)
+        s -= self.mean.T[:, None, :]
+        return s
+
+
+def _add_by_label(sums: np.ndarray, labels: np.ndarray, phi: np.ndarray) -> None:
+    """Add to sums[k, b] the features of the rows whose label in draw b is k."""
+    if len(sums) <= _DENSE_UP_TO:
+        _add_dense(sums, labels, phi)
+    else:
+        threaded_map(lambda b: _add_sparse(sums, b, labels[b], phi), range(len(labels)), None)
+
+
+def _add_dense(sums: np.ndarray, labels: np.ndarray, phi: np.ndarray) -> None:
+    rest = np.broadcast_to(phi.sum(axis=0, dtype=np.float64), sums.shape[1:]).copy()
+    for k in range(1, len(sums)):
+        part = (labels == k).astype(phi.dtype) @ phi
+        sums[k] += part
+        rest -= part
+    sums[0] += rest
+
+
+def _add_sparse(sums: np.ndarray, draw: int, labels: np.ndarray, phi: np.ndarray) -> None:
+    from scipy import sparse  # imported when needed: it would be a third of the time to import kernelcal
+
+    ones, rows = np.ones(len(labels), dtype=phi.dtype), np.arange(len(labels))
+    sums[:, draw] += sparse.csr_matrix((ones, (labels, rows)), shape=(len(sums), len(rows))) @ phi
+
+
+class ResidentTotal:
+    """Running sums of features times residuals, label by label, as `pairs.totals.Total`."""
+
+    def __init__(self, residual: ClassResidual, classes: int, draws: int, size: int) -> None:
+        self.residual, self.classes = residual, classes
+        xp, place = namespace(residual.mean), place_of(residual.mean)
+        self.sums = [xp.zeros((draws, size), dtype=xp.float64, device=place) for _ in range(classes)]
+        self.mean = xp.zeros((size, residual.dimension), dtype=xp.float64, device=place)
+
+    def add(self, rows: slice, phi: Array, targets: np.ndarray) -> Array:
+        """Add some rows, their features (rows, D) and targets (B, rows); return |r_i|^2, shape (B, rows)."""
+        part, xp = self.residual[rows], namespace(phi)
+        labels = _labels(targets, phi)
+        weights = None if part.weights is None else like(part.weights, phi)
+        weighted = phi if weights is None else phi * weights[:, None]
+        table, norms = _table(part), xp.zeros(labels.shape, dtype=phi.dtype, device=place_of(phi))
+        for k in range(self.classes):
+            chosen = xp.astype(labels == k, phi.dtype)
+            self.sums[k] = self.sums[k] + chosen @ weighted
+            norms = norms + chosen * table[:, k]
+        self.mean = self.mean + weighted.T @ part.mean
+        norms = norms + squared_lengths(part.mean)
+        return norms if weights is None else norms * weights**2
+
+    def value(self) -> Array:
+        """Sums of shape (residual features, B, D)."""
+        xp, features = namespace(self.mean), self.residual.class_features
+        sums = xp.stack(self.sums)
+        if features is not None:
+            left = like(features.T, self.mean)
+            sums = xp.reshape(left @ xp.reshape(sums, (self.classes, -1)), (-1, *sums.shape[1:]))
+        return sums - self.mean.T[:, None, :]
+
+
+def _labels(targets: np.ndarray, reference: Array) -> Array:
+    return namespace(reference).asarray(targets.astype(np.int64), device=place_of(reference))
+
+
+def _table(residual: ClassResidual) -> Array:
+    """What of |r|^2 depends on the label: shape (n, m)."""
+    if residual.class_features is None:
+        return 1 - 2 * residual.mean
+    features = like(residual.class_features, residual.mean)
+    return squared_lengths(features) - 2 * residual.mean @ features.T
+
+
+def resident_moments(phi: Array, residual: ClassResidual, p: Array, labels: np.ndarray) -> tuple[Array, Array]:
+    """Observed and known second moments of ``r_i x phi_i``, each (r D, r D), as `pairs.second_moments` makes them.
+
+    The known one is ``sum_k L_k L_k' x (sum_i p_ik phi_i phi_i') - sum_i m_i m_i' x phi_i phi_i'``, with the features
+    L_k of class k and their means m_i.
+    """
+    xp, m, size = namespace(phi), p.shape[1], phi.shape[1]
+    left = like(np.eye(m) if residual.class_features is None else residual.class_features, phi)
+    observed, predicted = _outer(residual.features(labels), phi), _outer(residual.mean, phi)
+    blocks = xp.stack([(phi * p[:, k][:, None]).T @ phi for k in range(m)])
+    own = xp.tensordot(left[:, :, None] * left[:, None, :], blocks, axes=((0,), (0,)))
+    own = xp.reshape(xp.permute_dims(own, (0, 2, 1, 3)), (residual.dimension * size,) * 2)
+    return observed.T @ observed, own - predicted.T @ predicted
+
+
+def _outer(r: Array, phi: Array) -> Array:
+    """Rows ``r_i x phi_i``, shape (n, r D)."""
+    product: Array = r[:, :, None] * phi[:, None, :]
+    return namespace(phi).reshape(product, (phi.shape[0], -1))

@@ -1,4 +1,4 @@
-"""Kernel values of a block of pairs in NumPy: one matrix product, then everything in place."""
+"""Kernel values of a block of pairs in NumPy, one matrix product and then in place, and the walk over all blocks."""
 
 from __future__ import annotations
 
@@ -39,8 +39,6 @@ __all__ = [
     "TileAt",
     "Tiles",
     "Workspace",
-    "ready",
-    "single_or_double",
     "upper",
 ]
 
@@ -121,17 +119,17 @@ class _Pairs:
 Coordinates = _Line | _L1 | _L2 | _Pairs
 
 
-def ready(metric: Metric, predictions: Any) -> Coordinates:
+def _ready(metric: Metric, predictions: Any) -> Coordinates:
     """Predictions ready to give the distances of any block in a metric."""
     if metric.by_pairs(predictions) is not None:
         return _Pairs(view(metric, in_double(predictions)))
-    x = single_or_double(metric.coordinates(predictions))
+    x = _single_or_double(metric.coordinates(predictions))
     if x.shape[1] == 1:
         return _Line(x)
     return _L1(x) if metric.order == 1 else _L2(x)
 
 
-def single_or_double(x: Array) -> np.ndarray:
+def _single_or_double(x: Array) -> np.ndarray:
     """Contiguous NumPy array in float32 or float64."""
     x = to_numpy(x)
     return np.ascontiguousarray(x if x.dtype in CLOSE else x.astype(np.float64))
@@ -157,13 +155,13 @@ class BlockPoints:
     def __getitem__(self, metric: Metric) -> Coordinates:
         with self._lock:
             if metric not in self._by_metric:
-                self._by_metric[metric] = ready(metric, self.predictions)
+                self._by_metric[metric] = _ready(metric, self.predictions)
             return self._by_metric[metric]
 
     @cached_property
     def x(self) -> np.ndarray:
         """Euclidean coordinates, shape (n, d)."""
-        return single_or_double(Euclidean().coordinates(self.predictions))
+        return _single_or_double(Euclidean().coordinates(self.predictions))
 
 
 def _metrics(kernels: Iterable[Kernel]) -> set[Metric]:

@@ -1,8 +1,9 @@
-"""What a model said: one family of distributions a file, and adapters from what people have."""
+"""What a model said: families of distributions, one a file, and what people have read as one of them."""
 
 from kernelcal.predictions.base import Predictions, checked_index, families, made, trusted
 from kernelcal.predictions.border import (
     NO_SPREAD,
+    finite_numbers,
     floating,
     inside,
     is_frame,
@@ -12,7 +13,6 @@ from kernelcal.predictions.border import (
     series_to_array,
     together,
 )
-from kernelcal.predictions.border import numbers as finite_numbers
 from kernelcal.predictions.classes import Bernoulli, Categorical, ClassPredictions, checked_classes
 from kernelcal.predictions.composed import Mixture, Quantiles, Samples
 from kernelcal.predictions.counts import Binomial, CountPredictions, NegativeBinomial, Poisson

@@ -16,12 +16,12 @@ __all__ = [
     "checked_matrix",
     "checked_numbers",
     "checked_vector",
+    "finite_numbers",
     "floating",
     "inside",
     "is_frame",
     "is_in_chunks",
     "is_in_parts",
-    "numbers",
     "plain_array",
     "positive_numbers",
     "refuse_rows",
@@ -275,7 +275,7 @@ def _frame(x: Any) -> tuple[np.ndarray, tuple[Any, ...] | None]:
 NO_SPREAD = "; a point prediction alone cannot be tested for calibration"
 
 
-def numbers(x: Any, what: str, *, ndim: int) -> Array:
+def finite_numbers(x: Any, what: str, *, ndim: int) -> Array:
     """Return finite floating numbers with a given number of axes, the sample on axis 0."""
     array = plain_array(x)[0]
     values = concrete(array)
@@ -292,7 +292,7 @@ def numbers(x: Any, what: str, *, ndim: int) -> Array:
 
 def positive_numbers(x: Any, what: str, *, ndim: int, remedy: str = "") -> Array:
     """Return finite positive numbers."""
-    array = numbers(x, what, ndim=ndim)
+    array = finite_numbers(x, what, ndim=ndim)
     values = concrete(array)
     if values is not None:
         refuse_rows(values <= 0, what, values, f"a positive number{remedy}")

@@ -11,18 +11,128 @@ from typing import Any
 
 from kernelcal.errors import MissingExtraError
 
-__all__ = ["Drawing", "LegendEntry", "Picture", "dark_colours", "drawn", "inline_svg"]
-
+__all__ = ["Drawing", "LegendEntry", "Picture", "dark_colours", "drawn"]
 
 _SVG, _LINK = "http://www.w3.org/2000/svg", "{http://www.w3.org/1999/xlink}href"
+
 _DROPPED = {f"{{{_SVG}}}style", f"{{{_SVG}}}metadata", "{http://www.w3.org/2000/svg}title"}
+
 _COLOUR = re.compile(r"#([0-9a-f]{6})\b")
+
 _FONT = re.compile(r"font(?:-family)?: (?:[a-z]+ )*(?:([\d.]+)px)?[^;]*;?")
+
 _PAPER, _INK = (24, 26, 31), (232, 230, 225)  # what white and black become
+
 _LIGHTER = 0.35  # how far colours move towards white
 
 
-def inline_svg(figure: Any, name: str, title: str, description: str) -> tuple[str, set[str]]:
+@dataclass(frozen=True)
+class Drawing:
+    """What is to be drawn.
+
+    Attributes
+    ----------
+    title, caption, description : str
+        Above and below the picture, and instead of it for those who do not see it.
+    draw : callable
+        Draws on the axes that it is given.
+    size : (float, float)
+        Inches; small ones have larger letters on the page.
+    small : bool
+        One of several of a kind, side by side.
+    kind : str
+        What small pictures of one kind have in common.
+    """
+
+    title: str
+    caption: str
+    description: str
+    draw: Callable[[Any], Any]
+    size: tuple[float, float] = (4.4, 3.4)
+    small: bool = False
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class LegendEntry:
+    """A mark and what it means: ``line``, ``dashes``, ``area`` or ``dot``, and its colour without ``#``."""
+
+    mark: str
+    colour: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What has been drawn."""
+
+    title: str
+    caption: str
+    svg: str
+    legend: tuple[LegendEntry, ...]
+    colours: frozenset[str]
+    small: bool
+    kind: str
+
+
+def drawn(drawing: Drawing, name: str) -> Picture:
+    """Draw, and take the legend and the title out of the drawing."""
+    figure, ax = _axes(drawing.size)
+    drawing.draw(ax)
+    legend = tuple(_entries(ax))
+    if ax.get_legend() is not None:
+        ax.get_legend().remove()
+    ax.set_title("", loc="left")
+    svg, colours = _inline_svg(figure, name, drawing.title, drawing.description)
+    known = frozenset(colours | {entry.colour for entry in legend})
+    return Picture(drawing.title, drawing.caption, svg, legend, known, drawing.small, drawing.kind)
+
+
+def _axes(size: tuple[float, float]) -> tuple[Any, Any]:
+    """A figure that no window and no list of figures knows."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtraError("matplotlib", "plot", "a report") from None
+    figure = Figure(figsize=size)  # what stands outside is taken in when it is saved
+    return figure, figure.add_subplot()
+
+
+def _entries(ax: Any) -> list[LegendEntry]:
+    found: dict[str, LegendEntry] = {}
+    for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+        mark, colour = _look(handle)
+        found[label] = LegendEntry(mark, _hex(colour), label.replace(r"\$", "$"))
+    return list(found.values())
+
+
+def _look(handle: Any) -> tuple[str, Any]:
+    """Shape and colour of what a legend shows."""
+    if hasattr(handle, "patches"):  # bars
+        return "area", handle.patches[0].get_facecolor() if len(handle.patches) else "0.8"
+    if hasattr(handle, "get_linestyle") and hasattr(handle, "get_marker"):
+        if handle.get_linestyle() in ("None", "none", "", " "):
+            return ("diamond" if handle.get_marker() == "D" else "dot"), handle.get_color()
+        return ("dashes" if handle.get_linestyle() == "--" else "line"), handle.get_color()
+    if hasattr(handle, "get_segments"):
+        return "line", handle.get_color()[0]
+    if type(handle).__name__ in ("PathCollection", "Quiver"):  # points, arrows
+        return "dot", handle.get_facecolor()[0]
+    filled = not hasattr(handle, "get_fill") or handle.get_fill()
+    colour = handle.get_facecolor() if filled else handle.get_edgecolor()
+    dashed = not filled and handle.get_linestyle() in ("--", "dashed")
+    return ("area" if filled else "dashes" if dashed else "line"), colour[0] if getattr(
+        colour, "ndim", 1
+    ) > 1 else colour
+
+
+def _hex(colour: Any) -> str:
+    from matplotlib.colors import to_hex
+
+    return to_hex(colour)[1:]
+
+
+def _inline_svg(figure: Any, name: str, title: str, description: str) -> tuple[str, set[str]]:
     """SVG of a figure with a title and a description for those who do not see it, and the colours in it.
 
     Identifiers begin with `name`, since many pictures share one page.
@@ -86,109 +196,3 @@ def _dark(rgb: tuple[int, ...]) -> str:
     else:
         mixed = [value + _LIGHTER * (255 - value) for value in rgb]
     return "#" + "".join(f"{round(value):02x}" for value in mixed)
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """What is to be drawn.
-
-    Attributes
-    ----------
-    title, caption, description : str
-        Above and below the picture, and instead of it for those who do not see it.
-    draw : callable
-        Draws on the axes that it is given.
-    size : (float, float)
-        Inches; small ones have larger letters on the page.
-    small : bool
-        One of several of a kind, side by side.
-    kind : str
-        What small pictures of one kind have in common.
-    """
-
-    title: str
-    caption: str
-    description: str
-    draw: Callable[[Any], Any]
-    size: tuple[float, float] = (4.4, 3.4)
-    small: bool = False
-    kind: str = ""
-
-
-@dataclass(frozen=True)
-class LegendEntry:
-    """A mark and what it means: ``line``, ``dashes``, ``area`` or ``dot``, and its colour without ``#``."""
-
-    mark: str
-    colour: str
-    text: str
-
-
-@dataclass(frozen=True)
-class Picture:
-    """What has been drawn."""
-
-    title: str
-    caption: str
-    svg: str
-    legend: tuple[LegendEntry, ...]
-    colours: frozenset[str]
-    small: bool
-    kind: str
-
-
-def drawn(drawing: Drawing, name: str) -> Picture:
-    """Draw, and take the legend and the title out of the drawing."""
-    figure, ax = _axes(drawing.size)
-    drawing.draw(ax)
-    legend = tuple(_entries(ax))
-    if ax.get_legend() is not None:
-        ax.get_legend().remove()
-    ax.set_title("", loc="left")
-    svg, colours = inline_svg(figure, name, drawing.title, drawing.description)
-    known = frozenset(colours | {entry.colour for entry in legend})
-    return Picture(drawing.title, drawing.caption, svg, legend, known, drawing.small, drawing.kind)
-
-
-def _axes(size: tuple[float, float]) -> tuple[Any, Any]:
-    """A figure that no window and no list of figures knows."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("matplotlib", "plot", "a report") from None
-    figure = Figure(figsize=size)  # what stands outside is taken in when it is saved
-    return figure, figure.add_subplot()
-
-
-def _entries(ax: Any) -> list[LegendEntry]:
-    found: dict[str, LegendEntry] = {}
-    for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
-        mark, colour = _look(handle)
-        found[label] = LegendEntry(mark, _hex(colour), label.replace(r"\$", "$"))
-    return list(found.values())
-
-
-def _look(handle: Any) -> tuple[str, Any]:
-    """Shape and colour of what a legend shows."""
-    if hasattr(handle, "patches"):  # bars
-        return "area", handle.patches[0].get_facecolor() if len(handle.patches) else "0.8"
-    if hasattr(handle, "get_linestyle") and hasattr(handle, "get_marker"):
-        if handle.get_linestyle() in ("None", "none", "", " "):
-            return ("diamond" if handle.get_marker() == "D" else "dot"), handle.get_color()
-        return ("dashes" if handle.get_linestyle() == "--" else "line"), handle.get_color()
-    if hasattr(handle, "get_segments"):
-        return "line", handle.get_color()[0]
-    if type(handle).__name__ in ("PathCollection", "Quiver"):  # points, arrows
-        return "dot", handle.get_facecolor()[0]
-    filled = not hasattr(handle, "get_fill") or handle.get_fill()
-    colour = handle.get_facecolor() if filled else handle.get_edgecolor()
-    dashed = not filled and handle.get_linestyle() in ("--", "dashed")
-    return ("area" if filled else "dashes" if dashed else "line"), colour[0] if getattr(
-        colour, "ndim", 1
-    ) > 1 else colour
-
-
-def _hex(colour: Any) -> str:
-    from matplotlib.colors import to_hex
-
-    return to_hex(colour)[1:]

@@ -13,9 +13,10 @@ from kernelcal.defaults import DRAWS
 from kernelcal.evaluation import Evaluation, components_of_case
 from kernelcal.explanation import Explanation, furthest_outside
 from kernelcal.inference.reliable import class_reliability_of, reliability_of, simplex_of
+from kernelcal.plots import percent
 from kernelcal.predictions import ClassPredictions, Samples
 from kernelcal.reporting.drawing import Drawing
-from kernelcal.reporting.figures import is_number, level_in_words
+from kernelcal.reporting.figures import is_number
 from kernelcal.runs import Run
 from kernelcal.statistics import ECE, pit_histogram_of, quantile_calibration_of, rank_histogram_of
 from kernelcal.statistics.scores import QUANTILE_LEVELS
@@ -71,7 +72,7 @@ def _classes(case: Case, run: Run, panels: int) -> Iterator[Drawing]:
 
 
 def _simplex(case: Case, run: Run) -> Drawing:
-    found, level = simplex_of(case, run), level_in_words(run.confidence_level)
+    found, level = simplex_of(case, run), percent(run.confidence_level)
     outside = int(found.outside.sum())
     return Drawing(
         "All three classes at once",
@@ -139,7 +140,7 @@ def _witness(witness: Any, panels: int) -> Iterator[Drawing]:
         yield Drawing(
             "Where it is wrong" if alone else words,
             "Gap between what happened and what was said, smoothed over similar predictions. Above 0: more often than "
-            f"predicted. {_BAND.format(level=level_in_words(witness.confidence_level))} {where}"
+            f"predicted. {_BAND.format(level=percent(witness.confidence_level))} {where}"
             if alone
             else where,
             f"Smoothed gap over the predictions, {words}. {where}",

@@ -13,6 +13,7 @@ from kernelcal.cases import Case
 from kernelcal.evaluation import Evaluation
 from kernelcal.explanation import Group
 from kernelcal.lenses import TopLabel
+from kernelcal.plots import percent
 from kernelcal.predictions import Bernoulli, ClassPredictions, RealPredictions, ScorePredictions
 from kernelcal.statistics import crps_rows_of, log_score_rows_of
 from kernelcal.statistics.outcomes import binomial_interval
@@ -25,55 +26,14 @@ __all__ = [
     "group_gaps",
     "is_number",
     "key_figures",
-    "level_in_words",
-    "percent",
     "top_or_event",
 ]
 
-
 NONE = "none"
-_ENOUGH = 20  # rows, for the normal law
-
-
-def level_in_words(level: float) -> str:
-    """Return ``95 %``."""
-    return f"{100 * level:g} %"
-
-
-def percent(share: float) -> str:
-    """Return ``72.9 %``."""
-    return f"{100 * share:.1f} %"
-
-
-@dataclass(frozen=True)
-class Intervals:
-    """Intervals of one confidence level; none with case weights."""
-
-    confidence_level: float
-    weighted: bool
-
-    def half(self, values: np.ndarray) -> float:
-        """Half of the normal interval of a mean; NaN where there is none."""
-        from scipy.special import ndtri  # imported when needed, as everywhere
-
-        if self.weighted or len(values) < _ENOUGH or not np.isfinite(values).all():
-            return math.nan
-        return float(ndtri((1 + self.confidence_level) / 2) * values.std(ddof=1) / math.sqrt(len(values)))
-
-    def mean(self, values: np.ndarray, shown: Callable[[float], str]) -> str:
-        """Normal interval of a mean."""
-        half = self.half(values)
-        return NONE if math.isnan(half) else f"{shown(values.mean() - half)} to {shown(values.mean() + half)}"
-
-    def share(self, hits: float, n: int) -> str:
-        """Clopper-Pearson interval of a share."""
-        if self.weighted:
-            return NONE
-        low, high = binomial_interval(np.array([hits]), n, self.confidence_level)
-        return f"{percent(low[0])} to {percent(high[0])}"
-
 
 DOES_NOT_APPLY = "does not apply"
+
+_ENOUGH = 20  # rows, for the normal law
 
 
 @dataclass(frozen=True)
@@ -135,8 +95,8 @@ def _classes(case: Case, found: Any, ends: Intervals) -> list[KeyFigure]:
     brier = "Brier score" if isinstance(batch, Bernoulli) else "Brier score, sum over classes"
     squares = (p - hit) ** 2 if isinstance(batch, Bernoulli) else _squares(targets, batch)
     return [
-        KeyFigure(does, percent(np.average(hit, weights=own)), ends.share(hit.sum(), len(hit)), "what happened"),
-        KeyFigure(says, percent(np.average(p, weights=own)), DOES_NOT_APPLY, "what the model said"),
+        KeyFigure(does, _one_digit(np.average(hit, weights=own)), ends.share(hit.sum(), len(hit)), "what happened"),
+        KeyFigure(says, _one_digit(np.average(p, weights=own)), DOES_NOT_APPLY, "what the model said"),
         KeyFigure(
             "difference, said minus happened",
             _points(np.average(p - hit, weights=own)),
@@ -188,9 +148,9 @@ def _coverage(found: Any, ends: Intervals) -> list[KeyFigure]:
         number = f", component {k}" if len(parts) > 1 else ""
         for share, level, low, expected in zip(part.shares, part.levels, part.low, part.expected, strict=True):
             interval = NONE if np.isnan(low) else ends.share(round(share * part.n), part.n)
-            words = f"should be {percent(expected)}"
+            words = f"should be {_one_digit(expected)}"
             rows.append(
-                KeyFigure(f"outcomes inside {100 * level:g} % intervals{number}", percent(share), interval, words)
+                KeyFigure(f"outcomes inside {percent(level)} intervals{number}", _one_digit(share), interval, words)
             )
     return rows
 
@@ -217,18 +177,6 @@ def _tests(found: Any) -> list[KeyFigure]:
     return rows
 
 
-def _points(share: float) -> str:
-    return f"{100 * share:+.1f} points".replace("-", "\N{MINUS SIGN}")
-
-
-def _signed(value: float) -> str:
-    return f"{value:+.3f}".replace("-", "\N{MINUS SIGN}")
-
-
-def _smaller(score: float) -> str:
-    return "smaller is better" if np.isfinite(score) else "something happened that had been given the probability 0"
-
-
 def group_gaps(case: Case, groups: Sequence[Group], confidence_level: float) -> dict[tuple[str, str], GroupGap]:
     """Happened minus said in every group, on all its rows."""
     targets, batch, own = case.targets, case.predictions, case.weights
@@ -244,6 +192,51 @@ def group_gaps(case: Case, groups: Sequence[Group], confidence_level: float) -> 
 def _gap(values: np.ndarray, own: np.ndarray | None, ends: Intervals) -> GroupGap:
     mean = math.nan if own is not None and own.sum() == 0 else float(np.average(values, weights=own))
     return GroupGap(len(values), mean, ends.half(values))
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """Intervals of one confidence level; none with case weights."""
+
+    confidence_level: float
+    weighted: bool
+
+    def half(self, values: np.ndarray) -> float:
+        """Half of the normal interval of a mean; NaN where there is none."""
+        from scipy.special import ndtri  # imported when needed, as everywhere
+
+        if self.weighted or len(values) < _ENOUGH or not np.isfinite(values).all():
+            return math.nan
+        return float(ndtri((1 + self.confidence_level) / 2) * values.std(ddof=1) / math.sqrt(len(values)))
+
+    def mean(self, values: np.ndarray, shown: Callable[[float], str]) -> str:
+        """Normal interval of a mean."""
+        half = self.half(values)
+        return NONE if math.isnan(half) else f"{shown(values.mean() - half)} to {shown(values.mean() + half)}"
+
+    def share(self, hits: float, n: int) -> str:
+        """Clopper-Pearson interval of a share."""
+        if self.weighted:
+            return NONE
+        low, high = binomial_interval(np.array([hits]), n, self.confidence_level)
+        return f"{_one_digit(low[0])} to {_one_digit(high[0])}"
+
+
+def _one_digit(share: float) -> str:
+    """Share in percent with one digit: ``72.9 %``."""
+    return f"{100 * share:.1f} %"
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:+.1f} points".replace("-", "\N{MINUS SIGN}")
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.3f}".replace("-", "\N{MINUS SIGN}")
+
+
+def _smaller(score: float) -> str:
+    return "smaller is better" if np.isfinite(score) else "something happened that had been given the probability 0"
 
 
 def _nats(value: float) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from kernelcal import __version__
 from kernelcal.comparison import Comparison
-from kernelcal.reporting.figures import level_in_words
+from kernelcal.plots import percent
 from kernelcal.reporting.result import ModelReport
 from kernelcal.runs import Run
 
@@ -57,7 +57,7 @@ def methods(models: Sequence[ModelReport], compared: Comparison | None, run: Run
     found.append(
         (
             "Intervals of shares and means",
-            f"{level_in_words(run.confidence_level)}: Clopper-Pearson for shares, the normal law for means over rows. "
+            f"{percent(run.confidence_level)}: Clopper-Pearson for shares, the normal law for means over rows. "
             "With case weights there are none.",
         )
     )

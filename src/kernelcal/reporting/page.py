@@ -7,8 +7,8 @@ from typing import Any
 
 from kernelcal.comparison import Comparison
 from kernelcal.errors import MissingExtraError
+from kernelcal.plots import percent
 from kernelcal.reporting.drawing import Drawing, Picture, dark_colours, drawn
-from kernelcal.reporting.figures import level_in_words
 from kernelcal.reporting.method import assumptions, methods, versions
 from kernelcal.reporting.result import ModelReport
 from kernelcal.reporting.tables import pairs, ranking, where
@@ -63,7 +63,7 @@ def rendered(
     date: str,
 ) -> str:
     """HTML of the whole page."""
-    level = level_in_words(run.confidence_level)
+    level = percent(run.confidence_level)
     chart = None if compared is None else _chart(compared)
     pictures = [p for model in models for p in model.pictures] + ([] if chart is None else [chart])
     return str(

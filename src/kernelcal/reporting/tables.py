@@ -1,4 +1,4 @@
-"""Where a model is wrong, as short tables with numbers that a reader can weigh."""
+"""Tables of the page: models in their order and in pairs, and where one model is wrong."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ import numpy as np
 from kernelcal.comparison import Comparison
 from kernelcal.explanation import Explanation, GroupFinding
 from kernelcal.inference import PairedDifference
-from kernelcal.reporting.figures import GroupGap, level_in_words
+from kernelcal.plots import percent
+from kernelcal.reporting.figures import GroupGap
 from kernelcal.reporting.result import ModelReport
 from kernelcal.tables import Grid
 
 __all__ = ["pairs", "ranking", "where"]
 
-
 _PAIRS = 45  # ten models; of more pairs the surest are shown
+
+_SENTENCES, _GROUPS, _CLASSES = 8, 30, 10
 
 
 def ranking(compared: Comparison) -> Grid:
@@ -73,7 +75,7 @@ def pairs(compared: Comparison) -> Grid:
     ]
     notes = [
         "first minus second, so that below 0 the first is better; after \N{PLUS-MINUS SIGN} half of the "
-        f"{level_in_words(level)} interval; p-values are corrected for the number of pairs (Holm); tie: not told apart "
+        f"{percent(level)} interval; p-values are corrected for the number of pairs (Holm); tie: not told apart "
         "at 5 %",
     ]
     notes += [f"{len(every) - len(shown)} pairs that are less sure are left out"] if len(shown) < len(every) else []
@@ -97,9 +99,6 @@ def _digits(values: list[float]) -> int:
     """Decimals that show three digits of the largest value."""
     largest = max((abs(v) for v in values if math.isfinite(v)), default=0.0)
     return 4 if largest == 0 else max(0, min(9, 2 - math.floor(math.log10(largest))))
-
-
-_SENTENCES, _GROUPS, _CLASSES = 8, 30, 10
 
 
 def where(model: ModelReport) -> dict[str, Any]:
@@ -146,7 +145,7 @@ def _groups(found: Explanation, model: ModelReport) -> Grid:
         "a group is tested for errors of all kinds, not for its average alone",
         *([f"not shown: {left} that are less sure"] if left else []),
     ]
-    header = ["group", "rows", gap, f"{level_in_words(found.confidence_level)} interval", "p", "what is wrong"]
+    header = ["group", "rows", gap, f"{percent(found.confidence_level)} interval", "p", "what is wrong"]
     return Grid("Groups, the surest first", header, rows, notes)
 
 

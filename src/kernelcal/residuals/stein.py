@@ -27,7 +27,7 @@ from kernelcal.predictions import RealPredictions
 from kernelcal.predictions.scored import refuse_unusable_scores
 from kernelcal.residuals.base import Inner, Residual, weighted_block, weighted_pairs
 
-__all__ = ["Radial", "SteinInner", "SteinResidual", "checked_radial", "radial"]
+__all__ = ["Radial", "SteinInner", "SteinResidual", "radial"]
 
 
 class Radial(NamedTuple):
@@ -57,7 +57,7 @@ def radial(kernel: Any, u: Array) -> Radial:
     )
 
 
-def checked_radial(kernel: Kernel) -> None:
+def _checked_radial(kernel: Kernel) -> None:
     """Refuse a kernel without derivatives, before anything is computed."""
     for leaf in leaves(kernel):
         if type(leaf) not in radial.registry:
@@ -172,7 +172,7 @@ class SteinResidual(Residual):
     ) -> SteinResidual:
         """Residual of predictions with a score, under a kernel with derivatives."""
         kernel = merged(kernel, len(predictions.event_shape))
-        checked_radial(kernel)
+        _checked_radial(kernel)
         root = None if matrix is None else _root(matrix, predictions.dimension)
         return cls(predictions, kernel, root, weights)
 

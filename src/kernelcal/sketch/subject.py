@@ -28,7 +28,7 @@ from kernelcal.runs import Run
 from kernelcal.statistics import ECE
 from kernelcal.statistics.binned import usual_questions
 
-__all__ = ["Settings", "Subject", "default_target", "refuse_different", "refuse_median"]
+__all__ = ["Settings", "Subject", "refuse_different"]
 
 
 _NUMBERS, _VECTORS = 16, 64  # frequencies of the default target kernel
@@ -71,7 +71,7 @@ class Settings:
         """Fix what is chosen from predictions: median lengthscales, and the target kernel between numbers."""
         kernel, target = resolve(self.prediction_kernel, predictions)[0], self.target_kernel
         if isinstance(predictions, RealPredictions):
-            target = resolve_target(default_target(target, predictions), predictions)
+            target = resolve_target(_default_target(target, predictions), predictions)
         return replace(self, prediction_kernel=kernel, target_kernel=target)
 
     def plain(self) -> dict[str, Any]:
@@ -100,7 +100,7 @@ class Settings:
         )
 
 
-def default_target(kernel: Kernel | None, predictions: Any) -> Kernel:
+def _default_target(kernel: Kernel | None, predictions: Any) -> Kernel:
     """Target kernel as given, or the one whose residuals have features."""
     if kernel is not None:
         return kernel
@@ -109,7 +109,7 @@ def default_target(kernel: Kernel | None, predictions: Any) -> Kernel:
     return Dirac()
 
 
-def refuse_median(kernel: Kernel) -> Kernel:
+def _refuse_median(kernel: Kernel) -> Kernel:
     """Refuse a lengthscale that is not a number: every part of the rows would choose its own."""
     if isinstance(kernel, Stationary) and isinstance(kernel.lengthscale, str):
         raise InputError(
@@ -168,11 +168,11 @@ class Subject:
     @classmethod
     def of(cls, batch: Predictions, settings: Settings) -> Self:
         """What a batch is about."""
-        target = default_target(settings.target_kernel, batch)
+        target = _default_target(settings.target_kernel, batch)
         _refuse_families(batch, target)
         batch = batch[:1]
         for kernel in (settings.prediction_kernel, target):
-            kernel.map_leaves(refuse_median)
+            kernel.map_leaves(_refuse_median)
         names = batch.classes if isinstance(batch, ClassPredictions) else None
         classes = isinstance(batch, ClassPredictions)
         size = settings.engine.frequencies * (1 if isinstance(batch, Bernoulli) else batch.columns)

@@ -1,4 +1,4 @@
-"""Statistics and scores: one file each. ``x_of(case)`` is the core of ``x(y, predictions)``: it checks nothing."""
+"""Statistics and scores: one room a kind. ``x_of(case)`` is the core of ``x(y, predictions)``: it checks nothing."""
 
 from kernelcal.statistics.base import CallableStatistic, Estimate, Prepared, Statistic, Through, target_notes
 from kernelcal.statistics.binned import (

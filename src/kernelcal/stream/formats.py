@@ -1,4 +1,4 @@
-"""csv and tsv: a piece is a block of whole lines, whose place in the file does not depend on who reads it."""
+"""Formats that are read in pieces: row groups of Parquet, and blocks of whole lines of csv and tsv."""
 
 from __future__ import annotations
 
@@ -16,12 +16,21 @@ from kernelcal.errors import InputError, MissingExtraError
 from kernelcal.io.sources import MISSING, Text, arrow_arrays
 from kernelcal.stream.pieces import HEAD, Columns, InPieces, Piece, rows_of_batch
 
-__all__ = ["BLOCK", "CsvBlocks", "LineBlock", "Parquet", "blocks_of", "header_of"]
-
+__all__ = ["BLOCK", "CsvBlocks", "LineBlock", "Parquet"]
 
 _BUFFER = 2**20  # bytes read at a time: else a whole column of a row group is
+
 _TEXT = ("string", "large_string", "string_view")
+
 _NUMBER = ("int", "uint", "float", "double", "halffloat", "decimal")
+
+BLOCK = 2**23  # bytes read at a time
+
+_LONGEST = 8  # blocks in which a line must end
+
+_MARK = b"\xef\xbb\xbf"  # with which some programs begin UTF-8
+
+_NULLS = sorted({form for text in MISSING for form in (text, text.upper(), text.title(), "NaN", "Na")})
 
 
 class Parquet(InPieces):
@@ -104,90 +113,6 @@ class Parquet(InPieces):
         return max(len(columns), values // max(group.num_rows, 1))
 
 
-BLOCK = 2**23  # bytes read at a time
-_LONGEST = 8  # blocks in which a line must end
-_MARK = b"\xef\xbb\xbf"  # with which some programs begin UTF-8
-
-
-@dataclass(frozen=True)
-class LineBlock:
-    """Whole lines: the byte with which they start, the lines of the file before them, and themselves."""
-
-    start: int
-    line: int
-    text: bytes
-
-    def beginning(self, lines: int) -> LineBlock:
-        """Return its first lines, or some more where a quote is open there."""
-        place = -1
-        for _ in range(lines):
-            place = self.text.find(b"\n", place + 1)
-            if place < 0:
-                return self
-        return LineBlock(self.start, self.line, self.text[: _first_end(self.text, 0, place)])
-
-
-def header_of(path: str) -> tuple[bytes, int, int]:
-    """First line that is not empty, the byte after it, and how many lines end there."""
-    with open(path, "rb") as file:
-        text = file.read(len(_MARK))
-        text = b"" if text == _MARK else text
-        before = file.tell() - len(text)
-        text += _more(file, path, text)
-    skipped = len(text) - len(text.lstrip(b"\r\n"))
-    cut = _first_end(text, skipped)
-    return text[skipped:cut], before + cut, text.count(b"\n", 0, cut)
-
-
-def blocks_of(path: str, start: int, line: int) -> Iterator[LineBlock]:
-    """Blocks from a byte on; a quoted line break does not end a line."""
-    with open(path, "rb") as file:
-        file.seek(start)
-        rest = b""
-        while True:
-            more = _more(file, path, rest)
-            text = rest + more
-            if not text:
-                return
-            cut = _last_end(text) if more else len(text)
-            yield LineBlock(start, line, text[:cut])
-            start, line, rest = start + cut, line + text.count(b"\n", 0, cut), text[cut:]
-
-
-def _more(file: BinaryIO, path: str, rest: bytes) -> bytes:
-    """As many bytes as it takes for a line to end; none at the end of the file."""
-    found = file.read(BLOCK)
-    while found and not _last_end(rest + found):
-        if len(rest) + len(found) > _LONGEST * BLOCK:
-            raise InputError(
-                f"{path}: no line ends in {_LONGEST * BLOCK // 2**20} MiB: is a quote left open, or is this no text?"
-            )
-        further = file.read(BLOCK)
-        if not further:
-            break
-        found += further
-    return found
-
-
-def _last_end(text: bytes) -> int:
-    """Place after the last line break outside quotes, 0 if there is none."""
-    cut = text.rfind(b"\n") + 1
-    while cut and text.count(b'"', 0, cut) % 2:
-        cut = text.rfind(b"\n", 0, text.rfind(b'"', 0, cut)) + 1
-    return cut
-
-
-def _first_end(text: bytes, start: int, place: int = 0) -> int:
-    """Place after the first line break from a place on that is outside quotes, the end if there is none."""
-    cut = text.find(b"\n", max(start, place)) + 1
-    while cut and text.count(b'"', start, cut) % 2:
-        cut = text.find(b"\n", cut) + 1
-    return cut or len(text)
-
-
-_NULLS = sorted({form for text in MISSING for form in (text, text.upper(), text.title(), "NaN", "Na")})
-
-
 class CsvBlocks(InPieces):
     """A csv file; cells of a block that Arrow refuses are read as those of a small file, with the same messages."""
 
@@ -202,13 +127,13 @@ class CsvBlocks(InPieces):
         self._missing = missing
         whole = Text(Path(path), delimiter, missing)
         self.names, self._delimiter = whole.names, whole.delimiter
-        self._header, self._start, self._lines = header_of(path)
+        self._header, self._start, self._lines = _header_of(path)
         self._found: list[tuple[Piece, list[Any]]] = []
         self._asked: list[str] = []
 
     def head(self) -> Columns:
         """First rows of all columns, as text."""
-        block = next(iter(blocks_of(self.path, self._start, self._lines)), None)
+        block = next(iter(_blocks_of(self.path, self._start, self._lines)), None)
         if block is None:
             return {name: np.array([], dtype=object) for name in self.names}
         return self._slowly(block.beginning(HEAD), [])
@@ -230,7 +155,7 @@ class CsvBlocks(InPieces):
         """One pass over the file counts rows and collects cells; it is not made again for what it has found."""
         if not self._found or not set(names) <= set(self._asked):
             self._asked, self._found, begin = names, [], 0
-            for block in blocks_of(self.path, self._start, self._lines):
+            for block in _blocks_of(self.path, self._start, self._lines):
                 columns = self._columns(block, [], names or self.names[:1])
                 rows = len(next(iter(columns.values())))
                 texts = [text for name in names for text in set(columns[name].tolist())]
@@ -312,3 +237,79 @@ def _texts(part: Text, name: str) -> np.ndarray:
     texts = np.empty(len(cells.texts), dtype=object)
     texts[:] = cells.texts
     return texts[cells.numbers]
+
+
+@dataclass(frozen=True)
+class LineBlock:
+    """Whole lines: the byte with which they start, the lines of the file before them, and themselves."""
+
+    start: int
+    line: int
+    text: bytes
+
+    def beginning(self, lines: int) -> LineBlock:
+        """Return its first lines, or some more where a quote is open there."""
+        place = -1
+        for _ in range(lines):
+            place = self.text.find(b"\n", place + 1)
+            if place < 0:
+                return self
+        return LineBlock(self.start, self.line, self.text[: _first_end(self.text, 0, place)])
+
+
+def _header_of(path: str) -> tuple[bytes, int, int]:
+    """First line that is not empty, the byte after it, and how many lines end there."""
+    with open(path, "rb") as file:
+        text = file.read(len(_MARK))
+        text = b"" if text == _MARK else text
+        before = file.tell() - len(text)
+        text += _more(file, path, text)
+    skipped = len(text) - len(text.lstrip(b"\r\n"))
+    cut = _first_end(text, skipped)
+    return text[skipped:cut], before + cut, text.count(b"\n", 0, cut)
+
+
+def _blocks_of(path: str, start: int, line: int) -> Iterator[LineBlock]:
+    """Blocks from a byte on; a quoted line break does not end a line."""
+    with open(path, "rb") as file:
+        file.seek(start)
+        rest = b""
+        while True:
+            more = _more(file, path, rest)
+            text = rest + more
+            if not text:
+                return
+            cut = _last_end(text) if more else len(text)
+            yield LineBlock(start, line, text[:cut])
+            start, line, rest = start + cut, line + text.count(b"\n", 0, cut), text[cut:]
+
+
+def _more(file: BinaryIO, path: str, rest: bytes) -> bytes:
+    """As many bytes as it takes for a line to end; none at the end of the file."""
+    found = file.read(BLOCK)
+    while found and not _last_end(rest + found):
+        if len(rest) + len(found) > _LONGEST * BLOCK:
+            raise InputError(
+                f"{path}: no line ends in {_LONGEST * BLOCK // 2**20} MiB: is a quote left open, or is this no text?"
+            )
+        further = file.read(BLOCK)
+        if not further:
+            break
+        found += further
+    return found
+
+
+def _last_end(text: bytes) -> int:
+    """Place after the last line break outside quotes, 0 if there is none."""
+    cut = text.rfind(b"\n") + 1
+    while cut and text.count(b'"', 0, cut) % 2:
+        cut = text.rfind(b"\n", 0, text.rfind(b'"', 0, cut)) + 1
+    return cut
+
+
+def _first_end(text: bytes, start: int, place: int = 0) -> int:
+    """Place after the first line break from a place on that is outside quotes, the end if there is none."""
+    cut = text.find(b"\n", max(start, place)) + 1
+    while cut and text.count(b'"', start, cut) % 2:
+        cut = text.find(b"\n", cut) + 1
+    return cut or len(text)

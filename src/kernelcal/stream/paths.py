@@ -24,27 +24,10 @@ from kernelcal.stream.survey import FilePart, Survey, survey_files
 
 __all__ = ["AT_ONCE", "evaluate_path", "read_together"]
 
-
-def read_together(paths: Sequence[Any], options: ReadOptions) -> Data:
-    """Read files, folders and globs as one table; what is wrong names the file and the row in it."""
-    survey = survey_files(paths, options)
-    batches = [columns for part in survey.parts for columns in _checked(part, survey)]
-    whole = {name: np.concatenate([columns[name] for columns in batches]) for name in batches[0]}
-    roles = survey.roles
-    asked = replace(roles.options, drop_missing=options.drop_missing, drop_target=options.drop_target)
-    return read_source(Arrays(survey.name, roles.as_read(whole)), asked)
-
-
-def _checked(part: FilePart, survey: Survey) -> list[Columns]:
-    found, place = list(part.batches(survey.roles)), part.place
-    for columns in found:
-        batch_of(columns, survey.roles, place)  # refuses what is wrong with them
-        place = place.after(len(next(iter(columns.values()))))
-    return found
-
-
 AT_ONCE = 2**28  # bytes of files that are read at once
+
 _ONLY_IN_PARTS = {"sketch", "client"}
+
 _RUN = {field.name for field in fields(Run)}
 
 
@@ -107,3 +90,21 @@ def _in_parts(path: Any, memory: int, options: dict[str, Any]) -> bool:
 
 def _read(path: Any, options: ReadOptions) -> Data:
     return read_together([path], options) if is_many(path) else read([Path(path)], options)
+
+
+def read_together(paths: Sequence[Any], options: ReadOptions) -> Data:
+    """Read files, folders and globs as one table; what is wrong names the file and the row in it."""
+    survey = survey_files(paths, options)
+    batches = [columns for part in survey.parts for columns in _checked(part, survey)]
+    whole = {name: np.concatenate([columns[name] for columns in batches]) for name in batches[0]}
+    roles = survey.roles
+    asked = replace(roles.options, drop_missing=options.drop_missing, drop_target=options.drop_target)
+    return read_source(Arrays(survey.name, roles.as_read(whole)), asked)
+
+
+def _checked(part: FilePart, survey: Survey) -> list[Columns]:
+    found, place = list(part.batches(survey.roles)), part.place
+    for columns in found:
+        batch_of(columns, survey.roles, place)  # refuses what is wrong with them
+        place = place.after(len(next(iter(columns.values()))))
+    return found

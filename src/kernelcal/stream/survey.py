@@ -22,7 +22,7 @@ from kernelcal.stream.files import find_files, open_in_pieces, size_of
 from kernelcal.stream.pieces import Columns, InPieces, Piece
 from kernelcal.stream.roles import Labels, Roles, label_columns, roles_of
 
-__all__ = ["Compute", "FilePart", "Survey", "pilot_of", "places", "seconds_and_bytes", "survey_files", "take"]
+__all__ = ["Compute", "FilePart", "Survey", "pilot_of", "places", "seconds_and_bytes", "survey_files"]
 
 
 Compute = Callable[[list[tuple[Callable[..., Any], tuple[Any, ...]]]], list[Any]]  # functions and their arguments
@@ -159,7 +159,7 @@ _PLACES, _EACH = 16, 128
 def pilot_of(survey: Survey) -> tuple[Case, str]:
     """Read rows at places that depend on the number of rows alone, not on the parts they lie in; say what was read."""
     calls = [
-        (take, (part, slices, survey.roles))
+        (_take, (part, slices, survey.roles))
         for part, slices in zip(survey.parts, _slices(survey), strict=True)
         if slices
     ]
@@ -191,7 +191,7 @@ def _slices(survey: Survey) -> Iterator[list[tuple[int, int]]]:
         yield [(start, stop) for start, stop in ends if start < stop]
 
 
-def take(part: Any, slices: list[tuple[int, int]], roles: Roles) -> list[Columns]:
+def _take(part: Any, slices: list[tuple[int, int]], roles: Roles) -> list[Columns]:
     """Some rows of a part, which are read as far as the last of them; what is wrong with them names the row."""
     found, begin = [], 0
     for columns in part.batches(roles):

@@ -121,7 +121,7 @@ def _targets(batch: Any) -> np.ndarray:
 
 
 def _nodes(row: Any, kinks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Targets of one row and their weights: a quadrature over the normal scores of the uniform numbers of ``draw``."""
+    """Targets of one row and their weights: a quadrature over normal quantiles of the uniform numbers of ``draw``."""
     from scipy.special import ndtr
 
     k = row.uniforms
@@ -138,7 +138,7 @@ def _nodes(row: Any, kinks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _pieces(row: Any, kinks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Gauss-Legendre nodes on pieces of the normal score; pieces end where the target passes a kink."""
+    """Gauss-Legendre nodes on pieces of the normal quantile; pieces end where the target passes a kink."""
     from scipy.special import ndtr
 
     low, high = np.full(len(kinks), -_REACH), np.full(len(kinks), _REACH)

@@ -239,12 +239,12 @@ def test_a_factor_scales_the_features_by_its_root():
 
 
 def test_features_made_anew_in_chunks_change_nothing(monkeypatch):
-    from kernelcal.statistics.conditional import operator as ckce_solve
+    from kernelcal.statistics.conditional import operator
 
     y, p = shifted(300, 3, 0)
     whole = float(ckce(y, p, method="fourier"))
-    monkeypatch.setattr(ckce_solve, "_KEEP_BYTES", 0)
-    monkeypatch.setattr(ckce_solve, "_CHUNK_BYTES", 8 * 203 * 17)
+    monkeypatch.setattr(operator, "_KEEP_BYTES", 0)
+    monkeypatch.setattr(operator, "_CHUNK_BYTES", 8 * 203 * 17)
     assert float(ckce(y, p, method="fourier")) == pytest.approx(whole, rel=1e-11)
 
 
@@ -288,7 +288,7 @@ def test_the_factor_has_the_rank_and_remainder_that_it_says():
     for rank in (1, 5, 100, 500):
         estimate = ckce(y, p, method="cholesky", rank=rank, tolerance=1e-15)
         assert (f"rank {rank}," in estimate.engine) == (rank < 100), estimate.engine
-    from kernelcal.statistics.conditional.kernel import incomplete_cholesky
+    from kernelcal.statistics.conditional.low_rank import incomplete_cholesky
 
     kernel = Linear() + kc.Gaussian(0.3)
     w = np.sqrt(RNG.random(120))

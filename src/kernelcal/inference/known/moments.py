@@ -18,41 +18,20 @@ from kernelcal.tables import Shown, Table
 
 __all__ = ["KnownNull", "ScalarMoments", "known_null", "scalar_moments"]
 
-
-@dataclass(frozen=True)
-class ScalarMoments:
-    """Second, third and what single pairs add to the fourth moment of ``Q = sum_{i != j} K_ij r_i r_j``."""
-
-    variance: float
-    third: float
-    lumps: float
-
-
-def scalar_moments(products: KernelProducts, covariance: Covariance) -> ScalarMoments:
-    """Compute the moments from those of the residuals: variance v, third moment k and fourth moment f of every row.
-
-    ``Var Q = 2 sum K_ij^2 v_i v_j``, ``E Q^3 = 8 sum K_ij K_jk K_ki v_i v_j v_k + 4 sum K_ij^3 k_i k_j`` and, relative
-    to the squared variance, ``8 sum K_ij^4 f_i f_j``, all over different rows.
-    """
-    v, k, f = covariance.scalar_moments()
-    variance = 2 * _form(products, v, 2)
-    if variance == 0:
-        return ScalarMoments(0.0, 0.0, 0.0)
-    third = 8 * products.triples(v) + 4 * _form(products, k, 3)
-    return ScalarMoments(variance, third, 8 * _form(products, f, 4) / variance**2)
-
-
-def _form(products: KernelProducts, values: np.ndarray, exponent: int) -> float:
-    return float(values @ products.apply(values[:, None], exponent)[:, 0])
-
-
 _DENSE_UP_TO = 1_500  # rows times residual columns up to which all eigenvalues are computed
+
 _FEW = 1_000  # the same for the subsample where moments do not come from it
+
 _LEADING = 12  # eigenvalues that are followed one by one
+
 _LONG, _LEAST = 2**24, 4  # numbers of their eigenvectors, and how many are followed however long they are
+
 _PRODUCTS = 240  # columns of the product with K: fewer eigenvectors of many classes
+
 _ROUNDING = 1e-12  # directions shorter than this, squared and relative, are left out
+
 _ALL = slice(None)
+
 _ROWS, _COLUMNS = 30, 100  # least rows of the subsample, and most columns
 
 
@@ -162,6 +141,33 @@ def _leading(prepared: PreparedPairMean, covariance: Covariance) -> KnownNull:
     third = max(sample.third * triples, 8 * float((leading**3).sum()))
     lumps = 8 * sample.fourths * (n * (n - 1) / (s * (s - 1))) / variance**2
     return KnownNull(variance, third, lumps, ChiSquareSum.matched(leading, 0.0, variance, third), exact=False)
+
+
+@dataclass(frozen=True)
+class ScalarMoments:
+    """Second, third and what single pairs add to the fourth moment of ``Q = sum_{i != j} K_ij r_i r_j``."""
+
+    variance: float
+    third: float
+    lumps: float
+
+
+def scalar_moments(products: KernelProducts, covariance: Covariance) -> ScalarMoments:
+    """Compute the moments from those of the residuals: variance v, third moment k and fourth moment f of every row.
+
+    ``Var Q = 2 sum K_ij^2 v_i v_j``, ``E Q^3 = 8 sum K_ij K_jk K_ki v_i v_j v_k + 4 sum K_ij^3 k_i k_j`` and, relative
+    to the squared variance, ``8 sum K_ij^4 f_i f_j``, all over different rows.
+    """
+    v, k, f = covariance.scalar_moments()
+    variance = 2 * _form(products, v, 2)
+    if variance == 0:
+        return ScalarMoments(0.0, 0.0, 0.0)
+    third = 8 * products.triples(v) + 4 * _form(products, k, 3)
+    return ScalarMoments(variance, third, 8 * _form(products, f, 4) / variance**2)
+
+
+def _form(products: KernelProducts, values: np.ndarray, exponent: int) -> float:
+    return float(values @ products.apply(values[:, None], exponent)[:, 0])
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,7 @@ from kernelcal.predictions import (
     positive_numbers,
 )
 
-__all__ = ["Data", "FileArrays", "as_data", "families_in_words", "family", "family_of_name"]
+__all__ = ["Data", "FileArrays", "as_data", "family", "family_of_name"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +110,7 @@ _FAMILIES: dict[str, Callable[[Mapping[str, Any], ReadOptions], RealPredictions]
 }
 
 
-def families_in_words(
+def _families_in_words(
     predictions: RealPredictions, columns: Mapping[str, Sequence[str]], targets: Sequence[str]
 ) -> str:
     """Say the family, and from which columns it was made."""
@@ -200,7 +200,7 @@ def as_data(table: FileArrays, options: ReadOptions) -> Data:
     parts = arrays if table.levels is None else {**arrays, "levels": table.levels}
     predictions = family(table.form, parts, options, lambda row: table.row_in_words(int(rows[row])))
     target = f"target{'s' * (len(table.targets) > 1)} {listed(table.targets)}"
-    words = families_in_words(predictions, table.shown, table.targets)
+    words = _families_in_words(predictions, table.shown, table.targets)
     weights = f"; weights {options.weights}" if options.weights else ""
     start = f"read {table.read}: {count(len(rows))}{table.rows}; {target}; {words}{weights}"
     description = f"{start}{table.together(rows)}{table.end}{dropped}"

@@ -14,7 +14,7 @@ from kernelcal.errors import InputError, MissingExtraError
 from kernelcal.io.sources.cells import side_by_side
 from kernelcal.io.sources.columns import reads
 
-__all__ = ["PICKLES", "arrow_arrays", "load_npy", "load_npz", "load_parquet"]
+__all__ = ["PICKLES", "arrow_arrays", "load_npy"]
 
 
 PICKLES = (
@@ -31,7 +31,7 @@ def load_npy(path: Path) -> np.ndarray:
 
 
 @reads(".npz")
-def load_npz(path: Path) -> Mapping[str, np.ndarray]:
+def _load_npz(path: Path) -> Mapping[str, np.ndarray]:
     """Arrays by name."""
     with _reading(path, "npz") as archive:
         return _Archive(path, archive.files)
@@ -89,7 +89,7 @@ class _Archive(Mapping[str, np.ndarray]):
 
 
 @reads(".parquet", ".pq")
-def load_parquet(path: Path) -> dict[str, np.ndarray]:
+def _load_parquet(path: Path) -> dict[str, np.ndarray]:
     """Columns of numbers, text, or lists of numbers."""
     try:
         import pyarrow.parquet

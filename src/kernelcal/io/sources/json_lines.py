@@ -13,11 +13,11 @@ from kernelcal.io.sources.cells import side_by_side
 from kernelcal.io.sources.columns import reads
 from kernelcal.io.sources.text import open_text
 
-__all__ = ["load_json_lines"]
+__all__ = []
 
 
 @reads(".jsonl", ".ndjson")
-def load_json_lines(path: Path) -> dict[str, np.ndarray]:
+def _load_json_lines(path: Path) -> dict[str, np.ndarray]:
     """Columns by name; a name that a line lacks is missing there."""
     columns: dict[str, list[Any]] = {}
     count = 0

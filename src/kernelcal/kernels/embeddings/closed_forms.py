@@ -19,7 +19,6 @@ __all__ = [
     "OfMeans",
     "Rule",
     "cross_of",
-    "cross_rule",
     "families_with",
     "kernels_with",
     "mean_of",
@@ -54,7 +53,7 @@ def cross_of(kernel: type[Kernel], left: type, right: type) -> Callable[[Rule], 
     return register
 
 
-def cross_rule(kernel: type[Kernel], left: type, right: type) -> Rule | None:
+def _cross_rule(kernel: type[Kernel], left: type, right: type) -> Rule | None:
     """Closed form of two families in either order, or None."""
     if (kernel, left, right) in CROSS:
         return CROSS[kernel, left, right]
@@ -93,7 +92,7 @@ class ClosedForm(Embedding):
         """The table has some pairs of different families."""
         if not isinstance(other, ClosedForm):
             return None
-        rule = cross_rule(type(self.kernel), self.family, other.family)
+        rule = _cross_rule(type(self.kernel), self.family, other.family)
         return None if rule is None else partial(rule, self.kernel)
 
     def describe(self) -> tuple[str, ...]:

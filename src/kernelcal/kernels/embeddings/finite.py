@@ -24,8 +24,15 @@ from kernelcal.predictions import Bernoulli
 
 __all__ = ["OMITTED", "EqualCounts", "OverClasses", "OverCounts", "OverList", "Recent", "over_counts"]
 
-
 _NUMBERS = 2**20  # kernel values held at once: 8 MiB
+
+OMITTED = 1e-12  # at most so much of the probability of a prediction is left out of its sums
+
+_KEPT = 2048  # counts, whose kernel matrix takes 32 MiB
+
+_LARGEST = 2**14  # counts; more would take minutes a tile
+
+_PLAIN = (str, int, float, bool, tuple, type(None))
 
 
 @dataclass(frozen=True)
@@ -109,9 +116,6 @@ class OverClasses(OverList):
         return (f"classes: sums of {self.kernel} over {self.number} classes",)
 
 
-_PLAIN = (str, int, float, bool, tuple, type(None))
-
-
 class Recent:
     """Results of a function of a batch, kept while they are among the last few.
 
@@ -157,11 +161,6 @@ def _contents(p: Any) -> tuple[Any, ...] | None:
         else:
             return None
     return tuple(key)
-
-
-OMITTED = 1e-12  # at most so much of the probability of a prediction is left out of its sums
-_KEPT = 2048  # counts, whose kernel matrix takes 32 MiB
-_LARGEST = 2**14  # counts; more would take minutes a tile
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,8 @@ from kernelcal.kernels.embeddings.targets import add, all_pairs, filled, operati
 from kernelcal.kernels.profiles import Gaussian
 from kernelcal.predictions import DiagonalNormal, IsotropicNormal, MultivariateNormal, Normal
 
+_NUMBERS = 2**19  # matrix entries held at once: 4 MiB
+
 Independent = DiagonalNormal | IsotropicNormal
 
 
@@ -121,18 +123,15 @@ def _expanded(weights: np.ndarray, m: np.ndarray, y: np.ndarray, *, transposed: 
     return np.add(values, constant if transposed else constant[:, None], out=values)
 
 
-_NUMBERS = 2**19  # matrix entries held at once: 4 MiB
-
-
 @mean_of(Gaussian, MultivariateNormal)
-def _mean_of_gaussian_full(kernel: Gaussian, p: MultivariateNormal, y: Array) -> Array:
+def _mean_of_any(kernel: Gaussian, p: MultivariateNormal, y: Array) -> Array:
     return _density(kernel.scale, p.mean, y, p.cov, None)
 
 
 @cross_of(Gaussian, MultivariateNormal, MultivariateNormal)
 @cross_of(Gaussian, MultivariateNormal, DiagonalNormal)
 @cross_of(Gaussian, MultivariateNormal, IsotropicNormal)
-def _cross_of_gaussian_full(kernel: Gaussian, p: MultivariateNormal, q: Any) -> Array:
+def _cross_of_any(kernel: Gaussian, p: MultivariateNormal, q: Any) -> Array:
     return _density(kernel.scale, p.mean, q.mean, p.cov, _covariance(q))
 
 

@@ -15,67 +15,28 @@ from kernelcal.kernels.embeddings.targets import by_parts, numpy_only
 from kernelcal.kernels.profiles import Laplacian, Matern32, Matern52, Stationary
 from kernelcal.predictions import Laplace, Normal
 
-__all__ = ["exponential_moments"]
-
+__all__ = []
 
 _FAR = 5.0  # from here the recurrence would cancel, and its continued fraction converges
+
 _FRACTIONS = 24
+
 _NO_WEIGHT = -1e100  # exp of half of it is 0, but its square is finite
+
 _DENSITY = 1 / math.sqrt(2 * math.pi)
 
-
-def exponential_moments(s: Any, d: Any, coefficients: Sequence[float]) -> np.ndarray:
-    """``sum_n a_n E (c |D|)^n exp(-c |D|)`` for n up to 2, from s = c sigma > 0 and d = c |delta| >= 0."""
-    number = len(coefficients)
-    with np.errstate(over="ignore", invalid="ignore"):  # infinite in a range that is not taken, or without weight
-        t, sx = d / s, s * s - d
-        far = _right(s, s + t, s * s + d, number)
-        near = _right(s, np.maximum(s - t, 0.0), np.maximum(sx, 0.0), number)
-        left = _left(s, np.minimum(s - t, 0.0), np.clip(sx, _NO_WEIGHT, 0.0), number)
-        height, tilted = np.exp(-0.5 * t * t), np.exp(np.minimum(0.5 * s * s - d, 0.0))
-        total = np.zeros(np.shape(t))
-        for a, near_n, left_n, far_n in zip(coefficients, near, left, far, strict=True):
-            total += a * (np.where(s < t, tilted * left_n, height * near_n) + height * far_n)
-    return total
-
-
-def _left(s: Any, x: np.ndarray, sx: np.ndarray, number: int) -> list[np.ndarray]:
-    """s^n T_n(x) exp(-x^2 / 2) for x <= 0: every term is positive. The product s x is given, since it is exact."""
-    from scipy.special import erfc  # imported when needed: the import of kernelcal stays light
-
-    values = [0.5 * erfc(x / math.sqrt(2))]
-    if number > 1:
-        values.append(s * (_DENSITY * np.exp(-0.5 * x * x)) - sx * values[0])
-    if number > 2:
-        values.append(s * s * values[0] - sx * values[1])
-    return values
-
-
-def _right(s: Any, x: np.ndarray, sx: np.ndarray, number: int) -> list[np.ndarray]:
-    """s^n T_n(x) for x >= 0: by recurrence, and far out by the continued fraction of the ratios T_n / T_{n-1}."""
-    from scipy.special import erfcx
-
-    values = [0.5 * erfcx(x / math.sqrt(2))]
-    if number == 1:
-        return values
-    ratios = _ratios(np.maximum(x, _FAR))
-    is_far = x > _FAR
-    values.append(np.where(is_far, s * ratios[0] * values[0], s * _DENSITY - sx * values[0]))
-    if number > 2:
-        values.append(np.where(is_far, s * ratios[1] * values[1], s * s * values[0] - sx * values[1]))
-    return values
-
-
-def _ratios(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """T_1 / T_0 and T_2 / T_1: r_n = n / (x + r_{n+1}), from a start by its fixed point."""
-    ratio = 0.5 * (np.sqrt(x * x + 4 * _FRACTIONS) - x)
-    previous = ratio
-    for n in range(_FRACTIONS - 1, 0, -1):
-        previous, ratio = ratio, n / (x + ratio)
-    return ratio, previous
-
-
 _TERMS = 18  # of a power series for arguments up to 1: the next term is below 1e-17
+
+_NEAR = 1e-3  # relative difference of two scales, below which their values are not subtracted
+
+_NODES = 4  # of a quadrature over the interval between them
+
+# a profile is a polynomial of c d times exp(-c d): c times lengthscale, and the coefficients
+_PROFILES: dict[type, tuple[float, tuple[float, ...]]] = {
+    Laplacian: (1.0, (1.0,)),
+    Matern32: (math.sqrt(3), (1.0, 1.0)),
+    Matern52: (math.sqrt(5), (1.0, 1.0, 1 / 3)),
+}
 
 
 @mean_of(Laplacian, Laplace)
@@ -151,20 +112,10 @@ def _psi_series(u: Array, v: Array) -> Array:
     return total
 
 
-# a profile is a polynomial of c d times exp(-c d): c times lengthscale, and the coefficients
-_PROFILES: dict[type, tuple[float, tuple[float, ...]]] = {
-    Laplacian: (1.0, (1.0,)),
-    Matern32: (math.sqrt(3), (1.0, 1.0)),
-    Matern52: (math.sqrt(5), (1.0, 1.0, 1 / 3)),
-}
-_NEAR = 1e-3  # relative difference of two scales, below which their values are not subtracted
-_NODES = 4  # of a quadrature over the interval between them
-
-
 @mean_of(Laplacian, Normal)
 @mean_of(Matern32, Normal)
 @mean_of(Matern52, Normal)
-def _mean_of_laplacian_normal(kernel: Stationary, p: Normal, y: Array) -> Array:
+def _mean_under_normal(kernel: Stationary, p: Normal, y: Array) -> Array:
     numpy_only(f"{type(kernel).__name__} under Normal", p.mean, y)
     return by_parts(partial(_expectation, kernel), p.mean, y, p.std)
 
@@ -172,7 +123,7 @@ def _mean_of_laplacian_normal(kernel: Stationary, p: Normal, y: Array) -> Array:
 @cross_of(Laplacian, Normal, Normal)
 @cross_of(Matern32, Normal, Normal)
 @cross_of(Matern52, Normal, Normal)
-def _cross_of_laplacian_normal(kernel: Stationary, p: Normal, q: Normal) -> Array:
+def _cross_under_normal(kernel: Stationary, p: Normal, q: Normal) -> Array:
     numpy_only(f"{type(kernel).__name__} under Normal", p.mean, q.mean)
     return by_parts(lambda m, n, s, r: _expectation(kernel, m, n, np.hypot(s, r)), p.mean, q.mean, p.std, q.std)
 
@@ -186,7 +137,7 @@ def _cross_of_two_families(kernel: Laplacian, p: Normal, q: Laplace) -> Array:
 def _expectation(kernel: Stationary, mean: Any, y: Any, std: Any) -> np.ndarray:
     rate, coefficients = _PROFILES[type(kernel)]
     c = rate / kernel.scale
-    return exponential_moments(c * std, c * np.abs(mean - y), coefficients)
+    return _exponential_moments(c * std, c * np.abs(mean - y), coefficients)
 
 
 def _of_normal_and_laplace(lengthscale: float, mean: Any, std: Any, loc: Any, scale: Any) -> np.ndarray:
@@ -198,10 +149,10 @@ def _of_normal_and_laplace(lengthscale: float, mean: Any, std: Any, loc: Any, sc
     delta = np.abs(mean - loc)
     small, large = np.minimum(scale, lengthscale), np.maximum(scale, lengthscale)
     small, large, std = np.broadcast_arrays(small + 0 * delta, large + 0 * delta, std + 0 * delta)[:3]
-    first = exponential_moments(std / large, delta / large, (1.0,))
+    first = _exponential_moments(std / large, delta / large, (1.0,))
     gap = (large - small) / small  # (1 / s - 1 / r) r
     near = gap < _NEAR
-    slope = (first - exponential_moments(std / small, delta / small, (1.0,))) / np.where(near, 1.0, gap)
+    slope = (first - _exponential_moments(std / small, delta / small, (1.0,))) / np.where(near, 1.0, gap)
     if near.any():
         slope[near] = _slope(large[near], gap[near], delta[near], std[near])
     return lengthscale * (first + slope) / (lengthscale + scale)
@@ -212,5 +163,56 @@ def _slope(large: np.ndarray, gap: np.ndarray, delta: np.ndarray, std: np.ndarra
     total = np.zeros_like(large)
     for x, weight in zip(*np.polynomial.legendre.leggauss(_NODES), strict=True):
         c = (1 + gap * (0.5 + 0.5 * x)) / large
-        total += 0.5 * weight * exponential_moments(c * std, c * delta, (0.0, 1.0)) / (c * large)
+        total += 0.5 * weight * _exponential_moments(c * std, c * delta, (0.0, 1.0)) / (c * large)
     return total
+
+
+def _exponential_moments(s: Any, d: Any, coefficients: Sequence[float]) -> np.ndarray:
+    """``sum_n a_n E (c |D|)^n exp(-c |D|)`` for n up to 2, from s = c sigma > 0 and d = c |delta| >= 0."""
+    number = len(coefficients)
+    with np.errstate(over="ignore", invalid="ignore"):  # infinite in a range that is not taken, or without weight
+        t, sx = d / s, s * s - d
+        far = _right(s, s + t, s * s + d, number)
+        near = _right(s, np.maximum(s - t, 0.0), np.maximum(sx, 0.0), number)
+        left = _left(s, np.minimum(s - t, 0.0), np.clip(sx, _NO_WEIGHT, 0.0), number)
+        height, tilted = np.exp(-0.5 * t * t), np.exp(np.minimum(0.5 * s * s - d, 0.0))
+        total = np.zeros(np.shape(t))
+        for a, near_n, left_n, far_n in zip(coefficients, near, left, far, strict=True):
+            total += a * (np.where(s < t, tilted * left_n, height * near_n) + height * far_n)
+    return total
+
+
+def _left(s: Any, x: np.ndarray, sx: np.ndarray, number: int) -> list[np.ndarray]:
+    """s^n T_n(x) exp(-x^2 / 2) for x <= 0: every term is positive. The product s x is given, since it is exact."""
+    from scipy.special import erfc  # imported when needed: the import of kernelcal stays light
+
+    values = [0.5 * erfc(x / math.sqrt(2))]
+    if number > 1:
+        values.append(s * (_DENSITY * np.exp(-0.5 * x * x)) - sx * values[0])
+    if number > 2:
+        values.append(s * s * values[0] - sx * values[1])
+    return values
+
+
+def _right(s: Any, x: np.ndarray, sx: np.ndarray, number: int) -> list[np.ndarray]:
+    """s^n T_n(x) for x >= 0: by recurrence, and far out by the continued fraction of the ratios T_n / T_{n-1}."""
+    from scipy.special import erfcx
+
+    values = [0.5 * erfcx(x / math.sqrt(2))]
+    if number == 1:
+        return values
+    ratios = _ratios(np.maximum(x, _FAR))
+    is_far = x > _FAR
+    values.append(np.where(is_far, s * ratios[0] * values[0], s * _DENSITY - sx * values[0]))
+    if number > 2:
+        values.append(np.where(is_far, s * ratios[1] * values[1], s * s * values[0] - sx * values[1]))
+    return values
+
+
+def _ratios(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """T_1 / T_0 and T_2 / T_1: r_n = n / (x + r_{n+1}), from a start by its fixed point."""
+    ratio = 0.5 * (np.sqrt(x * x + 4 * _FRACTIONS) - x)
+    previous = ratio
+    for n in range(_FRACTIONS - 1, 0, -1):
+        previous, ratio = ratio, n / (x + ratio)
+    return ratio, previous

@@ -28,80 +28,11 @@ __all__ = [
     "squared_distance",
 ]
 
-
-def operations(*arrays: Array) -> ArrayOps:
-    """Operations that may overwrite their first argument, which must be fresh and as large as the result."""
-    return InPlace() if all(isinstance(x, np.ndarray) for x in arrays) else Functional(namespace(*arrays))
-
-
-def add(total: Array | None, term: Array) -> Array:
-    """Add a fresh term to a fresh total, in place where that is possible; None is no term yet."""
-    if total is None:
-        return term
-    if isinstance(total, np.ndarray) and total.shape == np.broadcast_shapes(total.shape, term.shape):
-        return np.add(total, term, out=total)
-    return total + term
-
-
-def all_pairs(left: Any, right: Any) -> bool:
-    """Tell whether arrays have shapes (rows, 1, k) and (1, columns, k), so that a matrix product serves all pairs."""
-    return left.ndim == right.ndim == 3 and left.shape[1] == 1 and right.shape[0] == 1
-
-
-def contract(left: Array, right: Array) -> Array:
-    """Sum of products over the last axis, while leading axes broadcast."""
-    if all_pairs(left, right):
-        return left[:, 0, :] @ right[0, :, :].T
-    if all_pairs(right, left):
-        return right[:, 0, :] @ left[0, :, :].T
-    if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
-        return np.einsum("...k,...k->...", left, right)
-    return namespace(left, right).sum(left * right, axis=-1)
-
-
-def numpy_only(what: str, *arrays: Array) -> None:
-    """Refuse arrays of other libraries where a special function is needed that they lack."""
-    for x in arrays:
-        if not isinstance(x, np.ndarray):
-            library = type(x).__module__.split(".")[0]
-            raise InputError(
-                f"{what} needs special functions of SciPy, which take NumPy arrays only, got an array of {library}: "
-                "move the predictions to NumPy; Gaussian() with normal predictions is computed by every library"
-            )
-
-
 _PAIRS = 2**16  # at once, 512 KiB an array: with a quarter of them two threads mostly wait for the interpreter
-Fill = Callable[..., None]
-
-
-def filled(fill: Fill, *arrays: Any) -> np.ndarray:
-    """Values over the broadcast leading axes of arrays whose last axis holds components.
-
-    ``fill(values, *arrays)`` writes a part of the values; it gets the arrays with their components first.
-    """
-    ndim = max(x.ndim for x in arrays)
-    columns = [_components_first(x.reshape(*(1,) * (ndim - x.ndim), *x.shape)) for x in arrays]
-    shape = np.broadcast_shapes(*(x.shape[1:] for x in columns))
-    values = np.empty(shape, np.result_type(*arrays))
-    for part in row_slices(len(values), _PAIRS * len(values) // max(values.size, 1)):
-        fill(values[part], *(x if x.shape[1] == 1 else x[:, part] for x in columns))
-    return values
-
-
-def by_parts(function: Callable[..., np.ndarray], *arrays: Any) -> np.ndarray:
-    """``function(*arrays)`` of arrays whose axes all broadcast, for a formula with many temporary arrays."""
-
-    def fill(values: np.ndarray, *columns: np.ndarray) -> None:
-        values[...] = function(*(x[0] for x in columns))
-
-    return filled(fill, *(x[..., None] for x in arrays))
-
-
-def _components_first(x: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(np.moveaxis(x, -1, 0))
-
 
 _MATRIX_PRODUCT_FROM = 3  # components
+
+Fill = Callable[..., None]
 
 
 @dataclass(frozen=True)
@@ -223,3 +154,71 @@ def refuse_metric(metric: Metric) -> None:
 def _floating(x: Array) -> Array:
     """Whole numbers as floating numbers, since kernels are computed in place."""
     return x.astype(np.float64) if is_numpy(x) and x.dtype.kind in "iub" else x
+
+
+def operations(*arrays: Array) -> ArrayOps:
+    """Operations that may overwrite their first argument, which must be fresh and as large as the result."""
+    return InPlace() if all(isinstance(x, np.ndarray) for x in arrays) else Functional(namespace(*arrays))
+
+
+def add(total: Array | None, term: Array) -> Array:
+    """Add a fresh term to a fresh total, in place where that is possible; None is no term yet."""
+    if total is None:
+        return term
+    if isinstance(total, np.ndarray) and total.shape == np.broadcast_shapes(total.shape, term.shape):
+        return np.add(total, term, out=total)
+    return total + term
+
+
+def all_pairs(left: Any, right: Any) -> bool:
+    """Tell whether arrays have shapes (rows, 1, k) and (1, columns, k), so that a matrix product serves all pairs."""
+    return left.ndim == right.ndim == 3 and left.shape[1] == 1 and right.shape[0] == 1
+
+
+def contract(left: Array, right: Array) -> Array:
+    """Sum of products over the last axis, while leading axes broadcast."""
+    if all_pairs(left, right):
+        return left[:, 0, :] @ right[0, :, :].T
+    if all_pairs(right, left):
+        return right[:, 0, :] @ left[0, :, :].T
+    if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
+        return np.einsum("...k,...k->...", left, right)
+    return namespace(left, right).sum(left * right, axis=-1)
+
+
+def numpy_only(what: str, *arrays: Array) -> None:
+    """Refuse arrays of other libraries where a special function is needed that they lack."""
+    for x in arrays:
+        if not isinstance(x, np.ndarray):
+            library = type(x).__module__.split(".")[0]
+            raise InputError(
+                f"{what} needs special functions of SciPy, which take NumPy arrays only, got an array of {library}: "
+                "move the predictions to NumPy; Gaussian() with normal predictions is computed by every library"
+            )
+
+
+def filled(fill: Fill, *arrays: Any) -> np.ndarray:
+    """Values over the broadcast leading axes of arrays whose last axis holds components.
+
+    ``fill(values, *arrays)`` writes a part of the values; it gets the arrays with their components first.
+    """
+    ndim = max(x.ndim for x in arrays)
+    columns = [_components_first(x.reshape(*(1,) * (ndim - x.ndim), *x.shape)) for x in arrays]
+    shape = np.broadcast_shapes(*(x.shape[1:] for x in columns))
+    values = np.empty(shape, np.result_type(*arrays))
+    for part in row_slices(len(values), _PAIRS * len(values) // max(values.size, 1)):
+        fill(values[part], *(x if x.shape[1] == 1 else x[:, part] for x in columns))
+    return values
+
+
+def by_parts(function: Callable[..., np.ndarray], *arrays: Any) -> np.ndarray:
+    """``function(*arrays)`` of arrays whose axes all broadcast, for a formula with many temporary arrays."""
+
+    def fill(values: np.ndarray, *columns: np.ndarray) -> None:
+        values[...] = function(*(x[0] for x in columns))
+
+    return filled(fill, *(x[..., None] for x in arrays))
+
+
+def _components_first(x: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(np.moveaxis(x, -1, 0))

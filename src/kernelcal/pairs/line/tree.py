@@ -15,7 +15,7 @@ import numpy as np
 
 from kernelcal.pairs.line.branches import Branch, decays
 
-__all__ = ["Join", "States", "Strands", "Walk", "by_halves", "by_neighbours", "climb", "joins", "side_sums"]
+__all__ = ["Join", "States", "Strands", "Walk", "by_neighbours", "climb", "joins", "side_sums"]
 
 
 States = list[np.ndarray]  # sums of the nodes, one array (..., nodes) an order
@@ -29,7 +29,7 @@ def by_neighbours(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return values[..., ::2], values[..., 1::2]
 
 
-def by_halves(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _by_halves(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """First and second half: neighbours, where nodes are kept in the order of their reversed binary numbers."""
     half = values.shape[-1] // 2
     return values[..., :half], values[..., half:]

@@ -13,71 +13,13 @@ import numpy as np
 from kernelcal.arrays import Array, as_array, concrete, is_numpy, namespace, take_rows, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.predictions.base import checked_index, trusted
-from kernelcal.predictions.border import SUM_TOLERANCE, numbers, refuse_rows, rows_of
+from kernelcal.predictions.border import SUM_TOLERANCE, finite_numbers, refuse_rows, rows_of
 from kernelcal.predictions.counts import count_quantile
 from kernelcal.predictions.inversion import choose, smallest_reaching
 from kernelcal.predictions.real import RealPredictions
 from kernelcal.predictions.scalars import Normal, normal_distance
 
-__all__ = ["Mixture", "checked_component_weights", "checked_components"]
-
-
-def checked_components(components: Any) -> tuple[RealPredictions, ...]:
-    """Return batches with equal rows and targets of one shape as a tuple."""
-    if isinstance(components, RealPredictions) or not isinstance(components, list | tuple) or not components:
-        raise InputError(
-            f"components must be a list of batches, one a component, got {type(components).__name__}: "
-            "Mixture(weights, [Normal(mean1, std1), Normal(mean2, std2)])"
-        )
-    for k, component in enumerate(components):
-        if not isinstance(component, RealPredictions):
-            raise InputError(
-                f"component {k} is {type(component).__name__}, expected a batch of a family for numbers such as "
-                "Normal, MultivariateNormal, Poisson or Samples; class probabilities are mixed by their weighted mean"
-            )
-    first = components[0]
-    for k, component in enumerate(components[1:], start=1):
-        if (len(component), component.event_shape) != (len(first), first.event_shape):
-            raise InputError(
-                f"components must have equal rows and targets of one shape: component 0 has {len(first)} rows and "
-                f"targets of shape {first.event_shape}, component {k} has {len(component)} and {component.event_shape}"
-            )
-    return tuple(components)
-
-
-def checked_component_weights(weights: Any, components: tuple[RealPredictions, ...]) -> Array:
-    """Return weights of shape (n, K) whose rows sum to 1, in the library of the components."""
-    like, number = components[0].mean, len(components)
-    given = np.full(number, 1 / number) if weights is None else weights
-    array = numbers(rows_of(_in_library_of(given, like), like, event=1), "the weight", ndim=2)
-    if tuple(array.shape) != (len(components[0]), number):
-        raise InputError(
-            f"weights must have shape {(len(components[0]), number)} for {number} components, got {tuple(array.shape)}"
-        )
-    values = concrete(array)
-    if values is not None:
-        refuse_rows(values < 0, "the weight", values, "a probability")
-        _refuse_sums(values)
-    return array / namespace(array).sum(array, axis=1, keepdims=True)
-
-
-def _in_library_of(x: Any, like: Array) -> Array:
-    """NumPy weights beside components of another library move there."""
-    if is_numpy(like) or not is_numpy(as_array(x)):
-        return x
-    return namespace(like).asarray(as_array(x), dtype=like.dtype, device=array_api_compat.device(like))
-
-
-def _refuse_sums(values: np.ndarray) -> None:
-    sums = values.sum(axis=1, dtype=np.float64)
-    wrong = np.abs(sums - 1) > SUM_TOLERANCE
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise InputError(
-            f"the weights of row {row} sum to {sums[row]:.6g}, expected 1 ({int(wrong.sum())} such rows): divide "
-            "each row by its sum, weights / weights.sum(axis=1, keepdims=True), if that is what they mean"
-        )
-
+__all__ = ["Mixture"]
 
 _TEMPERED = (
     "temperature scaling was applied to every component of the mixture, with the weights unchanged: this is not the "
@@ -129,9 +71,9 @@ class Mixture(RealPredictions):
     notes: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
-        components = checked_components(self.components)
+        components = _checked_components(self.components)
         object.__setattr__(self, "components", components)
-        object.__setattr__(self, "weights", checked_component_weights(self.weights, components))
+        object.__setattr__(self, "weights", _checked_component_weights(self.weights, components))
         object.__setattr__(self, "counts", all(c.counts for c in components))
         notes = (note for c in components for note in c.notes)
         object.__setattr__(self, "notes", tuple(dict.fromkeys((*self.notes, *notes))))
@@ -329,3 +271,60 @@ class Mixture(RealPredictions):
         for k in range(1, len(parts)):
             total = total + self.weights[(..., k, *event)] * parts[k]
         return total
+
+
+def _checked_components(components: Any) -> tuple[RealPredictions, ...]:
+    """Return batches with equal rows and targets of one shape as a tuple."""
+    if isinstance(components, RealPredictions) or not isinstance(components, list | tuple) or not components:
+        raise InputError(
+            f"components must be a list of batches, one a component, got {type(components).__name__}: "
+            "Mixture(weights, [Normal(mean1, std1), Normal(mean2, std2)])"
+        )
+    for k, component in enumerate(components):
+        if not isinstance(component, RealPredictions):
+            raise InputError(
+                f"component {k} is {type(component).__name__}, expected a batch of a family for numbers such as "
+                "Normal, MultivariateNormal, Poisson or Samples; class probabilities are mixed by their weighted mean"
+            )
+    first = components[0]
+    for k, component in enumerate(components[1:], start=1):
+        if (len(component), component.event_shape) != (len(first), first.event_shape):
+            raise InputError(
+                f"components must have equal rows and targets of one shape: component 0 has {len(first)} rows and "
+                f"targets of shape {first.event_shape}, component {k} has {len(component)} and {component.event_shape}"
+            )
+    return tuple(components)
+
+
+def _checked_component_weights(weights: Any, components: tuple[RealPredictions, ...]) -> Array:
+    """Return weights of shape (n, K) whose rows sum to 1, in the library of the components."""
+    like, number = components[0].mean, len(components)
+    given = np.full(number, 1 / number) if weights is None else weights
+    array = finite_numbers(rows_of(_in_library_of(given, like), like, event=1), "the weight", ndim=2)
+    if tuple(array.shape) != (len(components[0]), number):
+        raise InputError(
+            f"weights must have shape {(len(components[0]), number)} for {number} components, got {tuple(array.shape)}"
+        )
+    values = concrete(array)
+    if values is not None:
+        refuse_rows(values < 0, "the weight", values, "a probability")
+        _refuse_sums(values)
+    return array / namespace(array).sum(array, axis=1, keepdims=True)
+
+
+def _in_library_of(x: Any, like: Array) -> Array:
+    """NumPy weights beside components of another library move there."""
+    if is_numpy(like) or not is_numpy(as_array(x)):
+        return x
+    return namespace(like).asarray(as_array(x), dtype=like.dtype, device=array_api_compat.device(like))
+
+
+def _refuse_sums(values: np.ndarray) -> None:
+    sums = values.sum(axis=1, dtype=np.float64)
+    wrong = np.abs(sums - 1) > SUM_TOLERANCE
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise InputError(
+            f"the weights of row {row} sum to {sums[row]:.6g}, expected 1 ({int(wrong.sum())} such rows): divide "
+            "each row by its sum, weights / weights.sum(axis=1, keepdims=True), if that is what they mean"
+        )

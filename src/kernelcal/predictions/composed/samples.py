@@ -13,62 +13,18 @@ from array_api_compat import device
 from kernelcal.arrays import Array, as_array, concrete, namespace, row_slices, take_rows, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.predictions.base import checked_index, trusted
-from kernelcal.predictions.border import checked_numbers, floating, numbers, plain_array, refuse_rows
+from kernelcal.predictions.border import checked_numbers, finite_numbers, floating, plain_array, refuse_rows
 from kernelcal.predictions.inversion import choose, count_below
 from kernelcal.predictions.real import CentralInterval, RealPredictions
 
-__all__ = ["Samples", "checked_draw_weights", "checked_draws"]
-
-
-def checked_draws(x: Any) -> Array:
-    """Return finite draws of shape (n, S) or (n, S, d)."""
-    array = plain_array(x)[0]
-    values = concrete(array)
-    if values is None:
-        return floating(array)
-    checked_numbers(values)
-    if values.ndim not in (2, 3) or 0 in values.shape[1:]:
-        raise InputError(
-            f"draws must have shape (n, S), or (n, S, d) for vectors, with S > 0 draws a row, got {values.shape}; "
-            "where the draws lie on another axis, kernelcal.as_predictions(x, sample_axis=...) moves it"
-        )
-    _refuse_missing_members(values)
-    return floating(array)
-
-
-def _refuse_missing_members(values: np.ndarray) -> None:
-    wrong = np.argwhere(~np.isfinite(values))
-    if len(wrong) == 0:
-        return
-    row, member = (int(k) for k in wrong[0][:2])
-    value, count = values[tuple(wrong[0])], len(np.unique(wrong[:, 0]))
-    raise InputError(
-        f"the draw in row {row}, member {member} is {'missing (NaN)' if np.isnan(value) else value}, expected a finite "
-        f"number ({count} such row{'s' * (count > 1)}): drop these rows, or leave members out by weight 0, "
-        "Samples(np.nan_to_num(draws), weights=np.isfinite(draws))"
-    )
-
-
-def checked_draw_weights(weights: Any, draws: Array) -> Array | None:
-    """Return weights of shape (n, S), divided by their sums."""
-    if weights is None:
-        return None
-    array = numbers(weights, "the weight", ndim=2)
-    if tuple(array.shape) != tuple(draws.shape[:2]):
-        raise InputError(
-            f"weights must have the shape of the draws, {tuple(draws.shape[:2])}, got {tuple(array.shape)}"
-        )
-    values = concrete(array)
-    if values is not None:
-        refuse_rows(values < 0, "the weight", values, "a number that is not negative")
-        total = values.sum(axis=1)
-        refuse_rows(total <= 0, "the sum of the weights", total, "a positive number: one draw must count")
-    return array / namespace(array).sum(array, axis=1, keepdims=True)
-
+__all__ = ["Samples"]
 
 _CHUNK_BYTES = 2**25
+
 _ROUNDING = 1e-6  # weights that are equal but for float32
+
 _UNEVEN = "the draws have unequal weights: intervals and expected coverage are those of their weighted quantiles"
+
 _TINY = 5e-324  # a draw of weight 0 is no quantile, not even of level 0
 
 
@@ -111,9 +67,9 @@ class Samples(RealPredictions):
     notes: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
-        draws = checked_draws(self.draws)
+        draws = _checked_draws(self.draws)
         object.__setattr__(self, "draws", draws)
-        object.__setattr__(self, "weights", checked_draw_weights(self.weights, draws))
+        object.__setattr__(self, "weights", _checked_draw_weights(self.weights, draws))
         object.__setattr__(self, "_axes", draws.ndim - 2)  # of the event: leading axes may be added, these stay last
 
     def __len__(self) -> int:
@@ -373,3 +329,49 @@ def _too_few(short: np.ndarray, members: np.ndarray, level: float) -> tuple[str,
         f"there are fewer in {int(short.sum()):,} of {len(short):,} rows (at most {most}): their whole range was "
         f"taken, which covers at most {(most - 1) / (most + 1):.3f}",
     )
+
+
+def _checked_draws(x: Any) -> Array:
+    """Return finite draws of shape (n, S) or (n, S, d)."""
+    array = plain_array(x)[0]
+    values = concrete(array)
+    if values is None:
+        return floating(array)
+    checked_numbers(values)
+    if values.ndim not in (2, 3) or 0 in values.shape[1:]:
+        raise InputError(
+            f"draws must have shape (n, S), or (n, S, d) for vectors, with S > 0 draws a row, got {values.shape}; "
+            "where the draws lie on another axis, kernelcal.as_predictions(x, sample_axis=...) moves it"
+        )
+    _refuse_missing_members(values)
+    return floating(array)
+
+
+def _refuse_missing_members(values: np.ndarray) -> None:
+    wrong = np.argwhere(~np.isfinite(values))
+    if len(wrong) == 0:
+        return
+    row, member = (int(k) for k in wrong[0][:2])
+    value, count = values[tuple(wrong[0])], len(np.unique(wrong[:, 0]))
+    raise InputError(
+        f"the draw in row {row}, member {member} is {'missing (NaN)' if np.isnan(value) else value}, expected a finite "
+        f"number ({count} such row{'s' * (count > 1)}): drop these rows, or leave members out by weight 0, "
+        "Samples(np.nan_to_num(draws), weights=np.isfinite(draws))"
+    )
+
+
+def _checked_draw_weights(weights: Any, draws: Array) -> Array | None:
+    """Return weights of shape (n, S), divided by their sums."""
+    if weights is None:
+        return None
+    array = finite_numbers(weights, "the weight", ndim=2)
+    if tuple(array.shape) != tuple(draws.shape[:2]):
+        raise InputError(
+            f"weights must have the shape of the draws, {tuple(draws.shape[:2])}, got {tuple(array.shape)}"
+        )
+    values = concrete(array)
+    if values is not None:
+        refuse_rows(values < 0, "the weight", values, "a number that is not negative")
+        total = values.sum(axis=1)
+        refuse_rows(total <= 0, "the sum of the weights", total, "a positive number: one draw must count")
+    return array / namespace(array).sum(array, axis=1, keepdims=True)

@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kernelcal.arrays import Array, as_array, concrete, to_numpy
-from kernelcal.predictions.border import inside, numbers, refuse_rows
+from kernelcal.predictions.border import finite_numbers, inside, refuse_rows
 from kernelcal.predictions.inversion import count_below
 from kernelcal.predictions.real import Parametric, RealPredictions
 
-__all__ = ["CountPredictions", "count_draw", "count_quantile", "mean_difference", "not_negative_numbers"]
+__all__ = ["CountPredictions", "count_quantile", "mean_difference", "not_negative_numbers"]
 
 
 _LARGEST = 1e15  # above 2**53 not every whole number exists in double precision
@@ -60,7 +60,7 @@ class CountPredictions(Parametric):
 
     def draw(self, uniforms: np.ndarray) -> np.ndarray:
         """Invert the distribution function: whole numbers in float64, as targets are."""
-        return count_draw(self, uniforms)
+        return _count_draw(self, uniforms)
 
     def impossible(self, y: np.ndarray) -> np.ndarray:
         """A mean of 0 leaves only the count 0."""
@@ -84,7 +84,7 @@ def count_quantile(predictions: RealPredictions, levels: Any) -> np.ndarray:
     return found.reshape(shape)
 
 
-def count_draw(predictions: RealPredictions, uniforms: np.ndarray) -> np.ndarray:
+def _count_draw(predictions: RealPredictions, uniforms: np.ndarray) -> np.ndarray:
     """Counts of shape (..., n) by inversion: the count is k exactly when cdf(k - 1) < u <= cdf(k).
 
     With many draws a row, the distribution function is computed once for all counts that any draw of a row can be.
@@ -127,7 +127,7 @@ def _guess(predictions: RealPredictions, levels: np.ndarray, rows: np.ndarray) -
 
 def not_negative_numbers(x: Any, what: str) -> Array:
     """Numbers of shape (n,) from 0 to 1e15."""
-    array = numbers(x, what, ndim=1)
+    array = finite_numbers(x, what, ndim=1)
     values = concrete(array)
     if values is not None:
         refuse_rows(values < 0, what, values, "a number that is not negative (is it a logarithm?)")

@@ -9,7 +9,7 @@ import numpy as np
 
 from kernelcal.arrays import Array, concrete, namespace
 from kernelcal.predictions.base import trusted
-from kernelcal.predictions.border import numbers, refuse_rows, together
+from kernelcal.predictions.border import finite_numbers, refuse_rows, together
 from kernelcal.predictions.counts.base import CountPredictions, mean_difference, not_negative_numbers
 from kernelcal.predictions.distributions import BOTH, SCIPY, Reading
 
@@ -62,7 +62,7 @@ class Binomial(CountPredictions):
         values = concrete(n)
         if values is not None:
             refuse_rows(values != np.floor(values), "the number of trials", values, "a whole number")
-        p = numbers(p, "the probability of a hit", ndim=1)
+        p = finite_numbers(p, "the probability of a hit", ndim=1)
         values = concrete(p)
         if values is not None:
             wrong = (values < 0) | (values > 1)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kernelcal.arrays import Array, namespace, to_numpy
-from kernelcal.predictions.border import numbers, positive_numbers, refuse_rows, rows_of, together
+from kernelcal.predictions.border import finite_numbers, positive_numbers, refuse_rows, rows_of, together
 from kernelcal.predictions.counts.base import CountPredictions, mean_difference, not_negative_numbers
 from kernelcal.predictions.distributions import SCIPY, Reading
 
@@ -87,7 +87,7 @@ class NegativeBinomial(CountPredictions):
         probability : array of shape (n,)
             Probability of a success, above 0 and at most 1.
         """
-        p = numbers(probability, "the probability of a success", ndim=1)
+        p = finite_numbers(probability, "the probability of a success", ndim=1)
         values = to_numpy(p)
         refuse_rows((values <= 0) | (values > 1), "the probability of a success", values, "a number in (0, 1]")
         size = positive_numbers(rows_of(size, p), "the size", ndim=1)

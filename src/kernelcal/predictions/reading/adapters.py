@@ -19,13 +19,13 @@ from kernelcal.predictions.reading.wrappers import Wrapper
 from kernelcal.predictions.scalars import Normal
 from kernelcal.predictions.vectors import DiagonalNormal
 
-__all__ = ["as_predictions", "ensemble", "is_distribution", "predictions_of_numbers"]
+__all__ = ["as_predictions", "predictions_of_numbers"]
 
 
 _PAIR = ("the pair of arrays was read as means and standard deviations",)
 
 
-def is_distribution(x: Any) -> bool:
+def _is_distribution(x: Any) -> bool:
     """Tell whether `x` is a distribution of a library that is read, or of a class that inherits from one."""
     from_library = any(cls.__module__.startswith(tuple(LIBRARIES)) for cls in type(x).__mro__)
     return from_library and any(hasattr(type(x), name) for name in ("log_prob", "logpdf", "logcdf"))
@@ -35,11 +35,11 @@ def predictions_of_numbers(x: Any) -> Predictions | None:
     """Predictions, where `x` is such, a distribution, a list of either, or a pair of arrays; None for all else."""
     if isinstance(x, Predictions):
         return x
-    if is_distribution(x):
+    if _is_distribution(x):
         return read_distribution(x)
     if not isinstance(x, list | tuple) or not x:
         return None
-    if all(isinstance(element, Predictions) or is_distribution(element) for element in x):
+    if all(isinstance(element, Predictions) or _is_distribution(element) for element in x):
         return stacked([e if isinstance(e, Predictions) else read_distribution(e) for e in x])
     return _pair(x) if isinstance(x, tuple) and len(x) == 2 and all(map(_is_array, x)) else None
 
@@ -64,9 +64,9 @@ def _pair(pair: tuple[Any, Any]) -> Predictions:
     return Normal(mean, std, notes=_PAIR)
 
 
-def ensemble(x: Any, axis: int) -> Samples:
+def _ensemble(x: Any, axis: int) -> Samples:
     """Ensemble from an array whose given axis holds the draws; the first of the others holds the rows."""
-    if isinstance(x, Predictions | Wrapper) or is_distribution(x):
+    if isinstance(x, Predictions | Wrapper) or _is_distribution(x):
         raise InputError(f"sample_axis says which axis of an array holds draws, and {type(x).__name__} is no array")
     array = plain_array(x)[0]
     axes = list(range(array.ndim))
@@ -138,7 +138,7 @@ def as_predictions(
     >>> kc.as_predictions([stats.norm(0.0, 1.0), stats.norm(3.0, 2.0)]).std
     array([1., 2.])
     """
-    batch = predictions_of_numbers(x) if sample_axis is None else ensemble(x, sample_axis)
+    batch = predictions_of_numbers(x) if sample_axis is None else _ensemble(x, sample_axis)
     if batch is not None:
         return _with_options(batch, classes, normalize)
     array, names = _array_of(x)

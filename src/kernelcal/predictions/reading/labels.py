@@ -9,10 +9,10 @@ import numpy as np
 from kernelcal.errors import InputError
 from kernelcal.predictions.classes import ClassPredictions
 
-__all__ = ["as_labels", "refuse_fractions", "refuse_out_of_range", "some", "which_is_which"]
+__all__ = ["as_labels", "some"]
 
 
-def which_is_which(found: list[str], m: int) -> str:
+def _which_is_which(found: list[str], m: int) -> str:
     """Ask for the order of text labels, with the labels that were found as the example."""
     if m == 2 and len(found) > 2:
         return (
@@ -29,7 +29,7 @@ def which_is_which(found: list[str], m: int) -> str:
     )
 
 
-def refuse_fractions(y: np.ndarray, allowed: str) -> None:
+def _refuse_fractions(y: np.ndarray, allowed: str) -> None:
     """Labels are whole numbers: nothing is rounded."""
     wrong = y != np.round(y) if y.dtype.kind == "f" else np.zeros(0, dtype=bool)  # inf is out of range instead
     if not wrong.any():
@@ -44,7 +44,7 @@ def refuse_fractions(y: np.ndarray, allowed: str) -> None:
     raise InputError(f"the targets must be {allowed}; row {row} is {y[row]:g}: {cause}")
 
 
-def refuse_out_of_range(labels: np.ndarray, m: int, allowed: str) -> None:
+def _refuse_out_of_range(labels: np.ndarray, m: int, allowed: str) -> None:
     """Labels lie between 0 and m - 1; say which other numbering they look like."""
     labels = labels.astype(np.int64) if labels.dtype.kind == "b" else labels
     if len(labels) == 0 or (labels.min() >= 0 and labels.max() < m):
@@ -149,13 +149,13 @@ def _by_number(y: np.ndarray, m: int) -> np.ndarray:
     if y.dtype.kind == "O":
         y = _from_objects(y, allowed)
     if y.dtype.kind in "US":
-        raise InputError(which_is_which(sorted({str(value) for value in y[:1000]}), m))
+        raise InputError(_which_is_which(sorted({str(value) for value in y[:1000]}), m))
     if y.dtype.kind == "b" and m > 2:
         raise InputError(f"the targets are booleans but there are {m} classes: pass class numbers 0 to {m - 1}")
     if y.dtype.kind not in "fiub":
         raise InputError(f"targets must be {allowed}, got dtype {y.dtype}")
-    refuse_fractions(y, allowed)
-    refuse_out_of_range(y, m, allowed)
+    _refuse_fractions(y, allowed)
+    _refuse_out_of_range(y, m, allowed)
     return y.astype(np.int64)
 
 

@@ -11,14 +11,14 @@ from kernelcal.predictions.base import Predictions, families
 from kernelcal.predictions.composed import Mixture
 from kernelcal.predictions.distributions import Parameters, Reading
 
-__all__ = ["LIBRARIES", "read_distribution", "scipy_parameters"]
+__all__ = ["LIBRARIES", "read_distribution"]
 
 
 Find = Callable[[str, str], tuple[type[Predictions], Reading] | None]
 _FROZEN = "_frozen"
 
 
-def scipy_parameters(x: Any, find: Find) -> Parameters | None:
+def _scipy_parameters(x: Any, find: Find) -> Parameters | None:
     """Parameters of a distribution, None if its type is not known; `find` knows families by library and name."""
     kind = type(x).__name__
     if kind in ("rv_continuous_frozen", "rv_discrete_frozen"):
@@ -26,7 +26,7 @@ def scipy_parameters(x: Any, find: Find) -> Parameters | None:
     if kind == "Mixture":
         return _mixture(x, find)
     if kind == "ShiftedScaledDistribution":
-        inner = scipy_parameters(getattr(x, "_dist", None), find)
+        inner = _scipy_parameters(getattr(x, "_dist", None), find)
         return None if inner is None else inner.moved(x.loc, x.scale, str(getattr(x, "_dist", "the distribution")))
     # classes such as Normal, those of `make_distribution`, whose name their text begins with, and frozen vectors
     name = str(x).split("(")[0] if kind == "CustomDistribution" else kind.removesuffix(_FROZEN)
@@ -47,7 +47,7 @@ def _frozen(x: Any, find: Find) -> Parameters | None:
 
 
 def _mixture(x: Any, find: Find) -> Parameters | None:
-    parts = [scipy_parameters(component, find) for component in x.components]
+    parts = [_scipy_parameters(component, find) for component in x.components]
     known = [part for part in parts if part is not None]
     if len(known) < len(parts):
         return None
@@ -77,7 +77,7 @@ def _parameters(x: Any) -> Parameters:
     """Parameters of a distribution, by what the families say that they are called."""
     library = next((name for module, name in LIBRARIES.items() if type(x).__module__.startswith(module)), "")
     if library == "scipy":
-        found = scipy_parameters(x, _known)
+        found = _scipy_parameters(x, _known)
     elif library and type(x).__name__ in _STRUCTURES:
         found = _STRUCTURES[type(x).__name__](x)
     else:

@@ -16,14 +16,14 @@ from kernelcal.predictions.reading.labels import as_labels
 from kernelcal.predictions.reading.wrappers import Wrapper
 from kernelcal.predictions.real import RealPredictions
 
-__all__ = ["as_outcomes", "checked_pair", "checked_weights"]
+__all__ = ["checked_pair", "checked_weights"]
 
 
 _FINITE = "a finite number: a family whose laws have no mean or variance says centre and width in their place"
 _LARGEST = 1e75  # squares of ratios of such numbers are still finite
 
 
-def as_outcomes(y: np.ndarray, predictions: RealPredictions) -> np.ndarray:
+def _as_outcomes(y: np.ndarray, predictions: RealPredictions) -> np.ndarray:
     """Return finite targets of shape (n, *event_shape) in float64; counts must be whole numbers from 0."""
     n, shape = len(predictions), (len(predictions), *predictions.event_shape)
     values = _numbers(y)
@@ -131,7 +131,7 @@ def checked_pair(y: Any, predictions: Any, *, classes: Any = None, normalize: bo
     if len(batch) == 0:
         raise InputError("there are no rows: predictions and targets are empty")
     if isinstance(batch, RealPredictions):
-        return as_outcomes(targets, batch), batch
+        return _as_outcomes(targets, batch), batch
     if not isinstance(batch, ClassPredictions):
         raise InputError(f"{type(batch).__name__} predicts neither classes nor numbers")
     return as_labels(targets, batch), batch

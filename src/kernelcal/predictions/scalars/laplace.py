@@ -10,7 +10,7 @@ import numpy as np
 
 from kernelcal.arrays import Array, as_array, namespace, to_numpy
 from kernelcal.predictions.base import trusted
-from kernelcal.predictions.border import NO_SPREAD, numbers, positive_numbers, together
+from kernelcal.predictions.border import NO_SPREAD, finite_numbers, positive_numbers, together
 from kernelcal.predictions.distributions import BOTH, SCIPY, Reading
 from kernelcal.predictions.real import Parametric
 
@@ -54,7 +54,7 @@ class Laplace(Parametric):
 
     def __post_init__(self) -> None:
         loc, scale = together(loc=self.loc, scale=self.scale)
-        loc = numbers(loc, "the centre", ndim=1)
+        loc = finite_numbers(loc, "the centre", ndim=1)
         scale = positive_numbers(scale, "the scale", ndim=1, remedy=NO_SPREAD)
         object.__setattr__(self, "loc", loc)
         object.__setattr__(self, "scale", scale)

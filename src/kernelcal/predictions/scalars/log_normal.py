@@ -10,7 +10,7 @@ import numpy as np
 
 from kernelcal.arrays import Array, namespace
 from kernelcal.predictions.base import trusted
-from kernelcal.predictions.border import NO_SPREAD, numbers, positive_numbers, together
+from kernelcal.predictions.border import NO_SPREAD, finite_numbers, positive_numbers, together
 from kernelcal.predictions.distributions import BOTH, SCIPY, Reading
 from kernelcal.predictions.real import Parametric
 from kernelcal.predictions.transforms import log_normal_wave
@@ -65,7 +65,7 @@ class LogNormal(Parametric):
 
     def __post_init__(self) -> None:
         mu, sigma = together(mu=self.mu, sigma=self.sigma)
-        object.__setattr__(self, "mu", numbers(mu, "mu, the mean of the logarithm,", ndim=1))
+        object.__setattr__(self, "mu", finite_numbers(mu, "mu, the mean of the logarithm,", ndim=1))
         sigma = positive_numbers(sigma, "sigma, the standard deviation of the logarithm,", ndim=1, remedy=NO_SPREAD)
         object.__setattr__(self, "sigma", sigma)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from kernelcal.arrays import Array, as_array, like, namespace, to_numpy
 from kernelcal.predictions.base import trusted
-from kernelcal.predictions.border import NO_SPREAD, numbers, positive_numbers, together
+from kernelcal.predictions.border import NO_SPREAD, finite_numbers, positive_numbers, together
 from kernelcal.predictions.distributions import BOTH, SCIPY, Reading
 from kernelcal.predictions.real import Parametric
 
@@ -55,7 +55,7 @@ class Normal(Parametric):
 
     def __post_init__(self) -> None:
         mean, std = together(mean=self.mean, std=self.std)
-        mean = numbers(mean, "the mean", ndim=1)
+        mean = finite_numbers(mean, "the mean", ndim=1)
         std = positive_numbers(std, "the standard deviation", ndim=1, remedy=NO_SPREAD)
         object.__setattr__(self, "mean", mean)
         object.__setattr__(self, "std", std)

@@ -11,7 +11,7 @@ import numpy as np
 from kernelcal.arrays import Array, namespace
 from kernelcal.errors import InputError
 from kernelcal.predictions.base import trusted
-from kernelcal.predictions.border import NO_SPREAD, numbers, positive_numbers, together
+from kernelcal.predictions.border import NO_SPREAD, finite_numbers, positive_numbers, together
 from kernelcal.predictions.distributions import BOTH, SCIPY, Reading
 from kernelcal.predictions.real import Parametric
 from kernelcal.predictions.transforms import student_wave
@@ -40,8 +40,8 @@ class StudentT(Parametric):
     Notes
     -----
     Laws without variance (df <= 2) or mean (df <= 1) work wherever these are not needed: predictions are compared by
-    centre and scale, and residuals are standardised to normal scores, ``Phi^-1(F(y))``, at every df, since the square
-    of an ordinary residual varies without bound up to df = 4. The CRPS needs a mean.
+    centre and scale, and residuals are standardised to normal quantiles, ``Phi^-1(F(y))``, at every df, since the
+    square of an ordinary residual varies without bound up to df = 4. The CRPS needs a mean.
 
     References
     ----------
@@ -71,7 +71,7 @@ class StudentT(Parametric):
     def __post_init__(self) -> None:
         df, loc, scale = together(df=self.df, loc=self.loc, scale=self.scale)
         object.__setattr__(self, "df", positive_numbers(df, "df", ndim=1, remedy=" (a normal law is Normal)"))
-        object.__setattr__(self, "loc", numbers(loc, "the centre", ndim=1))
+        object.__setattr__(self, "loc", finite_numbers(loc, "the centre", ndim=1))
         object.__setattr__(self, "scale", positive_numbers(scale, "the scale", ndim=1, remedy=NO_SPREAD))
 
     @classmethod

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kernelcal.arrays import Array, concrete, namespace
-from kernelcal.predictions.border import numbers, refuse_rows, together
+from kernelcal.predictions.border import finite_numbers, refuse_rows, together
 from kernelcal.predictions.distributions import BOTH, SCIPY, Reading
 from kernelcal.predictions.real import Parametric
 
@@ -61,7 +61,7 @@ class Uniform(Parametric):
 
     def __post_init__(self) -> None:
         low, high = together(low=self.low, high=self.high)
-        low, high = numbers(low, "low", ndim=1), numbers(high, "high", ndim=1)
+        low, high = finite_numbers(low, "low", ndim=1), finite_numbers(high, "high", ndim=1)
         width = concrete(high - low)
         if width is not None:
             refuse_rows(width <= 0, "high minus low", width, "a positive number (low comes first)")

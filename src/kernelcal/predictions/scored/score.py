@@ -12,7 +12,7 @@ import numpy as np
 from kernelcal.arrays import Array, as_array, namespace, take_rows, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.predictions.base import checked_index, trusted
-from kernelcal.predictions.border import numbers
+from kernelcal.predictions.border import finite_numbers
 from kernelcal.predictions.composed import Samples
 from kernelcal.predictions.real import RealPredictions
 from kernelcal.predictions.scored.checks import (
@@ -80,7 +80,7 @@ class ScorePredictions(RealPredictions):
         if self.sampler is not None:
             checked_function(self.sampler, "sampler")
         if self.coordinates is not None:
-            self._hold(coordinates=numbers(self.coordinates, "the coordinates", ndim=2))
+            self._hold(coordinates=finite_numbers(self.coordinates, "the coordinates", ndim=2))
         if self.draws is None:
             self._hold(notes=(*self.notes, *([] if self.sampler is None else [_SEEDED])))
             return

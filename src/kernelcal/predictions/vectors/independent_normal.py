@@ -13,7 +13,7 @@ import numpy as np
 from kernelcal.arrays import Array, like, namespace, take_rows, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.predictions.base import checked_index, trusted
-from kernelcal.predictions.border import NO_SPREAD, inside, numbers, positive_numbers, rows_of
+from kernelcal.predictions.border import NO_SPREAD, finite_numbers, inside, positive_numbers, rows_of
 from kernelcal.predictions.distributions import BOTH, Reading
 from kernelcal.predictions.real import RealPredictions
 from kernelcal.predictions.scalars import Normal
@@ -118,7 +118,7 @@ def vector_means(mean: Any) -> Array:
             f"the mean of vectors must have shape (n, d), got shape ({len(mean)},): for one number a row use "
             "kernelcal.Normal(mean, std); for one vector alone pass mean[None, :]"
         )
-    array = numbers(mean, "the mean", ndim=2)
+    array = finite_numbers(mean, "the mean", ndim=2)
     if array.shape[1] == 0:
         raise InputError(f"the mean must have at least one column, got shape {tuple(array.shape)}")
     return array

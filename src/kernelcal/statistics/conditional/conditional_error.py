@@ -15,16 +15,8 @@ from kernelcal.kernels import Integrator, Kernel, positive, resolve
 from kernelcal.predictions import Predictions
 from kernelcal.residuals import FeatureResidual, residual_of, target_kernel_of
 from kernelcal.statistics.base import Estimate, Prepared, Statistic, target_notes
-from kernelcal.statistics.conditional.kernel import (
-    Features,
-    fourier_features,
-    gram,
-    incomplete_cholesky,
-    linear_and_gaussian,
-    pivoted_factor,
-    refuse_not_finite,
-    two_columns,
-)
+from kernelcal.statistics.conditional.kernel import gram, linear_and_gaussian, refuse_not_finite, two_columns
+from kernelcal.statistics.conditional.low_rank import Features, fourier_features, incomplete_cholesky, pivoted_factor
 from kernelcal.statistics.conditional.operator import ByCholesky, ByFeatures, CrossValidation, Operator
 from kernelcal.statistics.functions import function_of
 from kernelcal.statistics.pairwise import not_definite

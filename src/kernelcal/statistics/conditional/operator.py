@@ -13,9 +13,9 @@ from kernelcal.arrays import row_slices
 from kernelcal.errors import InputError
 from kernelcal.kernels import Kernel
 from kernelcal.residuals import ClassResidual, FeatureResidual, FourierResidual, Residual
-from kernelcal.statistics.conditional.kernel import Features
+from kernelcal.statistics.conditional.low_rank import Features
 
-__all__ = ["MATRIX_UP_TO", "ByCholesky", "ByFeatures", "CrossValidation", "Operator", "cholesky"]
+__all__ = ["MATRIX_UP_TO", "ByCholesky", "ByFeatures", "CrossValidation", "Operator"]
 
 
 MATRIX_UP_TO = 6_000  # rows up to which M is held for many draws: 288 MB
@@ -88,7 +88,7 @@ class ByCholesky(Operator):
     def __init__(self, kernel: Any, matrix: np.ndarray, c: float) -> None:
         self.n, self.c = len(matrix), c
         matrix[np.diag_indices(self.n)] += c
-        self.factor = cholesky(kernel, matrix)
+        self.factor = _cholesky(kernel, matrix)
 
     def of_features(self, residual: FeatureResidual, targets: np.ndarray) -> np.ndarray:
         """Values of all residuals at once."""
@@ -151,7 +151,7 @@ class ByFeatures(Operator):
         for rows in self._parts(0):
             phi = self._features(rows)
             products += phi.T @ phi
-        self.factor = cholesky(kernel, products)
+        self.factor = _cholesky(kernel, products)
 
     def of_features(self, residual: FeatureResidual, targets: np.ndarray) -> np.ndarray:
         """Values of residuals that are made a part of the rows at a time."""
@@ -214,7 +214,7 @@ def _kept(features: Features, n: int) -> Features:
     return view
 
 
-def cholesky(kernel: Any, matrix: np.ndarray) -> np.ndarray:
+def _cholesky(kernel: Any, matrix: np.ndarray) -> np.ndarray:
     """Lower Cholesky factor in the place of a symmetric matrix."""
     from scipy.linalg import LinAlgError, cho_factor  # imported when needed: the import of kernelcal stays light
 

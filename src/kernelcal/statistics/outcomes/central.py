@@ -10,10 +10,10 @@ import numpy as np
 from kernelcal.cases import Case
 from kernelcal.defaults import CONFIDENCE_LEVEL
 from kernelcal.runs import Run
-from kernelcal.statistics.outcomes.coverage import Coverage, binomial_interval
+from kernelcal.statistics.outcomes.coverage import Coverage
 from kernelcal.statistics.scores import checked_levels
 
-__all__ = ["CentralCoverage", "binomial_interval", "central_coverage", "central_coverage_of"]
+__all__ = ["CentralCoverage", "central_coverage", "central_coverage_of"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)  # repr: the table of the base class

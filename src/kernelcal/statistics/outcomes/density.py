@@ -14,10 +14,15 @@ from kernelcal.predictions import RealPredictions, Samples
 
 __all__ = ["DensityRegions", "count_regions", "count_windows", "drawn_regions", "given_regions"]
 
-
 _TAIL = 1e-12  # probability of the counts beyond either end that the sums leave out
+
 _SAME = 1e-9  # logarithms of probabilities that are equal but for rounding
+
 _CELLS = 2**20  # counts that are sorted at once
+
+_ROUNDING = 1e-12  # relative difference of logarithms that are equal but for rounding
+
+_NUMBERS = 2**22  # numbers that are drawn at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,10 +77,6 @@ def _at(levels: np.ndarray, place: np.ndarray) -> np.ndarray:
     return np.where(within, levels[index, np.arange(levels.shape[1])], 1.0)
 
 
-_SAME_DENSITY_RANKS = 1e-12  # relative difference of logarithms that are equal but for rounding
-_NUMBERS = 2**22  # numbers that are drawn at once
-
-
 def drawn_regions(
     predictions: RealPredictions, y: np.ndarray, cs: np.ndarray, size: int, rng: np.random.Generator
 ) -> DensityRegions:
@@ -107,7 +108,7 @@ def given_regions(
 
 def _compared(logs: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Which draws have a larger density than the outcome, and which the same."""
-    slack = _SAME_DENSITY_RANKS * (1 + np.abs(np.where(np.isfinite(own), own, 0.0)))
+    slack = _ROUNDING * (1 + np.abs(np.where(np.isfinite(own), own, 0.0)))
     above = logs > own + slack
     return above, ~above & (logs >= own - slack)
 

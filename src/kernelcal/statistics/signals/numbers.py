@@ -27,7 +27,7 @@ class NumberSignals(Statistic):
     square averaged over components. ``bias by scale`` and ``dispersion by scale``: the same with every row multiplied
     by its standardised log standard deviation, so that wide predictions may err otherwise than narrow ones. All have
     mean zero inside the bars under calibration, whatever the family. Residuals of laws without variance are normal
-    scores (`standardised` of the family).
+    quantiles (`standardised` of the family).
 
     ``PIT``: Kuiper's distance of the values ``(F_i(y_i-) + F_i(y_i)) / 2`` from uniform ones, the largest of the
     components: the shape of the predicted distributions, on the scale of each. Where values have probabilities of
