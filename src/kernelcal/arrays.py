@@ -22,6 +22,7 @@ __all__ = [
     "row_slices",
     "squared_lengths",
     "take_rows",
+    "to_double",
     "to_numpy",
 ]
 
@@ -63,6 +64,11 @@ def to_numpy(x: Array) -> np.ndarray:
         return np.from_dlpack(x) if hasattr(x, "__dlpack__") else np.asarray(x)
     except BufferError:  # NumPy before 2.1 takes over nothing that may not be written
         return np.asarray(x)
+
+
+def to_double(x: Array) -> np.ndarray:
+    """Return the values of `x` in host memory and float64, without its gradient."""
+    return to_numpy(x).astype(np.float64, copy=False)
 
 
 def on_accelerator(x: Array) -> bool:

@@ -1,4 +1,4 @@
-"""Lenses as the command line names them."""
+"""Engines and lenses as the command line names them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,14 @@
 """From a statistic to a p-value."""
 
 from kernelcal.inference.cost import bootstrap_cost, in_words, say_bootstrap_cost, seconds_of
+from kernelcal.inference.diagrams import (
+    ClassReliability,
+    Reliability,
+    SimplexCalibration,
+    class_reliability,
+    reliability,
+    simplex_calibration,
+)
 from kernelcal.inference.draws import Draws
 from kernelcal.inference.intervals import (
     INTERVAL_METHODS,
@@ -35,14 +43,6 @@ from kernelcal.inference.laws import (
     Wild,
     exact_null,
     one_member,
-)
-from kernelcal.inference.reliable import (
-    ClassReliability,
-    Reliability,
-    SimplexCalibration,
-    class_reliability,
-    reliability,
-    simplex_calibration,
 )
 from kernelcal.inference.result import Member, TestResult
 from kernelcal.inference.test import (

@@ -1,4 +1,4 @@
-"""Several models: a file each, or one table with a column that names them; the same rows in the same order."""
+"""Files to targets and predictions: of one model, and of several over the same rows in the same order."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from kernelcal.predictions.base import Predictions, checked_index, trusted
 from kernelcal.predictions.border import checked_matrix, checked_vector, floating
 from kernelcal.predictions.distributions import BOTH, Reading
 
-__all__ = ["Bernoulli", "Categorical", "ClassPredictions", "checked_classes"]
+__all__ = ["Bernoulli", "Categorical", "ClassPredictions", "checked_classes", "tempered_probability"]
 
 
 _COMPARE_UP_TO = 16  # classes; above, a binary search in every row is quicker than comparing with every class
@@ -233,12 +233,7 @@ class Bernoulli(ClassPredictions):
 
     def tempered(self, temperature: float) -> Self:
         """The logit over T; 0 and 1 stay."""
-        p = self.p
-        xp, zero = namespace(p), namespace(p).zeros_like(p)
-        with np.errstate(divide="ignore"):
-            logits = (xp.log(p) - xp.log1p(-p)) / temperature
-        up, down = xp.exp(xp.minimum(logits, zero)), xp.exp(-xp.maximum(logits, zero))
-        return trusted(self, p=up / (up + down))
+        return trusted(self, p=tempered_probability(self.p, temperature))
 
 
 @dataclass(frozen=True, eq=False)
@@ -326,3 +321,12 @@ class Categorical(ClassPredictions):
             logs = xp.log(self.probs)
         powers = xp.exp((logs - xp.max(logs, axis=1, keepdims=True)) / temperature)
         return trusted(self, probs=powers / xp.sum(powers, axis=1, keepdims=True))
+
+
+def tempered_probability(p: Array, temperature: float) -> Array:
+    """Probability of yes with its logit over T; 0 and 1 stay."""
+    xp, zero = namespace(p), namespace(p).zeros_like(p)
+    with np.errstate(divide="ignore"):
+        logits = (xp.log(p) - xp.log1p(-p)) / temperature
+    up, down = xp.exp(xp.minimum(logits, zero)), xp.exp(-xp.maximum(logits, zero))
+    return up / (up + down)

@@ -12,7 +12,7 @@ from kernelcal.cases import Case
 from kernelcal.defaults import DRAWS
 from kernelcal.evaluation import Evaluation, components_of_case
 from kernelcal.explanation import Explanation, furthest_outside
-from kernelcal.inference.reliable import class_reliability_of, reliability_of, simplex_of
+from kernelcal.inference.diagrams import class_reliability_of, reliability_of, simplex_of
 from kernelcal.plots import percent
 from kernelcal.predictions import ClassPredictions, Samples
 from kernelcal.reporting.drawing import Drawing

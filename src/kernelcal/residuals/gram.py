@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.arrays import Array, like, take_rows, to_numpy
+from kernelcal.arrays import Array, like, take_rows, to_double
 from kernelcal.errors import InputError
 from kernelcal.kernels import Integrator, Kernel, Linear, Spectral, has_leaf, plan, point
 from kernelcal.kernels.embeddings import Embedding
@@ -73,7 +73,7 @@ class GramResidual(Residual):
 
     def double(self) -> GramResidual:
         """Return the same in NumPy and float64."""
-        return replace(self, predictions=self.predictions.map_arrays(_double))
+        return replace(self, predictions=self.predictions.map_arrays(to_double))
 
     def inner(self, targets: np.ndarray) -> GramInner:
         """Inner products for one set of targets."""
@@ -123,7 +123,3 @@ def _rows(predictions: Any) -> Any:
 
 def _columns(predictions: Any) -> Any:
     return predictions.map_arrays(lambda x: x[None, ...])
-
-
-def _double(x: Array) -> np.ndarray:
-    return to_numpy(x).astype(np.float64, copy=False)

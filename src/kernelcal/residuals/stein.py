@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kernelcal.arrays import Array, is_numpy, like, namespace, take_rows, to_numpy
+from kernelcal.arrays import Array, is_numpy, like, namespace, take_rows, to_double
 from kernelcal.errors import InputError
 from kernelcal.kernels import (
     Gaussian,
@@ -194,7 +194,7 @@ class SteinResidual(Residual):
 
     def double(self) -> SteinResidual:
         """Return the same in NumPy and float64."""
-        return replace(self, predictions=self.predictions.map_arrays(_double))
+        return replace(self, predictions=self.predictions.map_arrays(to_double))
 
     def inner(self, targets: np.ndarray) -> SteinInner:
         """Inner products for one set of targets."""
@@ -313,7 +313,3 @@ def _root(matrix: Any, dimension: int) -> np.ndarray:
             f"least eigenvalue is {values[0]:.3g}"
         )
     return vectors * np.sqrt(np.maximum(values, 0))
-
-
-def _double(x: Array) -> np.ndarray:
-    return to_numpy(x).astype(np.float64, copy=False)

@@ -17,6 +17,7 @@ from kernelcal.kernels import (
     Kernel,
     Points,
     Stationary,
+    TotalVariation,
     class_matrix,
     point,
     resolve,
@@ -283,8 +284,6 @@ def _check_lengthscale(kernel: Stationary) -> None:
     with contract(kernel, "exponent lies in (0, 2]: exp(-c d^exponent) is positive definite for every c"):
         claim(0 < kernel.exponent <= 2, f"it is {kernel.exponent!r}")
     with contract(kernel, "exponent is one for which the kernel is positive definite"):
-        from kernelcal.kernels import TotalVariation
-
         if kernel.exponent <= 1:  # then also of L1 distances, where Gaussians are not
             from dataclasses import replace
 

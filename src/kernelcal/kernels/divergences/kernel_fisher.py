@@ -12,6 +12,7 @@ from kernelcal.errors import InputError
 from kernelcal.kernels.base import Kernel
 from kernelcal.kernels.divergences.base_measures import BaseMeasure, NormalBase, checked_base, fixed_base
 from kernelcal.kernels.divergences.fisher import changed_fields
+from kernelcal.kernels.divergences.ground import ground_lengthscale
 from kernelcal.kernels.divergences.score_functions import (
     ScoreMoments,
     gaussian_moments,
@@ -20,7 +21,9 @@ from kernelcal.kernels.divergences.score_functions import (
     scores_at,
     weighted_moments,
 )
-from kernelcal.kernels.metrics import Metric
+from kernelcal.kernels.embeddings import point
+from kernelcal.kernels.metrics import Euclidean, Metric
+from kernelcal.kernels.profiles import Gaussian
 
 __all__ = ["KernelFisherDivergence"]
 
@@ -95,7 +98,6 @@ class KernelFisherDivergence(Metric):
 
     def resolved(self, predictions: Any) -> Self:
         """Copy with the ground lengthscale and the base measure that these predictions choose."""
-        from kernelcal.kernels.divergences.ground import ground_lengthscale
 
         def leaf(kernel: Any) -> Kernel:
             median = isinstance(kernel.lengthscale, str)
@@ -105,8 +107,6 @@ class KernelFisherDivergence(Metric):
         return replace(self, kernel=self.kernel.map_leaves(leaf), base=base)
 
     def _moments(self, base: BaseMeasure) -> ScoreMoments:
-        from kernelcal.kernels.profiles import Gaussian  # profiles are built on metrics
-
         if isinstance(base, NormalBase) and isinstance(self.kernel, Gaussian):
             return gaussian_moments(base, self.kernel.scale)
         points = base.points(self.size, self.rng)
@@ -122,15 +122,11 @@ class KernelFisherDivergence(Metric):
 
 def _gram(kernel: Kernel, points: np.ndarray) -> np.ndarray:
     """Matrix of the ground kernel at base points."""
-    from kernelcal.kernels.embeddings import point  # embeddings are built on kernels, these on metrics
-
     return np.asarray(point(kernel, points[:, None], points[None], 1))
 
 
 def _refuse_no_profile(kernel: Any) -> Kernel:
     """Refuse kernels that may be negative or unbounded, and distances that are none between outcomes."""
-    from kernelcal.kernels.metrics import Euclidean
-
     if not isinstance(getattr(kernel, "metric", None), Euclidean):
         raise InputError(
             f"the ground kernel of KernelFisherDivergence compares outcomes by their Euclidean distance: use a profile "

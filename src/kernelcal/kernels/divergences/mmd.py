@@ -9,6 +9,7 @@ from typing import Any
 from kernelcal.arrays import Array, take_rows
 from kernelcal.errors import InputError
 from kernelcal.kernels.base import Kernel
+from kernelcal.kernels.embeddings import plan
 from kernelcal.kernels.metrics import PairwiseMetric, above_rounding
 
 __all__ = ["MMD"]
@@ -62,8 +63,6 @@ class MMD(PairwiseMetric):
 
     def prepare(self, predictions: Any) -> _Embedded:
         """Choose the plan, and compute ``|m_P|^2`` of every prediction."""
-        from kernelcal.kernels.embeddings import plan  # embeddings are built on kernels, which are built on metrics
-
         embedding = plan(self.kernel, predictions, self.integrator)
         return _Embedded(embedding, predictions, embedding.cross(predictions, predictions))
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
-import numpy as np
-
-from kernelcal.arrays import Array, namespace, row_slices, take_rows, to_numpy
+from kernelcal.arrays import Array, namespace, row_slices, take_rows, to_double
 from kernelcal.errors import InputError
 
 __all__ = [
@@ -189,8 +186,7 @@ def view(metric: Metric, predictions: Any) -> MetricView:
 
 def in_double(predictions: Any) -> Any:
     """Copy of the predictions in NumPy and float64."""
-    convert: Callable[[Array], np.ndarray] = lambda x: to_numpy(x).astype(np.float64, copy=False)  # noqa: E731
-    return predictions.map_arrays(convert)
+    return predictions.map_arrays(to_double)
 
 
 def _as_rows(x: Array) -> Array:

@@ -13,7 +13,7 @@ from kernelcal.arrays import is_numpy, row_slices, to_numpy
 from kernelcal.kernels import Euclidean, Kernel, Metric, Stationary, leaves
 from kernelcal.pairs.base import KernelProducts, QuadraticForms, Sums
 from kernelcal.pairs.line.branches import Branch, branches_of, power_of, triple_weights
-from kernelcal.pairs.line.tree import States, Strands, Walk, by_neighbours, climb, joins, side_sums
+from kernelcal.pairs.line.tree import States, Strands, Walk, climb, joins, side_sums
 from kernelcal.pairs.threads import threaded_map
 from kernelcal.pairs.tile_sums import FeatureTiles
 from kernelcal.residuals import FeatureResidual
@@ -113,8 +113,8 @@ class Scan(KernelProducts):
         for part in self._parts(columns):
             f = columns.T[part].take(self.order, axis=1)
             for branch in self.branches:
-                levels = joins(branch, self.x, self.x, by_neighbours)
-                total += 2 * float(climb(levels, [f], [self._source(branch, f)], by_neighbours)[0].sum())
+                levels = joins(branch, self.x, self.x)
+                total += 2 * float(climb(levels, [f], [self._source(branch, f)])[0].sum())
         return total
 
     def apply(self, columns: np.ndarray, exponent: int = 1) -> np.ndarray:

@@ -8,31 +8,24 @@ nothing overflows or cancels, whatever the lengthscale; every level is a few ope
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from kernelcal.pairs.line.branches import Branch, decays
 
-__all__ = ["Join", "States", "Strands", "Walk", "by_neighbours", "climb", "joins", "side_sums"]
+__all__ = ["Join", "States", "Strands", "Walk", "climb", "joins", "side_sums"]
 
 
 States = list[np.ndarray]  # sums of the nodes, one array (..., nodes) an order
-Split = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
-def by_neighbours(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _neighbours(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Even and odd nodes; a last node without a neighbour gets an empty one."""
     if values.shape[-1] % 2:
         values = np.concatenate([values, np.zeros_like(values[..., -1:])], axis=-1)
     return values[..., ::2], values[..., 1::2]
-
-
-def _by_halves(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """First and second half: neighbours, where nodes are kept in the order of their reversed binary numbers."""
-    half = values.shape[-1] // 2
-    return values[..., :half], values[..., half:]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,10 +54,10 @@ class Join:
         return np.asarray(total)
 
 
-def joins(branch: Branch, low: np.ndarray, high: np.ndarray, split: Split, until: int = 1) -> Iterator[Join]:
+def joins(branch: Branch, low: np.ndarray, high: np.ndarray, until: int = 1) -> Iterator[Join]:
     """Factors of every level, from nodes with these ends, until so many nodes are left."""
     while len(low) > until:
-        (low, right), (left, high) = split(_even(low)), split(_even(high))
+        (low, right), (left, high) = _neighbours(_even(low)), _neighbours(_even(high))
         down, gap, up = (decays(branch.rate * d, branch.order) for d in (right - low, right - left, high - left))
         cross = [[_cross(branch, gap, a + b) for b in range(branch.order - a)] for a in range(branch.order)]
         yield Join(down, gap, up, cross)
@@ -83,7 +76,7 @@ def _cross(branch: Branch, gap: States, taken: int) -> np.ndarray:
 
 
 def climb(
-    levels: Iterable[Join], f: States, g: States, split: Split, below: list[tuple[States, States, int]] | None = None
+    levels: Iterable[Join], f: States, g: States, below: list[tuple[States, States, int]] | None = None
 ) -> tuple[np.ndarray, States, States]:
     """Sum of ``f_i k(x_i, x_j) g_j`` over i above j, inside the nodes that are left, and the sums of these nodes.
 
@@ -91,7 +84,7 @@ def climb(
     """
     total: np.ndarray | float = 0.0
     for join in levels:
-        (f_left, f_right), (g_left, g_right) = _both(f, split), _both(g, split)
+        (f_left, f_right), (g_left, g_right) = _both(f), _both(g)
         if below is not None:
             below.append((f_right, g_left, f[0].shape[-1]))
         total = total + join.pairs(f_right, g_left)
@@ -99,8 +92,8 @@ def climb(
     return np.asarray(total), f, g
 
 
-def _both(states: States, split: Split) -> tuple[States, States]:
-    pairs = [split(state) for state in states]
+def _both(states: States) -> tuple[States, States]:
+    pairs = [_neighbours(state) for state in states]
     return [left for left, _ in pairs], [right for _, right in pairs]
 
 
@@ -128,9 +121,9 @@ def side_sums(branch: Branch, x: np.ndarray, f: np.ndarray, g: np.ndarray) -> tu
 
     Up the tree and down again, for f and g of shape (..., n).
     """
-    levels: list[Join] = list(joins(branch, x, x, by_neighbours))
+    levels: list[Join] = list(joins(branch, x, x))
     kept: list[tuple[States, States, int]] = []
-    climb(levels, [f], [g], by_neighbours, kept)
+    climb(levels, [f], [g], kept)
     lower = [np.zeros((*f.shape[:-1], 1)) for _ in range(branch.order)]
     upper = lower
     for join, (f_right, g_left, number) in zip(reversed(levels), reversed(kept), strict=True):
@@ -224,7 +217,7 @@ class Walk:
     def sum(self) -> np.ndarray:
         """Sum over pairs i above j, shape (draws,), when all steps are done."""
         x = self.strands.x
-        between = climb(joins(self.branch, x[0], x[-1], by_neighbours), self.above, self.below, by_neighbours)[0]
+        between = climb(joins(self.branch, x[0], x[-1]), self.above, self.below)[0]
         return self.total + between
 
 

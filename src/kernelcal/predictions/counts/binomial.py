@@ -10,6 +10,7 @@ import numpy as np
 from kernelcal.arrays import Array, concrete, namespace
 from kernelcal.predictions.base import trusted
 from kernelcal.predictions.border import finite_numbers, refuse_rows, together
+from kernelcal.predictions.classes import tempered_probability
 from kernelcal.predictions.counts.base import CountPredictions, mean_difference, not_negative_numbers
 from kernelcal.predictions.distributions import BOTH, SCIPY, Reading
 
@@ -130,9 +131,4 @@ class Binomial(CountPredictions):
 
     def tempered(self, temperature: float) -> Self:
         """The logit of the trials over T; 0 and 1 stay."""
-        p = self.p
-        xp, zero = namespace(p), namespace(p).zeros_like(p)
-        with np.errstate(divide="ignore"):
-            logits = (xp.log(p) - xp.log1p(-p)) / temperature
-        up, down = xp.exp(xp.minimum(logits, zero)), xp.exp(-xp.maximum(logits, zero))
-        return trusted(self, p=up / (up + down))
+        return trusted(self, p=tempered_probability(self.p, temperature))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.arrays import row_slices, to_numpy
+from kernelcal.arrays import row_slices, to_double
 from kernelcal.cases import Case
 from kernelcal.errors import InputError, KernelcalWarning
 from kernelcal.kernels import Integrator, Kernel, positive, resolve
@@ -221,7 +221,7 @@ class PreparedCKCE(Prepared):
         if n < 2:
             raise InputError(f"CKCE needs at least 2 rows, got {n}: a regression on predictions needs several")
         self.statistic, self.n, self.corrected = statistic, n, statistic.estimator == "corrected"
-        self.predictions = two_columns(predictions).map_arrays(_double)
+        self.predictions = two_columns(predictions).map_arrays(to_double)
         self.kernel, self.target_kernel, notes = statistic.kernels_of(self.predictions)
         self.roots = None if weights is None else np.sqrt(weights)
         self.residual = residual_of(self.predictions, self.target_kernel, self.roots, statistic.integrator)
@@ -308,10 +308,6 @@ class PreparedCKCE(Prepared):
             return phi if roots is None else phi * roots[rows, None]
 
         return f"random Fourier features, {statistic.frequencies} frequencies", checked
-
-
-def _double(x: Any) -> np.ndarray:
-    return to_numpy(x).astype(np.float64, copy=False)
 
 
 ckce = function_of(CKCE)

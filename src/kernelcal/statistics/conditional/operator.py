@@ -30,6 +30,7 @@ class Operator(ABC):
     """``sum_ij M_ij <r_i, r_j>`` for many sets of targets; c = lambda n is fixed."""
 
     n: int
+    factor: np.ndarray  # lower, of the system that is solved
 
     def values(self, residual: Residual, targets: np.ndarray) -> np.ndarray:
         """Values for targets of shape (B, n, ...): shape (B,)."""
@@ -71,6 +72,11 @@ class Operator(ABC):
         if isinstance(residual, FeatureResidual):
             return residual.squared_norms(targets) @ self.diagonal
         return np.array([residual.inner(row).aligned(_ALL, _ALL) @ self.diagonal for row in targets])
+
+    def _solve(self, b: np.ndarray) -> np.ndarray:
+        from scipy.linalg import cho_solve
+
+        return np.asarray(cho_solve((self.factor, True), b, check_finite=False))
 
     def _of_inner_products(self, residual: Residual, targets: np.ndarray) -> np.ndarray:
         """Residuals without features: R a strip of rows at a time, so that it is never stored."""
@@ -134,11 +140,6 @@ class ByCholesky(Operator):
         w = self._solve(np.eye(self.n))
         return np.asarray(w - self.c * (w @ w))
 
-    def _solve(self, b: np.ndarray) -> np.ndarray:
-        from scipy.linalg import cho_solve
-
-        return np.asarray(cho_solve((self.factor, True), b, check_finite=False))
-
 
 class ByFeatures(Operator):
     """K = Phi Phi': the primal form ``|(Phi'Phi + c I)^-1 Phi' r|^2``, D x D matrices, eq. (9) of Moskvichev 2025."""
@@ -201,11 +202,6 @@ class ByFeatures(Operator):
 
     def _parts(self, columns: int) -> list[slice]:
         return row_slices(self.n, _CHUNK_BYTES // (8 * (self.size + columns)))
-
-    def _solve(self, b: np.ndarray) -> np.ndarray:
-        from scipy.linalg import cho_solve
-
-        return np.asarray(cho_solve((self.factor, True), b, check_finite=False))
 
 
 def _kept(features: Features, n: int) -> Features:
