@@ -227,7 +227,9 @@ def impossible_note(predictions: Predictions, targets: np.ndarray, rows: np.ndar
             f"0{more}. Such a label is proof against calibration; if small probabilities were rounded to 0 on the way "
             f"here, keep more digits{unseen}"
         )
+    values = ", ".join(f"{value:g}" for value in np.ravel(targets[row]))
+    target = f"({values})" if predictions.event_shape else values
     return (
-        f"row {row}: the prediction had ruled out the target {targets[row]:g}{more}. Such a target is proof against "
+        f"row {row}: the prediction had ruled out the target {target}{more}. Such a target is proof against "
         f"calibration{unseen}"
     )
