@@ -111,9 +111,7 @@ class Case:
     @cached_property
     def placed(self) -> Self:
         """The case with predictions where sums over pairs of rows are made (`Predictions.placed`)."""
-        if is_numpy(self.predictions.reference):
-            return self
-        return replace(self, predictions=self.predictions.placed())
+        return self if self.in_numpy is self else replace(self, predictions=self.predictions.placed())
 
     @property
     def named_targets(self) -> np.ndarray:

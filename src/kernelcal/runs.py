@@ -19,6 +19,7 @@ __all__ = ["Progress", "Run", "Steps"]
 
 Progress = Callable[[int, int], None]
 _ROUNDING = 1e-9
+_MOST = 10**8  # draws: their values are kept, and more would fill any memory
 _MOVING = np.random.Generator | np.random.BitGenerator | np.random.RandomState  # these give other numbers each time
 
 
@@ -64,6 +65,11 @@ class Run:
         draws = self.draws
         if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 1:
             raise InputError(f"draws must be a positive whole number, got {draws!r}: for example {DRAWS}")
+        if draws > _MOST:
+            raise InputError(
+                f"draws must be at most {_MOST:,}, got {draws:,}: smaller p-values are computed without draws, "
+                "statistic='skce' with null='saddlepoint'"
+            )
         generator_of(self.rng)  # refuses what is no source of random numbers
         if not isinstance(self.early_stopping, bool | np.bool_):
             raise InputError(f"early_stopping must be True or False, got {self.early_stopping!r}")
@@ -109,8 +115,8 @@ class Run:
         return self
 
     def with_at_least(self, draws: int) -> Self:
-        """Return the run with so many draws or more."""
-        return self if self.draws >= draws else replace(self, draws=draws)
+        """Return the run of a part with so many draws or more, which tells nobody how far it is."""
+        return replace(self, draws=max(self.draws, draws), progress=None)
 
     def seed(self, why: str) -> int:
         """Return the seed as a number, or refuse other sources of random numbers."""

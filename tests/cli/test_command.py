@@ -173,6 +173,7 @@ def test_bad_input_is_one_sentence_and_status_two(capsys, tmp_path, name, comman
         (["--target", "p", "--predictions", "p"], "cannot be both predictions and target"),
         (["--draws", "0"], "draws must be a positive whole number, got 0"),
         (["--draws", "-5"], "draws must be a positive whole number, got -5"),
+        (["--draws", "1" + 20 * "0"], "draws must be at most 100,000,000, got 100,000,000,000,000,000,000: smaller"),
         (["--kind", "top-label"], "--kind top-label needs --predicted-label NAME"),
         (["--predicted-label", "y"], "--predicted-label belongs to --kind top-label"),
         (["--one-based", "--classes", "a,b"], "exclude each other"),

@@ -653,3 +653,50 @@ def test_paired_tests_find_a_model_that_is_too_bold():
     assert ckce >= 0.85
     assert skce >= 0.95
     assert log_score >= 0.95
+
+
+# What is done once
+
+
+@pytest.mark.parametrize("data", [classes, numbers])
+def test_medians_are_found_once_for_every_model(data, monkeypatch):
+    """The shared SKCE, the shared CKCE and each model's own test start from the same median distance."""
+    from kernelcal.kernels import lengthscales
+
+    calls, median = [], lengthscales._median
+    monkeypatch.setattr(lengthscales, "_median", lambda *given: calls.append(given[1]) or median(*given))
+    y, models = data()
+    kc.compare(y, models, **DRAWS)
+    assert len(calls) == len(models)
+
+
+def test_each_model_is_prepared_once_for_the_skce_and_once_for_its_test(monkeypatch):
+    from kernelcal.statistics.pairwise import PreparedPairMean
+
+    prepared, initialise = [], PreparedPairMean.__init__
+    monkeypatch.setattr(
+        PreparedPairMean,
+        "__init__",
+        lambda self, *given, **options: prepared.append(len(given[1])) or initialise(self, *given, **options),
+    )
+    y, models = classes()
+    kc.compare(y, models, **DRAWS)
+    assert sorted(prepared) == [1, 1, 4, 4]  # kernels
+
+
+@pytest.mark.parametrize("data", [binary, classes, numbers])
+def test_the_test_of_a_model_is_that_of_evaluate(data):
+    """Kernels are shared by the models, but the lengthscales of the exact test, and its notes, are a model's own."""
+    y, models = data()
+    result = kc.compare(y, models, **DRAWS)
+    for name, model in models.items():
+        own, alone = result[name].evaluation.test, kc.evaluate(y, model, **DRAWS).test
+        assert (own.pvalue, own.members, own.notes) == (alone.pvalue, alone.members, alone.notes)
+
+
+def test_a_model_keeps_the_note_on_its_own_median():
+    y, models = classes()
+    flat = np.repeat(models["honest"][:1], len(y), axis=0)
+    result = kc.compare(y, {"honest": models["honest"], "flat": flat}, **DRAWS)
+    assert any("all predictions are equal" in note for note in result["flat"].evaluation.test.notes)
+    assert any(note.startswith("flat: all predictions are equal") for note in result.notes)

@@ -604,3 +604,17 @@ def test_few_numbers_of_which_no_row_adds(n):
         rng = np.random.default_rng(seed)
         found = kc.explain(rng.normal(size=n), kc.Normal(rng.normal(size=n), np.ones(n)), draws=19)
         assert all(row.contribution > 0 for row in found.rows)
+
+
+def test_numbers_without_moments_are_placed_by_their_centres():
+    """Laws without a mean have no place "nan", and a mixture of them is not taken for one without spread."""
+    centre = np.linspace(-3, 3, 120)
+    y = centre + np.random.default_rng(0).standard_t(0.9, 120) + 2 * (centre > 0)
+    heavy = kc.StudentT(0.9, centre, 1.0)
+    text = str(kc.explain(y, heavy, draws=199))
+    assert "outcomes are higher than predicted where the predicted mean is 0.832" in text
+    assert "nan" not in text
+    found = kc.explain(y, kc.Mixture([0.5, 0.5], [heavy, kc.StudentT(0.9, centre, 1.2)]), draws=199)
+    assert np.isfinite(found.witness.critical)
+    assert (found.witness.sd > 0).all()
+    assert found.witness.pvalue < 0.05

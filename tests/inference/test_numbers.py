@@ -126,7 +126,7 @@ def test_shapes_are_seen_where_moments_are_right():
     modes = m + np.where(rng.random(500) < 0.5, 1, -1) * 0.95 + np.sqrt(1 - 0.95**2) * rng.normal(size=500)
     result = kc.calibration_test(modes, kc.Normal(m, 1.0))
     assert result.pvalue == 0.001
-    assert result.directions == ("no shift and no wrong width: the shape of the predicted distributions is wrong",)
+    assert result.directions == ("no clear shift or wrong width: the shape of the predicted distributions is wrong",)
     shifted = m + 0.5 * np.sign(m) + np.sqrt(0.75) * rng.normal(size=500)
     result = kc.calibration_test(shifted, kc.Normal(m, 1.0))
     assert result.pvalue == 0.001
@@ -374,3 +374,12 @@ def test_no_place_in_the_pool_tells_who_is_the_outcome():
 
         result = kc.calibration_test(values[:, 0], kc.Samples(values[:, 1:]), statistic=last, draws=99)
         assert result.pvalue > 0.01
+
+
+def test_vectors_that_were_ruled_out_are_named():
+    """Shares that do not sum to 1, and only what a corrected PIT test shows is put into words."""
+    predictions = kc.Dirichlet([[1.0, 1.0], [2.0, 2.0]])
+    result = kc.evaluate([[0.5, 0.6], [0.5, 0.5]], predictions, draws=19)
+    assert "row 0: the prediction had ruled out the target (0.5, 0.6). Such a target is proof" in str(result)
+    assert min(test.pvalue for test in result.pit) < 0.05 < result.pit_pvalue
+    assert f"p = {result.pit_pvalue:.4g}\n" in result.summary()

@@ -115,7 +115,7 @@ def test_a_wrong_shape_has_no_single_direction():
     peaked = stats.zscore(stats.laplace.ppf((np.arange(3000) + 0.5) / 3000))
     result = pit_test(peaked, Normal(np.zeros(3000), 1.0))
     assert result.pvalue == 0.001
-    assert result.directions == ("no shift and no wrong width: the shape of the predicted distributions is wrong",)
+    assert result.directions == ("no clear shift or wrong width: the shape of the predicted distributions is wrong",)
 
 
 def test_no_direction_without_evidence_and_the_draws_stop():

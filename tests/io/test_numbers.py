@@ -237,6 +237,7 @@ def test_percentages_and_logits_are_no_point_predictions(save, load, refused):
     message = refused(save("y,a,b 3.1,2.9,1 4.2,4.4,1 5.3,5.1,1"))
     assert message.startswith("no column has a usual name for the predictions")
     assert "predictions of numbers are named with --mean and --std, --samples or --quantiles" in message
+    assert "parameters of a family with --family and --parameters" in message
 
 
 # parameters of a family
@@ -313,7 +314,7 @@ def test_parameters_of_families_are_columns(tmp_path, load, options, family, col
             {"family": "gamma", "parameters": "m"},
             "Gamma has the parameters concentration, rate, got the columns m",
         ),
-        ({"family": "beta"}, "there is no column 'a'"),
+        ({"family": "beta"}, "no column is called a: say which hold them with --parameters NAMES"),
         ({"family": "gamma", "parameters": "m,s"}, "the concentration in row .* is .*, expected a positive number"),
         ({"family": "gamma", "mean": "m"}, "--mean says that the file holds means .* parameters of a family"),
         ({"family": "student-t", "parameters": "y,m,s"}, "'y' cannot be both predictions and target"),
@@ -322,3 +323,10 @@ def test_parameters_of_families_are_columns(tmp_path, load, options, family, col
 def test_parameters_that_do_not_fit_are_refused(tmp_path, refused, options, message):
     path, _ = parameters_file(tmp_path)
     assert re.search(message, refused(path, **options))
+
+
+def test_columns_of_a_family_that_are_called_otherwise_are_asked_for(save, refused):
+    path = save("y,mu,s 1,2,1 2,3,1 3,3,1")
+    message = "StudentT has the parameters df, loc, scale, and no column is called df: say which hold them with"
+    assert message in refused(path, family="student-t")
+    assert "no column is called concentration" in refused(path, family="dirichlet", target="mu,s")

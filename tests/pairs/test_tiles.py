@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import kernelcal as kc
-from kernelcal.pairs import tile_sums, tiles
+from kernelcal.pairs import tile_sums as same_label
+from kernelcal.pairs import tiles
 from kernelcal.residuals import ClassResidual
 
 PROFILES = {
@@ -139,14 +140,13 @@ def test_batches_of_labels_equal_one_by_one(m, naive, make_data):
 
 @pytest.mark.parametrize("at_once", [1, 5, 10**6])
 def test_same_label_trick_equals_the_product(at_once, monkeypatch, make_data):
-    monkeypatch.setattr(tile_sums, "_PAIRS_AT_ONCE", at_once)
+    monkeypatch.setattr(same_label, "_PAIRS_AT_ONCE", at_once)
     p, _ = make_data(80, 60)
     batch, kernels = kc.Categorical(p), [kc.Laplacian(0.1), kc.Laplacian(1.0)]
     labels = batch.sample(0, 8)
-    assert tile_sums.SameLabel.worthwhile(kernels, batch, ClassResidual.of(batch, kc.Dirac()))
+    assert forms(kernels, p)._same_label is not None
     quick = forms(kernels, p).batch(labels)
-    monkeypatch.setattr(tile_sums, "_BUDGET", 0)
-    assert not tile_sums.SameLabel.worthwhile(kernels, batch, ClassResidual.of(batch, kc.Dirac()))
+    monkeypatch.setattr(same_label, "_BUDGET", 0)
     plain = forms(kernels, p).batch(labels)
     np.testing.assert_allclose(quick.off_diagonal, plain.off_diagonal, rtol=1e-11, atol=1e-11)
     np.testing.assert_allclose(quick.diagonal, plain.diagonal, rtol=1e-12)
@@ -205,3 +205,53 @@ def test_every_kernel_and_metric_in_other_tiles(profile, metric, rows, columns, 
     engine = kc.ExactPairs(rows=rows, columns=columns, threads=threads)
     value = kc.skce(y, p, prediction_kernel=replace(kernel, metric=METRICS[metric]), engine=engine)
     assert float(value) == pytest.approx(expected, rel=1e-12, abs=1e-14)
+
+
+def ready_for(name):
+    """Predictions of one way to sum over pairs, with the label of its engine."""
+    rng = np.random.default_rng(3)
+    probabilities, x = rng.dirichlet(np.ones(3), 1200), rng.normal(size=60)
+    return {
+        "tiles": (kc.Categorical(probabilities[:70]), "exact pairs"),
+        "single precision": (kc.Categorical(probabilities[:70].astype(np.float32)), "exact pairs"),
+        "unique rows": (kc.Categorical(np.repeat(probabilities[:12], 10, axis=0)), "unique predictions"),
+        "scan": (kc.Bernoulli(probabilities[:, 0]), "exact scan"),
+        "inner products": (kc.Normal(x, np.exp(x)), "exact pairs"),
+    }[name]
+
+
+@pytest.mark.parametrize("name", ["tiles", "single precision", "unique rows", "scan", "inner products"])
+def test_other_kernels_share_what_is_found_and_change_no_sum(name):
+    batch, label = ready_for(name)
+    ready = kc.SKCE(prediction_kernel=kc.Laplacian(0.4)).prepare(batch)
+    targets = batch.sample(0, 6)
+    ready.estimate(targets[0])
+    kernels = [kc.Laplacian(0.1), kc.Laplacian(1.0)]
+    again = ready.statistic.engine.again(ready.forms, kernels)
+    anew = ready.statistic.engine.prepare(kernels, batch, ready.residual)
+    assert again.label == anew.label
+    assert label in again.label
+    for found, expected in zip(vars(again.batch(targets)).values(), vars(anew.batch(targets)).values(), strict=True):
+        np.testing.assert_array_equal(found, expected)
+    assert getattr(again, "tiles", again).found is getattr(ready.forms, "tiles", ready.forms).found
+
+
+def test_equal_rows_are_looked_for_once(monkeypatch):
+    batch, _ = ready_for("unique rows")
+    ready = kc.SKCE(prediction_kernel=kc.Laplacian(0.4)).prepare(batch)
+    monkeypatch.setattr("kernelcal.pairs.duplicates._codes", None)  # would be called to look for them
+    again = ready.statistic.engine.again(ready.forms, [kc.Gaussian(0.2)])
+    assert again.groups is ready.forms.groups
+
+
+def test_the_matrix_of_the_same_targets_is_made_once():
+    batch, _ = ready_for("tiles")
+    ready, targets = kc.SKCE(prediction_kernel=kc.Laplacian(0.4)).prepare(batch), batch.sample(0, 2)
+    first = ready.matrix(targets[0])
+    other = targets[1]
+    kept = targets[0].copy()
+    matrix = ready.matrix(kept)
+    assert ready.matrix(kept) is matrix
+    assert matrix is not first
+    np.testing.assert_array_equal(matrix.row_sums, first.row_sums)
+    assert not np.array_equal(ready.matrix(other).row_sums, first.row_sums)

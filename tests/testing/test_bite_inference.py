@@ -187,7 +187,7 @@ class NormalFit(NullLaw):
         if d == "wrong tail":
             p = 1 - p
         if d == "zero":
-            p = 0.0 if p < 0.5 else p
+            p = 0.0
         if d == "above one":
             p = 2 * p + 0.5
         if d == "random":

@@ -507,6 +507,13 @@ def no_labels(ax=None, name="class"):
     return ax
 
 
+def formula_beside_the_title(ax=None, name="class"):
+    ax = bars(ax, name)
+    ax.set_title(kc.plots.literal(name))
+    ax.set_xlabel(name)
+    return ax
+
+
 def half_a_legend(ax=None, name="class"):
     ax = bars(ax, name)
     ax.plot([0.1, 0.2], [0, 1], label="a line that the legend leaves out")
@@ -535,6 +542,7 @@ def two_figures(ax=None, name="class"):
         (sets_current, "the current axes changed"),
         (empty, "nothing was drawn on them"),
         (formula, "shown letter by letter"),
+        (formula_beside_the_title, "is drawn as a formula at 1 places"),
         (escapes_all, "shown letter by letter"),
         (changes_settings, "it changes no setting.*axes.facecolor"),
         (no_legend, "there is no legend"),

@@ -236,7 +236,7 @@ def _add_testing(parser: argparse.ArgumentParser, *, one: bool) -> None:
     )
     group.add_argument(
         "--draws",
-        type=int,
+        type=_draws,
         metavar="B",
         help=f"draws of the exact test (default: {DRAWS}; of rows read in parts {DRAWS_OF_A_PASS})",
     )
@@ -261,6 +261,13 @@ def _count(text: str) -> int:
     if not text.strip().isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"expected a whole number from 1, got {text!r}")
     return int(text)
+
+
+def _draws(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected a whole number such as {DRAWS}, got {text!r}") from None
 
 
 def _seed(text: str) -> int:

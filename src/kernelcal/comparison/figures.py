@@ -9,6 +9,7 @@ import numpy as np
 
 from kernelcal.cases import Case
 from kernelcal.comparison.models import ckce_method
+from kernelcal.evaluation import seconds_one_by_one
 from kernelcal.inference import (
     INTERVAL_METHODS,
     Equivalence,
@@ -37,7 +38,6 @@ def conditional(case: Case, ckce: CKCE, run: Run, pvalue: float | None) -> tuple
     """CKCE with its interval, the published value, and the values of drawn rows."""
     say_bootstrap_cost(ckce, case.predictions, run.draws)
     prepared = ckce.prepare(case.predictions)
-    plug_in = float(prepared.operator.values(prepared.residual, case.targets[None])[0])
     rows = RowBootstrap(prepared, case.targets)
     drawn = rows.drawn(Request(case, prepared, run))
     level = run.confidence_level
@@ -47,9 +47,9 @@ def conditional(case: Case, ckce: CKCE, run: Run, pvalue: float | None) -> tuple
         lower, notes = 0.0, (f"the lower end is 0: the exact test does not reject (p = {pvalue:.3g})",)
     label = OPERATOR_METHODS["bootstrap"].label
     interval = Interval(
-        rows.estimate, max(lower, 0.0), max(upper, 0.0), level, label, len(case), notes, "CKCE, corrected"
+        rows.estimate, max(lower, 0.0), max(upper, 0.0), level, label, len(case.targets), notes, "CKCE, corrected"
     )
-    return interval, plug_in, drawn
+    return interval, rows.plug_in, drawn
 
 
 def equivalence(spread: Spread, within: float | None, skce: SKCE, n: int) -> Equivalence | None:
@@ -71,7 +71,7 @@ def multiplications(predictions: Mapping[str, Any], draws: int) -> float:
 
 def _of_model(batch: Any, draws: int) -> float:
     n = float(len(batch))
-    pairs = 4 * min(SKCE().seconds(batch[:2]) * (n / 2) ** 2, _ALL_PAIRS) / seconds_of(1)
+    pairs = 4 * min(seconds_one_by_one(batch), _ALL_PAIRS) / seconds_of(1)
     exact_test = _KERNELS * n * min(n, 8 * _LANDMARKS) * draws
     return pairs + exact_test + bootstrap_cost(CKCE(method=ckce_method(len(batch))), batch, draws)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,14 +15,14 @@ from kernelcal.comparison.models import Models, checked_models, refuse_statistic
 from kernelcal.comparison.result import ComparedModel, Comparison, sort_key
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError
-from kernelcal.evaluation import evaluated, pairs_or_blocks
-from kernelcal.inference import PairedDifference
+from kernelcal.evaluation import KernelError, evaluated, pairs_or_blocks
+from kernelcal.inference import DefaultFamily, PairedDifference
 from kernelcal.inference.intervals import checked_bound
+from kernelcal.kernels import Medians, resolve
 from kernelcal.lenses import Lens
 from kernelcal.predictions import Samples
 from kernelcal.runs import Progress, Run, Steps
 from kernelcal.statistics import CKCE, SKCE
-from kernelcal.statistics.pairwise import PreparedPairMean
 
 __all__ = ["compare", "compared", "refuse_run"]
 
@@ -136,19 +136,23 @@ def compared(
     """Compare models that were checked already, one by one and against each other."""
     started = time.perf_counter()
     batches = [case.predictions for case in models.values()]
-    _refuse_few(len(batches[0]))
-    skce, ckce = shared_skce(skce, batches), shared_ckce(ckce, batches)
+    n = len(batches[0])
+    _refuse_few(n)
+    known: list[Medians] = [{} for _ in batches]  # found once, for the kernels that are shared and for each test
+    skce, ckce = shared_skce(skce, batches, known), shared_ckce(ckce, batches, known)
+    errors = _errors(models, run, skce, known)
     pairs = pairs_or_blocks(batches, skce)
-    ready = {name: skce.prepare(case.predictions) for name, case in models.items()}
-    found, drawn = _models(models, ready, ckce, run)
+    found, drawn = _models(models, errors, ckce, run)
     found.sort(key=sort_key)
     ordered = {model.name: models[model.name] for model in found}
     estimates = {model.name: model.ckce.estimate for model in found}
     differences = by_draws("CKCE", estimates, {name: drawn[name] for name in ordered})
-    taken = ready if pairs is skce else {name: pairs.prepare(case.predictions) for name, case in ordered.items()}
+    taken = {
+        name: errors[name].prepared_for(pairs) or pairs.prepare(case.predictions) for name, case in ordered.items()
+    }
     own, spreads = skce_differences(ordered, taken)
     differences += _near_0(own, found)
-    found = [replace(m, equivalence=equivalence(spreads[m.name], within, pairs, len(batches[0]))) for m in found]
+    found = [replace(m, equivalence=equivalence(spreads[m.name], within, pairs, n)) for m in found]
     notes = (*_blocks_in_words(pairs), *_few_draws(ordered), *_notes(found))
     if _one_outcome(ordered):
         for measure, rows in score_rows(ordered).items():
@@ -156,17 +160,26 @@ def compared(
     else:
         notes = (_OTHER_OUTCOMES, *notes)
     seconds = time.perf_counter() - started
-    return Comparison(tuple(found), tuple(differences), pairs, ckce, len(batches[0]), seconds, notes)
+    return Comparison(tuple(found), tuple(differences), pairs, ckce, n, seconds, notes)
+
+
+def _errors(models: Models, run: Run, skce: SKCE, known: Sequence[Medians]) -> dict[str, KernelError]:
+    """Kernel error of every model by the SKCE that they share; each is tested at its own lengthscales."""
+    kernel = DefaultFamily().kernel
+    return {
+        name: KernelError(case, run.engine, skce, resolve(kernel, case.predictions, medians))
+        for (name, case), medians in zip(models.items(), known, strict=True)
+    }
 
 
 def _models(
-    models: Models, ready: Mapping[str, PreparedPairMean], ckce: CKCE, run: Run
+    models: Models, errors: Mapping[str, KernelError], ckce: CKCE, run: Run
 ) -> tuple[list[ComparedModel], dict[str, np.ndarray]]:
     """Everything about each model, and the values of its CKCE over drawn rows."""
     steps = Steps(run.progress, 2 * len(models), run.draws)
     found, drawn = [], {}
     for name, case in models.items():
-        own = evaluated(case, replace(run, progress=steps.next()), ready[name])
+        own = evaluated(case, replace(run, progress=steps.next()), errors[name])
         step = replace(run, progress=steps.next())
         interval, plug_in, drawn[name] = conditional(case, ckce, step, own.pvalue)
         found.append(ComparedModel(name, own, interval, plug_in))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 from kernelcal.arrays import to_numpy
 from kernelcal.cases import Case, refuse_lens
 from kernelcal.errors import InputError
-from kernelcal.kernels import Dirac, Gaussian, Kernel, Spectral, Stationary, resolve, resolve_target
+from kernelcal.kernels import Dirac, Gaussian, Kernel, Medians, Spectral, Stationary, leaves, resolve, resolve_target
 from kernelcal.lenses import Lens
 from kernelcal.predictions import Bernoulli, Categorical, ClassPredictions, Predictions, ScorePredictions
 from kernelcal.statistics import CKCE, SKCE
@@ -34,13 +34,12 @@ __all__ = [
 ]
 
 
-def shared_kernel(kernel: Kernel, batches: Sequence[Any], resolved: Callable[[Kernel, Any], Kernel]) -> Kernel:
-    """Resolve a kernel for every batch, and give each lengthscale the median over the batches.
+def shared_kernel(kernels: Sequence[Kernel]) -> Kernel:
+    """One kernel of those that were resolved for every model: each lengthscale is the median over the models.
 
     Differences of models are differences of what they predict only where the kernel is the same. Metrics that take a
-    base measure from the predictions take that of the first batch.
+    base measure from the predictions take that of the first model.
     """
-    kernels = [resolved(kernel, batch) for batch in batches]
     medians = iter(np.median([_lengthscales(k) for k in kernels], axis=0).tolist())
 
     def leaf(k: Kernel) -> Kernel:
@@ -50,15 +49,7 @@ def shared_kernel(kernel: Kernel, batches: Sequence[Any], resolved: Callable[[Ke
 
 
 def _lengthscales(kernel: Kernel) -> list[float]:
-    found: list[float] = []
-
-    def leaf(k: Kernel) -> Kernel:
-        if isinstance(k, Stationary):
-            found.append(float(k.lengthscale))
-        return k
-
-    kernel.map_leaves(leaf)
-    return found
+    return [float(leaf.lengthscale) for leaf in leaves(kernel) if isinstance(leaf, Stationary)]
 
 
 _EQUALLY_SPACED, _DRAWN = 16, 256  # frequencies of target kernels, for numbers and for vectors
@@ -78,21 +69,26 @@ def refuse_statistics(skce: Any, ckce: Any) -> None:
         raise InputError("models are compared at one lambda: give a number as regularization, or leave it out")
 
 
-def shared_skce(statistic: SKCE | None, batches: Sequence[Predictions]) -> SKCE:
+Known = Sequence[Medians] | None  # median distances of every model, which its kernels share
+
+
+def shared_skce(statistic: SKCE | None, batches: Sequence[Predictions], known: Known = None) -> SKCE:
     """SKCE with one prediction and one target kernel for all models."""
     given = SKCE() if statistic is None else statistic
     target_kernel = _target_kernel(given.target_kernel, batches)
-    kernel = shared_kernel(given.prediction_kernel, batches, _resolved)
+    kernel = shared_kernel(_resolved(given.prediction_kernel, batches, known))
     return replace(given, prediction_kernel=kernel, target_kernel=target_kernel)
 
 
-def shared_ckce(statistic: CKCE | None, batches: Sequence[Predictions]) -> CKCE:
+def shared_ckce(statistic: CKCE | None, batches: Sequence[Predictions], known: Known = None) -> CKCE:
     """Corrected CKCE with one prediction and one target kernel for all models, and lambda as given."""
     given = CKCE(method=ckce_method(len(batches[0]))) if statistic is None else statistic
     written = [two_columns(batch) for batch in batches]
+    if any(pair is not batch for pair, batch in zip(written, batches, strict=True)):
+        known = None  # their distances are others
     target_kernel = _target_kernel(given.target_kernel, written)
     kernel = given.prediction_kernel or linear_and_gaussian(written[0], target_kernel, given.integrator)
-    kernel = shared_kernel(kernel, written, _resolved)
+    kernel = shared_kernel(_resolved(kernel, written, known))
     return replace(given, prediction_kernel=kernel, target_kernel=target_kernel, estimator="corrected")
 
 
@@ -106,11 +102,13 @@ def _target_kernel(given: Kernel | None, batches: Sequence[Predictions]) -> Kern
     if given is None and isinstance(batches[0], ClassPredictions):
         return Dirac()
     size = _DRAWN if batches[0].event_shape else _EQUALLY_SPACED
-    return shared_kernel(given or Spectral(Gaussian(), size), batches, resolve_target)
+    kernel = given or Spectral(Gaussian(), size)
+    return shared_kernel([resolve_target(kernel, batch) for batch in batches])
 
 
-def _resolved(kernel: Kernel, batch: Predictions) -> Kernel:
-    return resolve(kernel, batch)[0]
+def _resolved(kernel: Kernel, batches: Sequence[Predictions], known: Known) -> list[Kernel]:
+    medians: Sequence[Medians] = [{} for _ in batches] if known is None else known
+    return [resolve(kernel, batch, own)[0] for batch, own in zip(batches, medians, strict=True)]
 
 
 Models = dict[str, Case]  # by their names

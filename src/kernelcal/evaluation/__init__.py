@@ -2,7 +2,7 @@
 
 from kernelcal.evaluation.base import Evaluation, plain_number
 from kernelcal.evaluation.classes import ClassEvaluation
-from kernelcal.evaluation.estimates import pairs_or_blocks
+from kernelcal.evaluation.estimates import KernelError, pairs_or_blocks, seconds_one_by_one
 from kernelcal.evaluation.main import evaluate, evaluated
 from kernelcal.evaluation.numbers import NumberEvaluation, components_of_case
 from kernelcal.evaluation.planning import Plan, Step, plan, size_in_words
@@ -11,6 +11,7 @@ from kernelcal.evaluation.scored import ScoreEvaluation
 __all__ = [
     "ClassEvaluation",
     "Evaluation",
+    "KernelError",
     "NumberEvaluation",
     "Plan",
     "ScoreEvaluation",
@@ -21,5 +22,6 @@ __all__ = [
     "pairs_or_blocks",
     "plain_number",
     "plan",
+    "seconds_one_by_one",
     "size_in_words",
 ]

@@ -12,20 +12,24 @@ import numpy as np
 from kernelcal.cases import Case
 from kernelcal.inference.test import spectral_target
 from kernelcal.kernels import Kernel
-from kernelcal.pairs import Engine, FeatureEngine
+from kernelcal.pairs import Engine, FeatureEngine, seconds_of_pairs
 from kernelcal.predictions import ClassPredictions, Predictions, ScorePredictions
 from kernelcal.statistics import KCCSD, SKCE, Estimate
 from kernelcal.statistics.pairwise import PreparedPairMean
 
-__all__ = ["KernelError", "pairs_or_blocks"]
+__all__ = ["KernelError", "pairs_or_blocks", "seconds_one_by_one"]
 
 
 _SECONDS = 30.0  # on two cores, up to which the estimate takes all pairs
 _INTERVAL = 4.0  # the same for an interval over all pairs; above, the standard error comes from blocks
 _FEWEST = 10  # rows; of fewer an interval by resampling them says nothing
+_PREPARED_UP_TO = 20_000  # rows of numbers; of more, features are not made before it is known that they serve
 _WEIGHTED_UP_TO = 8_000  # rows; the interval with case weights is a bootstrap over all pairs
 _BLOCKS = 30  # at least, for the normal law of their values
 _SCORES_UP_TO, _SCORES_IN_A_BLOCK = 20_000, 1_000  # rows of scores: a test redraws the signs of all pairs
+
+
+Resolved = tuple[Kernel, tuple[str, ...]]
 
 
 class KernelError:
@@ -38,25 +42,35 @@ class KernelError:
     ----------
     case : Case
         With predictions where sums over pairs are to be made.
-    ready : PreparedPairMean, optional
-        An SKCE of all pairs that is ready for the case, whose kernels are then taken.
     engine : Engine, optional
         How pairs are summed.
+    shared : SKCE, optional
+        An SKCE of all pairs whose kernels are those of several models.
+    own : pair of Kernel and notes, optional
+        Where kernels are shared, the kernel of the default test, resolved for this model.
     """
 
-    def __init__(self, case: Case, ready: PreparedPairMean | None = None, engine: Engine | None = None) -> None:
-        self.case, self.n, self.engine, self._ready = case, len(case), engine, ready
-        whole = SKCE() if ready is None else ready.statistic
-        assert isinstance(whole, SKCE)  # for the type checker: no other mean over pairs is passed
-        self.whole = whole
+    def __init__(
+        self, case: Case, engine: Engine | None = None, shared: SKCE | None = None, own: Resolved | None = None
+    ) -> None:
+        self.case, self.n, self.engine, self._own = case, len(case), engine, own
+        self.whole = shared or SKCE()
         if engine is not None and not isinstance(case.predictions, ScorePredictions):
-            self.whole = replace(whole, engine=engine, target_kernel=_target_for(engine, whole, case.predictions))
-            self._ready = None
+            self.whole = replace(
+                self.whole, engine=engine, target_kernel=_target_for(engine, self.whole, case.predictions)
+            )
 
     @cached_property
     def prepared(self) -> PreparedPairMean:
         """What depends on the predictions alone, done."""
-        return self._ready or self.whole.prepare(self.case.predictions, self.case.weights)
+        return self.whole.prepare(self.case.predictions, self.case.weights)
+
+    @property
+    def own(self) -> Resolved | None:
+        """Kernel of the default test, resolved for these predictions, with its notes; None where blocks need none."""
+        if self._own is not None or self.estimator is not self.whole:
+            return self._own
+        return self.prepared.kernels[0], ()
 
     def prepared_for(self, statistic: Any) -> PreparedPairMean | None:
         """Return the preparation, for the statistic of all pairs alone."""
@@ -65,7 +79,7 @@ class KernelError:
     @cached_property
     def seconds(self) -> float:
         """Time of one value over all pairs on two cores, roughly, as its engine tells it."""
-        if isinstance(self.case.predictions, ClassPredictions):
+        if isinstance(self.case.predictions, ClassPredictions) or self.n <= _PREPARED_UP_TO:
             return self.prepared.forms.seconds
         return self.whole.seconds(self.case.predictions[:2]) * (self.n / 2) ** 2  # all pairs cost the same
 
@@ -111,8 +125,16 @@ def pairs_or_blocks(batches: Sequence[Predictions], template: SKCE) -> SKCE:
     Their differences need the products of two models pair by pair, so that no engine helps that sums without pairs.
     """
     n = len(batches[0])
-    needed = max(SKCE().seconds(batch[:2]) for batch in batches) * (n / 2) ** 2
+    needed = max(map(seconds_one_by_one, batches))
     return _within(_INTERVAL / len(batches), needed, n, _BLOCKS, template)
+
+
+def seconds_one_by_one(predictions: Predictions) -> float:
+    """Time of the default SKCE of all pairs one by one, without the engines that are quicker."""
+    n = len(predictions)
+    if isinstance(predictions, ClassPredictions):
+        return seconds_of_pairs(n, predictions.columns)
+    return SKCE().seconds(predictions[:2]) * (n / 2) ** 2
 
 
 def _within(seconds: float, needed: float, n: int, blocks: int, template: SKCE) -> SKCE:

@@ -17,14 +17,13 @@ from kernelcal.evaluation.numbers import number_evaluation
 from kernelcal.evaluation.scored import score_evaluation
 from kernelcal.inference import DefaultFamily, TestResult
 from kernelcal.inference.intervals import interval_of
-from kernelcal.inference.test import default_law, tested
+from kernelcal.inference.test import answered, default_law, tested
 from kernelcal.kernels import Stationary
 from kernelcal.lenses import Lens
 from kernelcal.pairs import Engine
 from kernelcal.predictions import ClassPredictions, Samples, ScorePredictions
 from kernelcal.runs import Run
 from kernelcal.statistics import KCCSD
-from kernelcal.statistics.pairwise import PreparedPairMean
 
 __all__ = ["evaluate", "evaluated"]
 
@@ -111,25 +110,26 @@ def evaluate(
     return evaluated(Case.of(y, predictions, weights=weights, lens=lens, classes=classes, normalize=normalize), run)
 
 
-def evaluated(case: Case, run: Run, whole: PreparedPairMean | None = None) -> Evaluation:
-    """Evaluate what was checked already; `whole` is an SKCE of all pairs ready for it, whose kernels are then taken."""
+def evaluated(case: Case, run: Run, error: KernelError | None = None) -> Evaluation:
+    """Evaluate what was checked already; `error` is its kernel error, where several models share kernels."""
     started = time.perf_counter()
-    if len(case) < 2:
+    n = len(case)
+    if n < 2:
         raise InputError("evaluate needs at least 2 rows, got 1: calibration is a property of many predictions")
     run, placed, case = run.shared(), case.placed, case.in_numpy
     run.tell(0)  # the estimate comes before the draws, and is long for many rows
-    error = KernelError(placed, whole, run.engine)
-    estimate, test, interval = error.estimate(), _test(placed, error, run, known=whole is None), None
+    error = error or KernelError(placed, run.engine)
+    estimate, test, interval = error.estimate(), _test(placed, error, run), None
     of = error.interval_estimator
     if of is not None and test is not None:
-        enough = replace(run, progress=None).with_at_least(DRAWS)  # percentiles of few draws would be rough
+        enough = run.with_at_least(DRAWS)  # percentiles of few draws would be rough
         prepared = error.prepared_for(of) if placed is case else None
         interval = interval_of(case, of, enough, pvalue=test.pvalue, prepared=prepared)
     found = _maker(case.predictions)(
         case,
         run,
         tuple(dict.fromkeys(((_UNTESTED,) if test is None else test.notes) + estimate.notes)),
-        n=len(case),
+        n=n,
         estimate=estimate,
         interval=interval,
         test=test,
@@ -139,24 +139,24 @@ def evaluated(case: Case, run: Run, whole: PreparedPairMean | None = None) -> Ev
     return replace(found, seconds=time.perf_counter() - started)
 
 
-def _test(case: Case, error: KernelError, run: Run, *, known: bool) -> TestResult | None:
+def _test(case: Case, error: KernelError, run: Run) -> TestResult | None:
     """Exact test of the default family; None for draws that are not exchangeable with the outcome.
 
-    Where the kernel of the error is the family's own, its lengthscale is `known` already.
+    Where the kernel of the family is known from the error, what both need of the predictions is there already.
     """
     batch = case.predictions
     if isinstance(batch, Samples) and not batch.exchangeable:
         return None
     if isinstance(error.estimator, KCCSD):
         return tested(case, error.estimator, default_law(batch, error.estimator), run)
-    prepared = error.prepared_for(error.estimator) if known else None
-    kernel = None if prepared is None else prepared.kernels[0]
-    family = (
-        DefaultFamily(engine=run.engine, kernel=kernel)
-        if isinstance(kernel, Stationary)
-        else DefaultFamily(engine=run.engine)
-    )
-    return tested(case, family, default_law(batch, family), run)
+    if error.own is None or not batch.drawable:
+        family = DefaultFamily(engine=run.engine)
+        return tested(case, family, default_law(batch, family), run)
+    kernel, notes = error.own
+    assert isinstance(kernel, Stationary)  # for the type checker: leaves keep their type
+    family = DefaultFamily(engine=run.engine, kernel=kernel)
+    prepared = family.beside(error.prepared, notes)
+    return answered(case.in_numpy, family, prepared, default_law(batch, family), run)
 
 
 def _maker(batch: Any) -> Callable[..., Evaluation]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from kernelcal.arrays import to_numpy
 from kernelcal.cases import Case
+from kernelcal.defaults import SIGNIFICANCE
 from kernelcal.errors import InputError
 from kernelcal.evaluation.base import Evaluation, plain_number
 from kernelcal.inference import TestResult
@@ -102,7 +103,8 @@ class NumberEvaluation(Evaluation):
     def _pit_row(self) -> list[tuple[str, str]]:
         if self.pit_pvalue is None:
             return []
-        words = "; ".join(dict.fromkeys(word for test in self.pit for word in test.directions))
+        clear = [test for test in self.pit if len(self.pit) * test.pvalue <= SIGNIFICANCE]
+        words = "; ".join(dict.fromkeys(word for test in clear for word in test.directions))
         name = "PIT test" if len(self.pit) == 1 else f"PIT test, {len(self.pit)} components (Bonferroni)"
         return [(name, f"p = {self.pit_pvalue:.4g}" + (f", {words}" if words else ""))]
 
@@ -159,7 +161,7 @@ def components_of_case(case: Case) -> list[Case]:
 
 def _pit_tests(parts: list[Case], run: Run) -> tuple[TestResult, ...]:
     """One test a component, with so many draws that Bonferroni leaves room below 2.5 %."""
-    enough = replace(run, progress=None).with_at_least(40 * len(parts) - 1)
+    enough = run.with_at_least(40 * len(parts) - 1)
     return tuple(pit_tested(part, enough) for part in parts)
 
 

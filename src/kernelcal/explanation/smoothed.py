@@ -83,7 +83,7 @@ class NumberGaps(Gaps):
     def __init__(self, batch: RealPredictions, weights: np.ndarray | None) -> None:
         self.predictions = batch
         self.weights = np.ones(len(batch)) if weights is None else weights
-        self.spread = np.asarray(batch.std) > 0
+        self.spread = np.asarray(batch.width) > 0
         self.variance = np.outer(self.spread * self.weights**2, [1.0, 2.0])
 
     def batch(self, part: slice, targets: np.ndarray) -> np.ndarray:
@@ -93,8 +93,8 @@ class NumberGaps(Gaps):
         return signals.transpose(1, 0, 2)
 
     def position(self, predictions: RealPredictions) -> np.ndarray:
-        """Predicted mean, for both."""
-        return np.repeat(np.asarray(predictions.mean, dtype=np.float64)[:, None], 2, axis=1)
+        """Centre, which is the predicted mean where there is one, for both."""
+        return np.repeat(np.asarray(predictions.centre, dtype=np.float64)[:, None], 2, axis=1)
 
 
 def gaps_of(batch: Any, weights: np.ndarray | None) -> Gaps | None:

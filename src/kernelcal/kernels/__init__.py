@@ -12,6 +12,7 @@ from kernelcal.kernels.base import (
     Sum,
     class_matrix,
     has_leaf,
+    leaves,
     left_factor,
     positive,
     repair,
@@ -31,7 +32,7 @@ from kernelcal.kernels.embeddings import (
     plan,
     point,
 )
-from kernelcal.kernels.lengthscales import median_lengthscale, resolve, resolve_target, target_lengthscale
+from kernelcal.kernels.lengthscales import Medians, median_lengthscale, resolve, resolve_target, target_lengthscale
 from kernelcal.kernels.metrics import (
     Euclidean,
     Hellinger,
@@ -78,6 +79,7 @@ __all__ = [
     "Linear",
     "Matern32",
     "Matern52",
+    "Medians",
     "Metric",
     "MixtureWasserstein",
     "MonteCarlo",
@@ -100,6 +102,7 @@ __all__ = [
     "kernel_between",
     "kernel_from_plain",
     "kernel_to_plain",
+    "leaves",
     "left_factor",
     "mean_of",
     "median_lengthscale",

@@ -27,6 +27,7 @@ __all__ = [
     "Sum",
     "class_matrix",
     "has_leaf",
+    "leaves",
     "left_factor",
     "positive",
     "repair",
@@ -175,16 +176,22 @@ class Scaled(Kernel):
         return Scaled(self.factor, self.kernel.map_leaves(function))
 
 
-def has_leaf(kernel: Kernel, kind: type[Kernel]) -> bool:
-    """Tell whether a kernel has a part of a kind."""
-    found: list[bool] = []
+def leaves(*kernels: Kernel) -> list[Kernel]:
+    """Leaves of kernels, the parts that have no parts, in their order."""
+    found: list[Kernel] = []
 
     def leaf(k: Kernel) -> Kernel:
-        found.append(isinstance(k, kind))
+        found.append(k)
         return k
 
-    kernel.map_leaves(leaf)
-    return any(found)
+    for kernel in kernels:
+        kernel.map_leaves(leaf)
+    return found
+
+
+def has_leaf(kernel: Kernel, kind: type[Kernel]) -> bool:
+    """Tell whether a kernel has a part of a kind."""
+    return any(isinstance(leaf, kind) for leaf in leaves(kernel))
 
 
 def positive(what: str, value: Any) -> None:

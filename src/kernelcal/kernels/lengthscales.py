@@ -16,7 +16,7 @@ from kernelcal.kernels.profiles import Stationary
 from kernelcal.predictions import Predictions, RealPredictions, as_predictions
 from kernelcal.randomness import generator_of
 
-__all__ = ["median_lengthscale", "resolve", "resolve_target", "target_lengthscale"]
+__all__ = ["Medians", "median_lengthscale", "resolve", "resolve_target", "target_lengthscale"]
 
 
 _NORM = {1: "cityblock", 2: "euclidean"}
@@ -25,6 +25,7 @@ _BINS = 4096
 _MAX_ROWS, _MAX_ROWS_BY_PAIRS = 2000, 300  # a distance by pairs can cost a hundred times as much
 _BLOCK = 2**20  # distances made at once
 
+Medians = dict[Metric, tuple[float, tuple[str, ...]]]  # median distances of some predictions, and what to know of them
 Blocks = Callable[[], Iterator[np.ndarray]]  # distances of all pairs i < j, in parts
 
 
@@ -73,22 +74,26 @@ def median_lengthscale(
     return _median(as_predictions(predictions), metric or Euclidean(), include_diagonal, max_rows, rng)[0]
 
 
-def resolve(kernel: Kernel, predictions: Any) -> tuple[Kernel, tuple[str, ...]]:
+def resolve(kernel: Kernel, predictions: Any, known: Medians | None = None) -> tuple[Kernel, tuple[str, ...]]:
     """Fix what kernels take from the predictions: base measures of metrics, and every ``lengthscale="median"``.
 
-    Also return what the reader must know.
+    Also return what the reader must know. Kernels of the same predictions may share the medians that are `known`: those
+    that are found here are added.
     """
+    medians: Medians = {} if known is None else known
     notes: list[str] = []
 
     def leaf(k: Kernel) -> Kernel:
         if not isinstance(k, Stationary):
             return k
-        k = replace(k, metric=k.metric.resolved(predictions))
+        metric = k.metric.resolved(predictions)
         if not isinstance(k.lengthscale, str):
-            return k
-        value, more = _median(predictions, k.metric, False, "default", 0)
+            return k if metric is k.metric else replace(k, metric=metric)
+        if metric not in medians:
+            medians[metric] = _median(predictions, metric, False, "default", 0)
+        value, more = medians[metric]
         notes.extend(more)
-        return k.with_lengthscale(value)
+        return replace(k, metric=metric, lengthscale=value)
 
     return kernel.map_leaves(leaf), tuple(dict.fromkeys(notes))
 

@@ -9,7 +9,7 @@ from kernelcal.pairs.matrix import PairMatrix, joint_sums, map_strips
 from kernelcal.pairs.named import ENGINES
 from kernelcal.pairs.over_rows import feature_sums, features_of, off_diagonal, row_sums, second_moments
 from kernelcal.pairs.threads import one_thread, thread_count, threaded_map
-from kernelcal.pairs.tile_sums import PRODUCT
+from kernelcal.pairs.tile_sums import PRODUCT, seconds_of_pairs
 from kernelcal.pairs.tiles import BlockPoints, Tile
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "one_thread",
     "row_sums",
     "second_moments",
+    "seconds_of_pairs",
     "thread_count",
     "threaded_map",
 ]

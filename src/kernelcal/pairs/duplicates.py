@@ -235,7 +235,7 @@ class CollapsedForms(QuadraticForms):
         """Return unique predictions in the place of tiles, where there are few."""
         if not isinstance(tiles.residual, ClassResidual):
             return None
-        groups = groups_of(tiles.predictions)
+        groups = tiles.found.once(groups_of)
         return None if groups is None else cls(tiles, groups, tiles.residual)
 
     @cached_property

@@ -59,6 +59,16 @@ class ExactPairs(Engine):
             return _quickest(FeatureTiles(shape, self.threads, tuple(kernels), predictions, residual))
         return GramTiles(shape, self.threads, tuple(kernels), predictions, residual)
 
+    def again(self, forms: QuadraticForms, kernels: Sequence[Kernel]) -> QuadraticForms:
+        """Prepare other kernels for the predictions and residuals of forms that it has prepared."""
+        known = forms.tiles if isinstance(forms, CollapsedForms | ScanForms) else forms
+        assert isinstance(known, FeatureTiles | GramTiles)  # for the type checker: it prepares no others
+        shape, found = known.shape, known.found
+        if isinstance(known, FeatureTiles):
+            tiles = FeatureTiles(shape, self.threads, tuple(kernels), known.predictions, known.residual, found)
+            return _quickest(tiles)
+        return GramTiles(shape, self.threads, tuple(kernels), known.predictions, known.residual, found)
+
 
 def _quickest(tiles: FeatureTiles) -> QuadraticForms:
     """Tiles, or in their place what takes less time to the same sums: a scan, or one row for equal predictions."""

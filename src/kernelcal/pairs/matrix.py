@@ -13,7 +13,7 @@ from kernelcal.pairs.base import KernelProducts, QuadraticForms
 from kernelcal.pairs.threads import threaded_map
 from kernelcal.residuals import FeatureResidual, Residual
 
-__all__ = ["PairMatrix", "joint_sums", "map_strips"]
+__all__ = ["PairMatrix", "joint_sums", "map_strips", "strip_rows"]
 
 
 _STRIP = 2**19  # numbers: 4 MiB
@@ -23,14 +23,14 @@ _DENSE_UP_TO = 8_000  # rows: 512 MiB
 _ALL = slice(None)
 
 
-def _strip_rows(n: int) -> list[slice]:
+def strip_rows(n: int) -> list[slice]:
     """Slices of rows whose strips of n columns fit the cache."""
     return row_slices(n, max(16, _STRIP // max(n, 1)))
 
 
 def map_strips(n: int, work: Callable[[slice], np.ndarray]) -> list[np.ndarray]:
     """Apply `work` to every strip of rows, threaded; results in order."""
-    return threaded_map(work, _strip_rows(n), None)
+    return threaded_map(work, strip_rows(n), None)
 
 
 class PairMatrix:
@@ -76,6 +76,12 @@ class PairMatrix:
             out = strip[:, part.start - first : part.stop - first]
             np.multiply(self.forms.kernel_rows(rows, part), self.inner.block(rows, part), out=out)
         return strip
+
+    @cached_property
+    def ready(self) -> bool:
+        """Whether what all rows need is made, which is asked before threads do."""
+        self.forms.kernel_rows(slice(0, 1), slice(0, 1))
+        return True
 
     def _map(self, work: Callable[[slice], np.ndarray]) -> list[np.ndarray]:
         self._whole  # noqa: B018  made before threads ask for it
@@ -123,7 +129,7 @@ class PairMatrix:
                 np.fill_diagonal(square, 0)
             return 2 * np.einsum("ib,ib->b", strip @ columns[rows.start :], columns[rows])
 
-        self.forms.kernel_rows(slice(0, 1))  # what all rows need is made before threads ask for it
+        self.ready  # noqa: B018
         return np.sum(map_strips(self.n, work), axis=0)
 
     def above(self, rows: slice) -> np.ndarray:
@@ -170,8 +176,8 @@ def joint_sums(matrices: Sequence[PairMatrix]) -> tuple[np.ndarray, np.ndarray]:
         return strips.sum(axis=2), strips.sum(axis=1), flat @ flat.T
 
     for matrix in matrices:
-        matrix.above(slice(0, 1))  # what all rows need is made before threads ask for it
-    strips = _strip_rows(n)
+        matrix.ready  # noqa: B018
+    strips = strip_rows(n)
     for first in range(0, len(strips), _STRIPS_AT_ONCE):
         some = strips[first : first + _STRIPS_AT_ONCE]
         for rows, (right, below, part) in zip(some, threaded_map(work, some, None), strict=True):

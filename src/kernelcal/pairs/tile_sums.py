@@ -14,25 +14,110 @@ from kernelcal.kernels import CrossPairs, Euclidean, Kernel, Points
 from kernelcal.pairs.base import QuadraticForms, Sums
 from kernelcal.pairs.tiles import WIDE_FROM, BlockPoints, Tile, TileAt, Tiles, upper
 from kernelcal.predictions import ClassPredictions, MultivariateNormal
-from kernelcal.residuals import ClassResidual, FeatureResidual
+from kernelcal.residuals import ClassResidual, FeatureResidual, Inner
 
-__all__ = ["PRODUCT", "FeatureTiles", "GramTiles", "SameLabel"]
+__all__ = ["PRODUCT", "FeatureTiles", "GramTiles", "SameLabel", "lookup_cost", "seconds_of_pairs"]
+
 
 PRODUCT = 1.6e-11  # seconds of a pair of rows and a residual feature in a product with many columns, for half the pairs
 
-_SECONDS = 3e-11  # a multiplication, of which half the pairs take one
+_BUDGET = 2**28  # bytes for the kernel matrices, which are one tile here
+_LOOKUP = 5.6e-9  # seconds (measured with four kernels)
+_PAIRS_AT_ONCE = 2**21
 
+
+class SameLabel(QuadraticForms):
+    """Sums for the Dirac kernel by the same-label trick.
+
+    ``sum_{i != j} K_ij <r_i, r_j> = sum_{i != j} K_ij 1[y_i = y_j] - 2 sum_i G_{i, y_i} + c`` with ``G = K0 P``
+    and ``c = tr(P' K0 P)``, K0 being K without its diagonal and, with case weights, times w_i w_j. G and c are
+    computed once; a draw costs about n^2 / m look-ups in place of n^2 m multiplications.
+    """
+
+    label = "exact pairs of equal labels"
+
+    def __init__(
+        self, kernels: Sequence[Kernel], points: BlockPoints, diagonals: Sequence[Array], residual: ClassResidual
+    ) -> None:
+        self.residual, self.diagonals = residual, diagonals
+        p, everything = to_numpy(residual.mean), slice(None)
+        block = Tile(points, everything, everything, shared=len(kernels) > 1)
+        matrices = [_weighted(_without_diagonal(kernel.evaluate(block)), residual.weights) for kernel in kernels]
+        self.smoothed = [matrix @ p for matrix in matrices]
+        self.constants = [float((p * g).sum()) for g in self.smoothed]
+        self.values = np.stack(matrices, axis=-1).reshape(-1, len(kernels))  # a look-up finds all kernels together
+        self.bytes_per_draw = 64 * len(p)
+
+    def of(self, labels: np.ndarray) -> Sums:
+        """Sums of one set of labels."""
+        sums = self.batch(labels[None])
+        return Sums(sums.off_diagonal[0, 0], sums.diagonal[0, 0])
+
+    def batch(self, labels: np.ndarray) -> Sums:
+        """Sums of many sets of labels."""
+        rows = np.arange(labels.shape[1])
+        norms = self.residual.squared_norms(labels)
+        equal = np.stack([self._equal(row) for row in labels])
+        linear = np.stack([g[rows, labels].sum(axis=1) for g in self.smoothed], axis=1)
+        diagonal = np.stack([norms @ np.asarray(d, dtype=np.float64) for d in self.diagonals], axis=1)
+        return Sums(2 * equal - 2 * linear + np.array(self.constants), diagonal)
+
+    def _equal(self, labels: np.ndarray) -> np.ndarray:
+        """Sum of K_ij over the pairs i < j of equal labels, for every kernel."""
+        order = np.argsort(labels, kind="stable")
+        grouped = labels[order]
+        starts = np.flatnonzero(np.r_[True, grouped[1:] != grouped[:-1]])
+        before = np.arange(len(labels)) - np.repeat(starts, np.diff(np.r_[starts, len(labels)]))
+        total = np.zeros(self.values.shape[1])
+        for part in _parts(before):
+            count = before[part]
+            second = np.repeat(order[part], count)
+            steps = np.arange(len(second)) - np.repeat(np.cumsum(count) - count, count)
+            first = order[np.repeat(np.arange(len(labels))[part] - count, count) + steps]
+            found = self.values.take(first * len(labels) + second, axis=0)
+            total += np.ones(len(found), dtype=found.dtype) @ found  # quicker than a sum over few columns
+        return total
+
+
+def lookup_cost(kernels: int, predictions: ClassPredictions) -> float:
+    """Seconds of a draw and kernel, roughly; infinite if the matrices exceed the budget.
+
+    The expected number of pairs i < j with equal labels is, up to n, half of |sum_i p_i|^2.
+    """
+    p = to_numpy(predictions.probabilities)
+    if 8 * len(p) ** 2 * (2 * kernels + 1) > _BUDGET:  # while they are made, they are there twice
+        return math.inf
+    expected = p.sum(axis=0, dtype=np.float64)
+    return _LOOKUP * 0.5 * float((expected**2).sum())
+
+
+def _parts(count: np.ndarray) -> list[slice]:
+    """Slices of consecutive positions with a bounded number of pairs in all (or one position)."""
+    ends = np.cumsum(count)
+    cuts = np.searchsorted(ends, np.arange(_PAIRS_AT_ONCE, max(int(ends[-1]), 1), _PAIRS_AT_ONCE))
+    bounds = np.unique(np.r_[0, cuts, len(count)])
+    return [slice(int(a), int(b)) for a, b in pairwise(bounds)]
+
+
+def _weighted(matrix: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    if weights is not None:
+        matrix *= weights
+        matrix *= weights[:, None]
+    return matrix
+
+
+def _without_diagonal(matrix: np.ndarray) -> np.ndarray:
+    np.fill_diagonal(matrix, 0)
+    return matrix
+
+
+_SECONDS = 3e-11  # a multiplication, of which half the pairs take one
 _LARGER = 16  # times the rows and columns of a tile that fits a processor's cache
 
-_EXPONENTIALS = 4e-9  # seconds of the four kernel values of a pair, and half of it a component
 
-_FACTORISATION = 3e-7  # a pair of full covariance matrices
-
-_BUDGET = 2**28  # bytes for the kernel matrices, which are one tile here
-
-_LOOKUP = 5.6e-9  # seconds (measured with four kernels)
-
-_PAIRS_AT_ONCE = 2**21
+def seconds_of_pairs(n: int, columns: int, features: int = 0) -> float:
+    """Time of all pairs one by one: products, some thirty multiplications a kernel value; no features of classes."""
+    return _SECONDS * float(n) ** 2 * (columns + features + (100 if features else 30))
 
 
 class FeatureTiles(Tiles):
@@ -42,19 +127,23 @@ class FeatureTiles(Tiles):
 
     @property
     def seconds(self) -> float:
-        """Time of one set of targets, roughly: products, and some thirty multiplications a kernel value."""
-        features = 0 if isinstance(self.predictions, ClassPredictions) else self.residual.dimension
-        own = self.predictions.columns + features + (100 if features else 30)
-        return _SECONDS * float(len(self.residual)) ** 2 * own
+        """Time of one set of targets, roughly."""
+        features = 0 if isinstance(self.predictions, ClassPredictions) else self.dimension
+        return seconds_of_pairs(self.n, self.predictions.columns, features)
 
     @property
     def seconds_per_draw(self) -> float:
         """The same for each of many sets of targets and each kernel: a column of a product."""
-        pairs = PRODUCT * float(len(self.residual)) ** 2 * self.residual.dimension
+        return min(self._ways)
+
+    @cached_property
+    def _ways(self) -> tuple[float, float]:
+        """Time of a draw and kernel by products, and by looking up pairs of equal labels: infinite without."""
+        products = PRODUCT * float(self.n) ** 2 * self.dimension
         if isinstance(self.residual, ClassResidual) and self.residual.class_features is None:
             assert isinstance(self.predictions, ClassPredictions)  # for the type checker: others have other residuals
-            return min(pairs, _lookup_cost(len(self.kernels), self.predictions))
-        return pairs
+            return products, lookup_cost(len(self.kernels), self.predictions)
+        return products, math.inf
 
     def of(self, targets: np.ndarray) -> Sums:
         """Sums of the first kernel for one set of targets."""
@@ -63,7 +152,7 @@ class FeatureTiles(Tiles):
         diagonal = xp.sum(self._diagonals[0] * xp.sum(r * r, axis=1))
         if not is_numpy(r):
             return Sums(self._functional(r), diagonal)
-        if self._one_hot and self.residual.dimension >= WIDE_FROM:
+        if self._one_hot and self.dimension >= WIDE_FROM:
             return Sums(self._by_gram(targets), diagonal)
         return Sums(self.by_columns(r[:, None, :])[0, 0], diagonal)
 
@@ -87,12 +176,11 @@ class FeatureTiles(Tiles):
 
     @cached_property
     def _same_label(self) -> SameLabel | None:
-        predictions, residual = self.predictions, self.residual
-        if not isinstance(residual, ClassResidual) or not isinstance(predictions, ClassPredictions):
+        products, looking_up = self._ways
+        if not looking_up < products:
             return None
-        if not SameLabel.worthwhile(self.kernels, predictions, residual):
-            return None
-        return SameLabel(self.kernels, self._points, self._diagonals, residual)
+        assert isinstance(self.residual, ClassResidual)  # for the type checker: others are not looked up
+        return SameLabel(self.kernels, self._points, self._diagonals, self.residual)
 
     def by_columns(self, r: np.ndarray) -> np.ndarray:
         """Multiply K with the residuals r of shape (n, B, r) as columns: sums of shape (B, kernels)."""
@@ -157,6 +245,10 @@ class FeatureTiles(Tiles):
         return Sums(2 * np.stack(list(map(to_numpy, totals)), axis=1), np.stack(diagonal, axis=1))
 
 
+_EXPONENTIALS = 4e-9  # seconds of the four kernel values of a pair, and half of it a component
+_FACTORISATION = 3e-7  # a pair of full covariance matrices
+
+
 class GramTiles(Tiles):
     """Exact pairs of residuals without features."""
 
@@ -165,23 +257,24 @@ class GramTiles(Tiles):
         """Time of one set of targets, roughly."""
         pair = _EXPONENTIALS * (1 + math.prod(self.predictions.event_shape) / 2)
         full = isinstance(self.predictions, MultivariateNormal)
-        return float(len(self.residual)) ** 2 * (pair + (_FACTORISATION if full else 0))
+        return float(self.n) ** 2 * (pair + (_FACTORISATION if full else 0))
 
     def of(self, targets: np.ndarray) -> Sums:
         """Sums of the first kernel for one set of targets."""
         if is_numpy(self.predictions.reference):
-            return Sums(self._sums(targets[None])[0, 0], self._diagonal(targets[None])[0, 0])
+            inners = [self.residual.inner(targets)]
+            return Sums(self._sums(inners)[0, 0], self._diagonal(inners)[0, 0])
         return self._functional(targets)
 
     def batch(self, targets: np.ndarray) -> Sums:
         """Sums of all kernels for many sets of targets."""
         if self._double is not self:
             return self._double.batch(targets)
-        return Sums(self._sums(targets), self._diagonal(targets))
-
-    def _sums(self, targets: np.ndarray) -> np.ndarray:
-        """Sums over i != j for every draw and kernel; kernel values and what no target changes once a tile."""
         inners = [self.residual.inner(row) for row in targets]
+        return Sums(self._sums(inners), self._diagonal(inners))
+
+    def _sums(self, inners: Sequence[Inner]) -> np.ndarray:
+        """Sums over i != j for every draw and kernel; kernel values and what no target changes once a tile."""
 
         def work(rows: slice, tiles: Iterator[TileAt]) -> np.ndarray:
             sums = np.zeros((len(inners), len(self.kernels)))
@@ -199,8 +292,8 @@ class GramTiles(Tiles):
         values = [upper(tile.evaluate(kernel), offset).ravel().copy() for kernel in self.kernels]
         return np.stack(values)
 
-    def _diagonal(self, targets: np.ndarray) -> np.ndarray:
-        norms = np.stack([self.residual.inner(row).aligned(slice(None), slice(None)) for row in targets])
+    def _diagonal(self, inners: Sequence[Inner]) -> np.ndarray:
+        norms = np.stack([inner.aligned(slice(None), slice(None)) for inner in inners])
         return np.stack([norms @ np.asarray(d, dtype=norms.dtype) for d in self._diagonals], axis=1)
 
     def _functional(self, targets: np.ndarray) -> Sums:
@@ -211,95 +304,3 @@ class GramTiles(Tiles):
             values: Array = self.kernels[0].evaluate(CrossPairs(points, rows, columns)) * inner.block(rows, columns)
             total = total + xp.sum(above(values))
         return Sums(2 * total, xp.sum(self._diagonals[0] * own))
-
-
-class SameLabel(QuadraticForms):
-    """Sums for the Dirac kernel by the same-label trick.
-
-    ``sum_{i != j} K_ij <r_i, r_j> = sum_{i != j} K_ij 1[y_i = y_j] - 2 sum_i G_{i, y_i} + c`` with ``G = K0 P``
-    and ``c = tr(P' K0 P)``, K0 being K without its diagonal and, with case weights, times w_i w_j. G and c are
-    computed once; a draw costs about n^2 / m look-ups in place of n^2 m multiplications.
-    """
-
-    label = "exact pairs of equal labels"
-
-    def __init__(
-        self, kernels: Sequence[Kernel], points: BlockPoints, diagonals: Sequence[Array], residual: ClassResidual
-    ) -> None:
-        self.residual, self.diagonals = residual, diagonals
-        p, everything = to_numpy(residual.mean), slice(None)
-        block = Tile(points, everything, everything, shared=len(kernels) > 1)
-        matrices = [_weighted(_without_diagonal(kernel.evaluate(block)), residual.weights) for kernel in kernels]
-        self.smoothed = [matrix @ p for matrix in matrices]
-        self.constants = [float((p * g).sum()) for g in self.smoothed]
-        self.values = np.stack(matrices, axis=-1).reshape(-1, len(kernels))  # a look-up finds all kernels together
-        self.bytes_per_draw = 64 * len(p)
-
-    @staticmethod
-    def worthwhile(kernels: Sequence[Kernel], predictions: ClassPredictions, residual: ClassResidual) -> bool:
-        """Tell whether the kernel matrices fit the budget and looking up is cheaper than multiplying."""
-        if residual.class_features is not None:
-            return False
-        product = PRODUCT * float(len(predictions)) ** 2 * residual.dimension
-        return _lookup_cost(len(kernels), predictions) < product
-
-    def of(self, labels: np.ndarray) -> Sums:
-        """Sums of one set of labels."""
-        sums = self.batch(labels[None])
-        return Sums(sums.off_diagonal[0, 0], sums.diagonal[0, 0])
-
-    def batch(self, labels: np.ndarray) -> Sums:
-        """Sums of many sets of labels."""
-        rows = np.arange(labels.shape[1])
-        norms = self.residual.squared_norms(labels)
-        equal = np.stack([self._equal(row) for row in labels])
-        linear = np.stack([g[rows, labels].sum(axis=1) for g in self.smoothed], axis=1)
-        diagonal = np.stack([norms @ np.asarray(d, dtype=np.float64) for d in self.diagonals], axis=1)
-        return Sums(2 * equal - 2 * linear + np.array(self.constants), diagonal)
-
-    def _equal(self, labels: np.ndarray) -> np.ndarray:
-        """Sum of K_ij over the pairs i < j of equal labels, for every kernel."""
-        order = np.argsort(labels, kind="stable")
-        grouped = labels[order]
-        starts = np.flatnonzero(np.r_[True, grouped[1:] != grouped[:-1]])
-        before = np.arange(len(labels)) - np.repeat(starts, np.diff(np.r_[starts, len(labels)]))
-        total = np.zeros(self.values.shape[1])
-        for part in _parts(before):
-            count = before[part]
-            second = np.repeat(order[part], count)
-            steps = np.arange(len(second)) - np.repeat(np.cumsum(count) - count, count)
-            first = order[np.repeat(np.arange(len(labels))[part] - count, count) + steps]
-            found = self.values.take(first * len(labels) + second, axis=0)
-            total += np.ones(len(found), dtype=found.dtype) @ found  # quicker than a sum over few columns
-        return total
-
-
-def _lookup_cost(kernels: int, predictions: ClassPredictions) -> float:
-    """Seconds of a draw and kernel, roughly; infinite if the matrices exceed the budget.
-
-    The expected number of pairs i < j with equal labels is, up to n, half of |sum_i p_i|^2.
-    """
-    if 8 * len(predictions) ** 2 * (2 * kernels + 1) > _BUDGET:  # while they are made, they are there twice
-        return math.inf
-    expected = to_numpy(predictions.probabilities).sum(axis=0, dtype=np.float64)
-    return _LOOKUP * 0.5 * float((expected**2).sum())
-
-
-def _parts(count: np.ndarray) -> list[slice]:
-    """Slices of consecutive positions with a bounded number of pairs in all (or one position)."""
-    ends = np.cumsum(count)
-    cuts = np.searchsorted(ends, np.arange(_PAIRS_AT_ONCE, max(int(ends[-1]), 1), _PAIRS_AT_ONCE))
-    bounds = np.unique(np.r_[0, cuts, len(count)])
-    return [slice(int(a), int(b)) for a, b in pairwise(bounds)]
-
-
-def _weighted(matrix: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-    if weights is not None:
-        matrix *= weights
-        matrix *= weights[:, None]
-    return matrix
-
-
-def _without_diagonal(matrix: np.ndarray) -> np.ndarray:
-    np.fill_diagonal(matrix, 0)
-    return matrix

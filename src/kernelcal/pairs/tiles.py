@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, partial
 from threading import Lock
-from typing import Any, Self
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from kernelcal.kernels import (
     Kernel,
     Metric,
     Points,
+    leaves,
     left_factor,
     repair,
     right_factor,
@@ -33,6 +34,7 @@ __all__ = [
     "WIDE_FROM",
     "BlockPoints",
     "Coordinates",
+    "Found",
     "Tile",
     "TileAt",
     "Tiles",
@@ -140,6 +142,10 @@ class BlockPoints:
         self.predictions, self.positions = predictions, np.arange(len(predictions))
         self._by_metric: dict[Metric, Coordinates] = {}
         self._lock = Lock()  # threads ask at once for what no kernel named, such as inner products
+        self.make_ready(kernels)
+
+    def make_ready(self, kernels: Iterable[Kernel]) -> None:
+        """Make the predictions ready in the metrics of kernels."""
         for metric in _metrics(kernels):
             self[metric]
 
@@ -159,16 +165,7 @@ class BlockPoints:
 
 
 def _metrics(kernels: Iterable[Kernel]) -> set[Metric]:
-    found: set[Metric] = set()
-
-    def leaf(kernel: Kernel) -> Kernel:
-        if hasattr(kernel, "metric"):
-            found.add(kernel.metric)
-        return kernel
-
-    for kernel in kernels:
-        kernel.map_leaves(leaf)
-    return found
+    return {leaf.metric for leaf in leaves(*kernels) if hasattr(leaf, "metric")}
 
 
 class Workspace:
@@ -257,14 +254,38 @@ class Tile:
         return Points(self.points.predictions).lookup(matrix)
 
 
+Made = TypeVar("Made")
 TileAt = tuple[slice, Tile]  # columns and the kernel values' pairs
 WIDE_FROM = 50  # numbers a prediction; above, a matrix product of the predictions is what costs
 _DIAGONAL_ROWS = 4096
 _ALL = slice(None)
 
 
+class Found:
+    """What is found in predictions whatever the kernels, made once for all tiles that share it."""
+
+    def __init__(self, predictions: Any) -> None:
+        self.predictions = predictions
+        self._made: dict[Callable[[Any], Any], Any] = {}
+
+    def once(self, make: Callable[[Any], Made]) -> Made:
+        """Return what a function makes of the predictions, made when it is first asked for."""
+        if make not in self._made:
+            self._made[make] = make(self.predictions)
+        return cast(Made, self._made[make])
+
+
+def _own_pairs(predictions: Any) -> list[AlignedPairs]:
+    """Pairs of every row with itself, some rows at a time."""
+    points = Points(predictions)
+    return [AlignedPairs(points, part, part) for part in row_slices(len(predictions), _DIAGONAL_ROWS)]
+
+
 class Tiles(QuadraticForms):
-    """What sums over tiles share: the points, the diagonal, and a walk over the tiles above it."""
+    """What sums over tiles share: the points, the diagonal, and a walk over the tiles above it.
+
+    What was found in the predictions for other kernels may be passed.
+    """
 
     label = "exact pairs"
 
@@ -275,20 +296,24 @@ class Tiles(QuadraticForms):
         kernels: tuple[Kernel, ...],
         predictions: Predictions,
         residual: Residual,
+        found: Found | None = None,
     ) -> None:
         self.shape, self.threads, self.kernels = shape, threads, kernels
         self.predictions, self.residual = predictions, residual
-        self.bytes_per_draw = 16 * len(predictions) * residual.dimension
+        self.n, self.dimension = len(residual), residual.dimension
+        self.bytes_per_draw = 16 * self.n * self.dimension
+        self.found = found or Found(predictions)
 
     @cached_property
     def _points(self) -> BlockPoints:
-        return BlockPoints(self.predictions, self.kernels)
+        points = self.found.once(BlockPoints)
+        points.make_ready(self.kernels)
+        return points
 
     @cached_property
     def _diagonals(self) -> list[Array]:
         """K_ii of every kernel, each of shape (n,)."""
-        points = Points(self.predictions)
-        pairs = [AlignedPairs(points, part, part) for part in row_slices(len(self.predictions), _DIAGONAL_ROWS)]
+        pairs = self.found.once(_own_pairs)
         pieces = [[kernel.diagonal(part) for part in pairs] for kernel in self.kernels]
         return [namespace(*piece).concat(piece) for piece in pieces]
 
@@ -308,7 +333,7 @@ class Tiles(QuadraticForms):
 
     def _rows_of_tiles(self, work: Callable[[slice, Iterator[TileAt]], np.ndarray], *, shared: bool) -> np.ndarray:
         """Sum over i != j: twice the sum, in a fixed order, of what `work` makes of each block of rows."""
-        n = len(self.residual)
+        n = self.n
 
         def tiles(rows: slice) -> Iterator[TileAt]:
             workspace = Workspace()
@@ -328,7 +353,7 @@ class Tiles(QuadraticForms):
 
         The differences of a tile's pairs fit 64 MiB, or as many times that, in tiles that are as many times `larger`.
         """
-        n, step, columns = len(self.residual), larger * self.shape[0], larger * self.shape[1]
+        n, step, columns = self.n, larger * self.shape[0], larger * self.shape[1]
         width = max(1, min(columns, larger * 2**23 // (step * self.predictions.columns)))
         for start in range(0, n, step):
             rows = slice(start, min(start + step, n))

@@ -121,9 +121,10 @@ class ClassPredictions(Predictions):
         A class of probability 0 is never drawn. A row whose sum is 1 only up to rounding is treated as if
         divided by its sum, since labels need a distribution; the predictions themselves stay as given.
         """
-        labels = np.empty(uniforms.shape, dtype=np.min_scalar_type(self.n_classes - 1))  # a byte for most
-        for part in row_slices(len(self), _CHUNK_BYTES // (8 * (self.n_classes + len(uniforms)))):
-            cumulative = np.cumsum(to_numpy(self[part].probabilities), axis=1, dtype=np.float64)
+        p = to_numpy(self.probabilities)
+        labels = np.empty(uniforms.shape, dtype=np.min_scalar_type(p.shape[1] - 1))  # a byte for most
+        for part in row_slices(len(p), _CHUNK_BYTES // (8 * (p.shape[1] + len(uniforms)))):
+            cumulative = np.cumsum(p[part], axis=1, dtype=np.float64)
             cumulative /= cumulative[:, -1:]
             labels[:, part] = _invert(cumulative, uniforms[:, part])
         return labels

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -31,7 +30,7 @@ _BAND = "The grey band is where {level} of calibrated models lie; points outside
 
 def drawings_of(case: Case, found: Evaluation, why: Explanation | None, run: Run, panels: int) -> list[Drawing]:
     """Pictures of one model, the most telling first; of several classes at most so many panels."""
-    run, batch, own = replace(run, progress=None).with_at_least(DRAWS), case.predictions, case.weights
+    run, batch, own = run.with_at_least(DRAWS), case.predictions, case.weights
     pictures: list[Drawing] = []
     if isinstance(batch, ClassPredictions):
         pictures += _classes(case, run, panels)

@@ -11,7 +11,17 @@ import numpy as np
 
 from kernelcal.arrays import Array, is_numpy, like, namespace, take_rows, to_double
 from kernelcal.errors import InputError
-from kernelcal.kernels import Gaussian, InverseMultiquadric, Kernel, Matern52, Product, RationalQuadratic, Scaled, Sum
+from kernelcal.kernels import (
+    Gaussian,
+    InverseMultiquadric,
+    Kernel,
+    Matern52,
+    Product,
+    RationalQuadratic,
+    Scaled,
+    Sum,
+    leaves,
+)
 from kernelcal.kernels.embeddings import merged, operations, refuse_metric
 from kernelcal.predictions import RealPredictions
 from kernelcal.predictions.scored import refuse_unusable_scores
@@ -49,15 +59,11 @@ def radial(kernel: Any, u: Array) -> Radial:
 
 def _checked_radial(kernel: Kernel) -> None:
     """Refuse a kernel without derivatives, before anything is computed."""
-
-    def leaf(k: Kernel) -> Kernel:
-        if type(k) not in radial.registry:
-            radial(k, None)
-        refuse_metric(k.metric)  # type: ignore[attr-defined]
-        k.scale  # type: ignore[attr-defined]  # noqa: B018  raises for a lengthscale that is not resolved
-        return k
-
-    kernel.map_leaves(leaf)
+    for leaf in leaves(kernel):
+        if type(leaf) not in radial.registry:
+            radial(leaf, None)
+        refuse_metric(leaf.metric)  # type: ignore[attr-defined]
+        leaf.scale  # type: ignore[attr-defined]  # noqa: B018  raises for a lengthscale that is not resolved
 
 
 @radial.register

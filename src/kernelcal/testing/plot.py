@@ -13,7 +13,8 @@ from kernelcal.testing.contract import claim, contract
 __all__ = ["check_plot"]
 
 
-_HOSTILE = (r"$x_1^2$", r"a\$b_c", "<script>alert('x')</script>", r"\frac{1}{2}", "_hidden", "50 % & $5", "{^}~#")
+_FORMULA = r"$x_1^2$"
+_HOSTILE = (_FORMULA, r"a\$b_c", "<script>alert('x')</script>", r"\frac{1}{2}", "_hidden", "50 % & $5", "{^}~#")
 _SVG_TEXT = "{http://www.w3.org/2000/svg}text"
 
 
@@ -121,6 +122,8 @@ def _check_settings(draw: Callable[..., Any], plt: Any, before: dict[Any, Any]) 
 
 
 def _check_text(draw: Callable[..., Any], plt: Any, name: str) -> None:
+    from matplotlib.text import Text
+
     with contract(draw, "text that comes from data is shown letter by letter: pass it through kernelcal.plots.literal"):
         ax = draw(name=name)
         with plt.rc_context({"svg.fonttype": "none"}):
@@ -128,6 +131,8 @@ def _check_text(draw: Callable[..., Any], plt: Any, name: str) -> None:
             ax.figure.savefig(file, format="svg")
         shown = ["".join(node.itertext()).strip() for node in ET.fromstring(file.getvalue()).iter(_SVG_TEXT)]
         claim(any(name in text for text in shown), f"{name!r} is not among {shown[:12]}")
+        read = [text for text in ax.figure.findobj(Text) if text.get_parse_math() and _FORMULA in text.get_text()]
+        claim(not read, f"{name!r} is drawn as a formula at {len(read)} places")
     plt.close(ax.figure)
 
 

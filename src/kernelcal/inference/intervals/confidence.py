@@ -214,8 +214,8 @@ def interval_of(
     prepared: PreparedPairMean | None = None,
 ) -> Interval:
     """Make the interval of what was checked already; None for what is then chosen, computed or prepared here."""
-    case = case.in_numpy
-    chosen = default_method(statistic, len(case), weighted=case.weights is not None) if method is None else method
+    case, n = case.in_numpy, len(case.targets)
+    chosen = default_method(statistic, n, weighted=case.weights is not None) if method is None else method
     if pvalue is None and chosen.tested:
         asked = default_statistic(case.predictions)
         pvalue = tested(case, asked, default_law(case.predictions, asked), replace(run, progress=None)).pvalue
@@ -230,7 +230,7 @@ def interval_of(
         max(upper, 0.0),
         run.confidence_level,
         chosen.label,
-        len(case),
+        n,
         notes,
         "SKCE" if isinstance(statistic, SKCE) else "CKCE, corrected",
     )

@@ -147,7 +147,7 @@ def _bootstrap(request: Request) -> Spread:
         counts = multinomial_counts(request.source.uniforms(part.start, part.stop, n))
         if part.start == 0:  # every row once: the estimate itself, in the same pass
             counts = np.hstack([np.ones((n, 1)), counts])
-        pairs = matrix.quadratic(counts) - (counts**2).T @ matrix.diagonal
+        pairs = matrix.quadratic(counts, diagonal=False)
         total = (weights @ counts) ** 2 - weights**2 @ counts**2
         some = total > 1e-9 * n  # a single row drawn n times makes no pair
         values.append(pairs[some] / total[some])

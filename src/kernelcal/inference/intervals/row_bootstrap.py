@@ -10,6 +10,7 @@ from kernelcal.errors import KernelcalWarning
 from kernelcal.inference.draws import multinomial_counts
 from kernelcal.inference.intervals.methods import IntervalMethod, Request, Spread, of_draws
 from kernelcal.registry import Registry
+from kernelcal.residuals import FeatureResidual
 from kernelcal.statistics.conditional import PreparedCKCE
 from kernelcal.statistics.pairwise import not_definite
 
@@ -44,7 +45,8 @@ class RowBootstrap:
     def __init__(self, prepared: PreparedCKCE, targets: np.ndarray) -> None:
         if not prepared.kernel.positive_definite(prepared.predictions):
             warnings.warn(not_definite(prepared.kernel, prepared.predictions), KernelcalWarning, stacklevel=2)
-        self.operator, r = prepared.operator, prepared.observed(targets)
+        self.operator, self.residual, self.targets = prepared.operator, prepared.residual, targets
+        self.r = r = prepared.observed(targets)
         self.e, mr = self.operator.regression(r)
         self.pairs = self.operator.pairs(self.e)
         own = self.operator.diagonal
@@ -54,6 +56,13 @@ class RowBootstrap:
 
     def __len__(self) -> int:
         return len(self.e)
+
+    @property
+    def plug_in(self) -> float:
+        """The published value of all rows, with the pairs of a row with itself."""
+        if isinstance(self.residual, FeatureResidual):
+            return float(self.operator.quadratic(self.r[:, None, :])[0])
+        return float(self.operator.values(self.residual, self.targets[None])[0])
 
     @property
     def draws_at_once(self) -> int:

@@ -1,6 +1,7 @@
 """The calibration test, its default family of statistics, and the exact test of PIT values."""
 
 from kernelcal.inference.test.calibration import (
+    answered,
     asked_test,
     calibration_test,
     default_law,
@@ -24,6 +25,7 @@ __all__ = [
     "STATISTICS",
     "DefaultFamily",
     "UniformPIT",
+    "answered",
     "asked_test",
     "calibration_test",
     "default_law",

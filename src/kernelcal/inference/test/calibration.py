@@ -19,10 +19,10 @@ from kernelcal.inference.test.pit import UniformPIT, pit_tested
 from kernelcal.lenses import ClassWise, Lens
 from kernelcal.predictions import Mixture, Predictions, Samples, ScorePredictions
 from kernelcal.runs import Run
-from kernelcal.statistics import KCCSD, CallableStatistic, Statistic
+from kernelcal.statistics import KCCSD, CallableStatistic, Prepared, Statistic
 from kernelcal.statistics.pairwise import PairMean
 
-__all__ = ["asked_test", "calibration_test", "default_law", "default_statistic", "draws_in", "tested"]
+__all__ = ["answered", "asked_test", "calibration_test", "default_law", "default_statistic", "draws_in", "tested"]
 
 
 _FEW_ROWS = 50
@@ -147,7 +147,12 @@ def tested(case: Case, statistic: Statistic, law: NullLaw, run: Run) -> TestResu
     stays = law.resident and statistic.resident
     prepared = statistic.prepare((case.placed if stays else there).predictions, case.weights)
     prepared.notes += notes
-    problem = Problem(there, statistic, prepared, run, Draws(run.rng))
+    return answered(there, statistic, prepared, law, run)
+
+
+def answered(case: Case, statistic: Statistic, prepared: Prepared, law: NullLaw, run: Run) -> TestResult:
+    """Test what was prepared, of a case in NumPy and a law that serves the statistic."""
+    problem = Problem(case, statistic, prepared, run, Draws(run.rng))
     return _result(law, law.test(problem), problem)
 
 
@@ -196,8 +201,10 @@ def draws_in(batch: Predictions) -> int:
 
 
 def _few_rows(law: NullLaw, batch: Predictions) -> tuple[str, ...]:
+    if not law.asymptotic:
+        return ()
     n = len(batch)
-    if not law.asymptotic or n >= _FEW_ROWS:
+    if n >= _FEW_ROWS:
         return ()
     way = "null='exact'" if batch.drawable else "null='exact', which needs a sampler of the predictions,"
     return (f"this law is that of many rows, and there are {n}: {way} holds for few",)
@@ -241,7 +248,7 @@ def _result(law: NullLaw, outcome: Outcome, problem: Problem) -> TestResult:
         fired=outcome.fired,
         directions=words,
         impossible_rows=tuple(int(row) for row in rows[:10]),
-        n=len(batch),
+        n=len(targets),
         engine=prepared.engine,
         question=batch.question,
         notes=notes,

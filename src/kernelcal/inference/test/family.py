@@ -15,7 +15,7 @@ from kernelcal.inference.result import Member
 from kernelcal.kernels import Kernel, Laplacian, Spectral, Stationary, resolve, resolve_target
 from kernelcal.pairs import FEATURE, PRODUCT, Engine, ExactPairs, Nystrom
 from kernelcal.predictions import ClassPredictions, Predictions, RealPredictions
-from kernelcal.residuals import target_kernel_of
+from kernelcal.residuals import Residual, residual_of, target_kernel_of
 from kernelcal.statistics import SKCE, ClassSignals, Estimate, NumberSignals, Prepared, Statistic
 from kernelcal.statistics.pairwise import PreparedPairMean
 from kernelcal.statistics.signals import PreparedClassSignals, PreparedNumberSignals
@@ -91,17 +91,43 @@ class DefaultFamily(Statistic):
         """Resolve lengthscales, choose the engine, sum what the predictions say."""
         base, notes = resolve(self.kernel, predictions)
         assert isinstance(base, Stationary)  # for the type checker: leaves keep their type
-        kernels = [base.with_lengthscale(base.scale * factor) for factor in self.factors]
-        names = tuple(f"kernel at {kernel.scale:.3g}" for kernel in kernels)
         target = spectral_target(self.target_kernel, predictions)
         placed = predictions.placed()
-        host = placed if is_numpy(placed.reference) else _on_host(predictions)
+        residual = residual_of(placed, target, weights)
+        return self._prepared(base, target, placed, residual, predictions.notes + notes)
+
+    def beside(self, ready: PreparedPairMean, notes: tuple[str, ...] = ()) -> PreparedFamily:
+        """Prepare it for the placed predictions of an SKCE that is ready; `kernel` has been resolved for them.
+
+        The residuals are those of the SKCE where the target kernels are the same; `notes` are those of the kernel.
+        """
+        placed, notes = ready.predictions, ready.predictions.notes + notes
+        target = spectral_target(self.target_kernel, placed)
+        if target == ready.target_kernel:
+            return self._prepared(self.kernel, target, placed, ready.residual, notes, ready)
+        residual = residual_of(placed, target, ready.residual.weights)
+        return self._prepared(self.kernel, target, placed, residual, notes)
+
+    def _prepared(
+        self,
+        base: Stationary,
+        target: Kernel,
+        placed: Predictions,
+        residual: Residual,
+        notes: tuple[str, ...],
+        like: PreparedPairMean | None = None,
+    ) -> PreparedFamily:
+        scales = [base.scale * factor for factor in self.factors]
+        kernels = [base.with_lengthscale(scale) for scale in scales]
+        names = tuple(f"kernel at {scale:.3g}" for scale in scales)
+        host = placed if is_numpy(placed.reference) else _on_host(placed)
 
         def prepared(engine: Engine) -> PreparedPairMean:
             statistic = SKCE(prediction_kernel=base, target_kernel=target, engine=engine)
-            return PreparedPairMean(statistic, kernels, placed, names, predictions.notes + notes, weights)
+            return PreparedPairMean(statistic, kernels, placed, names, notes, residual.weights, residual, like)
 
-        return PreparedFamily(self._of_pairs_or_features(prepared, placed, target), prepared_signals(host, weights))
+        kernels_ready = self._of_pairs_or_features(prepared, placed, target)
+        return PreparedFamily(kernels_ready, prepared_signals(host, residual.weights))
 
     def _of_pairs_or_features(
         self, prepared: Callable[[Engine], PreparedPairMean], predictions: Predictions, target: Kernel
@@ -201,7 +227,9 @@ def impossible_note(predictions: Predictions, targets: np.ndarray, rows: np.ndar
             f"0{more}. Such a label is proof against calibration; if small probabilities were rounded to 0 on the way "
             f"here, keep more digits{unseen}"
         )
+    values = ", ".join(f"{value:g}" for value in np.ravel(targets[row]))
+    target = f"({values})" if predictions.event_shape else values
     return (
-        f"row {row}: the prediction had ruled out the target {targets[row]:g}{more}. Such a target is proof against "
+        f"row {row}: the prediction had ruled out the target {target}{more}. Such a target is proof against "
         f"calibration{unseen}"
     )

@@ -179,7 +179,7 @@ def _directions(values: np.ndarray, members: tuple[Member, ...], fired: str) -> 
     ordered = sorted(found, key=lambda name: (name != fired, pvalues[name]))
     if ordered:
         return tuple(sentences[name] for name in ordered)
-    return ("no shift and no wrong width: the shape of the predicted distributions is wrong",)
+    return ("no clear shift or wrong width: the shape of the predicted distributions is wrong",)
 
 
 def _shift(mean: float) -> str:

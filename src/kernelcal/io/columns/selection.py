@@ -94,7 +94,7 @@ OUTCOMES = ("observed", "observation")  # further usual names where numbers are 
 _PREDICTIONS = ("p", "probability", "probabilities", "prob", "probs", "proba", "predictions", "scores", "y_prob")
 _PREDICTION_OPTIONS = (
     "--predictions NAMES (or a glob such as 'p*'); predictions of numbers are named with --mean and --std, --samples "
-    "or --quantiles"
+    "or --quantiles, parameters of a family with --family and --parameters"
 )
 _NUMBERED = re.compile(r"(?:p|prob|proba|probability|class)[_.]?(\d+)", re.IGNORECASE)
 

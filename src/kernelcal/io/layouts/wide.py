@@ -93,6 +93,12 @@ def _of_family(source: Source, options: ReadOptions, taken: Sequence[str]) -> di
         raise InputError("--parameters names the columns of a family: say which, such as --family gamma")
     kind = family_of_name(options.family)
     asked = [part.strip() for part in (options.parameters or ",".join(kind.given_by)).split(",")]
+    missing = [name for name in asked if name not in source.names]
+    if options.parameters is None and missing:
+        raise InputError(
+            f"{kind.__name__} has the parameters {', '.join(kind.given_by)}, and no column is called {missing[0]}: say "
+            f"which hold them with --parameters NAMES, in this order. The columns are {listed(source.names)}"
+        )
     found = [[part] if is_number(source, part) else asked_columns(source, part, taken) for part in asked]
     if len(kind.given_by) == 1:  # perhaps of vectors, which have a column a component
         return {kind.given_by[0]: [name for part in found for name in part]}

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kernelcal.arrays import is_numpy, row_slices, to_numpy
-from kernelcal.kernels import Euclidean, Kernel, Metric, Stationary
+from kernelcal.kernels import Euclidean, Kernel, Metric, Stationary, leaves
 from kernelcal.pairs.base import KernelProducts, QuadraticForms, Sums
 from kernelcal.pairs.line.branches import Branch, branches_of, power_of, triple_weights
 from kernelcal.pairs.line.tree import States, Strands, Walk, climb, joins, side_sums
@@ -50,15 +50,7 @@ def line_of(kernels: Sequence[Kernel], predictions: Any) -> np.ndarray | None:
 
 
 def _metrics(kernels: Sequence[Kernel]) -> set[Metric]:
-    found: set[Metric] = set()
-
-    def leaf(kernel: Kernel) -> Kernel:
-        found.add(kernel.metric if isinstance(kernel, Stationary) else Euclidean())
-        return kernel
-
-    for kernel in kernels:
-        kernel.map_leaves(leaf)
-    return found
+    return {leaf.metric if isinstance(leaf, Stationary) else Euclidean() for leaf in leaves(*kernels)}
 
 
 class Scan(KernelProducts):
@@ -191,7 +183,7 @@ class ScanForms(QuadraticForms):
 
     def __init__(self, tiles: FeatureTiles, x: np.ndarray) -> None:
         self.tiles, self.threads = tiles, tiles.threads
-        self.residual = tiles.residual.double()
+        self.residual, self.n = tiles.residual.double(), tiles.n
         branches = [branches_of(kernel) or () for kernel in tiles.kernels]
         self.scans = [Scan(branches[0], x)]
         self.scans += [Scan(own, x, self.scans[0]) for own in branches[1:]]
@@ -200,13 +192,13 @@ class ScanForms(QuadraticForms):
     @property
     def seconds(self) -> float:
         """Time of one set of targets, roughly."""
-        return _SECONDS * len(self.residual)
+        return _SECONDS * self.n
 
     @property
     def seconds_per_draw(self) -> float:
         """The same for each of many sets of targets and each kernel."""
         orders = sum(branch.order for scan in self.scans for branch in scan.branches) / len(self.scans)
-        return _SECONDS_PER_DRAW * len(self.residual) * (1 + orders)
+        return _SECONDS_PER_DRAW * self.n * (1 + orders)
 
     @property
     def products(self) -> Scan:
@@ -216,8 +208,8 @@ class ScanForms(QuadraticForms):
     @classmethod
     def of_line(cls, tiles: FeatureTiles) -> ScanForms | None:
         """Return the scan in the place of tiles, where it is exact and quicker."""
-        predictions, residual = tiles.predictions, tiles.residual
-        if len(predictions) < _FROM or residual.dimension != 1 or not is_numpy(predictions.reference):
+        predictions = tiles.predictions
+        if tiles.n < _FROM or tiles.dimension != 1 or not is_numpy(predictions.reference):
             return None
         x = line_of(tiles.kernels, predictions)
         return None if x is None else cls(tiles, x)

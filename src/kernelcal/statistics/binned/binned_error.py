@@ -74,8 +74,9 @@ class PreparedECE(Prepared):
 
     engine = "one pass"
 
-    def __init__(self, name: str, parts: tuple[BinnedPart, ...], notes: tuple[str, ...]) -> None:
-        self.names, self.parts, self.notes = (name,), parts, notes
+    def __init__(self, kind: str, question: str, parts: tuple[BinnedPart, ...], notes: tuple[str, ...]) -> None:
+        self.names, self.parts, self.notes = (f"{kind}, {question}",), parts, notes
+        self.question = question
         self.bytes_per_draw = max(part.bytes_per_draw for part in parts)
 
     def values(self, labels: np.ndarray) -> np.ndarray:
@@ -235,9 +236,9 @@ class ECE(Statistic):
 
     def __post_init__(self) -> None:
         _check_question(self.question)
-        _ = self._binning  # checks the number
         if not callable(self.distance):
             DISTANCES.chosen(self.distance)
+        _ = self._binning  # checks the number
         checked_choice(self.norm, "norm", ("mean", "max"))
         checked_choice(self.estimator, "estimator", ("plug-in", "corrected"))
         if self.estimator == "corrected" and (self.distance != "squared" or self.norm != "mean"):
@@ -287,7 +288,7 @@ class ECE(Statistic):
             estimator="binned" if self.estimator == "plug-in" else "binned, corrected",
             n=len(case),
             engine=prepared.engine,
-            options=self._options(case.predictions),
+            options=self._options(prepared.question),
             notes=prepared.notes,
             tables=tables,
             parts=parts,
@@ -297,30 +298,34 @@ class ECE(Statistic):
         """Make the bins, which depend on the predictions alone."""
         refuse_numbers(predictions, "ECE")
         summary = Summary(self.distance, self.norm, self.estimator == "corrected")
-        parts = parts_of(asked(self.question, predictions), predictions)
+        question = asked(self.question, predictions)
+        parts = parts_of(question, predictions)
         binned = tuple(BinnedPart(part, self._binning, weights, summary) for part in parts)
-        name = f"{'MCE' if self.norm == 'max' else 'ECE'}, {self._asked(predictions)}"
-        return PreparedECE(name, binned, predictions.notes + _mean_note(len(parts)))
+        kind, notes = "MCE" if self.norm == "max" else "ECE", predictions.notes + _mean_note(len(parts))
+        return PreparedECE(kind, _in_words(question, predictions), binned, notes)
 
     @cached_property
     def _binning(self) -> Binning:
         return self.bins if isinstance(self.bins, Binning) else UniformBins(self.bins)
 
-    def _asked(self, predictions: ClassPredictions) -> str:
-        """Name of the question; of predictions that a lens has made, with the lens."""
-        question, own = asked(self.question, predictions), predictions.question
-        name = question if isinstance(question, str) else question.view(predictions).predictions.question
-        return name if own is None or own == name else f"{name} of {own}"
-
-    def _options(self, predictions: ClassPredictions) -> dict[str, Any]:
+    def _options(self, question: str) -> dict[str, Any]:
         distance = self.distance if isinstance(self.distance, str) else getattr(self.distance, "__name__", "function")
-        own = {"question": self._asked(predictions), "bins": str(self._binning), "distance": distance}
+        own = {"question": question, "bins": str(self._binning), "distance": distance}
         return {**own, "convention": self.convention} if self.convention else own
 
 
 ece = function_of(ECE)
 
 mce = function_of(ECE, "mce", "Maximum calibration error, the largest distance of all bins.", norm="max")
+
+
+def _in_words(question: Any, predictions: ClassPredictions) -> str:
+    """Name of a question; of predictions that a lens has made, with the lens."""
+    name, own = (
+        question if isinstance(question, str) else question.view(predictions).predictions.question,
+        predictions.question,
+    )
+    return name if own is None or own == name else f"{name} of {own}"
 
 
 def _check_question(question: Any) -> None:

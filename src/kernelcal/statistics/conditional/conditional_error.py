@@ -175,7 +175,7 @@ class CKCE(Statistic):
 
     def resolved(self, predictions: Predictions) -> CKCE:
         """Fix lengthscales and the default lambda."""
-        kernel, target_kernel, _ = self.kernels_of(predictions)
+        kernel, target_kernel, _ = self.kernels_of(two_columns(predictions))
         regularization = self.regularization_of(len(predictions))
         return replace(self, prediction_kernel=kernel, target_kernel=target_kernel, regularization=regularization)
 
@@ -187,11 +187,13 @@ class CKCE(Statistic):
         return replace(self, regularization=float(chosen))
 
     def kernels_of(self, predictions: Predictions) -> tuple[Kernel, Kernel, tuple[str, ...]]:
-        """Prediction and target kernel with their lengthscales, and what the reader must know of them."""
-        batch = two_columns(predictions)
-        target_kernel = target_kernel_of(self.target_kernel, batch)
-        given = self.prediction_kernel or linear_and_gaussian(batch, target_kernel, self.integrator)
-        kernel, notes = resolve(given, batch)
+        """Prediction and target kernel with their lengthscales, and what the reader must know of them.
+
+        Of one probability they are those of the two, in which it has been written.
+        """
+        target_kernel = target_kernel_of(self.target_kernel, predictions)
+        given = self.prediction_kernel or linear_and_gaussian(predictions, target_kernel, self.integrator)
+        kernel, notes = resolve(given, predictions)
         return kernel, target_kernel, notes
 
     def regularization_of(self, n: int) -> float | str:

@@ -13,7 +13,7 @@ import numpy as np
 from kernelcal.arrays import Array
 from kernelcal.cases import Case
 from kernelcal.errors import InputError, KernelcalWarning
-from kernelcal.kernels import Integrator, Kernel, Laplacian, Stationary, resolve
+from kernelcal.kernels import Integrator, Kernel, Laplacian, Stationary, leaves, resolve
 from kernelcal.pairs import (
     BandMatrix,
     BlockDiagonal,
@@ -103,7 +103,7 @@ class PairMean(Statistic):
         if batch.question is not None:
             options["question"] = batch.question
         notes = prepared.notes + notes + self.notes_of(batch)
-        return Estimate(value, self.label, self.estimator, len(batch), prepared.engine, options, notes)
+        return Estimate(value, self.label, self.estimator, prepared.n, prepared.engine, options, notes)
 
     def prepare(self, predictions: Predictions, weights: np.ndarray | None = None) -> PreparedPairMean:
         """Resolve lengthscales and make the engine ready."""
@@ -124,7 +124,11 @@ class PairMean(Statistic):
 
 
 class PreparedPairMean(Prepared):
-    """One estimator for several prediction kernels: they share distances, residuals and draws."""
+    """One estimator for several prediction kernels: they share distances, residuals and draws.
+
+    Residuals of these predictions that are there already, under the statistic's own target kernel, may be passed, and a
+    preparation for other kernels with these residuals.
+    """
 
     def __init__(
         self,
@@ -134,19 +138,32 @@ class PreparedPairMean(Prepared):
         names: tuple[str, ...],
         notes: tuple[str, ...] = (),
         weights: np.ndarray | None = None,
+        residual: Residual | None = None,
+        like: PreparedPairMean | None = None,
     ) -> None:
         self.statistic, self.kernels, self.n = statistic, tuple(kernels), len(predictions)
         _refuse_small(statistic, self.n)
         self.predictions, self.names, self.notes = predictions, names, notes
-        self.target_kernel = statistic.target_kernel_of(predictions)
-        self.residual = statistic.residual_of(predictions, self.target_kernel, weights)
-        self.forms: QuadraticForms = _engine(statistic).prepare(self.kernels, predictions, self.residual)
+        if residual is None or statistic.target_kernel is None:
+            self.target_kernel = statistic.target_kernel_of(predictions)
+            self.residual = statistic.residual_of(predictions, self.target_kernel, weights)
+        else:
+            self.target_kernel, self.residual = statistic.target_kernel, residual
+        engine = _engine(statistic)
+        self.forms: QuadraticForms = (
+            engine.again(like.forms, self.kernels)
+            if like is not None and isinstance(engine, ExactPairs) and engine == _engine(like.statistic)
+            else engine.prepare(self.kernels, predictions, self.residual)
+        )
         self.total = _total_weight(np.ones(self.n) if weights is None else weights, statistic)
         self.engine, self.bytes_per_draw = self.forms.label, self.forms.bytes_per_draw
+        self._matrix: tuple[np.ndarray, PairMatrix] | None = None
 
     def matrix(self, targets: np.ndarray) -> PairMatrix:
-        """Matrix h_ij of the first kernel."""
-        return PairMatrix(self.forms, self.residual, targets)
+        """Matrix h_ij of the first kernel; asked again about the same targets, the same one."""
+        if self._matrix is None or self._matrix[0] is not targets:
+            self._matrix = targets, PairMatrix(self.forms, self.residual, targets)
+        return self._matrix[1]
 
     def taken(self, targets: np.ndarray) -> PairMatrix | BandMatrix:
         """Matrix h_ij of the first kernel, zero for pairs that an incomplete estimator does not take."""
@@ -228,14 +245,8 @@ def _refuse_small(statistic: PairMean, n: int) -> None:
 
 def not_definite(kernel: Kernel, predictions: Predictions) -> str:
     """Return the sentence of a warning: the squared error may be negative, and why."""
-    reasons: list[str] = []
-
-    def leaf(k: Kernel) -> Kernel:
-        if isinstance(k, Stationary) and not k.positive_definite(predictions):
-            reasons.append(k.metric.why_not(predictions))
-        return k
-
-    kernel.map_leaves(leaf)
+    refused = [k for k in leaves(kernel) if isinstance(k, Stationary) and not k.positive_definite(predictions)]
+    reasons = [k.metric.why_not(predictions) for k in refused]
     return (
         f"{kernel} is not known to be positive definite for these predictions, so the squared error has no root and "
         f"may be negative even in the limit; exact tests keep their level. Reason: {'; '.join(dict.fromkeys(reasons))}"

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from kernelcal.errors import InputError
-from kernelcal.kernels import FisherDivergence, Gaussian, Kernel, Laplacian, Stationary, resolve_target
+from kernelcal.kernels import FisherDivergence, Gaussian, Kernel, Laplacian, Stationary, leaves, resolve_target
 from kernelcal.pairs import FeatureEngine
 from kernelcal.predictions import DiagonalNormal, Normal, Predictions, RealPredictions, ScorePredictions
 from kernelcal.predictions.scored import refuse_unusable_functions
@@ -45,14 +45,7 @@ def normal_of(targets: np.ndarray) -> RealPredictions:
 
 def is_median(kernel: Kernel) -> bool:
     """Tell whether a lengthscale of a kernel is to be chosen."""
-    found: list[bool] = []
-
-    def leaf(k: Kernel) -> Kernel:
-        found.append(isinstance(k, Stationary) and isinstance(k.lengthscale, str))
-        return k
-
-    kernel.map_leaves(leaf)
-    return any(found)
+    return any(isinstance(leaf, Stationary) and isinstance(leaf.lengthscale, str) for leaf in leaves(kernel))
 
 
 def with_lengthscale(kernel: Kernel, lengthscale: float) -> Kernel:

@@ -8,7 +8,7 @@ import numpy as np
 
 from kernelcal.arrays import row_slices, to_numpy
 from kernelcal.cases import Case
-from kernelcal.predictions import Bernoulli, ClassPredictions
+from kernelcal.predictions import Bernoulli
 
 __all__ = [
     "accuracy",
@@ -100,9 +100,6 @@ def brier_score_of(case: Case) -> float:
     labels, batch = case.targets, case.of_classes().predictions
     if isinstance(batch, Bernoulli):
         return case.mean((to_numpy(batch.p).astype(np.float64) - labels) ** 2)
-    own = np.concatenate([_squares(batch[part]) for part in row_slices(len(batch), _ROWS)])
-    return case.mean(own - 2 * batch.probability_of(labels).astype(np.float64) + 1)
-
-
-def _squares(batch: ClassPredictions) -> np.ndarray:
-    return (to_numpy(batch.probabilities).astype(np.float64) ** 2).sum(axis=1)
+    p = to_numpy(batch.probabilities)
+    own = np.concatenate([(p[part].astype(np.float64) ** 2).sum(axis=1) for part in row_slices(len(p), _ROWS)])
+    return case.mean(own - 2 * p[np.arange(len(p)), labels].astype(np.float64) + 1)

@@ -59,13 +59,13 @@ class PreparedClassSignals(Prepared):
     engine = "sums over rows"
 
     def __init__(self, predictions: ClassPredictions, weights: np.ndarray | None = None) -> None:
-        self.predictions, self.weights = predictions, weights
-        self.bytes_per_draw = 64 * predictions.n_classes
-        self.expected = np.zeros(predictions.n_classes)
-        self.variance = np.zeros(predictions.n_classes)
+        self.predictions, self.weights, self.p = predictions, weights, to_numpy(predictions.probabilities)
+        n, m = self.p.shape
+        self.bytes_per_draw = 64 * m
+        self.expected, self.variance = np.zeros(m), np.zeros(m)
         self.expected_score = 0.0
-        for part in row_slices(len(predictions), _ROWS):
-            p = to_numpy(predictions[part].probabilities).astype(np.float64)
+        for part in row_slices(n, _ROWS):
+            p = self.p[part].astype(np.float64)
             w = np.ones(len(p)) if weights is None else weights[part]
             self.expected += w @ p
             self.variance += w**2 @ (p * (1 - p))
@@ -73,7 +73,7 @@ class PreparedClassSignals(Prepared):
 
     def counts(self, labels: np.ndarray) -> np.ndarray:
         """How often each class occurs (the sum of its weights), for labels of shape (B, n): shape (B, m)."""
-        draws, m = len(labels), self.predictions.n_classes
+        draws, m = len(labels), len(self.expected)
         offsets, counts = m * np.arange(draws, dtype=np.int64)[:, None], np.zeros(draws * m)
         for part in _parts(labels):
             w = None if self.weights is None else np.tile(self.weights[part], draws)
@@ -88,7 +88,7 @@ class PreparedClassSignals(Prepared):
         """Log score minus its expectation (positive: under-confident) and number of impossible labels: (B,) each."""
         total, impossible = np.full(len(labels), -self.expected_score), np.zeros(len(labels), dtype=np.int64)
         for part in _parts(labels):
-            p = self.predictions[part].probability_of(labels[:, part])
+            p = self.p[np.arange(part.start, part.stop), labels[:, part]]
             logs = np.log(np.where(p > 0, p, 1), dtype=np.float64)
             total += logs.sum(axis=1) if self.weights is None else logs @ self.weights[part]
             impossible += (p == 0).sum(axis=1)
@@ -106,10 +106,10 @@ class PreparedClassSignals(Prepared):
 
     def _clear(self, labels: np.ndarray) -> tuple[np.bool_, np.ndarray]:
         """The same of the slope, and of the bias of every class."""
-        m, n = self.predictions.n_classes, len(labels)
+        m, n = len(self.expected), len(labels)
         sums, squares = np.zeros(m + 1), np.zeros(m + 1)
         for part in row_slices(n, _ROWS):
-            p = to_numpy(self.predictions[part].probabilities).astype(np.float64)
+            p = self.p[part].astype(np.float64)
             w = np.ones(len(p)) if self.weights is None else self.weights[part]
             logs = np.log(np.where(p > 0, p, 1))
             rows = np.arange(len(p))
@@ -160,7 +160,7 @@ class PreparedBinarySignals(PreparedClassSignals):
     @cached_property
     def _terms(self) -> tuple[np.ndarray, np.ndarray]:
         """Log score and whether the label is impossible, of every row: for label 0 and for label 1, shape (n, 2)."""
-        p = to_numpy(self.predictions.probabilities).astype(np.float64)
+        p = self.p.astype(np.float64)
         logs = np.log(np.where(p > 0, p, 1))
         logs *= 1 if self.weights is None else self.weights[:, None]
         zero, one = (np.stack([logs[:, k], p[:, k] == 0], axis=1) for k in (0, 1))

@@ -50,7 +50,7 @@ class PreparedNumberSignals(Prepared):
 
     directed = ("bias", "dispersion", "bias by scale", "dispersion by scale")
     aimless = "no single direction: neither one shift nor one width of all predictions explains how outcomes deviate"
-    shape = "no shift and no wrong width: the shape of the predicted distributions is wrong"
+    shape = "no clear shift or wrong width: the shape of the predicted distributions is wrong"
     engine = "sums over rows"
 
     def __init__(self, predictions: RealPredictions, weights: np.ndarray | None = None) -> None:
