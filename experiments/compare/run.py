@@ -22,7 +22,7 @@ import numpy as np
 
 import kernelcal as kc
 from kernelcal.cases import Case
-from kernelcal.comparison.differences import by_draws, by_rows, skce_differences
+from kernelcal.comparison.figures import by_draws, by_rows, skce_differences
 from kernelcal.comparison.models import shared_ckce, shared_skce
 from kernelcal.inference import Draws, equivalence_test
 from kernelcal.inference.draws import multinomial_counts

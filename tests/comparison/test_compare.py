@@ -10,8 +10,7 @@ from scipy.stats import binom, norm
 
 import kernelcal as kc
 from kernelcal.cases import Case
-from kernelcal.comparison.differences import by_draws, by_rows, skce_differences
-from kernelcal.comparison.figures import conditional, cost_in_words
+from kernelcal.comparison.figures import by_draws, by_rows, conditional, cost_in_words, skce_differences
 from kernelcal.comparison.models import shared_ckce, shared_skce
 from kernelcal.errors import InputError, KernelcalWarning
 from kernelcal.inference import Draws, equivalence_test

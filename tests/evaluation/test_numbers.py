@@ -9,8 +9,7 @@ import kernelcal as kc
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.evaluation.numbers import number_suspicions
-from kernelcal.statistics.scores.numbers import negative_log_likelihood
-from kernelcal.statistics.scores.ranked import crps
+from kernelcal.statistics.scores.numbers import crps, negative_log_likelihood
 
 RNG = np.random.default_rng(0)
 N = 300

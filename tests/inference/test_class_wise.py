@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kernelcal as kc
-from kernelcal.inference.test.class_wise import holm_adjusted
+from kernelcal.inference.test.calibration import holm_adjusted
 
 
 def data(seed=0, n=300):

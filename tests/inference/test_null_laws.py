@@ -8,7 +8,7 @@ import kernelcal as kc
 from kernelcal.errors import InputError
 from kernelcal.inference import NULL_LAWS, ChiSquareSum, Draws, known_null
 from kernelcal.inference.draws import multinomial_counts
-from kernelcal.inference.laws.bound import bound_pvalue
+from kernelcal.inference.laws.undrawn import bound_pvalue
 
 TV = kc.TotalVariation()
 UNBIASED = ("saddlepoint", "bootstrap", "wild", "gamma", "pearson", "spectrum")

@@ -9,8 +9,7 @@ from scipy import stats
 from kernelcal.errors import InputError
 from kernelcal.inference.test.pit import pit_test
 from kernelcal.predictions import DiagonalNormal, NegativeBinomial, Normal, Poisson, Samples
-from kernelcal.statistics.outcomes.transform import pit
-from kernelcal.statistics.outcomes.uniformity import PreparedUniformity
+from kernelcal.statistics.outcomes.transform import PreparedUniformity, pit
 
 
 def naive(values):

@@ -16,14 +16,7 @@ import kernelcal as kc
 from kernelcal.kernels import GaussLegendre, Spectral
 from kernelcal.kernels.base import AlignedPairs, CrossPairs, Points
 from kernelcal.kernels.divergences.mmd import MMD
-from kernelcal.kernels.metrics import (
-    Euclidean,
-    Hellinger,
-    MixtureWasserstein,
-    TotalVariation,
-    Wasserstein,
-    view,
-)
+from kernelcal.kernels.metrics import Euclidean, Hellinger, MixtureWasserstein, TotalVariation, Wasserstein, view
 from kernelcal.kernels.metrics import base as metric_base
 from kernelcal.kernels.metrics.mixture_wasserstein import least_costs
 from kernelcal.pairs.tiles import BlockPoints, Tile

@@ -63,7 +63,7 @@ def test_figures_agree_with_other_means():
 
 
 def test_gaps_of_groups_are_those_of_all_rows(monkeypatch):
-    monkeypatch.setattr(sys.modules["kernelcal.reporting.model"], "_EXPLAINED", 40)
+    monkeypatch.setattr(sys.modules["kernelcal.reporting.main"], "_EXPLAINED", 40)
     half = np.arange(60) % 2
     (model,) = report(Y, P, groups=half, **FAST).models
     assert model.explained_rows == 40

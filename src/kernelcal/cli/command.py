@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from kernelcal.cases import Case
+from kernelcal.cli.common import bar, check_lens, engine_of, lens_of, with_engine
 from kernelcal.cli.models import run_compare, run_report
-from kernelcal.cli.names import check_lens, engine_of, lens_of, with_engine
 from kernelcal.cli.parser import argument_parser
-from kernelcal.cli.progress import bar
 from kernelcal.cli.streaming import check_streaming, is_one_table, run_in_parts, why_in_parts
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS
 from kernelcal.errors import InputError, KernelcalError

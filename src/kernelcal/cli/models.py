@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kernelcal.cli.names import lens_of
-from kernelcal.cli.progress import bar
+from kernelcal.cli.common import bar, lens_of
 from kernelcal.comparison import Comparison, compare, cost_in_words, refuse_run
 from kernelcal.errors import InputError, KernelcalWarning
 from kernelcal.io import Data, ReadOptions, read, read_models

@@ -10,8 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kernelcal.cli.names import lens_of
-from kernelcal.cli.progress import bar
+from kernelcal.cli.common import bar, lens_of
 from kernelcal.defaults import DRAWS_OF_A_PASS
 from kernelcal.errors import InputError
 from kernelcal.evaluation import size_in_words

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.comparison.differences import by_draws, by_rows, score_rows, skce_differences
-from kernelcal.comparison.figures import conditional, equivalence
+from kernelcal.comparison.figures import by_draws, by_rows, conditional, equivalence, score_rows, skce_differences
 from kernelcal.comparison.models import Models, checked_models, refuse_statistics, shared_ckce, shared_skce
 from kernelcal.comparison.result import ComparedModel, Comparison, sort_key
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE

@@ -23,6 +23,7 @@ from kernelcal.statistics import SKCE, Prepared
 
 __all__ = ["Null", "Tested", "Together", "tested"]
 
+
 _FINER = 4.0  # the median distance is the scale of all predictions together; a place is smaller
 
 _FREQUENCIES = 16

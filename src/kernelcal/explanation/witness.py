@@ -20,6 +20,7 @@ from kernelcal.tables import Grid, Shown
 
 __all__ = ["Places", "PreparedWitness", "Witness", "furthest_outside", "places_of"]
 
+
 _GRID, _ROWS = 101, 200
 
 _NUMBERS = 2**21  # of one part: 16 MiB

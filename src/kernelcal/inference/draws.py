@@ -13,6 +13,7 @@ from kernelcal.randomness import generator_of
 
 __all__ = ["WORDS", "Draws", "multinomial_counts"]
 
+
 WORDS = 4  # 64-bit numbers that one count of the counter gives
 
 _ROUNDS = 10

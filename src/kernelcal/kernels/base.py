@@ -36,6 +36,7 @@ __all__ = [
     "squares",
 ]
 
+
 # Below this share of |x|^2 + |z|^2 the matrix product has lost too many digits of d^2 to cancellation, and
 # d^2 is taken from differences: relative errors of d^2 stay below 1e-10 (float64) and 1e-4 (float32).
 CLOSE = {np.dtype(np.float64): 4e-6, np.dtype(np.float32): 1e-3}

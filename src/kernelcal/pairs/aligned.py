@@ -12,7 +12,7 @@ import numpy as np
 from kernelcal.arrays import Array, namespace, row_slices, to_numpy
 from kernelcal.kernels import AlignedPairs, Kernel, Points
 from kernelcal.pairs.base import Engine, QuadraticForms, Sums
-from kernelcal.pairs.exact import ExactPairs
+from kernelcal.pairs.engines import ExactPairs
 from kernelcal.predictions import Predictions
 from kernelcal.residuals import FeatureResidual, Residual
 

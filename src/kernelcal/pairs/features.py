@@ -31,6 +31,7 @@ from kernelcal.residuals import ClassResidual, FeatureResidual, Residual
 
 __all__ = ["FEATURE", "FeatureEngine", "FeatureMap", "ResidentTotal", "Total", "resident_moments", "total_of"]
 
+
 _DENSE_UP_TO = 24  # classes; above, adding rows label by label beats a matrix product with one-hot columns
 
 _KEEP_BYTES = 2**29  # features below this size are kept between batches of draws, above they are made anew

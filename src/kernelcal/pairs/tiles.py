@@ -30,17 +30,7 @@ from kernelcal.pairs.threads import threaded_map
 from kernelcal.predictions import Predictions
 from kernelcal.residuals import Residual
 
-__all__ = [
-    "WIDE_FROM",
-    "BlockPoints",
-    "Coordinates",
-    "Found",
-    "Tile",
-    "TileAt",
-    "Tiles",
-    "Workspace",
-    "upper",
-]
+__all__ = ["WIDE_FROM", "BlockPoints", "Coordinates", "Found", "Tile", "TileAt", "Tiles", "Workspace", "upper"]
 
 
 _FEW_COORDINATES = 4  # up to here differences are quicker than a product

@@ -1,12 +1,9 @@
 """Drawings of results: they take plain numbers, and compute nothing."""
 
-from kernelcal.plots.axes import axes_or_new, literal, percent, pyplot
-from kernelcal.plots.confidence import confidence_plot
-from kernelcal.plots.curve import curve_plot
-from kernelcal.plots.histogram import histogram_plot
+from kernelcal.plots.axes import axes_or_new, literal, panel, percent, pyplot
+from kernelcal.plots.distributions import confidence_plot, curve_plot, histogram_plot
 from kernelcal.plots.intervals import interval_plot
 from kernelcal.plots.members import members_plot, null_plot
-from kernelcal.plots.panels import panel
 from kernelcal.plots.reliability import reliability_plot
 from kernelcal.plots.simplex import simplex_plot
 from kernelcal.plots.witness import witness_plot

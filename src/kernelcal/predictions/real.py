@@ -15,6 +15,7 @@ from kernelcal.predictions.border import inside
 
 __all__ = ["LEVELS", "CentralInterval", "Parametric", "RealPredictions", "crps_by_quadrature", "crps_by_sum"]
 
+
 _ORDER = 16  # nodes of a panel
 
 # panels end at quantiles: denser in the middle, and so far out that the square of what remains is nothing

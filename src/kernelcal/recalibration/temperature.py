@@ -12,8 +12,7 @@ import numpy as np
 from kernelcal.cases import Case
 from kernelcal.errors import InputError, KernelcalWarning
 from kernelcal.predictions import as_predictions
-from kernelcal.recalibration.fit import Fit, log_score_fit, search
-from kernelcal.recalibration.tempering import tempered
+from kernelcal.recalibration.fit import Fit, log_score_fit, search, tempered
 from kernelcal.statistics import SKCE
 
 __all__ = ["TemperatureScaling"]

@@ -13,6 +13,7 @@ from kernelcal.errors import MissingExtraError
 
 __all__ = ["Drawing", "LegendEntry", "Picture", "dark_colours", "drawn"]
 
+
 _SVG, _LINK = "http://www.w3.org/2000/svg", "{http://www.w3.org/1999/xlink}href"
 
 _DROPPED = {f"{{{_SVG}}}style", f"{{{_SVG}}}metadata", "{http://www.w3.org/2000/svg}title"}

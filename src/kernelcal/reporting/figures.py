@@ -18,16 +18,8 @@ from kernelcal.predictions import Bernoulli, ClassPredictions, RealPredictions, 
 from kernelcal.statistics import crps_rows_of, log_score_rows_of
 from kernelcal.statistics.outcomes import binomial_interval
 
-__all__ = [
-    "NONE",
-    "GroupGap",
-    "Intervals",
-    "KeyFigure",
-    "group_gaps",
-    "is_number",
-    "key_figures",
-    "top_or_event",
-]
+__all__ = ["NONE", "GroupGap", "Intervals", "KeyFigure", "group_gaps", "is_number", "key_figures", "top_or_event"]
+
 
 NONE = "none"
 

@@ -17,6 +17,7 @@ from kernelcal.tables import Grid
 
 __all__ = ["pairs", "ranking", "where"]
 
+
 _PAIRS = 45  # ten models; of more pairs the surest are shown
 
 _SENTENCES, _GROUPS, _CLASSES = 8, 30, 10

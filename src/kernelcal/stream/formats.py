@@ -18,6 +18,7 @@ from kernelcal.stream.pieces import HEAD, Columns, InPieces, Piece, rows_of_batc
 
 __all__ = ["BLOCK", "CsvBlocks", "LineBlock", "Parquet"]
 
+
 _BUFFER = 2**20  # bytes read at a time: else a whole column of a row group is
 
 _TEXT = ("string", "large_string", "string_view")

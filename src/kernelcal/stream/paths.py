@@ -24,6 +24,7 @@ from kernelcal.stream.survey import FilePart, Survey, survey_files
 
 __all__ = ["AT_ONCE", "evaluate_path", "read_together"]
 
+
 AT_ONCE = 2**28  # bytes of files that are read at once
 
 _ONLY_IN_PARTS = {"sketch", "client"}

@@ -21,7 +21,7 @@ from kernelcal.predictions import (
 )
 from kernelcal.statistics.outcomes.quantile_curves import quantile_calibration
 from kernelcal.statistics.outcomes.transform import pit, pit_intervals
-from kernelcal.statistics.scores.components import coordinate
+from kernelcal.statistics.scores.numbers import coordinate
 
 FILE = Path(__file__).resolve().parents[2] / "data" / "cases.json"
 

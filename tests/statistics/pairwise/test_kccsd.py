@@ -523,7 +523,7 @@ def test_batches_of_signs_change_nothing(monkeypatch):
         y, batch, statistic="kccsd", null="wild", draws=60, progress=lambda done, total: told.append((done, total))
     )
     whole = run()
-    monkeypatch.setattr(sys.modules["kernelcal.inference.laws.bootstrap"], "_BYTES", 8 * 70 * 25)
+    monkeypatch.setattr(sys.modules["kernelcal.inference.laws.resampled"], "_BYTES", 8 * 70 * 25)
     parts = run()
     assert told == [(60, 60), (25, 60), (50, 60), (60, 60)]
     assert (whole.pvalue, whole.draws) == (parts.pvalue, parts.draws)

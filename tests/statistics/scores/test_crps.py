@@ -22,8 +22,7 @@ from kernelcal.predictions import (
     Samples,
 )
 from kernelcal.predictions.real import crps_by_quadrature
-from kernelcal.statistics.scores.components import coordinate
-from kernelcal.statistics.scores.ranked import crps, crps_rows
+from kernelcal.statistics.scores.numbers import coordinate, crps, crps_rows
 
 
 def by_quadrature(predictions, y, places):

@@ -17,11 +17,9 @@ from kernelcal.predictions import (
     Quantiles,
     Samples,
 )
-from kernelcal.statistics.outcomes.central import central_coverage
-from kernelcal.statistics.outcomes.coverage import binomial_interval
-from kernelcal.statistics.scores.numbers import mean_squared_error, negative_log_likelihood
+from kernelcal.statistics.outcomes.central import binomial_interval, central_coverage
+from kernelcal.statistics.scores.numbers import crps, mean_squared_error, negative_log_likelihood
 from kernelcal.statistics.scores.pinball import QUANTILE_LEVELS, pinball_loss
-from kernelcal.statistics.scores.ranked import crps
 
 MEAN, STD = np.array([0.0, 1.0, -2.0, 0.5]), np.array([1.0, 0.3, 2.0, 5.0])
 Y = np.array([0.3, 1.5, -2.5, 9.0])

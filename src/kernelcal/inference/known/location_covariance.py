@@ -17,6 +17,7 @@ from kernelcal.statistics.located import ClassFunctions, KernelFunctions, Residu
 
 __all__ = ["LocationCovariance", "known_covariance"]
 
+
 _NUMBERS = 2**20  # of one part: rows times squared number of locations
 
 _TOTAL_DRAWS, _LEAST_DRAWS, _MOST_DRAWS = 200_000, 100, 2_000

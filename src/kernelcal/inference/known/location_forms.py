@@ -14,6 +14,7 @@ from kernelcal.statistics.located import PreparedUCME
 
 __all__ = ["ROUNDING", "EmpiricalForm", "KnownForm", "LocationForm", "Whitening"]
 
+
 ROUNDING = 1e-12  # of the squares whose difference a variance is, and of the largest eigenvalue: below is no variance
 
 _CLEARLY = 1e4  # a squared deviation in directions without variance counts above so many times the rounding

@@ -18,6 +18,7 @@ from kernelcal.tables import Shown, Table
 
 __all__ = ["KnownNull", "ScalarMoments", "known_null", "scalar_moments"]
 
+
 _DENSE_UP_TO = 1_500  # rows times residual columns up to which all eigenvalues are computed
 
 _FEW = 1_000  # the same for the subsample where moments do not come from it

@@ -1,16 +1,13 @@
 """Null laws: from a statistic of fixed predictions to its p-value. A new one is a file here."""
 
-from kernelcal.inference.laws.block import Block
-from kernelcal.inference.laws.bootstrap import Bootstrap, Wild
-from kernelcal.inference.laws.bound import Bound
-from kernelcal.inference.laws.consistency import Consistency
 from kernelcal.inference.laws.exact import DrawnValues, Exact, exact_notes, exact_null, family_wise_pvalues
 from kernelcal.inference.laws.fits import GammaFit, Pearson, Spectrum
 from kernelcal.inference.laws.law import NullLaw, Outcome, Problem, one_member
 from kernelcal.inference.laws.located import CME
 from kernelcal.inference.laws.named import NULL_LAWS
-from kernelcal.inference.laws.saddlepoint import Saddlepoint, far_note
+from kernelcal.inference.laws.resampled import Bootstrap, Consistency, Wild
 from kernelcal.inference.laws.swap import Swap
+from kernelcal.inference.laws.undrawn import Block, Bound, Saddlepoint, far_note
 
 __all__ = [
     "CME",

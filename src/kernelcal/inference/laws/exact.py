@@ -30,6 +30,7 @@ __all__ = [
     "with_ranks",
 ]
 
+
 _SHOWN = 30
 
 _KEPT = 250_000  # values that a result keeps for its picture: two megabytes

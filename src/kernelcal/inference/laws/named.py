@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kernelcal.inference.laws.block import Block
-from kernelcal.inference.laws.bootstrap import Bootstrap, Wild
-from kernelcal.inference.laws.bound import Bound
-from kernelcal.inference.laws.consistency import Consistency
 from kernelcal.inference.laws.exact import Exact
 from kernelcal.inference.laws.fits import GammaFit, Pearson, Spectrum
 from kernelcal.inference.laws.law import NullLaw
 from kernelcal.inference.laws.located import CME
-from kernelcal.inference.laws.saddlepoint import Saddlepoint
+from kernelcal.inference.laws.resampled import Bootstrap, Consistency, Wild
 from kernelcal.inference.laws.swap import Swap
+from kernelcal.inference.laws.undrawn import Block, Bound, Saddlepoint
 from kernelcal.registry import Registry
 
 __all__ = ["NULL_LAWS"]

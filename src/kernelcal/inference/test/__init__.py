@@ -7,9 +7,9 @@ from kernelcal.inference.test.calibration import (
     default_law,
     default_statistic,
     draws_in,
+    holm_adjusted,
     tested,
 )
-from kernelcal.inference.test.class_wise import holm_adjusted
 from kernelcal.inference.test.family import (
     DefaultFamily,
     directions,

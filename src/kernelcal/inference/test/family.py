@@ -31,6 +31,7 @@ __all__ = [
     "spectral_target",
 ]
 
+
 # Seconds of a draw and kernel on two cores up to which all pairs are taken; above, features where they take less
 _SECONDS = 1.7e-3
 

@@ -12,7 +12,6 @@ from kernelcal.io.columns.keys import (
     refuse_outcome_groups,
     units_of,
 )
-from kernelcal.io.columns.labels import is_one_hot, read_targets
 from kernelcal.io.columns.levels import (
     check_shapes,
     column_levels,
@@ -21,7 +20,7 @@ from kernelcal.io.columns.levels import (
     refuse_another_order,
     refuse_points,
 )
-from kernelcal.io.columns.names import class_names, name_positions, refuse_doubt
+from kernelcal.io.columns.names import class_names, is_one_hot, name_positions, read_targets, refuse_doubt
 from kernelcal.io.columns.rows import count, holes, rows_to_keep, where_in_words, where_mask
 from kernelcal.io.columns.selection import (
     CROSSING,

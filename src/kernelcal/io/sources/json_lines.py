@@ -13,8 +13,6 @@ from kernelcal.io.sources.cells import side_by_side
 from kernelcal.io.sources.columns import reads
 from kernelcal.io.sources.text import open_text
 
-__all__ = []
-
 
 @reads(".jsonl", ".ndjson")
 def _load_json_lines(path: Path) -> dict[str, np.ndarray]:

@@ -14,6 +14,7 @@ from kernelcal.predictions import IsotropicNormal, Normal, RealPredictions, Samp
 
 __all__ = ["chi_medians", "ground_lengthscale"]
 
+
 _SECANTS, _STEPS = 25, 100  # after so many secants bisection takes over
 
 _PRECISION = 1e-11  # relative size of the last step; a secant that small leaves an error of rounding only

@@ -24,6 +24,7 @@ from kernelcal.predictions import Bernoulli
 
 __all__ = ["OMITTED", "EqualCounts", "OverClasses", "OverCounts", "OverList", "Recent", "over_counts"]
 
+
 _NUMBERS = 2**20  # kernel values held at once: 8 MiB
 
 OMITTED = 1e-12  # at most so much of the probability of a prediction is left out of its sums

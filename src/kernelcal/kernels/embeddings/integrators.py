@@ -19,6 +19,7 @@ from kernelcal.randomness import generator_of
 
 __all__ = ["GaussHermite", "GaussLegendre", "Integrator", "MonteCarlo", "OverSeededDraws"]
 
+
 _LARGEST_DIMENSION = 3  # of a tensor grid
 
 

@@ -15,8 +15,6 @@ from kernelcal.kernels.embeddings.targets import by_parts, numpy_only
 from kernelcal.kernels.profiles import Laplacian, Matern32, Matern52, Stationary
 from kernelcal.predictions import Laplace, Normal
 
-__all__ = []
-
 _FAR = 5.0  # from here the recurrence would cancel, and its continued fraction converges
 
 _FRACTIONS = 24

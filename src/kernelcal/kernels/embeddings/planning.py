@@ -7,16 +7,11 @@ from typing import Any
 
 from kernelcal.errors import InputError, NoClosedFormError
 from kernelcal.kernels.base import Kernel, Scaled, Sum
-from kernelcal.kernels.embeddings import (
-    gaussian,  # noqa: F401  they register their closed forms
-    laplacian,  # noqa: F401  they register their closed forms
-)
 from kernelcal.kernels.embeddings.atoms import OverDraws
 from kernelcal.kernels.embeddings.base import Cross, Embedding
-from kernelcal.kernels.embeddings.closed_forms import MEAN, ClosedForm, OfMeans, families_with, kernels_with
+from kernelcal.kernels.embeddings.closed_forms import MEAN, ClosedForm, OfMeans, OfSpectrum, families_with, kernels_with
 from kernelcal.kernels.embeddings.finite import OverClasses, over_counts
 from kernelcal.kernels.embeddings.integrators import Integrator
-from kernelcal.kernels.embeddings.spectrum import OfSpectrum
 from kernelcal.kernels.embeddings.structure import (
     OfSum,
     OverComponents,

@@ -28,6 +28,7 @@ __all__ = [
     "squared_distance",
 ]
 
+
 _PAIRS = 2**16  # at once, 512 KiB an array: with a quarter of them two threads mostly wait for the interpreter
 
 _MATRIX_PRODUCT_FROM = 3  # components

@@ -15,6 +15,7 @@ from kernelcal.predictions import DiagonalNormal, IsotropicNormal, Laplace, Mixt
 
 __all__ = ["MixtureWasserstein", "least_costs"]
 
+
 _COMPONENTS = (Normal, Laplace, DiagonalNormal, IsotropicNormal, MultivariateNormal)
 
 

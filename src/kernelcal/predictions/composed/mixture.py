@@ -21,6 +21,7 @@ from kernelcal.predictions.scalars import Normal, normal_distance
 
 __all__ = ["Mixture"]
 
+
 _TEMPERED = (
     "temperature scaling was applied to every component of the mixture, with the weights unchanged: this is not the "
     "density of the mixture to the power 1/T"

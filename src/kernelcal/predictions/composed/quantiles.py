@@ -18,6 +18,7 @@ from kernelcal.predictions.real import CentralInterval, RealPredictions
 
 __all__ = ["SAME_LEVEL", "Quantiles"]
 
+
 SAME_LEVEL = 1e-9  # 0.05 * 7 is 0.35000000000000003
 
 

@@ -19,6 +19,7 @@ from kernelcal.predictions.real import CentralInterval, RealPredictions
 
 __all__ = ["Samples"]
 
+
 _CHUNK_BYTES = 2**25
 
 _ROUNDING = 1e-6  # weights that are equal but for float32

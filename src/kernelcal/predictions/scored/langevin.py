@@ -16,11 +16,8 @@ from kernelcal.predictions.scored.score import Score
 from kernelcal.predictions.scored.unnormalized import UnnormalizedDensity
 from kernelcal.randomness import generator_of
 
-__all__ = [
-    "LangevinChains",
-    "langevin_draws",
-    "log_acceptance",
-]
+__all__ = ["LangevinChains", "langevin_draws", "log_acceptance"]
+
 
 State = tuple[np.ndarray, np.ndarray, np.ndarray]  # targets, log densities and scores
 

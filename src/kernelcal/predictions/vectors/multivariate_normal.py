@@ -18,6 +18,7 @@ from kernelcal.predictions.vectors.independent_normal import DiagonalNormal, Iso
 
 __all__ = ["MultivariateNormal", "solve_lower"]
 
+
 _ASYMMETRY = 1e-5  # of the largest entry: the product of two float32 matrices is off by less
 
 _CAUSES = (

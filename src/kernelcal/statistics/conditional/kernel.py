@@ -14,14 +14,7 @@ from kernelcal.pairs import BlockPoints, Tile
 from kernelcal.predictions import Bernoulli, Categorical, ClassPredictions, Predictions
 from kernelcal.residuals import ClassResidual, FourierResidual, GramResidual, Residual, residual_of
 
-__all__ = [
-    "MeanEmbedding",
-    "gram",
-    "linear_and_gaussian",
-    "mean_features",
-    "refuse_not_finite",
-    "two_columns",
-]
+__all__ = ["MeanEmbedding", "gram", "linear_and_gaussian", "mean_features", "refuse_not_finite", "two_columns"]
 
 
 _STRIP = 2**20  # kernel values at once: 8 MiB

@@ -1,7 +1,11 @@
 """Where outcomes lie in their predicted distributions: coverage, PIT, ranks, quantile calibration."""
 
-from kernelcal.statistics.outcomes.central import CentralCoverage, central_coverage, central_coverage_of
-from kernelcal.statistics.outcomes.coverage import binomial_interval
+from kernelcal.statistics.outcomes.central import (
+    CentralCoverage,
+    binomial_interval,
+    central_coverage,
+    central_coverage_of,
+)
 from kernelcal.statistics.outcomes.highest_density import (
     HighestDensityCoverage,
     highest_density_coverage,
@@ -19,8 +23,15 @@ from kernelcal.statistics.outcomes.quantile_curves import (
     quantile_calibration,
     quantile_calibration_of,
 )
-from kernelcal.statistics.outcomes.transform import pit, pit_intervals, pit_intervals_of, pit_of
-from kernelcal.statistics.outcomes.uniformity import PreparedUniformity, kuiper, normal_quantiles
+from kernelcal.statistics.outcomes.transform import (
+    PreparedUniformity,
+    kuiper,
+    normal_quantiles,
+    pit,
+    pit_intervals,
+    pit_intervals_of,
+    pit_of,
+)
 
 __all__ = [
     "CentralCoverage",

@@ -14,6 +14,7 @@ from kernelcal.predictions import RealPredictions, Samples
 
 __all__ = ["DensityRegions", "count_regions", "count_windows", "drawn_regions", "given_regions"]
 
+
 _TAIL = 1e-12  # probability of the counts beyond either end that the sums leave out
 
 _SAME = 1e-9  # logarithms of probabilities that are equal but for rounding

@@ -14,7 +14,7 @@ from kernelcal.errors import InputError
 from kernelcal.predictions import Quantiles, RealPredictions, Samples, UnnormalizedDensity
 from kernelcal.randomness import generator_of
 from kernelcal.runs import Run
-from kernelcal.statistics.outcomes.coverage import Coverage
+from kernelcal.statistics.outcomes.central import Coverage
 from kernelcal.statistics.outcomes.density import (
     DensityRegions,
     count_regions,

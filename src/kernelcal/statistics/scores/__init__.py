@@ -10,8 +10,13 @@ from kernelcal.statistics.scores.classes import (
     log_score_rows,
     log_score_rows_of,
 )
-from kernelcal.statistics.scores.components import components_of, coordinate
 from kernelcal.statistics.scores.numbers import (
+    components_of,
+    coordinate,
+    crps,
+    crps_of,
+    crps_rows,
+    crps_rows_of,
     mean_squared_error,
     mean_squared_error_of,
     negative_log_likelihood,
@@ -26,7 +31,6 @@ from kernelcal.statistics.scores.pinball import (
     pinball_loss,
     pinball_loss_of,
 )
-from kernelcal.statistics.scores.ranked import crps, crps_of, crps_rows, crps_rows_of
 
 __all__ = [
     "QUANTILE_LEVELS",

@@ -1,8 +1,12 @@
-"""Engines and lenses as the command line names them."""
+"""What the commands share: a bar on standard error, and engines and lenses from their names."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from kernelcal.cases import refuse_lens
@@ -12,7 +16,27 @@ from kernelcal.lenses import LENSES
 from kernelcal.pairs import ENGINES, Engine
 from kernelcal.predictions import RealPredictions
 
-__all__ = ["check_lens", "engine_of", "lens_of", "with_engine"]
+__all__ = ["bar", "check_lens", "engine_of", "lens_of", "with_engine"]
+
+
+_BAR = 30
+
+
+@contextmanager
+def bar(what: str = "draws") -> Iterator[Callable[[int, int], None] | None]:
+    """Show progress where somebody looks; it is wiped when the work is done, has stopped early or has failed."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    try:
+        yield partial(_show, what)
+    finally:
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+def _show(what: str, done: int, total: int) -> None:
+    filled = _BAR * done // total
+    print(f"\r[{'#' * filled}{'.' * (_BAR - filled)}] {done:,}/{total:,} {what}", end="", file=sys.stderr, flush=True)
 
 
 def engine_of(name: str | None, features: int | None) -> Engine | None:
