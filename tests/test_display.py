@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import importlib
 import inspect
+import json
 import pkgutil
 import typing
 from html.parser import HTMLParser
@@ -161,3 +162,11 @@ def test_text_and_notebook_begin_alike(found):
     for result in whole:
         title = repr(result).splitlines()[0]
         assert "".join(Shown(result._repr_html_()).words).startswith(title)
+
+
+def test_every_result_has_a_summary_and_plain_values(found):
+    for result in found.values():
+        assert result.summary() == "\n\n".join(table.text() for table in result._tables())
+        plain = json.loads(json.dumps(result.to_dict()))
+        assert isinstance(plain, dict)
+        assert plain, type(result).__name__

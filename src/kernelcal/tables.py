@@ -93,8 +93,12 @@ class Shown:
     def _tables(self) -> Sequence[Table | Grid]:
         return (self._table(),)
 
-    def __repr__(self) -> str:
+    def summary(self) -> str:
+        """Return the tables as text."""
         return "\n\n".join(table.text() for table in self._tables())
+
+    def __repr__(self) -> str:
+        return self.summary()
 
     def _repr_html_(self) -> str:
         return "".join(table.html() for table in self._tables())

@@ -136,10 +136,6 @@ class Comparison(Shown):
             "notes": list(self.notes),
         }
 
-    def summary(self) -> str:
-        """Return the tables as text."""
-        return repr(self)
-
     def _tables(self) -> tuple[Grid, ...]:
         return models_table(self), pairs_table(self)
 

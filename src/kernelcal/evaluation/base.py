@@ -104,10 +104,6 @@ class Evaluation(Shown, ABC):
         ]
         return Table(self.title, rows, self.notes)
 
-    def summary(self) -> str:
-        """Return the short table as text."""
-        return self._table().text()
-
 
 def plain_number(value: float | None) -> float | None:
     """Return a finite number, or None, for JSON."""

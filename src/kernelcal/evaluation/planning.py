@@ -100,10 +100,6 @@ class Plan(Shown):
         totals = {"bytes": self.bytes, "seconds": self.seconds, "why": self.why}
         return {**own, **totals, "steps": [vars(step) for step in self.steps]}
 
-    def summary(self) -> str:
-        """Return a short table as text."""
-        return self._table().text()
-
     def _table(self) -> Grid:
         rows = [(s.name, s.engine, size_in_words(s.bytes), f"{s.seconds:.2g}") for s in self.steps]
         rows.append(("in all", "", size_in_words(self.bytes), f"{self.seconds:.2g}"))

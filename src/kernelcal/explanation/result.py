@@ -122,10 +122,6 @@ class Explanation(Shown):
         end = {"gap": self.gap_name, "seconds": self.seconds, "notes": list(self.notes)}
         return {**own, "skce": self.estimate.to_dict(), "witness": witness, **parts, **end}
 
-    def summary(self) -> str:
-        """Return the tables as text."""
-        return repr(self)
-
     def _tables(self) -> list[Table | Grid]:
         return tables(self)
 

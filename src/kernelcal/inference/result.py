@@ -81,6 +81,10 @@ class Member(Shown):
     pvalue: float
     deviation: float
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return dict(vars(self))
+
     def _table(self) -> Table:
         return Table(self.name, [("value", f"{self.value:.6g}"), ("p", f"{self.pvalue:.4g}, {_deviation(self)}")])
 
@@ -139,10 +143,6 @@ class TestResult(Shown):
     question: str | None = None
     notes: tuple[str, ...] = ()
     null_draws: Mapping[str, np.ndarray] = field(default_factory=dict, compare=False)
-
-    def summary(self) -> str:
-        """Return the short table as text."""
-        return self._table().text()
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; numbers that are not finite become None."""

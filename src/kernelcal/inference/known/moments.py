@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -66,6 +67,11 @@ class KnownNull(Shown):
     def skewness(self) -> float:
         """Third moment in units of the standard deviation."""
         return self.third / self.variance**1.5 if self.variance > 0 else math.nan
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        own = {"variance": self.variance, "third": self.third, "skewness": self.skewness, "lumps": self.lumps}
+        return {**own, "exact": self.exact}
 
     def _table(self) -> Table:
         exact = "exact" if self.exact else "from a subsample"

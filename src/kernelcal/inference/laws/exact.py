@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -188,6 +188,11 @@ class DrawnValues(Shown):
         columns = dict(zip(names, self.values[1:].T, strict=True)) if self.values.size <= _KEPT else {}
         kept = {member.name: columns[member.name] for member in members if columns}
         return Outcome(self.pvalue, members, fired, self.draws, self.stopped_early, notes, kept)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON: what was observed, and its ranks."""
+        observed = {"values": self.values[0].tolist(), "rank": self.rank[0].tolist()}
+        return {"pvalue": self.pvalue, "draws": self.draws, "stopped_early": self.stopped_early, **observed}
 
     def _table(self) -> Table:
         stopped = ", stopped early" if self.stopped_early else ""
