@@ -133,7 +133,7 @@ CLUSTER = """
     import kernelcal as kc
     from distributed import Client, LocalCluster
     from kernelcal.errors import InputError, MissingExtraError
-    from kernelcal.stream import cluster, evaluate_files
+    from kernelcal.stream import evaluate_files, workers
     from kernelcal.cli import main
 
     SETTINGS = {"engine": kc.RandomFourier(32), "sketch": {"second_moments": False}}
@@ -151,8 +151,8 @@ CLUSTER = """
 
     if __name__ == "__main__":
         workers._LEAF = 1
-        with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as workers:
-            with Client(workers) as client:
+        with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as local:
+            with Client(local) as client:
                 run(client)
                 run(client, kill=True)
                 try:
@@ -160,7 +160,7 @@ CLUSTER = """
                 except InputError as error:
                     print(error)
             print(main(["evaluate", sys.argv[1], "--predictions", "p_*", "--draws", "99", "--json",
-                        "--dask", workers.scheduler_address]))
+                        "--dask", local.scheduler_address]))
         print(main(["evaluate", sys.argv[1], "--predictions", "p_*", "--dask", "tcp://127.0.0.1:1"]))
 """
 
