@@ -226,3 +226,11 @@ def test_a_volume_beyond_the_largest_number_gives_zero():
     assert (plan(Gaussian(1.0), p).cross(rows(p), columns(p)) == 0).all()
     full = MultivariateNormal(np.zeros((2, 80)), 1e10 * np.eye(80))
     assert (plan(Gaussian(1.0), full).cross(rows(full), columns(full)) == 0).all()
+
+
+def test_the_table_holds_what_the_documents_promise():
+    """Rules register themselves when they are imported: no other test would miss one that is not."""
+    vectors = ("DiagonalNormal", "IsotropicNormal", "MultivariateNormal")
+    promised = {("Gaussian", family) for family in ("Normal", *vectors)}
+    promised |= {(kernel, "Normal") for kernel in ("Laplacian", "Matern32", "Matern52")} | {("Laplacian", "Laplace")}
+    assert {(kernel.__name__, family.__name__) for kernel, family in MEAN} >= promised

@@ -7,6 +7,10 @@ from typing import Any
 
 from kernelcal.errors import InputError, NoClosedFormError
 from kernelcal.kernels.base import Kernel, Scaled, Sum
+from kernelcal.kernels.embeddings import (
+    gaussian,  # noqa: F401  they register their closed forms
+    laplacian,  # noqa: F401
+)
 from kernelcal.kernels.embeddings.atoms import OverDraws
 from kernelcal.kernels.embeddings.base import Cross, Embedding
 from kernelcal.kernels.embeddings.closed_forms import MEAN, ClosedForm, OfMeans, OfSpectrum, families_with, kernels_with
