@@ -122,6 +122,17 @@ def _circle(waiting):
     return way[way.index(way[-1]) :]
 
 
+def test_no_module_is_forgotten():
+    """What registers itself when it is imported must be imported by something."""
+    used = set().union(*IMPORTS.values()) | {
+        "kernelcal",
+        "kernelcal.cli",
+        "kernelcal.cli.__main__",
+        "kernelcal.testing",
+    }
+    assert set(MODULES) <= used, sorted(set(MODULES) - used)
+
+
 @pytest.mark.parametrize("room", ROOMS, ids=lambda path: str(path.relative_to(SOURCE.parent)))
 def test_rooms_are_small_and_say_what_lives_there(room):
     files = list(room.glob("*.py"))
