@@ -11,7 +11,7 @@ from models import seeded
 
 import kernelcal as kc
 from kernelcal.predictions import Samples, UnnormalizedDensity
-from kernelcal.predictions.scored.langevin import langevin_draws
+from kernelcal.predictions.densities.langevin import langevin_draws
 from kernelcal.statistics import KCCSD
 
 MODELS, ROWS, DRAWS, SWAPS = ("LGM", "HGM", "QGM"), 200, 2, 199

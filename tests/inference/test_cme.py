@@ -7,9 +7,9 @@ from scipy.stats import f as fisher
 
 import kernelcal as kc
 from kernelcal.errors import InputError
-from kernelcal.inference.known.location_covariance import known_covariance
-from kernelcal.inference.known.location_forms import Whitening
-from kernelcal.inference.laws.located import CME
+from kernelcal.inference.laws.mean_embedding import CME
+from kernelcal.inference.null_moments.location_covariance import known_covariance
+from kernelcal.inference.null_moments.location_forms import Whitening
 from kernelcal.kernels import Coordinatewise, Spectral
 from kernelcal.kernels.metrics import Wasserstein
 from kernelcal.predictions import (
@@ -23,8 +23,8 @@ from kernelcal.predictions import (
     Poisson,
     Samples,
 )
-from kernelcal.statistics.located.locations import Locations, draw_locations, normal_locations
-from kernelcal.statistics.located.mean_embedding import UCME
+from kernelcal.statistics.test_locations.locations import Locations, draw_locations, normal_locations
+from kernelcal.statistics.test_locations.mean_embedding import UCME
 
 RNG = np.random.default_rng(3)
 N, D = 7, 2
@@ -126,7 +126,7 @@ def test_the_spectral_covariance_is_that_of_the_kernel():
 
 
 def test_parts_of_rows_change_nothing(monkeypatch):
-    from kernelcal.inference.known import location_covariance
+    from kernelcal.inference.null_moments import location_covariance
 
     for name in ("matrix", "isotropic", "spectral", "spectral vectors"):
         _, prepared, _ = prepared_case(name)

@@ -18,7 +18,7 @@ from kernelcal.predictions import (
     UnnormalizedDensity,
     langevin_draws,
 )
-from kernelcal.predictions.scored.langevin import LangevinChains, log_acceptance
+from kernelcal.predictions.densities.langevin import LangevinChains, log_acceptance
 
 GRID = np.linspace(-5, 5, 401)
 WIDTH = GRID[1] - GRID[0]

@@ -129,7 +129,7 @@ def test_characteristic_functions_are_means_of_waves():
 
 def test_parts_of_the_rows_give_the_same_characteristic_function(monkeypatch):
     whole = Samples(DRAWS, WEIGHTS).characteristic(np.arange(4.0))
-    monkeypatch.setattr("kernelcal.predictions.composed.samples._CHUNK_BYTES", 1)
+    monkeypatch.setattr("kernelcal.predictions.compositions.samples._CHUNK_BYTES", 1)
     np.testing.assert_allclose(Samples(DRAWS, WEIGHTS).characteristic(np.arange(4.0)), whole, rtol=1e-14)
 
 

@@ -2,11 +2,11 @@
 
 from kernelcal.evaluation.base import Evaluation, plain_number
 from kernelcal.evaluation.classes import ClassEvaluation
+from kernelcal.evaluation.densities import ScoreEvaluation
 from kernelcal.evaluation.estimates import KernelError, pairs_or_blocks, seconds_one_by_one
 from kernelcal.evaluation.main import evaluate, evaluated
 from kernelcal.evaluation.numbers import NumberEvaluation, components_of_case
 from kernelcal.evaluation.planning import Plan, Step, plan, size_in_words
-from kernelcal.evaluation.scored import ScoreEvaluation
 
 __all__ = [
     "ClassEvaluation",

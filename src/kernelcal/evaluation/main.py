@@ -12,9 +12,9 @@ from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS
 from kernelcal.errors import InputError
 from kernelcal.evaluation.base import Evaluation
 from kernelcal.evaluation.classes import class_evaluation
+from kernelcal.evaluation.densities import score_evaluation
 from kernelcal.evaluation.estimates import KernelError
 from kernelcal.evaluation.numbers import number_evaluation
-from kernelcal.evaluation.scored import score_evaluation
 from kernelcal.inference import DefaultFamily, TestResult
 from kernelcal.inference.intervals import interval_of
 from kernelcal.inference.test import answered, default_law, tested

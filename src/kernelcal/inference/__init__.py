@@ -22,7 +22,6 @@ from kernelcal.inference.intervals import (
     confidence_interval,
     equivalence_test,
 )
-from kernelcal.inference.known import ChiSquareSum, KnownNull, known_null
 from kernelcal.inference.laws import (
     CME,
     NULL_LAWS,
@@ -44,6 +43,7 @@ from kernelcal.inference.laws import (
     exact_null,
     one_member,
 )
+from kernelcal.inference.null_moments import ChiSquareSum, KnownNull, known_null
 from kernelcal.inference.result import Member, TestResult
 from kernelcal.inference.test import (
     STATISTICS,

@@ -24,7 +24,7 @@ from kernelcal.kernels import (
 )
 from kernelcal.kernels.embeddings import merged, operations, refuse_metric
 from kernelcal.predictions import RealPredictions
-from kernelcal.predictions.scored import refuse_unusable_scores
+from kernelcal.predictions.densities import refuse_unusable_scores
 from kernelcal.residuals.base import Inner, Residual, weighted_block, weighted_pairs
 
 __all__ = ["Radial", "SteinInner", "SteinResidual", "radial"]

@@ -14,7 +14,6 @@ from kernelcal.statistics.binned import (
 )
 from kernelcal.statistics.conditional import CKCE, JKCE, ckce, jkce
 from kernelcal.statistics.functions import function_of
-from kernelcal.statistics.located import UCME, Locations, draw_locations, normal_locations, ucme
 from kernelcal.statistics.outcomes import (
     CentralCoverage,
     HighestDensityCoverage,
@@ -61,6 +60,7 @@ from kernelcal.statistics.scores import (
     pinball_loss_of,
 )
 from kernelcal.statistics.signals import ClassSignals, NumberSignals
+from kernelcal.statistics.test_locations import UCME, Locations, draw_locations, normal_locations, ucme
 
 __all__ = [
     "CKCE",

@@ -3,7 +3,7 @@
 from kernelcal.inference.laws.exact import DrawnValues, Exact, exact_notes, exact_null, family_wise_pvalues
 from kernelcal.inference.laws.fits import GammaFit, Pearson, Spectrum
 from kernelcal.inference.laws.law import NullLaw, Outcome, Problem, one_member
-from kernelcal.inference.laws.located import CME
+from kernelcal.inference.laws.mean_embedding import CME
 from kernelcal.inference.laws.named import NULL_LAWS
 from kernelcal.inference.laws.resampled import Bootstrap, Consistency, Wild
 from kernelcal.inference.laws.swap import Swap

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from kernelcal.inference.known import ChiSquareSum
 from kernelcal.inference.laws.law import NullLaw, Outcome, Problem, finite, one_member, prepared_pairs
+from kernelcal.inference.null_moments import ChiSquareSum
 from kernelcal.pairs import PairMatrix
 
 __all__ = ["GammaFit", "Pearson", "Spectrum"]

@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from kernelcal.errors import InputError
-from kernelcal.inference.known import KnownNull, known_null
 from kernelcal.inference.laws.law import NullLaw, Outcome, Problem, one_member, prepared_pairs
+from kernelcal.inference.null_moments import KnownNull, known_null
 from kernelcal.kernels import Kernel, Linear, has_leaf
 from kernelcal.predictions import Predictions, RealPredictions
 

@@ -12,7 +12,7 @@ from kernelcal.errors import InputError
 from kernelcal.io.columns.names import common_start
 from kernelcal.io.columns.selection import listed
 from kernelcal.io.sources import Source, is_number
-from kernelcal.predictions.composed import SAME_LEVEL
+from kernelcal.predictions.compositions import SAME_LEVEL
 
 __all__ = [
     "check_shapes",

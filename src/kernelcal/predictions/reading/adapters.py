@@ -12,7 +12,7 @@ from kernelcal.errors import InputError
 from kernelcal.predictions.base import Predictions
 from kernelcal.predictions.border import floating, is_frame, plain_array
 from kernelcal.predictions.classes import Bernoulli, Categorical, ClassPredictions
-from kernelcal.predictions.composed import Samples
+from kernelcal.predictions.compositions import Samples
 from kernelcal.predictions.reading.libraries import LIBRARIES, read_distribution, stacked
 from kernelcal.predictions.reading.wrappers import Wrapper
 from kernelcal.predictions.scalars import Normal

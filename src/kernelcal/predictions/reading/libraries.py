@@ -10,7 +10,7 @@ import numpy as np
 from kernelcal.arrays import Array, namespace
 from kernelcal.errors import InputError
 from kernelcal.predictions.base import Predictions, families, trusted
-from kernelcal.predictions.composed import Mixture
+from kernelcal.predictions.compositions import Mixture
 from kernelcal.predictions.foreign import Parameters, Reading
 
 __all__ = ["LIBRARIES", "read_distribution", "stacked"]

@@ -11,7 +11,7 @@ from kernelcal.errors import InputError
 from kernelcal.kernels import FisherDivergence, Gaussian, Kernel, Laplacian, Stationary, leaves, resolve_target
 from kernelcal.pairs import FeatureEngine
 from kernelcal.predictions import DiagonalNormal, Normal, Predictions, RealPredictions, ScorePredictions
-from kernelcal.predictions.scored import refuse_unusable_functions
+from kernelcal.predictions.densities import refuse_unusable_functions
 from kernelcal.residuals import Residual, SteinResidual
 from kernelcal.statistics.functions import function_of
 from kernelcal.statistics.pairwise.pair_means import PairMean

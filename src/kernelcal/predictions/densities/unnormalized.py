@@ -11,8 +11,8 @@ import numpy as np
 
 from kernelcal.arrays import Array, is_numpy, namespace, to_numpy
 from kernelcal.errors import InputError
-from kernelcal.predictions.scored.checks import checked_returned
-from kernelcal.predictions.scored.score import ScorePredictions
+from kernelcal.predictions.densities.checks import checked_returned
+from kernelcal.predictions.densities.score import ScorePredictions
 
 __all__ = ["LOG_DENSITIES", "UnnormalizedDensity", "automatic_gradient", "checked_step", "difference_gradient"]
 

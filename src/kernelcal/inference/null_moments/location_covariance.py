@@ -13,7 +13,7 @@ from kernelcal.arrays import row_slices
 from kernelcal.kernels import Dirac, Gaussian, Integrator, Kernel, Scaled, Sum, plan, point
 from kernelcal.kernels.embeddings import merged
 from kernelcal.predictions import Samples
-from kernelcal.statistics.located import ClassFunctions, KernelFunctions, ResidualFunctions, SpectralFunctions
+from kernelcal.statistics.test_locations import ClassFunctions, KernelFunctions, ResidualFunctions, SpectralFunctions
 
 __all__ = ["LocationCovariance", "known_covariance"]
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from kernelcal.arrays import as_array, to_numpy
 from kernelcal.errors import InputError
-from kernelcal.predictions.composed import Samples
+from kernelcal.predictions.compositions import Samples
+from kernelcal.predictions.densities.score import Score
+from kernelcal.predictions.densities.unnormalized import UnnormalizedDensity
 from kernelcal.predictions.real import RealPredictions
-from kernelcal.predictions.scored.score import Score
-from kernelcal.predictions.scored.unnormalized import UnnormalizedDensity
 from kernelcal.randomness import generator_of
 
 __all__ = ["LangevinChains", "langevin_draws", "log_acceptance"]
@@ -123,7 +123,7 @@ class LangevinChains:
     Examples
     --------
     >>> import numpy as np, kernelcal as kc
-    >>> from kernelcal.predictions.scored.langevin import LangevinChains
+    >>> from kernelcal.predictions.densities.langevin import LangevinChains
     >>> rng = np.random.default_rng(0)
     >>> chains = LangevinChains.begin(kc.Normal([0.0, 1.0], [1.0, 0.1]), 100, 0.5, np.array([0.0, 1.0]), rng)
     >>> chains.step(rng).acceptance.round(2)  # far too wide for the second row

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelcal.errors import InputError
-from kernelcal.inference.known.location_covariance import known_covariance
+from kernelcal.inference.null_moments.location_covariance import known_covariance
 from kernelcal.statistics import Prepared
-from kernelcal.statistics.located import PreparedUCME
+from kernelcal.statistics.test_locations import PreparedUCME
 
 __all__ = ["ROUNDING", "EmpiricalForm", "KnownForm", "LocationForm", "Whitening"]
 

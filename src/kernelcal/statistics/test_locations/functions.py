@@ -13,7 +13,7 @@ from kernelcal.kernels import Dirac, Integrator, Kernel, Spectral, class_matrix,
 from kernelcal.kernels.embeddings import Embedding
 from kernelcal.predictions import ClassPredictions, Predictions
 from kernelcal.residuals import FourierResidual
-from kernelcal.statistics.located.locations import Locations
+from kernelcal.statistics.test_locations.locations import Locations
 
 __all__ = ["ClassFunctions", "KernelFunctions", "ResidualFunctions", "SpectralFunctions", "residual_functions"]
 

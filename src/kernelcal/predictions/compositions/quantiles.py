@@ -12,7 +12,7 @@ from kernelcal.arrays import Array, as_array, concrete, namespace, take_rows, to
 from kernelcal.errors import InputError
 from kernelcal.predictions.base import checked_index, trusted
 from kernelcal.predictions.border import finite_numbers, inside
-from kernelcal.predictions.composed.piecewise import Piecewise
+from kernelcal.predictions.compositions.piecewise import Piecewise
 from kernelcal.predictions.inversion import count_below
 from kernelcal.predictions.real import CentralInterval, RealPredictions
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from kernelcal.errors import InputError
-from kernelcal.inference.known import EmpiricalForm, KnownForm, LocationForm
 from kernelcal.inference.laws.exact import exact_notes, exact_null
 from kernelcal.inference.laws.law import NullLaw, Outcome, Problem, one_member
+from kernelcal.inference.null_moments import EmpiricalForm, KnownForm, LocationForm
 from kernelcal.predictions import Samples
 from kernelcal.statistics import UCME, Statistic
-from kernelcal.statistics.located import PreparedUCME
+from kernelcal.statistics.test_locations import PreparedUCME
 
 __all__ = ["CME"]
 
@@ -73,9 +73,9 @@ class CME(NullLaw):
     Examples
     --------
     >>> import numpy as np, kernelcal as kc
-    >>> from kernelcal.inference.laws.located import CME
+    >>> from kernelcal.inference.laws.mean_embedding import CME
     >>> from kernelcal.predictions import Normal
-    >>> from kernelcal.statistics.located.mean_embedding import UCME
+    >>> from kernelcal.statistics.test_locations.mean_embedding import UCME
     >>> rng = np.random.default_rng(0)
     >>> predictions = Normal(rng.random(100), 0.1)
     >>> y = predictions.sample(rng)[0]

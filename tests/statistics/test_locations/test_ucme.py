@@ -24,8 +24,8 @@ from kernelcal.predictions import (
     Quantiles,
     Samples,
 )
-from kernelcal.statistics.located.locations import Locations, draw_locations, normal_locations
-from kernelcal.statistics.located.mean_embedding import UCME, ucme
+from kernelcal.statistics.test_locations.locations import Locations, draw_locations, normal_locations
+from kernelcal.statistics.test_locations.mean_embedding import UCME, ucme
 
 RNG = np.random.default_rng(7)
 N, D = 9, 3

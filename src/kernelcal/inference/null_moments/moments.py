@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from kernelcal.errors import InputError
-from kernelcal.inference.known.chi_square import ChiSquareSum
-from kernelcal.inference.known.covariance import Covariance
+from kernelcal.inference.null_moments.chi_square import ChiSquareSum
+from kernelcal.inference.null_moments.covariance import Covariance
 from kernelcal.pairs import KernelProducts, QuadraticForms, map_strips
 from kernelcal.predictions import ClassPredictions
 from kernelcal.residuals import ClassResidual

@@ -13,16 +13,16 @@ from kernelcal.arrays import Array, as_array, namespace, take_rows, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.predictions.base import checked_index, trusted
 from kernelcal.predictions.border import finite_numbers
-from kernelcal.predictions.composed import Samples
-from kernelcal.predictions.real import RealPredictions
-from kernelcal.predictions.scored.checks import (
+from kernelcal.predictions.compositions import Samples
+from kernelcal.predictions.densities.checks import (
     checked_event_shape,
     checked_function,
     checked_parameters,
     checked_returned,
     checked_rows,
 )
-from kernelcal.predictions.scored.functions import Library, library_of, map_sets, moved_to
+from kernelcal.predictions.densities.functions import Library, library_of, map_sets, moved_to
+from kernelcal.predictions.real import RealPredictions
 
 __all__ = ["Score", "ScorePredictions"]
 
