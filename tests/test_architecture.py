@@ -166,6 +166,14 @@ def test_import_brings_no_extra_and_no_heavy_part_of_scipy():
     assert out.stdout.strip() == "[]"
 
 
+def test_packages_for_some_are_imported_when_they_are_asked_for():
+    code = "import sys, kernelcal as kc; print('kernelcal.testing' in sys.modules, kc.testing.check_kernel.__name__)"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.split() == ["False", "check_kernel"]
+    with pytest.raises(AttributeError, match="module 'kernelcal' has no attribute 'nonsense'"):
+        _ = kernelcal.nonsense
+
+
 def test_public_names():
     for name in sorted(PACKAGES):
         package = importlib.import_module(name)

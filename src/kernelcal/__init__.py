@@ -1,5 +1,8 @@
 """kernelcal: can a probabilistic model be believed?"""
 
+import importlib
+from types import ModuleType
+
 __version__ = "0.1.0"
 
 from kernelcal import datasets
@@ -232,3 +235,10 @@ __all__ = [
     "skce",
     "ucme",
 ]
+
+
+def __getattr__(name: str) -> ModuleType:
+    """Import what only some need when it is asked for: ``kernelcal.testing``, ``kernelcal.stream``."""
+    if name in ("stream", "testing"):
+        return importlib.import_module(f"kernelcal.{name}")
+    raise AttributeError(f"module 'kernelcal' has no attribute {name!r}")
