@@ -227,6 +227,7 @@ def test_names_on_the_command_line_that_do_not_go_together_are_refused_before_fi
         (["--statistic", "pit", "--weights", "w"], "statistic='pit' ranks all rows alike"),
         (["--statistic", "ece", "--engine", "nystrom"], "--engine chooses how pairs are summed"),
         (["--statistic", "pit", "--engine", "nystrom"], "--engine chooses how pairs are summed"),
+        (["--statistic", "ckce", "--engine", "nystrom"], "engine of a CKCE must be ExactPairs(), RandomFourier(100)"),
         (["--features", "8"], "--features 8 needs an engine that has features"),
     ):
         assert main(["test", "there-is-no-such-file.csv", *arguments]) == 2

@@ -9,6 +9,8 @@ from common import networks, write
 from networks import STATISTICS
 from reweighting import SETTINGS, by_mean, weights
 
+from kernelcal import ExactPairs
+
 NETWORK = "resnet18"
 SIMPLE = {name: STATISTICS[name] for name in ("CKCE", "JKCE", "ECE")}
 ALL = SIMPLE | {"JKCE with pairs of a row with itself": replace(SIMPLE["JKCE"], estimator="biased")}
@@ -32,7 +34,7 @@ def by_thinning(statistic, y, predictions, w, seed):
 
 
 def exactly(statistic, y, predictions, w):
-    return float(replace(statistic, method="exact")(y, predictions, weights=w))
+    return float(replace(statistic, engine=ExactPairs())(y, predictions, weights=w))
 
 
 def line(name, y, predictions, w, thinned=THINNED):

@@ -8,6 +8,7 @@ import numpy as np
 from common import networks, write
 from simulation import data_set
 
+from kernelcal import IncompleteCholesky, RandomFourier
 from kernelcal.statistics import CKCE, brier_score
 
 FREQUENCIES, SEEDS = (10, 20, 50, 100, 200, 500, 1000), 20
@@ -27,9 +28,9 @@ def subjects():
 
 def fourier_errors(y, predictions, sizes=FREQUENCIES, seeds=SEEDS):
     """Relative errors, shape (sizes, seeds)."""
-    fixed = CKCE(method="fourier").resolved(predictions)
-    exact = float(replace(fixed, method="exact")(y, predictions))
-    found = [[float(replace(fixed, frequencies=d, rng=k)(y, predictions)) for k in range(seeds)] for d in sizes]
+    fixed = CKCE().resolved(predictions)
+    exact = float(fixed(y, predictions))
+    found = [[float(replace(fixed, engine=RandomFourier(d, k))(y, predictions)) for k in range(seeds)] for d in sizes]
     return np.array(found) / exact - 1
 
 
@@ -39,10 +40,11 @@ def slope(sizes, errors):
 
 
 def cholesky_errors(y, predictions, options):
-    """Relative errors, one for each dictionary of options."""
-    fixed = CKCE(method="cholesky").resolved(predictions)
-    exact = float(replace(fixed, method="exact")(y, predictions))
-    return [abs(float(replace(fixed, **chosen)(y, predictions)) / exact - 1) for chosen in options]
+    """Relative errors, one for each dictionary of options of `IncompleteCholesky`."""
+    fixed = CKCE().resolved(predictions)
+    exact = float(fixed(y, predictions))
+    engines = [IncompleteCholesky(**chosen) for chosen in options]
+    return [abs(float(replace(fixed, engine=engine)(y, predictions)) / exact - 1) for engine in engines]
 
 
 def bounds(y, predictions, tolerances=TOLERANCES):

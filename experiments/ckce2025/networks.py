@@ -8,16 +8,17 @@ import numpy as np
 from common import BINNED, JOINT, networks, write
 from reweighting import SETTINGS, by_mean, values, weights
 
+from kernelcal import IncompleteCholesky
 from kernelcal.statistics import CKCE, ECE, accuracy, log_score
 from kernelcal.statistics.conditional.low_rank import incomplete_cholesky
 
-LOW_RANK = {"method": "cholesky", "tolerance": 1e-6}  # at 10,000 rows within 1e-5 of the exact value: agreement.py
+LOW_RANK = IncompleteCholesky(tolerance=1e-6)  # at 10,000 rows within 1e-5 of the exact value: agreement.py
 STATISTICS = {
     "ECE": BINNED,
     "ECE top label": ECE(),
     "JKCE": JOINT,
-    "CKCE": CKCE(**LOW_RANK),
-    "CKCE, i != j": CKCE(estimator="corrected", **LOW_RANK),
+    "CKCE": CKCE(engine=LOW_RANK),
+    "CKCE, i != j": CKCE(estimator="corrected", engine=LOW_RANK),
 }
 SCORES = {"accuracy": accuracy, "log score": log_score}
 FACTORS = (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20)
@@ -68,7 +69,7 @@ def bins(y, predictions, w):
 def spectrum(predictions):
     """Eigenvalues of K / n, largest first: directions far below lambda are seen as the JKCE sees them."""
     kernel = CKCE().resolved(predictions).prediction_kernel
-    factor, _ = incomplete_cholesky(kernel, predictions, None, LOW_RANK["tolerance"], None)
+    factor, _ = incomplete_cholesky(kernel, predictions, None, LOW_RANK.tolerance, None)
     return np.linalg.eigvalsh(factor @ factor.T)[::-1] / len(predictions)
 
 

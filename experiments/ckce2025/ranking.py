@@ -22,13 +22,13 @@ def of_top_label(statistic):
 
 CHOICES = STATISTICS | {
     "JKCE, top label": of_top_label(JOINT),
-    "CKCE, top label": of_top_label(CKCE(**LOW_RANK)),
-    "CKCE, top label, lambda 0.001": of_top_label(CKCE(regularization=0.001, **LOW_RANK)),
-    "CKCE, linear": CKCE(prediction_kernel=Linear(), **LOW_RANK),
-    "CKCE, Gaussian": CKCE(prediction_kernel=kc.Gaussian(), **LOW_RANK),
-    **{f"CKCE, lambda {x:g}": CKCE(regularization=x, **LOW_RANK) for x in (1.0, 0.01, 0.001, 0.0001)},
+    "CKCE, top label": of_top_label(CKCE(engine=LOW_RANK)),
+    "CKCE, top label, lambda 0.001": of_top_label(CKCE(regularization=0.001, engine=LOW_RANK)),
+    "CKCE, linear": CKCE(prediction_kernel=Linear(), engine=LOW_RANK),
+    "CKCE, Gaussian": CKCE(prediction_kernel=kc.Gaussian(), engine=LOW_RANK),
+    **{f"CKCE, lambda {x:g}": CKCE(regularization=x, engine=LOW_RANK) for x in (1.0, 0.01, 0.001, 0.0001)},
     **{
-        f"CKCE, i != j, lambda {x:g}": CKCE(estimator="corrected", regularization=x, **LOW_RANK)
+        f"CKCE, i != j, lambda {x:g}": CKCE(estimator="corrected", regularization=x, engine=LOW_RANK)
         for x in (0.01, 0.001, 0.0001)
     },
 }

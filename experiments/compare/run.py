@@ -89,7 +89,7 @@ def paired(task):
     rng = np.random.default_rng([list(SETTINGS).index(setting), m, n, number])
     y, *models = SETTINGS[setting](rng, n, m)
     batches = [kc.Bernoulli(p[:, 1]) if m == 2 else kc.Categorical(p) for p in models]
-    given = CKCE(method="exact" if n <= EXACT_UP_TO else "cholesky")
+    given = CKCE(engine=kc.ExactPairs() if n <= EXACT_UP_TO else kc.IncompleteCholesky())
     skce, ckce = shared_skce(None, batches), shared_ckce(given, batches)
     rows = {name: RowBootstrap(ckce.prepare(batch), y) for name, batch in zip("ab", batches, strict=True)}
     counts = multinomial_counts(Draws(number).uniforms(0, DRAWS, n))
@@ -140,7 +140,7 @@ def covered(task):
     p, q = binary(rng, n, factor)
     y = (rng.random(n) < p).astype(int)
     pvalue = kc.calibration_test(y, q, draws=99, rng=number).pvalue
-    statistic = CKCE(prediction_kernel=KERNEL, method="exact" if n <= EXACT_UP_TO else "cholesky")
+    statistic = CKCE(prediction_kernel=KERNEL, engine=kc.ExactPairs() if n <= EXACT_UP_TO else kc.IncompleteCholesky())
     found = kc.confidence_interval(y, q, statistic=statistic, draws=499, rng=number, pvalue=pvalue)
     return found.lower <= truth <= found.upper, truth < found.lower, found.upper - found.lower
 

@@ -20,11 +20,11 @@ ESTIMATORS = {
     "SKCEuq": {"estimator": "unbiased"},
     "SKCEul": {"estimator": "block", "block_size": 2},
 }
-LOW_RANK = {"method": "cholesky", "tolerance": 1e-6}
+LOW_RANK = kc.IncompleteCholesky(tolerance=1e-6)
 TABLE = {  # columns of docs/tables/ckce2025_networks.csv
-    "CKCE": CKCE(**LOW_RANK),
+    "CKCE": CKCE(engine=LOW_RANK),
     "ECE": ECE(question="simplex", bins=15, distance="l1"),
-    "CKCE, i != j": CKCE(estimator="corrected", **LOW_RANK),
+    "CKCE, i != j": CKCE(estimator="corrected", engine=LOW_RANK),
 }
 
 
@@ -81,7 +81,7 @@ def of_2025(names):
             yield near(f"{name}: {column}, {setting}", found, float(rows[name, setting][column]), 1e-3)
     predictions = kc.Categorical(loaded["resnet18"][1])
     kernel = CKCE().resolved(predictions).prediction_kernel
-    factor, _ = incomplete_cholesky(kernel, predictions, None, LOW_RANK["tolerance"], None)
+    factor, _ = incomplete_cholesky(kernel, predictions, None, LOW_RANK.tolerance, None)
     spectrum = np.linalg.eigvalsh(factor @ factor.T)[::-1] / len(predictions)
     yield same("resnet18: eigenvalues of K / n above lambda", int((spectrum > 0.1).sum()), 10)
     yield "resnet18: the eleventh", spectrum[10], "below 0.02", spectrum[10] < 0.02

@@ -11,9 +11,10 @@ from scipy.stats import binom, norm
 import kernelcal as kc
 from kernelcal.cases import Case
 from kernelcal.comparison.figures import by_draws, by_rows, conditional, cost_in_words, skce_differences
-from kernelcal.comparison.models import shared_ckce, shared_skce
+from kernelcal.comparison.models import ckce_engine, shared_ckce, shared_skce
 from kernelcal.errors import InputError, KernelcalWarning
 from kernelcal.inference import Draws, equivalence_test
+from kernelcal.inference.cost import bootstrap_cost
 from kernelcal.inference.draws import multinomial_counts
 from kernelcal.inference.intervals.row_bootstrap import RowBootstrap
 from kernelcal.kernels import Linear, Spectral
@@ -547,7 +548,9 @@ def test_kernels_that_are_not_definite_are_announced():
 
 def test_work_of_more_than_a_minute_is_announced(monkeypatch):
     monkeypatch.setattr("kernelcal.inference.cost._RATE", 1.0)
-    with pytest.warns(KernelcalWarning, match=r"the bootstrap of the CKCE over 30 rows with 99 draws takes about"):
+    cure = r"fewer draws, or CKCE\(engine=kernelcal\.IncompleteCholesky\(\)\), take less"
+    said = f"the bootstrap of the CKCE over 30 rows with 99 draws takes about .* on two cores: {cure}"
+    with pytest.warns(KernelcalWarning, match=said):
         kc.compare(*classes(30), **DRAWS)
 
 
@@ -699,3 +702,19 @@ def test_a_model_keeps_the_note_on_its_own_median():
     result = kc.compare(y, {"honest": models["honest"], "flat": flat}, **DRAWS)
     assert any("all predictions are equal" in note for note in result["flat"].evaluation.test.notes)
     assert any(note.startswith("flat: all predictions are equal") for note in result.notes)
+
+
+def test_the_engine_of_the_ckce_goes_by_the_number_of_rows():
+    engines = {2_000: kc.ExactPairs(), 2_001: kc.IncompleteCholesky(1e-4), 50_000: kc.IncompleteCholesky(1e-4)}
+    assert {n: ckce_engine(n) for n in engines} == engines
+    assert ckce_engine(50_001) == kc.RandomFourier(100, rng=0)
+
+
+def test_the_cost_of_the_bootstrap_goes_by_the_features_of_the_engine():
+    batch = kc.Categorical(np.full((50, 4), 0.25))
+    cost = {
+        kc.RandomFourier(30): 50 * 64 * (128 + 99 * 4),  # a cosine and a sine a frequency, and the classes
+        kc.IncompleteCholesky(): 50 * 250 * (500 + 99 * 4),
+        kc.IncompleteCholesky(rank=7): 50 * 7 * (14 + 99 * 4),
+    }
+    assert {engine: bootstrap_cost(CKCE(engine=engine), batch, 99) for engine in cost} == cost

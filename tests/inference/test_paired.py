@@ -157,10 +157,10 @@ KERNEL = kc.kernels.Linear() + kc.Gaussian(0.5)
 COUNTS = np.random.default_rng(8).multinomial(20, np.full(20, 1 / 20), 6).T
 
 
-@pytest.mark.parametrize("method", ["exact", "cholesky"])
-def test_drawn_rows_of_classes_equal_the_formula_with_inverses(method):
+@pytest.mark.parametrize("engine", [kc.ExactPairs(), kc.IncompleteCholesky(1e-13)], ids=["exact", "cholesky"])
+def test_drawn_rows_of_classes_equal_the_formula_with_inverses(engine):
     y, p = classes(20)
-    statistic = CKCE(prediction_kernel=KERNEL, regularization=0.3, method=method, tolerance=1e-13)
+    statistic = CKCE(prediction_kernel=KERNEL, regularization=0.3, engine=engine)
     rows = RowBootstrap(statistic.prepare(kc.Categorical(p)), y)
     expected = drawn_by_hand(linear_and_gaussian(p), class_residuals(y, p), 0.3, COUNTS)
     np.testing.assert_allclose(rows.values(COUNTS), expected, rtol=1e-7, atol=1e-10)
@@ -171,7 +171,7 @@ def test_drawn_rows_of_classes_equal_the_formula_with_inverses(method):
 
 def test_drawn_rows_with_fourier_features_equal_the_formula_with_inverses():
     y, p = classes(20)
-    statistic = CKCE(prediction_kernel=KERNEL, regularization=0.3, method="fourier", frequencies=30, rng=4)
+    statistic = CKCE(prediction_kernel=KERNEL, regularization=0.3, engine=kc.RandomFourier(30, rng=4))
     phi = fourier_features(KERNEL, kc.Categorical(p), 30, 4)(slice(None))
     rows = RowBootstrap(statistic.prepare(kc.Categorical(p)), y)
     expected = drawn_by_hand(phi @ phi.T, class_residuals(y, p), 0.3, COUNTS)
@@ -189,8 +189,8 @@ def normal_residuals(mean, std, y, scale):
     return smooth(y[:, None] - y, 0.0) - half - half.T + cross
 
 
-@pytest.mark.parametrize("method", ["exact", "cholesky"])
-def test_drawn_rows_of_numbers_whose_target_kernel_has_no_features(method):
+@pytest.mark.parametrize("engine", [kc.ExactPairs(), kc.IncompleteCholesky(1e-13)], ids=["exact", "cholesky"])
+def test_drawn_rows_of_numbers_whose_target_kernel_has_no_features(engine):
     rng = np.random.default_rng(5)
     mean, std = rng.normal(size=20), rng.uniform(0.5, 1.5, 20)
     y = mean + std * rng.normal(size=20)
@@ -198,8 +198,7 @@ def test_drawn_rows_of_numbers_whose_target_kernel_has_no_features(method):
         prediction_kernel=kc.Gaussian(0.7, metric=Wasserstein()),
         target_kernel=kc.Gaussian(0.8),
         regularization=0.2,
-        method=method,
-        tolerance=1e-13,
+        engine=engine,
     )
     k = np.exp(-((mean[:, None] - mean) ** 2 + (std[:, None] - std) ** 2) / (2 * 0.7**2))
     rows = RowBootstrap(statistic.prepare(kc.Normal(mean, std)), y)

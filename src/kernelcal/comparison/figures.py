@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kernelcal.cases import Case
-from kernelcal.comparison.models import ckce_method
+from kernelcal.comparison.models import ckce_engine
 from kernelcal.errors import InputError
 from kernelcal.evaluation import seconds_one_by_one
 from kernelcal.inference import (
@@ -188,7 +188,7 @@ def _of_model(batch: Any, draws: int) -> float:
     n = float(len(batch))
     pairs = 4 * min(seconds_one_by_one(batch), _ALL_PAIRS) / seconds_of(1)
     exact_test = _KERNELS * n * min(n, 8 * _LANDMARKS) * draws
-    return pairs + exact_test + bootstrap_cost(CKCE(method=ckce_method(len(batch))), batch, draws)
+    return pairs + exact_test + bootstrap_cost(CKCE(engine=ckce_engine(len(batch))), batch, draws)
 
 
 def cost_in_words(predictions: Mapping[str, Any], draws: int) -> str:

@@ -62,8 +62,8 @@ def compare(
     skce : SKCE, optional
         Kernels of the SKCE. All models share one kernel; a median lengthscale is the median of those of the models.
     ckce : CKCE, optional
-        Kernels, lambda and method of the CKCE. Default: `CKCE()` up to 2,000 rows, ``method="cholesky"`` up to 50,000,
-        ``"fourier"`` above.
+        Kernels, lambda and engine of the CKCE. Default: `CKCE()` up to 2,000 rows, ``engine=IncompleteCholesky()`` up
+        to 50,000, ``RandomFourier(100)`` above.
     lens : Lens, optional
         A simpler question, such as `TopLabel`, of every model.
     within : float, optional

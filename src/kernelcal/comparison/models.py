@@ -14,14 +14,15 @@ from kernelcal.cases import Case, refuse_lens
 from kernelcal.errors import InputError
 from kernelcal.kernels import Dirac, Gaussian, Kernel, Medians, Spectral, Stationary, leaves, resolve, resolve_target
 from kernelcal.lenses import Lens
+from kernelcal.pairs import ExactPairs, RandomFourier
 from kernelcal.predictions import Bernoulli, Categorical, ClassPredictions, Predictions, ScorePredictions
-from kernelcal.statistics import CKCE, SKCE
-from kernelcal.statistics.conditional import linear_and_gaussian, two_columns
+from kernelcal.statistics import CKCE, SKCE, IncompleteCholesky
+from kernelcal.statistics.conditional import ConditionalEngine, linear_and_gaussian, two_columns
 
 __all__ = [
     "Models",
     "checked_models",
-    "ckce_method",
+    "ckce_engine",
     "named_case",
     "naming",
     "refuse_names",
@@ -55,6 +56,7 @@ def _lengthscales(kernel: Kernel) -> list[float]:
 _EQUALLY_SPACED, _DRAWN = 16, 256  # frequencies of target kernels, for numbers and for vectors
 _EXACT_UP_TO = 2_000  # rows; above, an incomplete factor is as good and takes less
 _FACTOR_UP_TO = 50_000  # rows; above, its columns fill the memory
+_WAVES = 100  # frequencies of each profile, as published
 
 
 def refuse_statistics(skce: Any, ckce: Any) -> None:
@@ -82,7 +84,7 @@ def shared_skce(statistic: SKCE | None, batches: Sequence[Predictions], known: K
 
 def shared_ckce(statistic: CKCE | None, batches: Sequence[Predictions], known: Known = None) -> CKCE:
     """Corrected CKCE with one prediction and one target kernel for all models, and lambda as given."""
-    given = CKCE(method=ckce_method(len(batches[0]))) if statistic is None else statistic
+    given = CKCE(engine=ckce_engine(len(batches[0]))) if statistic is None else statistic
     written = [two_columns(batch) for batch in batches]
     if any(pair is not batch for pair, batch in zip(written, batches, strict=True)):
         known = None  # their distances are others
@@ -92,9 +94,11 @@ def shared_ckce(statistic: CKCE | None, batches: Sequence[Predictions], known: K
     return replace(given, prediction_kernel=kernel, target_kernel=target_kernel, estimator="corrected")
 
 
-def ckce_method(n: int) -> str:
-    """Return the default method of the CKCE for so many rows."""
-    return "exact" if n <= _EXACT_UP_TO else "cholesky" if n <= _FACTOR_UP_TO else "fourier"
+def ckce_engine(n: int) -> ConditionalEngine:
+    """Return the default engine of the CKCE for so many rows."""
+    if n <= _EXACT_UP_TO:
+        return ExactPairs()
+    return IncompleteCholesky() if n <= _FACTOR_UP_TO else RandomFourier(_WAVES)
 
 
 def _target_kernel(given: Kernel | None, batches: Sequence[Predictions]) -> Kernel:

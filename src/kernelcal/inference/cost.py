@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 from kernelcal.errors import KernelcalWarning
+from kernelcal.pairs import ExactPairs, RandomFourier
 from kernelcal.predictions import ClassPredictions, Predictions
 from kernelcal.statistics import CKCE
 from kernelcal.statistics.conditional import MATRIX_UP_TO
@@ -22,11 +23,14 @@ def bootstrap_cost(statistic: CKCE, predictions: Predictions, draws: int) -> flo
     """Multiplications of a CKCE with the bootstrap of its rows, roughly: the rank of a factor is not known before."""
     n, classes = float(len(predictions)), isinstance(predictions, ClassPredictions)
     features = predictions.n_classes if isinstance(predictions, ClassPredictions) else _NUMBER_FEATURES
-    if statistic.method == "exact":
+    engine = statistic.engine
+    if isinstance(engine, ExactPairs):
         once = n**3 * (3.0 if n <= MATRIX_UP_TO else 1.0)
         return once + draws * n * n * (1.0 if n <= MATRIX_UP_TO else 2.0 * features)
-    rank = 2 * statistic.frequencies + (features if classes else 0) if statistic.method == "fourier" else _RANK
-    rank = statistic.rank or rank
+    if isinstance(engine, RandomFourier):
+        rank = 2 * engine.frequencies + (features if classes else 0)
+    else:
+        rank = engine.rank or _RANK
     return n * rank * (2.0 * rank + draws * features)
 
 
@@ -48,7 +52,7 @@ def say_bootstrap_cost(statistic: CKCE, predictions: Predictions, draws: int) ->
     if seconds > _LONG:
         warnings.warn(
             f"the bootstrap of the CKCE over {len(predictions):,} rows with {draws:,} draws takes about "
-            f"{in_words(seconds)} on two cores: fewer draws, or CKCE(method='cholesky'), take less",
+            f"{in_words(seconds)} on two cores: fewer draws, or CKCE(engine=kernelcal.IncompleteCholesky()), take less",
             KernelcalWarning,
             3,
         )

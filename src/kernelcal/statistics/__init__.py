@@ -12,7 +12,7 @@ from kernelcal.statistics.binned import (
     ece,
     mce,
 )
-from kernelcal.statistics.conditional import CKCE, JKCE, ckce, jkce
+from kernelcal.statistics.conditional import CKCE, JKCE, IncompleteCholesky, ckce, jkce
 from kernelcal.statistics.functions import function_of
 from kernelcal.statistics.outcomes import (
     CentralCoverage,
@@ -78,6 +78,7 @@ __all__ = [
     "ClassSignals",
     "Estimate",
     "HighestDensityCoverage",
+    "IncompleteCholesky",
     "Locations",
     "NullBand",
     "NumberSignals",

@@ -29,6 +29,15 @@ Z = MEAN + 1.5 * STD * RNG.normal(size=N)
 W = RNG.integers(0, 4, N).astype(float)
 
 
+def engine(name, tolerance=1e-4, frequencies=100):
+    """An engine by the name that the tests have for it, with what of the settings is its own."""
+    return {
+        "exact": kc.ExactPairs(),
+        "fourier": kc.RandomFourier(frequencies),
+        "cholesky": kc.IncompleteCholesky(tolerance),
+    }[name]
+
+
 def squares(x):
     return ((x[:, None] - x[None, :]) ** 2).sum(-1)
 
@@ -104,7 +113,7 @@ def test_it_is_the_definition_for_classes(target, w, method):
     ordered = np.exp(-squares(np.arange(M)[:, None]) / (2 * 1.3**2))
     a = {type(None): np.eye(M), kc.FiniteKernel: A, kc.Gaussian: ordered}[type(target)]
     kernel, expected = Linear() + 0.5 * kc.Gaussian(0.4), kernel_8(P, 0.4, gaussian=0.5)
-    options = {"target_kernel": target, "prediction_kernel": kernel, "method": method, "tolerance": 1e-14}
+    options = {"target_kernel": target, "prediction_kernel": kernel, "engine": engine(method, 1e-14)}
     for penalty in (0.02, None):
         value = float(ckce(Y, P, weights=w, regularization=penalty, **options))
         assert value == pytest.approx(naive(expected, class_gram(P, Y, a), penalty or N**-0.25, w), rel=1e-10)
@@ -117,7 +126,7 @@ def test_it_is_the_definition_for_numbers(method, w):
     x = np.stack([MEAN, STD], axis=1)
     gamma = np.median(np.sqrt(squares(x)[np.triu_indices(N, 1)]))
     k = cross + np.exp(-squares(x) / (2 * gamma**2))
-    options = {"target_kernel": kc.Gaussian(0.8), "method": method, "tolerance": 1e-14, "weights": w}
+    options = {"target_kernel": kc.Gaussian(0.8), "engine": engine(method, 1e-14), "weights": w}
     assert float(ckce(Z, NORMAL, **options)) == pytest.approx(naive(k, gram, N**-0.25, w), rel=1e-9)
     alone = float(ckce(Z, NORMAL, prediction_kernel=kc.Gaussian(gamma), **options))
     assert alone == pytest.approx(naive(k - cross, gram, N**-0.25, w), rel=1e-9)
@@ -131,7 +140,7 @@ def test_it_is_the_definition_for_numbers(method, w):
 def test_features_of_targets_and_their_inner_products_agree(method):
     """`Spectral` has features (E - P), the same kernel pair by pair has none (R)."""
     near = Spectral(kc.Gaussian(0.8), frequencies=64)
-    options = {"prediction_kernel": kc.Gaussian(0.9), "method": method}
+    options = {"prediction_kernel": kc.Gaussian(0.9), "engine": engine(method)}
     by_features = float(ckce(Z, NORMAL, target_kernel=near, **options))
     assert by_features == pytest.approx(float(ckce(Z, NORMAL, target_kernel=kc.Gaussian(0.8), **options)), rel=2e-4)
 
@@ -151,7 +160,7 @@ FAMILIES = {
 @pytest.mark.parametrize("name", FAMILIES)
 def test_many_sets_of_targets_give_what_each_gives(name, method):
     batch = FAMILIES[name]
-    statistic = CKCE(method=method)
+    statistic = CKCE(engine=engine(method))
     sets = batch.sample(1, 5)
     values = statistic.prepare(batch).values(sets)
     assert values.shape == (5, 1)
@@ -185,7 +194,7 @@ def test_embeddings_of_a_spectral_kernel_are_near_those_of_its_kernel():
     alone = MeanEmbedding(near["target_kernel"])
     exact = naive(normal_gram(MEAN, STD, Z, 0.8)[1], normal_gram(MEAN, STD, Z, 0.8)[0], N**-0.25)
     for method in ("exact", "fourier", "cholesky"):
-        value = float(ckce(Z, NORMAL, prediction_kernel=alone, method=method, tolerance=1e-13, **near))
+        value = float(ckce(Z, NORMAL, prediction_kernel=alone, engine=engine(method, 1e-13), **near))
         assert value == pytest.approx(exact, rel=2e-4)
 
 
@@ -198,9 +207,9 @@ def test_embeddings_of_classes_are_their_probabilities():
 @pytest.mark.parametrize("method", ["exact", "cholesky", "fourier"])
 def test_whole_weights_are_copies(method):
     rows = np.repeat(np.arange(N), W.astype(int))
-    options = {"prediction_kernel": Linear() + kc.Gaussian(0.4), "regularization": 0.1, "method": method}
-    weighted = float(ckce(Y, P, weights=W, tolerance=1e-13, **options))
-    assert weighted == pytest.approx(float(ckce(Y[rows], P[rows], tolerance=1e-13, **options)), rel=1e-9)
+    options = {"prediction_kernel": Linear() + kc.Gaussian(0.4), "regularization": 0.1, "engine": engine(method, 1e-13)}
+    weighted = float(ckce(Y, P, weights=W, **options))
+    assert weighted == pytest.approx(float(ckce(Y[rows], P[rows], **options)), rel=1e-9)
 
 
 def test_float32_is_computed_in_double():
@@ -224,14 +233,14 @@ def test_fourier_is_the_primal_form_of_its_features():
     r = np.eye(M)[Y] - P
     b = np.linalg.inv(phi.T @ phi + N * 0.1 * np.eye(M + 14)) @ phi.T @ r
     statistic = CKCE(
-        prediction_kernel=Linear() + kc.Gaussian(0.4), regularization=0.1, method="fourier", frequencies=7, rng=5
+        prediction_kernel=Linear() + kc.Gaussian(0.4), regularization=0.1, engine=kc.RandomFourier(7, rng=5)
     )
     assert float(statistic(Y, P)) == pytest.approx((b**2).sum(), rel=1e-10)
     assert float(statistic(Y, P)) == pytest.approx(naive(phi @ phi.T, r @ r.T, 0.1), rel=1e-9)
 
 
 def test_a_factor_scales_the_features_by_its_root():
-    options = {"prediction_kernel": 0.5 * Linear() + 3 * kc.Gaussian(0.4), "method": "fourier", "frequencies": 200}
+    options = {"prediction_kernel": 0.5 * Linear() + 3 * kc.Gaussian(0.4), "engine": kc.RandomFourier(200)}
     w = np.random.default_rng(0).standard_normal((200, M)) / 0.4
     waves = np.exp(1j * P @ w.T)
     k = 0.5 * P @ P.T + 3 * (waves @ waves.conj().T).real / 200
@@ -242,10 +251,10 @@ def test_features_made_anew_in_chunks_change_nothing(monkeypatch):
     from kernelcal.statistics.conditional import operator
 
     y, p = shifted(300, 3, 0)
-    whole = float(ckce(y, p, method="fourier"))
+    whole = float(ckce(y, p, engine=kc.RandomFourier(100)))
     monkeypatch.setattr(operator, "_KEEP_BYTES", 0)
     monkeypatch.setattr(operator, "_CHUNK_BYTES", 8 * 203 * 17)
-    assert float(ckce(y, p, method="fourier")) == pytest.approx(whole, rel=1e-11)
+    assert float(ckce(y, p, engine=kc.RandomFourier(100))) == pytest.approx(whole, rel=1e-11)
 
 
 def test_fourier_converges_as_the_root_of_the_frequencies():
@@ -255,10 +264,7 @@ def test_fourier_converges_as_the_root_of_the_frequencies():
     sizes = np.array([32, 128, 512])
 
     def error(size):
-        values = [
-            float(ckce(y, p, prediction_kernel=kernel, method="fourier", frequencies=int(size), rng=s))
-            for s in range(60)
-        ]
+        values = [float(ckce(y, p, prediction_kernel=kernel, engine=kc.RandomFourier(int(size), s))) for s in range(60)]
         return math.sqrt(np.mean((np.array(values) - exact) ** 2))
 
     errors = [error(size) for size in sizes]
@@ -274,7 +280,7 @@ def test_incomplete_cholesky_converges_within_its_bound():
     k, r = kernel_8(p, kernel.right.scale), class_gram(p, y, np.eye(4))
     errors = []
     for tolerance in (1e-1, 1e-2, 1e-4, 1e-6, 1e-8):
-        error = abs(float(ckce(y, p, method="cholesky", tolerance=tolerance)) - exact)
+        error = abs(float(ckce(y, p, engine=kc.IncompleteCholesky(tolerance))) - exact)
         assert error <= 3 * tolerance * np.trace(k) * np.trace(r) / (200**0.75) ** 2
         errors.append(error / exact)
     assert errors == sorted(errors, reverse=True)
@@ -286,7 +292,7 @@ def test_incomplete_cholesky_converges_within_its_bound():
 def test_the_factor_has_the_rank_and_remainder_that_it_says():
     y, p = shifted(120, 3, 4)
     for rank in (1, 5, 100, 500):
-        estimate = ckce(y, p, method="cholesky", rank=rank, tolerance=1e-15)
+        estimate = ckce(y, p, engine=kc.IncompleteCholesky(1e-15, rank))
         assert (f"rank {rank}," in estimate.engine) == (rank < 100), estimate.engine
     from kernelcal.statistics.conditional.low_rank import incomplete_cholesky
 
@@ -323,7 +329,7 @@ def test_cross_validation_is_refitting_without_every_row(method, weighted, seed)
     rng = np.random.default_rng(seed)
     y, w = Categorical(P).sample(rng)[0], (rng.uniform(0.5, 2, N) if weighted else np.ones(N))
     w = w / w.mean()
-    options = {"prediction_kernel": Linear() + kc.Gaussian(0.4), "method": method, "tolerance": 1e-14, "weights": w}
+    options = {"prediction_kernel": Linear() + kc.Gaussian(0.4), "engine": engine(method, 1e-14), "weights": w}
     estimate = ckce(y, P, regularization="cross-validation", target_kernel=kc.FiniteKernel(A), **options)
     k = kernel_8(P, 0.4)
     if method == "fourier":
@@ -371,9 +377,7 @@ def test_resolved_keeps_kernels_and_lambda_for_other_rows():
 # tests and the claim of the paper
 
 
-@pytest.mark.parametrize(
-    "options", [{}, {"method": "fourier", "frequencies": 10}, {"regularization": "cross-validation"}]
-)
+@pytest.mark.parametrize("options", [{}, {"engine": kc.RandomFourier(10)}, {"regularization": "cross-validation"}])
 def test_the_exact_test_keeps_its_level_and_has_power(options):
     rng, repetitions, rejected = np.random.default_rng(11), 300, 0
     for seed in range(repetitions):
@@ -388,7 +392,7 @@ def test_the_exact_test_keeps_its_level_and_has_power(options):
 
 
 def test_the_observed_value_of_a_test_is_the_estimate():
-    for statistic in (CKCE(), CKCE(method="cholesky"), JKCE(), CKCE(target_kernel=kc.Gaussian(1.0))):
+    for statistic in (CKCE(), CKCE(engine=kc.IncompleteCholesky()), JKCE(), CKCE(target_kernel=kc.Gaussian(1.0))):
         y, batch = (Z, NORMAL) if statistic.target_kernel else (Y, P)
         result = kc.calibration_test(y, batch, statistic=statistic, draws=19)
         assert result.statistic == pytest.approx(float(statistic(y, batch)), rel=1e-10)
@@ -422,6 +426,9 @@ def test_ckce_stays_where_jkce_follows_the_predictions():
 # messages
 
 
+_ENGINES = r"engine of a CKCE must be ExactPairs\(\), RandomFourier\(100\) or IncompleteCholesky\(\)"
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -429,17 +436,19 @@ def test_ckce_stays_where_jkce_follows_the_predictions():
         ({"regularization": -0.1}, r"regularization \(lambda\) must be a positive finite number, got -0.1"),
         ({"regularization": math.nan}, "must be a positive finite number, got nan"),
         ({"regularization": "cv"}, "regularization must be a number or 'cross-validation', got 'cv'"),
-        ({"method": "nystrom"}, "method must be one of exact, fourier, cholesky, got 'nystrom'"),
+        ({"estimator": "unbiased"}, "estimator must be one of plug-in, corrected, got 'unbiased'"),
+        ({"engine": kc.Nystrom(7)}, rf"{_ENGINES}, all of kernelcal, got Nystrom\(landmarks=7, rng=0\)"),
+        ({"engine": "cholesky"}, f"{_ENGINES}, all of kernelcal, got 'cholesky'"),
+        ({"engine": None}, f"{_ENGINES}, all of kernelcal, got None"),
         ({"prediction_kernel": "linear"}, "prediction_kernel must be a kernel such as kernelcal.Gaussian"),
         ({"target_kernel": 1.0}, "target_kernel must be a kernel"),
-        ({"tolerance": 0}, "tolerance must be a positive finite number, got 0"),
-        ({"rank": 0, "method": "cholesky"}, "rank must be a whole number, at least 1, got 0"),
-        ({"rank": 5}, "rank belongs to method='cholesky', got method='exact'"),
-        ({"frequencies": 2.5}, "frequencies must be a whole number, at least 1, got 2.5"),
-        ({"rng": None}, "rng must be a whole number, at least 0, got None"),
+        ({"rank": 5}, "ckce has no option 'rank'; its options are prediction_kernel"),
+        ({"engine": kc.RandomFourier(2.5)}, "frequencies must be a whole number, at least 1, got 2.5"),
+        ({"engine": kc.RandomFourier(7, None)}, "rng must be a whole number, at least 0, got None"),
+        ({"engine": kc.RandomFourier(7, -1)}, "rng must be a whole number, at least 0, got -1"),
         ({"lam": 0.1}, "ckce has no option 'lam'; its options are prediction_kernel"),
         (
-            {"method": "fourier", "prediction_kernel": kc.Gaussian() * Linear()},
+            {"engine": kc.RandomFourier(100), "prediction_kernel": kc.Gaussian() * Linear()},
             "has no Fourier features: use sums of Linear",
         ),
     ],
@@ -449,17 +458,38 @@ def test_options_that_do_not_fit_are_refused(options, message):
         ckce(Y, P, **options)
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"tolerance": 0}, "tolerance must be a positive finite number, got 0"),
+        ({"tolerance": math.inf}, "tolerance must be a positive finite number, got inf"),
+        ({"rank": 0}, "rank must be a whole number, at least 1, got 0"),
+        ({"rank": 2.5}, "rank must be a whole number, at least 1, got 2.5"),
+        ({"rank": True}, "rank must be a whole number, at least 1, got True"),
+    ],
+)
+def test_an_incomplete_factor_refuses_what_does_not_fit(options, message):
+    with pytest.raises(InputError, match=message):
+        kc.IncompleteCholesky(**options)
+
+
+@pytest.mark.parametrize("statistic", [kc.SKCE, JKCE])
+def test_means_of_pairs_take_no_incomplete_factor(statistic):
+    with pytest.raises(InputError, match=r"engine must be ExactPairs\(\).*, got IncompleteCholesky"):
+        statistic(engine=kc.IncompleteCholesky())
+
+
 def test_data_that_do_not_fit_are_refused(monkeypatch):
     with pytest.raises(InputError, match="CKCE needs at least 2 rows, got 1"):
         ckce(Y[:1], P[:1])
     with pytest.raises(InputError, match=r"needs features of the targets.*Spectral"):
         ckce(Z, NORMAL, regularization="cross-validation")
-    with pytest.raises(InputError, match=r"has no Fourier features.*Spectral.*method='cholesky'"):
-        ckce(Z, NORMAL, method="fourier")
+    with pytest.raises(InputError, match=r"has no Fourier features.*Spectral.*engine=kernelcal.IncompleteCholesky"):
+        ckce(Z, NORMAL, engine=kc.RandomFourier(100))
     with pytest.raises(InputError, match="FiniteKernel has 2 classes, the predictions have 4"):
         ckce(Y, P, target_kernel=kc.FiniteKernel(np.eye(2)))
     monkeypatch.setattr("kernelcal.statistics.conditional.kernel._MOST_ROWS", 10)
-    with pytest.raises(InputError, match="GB for 15 rows, and serves up to 10: use method='fourier'"):
+    with pytest.raises(InputError, match=r"GB for 15 rows, and serves up to 10: use engine=kernelcal\.RandomFourier"):
         ckce(Y, P)
 
 
@@ -484,7 +514,7 @@ class Indefinite(kc.kernels.Kernel):
 def test_kernels_that_cannot_be_solved_are_refused(method, regularization):
     for factor, message in ((-1.0, "not positive definite"), (np.inf, "is not finite for row 0")):
         with pytest.raises(InputError, match=message):
-            ckce(Y, P, prediction_kernel=Indefinite(factor), method=method, regularization=regularization)
+            ckce(Y, P, prediction_kernel=Indefinite(factor), engine=engine(method), regularization=regularization)
 
 
 def test_a_kernel_that_may_be_indefinite_is_named():
@@ -496,10 +526,10 @@ def test_a_kernel_that_may_be_indefinite_is_named():
 
 
 def test_results_say_what_was_computed():
-    table = repr(ckce(Y, P, method="cholesky", regularization=0.1))
+    table = repr(ckce(Y, P, engine=kc.IncompleteCholesky(), regularization=0.1))
     for part in ("CKCE", "plug-in", "Linear()", "Dirac()", "0.1", "incomplete Cholesky factor of rank", "left out"):
         assert part in table
-    assert ckce(Y, P, method="fourier").engine == "random Fourier features, 100 frequencies"
+    assert ckce(Y, P, engine=kc.RandomFourier(100)).engine == "random Fourier features, 100 frequencies"
     assert ckce(Y, P).to_dict()["regularization"] == "0.508133"
     assert jkce(Y, P).name == "JKCE"
     estimate = ckce(
@@ -517,7 +547,7 @@ def test_equal_predictions_are_no_singular_kernel():
     y = np.array([0, 1, 2, 2, 1, 0, 0, 0])
     k = np.full((8, 8), 0.38 + 1)
     for method in ("exact", "cholesky"):
-        value = float(ckce(y, p, method=method))
+        value = float(ckce(y, p, engine=engine(method)))
         assert value == pytest.approx(naive(k, class_gram(p, y, np.eye(3)), 8**-0.25), rel=1e-10)
 
 
@@ -525,7 +555,7 @@ def test_equal_predictions_are_no_singular_kernel():
 @pytest.mark.parametrize("method", ["exact", "cholesky", "fourier"])
 @pytest.mark.parametrize("regularization", [0.2, "cross-validation"])
 def test_corrected_leaves_out_the_pairs_of_a_row_with_itself(method, w, regularization):
-    options = {"method": method, "tolerance": 1e-14, "regularization": regularization, "frequencies": 20}
+    options = {"engine": engine(method, 1e-14, 20), "regularization": regularization}
     plug_in, corrected = (CKCE(estimator=e, **options)(Y, P, weights=w) for e in ("plug-in", "corrected"))
     chosen = corrected.options["regularization"]
     assert chosen == plug_in.options["regularization"]

@@ -184,7 +184,7 @@ def confidence_interval(
     -----
     For calibrated models the estimate is degenerate and intervals cover more often than their nominal level; the
     how-to on null laws has the simulated coverage. Cost: O(n^2 (m + draws)) for ``bootstrap`` and ``ball``,
-    O(n^2 m) for ``root``. Of `CKCE`: 2 n^2 m a draw (``method="exact"``) or n D m; more than a minute is announced.
+    O(n^2 m) for ``root``. Of `CKCE`: 2 n^2 m a draw (`ExactPairs`) or n D m; more than a minute is announced.
 
     Examples
     --------

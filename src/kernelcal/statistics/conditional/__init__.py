@@ -1,8 +1,20 @@
 """Conditional mean operators: CKCE, and the SKCE with its kernel, JKCE."""
 
 from kernelcal.statistics.conditional.conditional_error import CKCE, PreparedCKCE, ckce
+from kernelcal.statistics.conditional.engines import ConditionalEngine, IncompleteCholesky
 from kernelcal.statistics.conditional.joint_error import JKCE, jkce
 from kernelcal.statistics.conditional.kernel import linear_and_gaussian, two_columns
 from kernelcal.statistics.conditional.operator import MATRIX_UP_TO
 
-__all__ = ["CKCE", "JKCE", "MATRIX_UP_TO", "PreparedCKCE", "ckce", "jkce", "linear_and_gaussian", "two_columns"]
+__all__ = [
+    "CKCE",
+    "JKCE",
+    "MATRIX_UP_TO",
+    "ConditionalEngine",
+    "IncompleteCholesky",
+    "PreparedCKCE",
+    "ckce",
+    "jkce",
+    "linear_and_gaussian",
+    "two_columns",
+]

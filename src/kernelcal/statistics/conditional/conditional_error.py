@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,11 @@ from kernelcal.arrays import row_slices, to_double
 from kernelcal.cases import Case
 from kernelcal.errors import InputError, KernelcalWarning
 from kernelcal.kernels import Integrator, Kernel, positive, resolve
+from kernelcal.pairs import ExactPairs, RandomFourier
 from kernelcal.predictions import Predictions
 from kernelcal.residuals import FeatureResidual, residual_of, target_kernel_of
 from kernelcal.statistics.base import Estimate, Prepared, Statistic, target_notes
+from kernelcal.statistics.conditional.engines import ConditionalEngine, IncompleteCholesky, refuse_other_engines
 from kernelcal.statistics.conditional.kernel import gram, linear_and_gaussian, refuse_not_finite, two_columns
 from kernelcal.statistics.conditional.low_rank import Features, fourier_features, incomplete_cholesky, pivoted_factor
 from kernelcal.statistics.conditional.operator import ByCholesky, ByFeatures, CrossValidation, Operator
@@ -25,7 +27,6 @@ __all__ = ["CKCE", "PreparedCKCE", "ckce"]
 
 
 _ESTIMATORS = ("plug-in", "corrected")
-_METHODS = ("exact", "fourier", "cholesky")
 _VALIDATED = "cross-validation"
 _RESIDUAL_TOLERANCE = 1e-10  # of the sum of |r_i|^2: what a factor of their inner products may leave out
 
@@ -57,35 +58,29 @@ class CKCE(Statistic):
         too, since the pairs of a row with itself hold the noise of the targets. ``corrected``: without these pairs,
         ``sum_{i != j} M_ij <r_i, r_j>`` with ``M = W K W``; its mean is 0 for calibrated models, given their
         predictions, and it may be negative. Models whose targets are noisy to different degrees are compared by it.
-    method : {"exact", "fourier", "cholesky"}
-        ``exact``: Cholesky factor of the n x n matrix. ``fourier``: random Fourier features in the primal.
-        ``cholesky``: pivoted incomplete Cholesky factor of K.
-    frequencies : int
-        Number D of frequencies of each profile, for ``fourier``: the error falls as ``D ** (-1 / 2)``.
-    rng : int
-        Seed of the frequencies.
-    tolerance : float
-        Share of the trace of K that ``cholesky`` may leave out; the value is then wrong by at most
-        ``3 tolerance tr(K) tr(R) / (lambda n)^2``, and in practice by far less.
-    rank : int, optional
-        Most columns of the factor, for ``cholesky``; the result says what share of the trace is left out.
+    engine : ExactPairs, RandomFourier or IncompleteCholesky
+        How K is used. `ExactPairs` (default): Cholesky factor of the n x n matrix; the size of its tiles and its
+        threads do not matter here. `RandomFourier`: random Fourier features in the primal, here the cosine and the
+        sine of D = ``frequencies`` frequencies of each profile, 2 D features; the error falls as ``D ** (-1 / 2)``, the
+        published D is 100, and ``rng`` is a whole number. `IncompleteCholesky`: pivoted incomplete Cholesky factor
+        of K, for any kernel.
     integrator : Integrator, optional
         For expectations of the target kernel without a closed form, as for `SKCE`.
 
     Raises
     ------
     InputError
-        For options that do not fit together, kernels that are not finite or not positive definite, fewer than two rows,
+        For engines that do not serve, kernels that are not finite or not positive definite, fewer than two rows,
         and data that cannot be used.
 
     Notes
     -----
-    Cost with r features of the target kernel (the number of classes m). ``exact``: n^3 / 3 multiplications and
-    8 n^2 bytes once, 2 n^2 r for every set of targets; up to 30,000 rows. ``fourier``: n D'^2 with
-    ``D' = m + 2 D``, then n D' r. ``cholesky`` of rank D: n D (m + D) and 8 n D bytes, then n D r. Target kernels
-    between numbers without features take n^2 kernel values a set of targets, and with ``exact`` n^3 multiplications
-    and 16 n^2 bytes more, once. ``corrected`` takes 2 n^3 / 3 (exact) or n D^2 multiplications more, once.
-    ``cross-validation`` takes 9 n^3 (exact) instead, then 15 n^2 r a set of targets.
+    Cost with r features of the target kernel (the number of classes m). Exact: n^3 / 3 multiplications and
+    8 n^2 bytes once, 2 n^2 r for every set of targets; up to 30,000 rows. `RandomFourier`: n D'^2 with
+    ``D' = m + 2 D``, then n D' r. `IncompleteCholesky` of rank D: n D (m + D) and 8 n D bytes, then n D r. Target
+    kernels between numbers without features take n^2 kernel values a set of targets, and with `ExactPairs` n^3
+    multiplications and 16 n^2 bytes more, once. ``corrected`` takes 2 n^3 / 3 (exact) or n D^2 multiplications more,
+    once. ``cross-validation`` takes 9 n^3 (exact) instead, then 15 n^2 r a set of targets.
 
     Case weights w, of mean 1, enter both empirical operators, ``K_ij sqrt(w_i w_j)`` and ``R_ij sqrt(w_i w_j)``: at a
     given lambda and lengthscale a whole number as weight is the same as so many copies of the row.
@@ -122,11 +117,7 @@ class CKCE(Statistic):
     target_kernel: Kernel | None = None
     regularization: float | str | None = None
     estimator: str = "plug-in"
-    method: str = "exact"
-    frequencies: int = 100
-    rng: int = 0
-    tolerance: float = 1e-4
-    rank: int | None = None
+    engine: ConditionalEngine = field(default_factory=ExactPairs)
     integrator: Integrator | None = None
 
     def __post_init__(self) -> None:
@@ -134,21 +125,13 @@ class CKCE(Statistic):
             given = getattr(self, name)
             if given is not None and not isinstance(given, Kernel):
                 raise InputError(f"{name} must be a kernel such as kernelcal.Gaussian(), got {given!r}")
-        for name, known in (("estimator", _ESTIMATORS), ("method", _METHODS)):
-            if getattr(self, name) not in known:
-                raise InputError(f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}")
+        if self.estimator not in _ESTIMATORS:
+            raise InputError(f"estimator must be one of {', '.join(_ESTIMATORS)}, got {self.estimator!r}")
         if isinstance(self.regularization, str) and self.regularization != _VALIDATED:
             raise InputError(f"regularization must be a number or {_VALIDATED!r}, got {self.regularization!r}")
         if self.regularization is not None and self.regularization != _VALIDATED:
             positive("regularization (lambda)", self.regularization)
-        positive("tolerance", self.tolerance)
-        for name, least in (("frequencies", 1), ("rng", 0), ("rank", 1)):
-            given = getattr(self, name)
-            whole = isinstance(given, int | np.integer) and not isinstance(given, bool)
-            if (given is not None or name != "rank") and not (whole and given >= least):
-                raise InputError(f"{name} must be a whole number, at least {least}, got {given!r}")
-        if self.rank is not None and self.method != "cholesky":
-            raise InputError(f"rank belongs to method='cholesky', got method={self.method!r}")
+        refuse_other_engines(self.engine)
 
     def estimated(self, case: Case) -> Estimate:
         """Estimate; with case weights rows count by their weights."""
@@ -280,34 +263,33 @@ class PreparedCKCE(Prepared):
         kernel, n, roots = self.kernel, self.n, self.roots
         validated = isinstance(self.regularization, str)
         c = 0.0 if isinstance(self.regularization, str) else self.regularization * n
-        if self.statistic.method == "exact":
+        engine = self.statistic.engine
+        if isinstance(engine, ExactPairs):
             matrix = gram(kernel, self.predictions, roots)
             if validated:
                 spectrum = CrossValidation.of_matrix(matrix, kernel, self.residual, roots)
                 return f"spectrum of {n:,} x {n:,} values", spectrum
             return f"Cholesky factor, {n:,} x {n:,}", ByCholesky(kernel, matrix, c)
-        label, features = self._low_rank()
+        label, features = self._low_rank(engine)
         if validated:
             phi = np.concatenate([features(rows) for rows in row_slices(n, 8192)])
             return label, CrossValidation.of_features(phi, self.residual, roots)
         return label, ByFeatures(kernel, features, n, c)
 
-    def _low_rank(self) -> tuple[str, Features]:
-        statistic, roots = self.statistic, self.roots
-        if statistic.method == "cholesky":
-            factor, left = incomplete_cholesky(
-                self.kernel, self.predictions, roots, statistic.tolerance, statistic.rank
-            )
+    def _low_rank(self, engine: RandomFourier | IncompleteCholesky) -> tuple[str, Features]:
+        roots = self.roots
+        if isinstance(engine, IncompleteCholesky):
+            factor, left = incomplete_cholesky(self.kernel, self.predictions, roots, engine.tolerance, engine.rank)
             label = f"incomplete Cholesky factor of rank {len(factor)}, {left:.1e} of the trace left out"
             return label, lambda rows: factor[:, rows].T
-        features = fourier_features(self.kernel, self.predictions, statistic.frequencies, statistic.rng)
+        features = fourier_features(self.kernel, self.predictions, engine.frequencies, engine.rng)
 
         def checked(rows: slice) -> np.ndarray:
             phi = features(rows)
             refuse_not_finite(self.kernel, phi)
             return phi if roots is None else phi * roots[rows, None]
 
-        return f"random Fourier features, {statistic.frequencies} frequencies", checked
+        return f"random Fourier features, {engine.frequencies} frequencies", checked
 
 
 ckce = function_of(CKCE)

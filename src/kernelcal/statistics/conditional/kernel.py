@@ -108,8 +108,9 @@ def gram(kernel: Kernel, predictions: Predictions, roots: np.ndarray | None) -> 
     n = len(predictions)
     if n > _MOST_ROWS:
         raise InputError(
-            f"method='exact' holds an n x n matrix, {8e-9 * n * n:.0f} GB for {n:,} rows, and serves up to "
-            f"{_MOST_ROWS:,}: use method='fourier' or method='cholesky'"
+            f"engine=kernelcal.ExactPairs() holds an n x n matrix, {8e-9 * n * n:.0f} GB for {n:,} rows, and "
+            f"serves up to {_MOST_ROWS:,}: use engine=kernelcal.RandomFourier(100) or "
+            "engine=kernelcal.IncompleteCholesky()"
         )
     points, matrix = BlockPoints(predictions, (kernel,)), np.empty((n, n))
     for rows in row_slices(n, _STRIP // n):

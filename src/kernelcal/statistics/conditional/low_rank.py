@@ -62,7 +62,10 @@ def _linear(kernel: Kernel, predictions: Predictions) -> np.ndarray:
         cure = "target_kernel=kernelcal.kernels.Spectral(kernelcal.Gaussian()) or prediction_kernel=Gaussian()"
     else:
         cure = "sums of Linear() and profiles such as Gaussian()"
-    raise InputError(f"{kernel} has no Fourier features: use {cure}, or method='cholesky', which serves any kernel")
+    raise InputError(
+        f"{kernel} has no Fourier features: use {cure}, or engine=kernelcal.IncompleteCholesky(), which serves any "
+        "kernel"
+    )
 
 
 def incomplete_cholesky(
