@@ -17,7 +17,9 @@ for name, value in SETTINGS.items():
 
 # examples that need an extra, here all the guide, are left out where it is not installed
 EXAMPLES = {"docs": "torch", "src/kernelcal/reporting": "jinja2", "src/kernelcal/stream": "pyarrow"}
+DRAWN = ["src/kernelcal/testing/plot.py"]  # examples that draw
 collect_ignore = ["docs/conf.py", "docs/make_pictures.py", "docs/make_reports.py"]
+collect_ignore += [] if find_spec("matplotlib") else DRAWN
 collect_ignore_glob = [f"{folder}/*" for folder, extra in EXAMPLES.items() if find_spec(extra) is None]
 
 

@@ -1,5 +1,6 @@
 """One run, one border: every shared option is refused with one message everywhere, before data are looked at."""
 
+import importlib.util
 import inspect
 
 import numpy as np
@@ -33,6 +34,15 @@ class Untouched:
 
 DATA = Untouched()
 TWO = {"a": DATA, "b": DATA}
+NO_PAGES = importlib.util.find_spec("jinja2") is None or importlib.util.find_spec("matplotlib") is None
+
+
+def needs(function):
+    """A report needs the extras of its page."""
+    if function.startswith("report") and NO_PAGES:
+        pytest.skip("a report needs jinja2 and matplotlib")
+
+
 FUNCTIONS = {
     "evaluate": lambda **o: kc.evaluate(DATA, DATA, **o),
     "evaluate_path": lambda **o: evaluate_path(DATA, **o),
@@ -114,6 +124,7 @@ def test_engines_are_refused_alike(function):
 
 @pytest.mark.parametrize("function", names(LENSES))
 def test_what_is_no_lens_is_refused_alike(function):
+    needs(function)
     for value in ("top label", kc.TopLabel, 3):
         with pytest.raises(InputError) as refused:
             FUNCTIONS[function](lens=value)
@@ -200,7 +211,7 @@ def test_other_options_are_refused_before_data_are_looked_at(function, options, 
 def test_the_data_are_looked_at_where_all_options_are_right():
     """The tests above would pass as well if nothing looked at the data."""
     for name, function in FUNCTIONS.items():
-        if name not in ("Sketch", "Sketch.result", "evaluate_frame"):
+        if name not in ("Sketch", "Sketch.result", "evaluate_frame") and not (name.startswith("report") and NO_PAGES):
             with pytest.raises(AssertionError, match="looked at"):
                 function()
 
@@ -260,6 +271,7 @@ def test_parts_share_one_seed_whatever_rng_is():
     assert (found.pvalue, found.interval) == (alike.pvalue, alike.interval)
 
 
+@pytest.mark.skipif(NO_PAGES, reason="a report needs jinja2")
 def test_the_border_is_crossed_once(monkeypatch):
     crossed = []
     real = Case.of.__func__

@@ -7,7 +7,6 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 import pytest
-from numpydoc.docscrape import FunctionDoc
 
 import kernelcal as kc
 from kernelcal.errors import InputError
@@ -34,6 +33,8 @@ from kernelcal.statistics import (
     skce,
     ucme,
 )
+
+FunctionDoc = pytest.importorskip("numpydoc.docscrape").FunctionDoc
 
 DATA = ["y", "predictions", "weights", "classes", "normalize"]
 FUNCTIONS = [

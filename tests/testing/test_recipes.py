@@ -58,6 +58,7 @@ def test_the_index_lists_every_page_and_every_check():
 
 
 def test_files_are_clean(folder):
+    pytest.importorskip("ruff")
     settings = ["--config", str(ROOT / "pyproject.toml"), "--config", f"src = ['{ROOT / 'src'}']"]
     for command in (["check", "--quiet"], ["format", "--check", "--quiet", "--diff"]):
         out = subprocess.run(
