@@ -42,6 +42,7 @@ from kernelcal.kernels.metrics import (
     TotalVariation,
     Wasserstein,
 )
+from kernelcal.kernels.pit import PIT
 from kernelcal.kernels.plain import kernel_from_plain, kernel_to_plain
 from kernelcal.kernels.profiles import (
     Gaussian,
@@ -59,6 +60,7 @@ from kernelcal.kernels.spectral import Spectral
 __all__ = [
     "CLOSE",
     "MMD",
+    "PIT",
     "AlignedPairs",
     "Brownian",
     "Coordinatewise",

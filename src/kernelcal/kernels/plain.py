@@ -9,6 +9,7 @@ import numpy as np
 
 from kernelcal.errors import InputError
 from kernelcal.kernels.metrics import Euclidean, Hellinger, TotalVariation, Wasserstein
+from kernelcal.kernels.pit import PIT
 from kernelcal.kernels.profiles import (
     Gaussian,
     InverseMultiquadric,
@@ -28,7 +29,7 @@ _KNOWN: dict[str, Any] = {
     kind.__name__: kind
     for kind in (
         *(Gaussian, InverseMultiquadric, Laplacian, Matern32, Matern52, PowerExponential, RationalQuadratic),
-        *(Dirac, FiniteKernel, Linear, Spectral),
+        *(Dirac, FiniteKernel, Linear, PIT, Spectral),
         *(Euclidean, Hellinger, TotalVariation, Wasserstein),
     )
 }

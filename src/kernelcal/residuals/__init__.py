@@ -5,6 +5,7 @@ from kernelcal.residuals.choice import residual_of, target_kernel_of
 from kernelcal.residuals.classes import ClassResidual
 from kernelcal.residuals.fourier import FourierResidual
 from kernelcal.residuals.gram import GramResidual
+from kernelcal.residuals.pit import PITResidual, has_places
 from kernelcal.residuals.stein import Radial, SteinResidual, radial
 
 __all__ = [
@@ -13,9 +14,11 @@ __all__ = [
     "FourierResidual",
     "GramResidual",
     "Inner",
+    "PITResidual",
     "Radial",
     "Residual",
     "SteinResidual",
+    "has_places",
     "radial",
     "residual_of",
     "target_kernel_of",
