@@ -14,9 +14,8 @@ from kernelcal.comparison.figures import by_draws, by_rows, conditional, cost_in
 from kernelcal.comparison.models import ckce_engine, shared_ckce, shared_skce
 from kernelcal.errors import InputError, KernelcalWarning
 from kernelcal.inference import Draws, equivalence_test
-from kernelcal.inference.cost import bootstrap_cost
 from kernelcal.inference.draws import multinomial_counts
-from kernelcal.inference.intervals.row_bootstrap import RowBootstrap
+from kernelcal.inference.intervals.row_bootstrap import RowBootstrap, bootstrap_cost
 from kernelcal.kernels import Linear, Spectral
 from kernelcal.runs import Run, Steps
 from kernelcal.statistics import CKCE, crps_rows, log_score_rows
@@ -547,7 +546,7 @@ def test_kernels_that_are_not_definite_are_announced():
 
 
 def test_work_of_more_than_a_minute_is_announced(monkeypatch):
-    monkeypatch.setattr("kernelcal.inference.cost._RATE", 1.0)
+    monkeypatch.setattr("kernelcal.inference.intervals.row_bootstrap._RATE", 1.0)
     cure = r"fewer draws, or CKCE\(engine=kernelcal\.IncompleteCholesky\(\)\), take less"
     said = f"the bootstrap of the CKCE over 30 rows with 99 draws takes about .* on two cores: {cure}"
     with pytest.warns(KernelcalWarning, match=said):
