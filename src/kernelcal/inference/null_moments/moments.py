@@ -25,7 +25,8 @@ class Covariance:
     """Covariance of the residuals of every row, given the predictions, through a factor ``V_i = F_i F_i'``.
 
     It is ``V_i = L' (diag(p_i) - p_i p_i') L``. With ``s_i = sqrt(p_i)`` the factor is
-    ``F_i = L' (diag(s_i) - p_i s_i')``, since ``s_i's_i = 1``; it is applied and never stored. For one probability it is a number. Case weights multiply it.
+    ``F_i = L' (diag(s_i) - p_i s_i')``, since ``s_i's_i = 1``; it is applied and never stored. For one probability
+    it is a number. Case weights multiply it.
 
     Attributes
     ----------
