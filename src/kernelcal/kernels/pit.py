@@ -19,8 +19,6 @@ _WAVES = 32  # cosines: they hold 98 % of the kernel between a place and itself,
 
 _ORDERS = (1.0, 1.0, 0.5, 0.5)  # weights of the polynomials of order 1, 2, ...
 
-_BOUND = {"levels": 1 / 3, "polynomials": 16.0}  # of polynomials sum_k w_k (2 k + 1), at the ends
-
 
 @dataclass(frozen=True)
 class PIT(Kernel):
@@ -31,14 +29,13 @@ class PIT(Kernel):
 
     Parameters
     ----------
-    features : {"levels", "polynomials", "normal polynomials"}
+    features : {"levels", "polynomials"}
         ``levels``: the kernel of Cramer and von Mises,
         ``k(u, v) = int_0^1 (1[u <= t] - t) (1[v <= t] - t) dt = 1/3 - max(u, v) + (u^2 + v^2) / 2``, as the sum of its
         first 32 waves, ``2 cos(j pi u) cos(j pi v) / (j pi)^2``. The root of the SKCE is then the root mean square gap
         between claimed and observed probability, over all levels t, of predictions that are alike: a probability.
         ``polynomials``: orthonormal Legendre polynomials of 2 u - 1, orders 1 to 4 with weights 1, 1, 1/2, 1/2: shift,
-        width, skewness and tails of the places. ``normal polynomials``: the same with the Hermite polynomials of the
-        normal score ``Phi^-1(u)``, which are stronger against wrong widths and have no bound.
+        width, skewness and tails of the places. The default test uses them.
 
     Notes
     -----
@@ -65,7 +62,7 @@ class PIT(Kernel):
 
     features: str = "levels"
 
-    known: ClassVar[tuple[str, ...]] = ("levels", "polynomials", "normal polynomials")
+    known: ClassVar[tuple[str, ...]] = ("levels", "polynomials")
 
     def __post_init__(self) -> None:
         if self.features not in self.known:
@@ -91,12 +88,8 @@ class PIT(Kernel):
         )
 
     def bound(self) -> float:
-        """Bound of the absolute value: 1/3 for levels."""
-        if self.features not in _BOUND:
-            raise InputError(
-                "Hermite polynomials of normal scores have no bound: use PIT() or PIT('polynomials') as target_kernel"
-            )
-        return _BOUND[self.features]
+        """Bound of the absolute value, reached at the ends: 1/3 for levels, 16 for polynomials."""
+        return 1 / 3 if self.features == "levels" else sum(w * (2 * k + 1) for k, w in enumerate(_ORDERS, start=1))
 
     def positive_definite(self, points: Any) -> bool:
         """Always: an inner product of features."""

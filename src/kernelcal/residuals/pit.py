@@ -22,8 +22,6 @@ __all__ = ["PITResidual", "has_places"]
 _NODES = np.sqrt(0.6) * np.array([-1.0, 0.0, 1.0])  # Gauss-Legendre: exact for polynomials up to order 5
 _SHARES = np.array([5.0, 8.0, 5.0]) / 18
 
-_NARROW = 1e-9  # jumps below are points: differences over them have no digits
-
 _LIBRARIES = (  # of special functions with a gradient, by the first word of the module of an array
     ("torch", "torch.special"),
     ("jax", "jax.scipy.special"),
@@ -33,14 +31,10 @@ _LIBRARIES = (  # of special functions with a gradient, by the first word of the
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Where outcomes lie in their predicted distributions: P(Z < y) and P(Z <= y), each of shape (..., n, c).
-
-    `scores` are the normal scores where both are equal, with the digits of the nearer tail; None where they differ.
-    """
+    """Where outcomes lie in their predicted distributions: P(Z < y) and P(Z <= y), each of shape (..., n, c)."""
 
     low: Array
     high: Array
-    scores: Array | None = None
 
     @property
     def middle(self) -> Array:
@@ -150,14 +144,10 @@ class PITResidual(FeatureResidual):
             return _with_distance(z) if batch.dimension > 1 else _of_scores(z)
         vector = bool(batch.event_shape)
         parts = [_places(part, targets[..., k] if vector else targets) for k, part in enumerate(self._parts)]
-        low, high, scores = (
-            [getattr(part, name) for part in parts if getattr(part, name) is not None]
-            for name in ("low", "high", "scores")
-        )
-        if len(scores) == len(parts):
-            u = np.stack(low, axis=-1)
-            return Places(u, u, np.stack(scores, axis=-1))
-        return Places(np.stack(low, axis=-1), np.stack(high, axis=-1))
+        low = np.stack([part.low for part in parts], axis=-1)
+        if all(part.half is None for part in parts):
+            return Places(low, low)
+        return Places(low, np.stack([part.high for part in parts], axis=-1))
 
     def _features(self, places: Places) -> Array:
         """Features of shape (..., n, c), as (..., n, r); of several places each counts by the root of its share."""
@@ -186,26 +176,22 @@ def has_places(predictions: RealPredictions) -> bool:
 def _places(batch: RealPredictions, y: np.ndarray) -> Places:
     if batch.continuous:
         u = batch.cdf(y)
-        return Places(u, u, batch.normal_scores(y))
+        return Places(u, u)
     return Places(*batch.pit_interval(y))
 
 
 def _of_scores(z: Array) -> Places:
     u = _special(z).ndtr(z)
-    return Places(u, u, z)
+    return Places(u, u)
 
 
 def _with_distance(z: Array) -> Places:
     """Places of whitened components, and of the squared distance, chi-square with d degrees of freedom."""
     xp, special = namespace(z), _special(z)
     half = 0.5 * xp.sum(z * z, axis=-1)
-    shape = xp.full_like(half, 0.5 * z.shape[-1])
-    below, above = special.gammainc(shape, half), special.gammaincc(shape, half)
-    u = xp.concat([special.ndtr(z), below[..., None]], axis=-1)
-    tail = xp.where(below < 0.5, below, above)
-    least = xp.full_like(tail, 1e-300 if tail.dtype in (xp.float64,) else 1e-37)
-    score = special.ndtri(xp.maximum(tail, least))
-    return Places(u, u, xp.concat([z, xp.where(below < 0.5, score, -score)[..., None]], axis=-1))
+    distance = special.gammainc(xp.full_like(half, 0.5 * z.shape[-1]), half)
+    u = xp.concat([special.ndtr(z), distance[..., None]], axis=-1)
+    return Places(u, u)
 
 
 def _special(x: Array) -> Any:
@@ -250,41 +236,7 @@ def _polynomials(u: Array, size: int) -> list[Array]:
     return columns
 
 
-def _hermite(places: Places, size: int) -> list[Array]:
-    """``He_k(z) / sqrt(k!)``; over a jump its mean ``[He_{k-1}(z) pdf(z)]`` at the ends, over the length."""
-    if places.scores is not None:
-        return [value / math.sqrt(math.factorial(k)) for k, value in enumerate(_he(places.scores, size)) if k]
-    from scipy.special import ndtri
-
-    low, high = np.clip(places.low, 0.0, 1.0), np.clip(places.high, 0.0, 1.0)
-    length = high - low
-    points = length <= _NARROW
-    z = ndtri(np.clip(0.5 * (low + high), 2.0**-53, 1 - 2.0**-53))
-    at, ends = _he(z, size), (_products(ndtri(low), size), _products(ndtri(high), size))
-    safe = np.where(points, 1.0, length)
-    return [
-        np.where(points, at[k], (ends[0][k - 1] - ends[1][k - 1]) / safe) / math.sqrt(math.factorial(k))
-        for k in range(1, size + 1)
-    ]
-
-
-def _products(z: np.ndarray, size: int) -> list[np.ndarray]:
-    """``He_k(z) pdf(z)`` for k = 0, ..., which are 0 at infinity."""
-    finite = np.where(np.isfinite(z), z, 0.0)
-    density = np.where(np.isfinite(z), np.exp(-0.5 * finite**2) / math.sqrt(2 * math.pi), 0.0)
-    return [value * density for value in _he(finite, size - 1)]
-
-
-def _he(z: Array, size: int) -> list[Array]:
-    """Hermite polynomials of order 0 to `size`."""
-    values = [namespace(z).ones_like(z), z]
-    for k in range(1, size):
-        values.append(z * values[k] - k * values[k - 1])
-    return values[: size + 1]
-
-
 _FEATURES: dict[str, Callable[[Places, int], list[Array]]] = {
     "levels": _waves,
     "polynomials": _legendre,
-    "normal polynomials": _hermite,
 }
