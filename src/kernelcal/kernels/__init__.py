@@ -39,6 +39,7 @@ from kernelcal.kernels.metrics import (
     Metric,
     MixtureWasserstein,
     PairwiseMetric,
+    Standardised,
     TotalVariation,
     Wasserstein,
 )
@@ -93,6 +94,7 @@ __all__ = [
     "RationalQuadratic",
     "Scaled",
     "Spectral",
+    "Standardised",
     "Stationary",
     "Sum",
     "TotalVariation",

@@ -66,7 +66,9 @@ class PIT(Kernel):
 
     def __post_init__(self) -> None:
         if self.features not in self.known:
-            raise InputError(f"features of PIT must be one of {', '.join(map(repr, self.known))}, got {self.features!r}")
+            raise InputError(
+                f"features of PIT must be one of {', '.join(map(repr, self.known))}, got {self.features!r}"
+            )
 
     @property
     def size(self) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kernelcal.errors import InputError
-from kernelcal.kernels.metrics import Euclidean, Hellinger, TotalVariation, Wasserstein
+from kernelcal.kernels.metrics import Euclidean, Hellinger, Standardised, TotalVariation, Wasserstein
 from kernelcal.kernels.pit import PIT
 from kernelcal.kernels.profiles import (
     Gaussian,
@@ -30,7 +30,7 @@ _KNOWN: dict[str, Any] = {
     for kind in (
         *(Gaussian, InverseMultiquadric, Laplacian, Matern32, Matern52, PowerExponential, RationalQuadratic),
         *(Dirac, FiniteKernel, Linear, PIT, Spectral),
-        *(Euclidean, Hellinger, TotalVariation, Wasserstein),
+        *(Euclidean, Hellinger, Standardised, TotalVariation, Wasserstein),
     )
 }
 

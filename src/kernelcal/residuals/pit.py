@@ -49,7 +49,7 @@ class Places:
 
 @dataclass(frozen=True, eq=False)
 class PITResidual(FeatureResidual):
-    """Residual features ``a_j phi_j(u_i)``, ``u_i = F_i(y_i)``, of a `PIT` kernel: their mean is 0 under any prediction.
+    """Residual features ``a_j phi_j(u_i)``, ``u_i = F_i(y_i)``, of a `PIT` kernel: all have mean 0 if calibrated.
 
     Attributes
     ----------

@@ -69,7 +69,8 @@ def known_covariance(functions: ResidualFunctions, coefficients: np.ndarray) -> 
 
     In closed form for classes (sums over labels), for spectral kernels (characteristic functions at sums and
     differences of the frequencies), for ensembles (sums over their draws), and for Gaussian kernels under every family
-    that has their expectation; for places of continuous outcomes, which are uniform. Otherwise from 100 to 2,000 seeded draws a row. Cost: O(n J^2).
+    that has their expectation; for places of continuous outcomes, which are uniform.
+    Otherwise from 100 to 2,000 seeded draws a row. Cost: O(n J^2).
     """
     if isinstance(functions.predictions, Samples):
         return _over_draws(functions, coefficients, *_members(functions.predictions))

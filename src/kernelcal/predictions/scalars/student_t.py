@@ -131,7 +131,7 @@ class StudentT(Parametric):
 
     def survival(self, y: Array) -> np.ndarray:
         """P(Y > y), the distribution function mirrored at the centre."""
-        return self.cdf(2 * to_numpy(self.loc) - self.numbers_of(y))
+        return self.cdf(2 * self.in_numpy()[1] - self.numbers_of(y))
 
     def _quantile(self, levels: np.ndarray) -> np.ndarray:
         """From the nearer tail, whose level keeps its digits."""

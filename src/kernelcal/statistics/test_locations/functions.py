@@ -15,7 +15,14 @@ from kernelcal.predictions import ClassPredictions, Predictions
 from kernelcal.residuals import FeatureResidual, FourierResidual, PITResidual
 from kernelcal.statistics.test_locations.locations import Locations
 
-__all__ = ["ClassFunctions", "KernelFunctions", "PlaceFunctions", "ResidualFunctions", "SpectralFunctions", "residual_functions"]
+__all__ = [
+    "ClassFunctions",
+    "KernelFunctions",
+    "PlaceFunctions",
+    "ResidualFunctions",
+    "SpectralFunctions",
+    "residual_functions",
+]
 
 
 class ResidualFunctions(ABC):
