@@ -221,7 +221,9 @@ def directions(signals: Signals, targets: np.ndarray, members: tuple[Member, ...
     found = [name for name in signals.directed if pvalues.get(name, 1.0) <= SIGNIFICANCE]
     ordered = sorted(found, key=lambda name: (name != fired, pvalues[name]))
     if ordered:
-        named = [name for name in ordered if signals.clear(name, targets)] or ordered[:1]
+        named = [name for name in ordered if signals.clear(name, targets)]
+        if not named:
+            named = signals.unclear(ordered, pvalues) if isinstance(signals, PreparedNumberSignals) else ordered[:1]
         return tuple(dict.fromkeys(signals.sentence(name, targets) for name in named))
     of_shape = fired == "PIT" and isinstance(signals, PreparedNumberSignals)
     return (signals.sentence(fired, targets) if of_shape else signals.aimless,)

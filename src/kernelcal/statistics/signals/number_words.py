@@ -13,6 +13,8 @@ __all__ = ["far_rows", "of_shape", "of_shift", "of_width"]
 
 _FAR = 5.0  # normal scores; calibrated outcomes lie further from their middle once in two million rows
 
+_CLEAR = 2.5  # standard deviations of a sum under calibration
+
 _FEW = 0.05  # share of rows up to which far ones are few
 
 _QUARTILES = 1.3489795  # between the quartiles of a normal law, in standard deviations
@@ -104,11 +106,11 @@ def _place(score: float) -> str:
 
 
 def of_shape(moments: np.ndarray) -> str:
-    """Shape by sums of the polynomials of order 1 to 4 of every place, shape (places, 4)."""
+    """Shape by sums of the polynomials of order 1 to 4 of every place, in standard deviations, shape (places, 4)."""
     sentence = "no clear shift or wrong width: the shape of the predicted distributions is wrong"
     place = int((moments[:, 2:] ** 2).sum(axis=1).argmax())
     own = moments[place]
-    if np.abs(own).argmax() < 2:
+    if np.abs(own[2:]).max() < _CLEAR:
         return sentence
     if abs(own[2]) > abs(own[3]):
         return f"{sentence} (outcomes are skewed to the {'right' if own[2] > 0 else 'left'} of it)"

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from kernelcal.arrays import to_numpy
+from kernelcal.defaults import SIGNIFICANCE
 from kernelcal.kernels import PIT, Standardised
 from kernelcal.predictions import RealPredictions, Samples
 from kernelcal.residuals import PITResidual, has_places
@@ -171,6 +172,12 @@ class PreparedNumberSignals(Prepared):
         found = clear_of_zero(np.append(sums, others), np.append(squared, others), len(terms))
         return bool(found[: len(sums)].any())
 
+    def unclear(self, found: list[str], pvalues: dict[str, float]) -> list[str]:
+        """Name one of several signals none of which is clear: the shape if it is wrong, else the plainest."""
+        if pvalues.get("PIT", 1.0) <= SIGNIFICANCE:
+            return ["PIT"]
+        return [min(found, key=self.directed.index)]
+
     def _ratio(self, z: np.ndarray, rest: np.ndarray) -> float:
         """How many times as wide as predicted scores spread about what explains them, shape (n, d) both.
 
@@ -219,4 +226,5 @@ class PreparedNumberSignals(Prepared):
         """Say in which way the shape is wrong."""
         if self.places is None:
             return self.aimless
-        return of_shape(self._moments(targets[None])[0].reshape(self.places.views, -1))
+        moments = self._moments(targets[None])[0].reshape(self.places.views, -1)
+        return of_shape(moments * np.sqrt(self.places.views / (self.weights**2).sum()))
