@@ -71,6 +71,13 @@ class PIT(Kernel):
             )
 
     @property
+    def unit(self) -> str:
+        """What the root of the SKCE is, in words."""
+        if self.features == "levels":
+            return "root mean square gap between claimed and observed probability"
+        return "root mean square of moments of the PIT"
+
+    @property
     def size(self) -> int:
         """Number of features of one place."""
         return _WAVES if self.features == "levels" else len(_ORDERS)
