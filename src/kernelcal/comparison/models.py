@@ -12,7 +12,18 @@ import numpy as np
 from kernelcal.arrays import to_numpy
 from kernelcal.cases import Case, refuse_lens
 from kernelcal.errors import InputError
-from kernelcal.kernels import PIT, Dirac, Gaussian, Kernel, Medians, Spectral, Stationary, leaves, resolve, resolve_target
+from kernelcal.kernels import (
+    PIT,
+    Dirac,
+    Gaussian,
+    Kernel,
+    Medians,
+    Spectral,
+    Stationary,
+    leaves,
+    resolve,
+    resolve_target,
+)
 from kernelcal.lenses import Lens
 from kernelcal.pairs import ExactPairs, RandomFourier
 from kernelcal.predictions import Bernoulli, Categorical, ClassPredictions, Predictions, ScorePredictions

@@ -223,7 +223,11 @@ def directions(signals: Signals, targets: np.ndarray, members: tuple[Member, ...
     if ordered:
         named = [name for name in ordered if signals.clear(name, targets)]
         if not named:
-            named = signals.unclear(ordered, pvalues) if isinstance(signals, PreparedNumberSignals) else ordered[:1]
+            named = (
+                signals.unclear(ordered, pvalues, targets)
+                if isinstance(signals, PreparedNumberSignals)
+                else ordered[:1]
+            )
         return tuple(dict.fromkeys(signals.sentence(name, targets) for name in named))
     of_shape = fired == "PIT" and isinstance(signals, PreparedNumberSignals)
     return (signals.sentence(fired, targets) if of_shape else signals.aimless,)

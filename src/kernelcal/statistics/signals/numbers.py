@@ -13,11 +13,12 @@ from kernelcal.kernels import PIT, Standardised
 from kernelcal.predictions import RealPredictions, Samples
 from kernelcal.residuals import PITResidual, has_places
 from kernelcal.statistics.base import Merge, Prepared, Statistic
-from kernelcal.statistics.signals.clear import clear_of_zero
 from kernelcal.statistics.signals.number_words import far_rows, of_shape, of_shift, of_width
 
 __all__ = ["NumberSignals", "PreparedNumberSignals"]
 
+
+_BY_ITSELF = 1.96  # standard errors of a sum that is clear if no other is looked at
 
 _FEW_DRAWS = 5  # of fewer draws the standard deviation says next to nothing
 
@@ -153,6 +154,19 @@ class PreparedNumberSignals(Prepared):
 
     def clear(self, name: str, targets: np.ndarray) -> bool:
         """Tell whether a signal deviates by the spread of the observed rows too, at 5 % for all signals together."""
+        from scipy.special import ndtri  # imported when needed: the import of kernelcal stays light
+
+        return self._clarity(name, targets) > -float(ndtri(SIGNIFICANCE / (2 * len(self.directed))))
+
+    def unclear(self, found: list[str], pvalues: dict[str, float], targets: np.ndarray) -> list[str]:
+        """Name one of several signals none of which is clear: the shape, if it is wrong, else the plainest."""
+        if pvalues.get("PIT", 1.0) <= SIGNIFICANCE:
+            return ["PIT"]
+        best = max(found, key=lambda name: self._clarity(name, targets))
+        return [best if self._clarity(best, targets) > _BY_ITSELF else min(found, key=self.directed.index)]
+
+    def _clarity(self, name: str, targets: np.ndarray) -> float:
+        """How many observed standard errors a signal is away from 0; of several components the clearest."""
         z = self.scores(targets[None])
         rest = self._explained(z)[1][0]
         column = 1 if name.endswith("location") else 2 if name.endswith("scale") else 0
@@ -160,23 +174,25 @@ class PreparedNumberSignals(Prepared):
         if name.startswith("bias"):
             terms = z[0] * explaining
         else:
-            squares = rest**2
-            total, _ = self._freedom
-            if column == 0 and (self._ratio(z[0], rest) - 1) * self.signed(targets[None])[1][0] < 0:
-                return False  # a shift in units of a few draws, which vary, is no width
-            level = 1.0 if column == 0 else float((self.weights @ squares).sum() / max(total, 1e-300))
-            terms = ((squares - level * self.spread) * explaining).mean(axis=1, keepdims=True)
+            if column == 0 and not self._agree(z[0], rest, self.signed(targets[None])[1][0]):
+                return 0.0
+            sizes = rest**2 if column == 0 else np.abs(rest)  # few large squares say nothing of where they come from
+            level = (
+                1.0 if column == 0 else (self.weights @ sizes).sum() / max((self.weights @ self.spread).sum(), 1e-300)
+            )
+            terms = ((sizes - level * self.spread) * explaining).mean(axis=1, keepdims=True)
         terms = terms * self.weights[:, None]
-        others = np.zeros(terms.shape[1] * (len(self.directed) - 1))  # asked for at the same time
         sums, squared = terms.sum(axis=0), (terms**2).sum(axis=0)
-        found = clear_of_zero(np.append(sums, others), np.append(squared, others), len(terms))
-        return bool(found[: len(sums)].any())
+        errors = np.sqrt(np.maximum(squared - sums**2 / len(terms), 0.0))
+        with np.errstate(divide="ignore", invalid="ignore"):  # sums without spread that are not 0 are clear
+            return float(np.nan_to_num(np.abs(sums) / errors, nan=0.0, posinf=np.inf).max())
 
-    def unclear(self, found: list[str], pvalues: dict[str, float]) -> list[str]:
-        """Name one of several signals none of which is clear: the shape if it is wrong, else the plainest."""
-        if pvalues.get("PIT", 1.0) <= SIGNIFICANCE:
-            return ["PIT"]
-        return [min(found, key=self.directed.index)]
+    def _agree(self, z: np.ndarray, rest: np.ndarray, excess: float) -> bool:
+        """Whether a width is wrong on the same side once it is allowed for that a few draws tell it roughly."""
+        if not isinstance(self.predictions, Samples):
+            return True
+        noise = 2 * np.sqrt(2 / max(self._freedom[1], 1.0))
+        return bool(np.sign(excess) * (self._ratio(z, rest) ** 2 - 1) > noise)
 
     def _ratio(self, z: np.ndarray, rest: np.ndarray) -> float:
         """How many times as wide as predicted scores spread about what explains them, shape (n, d) both.
