@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.arrays import Array, is_numpy, like, namespace, to_double
+from kernelcal.arrays import Array, is_numpy, like, namespace, to_double, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.kernels import PIT
-from kernelcal.predictions import Normal, RealPredictions, VectorNormal
+from kernelcal.predictions import Normal, RealPredictions, Samples, VectorNormal
 from kernelcal.residuals.base import FeatureResidual
 
 __all__ = ["PITResidual", "has_places"]
@@ -154,6 +154,8 @@ class PITResidual(FeatureResidual):
         columns = _FEATURES[self.kernel.features](places, self.kernel.size)
         amplitudes = self.kernel.amplitudes / math.sqrt(self.views)
         xp = namespace(places.low)
+        if places.half is not None:  # a jump from 0 to 1 says nothing, and no rounding either
+            columns = [np.where(places.half < 0.5, column, 0.0) for column in columns]
         parts = [float(a) * column for a, column in zip(amplitudes, columns, strict=True)]
         if self.views == 1:
             return xp.stack([part[..., 0] for part in parts], axis=-1)
@@ -177,30 +179,35 @@ def _places(batch: RealPredictions, y: np.ndarray) -> Places:
     if batch.continuous:
         u = batch.cdf(y)
         return Places(u, u)
+    if isinstance(batch, Samples) and not batch.exchangeable:  # no place among equals: the draws are the law
+        return Places(batch.cdf_below(y), batch.cdf(y))
     return Places(*batch.pit_interval(y))
 
 
 def _of_scores(z: Array) -> Places:
-    u = _special(z).ndtr(z)
+    u = _special("ndtr", z)
     return Places(u, u)
 
 
 def _with_distance(z: Array) -> Places:
     """Places of whitened components, and of the squared distance, chi-square with d degrees of freedom."""
-    xp, special = namespace(z), _special(z)
+    xp = namespace(z)
     half = 0.5 * xp.sum(z * z, axis=-1)
-    distance = special.gammainc(xp.full_like(half, 0.5 * z.shape[-1]), half)
-    u = xp.concat([special.ndtr(z), distance[..., None]], axis=-1)
+    distance = _special("gammainc", xp.full_like(half, 0.5 * z.shape[-1]), half)
+    u = xp.concat([_special("ndtr", z), distance[..., None]], axis=-1)
     return Places(u, u)
 
 
-def _special(x: Array) -> Any:
-    """Special functions of the library of an array, with their gradients."""
+def _special(name: str, *arrays: Array) -> Array:
+    """Value of a function of scipy.special, by the library of the arrays where that has it, with its gradient."""
     import importlib  # imported when needed: the import of kernelcal stays light
 
-    module = type(x).__module__
-    name = next((special for word, special in _LIBRARIES if module.startswith(word)), "scipy.special")
-    return importlib.import_module(name)
+    module = type(arrays[-1]).__module__
+    own = next((library for word, library in _LIBRARIES if module.startswith(word)), None)
+    if own is not None:
+        return getattr(importlib.import_module(own), name)(*arrays)
+    value = getattr(importlib.import_module("scipy.special"), name)(*map(to_numpy, arrays))
+    return like(np.asarray(value), arrays[-1])
 
 
 def _waves(places: Places, size: int) -> list[Array]:

@@ -224,7 +224,7 @@ def directions(signals: Signals, targets: np.ndarray, members: tuple[Member, ...
         named = [name for name in ordered if signals.clear(name, targets)]
         if not named:
             named = (
-                signals.unclear(ordered, pvalues, targets)
+                signals.unclear(ordered, pvalues, targets, fired)
                 if isinstance(signals, PreparedNumberSignals)
                 else ordered[:1]
             )

@@ -222,8 +222,8 @@ class Quantiles(RealPredictions):
         quantile.
         """
         values = to_numpy(self.values)
-        below = (values < y[:, None]).sum(axis=1)
-        upto = (values <= y[:, None]).sum(axis=1)
+        below = (values < y[..., None]).sum(axis=-1)
+        upto = (values <= y[..., None]).sum(axis=-1)
         levels = np.concatenate([[0.0], self.levels, [1.0]])  # levels[k] belongs to quantile k - 1
         mass = upto > below + 1
         low = np.where(mass & (below > 0), below + 1, below)  # a tail beside a point mass joins it

@@ -100,13 +100,13 @@ class PreparedNumberSignals(Prepared):
 
     @cached_property
     def _freedom(self) -> tuple[float, float]:
-        """Expected weighted sum of squares about what is explained, and how many equal squares are as variable.
+        """Expected weighted sum of squares about what is explained, and its degrees of freedom, roughly.
 
         The first is exact for the variance 1 of scores: ``sum_i w_i (1 - h_i)``, h the leverage.
         """
         leverage = np.einsum("dni,dij,dnj->nd", self.explaining, self._inverse, self.explaining) * self.weights[:, None]
         share = self.weights[:, None] * np.maximum(self.spread - leverage, 0.0)
-        total, squares = float(share.sum()), float((share**2).sum())
+        total, squares = float(share.sum()), float((share * self.weights[:, None]).sum())
         return total, total**2 / squares if squares > 0 else 0.0
 
     def scores(self, targets: np.ndarray) -> np.ndarray:
@@ -158,8 +158,13 @@ class PreparedNumberSignals(Prepared):
 
         return self._clarity(name, targets) > -float(ndtri(SIGNIFICANCE / (2 * len(self.directed))))
 
-    def unclear(self, found: list[str], pvalues: dict[str, float], targets: np.ndarray) -> list[str]:
-        """Name one of several signals none of which is clear: the shape, if it is wrong, else the plainest."""
+    def unclear(self, found: list[str], pvalues: dict[str, float], targets: np.ndarray, fired: str) -> list[str]:
+        """Name one of several signals none of which is clear: the fired one, if it is clear by itself, or the shape.
+
+        If there is neither, the clearest or plainest.
+        """
+        if fired in found and self._clarity(fired, targets) > _BY_ITSELF:
+            return [fired]
         if pvalues.get("PIT", 1.0) <= SIGNIFICANCE:
             return ["PIT"]
         best = max(found, key=lambda name: self._clarity(name, targets))
