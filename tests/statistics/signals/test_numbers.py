@@ -76,6 +76,7 @@ def test_groups_of_what_is_ranked():
     assert named[:3] == [("impossible target",), ("bias",), ("dispersion",)]
     assert named[3] == ("bias by location", "bias by scale", "dispersion by location", "dispersion by scale")
     assert named[4:] == [("PIT",)]
+    assert signals.merge.weights == (1, 1, 1, 1, 1.4)
     family = kc.DefaultFamily().prepare(kc.Normal([0.0, 1.0, 3.0], [1.0, 2.0, 1.0]))
     assert [family.names[k] for k in family.merge.groups[-1]] == list(family.kernels.names)
     assert len(family.kernels.names) == 2

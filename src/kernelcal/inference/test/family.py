@@ -46,8 +46,8 @@ class DefaultFamily(Statistic):
     """Unbiased SKCE at several lengthscales beside signals with a direction, combined by the smallest rank.
 
     For classes the signals are bias and slope (`ClassSignals`). For numbers and vectors five groups of members are
-    ranked (`Merge`): bias; dispersion; both by location and by scale; the shape of the PIT
-    (`NumberSignals`); and kernels between places of outcomes in their predicted distributions.
+    ranked (`Merge`): bias; dispersion; both by location and by scale; the PIT, with weight
+    1.4 (`NumberSignals`); and kernels between places of outcomes in their predicted distributions.
 
     A kernel at one lengthscale is blind to finer structure and weak against over- and under-confidence, the
     failure that is met most often; one family of few members sees both.

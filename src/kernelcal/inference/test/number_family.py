@@ -79,13 +79,14 @@ def number_parts(
 
 
 def number_merge(signals: PreparedNumberSignals, kernels: Sequence[PreparedPairMean]) -> Merge:
-    """Groups of the signals, and one more of the kernels of each target kernel, all alike."""
+    """Groups of the signals with their weights, and one more of the kernels of each target kernel."""
     assert signals.merge is not None  # for the type checker: these signals have one
-    groups, first = list(signals.merge.groups), len(signals.names)
+    groups, weights, first = list(signals.merge.groups), list(signals.merge.weights), len(signals.names)
     for part in kernels:
         groups.append(tuple(range(first, first + len(part.names))))
+        weights.append(1.0)
         first += len(part.names)
-    return Merge(tuple(groups))
+    return Merge(tuple(groups), tuple(weights))
 
 
 def _engine(n: int, features: int | None) -> Engine:

@@ -22,6 +22,8 @@ _BY_ITSELF = 1.96  # standard errors of a sum that is clear if no other is looke
 
 _FEW_DRAWS = 5  # of fewer draws the standard deviation says next to nothing
 
+_SHAPE = 1.4  # weight of the PIT: what it sees no other group does
+
 _BY = ("bias by location", "bias by scale", "dispersion by location", "dispersion by scale")
 
 
@@ -46,7 +48,7 @@ class NumberSignals(Statistic):
     ``impossible target``: number of targets that the predictions had ruled out. It is 0 in every draw.
 
     Ranked together they are five groups, of which the four interactions are one: impossible targets, bias, dispersion,
-    interactions, shape.
+    interactions, and the PIT with weight 1.4.
 
     Notes
     -----
@@ -77,7 +79,8 @@ class PreparedNumberSignals(Prepared):
         self.spread = to_numpy(predictions.width).reshape(n, d) > 0
         self.places = PITResidual.of(predictions, PIT("polynomials"), weights) if has_places(predictions) else None
         self.names = ("impossible target", *self.directed, *(("PIT",) if self.places is not None else ()))
-        self.merge = Merge(((0,), (1,), (2,), (3, 4, 5, 6), *(((7,),) if self.places is not None else ())))
+        groups = ((0,), (1,), (2,), (3, 4, 5, 6))
+        self.merge = Merge((*groups, (7,)), (1, 1, 1, 1, _SHAPE)) if self.places is not None else Merge(groups)
 
     @cached_property
     def explaining(self) -> np.ndarray:
