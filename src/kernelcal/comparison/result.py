@@ -106,9 +106,14 @@ class Comparison(Shown):
         )
 
     def tied(self, name: str, measure: str = "CKCE") -> tuple[str, ...]:
-        """Models that cannot be told from one in a measure, at the level 5 % over all pairs."""
+        """Models that cannot be told from one in a measure, at the level `alpha` over all pairs."""
         others = [model.name for model in self.models if model.name != self[name].name]
         return tuple(other for other in others if self.difference(measure, name, other).verdict == "tie")
+
+    @property
+    def alpha(self) -> float:
+        """Level at which tests reject and differences are no ties."""
+        return self.models[0].evaluation.alpha
 
     @property
     def verdict(self) -> str:
@@ -128,6 +133,7 @@ class Comparison(Shown):
         }
         return {
             "n": self.n,
+            "alpha": self.alpha,
             "verdict": self.verdict,
             "models": [model.to_dict() for model in self.models],
             "differences": [difference.to_dict() for difference in self.differences],

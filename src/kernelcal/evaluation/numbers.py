@@ -11,7 +11,6 @@ import numpy as np
 
 from kernelcal.arrays import to_numpy
 from kernelcal.cases import Case
-from kernelcal.defaults import SIGNIFICANCE
 from kernelcal.errors import InputError
 from kernelcal.evaluation.base import Evaluation, plain_number
 from kernelcal.inference import TestResult
@@ -103,7 +102,7 @@ class NumberEvaluation(Evaluation):
     def _pit_row(self) -> list[tuple[str, str]]:
         if self.pit_pvalue is None:
             return []
-        clear = [test for test in self.pit if len(self.pit) * test.pvalue <= SIGNIFICANCE]
+        clear = [test for test in self.pit if len(self.pit) * test.pvalue <= self.alpha]
         words = "; ".join(dict.fromkeys(word for test in clear for word in test.directions))
         name = "PIT test" if len(self.pit) == 1 else f"PIT test, {len(self.pit)} components (Bonferroni)"
         return [(name, f"p = {self.pit_pvalue:.4g}" + (f", {words}" if words else ""))]

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from kernelcal.arrays import to_numpy
 from kernelcal.cases import Case
-from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS_OF_A_PASS
+from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS_OF_A_PASS, SIGNIFICANCE
 from kernelcal.errors import InputError
 from kernelcal.kernels import Kernel, Laplacian
 from kernelcal.pairs import RandomFourier
@@ -259,24 +259,26 @@ class Sketch:
     def __add__(self, other: Sketch) -> Self:
         return self.empty().merge(self).merge(other)
 
-    def result(self, confidence_level: float = CONFIDENCE_LEVEL) -> SketchResult:
+    def result(self, confidence_level: float = CONFIDENCE_LEVEL, alpha: float = SIGNIFICANCE) -> SketchResult:
         """Return what the rows seen so far tell; more may be added afterwards.
 
         Parameters
         ----------
         confidence_level : float
             Nominal coverage of the interval.
+        alpha : float
+            Level at which the verdict rejects.
 
         Returns
         -------
         SketchResult
             Prints as a short table.
         """
-        run = Run(confidence_level=confidence_level)
+        run = Run(confidence_level=confidence_level, alpha=alpha)
         if self._subject is None or not self._sums:
             raise InputError("the sketch has seen no rows: call update(y, predictions) first")
         more = () if self._rows.whole else (_MANY_RANGES,)
-        return findings(self._sums, self._settings, self._subject, run.confidence_level, (*self._notes, *more))
+        return findings(self._sums, self._settings, self._subject, run, (*self._notes, *more))
 
     def save(self, path: Any) -> None:
         """Write the sketch to an npz file, whole or not at all; no pickles."""

@@ -14,6 +14,7 @@ from kernelcal.inference import Draws
 from kernelcal.pairs import feature_sums, features_of, one_thread, second_moments, thread_count, threaded_map
 from kernelcal.predictions import ClassPredictions, Predictions
 from kernelcal.residuals import ClassResidual, FeatureResidual, residual_of
+from kernelcal.sketch.directions import direction_shapes, direction_sums
 from kernelcal.sketch.subject import Settings, Subject
 from kernelcal.statistics import (
     ECE,
@@ -106,6 +107,7 @@ def _scores(case: Case, bins: int) -> Arrays:
     if isinstance(batch, ClassPredictions):
         sums |= {f"bins {k}": part for k, part in enumerate(_in_bins(targets, batch, bins))}
     named = CLASS_SCORES if isinstance(batch, ClassPredictions) else NUMBER_SCORES
+    sums |= direction_sums(case)
     return sums | {name: np.array(n * _where_defined(score, case)) for name, score in named.items()}
 
 
@@ -148,6 +150,7 @@ def _shapes(arrays: Arrays, settings: Settings, subject: Subject) -> dict[str, t
     named = CLASS_SCORES if subject.of_classes else NUMBER_SCORES
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("n", "impossible", *named), ())
     shapes |= {f"bins {k}": (3, settings.bins) for k in range(len(subject.binned))}
+    shapes |= direction_shapes(subject)
     shapes |= {"totals": (r, draws, d), "diagonal": (draws,)}
     if subject.second_moments:
         shapes |= {"moment": (r * d, r * d), "covariance": (r * d, r * d), "lengthened": (r * d,), "squares": ()}

@@ -47,4 +47,4 @@ class Swap(NullLaw):
         pooled = case.predictions.pooled(case.targets)
         prepared = problem.statistic.prepare(pooled, case.weights)
         drawn = exact_null(prepared, replace(case, predictions=pooled), problem.run, problem.source)
-        return drawn.outcome(prepared.names, exact_notes(drawn, pooled))
+        return drawn.outcome(prepared.names, exact_notes(drawn, pooled, problem.run.alpha))

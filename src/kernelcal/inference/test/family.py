@@ -197,14 +197,16 @@ def _on_host(predictions: Predictions) -> Predictions:
 Signals = PreparedClassSignals | PreparedNumberSignals
 
 
-def directions(signals: Signals, targets: np.ndarray, members: tuple[Member, ...], fired: str) -> tuple[str, ...]:
+def directions(
+    signals: Signals, targets: np.ndarray, members: tuple[Member, ...], fired: str, alpha: float = SIGNIFICANCE
+) -> tuple[str, ...]:
     """Sentences for the directed members that speak against calibration, the fired one first.
 
     A direction must be beyond what calibrated outcomes do, and beyond the spread of the observed rows: outcomes that
     spread too wide alone make sums vary more than those of calibrated ones. If none is both, the strongest is named.
     """
     pvalues = {member.name: member.pvalue for member in members}
-    found = [name for name in signals.directed if pvalues.get(name, 1.0) <= SIGNIFICANCE]
+    found = [name for name in signals.directed if pvalues.get(name, 1.0) <= alpha]
     ordered = sorted(found, key=lambda name: (name != fired, pvalues[name]))
     if ordered:
         named = [name for name in ordered if signals.clear(name, targets)] or ordered[:1]
