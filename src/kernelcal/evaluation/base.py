@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from kernelcal.defaults import SIGNIFICANCE
 from kernelcal.inference import Interval, TestResult
+from kernelcal.predictions import ONE_DRAW
 from kernelcal.statistics import Estimate
 from kernelcal.tables import Shown, Table
 
@@ -75,6 +76,7 @@ class Evaluation(Shown, ABC):
         p = f"p = {self.test.pvalue:.3g}"
         if not self.rejected:
             few = "; with so few rows only gross miscalibration would show" if self.n < 100 else ""
+            few = f"; {ONE_DRAW}" if ONE_DRAW in self.notes else few
             return f"No evidence against calibration ({p}, {_law(self.test)}){few}."
         words = "; ".join(self.test.directions)
         return f"Calibration is rejected ({p}, {_law(self.test)})" + (f": {words}." if words else ".")

@@ -273,6 +273,7 @@ def _frame(x: Any) -> tuple[np.ndarray, tuple[Any, ...] | None]:
 
 
 NO_SPREAD = "; a point prediction alone cannot be tested for calibration"
+_NEGATIVE = "; no spread is below 0: are these its logarithms? Then pass numpy.exp(x)"
 
 
 def finite_numbers(x: Any, what: str, *, ndim: int) -> Array:
@@ -295,6 +296,8 @@ def positive_numbers(x: Any, what: str, *, ndim: int, remedy: str = "") -> Array
     array = finite_numbers(x, what, ndim=ndim)
     values = concrete(array)
     if values is not None:
+        if remedy == NO_SPREAD:
+            refuse_rows(values < 0, what, values, f"a positive number{_NEGATIVE}")
         refuse_rows(values <= 0, what, values, f"a positive number{remedy}")
     return array
 

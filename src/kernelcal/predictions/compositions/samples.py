@@ -17,7 +17,10 @@ from kernelcal.predictions.border import checked_numbers, finite_numbers, floati
 from kernelcal.predictions.inversion import choose, count_below
 from kernelcal.predictions.real import CentralInterval, RealPredictions
 
-__all__ = ["Samples"]
+__all__ = ["ONE_DRAW", "Samples"]
+
+
+ONE_DRAW = "one draw a row is a point forecast: the calibration of its spread cannot be tested"
 
 
 _CHUNK_BYTES = 2**25
@@ -71,6 +74,8 @@ class Samples(RealPredictions):
         draws = _checked_draws(self.draws)
         object.__setattr__(self, "draws", draws)
         object.__setattr__(self, "weights", _checked_draw_weights(self.weights, draws))
+        if int(draws.shape[1]) == 1 and ONE_DRAW not in self.notes:
+            object.__setattr__(self, "notes", (ONE_DRAW, *self.notes))
         object.__setattr__(self, "_axes", draws.ndim - 2)  # of the event: leading axes may be added, these stay last
 
     def __len__(self) -> int:

@@ -172,10 +172,29 @@ def _array_of(x: Any) -> tuple[Array, tuple[Any, ...] | None]:
         )
     if array.ndim > 2:
         raise InputError(
-            f"class probabilities have shape (n,) or (n, m), got {tuple(array.shape)}: flatten the leading axes, "
-            "for example x.reshape(-1, x.shape[-1]), and the targets alike"
+            f"class probabilities have shape (n,) or (n, m), got {tuple(array.shape)}: {_flattened(array)}, and the "
+            "targets alike, y.reshape(-1). Draws of an ensemble are no classes: kernelcal.Samples(x), or "
+            "kernelcal.as_predictions(x, sample_axis=...)"
         )
     return array, names
+
+
+def _flattened(array: Array) -> str:
+    """How to bring the axis of the classes, along which probabilities sum to 1, to the end."""
+    values, last = concrete(array), array.ndim - 1
+    plain = "flatten the leading axes, for example x.reshape(-1, x.shape[-1])"
+    if values is None or values.dtype.kind not in "fiu" or not values.size:
+        return plain
+    sums = [k for k in range(array.ndim) if np.allclose(values.sum(axis=k, dtype=np.float64), 1, rtol=0, atol=1e-3)]
+    if last in sums:
+        return plain
+    if not sums:
+        return (
+            "no axis of it sums to 1; move the axis of the classes to the end, for example "
+            "numpy.moveaxis(x, 1, -1).reshape(-1, x.shape[1])"
+        )
+    k = sums[0]
+    return f"axis {k} sums to 1: move it to the end, numpy.moveaxis(x, {k}, -1).reshape(-1, x.shape[{k}])"
 
 
 def _normalized(array: Array) -> tuple[Array, str]:
