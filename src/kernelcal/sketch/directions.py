@@ -15,6 +15,7 @@ __all__ = ["direction_shapes", "direction_sums", "directions_of"]
 Arrays = dict[str, np.ndarray]
 _CLEARED_UP_TO = 100  # classes: the slope is cleared of their frequencies by a matrix of so many rows
 _NAMED = 3  # classes
+_OF_BIAS = 0.25  # of the deviation of a frequency: so much of a shift a score that is cleared of it may still see
 _HALF = 0.5  # of the largest deviation, from which on a class is named too
 
 
@@ -84,7 +85,7 @@ def _of_classes(sums: Arrays, subject: Subject, alpha: float) -> list[tuple[floa
         words = ", ".join(_one_class(subject, k, deviations[k], expected[k], observed[k]) for k in named)
         found.append((largest, words))
     sharpness = _cleared_slope(sums)
-    if abs(sharpness) > _threshold(alpha):
+    if abs(sharpness) > max(_threshold(alpha), _OF_BIAS * largest):
         found.append((abs(sharpness), "over-confident" if sharpness < 0 else "under-confident"))
     return found
 

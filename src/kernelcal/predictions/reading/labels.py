@@ -80,9 +80,9 @@ def _refuse_ignored(labels: np.ndarray, outside: np.ndarray, m: int, allowed: st
         return
     value, row = values[0], int(np.argmax(outside))
     raise InputError(
-        f"the targets must be {allowed}; row {row} is {value:.15g} ({int(outside.sum()):,} of {len(labels):,} rows): if "
-        f"this marks rows to be ignored, drop them from targets and predictions together, y != {value:.15g} (command "
-        f"line: --drop-target={value:.15g}){_MORE_CLASSES if value >= 0 else ''}"
+        f"the targets must be {allowed}; row {row} is {value:.15g} ({int(outside.sum()):,} of {len(labels):,} rows): "
+        f"if this marks rows to be ignored, drop them from targets and predictions together, y != {value:.15g} "
+        f"(command line: --drop-target={value:.15g}){_MORE_CLASSES if value >= 0 else ''}"
     )
 
 
