@@ -112,6 +112,7 @@ def _reported(models: dict[str, Data], options: argparse.Namespace) -> Report:
             groups=first.groups,
             lens=lens_of(options.lens, first.predictions),
             weights=first.weights,
+            rows=first.numbers,
             within=options.within,
             confidence_level=options.run.confidence_level,
             alpha=options.run.alpha,

@@ -21,6 +21,9 @@ from kernelcal.tables import Shown, Table
 __all__ = ["Group", "GroupFinding", "PreparedGroups", "checked_groups", "gap_name", "large_enough", "mean_gap"]
 
 
+_NUMBERS = 30  # that a column of groups holds at most
+
+
 @dataclass(frozen=True, eq=False)
 class Group:
     """Rows that share a value of a column.
@@ -74,7 +77,20 @@ def _values(column: str, given: Any, n: int) -> list[Any]:
             f"groups: column {column!r} has {shape}, and there are {n:,} rows: one value a row is expected; several "
             "columns go into a mapping, {'age': age, 'site': site}"
         )
-    return [_checked(column, row, value) for row, value in enumerate(values.tolist())]
+    found = [_checked(column, row, value) for row, value in enumerate(values.tolist())]
+    _refuse_measurements(column, found)
+    return found
+
+
+def _refuse_measurements(column: str, values: list[Any]) -> None:
+    """Refuse a column of very many different numbers: these are measured, and no groups."""
+    numbers = {value for value in values if isinstance(value, int) and not isinstance(value, bool)}
+    if len(numbers) > _NUMBERS:
+        raise InputError(
+            f"groups: column {column!r} holds {len(numbers)} different numbers, {min(numbers)} to {max(numbers)}: cut "
+            f"numbers into ranges first, for example numpy.digitize({column}, [18, 65]); if they are names, pass them "
+            f"as text, [str(x) for x in {column}]"
+        )
 
 
 def _as_objects(given: Any) -> Any:

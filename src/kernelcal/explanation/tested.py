@@ -187,7 +187,7 @@ def _group_findings(
     pvalues = family_wise_pvalues(drawn.values, drawn.rank)
     found = []
     for group, column, p in zip(groups, values.T, pvalues, strict=True):
-        words = _directions(null.part(group.rows)) if p <= 1 - null.run.confidence_level + 1e-12 else ()
+        words = _directions(null.part(group.rows)) if p <= null.run.alpha else ()
         own = {"skce": float(column[0]), "deviation": _deviation(column), "pvalue": float(p), "directions": words}
         found.append(_finding(group, null, contributions, **own))
     return sorted(found, key=lambda g: (g.pvalue, -(g.deviation or 0.0)))
@@ -220,4 +220,4 @@ def _directions(null: Null) -> tuple[str, ...]:
     """Signals of the group that speak against calibration by themselves, in words."""
     signals = prepared_signals(null.pool.predictions, null.pool.weights)
     outcome = null.ranked(signals).outcome(signals.names)
-    return directions(signals, null.case.targets, outcome.members, outcome.fired)
+    return directions(signals, null.case.targets, outcome.members, outcome.fired, null.run.alpha)

@@ -207,7 +207,8 @@ def directions(
     """
     pvalues = {member.name: member.pvalue for member in members}
     found = [name for name in signals.directed if pvalues.get(name, 1.0) <= alpha]
-    ordered = sorted(found, key=lambda name: (name != fired, pvalues[name]))
+    sizes = {member.name: -abs(float(np.nan_to_num(member.deviation))) for member in members}
+    ordered = sorted(found, key=lambda name: (name != fired, pvalues[name], sizes[name]))
     if ordered:
         named = [name for name in ordered if signals.clear(name, targets)] or ordered[:1]
         return tuple(dict.fromkeys(signals.sentence(name, targets) for name in named))
