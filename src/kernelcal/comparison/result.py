@@ -142,7 +142,7 @@ class Comparison(Shown):
             return beyond
         sure = self.difference("log score", best, first).better == best if self._has("log score") else True
         far = "" if sure else ", which may be chance"
-        said = f"{best} has the best log score ({scores[best]:.4g}, {first} {scores[first]:.4g}){far}"
+        said = f"{best} has the best log score ({scores[best]:.4g}, that of {first} is {_number(scores[first])}){far}"
         return "; ".join(filter(None, [said, beyond]))
 
     def _has(self, measure: str) -> bool:
@@ -156,6 +156,8 @@ class Comparison(Shown):
     @property
     def _by_ckce(self) -> str:
         best, tied = self.models[0].name, self.tied(self.models[0].name)
+        if math.isinf(self.scores.get(best, 0.0)):
+            return f"{best} has the smallest CKCE, but gave an outcome probability 0."
         if not tied:
             return f"{best} is the best calibrated: its CKCE is below that of every other model."
         if len(tied) == len(self.models) - 1:
@@ -208,6 +210,10 @@ class Comparison(Shown):
             title=f"Conditional calibration error, {self.n:,} rows",
             ax=ax,
         )
+
+
+def _number(score: float) -> str:
+    return f"{score:.4g}" if math.isfinite(score) else "infinite"
 
 
 def _sentence(words: str) -> str:

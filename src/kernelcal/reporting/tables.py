@@ -139,8 +139,8 @@ def _groups(found: Explanation, model: ModelReport) -> Grid:
     notes = [
         f"p-values{sampled} are exact and corrected for the number of groups: of a calibrated model any of them is "
         f"below {level} in at most {level} of data sets",
-        "a group is tested by its kernel calibration error (SKCE) alone; what is wrong in it is named where a direction "
-        "is clear in its rows, the clearest first",
+        "a group is tested by its kernel calibration error (SKCE) alone; what is wrong in it is named where a "
+        "direction is clear in its rows, the clearest first",
         *([f"not shown: {left} that are less sure"] if left else []),
     ]
     header = ["group", "rows", gap, f"{percent(model.confidence_level)} interval", "p", "what is wrong"]

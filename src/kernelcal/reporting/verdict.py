@@ -86,7 +86,7 @@ def verdict_of_several(found: Comparison) -> Verdict:
     said = "That does not" if not rejected else f"Against {_listed(others)} no evidence was found, which does not"
     unclear = f" {said} prove {right}." if others else ""
     score = found.score_in_words
-    scores = (f"By the log score, which rewards sharpness too, {score}.",) if score else ()
+    scores = (f"A calibrated model may still say little: {score}.",) if score else ()
     return Verdict("several", heading, (*scores, several + unclear))
 
 
