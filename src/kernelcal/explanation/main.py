@@ -154,7 +154,7 @@ def explain(
     >>> y = rng.random(1000) < np.where(p > 0.7, p - 0.25, p)
     >>> found = kc.explain(y, p, groups=np.where(p > 0.7, "sure", "unsure"))
     >>> found.findings[0]
-    'between 0.67 and 1 events are rarer than predicted (gap -0.25)'
+    'between 0.67 and 1 events are rarer than predicted (gap -0.22)'
     >>> [group.name for group in found.rejected]
     ['sure']
     >>> bool(np.isclose(found.contributions.sum(), float(found.estimate)))

@@ -14,7 +14,7 @@ from kernelcal.errors import InputError
 from kernelcal.inference.result import Member
 from kernelcal.kernels import Kernel, Laplacian, Spectral, Stationary, resolve, resolve_target
 from kernelcal.pairs import FEATURE, PRODUCT, Engine, ExactPairs, Nystrom
-from kernelcal.predictions import ClassPredictions, Predictions, RealPredictions
+from kernelcal.predictions import ClassPredictions, Predictions, Quantiles, RealPredictions
 from kernelcal.residuals import Residual, residual_of, target_kernel_of
 from kernelcal.statistics import SKCE, ClassSignals, Estimate, NumberSignals, Prepared, Statistic
 from kernelcal.statistics.pairwise import PreparedPairMean
@@ -233,10 +233,11 @@ def impossible_note(predictions: Predictions, targets: np.ndarray, rows: np.ndar
         )
     values = ", ".join(f"{value:g}" for value in np.ravel(targets[row]))
     target = f"({values})" if predictions.event_shape else values
-    if getattr(predictions, "tails", "") == "linear" and predictions.levels.min() > 0 and predictions.levels.max() < 1:
+    levels = predictions.levels if isinstance(predictions, Quantiles) and predictions.tails == "linear" else (0.0,)
+    if min(levels) > 0 and max(levels) < 1:
         return (
             f"row {row}: the target {target} lies beyond the straight tails that tails='linear' gives these quantiles"
-            f"{more}. The levels {predictions.levels.min():g} to {predictions.levels.max():g} rule nothing out: that "
+            f"{more}. The levels {min(levels):g} to {max(levels):g} rule nothing out: that "
             f"such targets are impossible is the option's doing, leave it out if it was not meant{unseen}"
         )
     return (

@@ -218,6 +218,7 @@ class ECE(Statistic):
     bins                 2 equal-width bins
     distance             total variation
     engine               one pass
+    bins that hold rows  2 of 2
     bin                       rows  mean p  frequency  95 % interval
     0 to 0.5                     2  0.2000     1.0000  0.1581 to 1.0000
     0.5 to 1                     2  0.8000     1.0000  0.1581 to 1.0000
