@@ -53,8 +53,9 @@ def check_null_law(
 ) -> None:
     """Check that a null law keeps the contract of `kernelcal.inference.NullLaw`.
 
-    The p-value lies above 0 and not above 1, and so do those of the members, one of which fired where it rejects; the same seed gives
-    the same p-value; what is given stays as it is; case weights and other statistics are served or refused.
+    The p-value lies above 0 and not above 1, and so do those of the members, one of which fired where it rejects; the
+    same seed gives the same p-value; what is given stays as it is; case weights and other statistics are served or
+    refused.
     Calibrated models are rejected at the levels 0.05 and 0.2 as often as that, not more, and wrong ones are rejected.
 
     Parameters
