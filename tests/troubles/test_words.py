@@ -523,3 +523,20 @@ def test_one_pass_over_numbers_tells_shift_and_width_apart():
         f"predictions shifted down (outcomes are higher by {z.mean():.2g} standard deviations on average)"
     )
     assert sorted(told)[1] == f"predictions too wide (outcomes spread {z.std():.2f} times as wide as predicted)"
+
+
+def test_where_few_rows_make_a_mean_the_median_stands_beside_it():
+    rng = np.random.default_rng(1)
+    z = rng.normal(size=400)
+    z[:3] = 5000.0
+    model, groups = kc.Normal(np.zeros(400), 1.0), np.repeat(["a", "b"], 200)
+    found = kc.explain(z, model, groups=groups, draws=99)
+    first, second = found.group("a"), found.group("b")
+    assert first.median == pytest.approx(np.median(z[:200]))
+    assert f"(median {first.median:+.2f})" in str(found)
+    assert "median" not in second.gap_in_words
+    pytest.importorskip("jinja2")
+    pytest.importorskip("matplotlib")
+    page = html.unescape(kc.report(z, model, groups=groups, draws=99).to_html())
+    assert "few rows make it, the median is" in page
+    assert f"(median {np.median(z[:200]):+.2f})".replace("-", "\N{MINUS SIGN}") in page

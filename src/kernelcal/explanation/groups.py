@@ -16,9 +16,18 @@ from kernelcal.lenses import TopLabel
 from kernelcal.predictions import ClassPredictions, is_frame, series_to_array
 from kernelcal.statistics import Prepared
 from kernelcal.statistics.pairwise import PreparedPairMean
-from kernelcal.tables import Shown, Table
+from kernelcal.tables import Shown, Table, few_rule
 
-__all__ = ["Group", "GroupFinding", "PreparedGroups", "checked_groups", "gap_name", "large_enough", "mean_gap"]
+__all__ = [
+    "Group",
+    "GroupFinding",
+    "PreparedGroups",
+    "checked_groups",
+    "gap_name",
+    "large_enough",
+    "mean_gap",
+    "median_gap",
+]
 
 
 _NUMBERS = 30  # that a column of groups holds at most
@@ -171,7 +180,9 @@ class GroupFinding(Shown):
     pvalue : float or None
         Exact p-value, corrected for the choice among all groups of all columns.
     directions : tuple of str
-        For a group that is rejected, in which direction.
+        For a group that is rejected, in which directions, the clearest first.
+    median : float or None
+        Of numbers the median of what `gap` is the mean of, which no single row rules.
     """
 
     column: str
@@ -183,6 +194,15 @@ class GroupFinding(Shown):
     deviation: float | None = None
     pvalue: float | None = None
     directions: tuple[str, ...] = ()
+    median: float | None = None
+
+    @property
+    def gap_in_words(self) -> str:
+        """The gap, with the median beside it where few rows make the mean."""
+        if self.gap is None:
+            return ""
+        few = self.median is not None and few_rule(self.gap, self.median)
+        return f"{self.gap:+.4f}" + (f" (median {self.median:+.2f})" if few else "")
 
     @property
     def sentence(self) -> str:
@@ -191,7 +211,7 @@ class GroupFinding(Shown):
         return f"{self.column} {self.name}: {'; '.join(self.directions) or 'no direction'} ({p})"
 
     def _table(self) -> Table:
-        rows = [("rows", f"{self.n:,}"), ("gap", f"{self.gap:+.4f}"), ("contribution", f"{self.contribution:+.3g}")]
+        rows = [("rows", f"{self.n:,}"), ("gap", self.gap_in_words), ("contribution", f"{self.contribution:+.3g}")]
         rows += [] if self.skce is None else [("own SKCE", f"{self.skce:.3g}")]
         return Table(f"{self.column}: {self.name}", [*rows, ("finding", self.sentence)])
 
@@ -222,6 +242,13 @@ def mean_gap(case: Case) -> float | None:
     if case.weights is not None and not case.weights.any():
         return None
     return float(np.average(_row_gaps(case.predictions, case.targets), weights=case.weights))
+
+
+def median_gap(case: Case) -> float | None:
+    """Median of the standardised residuals, of predictions of numbers."""
+    if isinstance(case.predictions, ClassPredictions) or not len(case):
+        return None
+    return float(np.median(_row_gaps(case.predictions, case.targets)))
 
 
 def _row_gaps(batch: Any, targets: np.ndarray) -> np.ndarray:

@@ -12,14 +12,13 @@ from kernelcal.cases import Case
 from kernelcal.explanation.smoothed import SHIFT, ClassGaps
 from kernelcal.explanation.witness import Witness
 from kernelcal.predictions import ClassPredictions
-from kernelcal.tables import Shown, Table
+from kernelcal.tables import Shown, Table, few_rule
 
 __all__ = ["Region", "regions_of"]
 
 
 _ROUNDING = 1e-12
 _FEW = 5  # rows; of fewer no spread about their own mean is told, but the smoothed one
-_DIFFER = 1.5  # factor from which on the median is said beside a mean
 
 
 @dataclass(frozen=True)
@@ -171,8 +170,7 @@ def _share(witness: Witness, places: np.ndarray) -> str:
 def _median_beside(mean: float, values: np.ndarray) -> str:
     """The median, where few rows make the mean."""
     median = float(np.median(values))
-    few = mean * median <= 0 or abs(mean) > _DIFFER * abs(median)
-    return f" on average, median {median:+.2g}" if few else ""
+    return f" on average, median {median:+.2g}" if few_rule(mean, median) else ""
 
 
 def _on_line(batch: ClassPredictions, low: float, high: float, above: bool, gap: str, judged: str) -> str:

@@ -182,8 +182,7 @@ def _groups(found: Explanation) -> Grid:
 def _group(g: GroupFinding) -> list[str]:
     skce = "" if g.skce is None else f"{g.skce:.2e}"
     p = "" if g.pvalue is None else f"{g.pvalue:.3g}"
-    gap = "" if g.gap is None else f"{g.gap:+.4f}"
-    numbers = [f"{g.n:,}", f"{g.contribution:+.2e}", gap, skce, p]
+    numbers = [f"{g.n:,}", f"{g.contribution:+.2e}", g.gap_in_words, skce, p]
     return [f"{g.column}: {g.name}", *numbers, "; ".join(g.directions)]
 
 

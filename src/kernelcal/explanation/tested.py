@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from kernelcal.cases import Case
-from kernelcal.explanation.groups import Group, GroupFinding, PreparedGroups, large_enough, mean_gap
+from kernelcal.explanation.groups import Group, GroupFinding, PreparedGroups, large_enough, mean_gap, median_gap
 from kernelcal.explanation.smoothed import gaps_of
 from kernelcal.explanation.witness import PreparedWitness, Witness, places_of
 from kernelcal.inference import DrawnValues, Draws, exact_null
@@ -206,6 +206,7 @@ def _finding(group: Group, null: Null, contributions: np.ndarray, **tested: Any)
         len(group.rows),
         float(contributions[group.rows].sum()),
         mean_gap(part),
+        median=median_gap(part),
         **tested,
     )
 

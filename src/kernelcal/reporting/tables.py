@@ -151,7 +151,8 @@ def _group(g: GroupFinding, seen: GroupGap, digits: int) -> list[str]:
     low, high = seen.gap - seen.half, seen.gap + seen.half
     interval = "none" if math.isnan(seen.half) else f"{low:+.{digits}f} to {high:+.{digits}f}"
     p = "not tested" if g.pvalue is None else f"{g.pvalue:.3g}"
-    numbers = [text.replace("-", "\N{MINUS SIGN}") for text in (f"{seen.gap:+.{digits}f}", interval)]
+    median = "" if math.isnan(seen.median) else f" (median {seen.median:+.{digits}f})"
+    numbers = [text.replace("-", "\N{MINUS SIGN}") for text in (f"{seen.gap:+.{digits}f}{median}", interval)]
     return [f"{g.column}: {g.name}", f"{seen.rows:,}", *numbers, p, "; ".join(g.directions)]
 
 

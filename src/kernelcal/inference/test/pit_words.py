@@ -10,6 +10,7 @@ from kernelcal.cases import Case
 from kernelcal.inference.result import Member
 from kernelcal.predictions import Samples
 from kernelcal.statistics.outcomes import normal_quantiles
+from kernelcal.tables import few_rule
 
 __all__ = ["pit_directions"]
 
@@ -43,14 +44,9 @@ def _shift(values: np.ndarray, case: Case) -> str:
     quantiles = normal_quantiles(values)
     mean, median = float(quantiles.mean()), float(np.median(quantiles))
     word, direction = ("higher", "down") if mean > 0 else ("lower", "up")
-    beside = f", median {median:+.2g}" if _few_rule(mean, median) else ""
+    beside = f", median {median:+.2g}" if few_rule(mean, median) else ""
     size = f"mean normal quantile {mean:+.2g}{beside}"
     return f"predictions shifted {direction} (outcomes are {word} than predicted, {size})"
-
-
-def _few_rule(mean: float, median: float) -> bool:
-    """Tell whether a mean is that of few rows: the median is far smaller, or on the other side of 0."""
-    return mean * median <= 0 or abs(mean) > _DIFFER * abs(median)
 
 
 def _width(values: np.ndarray, case: Case) -> str:
