@@ -540,3 +540,16 @@ def test_where_few_rows_make_a_mean_the_median_stands_beside_it():
     page = html.unescape(kc.report(z, model, groups=groups, draws=99).to_html())
     assert "few rows make it, the median is" in page
     assert f"(median {np.median(z[:200]):+.2f})".replace("-", "\N{MINUS SIGN}") in page
+
+
+@pytest.mark.parametrize(
+    ("mean", "shift", "slope"), [(-2.5, 0.5, 1), (-2.5, -0.5, 1), (2.5, 0.5, 1), (-2.5, -1.2, 0.6)]
+)
+def test_one_pass_tells_a_base_rate_from_confidence(mean, shift, slope):
+    rng = np.random.default_rng(1)
+    x = rng.normal(mean, 0.8, 4000)
+    p, y = sigmoid(x), events(rng, sigmoid(slope * x + shift))
+    sketch = Sketch.like(p[:200], engine=kc.RandomFourier(32), draws=99)
+    told = sketch.update(y, p).result().test.directions
+    assert ("over-confident" in told) == (slope < 1)
+    assert "under-confident" not in told
