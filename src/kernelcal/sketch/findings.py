@@ -147,7 +147,7 @@ def _known(covariance: np.ndarray, value: float, estimate: Estimate) -> TestResu
     law = ChiSquareSum(eigenvalues, -float(eigenvalues.sum()))
     pvalue = min(max(law.tail(value), _SMALLEST), 1.0)
     notes = (*far_note(pvalue), *((_FEW,) if estimate.n < _FEW_ROWS else ()))
-    return _test(estimate, pvalue, value / math.sqrt(law.variance), Saddlepoint.label, notes=notes)
+    return _test(estimate, pvalue, law.standardised(value), Saddlepoint.label, notes=notes)
 
 
 def _test(

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from kernelcal.inference.laws.law import NullLaw, Outcome, Problem, finite, one_member, prepared_pairs
-from kernelcal.inference.null_moments import ChiSquareSum
+from kernelcal.inference.null_moments import ChiSquareSum, pearson_tail
 from kernelcal.pairs import PairMatrix
 
 __all__ = ["GammaFit", "Pearson", "Spectrum"]
@@ -79,8 +79,8 @@ class Pearson(NullLaw):
         h = matrix.dense()
         np.fill_diagonal(h, 0)
         third = 8 * float(np.einsum("ij,ij->", h @ h, h)) / (n * (n - 1) * (n - 2))
-        law = ChiSquareSum.matched(np.empty(0), 0.0, variance, third)
-        return one_member(prepared, value, law.tail(n * value), n * value / math.sqrt(variance))
+        standard = n * value / math.sqrt(variance)
+        return one_member(prepared, value, pearson_tail(standard, third / variance**1.5), standard)
 
 
 @dataclass(frozen=True)
