@@ -14,10 +14,12 @@ __all__ = [
     "InPlace",
     "as_array",
     "concrete",
+    "is_half",
     "like",
     "namespace",
     "on_accelerator",
     "place_of",
+    "precision",
     "resident",
     "row_slices",
     "squared_lengths",
@@ -31,10 +33,44 @@ Array = Any  # no static type covers NumPy, PyTorch, JAX and CuPy at once
 
 
 def as_array(x: Any) -> Array:
-    """Return `x` unchanged if it is an array of a known library, else as a NumPy array."""
+    """Return `x` unchanged if it is an array of a known library, else as a NumPy array.
+
+    A masked array is its data where nothing is masked; what is masked becomes a missing value (NaN, or None among
+    text), which the border refuses with its row.
+    """
+    if isinstance(x, np.ma.MaskedArray):
+        return _without_mask(x)
     if array_api_compat.is_array_api_obj(x) and not isinstance(x, np.generic):
         return x
     return np.asarray(x)
+
+
+def _without_mask(x: np.ma.MaskedArray) -> np.ndarray:
+    """Data of a masked array, with missing values where it is masked."""
+    data, masked = np.asarray(x.data), np.ma.getmaskarray(x)
+    if not masked.any():
+        return data
+    missing = data.astype(np.float64 if data.dtype.kind in "fiub" else data.dtype if data.dtype.kind == "c" else object)
+    missing[masked] = np.nan if missing.dtype.kind in "fc" else None
+    return missing
+
+
+_HALF = {"float16": 2.0**-10, "bfloat16": 2.0**-7}
+
+
+def is_half(x: Array) -> bool:
+    """Tell whether the numbers have half precision, of either kind."""
+    return _dtype_name(x) in _HALF
+
+
+def precision(x: Array) -> float:
+    """Distance from 1 to the next number of the type of an array; that of float64 for whole numbers."""
+    name = _dtype_name(x)
+    return _HALF.get(name) or float(np.finfo(np.float32 if name == "float32" else np.float64).eps)
+
+
+def _dtype_name(x: Array) -> str:
+    return str(x.dtype).rpartition(".")[2]
 
 
 def namespace(*arrays: Array) -> Any:
@@ -59,7 +95,8 @@ def to_numpy(x: Array) -> np.ndarray:
     if array_api_compat.is_jax_array(x):
         import jax  # the caller's own library: it is loaded already
 
-        return np.asarray(jax.lax.stop_gradient(x))
+        x = jax.lax.stop_gradient(x)
+        return np.asarray(x.astype("float32") if str(x.dtype) == "bfloat16" else x)
     try:
         return np.from_dlpack(x) if hasattr(x, "__dlpack__") else np.asarray(x)
     except BufferError:  # NumPy before 2.1 takes over nothing that may not be written
