@@ -179,13 +179,18 @@ class EqualMassBins(Binning):
 
     def assign(self, p: np.ndarray, weights: np.ndarray | None = None) -> Bins:
         """Bins of predictions of shape (n, 1)."""
-        values, place = np.unique(one_column(p, self), return_inverse=True)
-        mass = np.bincount(place, weights, minlength=len(values)).astype(np.float64)
+        column = one_column(p, self)
+        counted = None if weights is None or np.all(weights > 0) else weights > 0
+        own, mass = (column, weights) if counted is None else (column[counted], weights[counted])
+        values, place = np.unique(own, return_inverse=True)
+        mass = np.bincount(place, mass, minlength=len(values)).astype(np.float64)
         middle = np.cumsum(mass) - mass / 2
-        bins = np.minimum(np.floor(self.bins * middle / mass.sum() + _ROUNDING), self.bins - 1)  # largest, of weight 0
+        bins = np.minimum(np.floor(self.bins * middle / mass.sum() + _ROUNDING), self.bins - 1)
         kept, number = np.unique(bins, return_inverse=True)
         first = np.searchsorted(number, np.arange(len(kept)))
         last = np.append(first[1:], len(values)) - 1
+        if counted is not None:  # a row of weight 0 moves no edge: it joins the bin below it
+            place = np.maximum(np.searchsorted(values, column, side="right") - 1, 0)
         return Bins(number[place], len(kept), values[first].astype(np.float64), values[last].astype(np.float64))
 
     def __str__(self) -> str:
@@ -219,7 +224,7 @@ class MedianVarianceBins(Binning):
 
     Notes
     -----
-    Case weights do not change the bins: they are made of rows. Cost: O(n d log(n / min_size)).
+    Case weights do not change the bins: they are made of the rows whose weight is not 0. Cost: O(n d log(n / min_size)).
 
     References
     ----------
@@ -243,6 +248,8 @@ class MedianVarianceBins(Binning):
 
     def assign(self, p: np.ndarray, weights: np.ndarray | None = None) -> Bins:
         """Bins of predictions of shape (n, d)."""
+        if weights is not None and not np.all(weights > 0):
+            return self._without(p, weights > 0)
         if len(p) < self.min_size:
             raise InputError(
                 f"MedianVarianceBins(min_size={self.min_size}) needs at least {self.min_size} rows, got {len(p)}: "
@@ -255,6 +262,16 @@ class MedianVarianceBins(Binning):
         if p.shape[1] > 1:
             return Bins(index, len(sets))
         return _ordered(index, [p[rows, 0] for rows in sets])
+
+    def _without(self, p: np.ndarray, counted: np.ndarray) -> Bins:
+        """Bins of the rows that weigh anything; each of the others joins the bin of the nearest one."""
+        from scipy.spatial import KDTree  # imported when needed: the import of kernelcal stays light
+
+        bins = self.assign(p[counted])
+        index = np.empty(len(p), dtype=np.int64)
+        index[counted] = bins.index
+        index[~counted] = bins.index[KDTree(p[counted]).query(p[~counted])[1]]
+        return Bins(index, bins.size, bins.lower, bins.upper)
 
     def _split(self, p: np.ndarray) -> list[np.ndarray]:
         """Sets of rows in the order in which they become final."""

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from kernelcal.arrays import Array, namespace, place_of
+from kernelcal.arrays import Array, as_array, concrete, namespace, place_of
+from kernelcal.errors import InputError
+from kernelcal.predictions.border import floating
 
-__all__ = ["log_complement", "log_of", "log_sigmoid", "log_softmax", "log_sum"]
+__all__ = ["checked_logs", "log_complement", "log_of", "log_sigmoid", "log_softmax", "log_sum", "tempered_probability"]
 
 
 _LOG_HALF = -0.6931471805599453
+_APART = 1e-3  # probabilities and their logarithms, where both are given
 
 
 def log_of(p: Array) -> Array:
@@ -53,3 +58,34 @@ def log_sum(logs: Array, of: Array) -> Array:
     largest = xp.max(picked, axis=1, keepdims=True)
     largest = xp.where(largest == -xp.inf, xp.zeros_like(largest), largest)
     return largest[:, 0] + log_of(xp.sum(xp.exp(picked - largest), axis=1))
+
+
+def tempered_probability(p: Array, temperature: float) -> Array:
+    """Probability of yes with its logit over T; 0 and 1 stay."""
+    xp, zero = namespace(p), namespace(p).zeros_like(p)
+    with np.errstate(divide="ignore"):
+        logits = (xp.log(p) - xp.log1p(-p)) / temperature
+    up, down = xp.exp(xp.minimum(logits, zero)), xp.exp(-xp.maximum(logits, zero))
+    return up / (up + down)
+
+
+def checked_logs(logs: Any, probabilities: Array) -> Array | None:
+    """Logarithms of the probabilities beside them, or refuse others."""
+    if logs is None:
+        return None
+    logs = floating(as_array(logs))
+    if tuple(logs.shape) != tuple(probabilities.shape):
+        raise InputError(
+            f"logs must hold the logarithm of every probability, shape {tuple(probabilities.shape)}, got "
+            f"{tuple(logs.shape)}: leave them out, or use from_logits or from_log_probs"
+        )
+    given, p = concrete(logs), concrete(probabilities)
+    if given is not None and p is not None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            wrong = ~(np.abs(np.exp(given) - p) <= _APART).all(axis=1)
+        if wrong.any():
+            raise InputError(
+                f"logs in row {int(np.argmax(wrong))} are not the logarithms of the probabilities there: leave them "
+                "out, or use from_logits or from_log_probs"
+            )
+    return logs

@@ -151,7 +151,9 @@ def _name_of(x: Any) -> str:
     """Name of its class; PyTorch has one for probabilities and logits: with logits it is named as NumPyro does."""
     name, given = type(x).__name__, getattr(x, "_param", None)
     by_logits = given is not None and given is vars(x).get("logits") and name in ("Bernoulli", "Categorical")
-    return f"{name}Logits" if by_logits else name
+    if by_logits:
+        return f"{name}Logits"
+    return name if hasattr(x, "logits") else name.removesuffix("Logits")
 
 
 def _known(library: str, name: str) -> tuple[type[Predictions], Reading] | None:

@@ -11,7 +11,7 @@ import numpy as np
 from kernelcal.arrays import row_slices, to_double
 from kernelcal.cases import Case
 from kernelcal.errors import InputError, KernelcalWarning
-from kernelcal.kernels import Integrator, Kernel, positive, resolve
+from kernelcal.kernels import Integrator, Kernel, positive, resolve, rows_that_count
 from kernelcal.pairs import ExactPairs, RandomFourier
 from kernelcal.predictions import Predictions
 from kernelcal.residuals import FeatureResidual, residual_of, target_kernel_of
@@ -163,10 +163,11 @@ class CKCE(Statistic):
         """Resolve lengthscales, and factorise what no target changes."""
         return PreparedCKCE(self, predictions, weights)
 
-    def resolved(self, predictions: Predictions) -> CKCE:
+    def resolved(self, predictions: Predictions, weights: np.ndarray | None = None) -> CKCE:
         """Fix lengthscales and the default lambda."""
-        kernel, target_kernel, _ = self.kernels_of(two_columns(predictions))
-        regularization = self.regularization_of(len(predictions))
+        kernel, target_kernel, _ = self.kernels_of(two_columns(predictions), weights)
+        counted = len(predictions) if weights is None else len(rows_that_count(weights))
+        regularization = self.regularization_of(counted)
         return replace(self, prediction_kernel=kernel, target_kernel=target_kernel, regularization=regularization)
 
     def fixed(self, targets: np.ndarray, predictions: Predictions, weights: np.ndarray | None = None) -> CKCE:
@@ -176,14 +177,16 @@ class CKCE(Statistic):
         (chosen,) = self.prepare(predictions, weights).with_regularization(targets[None])[1]
         return replace(self, regularization=float(chosen))
 
-    def kernels_of(self, predictions: Predictions) -> tuple[Kernel, Kernel, tuple[str, ...]]:
+    def kernels_of(
+        self, predictions: Predictions, weights: np.ndarray | None = None
+    ) -> tuple[Kernel, Kernel, tuple[str, ...]]:
         """Prediction and target kernel with their lengthscales, and what the reader must know of them.
 
         Of one probability they are those of the two, in which it has been written.
         """
-        target_kernel = target_kernel_of(self.target_kernel, predictions)
+        target_kernel = target_kernel_of(self.target_kernel, predictions, weights)
         given = self.prediction_kernel or linear_and_gaussian(predictions, target_kernel, self.integrator)
-        kernel, notes = resolve(given, predictions)
+        kernel, notes = resolve(given, predictions, weights=weights)
         return kernel, target_kernel, notes
 
     def regularization_of(self, n: int) -> float | str:
@@ -212,11 +215,11 @@ class PreparedCKCE(Prepared):
             raise InputError(f"CKCE needs at least 2 rows, got {n}: a regression on predictions needs several")
         self.statistic, self.n, self.corrected = statistic, n, statistic.estimator == "corrected"
         self.predictions = two_columns(predictions).map_arrays(to_double)
-        self.kernel, self.target_kernel, notes = statistic.kernels_of(self.predictions)
+        self.kernel, self.target_kernel, notes = statistic.kernels_of(self.predictions, weights)
         self.roots = None if weights is None else np.sqrt(weights)
         self.residual = residual_of(self.predictions, self.target_kernel, self.roots, statistic.integrator)
         self.names, self.notes = ("CKCE",), predictions.notes + notes
-        self.regularization = statistic.regularization_of(n)
+        self.regularization = statistic.regularization_of(n if weights is None else len(rows_that_count(weights)))
         self.engine, self._solver = self._prepared()
         dimension = self.residual.dimension
         self.bytes_per_draw = (

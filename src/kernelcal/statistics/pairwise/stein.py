@@ -134,16 +134,16 @@ class KCCSD(PairMean):
             rows = given.tolist()  # as tuples, so that settings can be compared
             object.__setattr__(self, "matrix", tuple(map(tuple, rows)) if given.ndim == 2 else tuple(rows))
 
-    def kernel_of(self, predictions: Predictions) -> Kernel:
+    def kernel_of(self, predictions: Predictions, weights: np.ndarray | None = None) -> Kernel:
         """Prediction kernel as given, or that of score functions, or of means and standard deviations."""
         if self.prediction_kernel is not None:
             return self.prediction_kernel
         scores = isinstance(predictions, ScorePredictions) and predictions.coordinates is None
         return Gaussian(metric=FisherDivergence()) if scores else Laplacian()
 
-    def target_kernel_of(self, predictions: Predictions) -> Kernel:
+    def target_kernel_of(self, predictions: Predictions, weights: np.ndarray | None = None) -> Kernel:
         """Target kernel as given or a Gaussian."""
-        return resolve_target(self.target_kernel or Gaussian(), predictions)
+        return resolve_target(self.target_kernel or Gaussian(), predictions, weights)
 
     def residual_of(self, predictions: Predictions, target_kernel: Kernel, weights: np.ndarray | None) -> Residual:
         """Stein features."""
