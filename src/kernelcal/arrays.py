@@ -17,6 +17,7 @@ __all__ = [
     "is_half",
     "like",
     "namespace",
+    "numbers",
     "on_accelerator",
     "place_of",
     "precision",
@@ -101,6 +102,14 @@ def to_numpy(x: Array) -> np.ndarray:
         return np.from_dlpack(x) if hasattr(x, "__dlpack__") else np.asarray(x)
     except BufferError:  # NumPy before 2.1 takes over nothing that may not be written
         return np.asarray(x)
+
+
+def numbers(x: Any) -> np.ndarray:
+    """Numbers of a setting, such as levels, in float64: what is masked is NaN, and complex numbers are a TypeError."""
+    values = to_numpy(as_array(x))
+    if values.dtype.kind == "c":
+        raise TypeError("complex numbers have no order, and an imaginary part is not dropped")
+    return values.astype(np.float64)
 
 
 def to_double(x: Array) -> np.ndarray:
@@ -203,12 +212,23 @@ class ArrayOps(Protocol):
         """Copy that may be overwritten."""
 
 
+_SINGLE = 1e30  # single precision holds 3e38, and a distance is multiplied
+
+
+def _held(x: Array, factor: float) -> float:
+    """Return a factor that single precision holds: infinity times a distance of 0 would be no number."""
+    if abs(factor) <= _SINGLE or _dtype_name(x) == "float64":
+        return factor
+    return _SINGLE if factor > 0 else -_SINGLE
+
+
 class InPlace:
     """NumPy operations that overwrite their first argument: a tile stays in the cache."""
 
     def scale(self, x: Array, factor: float) -> Array:
         """Multiply by a number."""
-        return np.multiply(x, x.dtype.type(factor), out=x)
+        with np.errstate(over="ignore"):  # far beyond any lengthscale
+            return np.multiply(x, x.dtype.type(_held(x, factor)), out=x)
 
     def shift(self, x: Array, constant: float) -> Array:
         """Add a number."""
@@ -247,7 +267,7 @@ class Functional:
 
     def scale(self, x: Array, factor: float) -> Array:
         """Multiply by a number."""
-        return x * factor
+        return x * _held(x, factor)
 
     def shift(self, x: Array, constant: float) -> Array:
         """Add a number."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kernelcal.arrays import numbers
 from kernelcal.binning.base import Binning, Bins, checked_choice, checked_count, grid, one_column
 from kernelcal.errors import InputError
 
@@ -40,7 +41,8 @@ class EdgeBins(Binning):
     Examples
     --------
     >>> import numpy as np
-    >>> from kernelcal.binning import EdgeBins
+
+    from kernelcal.arrays import numbers    >>> from kernelcal.binning import EdgeBins
     >>> p = np.array([[0.0], [0.5], [0.95], [1.0]])
     >>> EdgeBins([0, 0.5, 0.9, 1]).assign(p).index
     array([0, 0, 2, 2])
@@ -86,7 +88,8 @@ class QuantileBins(Binning):
     Examples
     --------
     >>> import numpy as np
-    >>> from kernelcal.binning import QuantileBins
+
+    from kernelcal.arrays import numbers    >>> from kernelcal.binning import QuantileBins
     >>> QuantileBins(2).assign(np.array([[0.1], [0.2], [0.7], [0.9]])).index
     array([0, 0, 1, 1])
     """
@@ -125,7 +128,7 @@ def _between(p: np.ndarray, edges: np.ndarray, closed: str, lone_end: bool) -> B
 
 def _numbers(edges: Sequence[float]) -> np.ndarray:
     try:
-        values = np.asarray(edges, dtype=np.float64)
+        values = numbers(edges)
     except (TypeError, ValueError):
         values = np.empty(0)
     if values.ndim != 1 or len(values) < 2 or values[0] != 0 or values[-1] != 1 or not np.all(np.diff(values) > 0):
@@ -224,7 +227,7 @@ class MedianVarianceBins(Binning):
 
     Notes
     -----
-    Case weights do not change the bins: they are made of the rows whose weight is not 0. Cost: O(n d log(n / min_size)).
+    Case weights do not change the bins: they are made of rows with a weight above 0. Cost: O(n d log(n / min_size)).
 
     References
     ----------

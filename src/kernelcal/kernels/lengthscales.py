@@ -10,7 +10,7 @@ import numpy as np
 
 from kernelcal.arrays import concrete, row_slices
 from kernelcal.errors import InputError
-from kernelcal.kernels.base import Kernel
+from kernelcal.kernels.base import LARGEST, SMALLEST, Kernel
 from kernelcal.kernels.metrics import Euclidean, Metric, PairwiseView, in_double
 from kernelcal.kernels.profiles import Stationary
 from kernelcal.predictions import Predictions, RealPredictions, as_predictions, checked_weights
@@ -104,7 +104,7 @@ def resolve(
             medians[metric] = _median(predictions, metric, False, "default", 0, weights)
         value, more = medians[metric]
         notes.extend(more)
-        return replace(k, metric=metric, lengthscale=value)
+        return replace(k, metric=metric, lengthscale=_usable(value))
 
     return kernel.map_leaves(leaf), tuple(dict.fromkeys(notes))
 
@@ -305,6 +305,11 @@ class _Distances:
         return values, counts
 
 
+def _usable(lengthscale: float) -> float:
+    """Return a lengthscale that kernels take, its multiples too; a more extreme one says the same."""
+    return min(max(lengthscale, 1e3 * SMALLEST), LARGEST / 1e3)
+
+
 def target_lengthscale(predictions: RealPredictions, weights: np.ndarray | None = None) -> float:
     """Median predicted standard deviation, the distance at which two outcomes of one prediction differ.
 
@@ -333,7 +338,7 @@ def resolve_target(kernel: Kernel, predictions: Predictions, weights: np.ndarray
 
     def leaf(k: Kernel) -> Kernel:
         if isinstance(k, Stationary) and isinstance(k.lengthscale, str):
-            return k.with_lengthscale(target_lengthscale(predictions, weights))
+            return k.with_lengthscale(_usable(target_lengthscale(predictions, weights)))
         return k
 
     return kernel.map_leaves(leaf)

@@ -26,6 +26,7 @@ __all__ = ["ENGINES", "ExactPairs", "Nystrom", "RandomFourier"]
 
 
 _TILE = (256, 1024)  # rows and columns
+_FASTEST = 1e30  # frequency: single precision holds its products with distances
 
 
 @dataclass(frozen=True)
@@ -223,7 +224,8 @@ class RandomFourier(FeatureEngine):
             )
         x = points.coordinates(kernel.metric)
         xp = namespace(x)
-        w = like(kernel.frequencies(rng, self.frequencies, x.shape[1]).T, x)
+        drawn = kernel.frequencies(rng, self.frequencies, x.shape[1]).T
+        w = like(np.clip(drawn, -_FASTEST, _FASTEST), x)
         b = like(rng.uniform(0, 2 * np.pi, self.frequencies), x)
         amplitude = float(np.sqrt(2 * kernel.amplitude / self.frequencies))
         return lambda rows: amplitude * xp.cos(x[rows, ...] @ w + b)

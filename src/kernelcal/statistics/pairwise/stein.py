@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from kernelcal.arrays import numbers
 from kernelcal.errors import InputError
 from kernelcal.kernels import FisherDivergence, Gaussian, Kernel, Laplacian, Stationary, leaves, resolve_target
 from kernelcal.pairs import FeatureEngine
@@ -130,7 +131,7 @@ class KCCSD(PairMean):
                 "many rows estimator='incomplete' or 'block'"
             )
         if self.matrix is not None:
-            given = np.asarray(self.matrix, dtype=np.float64)
+            given = numbers(self.matrix)
             rows = given.tolist()  # as tuples, so that settings can be compared
             object.__setattr__(self, "matrix", tuple(map(tuple, rows)) if given.ndim == 2 else tuple(rows))
 
