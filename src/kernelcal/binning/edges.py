@@ -182,18 +182,16 @@ class EqualMassBins(Binning):
 
     def assign(self, p: np.ndarray, weights: np.ndarray | None = None) -> Bins:
         """Bins of predictions of shape (n, 1)."""
-        column = one_column(p, self)
-        counted = None if weights is None or np.all(weights > 0) else weights > 0
-        own, mass = (column, weights) if counted is None else (column[counted], weights[counted])
-        values, place = np.unique(own, return_inverse=True)
-        mass = np.bincount(place, mass, minlength=len(values)).astype(np.float64)
+        values, place = np.unique(one_column(p, self), return_inverse=True)
+        mass = np.bincount(place, weights, minlength=len(values)).astype(np.float64)
         middle = np.cumsum(mass) - mass / 2
-        bins = np.minimum(np.floor(self.bins * middle / mass.sum() + _ROUNDING), self.bins - 1)
+        bins = np.minimum(np.floor(self.bins * middle / mass.sum() + _ROUNDING), self.bins - 1)  # largest, of weight 0
         kept, number = np.unique(bins, return_inverse=True)
         first = np.searchsorted(number, np.arange(len(kept)))
         last = np.append(first[1:], len(values)) - 1
-        if counted is not None:  # a row of weight 0 moves no edge: it joins the bin below it
-            place = np.maximum(np.searchsorted(values, column, side="right") - 1, 0)
+        for k in np.unique(number[mass == 0]):  # rows of weight 0 move no edge of a bin that has others
+            counted = np.flatnonzero((number == k) & (mass > 0))
+            first[k], last[k] = (counted[0], counted[-1]) if len(counted) else (first[k], last[k])
         return Bins(number[place], len(kept), values[first].astype(np.float64), values[last].astype(np.float64))
 
     def __str__(self) -> str:

@@ -153,7 +153,8 @@ def _name_of(x: Any) -> str:
     by_logits = given is not None and given is vars(x).get("logits") and name in ("Bernoulli", "Categorical")
     if by_logits:
         return f"{name}Logits"
-    return name if hasattr(x, "logits") else name.removesuffix("Logits")
+    without = name in ("BernoulliLogits", "CategoricalLogits") and not hasattr(x, "logits")
+    return name.removesuffix("Logits") if without else name
 
 
 def _known(library: str, name: str) -> tuple[type[Predictions], Reading] | None:

@@ -11,7 +11,7 @@ import numpy as np
 from kernelcal.arrays import row_slices, to_double
 from kernelcal.cases import Case
 from kernelcal.errors import InputError, KernelcalWarning
-from kernelcal.kernels import Integrator, Kernel, positive, resolve, rows_that_count
+from kernelcal.kernels import Integrator, Kernel, positive, resolve
 from kernelcal.pairs import ExactPairs, RandomFourier
 from kernelcal.predictions import Predictions
 from kernelcal.residuals import FeatureResidual, residual_of, target_kernel_of
@@ -166,8 +166,7 @@ class CKCE(Statistic):
     def resolved(self, predictions: Predictions, weights: np.ndarray | None = None) -> CKCE:
         """Fix lengthscales and the default lambda."""
         kernel, target_kernel, _ = self.kernels_of(two_columns(predictions), weights)
-        counted = len(predictions) if weights is None else len(rows_that_count(weights))
-        regularization = self.regularization_of(counted)
+        regularization = self.regularization_of(len(predictions))
         return replace(self, prediction_kernel=kernel, target_kernel=target_kernel, regularization=regularization)
 
     def fixed(self, targets: np.ndarray, predictions: Predictions, weights: np.ndarray | None = None) -> CKCE:
@@ -219,7 +218,7 @@ class PreparedCKCE(Prepared):
         self.roots = None if weights is None else np.sqrt(weights)
         self.residual = residual_of(self.predictions, self.target_kernel, self.roots, statistic.integrator)
         self.names, self.notes = ("CKCE",), predictions.notes + notes
-        self.regularization = statistic.regularization_of(n if weights is None else len(rows_that_count(weights)))
+        self.regularization = statistic.regularization_of(n)
         self.engine, self._solver = self._prepared()
         dimension = self.residual.dimension
         self.bytes_per_draw = (
