@@ -191,8 +191,8 @@ class Statistic(ABC):
         """Fix what only the observed targets tell, and say so; nothing, for statistics that exact tests rest on."""
         return self, ()
 
-    def resolved(self, predictions: Any, weights: np.ndarray | None = None) -> Statistic:
-        """Fix what is chosen from predictions and weights, such as a median lengthscale, for use with other rows."""
+    def resolved(self, predictions: Any) -> Statistic:
+        """Fix what is chosen from the predictions, such as a median lengthscale, for use with other rows."""
         return self
 
 
@@ -304,11 +304,11 @@ class Through(Statistic):
         """Prepare the statistic for every question."""
         return _PreparedThrough(self, predictions, weights)
 
-    def resolved(self, predictions: ClassPredictions, weights: np.ndarray | None = None) -> Statistic:
+    def resolved(self, predictions: ClassPredictions) -> Statistic:
         """Fix what is chosen from the predictions, where there is one question."""
         if len(self.lenses) != 1:
             return self
-        return Through(self.statistic.resolved(self.lenses[0].view(predictions).predictions, weights), self.lenses)
+        return Through(self.statistic.resolved(self.lenses[0].view(predictions).predictions), self.lenses)
 
 
 class _PreparedThrough(Prepared):
