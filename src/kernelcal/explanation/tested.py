@@ -109,7 +109,7 @@ def tested(
     kept = large_enough(groups, null.pool.weights)
     large = [group for group, enough in zip(groups, kept, strict=True) if enough]
     small = [group for group, enough in zip(groups, kept, strict=True) if not enough]
-    error = (SKCE() if statistic is None else statistic).resolved(null.pool.predictions)
+    error = (SKCE() if statistic is None else statistic).resolved(null.pool.predictions, null.pool.weights)
     if witness_kernel is None:
         witness_kernel = _finer(error.prediction_kernel) if statistic is None else error.prediction_kernel
     witness = _witness(null, witness_kernel)
@@ -135,7 +135,7 @@ def _witness(null: Null, kernel: Kernel) -> PreparedWitness | None:
     signals = gaps_of(batch, null.pool.weights)
     if signals is None:
         return None
-    return PreparedWitness(resolve(kernel, batch)[0], places_of(batch), batch, signals)
+    return PreparedWitness(resolve(kernel, batch, weights=null.pool.weights)[0], places_of(batch), batch, signals)
 
 
 def _groups(null: Null, groups: Sequence[Group], error: SKCE, *, named_target: bool) -> PreparedGroups | None:
@@ -144,7 +144,8 @@ def _groups(null: Null, groups: Sequence[Group], error: SKCE, *, named_target: b
         return None
     if isinstance(null.pool.predictions, RealPredictions) and not named_target:
         # with features a draw costs a product of matrices, without them four exponentials a pair
-        error = replace(error, target_kernel=resolve_target(Spectral(frequencies=_FREQUENCIES), null.pool.predictions))
+        pool, spectral = null.pool, Spectral(frequencies=_FREQUENCIES)
+        error = replace(error, target_kernel=resolve_target(spectral, pool.predictions, pool.weights))
     if error.engine == ExactPairs() and max(len(group.rows) for group in groups) <= _ALONE:
         error = replace(error, engine=ExactPairs(threads=1))
     return PreparedGroups(error.prepare(null.pool.predictions, null.pool.weights), groups)

@@ -18,6 +18,7 @@ from kernelcal.predictions.compositions import ONE_DRAW, Mixture, Quantiles, Sam
 from kernelcal.predictions.counts import Binomial, CountPredictions, NegativeBinomial, Poisson
 from kernelcal.predictions.densities import Score, ScorePredictions, UnnormalizedDensity, langevin_draws
 from kernelcal.predictions.foreign import Reading
+from kernelcal.predictions.log_scale import log_sum
 from kernelcal.predictions.reading import Logits, LogProbs, Percent, as_predictions, checked_pair, checked_weights
 from kernelcal.predictions.real import Parametric, RealPredictions
 from kernelcal.predictions.scalars import Beta, Gamma, Laplace, LogNormal, Normal, StudentT, Uniform
@@ -72,6 +73,7 @@ __all__ = [
     "is_in_chunks",
     "is_in_parts",
     "langevin_draws",
+    "log_sum",
     "made",
     "positive_numbers",
     "series_to_array",

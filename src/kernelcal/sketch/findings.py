@@ -151,7 +151,7 @@ def _known(covariance: np.ndarray, value: float, estimate: Estimate, alpha: floa
     law = ChiSquareSum(eigenvalues, -float(eigenvalues.sum()))
     pvalue = min(max(law.tail(value), _SMALLEST), 1.0)
     notes = (*far_note(pvalue), *((_FEW,) if estimate.n < _FEW_ROWS else ()))
-    return _test(estimate, pvalue, value / math.sqrt(law.variance), Saddlepoint.label, alpha, notes=notes)
+    return _test(estimate, pvalue, law.standardised(value), Saddlepoint.label, alpha, notes=notes)
 
 
 def _test(

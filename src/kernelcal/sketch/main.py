@@ -15,7 +15,7 @@ from kernelcal.runs import Run
 from kernelcal.sketch.findings import SketchResult, findings
 from kernelcal.sketch.rows import RowSet, checked_rows
 from kernelcal.sketch.subject import Settings, Subject, refuse_different
-from kernelcal.sketch.sums import Arrays, added, check_arrays, placed_for_sums, read_file, sums_of, write_file
+from kernelcal.sketch.sums import Arrays, added, check_arrays, checksum, placed_for_sums, read_file, sums_of, write_file
 
 __all__ = ["Sketch"]
 
@@ -290,16 +290,24 @@ class Sketch:
     def load(cls, path: Any) -> Self:
         """Read a sketch that was saved; damaged and foreign files are refused."""
         head, arrays = read_file(path)
+        whole = dict(arrays)
         try:
             sketch = object.__new__(cls)._begin(Settings.of(head["settings"]))
             seen = arrays.pop("starts"), arrays.pop("stops"), head["next"], head["whole"]
             sketch._subject = None if head["subject"] is None else Subject.from_plain(head["subject"])
             sketch._notes = tuple(map(str, head["notes"]))
-        except (KeyError, TypeError, AttributeError) as error:
+        except InputError as error:
+            raise InputError(f"{path} is not a whole sketch: {error}") from None
+        except Exception as error:  # settings of any shape, which anything may refuse
             raise InputError(f"{path} is not a whole sketch: {type(error).__name__}, {error}") from None
         if arrays:
             check_arrays(path, arrays, sketch._settings, sketch._subject)
         sketch._rows = RowSet.of_file(path, *seen, float(arrays["n"]) if arrays else 0)
+        if head.get("checksum") != checksum(head, whole):
+            raise InputError(
+                f"{path} is not a whole sketch: it was altered after it was written, its checksum is that of other "
+                "sums or settings. Save the sketch again where it was made"
+            )
         sketch._sums = arrays
         return sketch
 

@@ -144,7 +144,7 @@ def _out_of_ten(x: np.ndarray) -> Percent:
 
 def _as_hits(predictions: Any) -> Predictions:
     """Confidences of the first choice: the question, and the names of its two answers."""
-    return Bernoulli(predictions.p, ("wrong", "right"), predictions.notes, "top label")
+    return Bernoulli(predictions.p, ("wrong", "right"), predictions.notes, "top label", logs=predictions.logs)
 
 
 def _describe(
