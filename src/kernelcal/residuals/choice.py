@@ -37,14 +37,14 @@ def residual_of(
     return GramResidual.of(predictions, target_kernel, weights, integrator)
 
 
-def target_kernel_of(kernel: Kernel | None, predictions: Predictions) -> Kernel:
+def target_kernel_of(kernel: Kernel | None, predictions: Predictions, weights: np.ndarray | None = None) -> Kernel:
     """Target kernel as given, its lengthscale resolved, or the default for these predictions.
 
     Between numbers, and vectors of normal laws, it is the place of an outcome in its predicted distribution; vectors
     of other laws, whose components may share what no component shows, are compared on the axes of the targets.
     """
     if kernel is not None:
-        return resolve_target(kernel, predictions)
+        return resolve_target(kernel, predictions, weights)
     if isinstance(predictions, ClassPredictions):
         return Dirac()
     if isinstance(predictions, VectorNormal) or (
@@ -52,6 +52,6 @@ def target_kernel_of(kernel: Kernel | None, predictions: Predictions) -> Kernel:
     ):
         return PIT()
     if (Gaussian, type(predictions)) in MEAN:
-        return resolve_target(Gaussian(), predictions)
+        return resolve_target(Gaussian(), predictions, weights)
     frequencies = _EQUALLY_SPACED if not predictions.event_shape else _DRAWN
-    return resolve_target(Spectral(Gaussian(), frequencies), predictions)
+    return resolve_target(Spectral(Gaussian(), frequencies), predictions, weights)

@@ -42,15 +42,17 @@ def number_kernel(kernel: Stationary) -> Stationary:
     return Laplacian(metric=Standardised()) if kernel == Laplacian() else kernel
 
 
-def number_targets(kernel: Kernel | None, predictions: RealPredictions) -> tuple[Kernel, ...]:
+def number_targets(
+    kernel: Kernel | None, predictions: RealPredictions, weights: np.ndarray | None = None
+) -> tuple[Kernel, ...]:
     """Target kernels: the one that is given; or places, and beside them, for what components share, the axes."""
     if kernel is not None:
-        return (resolve_target(kernel, predictions),)
+        return (resolve_target(kernel, predictions, weights),)
     places = (PIT("polynomials"),) if has_places(predictions) else ()
     if places and predictions.dimension == 1:
         return places
     frequencies = _FREQUENCIES if predictions.dimension > 1 else _FREQUENCIES // 2
-    return (*places, resolve_target(Spectral(Gaussian(), frequencies), predictions))
+    return (*places, resolve_target(Spectral(Gaussian(), frequencies), predictions, weights))
 
 
 def number_parts(
@@ -62,12 +64,12 @@ def number_parts(
     weights: np.ndarray | None,
 ) -> tuple[tuple[PreparedPairMean, ...], PreparedNumberSignals]:
     """Kernels of the family, one preparation a target kernel, and its signals."""
-    base, notes = resolve(number_kernel(kernel), predictions)
+    base, notes = resolve(number_kernel(kernel), predictions, weights=weights)
     assert isinstance(base, Stationary)  # for the type checker: leaves keep their type
     notes = predictions.notes + notes
     placed, kernels = predictions.placed(), [base.with_lengthscale(base.scale * factor) for factor in factors]
     found = []
-    for target in number_targets(target_kernel, placed):
+    for target in number_targets(target_kernel, placed, weights):
         residual = residual_of(placed, target, weights)
         way = engine or _engine(len(placed), residual.dimension if isinstance(residual, FeatureResidual) else None)
         statistic = SKCE(prediction_kernel=base, target_kernel=target, engine=way)

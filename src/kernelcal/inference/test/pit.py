@@ -13,13 +13,14 @@ from kernelcal.defaults import DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError
 from kernelcal.inference.draws import Draws
 from kernelcal.inference.laws import DrawnValues, Exact, NullLaw, exact_notes, exact_null
-from kernelcal.inference.result import Member, TestResult
+from kernelcal.inference.result import TestResult
 from kernelcal.inference.test.family import impossible_note, impossible_rows
+from kernelcal.inference.test.pit_words import pit_directions
 from kernelcal.predictions import Predictions, Samples, inside
 from kernelcal.randomness import generator_of
 from kernelcal.runs import Run
 from kernelcal.statistics import Estimate, Prepared, Statistic, pit_of
-from kernelcal.statistics.outcomes import PreparedUniformity, normal_quantiles
+from kernelcal.statistics.outcomes import PreparedUniformity
 
 __all__ = ["UniformPIT", "pit_test", "pit_tested"]
 
@@ -31,7 +32,15 @@ _SCOPE = (
 )
 
 
-def pit_test(y: Any, predictions: Any, *, draws: int = DRAWS, rng: Any = 0, early_stopping: bool = True) -> TestResult:
+def pit_test(
+    y: Any,
+    predictions: Any,
+    *,
+    alpha: float = SIGNIFICANCE,
+    draws: int = DRAWS,
+    rng: Any = 0,
+    early_stopping: bool = True,
+) -> TestResult:
     """Test whether the PIT values are uniform, which calibration implies.
 
     Under calibration the randomised values of `pit` are independent and uniform on (0, 1), whatever the predictions,
@@ -45,6 +54,8 @@ def pit_test(y: Any, predictions: Any, *, draws: int = DRAWS, rng: Any = 0, earl
         Targets.
     predictions : RealPredictions or what `as_predictions` takes
         Predictions of one number.
+    alpha : float
+        Level at which directions and the member that fired are named; it changes no p-value.
     draws : int
         Number B of draws; the smallest p-value is 1 / (B + 1).
     rng : int, numpy.random.Generator or None
@@ -81,7 +92,7 @@ def pit_test(y: Any, predictions: Any, *, draws: int = DRAWS, rng: Any = 0, earl
     >>> pit_test(y, kc.Normal(np.zeros(200), 0.7)).directions
     ('predictions too narrow (normal quantiles spread 1.32 times as wide as predicted)',)
     """
-    run = Run(draws=draws, rng=rng, early_stopping=early_stopping)
+    run = Run(alpha=alpha, draws=draws, rng=rng, early_stopping=early_stopping)
     return pit_tested(Case.of(y, predictions), run)
 
 
@@ -130,7 +141,7 @@ def pit_tested(case: Case, run: Run) -> TestResult:
     prepared = PreparedUniformity(len(case))
     source = _UniformDraws(generator)  # keyed by what follows in the generator: a stream apart from that of the values
     drawn = exact_null(prepared, replace(case, targets=values), run, source)
-    return _result(prepared, drawn, values, case)
+    return _result(prepared, drawn, values, case, run)
 
 
 class _UniformDraws(Draws):
@@ -142,12 +153,13 @@ class _UniformDraws(Draws):
         return inside(self._of_rows(start, stop, rows, len(predictions)))
 
 
-def _result(prepared: PreparedUniformity, drawn: DrawnValues, values: np.ndarray, case: Case) -> TestResult:
+def _result(prepared: PreparedUniformity, drawn: DrawnValues, values: np.ndarray, case: Case, run: Run) -> TestResult:
     y, batch = case.targets, case.predictions
-    outcome = drawn.outcome(prepared.names, exact_notes(drawn, batch))
+    outcome = drawn.outcome(prepared.names, exact_notes(drawn, batch, run.alpha))
     p, rows = outcome.pvalue, impossible_rows(batch, y)
     impossible = (impossible_note(batch, y, rows, counted=False),) if len(rows) else ()
-    words = _directions(values, outcome.members, outcome.fired) if p <= SIGNIFICANCE else ()
+    rejected = p <= run.alpha
+    words = pit_directions(values, case, outcome.members, outcome.fired, run.alpha) if rejected else ()
     return TestResult(
         statistic=min(member.pvalue for member in outcome.members),
         pvalue=p,
@@ -156,7 +168,7 @@ def _result(prepared: PreparedUniformity, drawn: DrawnValues, values: np.ndarray
         stopped_early=outcome.stopped_early,
         monte_carlo_error=math.sqrt(p * (1 - p) / (outcome.draws + 1)),
         members=outcome.members,
-        fired=outcome.fired,
+        fired=outcome.fired if rejected else "",
         directions=words,
         impossible_rows=tuple(int(row) for row in rows[:10]),
         n=len(batch),
@@ -164,32 +176,11 @@ def _result(prepared: PreparedUniformity, drawn: DrawnValues, values: np.ndarray
         question="quantile calibration: are the PIT values uniform?",
         notes=(*impossible, *_far_out(values), *batch.notes, *outcome.notes, *_SCOPE),
         null_draws=outcome.null_draws,
+        alpha=run.alpha,
+        seed=run.named_seed,
+        draws_asked=run.draws,
+        early_stopping=run.early_stopping,
     )
-
-
-def _directions(values: np.ndarray, members: tuple[Member, ...], fired: str) -> tuple[str, ...]:
-    """Sentences for bias and dispersion where they speak against calibration, the fired one first."""
-    pvalues = {member.name: member.pvalue for member in members}
-    found = [name for name in ("bias", "dispersion") if pvalues.get(name, 1.0) <= SIGNIFICANCE]
-    quantiles = normal_quantiles(values)
-    sentences = {
-        "bias": _shift(float(quantiles.mean())),
-        "dispersion": _width(float(quantiles.std(ddof=len(quantiles) > 1))),
-    }
-    ordered = sorted(found, key=lambda name: (name != fired, pvalues[name]))
-    if ordered:
-        return tuple(sentences[name] for name in ordered)
-    return ("no clear shift or wrong width: the shape of the predicted distributions is wrong",)
-
-
-def _shift(mean: float) -> str:
-    word, direction = ("higher", "down") if mean > 0 else ("lower", "up")
-    return f"predictions shifted {direction} (outcomes are {word} than predicted, mean normal quantile {mean:+.2g})"
-
-
-def _width(spread: float) -> str:
-    word = "narrow" if spread > 1 else "wide"
-    return f"predictions too {word} (normal quantiles spread {spread:.2f} times as wide as predicted)"
 
 
 def _far_out(values: np.ndarray) -> tuple[str, ...]:

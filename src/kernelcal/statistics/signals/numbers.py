@@ -86,7 +86,8 @@ class PreparedNumberSignals(Prepared):
     def explaining(self) -> np.ndarray:
         """Ones, location and scale of every component, the last two with weighted mean 0, shape (d, n, 3)."""
         n, d = self.spread.shape
-        found = to_numpy(Standardised().coordinates(self.predictions)).astype(np.float64)
+        counted = self.predictions[np.flatnonzero(self.weights > 0)]
+        found = to_numpy(Standardised().resolved(counted).coordinates(self.predictions)).astype(np.float64)
         columns = np.stack([np.ones((n, d)), found[:, :d], found[:, d:]], axis=-1).transpose(1, 0, 2)
         columns *= self.spread.T[:, :, None]
         for k in range(d):
