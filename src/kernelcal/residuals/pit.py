@@ -30,7 +30,7 @@ _LIBRARIES = (  # of special functions with a gradient, by the first word of the
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
+class OutcomePlaces:
     """Where outcomes lie in their predicted distributions: P(Z < y) and P(Z <= y), each of shape (..., n, c)."""
 
     low: Array
@@ -134,7 +134,7 @@ class PITResidual(FeatureResidual):
             values *= self.weights[:, None, None]
         return values
 
-    def places(self, targets: np.ndarray) -> Places:
+    def places(self, targets: np.ndarray) -> OutcomePlaces:
         """Where targets of shape (..., n, *event_shape) lie."""
         batch = self.predictions
         if isinstance(batch, Normal):
@@ -146,10 +146,10 @@ class PITResidual(FeatureResidual):
         parts = [_places(part, targets[..., k] if vector else targets) for k, part in enumerate(self._parts)]
         low = np.stack([part.low for part in parts], axis=-1)
         if all(part.half is None for part in parts):
-            return Places(low, low)
-        return Places(low, np.stack([part.high for part in parts], axis=-1))
+            return OutcomePlaces(low, low)
+        return OutcomePlaces(low, np.stack([part.high for part in parts], axis=-1))
 
-    def _features(self, places: Places) -> Array:
+    def _features(self, places: OutcomePlaces) -> Array:
         """Features of shape (..., n, c), as (..., n, r); of several places each counts by the root of its share."""
         columns = _FEATURES[self.kernel.features](places, self.kernel.size)
         amplitudes = self.kernel.amplitudes / math.sqrt(self.views)
@@ -175,27 +175,27 @@ def has_places(predictions: RealPredictions) -> bool:
     return predictions.has_cdf
 
 
-def _places(batch: RealPredictions, y: np.ndarray) -> Places:
+def _places(batch: RealPredictions, y: np.ndarray) -> OutcomePlaces:
     if batch.continuous:
         u = batch.cdf(y)
-        return Places(u, u)
+        return OutcomePlaces(u, u)
     if isinstance(batch, Samples) and not batch.exchangeable:  # no place among equals: the draws are the law
-        return Places(batch.cdf_below(y), batch.cdf(y))
-    return Places(*batch.pit_interval(y))
+        return OutcomePlaces(batch.cdf_below(y), batch.cdf(y))
+    return OutcomePlaces(*batch.pit_interval(y))
 
 
-def _of_scores(z: Array) -> Places:
+def _of_scores(z: Array) -> OutcomePlaces:
     u = _special("ndtr", z)
-    return Places(u, u)
+    return OutcomePlaces(u, u)
 
 
-def _with_distance(z: Array) -> Places:
-    """Places of whitened components, and of the squared distance, chi-square with d degrees of freedom."""
+def _with_distance(z: Array) -> OutcomePlaces:
+    """OutcomePlaces of whitened components, and of the squared distance, chi-square with d degrees of freedom."""
     xp = namespace(z)
     half = 0.5 * xp.sum(z * z, axis=-1)
     distance = _special("gammainc", xp.full_like(half, 0.5 * z.shape[-1]), half)
     u = xp.concat([_special("ndtr", z), distance[..., None]], axis=-1)
-    return Places(u, u)
+    return OutcomePlaces(u, u)
 
 
 def _special(name: str, *arrays: Array) -> Array:
@@ -210,7 +210,7 @@ def _special(name: str, *arrays: Array) -> Array:
     return like(np.asarray(value), arrays[-1])
 
 
-def _waves(places: Places, size: int) -> list[Array]:
+def _waves(places: OutcomePlaces, size: int) -> list[Array]:
     """``sqrt(2) cos(j pi u)``; over a jump of half width h times ``sin(j pi h) / (j pi h)``, which is its mean."""
     xp, half = namespace(places.low), places.half
     first = xp.cos(math.pi * places.middle)
@@ -222,7 +222,7 @@ def _waves(places: Places, size: int) -> list[Array]:
     return columns
 
 
-def _legendre(places: Places, size: int) -> list[Array]:
+def _legendre(places: OutcomePlaces, size: int) -> list[Array]:
     half = places.half
     if half is None:
         return _polynomials(places.middle, size)
@@ -243,7 +243,7 @@ def _polynomials(u: Array, size: int) -> list[Array]:
     return columns
 
 
-_FEATURES: dict[str, Callable[[Places, int], list[Array]]] = {
+_FEATURES: dict[str, Callable[[OutcomePlaces, int], list[Array]]] = {
     "levels": _waves,
     "polynomials": _legendre,
 }
