@@ -68,7 +68,7 @@ def number_parts(
     assert isinstance(base, Stationary)  # for the type checker: leaves keep their type
     notes = predictions.notes + notes
     placed, kernels = predictions.placed(), [base.with_lengthscale(base.scale * factor) for factor in factors]
-    found = []
+    found: list[PreparedPairMean] = []
     for target in number_targets(target_kernel, placed, weights):
         residual = residual_of(placed, target, weights)
         way = engine or _engine(len(placed), residual.dimension if isinstance(residual, FeatureResidual) else None)
