@@ -12,6 +12,7 @@ from kernelcal.cases import Case
 from kernelcal.defaults import SIGNIFICANCE
 from kernelcal.errors import InputError
 from kernelcal.inference.result import Member
+from kernelcal.inference.test.class_family import SummedKernels, class_factors
 from kernelcal.kernels import Kernel, Laplacian, Spectral, Stationary, resolve, resolve_target
 from kernelcal.pairs import FEATURE, PRODUCT, Engine, ExactPairs, Nystrom
 from kernelcal.predictions import ClassPredictions, Predictions, RealPredictions
@@ -35,6 +36,8 @@ __all__ = [
 # Seconds of a draw and kernel on two cores up to which all pairs are taken; above, features where they take less
 _SECONDS = 1.7e-3
 
+_FACTORS = (2**-5, 2**-3, 2**-1, 2.0)  # of the lengthscale, for numbers
+
 _FEATURES = 32  # features of a target kernel between numbers
 
 _LANDMARKS, _FEW_LANDMARKS, _LARGE = 256, 128, 200_000  # fewer landmarks above so many probabilities
@@ -44,18 +47,20 @@ _LANDMARKS, _FEW_LANDMARKS, _LARGE = 256, 128, 200_000  # fewer landmarks above 
 class DefaultFamily(Statistic):
     """Unbiased SKCE at several lengthscales beside signals with a direction, combined by the smallest rank.
 
-    For classes the signals are bias and slope (`ClassSignals`), for numbers bias, dispersion, both by the predicted
-    scale, and the PIT (`NumberSignals`).
+    For classes the signals are slope, bias and bins (`ClassSignals`), and the kernels are one member: their values are
+    divided by their standard deviations under calibration, and summed. For numbers the signals are bias, dispersion,
+    both by the predicted scale, and the PIT (`NumberSignals`), and every kernel is a member.
 
     A kernel at one lengthscale is blind to finer structure and weak against over- and under-confidence, the
-    failure that is met most often; one family of few members sees both.
+    failure that is met most often; one family of few members sees both, and what every member costs the others is small.
 
     Parameters
     ----------
     kernel : Stationary
         Kernel whose lengthscale is multiplied by the factors.
-    factors : sequence of float
-        Multiples of the lengthscale, default 2^-5, 2^-3, 2^-1, 2.
+    factors : sequence of float, optional
+        Multiples of the lengthscale. Default for one probability 2^-5, 2^-3, 2^-1, for several 2^-3, 2^-1, 2, for
+        numbers 2^-5, 2^-3, 2^-1, 2.
     target_kernel : Kernel, optional
         Kernel between targets. Default `Dirac` for classes; for numbers and vectors the finite spectrum of a Gaussian
         at the median predicted standard deviation (`kernels.Spectral`), so that a draw costs O(n) features.
@@ -66,14 +71,14 @@ class DefaultFamily(Statistic):
     """
 
     kernel: Stationary = field(default_factory=Laplacian)
-    factors: Sequence[float] = (2**-5, 2**-3, 2**-1, 2.0)
+    factors: Sequence[float] | None = None
     target_kernel: Kernel | None = None
     engine: Engine | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.kernel, Stationary):
             raise InputError(f"the family needs a profile with a lengthscale, such as Laplacian(), got {self.kernel!r}")
-        if len(self.factors) == 0 or not all(factor > 0 for factor in self.factors):
+        if self.factors is not None and (len(self.factors) == 0 or not all(factor > 0 for factor in self.factors)):
             raise InputError(f"factors must be one or more positive numbers, got {self.factors!r}")
 
     def estimated(self, case: Case) -> Estimate:
@@ -118,7 +123,7 @@ class DefaultFamily(Statistic):
         notes: tuple[str, ...],
         like: PreparedPairMean | None = None,
     ) -> PreparedFamily:
-        scales = [base.scale * factor for factor in self.factors]
+        scales = [base.scale * factor for factor in self._factors_for(placed)]
         kernels = [base.with_lengthscale(scale) for scale in scales]
         names = tuple(f"kernel at {scale:.3g}" for scale in scales)
         host = placed if is_numpy(placed.reference) else _on_host(placed)
@@ -127,8 +132,14 @@ class DefaultFamily(Statistic):
             statistic = SKCE(prediction_kernel=base, target_kernel=target, engine=engine)
             return PreparedPairMean(statistic, kernels, placed, names, notes, residual.weights, residual, like)
 
-        kernels_ready = self._of_pairs_or_features(prepared, placed, target)
+        pairs = self._of_pairs_or_features(prepared, placed, target)
+        kernels_ready = SummedKernels(pairs, host) if isinstance(host, ClassPredictions) else pairs
         return PreparedFamily(kernels_ready, prepared_signals(host, residual.weights))
+
+    def _factors_for(self, predictions: Predictions) -> Sequence[float]:
+        if self.factors is not None:
+            return self.factors
+        return class_factors(predictions) if isinstance(predictions, ClassPredictions) else _FACTORS
 
     def _of_pairs_or_features(
         self, prepared: Callable[[Engine], PreparedPairMean], predictions: Predictions, target: Kernel
@@ -156,7 +167,7 @@ class DefaultFamily(Statistic):
 class PreparedFamily(Prepared):
     """Kernels and signals of fixed predictions."""
 
-    def __init__(self, kernels: PreparedPairMean, signals: Signals) -> None:
+    def __init__(self, kernels: PreparedPairMean | SummedKernels, signals: Signals) -> None:
         self.kernels, self.signals = kernels, signals
         self.names = signals.names + kernels.names
         self.engine, self.notes = kernels.engine, kernels.notes
@@ -201,13 +212,16 @@ def directions(signals: Signals, targets: np.ndarray, members: tuple[Member, ...
     """Sentences for the directed members that speak against calibration, the fired one first.
 
     A direction must be beyond what calibrated outcomes do, and beyond the spread of the observed rows: outcomes that
-    spread too wide alone make sums vary more than those of calibrated ones. If none is both, the strongest is named.
+    spread too wide alone make sums vary more than those of calibrated ones. If none is both, the strongest is named,
+    unless it is a slope that a fit does not confirm: that could be the opposite of the truth.
     """
     pvalues = {member.name: member.pvalue for member in members}
     found = [name for name in signals.directed if pvalues.get(name, 1.0) <= SIGNIFICANCE]
     ordered = sorted(found, key=lambda name: (name != fired, pvalues[name]))
-    if ordered:
-        named = [name for name in ordered if signals.clear(name, targets)] or ordered[:1]
+    named = [name for name in ordered if signals.clear(name, targets)]
+    if not named:
+        named = [name for name in ordered if name not in getattr(signals, "only_if_clear", ())][:1]
+    if named:
         return tuple(dict.fromkeys(signals.sentence(name, targets) for name in named))
     return (signals.shape if fired == "PIT" and isinstance(signals, PreparedNumberSignals) else signals.aimless,)
 
