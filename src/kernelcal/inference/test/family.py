@@ -212,13 +212,15 @@ def directions(signals: Signals, targets: np.ndarray, members: tuple[Member, ...
     """Sentences for the directed members that speak against calibration, the fired one first.
 
     A direction must be beyond what calibrated outcomes do, and beyond the spread of the observed rows: outcomes that
-    spread too wide alone make sums vary more than those of calibrated ones. If none is both, the strongest is named,
+    spread too wide alone make sums vary more than those of calibrated ones. Beside the first one others are named
+    where they deviate at the level over the number of directions. If none is clear, the strongest is named,
     unless it is a slope that a fit does not confirm: that could be the opposite of the truth.
     """
     pvalues = {member.name: member.pvalue for member in members}
     found = [name for name in signals.directed if pvalues.get(name, 1.0) <= SIGNIFICANCE]
     ordered = sorted(found, key=lambda name: (name != fired, pvalues[name]))
-    named = [name for name in ordered if signals.clear(name, targets)]
+    sure = [name for name in ordered if name == ordered[0] or pvalues[name] <= SIGNIFICANCE / len(signals.directed)]
+    named = [name for name in sure if signals.clear(name, targets)]
     if not named:
         named = [name for name in ordered if name not in getattr(signals, "only_if_clear", ())][:1]
     if named:

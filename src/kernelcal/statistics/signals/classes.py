@@ -39,8 +39,8 @@ class ClassSignals(Statistic):
     that is expected less than once from ruling the maximum.
 
     ``bins``: do events of one probability happen as often as it says? The chi-square ``sum_b (N_b - E_b)^2 / (V_b +
-    1/4)`` over some ``1.1 n^(2/5)`` bins of the probability, 2 to 20 (`class_bins.edges_of`); of three and more classes
-    over bins of all their probabilities together.
+    1/4)`` over some ``n^(2/5)`` bins of the probability, 2 to 20; of three and more classes over bins of all their
+    probabilities together.
 
     ``impossible``: number of labels whose predicted probability was exactly 0. It is 0 in every draw, so one such
     label is proof.
@@ -62,7 +62,7 @@ class PreparedClassSignals(Prepared):
     """Signals of fixed predictions, with their directions."""
 
     names = ("impossible label", "slope", "bias", "bins")
-    directed = ("slope", "bias")
+    directed: tuple[str, ...] = ("slope", "bias")
     only_if_clear = ("slope",)
     aimless = "no single direction: how frequencies deviate changes from prediction to prediction"
     engine = "sums over rows"
@@ -71,6 +71,8 @@ class PreparedClassSignals(Prepared):
         self.predictions, self.weights, self.p = predictions, weights, to_numpy(predictions.probabilities)
         n, m = self.p.shape
         self.bytes_per_draw = 64 * m
+        if predictions.question == "top label":  # what a mean says of confidence needs no slope
+            self.directed = ("bias",)
         self.bins = ClassBins(edges_of(self.p, weights), self.p, weights)
         self.expected, self.variance = np.zeros(m), np.zeros(m)
         for part in row_slices(n, _ROWS):
