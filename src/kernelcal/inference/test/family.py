@@ -52,14 +52,14 @@ class DefaultFamily(Statistic):
     both by the predicted scale, and the PIT (`NumberSignals`), and every kernel is a member.
 
     A kernel at one lengthscale is blind to finer structure and weak against over- and under-confidence, the
-    failure that is met most often; one family of few members sees both, and what every member costs the others is small.
+    failure that is met most often; one family of few members sees both, and every member costs the others little.
 
     Parameters
     ----------
     kernel : Stationary
         Kernel whose lengthscale is multiplied by the factors.
     factors : sequence of float, optional
-        Multiples of the lengthscale. Default for one probability 2^-5, 2^-3, 2^-1, for several 2^-3, 2^-1, 2, for
+        Multiples of the lengthscale. Default for one probability 2^-5, 2^-3, 2^-1, for several 2^-1, 2, for
         numbers 2^-5, 2^-3, 2^-1, 2.
     target_kernel : Kernel, optional
         Kernel between targets. Default `Dirac` for classes; for numbers and vectors the finite spectrum of a Gaussian

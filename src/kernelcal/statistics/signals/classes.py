@@ -28,9 +28,9 @@ class ClassSignals(Statistic):
     """Slope, bias and binned error of class predictions, and labels that the predictions had ruled out.
 
     ``slope``: are the predictions too sharp or not sharp enough? ``|sum_i <log p_i - c, r_i>|``, the derivative of the
-    likelihood in the (inverse) temperature, cleared of the classes' frequencies: c holds what makes the sum uncorrelated
-    with every count under calibration (the efficient score beside an intercept for every class). A shift of all log
-    odds thus moves ``bias`` alone. Where log probabilities do not vary beyond the classes, for instance for one and the
+    likelihood in the (inverse) temperature, cleared of the classes' frequencies: c holds what makes the sum
+    uncorrelated with every count under calibration (the efficient score beside an intercept for every class). A shift
+    of all log odds thus moves ``bias`` alone. Where log probabilities do not vary beyond the classes, for instance for one and the
     same prediction, it is 0. Impossible labels are left out here: one wrong zero must not hide the direction of all
     other rows.
 
