@@ -43,7 +43,7 @@ def binned_by_loops(p, y, w, edges):
             gap += w[i] * (float(y[i] in columns and cells[i, y[i]] == b) - share)
             variance += w[i] ** 2 * share * (1 - share)
         total += gap**2 / variance
-    return total
+    return np.sqrt(total)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -86,6 +86,6 @@ class ClassBins:
         counts = np.bincount((bins + offsets).ravel(), w, minlength=draws * columns)
         return counts.reshape(draws, columns)[:, : self.number].astype(np.float64)
 
-    def chi_square(self, counts: np.ndarray) -> np.ndarray:
-        """``sum_b (N_b - E_b)^2 / (V_b + 1/4)`` of counts of shape (B, number): shape (B,)."""
-        return ((counts - self.expected) ** 2 / (self.variance + _SMALLEST)).sum(axis=1)
+    def error(self, counts: np.ndarray) -> np.ndarray:
+        """``sqrt(sum_b (N_b - E_b)^2 / (V_b + 1/4))`` of counts of shape (B, number): shape (B,)."""
+        return np.sqrt(((counts - self.expected) ** 2 / (self.variance + _SMALLEST)).sum(axis=1))

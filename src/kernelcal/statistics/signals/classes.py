@@ -30,16 +30,16 @@ class ClassSignals(Statistic):
     ``slope``: are the predictions too sharp or not sharp enough? ``|sum_i <log p_i - c, r_i>|``, the derivative of the
     likelihood in the (inverse) temperature, cleared of the classes' frequencies: c holds what makes the sum
     uncorrelated with every count under calibration (the efficient score beside an intercept for every class). A shift
-    of all log odds thus moves ``bias`` alone. Where log probabilities do not vary beyond the classes, for instance for one and the
-    same prediction, it is 0. Impossible labels are left out here: one wrong zero must not hide the direction of all
+    of all log odds thus moves ``bias`` alone. Where log probabilities do not vary beyond the classes, for
+    instance for one and the same prediction, it is 0. Impossible labels are left out here: one wrong zero must not hide the direction of all
     other rows.
 
     ``bias``: is a class predicted too often or too seldom? ``max_k |N_k - E_k| / sqrt(V_k + 1)`` with the count
     N_k, its expectation ``E_k = sum_i p_ik`` and its variance ``V_k = sum_i p_ik (1 - p_ik)``. The 1 keeps a class
     that is expected less than once from ruling the maximum.
 
-    ``bins``: do events of one probability happen as often as it says? The chi-square ``sum_b (N_b - E_b)^2 / (V_b +
-    1/4)`` over some ``n^(2/5)`` bins of the probability, 2 to 20; of three and more classes over bins of all their
+    ``bins``: do events of one probability happen as often as it says? The root of the chi-square ``sum_b (N_b - E_b)^2
+    / (V_b + 1/4)`` over some ``n^(2/5)`` bins of the probability, 2 to 20; of three and more classes over bins of all their
     probabilities together.
 
     ``impossible``: number of labels whose predicted probability was exactly 0. It is 0 in every draw, so one such
@@ -116,7 +116,7 @@ class PreparedClassSignals(Prepared):
             total += scores.sum(axis=1) if self.weights is None else scores @ self.weights[part]
             impossible += (p == 0).sum(axis=1)
             binned += self.bins.counts(self.bins.index[rows, labels[:, part]], part)
-        return impossible, total if self.cleared.varies else np.zeros(draws), self.bins.chi_square(binned)
+        return impossible, total if self.cleared.varies else np.zeros(draws), self.bins.error(binned)
 
     @cached_property
     def words(self) -> ClassWords:
@@ -147,7 +147,7 @@ class PreparedBinarySignals(PreparedClassSignals):
         found = threaded_map(lambda part: labels[:, part].astype(np.float64) @ self._gains[part], parts, None)
         sums = np.sum(found, axis=0) + self._at_zero
         slope = sums[:, 1] - self.cleared.expected if self.cleared.varies else np.zeros(len(labels))
-        return np.rint(sums[:, 0]).astype(np.int64), slope, self.bins.chi_square(sums[:, 2:])
+        return np.rint(sums[:, 0]).astype(np.int64), slope, self.bins.error(sums[:, 2:])
 
     @cached_property
     def _terms(self) -> tuple[np.ndarray, np.ndarray]:
