@@ -31,16 +31,16 @@ class ClassSignals(Statistic):
     likelihood in the (inverse) temperature, cleared of the classes' frequencies: c holds what makes the sum
     uncorrelated with every count under calibration (the efficient score beside an intercept for every class). A shift
     of all log odds thus moves ``bias`` alone. Where log probabilities do not vary beyond the classes, for
-    instance for one and the same prediction, it is 0. Impossible labels are left out here: one wrong zero must not hide the direction of all
-    other rows.
+    instance for one and the same prediction, it is 0. Impossible labels are left out here: one wrong zero must not
+    hide the direction of all other rows.
 
     ``bias``: is a class predicted too often or too seldom? ``max_k |N_k - E_k| / sqrt(V_k + 1)`` with the count
     N_k, its expectation ``E_k = sum_i p_ik`` and its variance ``V_k = sum_i p_ik (1 - p_ik)``. The 1 keeps a class
     that is expected less than once from ruling the maximum.
 
     ``bins``: do events of one probability happen as often as it says? The root of the chi-square ``sum_b (N_b - E_b)^2
-    / (V_b + 1/4)`` over some ``n^(2/5)`` bins of the probability, 2 to 20; of three and more classes over bins of all their
-    probabilities together.
+    / (V_b + 1/4)`` over some ``n^(2/5)`` bins of the probability, 2 to 20; of three and more classes over bins of all
+    their probabilities together.
 
     ``impossible``: number of labels whose predicted probability was exactly 0. It is 0 in every draw, so one such
     label is proof.
