@@ -39,8 +39,8 @@ class SummedKernels(Prepared):
     -----
     Given the predictions the mean of ``K_ij <r_i, r_j>`` over pairs has variance ``2 sum_{i != j} (w_i w_j K_ij)^2
     tr(V_i A V_j A)`` over the squared number of pairs, with the covariance V_i of the label's indicator and the matrix
-    A of the target kernel. It is computed from the pairs of at most 400 rows, evenly spread: factors that do not look at
-    targets leave the test exact, whatever they are.
+    A of the target kernel. It is computed from the pairs of at most 400 rows, evenly spread: factors that do not look
+    at targets leave the test exact, whatever they are.
     """
 
     def __init__(self, pairs: PreparedPairMean, predictions: ClassPredictions) -> None:
