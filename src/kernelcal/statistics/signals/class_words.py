@@ -6,7 +6,7 @@ import numpy as np
 
 from kernelcal.arrays import row_slices
 from kernelcal.predictions import ClassPredictions
-from kernelcal.statistics.signals.clear import clear_of_zero
+from kernelcal.statistics.signals.clear import beyond_errors, clear_of_zero
 from kernelcal.statistics.signals.recalibrated import Recalibrated, recalibrated
 
 __all__ = ["ClassWords"]
@@ -41,7 +41,7 @@ class ClassWords:
         """Tell whether a slope is clearly not 1, or a count deviates by the spread of the observed rows too."""
         if name == "slope":
             fit = self.fit(labels)
-            return bool(clear_of_zero(np.array([fit.slope - 1]), np.array([fit.error**2]), np.inf)[0])
+            return bool(beyond_errors(np.array([fit.slope - 1]), np.array([fit.error]))[0])
         return bool(self._clear_counts(labels).any())
 
     def sentence(self, name: str, labels: np.ndarray, counts: np.ndarray) -> str:
