@@ -32,7 +32,13 @@ def by_loops(p, y, w):
     return impossible, abs(slope), (np.abs(gaps) / np.sqrt(variance + 1)).max()
 
 
-def binned_by_loops(p, y, w, edges):
+def binned_by_loops(p, y, w, given):
+    """Root of the mean chi-square over partitions."""
+    ways = [(0.9, 0.0), (1.1, 0.25)] if p.shape[1] == 2 else [(0.8, 0.5)]
+    return np.sqrt(np.mean([chi_square_by_loops(p, y, w, edges_of(p, given, *way)) for way in ways]))
+
+
+def chi_square_by_loops(p, y, w, edges):
     """Chi-square over bins of the second class of two, or of the probabilities of all."""
     total, columns = 0.0, [1] if p.shape[1] == 2 else range(p.shape[1])
     cells = np.array([[sum(x >= e for e in edges) for x in row] for row in p])
@@ -43,7 +49,7 @@ def binned_by_loops(p, y, w, edges):
             gap += w[i] * (float(y[i] in columns and cells[i, y[i]] == b) - share)
             variance += w[i] ** 2 * share * (1 - share)
         total += gap**2 / variance
-    return np.sqrt(total)
+    return total
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -57,7 +63,7 @@ def test_signals_of_one_probability_are_those_of_two_classes_and_of_loops(weight
     np.testing.assert_allclose(one.values(labels), two.values(labels), rtol=1e-10)
     weights = np.ones(50) if w is None else w
     for y, found in zip(labels, one.values(labels), strict=True):
-        binned = binned_by_loops(both, y, weights, edges_of(both, w))
+        binned = binned_by_loops(both, y, weights, w)
         np.testing.assert_allclose(found, [*by_loops(both, y, weights), binned], rtol=1e-8)
 
 
@@ -71,7 +77,7 @@ def test_signals_of_several_classes_are_those_of_loops(weighted):
     found = ClassSignals().prepare(kc.Categorical(p), w).values(labels)
     weights = np.ones(60) if w is None else w
     for y, values in zip(labels, found, strict=True):
-        binned = binned_by_loops(p, y, weights, edges_of(p, w))
+        binned = binned_by_loops(p, y, weights, w)
         np.testing.assert_allclose(values, [*by_loops(p, y, weights), binned], rtol=1e-8)
 
 
@@ -133,9 +139,9 @@ def test_edges_of_bins_by_hand():
     p = np.linspace(0.1, 0.9, 32)
     places = 0.25 * (np.arange(32) + 0.5) / 32 + 0.75 * (p - 0.1) / 0.8
     expected = np.interp([0.25, 0.5, 0.75], places, p)
-    np.testing.assert_allclose(edges_of(np.stack([1 - p, p], axis=1)), expected, rtol=1e-12)
+    np.testing.assert_allclose(edges_of(np.stack([1 - p, p], axis=1), None, 1.1, 0.25), expected, rtol=1e-12)
     rare = np.r_[np.linspace(0.001, 0.02, 999), 0.9]
-    counts = np.histogram(rare, [0, *edges_of(np.stack([1 - rare, rare], axis=1)), 1])[0]
+    counts = np.histogram(rare, [0, *edges_of(np.stack([1 - rare, rare], axis=1), None, 1.1, 0.25), 1])[0]
     assert (counts > 0).sum() >= 5  # one row that is far off does not put all others into one bin
-    assert len(edges_of(np.full((50, 2), 0.5))) == 0
-    assert len(edges_of(np.array([[0.0, 1.0], [1.0, 0.0]]))) == 0
+    assert len(edges_of(np.full((50, 2), 0.5), None, 0.9, 0.0)) == 0
+    assert len(edges_of(np.array([[0.0, 1.0], [1.0, 0.0]]), None, 0.9, 0.0)) == 0

@@ -6,13 +6,14 @@ import numpy as np
 
 from kernelcal.arrays import row_slices
 
-__all__ = ["ClassBins", "edges_of"]
+__all__ = ["ClassBins", "class_bins", "edges_of"]
 
 
 _ROWS = 4096
 _FEW, _MANY = 2, 20
 _ENTRIES = 2**17  # probabilities that edges are made from
-_ONE, _SEVERAL = (1.1, 0.25), (0.8, 0.5)  # bins as a multiple of n^(2/5), and how far places go by ranks, not by width
+# Partitions: bins as a multiple of n^(2/5), and how far places go by ranks, not by width
+_ONE, _SEVERAL = ((0.9, 0.0), (1.1, 0.25)), ((0.8, 0.5),)
 _SMALLEST = 0.25  # beside the variance of a bin: one that hardly ever holds an event must not rule the sum
 
 
@@ -21,21 +22,28 @@ def stated(probabilities: np.ndarray) -> np.ndarray:
     return probabilities[:, 1:] if probabilities.shape[1] == 2 else probabilities
 
 
-def edges_of(probabilities: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-    """Inner edges of bins, from the predictions alone, at most 19 increasing numbers.
+def class_bins(probabilities: np.ndarray, weights: np.ndarray | None = None) -> tuple[ClassBins, ...]:
+    """Partitions of the stated probabilities, from the predictions alone.
 
-    Of one probability there are about ``1.1 n^(2/5)`` bins, of several ``0.8 n^(2/5)``: the rate that is best over
-    Lipschitz alternatives. A probability's place is partly its distance from the smallest one, as a share of their
-    range, and partly (1/4, of several 1/2) its rank among all, which weights count: bins are about equally wide, and
-    where rare events or many classes crowd near 0 they are finer there. Probabilities 0 and 1 take no part.
+    Of one probability there are two, of about ``0.9 n^(2/5)`` equally wide bins and ``1.1 n^(2/5)`` that are finer where
+    rows are: where one has an edge the other has none, and their sum sees more than either. Of several classes there is
+    one, of ``0.8 n^(2/5)`` bins. The exponent is that of the best rate over Lipschitz alternatives.
 
     References
     ----------
     Lee, Huang, Hassani, Dobriban (2023), T-Cal: an optimal test for the calibration of predictive models.
     """
-    n, m = probabilities.shape
-    rate, by_rank = _ONE if m == 2 else _SEVERAL
-    number = int(np.clip(round(rate * n**0.4), _FEW, _MANY))
+    ways = _ONE if probabilities.shape[1] == 2 else _SEVERAL
+    return tuple(ClassBins(edges_of(probabilities, weights, *way), probabilities, weights) for way in ways)
+
+
+def edges_of(probabilities: np.ndarray, weights: np.ndarray | None, rate: float, by_rank: float) -> np.ndarray:
+    """Inner edges of ``rate n^(2/5)`` bins, at most 19 increasing numbers.
+
+    A probability's place is partly its distance from the smallest one, as a share of their range, and to the share
+    `by_rank` its rank among all, which weights count. Probabilities 0 and 1 take no part.
+    """
+    number = int(np.clip(round(rate * len(probabilities) ** 0.4), _FEW, _MANY))
     rows = slice(None, None, -(-stated(probabilities).size // _ENTRIES))
     p = stated(probabilities[rows]).astype(np.float64)
     mass = np.broadcast_to(1.0 if weights is None else weights[rows, None], p.shape)
@@ -86,6 +94,6 @@ class ClassBins:
         counts = np.bincount((bins + offsets).ravel(), w, minlength=draws * columns)
         return counts.reshape(draws, columns)[:, : self.number].astype(np.float64)
 
-    def error(self, counts: np.ndarray) -> np.ndarray:
-        """``sqrt(sum_b (N_b - E_b)^2 / (V_b + 1/4))`` of counts of shape (B, number): shape (B,)."""
-        return np.sqrt(((counts - self.expected) ** 2 / (self.variance + _SMALLEST)).sum(axis=1))
+    def chi_square(self, counts: np.ndarray) -> np.ndarray:
+        """``sum_b (N_b - E_b)^2 / (V_b + 1/4)`` of counts of shape (B, number): shape (B,)."""
+        return ((counts - self.expected) ** 2 / (self.variance + _SMALLEST)).sum(axis=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,7 +12,7 @@ from kernelcal.arrays import row_slices, to_numpy
 from kernelcal.pairs import threaded_map
 from kernelcal.predictions import Bernoulli, ClassPredictions
 from kernelcal.statistics.base import Prepared, Statistic
-from kernelcal.statistics.signals.class_bins import ClassBins, edges_of
+from kernelcal.statistics.signals.class_bins import class_bins
 from kernelcal.statistics.signals.class_words import ClassWords
 from kernelcal.statistics.signals.cleared import Cleared, logs_of
 
@@ -39,8 +40,8 @@ class ClassSignals(Statistic):
     that is expected less than once from ruling the maximum.
 
     ``bins``: do events of one probability happen as often as it says? The root of the chi-square ``sum_b (N_b - E_b)^2
-    / (V_b + 1/4)`` over some ``n^(2/5)`` bins of the probability, 2 to 20; of three and more classes over bins of all
-    their probabilities together.
+    / (V_b + 1/4)`` over some ``n^(2/5)`` bins of the probability, 2 to 20, a mean over two partitions; of three and
+    more classes over bins of all their probabilities together.
 
     ``impossible``: number of labels whose predicted probability was exactly 0. It is 0 in every draw, so one such
     label is proof.
@@ -73,7 +74,7 @@ class PreparedClassSignals(Prepared):
         self.bytes_per_draw = 64 * m
         if predictions.question == "top label":  # what a mean says of confidence needs no slope
             self.directed = ("bias",)
-        self.bins = ClassBins(edges_of(self.p, weights), self.p, weights)
+        self.bins = class_bins(self.p, weights)
         self.expected, self.variance = np.zeros(m), np.zeros(m)
         for part in row_slices(n, _ROWS):
             p = self.p[part].astype(np.float64)
@@ -108,15 +109,21 @@ class PreparedClassSignals(Prepared):
         """Number of impossible labels, cleared slope (positive: under-confident) and binned error: (B,) each."""
         draws = len(labels)
         total, impossible = np.full(draws, -self.cleared.expected), np.zeros(draws, dtype=np.int64)
-        binned = np.zeros((draws, self.bins.number))
+        binned = [np.zeros((draws, bins.number)) for bins in self.bins]
         for part in _parts(labels):
             rows = np.arange(part.start, part.stop)
             p = self.p[rows, labels[:, part]]
             scores = np.log(np.where(p > 0, p, 1), dtype=np.float64) - self.cleared.shift[labels[:, part]]
             total += scores.sum(axis=1) if self.weights is None else scores @ self.weights[part]
             impossible += (p == 0).sum(axis=1)
-            binned += self.bins.counts(self.bins.index[rows, labels[:, part]], part)
-        return impossible, total if self.cleared.varies else np.zeros(draws), self.bins.error(binned)
+            for bins, counts in zip(self.bins, binned, strict=True):
+                counts += bins.counts(bins.index[rows, labels[:, part]], part)
+        return impossible, total if self.cleared.varies else np.zeros(draws), self._binned(binned)
+
+    def _binned(self, counts: Sequence[np.ndarray]) -> np.ndarray:
+        """Root of the mean chi-square over partitions."""
+        found = [bins.chi_square(own) for bins, own in zip(self.bins, counts, strict=True)]
+        return np.asarray(np.sqrt(np.mean(found, axis=0)))
 
     @cached_property
     def words(self) -> ClassWords:
@@ -147,7 +154,8 @@ class PreparedBinarySignals(PreparedClassSignals):
         found = threaded_map(lambda part: labels[:, part].astype(np.float64) @ self._gains[part], parts, None)
         sums = np.sum(found, axis=0) + self._at_zero
         slope = sums[:, 1] - self.cleared.expected if self.cleared.varies else np.zeros(len(labels))
-        return np.rint(sums[:, 0]).astype(np.int64), slope, self.bins.error(sums[:, 2:])
+        counts = np.split(sums[:, 2:], np.cumsum([bins.number for bins in self.bins])[:-1], axis=1)
+        return np.rint(sums[:, 0]).astype(np.int64), slope, self._binned(counts)
 
     @cached_property
     def _terms(self) -> tuple[np.ndarray, np.ndarray]:
@@ -155,8 +163,7 @@ class PreparedBinarySignals(PreparedClassSignals):
         p = self.p.astype(np.float64)
         w = np.ones(len(p)) if self.weights is None else self.weights
         scores = (logs_of(p) - self.cleared.shift) * w[:, None]
-        held = np.zeros((len(p), self.bins.number))
-        held[np.arange(len(p)), self.bins.index[:, 1]] = w
+        held = np.concatenate([np.eye(bins.number)[bins.index[:, 1]] for bins in self.bins], axis=1) * w[:, None]
         zero, one = (np.column_stack([p[:, k] == 0, scores[:, k], held * k]) for k in (0, 1))
         return zero, one
 
