@@ -25,9 +25,9 @@ def stated(probabilities: np.ndarray) -> np.ndarray:
 def class_bins(probabilities: np.ndarray, weights: np.ndarray | None = None) -> tuple[ClassBins, ...]:
     """Partitions of the stated probabilities, from the predictions alone.
 
-    Of one probability there are two, of about ``0.9 n^(2/5)`` equally wide bins and ``1.1 n^(2/5)`` that are finer where
-    rows are: where one has an edge the other has none, and their sum sees more than either. Of several classes there is
-    one, of ``0.8 n^(2/5)`` bins. The exponent is that of the best rate over Lipschitz alternatives.
+    Of one probability there are two, of about ``0.9 n^(2/5)`` equally wide bins and of ``1.1 n^(2/5)`` that are finer
+    where rows are: where one has an edge the other has none, and their sum sees more than either. Of several classes
+    there is one, of ``0.8 n^(2/5)`` bins. The exponent is that of the best rate over Lipschitz alternatives.
 
     References
     ----------
