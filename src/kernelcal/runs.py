@@ -12,7 +12,7 @@ import numpy as np
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS
 from kernelcal.errors import InputError
 from kernelcal.pairs import Engine
-from kernelcal.randomness import generator_of
+from kernelcal.randomness import generator_of, refuse_no_source
 
 __all__ = ["Progress", "Run", "Steps"]
 
@@ -70,7 +70,7 @@ class Run:
                 f"draws must be at most {_MOST:,}, got {draws:,}: smaller p-values are computed without draws, "
                 "statistic='skce' with null='saddlepoint'"
             )
-        generator_of(self.rng)  # refuses what is no source of random numbers
+        refuse_no_source(self.rng)
         if not isinstance(self.early_stopping, bool | np.bool_):
             raise InputError(f"early_stopping must be True or False, got {self.early_stopping!r}")
         if self.progress is not None and not callable(self.progress):
@@ -132,7 +132,7 @@ class Run:
         """
         if self.rng is not None and not isinstance(self.rng, _MOVING):
             return self
-        return replace(self, rng=int(generator_of(self.rng).integers(2**63)))
+        return replace(self, rng=int(generator_of(self.rng, "seed of all parts").integers(2**63)))
 
 
 class Steps:

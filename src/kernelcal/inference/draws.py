@@ -43,10 +43,12 @@ class Draws:
     ----------
     rng : int, numpy.random.SeedSequence, numpy.random.Generator or None
         Source of the key (SPEC 7).
+    purpose : str
+        What the draws are for: of one seed, those of two purposes are independent.
     """
 
-    def __init__(self, rng: Any) -> None:
-        self._key = generator_of(rng).integers(2**64, size=2, dtype=np.uint64)
+    def __init__(self, rng: Any, purpose: str) -> None:
+        self._key = generator_of(rng, purpose).integers(2**64, size=2, dtype=np.uint64)
 
     def uniforms(self, start: int, stop: int, n: int, first: int = 0) -> np.ndarray:
         """Uniform numbers `first` to `first + n - 1` of draws start to stop - 1, shape (stop - start, n)."""

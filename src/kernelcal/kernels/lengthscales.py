@@ -121,7 +121,7 @@ def _distances(predictions: Any, metric: Metric, max_rows: int | str | None, rng
         raise InputError(f"max_rows must be a number of at least 2 or None, got {max_rows!r}")
     rows = np.arange(len(x))
     if max_rows is not None and len(x) > max_rows:
-        rows = np.sort(generator_of(rng).choice(len(x), max_rows, replace=False))
+        rows = np.sort(generator_of(rng, "rows of a median lengthscale").choice(len(x), max_rows, replace=False))
     if pairwise is not None:
         return _Distances(len(rows), _by_pairs(PairwiseView(pairwise, in_double(predictions[rows])), len(rows)))
     return _Distances(len(rows), _by_norm(x[rows].astype(np.float64, copy=False), _NORM[metric.order]))

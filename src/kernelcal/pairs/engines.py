@@ -127,7 +127,7 @@ class Nystrom(FeatureEngine):
 
     def _choose(self, predictions: Predictions) -> np.ndarray:
         """Rows to stand as landmarks; with one column, among the distinct values, so that ties waste none."""
-        rng, n = generator_of(self.rng), len(predictions)
+        rng, n = generator_of(self.rng, "landmarks"), len(predictions)
         candidates = np.arange(n)
         if isinstance(predictions, ClassPredictions) and predictions.n_classes == 2:
             p = to_numpy(predictions.probabilities)[:, 1]
@@ -190,7 +190,7 @@ class RandomFourier(FeatureEngine):
 
     def maps(self, kernels: Sequence[Kernel], predictions: Predictions) -> tuple[FeatureMap, list[int]]:
         """Return the feature map and the number of features of each kernel."""
-        rng, points = generator_of(self.rng), Points(predictions)
+        rng, points = generator_of(self.rng, "random Fourier features"), Points(predictions)
         single = [self._single(kernel, points, rng) for kernel in kernels]
 
         def features(rows: slice) -> Array:
