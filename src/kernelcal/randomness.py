@@ -9,12 +9,12 @@ import numpy as np
 
 from kernelcal.errors import InputError
 
-__all__ = ["generator_of", "refuse_no_source"]
+__all__ = ["MOVING", "generator_of", "refuse_no_source"]
 
 
 _WORDS = 4  # 64-bit numbers that are taken from a generator as the seed of another: 256 bits
 
-_MOVING = np.random.Generator | np.random.BitGenerator | np.random.RandomState  # these give other numbers each time
+MOVING = np.random.Generator | np.random.BitGenerator | np.random.RandomState  # these give other numbers each time
 
 
 def generator_of(rng: Any, purpose: str) -> np.random.Generator:
@@ -51,7 +51,7 @@ def generator_of(rng: Any, purpose: str) -> np.random.Generator:
     3
     """
     try:
-        if isinstance(rng, _MOVING):
+        if isinstance(rng, MOVING):
             rng = np.random.default_rng(rng).integers(2**63, size=_WORDS).tolist()
         seed = _sequence(rng)
         key = (*seed.spawn_key, zlib.crc32(purpose.encode()))
@@ -63,7 +63,7 @@ def generator_of(rng: Any, purpose: str) -> np.random.Generator:
 def refuse_no_source(rng: Any) -> None:
     """Refuse what is no source of random numbers; a generator that is one does not move on."""
     try:
-        _ = isinstance(rng, _MOVING) or _sequence(rng)
+        _ = isinstance(rng, MOVING) or _sequence(rng)
     except (TypeError, ValueError):
         raise _no_source(rng) from None
 

@@ -58,10 +58,8 @@ def groups_of(predictions: Predictions) -> EqualRows | None:
         return None
     n = len(predictions)
     if n > _LEAST:
-        rows = generator_of(0, "rows that are looked at for equal ones").integers(
-            n, size=max(_LEAST, int(_SAMPLE * n**0.5))
-        )
-        rows = np.unique(rows)
+        seeded, size = generator_of(0, "rows that are looked at for equal ones"), max(_LEAST, int(_SAMPLE * n**0.5))
+        rows = np.unique(seeded.integers(n, size=size))
         if len(rows) - len(np.unique(_codes(predictions[rows]))) < _EQUAL:
             return None
     _, first, member = np.unique(_codes(predictions), return_index=True, return_inverse=True)

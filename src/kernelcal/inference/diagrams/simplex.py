@@ -214,9 +214,7 @@ def _gaps(part: BinnedPart, labels: np.ndarray) -> np.ndarray:
 
 def _largest(part: BinnedPart, batch: ClassPredictions, run: Run) -> float:
     """Value that the largest gap exceeds with probability ``1 - confidence_level`` at most."""
-    source, slices = (
-        Draws(run.rng, "draws of the band of a triangle"),
-        row_slices(run.draws, max(1, _NUMBERS // (3 * len(batch)))),
-    )
+    source = Draws(run.rng, "draws of the band of a triangle")
+    slices = row_slices(run.draws, max(1, _NUMBERS // (3 * len(batch))))
     maxima = [_gaps(part, source.targets(batch, rows.start, rows.stop)).max(axis=1) for rows in slices]
     return float(np.sort(np.concatenate(maxima))[-run.outside])

@@ -168,11 +168,8 @@ def _of_row(batch: Any, size: int, rng: int) -> BaseMeasure:
             "base points of shape (m, d)"
         )
     if not batch.score_is_affine:
-        return PointBase(
-            batch.sample(generator_of(rng, "points of a base measure"), size)
-            .reshape(size, batch.dimension)
-            .astype(np.float64)
-        )
+        drawn = batch.sample(generator_of(rng, "points of a base measure"), size)
+        return PointBase(drawn.reshape(size, batch.dimension).astype(np.float64))
     factor = batch.factor if isinstance(batch, MultivariateNormal) else batch.std
     mean, factor = (to_numpy(x).astype(np.float64) for x in (batch.mean, factor))
     return NormalBase(mean.reshape(batch.dimension), factor[0] if batch.event_shape else factor)
