@@ -11,18 +11,20 @@ import numpy as np
 from kernelcal.cases import Case
 from kernelcal.defaults import DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError
-from kernelcal.inference.draws import Draws
+from kernelcal.inference.draws import Drawable, Draws
 from kernelcal.inference.laws import DrawnValues, Exact, NullLaw, exact_notes, exact_null
 from kernelcal.inference.result import Member, TestResult
 from kernelcal.inference.test.family import impossible_note, impossible_rows
-from kernelcal.predictions import Predictions, Samples, inside
+from kernelcal.predictions import Samples
 from kernelcal.randomness import generator_of
 from kernelcal.runs import Run
-from kernelcal.statistics import Estimate, Prepared, Statistic, pit_of
-from kernelcal.statistics.outcomes import PreparedUniformity, normal_quantiles
+from kernelcal.statistics import Estimate, Prepared, Statistic
+from kernelcal.statistics.outcomes import PreparedUniformity, RandomisedPIT, normal_quantiles
 
 __all__ = ["UniformPIT", "pit_test", "pit_tested"]
 
+
+_CENTRED = 200  # draws: the centre is known to a fourteenth of a standard deviation
 
 _SCOPE = (
     "this tests quantile calibration only, a consequence of calibration: predictions can pass and still be wrong where "
@@ -125,21 +127,33 @@ def pit_tested(case: Case, run: Run) -> TestResult:
             "PIT values of draws with unequal weights are only nearly uniform, so this test would not keep its level: "
             "draw an unweighted sample by the weights first"
         )
-    generator = generator_of(run.rng)
-    values = pit_of(case, generator)
-    prepared = PreparedUniformity(len(case))
-    source = _UniformDraws(generator)  # keyed by what follows in the generator: a stream apart from that of the values
-    drawn = exact_null(prepared, replace(case, targets=values), run, source)
-    return _result(prepared, drawn, values, case)
+    found = RandomisedPIT.of(case, run.rng)
+    prepared = PreparedUniformity(len(case), _centre(found, run))
+    drawn = exact_null(prepared, replace(case, targets=found.values), run, _RedrawnValues(run.rng, found))
+    return _result(prepared, drawn, found.values, case)
 
 
-class _UniformDraws(Draws):
-    """Draws of PIT values: uniform whatever the predictions."""
+def _centre(found: RandomisedPIT, run: Run) -> tuple[float, float]:
+    """Mean and dispersion that the random places lead to, from draws that depend on no outcome: the test stays exact."""
+    if found.continuous:
+        return 0.0, 0.0
+    uncentred, generator = PreparedUniformity(len(found)), generator_of(run.rng, "centre of PIT values")
+    parts = [np.stack(uncentred.signed(drawn)) for drawn in found.drawn(generator, _CENTRED)]
+    mean, spread = np.concatenate(parts, axis=1).mean(axis=1)
+    return float(mean), float(spread)
+
+
+class _RedrawnValues(Draws):
+    """Draws of PIT values in place of targets."""
+
+    def __init__(self, rng: Any, values: RandomisedPIT) -> None:
+        super().__init__(rng, "draws of the PIT test")
+        self._values = values
 
     def targets(
-        self, predictions: Predictions, start: int, stop: int, rows: range | np.ndarray | None = None
+        self, predictions: Drawable, start: int, stop: int, rows: range | np.ndarray | None = None
     ) -> np.ndarray:
-        return inside(self._of_rows(start, stop, rows, len(predictions)))
+        return super().targets(self._values, start, stop, rows)
 
 
 def _result(prepared: PreparedUniformity, drawn: DrawnValues, values: np.ndarray, case: Case) -> TestResult:
@@ -147,7 +161,7 @@ def _result(prepared: PreparedUniformity, drawn: DrawnValues, values: np.ndarray
     outcome = drawn.outcome(prepared.names, exact_notes(drawn, batch))
     p, rows = outcome.pvalue, impossible_rows(batch, y)
     impossible = (impossible_note(batch, y, rows, counted=False),) if len(rows) else ()
-    words = _directions(values, outcome.members, outcome.fired) if p <= SIGNIFICANCE else ()
+    words = _directions(prepared, values, outcome.members, outcome.fired) if p <= SIGNIFICANCE else ()
     return TestResult(
         statistic=min(member.pvalue for member in outcome.members),
         pvalue=p,
@@ -167,14 +181,16 @@ def _result(prepared: PreparedUniformity, drawn: DrawnValues, values: np.ndarray
     )
 
 
-def _directions(values: np.ndarray, members: tuple[Member, ...], fired: str) -> tuple[str, ...]:
+def _directions(
+    prepared: PreparedUniformity, values: np.ndarray, members: tuple[Member, ...], fired: str
+) -> tuple[str, ...]:
     """Sentences for bias and dispersion where they speak against calibration, the fired one first."""
     pvalues = {member.name: member.pvalue for member in members}
     found = [name for name in ("bias", "dispersion") if pvalues.get(name, 1.0) <= SIGNIFICANCE]
-    quantiles = normal_quantiles(values)
+    quantiles, (mean, spread) = normal_quantiles(values), prepared.centre
     sentences = {
-        "bias": _shift(float(quantiles.mean())),
-        "dispersion": _width(float(quantiles.std(ddof=len(quantiles) > 1))),
+        "bias": _shift(float(quantiles.mean() - mean)),
+        "dispersion": _width(float(quantiles.std(ddof=len(quantiles) > 1) / max(1 + spread, 1e-9) ** 1.5)),
     }
     ordered = sorted(found, key=lambda name: (name != fired, pvalues[name]))
     if ordered:

@@ -23,6 +23,7 @@ from kernelcal.statistics.outcomes.quantile_curves import (
     quantile_calibration,
     quantile_calibration_of,
 )
+from kernelcal.statistics.outcomes.redrawn import RandomisedPIT
 from kernelcal.statistics.outcomes.transform import (
     PreparedUniformity,
     kuiper,
@@ -38,6 +39,7 @@ __all__ = [
     "HighestDensityCoverage",
     "PreparedUniformity",
     "QuantileCalibration",
+    "RandomisedPIT",
     "UniformHistogram",
     "binomial_interval",
     "central_coverage",

@@ -177,7 +177,7 @@ def highest_density_coverage_of(
     case: Case, levels: np.ndarray, run: Run, log_density: Callable[[np.ndarray], Any] | None = None
 ) -> HighestDensityCoverage:
     """Coverage of what was checked already; the run says how many draws there are where draws are needed."""
-    batch, generator = case.of_numbers().in_numpy.predictions, generator_of(run.rng)
+    batch, generator = case.of_numbers().in_numpy.predictions, generator_of(run.rng, "draws of highest-density regions")
     if log_density is None:
         found = _regions(batch, case.targets, levels, run.draws, generator)
     else:

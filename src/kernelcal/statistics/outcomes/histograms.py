@@ -173,7 +173,7 @@ def pit_histogram_of(case: Case, bins: int, run: Run) -> UniformHistogram:
             "PIT values of draws with unequal weights are only nearly uniform, and their band is not known: draw an "
             "unweighted sample by the weights first"
         )
-    generator = generator_of(run.rng)
+    generator = generator_of(run.rng, "X")
     values = pit_of(case, generator)
     counts = np.bincount(np.minimum((values * bins).astype(np.int64), bins - 1), minlength=bins)
     edges = np.linspace(0, 1, bins + 1)
@@ -245,7 +245,7 @@ def rank_histogram_of(case: Case, bins: int | None, run: Run) -> UniformHistogra
         raise InputError(
             f"ranks are those among draws (kernelcal.Samples), got {type(batch).__name__}: use pit_histogram"
         )
-    generator, places = generator_of(run.rng), batch.size + 1
+    generator, places = generator_of(run.rng, "Y"), batch.size + 1
     low, high = batch.rank_range(case.targets)
     rank = low + (generator.random(len(low)) * (high - low + 1)).astype(np.int64)
     starts = _starts(bins, places)

@@ -72,7 +72,7 @@ class QuantileCalibration(Shown):
             raise InputError("with case weights the shares below the quantiles are not binomial, and have no band")
         taus, place = np.unique(self.levels, return_inverse=True)
         steps = np.diff(taus, prepend=0.0, append=1.0)
-        band = multinomial_band(self.n, steps, run, generator_of(run.rng), cumulative=True)
+        band = multinomial_band(self.n, steps, run, generator_of(run.rng, "band of quantile calibration"), cumulative=True)
         return band.divided(np.full(len(taus), self.n)).at(place)
 
     def plot(self, ax: Any = None, *, confidence_level: float = CONFIDENCE_LEVEL) -> Any:
