@@ -36,10 +36,14 @@ _SCOPE = (
 def pit_test(y: Any, predictions: Any, *, draws: int = DRAWS, rng: Any = 0, early_stopping: bool = True) -> TestResult:
     """Test whether the PIT values are uniform, which calibration implies.
 
-    Under calibration the randomised values of `pit` are independent and uniform on (0, 1), whatever the predictions,
-    and exactly so at every n, for counts and equally likely draws too (of `Quantiles` see `pit`). Four statistics,
-    Anderson-Darling, Kuiper, bias and dispersion of the normal quantiles, are compared with those of uniform draws, and
+    Under calibration the values of `pit` are independent and uniform on (0, 1), whatever the predictions, and exactly
+    so at every n, for counts and equally likely draws too (of `Quantiles` see `pit`). Four statistics,
+    Anderson-Darling, Kuiper, bias and dispersion of the normal quantiles, are compared with those of redrawn values, and
     their smallest rank is ranked in turn (min-p): ``p = (1 + #{b: T_b >= T}) / (B + 1)``.
+
+    Where values are randomised (counts, draws, point masses) the random places inside the jumps are the same in all
+    redrawn data, whose targets are drawn from the predictions (of draws: which of the S + 1 values is the outcome). So
+    the test is exact given these places, for every seed, however many rows are tied.
 
     Parameters
     ----------
@@ -134,7 +138,7 @@ def pit_tested(case: Case, run: Run) -> TestResult:
 
 
 def _centre(found: RandomisedPIT, run: Run) -> tuple[float, float]:
-    """Mean and dispersion that the random places lead to, from draws that depend on no outcome: the test stays exact."""
+    """Mean and dispersion that the random places lead to, from draws that depend on no outcome: the test is exact."""
     if found.continuous:
         return 0.0, 0.0
     uncentred, generator = PreparedUniformity(len(found)), generator_of(run.rng, "centre of PIT values")
