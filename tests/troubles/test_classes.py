@@ -9,7 +9,7 @@ import pytest
 
 import kernelcal as kc
 from kernelcal.errors import InputError
-from kernelcal.inference.laws.exact import minimum_rank_pvalue, ranks
+from kernelcal.inference.laws.ranks import merged_pvalue, ranks
 from kernelcal.kernels import resolve
 from kernelcal.predictions import checked_pair
 from kernelcal.statistics import accuracy, log_score
@@ -682,7 +682,7 @@ def test_the_p_zero_case():
     given, expected = case("p-zero")
     draws = given["B"]
     values = np.linspace(0, 1, draws + 1)[::-1, None].copy()  # row 0, the observed one, is the largest
-    assert minimum_rank_pvalue(values, ranks(values)) == pytest.approx(expected["p"], abs=1e-8)
+    assert merged_pvalue(values, ranks(values)) == pytest.approx(expected["p"], abs=1e-8)
     p = np.full(200, 0.9)
     result = kc.calibration_test(np.zeros(200, dtype=int), p, draws=draws)
     assert result.pvalue == pytest.approx(expected["p"], abs=1e-8)

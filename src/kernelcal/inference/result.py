@@ -74,12 +74,15 @@ class Member(Shown):
         P-value of this statistic alone, before the family is accounted for; of a class (`ClassWise`) after Holm.
     deviation : float
         Observed value in standard deviations of the null, from its mean; nan if the null has no variance.
+    ranked : bool
+        Whether it has part in the p-value of the family; if not, it is told for the direction that it has.
     """
 
     name: str
     value: float
     pvalue: float
     deviation: float
+    ranked: bool = True
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""

@@ -1,6 +1,6 @@
 """Statistics and scores: one room a kind. ``x_of(case)`` is the core of ``x(y, predictions)``: it checks nothing."""
 
-from kernelcal.statistics.base import CallableStatistic, Estimate, Prepared, Statistic, Through, target_notes
+from kernelcal.statistics.base import CallableStatistic, Estimate, Merge, Prepared, Statistic, Through, target_notes
 from kernelcal.statistics.binned import (
     ECE,
     BinnedEstimate,
@@ -80,6 +80,7 @@ __all__ = [
     "HighestDensityCoverage",
     "IncompleteCholesky",
     "Locations",
+    "Merge",
     "NullBand",
     "NumberSignals",
     "PinballLoss",

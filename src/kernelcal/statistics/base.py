@@ -17,7 +17,7 @@ from kernelcal.lenses import Lens
 from kernelcal.predictions import ClassPredictions, Predictions, Samples
 from kernelcal.tables import Shown, Table
 
-__all__ = ["CallableStatistic", "Estimate", "Prepared", "Statistic", "Through", "target_notes"]
+__all__ = ["CallableStatistic", "Estimate", "Merge", "Prepared", "Statistic", "Through", "target_notes"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -61,6 +61,43 @@ class Estimate(Shown):
         return Table(self.name, [*rows, ("engine", self.engine)], self.notes)
 
 
+@dataclass(frozen=True)
+class Merge:
+    """How several statistics become one p-value: which are ranked together, and what each group weighs.
+
+    Parameters
+    ----------
+    groups : tuple of tuples of int
+        Positions of statistics. Inside a group the smallest rank counts, and is ranked in turn; a statistic in no group
+        is told and has no part in the p-value.
+    weights : tuple of float
+        Weight of every group: ranks are divided by them, so that a group of weight 2 is heard at half the rank.
+        Default: all alike.
+
+    Notes
+    -----
+    Groups and weights are fixed before targets are seen, or depend on the predictions alone: then the merged p-value is
+    as exact as its members'.
+    """
+
+    groups: tuple[tuple[int, ...], ...]
+    weights: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.weights:
+            object.__setattr__(self, "weights", (1.0,) * len(self.groups))
+        flat = [k for group in self.groups for k in group]
+        if not flat or not all(self.groups) or len(set(flat)) < len(flat):
+            raise InputError(f"groups must hold every statistic once at most and one at least, got {self.groups!r}")
+        if len(self.weights) != len(self.groups) or not all(0 < w < float("inf") for w in self.weights):
+            raise InputError(f"weights must be a positive number for each of the groups, got {self.weights!r}")
+
+    @classmethod
+    def of_each(cls, number: int) -> Merge:
+        """Return the merge of statistics that stand by themselves, all alike."""
+        return cls(tuple((k,) for k in range(number)))
+
+
 class Prepared(ABC):
     """Statistics of fixed predictions, ready for many sets of targets.
 
@@ -74,12 +111,15 @@ class Prepared(ABC):
         Working memory of one more set of targets.
     notes : tuple of str
         What the reader of the result must know.
+    merge : Merge or None
+        How exact tests make one p-value of several statistics; None: each by itself, all alike.
     """
 
     names: tuple[str, ...]
     engine: str
     bytes_per_draw: int = 1024
     notes: tuple[str, ...] = ()
+    merge: Merge | None = None
 
     @abstractmethod
     def values(self, targets: np.ndarray) -> np.ndarray:

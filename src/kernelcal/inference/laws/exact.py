@@ -1,8 +1,8 @@
-"""The exact Monte-Carlo test: redraw the targets from the predictions, keep the predictions."""
+"""The exact Monte-Carlo test: targets are drawn from the predictions, or outcomes swapped with their draws."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,21 +12,19 @@ from kernelcal.defaults import DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError
 from kernelcal.inference.draws import Draws
 from kernelcal.inference.laws.law import NullLaw, Outcome, Problem
+from kernelcal.inference.laws.ranks import decisive, merged_pvalue, ranks
 from kernelcal.inference.result import Member
-from kernelcal.predictions import ClassPredictions, Predictions
+from kernelcal.predictions import ClassPredictions, Predictions, Samples, ScorePredictions
 from kernelcal.runs import Run
-from kernelcal.statistics import Prepared
+from kernelcal.statistics import Merge, Prepared
 from kernelcal.tables import Shown, Table
 
 __all__ = [
     "DrawnValues",
     "Exact",
+    "Swap",
     "exact_notes",
     "exact_null",
-    "family_wise_pvalues",
-    "minimum_rank_pvalue",
-    "ranks",
-    "standardised",
     "with_ranks",
 ]
 
@@ -96,7 +94,7 @@ def exact_null(prepared: Prepared, case: Case, run: Run, source: Draws | None = 
     values = np.empty((0, len(prepared.names)))
     for look in _looks(run.draws, run.early_stopping):
         values = _extend(values, look, prepared, case, run, source)
-        drawn = DrawnValues.of(values, stopped_early=look < run.draws)
+        drawn = DrawnValues.of(values, stopped_early=look < run.draws, merge=prepared.merge)
         if drawn.pvalue > STOP_ABOVE:
             break
     return drawn
@@ -164,18 +162,21 @@ class DrawnValues(Shown):
         P-value of the family, at least 1 / (draws + 1).
     stopped_early : bool
         Whether an early look ended the draws.
+    merge : Merge or None
+        How the statistics became one p-value; None: each by itself, all alike.
     """
 
     values: np.ndarray
     rank: np.ndarray
     pvalue: float
     stopped_early: bool
+    merge: Merge | None = None
 
     @classmethod
-    def of(cls, values: np.ndarray, *, stopped_early: bool = False) -> Self:
+    def of(cls, values: np.ndarray, *, stopped_early: bool = False, merge: Merge | None = None) -> Self:
         """Rank values of shape (draws + 1, S)."""
         rank = ranks(values)
-        return cls(values, rank, minimum_rank_pvalue(values, rank), stopped_early)
+        return cls(values, rank, merged_pvalue(values, rank, merge), stopped_early, merge)
 
     @property
     def draws(self) -> int:
@@ -184,7 +185,7 @@ class DrawnValues(Shown):
 
     def outcome(self, names: tuple[str, ...], notes: tuple[str, ...] = ()) -> Outcome:
         """Outcome with a member for every statistic."""
-        members, fired = self._members(names), self._fired(names)
+        members, fired = self._members(names), names[decisive(self.values, self.rank, self.merge)]
         columns = dict(zip(names, self.values[1:].T, strict=True)) if self.values.size <= _KEPT else {}
         kept = {member.name: columns[member.name] for member in members if columns}
         return Outcome(self.pvalue, members, fired, self.draws, self.stopped_early, notes, kept)
@@ -211,14 +212,13 @@ class DrawnValues(Shown):
             deviation = np.where((spread == 0) & (observed > drawn.max(axis=0)), np.inf, deviation)
         pvalues = self.rank[0] / (self.draws + 1)
         columns = zip(names, observed, pvalues, deviation, strict=True)
-        members = [Member(name, float(v), float(p), float(d)) for name, v, p, d in columns]
+        counted = None if self.merge is None else {k for group in self.merge.groups for k in group}
+        members = [
+            Member(name, float(v), float(p), float(d), counted is None or k in counted)
+            for k, (name, v, p, d) in enumerate(columns)
+        ]
         varying = [m for m, column in zip(members, self.values.T, strict=True) if np.any(column != column[0])]
         return tuple(varying or members)
-
-    def _fired(self, names: tuple[str, ...]) -> str:
-        """Name of the member with the smallest rank; of equal ones the one that deviates most, as in the p-value."""
-        deviation = [standardised(column)[0] for column in self.values.T]
-        return min(zip(self.rank[0], [-d for d in deviation], names, strict=True))[2]
 
 
 def with_ranks(values: np.ndarray, names: tuple[str, ...]) -> np.ndarray:
@@ -233,87 +233,38 @@ def with_ranks(values: np.ndarray, names: tuple[str, ...]) -> np.ndarray:
     return values
 
 
-def ranks(values: np.ndarray) -> np.ndarray:
-    """Number of entries of a column that are at least as large as each entry, ties included.
+@dataclass(frozen=True)
+class Swap(NullLaw):
+    """Exact law of any statistic where a prediction is a set of draws: the outcome is exchangeable with them.
 
-    Entries closer than rounding count as equal: otherwise the last digit of a sum would decide between draws
-    that are the same. Divided by B + 1, the entry of row 0 is the exact Monte-Carlo p-value.
+    If the outcome and the S draws of a row are independent with one law, nothing tells which of the S + 1 values is the
+    outcome. The values of every row are pooled, every draw lets one of them, chosen at random, play the outcome, and
+    the statistic compares the player with its pool, which no choice changes:
+    ``p = (1 + #{b: T_b >= T}) / (B + 1)``, valid at every n and S.
 
-    Parameters
-    ----------
-    values : numpy.ndarray of shape (B + 1, S)
-        Row 0 is observed, the others are draws.
-
-    Returns
-    -------
-    numpy.ndarray of int, shape (B + 1, S)
-    """
-    return np.stack([_column_ranks(column) for column in values.T], axis=1)
-
-
-def _column_ranks(column: np.ndarray) -> np.ndarray:
-    order = np.argsort(-column, kind="stable")
-    descending = column[order]
-    finite = column[np.isfinite(column)]
-    tolerance = 1e-9 * finite.std() + 1e-13 * np.abs(finite).max() if len(finite) else 0.0
-    with np.errstate(invalid="ignore"):
-        new_group = descending[:-1] - descending[1:] > tolerance
-    last = np.flatnonzero(np.append(new_group, True))  # last position of every group of equal values
-    position = last[np.searchsorted(last, np.arange(len(column)))] + 1
-    result = np.empty(len(column), dtype=np.int64)
-    result[order] = position
-    return result
-
-
-def minimum_rank_pvalue(values: np.ndarray, rank: np.ndarray) -> float:
-    """P-value of the smallest rank over the statistics (min-p), from the same batch of draws.
-
-    Rows with the same smallest rank are ordered by their largest standardised value: otherwise every statistic's
-    largest draw would tie with the observed row, and S statistics could never say less than S / (B + 1). Both
-    orders are symmetric functions of the rows, which are exchangeable under the null, so the p-value
-    ``#{b at least as extreme as row 0} / (B + 1)`` is exact. For one statistic it is the rank itself.
-    """
-    if rank.shape[1] == 1:
-        return float(rank[0, 0] / len(rank))
-    smallest = rank.min(axis=1)
-    deviation = np.stack([standardised(column) for column in values.T]).max(axis=0)
-    tied = (smallest == smallest[0]) & (deviation >= deviation[0] - 1e-9)
-    return float(((smallest < smallest[0]) | tied).sum() / len(smallest))
-
-
-def family_wise_pvalues(values: np.ndarray, rank: np.ndarray) -> np.ndarray:
-    """P-values of every statistic, corrected for the choice among all of them (Westfall-Young, single step, min-p).
-
-    An entry is the more extreme the smaller its rank, and among equal ranks the larger its standardised value. The
-    p-value of statistic s is the share of rows whose most extreme entry is at least as extreme as entry (0, s).
-    With however many statistics wrong, the chance that any of the others is rejected is at most the level: the most
-    extreme entry over all statistics is at least as extreme as that over these others, whose rows are exchangeable.
-
-    Parameters
-    ----------
-    values, rank : numpy.ndarray of shape (B + 1, S)
-        Row 0 is observed.
-
-    Returns
-    -------
-    numpy.ndarray of shape (S,)
+    Notes
+    -----
+    Assumes that rows are independent and that the draws of a row are independent of its outcome given the model. Draws
+    with weights are not exchangeable and are refused. Cost: B times what the statistic costs for other targets.
 
     References
     ----------
-    Westfall and Young (1993), section 2.3.
+    The exchangeability of rank histograms and of simulation-based calibration, as a permutation test (Dwass 1957).
     """
-    deviation = np.stack([standardised(column) for column in values.T], axis=1)
-    smallest = rank.min(axis=1)
-    strongest = np.where(rank == smallest[:, None], deviation, -np.inf).max(axis=1)
-    first, own = rank[0], deviation[0]
-    tied = (smallest[:, None] == first) & (strongest[:, None] >= own - 1e-9)
-    return ((smallest[:, None] < first) | tied).mean(axis=0)
 
+    label: ClassVar[str] = "exact, the outcome swapped with the draws"
+    asymptotic: ClassVar[bool] = False
+    weighted: ClassVar[bool] = True
 
-def standardised(column: np.ndarray) -> np.ndarray:
-    """Standardise by mean and spread of all finite rows, the observed one included; infinity stays infinite."""
-    finite = column[np.isfinite(column)]
-    spread = finite.std() if len(finite) else 0.0
-    if spread == 0:
-        return np.where(np.isfinite(column), 0.0, np.inf)
-    return (column - finite.mean()) / spread
+    def test(self, problem: Problem) -> Outcome:
+        """Rank the observed values among those of swapped outcomes."""
+        case = problem.case
+        if not isinstance(case.predictions, Samples | ScorePredictions):
+            raise InputError(
+                f"null='swap' needs predictions that are draws (kernelcal.Samples), got "
+                f"{type(case.predictions).__name__}: use null='exact'"
+            )
+        pooled = case.predictions.pooled(case.targets)
+        prepared = problem.statistic.prepare(pooled, case.weights)
+        drawn = exact_null(prepared, replace(case, predictions=pooled), problem.run, problem.source)
+        return drawn.outcome(prepared.names, exact_notes(drawn, pooled))

@@ -319,7 +319,7 @@ def _result(law: NullLaw, outcome: Outcome, problem: Problem) -> TestResult:
         words = directions(prepared.signals, targets, members, outcome.fired)
     p, draws = outcome.pvalue, outcome.draws
     return TestResult(
-        statistic=min(m.pvalue for m in members) if len(members) > 1 else members[0].value,
+        statistic=min(m.pvalue for m in members if m.ranked) if len(members) > 1 else members[0].value,
         pvalue=p,
         null=law.label,
         draws=draws,

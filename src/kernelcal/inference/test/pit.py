@@ -38,8 +38,8 @@ def pit_test(y: Any, predictions: Any, *, draws: int = DRAWS, rng: Any = 0, earl
 
     Under calibration the values of `pit` are independent and uniform on (0, 1), whatever the predictions, and exactly
     so at every n, for counts and equally likely draws too (of `Quantiles` see `pit`). Four statistics,
-    Anderson-Darling, Kuiper, bias and dispersion of the normal quantiles, are compared with those of redrawn values, and
-    their smallest rank is ranked in turn (min-p): ``p = (1 + #{b: T_b >= T}) / (B + 1)``.
+    Anderson-Darling, Kuiper, bias and dispersion of the normal quantiles, are compared with those of redrawn values,
+    and their smallest rank is ranked in turn (min-p): ``p = (1 + #{b: T_b >= T}) / (B + 1)``.
 
     Where values are randomised (counts, draws, point masses) the random places inside the jumps are the same in all
     redrawn data, whose targets are drawn from the predictions (of draws: which of the S + 1 values is the outcome). So
@@ -54,7 +54,8 @@ def pit_test(y: Any, predictions: Any, *, draws: int = DRAWS, rng: Any = 0, earl
     draws : int
         Number B of draws; the smallest p-value is 1 / (B + 1).
     rng : int, numpy.random.Generator or None
-        Seed (SPEC 7). The values are those of ``pit(y, predictions, rng)``; the draws come from a stream of their own.
+        Seed (SPEC 7) of the random places and, in a stream of their own, of the draws. The values are those of
+        ``pit(y, predictions, rng)``.
     early_stopping : bool
         Stop at 99, 199, 399, ... draws once p > 0.2. The test stays exact.
 

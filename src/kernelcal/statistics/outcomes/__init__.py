@@ -2,7 +2,6 @@
 
 from kernelcal.statistics.outcomes.central import (
     CentralCoverage,
-    binomial_interval,
     central_coverage,
     central_coverage_of,
 )
@@ -41,7 +40,6 @@ __all__ = [
     "QuantileCalibration",
     "RandomisedPIT",
     "UniformHistogram",
-    "binomial_interval",
     "central_coverage",
     "central_coverage_of",
     "highest_density_coverage",

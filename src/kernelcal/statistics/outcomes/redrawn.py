@@ -34,8 +34,8 @@ class RandomisedPIT:
 
     - Continuous distribution functions have no jumps, V does nothing, and the redrawn value is a uniform number.
     - Draws: if the outcome is exchangeable with the S draws of its row, each of the S + 1 values of the pool is the
-      outcome with the same probability, given the pool. The value of a member z, from the shares of the pool below z and
-      at or below z, is a function of z, the pool and V; one member of every row is drawn.
+      outcome with the same probability, given the pool. The value of a member z, from the shares of the pool below z
+      and at or below z, is a function of z, the pool and V; one member of every row is drawn.
     - Others: a target is drawn, and the transform is computed at it.
 
     Attributes
