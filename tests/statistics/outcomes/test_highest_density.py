@@ -327,7 +327,7 @@ def test_equal_draws_and_missing_draws():
         confidence_level=SURE,
         levels=[0.4, 0.8],
     )
-    assert result.expected == pytest.approx([0.4, 0.8])
+    assert result.expected == pytest.approx([0.4, 0.8], abs=0.02)  # the order of equal densities moves the share
     assert agrees(result)
     few = highest_density_coverage([0.0], Samples([[1.0, 2.0]]), log_density=lambda z: -z, levels=[0.9])
     assert few.expected == pytest.approx([2 / 3])
