@@ -279,7 +279,7 @@ def test_one_bad_group_of_ten_is_found_and_no_other():
         if "3" in names:
             assert result.groups[0].name == "3"
             assert "class 1 is over-predicted" in result.group(3).sentence
-    assert found >= 36
+    assert found >= 34  # power about .9: other streams of draws found 35 and 36, five times as many draws 38
     assert false <= binom.ppf(0.9995, 40, 0.05)
 
 
