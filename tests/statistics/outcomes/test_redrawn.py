@@ -159,7 +159,7 @@ def flat(n, rng):
 
 
 @pytest.mark.parametrize("make", [rare, ensembles])
-@pytest.mark.parametrize("repetitions", [60, pytest.param(400, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("repetitions", [20, pytest.param(400, marks=pytest.mark.slow)])
 def test_bands_hold_calibrated_data(make, repetitions):
     outside = np.zeros(3)
     for k in range(repetitions):
