@@ -245,7 +245,7 @@ def tested(case: Case, statistic: Statistic, law: NullLaw, run: Run) -> TestResu
 
 def answered(case: Case, statistic: Statistic, prepared: Prepared, law: NullLaw, run: Run) -> TestResult:
     """Test what was prepared, of a case in NumPy and a law that serves the statistic."""
-    problem = Problem(case, statistic, prepared, run, Draws(run.rng))
+    problem = Problem(case, statistic, prepared, run, Draws(run.rng, "draws of a test"))
     return _result(law, law.test(problem), problem)
 
 
