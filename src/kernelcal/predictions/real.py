@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from kernelcal.arrays import Array, as_array, concrete, row_slices, take_rows, to_numpy
+from kernelcal.arrays import Array, as_array, concrete, numbers, row_slices, take_rows, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.predictions.base import Predictions, checked_index, trusted
 from kernelcal.predictions.border import inside
@@ -100,6 +100,12 @@ class RealPredictions(Predictions):
     def described(self) -> bool:
         """Whether mean and standard deviation are known; those of a score function need draws or a sampler."""
         return True
+
+    @property
+    def continuous(self) -> bool:
+        """Whether no number has a probability of its own: what has jumps says `cdf_below`, or its `pit_interval`."""
+        own, every = type(self), RealPredictions
+        return own.cdf_below is every.cdf_below and own.pit_interval is every.pit_interval
 
     @property
     def columns(self) -> int:
@@ -276,7 +282,7 @@ class Parametric(RealPredictions):
 def checked_probabilities(levels: Any, n: int) -> np.ndarray:
     """Return levels of quantiles of n rows as float64."""
     try:
-        values = np.asarray(levels, dtype=np.float64)
+        values = numbers(levels)
         np.broadcast_shapes(values.shape, (n,))
     except (TypeError, ValueError):
         raise InputError(

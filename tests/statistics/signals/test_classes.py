@@ -124,7 +124,7 @@ def test_many_classes_share_an_intercept():
     intercepts = shared_intercepts(expected)
     assert np.bincount(intercepts).tolist() == [1] * 63 + [27]
     assert expected[intercepts == 63].max() <= expected[intercepts < 63].min()
-    cleared = Cleared.of(p, None, expected)
+    cleared = Cleared.of(kc.Categorical(p), None, expected)
     joined = np.eye(64)[intercepts]
     among = sum(joined.T @ covariance(row) @ joined for row in p)
     along = sum(joined.T @ covariance(row) @ np.log(row) for row in p)
@@ -145,3 +145,16 @@ def test_edges_of_bins_by_hand():
     assert (counts > 0).sum() >= 5  # one row that is far off does not put all others into one bin
     assert len(edges_of(np.full((50, 2), 0.5), None, 0.9, 0.0)) == 0
     assert len(edges_of(np.array([[0.0, 1.0], [1.0, 0.0]]), None, 0.9, 0.0)) == 0
+
+
+def test_logits_keep_what_probabilities_round_away():
+    """Logit 750: the probability of class 0 is 0 and its logarithm is not; it counts in the slope."""
+    logits = np.r_[np.linspace(-3, 3, 60), 750.0]
+    labels = np.r_[(np.random.default_rng(6).random(60) < 0.5).astype(int), 0]
+    signals = ClassSignals().prepare(kc.Bernoulli.from_logits(logits))
+    pair = np.stack([np.zeros(61), logits], axis=1)
+    both = ClassSignals().prepare(kc.Categorical.from_logits(pair))
+    np.testing.assert_allclose(signals.values(labels[None]), both.values(labels[None]), rtol=1e-9)
+    assert signals.values(labels[None])[0, 0] == 0
+    assert signals.slope(labels[None])[0] < -700
+    assert signals.words.fit(labels).slope < 0.5

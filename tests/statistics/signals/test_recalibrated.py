@@ -42,7 +42,7 @@ def curvature(theta, *data, step=1e-4):
 def test_the_fit_is_the_maximum(m, weighted):
     p, y, w = data(m)
     classes = np.arange(1, m)
-    found = recalibrated(p, y, w if weighted else None, classes)
+    found = recalibrated(kc.Categorical(p), y, w if weighted else None, classes)
     own = w if weighted else np.ones(len(y))
     best = minimize(penalised, np.r_[1.0, np.zeros(m - 1)], (p, y, own, classes), method="BFGS", tol=1e-9)
     assert found.slope == pytest.approx(best.x[0], abs=1e-4)
@@ -54,7 +54,7 @@ def test_the_fit_is_the_maximum(m, weighted):
 def test_weights_that_repeat_rows_change_the_error_and_not_the_slope():
     """Rows of weight 2 are as sure as others: only ratios of weights matter."""
     p, y, _ = data(3)
-    once, twice = (recalibrated(p, y, np.full(len(y), w), np.array([1, 2])) for w in (100.0, 200.0))
+    once, twice = (recalibrated(kc.Categorical(p), y, np.full(len(y), w), np.array([1, 2])) for w in (100.0, 200.0))
     assert twice.slope == pytest.approx(once.slope, abs=1e-3)
     assert twice.error == pytest.approx(once.error, rel=1e-2)
 
@@ -64,7 +64,7 @@ def test_the_interval_covers_the_slope():
     inside = 0
     for seed in range(200):
         p, y, _ = data(3, n=200, seed=seed)
-        fit = recalibrated(p, y, None, np.array([1, 2]))
+        fit = recalibrated(kc.Categorical(p), y, None, np.array([1, 2]))
         inside += abs(fit.slope - 0.6) <= 1.96 * fit.error
     assert 177 <= inside <= 199  # binomial, .95, 1 in 1,000 on either side
 
@@ -72,7 +72,7 @@ def test_the_interval_covers_the_slope():
 @pytest.mark.parametrize("p", [np.array([0.1, 0.2, 0.8, 0.9] * 5), np.full(20, 0.3)])
 def test_separated_labels_and_equal_predictions_end(p):
     y = (p > 0.5).astype(int)
-    fit = recalibrated(np.stack([1 - p, p], axis=1), y, None, np.array([1]))
+    fit = recalibrated(kc.Categorical(np.stack([1 - p, p], axis=1)), y, None, np.array([1]))
     assert np.isfinite([fit.slope, fit.error]).all()
     assert fit.error > 0.3
 
@@ -80,8 +80,8 @@ def test_separated_labels_and_equal_predictions_end(p):
 def test_impossible_labels_and_certain_rows_take_no_part():
     p, y, _ = data(3)
     more = np.r_[p, [[1.0, 0.0, 0.0], [0.0, 0.5, 0.5]]]
-    found = recalibrated(more, np.r_[y, 0, 0], None, np.array([1, 2]))
-    assert found.slope == pytest.approx(recalibrated(p, y, None, np.array([1, 2])).slope, abs=1e-6)
+    found = recalibrated(kc.Categorical(more), np.r_[y, 0, 0], None, np.array([1, 2]))
+    assert found.slope == pytest.approx(recalibrated(kc.Categorical(p), y, None, np.array([1, 2])).slope, abs=1e-6)
 
 
 def test_many_classes_have_intercepts_for_those_that_deviate_most():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelcal.arrays import row_slices
+from kernelcal.arrays import row_slices, to_numpy
 from kernelcal.predictions import ClassPredictions
 from kernelcal.statistics.signals.clear import beyond_errors, clear_of_zero
 from kernelcal.statistics.signals.recalibrated import Recalibrated, recalibrated
@@ -28,12 +28,11 @@ class ClassWords:
     def __init__(
         self,
         predictions: ClassPredictions,
-        probabilities: np.ndarray,
         weights: np.ndarray | None,
         expected: np.ndarray,
         variance: np.ndarray,
     ) -> None:
-        self.predictions, self.p, self.weights = predictions, probabilities, weights
+        self.predictions, self.p, self.weights = predictions, to_numpy(predictions.probabilities), weights
         self.expected, self.variance = expected, variance
         self._fitted: tuple[np.ndarray, Recalibrated] | None = None
 
@@ -61,7 +60,7 @@ class ClassWords:
     def fit(self, labels: np.ndarray) -> Recalibrated:
         """Slope beside intercepts; asked again about the same labels, the same one."""
         if self._fitted is None or self._fitted[0] is not labels:
-            self._fitted = labels, recalibrated(self.p, labels, self.weights, self._intercepts(labels))
+            self._fitted = labels, recalibrated(self.predictions, labels, self.weights, self._intercepts(labels))
         return self._fitted[1]
 
     def _intercepts(self, labels: np.ndarray) -> np.ndarray:

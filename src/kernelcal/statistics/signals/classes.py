@@ -14,7 +14,7 @@ from kernelcal.predictions import Bernoulli, ClassPredictions
 from kernelcal.statistics.base import Prepared, Statistic
 from kernelcal.statistics.signals.class_bins import class_bins
 from kernelcal.statistics.signals.class_words import ClassWords
-from kernelcal.statistics.signals.cleared import Cleared, logs_of
+from kernelcal.statistics.signals.cleared import Cleared
 
 __all__ = ["ClassSignals", "PreparedClassSignals"]
 
@@ -69,7 +69,8 @@ class PreparedClassSignals(Prepared):
     engine = "sums over rows"
 
     def __init__(self, predictions: ClassPredictions, weights: np.ndarray | None = None) -> None:
-        self.predictions, self.weights, self.p = predictions, weights, to_numpy(predictions.probabilities)
+        self.predictions, self.weights = predictions.map_arrays(to_numpy), weights
+        self.p = to_numpy(predictions.probabilities)
         n, m = self.p.shape
         self.bytes_per_draw = 64 * m
         if predictions.question == "top label":  # what a mean says of confidence needs no slope
@@ -81,7 +82,7 @@ class PreparedClassSignals(Prepared):
             w = np.ones(len(p)) if weights is None else weights[part]
             self.expected += w @ p
             self.variance += w**2 @ (p * (1 - p))
-        self.cleared = Cleared.of(self.p, weights, self.expected)
+        self.cleared = Cleared.of(self.predictions, weights, self.expected)
 
     def counts(self, labels: np.ndarray) -> np.ndarray:
         """How often each class occurs (the sum of its weights), for labels of shape (B, n): shape (B, m)."""
@@ -112,10 +113,11 @@ class PreparedClassSignals(Prepared):
         binned = [np.zeros((draws, bins.number)) for bins in self.bins]
         for part in _parts(labels):
             rows = np.arange(part.start, part.stop)
-            p = self.p[rows, labels[:, part]]
-            scores = np.log(np.where(p > 0, p, 1), dtype=np.float64) - self.cleared.shift[labels[:, part]]
+            logs = self.predictions[part].log_probability_of(labels[:, part])
+            ruled_out = np.isneginf(logs)
+            scores = np.where(ruled_out, 0.0, logs) - self.cleared.shift[labels[:, part]]
             total += scores.sum(axis=1) if self.weights is None else scores @ self.weights[part]
-            impossible += (p == 0).sum(axis=1)
+            impossible += ruled_out.sum(axis=1)
             for bins, counts in zip(self.bins, binned, strict=True):
                 counts += bins.counts(bins.index[rows, labels[:, part]], part)
         return impossible, total if self.cleared.varies else np.zeros(draws), self._binned(binned)
@@ -128,7 +130,7 @@ class PreparedClassSignals(Prepared):
     @cached_property
     def words(self) -> ClassWords:
         """What may be said of a direction."""
-        return ClassWords(self.predictions, self.p, self.weights, self.expected, self.variance)
+        return ClassWords(self.predictions, self.weights, self.expected, self.variance)
 
     def clear(self, name: str, labels: np.ndarray) -> bool:
         """Tell whether a signal deviates by the spread of the observed rows too, for one set of labels."""
@@ -160,11 +162,11 @@ class PreparedBinarySignals(PreparedClassSignals):
     @cached_property
     def _terms(self) -> tuple[np.ndarray, np.ndarray]:
         """What a row adds to every sum, for label 0 and for label 1: shape (n, 2 + bins) each."""
-        p = self.p.astype(np.float64)
-        w = np.ones(len(p)) if self.weights is None else self.weights
-        scores = (logs_of(p) - self.cleared.shift) * w[:, None]
-        held = np.concatenate([np.eye(bins.number)[bins.index[:, 1]] for bins in self.bins], axis=1) * w[:, None]
-        zero, one = (np.column_stack([p[:, k] == 0, scores[:, k], held * k]) for k in (0, 1))
+        n, w = len(self.p), 1.0 if self.weights is None else self.weights[:, None]
+        scores = (self.predictions.finite_logs(slice(None)) - self.cleared.shift) * w
+        held = np.concatenate([np.eye(bins.number)[bins.index[:, 1]] for bins in self.bins], axis=1) * w
+        ruled_out = [self.predictions.impossible(np.full(n, k)) for k in (0, 1)]
+        zero, one = (np.column_stack([ruled_out[k], scores[:, k], held * k]) for k in (0, 1))
         return zero, one
 
     @cached_property

@@ -7,19 +7,15 @@ from typing import Self
 
 import numpy as np
 
-from kernelcal.arrays import row_slices
+from kernelcal.arrays import row_slices, to_numpy
+from kernelcal.predictions import ClassPredictions
 
-__all__ = ["Cleared", "logs_of", "shared_intercepts"]
+__all__ = ["Cleared", "shared_intercepts"]
 
 
 _ROWS = 4096
 _INTERCEPTS = 64  # classes with an intercept of their own; the others, expected less often, share one
 _VARIES = 1e-9  # of the variance: what is left by rounding alone is no slope
-
-
-def logs_of(p: np.ndarray) -> np.ndarray:
-    """Log probabilities, 0 in the place of those of probability 0, which take no part."""
-    return np.log(np.where(p > 0, p, 1.0))
 
 
 def shared_intercepts(expected: np.ndarray) -> np.ndarray:
@@ -61,8 +57,9 @@ class Cleared:
     varies: bool
 
     @classmethod
-    def of(cls, probabilities: np.ndarray, weights: np.ndarray | None, expected: np.ndarray) -> Self:
-        """Sum over rows of probabilities, shape (n, m); `expected` holds the expected counts."""
+    def of(cls, predictions: ClassPredictions, weights: np.ndarray | None, expected: np.ndarray) -> Self:
+        """Sum over rows; `expected` holds the expected counts."""
+        probabilities = to_numpy(predictions.probabilities)
         n, m = probabilities.shape
         intercepts = shared_intercepts(expected)
         number = int(intercepts.max()) + 1
@@ -71,7 +68,7 @@ class Cleared:
         for part in row_slices(n, _ROWS):
             p = probabilities[part].astype(np.float64)
             w = np.ones(len(p)) if weights is None else weights[part]
-            logs = logs_of(p)
+            logs = predictions.finite_logs(part)
             own = (p * logs).sum(axis=1, keepdims=True)
             gains = p * (logs - own)
             shares, gained = (p, gains) if joined is None else (p @ joined, gains @ joined)

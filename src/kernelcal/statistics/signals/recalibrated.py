@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernelcal.arrays import row_slices
-from kernelcal.statistics.signals.cleared import logs_of
+from kernelcal.arrays import row_slices, to_numpy
+from kernelcal.predictions import ClassPredictions
 
 __all__ = ["Recalibrated", "recalibrated"]
 
@@ -34,14 +34,14 @@ class Recalibrated:
 
 
 def recalibrated(
-    probabilities: np.ndarray, labels: np.ndarray, weights: np.ndarray | None, classes: np.ndarray
+    predictions: ClassPredictions, labels: np.ndarray, weights: np.ndarray | None, classes: np.ndarray
 ) -> Recalibrated:
     """Fit ``P(Y = k) = softmax_k(a log p + b)`` by maximum likelihood.
 
     Parameters
     ----------
-    probabilities : numpy.ndarray of shape (n, m)
-        Predictions. Rows whose label had probability 0 take no part.
+    predictions : ClassPredictions
+        Predictions in NumPy. Rows whose label was impossible take no part.
     labels : numpy.ndarray of shape (n,)
         What happened.
     weights : numpy.ndarray of shape (n,), optional
@@ -58,7 +58,7 @@ def recalibrated(
     Normal priors of standard deviation 4 about a = 1, and 8 about b = 0, keep the fit finite where labels are
     separated. Cost: some 6 passes of O(n m + n J^2) for J intercepts.
     """
-    fit = _Fit(probabilities, labels, weights, classes)
+    fit = _Fit(predictions, labels, weights, classes)
     theta = np.zeros(1 + len(classes))
     theta[0] = 1.0
     value, gradient, information, _, _ = fit.at(theta)
@@ -85,11 +85,11 @@ class _Fit:
     """Likelihood of slope and intercepts, with its derivatives."""
 
     def __init__(
-        self, probabilities: np.ndarray, labels: np.ndarray, weights: np.ndarray | None, classes: np.ndarray
+        self, predictions: ClassPredictions, labels: np.ndarray, weights: np.ndarray | None, classes: np.ndarray
     ) -> None:
-        self.p, self.labels, self.classes = probabilities, labels, classes
+        self.predictions, self.labels, self.classes = predictions, labels, classes
         self.weights = np.ones(len(labels)) if weights is None else weights
-        self.column = np.full(probabilities.shape[1], -1)  # of a class among the intercepts
+        self.column = np.full(predictions.n_classes, -1)  # of a class among the intercepts
         self.column[classes] = np.arange(len(classes))
         self.precision = 1 / _PRIOR[np.minimum(np.arange(1 + len(classes)), 1)] ** 2
         self.centre = np.zeros(1 + len(classes))
@@ -110,19 +110,19 @@ class _Fit:
         return value, gradient, information, modelled, observed
 
     def _rows(self, theta: np.ndarray, part: slice) -> tuple[np.ndarray, ...]:
-        p, labels, w = self.p[part].astype(np.float64), self.labels[part], self.weights[part]
-        rows = np.arange(len(p))
-        kept = p[rows, labels] > 0
-        p, labels, w, rows = p[kept], labels[kept], w[kept], rows[: kept.sum()]
-        logs = logs_of(p)
+        given, labels, w = to_numpy(self.predictions[part].log_probabilities), self.labels[part], self.weights[part]
+        kept = np.isfinite(given[np.arange(len(given)), labels])
+        given, labels, w = given[kept].astype(np.float64), labels[kept], w[kept]
+        possible, rows = np.isfinite(given), np.arange(len(given))
+        logs = np.where(possible, given, 0.0)
         intercepts = np.append(theta[1:], 0.0)[self.column]
-        scores = np.where(p > 0, theta[0] * logs + intercepts, -np.inf)
+        scores = np.where(possible, theta[0] * logs + intercepts, -np.inf)
         scores -= scores.max(axis=1, keepdims=True)
         q = np.exp(scores)
         total = q.sum(axis=1, keepdims=True)
         q /= total
         mean = (q * logs).sum(axis=1)
-        own = np.zeros((len(p), len(self.classes) + 1))
+        own = np.zeros((len(rows), len(self.classes) + 1))
         own[rows, self.column[labels]] = 1.0  # the last column holds the classes without an intercept
         score = np.column_stack([logs[rows, labels] - mean, own[:, :-1] - q[:, self.classes]])
         inner = np.stack([mean, (q * logs**2).sum(axis=1)])
