@@ -12,7 +12,7 @@ import numpy as np
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError
 from kernelcal.pairs import Engine
-from kernelcal.randomness import generator_of
+from kernelcal.randomness import MOVING, generator_of, refuse_no_source
 
 __all__ = ["Progress", "Run", "Steps"]
 
@@ -20,7 +20,6 @@ __all__ = ["Progress", "Run", "Steps"]
 Progress = Callable[[int, int], None]
 _ROUNDING = 1e-9
 _MOST = 10**8  # draws: their values are kept, and more would fill any memory
-_MOVING = np.random.Generator | np.random.BitGenerator | np.random.RandomState  # these give other numbers each time
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +75,7 @@ class Run:
                 f"draws must be at most {_MOST:,}, got {draws:,}: smaller p-values are computed without draws, "
                 "statistic='skce' with null='saddlepoint'"
             )
-        generator_of(self.rng)  # refuses what is no source of random numbers
+        refuse_no_source(self.rng)
         if not isinstance(self.early_stopping, bool | np.bool_):
             raise InputError(f"early_stopping must be True or False, got {self.early_stopping!r}")
         if self.progress is not None and not callable(self.progress):
@@ -145,9 +144,9 @@ class Run:
         A seed gives the same draws each time it is used; a generator, or fresh entropy, would give others to every
         part. One seed is drawn from these, once.
         """
-        if self.rng is not None and not isinstance(self.rng, _MOVING):
+        if self.rng is not None and not isinstance(self.rng, MOVING):
             return self
-        return replace(self, rng=int(generator_of(self.rng).integers(2**63)))
+        return replace(self, rng=int(generator_of(self.rng, "seed of all parts").integers(2**63)))
 
 
 class Steps:

@@ -15,6 +15,7 @@ from kernelcal.errors import InputError
 from kernelcal.kernels import Spectral
 from kernelcal.kernels.plain import kernel_from_plain, kernel_to_plain
 from kernelcal.predictions import MultivariateNormal, Score
+from kernelcal.randomness import generator_of
 from kernelcal.sketch import Sketch, rows, sums
 from kernelcal.sketch.rows import RowSet
 
@@ -120,7 +121,7 @@ def test_sums_are_those_of_loops_over_rows(name):
     make, options = SUBJECTS[name]
     y, batch = make()
     found = _sketch(**options).update(y, batch)._sums
-    rng = np.random.default_rng(3)
+    rng = generator_of(3, "random Fourier features")
     one = isinstance(batch, kc.Bernoulli)
     x = batch.p[:, None] if one else batch.probs
     w, b = KERNEL.frequencies(rng, 12, x.shape[1]), rng.uniform(0, 2 * np.pi, 12)

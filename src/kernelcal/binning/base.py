@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from kernelcal.errors import InputError
+from kernelcal.randomness import generator_of
 
 __all__ = ["Binning", "Bins", "UniformBins", "checked_choice", "checked_count", "equal_rows", "grid", "one_column"]
 
@@ -94,7 +95,7 @@ def equal_rows(rows: np.ndarray) -> tuple[np.ndarray, int]:
     """
     words = _words(rows)
     # odd multipliers from a fixed seed: the same rows get the same hash in every run
-    multipliers = np.random.default_rng(0).integers(0, 2**63, words.shape[1], dtype=np.uint64) * 2 + 1
+    multipliers = generator_of(0, "factors of a hash").integers(0, 2**63, words.shape[1], dtype=np.uint64) * 2 + 1
     hashes = _mixed(words) @ multipliers
     _, first, index = np.unique(hashes, return_index=True, return_inverse=True)
     if len(first) < len(rows) and not np.array_equal(words, words[first[index]]):

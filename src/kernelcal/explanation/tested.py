@@ -62,7 +62,7 @@ class Null:
         """Targets redrawn from the predictions; where these are draws, the outcome swapped with them."""
         batch = case.predictions
         pool = replace(case, predictions=batch.pooled(case.targets)) if isinstance(batch, Samples) else case
-        return cls(case, pool, replace(run, early_stopping=False), Draws(run.rng))
+        return cls(case, pool, replace(run, early_stopping=False), Draws(run.rng, "draws of an explanation"))
 
     def ranked(self, prepared: Prepared) -> DrawnValues:
         """Values of prepared statistics, all draws made."""

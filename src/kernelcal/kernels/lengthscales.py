@@ -129,7 +129,8 @@ def _that_count(predictions: Any, weights: np.ndarray) -> tuple[Any, np.ndarray 
 
 def _by_weight(weights: np.ndarray, most: int, rng: Any = 0) -> np.ndarray:
     """Rows drawn with replacement, with chances like their weights."""
-    return np.sort(generator_of(rng).choice(len(weights), most, p=weights / weights.sum()))
+    generator = generator_of(rng, "rows of a median lengthscale")
+    return np.sort(generator.choice(len(weights), most, p=weights / weights.sum()))
 
 
 def _median(
@@ -168,7 +169,7 @@ def _distances(predictions: Any, metric: Metric, max_rows: int | str | None, rng
         raise InputError(f"max_rows must be a number of at least 2 or None, got {max_rows!r}")
     rows = np.arange(len(x))
     if max_rows is not None and len(x) > max_rows:
-        rows = np.sort(generator_of(rng).choice(len(x), max_rows, replace=False))
+        rows = np.sort(generator_of(rng, "rows of a median lengthscale").choice(len(x), max_rows, replace=False))
     if pairwise is not None:
         return _Distances(len(rows), _by_pairs(PairwiseView(pairwise, in_double(predictions[rows])), len(rows)))
     return _Distances(len(rows), _by_norm(x[rows].astype(np.float64, copy=False), _NORM[metric.order]))

@@ -128,7 +128,7 @@ class Nystrom(FeatureEngine):
 
     def _choose(self, predictions: Predictions) -> np.ndarray:
         """Rows to stand as landmarks; with one column, among the distinct values, so that ties waste none."""
-        rng, candidates = generator_of(self.rng), self._candidates(predictions)
+        rng, candidates = generator_of(self.rng, "landmarks"), self._candidates(predictions)
         if isinstance(predictions, ClassPredictions) and predictions.n_classes == 2:
             p = to_numpy(predictions.probabilities)[:, 1]
             candidates = candidates[np.unique(p[candidates], return_index=True)[1]]
@@ -208,7 +208,7 @@ class RandomFourier(FeatureEngine):
 
     def maps(self, kernels: Sequence[Kernel], predictions: Predictions) -> tuple[FeatureMap, list[int]]:
         """Return the feature map and the number of features of each kernel."""
-        rng, points = generator_of(self.rng), Points(predictions)
+        rng, points = generator_of(self.rng, "random Fourier features"), Points(predictions)
         single = [self._single(kernel, points, rng) for kernel in kernels]
 
         def features(rows: slice) -> Array:

@@ -22,7 +22,7 @@ from kernelcal.predictions.log_scale import log_sum
 from kernelcal.predictions.reading import Logits, LogProbs, Percent, as_predictions, checked_pair, checked_weights
 from kernelcal.predictions.real import Parametric, RealPredictions
 from kernelcal.predictions.scalars import Beta, Gamma, Laplace, LogNormal, Normal, StudentT, Uniform
-from kernelcal.predictions.special_functions import smallest_reaching
+from kernelcal.predictions.special_functions import count_below, smallest_reaching
 from kernelcal.predictions.vectors import DiagonalNormal, Dirichlet, IsotropicNormal, MultivariateNormal, VectorNormal
 
 __all__ = [
@@ -65,6 +65,7 @@ __all__ = [
     "checked_index",
     "checked_pair",
     "checked_weights",
+    "count_below",
     "families",
     "finite_numbers",
     "floating",

@@ -102,6 +102,12 @@ class RealPredictions(Predictions):
         return True
 
     @property
+    def continuous(self) -> bool:
+        """Whether no number has a probability of its own: what has jumps says `cdf_below`, or its `pit_interval`."""
+        own, every = type(self), RealPredictions
+        return own.cdf_below is every.cdf_below and own.pit_interval is every.pit_interval
+
+    @property
     def columns(self) -> int:
         """Mean and standard deviation of every component."""
         return 2 * self.dimension

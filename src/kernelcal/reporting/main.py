@@ -88,7 +88,8 @@ def _explained(case: Case, groups: Sequence[Group], run: Run, models: int) -> tu
     n, most = len(case), int(_EXPLAINED / models**0.5)
     if not _explainable(case.predictions):
         return None, 0
-    rows = np.arange(n) if n <= most else np.sort(generator_of(run.rng).choice(n, most, replace=False))
+    generator = generator_of(run.rng, "rows that a page explains")
+    rows = np.arange(n) if n <= most else np.sort(generator.choice(n, most, replace=False))
     columns = {column: values[rows] for column, values in _columns(groups, n).items()}
     return explained(_chosen(case, rows), run, groups=columns or None), len(rows)
 

@@ -105,7 +105,7 @@ def _of_part(
 ) -> dict[str, Array]:
     targets, batch = case.targets, case.predictions
     double = batch.map_arrays(_double)
-    drawn = Draws(settings.rng).targets(double, 0, settings.draws, rows)
+    drawn = Draws(settings.rng, "draws of a test").targets(double, 0, settings.draws, rows)
     every = np.concatenate([targets[None].astype(drawn.dtype), drawn])  # row 0 is observed, on the same path
     if not on_accelerator(placed.reference):
         placed = double

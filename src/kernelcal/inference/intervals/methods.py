@@ -57,7 +57,7 @@ class Request:
     @cached_property
     def source(self) -> Draws:
         """Where the draws come from."""
-        return Draws(self.run.rng)
+        return Draws(self.run.rng, "draws of an interval")
 
     def columns(self, n: int) -> list[slice]:
         """Batches of draws that fit the memory, for n numbers a draw."""

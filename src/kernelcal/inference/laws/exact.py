@@ -91,7 +91,7 @@ def exact_null(prepared: Prepared, case: Case, run: Run, source: Draws | None = 
     level a <= 0.2 a rejection needs the full number of draws, whose p-value is valid; for a > 0.2 it implies a
     first look with p <= a, which is valid too.
     """
-    source = Draws(run.rng) if source is None else source
+    source = Draws(run.rng, "draws of a test") if source is None else source
     values = np.empty((0, len(prepared.names)))
     for look in _looks(run.draws, run.early_stopping):
         values = _extend(values, look, prepared, case, run, source)

@@ -15,6 +15,7 @@ from kernelcal.errors import InputError
 from kernelcal.kernels import Dirac, Gaussian, Integrator, Kernel, Scaled, Sum, plan, point
 from kernelcal.kernels.embeddings import merged
 from kernelcal.predictions import Samples
+from kernelcal.randomness import generator_of
 from kernelcal.statistics import Prepared
 from kernelcal.statistics.test_locations import (
     ClassFunctions,
@@ -177,7 +178,7 @@ def _members(predictions: Samples) -> tuple[Iterator[np.ndarray], Iterator[np.nd
 
 def _drawn(predictions: Any, size: int) -> tuple[Iterator[np.ndarray], Iterator[np.ndarray]]:
     """Seeded draws, one set of targets after the other."""
-    rng = np.random.default_rng(0)
+    rng = generator_of(0, "draws of a covariance")
     weights = np.full(len(predictions), 1 / size)
     return (predictions.sample(rng)[0] for _ in range(size)), (weights for _ in range(size))
 

@@ -12,6 +12,7 @@ from kernelcal.cases import Case
 from kernelcal.defaults import SIGNIFICANCE
 from kernelcal.errors import InputError
 from kernelcal.inference.result import Member
+from kernelcal.inference.test.class_family import SummedKernels, class_factors
 from kernelcal.inference.test.number_family import FACTORS, number_kernel, number_merge, number_parts
 from kernelcal.kernels import PIT, Kernel, Laplacian, Spectral, Stationary, resolve, resolve_target
 from kernelcal.pairs import FEATURE, Engine, ExactPairs, Nystrom
@@ -36,6 +37,7 @@ __all__ = [
 # Seconds of a draw and kernel on two cores up to which all pairs are taken; above, features where they take less
 _SECONDS = 1.7e-3
 
+
 _FEATURES = 32  # features of a target kernel between numbers
 
 _LANDMARKS, _FEW_LANDMARKS, _LARGE = 256, 128, 200_000  # fewer landmarks above so many probabilities
@@ -45,20 +47,22 @@ _LANDMARKS, _FEW_LANDMARKS, _LARGE = 256, 128, 200_000  # fewer landmarks above 
 class DefaultFamily(Statistic):
     """Unbiased SKCE at several lengthscales beside signals with a direction, combined by the smallest rank.
 
-    For classes the signals are bias and slope (`ClassSignals`). For numbers and vectors five groups of members are
-    ranked (`Merge`): bias; dispersion; both by location and by scale; the PIT, with weight
-    1.4 (`NumberSignals`); and kernels between places of outcomes in their predicted distributions.
+    For classes the signals are slope, bias and bins (`ClassSignals`), and the kernels are one member: their values are
+    divided by their standard deviations under calibration, and summed. For numbers and vectors five groups of members
+    are ranked (`Merge`): bias; dispersion; both by location and by scale; the PIT, with weight 1.4 (`NumberSignals`);
+    and kernels between places of outcomes in their predicted distributions.
 
     A kernel at one lengthscale is blind to finer structure and weak against over- and under-confidence, the
-    failure that is met most often; one family of few members sees both.
+    failure that is met most often; one family of few members sees both, and every member costs the others little.
 
     Parameters
     ----------
     kernel : Stationary
         Kernel whose lengthscale is multiplied by the factors. Default `Laplacian`, between numbers with the metric
         `kernels.Standardised`.
-    factors : sequence of float
-        Multiples of the lengthscale, default 2^-5, 2^-3, 2^-1, 2, between numbers 2^-3, 2^-1.
+    factors : sequence of float, optional
+        Multiples of the lengthscale. Default for one probability 2^-5, 2^-3, 2^-1, for several 2^-1, 2, for
+        numbers 2^-3, 2^-1.
     target_kernel : Kernel, optional
         Kernel between targets. Default `Dirac` for classes, ``kernels.PIT("polynomials")`` for numbers, and for vectors
         beside it, for what their components share, the finite spectrum of a Gaussian at the median predicted standard
@@ -70,14 +74,14 @@ class DefaultFamily(Statistic):
     """
 
     kernel: Stationary = field(default_factory=Laplacian)
-    factors: Sequence[float] = (2**-5, 2**-3, 2**-1, 2.0)
+    factors: Sequence[float] | None = None
     target_kernel: Kernel | None = None
     engine: Engine | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.kernel, Stationary):
             raise InputError(f"the family needs a profile with a lengthscale, such as Laplacian(), got {self.kernel!r}")
-        if len(self.factors) == 0 or not all(factor > 0 for factor in self.factors):
+        if self.factors is not None and (len(self.factors) == 0 or not all(factor > 0 for factor in self.factors)):
             raise InputError(f"factors must be one or more positive numbers, got {self.factors!r}")
 
     def estimated(self, case: Case) -> Estimate:
@@ -95,8 +99,9 @@ class DefaultFamily(Statistic):
     def prepare(self, predictions: Predictions, weights: np.ndarray | None = None) -> PreparedFamily:
         """Resolve lengthscales, choose the engine, sum what the predictions say."""
         if isinstance(predictions, RealPredictions):
-            factors = FACTORS if self.factors == type(self).factors else self.factors
-            parts = number_parts(predictions, self.kernel, factors, self.target_kernel, self.engine, weights)
+            parts = number_parts(
+                predictions, self.kernel, self._factors_for(predictions), self.target_kernel, self.engine, weights
+            )
             return PreparedFamily(parts[0][0], parts[1], parts[0][1:], number_merge(parts[1], parts[0]))
         base, notes = resolve(self.kernel, predictions)
         assert isinstance(base, Stationary)  # for the type checker: leaves keep their type
@@ -126,7 +131,7 @@ class DefaultFamily(Statistic):
         notes: tuple[str, ...],
         like: PreparedPairMean | None = None,
     ) -> PreparedFamily:
-        scales = [base.scale * factor for factor in self.factors]
+        scales = [base.scale * factor for factor in self._factors_for(placed)]
         kernels = [base.with_lengthscale(scale) for scale in scales]
         names = tuple(f"kernel at {scale:.3g}" for scale in scales)
         host = placed if is_numpy(placed.reference) else _on_host(placed)
@@ -135,8 +140,15 @@ class DefaultFamily(Statistic):
             statistic = SKCE(prediction_kernel=base, target_kernel=target, engine=engine)
             return PreparedPairMean(statistic, kernels, placed, names, notes, residual.weights, residual, like)
 
-        kernels_ready = self._of_pairs_or_features(prepared, placed)
+        pairs = self._of_pairs_or_features(prepared, placed)
+        assert isinstance(host, ClassPredictions)  # for the type checker: numbers have a family of their own
+        kernels_ready = SummedKernels(pairs, host)
         return PreparedFamily(kernels_ready, prepared_signals(host, residual.weights))
+
+    def _factors_for(self, predictions: Predictions) -> Sequence[float]:
+        if self.factors is not None:
+            return self.factors
+        return class_factors(predictions) if isinstance(predictions, ClassPredictions) else FACTORS
 
     def _of_pairs_or_features(
         self, prepared: Callable[[Engine], PreparedPairMean], predictions: Predictions
@@ -164,7 +176,7 @@ class PreparedFamily(Prepared):
 
     def __init__(
         self,
-        kernels: PreparedPairMean,
+        kernels: PreparedPairMean | SummedKernels,
         signals: Signals,
         more: tuple[PreparedPairMean, ...] = (),
         merge: Merge | None = None,
@@ -217,20 +229,21 @@ def directions(
     """Sentences for the directed members that speak against calibration, the fired one first.
 
     A direction must be beyond what calibrated outcomes do, and beyond the spread of the observed rows: outcomes that
-    spread too wide alone make sums vary more than those of calibrated ones. If none is both, the strongest is named.
+    spread too wide alone make sums vary more than those of calibrated ones. Beside the first one others are named
+    where they deviate at the level over the number of directions. If none is clear, the strongest is named,
+    unless it is a slope that a fit does not confirm: that could be the opposite of the truth.
     """
     pvalues = {member.name: member.pvalue for member in members}
     found = [name for name in signals.directed if pvalues.get(name, 1.0) <= alpha]
     sizes = {member.name: -abs(float(np.nan_to_num(member.deviation))) for member in members}
     ordered = sorted(found, key=lambda name: (name != fired, pvalues[name], sizes[name]))
-    if ordered:
-        named = [name for name in ordered if signals.clear(name, targets)]
-        if not named:
-            named = (
-                signals.unclear(ordered, pvalues, targets, fired)
-                if isinstance(signals, PreparedNumberSignals)
-                else ordered[:1]
-            )
+    sure = [name for name in ordered if name == ordered[0] or pvalues[name] <= alpha / len(signals.directed)]
+    named = [name for name in sure if signals.clear(name, targets)]
+    if not named and ordered and isinstance(signals, PreparedNumberSignals):
+        named = signals.unclear(ordered, pvalues, targets, fired)
+    elif not named:
+        named = [name for name in ordered if name not in getattr(signals, "only_if_clear", ())][:1]
+    if named:
         return tuple(dict.fromkeys(signals.sentence(name, targets) for name in named))
     of_shape = fired == "PIT" and isinstance(signals, PreparedNumberSignals)
     return (signals.sentence(fired, targets) if of_shape else signals.aimless,)

@@ -11,19 +11,21 @@ import numpy as np
 from kernelcal.cases import Case
 from kernelcal.defaults import DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError
-from kernelcal.inference.draws import Draws
+from kernelcal.inference.draws import Drawable, Draws
 from kernelcal.inference.laws import DrawnValues, Exact, NullLaw, exact_notes, exact_null
 from kernelcal.inference.result import TestResult
 from kernelcal.inference.test.family import impossible_note, impossible_rows
 from kernelcal.inference.test.pit_words import pit_directions
-from kernelcal.predictions import Predictions, Samples, inside
+from kernelcal.predictions import Samples
 from kernelcal.randomness import generator_of
 from kernelcal.runs import Run
-from kernelcal.statistics import Estimate, Prepared, Statistic, pit_of
-from kernelcal.statistics.outcomes import PreparedUniformity
+from kernelcal.statistics import Estimate, Prepared, Statistic
+from kernelcal.statistics.outcomes import PreparedUniformity, RandomisedPIT
 
 __all__ = ["UniformPIT", "pit_test", "pit_tested"]
 
+
+_CENTRED = 200  # draws: the centre is known to a fourteenth of a standard deviation
 
 _SCOPE = (
     "this tests quantile calibration only, a consequence of calibration: predictions can pass and still be wrong where "
@@ -43,10 +45,14 @@ def pit_test(
 ) -> TestResult:
     """Test whether the PIT values are uniform, which calibration implies.
 
-    Under calibration the randomised values of `pit` are independent and uniform on (0, 1), whatever the predictions,
-    and exactly so at every n, for counts and equally likely draws too (of `Quantiles` see `pit`). Four statistics,
-    Anderson-Darling, Kuiper, bias and dispersion of the normal quantiles, are compared with those of uniform draws, and
-    their smallest rank is ranked in turn (min-p): ``p = (1 + #{b: T_b >= T}) / (B + 1)``.
+    Under calibration the values of `pit` are independent and uniform on (0, 1), whatever the predictions, and exactly
+    so at every n, for counts and equally likely draws too (of `Quantiles` see `pit`). Four statistics,
+    Anderson-Darling, Kuiper, bias and dispersion of the normal quantiles, are compared with those of redrawn values,
+    and their smallest rank is ranked in turn (min-p): ``p = (1 + #{b: T_b >= T}) / (B + 1)``.
+
+    Where values are randomised (counts, draws, point masses) the random places inside the jumps are the same in all
+    redrawn data, whose targets are drawn from the predictions (of draws: which of the S + 1 values is the outcome). So
+    the test is exact given these places, for every seed, however many rows are tied.
 
     Parameters
     ----------
@@ -59,7 +65,8 @@ def pit_test(
     draws : int
         Number B of draws; the smallest p-value is 1 / (B + 1).
     rng : int, numpy.random.Generator or None
-        Seed (SPEC 7). The values are those of ``pit(y, predictions, rng)``; the draws come from a stream of their own.
+        Seed (SPEC 7) of the random places and, in a stream of their own, of the draws. The values are those of
+        ``pit(y, predictions, rng)``.
     early_stopping : bool
         Stop at 99, 199, 399, ... draws once p > 0.2. The test stays exact.
 
@@ -136,21 +143,33 @@ def pit_tested(case: Case, run: Run) -> TestResult:
             "PIT values of draws with unequal weights are only nearly uniform, so this test would not keep its level: "
             "draw an unweighted sample by the weights first"
         )
-    generator = generator_of(run.rng)
-    values = pit_of(case, generator)
-    prepared = PreparedUniformity(len(case))
-    source = _UniformDraws(generator)  # keyed by what follows in the generator: a stream apart from that of the values
-    drawn = exact_null(prepared, replace(case, targets=values), run, source)
-    return _result(prepared, drawn, values, case, run)
+    found = RandomisedPIT.of(case, run.rng)
+    prepared = PreparedUniformity(len(case), _centre(found, run))
+    drawn = exact_null(prepared, replace(case, targets=found.values), run, _RedrawnValues(run.rng, found))
+    return _result(prepared, drawn, found.values, case, run)
 
 
-class _UniformDraws(Draws):
-    """Draws of PIT values: uniform whatever the predictions."""
+def _centre(found: RandomisedPIT, run: Run) -> tuple[float, float]:
+    """Mean and dispersion that the random places lead to, from draws that depend on no outcome: the test is exact."""
+    if found.continuous:
+        return 0.0, 0.0
+    uncentred, generator = PreparedUniformity(len(found)), generator_of(run.rng, "centre of PIT values")
+    parts = [np.stack(uncentred.signed(drawn)) for drawn in found.drawn(generator, _CENTRED)]
+    mean, spread = np.concatenate(parts, axis=1).mean(axis=1)
+    return float(mean), float(spread)
+
+
+class _RedrawnValues(Draws):
+    """Draws of PIT values in place of targets."""
+
+    def __init__(self, rng: Any, values: RandomisedPIT) -> None:
+        super().__init__(rng, "draws of the PIT test")
+        self._values = values
 
     def targets(
-        self, predictions: Predictions, start: int, stop: int, rows: range | np.ndarray | None = None
+        self, predictions: Drawable, start: int, stop: int, rows: range | np.ndarray | None = None
     ) -> np.ndarray:
-        return inside(self._of_rows(start, stop, rows, len(predictions)))
+        return super().targets(self._values, start, stop, rows)
 
 
 def _result(prepared: PreparedUniformity, drawn: DrawnValues, values: np.ndarray, case: Case, run: Run) -> TestResult:
@@ -159,7 +178,9 @@ def _result(prepared: PreparedUniformity, drawn: DrawnValues, values: np.ndarray
     p, rows = outcome.pvalue, impossible_rows(batch, y)
     impossible = (impossible_note(batch, y, rows, counted=False),) if len(rows) else ()
     rejected = p <= run.alpha
-    words = pit_directions(values, case, outcome.members, outcome.fired, run.alpha) if rejected else ()
+    words: tuple[str, ...] = ()
+    if rejected:
+        words = pit_directions(values, case, prepared.centre[0], outcome.members, outcome.fired, run.alpha)
     return TestResult(
         statistic=min(member.pvalue for member in outcome.members),
         pvalue=p,

@@ -24,24 +24,24 @@ _DIFFER = 1.5  # factor by which a mean and the figure of the middle half differ
 
 
 def pit_directions(
-    values: np.ndarray, case: Case, members: tuple[Member, ...], fired: str, alpha: float
+    values: np.ndarray, case: Case, centre: float, members: tuple[Member, ...], fired: str, alpha: float
 ) -> tuple[str, ...]:
     """Sentences for bias and dispersion where they speak against calibration at a level, the fired one first.
 
     Width is told about the own mean, of values that are not cut off: normal quantiles of PIT values, of outcomes so
     far out that these round to 0 or 1 standardised residuals. Ranks in an ensemble and counts are cut off by their
-    nature: of those it is told how many outcomes lie outside all draws, and on which side of the middle half.
+    nature: of those it is told how many outcomes lie outside all draws, and on which side of the middle half. A shift
+    is told from the centre, the mean normal quantile that the fixed random places of tied rows lead to.
     """
     pvalues = {member.name: member.pvalue for member in members}
     found = [name for name in ("bias", "dispersion") if pvalues.get(name, 1.0) <= alpha]
     ordered = sorted(found, key=lambda name: (name != fired, pvalues[name]))
-    said = {"bias": _shift, "dispersion": _width}
-    words = [said[name](values, case) for name in ordered]
+    words = [_shift(values, centre) if name == "bias" else _width(values, case) for name in ordered]
     return tuple(word for word in words if word) or (_SHAPE,)
 
 
-def _shift(values: np.ndarray, case: Case) -> str:
-    quantiles = normal_quantiles(values)
+def _shift(values: np.ndarray, centre: float) -> str:
+    quantiles = normal_quantiles(values) - centre
     mean, median = float(quantiles.mean()), float(np.median(quantiles))
     word, direction = ("higher", "down") if mean > 0 else ("lower", "up")
     beside = f", median {median:+.2g}" if few_rule(mean, median) else ""

@@ -98,6 +98,11 @@ class Mixture(RealPredictions):
         return self.components[0].event_shape
 
     @property
+    def continuous(self) -> bool:
+        """Whether no component has jumps."""
+        return all(c.continuous for c in self.components)
+
+    @property
     def columns(self) -> int:
         """The weights and what describes the components."""
         return sum(1 + c.columns for c in self.components)

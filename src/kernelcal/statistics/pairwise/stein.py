@@ -13,6 +13,7 @@ from kernelcal.kernels import FisherDivergence, Gaussian, Kernel, Laplacian, Sta
 from kernelcal.pairs import FeatureEngine
 from kernelcal.predictions import DiagonalNormal, Normal, Predictions, RealPredictions, ScorePredictions
 from kernelcal.predictions.densities import refuse_unusable_functions
+from kernelcal.randomness import generator_of
 from kernelcal.residuals import Residual, SteinResidual
 from kernelcal.statistics.functions import function_of
 from kernelcal.statistics.pairwise.pair_means import PairMean
@@ -32,7 +33,7 @@ def median_distance(targets: np.ndarray) -> float:
 
     rows = np.asarray(targets, dtype=np.float64).reshape(len(targets), -1)
     if len(rows) > _ROWS:
-        rows = rows[np.random.default_rng(0).choice(len(rows), _ROWS, replace=False)]
+        rows = rows[generator_of(0, "rows of a median distance").choice(len(rows), _ROWS, replace=False)]
     distances = pdist(rows)
     return float(np.median(distances[distances > 0])) if (distances > 0).any() else 1.0
 
