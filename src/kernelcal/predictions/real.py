@@ -146,11 +146,6 @@ class RealPredictions(Predictions):
         """Whether there is a distribution function."""
         return not self.event_shape and type(self).cdf is not RealPredictions.cdf
 
-    @property
-    def continuous(self) -> bool:
-        """Whether the distribution function has no jumps, so that its values at outcomes are uniform."""
-        return not self.counts
-
     def quantile(self, levels: Any) -> np.ndarray:
         """Smallest value whose distribution function reaches the levels: a scalar, or an array of shape (..., n).
 

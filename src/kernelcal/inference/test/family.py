@@ -237,7 +237,8 @@ def directions(
     found = [name for name in signals.directed if pvalues.get(name, 1.0) <= alpha]
     sizes = {member.name: -abs(float(np.nan_to_num(member.deviation))) for member in members}
     ordered = sorted(found, key=lambda name: (name != fired, pvalues[name], sizes[name]))
-    sure = [name for name in ordered if name == ordered[0] or pvalues[name] <= alpha / len(signals.directed)]
+    numbers = isinstance(signals, PreparedNumberSignals)  # whose `clear` allows for all names at once
+    sure = [n for n in ordered if n == ordered[0] or numbers or pvalues[n] <= alpha / len(signals.directed)]
     named = [name for name in sure if signals.clear(name, targets)]
     if not named and ordered and isinstance(signals, PreparedNumberSignals):
         named = signals.unclear(ordered, pvalues, targets, fired)

@@ -198,11 +198,6 @@ class Mixture(RealPredictions):
         """Whether all components have one."""
         return all(c.has_cdf for c in self.components)
 
-    @property
-    def continuous(self) -> bool:
-        """Whether no component has jumps."""
-        return all(c.continuous for c in self.components)
-
     def _quantile(self, levels: np.ndarray) -> np.ndarray:
         """Smallest value whose distribution function reaches the levels, by bisection."""
         if self.counts:
