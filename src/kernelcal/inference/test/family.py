@@ -37,7 +37,6 @@ __all__ = [
 # Seconds of a draw and kernel on two cores up to which all pairs are taken; above, features where they take less
 _SECONDS = 1.7e-3
 
-
 _FEATURES = 32  # features of a target kernel between numbers
 
 _LANDMARKS, _FEW_LANDMARKS, _LARGE = 256, 128, 200_000  # fewer landmarks above so many probabilities
@@ -49,8 +48,8 @@ class DefaultFamily(Statistic):
 
     For classes the signals are slope, bias and bins (`ClassSignals`), and the kernels are one member: their values are
     divided by their standard deviations under calibration, and summed. For numbers and vectors five groups of members
-    are ranked (`Merge`): bias; dispersion; both by location and by scale; the PIT, with weight 1.4 (`NumberSignals`);
-    and kernels between places of outcomes in their predicted distributions.
+    are ranked (`Merge`): bias; dispersion; both by location and by scale; the PIT, with weight
+    1.4 (`NumberSignals`); and kernels between places of outcomes in their predicted distributions.
 
     A kernel at one lengthscale is blind to finer structure and weak against over- and under-confidence, the
     failure that is met most often; one family of few members sees both, and every member costs the others little.
@@ -99,11 +98,10 @@ class DefaultFamily(Statistic):
     def prepare(self, predictions: Predictions, weights: np.ndarray | None = None) -> PreparedFamily:
         """Resolve lengthscales, choose the engine, sum what the predictions say."""
         if isinstance(predictions, RealPredictions):
-            parts = number_parts(
-                predictions, self.kernel, self._factors_for(predictions), self.target_kernel, self.engine, weights
-            )
+            factors = FACTORS if self.factors is None else self.factors
+            parts = number_parts(predictions, self.kernel, factors, self.target_kernel, self.engine, weights)
             return PreparedFamily(parts[0][0], parts[1], parts[0][1:], number_merge(parts[1], parts[0]))
-        base, notes = resolve(self.kernel, predictions)
+        base, notes = resolve(self.kernel, predictions, weights=weights)
         assert isinstance(base, Stationary)  # for the type checker: leaves keep their type
         target = spectral_target(self.target_kernel, predictions)
         placed = predictions.placed()
@@ -131,24 +129,19 @@ class DefaultFamily(Statistic):
         notes: tuple[str, ...],
         like: PreparedPairMean | None = None,
     ) -> PreparedFamily:
-        scales = [base.scale * factor for factor in self._factors_for(placed)]
+        host = placed if is_numpy(placed.reference) else _on_host(placed)
+        assert isinstance(host, ClassPredictions)  # for the type checker: numbers have a family of their own
+        factors = class_factors(host) if self.factors is None else self.factors
+        scales = [base.scale * factor for factor in factors]
         kernels = [base.with_lengthscale(scale) for scale in scales]
         names = tuple(f"kernel at {scale:.3g}" for scale in scales)
-        host = placed if is_numpy(placed.reference) else _on_host(placed)
 
         def prepared(engine: Engine) -> PreparedPairMean:
             statistic = SKCE(prediction_kernel=base, target_kernel=target, engine=engine)
             return PreparedPairMean(statistic, kernels, placed, names, notes, residual.weights, residual, like)
 
-        pairs = self._of_pairs_or_features(prepared, placed)
-        assert isinstance(host, ClassPredictions)  # for the type checker: numbers have a family of their own
-        kernels_ready = SummedKernels(pairs, host)
+        kernels_ready = SummedKernels(self._of_pairs_or_features(prepared, placed), host)
         return PreparedFamily(kernels_ready, prepared_signals(host, residual.weights))
-
-    def _factors_for(self, predictions: Predictions) -> Sequence[float]:
-        if self.factors is not None:
-            return self.factors
-        return class_factors(predictions) if isinstance(predictions, ClassPredictions) else FACTORS
 
     def _of_pairs_or_features(
         self, prepared: Callable[[Engine], PreparedPairMean], predictions: Predictions
@@ -237,13 +230,7 @@ def directions(
     found = [name for name in signals.directed if pvalues.get(name, 1.0) <= alpha]
     sizes = {member.name: -abs(float(np.nan_to_num(member.deviation))) for member in members}
     ordered = sorted(found, key=lambda name: (name != fired, pvalues[name], sizes[name]))
-    numbers = isinstance(signals, PreparedNumberSignals)  # whose `clear` allows for all names at once
-    sure = [n for n in ordered if n == ordered[0] or numbers or pvalues[n] <= alpha / len(signals.directed)]
-    named = [name for name in sure if signals.clear(name, targets)]
-    if not named and ordered and isinstance(signals, PreparedNumberSignals):
-        named = signals.unclear(ordered, pvalues, targets, fired)
-    elif not named:
-        named = [name for name in ordered if name not in getattr(signals, "only_if_clear", ())][:1]
+    named = signals.named(ordered, pvalues, targets, fired, alpha) if ordered else []
     if named:
         return tuple(dict.fromkeys(signals.sentence(name, targets) for name in named))
     of_shape = fired == "PIT" and isinstance(signals, PreparedNumberSignals)

@@ -136,6 +136,17 @@ class PreparedClassSignals(Prepared):
         """Tell whether a signal deviates by the spread of the observed rows too, for one set of labels."""
         return self.words.clear(name, labels)
 
+    def named(
+        self, found: list[str], pvalues: dict[str, float], labels: np.ndarray, fired: str, alpha: float
+    ) -> list[str]:
+        """Signals to name of those that speak against calibration: the sure and clear ones, or else the first one.
+
+        A slope is named only where it is clear: a logit shift alone leaves one that no recalibration finds.
+        """
+        sure = [name for name in found if name == found[0] or pvalues[name] <= alpha / len(self.directed)]
+        clear = [name for name in sure if self.clear(name, labels)]
+        return clear or [name for name in found if name not in self.only_if_clear][:1]
+
     def sentence(self, name: str, labels: np.ndarray) -> str:
         """Say in which direction a signal deviates, for one set of labels."""
         return self.words.sentence(name, labels, self.counts(labels[None])[0])

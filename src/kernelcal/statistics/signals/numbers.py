@@ -162,14 +162,23 @@ class PreparedNumberSignals(Prepared):
 
         return self._clarity(name, targets) > -float(ndtri(SIGNIFICANCE / (2 * len(self.directed))))
 
-    def unclear(self, found: list[str], pvalues: dict[str, float], targets: np.ndarray, fired: str) -> list[str]:
+    def named(
+        self, found: list[str], pvalues: dict[str, float], targets: np.ndarray, fired: str, alpha: float
+    ) -> list[str]:
+        """Signals to name of those that speak against calibration: the clear ones, or else one."""
+        clear = [name for name in found if self.clear(name, targets)]
+        return clear or self.unclear(found, pvalues, targets, fired, alpha)
+
+    def unclear(
+        self, found: list[str], pvalues: dict[str, float], targets: np.ndarray, fired: str, alpha: float
+    ) -> list[str]:
         """Name one of several signals none of which is clear: the fired one, if it is clear by itself, or the shape.
 
         If there is neither, the clearest or plainest.
         """
         if fired in found and self._clarity(fired, targets) > _BY_ITSELF:
             return [fired]
-        if pvalues.get("PIT", 1.0) <= SIGNIFICANCE:
+        if pvalues.get("PIT", 1.0) <= alpha:
             return ["PIT"]
         best = max(found, key=lambda name: self._clarity(name, targets))
         return [best if self._clarity(best, targets) > _BY_ITSELF else min(found, key=self.directed.index)]
