@@ -69,10 +69,14 @@ def merged_pvalue(values: np.ndarray, rank: np.ndarray, merge: Merge | None = No
 
 
 def decisive(values: np.ndarray, rank: np.ndarray, merge: Merge | None = None) -> int:
-    """Position of the statistic that decides the p-value of row 0; of equal ones, that which deviates most."""
+    """Position of the statistic that decides the p-value of row 0; of equal ones, that which deviates most.
+
+    Groups whose observed value no draw reaches are equal, whatever their weights: ranks say no more of them.
+    """
     groups, weights = _parts(values, merge)
     columns, deviation = _group_ranks(values, rank, groups)
-    group = groups[min(range(len(groups)), key=lambda g: (columns[0, g] / weights[g], -deviation[0, g]))]
+    score = np.where(columns[0] == 1, 0.0, columns[0] / weights)
+    group = groups[min(range(len(groups)), key=lambda g: (score[g], -deviation[0, g]))]
     own = {k: -standardised(values[:, k])[0] for k in group}
     return min(group, key=lambda k: (rank[0, k], own[k]))
 
