@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS
+from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError
 from kernelcal.pairs import Engine
 from kernelcal.randomness import MOVING, generator_of, refuse_no_source
@@ -33,6 +33,9 @@ class Run:
     ----------
     confidence_level : float
         Nominal coverage of intervals and bands, between 0 and 1.
+    alpha : float
+        Level at which tests reject, between 0 and 1: verdicts, directions, what tables name and corrections for many
+        tests all ask for ``p <= alpha``. Independent of the coverage of intervals.
     draws : int
         Draws of tests and of resampling, at most.
     rng : int, numpy.random.Generator, numpy.random.SeedSequence or None
@@ -51,6 +54,7 @@ class Run:
     """
 
     confidence_level: float = CONFIDENCE_LEVEL
+    alpha: float = SIGNIFICANCE
     draws: int = DRAWS
     rng: Any = 0
     early_stopping: bool = True
@@ -58,9 +62,11 @@ class Run:
     engine: Engine | None = None
 
     def __post_init__(self) -> None:
-        level = self.confidence_level
-        if isinstance(level, bool) or not isinstance(level, int | float | np.number) or not 0 < level < 1:
-            raise InputError(f"confidence_level must lie between 0 and 1, such as 0.95, got {level!r}")
+        for name, usual in (("confidence_level", CONFIDENCE_LEVEL), ("alpha", SIGNIFICANCE)):
+            level = getattr(self, name)
+            if isinstance(level, bool) or not isinstance(level, int | float | np.number) or not 0 < level < 1:
+                raise InputError(f"{name} must lie between 0 and 1, such as {usual}, got {level!r}")
+            object.__setattr__(self, name, float(level))
         draws = self.draws
         if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 1:
             raise InputError(f"draws must be a positive whole number, got {draws!r}: for example {DRAWS}")
@@ -76,7 +82,6 @@ class Run:
             raise InputError(f"progress must be called as progress(done, total), got {self.progress!r}")
         if self.engine is not None and not isinstance(self.engine, Engine):
             raise InputError(f"engine must be ExactPairs(), Nystrom() or RandomFourier(), got {self.engine!r}")
-        object.__setattr__(self, "confidence_level", float(level))
         object.__setattr__(self, "draws", int(draws))
 
     @property
@@ -122,6 +127,16 @@ class Run:
         if not isinstance(self.rng, int | np.integer):
             raise InputError(f"rng must be a seed, a whole number from 0: {why}; got {self.rng!r}")
         return int(self.rng)
+
+    @property
+    def named_seed(self) -> int | None:
+        """The seed that a result names, so that it can be repeated; None where a generator moved on."""
+        return int(self.rng) if isinstance(self.rng, int | np.integer) else None
+
+    @property
+    def deciding(self) -> Self:
+        """The same run with bands outside of which lies what is significant: they hold ``1 - alpha``."""
+        return replace(self, confidence_level=1 - self.alpha)
 
     def shared(self) -> Self:
         """Return the run with one seed for all that is computed from it.

@@ -207,7 +207,9 @@ def seen_alike(given: Models, lens: Lens | None) -> Models:
 
 
 def _two_columns(batch: Any) -> Categorical:
-    return batch if isinstance(batch, Categorical) else Categorical(batch.probabilities, batch.classes, batch.notes)
+    if isinstance(batch, Categorical):
+        return batch
+    return Categorical(batch.probabilities, batch.classes, batch.notes, logs=batch.logs)
 
 
 def _double(x: Any) -> np.ndarray:

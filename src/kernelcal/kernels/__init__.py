@@ -32,7 +32,14 @@ from kernelcal.kernels.embeddings import (
     plan,
     point,
 )
-from kernelcal.kernels.lengthscales import Medians, median_lengthscale, resolve, resolve_target, target_lengthscale
+from kernelcal.kernels.lengthscales import (
+    Medians,
+    median_lengthscale,
+    resolve,
+    resolve_target,
+    rows_that_count,
+    target_lengthscale,
+)
 from kernelcal.kernels.metrics import (
     Euclidean,
     Hellinger,
@@ -113,6 +120,7 @@ __all__ = [
     "resolve",
     "resolve_target",
     "right_factor",
+    "rows_that_count",
     "smaller",
     "squares",
     "target_lengthscale",

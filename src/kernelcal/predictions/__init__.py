@@ -14,10 +14,11 @@ from kernelcal.predictions.border import (
     together,
 )
 from kernelcal.predictions.classes import Bernoulli, Categorical, ClassPredictions, checked_classes
-from kernelcal.predictions.compositions import Mixture, Quantiles, Samples
+from kernelcal.predictions.compositions import ONE_DRAW, Mixture, Quantiles, Samples
 from kernelcal.predictions.counts import Binomial, CountPredictions, NegativeBinomial, Poisson
 from kernelcal.predictions.densities import Score, ScorePredictions, UnnormalizedDensity, langevin_draws
 from kernelcal.predictions.foreign import Reading
+from kernelcal.predictions.log_scale import log_sum
 from kernelcal.predictions.reading import Logits, LogProbs, Percent, as_predictions, checked_pair, checked_weights
 from kernelcal.predictions.real import Parametric, RealPredictions
 from kernelcal.predictions.scalars import Beta, Gamma, Laplace, LogNormal, Normal, StudentT, Uniform
@@ -26,6 +27,7 @@ from kernelcal.predictions.vectors import DiagonalNormal, Dirichlet, IsotropicNo
 
 __all__ = [
     "NO_SPREAD",
+    "ONE_DRAW",
     "Bernoulli",
     "Beta",
     "Binomial",
@@ -72,6 +74,7 @@ __all__ = [
     "is_in_chunks",
     "is_in_parts",
     "langevin_draws",
+    "log_sum",
     "made",
     "positive_numbers",
     "series_to_array",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from kernelcal.arrays import Array, as_array, concrete, row_slices, take_rows, to_numpy
+from kernelcal.arrays import Array, as_array, concrete, numbers, row_slices, take_rows, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.predictions.base import Predictions, checked_index, trusted
 from kernelcal.predictions.border import inside
@@ -282,7 +282,7 @@ class Parametric(RealPredictions):
 def checked_probabilities(levels: Any, n: int) -> np.ndarray:
     """Return levels of quantiles of n rows as float64."""
     try:
-        values = np.asarray(levels, dtype=np.float64)
+        values = numbers(levels)
         np.broadcast_shapes(values.shape, (n,))
     except (TypeError, ValueError):
         raise InputError(

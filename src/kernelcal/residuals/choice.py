@@ -34,13 +34,13 @@ def residual_of(
     return GramResidual.of(predictions, target_kernel, weights, integrator)
 
 
-def target_kernel_of(kernel: Kernel | None, predictions: Predictions) -> Kernel:
+def target_kernel_of(kernel: Kernel | None, predictions: Predictions, weights: np.ndarray | None = None) -> Kernel:
     """Target kernel as given, its lengthscale resolved, or the default for these predictions."""
     if kernel is not None:
-        return resolve_target(kernel, predictions)
+        return resolve_target(kernel, predictions, weights)
     if isinstance(predictions, ClassPredictions):
         return Dirac()
     if (Gaussian, type(predictions)) in MEAN:
-        return resolve_target(Gaussian(), predictions)
+        return resolve_target(Gaussian(), predictions, weights)
     frequencies = _EQUALLY_SPACED if not predictions.event_shape else _DRAWN
-    return resolve_target(Spectral(Gaussian(), frequencies), predictions)
+    return resolve_target(Spectral(Gaussian(), frequencies), predictions, weights)

@@ -14,7 +14,7 @@ from kernelcal.errors import InputError
 from kernelcal.inference.result import Member
 from kernelcal.kernels import Kernel, Laplacian, Spectral, Stationary, resolve, resolve_target
 from kernelcal.pairs import FEATURE, PRODUCT, Engine, ExactPairs, Nystrom
-from kernelcal.predictions import ClassPredictions, Predictions, RealPredictions
+from kernelcal.predictions import ClassPredictions, Predictions, Quantiles, RealPredictions
 from kernelcal.residuals import Residual, residual_of, target_kernel_of
 from kernelcal.statistics import SKCE, ClassSignals, Estimate, NumberSignals, Prepared, Statistic
 from kernelcal.statistics.pairwise import PreparedPairMean
@@ -197,15 +197,18 @@ def _on_host(predictions: Predictions) -> Predictions:
 Signals = PreparedClassSignals | PreparedNumberSignals
 
 
-def directions(signals: Signals, targets: np.ndarray, members: tuple[Member, ...], fired: str) -> tuple[str, ...]:
+def directions(
+    signals: Signals, targets: np.ndarray, members: tuple[Member, ...], fired: str, alpha: float = SIGNIFICANCE
+) -> tuple[str, ...]:
     """Sentences for the directed members that speak against calibration, the fired one first.
 
     A direction must be beyond what calibrated outcomes do, and beyond the spread of the observed rows: outcomes that
     spread too wide alone make sums vary more than those of calibrated ones. If none is both, the strongest is named.
     """
     pvalues = {member.name: member.pvalue for member in members}
-    found = [name for name in signals.directed if pvalues.get(name, 1.0) <= SIGNIFICANCE]
-    ordered = sorted(found, key=lambda name: (name != fired, pvalues[name]))
+    found = [name for name in signals.directed if pvalues.get(name, 1.0) <= alpha]
+    sizes = {member.name: -abs(float(np.nan_to_num(member.deviation))) for member in members}
+    ordered = sorted(found, key=lambda name: (name != fired, pvalues[name], sizes[name]))
     if ordered:
         named = [name for name in ordered if signals.clear(name, targets)] or ordered[:1]
         return tuple(dict.fromkeys(signals.sentence(name, targets) for name in named))
@@ -230,6 +233,13 @@ def impossible_note(predictions: Predictions, targets: np.ndarray, rows: np.ndar
         )
     values = ", ".join(f"{value:g}" for value in np.ravel(targets[row]))
     target = f"({values})" if predictions.event_shape else values
+    levels = predictions.levels if isinstance(predictions, Quantiles) and predictions.tails == "linear" else (0.0,)
+    if min(levels) > 0 and max(levels) < 1:
+        return (
+            f"row {row}: the target {target} lies beyond the straight tails that tails='linear' gives these quantiles"
+            f"{more}. The levels {min(levels):g} to {max(levels):g} rule nothing out: that "
+            f"such targets are impossible is the option's doing, leave it out if it was not meant{unseen}"
+        )
     return (
         f"row {row}: the prediction had ruled out the target {target}{more}. Such a target is proof against "
         f"calibration{unseen}"

@@ -13,13 +13,14 @@ from kernelcal.defaults import DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError
 from kernelcal.inference.draws import Drawable, Draws
 from kernelcal.inference.laws import DrawnValues, Exact, NullLaw, exact_notes, exact_null
-from kernelcal.inference.result import Member, TestResult
+from kernelcal.inference.result import TestResult
 from kernelcal.inference.test.family import impossible_note, impossible_rows
+from kernelcal.inference.test.pit_words import pit_directions
 from kernelcal.predictions import Samples
 from kernelcal.randomness import generator_of
 from kernelcal.runs import Run
 from kernelcal.statistics import Estimate, Prepared, Statistic
-from kernelcal.statistics.outcomes import PreparedUniformity, RandomisedPIT, normal_quantiles
+from kernelcal.statistics.outcomes import PreparedUniformity, RandomisedPIT
 
 __all__ = ["UniformPIT", "pit_test", "pit_tested"]
 
@@ -33,7 +34,15 @@ _SCOPE = (
 )
 
 
-def pit_test(y: Any, predictions: Any, *, draws: int = DRAWS, rng: Any = 0, early_stopping: bool = True) -> TestResult:
+def pit_test(
+    y: Any,
+    predictions: Any,
+    *,
+    alpha: float = SIGNIFICANCE,
+    draws: int = DRAWS,
+    rng: Any = 0,
+    early_stopping: bool = True,
+) -> TestResult:
     """Test whether the PIT values are uniform, which calibration implies.
 
     Under calibration the values of `pit` are independent and uniform on (0, 1), whatever the predictions, and exactly
@@ -51,6 +60,8 @@ def pit_test(y: Any, predictions: Any, *, draws: int = DRAWS, rng: Any = 0, earl
         Targets.
     predictions : RealPredictions or what `as_predictions` takes
         Predictions of one number.
+    alpha : float
+        Level at which directions and the member that fired are named; it changes no p-value.
     draws : int
         Number B of draws; the smallest p-value is 1 / (B + 1).
     rng : int, numpy.random.Generator or None
@@ -88,7 +99,7 @@ def pit_test(y: Any, predictions: Any, *, draws: int = DRAWS, rng: Any = 0, earl
     >>> pit_test(y, kc.Normal(np.zeros(200), 0.7)).directions
     ('predictions too narrow (normal quantiles spread 1.32 times as wide as predicted)',)
     """
-    run = Run(draws=draws, rng=rng, early_stopping=early_stopping)
+    run = Run(alpha=alpha, draws=draws, rng=rng, early_stopping=early_stopping)
     return pit_tested(Case.of(y, predictions), run)
 
 
@@ -135,7 +146,7 @@ def pit_tested(case: Case, run: Run) -> TestResult:
     found = RandomisedPIT.of(case, run.rng)
     prepared = PreparedUniformity(len(case), _centre(found, run))
     drawn = exact_null(prepared, replace(case, targets=found.values), run, _RedrawnValues(run.rng, found))
-    return _result(prepared, drawn, found.values, case)
+    return _result(prepared, drawn, found.values, case, run)
 
 
 def _centre(found: RandomisedPIT, run: Run) -> tuple[float, float]:
@@ -161,12 +172,14 @@ class _RedrawnValues(Draws):
         return super().targets(self._values, start, stop, rows)
 
 
-def _result(prepared: PreparedUniformity, drawn: DrawnValues, values: np.ndarray, case: Case) -> TestResult:
+def _result(prepared: PreparedUniformity, drawn: DrawnValues, values: np.ndarray, case: Case, run: Run) -> TestResult:
     y, batch = case.targets, case.predictions
-    outcome = drawn.outcome(prepared.names, exact_notes(drawn, batch))
+    outcome = drawn.outcome(prepared.names, exact_notes(drawn, batch, run.alpha))
     p, rows = outcome.pvalue, impossible_rows(batch, y)
     impossible = (impossible_note(batch, y, rows, counted=False),) if len(rows) else ()
-    words = _directions(prepared, values, outcome.members, outcome.fired) if p <= SIGNIFICANCE else ()
+    rejected = p <= run.alpha
+    fired, centre = outcome.fired, prepared.centre[0]
+    words = pit_directions(values, case, outcome.members, fired, run.alpha, centre) if rejected else ()
     return TestResult(
         statistic=min(member.pvalue for member in outcome.members),
         pvalue=p,
@@ -175,7 +188,7 @@ def _result(prepared: PreparedUniformity, drawn: DrawnValues, values: np.ndarray
         stopped_early=outcome.stopped_early,
         monte_carlo_error=math.sqrt(p * (1 - p) / (outcome.draws + 1)),
         members=outcome.members,
-        fired=outcome.fired,
+        fired=fired if rejected else "",
         directions=words,
         impossible_rows=tuple(int(row) for row in rows[:10]),
         n=len(batch),
@@ -183,34 +196,11 @@ def _result(prepared: PreparedUniformity, drawn: DrawnValues, values: np.ndarray
         question="quantile calibration: are the PIT values uniform?",
         notes=(*impossible, *_far_out(values), *batch.notes, *outcome.notes, *_SCOPE),
         null_draws=outcome.null_draws,
+        alpha=run.alpha,
+        seed=run.named_seed,
+        draws_asked=run.draws,
+        early_stopping=run.early_stopping,
     )
-
-
-def _directions(
-    prepared: PreparedUniformity, values: np.ndarray, members: tuple[Member, ...], fired: str
-) -> tuple[str, ...]:
-    """Sentences for bias and dispersion where they speak against calibration, the fired one first."""
-    pvalues = {member.name: member.pvalue for member in members}
-    found = [name for name in ("bias", "dispersion") if pvalues.get(name, 1.0) <= SIGNIFICANCE]
-    quantiles, (mean, spread) = normal_quantiles(values), prepared.centre
-    sentences = {
-        "bias": _shift(float(quantiles.mean() - mean)),
-        "dispersion": _width(float(quantiles.std(ddof=len(quantiles) > 1) / max(1 + spread, 1e-9) ** 1.5)),
-    }
-    ordered = sorted(found, key=lambda name: (name != fired, pvalues[name]))
-    if ordered:
-        return tuple(sentences[name] for name in ordered)
-    return ("no clear shift or wrong width: the shape of the predicted distributions is wrong",)
-
-
-def _shift(mean: float) -> str:
-    word, direction = ("higher", "down") if mean > 0 else ("lower", "up")
-    return f"predictions shifted {direction} (outcomes are {word} than predicted, mean normal quantile {mean:+.2g})"
-
-
-def _width(spread: float) -> str:
-    word = "narrow" if spread > 1 else "wide"
-    return f"predictions too {word} (normal quantiles spread {spread:.2f} times as wide as predicted)"
 
 
 def _far_out(values: np.ndarray) -> tuple[str, ...]:

@@ -17,11 +17,15 @@ from kernelcal.predictions.border import checked_numbers, finite_numbers, floati
 from kernelcal.predictions.real import CentralInterval, RealPredictions
 from kernelcal.predictions.special_functions import choose, count_below
 
-__all__ = ["Samples"]
+__all__ = ["ONE_DRAW", "Samples"]
+
+
+ONE_DRAW = "one draw a row is a point forecast: the calibration of its spread cannot be tested"
 
 
 _CHUNK_BYTES = 2**25
 
+_SMALL = 2.0**24
 _ROUNDING = 1e-6  # weights that are equal but for float32
 
 _UNEVEN = "the draws have unequal weights: intervals and expected coverage are those of their weighted quantiles"
@@ -71,6 +75,8 @@ class Samples(RealPredictions):
         draws = _checked_draws(self.draws)
         object.__setattr__(self, "draws", draws)
         object.__setattr__(self, "weights", _checked_draw_weights(self.weights, draws))
+        if int(draws.shape[1]) == 1 and ONE_DRAW not in self.notes:
+            object.__setattr__(self, "notes", (ONE_DRAW, *self.notes))
         object.__setattr__(self, "_axes", draws.ndim - 2)  # of the event: leading axes may be added, these stay last
 
     def __len__(self) -> int:
@@ -373,6 +379,9 @@ def _checked_draw_weights(weights: Any, draws: Array) -> Array | None:
     values = concrete(array)
     if values is not None:
         refuse_rows(values < 0, "the weight", values, "a number that is not negative")
-        total = values.sum(axis=1)
+        with np.errstate(over="ignore"):
+            total = values.sum(axis=1)
         refuse_rows(total <= 0, "the sum of the weights", total, "a positive number: one draw must count")
+        if not np.isfinite(total).all() or total.min() < np.finfo(total.dtype).tiny * _SMALL:
+            array = array / namespace(array).max(array, axis=1, keepdims=True)  # no sum overflows, no ratio is lost
     return array / namespace(array).sum(array, axis=1, keepdims=True)

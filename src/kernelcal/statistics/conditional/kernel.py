@@ -180,19 +180,19 @@ class JKCE(SKCE):
 
     prediction_kernel: Kernel | None = None  # type: ignore[assignment]
 
-    def kernel_of(self, predictions: Predictions) -> Kernel:
+    def kernel_of(self, predictions: Predictions, weights: np.ndarray | None = None) -> Kernel:
         """Prediction kernel as given, or linear plus Gaussian."""
         if self.prediction_kernel is not None:
             return self.prediction_kernel
-        return linear_and_gaussian(predictions, self.target_kernel_of(predictions), self.integrator)
+        return linear_and_gaussian(predictions, self.target_kernel_of(predictions, weights), self.integrator)
 
     def prepare(self, predictions: Predictions, weights: np.ndarray | None = None) -> PreparedPairMean:
         """Resolve lengthscales and make the engine ready."""
         return super().prepare(two_columns(predictions), weights)
 
-    def resolved(self, predictions: Predictions) -> Self:
+    def resolved(self, predictions: Predictions, weights: np.ndarray | None = None) -> Self:
         """Fix the lengthscales of both kernels."""
-        return super().resolved(two_columns(predictions))
+        return super().resolved(two_columns(predictions), weights)
 
 
 jkce = function_of(JKCE)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from kernelcal.arrays import numbers
 from kernelcal.errors import InputError
 from kernelcal.kernels import FisherDivergence, Gaussian, Kernel, Laplacian, Stationary, leaves, resolve_target
 from kernelcal.pairs import FeatureEngine
@@ -131,20 +132,20 @@ class KCCSD(PairMean):
                 "many rows estimator='incomplete' or 'block'"
             )
         if self.matrix is not None:
-            given = np.asarray(self.matrix, dtype=np.float64)
+            given = numbers(self.matrix)
             rows = given.tolist()  # as tuples, so that settings can be compared
             object.__setattr__(self, "matrix", tuple(map(tuple, rows)) if given.ndim == 2 else tuple(rows))
 
-    def kernel_of(self, predictions: Predictions) -> Kernel:
+    def kernel_of(self, predictions: Predictions, weights: np.ndarray | None = None) -> Kernel:
         """Prediction kernel as given, or that of score functions, or of means and standard deviations."""
         if self.prediction_kernel is not None:
             return self.prediction_kernel
         scores = isinstance(predictions, ScorePredictions) and predictions.coordinates is None
         return Gaussian(metric=FisherDivergence()) if scores else Laplacian()
 
-    def target_kernel_of(self, predictions: Predictions) -> Kernel:
+    def target_kernel_of(self, predictions: Predictions, weights: np.ndarray | None = None) -> Kernel:
         """Target kernel as given or a Gaussian."""
-        return resolve_target(self.target_kernel or Gaussian(), predictions)
+        return resolve_target(self.target_kernel or Gaussian(), predictions, weights)
 
     def residual_of(self, predictions: Predictions, target_kernel: Kernel, weights: np.ndarray | None) -> Residual:
         """Stein features."""

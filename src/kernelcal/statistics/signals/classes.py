@@ -59,7 +59,8 @@ class PreparedClassSignals(Prepared):
     engine = "sums over rows"
 
     def __init__(self, predictions: ClassPredictions, weights: np.ndarray | None = None) -> None:
-        self.predictions, self.weights, self.p = predictions, weights, to_numpy(predictions.probabilities)
+        self.predictions, self.weights = predictions.map_arrays(to_numpy), weights
+        self.p = to_numpy(predictions.probabilities)
         n, m = self.p.shape
         self.bytes_per_draw = 64 * m
         self.expected, self.variance = np.zeros(m), np.zeros(m)
@@ -69,7 +70,7 @@ class PreparedClassSignals(Prepared):
             w = np.ones(len(p)) if weights is None else weights[part]
             self.expected += w @ p
             self.variance += w**2 @ (p * (1 - p))
-            self.expected_score += float(w @ (p * np.log(np.where(p > 0, p, 1))).sum(axis=1))
+            self.expected_score += float(w @ (p * self.predictions.finite_logs(part)).sum(axis=1))
 
     def counts(self, labels: np.ndarray) -> np.ndarray:
         """How often each class occurs (the sum of its weights), for labels of shape (B, n): shape (B, m)."""
@@ -88,10 +89,11 @@ class PreparedClassSignals(Prepared):
         """Log score minus its expectation (positive: under-confident) and number of impossible labels: (B,) each."""
         total, impossible = np.full(len(labels), -self.expected_score), np.zeros(len(labels), dtype=np.int64)
         for part in _parts(labels):
-            p = self.p[np.arange(part.start, part.stop), labels[:, part]]
-            logs = np.log(np.where(p > 0, p, 1), dtype=np.float64)
+            logs = self.predictions[part].log_probability_of(labels[:, part])
+            ruled_out = np.isneginf(logs)
+            logs[ruled_out] = 0
             total += logs.sum(axis=1) if self.weights is None else logs @ self.weights[part]
-            impossible += (p == 0).sum(axis=1)
+            impossible += ruled_out.sum(axis=1)
         return total, impossible
 
     def values(self, labels: np.ndarray) -> np.ndarray:
@@ -111,7 +113,7 @@ class PreparedClassSignals(Prepared):
         for part in row_slices(n, _ROWS):
             p = self.p[part].astype(np.float64)
             w = np.ones(len(p)) if self.weights is None else self.weights[part]
-            logs = np.log(np.where(p > 0, p, 1))
+            logs = self.predictions.finite_logs(part)
             rows = np.arange(len(p))
             terms = np.column_stack([-p, logs[rows, labels[part]] - (p * logs).sum(axis=1)])
             terms[rows, labels[part]] += 1
@@ -160,10 +162,10 @@ class PreparedBinarySignals(PreparedClassSignals):
     @cached_property
     def _terms(self) -> tuple[np.ndarray, np.ndarray]:
         """Log score and whether the label is impossible, of every row: for label 0 and for label 1, shape (n, 2)."""
-        p = self.p.astype(np.float64)
-        logs = np.log(np.where(p > 0, p, 1))
+        logs = self.predictions.finite_logs(slice(None))
         logs *= 1 if self.weights is None else self.weights[:, None]
-        zero, one = (np.stack([logs[:, k], p[:, k] == 0], axis=1) for k in (0, 1))
+        labels = np.zeros(len(logs), dtype=np.int64)
+        zero, one = (np.stack([logs[:, k], self.predictions.impossible(labels + k)], axis=1) for k in (0, 1))
         return zero, one
 
     @cached_property
