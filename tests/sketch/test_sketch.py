@@ -455,8 +455,11 @@ def test_predictions_of_another_kind_are_refused_and_nothing_is_added():
     ("act", "message"),
     [
         (lambda: Sketch(kc.Laplacian()).update(*_one_probability(9)), "must be a number before the pass begins"),
-        (lambda: Sketch(KERNEL).update(*_numbers(9)), "the lengthscale of Gaussian must be a number"),
-        (lambda: Sketch(KERNEL, kc.Gaussian(1.0)).update(*_numbers(9)), "target_kernel=kernelcal.kernels.Spectral"),
+        (
+            lambda: Sketch(KERNEL, Spectral(kc.Gaussian())).update(*_numbers(9)),
+            "the lengthscale of Gaussian must be a number",
+        ),
+        (lambda: Sketch(KERNEL, kc.Gaussian(1.0)).update(*_numbers(9)), "target_kernel=kernelcal.kernels.PIT"),
         (lambda: Sketch(KERNEL, engine=kc.Nystrom(8)), "features of each row alone"),
         (lambda: Sketch("laplacian"), "prediction_kernel must be a kernel"),
         (

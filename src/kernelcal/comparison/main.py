@@ -175,7 +175,7 @@ def compared(
 
 def _errors(models: Models, run: Run, skce: SKCE, known: Sequence[Medians]) -> dict[str, KernelError]:
     """Kernel error of every model by the SKCE that they share; each is tested at its own lengthscales."""
-    kernel = DefaultFamily().kernel
+    kernel = DefaultFamily().kernel  # of classes; that of numbers is standardised by the family itself
     return {
         name: KernelError(case, run.engine, skce, resolve(kernel, case.predictions, medians))
         for (name, case), medians in zip(models.items(), known, strict=True)

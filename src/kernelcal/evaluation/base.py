@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from kernelcal.defaults import SIGNIFICANCE
 from kernelcal.inference import Interval, TestResult
+from kernelcal.kernels import PIT
 from kernelcal.predictions import ONE_DRAW
 from kernelcal.statistics import Estimate
 from kernelcal.tables import Shown, Table
@@ -137,7 +138,10 @@ def _interval_in_words(interval: Interval | None) -> list[tuple[str, str]]:
 
 
 def _root_in_words(result: Evaluation) -> str:
-    return f"root {result.root:.4f}" if float(result.estimate) >= 0 else "negative: no root"
+    if float(result.estimate) < 0:
+        return "negative: no root"
+    unit = result.estimate.options.get("target_kernel")
+    return f"root {result.root:.4f}" + (f", the {unit.unit}" if isinstance(unit, PIT) else "")
 
 
 def _law(test: TestResult) -> str:

@@ -21,7 +21,7 @@ from kernelcal.inference.test import answered, default_law, tested
 from kernelcal.kernels import Stationary
 from kernelcal.lenses import Lens
 from kernelcal.pairs import Engine
-from kernelcal.predictions import ClassPredictions, Samples, ScorePredictions
+from kernelcal.predictions import ClassPredictions, RealPredictions, Samples, ScorePredictions
 from kernelcal.runs import Run
 from kernelcal.statistics import KCCSD
 
@@ -154,7 +154,7 @@ def _test(case: Case, error: KernelError, run: Run) -> TestResult | None:
         return None
     if isinstance(error.estimator, KCCSD):
         return tested(case, error.estimator, default_law(batch, error.estimator), run)
-    if error.own is None or not batch.drawable:
+    if error.own is None or not batch.drawable or isinstance(batch, RealPredictions):
         family = DefaultFamily(engine=run.engine)
         return tested(case, family, default_law(batch, family), run)
     kernel, notes = error.own

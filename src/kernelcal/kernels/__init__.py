@@ -46,9 +46,11 @@ from kernelcal.kernels.metrics import (
     Metric,
     MixtureWasserstein,
     PairwiseMetric,
+    Standardised,
     TotalVariation,
     Wasserstein,
 )
+from kernelcal.kernels.pit import PIT
 from kernelcal.kernels.plain import kernel_from_plain, kernel_to_plain
 from kernelcal.kernels.profiles import (
     Gaussian,
@@ -66,6 +68,7 @@ from kernelcal.kernels.spectral import Spectral
 __all__ = [
     "CLOSE",
     "MMD",
+    "PIT",
     "AlignedPairs",
     "Brownian",
     "Coordinatewise",
@@ -98,6 +101,7 @@ __all__ = [
     "RationalQuadratic",
     "Scaled",
     "Spectral",
+    "Standardised",
     "Stationary",
     "Sum",
     "TotalVariation",

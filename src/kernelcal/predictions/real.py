@@ -27,7 +27,7 @@ _VALUES = 2**21  # numbers at a time: 16 MiB
 
 _REST = 1e-15  # probability that the sum over counts leaves out on either side
 
-_LEAST = 2.0**-53  # of a level whose normal quantile is finite on either side
+_LEAST = 1e-300  # of a probability whose normal quantile is finite
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +137,15 @@ class RealPredictions(Predictions):
         """P(Y < y) for scalar targets: less than `cdf` where a value has a probability of its own."""
         return self.cdf(y)
 
+    def survival(self, y: Array) -> np.ndarray:
+        """P(Y > y): one minus `cdf`, unless a family keeps the digits of the upper tail."""
+        return 1 - self.cdf(y)
+
+    @property
+    def has_cdf(self) -> bool:
+        """Whether there is a distribution function."""
+        return not self.event_shape and type(self).cdf is not RealPredictions.cdf
+
     def quantile(self, levels: Any) -> np.ndarray:
         """Smallest value whose distribution function reaches the levels: a scalar, or an array of shape (..., n).
 
@@ -167,10 +176,21 @@ class RealPredictions(Predictions):
         moments = np.isfinite(mean) & np.isfinite(std)
         return residuals if moments.all() else np.where(moments, residuals, self._normal_scores(y))
 
+    def normal_scores(self, y: np.ndarray) -> np.ndarray:
+        """Normal scores ``Phi^-1(F(y))``, standard normal under the prediction whatever its law, from the nearer tail.
+
+        Where the distribution function has jumps, or there is none, `standardised` residuals, whose mean is 0 and
+        whose variance is 1 too.
+        """
+        return self._normal_scores(y) if self.has_cdf and self.continuous else self.standardised(y)
+
     def _normal_scores(self, y: np.ndarray) -> np.ndarray:
         from scipy.special import ndtri  # imported when needed: the import of kernelcal stays light
 
-        return ndtri(np.clip(self.cdf(y), _LEAST, 1 - _LEAST))
+        below = self.cdf(y)
+        upper = below > 0.5
+        score = ndtri(np.maximum(np.where(upper, self.survival(y), below), _LEAST))
+        return np.where(upper, -score, score)
 
     def refuse_without_mean(self, what: str) -> None:
         """Refuse rows whose law has no mean, where one is needed."""

@@ -12,6 +12,7 @@ import numpy as np
 from kernelcal.cases import Case
 from kernelcal.evaluation import Evaluation
 from kernelcal.explanation import Group
+from kernelcal.kernels import PIT
 from kernelcal.lenses import TopLabel
 from kernelcal.plots import percent
 from kernelcal.predictions import Bernoulli, ClassPredictions, RealPredictions, ScorePredictions
@@ -158,6 +159,9 @@ def _kernel_error(found: Evaluation) -> list[KeyFigure]:
         return [KeyFigure(f"{name}, {found.estimate.estimator}", f"{float(found.estimate):.3g}", NONE, words)]
     ends = f"{found.interval.root[0]:.4f} to {found.interval.root[1]:.4f}"
     words = "0 for a calibrated model; all kinds of errors count, and nearby predictions are judged together"
+    target = found.estimate.options.get("target_kernel")
+    if isinstance(target, PIT):
+        words = f"{target.unit}, over all levels, nearby predictions judged together; 0 for a calibrated model"
     value = f"{found.root:.4f}" if found.root else "0 (estimate below 0)"
     return [KeyFigure(f"kernel calibration error (root of {name})", value, ends, words)]
 

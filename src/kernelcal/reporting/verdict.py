@@ -142,7 +142,7 @@ def _directions(batch: Any, found: Evaluation) -> list[str]:
     if two and _mostly_biased(found):
         named = []  # probabilities that are all too low or too high are no question of certainty
     for words in named[:3]:
-        plain = next((sentence for word, sentence in _WORDS if word == words), None)
+        plain = next((sentence for word, sentence in _WORDS if words.startswith(word)), None)
         sentences.append(plain or f"{words[:1].upper()}{words[1:].rstrip('.')}.")
     return sentences
 

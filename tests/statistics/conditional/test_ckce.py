@@ -487,9 +487,9 @@ def test_data_that_do_not_fit_are_refused(monkeypatch):
     with pytest.raises(InputError, match="CKCE needs at least 2 rows, got 1"):
         ckce(Y[:1], P[:1])
     with pytest.raises(InputError, match=r"needs features of the targets.*Spectral"):
-        ckce(Z, NORMAL, regularization="cross-validation")
+        ckce(Z, NORMAL, target_kernel=kc.Gaussian(), regularization="cross-validation")
     with pytest.raises(InputError, match=r"has no Fourier features.*Spectral.*engine=kernelcal.IncompleteCholesky"):
-        ckce(Z, NORMAL, engine=kc.RandomFourier(100))
+        ckce(Z, NORMAL, target_kernel=kc.Gaussian(), engine=kc.RandomFourier(100))
     with pytest.raises(InputError, match="FiniteKernel has 2 classes, the predictions have 4"):
         ckce(Y, P, target_kernel=kc.FiniteKernel(np.eye(2)))
     monkeypatch.setattr("kernelcal.statistics.conditional.kernel._MOST_ROWS", 10)

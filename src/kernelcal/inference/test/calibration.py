@@ -147,7 +147,7 @@ def calibration_test(
         Predicted probabilities, or a family for numbers such as `Normal`, `Quantiles` and `Samples`.
     statistic : str, Statistic or callable
         One of the names in `inference.STATISTICS`; `inference.register_statistic` adds one.
-        ``default``: `DefaultFamily`, kernels at four lengthscales with the signals bias and slope,
+        ``default``: `DefaultFamily`, signals with a direction beside kernels at several lengthscales,
         combined by the smallest rank. ``skce``: `SKCE` at the median lengthscale. ``ece``: `ECE` of the top label in
         15 equal-width bins, ``mce``: its largest bin. ``ckce``, ``jkce``: `CKCE` and `statistics.JKCE`. ``mmce``:
         `MMCE`. ``ucme``: `UCME` at ten test locations. ``kccsd``: `KCCSD`, for densities with a score function; it is
@@ -211,7 +211,7 @@ def calibration_test(
     >>> sharper = p**2 / (p**2).sum(axis=1, keepdims=True)
     >>> result = kc.calibration_test(y, sharper)
     >>> result.pvalue, result.directions[0]
-    (0.001, 'over-confident')
+    (0.001, 'over-confident (slope 0.54)')
     """
     run = Run(alpha=alpha, draws=draws, rng=rng, early_stopping=early_stopping, progress=progress)
     given, law = asked_test(statistic, null, weighted=weights is not None)

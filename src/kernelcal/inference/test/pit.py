@@ -178,8 +178,9 @@ def _result(prepared: PreparedUniformity, drawn: DrawnValues, values: np.ndarray
     p, rows = outcome.pvalue, impossible_rows(batch, y)
     impossible = (impossible_note(batch, y, rows, counted=False),) if len(rows) else ()
     rejected = p <= run.alpha
-    fired, centre = outcome.fired, prepared.centre[0]
-    words = pit_directions(values, case, outcome.members, fired, run.alpha, centre) if rejected else ()
+    words: tuple[str, ...] = ()
+    if rejected:
+        words = pit_directions(values, case, prepared.centre[0], outcome.members, outcome.fired, run.alpha)
     return TestResult(
         statistic=min(member.pvalue for member in outcome.members),
         pvalue=p,

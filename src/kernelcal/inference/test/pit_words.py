@@ -24,14 +24,14 @@ _DIFFER = 1.5  # factor by which a mean and the figure of the middle half differ
 
 
 def pit_directions(
-    values: np.ndarray, case: Case, members: tuple[Member, ...], fired: str, alpha: float, centre: float = 0.0
+    values: np.ndarray, case: Case, centre: float, members: tuple[Member, ...], fired: str, alpha: float
 ) -> tuple[str, ...]:
     """Sentences for bias and dispersion where they speak against calibration at a level, the fired one first.
 
     Width is told about the own mean, of values that are not cut off: normal quantiles of PIT values, of outcomes so
     far out that these round to 0 or 1 standardised residuals. Ranks in an ensemble and counts are cut off by their
     nature: of those it is told how many outcomes lie outside all draws, and on which side of the middle half. A shift
-    is measured from `centre`, the mean normal quantile that the random places of tied rows lead to.
+    is told from the centre, the mean normal quantile that the fixed random places of tied rows lead to.
     """
     pvalues = {member.name: member.pvalue for member in members}
     found = [name for name in ("bias", "dispersion") if pvalues.get(name, 1.0) <= alpha]

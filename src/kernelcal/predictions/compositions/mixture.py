@@ -189,6 +189,15 @@ class Mixture(RealPredictions):
         """P(Y < y): weighted sum."""
         return np.minimum(self._weighted_in_numpy([c.cdf_below(y) for c in self.components]), 1.0)
 
+    def survival(self, y: Array) -> np.ndarray:
+        """P(Y > y): weighted sum."""
+        return np.minimum(self._weighted_in_numpy([c.survival(y) for c in self.components]), 1.0)
+
+    @property
+    def has_cdf(self) -> bool:
+        """Whether all components have one."""
+        return all(c.has_cdf for c in self.components)
+
     def _quantile(self, levels: np.ndarray) -> np.ndarray:
         """Smallest value whose distribution function reaches the levels, by bisection."""
         if self.counts:

@@ -157,6 +157,21 @@ class Samples(RealPredictions):
         return count_below(draws, values), count_below(draws, values, equal=True)
 
     @property
+    def has_cdf(self) -> bool:
+        """Whether targets are numbers."""
+        return not self.event_shape
+
+    @property
+    def continuous(self) -> bool:
+        """No: every draw has a probability of its own."""
+        return False
+
+    @property
+    def holds_outcomes(self) -> bool:
+        """Whether the outcome is one of the draws of its row: that of `pooled` draws."""
+        return bool(self.__dict__.get("_pooled", False))
+
+    @property
     def exchangeable(self) -> bool:
         """Whether all draws that count are equally likely, so that an outcome could be one of them."""
         if self.weights is None:
@@ -187,7 +202,7 @@ class Samples(RealPredictions):
         if weights is not None:
             own = xp.max(weights, axis=1, keepdims=True)
             weights = xp.concat([weights, own], axis=1) / (1 + own)
-        return trusted(self, draws=draws, weights=weights)._by_size()
+        return trusted(self, draws=draws, weights=weights, _pooled=True)._by_size()
 
     def _by_size(self) -> Samples:
         values = np.atleast_3d(to_numpy(self.draws))
@@ -244,7 +259,7 @@ class Samples(RealPredictions):
 
     def marginal(self, k: int) -> Samples:
         """Component k of the draws."""
-        return Samples(self.draws[..., k], self.weights, notes=self.notes)
+        return trusted(self, draws=self.draws[..., k], _axes=0)
 
     def crps(self, y: np.ndarray) -> np.ndarray:
         """Score of the draws as a distribution, by one sort.
@@ -284,12 +299,12 @@ class Samples(RealPredictions):
 
     def pit_interval(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Ranks of the outcome among all S + 1 values, over S + 1; uneven weights leave it ``sum_s w_s^2``."""
-        draws, weights = to_numpy(self.draws), self._given_weights()
-        weights = weights / weights.sum(axis=1, keepdims=True)
-        own = (weights**2).sum(axis=1)  # 1 / S for S equal draws
-        below = (weights * (draws < y[:, None])).sum(axis=1)
-        equal = (weights * (draws == y[:, None])).sum(axis=1)
-        return below / (1 + own), (below + equal + own) / (1 + own)
+        low, high = self.cdf_below(y), self.cdf(y)
+        if self.holds_outcomes:
+            return low, high
+        weights = self._given_weights()
+        own = (weights**2).sum(axis=1) / weights.sum(axis=1) ** 2  # 1 / S for S equal draws
+        return low / (1 + own), (high + own) / (1 + own)
 
     def _given_weights(self) -> np.ndarray:
         return np.ones(self.draws.shape) if self.weights is None else to_numpy(self.weights)

@@ -9,7 +9,7 @@ import numpy as np
 
 from kernelcal.arrays import Array, namespace, row_slices, take_rows
 from kernelcal.errors import InputError
-from kernelcal.kernels import AlignedPairs, Gaussian, Integrator, Kernel, Linear, Spectral
+from kernelcal.kernels import PIT, AlignedPairs, Gaussian, Integrator, Kernel, Linear, Spectral
 from kernelcal.pairs import BlockPoints, Tile
 from kernelcal.predictions import Bernoulli, Categorical, ClassPredictions, Predictions
 from kernelcal.residuals import ClassResidual, FourierResidual, GramResidual, Residual, residual_of
@@ -68,6 +68,10 @@ class MeanEmbedding(Kernel):
             return namespace(means).sum(left * right, axis=1)
         return left @ right.T
 
+    def __post_init__(self) -> None:
+        if isinstance(self.kernel, PIT):
+            raise InputError(f"all mean embeddings of {self.kernel} are zero: use Gaussian() as prediction_kernel")
+
     def _residual(self, points: Any) -> Residual:
         """Expectations of all predictions, computed once for the points of a pass."""
         kept: dict[MeanEmbedding, Residual] = vars(points).setdefault("_mean_embeddings", {})
@@ -101,9 +105,14 @@ def mean_features(residual: Residual, kernel: Kernel) -> Array | None:
 def linear_and_gaussian(
     predictions: Predictions, target_kernel: Kernel, integrator: Integrator | None = None
 ) -> Kernel:
-    """``p.q + exp(-|p - q|^2 / (2 gamma^2))``, gamma the median distance; of numbers the embeddings."""
+    """``p.q + exp(-|p - q|^2 / (2 gamma^2))``, gamma the median distance; of numbers the embeddings.
+
+    Between places of outcomes all embeddings are zero, and the Gaussian stands alone.
+    """
     if isinstance(predictions, ClassPredictions):
         return Linear() + Gaussian()  # eq. (8) of Moskvichev 2025
+    if isinstance(target_kernel, PIT):
+        return Gaussian()
     return MeanEmbedding(target_kernel, integrator) + Gaussian()
 
 
