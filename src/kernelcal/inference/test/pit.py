@@ -189,7 +189,7 @@ def _result(prepared: PreparedUniformity, drawn: DrawnValues, values: np.ndarray
         stopped_early=outcome.stopped_early,
         monte_carlo_error=math.sqrt(p * (1 - p) / (outcome.draws + 1)),
         members=outcome.members,
-        fired=fired if rejected else "",
+        fired=outcome.fired if rejected else "",
         directions=words,
         impossible_rows=tuple(int(row) for row in rows[:10]),
         n=len(batch),
