@@ -203,7 +203,7 @@ def calibration_test(
     Examples
     --------
     >>> import numpy as np, kernelcal as kc
-    >>> rng = np.random.default_rng(1)
+    >>> rng = np.random.default_rng(2)
     >>> p = rng.dirichlet([1, 1, 1], 300)
     >>> y = kc.Categorical(p).sample(rng)[0]
     >>> kc.calibration_test(y, p).pvalue > 0.05

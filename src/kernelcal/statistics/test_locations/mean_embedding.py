@@ -75,7 +75,7 @@ class UCME(Statistic):
     >>> ucme([1, 2, 0], [[0.1, 0.8, 0.1], [0.2, 0.5, 0.3], [0.6, 0.2, 0.2]], prediction_kernel=kc.Laplacian(1.0))
     UCME
     ----
-    UCME               0.0105367
+    UCME               0.0160348
     estimator          plug-in
     rows               3
     prediction kernel  Laplacian(lengthscale=1.0, metric=Euclidean())
