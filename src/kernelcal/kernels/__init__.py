@@ -53,7 +53,7 @@ from kernelcal.kernels.profiles import (
     RationalQuadratic,
     Stationary,
 )
-from kernelcal.kernels.simple import Brownian, Coordinatewise, Dirac, FiniteKernel, Linear
+from kernelcal.kernels.simple import Brownian, Coordinatewise, Dirac, FiniteKernel, Linear, QuantileLevels
 from kernelcal.kernels.spectral import Spectral
 
 __all__ = [
@@ -88,6 +88,7 @@ __all__ = [
     "Points",
     "PowerExponential",
     "Product",
+    "QuantileLevels",
     "RationalQuadratic",
     "Scaled",
     "Spectral",

@@ -14,7 +14,7 @@ from kernelcal.predictions.border import (
     together,
 )
 from kernelcal.predictions.classes import Bernoulli, Categorical, ClassPredictions, checked_classes
-from kernelcal.predictions.compositions import Mixture, Quantiles, Samples
+from kernelcal.predictions.compositions import Cells, Mixture, Quantiles, Samples
 from kernelcal.predictions.counts import Binomial, CountPredictions, NegativeBinomial, Poisson
 from kernelcal.predictions.densities import Score, ScorePredictions, UnnormalizedDensity, langevin_draws
 from kernelcal.predictions.foreign import Reading
@@ -30,6 +30,7 @@ __all__ = [
     "Beta",
     "Binomial",
     "Categorical",
+    "Cells",
     "ClassPredictions",
     "CountPredictions",
     "DiagonalNormal",

@@ -5,6 +5,7 @@ from kernelcal.residuals.choice import residual_of, target_kernel_of
 from kernelcal.residuals.classes import ClassResidual
 from kernelcal.residuals.fourier import FourierResidual
 from kernelcal.residuals.gram import GramResidual
+from kernelcal.residuals.quantiles import QuantileResidual
 from kernelcal.residuals.stein import Radial, SteinResidual, radial
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "FourierResidual",
     "GramResidual",
     "Inner",
+    "QuantileResidual",
     "Radial",
     "Residual",
     "SteinResidual",

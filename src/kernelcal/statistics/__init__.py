@@ -59,7 +59,7 @@ from kernelcal.statistics.scores import (
     pinball_loss,
     pinball_loss_of,
 )
-from kernelcal.statistics.signals import ClassSignals, NumberSignals
+from kernelcal.statistics.signals import ClassSignals, NumberSignals, QuantileSignals
 from kernelcal.statistics.test_locations import UCME, Locations, draw_locations, normal_locations, ucme
 
 __all__ = [
@@ -86,6 +86,7 @@ __all__ = [
     "PinballLoss",
     "Prepared",
     "QuantileCalibration",
+    "QuantileSignals",
     "Statistic",
     "Through",
     "UniformHistogram",

@@ -73,6 +73,10 @@ class Merge:
     weights : tuple of float
         Weight of every group: ranks are divided by them, so that a group of weight 2 is heard at half the rank.
         Default: all alike.
+    standardised : bool
+        Whether values are on one scale already, by moments that no target changes: rows of one rank are then ordered by
+        the values as they are, not by values that are standardised by all rows. The p-value then never falls when an
+        observed value does, so that a test that is exact for larger values is conservative for these.
 
     Notes
     -----
@@ -82,6 +86,7 @@ class Merge:
 
     groups: tuple[tuple[int, ...], ...]
     weights: tuple[float, ...] = ()
+    standardised: bool = False
 
     def __post_init__(self) -> None:
         if not self.weights:
@@ -113,6 +118,8 @@ class Prepared(ABC):
         What the reader of the result must know.
     merge : Merge or None
         How exact tests make one p-value of several statistics; None: each by itself, all alike.
+    by_cells : bool
+        Whether values look at the cells between the quantiles of `Quantiles` alone: exact tests then redraw cells.
     """
 
     names: tuple[str, ...]
@@ -120,6 +127,7 @@ class Prepared(ABC):
     bytes_per_draw: int = 1024
     notes: tuple[str, ...] = ()
     merge: Merge | None = None
+    by_cells: bool = False
 
     @abstractmethod
     def values(self, targets: np.ndarray) -> np.ndarray:

@@ -12,13 +12,23 @@ from kernelcal.cases import Case
 from kernelcal.defaults import SIGNIFICANCE
 from kernelcal.errors import InputError
 from kernelcal.inference.result import Member
-from kernelcal.kernels import Kernel, Laplacian, Spectral, Stationary, resolve, resolve_target
+from kernelcal.inference.test.quantile_family import QUANTILE_FACTORS, PreparedQuantileKernels, quantile_merge
+from kernelcal.kernels import Kernel, Laplacian, QuantileLevels, Spectral, Stationary, resolve, resolve_target
 from kernelcal.pairs import FEATURE, PRODUCT, Engine, ExactPairs, Nystrom
-from kernelcal.predictions import ClassPredictions, Predictions, RealPredictions
+from kernelcal.predictions import ClassPredictions, Predictions, Quantiles, RealPredictions
 from kernelcal.residuals import Residual, residual_of, target_kernel_of
-from kernelcal.statistics import SKCE, ClassSignals, Estimate, NumberSignals, Prepared, Statistic
+from kernelcal.statistics import (
+    SKCE,
+    ClassSignals,
+    Estimate,
+    Merge,
+    NumberSignals,
+    Prepared,
+    QuantileSignals,
+    Statistic,
+)
 from kernelcal.statistics.pairwise import PreparedPairMean
-from kernelcal.statistics.signals import PreparedClassSignals, PreparedNumberSignals
+from kernelcal.statistics.signals import PreparedClassSignals, PreparedNumberSignals, PreparedQuantileSignals
 
 __all__ = [
     "DefaultFamily",
@@ -35,6 +45,8 @@ __all__ = [
 # Seconds of a draw and kernel on two cores up to which all pairs are taken; above, features where they take less
 _SECONDS = 1.7e-3
 
+_FACTORS = (2**-5, 2**-3, 2**-1, 2.0)
+
 _FEATURES = 32  # features of a target kernel between numbers
 
 _LANDMARKS, _FEW_LANDMARKS, _LARGE = 256, 128, 200_000  # fewer landmarks above so many probabilities
@@ -43,6 +55,9 @@ _LANDMARKS, _FEW_LANDMARKS, _LARGE = 256, 128, 200_000  # fewer landmarks above 
 @dataclass(frozen=True, kw_only=True)
 class DefaultFamily(Statistic):
     """Unbiased SKCE at several lengthscales beside signals with a direction, combined by the smallest rank.
+
+    For `Quantiles` the members are those of `QuantileSignals` and kernels at 1/4 and 1 of the median distance of
+    forecasts, and all look at the cells between the quantiles alone: what lies between the levels was not forecast.
 
     For classes the signals are bias and slope (`ClassSignals`), for numbers bias, dispersion, both by the predicted
     scale, and the PIT (`NumberSignals`).
@@ -66,7 +81,7 @@ class DefaultFamily(Statistic):
     """
 
     kernel: Stationary = field(default_factory=Laplacian)
-    factors: Sequence[float] = (2**-5, 2**-3, 2**-1, 2.0)
+    factors: Sequence[float] = _FACTORS
     target_kernel: Kernel | None = None
     engine: Engine | None = None
 
@@ -90,6 +105,8 @@ class DefaultFamily(Statistic):
 
     def prepare(self, predictions: Predictions, weights: np.ndarray | None = None) -> PreparedFamily:
         """Resolve lengthscales, choose the engine, sum what the predictions say."""
+        if isinstance(predictions, Quantiles) and self.target_kernel in (None, QuantileLevels()):
+            return self._of_quantiles(predictions, weights)
         base, notes = resolve(self.kernel, predictions)
         assert isinstance(base, Stationary)  # for the type checker: leaves keep their type
         target = spectral_target(self.target_kernel, predictions)
@@ -103,6 +120,8 @@ class DefaultFamily(Statistic):
         The residuals are those of the SKCE where the target kernels are the same; `notes` are those of the kernel.
         """
         placed, notes = ready.predictions, ready.predictions.notes + notes
+        if isinstance(placed, Quantiles) and self.target_kernel in (None, QuantileLevels()):
+            return self._of_quantiles(placed, ready.residual.weights)
         target = spectral_target(self.target_kernel, placed)
         if target == ready.target_kernel:
             return self._prepared(self.kernel, target, placed, ready.residual, notes, ready)
@@ -130,6 +149,16 @@ class DefaultFamily(Statistic):
         kernels_ready = self._of_pairs_or_features(prepared, placed, target)
         return PreparedFamily(kernels_ready, prepared_signals(host, residual.weights))
 
+    def _of_quantiles(self, predictions: Quantiles, weights: np.ndarray | None) -> PreparedFamily:
+        """Prepare what quantile forecasts claim, in groups of its own; factors as given, or two."""
+        host = predictions.map_arrays(to_numpy)
+        base, notes = resolve(self.kernel, host)
+        assert isinstance(base, Stationary)  # for the type checker: leaves keep their type
+        factors = QUANTILE_FACTORS if tuple(self.factors) == _FACTORS else self.factors
+        signals = QuantileSignals().prepare(host, weights)
+        kernels = PreparedQuantileKernels(base, factors, host, signals.scores, weights, host.notes + notes)
+        return PreparedFamily(kernels, signals, quantile_merge(signals, kernels))
+
     def _of_pairs_or_features(
         self, prepared: Callable[[Engine], PreparedPairMean], predictions: Predictions, target: Kernel
     ) -> PreparedPairMean:
@@ -156,8 +185,10 @@ class DefaultFamily(Statistic):
 class PreparedFamily(Prepared):
     """Kernels and signals of fixed predictions."""
 
-    def __init__(self, kernels: PreparedPairMean, signals: Signals) -> None:
-        self.kernels, self.signals = kernels, signals
+    def __init__(
+        self, kernels: PreparedPairMean | PreparedQuantileKernels, signals: Signals, merge: Merge | None = None
+    ) -> None:
+        self.kernels, self.signals, self.merge, self.by_cells = kernels, signals, merge, kernels.by_cells
         self.names = signals.names + kernels.names
         self.engine, self.notes = kernels.engine, kernels.notes
         self.bytes_per_draw = kernels.bytes_per_draw + signals.bytes_per_draw
@@ -183,6 +214,8 @@ def spectral_target(kernel: Kernel | None, predictions: Predictions) -> Kernel:
 
 def prepared_signals(predictions: Predictions, weights: np.ndarray | None) -> Signals:
     """Prepare the signals that belong to a kind of predictions."""
+    if isinstance(predictions, Quantiles):
+        return QuantileSignals().prepare(predictions, weights)
     if isinstance(predictions, RealPredictions):
         return NumberSignals().prepare(predictions, weights)
     assert isinstance(predictions, ClassPredictions)  # for the type checker: there is no third kind
@@ -194,7 +227,7 @@ def _on_host(predictions: Predictions) -> Predictions:
     return predictions.map_arrays(to_numpy)
 
 
-Signals = PreparedClassSignals | PreparedNumberSignals
+Signals = PreparedClassSignals | PreparedNumberSignals | PreparedQuantileSignals
 
 
 def directions(signals: Signals, targets: np.ndarray, members: tuple[Member, ...], fired: str) -> tuple[str, ...]:

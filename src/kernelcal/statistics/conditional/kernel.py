@@ -9,7 +9,7 @@ import numpy as np
 
 from kernelcal.arrays import Array, namespace, row_slices, take_rows
 from kernelcal.errors import InputError
-from kernelcal.kernels import AlignedPairs, Gaussian, Integrator, Kernel, Linear, Spectral
+from kernelcal.kernels import AlignedPairs, Gaussian, Integrator, Kernel, Linear, QuantileLevels, Spectral
 from kernelcal.pairs import BlockPoints, Tile
 from kernelcal.predictions import Bernoulli, Categorical, ClassPredictions, Predictions
 from kernelcal.residuals import ClassResidual, FourierResidual, GramResidual, Residual, residual_of
@@ -93,6 +93,8 @@ def linear_and_gaussian(
     """``p.q + exp(-|p - q|^2 / (2 gamma^2))``, gamma the median distance; of numbers the embeddings."""
     if isinstance(predictions, ClassPredictions):
         return Linear() + Gaussian()  # eq. (8) of Moskvichev 2025
+    if isinstance(target_kernel, QuantileLevels):
+        return Gaussian()  # every forecast claims the same levels: their embeddings are one
     return MeanEmbedding(target_kernel, integrator) + Gaussian()
 
 

@@ -25,7 +25,7 @@ from kernelcal.pairs import (
     SuperDiagonals,
 )
 from kernelcal.predictions import Predictions
-from kernelcal.residuals import Residual, residual_of, target_kernel_of
+from kernelcal.residuals import QuantileResidual, Residual, residual_of, target_kernel_of
 from kernelcal.statistics.base import Estimate, Prepared, Statistic, target_notes
 from kernelcal.statistics.functions import function_of
 
@@ -149,6 +149,7 @@ class PreparedPairMean(Prepared):
             self.residual = statistic.residual_of(predictions, self.target_kernel, weights)
         else:
             self.target_kernel, self.residual = statistic.target_kernel, residual
+        self.by_cells = isinstance(self.residual, QuantileResidual)
         engine = _engine(statistic)
         self.forms: QuadraticForms = (
             engine.again(like.forms, self.kernels)
