@@ -14,7 +14,7 @@ from kernelcal.predictions.border import (
     together,
 )
 from kernelcal.predictions.classes import Bernoulli, Categorical, ClassPredictions, checked_classes
-from kernelcal.predictions.compositions import Cells, Mixture, Quantiles, Samples
+from kernelcal.predictions.compositions import SAME_LEVEL, Cells, Mixture, Quantiles, Samples
 from kernelcal.predictions.counts import Binomial, CountPredictions, NegativeBinomial, Poisson
 from kernelcal.predictions.densities import Score, ScorePredictions, UnnormalizedDensity, langevin_draws
 from kernelcal.predictions.foreign import Reading
@@ -26,6 +26,7 @@ from kernelcal.predictions.vectors import DiagonalNormal, Dirichlet, IsotropicNo
 
 __all__ = [
     "NO_SPREAD",
+    "SAME_LEVEL",
     "Bernoulli",
     "Beta",
     "Binomial",

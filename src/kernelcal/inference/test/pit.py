@@ -15,7 +15,7 @@ from kernelcal.inference.draws import Draws
 from kernelcal.inference.laws import DrawnValues, Exact, NullLaw, exact_notes, exact_null
 from kernelcal.inference.result import Member, TestResult
 from kernelcal.inference.test.family import impossible_note, impossible_rows
-from kernelcal.predictions import Predictions, Samples, inside
+from kernelcal.predictions import Predictions, Quantiles, Samples, inside
 from kernelcal.randomness import generator_of
 from kernelcal.runs import Run
 from kernelcal.statistics import Estimate, Prepared, Statistic, pit_of
@@ -35,7 +35,7 @@ def pit_test(y: Any, predictions: Any, *, draws: int = DRAWS, rng: Any = 0, earl
     """Test whether the PIT values are uniform, which calibration implies.
 
     Under calibration the randomised values of `pit` are independent and uniform on (0, 1), whatever the predictions,
-    and exactly so at every n, for counts and equally likely draws too (of `Quantiles` see `pit`). Four statistics,
+    and exactly so at every n, for counts and equally likely draws too. Four statistics,
     Anderson-Darling, Kuiper, bias and dispersion of the normal quantiles, are compared with those of uniform draws, and
     their smallest rank is ranked in turn (min-p): ``p = (1 + #{b: T_b >= T}) / (B + 1)``.
 
@@ -60,7 +60,8 @@ def pit_test(y: Any, predictions: Any, *, draws: int = DRAWS, rng: Any = 0, earl
     Raises
     ------
     InputError
-        For vector targets, families without a distribution function, and draws with unequal weights.
+        For vector targets, families without a distribution function, draws with unequal weights, and `Quantiles`, of
+        which `calibration_test` tests what the levels claim.
 
     Notes
     -----
@@ -120,6 +121,12 @@ class UniformPIT(Statistic):
 def pit_tested(case: Case, run: Run) -> TestResult:
     """Test what was checked already; all rows count alike."""
     case = case.of_one_number("the test of the probability integral transform").in_numpy
+    if isinstance(case.predictions, Quantiles):
+        raise InputError(
+            "quantile forecasts say nothing of what lies between their levels, so their PIT values have no law of their "
+            "own: kernelcal.calibration_test(y, predictions) tests what the levels claim, and "
+            "kernelcal.statistics.claimed_levels tells each of them"
+        )
     if isinstance(case.predictions, Samples) and not case.predictions.exchangeable:
         raise InputError(
             "PIT values of draws with unequal weights are only nearly uniform, so this test would not keep its level: "
