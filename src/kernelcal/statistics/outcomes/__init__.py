@@ -2,7 +2,6 @@
 
 from kernelcal.statistics.outcomes.central import (
     CentralCoverage,
-    binomial_interval,
     central_coverage,
     central_coverage_of,
 )
@@ -46,7 +45,6 @@ __all__ = [
     "PreparedUniformity",
     "QuantileCalibration",
     "UniformHistogram",
-    "binomial_interval",
     "central_coverage",
     "central_coverage_of",
     "claimed_levels",
