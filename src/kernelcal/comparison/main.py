@@ -12,6 +12,7 @@ import numpy as np
 from kernelcal.comparison.figures import by_draws, by_rows, conditional, equivalence, score_rows, skce_differences
 from kernelcal.comparison.models import Models, checked_models, refuse_statistics, shared_ckce, shared_skce
 from kernelcal.comparison.result import ComparedModel, Comparison, sort_key
+from kernelcal.comparison.scores import ScoreComparison, compared_by_scores, with_ties
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError
 from kernelcal.evaluation import KernelError, evaluated, pairs_or_blocks
@@ -46,7 +47,7 @@ def compare(
     rng: int = 0,
     early_stopping: bool = True,
     progress: Progress | None = None,
-) -> Comparison:
+) -> Comparison | ScoreComparison:
     """Which of several models is better calibrated on the same rows, and how certainly?
 
     Every model gets its scores, the SKCE and the CKCE with intervals and the exact test of calibration; every pair of
@@ -80,7 +81,9 @@ def compare(
     Returns
     -------
     Comparison
-        Prints as two tables, the models in the order of their CKCE.
+        Prints as two tables, the models in the order of their CKCE. Of `Quantiles` some of whose outcomes equal
+        quantiles a `ScoreComparison`, in the order of their weighted interval scores: calibration errors then have no
+        values.
 
     Raises
     ------
@@ -120,6 +123,8 @@ def compare(
     bound = None if within is None else checked_bound(within)
     refuse_statistics(skce, ckce)
     models = checked_models(y, predictions, lens, classes, normalize=normalize)
+    if with_ties(models):
+        return compared_by_scores(models, run, bound)
     return compared(models, run, skce=skce, ckce=ckce, within=bound)
 
 

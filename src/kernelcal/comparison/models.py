@@ -12,10 +12,29 @@ import numpy as np
 from kernelcal.arrays import to_numpy
 from kernelcal.cases import Case, refuse_lens
 from kernelcal.errors import InputError
-from kernelcal.kernels import Dirac, Gaussian, Kernel, Medians, Spectral, Stationary, leaves, resolve, resolve_target
+from kernelcal.kernels import (
+    Dirac,
+    Gaussian,
+    Kernel,
+    Medians,
+    QuantileLevels,
+    Spectral,
+    Stationary,
+    leaves,
+    resolve,
+    resolve_target,
+)
 from kernelcal.lenses import Lens
 from kernelcal.pairs import ExactPairs, RandomFourier
-from kernelcal.predictions import Bernoulli, Categorical, ClassPredictions, Predictions, ScorePredictions
+from kernelcal.predictions import (
+    SAME_LEVEL,
+    Bernoulli,
+    Categorical,
+    ClassPredictions,
+    Predictions,
+    Quantiles,
+    ScorePredictions,
+)
 from kernelcal.statistics import CKCE, SKCE, IncompleteCholesky
 from kernelcal.statistics.conditional import ConditionalEngine, linear_and_gaussian, two_columns
 
@@ -105,6 +124,8 @@ def _target_kernel(given: Kernel | None, batches: Sequence[Predictions]) -> Kern
     """Target kernel as given or by the kind of targets; between numbers one with features, for all families."""
     if given is None and isinstance(batches[0], ClassPredictions):
         return Dirac()
+    if given is None and isinstance(batches[0], Quantiles):
+        return QuantileLevels()  # all models give the same levels
     size = _DRAWN if batches[0].event_shape else _EQUALLY_SPACED
     kernel = given or Spectral(Gaussian(), size)
     return shared_kernel([resolve_target(kernel, batch) for batch in batches])
@@ -172,6 +193,30 @@ def refuse_unlike(models: Models) -> None:
             raise InputError(f"models {first!r} and {name!r} do not both predict {_kind(ours)}: compare like with like")
         if isinstance(ours, ClassPredictions) and isinstance(batch, ClassPredictions):
             _refuse_other_classes(first, ours, name, batch)
+    _refuse_other_levels(models)
+
+
+def _refuse_other_levels(models: Models) -> None:
+    """Refuse quantile forecasts of other levels, and beside whole distributions."""
+    given = {name: case.predictions for name, case in models.items() if isinstance(case.predictions, Quantiles)}
+    if not given:
+        return
+    first, ours = next(iter(given.items()))
+    known = ", ".join(f"{level:g}" for level in ours.levels)
+    for name, case in models.items():
+        batch = case.predictions
+        if not isinstance(batch, Quantiles):
+            raise InputError(
+                f"model {first!r} forecasts the levels {known} and {name!r} a whole distribution "
+                f"({type(batch).__name__}): ask both about the same levels, kernelcal.Quantiles("
+                "predictions.quantile(numpy.array(levels)[:, None]).T, levels)"
+            )
+        if len(batch.levels) != len(ours.levels) or not np.allclose(batch.levels, ours.levels, rtol=0, atol=SAME_LEVEL):
+            theirs = ", ".join(f"{level:g}" for level in batch.levels)
+            raise InputError(
+                f"model {first!r} forecasts the levels {known} and {name!r} {theirs}: gaps of different levels are not "
+                "compared; pass kernelcal.Quantiles of the levels that both have"
+            )
 
 
 def _kind(batch: Predictions) -> str:

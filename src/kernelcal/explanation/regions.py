@@ -10,7 +10,7 @@ import numpy as np
 
 from kernelcal.explanation.smoothed import SHIFT
 from kernelcal.explanation.witness import Witness, standardised_field
-from kernelcal.predictions import ClassPredictions
+from kernelcal.predictions import ClassPredictions, Quantiles
 from kernelcal.tables import Shown, Table
 
 __all__ = ["Region", "regions_of"]
@@ -80,6 +80,7 @@ def _region(witness: Witness, batch: Any, k: int, name: str, above: bool, places
     else:
         share = f"{len(places)} of {len(witness.rows)} predictions looked at"
         words = _of_class if isinstance(batch, ClassPredictions) else _of_numbers
+        words = _of_quantiles if isinstance(batch, Quantiles) else words
         sentence = words(name, low, high, above, gap, share)
     return Region(name, low, high, above, gap, len(places), sentence)
 
@@ -120,6 +121,16 @@ def _of_numbers(name: str, low: float, high: float, above: bool, gap: float, sha
     ratio = float(np.sqrt(max(1 + gap, 0.0)))
     word = "narrow" if above else "wide"
     return f"predictions are too {word} {where} (outcomes spread {ratio:.2f} times as wide; {share})"
+
+
+def _of_quantiles(name: str, low: float, high: float, above: bool, gap: float, share: str) -> str:
+    """The cells that outcomes fall into, which is all that was forecast of them."""
+    where = f"where the middle quantile is {_plain(low)} to {_plain(high)}"
+    if name == SHIFT:
+        what = f"outcomes lie {'above' if above else 'below'} the quantiles more often than claimed"
+    else:
+        what = f"outcomes lie {'outside' if above else 'inside'} the intervals more often than claimed"
+    return f"{what} {where} (mean cell score {gap:+.2g}; {share})"
 
 
 def _plain(number: float) -> str:

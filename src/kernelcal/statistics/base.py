@@ -12,12 +12,21 @@ import numpy as np
 from kernelcal.arrays import Array, to_numpy
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
-from kernelcal.kernels import Integrator
+from kernelcal.kernels import Integrator, Kernel, QuantileLevels
 from kernelcal.lenses import Lens
-from kernelcal.predictions import ClassPredictions, Predictions, Samples
+from kernelcal.predictions import ClassPredictions, Predictions, Quantiles, Samples
 from kernelcal.tables import Shown, Table
 
-__all__ = ["CallableStatistic", "Estimate", "Merge", "Prepared", "Statistic", "Through", "target_notes"]
+__all__ = [
+    "CallableStatistic",
+    "Estimate",
+    "Merge",
+    "Prepared",
+    "Statistic",
+    "Through",
+    "interpolation_notes",
+    "target_notes",
+]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -227,6 +236,12 @@ class CallableStatistic(Statistic):
         """Nothing is known about a function: every draw calls it."""
         if weights is not None:
             raise InputError("a function takes no weights from the test: use them inside the function")
+        if isinstance(predictions, Quantiles):
+            raise InputError(
+                "quantile forecasts do not say how outcomes are distributed between their levels, so that none can be "
+                "drawn for a function: use the default test, kernelcal.SKCE() or kernelcal.CKCE(), which look at the "
+                "levels alone, or pass predictions of a whole distribution"
+            )
         return _Called(self.function, predictions)
 
 
@@ -265,6 +280,17 @@ def _several(name: str, members: tuple[str, ...]) -> str:
 def _as_labels(targets: np.ndarray) -> np.ndarray:
     """Class labels are drawn in the smallest type; a function may count on ordinary integers."""
     return targets.astype(np.int64) if targets.dtype.kind in "iu" else targets
+
+
+def interpolation_notes(predictions: Any, target_kernel: Kernel) -> tuple[str, ...]:
+    """Say that a target kernel that was given asks quantile forecasts about what they did not forecast."""
+    if not isinstance(predictions, Quantiles) or isinstance(target_kernel, QuantileLevels):
+        return ()
+    return (
+        f"{target_kernel} compares outcomes with the law that is linear between the quantiles and has tails of its own, "
+        "which was not forecast: true quantiles of curved laws are rejected. Without target_kernel the levels alone are "
+        "asked",
+    )
 
 
 _MANY_DRAWS = 50  # of a row; below, they are far from the law that they come from

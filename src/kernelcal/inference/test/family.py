@@ -206,7 +206,7 @@ def _landmarks(n: int, m: int, columns: int, seconds: float) -> int:
 
 def spectral_target(kernel: Kernel | None, predictions: Predictions) -> Kernel:
     """Target kernel as given, or the default whose residuals have features: for numbers a finite spectrum."""
-    if kernel is None and isinstance(predictions, RealPredictions):
+    if kernel is None and isinstance(predictions, RealPredictions) and not isinstance(predictions, Quantiles):
         frequencies = _FEATURES // 2 if predictions.dimension == 1 else _FEATURES
         return resolve_target(Spectral(frequencies=frequencies), predictions)
     return target_kernel_of(kernel, predictions)

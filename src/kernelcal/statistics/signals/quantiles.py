@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
@@ -60,6 +62,14 @@ class CellScores:
         self.mean = (drawn @ cells.spacings).T
         centred = drawn - self.mean.T[:, :, None]
         self.covariance = np.einsum("fnc,gnc,c->nfg", centred, centred, cells.spacings)
+
+    def of_rows(self, rows: slice) -> Self:
+        """Return the same for some of the rows."""
+        some = copy(self)
+        some.cells = self.cells[rows]
+        if len(self.mean) > 1:
+            some.mean, some.covariance = self.mean[rows], self.covariance[rows]
+        return some
 
     @property
     def number(self) -> int:
