@@ -15,6 +15,7 @@ from kernelcal.kernels import (
     Dirac,
     Gaussian,
     Kernel,
+    QuantileLevels,
     Spectral,
     Stationary,
     kernel_from_plain,
@@ -23,7 +24,7 @@ from kernelcal.kernels import (
     resolve_target,
 )
 from kernelcal.pairs import RandomFourier
-from kernelcal.predictions import Bernoulli, ClassPredictions, Predictions, RealPredictions
+from kernelcal.predictions import Bernoulli, ClassPredictions, Predictions, Quantiles, RealPredictions
 from kernelcal.runs import Run
 from kernelcal.statistics import ECE
 from kernelcal.statistics.binned import usual_questions
@@ -104,6 +105,8 @@ def _default_target(kernel: Kernel | None, predictions: Any) -> Kernel:
     """Target kernel as given, or the one whose residuals have features."""
     if kernel is not None:
         return kernel
+    if isinstance(predictions, Quantiles):
+        return QuantileLevels()
     if isinstance(predictions, RealPredictions):
         return Spectral(Gaussian(), _VECTORS if predictions.event_shape else _NUMBERS)
     return Dirac()
@@ -154,6 +157,8 @@ class Subject:
         Kernel between targets.
     second_moments : bool
         Whether matrices of second moments are held.
+    levels : tuple of float
+        Levels of quantile forecasts.
     """
 
     family: str
@@ -164,6 +169,7 @@ class Subject:
     binned: tuple[tuple[str, str], ...]
     target_kernel: Kernel
     second_moments: bool
+    levels: tuple[float, ...] = ()
 
     @classmethod
     def of(cls, batch: Predictions, settings: Settings) -> Self:
@@ -185,6 +191,7 @@ class Subject:
             binned=_binned(batch) if isinstance(batch, ClassPredictions) else (),
             target_kernel=target,
             second_moments=classes and settings.second_moments and size <= _LARGEST,
+            levels=tuple(batch.levels.tolist()) if isinstance(batch, Quantiles) else (),
         )
 
     @property
@@ -196,6 +203,7 @@ class Subject:
         """Return plain values for JSON."""
         own = {**vars(self), "target_kernel": kernel_to_plain(self.target_kernel)}
         own |= {"event_shape": list(self.event_shape), "binned": [list(pair) for pair in self.binned]}
+        own |= {"levels": list(self.levels)}
         return {**own, "classes": None if self.classes is None else list(self.classes)}
 
     @classmethod
@@ -203,6 +211,7 @@ class Subject:
         """Return the subject that was written."""
         own = {**plain, "target_kernel": kernel_from_plain(plain["target_kernel"])}
         own |= {"event_shape": tuple(plain["event_shape"]), "binned": tuple(map(tuple, plain["binned"]))}
+        own |= {"levels": tuple(plain["levels"])}
         return cls(**{**own, "classes": None if plain["classes"] is None else tuple(plain["classes"])})
 
 
@@ -222,7 +231,7 @@ def _refuse_families(batch: Predictions, target_kernel: Kernel) -> None:
             "draws are not the law that they come from, so a sketch has no exact test of Samples: use "
             "calibration_test(..., null='swap') on parts of the rows"
         )
-    if not isinstance(batch, ClassPredictions) and not isinstance(target_kernel, Spectral):
+    if not isinstance(batch, ClassPredictions) and not isinstance(target_kernel, QuantileLevels | Spectral):
         raise InputError(
             f"a sketch needs residuals with features, which {target_kernel} between numbers does not give: pass "
             "target_kernel=kernelcal.kernels.Spectral(kernel)"
