@@ -39,7 +39,7 @@ SIZES = (20, 100, 300, 1000)
 
 
 def two_humps():
-    return stats.rv_histogram(np.histogram([-2, -1.5, -1, 1, 1.5, 2], bins=[-2, -1.5, -1, 1, 1.5, 2]))
+    return stats.rv_histogram(np.histogram([-2, -1.5, -1, 1, 1.5, 2], bins=[-2, -1.5, -1, 1, 1.5, 2]), density=False)
 
 
 def parameters(rng, n):

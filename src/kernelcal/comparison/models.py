@@ -40,6 +40,7 @@ from kernelcal.statistics.conditional import ConditionalEngine, linear_and_gauss
 
 __all__ = [
     "Models",
+    "asked_alike",
     "checked_models",
     "ckce_engine",
     "named_case",
@@ -197,7 +198,7 @@ def refuse_unlike(models: Models) -> None:
 
 
 def _refuse_other_levels(models: Models) -> None:
-    """Refuse quantile forecasts of other levels, and beside whole distributions."""
+    """Refuse quantile forecasts of other levels."""
     given = {name: case.predictions for name, case in models.items() if isinstance(case.predictions, Quantiles)}
     if not given:
         return
@@ -206,17 +207,31 @@ def _refuse_other_levels(models: Models) -> None:
     for name, case in models.items():
         batch = case.predictions
         if not isinstance(batch, Quantiles):
-            raise InputError(
-                f"model {first!r} forecasts the levels {known} and {name!r} a whole distribution "
-                f"({type(batch).__name__}): ask both about the same levels, kernelcal.Quantiles("
-                "predictions.quantile(numpy.array(levels)[:, None]).T, levels)"
-            )
+            continue
         if len(batch.levels) != len(ours.levels) or not np.allclose(batch.levels, ours.levels, rtol=0, atol=SAME_LEVEL):
             theirs = ", ".join(f"{level:g}" for level in batch.levels)
             raise InputError(
                 f"model {first!r} forecasts the levels {known} and {name!r} {theirs}: gaps of different levels are not "
                 "compared; pass kernelcal.Quantiles of the levels that both have"
             )
+
+
+def asked_alike(models: Models) -> Models:
+    """Models as they are; beside quantile forecasts all others by their quantiles of the same levels."""
+    given = [case.predictions for case in models.values() if isinstance(case.predictions, Quantiles)]
+    if not given or len(given) == len(models):
+        return models
+    levels = given[0].levels
+    return {name: _by_levels(name, case, levels) for name, case in models.items()}
+
+
+def _by_levels(name: str, case: Case, levels: np.ndarray) -> Case:
+    batch = case.predictions
+    if isinstance(batch, Quantiles):
+        return case
+    with naming(name):
+        case.of_one_number("a comparison with quantile forecasts")
+        return replace(case, predictions=Quantiles(batch.quantile(levels[:, None]).T, levels))
 
 
 def _kind(batch: Predictions) -> str:

@@ -14,7 +14,7 @@ from kernelcal.comparison.figures import by_rows
 from kernelcal.comparison.result import pairs_table
 from kernelcal.defaults import SIGNIFICANCE
 from kernelcal.errors import InputError
-from kernelcal.evaluation import QuantileEvaluation, evaluated
+from kernelcal.evaluation import Evaluation, evaluated
 from kernelcal.inference import PairedDifference
 from kernelcal.plots import interval_plot
 from kernelcal.predictions import Quantiles
@@ -37,8 +37,10 @@ class ScoreComparison(Shown):
 
     Attributes
     ----------
-    models : tuple of pairs of str and QuantileEvaluation
+    models : tuple of pairs of str and Evaluation
         Names and evaluations, the smallest score first.
+    scores : tuple of float
+        Weighted interval scores of the models.
     differences : tuple of PairedDifference
         Of every pair of models in the measure ``"WIS"``.
     errors : tuple of float
@@ -51,14 +53,15 @@ class ScoreComparison(Shown):
         What the reader must know.
     """
 
-    models: tuple[tuple[str, QuantileEvaluation], ...]
+    models: tuple[tuple[str, Evaluation], ...]
+    scores: tuple[float, ...]
     differences: tuple[PairedDifference, ...]
     errors: tuple[float, ...]
     n: int
     seconds: float
     notes: tuple[str, ...] = ()
 
-    def __getitem__(self, name: str) -> QuantileEvaluation:
+    def __getitem__(self, name: str) -> Evaluation:
         found = dict(self.models)
         if name not in found:
             raise InputError(f"there is no model {name!r}: the models are {', '.join(found)}")
@@ -95,7 +98,10 @@ class ScoreComparison(Shown):
         return {
             "n": self.n,
             "verdict": self.verdict,
-            "models": [{"name": name, **found.to_dict()} for name, found in self.models],
+            "models": [
+                {"name": name, "wis": score, "wis_standard_error": error, **found.to_dict()}
+                for (name, found), score, error in zip(self.models, self.scores, self.errors, strict=True)
+            ],
             "differences": [difference.to_dict() for difference in self.differences],
             "seconds": self.seconds,
             "notes": list(self.notes),
@@ -113,25 +119,27 @@ class ScoreComparison(Shown):
         -------
         matplotlib.axes.Axes
         """
-        scores = [found.interval_score.value for _, found in self.models]
-        ends = [(s - 2 * e, s + 2 * e) for s, e in zip(scores, self.errors, strict=True)]
+        ends = [(s - 2 * e, s + 2 * e) for s, e in zip(self.scores, self.errors, strict=True)]
         names, label = [name for name, _ in self.models], "weighted interval score, with two standard errors"
-        return interval_plot(names, scores, ends, label=label, title=f"Quantile forecasts, {self.n:,} rows", ax=ax)
+        return interval_plot(names, self.scores, ends, label=label, title=f"Quantile forecasts, {self.n:,} rows", ax=ax)
 
     def _tables(self) -> tuple[Grid, ...]:
-        figures = [name for name, _ in self.models[0][1].headline()]
         names = [name for name, _ in self.models]
         rows = [
             [
                 f"{number} {name}",
-                *(value for _, value in found.headline()),
+                f"{score:.4g} ({error:.2g})",
                 "" if found.pvalue is None else f"{found.pvalue:.3g}",
                 ", ".join(str(names.index(other) + 1) for other in self.tied(name)) or "none",
             ]
-            for number, (name, found) in enumerate(self.models, 1)
+            for number, ((name, found), score, error) in enumerate(
+                zip(self.models, self.scores, self.errors, strict=True), 1
+            )
         ]
         title = f"{self.verdict} {self.n:,} rows."
-        return Grid(title, ["model", *figures, "exact\np-value", "tied with"], rows, self.notes), pairs_table(self)
+        return Grid(
+            title, ["model", "WIS\n(standard error)", "exact\np-value", "tied with"], rows, self.notes
+        ), pairs_table(self)
 
 
 def with_ties(models: Mapping[str, Case]) -> bool:
@@ -144,8 +152,10 @@ def _tied(case: Case) -> bool:
     return bool(cells.tied.any()) or not cells.between(case.targets).all()
 
 
-def compared_by_scores(models: Mapping[str, Case], run: Run, within: float | None) -> ScoreComparison:
-    """Evaluate every model, and compare the weighted interval scores of every pair on the same rows."""
+def compared_by_scores(
+    models: Mapping[str, Case], asked: Mapping[str, Case], run: Run, within: float | None
+) -> ScoreComparison:
+    """Evaluate every model as what it is, and compare weighted interval scores by the levels that all are asked."""
     started = time.perf_counter()
     if within is not None:
         raise InputError(
@@ -153,16 +163,13 @@ def compared_by_scores(models: Mapping[str, Case], run: Run, within: float | Non
             "kernelcal.statistics.claimed_levels tells the gap of every level"
         )
     steps = Steps(run.progress, len(models), run.draws)
-    found = {}
-    for name, case in models.items():
-        own = evaluated(case, replace(run, progress=steps.next()))
-        assert isinstance(own, QuantileEvaluation)  # for the type checker: all models forecast quantiles
-        found[name] = own
+    found = {name: evaluated(case, replace(run, progress=steps.next())) for name, case in models.items()}
     steps.finish()
-    rows = {name: weighted_interval_score_rows_of(case) for name, case in models.items()}
+    rows = {name: weighted_interval_score_rows_of(case) for name, case in asked.items()}
     ordered = sorted(models, key=lambda name: float(np.mean(rows[name])))
     differences = by_rows("WIS", {name: rows[name] for name in ordered})
     n = len(next(iter(rows.values())))
     errors = tuple(float(rows[name].std(ddof=1)) / n**0.5 for name in ordered)
-    sorted_models = tuple((name, found[name]) for name in ordered)
-    return ScoreComparison(sorted_models, tuple(differences), errors, n, time.perf_counter() - started, (_WHY,))
+    scores = tuple(float(rows[name].mean()) for name in ordered)
+    own = tuple((name, found[name]) for name in ordered)
+    return ScoreComparison(own, scores, tuple(differences), errors, n, time.perf_counter() - started, (_WHY,))

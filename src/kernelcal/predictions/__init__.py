@@ -14,7 +14,7 @@ from kernelcal.predictions.border import (
     together,
 )
 from kernelcal.predictions.classes import Bernoulli, Categorical, ClassPredictions, checked_classes
-from kernelcal.predictions.compositions import SAME_LEVEL, Cells, Mixture, Quantiles, Samples
+from kernelcal.predictions.compositions import SAME_LEVEL, Mixture, QuantileCells, Quantiles, Samples
 from kernelcal.predictions.counts import Binomial, CountPredictions, NegativeBinomial, Poisson
 from kernelcal.predictions.densities import Score, ScorePredictions, UnnormalizedDensity, langevin_draws
 from kernelcal.predictions.foreign import Reading
@@ -31,7 +31,6 @@ __all__ = [
     "Beta",
     "Binomial",
     "Categorical",
-    "Cells",
     "ClassPredictions",
     "CountPredictions",
     "DiagonalNormal",
@@ -50,6 +49,7 @@ __all__ = [
     "Percent",
     "Poisson",
     "Predictions",
+    "QuantileCells",
     "Quantiles",
     "Reading",
     "RealPredictions",

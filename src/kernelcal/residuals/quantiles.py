@@ -9,7 +9,7 @@ import numpy as np
 
 from kernelcal.arrays import Array, like
 from kernelcal.errors import InputError
-from kernelcal.predictions import Cells, Quantiles
+from kernelcal.predictions import QuantileCells, Quantiles
 from kernelcal.residuals.base import FeatureResidual
 
 __all__ = ["QuantileResidual"]
@@ -28,7 +28,7 @@ class QuantileResidual(FeatureResidual):
 
     Attributes
     ----------
-    cells : Cells
+    cells : QuantileCells
         Where outcomes lie.
     reference : array
         An array of the library of the predictions.
@@ -40,7 +40,7 @@ class QuantileResidual(FeatureResidual):
     Cost: O(n Q) a set of targets. Outcomes are numbers; whole numbers are codes of cells, as tests draw them.
     """
 
-    cells: Cells
+    cells: QuantileCells
     reference: Array
     weights: np.ndarray | None = None
 

@@ -1,8 +1,8 @@
 """Predictions made of other things: of draws, of quantiles, of components."""
 
-from kernelcal.predictions.compositions.cells import Cells
+from kernelcal.predictions.compositions.cells import QuantileCells
 from kernelcal.predictions.compositions.mixture import Mixture
 from kernelcal.predictions.compositions.quantiles import SAME_LEVEL, Quantiles
 from kernelcal.predictions.compositions.samples import Samples
 
-__all__ = ["SAME_LEVEL", "Cells", "Mixture", "Quantiles", "Samples"]
+__all__ = ["SAME_LEVEL", "Mixture", "QuantileCells", "Quantiles", "Samples"]

@@ -11,14 +11,14 @@ import numpy as np
 from kernelcal.arrays import take_rows
 from kernelcal.predictions.base import checked_index
 
-__all__ = ["Cells"]
+__all__ = ["QuantileCells"]
 
 
 _ROUNDINGS = 8  # last digits of the larger number by which an outcome and a quantile may differ and still be equal
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class QuantileCells:
     """Where outcomes lie among the quantiles of their row: below how many, and at or below how many.
 
     A code is one whole number for the pair (lo, hi), ``lo = #{k: q_k < y}`` and ``hi = #{k: q_k <= y}``, over the Q
@@ -142,12 +142,16 @@ class Cells:
         return np.where(short & (y != np.round(y)), single, double)
 
     def _outside(self, y: np.ndarray, h: float, eps: np.ndarray) -> np.ndarray:
-        """Whether outcomes lie outside the quantiles of the levels 0 and 1."""
+        """Whether outcomes lie outside the quantiles of the levels 0 and 1, by more than roundings of the row's numbers.
+
+        Such an outcome is proof, and an end of 0 has no last digit: the largest quantile of the row stands for its size.
+        """
         found = np.zeros(y.shape, dtype=bool)
+        size = np.abs(self.values.astype(np.float64)).max(axis=1)
         for end, level, sign in ((0, 0.0, -1), (-1, 1.0, 1)):
             if self.levels[end] == level:
                 edge = self.values[:, end].astype(np.float64)
-                found |= sign * (y - edge) > h + eps * np.maximum(np.abs(y), np.abs(edge))
+                found |= sign * (y - edge) > h + eps * np.maximum(np.abs(y), size)
         return found
 
     def draw(self, uniforms: np.ndarray) -> np.ndarray:

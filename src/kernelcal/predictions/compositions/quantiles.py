@@ -12,7 +12,7 @@ from kernelcal.arrays import Array, as_array, concrete, namespace, take_rows, to
 from kernelcal.errors import InputError
 from kernelcal.predictions.base import checked_index, trusted
 from kernelcal.predictions.border import finite_numbers, inside
-from kernelcal.predictions.compositions.cells import Cells
+from kernelcal.predictions.compositions.cells import QuantileCells
 from kernelcal.predictions.compositions.piecewise import Piecewise
 from kernelcal.predictions.real import CentralInterval, RealPredictions
 from kernelcal.predictions.special_functions import count_below
@@ -27,7 +27,7 @@ SAME_LEVEL = 1e-9  # 0.05 * 7 is 0.35000000000000003
 class Quantiles(RealPredictions):
     """Predictions given by quantiles: claims ``P(Y < q) <= level <= P(Y <= q)``, one a level.
 
-    Tests, tables and the default kernels ask about these claims alone, by the cells between the quantiles (`Cells`).
+    Tests, tables and the default kernels ask about these claims alone, by the cells between the quantiles (`QuantileCells`).
     What needs a whole distribution (`mean`, `std`, `cdf`, `log_prob`, `crps`, `quantile` of other levels, target
     kernels that are given) takes a distribution function that is linear between the quantiles: nobody predicted it.
 
@@ -36,8 +36,9 @@ class Quantiles(RealPredictions):
     values : array of shape (n, Q)
         Quantiles, a column a level.
     levels : array of shape (Q,)
-        Their levels, different numbers in [0, 1], one or more of them inside (0, 1). Unsorted levels are sorted together
-        with the values. One level alone (value at risk) makes no distribution, and what needs one is refused.
+        Their levels, different numbers in [0, 1]. Unsorted levels are sorted together with the values. One level alone
+        (value at risk) makes no distribution, and what needs one is refused; what asks about levels needs one or more
+        inside (0, 1).
     tails : {"exponential", "linear"}
         What the interpolation puts outside the outermost quantiles. The density of the outermost segment, f, goes on, and the tail
         holds the mass m that its level leaves: exponential tails decay from f, ``f exp(-f x / m)`` at distance x;
@@ -129,9 +130,15 @@ class Quantiles(RealPredictions):
         return self.values
 
     @property
-    def cells(self) -> Cells:
+    def cells(self) -> QuantileCells:
         """What tests look at: where outcomes lie among the quantiles."""
-        return Cells(to_numpy(self.values), self.levels, self.resolution)
+        if not ((self.levels > 0) & (self.levels < 1)).any():
+            known = " and ".join(f"{level:g}" for level in self.levels)
+            raise InputError(
+                f"levels must have one or more inside (0, 1), got {known}: the ends of a range claim no share that could "
+                "be counted"
+            )
+        return QuantileCells(to_numpy(self.values), self.levels, self.resolution)
 
     @property
     def coordinates(self) -> Array:
@@ -148,8 +155,10 @@ class Quantiles(RealPredictions):
         """Distance of the outermost quantiles with levels inside (0, 1), in that of normal ones; 0 of one level."""
         from scipy.special import ndtri  # imported when needed: the import of kernelcal stays light
 
-        first, last = np.flatnonzero((self.levels > 0) & (self.levels < 1))[[0, -1]]
-        unit = float(ndtri(self.levels[last]) - ndtri(self.levels[first])) or 1.0
+        inner = np.flatnonzero((self.levels > 0) & (self.levels < 1))
+        first, last = (inner[0], inner[-1]) if len(inner) else (0, len(self.levels) - 1)
+        unit = float(ndtri(self.levels[last]) - ndtri(self.levels[first]))
+        unit = unit if 0 < unit < np.inf else 1.0
         return (self.values[:, int(last)] - self.values[:, int(first)]) / unit
 
     def level_range(self, y: Array) -> tuple[np.ndarray, np.ndarray]:
@@ -195,7 +204,7 @@ class Quantiles(RealPredictions):
         return lower, upper
 
     def draw(self, uniforms: np.ndarray) -> np.ndarray:
-        """Invert the interpolated distribution function; exact tests draw cells instead (`Cells.draw`)."""
+        """Invert the interpolated distribution function; exact tests draw cells instead (`QuantileCells.draw`)."""
         return self._quantile(inside(uniforms))
 
     def log_prob(self, y: Array) -> np.ndarray:
@@ -234,7 +243,7 @@ class Quantiles(RealPredictions):
 
     def impossible(self, y: np.ndarray) -> np.ndarray:
         """Targets outside the quantiles of the levels 0 and 1: where these were not given, nothing is ruled out."""
-        return self.cells.impossible(y)
+        return QuantileCells(to_numpy(self.values), self.levels, self.resolution).impossible(y)
 
     @property
     def kind(self) -> tuple[Any, ...]:
@@ -338,9 +347,6 @@ def _checked_levels(levels: Any) -> tuple[np.ndarray, np.ndarray]:
     same = np.diff(array) < SAME_LEVEL
     if same.any():
         raise InputError(f"level {array[np.argmax(same)]:g} is given twice: every level needs one column of values")
-    if not ((array > 0) & (array < 1)).any():
-        known = " and ".join(f"{level:g}" for level in array)
-        raise InputError(f"levels must have one or more inside (0, 1), got {known}: the ends of a range are no claim")
     return order, array
 
 

@@ -5,12 +5,6 @@ from kernelcal.statistics.outcomes.central import (
     central_coverage,
     central_coverage_of,
 )
-from kernelcal.statistics.outcomes.claimed_levels import (
-    ClaimedLevels,
-    claimed_levels,
-    claimed_levels_of,
-    refuse_other_than_quantiles,
-)
 from kernelcal.statistics.outcomes.highest_density import (
     HighestDensityCoverage,
     highest_density_coverage,
@@ -22,6 +16,12 @@ from kernelcal.statistics.outcomes.histograms import (
     pit_histogram_of,
     rank_histogram,
     rank_histogram_of,
+)
+from kernelcal.statistics.outcomes.levels import (
+    ClaimedLevels,
+    claimed_levels,
+    claimed_levels_of,
+    refuse_other_than_quantiles,
 )
 from kernelcal.statistics.outcomes.quantile_curves import (
     QuantileCalibration,

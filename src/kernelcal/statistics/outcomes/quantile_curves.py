@@ -15,7 +15,7 @@ from kernelcal.predictions import SAME_LEVEL, Quantiles
 from kernelcal.randomness import generator_of
 from kernelcal.runs import Run
 from kernelcal.statistics.binned import NullBand, multinomial_band
-from kernelcal.statistics.outcomes.claimed_levels import claimed_levels_of
+from kernelcal.statistics.outcomes.levels import claimed_levels_of
 from kernelcal.statistics.outcomes.transform import pit_of
 from kernelcal.statistics.scores import QUANTILE_LEVELS, absent_levels, checked_levels
 from kernelcal.tables import Shown, Table

@@ -78,7 +78,7 @@ def pinball_loss(y: Any, predictions: Any, *, levels: Any = None, weights: Any =
     predictions : RealPredictions or what `as_predictions` takes
         Predictions of one number.
     levels : sequence of float
-        Levels in [0, 1]. Default: of `Quantiles` the levels that were given, else 0.05, 0.1, ..., 0.95.
+        Levels in (0, 1), of `Quantiles` also 0 and 1. Default: of `Quantiles` the levels that were given, else 0.05, 0.1, ..., 0.95.
     weights : array of shape (n,), optional
         Case weights, not negative.
 
@@ -90,7 +90,7 @@ def pinball_loss(y: Any, predictions: Any, *, levels: Any = None, weights: Any =
     Raises
     ------
     InputError
-        For vector targets, families without quantiles and levels outside [0, 1].
+        For vector targets, families without quantiles and levels outside (0, 1).
 
     Notes
     -----
@@ -107,7 +107,7 @@ def pinball_loss(y: Any, predictions: Any, *, levels: Any = None, weights: Any =
     >>> pinball_loss([1.0], kc.Normal([0.0], [1.0]), levels=[0.25, 0.5]).losses.round(4)
     array([0.4186, 0.5   ])
     """
-    taus = None if levels is None else checked_levels(levels, ends=True)
+    taus = None if levels is None else checked_levels(levels, ends=isinstance(predictions, Quantiles))
     return pinball_loss_of(Case.of(y, predictions, weights=weights), taus)
 
 

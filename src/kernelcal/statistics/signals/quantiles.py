@@ -9,7 +9,7 @@ from typing import Self
 
 import numpy as np
 
-from kernelcal.predictions import Cells, Quantiles
+from kernelcal.predictions import QuantileCells, Quantiles
 from kernelcal.statistics.base import Merge, Prepared, Statistic
 from kernelcal.statistics.signals.clear import clear_of_zero
 
@@ -19,6 +19,7 @@ __all__ = ["CellScores", "PreparedQuantileSignals", "QuantileSignals", "skewed"]
 _SIDES = ("high", "low", "narrow", "wide")
 _MIRROR = (1, 0, 3, 2)
 _LEAST = -9.0  # normal quantile of levels below which no outcome lies
+_PROOF = 40.0  # standard deviations, as which an impossible outcome counts: more than any draw has
 _DIGITS = 6  # of log widths: closer ones differ by rounding alone
 
 
@@ -27,7 +28,7 @@ class CellScores:
 
     With e_c the normal quantiles of the levels, the cell c between two of them has ``z(c) = E[Z | cell]`` and ``v(c) =
     E[Z^2 - 1 | cell]``, the second less its regression on the first, both of unit variance under the claims; dz_k and
-    dv_k are their steps at level k. Then, with the indicators below and above of `Cells`,
+    dv_k are their steps at level k. Then, with the indicators below and above of `QuantileCells`,
 
     - high ``sum_k dz_k above_k``, low ``sum_k dz_k below_k``,
     - narrow ``sum_k (dv_k)+ above_k + (dv_k)- below_k``, wide ``sum_k (dv_k)+ below_k + (dv_k)- above_k``,
@@ -37,7 +38,7 @@ class CellScores:
 
     Attributes
     ----------
-    cells : Cells
+    cells : QuantileCells
         Of the n rows.
     table : numpy.ndarray of shape (F, codes)
         The numbers for every code; of one level there are no widths, and F = 2.
@@ -47,7 +48,7 @@ class CellScores:
         Covariances under the claims.
     """
 
-    def __init__(self, cells: Cells) -> None:
+    def __init__(self, cells: QuantileCells) -> None:
         self.cells = cells
         z, v = _normal_scores(cells.taus)
         dz, dv = np.diff(z), np.diff(v)
@@ -125,7 +126,7 @@ class QuantileSignals(Statistic):
     target``: outcomes outside the quantiles of the levels 0 and 1, where these were given.
 
     All are standardised by their moments under the claims, which do not depend on outcomes. Why tests of them are exact,
-    and conservative where outcomes equal quantiles: see `Cells`.
+    and conservative where outcomes equal quantiles: see `QuantileCells`.
 
     Notes
     -----
@@ -171,7 +172,7 @@ class PreparedQuantileSignals(Prepared):
             found += [self._both(up, down, f, k) for f in range(self.scores.number)]
         found += [*self._levels(codes), self._squares(codes)]
         if len(found) < len(self.names):
-            found.append((self.cells.codes(targets) < 0).sum(axis=1))
+            found.append(_PROOF * (self.cells.codes(targets) < 0).sum(axis=1))
         return np.stack(found, axis=1).astype(np.float64)
 
     @cached_property
@@ -330,7 +331,7 @@ _WORDS = {
 _ROWS = {"wide": ("wide intervals", "narrow ones"), "high": ("high forecasts", "low ones")}
 
 
-def _by(cells: Cells) -> dict[str, np.ndarray]:
+def _by(cells: QuantileCells) -> dict[str, np.ndarray]:
     """Normal scores of the ranks of the widths and of the medians of the rows."""
     from scipy.special import ndtri  # imported when needed: the import of kernelcal stays light
     from scipy.stats import rankdata
