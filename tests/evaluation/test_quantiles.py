@@ -125,7 +125,7 @@ def test_models_with_ties_are_compared_by_their_scores():
 
 
 def test_other_levels_are_not_compared():
-    with pytest.raises(kc.InputError, match="model 'a' forecasts the levels 0.05, .* and 'b' 0.05, 0.95"):
+    with pytest.raises(kc.InputError, match=r"model 'a' forecasts the levels 0.05, .* and 'b' 0.05, 0.95"):
         kc.compare(Y, {"a": BATCH, "b": kc.Quantiles(BATCH.values[:, [0, 4]], [0.05, 0.95])}, draws=99)
 
 

@@ -229,7 +229,7 @@ def test_kernel_statistics_redraw_cells(statistic):
 def test_kernel_statistics_refuse_ties_with_the_cure():
     batch = kc.Quantiles(np.tile([0.0, 1.0], (20, 1)), FEW)
     with pytest.raises(
-        InputError, match="the outcome of row 3 equals a quantile.*kernelcal.evaluate test these claims"
+        InputError, match=r"the outcome of row 3 equals a quantile.*kernelcal.evaluate test these claims"
     ):
         kc.skce(np.where(np.arange(20) == 3, 1.0, 0.5), batch)
     equal = kc.Quantiles(np.tile([0.0, 0.0], (20, 1)), FEW)

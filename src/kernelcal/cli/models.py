@@ -71,7 +71,7 @@ def _refuse_picture(path: Path) -> None:
     pyplot()
 
 
-def _save(result: Comparison, path: Path) -> None:
+def _save(result: Comparison | ScoreComparison, path: Path) -> None:
     """Write the picture beside its place, and move it there when it is whole."""
     figure = result.plot().figure
     unfinished = path.with_name(f".{path.name}.part{path.suffix}")

@@ -26,7 +26,8 @@ __all__ = ["ScoreComparison", "compared_by_scores", "with_ties"]
 
 
 _WHY = (
-    "outcomes equal quantiles, or quantiles each other, so that levels claim bounds and SKCE and CKCE have no values: the "
+    "outcomes equal quantiles, or quantiles each other, so that levels claim bounds and SKCE and CKCE have no "
+    "values: the "
     "models are in the order of their weighted interval scores, which judge calibration and sharpness together"
 )
 

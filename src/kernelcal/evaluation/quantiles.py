@@ -26,8 +26,8 @@ __all__ = ["QuantileEvaluation", "gap_of_ties", "quantile_evaluation"]
 
 
 _ROOT = (
-    "the root of the SKCE is a probability: the root mean square gap between claimed and observed level, over levels and "
-    "over rows with similar forecasts, weighted by how alike these are"
+    "the root of the SKCE is a probability: the root mean square gap between claimed and observed level, over levels "
+    "and over rows with similar forecasts, weighted by how alike these are"
 )
 _ALL = "least gap"
 _INTERPOLATED = (
@@ -154,7 +154,7 @@ def _suspicions(case: Case) -> tuple[str, ...]:
     for level in case.predictions.levels:
         if len(case) > 1 and np.array_equal(case.targets, np.asarray(case.predictions.at(level), dtype=np.float64)):
             return (
-                f"the target equals the quantile of level {level:g} in every row: is it the predicted, not the observed "
-                "value?",
+                f"the target equals the quantile of level {level:g} in every row: is it the predicted, not the "
+                "observed value?",
             )
     return ()

@@ -157,7 +157,8 @@ class GroupFinding(Shown):
         What its rows add to the kernel error of all rows.
     gap : float or None
         Observed minus predicted: of one probability; of classes accuracy minus confidence of the first choice; of
-        numbers the mean standardised residual; of quantiles the share above them minus what was claimed. None where no row has weight.
+        numbers the mean standardised residual; of quantiles the share above them minus what was claimed. None where no
+        row has weight.
     skce : float or None
         Unbiased SKCE of the group by itself; None for a group with less than two rows.
     deviation : float or None

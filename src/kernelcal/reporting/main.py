@@ -80,8 +80,8 @@ def _checked_groups(case: Case, groups: Any) -> tuple[Group, ...]:
         )
     if with_ties({_ONE: case}):
         raise InputError(
-            "groups of quantile forecasts need outcomes that lie between quantiles, and some equal one: report each group "
-            "by itself"
+            "groups of quantile forecasts need outcomes that lie between quantiles, and some equal one: report each "
+            "group by itself"
         )
     if not _explainable(case.predictions):
         raise InputError("draws with unequal weights have no test, hence no groups: draw an unweighted sample by them")

@@ -19,9 +19,9 @@ __all__ = ["QuantileResidual"]
 class QuantileResidual(FeatureResidual):
     """Residual features ``s_k / sqrt(Q)``, ``s_k = 1[y < q_k] - level_k``, over the Q levels inside (0, 1).
 
-    Their inner product is ``(1/Q) sum_k s_k s'_k``. They have mean 0 under every claim ``P(Y < q_k) = level_k`` and need
-    no expectation: the law of the cell of an outcome is the same in all rows, the spacings of the levels. The mean of
-    ``k_P <r_i, r_j>`` over pairs is a squared probability.
+    Their inner product is ``(1/Q) sum_k s_k s'_k``. They have mean 0 under every claim ``P(Y < q_k) = level_k`` and
+    need no expectation: the law of the cell of an outcome is the same in all rows, the spacings of the levels. The mean
+    of ``k_P <r_i, r_j>`` over pairs is a squared probability.
 
     Outcomes must lie strictly between quantiles. Where they equal one, P(Y < q) and P(Y <= q) differ, the level lies
     anywhere between, and a residual has no value.
@@ -100,7 +100,6 @@ class QuantileResidual(FeatureResidual):
 def _tied(found: str) -> str:
     return (
         f"{found}: levels then claim P(Y < q) <= level <= P(Y <= q) only, so that an error has bounds and no value. "
-        "kernelcal.calibration_test (the default family) and kernelcal.evaluate test these claims and tell the least gap "
-        "that agrees with them; for outcomes of rounded numbers, such as counts, more levels or the probabilities of the "
-        "outcomes themselves would show more"
+        "kernelcal.calibration_test (the default family) and kernelcal.evaluate test these claims and tell the least "
+        "gap that agrees with them; of counts, more levels or the probabilities of the outcomes would show more"
     )

@@ -287,9 +287,9 @@ def interpolation_notes(predictions: Any, target_kernel: Kernel) -> tuple[str, .
     if not isinstance(predictions, Quantiles) or isinstance(target_kernel, QuantileLevels):
         return ()
     return (
-        f"{target_kernel} compares outcomes with the law that is linear between the quantiles and has tails of its own, "
-        "which was not forecast: true quantiles of curved laws are rejected. Without target_kernel the levels alone are "
-        "asked",
+        f"{target_kernel} compares outcomes with the law that is linear between the quantiles and has tails of its "
+        "own, which was not forecast: true quantiles of curved laws are rejected. Without target_kernel the levels "
+        "alone are asked",
     )
 
 

@@ -41,8 +41,8 @@ Test = Callable[[Case, Statistic], TestResult]
 
 _CLAIMS = "with ties: only what P(Y < q) <= level <= P(Y <= q) claims was tested"
 _INTERPOLATED = (
-    "outcomes were redrawn from the law that is linear between the quantiles, which was not forecast: the test is one of "
-    "that law, and rejects true quantiles where the law is curved"
+    "outcomes were redrawn from the law that is linear between the quantiles, which was not forecast: the test is "
+    "one of that law, and rejects true quantiles where the law is curved"
 )
 
 
@@ -295,7 +295,7 @@ def _has_ties(case: Case) -> bool:
 
 
 def _null(law: NullLaw, prepared: Prepared, case: Case) -> str:
-    """Name of the law; of quantile forecasts cells are redrawn, and outcomes that equal quantiles make it conservative."""
+    """Name of the law: of quantile forecasts cells are redrawn, and outcomes that equal quantiles are conservative."""
     if not (prepared.by_cells and isinstance(law, Exact)):
         return law.label
     return f"exact, {'conservative with ties, ' * _has_ties(case)}cells redrawn from the claimed shares"

@@ -123,8 +123,8 @@ def pit_tested(case: Case, run: Run) -> TestResult:
     case = case.of_one_number("the test of the probability integral transform").in_numpy
     if isinstance(case.predictions, Quantiles):
         raise InputError(
-            "quantile forecasts say nothing of what lies between their levels, so their PIT values have no law of their "
-            "own: kernelcal.calibration_test(y, predictions) tests what the levels claim, and "
+            "quantile forecasts say nothing of what lies between their levels, so their PIT values have no law of "
+            "their own: kernelcal.calibration_test(y, predictions) tests what the levels claim, and "
             "kernelcal.statistics.claimed_levels tells each of them"
         )
     if isinstance(case.predictions, Samples) and not case.predictions.exchangeable:

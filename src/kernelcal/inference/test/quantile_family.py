@@ -23,8 +23,8 @@ class PreparedQuantileKernels(Prepared):
     """Cell scores summed over forecasts that are alike: about landmark rows, at several lengthscales.
 
     ``sum_j sum_f ((sum_i k_ij f_i)+)^2 / sum_i k_ij^2 var f_i`` over the landmarks j and the numbers f of `CellScores`
-    (high, low, narrow, wide), each less its mean. Kernel values must not be negative: then nothing decreases in a claim.
-    Landmarks are rows chosen by a fixed seed from their number alone.
+    (high, low, narrow, wide), each less its mean. Kernel values must not be negative: then nothing decreases in a
+    claim. Landmarks are rows chosen by a fixed seed from their number alone.
 
     Notes
     -----

@@ -142,9 +142,10 @@ class QuantileCells:
         return np.where(short & (y != np.round(y)), single, double)
 
     def _outside(self, y: np.ndarray, h: float, eps: np.ndarray) -> np.ndarray:
-        """Whether outcomes lie outside the quantiles of the levels 0 and 1, by more than roundings of the row's numbers.
+        """Whether outcomes lie outside the quantiles of the levels 0 and 1, by more than roundings.
 
-        Such an outcome is proof, and an end of 0 has no last digit: the largest quantile of the row stands for its size.
+        Such an outcome is proof, and an end of 0 has no last digit: the largest quantile of the row stands for its
+        size.
         """
         found = np.zeros(y.shape, dtype=bool)
         size = np.abs(self.values.astype(np.float64)).max(axis=1)
@@ -164,7 +165,7 @@ class QuantileCells:
 
     @cached_property
     def drawn(self) -> np.ndarray:
-        """Code of every number of levels at or below U, shape (n, Q + 1), or (1, Q + 1) where no quantiles are equal."""
+        """Code of every number of levels at or below U, shape (n, Q + 1); (1, Q + 1) where no quantiles are equal."""
         (first, last), number = self.groups, len(self.taus)
         above = np.arange(number + 1)[:, None]
         if not self.tied.any():

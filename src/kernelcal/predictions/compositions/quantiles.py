@@ -27,9 +27,10 @@ SAME_LEVEL = 1e-9  # 0.05 * 7 is 0.35000000000000003
 class Quantiles(RealPredictions):
     """Predictions given by quantiles: claims ``P(Y < q) <= level <= P(Y <= q)``, one a level.
 
-    Tests, tables and the default kernels ask about these claims alone, by the cells between the quantiles (`QuantileCells`).
-    What needs a whole distribution (`mean`, `std`, `cdf`, `log_prob`, `crps`, `quantile` of other levels, target
-    kernels that are given) takes a distribution function that is linear between the quantiles: nobody predicted it.
+    Tests, tables and the default kernels ask about these claims alone, by the cells between the quantiles
+    (`QuantileCells`). What needs a whole distribution (`mean`, `std`, `cdf`, `log_prob`, `crps`, `quantile` of other
+    levels, target kernels that are given) takes a distribution function that is linear between the quantiles: nobody
+    predicted it.
 
     Parameters
     ----------
@@ -40,9 +41,9 @@ class Quantiles(RealPredictions):
         (value at risk) makes no distribution, and what needs one is refused; what asks about levels needs one or more
         inside (0, 1).
     tails : {"exponential", "linear"}
-        What the interpolation puts outside the outermost quantiles. The density of the outermost segment, f, goes on, and the tail
-        holds the mass m that its level leaves: exponential tails decay from f, ``f exp(-f x / m)`` at distance x;
-        linear ones keep f up to distance ``m / f``, where the distribution ends.
+        What the interpolation puts outside the outermost quantiles. The density of the outermost segment, f, goes on,
+        and the tail holds the mass m that its level leaves: exponential tails decay from f, ``f exp(-f x / m)`` at
+        distance x; linear ones keep f up to distance ``m / f``, where the distribution ends.
     crossing : {"raise", "sort"}
         What happens to rows whose quantiles decrease: they are refused, or their values are sorted (rearranged [1]_)
         with a note.
@@ -135,13 +136,13 @@ class Quantiles(RealPredictions):
         if not ((self.levels > 0) & (self.levels < 1)).any():
             known = " and ".join(f"{level:g}" for level in self.levels)
             raise InputError(
-                f"levels must have one or more inside (0, 1), got {known}: the ends of a range claim no share that could "
-                "be counted"
+                f"levels must have one or more inside (0, 1), got {known}: the ends of a range claim no share that "
+                "could be counted"
             )
         return QuantileCells(to_numpy(self.values), self.levels, self.resolution)
 
     @property
-    def coordinates(self) -> Array:
+    def coordinates(self) -> Array:  # type: ignore[override]  # a property, not a field
         """The quantiles divided by the root of their number: distances are root mean square differences."""
         return self.values / float(len(self.levels)) ** 0.5
 

@@ -13,15 +13,15 @@ from kernelcal.errors import InputError
 from kernelcal.plots import levels_plot
 from kernelcal.predictions import Quantiles
 from kernelcal.runs import Run
-from kernelcal.statistics.outcomes.central import binomial_interval
+from kernelcal.statistics.binned import binomial_interval
 from kernelcal.tables import Grid, Shown
 
 __all__ = ["ClaimedLevels", "claimed_levels", "claimed_levels_of", "refuse_other_than_quantiles"]
 
 
 _TIES = (
-    "outcomes equal quantiles, or quantiles each other: only what P(Y < q) <= level <= P(Y <= q) claims was tested, and "
-    "the gap is the least that agrees with the claims"
+    "outcomes equal quantiles, or quantiles each other: only what P(Y < q) <= level <= P(Y <= q) claims was tested, "
+    "and the gap is the least that agrees with the claims"
 )
 _WEIGHTED = "with case weights the numbers of outcomes are not binomial, so the shares have no interval"
 _EACH = "intervals are of each level by itself, and so is what is called broken; the test looks at all together"
@@ -203,14 +203,26 @@ def claimed_levels_of(case: Case, run: Run) -> ClaimedLevels:
     places = np.arange(1, len(cells.taus) + 1)[:, None]
     below, upto = hi < places, ~(lo >= places)
     shares = [np.array([case.mean(row.astype(np.float64)) for row in rows]) for rows in (below, upto)]
-    claims = [np.array([case.mean(row) for row in rows.T]) for rows in cells.claims]
+    most, least = (np.array([case.mean(row) for row in rows.T]) for rows in cells.claims)
     ties = bool((lo != hi).any() or cells.tied.any())
     notes = ((_TIES,) if ties else ()) + ((_EACH,) if case.weights is None else (_WEIGHTED,))
     ends = [np.full((len(cells.taus), 2), np.nan) for _ in range(2)]
     if case.weights is None:
         level = run.confidence_level
         ends = [np.stack(binomial_interval(rows.sum(axis=1), len(case), level), axis=1) for rows in (below, upto)]
-    return ClaimedLevels(cells.taus, *claims, *shares, *ends, ties, len(case), run.confidence_level, notes)
+    return ClaimedLevels(
+        cells.taus,
+        most_below=most,
+        least_upto=least,
+        below=shares[0],
+        upto=shares[1],
+        below_interval=ends[0],
+        upto_interval=ends[1],
+        ties=ties,
+        n=len(case),
+        confidence_level=run.confidence_level,
+        notes=notes,
+    )
 
 
 def refuse_other_than_quantiles(case: Case, what: str) -> Quantiles:
@@ -218,7 +230,8 @@ def refuse_other_than_quantiles(case: Case, what: str) -> Quantiles:
     batch = case.predictions
     if not isinstance(batch, Quantiles):
         raise InputError(
-            f"{what} needs predictions given by quantiles, got {type(batch).__name__}: pass kernelcal.Quantiles(values, "
-            "levels), such as kernelcal.Quantiles(predictions.quantile(numpy.array(levels)[:, None]).T, levels)"
+            f"{what} needs predictions given by quantiles, got {type(batch).__name__}: pass "
+            "kernelcal.Quantiles(values, levels), such as "
+            "kernelcal.Quantiles(predictions.quantile(numpy.array(levels)[:, None]).T, levels)"
         )
     return batch

@@ -157,9 +157,9 @@ def weighted_interval_score_of(case: Case) -> WeightedIntervalScore:
         q = quantile_of(batch, float(taus[k]))
         over += 2 / number * (1 - taus[k]) * np.maximum(q - y, 0)
         under += 2 / number * taus[k] * np.maximum(y - q, 0)
-    parts = [case.mean(part) for part in (spread, over, under)]
-    columns = np.array(rows, dtype=np.float64).reshape(-1, 4).T
-    return WeightedIntervalScore(sum(parts), *parts, *columns, len(case))
+    wide, high, low = (case.mean(part) for part in (spread, over, under))
+    nominal, share, scores, width = np.array(rows, dtype=np.float64).reshape(-1, 4).T
+    return WeightedIntervalScore(wide + high + low, wide, high, low, nominal, share, scores, width, len(case))
 
 
 def central_pairs(taus: np.ndarray) -> list[tuple[int, int]]:

@@ -78,7 +78,8 @@ def pinball_loss(y: Any, predictions: Any, *, levels: Any = None, weights: Any =
     predictions : RealPredictions or what `as_predictions` takes
         Predictions of one number.
     levels : sequence of float
-        Levels in (0, 1), of `Quantiles` also 0 and 1. Default: of `Quantiles` the levels that were given, else 0.05, 0.1, ..., 0.95.
+        Levels in (0, 1), of `Quantiles` also 0 and 1. Default: of `Quantiles` the levels that were given, else 0.05,
+        0.1, ..., 0.95.
     weights : array of shape (n,), optional
         Case weights, not negative.
 

@@ -120,13 +120,13 @@ class QuantileSignals(Statistic):
 
     ``high``, ``low``, ``narrow``, ``wide``: sums of the numbers of `CellScores`. ``high in wide rows``, ...: the same
     with rows of wide intervals against rows of narrow ones, ``sum_i s+ high + s- low`` with the normal scores s of the
-    ranks of ``q_Q - q_1``; ``high in high rows``, ...: with the ranks of the median. ``levels below``, ``levels above``:
-    the smallest tail over the levels of the binomial law of the number of outcomes strictly below (above) a quantile.
-    ``cells``: squared excess of the numbers of outcomes surely inside and surely outside each cell. ``impossible
-    target``: outcomes outside the quantiles of the levels 0 and 1, where these were given.
+    ranks of ``q_Q - q_1``; ``high in high rows``, ...: with the ranks of the median. ``levels below``, ``levels
+    above``: the smallest tail over the levels of the binomial law of the number of outcomes strictly below (above) a
+    quantile. ``cells``: squared excess of the numbers of outcomes surely inside and surely outside each cell.
+    ``impossible target``: outcomes outside the quantiles of the levels 0 and 1, where these were given.
 
-    All are standardised by their moments under the claims, which do not depend on outcomes. Why tests of them are exact,
-    and conservative where outcomes equal quantiles: see `QuantileCells`.
+    All are standardised by their moments under the claims, which do not depend on outcomes. Why tests of them are
+    exact, and conservative where outcomes equal quantiles: see `QuantileCells`.
 
     Notes
     -----
@@ -244,7 +244,7 @@ class PreparedQuantileSignals(Prepared):
 
     @cached_property
     def _cells(self) -> tuple[np.ndarray, float]:
-        """Expected numbers inside and outside, shape (2, Q + 1), and the mean of half of the squares under the claims."""
+        """Expected numbers inside and outside, (2, Q + 1), and half of the mean of the squares under the claims."""
         lo, hi = self.cells.ends(self.cells.drawn)
         places = np.arange(len(self.cells.taus) + 1)
         surely = (lo == hi)[:, None] & (lo[:, None] == places[:, None])
@@ -352,7 +352,7 @@ def _tail(counts: np.ndarray, n: float, p: np.ndarray) -> np.ndarray:
 
 
 def skewed(values: np.ndarray, mean: float, variance: float) -> np.ndarray:
-    """Normal quantiles of gamma numbers of a mean and variance, nearly (Wilson and Hilferty 1931): one scale for all."""
+    """Normal quantiles of gamma numbers of a mean and variance, nearly (Wilson, Hilferty 1931): one scale for all."""
     if mean <= 0 or variance <= 0:
         return values
     shape = mean * mean / variance
