@@ -157,9 +157,10 @@ def weighted_interval_score_of(case: Case) -> WeightedIntervalScore:
         q = quantile_of(batch, float(taus[k]))
         over += 2 / number * (1 - taus[k]) * np.maximum(q - y, 0)
         under += 2 / number * taus[k] * np.maximum(y - q, 0)
-    wide, high, low = (case.mean(part) for part in (spread, over, under))
+    width_part, over_part, under_part = (case.mean(part) for part in (spread, over, under))
     nominal, share, scores, width = np.array(rows, dtype=np.float64).reshape(-1, 4).T
-    return WeightedIntervalScore(wide + high + low, wide, high, low, nominal, share, scores, width, len(case))
+    parts = (width_part, over_part, under_part)
+    return WeightedIntervalScore(sum(parts), *parts, nominal, share, scores, width, len(case))
 
 
 def central_pairs(taus: np.ndarray) -> list[tuple[int, int]]:

@@ -256,15 +256,22 @@ class PreparedQuantileSignals(Prepared):
         return np.einsum("snc,n->sc", shares, self.weights), mean
 
     def clear(self, name: str, targets: np.ndarray) -> bool:
-        """Tell whether a signal deviates by the spread of the observed rows too; of levels, by their binomial laws."""
+        """Tell whether a signal is large by the spread of the observed rows too; of levels, by their binomial laws.
+
+        What is said of all rows is not said again of wide or high ones.
+        """
         codes = self.scores.codes(targets[None])
         if name == "cells":
             return False  # high, low, narrow or wide say more, where one of them is clear
         if name.startswith("levels"):
             tail = self.tails(codes)[name == "levels above"]
             return bool(tail.min() * tail.shape[1] <= 0.05)
+        side, *by = name.split(" in ")
+        if by and any(self.clear(other, targets) for other in (side, _SIDES[_MIRROR[_SIDES.index(side)]])):
+            return False
         terms = self._terms(name, codes[0])
-        return bool(clear_of_zero(terms.sum(keepdims=True), (terms**2).sum(keepdims=True), len(terms))[0])
+        far = clear_of_zero(terms.sum(keepdims=True), (terms**2).sum(keepdims=True), len(terms))
+        return bool(far[0]) and float(terms.sum()) > 0
 
     def _terms(self, name: str, codes: np.ndarray) -> np.ndarray:
         side, *by = name.split(" in ")
