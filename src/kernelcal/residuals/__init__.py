@@ -4,6 +4,7 @@ from kernelcal.residuals.base import FeatureResidual, Inner, Residual
 from kernelcal.residuals.choice import residual_of, target_kernel_of
 from kernelcal.residuals.classes import ClassResidual
 from kernelcal.residuals.numbers import FourierResidual, GramResidual
+from kernelcal.residuals.pit import PITResidual, has_places
 from kernelcal.residuals.quantiles import QuantileResidual
 from kernelcal.residuals.stein import Radial, SteinResidual, radial
 
@@ -13,10 +14,12 @@ __all__ = [
     "FourierResidual",
     "GramResidual",
     "Inner",
+    "PITResidual",
     "QuantileResidual",
     "Radial",
     "Residual",
     "SteinResidual",
+    "has_places",
     "radial",
     "residual_of",
     "target_kernel_of",

@@ -233,6 +233,11 @@ class Quantiles(RealPredictions):
         """P(Y < y): less than `cdf` at point masses."""
         return self._piecewise().cdf(to_numpy(as_array(y)), equal=False)
 
+    @property
+    def continuous(self) -> bool:
+        """No: how the distribution goes on between the levels was not predicted."""
+        return False
+
     def _quantile(self, levels: np.ndarray) -> np.ndarray:
         """Smallest value whose distribution function reaches the levels: interpolation of the given quantiles."""
         shape = np.broadcast_shapes(np.shape(levels), (len(self),))

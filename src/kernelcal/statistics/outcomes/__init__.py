@@ -28,6 +28,7 @@ from kernelcal.statistics.outcomes.quantile_curves import (
     quantile_calibration,
     quantile_calibration_of,
 )
+from kernelcal.statistics.outcomes.redrawn import RandomisedPIT
 from kernelcal.statistics.outcomes.transform import (
     PreparedUniformity,
     kuiper,
@@ -44,6 +45,7 @@ __all__ = [
     "HighestDensityCoverage",
     "PreparedUniformity",
     "QuantileCalibration",
+    "RandomisedPIT",
     "UniformHistogram",
     "central_coverage",
     "central_coverage_of",

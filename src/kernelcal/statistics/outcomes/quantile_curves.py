@@ -14,9 +14,9 @@ from kernelcal.plots import curve_plot
 from kernelcal.predictions import SAME_LEVEL, Quantiles
 from kernelcal.randomness import generator_of
 from kernelcal.runs import Run
-from kernelcal.statistics.binned import NullBand, multinomial_band
+from kernelcal.statistics.binned import NullBand, drawn_band, multinomial_band
 from kernelcal.statistics.outcomes.levels import claimed_levels_of
-from kernelcal.statistics.outcomes.transform import pit_of
+from kernelcal.statistics.outcomes.redrawn import RandomisedPIT
 from kernelcal.statistics.scores import QUANTILE_LEVELS, absent_levels, checked_levels
 from kernelcal.tables import Shown, Table
 
@@ -39,12 +39,15 @@ class QuantileCalibration(Shown):
     below : numpy.ndarray, or None
         Shares strictly below, where outcomes equal quantiles of `Quantiles`: the level then lies between both shares
         under calibration, and there is no band.
+    redrawn : RandomisedPIT, optional
+        How the values of `pit` are redrawn where they are randomised; None: they are uniform numbers.
     """
 
     levels: np.ndarray
     shares: np.ndarray
     n: int
     weighted: bool = False
+    redrawn: RandomisedPIT | None = None
     below: np.ndarray | None = None
 
     @property
@@ -54,7 +57,10 @@ class QuantileCalibration(Shown):
         return float(np.maximum(np.maximum(below - self.levels, self.levels - self.shares), 0).max())
 
     def band(self, confidence_level: float = CONFIDENCE_LEVEL, draws: int = DRAWS, rng: Any = 0) -> NullBand:
-        """Where the shares of calibrated models lie: of n uniform PIT values, which needs no predictions.
+        """Where the shares of calibrated models lie: of n uniform PIT values, or of redrawn ones.
+
+        Randomised values (counts, draws, point masses) are redrawn with the same random places, so that the band holds
+        the shares for every seed.
 
         Parameters
         ----------
@@ -84,8 +90,14 @@ class QuantileCalibration(Shown):
                 "kernelcal.statistics.claimed_levels tells both shares with their intervals"
             )
         taus, place = np.unique(self.levels, return_inverse=True)
-        steps = np.diff(taus, prepend=0.0, append=1.0)
-        band = multinomial_band(self.n, steps, run, generator_of(run.rng), cumulative=True)
+        generator, found = generator_of(run.rng, "band of quantile calibration"), self.redrawn
+        if found is None:
+            steps = np.diff(taus, prepend=0.0, append=1.0)
+            band = multinomial_band(self.n, steps, run, generator, cumulative=True)
+        else:
+            band = drawn_band(
+                self.n, lambda size: np.concatenate([_below(x, taus) for x in found.drawn(generator, size)]), run
+            )
         return band.divided(np.full(len(taus), self.n)).at(place)
 
     def plot(self, ax: Any = None, *, confidence_level: float = CONFIDENCE_LEVEL) -> Any:
@@ -182,9 +194,17 @@ def quantile_calibration_of(case: Case, levels: np.ndarray | None = None, rng: A
     if isinstance(case.predictions, Quantiles):
         return _of_given(case, levels)
     levels = np.array(QUANTILE_LEVELS) if levels is None else levels
-    below = (pit_of(case, rng) <= levels[:, None]).astype(np.float64)
+    found = RandomisedPIT.of(case, rng)
+    below = (found.values <= levels[:, None]).astype(np.float64)
     shares = np.array([case.mean(row) for row in below])
-    return QuantileCalibration(levels, shares, len(case), case.weights is not None)
+    return QuantileCalibration(levels, shares, len(case), case.weights is not None, None if found.continuous else found)
+
+
+def _below(values: np.ndarray, levels: np.ndarray) -> np.ndarray:
+    """How many values of every set, shape (sets, n), are at most the levels, which increase: shape (sets, levels)."""
+    places = np.searchsorted(levels, values, side="left") + (len(levels) + 1) * np.arange(len(values))[:, None]
+    counts = np.bincount(places.ravel(), minlength=(len(levels) + 1) * len(values)).reshape(len(values), -1)
+    return counts.cumsum(axis=1)[:, :-1]
 
 
 def _of_given(case: Case, levels: np.ndarray | None) -> QuantileCalibration:
@@ -199,6 +219,5 @@ def _of_given(case: Case, levels: np.ndarray | None) -> QuantileCalibration:
             f"forecast: leave levels out, or name some of {known}"
         )
     place = [int(np.flatnonzero(np.abs(found.levels - level) < SAME_LEVEL)[0]) for level in levels]
-    equal = np.array_equal(found.below, found.upto)
-    below = None if equal else found.below[place]
-    return QuantileCalibration(levels, found.upto[place], len(case), case.weights is not None, below)
+    below = None if np.array_equal(found.below, found.upto) else found.below[place]
+    return QuantileCalibration(levels, found.upto[place], len(case), case.weights is not None, below=below)

@@ -255,6 +255,12 @@ class PreparedQuantileSignals(Prepared):
         mean = float((variance / (2 * self.total * self.cells.spacings)).sum())
         return np.einsum("snc,n->sc", shares, self.weights), mean
 
+    def named(
+        self, found: list[str], pvalues: dict[str, float], targets: np.ndarray, fired: str, alpha: float
+    ) -> list[str]:
+        """Signals to name of those that speak against calibration: the clear ones, or else the first."""
+        return [name for name in found if self.clear(name, targets)] or found[:1]
+
     def clear(self, name: str, targets: np.ndarray) -> bool:
         """Tell whether a signal is large by the spread of the observed rows too; of levels, by their binomial laws.
 
