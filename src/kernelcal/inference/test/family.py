@@ -183,7 +183,8 @@ class DefaultFamily(Statistic):
 
     def resolved(self, predictions: Predictions) -> DefaultFamily:
         """Fix the lengthscale that the factors multiply, and that of the target kernel."""
-        numbers = isinstance(predictions, RealPredictions)
+        by_levels = isinstance(predictions, Quantiles) and self.target_kernel in (None, QuantileLevels())
+        numbers = isinstance(predictions, RealPredictions) and not by_levels
         base, _ = resolve(number_kernel(self.kernel) if numbers else self.kernel, predictions)
         assert isinstance(base, Stationary)  # for the type checker: leaves keep their type
         target = self.target_kernel
