@@ -271,7 +271,7 @@ def _model_row(number: int, model: ComparedModel, comparison: Comparison) -> lis
     ]
 
 
-def pairs_table(comparison: Comparison) -> Grid:
+def pairs_table(comparison: Any) -> Grid:
     """Return the differences of all pairs, one line a pair; of very many pairs those of which most is known."""
     measures = list(dict.fromkeys(d.measure for d in comparison.differences))
     found = {(d.measure, d.first, d.second): d for d in comparison.differences}
