@@ -112,7 +112,7 @@ def test_no_word_is_the_opposite_of_the_truth(kind):
     spoken, unfounded = [], 0
     p, q = KINDS[kind](np.random.default_rng(0), 20_000)
     slope = true_slope(p, q)
-    for n, seeds in ((100, 4), (400, 3), (2000, 1)):
+    for n, seeds in ((100, 4), (400, 3), (4000, 1)):
         for seed in range(seeds):
             rng = np.random.default_rng([n, seed, *kind.encode()])
             p, q = KINDS[kind](rng, n)
@@ -125,7 +125,7 @@ def test_no_word_is_the_opposite_of_the_truth(kind):
                 assert all(side > -1 for side in sides), (n, seed, slope, words)
                 unfounded += any(side < 0.2 for side in sides)
     assert unfounded <= 1  # chance has its share where nothing is wrong
-    text = [words for n, words in spoken if n == 2000]
+    text = [words for n, words in spoken if n == 4000]
     if "too sharp" in kind:
         assert any(words.startswith("over-confident (slope 0.") for words in text)
     if "not sharp enough" in kind:
