@@ -217,7 +217,7 @@ def calibration_test(
     >>> sharper = p**2 / (p**2).sum(axis=1, keepdims=True)
     >>> result = kc.calibration_test(y, sharper)
     >>> result.pvalue, result.directions[0]
-    (0.001, 'over-confident (slope 0.54)')
+    (0.001, 'over-confident (slope 0.5)')
     """
     run = Run(alpha=alpha, draws=draws, rng=rng, early_stopping=early_stopping, progress=progress)
     given, law = asked_test(statistic, null, weighted=weights is not None)
