@@ -127,7 +127,7 @@ def test_an_impossible_target_is_proof():
     result = kc.evaluate(y, batch)
     assert result.pvalue <= 0.01
     assert result.test.impossible_rows == (7,)
-    assert "row 7: the target 9 lies beyond the straight tails that tails='linear' gives" in result.notes[0]
+    assert "row 7: the prediction had ruled out the target 9" in result.notes[0]
 
 
 def test_one_row_is_refused():

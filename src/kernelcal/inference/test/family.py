@@ -286,13 +286,6 @@ def impossible_note(predictions: Predictions, targets: np.ndarray, rows: np.ndar
         )
     values = ", ".join(f"{value:g}" for value in np.ravel(targets[row]))
     target = f"({values})" if predictions.event_shape else values
-    levels = predictions.levels if isinstance(predictions, Quantiles) and predictions.tails == "linear" else (0.0,)
-    if min(levels) > 0 and max(levels) < 1:
-        return (
-            f"row {row}: the target {target} lies beyond the straight tails that tails='linear' gives these quantiles"
-            f"{more}. The levels {min(levels):g} to {max(levels):g} rule nothing out: that "
-            f"such targets are impossible is the option's doing, leave it out if it was not meant{unseen}"
-        )
     return (
         f"row {row}: the prediction had ruled out the target {target}{more}. Such a target is proof against "
         f"calibration{unseen}"
