@@ -10,7 +10,7 @@ from reweighting import SETTINGS, by_mean, values, weights
 
 from kernelcal import IncompleteCholesky
 from kernelcal.statistics import CKCE, ECE, accuracy, log_score
-from kernelcal.statistics.conditional.low_rank import incomplete_cholesky
+from kernelcal.statistics.conditional.engines import incomplete_cholesky
 
 LOW_RANK = IncompleteCholesky(tolerance=1e-6)  # at 10,000 rows within 1e-5 of the exact value: agreement.py
 STATISTICS = {

@@ -28,7 +28,7 @@ from kernelcal.inference import Draws, equivalence_test
 from kernelcal.inference.draws import multinomial_counts
 from kernelcal.inference.intervals.row_bootstrap import RowBootstrap
 from kernelcal.statistics import CKCE, log_score_rows
-from kernelcal.statistics.conditional.low_rank import incomplete_cholesky
+from kernelcal.statistics.conditional.engines import incomplete_cholesky
 
 TABLES = Path(__file__).resolve().parents[2] / "docs" / "tables"
 DRAWS = 199

@@ -10,7 +10,7 @@ import numpy as np
 import kernelcal as kc
 from kernelcal.binning import MedianVarianceBins
 from kernelcal.statistics import CKCE, ECE, accuracy, ece
-from kernelcal.statistics.conditional.low_rank import incomplete_cholesky
+from kernelcal.statistics.conditional.engines import incomplete_cholesky
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = ROOT.parent / "shared"

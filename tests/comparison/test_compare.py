@@ -10,13 +10,13 @@ from scipy.stats import binom, norm
 
 import kernelcal as kc
 from kernelcal.cases import Case
+from kernelcal.comparison import surest_pairs
 from kernelcal.comparison.figures import by_draws, by_rows, conditional, cost_in_words, skce_differences
 from kernelcal.comparison.models import ckce_engine, shared_ckce, shared_skce
 from kernelcal.errors import InputError, KernelcalWarning
-from kernelcal.inference import Draws, equivalence_test
-from kernelcal.inference.cost import bootstrap_cost
+from kernelcal.inference import Draws, PairedDifference, equivalence_test
 from kernelcal.inference.draws import multinomial_counts
-from kernelcal.inference.intervals.row_bootstrap import RowBootstrap
+from kernelcal.inference.intervals.row_bootstrap import RowBootstrap, bootstrap_cost
 from kernelcal.kernels import Linear, Spectral
 from kernelcal.runs import Run, Steps
 from kernelcal.statistics import CKCE, crps_rows, log_score_rows
@@ -255,6 +255,14 @@ def test_many_pairs_are_cut_to_the_surest():
     assert len(result.differences) == 3 * 55
     assert "45 of 55 pairs are shown" in " ".join(result.summary().split())
     assert result.summary().count(" - m") == 45
+
+
+def test_the_surest_pairs_are_those_of_the_first_measure_and_what_cannot_be_compared_comes_last():
+    pvalues = {("a", "b"): 0.3, ("a", "c"): None, ("b", "c"): 0.01}
+    first = [PairedDifference("log score", *pair, -0.1, 0.1, p, p) for pair, p in pvalues.items()]
+    second = [PairedDifference("SKCE", *pair, -0.1, 0.1, 0.5, 0.5) for pair in pvalues]
+    assert surest_pairs([*first, *second]) == [("b", "c"), ("a", "b"), ("a", "c")]
+    assert surest_pairs([]) == []
 
 
 def test_plots_are_drawn_where_asked_and_change_no_setting(found):
@@ -547,7 +555,7 @@ def test_kernels_that_are_not_definite_are_announced():
 
 
 def test_work_of_more_than_a_minute_is_announced(monkeypatch):
-    monkeypatch.setattr("kernelcal.inference.cost._RATE", 1.0)
+    monkeypatch.setattr("kernelcal.inference.intervals.row_bootstrap._RATE", 1.0)
     cure = r"fewer draws, or CKCE\(engine=kernelcal\.IncompleteCholesky\(\)\), take less"
     said = f"the bootstrap of the CKCE over 30 rows with 99 draws takes about .* on two cores: {cure}"
     with pytest.warns(KernelcalWarning, match=said):

@@ -8,8 +8,7 @@ from scipy.stats import f as fisher
 import kernelcal as kc
 from kernelcal.errors import InputError
 from kernelcal.inference.laws.mean_embedding import CME
-from kernelcal.inference.null_moments.location_covariance import known_covariance
-from kernelcal.inference.null_moments.location_forms import Whitening
+from kernelcal.inference.null_moments.location_forms import Whitening, known_covariance
 from kernelcal.kernels import Coordinatewise, Spectral
 from kernelcal.kernels.metrics import Wasserstein
 from kernelcal.predictions import (
@@ -126,13 +125,13 @@ def test_the_spectral_covariance_is_that_of_the_kernel():
 
 
 def test_parts_of_rows_change_nothing(monkeypatch):
-    from kernelcal.inference.null_moments import location_covariance
+    from kernelcal.inference.null_moments import location_forms
 
     for name in ("matrix", "isotropic", "spectral", "spectral vectors"):
         _, prepared, _ = prepared_case(name)
         whole = known_covariance(prepared.functions, prepared.alike).matrix
         with monkeypatch.context() as patch:
-            patch.setattr(location_covariance, "_NUMBERS", 33)
+            patch.setattr(location_forms, "_NUMBERS", 33)
             np.testing.assert_allclose(known_covariance(prepared.functions, prepared.alike).matrix, whole, rtol=1e-10)
 
 

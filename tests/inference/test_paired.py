@@ -19,7 +19,7 @@ from kernelcal.inference.intervals.row_bootstrap import RowBootstrap
 from kernelcal.kernels import Spectral, Wasserstein
 from kernelcal.pairs.matrix import joint_sums
 from kernelcal.statistics import CKCE
-from kernelcal.statistics.conditional.low_rank import fourier_features
+from kernelcal.statistics.conditional.engines import fourier_features
 
 STATISTIC = kc.SKCE(prediction_kernel=kc.Laplacian(0.3))
 

@@ -18,7 +18,7 @@ from kernelcal.kernels.base import AlignedPairs, CrossPairs, Points
 from kernelcal.kernels.divergences.mmd import MMD
 from kernelcal.kernels.metrics import Euclidean, Hellinger, MixtureWasserstein, TotalVariation, Wasserstein, view
 from kernelcal.kernels.metrics import base as metric_base
-from kernelcal.kernels.metrics.mixture_wasserstein import least_costs
+from kernelcal.kernels.metrics.wasserstein import least_costs
 from kernelcal.pairs.tiles import BlockPoints, Tile
 from kernelcal.predictions import (
     DiagonalNormal,

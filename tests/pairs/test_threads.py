@@ -5,21 +5,21 @@ import threading
 import numpy as np
 
 import kernelcal as kc
-from kernelcal.pairs import threads
+from kernelcal.pairs import base
 
 
 def test_results_come_in_the_order_of_the_items():
-    assert threads.threaded_map(lambda x: x * x, (x for x in range(50)), 3) == [x * x for x in range(50)]
-    assert threads.threaded_map(lambda x: x, [], 3) == []
+    assert base.threaded_map(lambda x: x * x, (x for x in range(50)), 3) == [x * x for x in range(50)]
+    assert base.threaded_map(lambda x: x, [], 3) == []
 
 
 def test_one_item_and_few_rows_start_no_threads(monkeypatch):
     def refused(*args):
         raise AssertionError("a pool was started")
 
-    monkeypatch.setattr(threads, "ThreadPoolExecutor", refused)
-    monkeypatch.setattr(threads, "thread_count", lambda asked: asked or 4)
-    assert threads.threaded_map(lambda x: threading.current_thread(), [0], 4) == [threading.main_thread()]
+    monkeypatch.setattr(base, "ThreadPoolExecutor", refused)
+    monkeypatch.setattr(base, "thread_count", lambda asked: asked or 4)
+    assert base.threaded_map(lambda x: threading.current_thread(), [0], 4) == [threading.main_thread()]
     p, y = np.repeat([0.2, 0.7], 50), np.arange(100) % 2
     assert kc.skce(y, p).engine == "exact pairs of 2 unique predictions"
     kc.calibration_test(y, p, draws=99)
@@ -27,11 +27,11 @@ def test_one_item_and_few_rows_start_no_threads(monkeypatch):
 
 def test_one_task_of_many_starts_no_threads(monkeypatch):
     used = []
-    with threads.one_thread():
-        threads.threaded_map(lambda x: used.append(threading.current_thread()), range(4), 4)
-        assert threads.thread_count(8) == 1
+    with base.one_thread():
+        base.threaded_map(lambda x: used.append(threading.current_thread()), range(4), 4)
+        assert base.thread_count(8) == 1
     assert set(used) == {threading.main_thread()}
-    assert threads.thread_count(8) == 8
+    assert base.thread_count(8) == 8
 
 
 def test_threads_change_no_number_of_a_sketch(monkeypatch):

@@ -24,7 +24,7 @@ from kernelcal.predictions import (
     UnnormalizedDensity,
     checked_pair,
 )
-from kernelcal.predictions.densities.checks import refuse_unusable_scores
+from kernelcal.predictions.densities.functions import refuse_unusable_scores
 from kernelcal.residuals import SteinResidual
 from kernelcal.statistics import kccsd
 

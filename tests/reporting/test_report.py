@@ -10,7 +10,7 @@ from scipy.stats import binomtest
 import kernelcal as kc
 from kernelcal.errors import InputError, MissingExtraError
 from kernelcal.reporting import main, report
-from kernelcal.reporting.method import day
+from kernelcal.reporting.page import day
 from kernelcal.reporting.result import write_whole
 
 pytest.importorskip("jinja2")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kernelcal.errors import InputError, MissingExtraError
-from kernelcal.stream import evaluate_files, evaluate_frame, formats, roles
+from kernelcal.stream import batches, evaluate_files, evaluate_frame, formats
 
 pd = pytest.importorskip("pandas")
 _spec = importlib.util.spec_from_file_location("stream_subjects_too", Path(__file__).with_name("subjects.py"))
@@ -182,7 +182,7 @@ def test_other_layouts_and_options(tmp_path, frame):
 
 def test_too_many_labels_and_too_few_rows(tmp_path, frame, monkeypatch):
     data = cut(frame, tmp_path / "d", [])
-    monkeypatch.setattr(roles, "_MOST", 2)
+    monkeypatch.setattr(batches, "_MOST", 2)
     refused("column 'label' holds more than 2 different texts, which are too many for labels", data)
     monkeypatch.undo()
     frame["p_cat"] = np.nan

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import kernelcal as kc
 from kernelcal.errors import InputError
 from kernelcal.sketch import Sketch
-from kernelcal.stream import evaluate_files, formats, pieces
+from kernelcal.stream import evaluate_files, formats
 from kernelcal.stream.survey import places
 
 pd = pytest.importorskip("pandas")
@@ -309,9 +309,9 @@ def test_quoted_line_breaks_do_not_end_a_row(tmp_path, monkeypatch):
 
 
 def test_rows_of_a_batch_are_bounded_by_bytes():
-    assert pieces.rows_of_batch(1) == 65_536
-    assert pieces.rows_of_batch(10**6) == 1_024
-    assert pieces.rows_of_batch(100) * 800 <= pieces.BATCH_BYTES
+    assert formats.rows_of_batch(1) == 65_536
+    assert formats.rows_of_batch(10**6) == 1_024
+    assert formats.rows_of_batch(100) * 800 <= formats.BATCH_BYTES
 
 
 def test_result_holds_the_sums(tmp_path, table):

@@ -1,8 +1,7 @@
 """Binnings: which rows are averaged together, decided from the predictions alone."""
 
 from kernelcal.binning.base import Binning, Bins, UniformBins, checked_choice, checked_count
-from kernelcal.binning.edges import EdgeBins, EqualMassBins, QuantileBins
-from kernelcal.binning.median_variance import MedianVarianceBins
+from kernelcal.binning.edges import EdgeBins, EqualMassBins, MedianVarianceBins, QuantileBins
 
 __all__ = [
     "Binning",

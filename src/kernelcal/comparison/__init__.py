@@ -3,7 +3,7 @@
 from kernelcal.comparison.figures import cost_in_words
 from kernelcal.comparison.main import compare, compared, refuse_run
 from kernelcal.comparison.models import Models, named_case, naming, refuse_names, refuse_unlike, seen_alike
-from kernelcal.comparison.result import ComparedModel, Comparison
+from kernelcal.comparison.result import ComparedModel, Comparison, surest_pairs
 
 __all__ = [
     "ComparedModel",
@@ -18,4 +18,5 @@ __all__ = [
     "refuse_run",
     "refuse_unlike",
     "seen_alike",
+    "surest_pairs",
 ]

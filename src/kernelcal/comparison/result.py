@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,7 @@ from kernelcal.plots import interval_plot
 from kernelcal.statistics import CKCE, SKCE
 from kernelcal.tables import Grid, Shown, Table
 
-__all__ = ["ComparedModel", "Comparison"]
+__all__ = ["ComparedModel", "Comparison", "pairs_table", "surest_pairs"]
 
 
 _PAIRS = 45  # ten models; of more pairs the surest are shown
@@ -224,7 +225,7 @@ def pairs_table(comparison: Comparison) -> Grid:
     pairs = list(dict.fromkeys((d.first, d.second) for d in comparison.differences))
     shown = pairs
     if len(pairs) > _PAIRS:
-        shown = sorted(pairs, key=lambda pair: _sure(found[measures[0], *pair]))[:_PAIRS]
+        shown = surest_pairs(comparison.differences)[:_PAIRS]
     rows = [[" - ".join(pair), *(_difference(found[m, *pair]) for m in measures)] for pair in shown]
     notes = ["difference (standard error), p-value corrected by Holm over the pairs; below 0 the first model is better"]
     if len(shown) < len(pairs):
@@ -235,8 +236,11 @@ def pairs_table(comparison: Comparison) -> Grid:
     return Grid("Paired differences", ["pair", *measures], rows, notes)
 
 
-def _sure(difference: PairedDifference) -> float:
-    return math.inf if difference.pvalue is None else difference.pvalue
+def surest_pairs(differences: Sequence[PairedDifference]) -> list[tuple[str, str]]:
+    """Pairs of models by the p-value of the first measure, smallest first; pairs that cannot be compared come last."""
+    first = [d for d in differences if d.measure == differences[0].measure]
+    known = sorted(first, key=lambda d: math.inf if d.pvalue is None else d.pvalue)
+    return [(d.first, d.second) for d in known]
 
 
 def _difference(d: PairedDifference) -> str:

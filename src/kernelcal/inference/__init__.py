@@ -1,6 +1,5 @@
 """From a statistic to a p-value."""
 
-from kernelcal.inference.cost import bootstrap_cost, in_words, say_bootstrap_cost, seconds_of
 from kernelcal.inference.diagrams import (
     ClassReliability,
     Reliability,
@@ -19,8 +18,12 @@ from kernelcal.inference.intervals import (
     Request,
     Spread,
     block_spread,
+    bootstrap_cost,
     confidence_interval,
     equivalence_test,
+    in_words,
+    say_bootstrap_cost,
+    seconds_of,
 )
 from kernelcal.inference.laws import (
     CME,

@@ -1,12 +1,11 @@
 """Sums over pairs of predictions: the only hot code."""
 
 from kernelcal.pairs.aligned import BandMatrix, BlockDiagonal, SuperDiagonals
-from kernelcal.pairs.base import Engine, KernelProducts, QuadraticForms, Sums
+from kernelcal.pairs.base import Engine, KernelProducts, QuadraticForms, Sums, one_thread, thread_count, threaded_map
 from kernelcal.pairs.engines import ENGINES, ExactPairs, Nystrom, RandomFourier
 from kernelcal.pairs.features import FEATURE, FeatureEngine
 from kernelcal.pairs.matrix import PairMatrix, joint_sums, map_strips
 from kernelcal.pairs.over_rows import feature_sums, features_of, off_diagonal, row_sums, second_moments
-from kernelcal.pairs.threads import one_thread, thread_count, threaded_map
 from kernelcal.pairs.tile_sums import PRODUCT, seconds_of_pairs
 from kernelcal.pairs.tiles import BlockPoints, Tile
 

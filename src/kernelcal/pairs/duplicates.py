@@ -10,8 +10,7 @@ import numpy as np
 
 from kernelcal.arrays import is_numpy, row_slices, to_numpy
 from kernelcal.errors import InputError
-from kernelcal.pairs.base import KernelProducts, QuadraticForms, Sums
-from kernelcal.pairs.threads import threaded_map
+from kernelcal.pairs.base import KernelProducts, QuadraticForms, Sums, threaded_map
 from kernelcal.pairs.tile_sums import FeatureTiles
 from kernelcal.predictions import ClassPredictions, Predictions
 from kernelcal.residuals import ClassResidual, FeatureResidual

@@ -24,8 +24,7 @@ from kernelcal.arrays import (
 )
 from kernelcal.errors import InputError
 from kernelcal.kernels import Kernel
-from kernelcal.pairs.base import Engine, QuadraticForms, Sums
-from kernelcal.pairs.threads import threaded_map
+from kernelcal.pairs.base import Engine, QuadraticForms, Sums, threaded_map
 from kernelcal.predictions import Predictions
 from kernelcal.residuals import ClassResidual, FeatureResidual, Residual
 

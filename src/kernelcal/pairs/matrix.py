@@ -9,8 +9,7 @@ import numpy as np
 
 from kernelcal.arrays import row_slices
 from kernelcal.errors import InputError
-from kernelcal.pairs.base import KernelProducts, QuadraticForms
-from kernelcal.pairs.threads import threaded_map
+from kernelcal.pairs.base import KernelProducts, QuadraticForms, threaded_map
 from kernelcal.residuals import FeatureResidual, Residual
 
 __all__ = ["PairMatrix", "joint_sums", "map_strips", "strip_rows"]

@@ -25,8 +25,7 @@ from kernelcal.kernels import (
     squares,
 )
 from kernelcal.kernels.metrics import MetricView, in_double, view
-from kernelcal.pairs.base import QuadraticForms
-from kernelcal.pairs.threads import threaded_map
+from kernelcal.pairs.base import QuadraticForms, threaded_map
 from kernelcal.predictions import Predictions
 from kernelcal.residuals import Residual
 

@@ -2,8 +2,7 @@
 
 from kernelcal.plots.axes import axes_or_new, literal, panel, percent, pyplot
 from kernelcal.plots.distributions import confidence_plot, curve_plot, histogram_plot
-from kernelcal.plots.intervals import interval_plot
-from kernelcal.plots.members import members_plot, null_plot
+from kernelcal.plots.members import interval_plot, members_plot, null_plot
 from kernelcal.plots.reliability import reliability_plot
 from kernelcal.plots.simplex import simplex_plot
 from kernelcal.plots.witness import witness_plot

@@ -18,10 +18,10 @@ from kernelcal.predictions.compositions import Mixture, Quantiles, Samples
 from kernelcal.predictions.counts import Binomial, CountPredictions, NegativeBinomial, Poisson
 from kernelcal.predictions.densities import Score, ScorePredictions, UnnormalizedDensity, langevin_draws
 from kernelcal.predictions.foreign import Reading
-from kernelcal.predictions.inversion import smallest_reaching
 from kernelcal.predictions.reading import Logits, LogProbs, Percent, as_predictions, checked_pair, checked_weights
 from kernelcal.predictions.real import Parametric, RealPredictions
 from kernelcal.predictions.scalars import Beta, Gamma, Laplace, LogNormal, Normal, StudentT, Uniform
+from kernelcal.predictions.special_functions import smallest_reaching
 from kernelcal.predictions.vectors import DiagonalNormal, Dirichlet, IsotropicNormal, MultivariateNormal, VectorNormal
 
 __all__ = [

@@ -16,7 +16,7 @@ from kernelcal.lenses import TopLabel
 from kernelcal.plots import percent
 from kernelcal.predictions import Bernoulli, ClassPredictions, RealPredictions, ScorePredictions
 from kernelcal.statistics import crps_rows_of, log_score_rows_of
-from kernelcal.statistics.outcomes import binomial_interval
+from kernelcal.statistics.binned import binomial_interval
 
 __all__ = ["NONE", "GroupGap", "Intervals", "KeyFigure", "group_gaps", "is_number", "key_figures", "top_or_event"]
 

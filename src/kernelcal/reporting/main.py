@@ -30,11 +30,9 @@ from kernelcal.inference.intervals import checked_bound
 from kernelcal.lenses import Lens
 from kernelcal.predictions import Samples, ScorePredictions
 from kernelcal.randomness import generator_of
-from kernelcal.reporting.drawing import drawn
-from kernelcal.reporting.drawings import drawings_of
+from kernelcal.reporting.drawings import drawings_of, drawn
 from kernelcal.reporting.figures import group_gaps, key_figures
-from kernelcal.reporting.method import day
-from kernelcal.reporting.page import environment, rendered
+from kernelcal.reporting.page import day, environment, rendered
 from kernelcal.reporting.result import ModelReport, Report, refuse_path, write_whole
 from kernelcal.reporting.verdict import verdict_of, verdict_of_several
 from kernelcal.runs import Run, Steps

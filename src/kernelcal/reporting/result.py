@@ -12,7 +12,7 @@ from kernelcal.comparison import Comparison
 from kernelcal.errors import InputError
 from kernelcal.evaluation import Evaluation
 from kernelcal.explanation import Explanation
-from kernelcal.reporting.drawing import Picture
+from kernelcal.reporting.drawings import Picture
 from kernelcal.reporting.figures import GroupGap, KeyFigure
 from kernelcal.reporting.verdict import Verdict
 from kernelcal.tables import Shown, Table

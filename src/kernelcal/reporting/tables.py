@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.comparison import Comparison
+from kernelcal.comparison import Comparison, surest_pairs
 from kernelcal.explanation import Explanation, GroupFinding
 from kernelcal.inference import PairedDifference
 from kernelcal.plots import percent
@@ -67,8 +67,8 @@ def pairs(compared: Comparison) -> Grid:
     measures = list(dict.fromkeys(d.measure for d in compared.differences))
     found = {(d.measure, d.first, d.second): d for d in compared.differences}
     every = list(dict.fromkeys((d.first, d.second) for d in compared.differences))
-    surest = sorted(every, key=lambda pair: _sure(found[measures[0], *pair]))[:_PAIRS]
-    shown = [pair for pair in every if pair in set(surest)]
+    surest = set(surest_pairs(compared.differences)[:_PAIRS])
+    shown = [pair for pair in every if pair in surest]
     digits = {m: _digits([abs(d.difference) for d in compared.differences if d.measure == m]) for m in measures}
     rows = [
         [" \N{MINUS SIGN} ".join(pair), *(_difference(found[m, *pair], digits[m], z) for m in measures)]
@@ -81,10 +81,6 @@ def pairs(compared: Comparison) -> Grid:
     ]
     notes += [f"{len(every) - len(shown)} pairs that are less sure are left out"] if len(shown) < len(every) else []
     return Grid("", ["pair", *(f"difference in {m}" for m in measures)], rows, notes)
-
-
-def _sure(difference: PairedDifference) -> float:
-    return math.inf if difference.pvalue is None else difference.pvalue
 
 
 def _difference(d: PairedDifference, digits: int, z: float) -> str:

@@ -3,8 +3,7 @@
 from kernelcal.residuals.base import FeatureResidual, Inner, Residual
 from kernelcal.residuals.choice import residual_of, target_kernel_of
 from kernelcal.residuals.classes import ClassResidual
-from kernelcal.residuals.fourier import FourierResidual
-from kernelcal.residuals.gram import GramResidual
+from kernelcal.residuals.numbers import FourierResidual, GramResidual
 from kernelcal.residuals.stein import Radial, SteinResidual, radial
 
 __all__ = [

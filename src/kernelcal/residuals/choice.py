@@ -10,8 +10,7 @@ from kernelcal.kernels.embeddings import MEAN
 from kernelcal.predictions import ClassPredictions, Predictions, RealPredictions
 from kernelcal.residuals.base import Residual
 from kernelcal.residuals.classes import ClassResidual
-from kernelcal.residuals.fourier import FourierResidual
-from kernelcal.residuals.gram import GramResidual
+from kernelcal.residuals.numbers import FourierResidual, GramResidual
 
 __all__ = ["residual_of", "target_kernel_of"]
 

@@ -12,11 +12,10 @@ from kernelcal.kernels import Kernel, Laplacian
 from kernelcal.pairs import RandomFourier
 from kernelcal.predictions import as_predictions
 from kernelcal.runs import Run
-from kernelcal.sketch import files
 from kernelcal.sketch.findings import SketchResult, findings
 from kernelcal.sketch.rows import RowSet, checked_rows
 from kernelcal.sketch.subject import Settings, Subject, refuse_different
-from kernelcal.sketch.sums import Arrays, added, check_arrays, placed_for_sums, sums_of
+from kernelcal.sketch.sums import Arrays, added, check_arrays, placed_for_sums, read_file, sums_of, write_file
 
 __all__ = ["Sketch"]
 
@@ -283,12 +282,12 @@ class Sketch:
         subject = None if self._subject is None else self._subject.plain()
         head = {"settings": self._settings.plain(), "subject": subject, "notes": list(self._notes)}
         rows = {"next": self._rows.next, "whole": self._rows.whole}
-        files.write(path, {**head, **rows}, {"starts": self._rows.starts, "stops": self._rows.stops, **self._sums})
+        write_file(path, {**head, **rows}, {"starts": self._rows.starts, "stops": self._rows.stops, **self._sums})
 
     @classmethod
     def load(cls, path: Any) -> Self:
         """Read a sketch that was saved; damaged and foreign files are refused."""
-        head, arrays = files.read(path)
+        head, arrays = read_file(path)
         try:
             sketch = object.__new__(cls)._begin(Settings.of(head["settings"]))
             seen = arrays.pop("starts"), arrays.pop("stops"), head["next"], head["whole"]

@@ -1,4 +1,4 @@
-"""From columns of some rows to targets and predictions, and from there to sums; messages name file and row."""
+"""From columns of some rows to predictions and sums: which columns hold what is decided once for all parts."""
 
 from __future__ import annotations
 
@@ -12,14 +12,201 @@ import numpy as np
 
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
-from kernelcal.io import read_source
-from kernelcal.io.columns import read_targets, rows_to_keep
-from kernelcal.io.sources import Arrays
+from kernelcal.io import ReadOptions, read_source
+from kernelcal.io.columns import (
+    choose_target,
+    class_names,
+    flag,
+    is_one_hot,
+    known,
+    read_targets,
+    refuse_doubt,
+    rows_to_keep,
+    was_said,
+)
+from kernelcal.io.layouts import class_columns, form_of, is_number, wide_columns
+from kernelcal.io.sources import Arrays, missing, typed
 from kernelcal.sketch import Sketch
-from kernelcal.stream.pieces import Columns
-from kernelcal.stream.roles import Roles
+from kernelcal.stream.formats import Columns
 
-__all__ = ["Batch", "Place", "SketchedRows", "batch_of", "sum_rows"]
+__all__ = ["Batch", "Labels", "Place", "Roles", "SketchedRows", "batch_of", "label_columns", "roles_of", "sum_rows"]
+
+
+_MOST = 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Different labels of all rows.
+
+    Attributes
+    ----------
+    values : numpy.ndarray
+        In order: numbers or booleans if all are, else text.
+    """
+
+    values: np.ndarray
+
+    @classmethod
+    def of(cls, texts: Iterable[Iterable[Any]], name: str) -> Self:
+        """Gather what the parts hold; numbers may be written 1 and 1.0."""
+        found: set[str] = set()
+        for some in texts:
+            found.update(str(text).strip() for text in some if not missing(text))
+            if len(found) > _MOST:
+                raise InputError(
+                    f"column {name!r} holds more than {_MOST:,} different texts, which are too many for labels: name "
+                    "the target with --target NAME"
+                )
+        return cls(typed(sorted(found)))
+
+    @property
+    def texts(self) -> set[str]:
+        """Labels that are text; none where all are numbers."""
+        return {value for value in self.values.tolist() if isinstance(value, str)}
+
+    def as_read(self, column: np.ndarray) -> np.ndarray:
+        """Cells of some rows as what all rows are: the text "1" is text if another part holds "cat"."""
+        if column.dtype.kind != "O":
+            return column
+        cells = column.tolist()
+        book = {cell: None if missing(cell) else str(cell).strip() for cell in set(cells)}
+        none = None in book.values()
+        if self.values.dtype.kind == "O" and not none:
+            return np.array([book[cell] for cell in cells], dtype=np.str_)
+        if self.values.dtype.kind in "if":
+            numbers = {cell: np.nan if text is None else float(text) for cell, text in book.items()}
+            return np.array([numbers[cell] for cell in cells])
+        return np.array([book[cell] for cell in cells], dtype=object)
+
+
+_REFUSED = {
+    "weights": "a sketch takes no case weights",
+    "where": "rows are numbered by their place in the files: write the rows to keep to files of their own",
+    "groups": "groups are explained from all rows at once, by kernelcal report",
+    "row_id": "rows are known by their place in the files",
+    "model_column": "one pass is about one model",
+}
+_WHOLE = "Files that fit into memory are read at once with a larger --memory"
+
+
+@dataclass(frozen=True, eq=False)
+class Roles:
+    """Options that leave nothing to be found, the columns to read, and the labels of all parts.
+
+    Attributes
+    ----------
+    options : ReadOptions
+        Columns and classes by their names; nothing is dropped by them.
+    asked : ReadOptions
+        What was said, for the rows to drop.
+    targets : tuple of str
+        Columns of the targets.
+    numbers, texts : tuple of str
+        Columns of numbers, and columns of labels.
+    labels : Labels or None
+        Labels, where a type does not tell what they are.
+    of_classes : bool
+        Whether classes are predicted.
+    """
+
+    options: ReadOptions
+    asked: ReadOptions
+    targets: tuple[str, ...]
+    numbers: tuple[str, ...]
+    texts: tuple[str, ...]
+    labels: Labels | None
+    of_classes: bool
+
+    def as_read(self, columns: Columns) -> Columns:
+        """Columns of a batch, labels as what all labels are."""
+        if self.labels is None:
+            return columns
+        return {name: self.labels.as_read(x) if name in self.texts else x for name, x in columns.items()}
+
+
+def label_columns(head: Arrays, options: ReadOptions) -> list[str]:
+    """Columns of labels: the target of class predictions and, for top labels, the predicted label; else none."""
+    _refuse(options)
+    if form_of(head, options) != "classes":
+        return []
+    targets = choose_target(head, options.target)
+    if is_one_hot(head, targets):
+        return []
+    predicted = [] if options.predicted_label is None else [known(head, options.predicted_label)]
+    return [*targets, *predicted]
+
+
+def roles_of(head: Arrays, labels: Labels | None, options: ReadOptions) -> Roles:
+    """Decide what the columns hold, from the first rows and the labels of all rows."""
+    form = form_of(head, options)
+    if form == "long":
+        raise InputError(
+            "a long table spreads a prediction over several lines, which may lie in several parts: write one row a "
+            f"prediction. {_WHOLE}"
+        )
+    if form == "samples":
+        raise InputError(
+            "draws have no exact test of redrawn targets, which one pass is about (their swap test needs all rows): "
+            f"pass quantiles, or a mean and a standard deviation. {_WHOLE}"
+        )
+    if form == "classes":
+        return _of_classes(head, labels, options)
+    targets, columns = wide_columns(head, form, options)
+    if options.drop_target is not None and len(targets) > 1:
+        raise InputError("--drop-target is for one target column: leave these rows out of the files")
+    said: dict[str, Any] = {} if form == "covariances" else {role: _listed(names) for role, names in columns.items()}
+    if form == "parameters":
+        said = {"parameters": _listed([name for names in columns.values() for name in names])}
+    found = replace(options, target=_listed(targets), **said)
+    named = [name for names in columns.values() for name in names if not is_number(head, name)]
+    return _roles(found, options, targets, [*targets, *named], [], None)
+
+
+def _of_classes(head: Arrays, labels: Labels | None, options: ReadOptions) -> Roles:
+    texts = label_columns(head, options)
+    targets, columns = class_columns(head, options, None if labels is None else lambda: labels.texts)
+    y = _known_labels(head, labels, targets)
+    width = head.columns[columns[0]].shape[1] if head.wide(columns[0]) else len(columns)
+    names = class_names(head, options, columns, width, y)
+    if names is None and options.predictions is None and texts:
+        refuse_doubt(columns, y)
+    said: dict[str, Any] = {"target": _listed(targets), "predictions": _listed(columns)}
+    if names is not None and not options.one_based:
+        said["classes"] = _listed(list(map(str, names)))
+    numbers = [*columns, *(() if texts else targets)]
+    return _roles(replace(options, **said), options, targets, numbers, texts, labels)
+
+
+def _known_labels(head: Arrays, labels: Labels | None, targets: list[str]) -> np.ndarray:
+    if labels is not None:
+        return labels.values
+    return head.numbers(targets) if is_one_hot(head, targets) else head.values(targets[0])
+
+
+def _roles(
+    found: ReadOptions, asked: ReadOptions, targets: list[str], numbers: list[str], texts: list[str], labels: Any
+) -> Roles:
+    keeping = replace(found, drop_missing=False, drop_target=None)
+    ordered = tuple(dict.fromkeys(numbers))
+    return Roles(keeping, asked, tuple(targets), ordered, tuple(texts), labels, found.predictions is not None)
+
+
+def _listed(names: list[str]) -> str:
+    """Names as an option takes them."""
+    bad = next((name for name in names if "," in name or name != name.strip()), None)
+    if bad is not None:
+        raise InputError(
+            f"the name {bad!r} has a comma or a space at its end, and names are listed with commas: rename the column "
+            "or class"
+        )
+    return ",".join(names)
+
+
+def _refuse(options: ReadOptions) -> None:
+    for name, why in _REFUSED.items():
+        if was_said(options, name):
+            raise InputError(f"{flag(name)} cannot be said of files read in one pass: {why}. {_WHOLE}")
 
 
 _ROW = re.compile(r"\brow (\d+)")

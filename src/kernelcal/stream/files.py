@@ -11,8 +11,7 @@ from pathlib import Path
 from kernelcal.errors import InputError
 from kernelcal.io import ReadOptions
 from kernelcal.io.columns import missing_words
-from kernelcal.stream.formats import CsvBlocks, Parquet
-from kernelcal.stream.pieces import InPieces
+from kernelcal.stream.formats import CsvBlocks, InPieces, Parquet
 
 __all__ = ["find_files", "in_pieces", "is_many", "open_in_pieces", "size_of"]
 

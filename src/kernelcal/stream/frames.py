@@ -13,9 +13,8 @@ from kernelcal.errors import InputError, MissingExtraError
 from kernelcal.io import ReadOptions
 from kernelcal.io.columns import count
 from kernelcal.io.sources import Arrays, arrow_arrays
-from kernelcal.stream.batches import Place
-from kernelcal.stream.pieces import HEAD, Columns, rows_of_batch
-from kernelcal.stream.roles import Labels, Roles, label_columns, roles_of
+from kernelcal.stream.batches import Labels, Place, Roles, label_columns, roles_of
+from kernelcal.stream.formats import HEAD, Columns, rows_of_batch
 from kernelcal.stream.survey import Survey
 from kernelcal.stream.workers import compute_on, dask_module
 

@@ -21,8 +21,8 @@ from kernelcal.predictions import is_in_chunks, is_in_parts
 from kernelcal.runs import Progress, Run
 from kernelcal.sketch import Sketch, SketchResult
 from kernelcal.stream.batches import SketchedRows
+from kernelcal.stream.formats import BATCH_BYTES
 from kernelcal.stream.frames import ChunkFrame, survey_frame
-from kernelcal.stream.pieces import BATCH_BYTES
 from kernelcal.stream.survey import Survey, pilot_of, seconds_and_bytes, survey_files
 from kernelcal.stream.workers import add_up_here, add_up_on, current_client
 

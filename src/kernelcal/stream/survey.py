@@ -17,10 +17,9 @@ from kernelcal.io import ReadOptions
 from kernelcal.io.columns import count
 from kernelcal.io.sources import Arrays
 from kernelcal.sketch import Sketch
-from kernelcal.stream.batches import Place, batch_of
+from kernelcal.stream.batches import Labels, Place, Roles, batch_of, label_columns, roles_of
 from kernelcal.stream.files import find_files, open_in_pieces, size_of
-from kernelcal.stream.pieces import Columns, InPieces, Piece
-from kernelcal.stream.roles import Labels, Roles, label_columns, roles_of
+from kernelcal.stream.formats import Columns, InPieces, Piece
 
 __all__ = ["Compute", "FilePart", "Survey", "pilot_of", "places", "seconds_and_bytes", "survey_files"]
 

@@ -15,8 +15,7 @@ from typing import Any
 from kernelcal.errors import InputError, MissingExtraError
 from kernelcal.pairs import one_thread
 from kernelcal.sketch import Sketch
-from kernelcal.stream.batches import SketchedRows, sum_rows
-from kernelcal.stream.roles import Roles
+from kernelcal.stream.batches import Roles, SketchedRows, sum_rows
 from kernelcal.stream.survey import Compute, Survey
 
 __all__ = ["add_up_here", "add_up_on", "cluster", "compute_on", "current_client", "dask_module"]

@@ -14,8 +14,7 @@ import kernelcal as kc
 from kernelcal.kernels import FisherDivergence, KernelFisherDivergence, ground_lengthscale
 from kernelcal.kernels.base import CrossPairs, Points
 from kernelcal.kernels.between import kernel_between
-from kernelcal.kernels.divergences.base_measures import fixed_base
-from kernelcal.kernels.divergences.score_functions import psd_root
+from kernelcal.kernels.divergences.score_functions import fixed_base, psd_root
 from kernelcal.pairs.tiles import BlockPoints, Tile
 from kernelcal.predictions import (
     DiagonalNormal,

@@ -294,7 +294,7 @@ def test_the_factor_has_the_rank_and_remainder_that_it_says():
     for rank in (1, 5, 100, 500):
         estimate = ckce(y, p, engine=kc.IncompleteCholesky(1e-15, rank))
         assert (f"rank {rank}," in estimate.engine) == (rank < 100), estimate.engine
-    from kernelcal.statistics.conditional.low_rank import incomplete_cholesky
+    from kernelcal.statistics.conditional.engines import incomplete_cholesky
 
     kernel = Linear() + kc.Gaussian(0.3)
     w = np.sqrt(RNG.random(120))

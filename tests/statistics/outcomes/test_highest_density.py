@@ -21,7 +21,7 @@ from kernelcal.predictions import (
     UnnormalizedDensity,
 )
 from kernelcal.statistics import central_coverage, highest_density_coverage
-from kernelcal.statistics.outcomes import density, highest_density
+from kernelcal.statistics.outcomes import highest_density
 
 SURE = 0.9999  # confidence of intervals that a right result leaves once in ten thousand cases
 
@@ -137,7 +137,7 @@ def test_blocks_of_counts_change_nothing(monkeypatch):
     batch = Poisson(rng.exponential(size=50) * 5)
     y = batch.sample(rng)[0]
     whole = highest_density_coverage(y, batch).to_dict()
-    monkeypatch.setattr("kernelcal.statistics.outcomes.density._CELLS", 200)
+    monkeypatch.setattr("kernelcal.statistics.outcomes.highest_density._CELLS", 200)
     assert highest_density_coverage(y, batch).to_dict() == whole
 
 
@@ -169,7 +169,7 @@ def test_draws_of_vectors_agree_with_the_closed_form():
     batch, cs = vectors(200, rng), np.array([0.2, 0.5, 0.8])
     y = batch.sample(rng)[0]
     level = batch.density_level(y)
-    drawn = density.drawn_regions(batch, y, cs, 2000, np.random.default_rng(0))
+    drawn = highest_density.drawn_regions(batch, y, cs, 2000, np.random.default_rng(0))
     for k, c in enumerate(cs):
         clear = np.abs(level - c) > 4.5 * np.sqrt(c * (1 - c) / 2000)
         assert clear.mean() > 0.8
@@ -240,7 +240,7 @@ def test_blocks_of_draws_change_nothing(monkeypatch):
     y = batch.sample(rng)[0]
     cs = np.linspace(0.05, 0.95, 19)
     whole = highest_density_coverage(y, batch, draws=99, levels=cs).to_dict()
-    monkeypatch.setattr(density, "_NUMBERS", 1400)  # 7 draws at a time
+    monkeypatch.setattr(highest_density, "_NUMBERS", 1400)  # 7 draws at a time
     assert highest_density_coverage(y, batch, draws=99, levels=cs).to_dict() == whole
     assert highest_density_coverage(y, batch, draws=99, levels=cs, rng=1).to_dict() != whole
 

@@ -25,7 +25,14 @@ from kernelcal.inference.intervals.paired import (
     difference_of_pairs,
     mean_difference,
 )
-from kernelcal.inference.intervals.row_bootstrap import OPERATOR_METHODS, RowBootstrap
+from kernelcal.inference.intervals.row_bootstrap import (
+    OPERATOR_METHODS,
+    RowBootstrap,
+    bootstrap_cost,
+    in_words,
+    say_bootstrap_cost,
+    seconds_of,
+)
 
 __all__ = [
     "INTERVAL_METHODS",
@@ -38,6 +45,7 @@ __all__ = [
     "RowBootstrap",
     "Spread",
     "block_spread",
+    "bootstrap_cost",
     "checked_bound",
     "confidence_interval",
     "default_method",
@@ -47,9 +55,12 @@ __all__ = [
     "equivalence_test",
     "hoeffding",
     "hoeffding_sums",
+    "in_words",
     "interval_of",
     "mean_difference",
     "method_that_keeps_the_level",
     "of_draws",
     "root_spread",
+    "say_bootstrap_cost",
+    "seconds_of",
 ]

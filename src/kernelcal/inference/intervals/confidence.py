@@ -12,9 +12,8 @@ import numpy as np
 from kernelcal.cases import Case
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS
 from kernelcal.errors import InputError
-from kernelcal.inference.cost import say_bootstrap_cost
 from kernelcal.inference.intervals.methods import INTERVAL_METHODS, IntervalMethod, Request, Spread
-from kernelcal.inference.intervals.row_bootstrap import OPERATOR_METHODS
+from kernelcal.inference.intervals.row_bootstrap import OPERATOR_METHODS, say_bootstrap_cost
 from kernelcal.inference.test import default_law, default_statistic, tested
 from kernelcal.lenses import Lens
 from kernelcal.runs import Run

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kernelcal.inference.laws.exact import Exact
-from kernelcal.inference.laws.fits import GammaFit, Pearson, Spectrum
+from kernelcal.inference.laws.exact import Exact, Swap
 from kernelcal.inference.laws.law import NullLaw
 from kernelcal.inference.laws.mean_embedding import CME
 from kernelcal.inference.laws.resampled import Bootstrap, Consistency, Wild
-from kernelcal.inference.laws.swap import Swap
-from kernelcal.inference.laws.undrawn import Block, Bound, Saddlepoint
+from kernelcal.inference.laws.undrawn import Block, Bound, GammaFit, Pearson, Saddlepoint, Spectrum
 from kernelcal.registry import Registry
 
 __all__ = ["NULL_LAWS"]

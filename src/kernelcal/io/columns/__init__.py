@@ -1,17 +1,5 @@
 """Which columns of a file hold what, and which rows are kept."""
 
-from kernelcal.io.columns.keys import (
-    Units,
-    groups_of_rows,
-    groups_of_units,
-    kept_groups,
-    kept_keys,
-    key_columns,
-    keys_of_rows,
-    keys_of_units,
-    refuse_outcome_groups,
-    units_of,
-)
 from kernelcal.io.columns.levels import (
     check_shapes,
     column_levels,
@@ -21,7 +9,23 @@ from kernelcal.io.columns.levels import (
     refuse_points,
 )
 from kernelcal.io.columns.names import class_names, is_one_hot, name_positions, read_targets, refuse_doubt
-from kernelcal.io.columns.rows import count, holes, rows_to_keep, where_in_words, where_mask
+from kernelcal.io.columns.rows import (
+    Units,
+    count,
+    groups_of_rows,
+    groups_of_units,
+    holes,
+    kept_groups,
+    kept_keys,
+    key_columns,
+    keys_of_rows,
+    keys_of_units,
+    refuse_outcome_groups,
+    rows_to_keep,
+    units_of,
+    where_in_words,
+    where_mask,
+)
 from kernelcal.io.columns.selection import (
     CROSSING,
     KINDS,

@@ -1,17 +1,34 @@
-"""Which rows are kept: as asked by --where, --drop-missing and --drop-target, and what is said of the others."""
+"""Rows: which are kept, what is said of the others, and what tells rows apart, so that two models can be joined."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kernelcal.errors import InputError
 from kernelcal.io.columns.selection import ReadOptions, known, listed
-from kernelcal.io.sources import Cells, Source, absent, is_number
+from kernelcal.io.sources import Cells, Source, absent, is_number, missing
 
-__all__ = ["count", "holes", "rows_to_keep", "where_in_words", "where_mask"]
+__all__ = [
+    "Units",
+    "count",
+    "groups_of_rows",
+    "groups_of_units",
+    "holes",
+    "kept_groups",
+    "kept_keys",
+    "key_columns",
+    "keys_of_rows",
+    "keys_of_units",
+    "refuse_outcome_groups",
+    "rows_to_keep",
+    "units_of",
+    "where_in_words",
+    "where_mask",
+]
 
 
 def count(number: int, what: str = "row") -> str:
@@ -89,3 +106,151 @@ def _same(value: Any, text: str) -> bool:
         except ValueError:
             return False
     return str(value) == text
+
+
+@dataclass(frozen=True)
+class Units:
+    """Predictions in order of their first line.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Columns that tell predictions apart.
+    texts : tuple of list of str
+        Distinct texts of every column.
+    numbers : numpy.ndarray of shape (n, columns)
+        Which of them every prediction has.
+    of_line : numpy.ndarray
+        Prediction that a line belongs to.
+    first : numpy.ndarray of shape (n,)
+        First line of every prediction, as a position in `of_line`.
+    """
+
+    names: tuple[str, ...]
+    texts: tuple[list[str], ...]
+    numbers: np.ndarray
+    of_line: np.ndarray
+    first: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def in_words(self, unit: int) -> str:
+        """Name one prediction by the columns that are not the same for all."""
+        vary = [k for k in range(len(self.names)) if np.any(self.numbers[:, k] != self.numbers[0, k])]
+        return ", ".join(f"{self.names[k]}={self.text(unit, k)}" for k in vary or range(len(self.names)))
+
+    def text(self, unit: int, column: int) -> str:
+        """What a prediction has in a column."""
+        return self.texts[column][self.numbers[unit, column]]
+
+    def kinds(self, name: str, units: np.ndarray) -> int:
+        """Return how many distinct texts some predictions have in a column."""
+        return len(np.unique(self.numbers[units, self.names.index(name)]))
+
+
+def units_of(source: Source, names: Sequence[str], lines: np.ndarray) -> Units:
+    """Predictions of some lines of a table."""
+    cells = source.cells(names)
+    numbers = np.stack([column.numbers[lines] for column in cells], axis=1)
+    key = np.zeros(len(lines), dtype=np.int64)
+    for column in numbers.T:  # one number a prediction so far, times the texts of the next column, made small again
+        key = np.unique(key * (int(column.max(initial=0)) + 1) + column, return_inverse=True)[1]
+    _, first, of_line = np.unique(key, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    first = first[order]
+    return Units(tuple(names), tuple(column.texts for column in cells), numbers[first], rank[of_line], first)
+
+
+_MODELS = ("model", "model_id")
+
+
+def key_columns(source: Source, options: ReadOptions) -> list[str]:
+    """Columns that --row-id, --groups and --model-column name: they hold no predictions."""
+    named = [*(options.row_id or "").split(","), *(options.groups or "").split(","), options.model_column or ""]
+    return [known(source, name.strip()) for name in named if name.strip()]
+
+
+def keys_of_rows(source: Source, options: ReadOptions) -> list[str] | None:
+    """``case=17`` of every row of the table, by the columns of --row-id; None where it was not said."""
+    if not options.row_id:
+        return None
+    names = [known(source, name.strip()) for name in options.row_id.split(",")]
+    return _in_words(names, [_of_rows(column) for column in source.cells(names)])
+
+
+def _of_rows(column: Cells) -> list[str]:
+    """Text of every row."""
+    texts = column.texts
+    return [texts[number] for number in column.numbers]
+
+
+def keys_of_units(units: Units, options: ReadOptions) -> list[str]:
+    """The same of every prediction of a long table, by all that tells predictions apart but the model.
+
+    A column ``model`` that is the same in the whole file names the file, not its rows. --row-id names the columns.
+    """
+    asked = [name.strip() for name in (options.row_id or "").split(",") if name.strip()]
+    unknown = next((name for name in asked if name not in units.names), None)
+    if unknown is not None:
+        raise InputError(f"--row-id {unknown}: the columns that tell predictions apart are {listed(units.names)}")
+    columns = [units.names.index(name) for name in asked] or [
+        k
+        for k, name in enumerate(units.names)
+        if name != options.model_column and not (name in _MODELS and np.ptp(units.numbers[:, k]) == 0)
+    ]
+    texts = [[units.text(unit, k) for unit in range(len(units))] for k in columns]
+    return _in_words([units.names[k] for k in columns], texts) if columns else [str(k) for k in range(len(units))]
+
+
+def groups_of_rows(source: Source, options: ReadOptions) -> dict[str, list[str]] | None:
+    """What the columns of --groups say of every row of the table; None where it was not said."""
+    if not options.groups:
+        return None
+    names = [known(source, name.strip()) for name in options.groups.split(",")]
+    return dict(zip(names, map(_of_rows, source.cells(names)), strict=True))
+
+
+def refuse_outcome_groups(targets: Sequence[str], options: ReadOptions) -> None:
+    """Refuse groups of rows with the same outcome: no prediction is right in all of them."""
+    same = next((name.strip() for name in (options.groups or "").split(",") if name.strip() in targets), None)
+    if same is not None:
+        raise InputError(
+            f"--groups {same}: this is the target, and groups of rows with one outcome differ from any prediction: "
+            "name columns that were known before the outcome"
+        )
+
+
+def groups_of_units(units: Units, options: ReadOptions) -> dict[str, list[str]] | None:
+    """The same of every prediction of a long table."""
+    if not options.groups:
+        return None
+    names = [name.strip() for name in options.groups.split(",")]
+    unknown = next((name for name in names if name not in units.names), None)
+    if unknown is not None:
+        raise InputError(f"--groups {unknown}: the columns that tell predictions apart are {listed(units.names)}")
+    return {name: [units.text(unit, units.names.index(name)) for unit in range(len(units))] for name in names}
+
+
+def kept_groups(groups: dict[str, list[str]] | None, rows: np.ndarray) -> dict[str, list[str]] | None:
+    """Groups of some rows; a row that says nothing is in the group "missing"."""
+    if groups is None:
+        return None
+    return {name: [_named(texts[row]) for row in rows] for name, texts in groups.items()}
+
+
+def _named(text: str) -> str:
+    return "missing" if missing(text) else text
+
+
+def _in_words(names: Sequence[str], texts: Sequence[Sequence[str]]) -> list[str]:
+    return [
+        ", ".join(f"{name}={text}" for name, text in zip(names, row, strict=True)) for row in zip(*texts, strict=True)
+    ]
+
+
+def kept_keys(keys: list[str] | None, rows: np.ndarray) -> list[str] | None:
+    """Keys of some rows."""
+    return None if keys is None else [keys[row] for row in rows]

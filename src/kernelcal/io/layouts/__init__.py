@@ -1,10 +1,9 @@
 """Kinds of tables: classes, wide, long, hubverse, and from their columns to predictions."""
 
-from kernelcal.io.layouts.classes import class_columns, read_classes
 from kernelcal.io.layouts.forms import form_of
 from kernelcal.io.layouts.long import read_long
 from kernelcal.io.layouts.table import Data, as_data
-from kernelcal.io.layouts.wide import is_number, read_wide, wide_columns
+from kernelcal.io.layouts.wide import class_columns, is_number, read_classes, read_wide, wide_columns
 
 __all__ = [
     "Data",

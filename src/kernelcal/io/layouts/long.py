@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,17 +19,200 @@ from kernelcal.io.columns import (
     keys_of_units,
     known,
     listed,
+    merged_levels,
     units_of,
     usual_column,
     where_in_words,
     where_mask,
 )
-from kernelcal.io.layouts.layout import Layout, constant, hubverse_layout, is_hubverse, pivot_draws, pivot_quantiles
 from kernelcal.io.layouts.table import FileArrays
 from kernelcal.io.layouts.truth import Outcomes, join_outcomes
-from kernelcal.io.sources import Source
+from kernelcal.io.sources import Cells, Source, is_number, missing
 
-__all__ = ["read_long"]
+__all__ = ["Layout", "constant", "hubverse_layout", "is_hubverse", "pivot_draws", "pivot_quantiles", "read_long"]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A long table.
+
+    Attributes
+    ----------
+    form : str
+        quantiles or samples.
+    value, key : str
+        Columns of the values, and of their levels or of the names of the draws.
+    apart : tuple of str
+        Further columns that do not tell predictions apart.
+    lines : numpy.ndarray or None
+        Lines that hold such values; None for all.
+    said : str
+        What is said of the other lines.
+    """
+
+    form: str
+    value: str
+    key: str
+    apart: tuple[str, ...] = ()
+    lines: np.ndarray | None = None
+    said: str = ""
+
+
+_TYPE, _KEY, _VALUE = "output_type", "output_type_id", "value"
+_FORMS = {"quantile": "quantiles", "sample": "samples"}
+
+
+def is_hubverse(source: Source) -> bool:
+    """Tell whether a table has the three columns that every hubverse table has."""
+    return {_TYPE, _KEY, _VALUE} <= set(source.names)
+
+
+def hubverse_layout(source: Source, options: ReadOptions, wanted: np.ndarray | None) -> Layout:
+    """Quantiles or draws of the lines that are wanted; lines of other output types are left aside, and counted."""
+    if not (options.truth or options.target):
+        raise InputError(
+            "a hubverse table holds no outcomes: name the file that does, --truth FILE, or the column that does, "
+            "--target NAME"
+        )
+    texts = [_TYPE, _KEY, *(name for name in source.names if name not in (_TYPE, _KEY, _VALUE))]
+    types = source.cells(texts)[0]  # one pass over the file: the others are asked for later
+    lines = np.ones(len(types.numbers), dtype=bool) if wanted is None else wanted
+    present = [text for number, text in enumerate(types.texts) if np.any(types.numbers[lines] == number)]
+    usable = [text for text in present if text in _FORMS]
+    if len(usable) != 1:
+        raise InputError(_which(usable, present))
+    mine = lines & (types.numbers == types.texts.index(usable[0]))
+    others = [text for text in present if text != usable[0]]
+    left = count(int(lines.sum() - mine.sum()), "line")
+    said = f"; {left} of output type {listed(others)} left aside" if others else ""
+    return Layout(_FORMS[usable[0]], _VALUE, _KEY, (_TYPE,), mine, said)
+
+
+def _which(usable: list[str], present: list[str]) -> str:
+    if usable:
+        return (
+            "the table holds quantiles and draws: say which are meant, --where output_type=quantile or "
+            "--where output_type=sample"
+        )
+    return f"the table holds no quantiles and no draws, but output type {listed(present) or 'none'}: these are not read"
+
+
+def constant(name: str, values: np.ndarray, units: Units) -> np.ndarray:
+    """Return the value of every prediction, which all of its lines must have."""
+    own = values[units.first]
+    differ = np.flatnonzero((values != own[units.of_line]) & ~(np.isnan(values) & np.isnan(own[units.of_line])))
+    if len(differ):
+        unit = int(units.of_line[differ[0]])
+        raise InputError(
+            f"{name} is {own[unit]:g} and {values[differ[0]]:g} in the lines of one prediction ({units.in_words(unit)})"
+            ": name the columns that tell predictions apart, --unit a,b,c"
+        )
+    return own
+
+
+def pivot_quantiles(
+    values: np.ndarray, keys: Cells, lines: np.ndarray, units: Units, layout: Layout
+) -> tuple[np.ndarray, np.ndarray]:
+    """Quantiles of shape (n, Q), NaN where a line has no level or no value, and levels of shape (Q,)."""
+    levels, of_text = _levels(keys, layout)
+    level = of_text[keys.numbers[lines]]
+    known = level >= 0
+    cells = (units.of_line * len(levels) + level)[known]
+    counts = np.bincount(cells, minlength=len(units) * len(levels)).reshape(len(units), len(levels))
+    _refuse_doubles(counts, [f"level {level:g}" for level in levels], units)
+    table = np.full(counts.shape, np.nan)
+    table.ravel()[cells] = values[known]
+    without = _units_with(~known, units)
+    _refuse_incomplete(counts, levels, without, units)
+    table[without] = np.nan
+    return table, levels
+
+
+def _levels(keys: Cells, layout: Layout) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct levels, and for every text its level, -1 where it is missing."""
+    used = np.zeros(len(keys.texts), dtype=bool)
+    used[keys.numbers if layout.lines is None else keys.numbers[layout.lines]] = True
+    present = [k for k, text in enumerate(keys.texts) if used[k] and not missing(text)]
+    wrong = next((k for k in present if not (is_number(keys.texts[k]) and 0 <= float(keys.texts[k]) <= 1)), None)
+    if wrong is not None:
+        raise InputError(
+            f"{keys.texts[wrong]!r} in column {layout.key} is no level of a quantile: numbers from 0 to 1 are expected"
+        )
+    levels, which = merged_levels(np.array([float(keys.texts[k]) for k in present]))
+    of_text = np.full(len(keys.texts), -1, dtype=np.int64)
+    of_text[present] = which
+    return levels, of_text
+
+
+def _units_with(lines: np.ndarray, units: Units) -> np.ndarray:
+    found = np.zeros(len(units), dtype=bool)
+    found[units.of_line[lines]] = True
+    return found
+
+
+def _refuse_doubles(counts: np.ndarray, names: list[str], units: Units) -> None:
+    double = np.argwhere(counts > 1)
+    if len(double):
+        unit, column = (int(k) for k in double[0])
+        raise InputError(
+            f"{names[column]} occurs {counts[unit, column]} times in the prediction {units.in_words(unit)} "
+            f"({len(np.unique(double[:, 0]))} such predictions): leave out the doubles, or name further columns that "
+            "tell predictions apart, --unit a,b,c"
+        )
+
+
+def _refuse_incomplete(counts: np.ndarray, levels: np.ndarray, without: np.ndarray, units: Units) -> None:
+    holes = np.argwhere((counts == 0) & ~without[:, None])
+    if len(holes):
+        unit = int(holes[0, 0])
+        absent = [f"{level:g}" for level in levels[counts[unit] == 0]]
+        shown = ", ".join(absent[:6]) + (", ..." if len(absent) > 6 else "")
+        raise InputError(
+            f"the prediction {units.in_words(unit)} has {len(levels) - len(absent)} of {len(levels)} quantiles: level "
+            f"{shown} is missing ({len(np.unique(holes[:, 0]))} such predictions). Add it, or evaluate predictions "
+            "with the same levels together, --where column=value"
+        )
+
+
+def pivot_draws(values: np.ndarray, keys: Cells, lines: np.ndarray, units: Units, layout: Layout) -> np.ndarray:
+    """Draws of shape (n, S) in the order of the lines, NaN where a line has no name of the draw or no value."""
+    known = np.array([not missing(text) for text in keys.texts], dtype=bool)[keys.numbers[lines]]
+    of_line, draw = units.of_line[known], keys.numbers[lines][known]
+    _refuse_double_draws(of_line, draw, keys, units)
+    sizes, without = np.bincount(of_line, minlength=len(units)), _units_with(~known, units)
+    size = int(sizes[~without].max(initial=0))
+    _refuse_uneven(sizes, size, without, units)
+    order = np.argsort(of_line, kind="stable")
+    place = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    inside = place < size
+    table = np.full((len(units), size), np.nan)
+    table[of_line[order][inside], place[inside]] = values[known][order][inside]
+    table[without] = np.nan
+    return table
+
+
+def _refuse_double_draws(of_line: np.ndarray, draw: np.ndarray, keys: Cells, units: Units) -> None:
+    pair, counts = np.unique(of_line * max(len(keys.texts), 1) + draw, return_counts=True)
+    double = np.flatnonzero(counts > 1)
+    if len(double):
+        unit, text = divmod(int(pair[double[0]]), len(keys.texts))
+        raise InputError(
+            f"draw {keys.texts[text]} occurs {counts[double[0]]} times in the prediction {units.in_words(unit)} "
+            f"({len(double)} such draws): leave out the doubles, or name further columns that tell predictions apart, "
+            "--unit a,b,c"
+        )
+
+
+def _refuse_uneven(sizes: np.ndarray, size: int, without: np.ndarray, units: Units) -> None:
+    fewer = np.flatnonzero((sizes < size) & ~without)
+    if len(fewer):
+        unit = int(fewer[0])
+        raise InputError(
+            f"the prediction {units.in_words(unit)} has {sizes[unit]} of {size} draws ({len(fewer)} such predictions): "
+            "add them, or evaluate predictions with as many draws together, --where column=value"
+        )
+    if size < 2:
+        raise InputError("every prediction has one draw: several lines a prediction are expected, name --unit a,b,c")
 
 
 _VALUES = ("predicted", "prediction", "value")

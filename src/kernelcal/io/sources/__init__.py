@@ -1,8 +1,19 @@
 """A file as named columns of numbers, text or lists."""
 
 from kernelcal.io.sources.binary import arrow_arrays
-from kernelcal.io.sources.cells import EXACT, MISSING, Cells, absent, is_number, missing, typed
-from kernelcal.io.sources.columns import READERS, Arrays, Source, reads
+from kernelcal.io.sources.columns import (
+    EXACT,
+    MISSING,
+    READERS,
+    Arrays,
+    Cells,
+    Source,
+    absent,
+    is_number,
+    missing,
+    reads,
+    typed,
+)
 from kernelcal.io.sources.opening import open_source, readers
 from kernelcal.io.sources.text import Text
 

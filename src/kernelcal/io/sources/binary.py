@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from kernelcal.errors import InputError, MissingExtraError
-from kernelcal.io.sources.cells import side_by_side
-from kernelcal.io.sources.columns import reads
+from kernelcal.io.sources.columns import reads, side_by_side
 
 __all__ = ["PICKLES", "arrow_arrays", "load_npy"]
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kernelcal.errors import InputError
-from kernelcal.io.sources import json_lines  # noqa: F401  it registers its reader
 from kernelcal.io.sources.binary import PICKLES, load_npy
 from kernelcal.io.sources.columns import READERS, Arrays, Source
 from kernelcal.io.sources.text import Text

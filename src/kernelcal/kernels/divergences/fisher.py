@@ -11,10 +11,13 @@ import numpy as np
 from kernelcal.arrays import Array, like, namespace
 from kernelcal.errors import InputError
 from kernelcal.kernels.base import Kernel
-from kernelcal.kernels.divergences.base_measures import BaseMeasure, NormalBase, checked_base, fixed_base
 from kernelcal.kernels.divergences.ground import ground_lengthscale
 from kernelcal.kernels.divergences.score_functions import (
+    BaseMeasure,
+    NormalBase,
     ScoreMoments,
+    checked_base,
+    fixed_base,
     gaussian_moments,
     moments,
     normal_coordinates,

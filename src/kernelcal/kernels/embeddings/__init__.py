@@ -1,11 +1,10 @@
 """Expectations of target kernels under predictions."""
 
-from kernelcal.kernels.embeddings.base import Embedding
+from kernelcal.kernels.embeddings.base import Embedding, TargetPairs, operations, point, refuse_metric
 from kernelcal.kernels.embeddings.closed_forms import MEAN, cross_of, mean_of
 from kernelcal.kernels.embeddings.integrators import GaussHermite, GaussLegendre, Integrator, MonteCarlo
 from kernelcal.kernels.embeddings.planning import plan
 from kernelcal.kernels.embeddings.structure import merged
-from kernelcal.kernels.embeddings.targets import TargetPairs, operations, point, refuse_metric
 
 __all__ = [
     "MEAN",

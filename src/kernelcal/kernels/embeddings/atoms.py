@@ -13,8 +13,7 @@ import numpy as np
 
 from kernelcal.arrays import Array, namespace, row_slices
 from kernelcal.kernels.base import Kernel
-from kernelcal.kernels.embeddings.base import BatchLayout, Cross, Embedding, bare
-from kernelcal.kernels.embeddings.targets import add, numpy_only, operations, point
+from kernelcal.kernels.embeddings.base import BatchLayout, Cross, Embedding, add, bare, numpy_only, operations, point
 from kernelcal.kernels.profiles import Stationary
 from kernelcal.predictions import MultivariateNormal, Normal
 

@@ -11,8 +11,7 @@ import numpy as np
 
 from kernelcal.arrays import Array, to_numpy
 from kernelcal.kernels.base import Kernel
-from kernelcal.kernels.embeddings.base import Cross, Embedding
-from kernelcal.kernels.embeddings.targets import contract, numpy_only
+from kernelcal.kernels.embeddings.base import Cross, Embedding, contract, numpy_only
 from kernelcal.kernels.spectral import Spectral
 
 __all__ = [

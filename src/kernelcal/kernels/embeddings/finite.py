@@ -17,8 +17,7 @@ from kernelcal.arrays import Array, like, namespace, row_slices, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.kernels.base import Kernel, class_matrix
 from kernelcal.kernels.embeddings.atoms import Atoms, Weights
-from kernelcal.kernels.embeddings.base import BatchLayout, Cross, Embedding
-from kernelcal.kernels.embeddings.targets import add, contract, numpy_only, point
+from kernelcal.kernels.embeddings.base import BatchLayout, Cross, Embedding, add, contract, numpy_only, point
 from kernelcal.kernels.simple import Dirac
 from kernelcal.predictions import Bernoulli
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from kernelcal.arrays import Array, is_numpy, namespace, row_slices
+from kernelcal.kernels.embeddings.base import add, all_pairs, filled, operations
 from kernelcal.kernels.embeddings.closed_forms import cross_of, mean_of
-from kernelcal.kernels.embeddings.targets import add, all_pairs, filled, operations
 from kernelcal.kernels.profiles import Gaussian
 from kernelcal.predictions import DiagonalNormal, IsotropicNormal, MultivariateNormal, Normal
 

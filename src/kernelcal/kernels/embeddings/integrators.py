@@ -12,8 +12,7 @@ from kernelcal.arrays import Array, row_slices
 from kernelcal.errors import InputError
 from kernelcal.kernels.base import Kernel
 from kernelcal.kernels.embeddings.atoms import Atoms, OverNormalNodes, OverQuantiles, Weights
-from kernelcal.kernels.embeddings.base import BatchLayout, Cross, Embedding
-from kernelcal.kernels.embeddings.targets import add, numpy_only, operations, point
+from kernelcal.kernels.embeddings.base import BatchLayout, Cross, Embedding, add, numpy_only, operations, point
 from kernelcal.predictions import Normal, RealPredictions, VectorNormal
 from kernelcal.randomness import generator_of
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from kernelcal.arrays import Array, is_numpy, namespace
+from kernelcal.kernels.embeddings.base import by_parts, numpy_only
 from kernelcal.kernels.embeddings.closed_forms import cross_of, mean_of
-from kernelcal.kernels.embeddings.targets import by_parts, numpy_only
 from kernelcal.kernels.profiles import Laplacian, Matern32, Matern52, Stationary
 from kernelcal.predictions import Laplace, Normal
 

@@ -12,7 +12,7 @@ from kernelcal.kernels.embeddings import (
     laplacian,  # noqa: F401
 )
 from kernelcal.kernels.embeddings.atoms import OverDraws
-from kernelcal.kernels.embeddings.base import Cross, Embedding
+from kernelcal.kernels.embeddings.base import Cross, Embedding, refuse_metric
 from kernelcal.kernels.embeddings.closed_forms import MEAN, ClosedForm, OfMeans, OfSpectrum, families_with, kernels_with
 from kernelcal.kernels.embeddings.finite import OverClasses, over_counts
 from kernelcal.kernels.embeddings.integrators import Integrator
@@ -25,7 +25,6 @@ from kernelcal.kernels.embeddings.structure import (
     merged,
     normal_coordinate,
 )
-from kernelcal.kernels.embeddings.targets import refuse_metric
 from kernelcal.kernels.profiles import Stationary
 from kernelcal.kernels.simple import Coordinatewise, Linear
 from kernelcal.kernels.spectral import Spectral

@@ -11,8 +11,7 @@ from typing import Any
 from kernelcal.arrays import Array
 from kernelcal.errors import InputError
 from kernelcal.kernels.base import Kernel, Product, Scaled, Sum
-from kernelcal.kernels.embeddings.base import Cross, Embedding, bare, indented
-from kernelcal.kernels.embeddings.targets import add, operations
+from kernelcal.kernels.embeddings.base import Cross, Embedding, add, bare, indented, operations
 from kernelcal.kernels.profiles import Gaussian
 from kernelcal.kernels.simple import Coordinatewise
 from kernelcal.predictions import Mixture, Normal

@@ -11,8 +11,7 @@ from kernelcal.kernels.metrics.base import (
     view,
 )
 from kernelcal.kernels.metrics.euclidean import Euclidean, Hellinger, TotalVariation
-from kernelcal.kernels.metrics.mixture_wasserstein import MixtureWasserstein
-from kernelcal.kernels.metrics.wasserstein import Wasserstein
+from kernelcal.kernels.metrics.wasserstein import MixtureWasserstein, Wasserstein
 
 __all__ = [
     "CoordinateView",

@@ -11,10 +11,19 @@ import numpy as np
 
 from kernelcal.arrays import is_numpy, row_slices, to_numpy
 from kernelcal.kernels import Euclidean, Kernel, Metric, Stationary, leaves
-from kernelcal.pairs.base import KernelProducts, QuadraticForms, Sums
-from kernelcal.pairs.line.branches import Branch, branches_of, power_of, triple_weights
-from kernelcal.pairs.line.tree import States, Strands, Walk, climb, joins, side_sums
-from kernelcal.pairs.threads import threaded_map
+from kernelcal.pairs.base import KernelProducts, QuadraticForms, Sums, threaded_map
+from kernelcal.pairs.line.tree import (
+    Branch,
+    States,
+    Strands,
+    Walk,
+    branches_of,
+    climb,
+    joins,
+    power_of,
+    side_sums,
+    triple_weights,
+)
 from kernelcal.pairs.tile_sums import FeatureTiles
 from kernelcal.residuals import FeatureResidual
 
@@ -80,7 +89,7 @@ class Scan(KernelProducts):
     Examples
     --------
     >>> import numpy as np, kernelcal as kc
-    >>> from kernelcal.pairs.line.branches import branches_of
+    >>> from kernelcal.pairs.line.tree import branches_of
     >>> from kernelcal.pairs.line.scan import Scan
     >>> x = np.array([0.3, 0.1, 0.3])
     >>> scan = Scan(branches_of(kc.Laplacian(0.5)), x)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernelcal.predictions.inversion import count_below
+from kernelcal.predictions.special_functions import count_below
 
 __all__ = ["Piecewise"]
 

@@ -13,8 +13,8 @@ from kernelcal.errors import InputError
 from kernelcal.predictions.base import checked_index, trusted
 from kernelcal.predictions.border import finite_numbers, inside
 from kernelcal.predictions.compositions.piecewise import Piecewise
-from kernelcal.predictions.inversion import count_below
 from kernelcal.predictions.real import CentralInterval, RealPredictions
+from kernelcal.predictions.special_functions import count_below
 
 __all__ = ["SAME_LEVEL", "Quantiles"]
 

@@ -14,8 +14,8 @@ from kernelcal.arrays import Array, as_array, concrete, namespace, row_slices, t
 from kernelcal.errors import InputError
 from kernelcal.predictions.base import checked_index, trusted
 from kernelcal.predictions.border import checked_numbers, finite_numbers, floating, plain_array, refuse_rows
-from kernelcal.predictions.inversion import choose, count_below
 from kernelcal.predictions.real import CentralInterval, RealPredictions
+from kernelcal.predictions.special_functions import choose, count_below
 
 __all__ = ["Samples"]
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from kernelcal.arrays import Array, as_array, concrete, to_numpy
 from kernelcal.predictions.border import finite_numbers, inside, refuse_rows
-from kernelcal.predictions.inversion import count_below
 from kernelcal.predictions.real import Parametric, RealPredictions
+from kernelcal.predictions.special_functions import count_below
 
 __all__ = ["CountPredictions", "count_quantile", "mean_difference", "not_negative_numbers"]
 

@@ -1,6 +1,6 @@
 """Densities known through their score function, or up to a constant."""
 
-from kernelcal.predictions.densities.checks import refuse_unusable_functions, refuse_unusable_scores
+from kernelcal.predictions.densities.functions import refuse_unusable_functions, refuse_unusable_scores
 from kernelcal.predictions.densities.langevin import langevin_draws
 from kernelcal.predictions.densities.score import Score, ScorePredictions
 from kernelcal.predictions.densities.unnormalized import UnnormalizedDensity

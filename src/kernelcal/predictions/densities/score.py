@@ -14,14 +14,17 @@ from kernelcal.errors import InputError
 from kernelcal.predictions.base import checked_index, trusted
 from kernelcal.predictions.border import finite_numbers
 from kernelcal.predictions.compositions import Samples
-from kernelcal.predictions.densities.checks import (
+from kernelcal.predictions.densities.functions import (
+    Library,
     checked_event_shape,
     checked_function,
     checked_parameters,
     checked_returned,
     checked_rows,
+    library_of,
+    map_sets,
+    moved_to,
 )
-from kernelcal.predictions.densities.functions import Library, library_of, map_sets, moved_to
 from kernelcal.predictions.real import RealPredictions
 
 __all__ = ["Score", "ScorePredictions"]

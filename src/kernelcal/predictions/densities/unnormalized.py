@@ -11,7 +11,7 @@ import numpy as np
 
 from kernelcal.arrays import Array, is_numpy, namespace, to_numpy
 from kernelcal.errors import InputError
-from kernelcal.predictions.densities.checks import checked_returned
+from kernelcal.predictions.densities.functions import checked_returned
 from kernelcal.predictions.densities.score import ScorePredictions
 
 __all__ = ["LOG_DENSITIES", "UnnormalizedDensity", "automatic_gradient", "checked_step", "difference_gradient"]

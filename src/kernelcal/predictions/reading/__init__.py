@@ -1,7 +1,6 @@
 """From what people have to targets and predictions that fit each other."""
 
-from kernelcal.predictions.reading.adapters import as_predictions
+from kernelcal.predictions.reading.adapters import Logits, LogProbs, Percent, as_predictions
 from kernelcal.predictions.reading.targets import checked_pair, checked_weights
-from kernelcal.predictions.reading.wrappers import Logits, LogProbs, Percent
 
 __all__ = ["LogProbs", "Logits", "Percent", "as_predictions", "checked_pair", "checked_weights"]

@@ -11,9 +11,8 @@ from kernelcal.errors import InputError
 from kernelcal.predictions.base import Predictions
 from kernelcal.predictions.border import is_frame, plain_array, refuse_rows, series_to_array
 from kernelcal.predictions.classes import ClassPredictions
-from kernelcal.predictions.reading.adapters import as_predictions, predictions_of_numbers
+from kernelcal.predictions.reading.adapters import Wrapper, as_predictions, predictions_of_numbers
 from kernelcal.predictions.reading.labels import as_labels
-from kernelcal.predictions.reading.wrappers import Wrapper
 from kernelcal.predictions.real import RealPredictions
 
 __all__ = ["checked_pair", "checked_weights"]

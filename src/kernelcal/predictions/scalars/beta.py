@@ -12,9 +12,8 @@ from kernelcal.errors import InputError
 from kernelcal.predictions.base import trusted
 from kernelcal.predictions.border import positive_numbers, refuse_rows, together
 from kernelcal.predictions.foreign import BOTH, SCIPY, Reading
-from kernelcal.predictions.inversion import smallest_reaching
 from kernelcal.predictions.real import Parametric
-from kernelcal.predictions.special_functions import dirichlet_wave
+from kernelcal.predictions.special_functions import dirichlet_wave, smallest_reaching
 
 __all__ = ["Beta"]
 

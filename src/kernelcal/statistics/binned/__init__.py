@@ -1,7 +1,7 @@
 """Errors over bins: ECE, MCE, the Brier decomposition, bands of calibrated models."""
 
 from kernelcal.statistics.binned.bands import CountLaw, NullBand, multinomial_band
-from kernelcal.statistics.binned.bin_table import BinnedEstimate, BinTable, plain_values
+from kernelcal.statistics.binned.bin_table import BinnedEstimate, BinTable, binomial_interval, plain_values
 from kernelcal.statistics.binned.binned_error import ECE, BinnedPart, ece, mce
 from kernelcal.statistics.binned.brier import BrierDecomposition, brier_decomposition, brier_decomposition_of
 from kernelcal.statistics.binned.questions import usual_questions
@@ -14,6 +14,7 @@ __all__ = [
     "BrierDecomposition",
     "CountLaw",
     "NullBand",
+    "binomial_interval",
     "brier_decomposition",
     "brier_decomposition_of",
     "ece",

@@ -12,7 +12,7 @@ from kernelcal.defaults import CONFIDENCE_LEVEL
 from kernelcal.statistics.base import Estimate
 from kernelcal.tables import Shown, Table
 
-__all__ = ["BinTable", "BinnedEstimate", "clopper_pearson", "plain_values"]
+__all__ = ["BinTable", "BinnedEstimate", "binomial_interval", "plain_values"]
 
 
 _SHOWN = 30
@@ -84,7 +84,7 @@ class BinTable(Shown):
         rows, squares = self.weight, self.squared_weights
         if squares is not None:
             rows = np.divide(rows**2, squares, out=np.zeros_like(rows), where=squares > 0)
-        return clopper_pearson(self.frequency, rows, confidence_level)
+        return binomial_interval(self.frequency * rows, rows, confidence_level)
 
     def _mean(self, sums: np.ndarray) -> np.ndarray:
         with np.errstate(invalid="ignore"):
@@ -158,30 +158,26 @@ class BinnedEstimate(Estimate):
         return Table(table.title, [_aligned(row) for row in table.rows], table.notes).html()
 
 
-def clopper_pearson(
-    frequency: np.ndarray, rows: np.ndarray, confidence_level: float = CONFIDENCE_LEVEL
-) -> tuple[np.ndarray, np.ndarray]:
-    """Interval of a binomial probability; NaN where there are no rows.
+def binomial_interval(successes: np.ndarray, n: Any, confidence_level: float) -> tuple[np.ndarray, np.ndarray]:
+    """Clopper-Pearson interval of a probability from numbers of successes among n; NaN where n is 0.
 
-    ``frequency * rows`` need not be whole: the quantiles of the beta distribution interpolate.
+    Numbers of successes need not be whole: the quantiles of the beta distribution interpolate.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from kernelcal.statistics.binned.bin_table import clopper_pearson
-    >>> low, high = clopper_pearson(np.array([1.0, 0.0]), np.array([1, 20]))
-    >>> low, high.round(4)
-    (array([0.025, 0.   ]), array([1.    , 0.1684]))
+    >>> from kernelcal.statistics.binned import binomial_interval
+    >>> low, high = binomial_interval(np.array([1.0, 0.0, 0.0]), np.array([1, 20, 0]), 0.95)
+    >>> low.round(4), high.round(4)
+    (array([0.025, 0.   ,   nan]), array([1.    , 0.1684,    nan]))
     """
-    from scipy.special import betaincinv
+    from scipy.special import betaincinv  # imported when needed: the import of kernelcal stays light
 
-    tail = (1 - confidence_level) / 2
-    hits, misses = frequency * rows, (1 - frequency) * rows
+    tail, k, n = (1 - confidence_level) / 2, np.asarray(successes, dtype=np.float64), np.asarray(n, dtype=np.float64)
     with np.errstate(invalid="ignore"):
-        low = np.where(frequency <= 0, 0.0, betaincinv(hits, misses + 1, tail))
-        high = np.where(frequency >= 1, 1.0, betaincinv(hits + 1, misses, 1 - tail))
-    empty = ~(rows > 0)
-    return np.where(empty, np.nan, low), np.where(empty, np.nan, high)
+        low = np.where(k > 0, betaincinv(k, n - k + 1, tail), 0.0)
+        high = np.where(k < n, betaincinv(k + 1, n - k, 1 - tail), 1.0)
+    return np.where(n > 0, low, np.nan), np.where(n > 0, high, np.nan)
 
 
 def plain_values(values: np.ndarray) -> Any:

@@ -2,8 +2,7 @@
 
 from kernelcal.statistics.conditional.conditional_error import CKCE, PreparedCKCE, ckce
 from kernelcal.statistics.conditional.engines import ConditionalEngine, IncompleteCholesky
-from kernelcal.statistics.conditional.joint_error import JKCE, jkce
-from kernelcal.statistics.conditional.kernel import linear_and_gaussian, two_columns
+from kernelcal.statistics.conditional.kernel import JKCE, jkce, linear_and_gaussian, two_columns
 from kernelcal.statistics.conditional.operator import MATRIX_UP_TO
 
 __all__ = [

@@ -16,9 +16,16 @@ from kernelcal.pairs import ExactPairs, RandomFourier
 from kernelcal.predictions import Predictions
 from kernelcal.residuals import FeatureResidual, residual_of, target_kernel_of
 from kernelcal.statistics.base import Estimate, Prepared, Statistic, target_notes
-from kernelcal.statistics.conditional.engines import ConditionalEngine, IncompleteCholesky, refuse_other_engines
+from kernelcal.statistics.conditional.engines import (
+    ConditionalEngine,
+    Features,
+    IncompleteCholesky,
+    fourier_features,
+    incomplete_cholesky,
+    pivoted_factor,
+    refuse_other_engines,
+)
 from kernelcal.statistics.conditional.kernel import gram, linear_and_gaussian, refuse_not_finite, two_columns
-from kernelcal.statistics.conditional.low_rank import Features, fourier_features, incomplete_cholesky, pivoted_factor
 from kernelcal.statistics.conditional.operator import ByCholesky, ByFeatures, CrossValidation, Operator
 from kernelcal.statistics.functions import function_of
 from kernelcal.statistics.pairwise import not_definite

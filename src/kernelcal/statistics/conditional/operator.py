@@ -13,7 +13,7 @@ from kernelcal.arrays import row_slices
 from kernelcal.errors import InputError
 from kernelcal.kernels import Kernel
 from kernelcal.residuals import ClassResidual, FeatureResidual, FourierResidual, Residual
-from kernelcal.statistics.conditional.low_rank import Features
+from kernelcal.statistics.conditional.engines import Features
 
 __all__ = ["MATRIX_UP_TO", "ByCholesky", "ByFeatures", "CrossValidation", "Operator"]
 

@@ -2,7 +2,6 @@
 
 from kernelcal.statistics.outcomes.central import (
     CentralCoverage,
-    binomial_interval,
     central_coverage,
     central_coverage_of,
 )
@@ -39,7 +38,6 @@ __all__ = [
     "PreparedUniformity",
     "QuantileCalibration",
     "UniformHistogram",
-    "binomial_interval",
     "central_coverage",
     "central_coverage_of",
     "highest_density_coverage",

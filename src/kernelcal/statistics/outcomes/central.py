@@ -11,10 +11,11 @@ import numpy as np
 from kernelcal.cases import Case
 from kernelcal.defaults import CONFIDENCE_LEVEL
 from kernelcal.runs import Run
+from kernelcal.statistics.binned import binomial_interval
 from kernelcal.statistics.scores import checked_levels
 from kernelcal.tables import Shown, Table
 
-__all__ = ["CentralCoverage", "Coverage", "binomial_interval", "central_coverage", "central_coverage_of"]
+__all__ = ["CentralCoverage", "Coverage", "central_coverage", "central_coverage_of"]
 
 
 _WEIGHTED = "with case weights the number of rows inside is not binomial, so the shares have no interval"
@@ -84,16 +85,6 @@ class Coverage(Shown):
     def _row(self, k: int) -> str:
         interval = "" if np.isnan(self.low[k]) else f" [{self.low[k]:.3f}, {self.high[k]:.3f}]"
         return f"{self.shares[k]:.3f}{interval}, expected {self.expected[k]:.3f}"
-
-
-def binomial_interval(successes: np.ndarray, n: int, confidence_level: float) -> tuple[np.ndarray, np.ndarray]:
-    """Clopper-Pearson interval of a probability from numbers of successes among n."""
-    from scipy.special import betaincinv  # imported when needed: the import of kernelcal stays light
-
-    tail, k = (1 - confidence_level) / 2, np.asarray(successes, dtype=np.float64)
-    low = np.where(k > 0, betaincinv(np.maximum(k, 1), n - k + 1, tail), 0.0)
-    high = np.where(k < n, betaincinv(k + 1, np.maximum(n - k, 1), 1 - tail), 1.0)
-    return low, high
 
 
 @dataclass(frozen=True, eq=False, repr=False)  # repr: the table of the base class
