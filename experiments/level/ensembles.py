@@ -47,14 +47,18 @@ def ensemble_settings():
         for size in (1, 2, 5, 10, 50):
             data = partial(members(values), size=size)
             for n in (10, 30):
-                yield Setting("default, ensembles", f"{name}, {size} draws", n, data, kc.calibration_test, repetitions=300)
+                yield Setting(
+                    "default, ensembles", f"{name}, {size} draws", n, data, kc.calibration_test, repetitions=300
+                )
             yield Setting("PIT values, ensembles", f"{name}, {size} draws", 30, data, kc.pit_test)
     data = partial(members(rain), size=5)
     for statistic in ("skce", "ckce", "jkce", "ucme"):
         test = partial(kc.calibration_test, statistic=statistic)
         yield Setting("other statistics, ensembles", f"{statistic}, rain, 5 draws", 20, data, test, repetitions=300)
     whole_law = partial(kc.calibration_test, null="exact")
-    yield Setting("draws as the whole law", "normal, 5 draws", 30, partial(members(bell), size=5), whole_law, NOTHING, 400)
+    yield Setting(
+        "draws as the whole law", "normal, 5 draws", 30, partial(members(bell), size=5), whole_law, NOTHING, 400
+    )
 
 
 def correlated(rng, n):

@@ -11,8 +11,8 @@ import importlib
 import math
 import warnings
 import zlib
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -165,6 +165,22 @@ class Rates:
         if self.above:
             return "above chance" if self.setting.claim != NOTHING else "above, nothing claimed"
         return "below" if self.below else "kept"
+
+
+def by_kind(found: Sequence[Rates]) -> list[Rates]:
+    """All data sets of a kind and claim together: settings are independent, so a slight excess of all shows here."""
+    groups: dict[tuple[str, str], list[Rates]] = {}
+    for rates in found:
+        groups.setdefault((rates.setting.kind, rates.setting.claim), []).append(rates)
+    return [pooled(members) for members in groups.values()]
+
+
+def pooled(members: Sequence[Rates]) -> Rates:
+    """Rates of all data sets of some settings."""
+    first = members[0].setting
+    one = replace(first, name=f"all {len(members)} settings", n=max(rates.setting.n for rates in members))
+    pvalues = np.concatenate([rates.pvalues for rates in members])
+    return Rates(one, pvalues, sum(rates.warned for rates in members), sum(rates.refused for rates in members))
 
 
 def labels(rng: np.random.Generator, probabilities: np.ndarray) -> np.ndarray:

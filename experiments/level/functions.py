@@ -116,7 +116,7 @@ def difference(measure):
 
 
 def compare_settings():
-    for measure in ("SKCE", "CKCE", "log score", "Brier"):
+    for measure in ("SKCE", "CKCE", "log score"):
         data = partial(two_models, base=0.5, slope=0.22)
         yield Setting("compare", f"{measure}, causes of an even event", 200, data, difference(measure), MANY_ROWS, 200)
         data = partial(two_models, base=0.01, slope=0.0045)

@@ -123,7 +123,9 @@ COUNTS = {
     "NegativeBinomial, dispersion 2": partial(negative_binomial, dispersion=2.0),
     "Binomial, 1 trial": partial(binomial, trials=1, p=lambda rng, n: rng.random(n)),
     "Binomial, 20 trials": partial(binomial, trials=20, p=lambda rng, n: rng.random(n)),
-    "Binomial, 5 trials, 0 and 1 among p": partial(binomial, trials=5, p=lambda rng, n: rng.choice([0, 0.01, 0.6, 1], n)),
+    "Binomial, 5 trials, 0 and 1 among p": partial(
+        binomial, trials=5, p=lambda rng, n: rng.choice([0, 0.01, 0.6, 1], n)
+    ),
     "zero-inflated Poisson": zero_inflated,
 }
 LAWS = NUMBERS | COUNTS
