@@ -2,11 +2,12 @@
 
     python experiments/level/run.py                             # about half an hour on one core
     python experiments/level/run.py --processes 4
-    python experiments/level/run.py --only "PIT" --share 4      # some of them with four times the data sets; no tables
+    python experiments/level/run.py --share 0.3                 # about a third of the data sets
+    python experiments/level/run.py --only "PIT" --share 4      # some settings, four times the data sets; no tables
 
 Every module of this folder with a list `SETTINGS` takes part. Writes docs/tables/level.csv, a line a setting, and
 docs/tables/level_kinds.csv, a line a kind. A rate above its bound, the 99.95 % point of the binomial law, is told, of a
-setting and of all settings of a kind together; the exit status is 1 if a test does not keep what it claims by Bonferroni's
+setting and of all settings of a kind together; the exit status is 1 if a test does not keep its claim by Bonferroni's
 correction over all these rates. A rate that is above its bound by chance is not when it is asked again: `--first 10000`
 makes other data sets.
 """
@@ -49,7 +50,7 @@ def told(rates: Rates, settings: int, seconds: float) -> str:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--processes", type=int, default=os.cpu_count())
-    parser.add_argument("--share", type=float, default=1.0, help="of the data sets; the tables are written for 1 alone")
+    parser.add_argument("--share", type=float, default=1.0, help="of the data sets")
     parser.add_argument("--only", default="", help="settings whose kind, name and size have this in them; no tables")
     parser.add_argument("--first", type=int, default=0, help="number of the first data set, for other data sets")
     return parser.parse_args()
@@ -64,7 +65,7 @@ def main() -> int:
         count = max(1, round(one.repetitions * options.share))
         found.append(rates_of(one, options.first, count, pool))
         print(told(found[-1], len(settings), time.perf_counter() - started), flush=True)
-    if options.share == 1 and not options.only:
+    if not options.only:
         write("level.csv", whole(found))
         write("level_kinds.csv", short(found))
     judged = [*found, *by_kind(found)]
