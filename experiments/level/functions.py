@@ -7,12 +7,14 @@ from types import SimpleNamespace
 
 import numpy as np
 from classes import DATA
+from ensembles import ENSEMBLES, members
 from frame import MANY_ROWS, NOTHING, Setting
 from scalars import LAWS
 
 import kernelcal as kc
 
 BOTH = DATA | LAWS
+FEW = (("normal", 1), ("rain", 2), ("rare counts", 5))  # ensembles of few draws
 
 
 def evaluate_settings():
@@ -30,6 +32,15 @@ def with_seed(data):
     return seeded
 
 
+def with_fresh_seed(data):
+    """A seed that has nothing to do with the data."""
+
+    def seeded(rng, n):
+        return *data(rng, n), int(rng.integers(2**31))
+
+    return seeded
+
+
 def with_generator(data):
     """The generator that made the data goes on in the test."""
 
@@ -43,10 +54,13 @@ def with_same_seed(y, predictions, rng, function=kc.calibration_test):
     return function(y, predictions, rng=rng)
 
 
+SEEDS = {"one seed for data and test": with_seed, "one generator": with_generator, "fresh seeds": with_fresh_seed}
+
+
 def seed_settings():
     for name in ("two, uniform", "10, Dirichlet(0.1)", "Normal", "Poisson, rates 0.01 to 30"):
         data = BOTH[name]
-        for title, of in (("one seed for data and test", with_seed), ("one generator", with_generator)):
+        for title, of in SEEDS.items():
             yield Setting("seeds and draws", f"{title}, {name}", 20, of(data), with_same_seed, repetitions=300)
             if name in LAWS:
                 test = partial(with_same_seed, function=kc.pit_test)
@@ -54,10 +68,18 @@ def seed_settings():
         for title, options in (
             ("no early stopping", {"early_stopping": False}),
             ("19 draws", {"draws": 19}),
-            ("fresh seed", {"rng": None}),
         ):
             test = partial(kc.calibration_test, **options)
             yield Setting("seeds and draws", f"{title}, {name}", 20, data, test, repetitions=300)
+
+
+def pit_settings():
+    """Values that chance decides where outcomes are few: with seeds of their own, and with the default of all."""
+    values = {name: LAWS[name] for name in ("Poisson, rate 0.01", "Poisson, rates about 0.3", "Binomial, 1 trial")}
+    values |= {f"{name}, {size} draws": partial(members(ENSEMBLES[name]), size=size) for name, size in FEW}
+    for name, data in values.items():
+        test = partial(with_same_seed, function=kc.pit_test)
+        yield Setting("PIT values, fresh seeds", name, 30, with_fresh_seed(data), test)
 
 
 def grouped(name, columns):
@@ -145,6 +167,7 @@ def sketch_settings():
 SETTINGS = [
     *evaluate_settings(),
     *seed_settings(),
+    *pit_settings(),
     *explain_settings(),
     *compare_settings(),
     *sketch_settings(),

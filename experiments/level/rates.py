@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 from frame import EXACT, LEVELS, MANY_ROWS, NOTHING, Rates, by_kind
+from scipy.stats import binom
 
 TABLES = Path(__file__).resolve().parents[2] / "docs" / "tables"
 FIVE = LEVELS.index(0.05)
@@ -55,3 +56,34 @@ def summary(kind: Rates, members: list[Rates]) -> list[str]:
         return [*first, "warns always", "", "", ""]
     worst = max(judged, key=lambda rates: (rates.rate(FIVE) / rates.bound(FIVE), len(rates.pvalues)))
     return [*first, *(f"{x:.3f}" for one in (kind, worst) for x in (one.rate(FIVE), one.bound(FIVE)))]
+
+
+def broad(rows: Sequence[dict[str, str]]) -> list[list[str]]:
+    """What README shows, from the lines of level.csv: exact tests, in groups of what comes first in their kinds."""
+    groups: dict[str, list[dict[str, str]]] = {}
+    for row in rows:
+        if row["claim"] == EXACT:
+            groups.setdefault(row["kind"].partition(",")[0], []).append(row)
+    return [[name, str(len(group)), *_pooled_and_worst(group)] for name, group in groups.items()]
+
+
+def _pooled_and_worst(group: list[dict[str, str]]) -> list[str]:
+    """Rate of all data sets and its bound, then those of the setting that comes nearest to its bound."""
+    sets = [int(row["data sets"]) for row in group]
+    rejected = sum(round(count * float(row["level 0.05"] or 0)) for count, row in zip(sets, group, strict=True))
+    bound = binom.isf(0.0005, sum(sets), 0.05) / sum(sets)
+    worst = max(
+        (row for row in group if row["level 0.05"]), key=lambda row: float(row["level 0.05"]) / float(row["bound 0.05"])
+    )
+    return [f"{rejected / sum(sets):.3f}", f"{bound:.3f}", worst["level 0.05"], worst["bound 0.05"]]
+
+
+def markdown(lines: Sequence[Sequence[str]]) -> str:
+    """The table of README."""
+    header = ["", "settings", "rejected at 5 %", "bound", "worst setting", "its bound"]
+    return "\n".join("| " + " | ".join(line) + " |" for line in (header, ["---"] * len(header), *lines))
+
+
+if __name__ == "__main__":
+    with open(TABLES / "level.csv", newline="") as stream:
+        print(markdown(broad(list(csv.DictReader(stream)))))

@@ -41,10 +41,10 @@ def rates_of(setting: Setting, first: int, count: int, pool: ProcessPoolExecutor
     return Rates.of(setting, [one for some in pool.map(partial(part, str(setting)), starts, ends) for one in some])
 
 
-def told(rates: Rates, settings: int, seconds: float) -> str:
-    """A line of progress."""
+def told(rates: Rates, settings: int) -> str:
+    """Verdict and rates in a line."""
     one, shares = rates.setting, " ".join(f"{rates.rate(k):.3f}" for k in range(3))
-    return f"{seconds:6.0f} s  {rates.verdict(settings):12s} {shares}  {one} ({len(rates.pvalues)} data sets)"
+    return f"{rates.verdict(settings):12s} {shares}  {one} ({len(rates.pvalues)} data sets)"
 
 
 def arguments() -> argparse.Namespace:
@@ -64,7 +64,7 @@ def main() -> int:
     for one in settings:
         count = max(1, round(one.repetitions * options.share))
         found.append(rates_of(one, options.first, count, pool))
-        print(told(found[-1], len(settings), time.perf_counter() - started), flush=True)
+        print(f"{time.perf_counter() - started:6.0f} s  {told(found[-1], len(settings))}", flush=True)
     if not options.only:
         write("level.csv", whole(found))
         write("level_kinds.csv", short(found))
@@ -72,7 +72,7 @@ def main() -> int:
     suspicious = [rates for rates in judged if rates.above and rates.setting.claim != NOTHING]
     broken = [rates for rates in suspicious if rates.verdict(len(judged)) == "broken"]
     print(f"{len(settings)} settings, {len(suspicious)} of them or kinds above a bound, {len(broken)} broken")
-    print(*(told(rates, len(judged), 0) for rates in suspicious), sep="\n")
+    print(*(told(rates, len(judged)) for rates in suspicious), sep="\n")
     return 1 if broken else 0
 
 
