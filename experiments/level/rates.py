@@ -1,4 +1,7 @@
-"""Tables of rejection rates: one line a setting, and one line a kind."""
+"""Tables of rejection rates: one line a setting, and one line a kind.
+
+python experiments/level/rates.py       # puts the tables that run.py and power.py wrote into README
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from frame import EXACT, LEVELS, MANY_ROWS, NOTHING, Rates, by_kind
 from scipy.stats import binom
 
 TABLES = Path(__file__).resolve().parents[2] / "docs" / "tables"
+README = TABLES.parents[1] / "README.md"
 FIVE = LEVELS.index(0.05)
 CLAIMS = {EXACT: "exact", MANY_ROWS: "for many rows", NOTHING: "no claim"}
 
@@ -79,11 +83,27 @@ def _pooled_and_worst(group: list[dict[str, str]]) -> list[str]:
 
 
 def markdown(lines: Sequence[Sequence[str]]) -> str:
-    """The table of README."""
-    header = ["", "settings", "rejected at 5 %", "bound", "worst setting", "its bound"]
-    return "\n".join("| " + " | ".join(line) + " |" for line in (header, ["---"] * len(header), *lines))
+    """Lines of a table, the first one its header."""
+    header, *rows = lines
+    return "\n".join("| " + " | ".join(line) + " |" for line in (header, ["---"] * len(header), *rows))
+
+
+def readme(text: str) -> str:
+    """README with its two tables made anew from docs/tables."""
+    levels = [["", "settings", "rejected at 5 %", "bound", "worst setting", "its bound"], *broad(read("level.csv"))]
+    powers = [["model", "default test"], *([row["model"], row["level 0.05"]] for row in read("power.csv"))]
+    for name, lines in (("level", levels), ("power", powers)):
+        before, start, rest = text.partition(f"<!-- {name} table -->\n")
+        if not start:
+            raise ValueError(f"README has no line <!-- {name} table -->")
+        text = f"{before}{start}{markdown(lines)}\n\n" + rest.partition("\n\n")[2]
+    return text
+
+
+def read(name: str) -> list[dict[str, str]]:
+    with open(TABLES / name, newline="") as stream:
+        return list(csv.DictReader(stream))
 
 
 if __name__ == "__main__":
-    with open(TABLES / "level.csv", newline="") as stream:
-        print(markdown(broad(list(csv.DictReader(stream)))))
+    README.write_text(readme(README.read_text()))
