@@ -50,7 +50,7 @@ def ensemble_settings():
                 yield Setting(
                     "default, ensembles", f"{name}, {size} draws", n, data, kc.calibration_test, repetitions=300
                 )
-            yield Setting("PIT values, ensembles", f"{name}, {size} draws", 30, data, kc.pit_test)
+            yield Setting("PIT values, ensembles", f"{name}, {size} draws", 30, data, kc.pit_test, shared=True)
     data = partial(members(rain), size=5)
     for statistic in ("skce", "ckce", "jkce", "ucme"):
         test = partial(kc.calibration_test, statistic=statistic)

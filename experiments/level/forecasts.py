@@ -65,8 +65,6 @@ def of_law(law, levels):
 
 
 def law_settings():
-    if find_spec("quantiles") is None:
-        return
     from quantiles import LAWS, LEVELS
 
     for name, law in LAWS.items():
@@ -77,4 +75,4 @@ def law_settings():
                 yield Setting("default, quantile forecasts", title, n, data, kc.calibration_test, repetitions=200)
 
 
-SETTINGS = [*real_settings(), *law_settings()]
+SETTINGS = [*real_settings(), *law_settings()] if find_spec("quantiles") else []

@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import binom
+from scipy.stats import betabinom, binom
 
 import kernelcal as kc
 
 LEVELS = (0.01, 0.05, 0.1)
+DRAWS = 999
 EXACT, MANY_ROWS, NOTHING = "exact", "many rows", "nothing"
 MODULES = ("run", "frame", "power", "rates")  # of this folder, without settings
 
@@ -57,6 +58,9 @@ class Setting:
         What is promised: the level at every n; the level where the result carries no warning; nothing (only told).
     repetitions : int
         How many data sets.
+    shared : bool
+        Whether all data sets rank among the same draws: those of uniform PIT values, by tests of one seed. Then the
+        level given the draws has the law Beta(a (B + 1), (1 - a) (B + 1)) at the level a with B draws.
     """
 
     kind: str
@@ -66,6 +70,7 @@ class Setting:
     test: Callable[..., Any]
     claim: str = EXACT
     repetitions: int = 500
+    shared: bool = False
 
     def __post_init__(self) -> None:
         if self.claim not in (EXACT, MANY_ROWS, NOTHING):
@@ -135,14 +140,21 @@ class Rates:
         """Share of rejections at the k-th level."""
         return self.counts[k] / len(self.pvalues) if len(self.pvalues) else math.nan
 
-    def bound(self, k: int, tail: float = 0.0005) -> float:
-        """Share that is exceeded with at most this probability when the level is kept: the 99.95 % point."""
+    def law(self, k: int) -> Any:
+        """Law of the rejections at the k-th level when it is used up."""
+        count, level = len(self.pvalues), LEVELS[k]
+        if self.setting.shared:
+            return betabinom(count, level * (DRAWS + 1), (1 - level) * (DRAWS + 1))
+        return binom(count, level)
+
+    def bound(self, k: int) -> float:
+        """Share that is exceeded with a probability of at most 0.0005 when the level is kept: the 99.95 % point."""
         count = len(self.pvalues)
-        return float(binom.isf(tail, count, LEVELS[k])) / count if count else math.nan
+        return float(self.law(k).isf(0.0005)) / count if count else math.nan
 
     def chance(self, k: int) -> float:
         """Probability of so many rejections or more when the level is kept."""
-        return float(binom.sf(self.counts[k] - 1, len(self.pvalues), LEVELS[k])) if len(self.pvalues) else 1.0
+        return float(self.law(k).sf(self.counts[k] - 1)) if len(self.pvalues) else 1.0
 
     @property
     def above(self) -> tuple[float, ...]:
@@ -153,7 +165,7 @@ class Rates:
     def below(self) -> bool:
         """Whether the 10 % level is clearly not used up: for a test of few or lumpy values it cannot be."""
         count = len(self.pvalues)
-        return count > 0 and self.counts[-1] < binom.ppf(0.0005, count, LEVELS[-1])
+        return count > 0 and self.counts[-1] < self.law(len(LEVELS) - 1).ppf(0.0005)
 
     def verdict(self, settings: int) -> str:
         """In a word, Bonferroni's correction over all rates of so many settings included."""
@@ -168,7 +180,7 @@ class Rates:
 
 
 def by_kind(found: Sequence[Rates]) -> list[Rates]:
-    """All data sets of a kind and claim together: settings are independent, so a slight excess of all shows here."""
+    """All data sets of a kind and claim together: a slight excess of every setting shows here."""
     groups: dict[tuple[str, str], list[Rates]] = {}
     for rates in found:
         groups.setdefault((rates.setting.kind, rates.setting.claim), []).append(rates)
@@ -180,7 +192,8 @@ def pooled(members: Sequence[Rates]) -> Rates:
     first = members[0].setting
     one = replace(first, name=f"all {len(members)} settings", n=max(rates.setting.n for rates in members))
     pvalues = np.concatenate([rates.pvalues for rates in members])
-    return Rates(one, pvalues, sum(rates.warned for rates in members), sum(rates.refused for rates in members))
+    warned, refused = sum(rates.warned for rates in members), sum(rates.refused for rates in members)
+    return Rates(one, pvalues, warned, refused)
 
 
 def labels(rng: np.random.Generator, probabilities: np.ndarray) -> np.ndarray:

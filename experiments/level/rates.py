@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
-from frame import EXACT, LEVELS, MANY_ROWS, NOTHING, Rates, by_kind
-from scipy.stats import binom
+from frame import DRAWS, EXACT, LEVELS, MANY_ROWS, NOTHING, Rates, by_kind
+from scipy.stats import betabinom, binom
 
 TABLES = Path(__file__).resolve().parents[2] / "docs" / "tables"
 README = TABLES.parents[1] / "README.md"
@@ -27,14 +27,15 @@ def write(name: str, rows: Iterable[Sequence], folder: Path = TABLES) -> None:
 
 def whole(found: Sequence[Rates]) -> list[list[str]]:
     """One line a setting: rates, their bounds, the mean p-value and the verdict."""
-    header = ["kind", "setting", "rows", "claim", "data sets", "with a warning", "refused"]
+    header = ["kind", "setting", "rows", "claim", "draws", "data sets", "with a warning", "refused"]
     header += [f"level {level:g}" for level in LEVELS] + [f"bound {level:g}" for level in LEVELS]
     return [[*header, "mean p", "verdict"], *(line(rates, len(found)) for rates in found)]
 
 
 def line(rates: Rates, settings: int) -> list[str]:
     one, levels = rates.setting, range(len(LEVELS))
-    first = [one.kind, one.name, one.n, one.claim, len(rates.pvalues), rates.warned, rates.refused]
+    draws = "shared" if one.shared else "own"
+    first = [one.kind, one.name, one.n, one.claim, draws, len(rates.pvalues), rates.warned, rates.refused]
     mean = f"{rates.pvalues.mean():.3f}" if len(rates.pvalues) else ""
     shares = [*map(rates.rate, levels), *map(rates.bound, levels)]
     return [*map(str, first), *("" if np.isnan(x) else f"{x:.3f}" for x in shares), mean, rates.verdict(settings)]
@@ -75,7 +76,9 @@ def _pooled_and_worst(group: list[dict[str, str]]) -> list[str]:
     """Rate of all data sets and its bound, then those of the setting that comes nearest to its bound."""
     sets = [int(row["data sets"]) for row in group]
     rejected = sum(round(count * float(row["level 0.05"] or 0)) for count, row in zip(sets, group, strict=True))
-    bound = binom.isf(0.0005, sum(sets), 0.05) / sum(sets)
+    shared = any(row["draws"] == "shared" for row in group)
+    law = betabinom(sum(sets), 0.05 * (DRAWS + 1), 0.95 * (DRAWS + 1)) if shared else binom(sum(sets), 0.05)
+    bound = law.isf(0.0005) / sum(sets)
     worst = max(
         (row for row in group if row["level 0.05"]), key=lambda row: float(row["level 0.05"]) / float(row["bound 0.05"])
     )

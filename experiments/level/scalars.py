@@ -142,10 +142,10 @@ def settings():
             for n, repetitions in ((2, 300), (10, 500), (40, 300)):
                 yield Setting(f"default, {kind}", name, n, data, kc.calibration_test, repetitions=repetitions)
             for n in (5, 50):
-                yield Setting(f"PIT values, {kind}", name, n, data, kc.pit_test)
+                yield Setting(f"PIT values, {kind}", name, n, data, kc.pit_test, shared=True)
     for name in ("Normal", "Poisson, rates 0.01 to 30"):
         yield Setting("default, numbers, 200 rows", name, 200, LAWS[name], kc.calibration_test, repetitions=200)
-        yield Setting("PIT values, 500 rows", name, 500, LAWS[name], kc.pit_test, repetitions=300)
+        yield Setting("PIT values, 500 rows", name, 500, LAWS[name], kc.pit_test, repetitions=300, shared=True)
 
 
 def statistic_settings():

@@ -55,7 +55,7 @@ def test_settings_are_many_and_of_every_kind(scripts):
         "top label", "skce-block", "ece", "mce", "ckce", "jkce", "mmce", "ucme", "kccsd", "own function",
         "StudentT, 1.5", "1e-4 to 1e4", "zero-inflated", "50 draws", "MultivariateNormal", "Dirichlet, 3 shares",
         "score, draws", "one seed for data and test", "fresh seeds", "no early stopping", "groups of 3 columns",
-        "witness", "one pass", "PIT values", "CIFAR-100", "compare", "evaluate", "FluSight", "saddlepoint", "bound",
+        "witness", "one pass", "PIT values", "CIFAR-100", "compare", "evaluate", "saddlepoint", "bound",
         "block", "bootstrap", "wild", "gamma", "pearson", "spectrum", "test locations", "consistency",
     )  # fmt: skip
     for word in words:
@@ -79,6 +79,19 @@ def test_bound_is_the_largest_share_that_chance_explains(scripts, setting):
     assert rates.counts == (0, 9, 9)
     assert rates.chance(1) == pytest.approx(sum(law[9:]))
     assert rates.above == (0.05,)
+
+
+def test_bound_knows_that_draws_may_be_shared(scripts, setting):
+    """Rates of data sets whose statistics are ranked among the same draws, which a binomial law does not bound."""
+    rng, counts = np.random.default_rng(3), []
+    for _ in range(2_000):
+        draws = np.sort(rng.random(999))  # uniform statistics: 50 of 1000 ranks reject
+        counts.append(rng.binomial(4_000, draws[49]))
+    kind = scripts.frame.Rates(setting(1, shared=True), np.ones(4_000), 0, 0)
+    apart = scripts.frame.Rates(setting(1), np.ones(4_000), 0, 0)
+    assert np.mean(np.array(counts) > apart.bound(1) * 4_000) > 0.02
+    assert np.mean(np.array(counts) > kind.bound(1) * 4_000) < 0.003
+    np.testing.assert_allclose(np.quantile(counts, [0.05, 0.5, 0.95]), kind.law(1).ppf([0.05, 0.5, 0.95]), rtol=0.03)
 
 
 @pytest.mark.parametrize(
