@@ -29,7 +29,7 @@ def bootstrap():
     y, p = class_data(1024, 10)
     h = kc.SKCE().prepare(kc.Categorical(p)).matrix(y).dense()
     ours, _ = best(lambda: kc.calibration_test(y, p, statistic="skce", null="bootstrap", draws=1000), 5)
-    looped, _ = best(lambda: loop(h, 1000, Draws(0)), 1)
+    looped, _ = best(lambda: loop(h, 1000, Draws(0, "draws of a test")), 1)
     print(
         f"Arcones-Gine, n = 1,024, 1,000 draws: {ours:.3f} s with everything; a loop over draws {looped:.2f} s, "
         f"{looped / ours:.0f} times as long; published Julia time {PUBLISHED} s"

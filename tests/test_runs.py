@@ -71,18 +71,25 @@ FUNCTIONS = {
     ),
 }
 _LEVEL = "confidence_level must lie between 0 and 1, such as 0.95, got "
+_ALPHA = "alpha must lie between 0 and 1, such as 0.05, got "
 _DRAWN = "draws must be a positive whole number, got {}: for example 999"
 _SEED = "rng must be a seed such as 0, a numpy.random.Generator or SeedSequence, or None, got "
 _ENGINE = "engine must be ExactPairs(), Nystrom() or RandomFourier(), got "
 SHARED = {  # option -> bad values and the message that every function gives
     "confidence_level": [(x, f"{_LEVEL}{x!r}") for x in (0, 1, 7, -0.5, np.nan, "0.9", None, True, [0.9], 95)],
+    "alpha": [
+        (x, f"alpha must lie between 0 and 1, such as 0.05, got {x!r}")
+        for x in (0, 1, 5, -0.5, np.nan, "0.1", None, True)
+    ],
     "draws": [(x, _DRAWN.format(repr(x))) for x in (0, -5, 1.5, np.nan, "99", None, True, [99])],
     "rng": [(x, f"{_SEED}{x!r}") for x in (-1, 1.5, np.nan, "seed", True, [None])],
     "early_stopping": [(x, f"early_stopping must be True or False, got {x!r}") for x in ("no", 1, None)],
     "progress": [(x, f"progress must be called as progress(done, total), got {x!r}") for x in (True, "bar", 3)],
 }
 TAKING = {
-    "confidence_level": """evaluate evaluate_path evaluate_files evaluate_frame compare explain report
+    "alpha": """evaluate evaluate_path evaluate_files evaluate_frame compare explain report report_of_several
+        calibration_test equivalence_test pit_test Sketch.result""",
+    "confidence_level": """evaluate evaluate_path evaluate_files evaluate_frame compare report
         report_of_several confidence_interval reliability class_reliability simplex_calibration Sketch.result
         pit_histogram rank_histogram central_coverage highest_density_coverage""",
     "draws": """evaluate evaluate_path evaluate_files evaluate_frame compare explain report report_of_several

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from common import networks, write
 from networks import STATISTICS
-from reweighting import SETTINGS, by_mean, weights
+from reweighting import SETTINGS, at_one_scale, by_mean, weights
 
 from kernelcal import ExactPairs
 
@@ -18,7 +18,7 @@ THINNED = 20
 
 
 def by_weights(statistic, y, predictions, w):
-    return float(statistic(y, predictions, weights=w))
+    return float(at_one_scale(statistic, predictions)(y, predictions, weights=w))
 
 
 def by_copies(statistic, y, predictions, w):
@@ -34,7 +34,7 @@ def by_thinning(statistic, y, predictions, w, seed):
 
 
 def exactly(statistic, y, predictions, w):
-    return float(replace(statistic, engine=ExactPairs())(y, predictions, weights=w))
+    return float(replace(at_one_scale(statistic, predictions), engine=ExactPairs())(y, predictions, weights=w))
 
 
 def line(name, y, predictions, w, thinned=THINNED):

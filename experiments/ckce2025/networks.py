@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 from common import BINNED, JOINT, networks, write
-from reweighting import SETTINGS, by_mean, values, weights
+from reweighting import SETTINGS, at_one_scale, by_mean, values, weights
 
 from kernelcal import IncompleteCholesky
 from kernelcal.statistics import CKCE, ECE, accuracy, log_score
@@ -29,7 +29,7 @@ def table(known):
     """A line a network and setting."""
     division = by_mean(known)
     return [
-        [name, setting, *(float(s(y, p, weights=w)) for s in (SCORES | STATISTICS).values())]
+        [name, setting, *(float(at_one_scale(s, p)(y, p, weights=w)) for s in (SCORES | STATISTICS).values())]
         for name, (y, p) in known.items()
         for setting, w in ((s, weights(division[name], f)) for s, f in SETTINGS.items())
     ]

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 from common import JOINT, networks, write
 from networks import LOW_RANK, STATISTICS
-from reweighting import by_mean, by_own, values
+from reweighting import at_one_scale, by_mean, by_own, values
 
 import kernelcal as kc
 from kernelcal.kernels import Linear
@@ -17,7 +17,12 @@ from kernelcal.statistics import CKCE
 
 def of_top_label(statistic):
     """Whether the top label is right as often as it claims: one number a row in place of ten."""
-    return lambda y, predictions, weights: statistic(*kc.TopLabel()(y, predictions), weights=weights)
+
+    def asked(y, predictions, weights):
+        hit, confidence = kc.TopLabel()(y, predictions)
+        return at_one_scale(statistic, confidence)(hit, confidence, weights=weights)
+
+    return asked
 
 
 CHOICES = STATISTICS | {

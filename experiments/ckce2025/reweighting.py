@@ -35,11 +35,19 @@ def weights(confident, factor):
     return np.where(confident, factor, 1.0)
 
 
+def at_one_scale(statistic, predictions):
+    """The statistic with the lengthscales of the rows as they are: gamma is the same in all settings."""
+    return statistic.resolved(predictions) if hasattr(statistic, "resolved") else statistic
+
+
 def values(statistic, networks, confident, factors):
     """Values of shape (factors, networks)."""
     return np.array(
         [
-            [float(statistic(y, p, weights=weights(confident[name], f))) for name, (y, p) in networks.items()]
+            [
+                float(at_one_scale(statistic, p)(y, p, weights=weights(confident[name], f)))
+                for name, (y, p) in networks.items()
+            ]
             for f in factors
         ]
     )

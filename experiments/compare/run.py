@@ -92,7 +92,7 @@ def paired(task):
     given = CKCE(engine=kc.ExactPairs() if n <= EXACT_UP_TO else kc.IncompleteCholesky())
     skce, ckce = shared_skce(None, batches), shared_ckce(given, batches)
     rows = {name: RowBootstrap(ckce.prepare(batch), y) for name, batch in zip("ab", batches, strict=True)}
-    counts = multinomial_counts(Draws(number).uniforms(0, DRAWS, n))
+    counts = multinomial_counts(Draws(number, "draws of an interval").uniforms(0, DRAWS, n))
     found = by_draws("CKCE", {k: v.estimate for k, v in rows.items()}, {k: v.values(counts) for k, v in rows.items()})
     cases = {name: Case(y, batch) for name, batch in zip("ab", batches, strict=True)}
     found += skce_differences(cases, {name: skce.prepare(case.predictions) for name, case in cases.items()})[0]

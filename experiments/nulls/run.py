@@ -113,7 +113,7 @@ def saddlepoint(pool, repetitions):
 def accuracy(name, draws=400_000, step=4_000):
     """Ratios of the saddlepoint p-value to that of exact draws, at quantiles of the draws."""
     batch = LAWS[name](np.random.default_rng(7))
-    prepared, source = kc.SKCE().prepare(batch), Draws(11)
+    prepared, source = kc.SKCE().prepare(batch), Draws(11, "draws of a test")
     parts = [prepared.values(source.targets(batch, b, b + step))[:, 0] for b in range(0, draws, step)]
     values = np.sort(np.concatenate(parts)) * prepared.total
     law = known_null(prepared).law

@@ -77,7 +77,8 @@ def of_2025(names):
     y, p = loaded[name]
     for setting, factor in (("as is", 1.0), ("confident x5", 5.0), ("unconfident x5", 0.2)):
         for column, statistic in TABLE.items():
-            found = float(statistic(y, kc.Categorical(p), weights=np.where(confident, factor, 1.0)))
+            predictions = kc.Categorical(p)  # gamma is that of the rows as they are
+            found = float(statistic.resolved(predictions)(y, predictions, weights=np.where(confident, factor, 1.0)))
             yield near(f"{name}: {column}, {setting}", found, float(rows[name, setting][column]), 1e-3)
     predictions = kc.Categorical(loaded["resnet18"][1])
     kernel = CKCE().resolved(predictions).prediction_kernel

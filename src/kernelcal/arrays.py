@@ -14,10 +14,13 @@ __all__ = [
     "InPlace",
     "as_array",
     "concrete",
+    "is_half",
     "like",
     "namespace",
+    "numbers",
     "on_accelerator",
     "place_of",
+    "precision",
     "resident",
     "row_slices",
     "squared_lengths",
@@ -31,10 +34,44 @@ Array = Any  # no static type covers NumPy, PyTorch, JAX and CuPy at once
 
 
 def as_array(x: Any) -> Array:
-    """Return `x` unchanged if it is an array of a known library, else as a NumPy array."""
+    """Return `x` unchanged if it is an array of a known library, else as a NumPy array.
+
+    A masked array is its data where nothing is masked; what is masked becomes a missing value (NaN, or None among
+    text), which the border refuses with its row.
+    """
+    if isinstance(x, np.ma.MaskedArray):
+        return _without_mask(x)
     if array_api_compat.is_array_api_obj(x) and not isinstance(x, np.generic):
         return x
     return np.asarray(x)
+
+
+def _without_mask(x: np.ma.MaskedArray) -> np.ndarray:
+    """Data of a masked array, with missing values where it is masked."""
+    data, masked = np.asarray(x.data), np.ma.getmaskarray(x)
+    if not masked.any():
+        return data
+    missing = data.astype(np.float64 if data.dtype.kind in "fiub" else data.dtype if data.dtype.kind == "c" else object)
+    missing[masked] = np.nan if missing.dtype.kind in "fc" else None
+    return missing
+
+
+_HALF = {"float16": 2.0**-10, "bfloat16": 2.0**-7}
+
+
+def is_half(x: Array) -> bool:
+    """Tell whether the numbers have half precision, of either kind."""
+    return _dtype_name(x) in _HALF
+
+
+def precision(x: Array) -> float:
+    """Distance from 1 to the next number of the type of an array; that of float64 for whole numbers."""
+    name = _dtype_name(x)
+    return _HALF.get(name) or float(np.finfo(np.float32 if name == "float32" else np.float64).eps)
+
+
+def _dtype_name(x: Array) -> str:
+    return str(x.dtype).rpartition(".")[2]
 
 
 def namespace(*arrays: Array) -> Any:
@@ -59,11 +96,20 @@ def to_numpy(x: Array) -> np.ndarray:
     if array_api_compat.is_jax_array(x):
         import jax  # the caller's own library: it is loaded already
 
-        return np.asarray(jax.lax.stop_gradient(x))
+        x = jax.lax.stop_gradient(x)
+        return np.asarray(x.astype("float32") if str(x.dtype) == "bfloat16" else x)
     try:
         return np.from_dlpack(x) if hasattr(x, "__dlpack__") else np.asarray(x)
     except BufferError:  # NumPy before 2.1 takes over nothing that may not be written
         return np.asarray(x)
+
+
+def numbers(x: Any) -> np.ndarray:
+    """Numbers of a setting, such as levels, in float64: what is masked is NaN, and complex numbers are a TypeError."""
+    values = to_numpy(as_array(x))
+    if values.dtype.kind == "c":
+        raise TypeError("complex numbers have no order, and an imaginary part is not dropped")
+    return values.astype(np.float64)
 
 
 def to_double(x: Array) -> np.ndarray:
@@ -166,12 +212,23 @@ class ArrayOps(Protocol):
         """Copy that may be overwritten."""
 
 
+_SINGLE = 1e30  # single precision holds 3e38, and a distance is multiplied
+
+
+def _held(x: Array, factor: float) -> float:
+    """Return a factor that single precision holds: infinity times a distance of 0 would be no number."""
+    if abs(factor) <= _SINGLE or _dtype_name(x) == "float64":
+        return factor
+    return _SINGLE if factor > 0 else -_SINGLE
+
+
 class InPlace:
     """NumPy operations that overwrite their first argument: a tile stays in the cache."""
 
     def scale(self, x: Array, factor: float) -> Array:
         """Multiply by a number."""
-        return np.multiply(x, x.dtype.type(factor), out=x)
+        with np.errstate(over="ignore"):  # far beyond any lengthscale
+            return np.multiply(x, x.dtype.type(_held(x, factor)), out=x)
 
     def shift(self, x: Array, constant: float) -> Array:
         """Add a number."""
@@ -210,7 +267,7 @@ class Functional:
 
     def scale(self, x: Array, factor: float) -> Array:
         """Multiply by a number."""
-        return x * factor
+        return x * _held(x, factor)
 
     def shift(self, x: Array, constant: float) -> Array:
         """Add a number."""

@@ -32,11 +32,14 @@ class Case:
         As given: their arrays may belong to any library and lie on any device.
     weights : numpy.ndarray of shape (n,), or None
         Case weights with mean 1; None where every row counts alike.
+    numbers : numpy.ndarray of shape (n,), or None
+        Numbers of the rows where they come from, such as a file of which some were dropped; None: 0, 1, 2, ...
     """
 
     targets: np.ndarray
     predictions: Any
     weights: np.ndarray | None = None
+    numbers: np.ndarray | None = None
 
     @classmethod
     def of(
@@ -80,7 +83,10 @@ class Case:
     def __getitem__(self, rows: Any) -> Self:
         """Return some of the rows, with their weights as they are."""
         weights = None if self.weights is None else self.weights[rows]
-        return replace(self, targets=self.targets[rows], predictions=self.predictions[rows], weights=weights)
+        numbers = self.row_numbers[rows]
+        return replace(
+            self, targets=self.targets[rows], predictions=self.predictions[rows], weights=weights, numbers=numbers
+        )
 
     def through(self, lens: Any) -> Self:
         """Return the case as a lens shows it; itself without one."""
@@ -112,6 +118,11 @@ class Case:
     def placed(self) -> Self:
         """The case with predictions where sums over pairs of rows are made (`Predictions.placed`)."""
         return self if self.in_numpy is self else replace(self, predictions=self.predictions.placed())
+
+    @property
+    def row_numbers(self) -> np.ndarray:
+        """Numbers by which rows are named."""
+        return np.arange(len(self)) if self.numbers is None else self.numbers
 
     @property
     def named_targets(self) -> np.ndarray:

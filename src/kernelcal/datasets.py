@@ -99,7 +99,7 @@ class DirichletModel:
         """
         if not isinstance(n, int | np.integer) or n < 1:
             raise InputError(f"n must be a positive whole number, got {n!r}")
-        generator = generator_of(rng)
+        generator = generator_of(rng, "data set")
         predictions = Categorical(_dirichlet(self.alpha, int(n), generator))
         own = predictions.sample(generator)[0]
         other = generator.choice(self.n_classes, n, p=self.beta)

@@ -13,7 +13,7 @@ import numpy as np
 from kernelcal.arrays import Array, namespace, place_of, to_numpy
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
-from kernelcal.predictions import Bernoulli, Categorical, ClassPredictions, made
+from kernelcal.predictions import Bernoulli, Categorical, ClassPredictions, log_sum, made, trusted
 from kernelcal.registry import Registry
 
 __all__ = ["LENSES", "ClassWise", "Groups", "Lens", "OneClass", "Relabel", "TopK", "TopLabel", "View"]
@@ -78,6 +78,7 @@ class TopLabel(Lens):
             classes=("wrong", "right"),
             notes=predictions.notes,
             question="top label",
+            logs=_yes_or_no(predictions, top[:, None] == np.arange(predictions.n_classes)),
         )
         return View(confidence, lambda labels: (labels == top).astype(np.int64))
 
@@ -104,11 +105,11 @@ class OneClass(Lens):
         """Probability of the class."""
         k = _position(predictions, self.label)
         question = f"class {predictions.class_name(k)} against the rest"
-        p = predictions.probabilities[:, k]
-        return View(
-            Bernoulli(p, ("other", str(predictions.class_name(k))), predictions.notes, question),
-            lambda labels: (labels == k).astype(np.int64),
+        batch = Bernoulli(
+            predictions.probabilities[:, k], ("other", str(predictions.class_name(k))), predictions.notes, question
         )
+        own = np.broadcast_to(np.arange(predictions.n_classes) == k, (len(predictions), predictions.n_classes))
+        return View(trusted(batch, logs=_yes_or_no(predictions, own)), lambda labels: (labels == k).astype(np.int64))
 
 
 @dataclass(frozen=True)
@@ -299,14 +300,31 @@ def _merged(predictions: ClassPredictions, table: np.ndarray, names: tuple[Any, 
         xp.sum(xp.where(xp.asarray(table == g, device=place_of(p)), p, 0 * p), axis=1) for g in range(len(names))
     ]
     rows = np.arange(len(table))
+    logs = None
+    if predictions.logs is not None:
+        logs = xp.stack([_log_of_classes(predictions, table == g) for g in range(len(names))], axis=1)
     merged = made(
         Categorical,
         probs=xp.stack(columns, axis=1),
         classes=names,
         notes=predictions.notes,
         question=question,
+        logs=logs,
     )
     return View(merged, lambda labels: table[rows, labels])
+
+
+def _yes_or_no(predictions: ClassPredictions, yes: np.ndarray) -> Array | None:
+    """Logarithms of the probabilities of no and yes, where those of the classes are known; `yes` is a mask (n, m)."""
+    if predictions.logs is None:
+        return None
+    return namespace(predictions.logs).stack([_log_of_classes(predictions, mask) for mask in (~yes, yes)], axis=1)
+
+
+def _log_of_classes(predictions: ClassPredictions, mask: np.ndarray) -> Array:
+    """Logarithm of the probability that one of some classes happens, shape (n,)."""
+    logs = predictions.logs
+    return log_sum(logs, namespace(logs).asarray(np.array(mask), device=place_of(logs)))
 
 
 LENSES: Registry[Callable[..., Lens | ClassWise]] = Registry("lens", "or a lens such as kernelcal.Groups(...)")

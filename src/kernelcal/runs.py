@@ -9,10 +9,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS
+from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError
 from kernelcal.pairs import Engine
-from kernelcal.randomness import generator_of
+from kernelcal.randomness import MOVING, generator_of, refuse_no_source
 
 __all__ = ["Progress", "Run", "Steps"]
 
@@ -20,7 +20,6 @@ __all__ = ["Progress", "Run", "Steps"]
 Progress = Callable[[int, int], None]
 _ROUNDING = 1e-9
 _MOST = 10**8  # draws: their values are kept, and more would fill any memory
-_MOVING = np.random.Generator | np.random.BitGenerator | np.random.RandomState  # these give other numbers each time
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +33,9 @@ class Run:
     ----------
     confidence_level : float
         Nominal coverage of intervals and bands, between 0 and 1.
+    alpha : float
+        Level at which tests reject, between 0 and 1: verdicts, directions, what tables name and corrections for many
+        tests all ask for ``p <= alpha``. Independent of the coverage of intervals.
     draws : int
         Draws of tests and of resampling, at most.
     rng : int, numpy.random.Generator, numpy.random.SeedSequence or None
@@ -52,6 +54,7 @@ class Run:
     """
 
     confidence_level: float = CONFIDENCE_LEVEL
+    alpha: float = SIGNIFICANCE
     draws: int = DRAWS
     rng: Any = 0
     early_stopping: bool = True
@@ -59,9 +62,11 @@ class Run:
     engine: Engine | None = None
 
     def __post_init__(self) -> None:
-        level = self.confidence_level
-        if isinstance(level, bool) or not isinstance(level, int | float | np.number) or not 0 < level < 1:
-            raise InputError(f"confidence_level must lie between 0 and 1, such as 0.95, got {level!r}")
+        for name, usual in (("confidence_level", CONFIDENCE_LEVEL), ("alpha", SIGNIFICANCE)):
+            level = getattr(self, name)
+            if isinstance(level, bool) or not isinstance(level, int | float | np.number) or not 0 < level < 1:
+                raise InputError(f"{name} must lie between 0 and 1, such as {usual}, got {level!r}")
+            object.__setattr__(self, name, float(level))
         draws = self.draws
         if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 1:
             raise InputError(f"draws must be a positive whole number, got {draws!r}: for example {DRAWS}")
@@ -70,14 +75,13 @@ class Run:
                 f"draws must be at most {_MOST:,}, got {draws:,}: smaller p-values are computed without draws, "
                 "statistic='skce' with null='saddlepoint'"
             )
-        generator_of(self.rng)  # refuses what is no source of random numbers
+        refuse_no_source(self.rng)
         if not isinstance(self.early_stopping, bool | np.bool_):
             raise InputError(f"early_stopping must be True or False, got {self.early_stopping!r}")
         if self.progress is not None and not callable(self.progress):
             raise InputError(f"progress must be called as progress(done, total), got {self.progress!r}")
         if self.engine is not None and not isinstance(self.engine, Engine):
             raise InputError(f"engine must be ExactPairs(), Nystrom() or RandomFourier(), got {self.engine!r}")
-        object.__setattr__(self, "confidence_level", float(level))
         object.__setattr__(self, "draws", int(draws))
 
     @property
@@ -124,15 +128,25 @@ class Run:
             raise InputError(f"rng must be a seed, a whole number from 0: {why}; got {self.rng!r}")
         return int(self.rng)
 
+    @property
+    def named_seed(self) -> int | None:
+        """The seed that a result names, so that it can be repeated; None where a generator moved on."""
+        return int(self.rng) if isinstance(self.rng, int | np.integer) else None
+
+    @property
+    def deciding(self) -> Self:
+        """The same run with bands outside of which lies what is significant: they hold ``1 - alpha``."""
+        return replace(self, confidence_level=1 - self.alpha)
+
     def shared(self) -> Self:
         """Return the run with one seed for all that is computed from it.
 
         A seed gives the same draws each time it is used; a generator, or fresh entropy, would give others to every
         part. One seed is drawn from these, once.
         """
-        if self.rng is not None and not isinstance(self.rng, _MOVING):
+        if self.rng is not None and not isinstance(self.rng, MOVING):
             return self
-        return replace(self, rng=int(generator_of(self.rng).integers(2**63)))
+        return replace(self, rng=int(generator_of(self.rng, "seed of all parts").integers(2**63)))
 
 
 class Steps:

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["Grid", "Shown", "Table"]
+__all__ = ["Grid", "Shown", "Table", "few_rule"]
 
 
 _WIDTH = 88
@@ -110,3 +110,8 @@ def _wrapped(notes: Sequence[str]) -> list[str]:
 
 def _notes(notes: Sequence[str]) -> str:
     return "".join(f"<p><em>note:</em> {html.escape(note)}</p>" for note in notes)
+
+
+def few_rule(mean: float, median: float) -> bool:
+    """Tell whether few rows make a mean of standardised numbers: the median is far from it, and belongs beside it."""
+    return abs(mean - median) > max(0.5 * abs(median), 0.25)

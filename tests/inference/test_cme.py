@@ -36,7 +36,10 @@ COVARIANCES = {
     "bernoulli": (kc.Bernoulli(RNG.random(N)), None, True),
     "categorical": (Categorical(RNG.dirichlet(np.ones(4), N)), None, True),
     "matrix": (Categorical(RNG.dirichlet(np.ones(3), N)), kc.FiniteKernel(np.eye(3) + 0.3), True),
-    "normal": (Normal(MEAN[:, 0], STD[:, 0]), None, True),
+    "normal": (Normal(MEAN[:, 0], STD[:, 0]), kc.Gaussian(0.8), True),
+    "places": (Normal(MEAN[:, 0], STD[:, 0]), None, True),
+    "places of counts": (Poisson(2 * STD[:, 0]), None, False),
+    "places of vectors": (IsotropicNormal(MEAN, STD[:, 0]), None, False),
     "sum": (Normal(MEAN[:, 0], STD[:, 0]), GAUSSIANS, True),
     "product": (Normal(MEAN[:, 0], STD[:, 0]), kc.Gaussian(0.7) * kc.Gaussian(1.0), True),
     "isotropic": (IsotropicNormal(MEAN, STD[:, 0]), kc.Gaussian(1.0), True),
@@ -68,7 +71,10 @@ def test_the_known_covariance_is_that_of_many_draws(name):
     expected = z.T @ z / len(z)
     size = np.sqrt(np.outer(np.diag(expected), np.diag(expected)))
     assert np.abs(z.mean(axis=0) / np.sqrt(np.diag(expected))).max() < 4.5 / np.sqrt(len(z))
-    np.testing.assert_array_less(np.abs(found.matrix - expected) / size, 0.04 if closed else 0.08)
+    squares = z**2
+    error = np.sqrt((squares.T @ squares / len(z) - expected**2) / len(z))  # standard errors of the draws
+    slack = 0.0 if closed else 0.05 * size  # of those that a covariance without closed form is computed from
+    np.testing.assert_array_less(np.abs(found.matrix - expected), 4 * error + slack)
 
 
 @pytest.mark.parametrize("name", ["bernoulli", "categorical", "matrix", "samples", "weighted", "vectors"])
@@ -86,7 +92,7 @@ def test_the_known_covariance_by_enumeration(name):
         expected += np.einsum("n,nj,nl->jl", w, rows, rows)
     found = known_covariance(prepared.functions, prepared.alike)
     np.testing.assert_allclose(found.matrix, expected, rtol=1e-10, atol=1e-15)
-    assert (found.squares > np.diag(found.matrix)).all()
+    assert (found.squares >= np.diag(found.matrix) * (1 - 1e-12)).all()  # equal where the mean is 0
 
 
 @pytest.mark.parametrize("name", ["normal", "sum", "product"])
@@ -173,7 +179,8 @@ def test_it_is_the_definition_by_hand():
     result = kc.calibration_test([1, 0], [0.2, 0.7], statistic=statistic, null=CME(reference="chi2"))
     assert result.statistic == pytest.approx(z * z / v, rel=1e-12)
     assert result.pvalue == pytest.approx(chi2.sf(z * z / v, 1), rel=1e-10)
-    assert result.members[0].name == result.fired == "CME"
+    assert result.members[0].name == "CME"
+    assert result.fired == ("CME" if result.pvalue <= 0.05 else "")
 
 
 def test_it_is_the_definition_of_the_paper():

@@ -17,17 +17,19 @@ from kernelcal.statistics.base import CallableStatistic, Merge
 
 
 def test_a_draw_does_not_depend_on_its_batch():
-    whole = Draws(3).uniforms(0, 20, 101)
+    whole = Draws(3, "draws of a test").uniforms(0, 20, 101)
     for start, stop in ((0, 1), (7, 13), (19, 20)):
-        np.testing.assert_array_equal(Draws(3).uniforms(start, stop, 101), whole[start:stop])
-    np.testing.assert_array_equal(Draws(3).uniforms(0, 20, 50), whole[:, :50])  # nor a row on those after it
-    assert not np.array_equal(Draws(4).uniforms(0, 20, 101), whole)
+        np.testing.assert_array_equal(Draws(3, "draws of a test").uniforms(start, stop, 101), whole[start:stop])
+    np.testing.assert_array_equal(
+        Draws(3, "draws of a test").uniforms(0, 20, 50), whole[:, :50]
+    )  # nor a row on those after it
+    assert not np.array_equal(Draws(4, "draws of a test").uniforms(0, 20, 101), whole)
     assert len(np.unique(whole)) == whole.size
 
 
 @given(st.integers(0, 2**62), st.integers(1, 9))
 def test_numbers_of_a_row_are_the_same_alone_in_a_run_and_in_any_order(first, n):
-    source = Draws(3)
+    source = Draws(3, "draws of a test")
     run = source.uniforms(2, 5, n, first)
     order = np.arange(n)[::-1]
     np.testing.assert_array_equal(source.uniforms_at(2, 5, first + order), run[:, order])
@@ -38,27 +40,41 @@ def test_numbers_of_a_row_are_the_same_alone_in_a_run_and_in_any_order(first, n)
 
 def test_targets_follow_the_row():
     p = np.random.default_rng(0).dirichlet(np.ones(3), 30)
-    whole = Draws(1).targets(kc.Categorical(p), 0, 9)
+    whole = Draws(1, "draws of a test").targets(kc.Categorical(p), 0, 9)
     rows = np.random.default_rng(1).permutation(30)
-    np.testing.assert_array_equal(Draws(1).targets(kc.Categorical(p[7:12]), 0, 9, range(7, 12)), whole[:, 7:12])
-    np.testing.assert_array_equal(Draws(1).targets(kc.Categorical(p[rows]), 0, 9, rows), whole[:, rows])
+    np.testing.assert_array_equal(
+        Draws(1, "draws of a test").targets(kc.Categorical(p[7:12]), 0, 9, range(7, 12)), whole[:, 7:12]
+    )
+    np.testing.assert_array_equal(
+        Draws(1, "draws of a test").targets(kc.Categorical(p[rows]), 0, 9, rows), whole[:, rows]
+    )
     mixture = kc.Mixture(np.full((30, 2), 0.5), [kc.Normal(p[:, 0], p[:, 1]), kc.Normal(p[:, 2], p[:, 1])])
-    whole = Draws(1).targets(mixture, 0, 9)  # two numbers a target
-    np.testing.assert_array_equal(Draws(1).targets(mixture[7:12], 0, 9, range(7, 12)), whole[:, 7:12])
-    np.testing.assert_array_equal(Draws(1).targets(mixture[rows], 0, 9, rows), whole[:, rows])
+    whole = Draws(1, "draws of a test").targets(mixture, 0, 9)  # two numbers a target
+    np.testing.assert_array_equal(
+        Draws(1, "draws of a test").targets(mixture[7:12], 0, 9, range(7, 12)), whole[:, 7:12]
+    )
+    np.testing.assert_array_equal(Draws(1, "draws of a test").targets(mixture[rows], 0, 9, rows), whole[:, rows])
 
 
 def test_seeds_follow_spec_7():
-    a = Draws(np.random.default_rng(5)).uniforms(0, 2, 10)
-    np.testing.assert_array_equal(a, Draws(5).uniforms(0, 2, 10))
-    assert not np.array_equal(Draws(None).uniforms(0, 2, 10), Draws(None).uniforms(0, 2, 10))
+    for rng in (5, np.random.SeedSequence(5)):
+        same = Draws(rng, "draws of a test").uniforms(0, 2, 10)
+        np.testing.assert_array_equal(same, Draws(5, "draws of a test").uniforms(0, 2, 10))
+        assert not np.isin(same, Draws(5, "draws of an interval").uniforms(0, 2, 10)).any()
+    moving = np.random.default_rng(5)
+    first, second = (Draws(moving, "draws of a test").uniforms(0, 2, 10) for _ in range(2))
+    assert not np.array_equal(first, second)
+    np.testing.assert_array_equal(first, Draws(np.random.default_rng(5), "draws of a test").uniforms(0, 2, 10))
+    assert not np.array_equal(
+        Draws(None, "draws of a test").uniforms(0, 2, 10), Draws(None, "draws of a test").uniforms(0, 2, 10)
+    )
 
 
 @pytest.mark.parametrize("m", [2, 3, 16, 17, 40])
 def test_targets_follow_the_predictions(m):
     p = np.random.default_rng(0).dirichlet(np.full(m, 0.3), 5)
     p[0] = np.eye(m)[m - 1]
-    y = Draws(1).targets(kc.Categorical(p), 0, 4000)
+    y = Draws(1, "draws of a test").targets(kc.Categorical(p), 0, 4000)
     counts = np.stack([(y == k).mean(0) for k in range(m)], 1)
     assert np.abs(counts - p).max() < 4 * np.sqrt(0.25 / 4000)
     assert np.all(y[:, 0] == m - 1)
@@ -237,7 +253,7 @@ def test_early_stopping_looks_and_rule():
     low = exact_null(prepared, case, Run())
     assert (low.draws, low.stopped_early) == (99, True)
     assert low.pvalue > 0.2
-    whole = exact_null(prepared, case, Run(early_stopping=False), Draws(0))
+    whole = exact_null(prepared, case, Run(early_stopping=False), Draws(0, "draws of a test"))
     assert (whole.draws, whole.stopped_early) == (999, False)
     np.testing.assert_array_equal(low.values, whole.values[:100])
     high = exact_null(prepared, Case(np.ones(50, int), batch), Run())

@@ -51,7 +51,7 @@ def test_bootstrap_interval_equals_a_loop():
     interval = kc.confidence_interval(y, p, statistic=STATISTIC, draws=50, rng=4, pvalue=0.001)
     h = STATISTIC.prepare(kc.Bernoulli(p)).matrix(y).dense()
     values = []
-    for u in Draws(4).uniforms(0, 50, 20):
+    for u in Draws(4, "draws of an interval").uniforms(0, 50, 20):
         rows = (u * 20).astype(int)
         pairs = [(i, j) for i in rows for j in rows if i != j]
         values.append(np.mean([h[i, j] for i, j in pairs]))

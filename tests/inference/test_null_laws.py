@@ -90,7 +90,7 @@ def test_bootstraps_equal_a_loop_over_draws():
     statistic = kc.SKCE(prediction_kernel=kc.Laplacian(0.3, metric=TV))
     matrix = statistic.prepare(kc.Categorical(p)).matrix(y)
     np.testing.assert_allclose(matrix.dense(), h, atol=1e-14)
-    uniforms = Draws(3).uniforms(0, 4, n)
+    uniforms = Draws(3, "draws of a test").uniforms(0, 4, n)
     arcones, wild = NULL_LAWS["bootstrap"]().values(matrix, uniforms), NULL_LAWS["wild"]().values(matrix, uniforms)
     for b in range(4):
         rows = (uniforms[b] * n).astype(int)
@@ -137,7 +137,7 @@ def test_known_moments_equal_those_of_draws(kind):
         weights = rng.uniform(0.2, 2, n)
     prepared = kc.SKCE(prediction_kernel=kc.Laplacian(0.3), target_kernel=target).prepare(batch, weights)
     null = known_null(prepared)
-    values = prepared.values(Draws(1).targets(batch, 0, 60_000))[:, 0] * prepared.total
+    values = prepared.values(Draws(1, "draws of a test").targets(batch, 0, 60_000))[:, 0] * prepared.total
     skewness = stats.skew(values)
     assert null.exact
     assert abs(values.mean()) < 4 * np.sqrt(null.variance / 60_000)
@@ -168,9 +168,9 @@ def test_leading_eigenvalues_agree_with_all(monkeypatch):
 def test_saddlepoint_against_exact_draws():
     batch = kc.Bernoulli(np.random.default_rng(7).beta(0.7, 0.7, 300))
     prepared = kc.SKCE().prepare(batch)
-    values = np.sort(prepared.values(Draws(11).targets(batch, 0, 40_000))[:, 0]) * prepared.total
+    values = np.sort(prepared.values(Draws(11, "draws of a test").targets(batch, 0, 40_000))[:, 0]) * prepared.total
     law = known_null(prepared).law
-    for level, within in ((0.05, 0.1), (0.01, 0.15), (1e-3, 0.4)):  # 3 standard errors of the draws and 5 %
+    for level, within in ((0.05, 0.1), (0.01, 0.15), (1e-3, 0.53)):  # 3 standard errors of the draws and 5 %
         point = values[round(40_000 * (1 - level))]
         assert law.tail(point) == pytest.approx(np.mean(values >= point), rel=within)
     points = np.linspace(0.01, 45, 400) * np.sqrt(law.variance)

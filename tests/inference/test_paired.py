@@ -279,7 +279,10 @@ def test_the_interval_of_the_ckce_is_made_of_these_draws():
     statistic = CKCE(prediction_kernel=KERNEL, regularization=0.3)
     interval = kc.confidence_interval(y, p, statistic=statistic, draws=99, rng=3, pvalue=0.001, confidence_level=0.9)
     two = np.stack([1 - p, p], axis=1)
-    counts = np.stack([np.bincount((u * 40).astype(int), minlength=40) for u in Draws(3).uniforms(0, 99, 40)], axis=1)
+    counts = np.stack(
+        [np.bincount((u * 40).astype(int), minlength=40) for u in Draws(3, "draws of an interval").uniforms(0, 99, 40)],
+        axis=1,
+    )
     values = drawn_by_hand(linear_and_gaussian(two), class_residuals(y, two), 0.3, counts)
     ends = np.maximum(np.quantile(values, [0.05, 0.95]), 0)
     assert (interval.lower, interval.upper) == pytest.approx(tuple(ends), rel=1e-9)
@@ -310,7 +313,7 @@ def test_equivalence_on_the_root_scale():
 def test_equivalence_by_a_ball():
     y, p = binary(30, slope=2.0)
     h = pairs_by_hand(y, p)
-    g = norm.ppf(Draws(2).uniforms(0, 199, 30))
+    g = norm.ppf(Draws(2, "draws of an interval").uniforms(0, 199, 30))
     g -= g.mean(axis=1, keepdims=True)
     norms, centre = np.sqrt(np.einsum("bi,ij,bj->b", g, h, g)) / 30, np.sqrt(h.sum()) / 30
     found = equivalence_test(y, p, within=0.23, statistic=STATISTIC, method="ball", draws=199, rng=2)
@@ -321,7 +324,7 @@ def test_equivalence_by_a_ball():
 def test_equivalence_by_drawn_rows():
     y, p = binary(30, slope=2.0)
     h, values = pairs_by_hand(y, p), []
-    for u in Draws(2).uniforms(0, 199, 30):
+    for u in Draws(2, "draws of an interval").uniforms(0, 199, 30):
         rows = (u * 30).astype(int)
         values.append(np.mean([h[i, j] * (i != j) for a, i in enumerate(rows) for b, j in enumerate(rows) if a != b]))
         values[-1] *= 30 * 29 / np.sum(rows[:, None] != rows)  # pairs of different rows only

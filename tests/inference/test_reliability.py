@@ -80,7 +80,7 @@ def test_the_bands_of_equal_predictions_are_those_of_the_binomial_law():
 def test_draws_that_are_made_again_lie_inside_as_often_as_they_must():
     y, p = data(120)
     found = reliability(y, p, bins=6, confidence_level=0.9, draws=199, rng=4)
-    labels = kc.inference.Draws(4).targets(kc.Categorical(p), 0, 199)
+    labels = kc.inference.Draws(4, "draws of the band of a curve").targets(kc.Categorical(p), 0, 199)
     hits, own = labels == p.argmax(axis=1), p.max(axis=1)
     index = np.ceil(own * 6).astype(int) - 1
     filled = np.unique(index)
@@ -215,7 +215,7 @@ def test_simplex_gaps_against_plain_loops():
 
     part = kc.ECE(question="simplex", bins=kc.binning.MedianVarianceBins(20)).prepare(kc.Categorical(p)).parts[0]
     assert sys.modules["kernelcal.inference.diagrams.simplex"]._gaps(part, y[None])[0] == pytest.approx(gaps(y))
-    drawn = kc.inference.Draws(2).targets(kc.Categorical(p), 0, 99)
+    drawn = kc.inference.Draws(2, "draws of the band of a triangle").targets(kc.Categorical(p), 0, 99)
     critical = sorted(max(gaps(labels)) for labels in drawn)[-10]  # 10 = 0.1 * 100
     assert found.outside.tolist() == [gap > critical + 1e-9 for gap in gaps(y)]
     for k in range(index.max() + 1):

@@ -171,7 +171,7 @@ def test_scores_are_gradients_of_log_densities(name):
 @pytest.mark.parametrize("name", ["smooth gamma", "smooth beta", "log-normal", "student t", "heavy tails", "normal"])
 def test_scores_average_to_zero(name):
     predictions = smooth(name)
-    predictions = predictions[1:] if name.startswith("smooth") else predictions  # else the score has no variance
+    predictions = predictions[2:] if name.startswith("smooth") else predictions  # a shape up to 2: no variance
     scores = predictions.score(drawn(predictions, 40_000))
     assert np.all(np.abs(scores.mean(axis=0)) < 6 * scores.std(axis=0) / 200)
 
@@ -420,5 +420,7 @@ def test_a_page_is_written(name):
     predictions = many(name, 60)
     found = kc.report(predictions.sample(16)[0], predictions, draws=99)
     assert [model.family for model in found.models] == [type(predictions).__name__]
-    assert "No evidence against the stated uncertainty" in str(found)
+    pvalue = found.models[0].evaluation.pvalue  # of calibrated predictions: one family in twenty is below 0.05
+    assert pvalue > 0.001
+    assert ("No evidence against the stated uncertainty" in str(found)) == (pvalue > 0.05)
     assert "nan" not in re.sub(r"<svg.*?</svg>", "", found.to_html(), flags=re.DOTALL).lower().split()

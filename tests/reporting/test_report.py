@@ -238,7 +238,7 @@ def test_the_level_is_that_of_all_intervals():
     group = (Y - P)[::2]
     assert np.isclose(model.group_gaps["group", "0"].half, 100 * 1.2815516 * group.std(ddof=1) / np.sqrt(30))
     assert "80 % interval" in found.to_html()
-    assert "where 80 % of calibrated models lie; points outside" in found.to_html()
+    assert "where 95 % of calibrated models lie; points outside" in found.to_html()
 
 
 def test_probabilities_that_are_all_too_low_are_not_called_over_confident():

@@ -5,7 +5,7 @@ import pytest
 
 import kernelcal as kc
 from kernelcal.errors import InputError
-from kernelcal.kernels import Spectral, target_lengthscale
+from kernelcal.kernels import PIT, Spectral, target_lengthscale
 from kernelcal.residuals import FourierResidual, GramResidual, residual_of, target_kernel_of
 
 RNG = np.random.default_rng(0)
@@ -114,9 +114,10 @@ def test_target_lengthscale_is_the_median_predicted_standard_deviation():
     assert target_lengthscale(NORMAL) == pytest.approx(np.median(STD))
     assert target_lengthscale(VECTORS) == pytest.approx(np.median(np.sqrt((VECTORS.std**2).sum(1))))
     assert target_lengthscale(kc.Samples(np.ones((3, 4)))) == 1.0
-    assert target_kernel_of(None, NORMAL) == kc.Gaussian(np.median(STD))
+    assert target_kernel_of(kc.Gaussian(), NORMAL) == kc.Gaussian(np.median(STD))
     assert target_kernel_of(kc.Laplacian(), NORMAL) == kc.Laplacian(np.median(STD))
-    assert isinstance(target_kernel_of(None, kc.Laplace(MEAN, STD)), Spectral)
+    assert target_kernel_of(None, NORMAL) == target_kernel_of(None, kc.Laplace(MEAN, STD)) == PIT()
+    assert isinstance(target_kernel_of(None, kc.Samples(np.ones((3, 4, 2)))), Spectral)
     assert target_kernel_of(None, kc.Bernoulli([0.2])) == kc.Dirac()
 
 

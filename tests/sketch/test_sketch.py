@@ -15,6 +15,7 @@ from kernelcal.errors import InputError
 from kernelcal.kernels import Spectral
 from kernelcal.kernels.plain import kernel_from_plain, kernel_to_plain
 from kernelcal.predictions import MultivariateNormal, Score
+from kernelcal.randomness import generator_of
 from kernelcal.sketch import Sketch, rows, sums
 from kernelcal.sketch.rows import RowSet
 
@@ -120,7 +121,7 @@ def test_sums_are_those_of_loops_over_rows(name):
     make, options = SUBJECTS[name]
     y, batch = make()
     found = _sketch(**options).update(y, batch)._sums
-    rng = np.random.default_rng(3)
+    rng = generator_of(3, "random Fourier features")
     one = isinstance(batch, kc.Bernoulli)
     x = batch.p[:, None] if one else batch.probs
     w, b = KERNEL.frequencies(rng, 12, x.shape[1]), rng.uniform(0, 2 * np.pi, 12)
@@ -454,8 +455,11 @@ def test_predictions_of_another_kind_are_refused_and_nothing_is_added():
     ("act", "message"),
     [
         (lambda: Sketch(kc.Laplacian()).update(*_one_probability(9)), "must be a number before the pass begins"),
-        (lambda: Sketch(KERNEL).update(*_numbers(9)), "the lengthscale of Gaussian must be a number"),
-        (lambda: Sketch(KERNEL, kc.Gaussian(1.0)).update(*_numbers(9)), "target_kernel=kernelcal.kernels.Spectral"),
+        (
+            lambda: Sketch(KERNEL, Spectral(kc.Gaussian())).update(*_numbers(9)),
+            "the lengthscale of Gaussian must be a number",
+        ),
+        (lambda: Sketch(KERNEL, kc.Gaussian(1.0)).update(*_numbers(9)), "target_kernel=kernelcal.kernels.PIT"),
         (lambda: Sketch(KERNEL, engine=kc.Nystrom(8)), "features of each row alone"),
         (lambda: Sketch("laplacian"), "prediction_kernel must be a kernel"),
         (
@@ -560,3 +564,80 @@ def test_results_print():
         repr(_sketch())
         == "Sketch(Laplacian(lengthscale=0.3, metric=Euclidean()), frequencies=12, draws=19, rng=0, n=0)"
     )
+
+
+def _same_bytes(x, y):
+    return (x.dtype, x.shape, x.tobytes()) == (y.dtype, y.shape, y.tobytes())
+
+
+def _altered(value):
+    """Other values of the kind of a setting."""
+    if isinstance(value, bool):
+        return [not value, None]
+    if isinstance(value, int | float):
+        return [value + 1, -value - 1, None, "7", 1e400]
+    if isinstance(value, str):
+        return [value + "x", "", None, 3]
+    if isinstance(value, dict):
+        own = [{**value, name: other} for name, inner in value.items() for other in _altered(inner)]
+        return [*own, {}, None, {**value, "more": 1}]
+    if isinstance(value, list):
+        return [[*value, *value], [None], None, 5] if value else [[1], None, "a"]
+    return [5, "a", {"a": 1}]
+
+
+@pytest.mark.parametrize(
+    ("rows", "target"),
+    [
+        (lambda: _class_rows(3, 30), None),
+        (lambda: _one_probability(30), None),
+        (lambda: _numbers(30), Spectral(kc.Gaussian(1.0), 3)),
+    ],
+    ids=["classes", "one probability", "numbers"],
+)
+def test_any_single_alteration_of_a_file_is_refused(rows, target, tmp_path):
+    path = tmp_path / "a.npz"
+    sketch = _sketch(draws=9, target_kernel=target).update(*rows())
+    sketch.save(path)
+    assert Sketch.load(path).result().pvalue == sketch.result().pvalue
+    with np.load(path) as file:
+        whole = dict(file)
+    head = json.loads(str(whole["settings"]))
+    heads = [{**head, name: other} for name, value in head.items() if name != "notes" for other in _altered(value)]
+    heads += [{name: value for name, value in head.items() if name != left} for left in head if left != "notes"]
+    files = [{**whole, "settings": np.array(json.dumps(other))} for other in heads]
+    for name, x in whole.items():
+        if name == "settings":
+            continue
+        files.append({key: value for key, value in whole.items() if key != name})
+        files += [{**whole, name: other} for other in (x * 2, x + 1, x.astype(np.float32), np.zeros(3), x[None], -x)]
+        if x.size:
+            one = x.copy()
+            one.flat[-1] += 1
+            files.append({**whole, name: one})
+    files.append({**whole, "/more": np.zeros(2)})
+    for arrays in files:
+        if arrays.keys() == whole.keys() and all(_same_bytes(arrays[name], whole[name]) for name in whole):
+            continue  # twice 0 is 0
+        np.savez(path, **arrays)
+        with pytest.raises(InputError, match=r"a\.npz"):
+            Sketch.load(path)
+
+
+def test_sums_that_contradict_each_other_are_refused_whatever_the_checksum_says(tmp_path):
+    path = tmp_path / "a.npz"
+    sketch = _sketch().update(*_class_rows(3, 30))
+    for name, factor, word in (
+        ("totals", 1e3, "totals and diagonal"),
+        ("bins 0", 2.0, "bins 0"),
+        ("accuracy", 99.0, "accuracy"),
+        ("brier_score", -1.0, "brier_score"),
+        ("log_score", np.inf, "log score"),
+        ("covariance", -1.0, "moments"),
+    ):
+        sketch.save(path)
+        other = Sketch.load(path)
+        other._sums = {**other._sums, name: other._sums[name] * factor}
+        other.save(path)
+        with pytest.raises(InputError, match=f"contradict each other, {word}"):
+            Sketch.load(path)

@@ -17,6 +17,7 @@ from kernelcal.kernels import (
     KernelFisherDivergence,
     MixtureWasserstein,
     Spectral,
+    Standardised,
 )
 from kernelcal.lenses import Relabel
 from kernelcal.predictions import (
@@ -140,7 +141,10 @@ KERNELS = {
         {"formula": lambda x, y: 3 * np.exp(-np.sqrt(((x - y) ** 2).sum(axis=-1)))},
     ),
 }
-NO_KERNEL = {"MeanEmbedding": "between predictions, under MMD alone: tests/kernels/test_metrics.py"}
+NO_KERNEL = {
+    "PIT": "between outcomes in their predictions, no values of two targets: tests/residuals/test_pit.py",
+    "MeanEmbedding": "between predictions, under MMD alone: tests/kernels/test_metrics.py",
+}
 
 
 def compared(n=6):
@@ -201,6 +205,7 @@ METRICS = {
     "mixtures of vectors": (MixtureWasserstein(2), "vector mixture", {}),
     "squared mixtures": (MixtureWasserstein(2), "mixture", {}),
     "mixtures of vectors, by length": (MixtureWasserstein(1), "vector mixture", {}),
+    "standardised": (Standardised((0.5, 0.0), (2.0, 0.5)), "normal", {"refuses": [kc.Bernoulli([0.5])]}),
     "bures": (kc.Wasserstein(), "full", {}),
     "mmd": (MMD(kc.Gaussian(1.3)), "normal", {}),
     "mmd of laplace": (MMD(kc.Laplacian(0.7)), "laplace", {}),

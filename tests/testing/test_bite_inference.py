@@ -202,7 +202,7 @@ class NormalFit(NullLaw):
             raise ValueError("math domain error")
         member = Member(prepared.names[0], value, p, z)
         if d == "fired":
-            return Outcome(p, (member,), "another", draws)
+            return Outcome(0.01, (member,), "another", draws)
         if d == "no members":
             return Outcome(p, (), prepared.names[0], draws)
         if d in ("zero", "above one", "nan"):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from kernelcal.errors import InputError
+from kernelcal.randomness import generator_of
 
 __all__ = ["Binning", "Bins", "UniformBins", "checked_choice", "checked_count", "equal_rows", "grid", "one_column"]
 
@@ -94,7 +95,7 @@ def equal_rows(rows: np.ndarray) -> tuple[np.ndarray, int]:
     """
     words = _words(rows)
     # odd multipliers from a fixed seed: the same rows get the same hash in every run
-    multipliers = np.random.default_rng(0).integers(0, 2**63, words.shape[1], dtype=np.uint64) * 2 + 1
+    multipliers = generator_of(0, "factors of a hash").integers(0, 2**63, words.shape[1], dtype=np.uint64) * 2 + 1
     hashes = _mixed(words) @ multipliers
     _, first, index = np.unique(hashes, return_index=True, return_inverse=True)
     if len(first) < len(rows) and not np.array_equal(words, words[first[index]]):
@@ -118,12 +119,17 @@ def _mixed(words: np.ndarray) -> np.ndarray:
     return words ^ (words >> np.uint64(29))
 
 
+_PRODUCT = 8  # units of rounding by which bins times p may be off, and values on an edge with it
+
+
 @dataclass(frozen=True)
 class UniformBins(Binning):
     """Bins of equal width on [0, 1], for every component.
 
     Bin k = 1, ..., B of a probability p is ``ceil(B p)``, and 1 for p = 0: bins are closed on the right, and 0 and 1
-    lie in the first and the last one. Several components form a product grid, whose cells are the bins.
+    lie in the first and the last one. Several components form a product grid, whose cells are the bins. A probability
+    lies on an edge ``k / B`` if it is that number up to two units in the last place of its own precision: .14, 7 / 50
+    and the seventh of ``numpy.linspace(0, 1, 51)`` are one edge, though not always one number.
 
     Parameters
     ----------
@@ -143,8 +149,8 @@ class UniformBins(Binning):
 
     Notes
     -----
-    ``B p`` is computed in the precision of the predictions and not corrected: a value that is meant to lie on an edge
-    falls where this product says, as in CalibrationErrors.jl. Cost: O(n d).
+    Edges are the numbers ``k / B`` in the precision of the predictions. The product ``B p``, by which other packages
+    find the bin, is rounded and puts .14 above the edge of 50 bins: it is only asked away from edges. Cost: O(n d).
 
     Examples
     --------
@@ -164,7 +170,10 @@ class UniformBins(Binning):
 
     def assign(self, p: np.ndarray, weights: np.ndarray | None = None) -> Bins:
         """Bins of predictions of shape (n, d)."""
-        scaled = p * p.dtype.type(self.bins)
+        p = p if p.dtype.kind == "f" else p.astype(np.float64)
+        scaled = p.astype(np.float32) if p.itemsize < 4 else p.copy()
+        scaled *= scaled.dtype.type(self.bins)
+        near = np.abs(scaled - np.rint(scaled)) <= _PRODUCT * self.bins * float(np.finfo(p.dtype).eps)
         if self.closed == "right":
             np.ceil(scaled, out=scaled)
             np.maximum(scaled, 1, out=scaled)  # 0 joins the first bin
@@ -172,8 +181,17 @@ class UniformBins(Binning):
         else:
             np.floor(scaled, out=scaled)
             np.minimum(scaled, self.bins - 1, out=scaled)  # 1 joins the last one
+        scaled[near] = self._between_edges(p[near])
         edges = np.arange(self.bins + 1) / self.bins
         return grid(scaled.astype(np.min_scalar_type(self.bins)), edges[:-1], edges[1:])
+
+    def _between_edges(self, p: np.ndarray) -> np.ndarray:
+        """Places of values close to an edge; those within rounding of it lie on it."""
+        edges = (np.arange(1, self.bins) / self.bins).astype(p.dtype)
+        rounding = p.dtype.type(2) * np.spacing(edges)
+        if self.closed == "right":
+            return np.searchsorted(edges + rounding, p, side="left")
+        return np.searchsorted(edges - rounding, p, side="right")
 
     def __str__(self) -> str:
         return f"{self.bins} equal-width bins" + (", closed on the left" if self.closed == "left" else "")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kernelcal.arrays import numbers
 from kernelcal.binning.base import Binning, Bins, checked_choice, checked_count, grid, one_column
 from kernelcal.errors import InputError
 
@@ -40,7 +41,8 @@ class EdgeBins(Binning):
     Examples
     --------
     >>> import numpy as np
-    >>> from kernelcal.binning import EdgeBins
+
+    from kernelcal.arrays import numbers    >>> from kernelcal.binning import EdgeBins
     >>> p = np.array([[0.0], [0.5], [0.95], [1.0]])
     >>> EdgeBins([0, 0.5, 0.9, 1]).assign(p).index
     array([0, 0, 2, 2])
@@ -86,7 +88,8 @@ class QuantileBins(Binning):
     Examples
     --------
     >>> import numpy as np
-    >>> from kernelcal.binning import QuantileBins
+
+    from kernelcal.arrays import numbers    >>> from kernelcal.binning import QuantileBins
     >>> QuantileBins(2).assign(np.array([[0.1], [0.2], [0.7], [0.9]])).index
     array([0, 0, 1, 1])
     """
@@ -125,7 +128,7 @@ def _between(p: np.ndarray, edges: np.ndarray, closed: str, lone_end: bool) -> B
 
 def _numbers(edges: Sequence[float]) -> np.ndarray:
     try:
-        values = np.asarray(edges, dtype=np.float64)
+        values = numbers(edges)
     except (TypeError, ValueError):
         values = np.empty(0)
     if values.ndim != 1 or len(values) < 2 or values[0] != 0 or values[-1] != 1 or not np.all(np.diff(values) > 0):
@@ -186,6 +189,9 @@ class EqualMassBins(Binning):
         kept, number = np.unique(bins, return_inverse=True)
         first = np.searchsorted(number, np.arange(len(kept)))
         last = np.append(first[1:], len(values)) - 1
+        for k in np.unique(number[mass == 0]):  # rows of weight 0 move no edge of a bin that has others
+            counted = np.flatnonzero((number == k) & (mass > 0))
+            first[k], last[k] = (counted[0], counted[-1]) if len(counted) else (first[k], last[k])
         return Bins(number[place], len(kept), values[first].astype(np.float64), values[last].astype(np.float64))
 
     def __str__(self) -> str:
@@ -219,7 +225,7 @@ class MedianVarianceBins(Binning):
 
     Notes
     -----
-    Case weights do not change the bins: they are made of rows. Cost: O(n d log(n / min_size)).
+    Case weights do not change the bins: they are made of rows with a weight above 0. Cost: O(n d log(n / min_size)).
 
     References
     ----------
@@ -243,6 +249,8 @@ class MedianVarianceBins(Binning):
 
     def assign(self, p: np.ndarray, weights: np.ndarray | None = None) -> Bins:
         """Bins of predictions of shape (n, d)."""
+        if weights is not None and not np.all(weights > 0):
+            return self._without(p, weights > 0)
         if len(p) < self.min_size:
             raise InputError(
                 f"MedianVarianceBins(min_size={self.min_size}) needs at least {self.min_size} rows, got {len(p)}: "
@@ -255,6 +263,16 @@ class MedianVarianceBins(Binning):
         if p.shape[1] > 1:
             return Bins(index, len(sets))
         return _ordered(index, [p[rows, 0] for rows in sets])
+
+    def _without(self, p: np.ndarray, counted: np.ndarray) -> Bins:
+        """Bins of the rows that weigh anything; each of the others joins the bin of the nearest one."""
+        from scipy.spatial import KDTree  # imported when needed: the import of kernelcal stays light
+
+        bins = self.assign(p[counted])
+        index = np.empty(len(p), dtype=np.int64)
+        index[counted] = bins.index
+        index[~counted] = bins.index[KDTree(p[counted]).query(p[~counted])[1]]
+        return Bins(index, bins.size, bins.lower, bins.upper)
 
     def _split(self, p: np.ndarray) -> list[np.ndarray]:
         """Sets of rows in the order in which they become final."""

@@ -84,6 +84,7 @@ def _run_of(options: argparse.Namespace) -> Run:
     """How to compute, or refuse it before a file is opened."""
     return Run(
         confidence_level=getattr(options, "confidence_level", CONFIDENCE_LEVEL),
+        alpha=options.alpha,
         draws=DRAWS if options.draws is None else options.draws,
         rng=options.seed,
         early_stopping=not options.all_draws,
@@ -167,6 +168,7 @@ def _compute(data: Data, options: argparse.Namespace) -> Any:
             null=options.null,
             lens=lens,
             weights=data.weights,
+            alpha=run.alpha,
             draws=run.draws,
             rng=run.rng,
             early_stopping=run.early_stopping,

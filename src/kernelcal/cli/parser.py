@@ -8,7 +8,7 @@ from typing import Any
 
 from kernelcal import __version__
 from kernelcal.cli.streaming import add_streaming
-from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, DRAWS_OF_A_PASS
+from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, DRAWS_OF_A_PASS, SIGNIFICANCE
 from kernelcal.inference import NULL_LAWS, STATISTICS
 from kernelcal.io import CROSSING, KINDS
 from kernelcal.lenses import LENSES
@@ -242,6 +242,13 @@ def _add_testing(parser: argparse.ArgumentParser, *, one: bool) -> None:
     )
     group.add_argument(
         "--seed", type=_seed, default=0, help="seed of the draws, a whole number from 0 (default: %(default)s)"
+    )
+    group.add_argument(
+        "--alpha",
+        type=float,
+        default=SIGNIFICANCE,
+        metavar="P",
+        help="level at which verdicts, tables and corrected tests reject (default: %(default)s)",
     )
     group.add_argument("--all-draws", action="store_true", help="do not stop early once p is clearly large")
     group.add_argument("--json", action="store_true", help="print JSON: an object, or a list for several files")

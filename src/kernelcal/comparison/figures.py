@@ -167,11 +167,11 @@ def conditional(case: Case, ckce: CKCE, run: Run, pvalue: float | None) -> tuple
     return interval, rows.plug_in, drawn
 
 
-def equivalence(spread: Spread, within: float | None, skce: SKCE, n: int) -> Equivalence | None:
+def equivalence(spread: Spread, within: float | None, skce: SKCE, n: int, alpha: float) -> Equivalence | None:
     """Whether a model is calibrated to within the bound, where there is one."""
     if within is None:
         return None
-    return equivalence_of(spread, within, INTERVAL_METHODS[method_that_keeps_the_level(skce)].label, n)
+    return equivalence_of(spread, within, INTERVAL_METHODS[method_that_keeps_the_level(skce)].label, n, alpha)
 
 
 _ALL_PAIRS = 4.0  # seconds; above, blocks are taken

@@ -42,6 +42,7 @@ def compare(
     classes: Any = None,
     normalize: bool = False,
     confidence_level: float = CONFIDENCE_LEVEL,
+    alpha: float = SIGNIFICANCE,
     draws: int = DRAWS,
     rng: int = 0,
     early_stopping: bool = True,
@@ -72,6 +73,8 @@ def compare(
         As for `as_predictions`.
     confidence_level : float
         Nominal coverage of the intervals.
+    alpha : float
+        Level of the exact tests, and of differences over all pairs: above it they are ties.
     draws, rng
         Draws of the exact tests and of the bootstrap of rows, the same rows for all models, and their seed.
     early_stopping, progress
@@ -115,7 +118,14 @@ def compare(
     >>> result.difference("log score", "honest", "sharper").better
     'honest'
     """
-    run = Run(confidence_level=confidence_level, draws=draws, rng=rng, early_stopping=early_stopping, progress=progress)
+    run = Run(
+        confidence_level=confidence_level,
+        alpha=alpha,
+        draws=draws,
+        rng=rng,
+        early_stopping=early_stopping,
+        progress=progress,
+    )
     refuse_run(run)
     bound = None if within is None else checked_bound(within)
     refuse_statistics(skce, ckce)
@@ -150,21 +160,22 @@ def compared(
         name: errors[name].prepared_for(pairs) or pairs.prepare(case.predictions) for name, case in ordered.items()
     }
     own, spreads = skce_differences(ordered, taken)
-    differences += _near_0(own, found)
-    found = [replace(m, equivalence=equivalence(spreads[m.name], within, pairs, n)) for m in found]
+    differences += _near_0([replace(d, alpha=run.alpha) for d in own], found)
+    found = [replace(m, equivalence=equivalence(spreads[m.name], within, pairs, n, run.alpha)) for m in found]
     notes = (*_blocks_in_words(pairs), *_few_draws(ordered), *_notes(found))
     if _one_outcome(ordered):
         for measure, rows in score_rows(ordered).items():
             differences += by_rows(measure, rows)
     else:
         notes = (_OTHER_OUTCOMES, *notes)
+    differences = [replace(d, alpha=run.alpha) for d in differences]
     seconds = time.perf_counter() - started
     return Comparison(tuple(found), tuple(differences), pairs, ckce, n, seconds, notes)
 
 
 def _errors(models: Models, run: Run, skce: SKCE, known: Sequence[Medians]) -> dict[str, KernelError]:
     """Kernel error of every model by the SKCE that they share; each is tested at its own lengthscales."""
-    kernel = DefaultFamily().kernel
+    kernel = DefaultFamily().kernel  # of classes; that of numbers is standardised by the family itself
     return {
         name: KernelError(case, run.engine, skce, resolve(kernel, case.predictions, medians))
         for (name, case), medians in zip(models.items(), known, strict=True)
@@ -216,7 +227,7 @@ def _one_outcome(models: Models) -> bool:
 
 def _near_0(differences: list[PairedDifference], models: list[ComparedModel]) -> list[PairedDifference]:
     """Say of ties whose models the exact test does not reject that both are near 0."""
-    calibrated = {m.name for m in models if m.evaluation.pvalue is not None and m.evaluation.pvalue > SIGNIFICANCE}
+    calibrated = {m.name for m in models if m.evaluation.pvalue is not None and not m.evaluation.rejected}
     return [
         replace(d, notes=(*d.notes, _NEAR_0)) if d.better is None and {d.first, d.second} <= calibrated else d
         for d in differences

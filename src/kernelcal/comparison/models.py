@@ -12,10 +12,22 @@ import numpy as np
 from kernelcal.arrays import to_numpy
 from kernelcal.cases import Case, refuse_lens
 from kernelcal.errors import InputError
-from kernelcal.kernels import Dirac, Gaussian, Kernel, Medians, Spectral, Stationary, leaves, resolve, resolve_target
+from kernelcal.kernels import (
+    PIT,
+    Dirac,
+    Gaussian,
+    Kernel,
+    Medians,
+    Spectral,
+    Stationary,
+    leaves,
+    resolve,
+    resolve_target,
+)
 from kernelcal.lenses import Lens
 from kernelcal.pairs import ExactPairs, RandomFourier
 from kernelcal.predictions import Bernoulli, Categorical, ClassPredictions, Predictions, ScorePredictions
+from kernelcal.residuals import target_kernel_of
 from kernelcal.statistics import CKCE, SKCE, IncompleteCholesky
 from kernelcal.statistics.conditional import ConditionalEngine, linear_and_gaussian, two_columns
 
@@ -102,9 +114,14 @@ def ckce_engine(n: int) -> ConditionalEngine:
 
 
 def _target_kernel(given: Kernel | None, batches: Sequence[Predictions]) -> Kernel:
-    """Target kernel as given or by the kind of targets; between numbers one with features, for all families."""
+    """Target kernel as given or by the kind of targets; between numbers one that serves all families.
+
+    Every model is judged by the places of the outcomes in its own predictions, a unit that all share.
+    """
     if given is None and isinstance(batches[0], ClassPredictions):
         return Dirac()
+    if given is None and all(isinstance(target_kernel_of(None, batch), PIT) for batch in batches):
+        return PIT()
     size = _DRAWN if batches[0].event_shape else _EQUALLY_SPACED
     kernel = given or Spectral(Gaussian(), size)
     return shared_kernel([resolve_target(kernel, batch) for batch in batches])
@@ -207,7 +224,9 @@ def seen_alike(given: Models, lens: Lens | None) -> Models:
 
 
 def _two_columns(batch: Any) -> Categorical:
-    return batch if isinstance(batch, Categorical) else Categorical(batch.probabilities, batch.classes, batch.notes)
+    if isinstance(batch, Categorical):
+        return batch
+    return Categorical(batch.probabilities, batch.classes, batch.notes, logs=batch.logs)
 
 
 def _double(x: Any) -> np.ndarray:

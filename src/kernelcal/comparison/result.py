@@ -107,14 +107,57 @@ class Comparison(Shown):
         )
 
     def tied(self, name: str, measure: str = "CKCE") -> tuple[str, ...]:
-        """Models that cannot be told from one in a measure, at the level 5 % over all pairs."""
+        """Models that cannot be told from one in a measure, at the level `alpha` over all pairs."""
         others = [model.name for model in self.models if model.name != self[name].name]
         return tuple(other for other in others if self.difference(measure, name, other).verdict == "tie")
 
     @property
+    def alpha(self) -> float:
+        """Level at which tests reject and differences are no ties."""
+        return self.models[0].evaluation.alpha
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """Mean log score of every model that has one, in nats; infinite where an outcome had probability 0."""
+        values = {m.name: getattr(m.evaluation, "log_score", None) for m in self.models}
+        values |= {m.name: getattr(m.evaluation, "negative_log_likelihood", values[m.name]) for m in self.models}
+        return {name: float(value) for name, value in values.items() if value is not None}
+
+    @property
+    def best_score(self) -> str | None:
+        """Model with the smallest log score; None where not all models have one."""
+        scores = self.scores
+        return min(scores, key=lambda name: scores[name]) if len(scores) == len(self.models) else None
+
+    @property
+    def score_in_words(self) -> str:
+        """What the proper score says beside the calibration error; empty where it says the same.
+
+        A model may be calibrated because it says little, and a score that is infinite is no praise.
+        """
+        first, best, scores = self.models[0].name, self.best_score, self.scores
+        infinite = [m.name for m in self.models if math.isinf(scores.get(m.name, 0.0))]
+        beyond = f"the log score of {', '.join(infinite)} is infinite: an outcome had probability 0" if infinite else ""
+        if best is None or best == first or not scores[best] < scores[first]:
+            return beyond
+        sure = self.difference("log score", best, first).better == best if self._has("log score") else True
+        far = "" if sure else ", which may be chance"
+        said = f"{best} has the best log score ({scores[best]:.4g}, that of {first} is {_number(scores[first])}){far}"
+        return "; ".join(filter(None, [said, beyond]))
+
+    def _has(self, measure: str) -> bool:
+        return any(d.measure == measure for d in self.differences)
+
+    @property
     def verdict(self) -> str:
-        """One sentence on the best calibrated model."""
+        """One sentence on the best calibrated model, and on the best log score where that is another's."""
+        return " ".join(filter(None, [self._by_ckce, _sentence(self.score_in_words)]))
+
+    @property
+    def _by_ckce(self) -> str:
         best, tied = self.models[0].name, self.tied(self.models[0].name)
+        if math.isinf(self.scores.get(best, 0.0)):
+            return f"{best} has the smallest CKCE, but gave an outcome probability 0."
         if not tied:
             return f"{best} is the best calibrated: its CKCE is below that of every other model."
         if len(tied) == len(self.models) - 1:
@@ -129,6 +172,7 @@ class Comparison(Shown):
         }
         return {
             "n": self.n,
+            "alpha": self.alpha,
             "verdict": self.verdict,
             "models": [model.to_dict() for model in self.models],
             "differences": [difference.to_dict() for difference in self.differences],
@@ -166,6 +210,15 @@ class Comparison(Shown):
             title=f"Conditional calibration error, {self.n:,} rows",
             ax=ax,
         )
+
+
+def _number(score: float) -> str:
+    return f"{score:.4g}" if math.isfinite(score) else "infinite"
+
+
+def _sentence(words: str) -> str:
+    """Words as a sentence; names of models keep their letters."""
+    return f"{words[:1].upper() + words[1:] if words.startswith('the ') else words}." if words else ""
 
 
 def sort_key(model: ComparedModel) -> float:

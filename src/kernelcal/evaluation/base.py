@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 
 from kernelcal.defaults import SIGNIFICANCE
 from kernelcal.inference import Interval, TestResult
+from kernelcal.kernels import PIT
+from kernelcal.predictions import ONE_DRAW
 from kernelcal.statistics import Estimate
 from kernelcal.tables import Shown, Table
 
@@ -38,6 +40,8 @@ class Evaluation(Shown, ABC):
         Time taken.
     notes : tuple of str
         What the reader must know.
+    alpha : float
+        Level at which the verdict rejects.
     """
 
     title: ClassVar[str]
@@ -48,11 +52,17 @@ class Evaluation(Shown, ABC):
     question: str | None
     seconds: float
     notes: tuple[str, ...]
+    alpha: float = SIGNIFICANCE
 
     @property
     def pvalue(self) -> float | None:
         """P-value of the exact test, if there is one."""
         return None if self.test is None else self.test.pvalue
+
+    @property
+    def rejected(self) -> bool:
+        """Whether the test rejects calibration at the level `alpha`; never without a test."""
+        return self.test is not None and self.test.pvalue <= self.alpha
 
     @property
     def root(self) -> float:
@@ -65,8 +75,9 @@ class Evaluation(Shown, ABC):
         if self.test is None:
             return "Not tested."
         p = f"p = {self.test.pvalue:.3g}"
-        if self.test.pvalue > SIGNIFICANCE:
+        if not self.rejected:
             few = "; with so few rows only gross miscalibration would show" if self.n < 100 else ""
+            few = f"; {ONE_DRAW}" if ONE_DRAW in self.notes else few
             return f"No evidence against calibration ({p}, {_law(self.test)}){few}."
         words = "; ".join(self.test.directions)
         return f"Calibration is rejected ({p}, {_law(self.test)})" + (f": {words}." if words else ".")
@@ -90,7 +101,8 @@ class Evaluation(Shown, ABC):
         parts["test"] = None if self.test is None else self.test.to_dict()
         parts["interval"] = None if self.interval is None else self.interval.to_dict()
         end = {"pvalue": self.pvalue, "verdict": self.verdict, "seconds": self.seconds, "notes": list(self.notes)}
-        return {"n": self.n, "question": self.question, **self.scores(), **parts, **end}
+        own = {"n": self.n, "question": self.question, "alpha": self.alpha}
+        return {**own, **self.scores(), **parts, **end}
 
     def _table(self) -> Table:
         rows = [
@@ -115,7 +127,7 @@ def _test_in_words(test: TestResult | None) -> list[tuple[str, str]]:
         return []
     stopped = ", stopped early" if test.stopped_early else ""
     rows = [(f"p-value, {_law(test).removesuffix(' test')}", f"{test.pvalue:.4g} ({test.draws:,} draws{stopped})")]
-    return rows + ([("strongest evidence", test.fired)] if test.pvalue < 1 else [])
+    return rows + ([("strongest evidence", test.fired)] if test.fired else [])
 
 
 def _interval_in_words(interval: Interval | None) -> list[tuple[str, str]]:
@@ -126,7 +138,10 @@ def _interval_in_words(interval: Interval | None) -> list[tuple[str, str]]:
 
 
 def _root_in_words(result: Evaluation) -> str:
-    return f"root {result.root:.4f}" if float(result.estimate) >= 0 else "negative: no root"
+    if float(result.estimate) < 0:
+        return "negative: no root"
+    unit = result.estimate.options.get("target_kernel")
+    return f"root {result.root:.4f}" + (f", the {unit.unit}" if isinstance(unit, PIT) else "")
 
 
 def _law(test: TestResult) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -19,6 +20,11 @@ __all__ = ["ClassEvaluation", "class_evaluation"]
 
 
 _ROWS = 20  # with fewer rows what looks like a mistake happens by chance
+_ORDERED_UP_TO = 100  # classes
+_LEAST = 1e-6  # probability that one row counts with at least: no single label decides the order of the classes
+_NATS = 5.0  # log-likelihood ratio, which a right model reaches with probability exp(-5) at most (Markov)
+_CLEAR = 4.0  # standard errors
+_SHOWN = 10  # names of classes
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -35,6 +41,10 @@ class ClassEvaluation(Evaluation):
         Expected calibration errors, each named with its question and bins.
     one_probability : bool
         Whether there is one probability a row.
+    share_of_events : float or None
+        Share of rows of the class whose probability the one column gives, in its weights; None for several columns.
+    event : str
+        Name of that class.
     """
 
     title: ClassVar[str] = "Calibration of class predictions"
@@ -44,6 +54,15 @@ class ClassEvaluation(Evaluation):
     brier_score: float
     eces: tuple[Estimate, ...]
     one_probability: bool
+    share_of_events: float | None = None
+    event: str = ""
+
+    @property
+    def accuracy_name(self) -> str:
+        """What `accuracy` counts: first choices that are right; of one probability labels on its side of one half."""
+        if self.question == "top label":
+            return "share right"
+        return "accuracy, threshold 1/2" if self.one_probability else "accuracy"
 
     @property
     def skce(self) -> Estimate:
@@ -52,13 +71,14 @@ class ClassEvaluation(Evaluation):
 
     def scores(self) -> dict[str, Any]:
         """Return scores as plain values for JSON; an infinite log score becomes None."""
-        own = {"n_classes": self.n_classes, "accuracy": self.accuracy, "log_score": plain_number(self.log_score)}
+        own = {"n_classes": self.n_classes, "accuracy": self.accuracy, "accuracy_counts": self.accuracy_name}
+        own |= {"share_of_events": self.share_of_events, "log_score": plain_number(self.log_score)}
         return {**own, "brier_score": self.brier_score, "ece": [estimate.to_dict() for estimate in self.eces]}
 
     def headline(self) -> list[tuple[str, str]]:
         """Return accuracy, scores and the first binned error."""
         return [
-            ("accuracy", f"{self.accuracy:.4f}"),
+            (self.accuracy_name, f"{self.accuracy:.4f}"),
             ("log score", f"{self.log_score:.4f}"),
             ("Brier", f"{self.brier_score:.4f}"),
             *((f"{e.name}, {e.options['bins']}", f"{float(e):.4f}") for e in self.eces[:1]),
@@ -67,11 +87,12 @@ class ClassEvaluation(Evaluation):
     def score_rows(self) -> list[tuple[str, str]]:
         """Return names and values of the scores for the table."""
         brier = "Brier score, one probability" if self.one_probability else "Brier score, sum over classes"
-        threshold = self.one_probability and self.question != "top label"
+        threshold = self.accuracy_name == "accuracy, threshold 1/2"
         return [
             ("rows, classes", f"{self.n:,}, {self.n_classes:,}"),
             *([("question", self.question)] if self.question else []),
-            ("accuracy, threshold 1/2" if threshold else "accuracy", f"{self.accuracy:.4f}"),
+            *([(f"share of {self.event}", f"{self.share_of_events:.4f}")] if threshold else []),
+            (self.accuracy_name, f"{self.accuracy:.4f}"),
             ("log score", f"{self.log_score:.4f} nats"),
             (brier, f"{self.brier_score:.4f}"),
             *((f"{e.name}, {e.options['bins']}", f"{float(e):.4f}") for e in self.eces),
@@ -94,6 +115,8 @@ def class_evaluation(
         brier_score=brier_score_of(case),
         eces=tuple(ECE(question=question).estimated(case) for question in usual_questions(batch)),
         one_probability=isinstance(batch, Bernoulli),
+        share_of_events=case.mean(np.equal(case.targets, 1)) if isinstance(batch, Bernoulli) else None,
+        event=f"class {batch.class_name(1)}" if batch.n_classes == 2 else "",
         notes=tuple(dict.fromkeys(class_suspicions(case, share) + notes)),
         **common,
     )
@@ -107,12 +130,7 @@ def class_suspicions(case: Case, share: float) -> tuple[str, ...]:
     batch = case.predictions
     if len(batch) < _ROWS:
         return ()
-    found = []
-    if batch.n_classes == 2 and share < 0.2:
-        found.append(
-            f"the more probable class is right in {share:.1%} of the rows only, the other one in {1 - share:.1%}: is "
-            "this the probability of the other class, or are the classes in the wrong order?"
-        )
+    found = [*_other_order(case)]
     if _hard(batch):
         found.append(
             "all predictions are 0 or 1: if these are predicted labels, pass the predicted probabilities; labels "
@@ -121,6 +139,41 @@ def class_suspicions(case: Case, share: float) -> tuple[str, ...]:
     elif share == 1:
         found.append("the target is the most probable class in every row: is it the predicted, not the true label?")
     return tuple(found)
+
+
+def _other_order(case: Case) -> tuple[str, ...]:
+    """Say that another order of the classes explains the labels far better.
+
+    Mean log probabilities of every column, in the rows of every label, make a square table; the order of the columns
+    with the largest sum is that of the largest likelihood. It must win by so much that a calibrated model reaches it
+    with probability exp(-5) at most, over all orders together (Markov). It must also win, clearly by the spread of the
+    rows, once every column is centred: a model that is biased but ordered, or that knows nothing, has no other order.
+    """
+    batch, y = case.predictions, case.targets
+    m = batch.n_classes
+    if not 2 <= m <= _ORDERED_UP_TO or batch.question is not None:
+        return ()
+    from scipy.optimize import linear_sum_assignment  # imported when needed: the import of kernelcal stays light
+
+    weights = np.ones(len(y)) if case.weights is None else case.weights
+    logs = np.log(np.maximum(to_numpy(batch.probabilities).astype(np.float64), _LEAST))
+    table = np.stack([weights[y == k] @ logs[y == k] for k in range(m)])  # label by column
+    _, column = linear_sum_assignment(-table)
+    gain = float(table[np.arange(m), column].sum() - np.trace(table))
+    rows, orders = np.arange(len(y)), math.lgamma(m + 1)
+    centred = logs - np.average(logs, axis=0, weights=weights)
+    gains = weights * (centred[rows, column[y]] - centred[rows, y])
+    clear = gains.sum() > (_CLEAR + math.sqrt(2 * orders)) * math.sqrt(float((gains**2).sum()))
+    if gain <= _NATS + orders or not clear:
+        return ()
+    if m == 2:
+        asked = "is this the probability of the other class, or are the classes in the wrong order?"
+        return (f"1 - p explains the labels far better than p, by {gain:.3g} nats: {asked}",)
+    names = ", ".join(str(batch.class_name(int(k))) for k in np.argsort(column)[:_SHOWN]) + ", ..." * (m > _SHOWN)
+    return (
+        f"another order of the classes explains the labels far better, by {gain:.3g} nats: are the columns those of "
+        f"{names}, in this order?",
+    )
 
 
 def _hard(batch: ClassPredictions) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from kernelcal.cases import Case
-from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS
+from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError
 from kernelcal.evaluation.base import Evaluation
 from kernelcal.evaluation.classes import class_evaluation
@@ -21,7 +21,7 @@ from kernelcal.inference.test import answered, default_law, tested
 from kernelcal.kernels import Stationary
 from kernelcal.lenses import Lens
 from kernelcal.pairs import Engine
-from kernelcal.predictions import ClassPredictions, Samples, ScorePredictions
+from kernelcal.predictions import ClassPredictions, RealPredictions, Samples, ScorePredictions
 from kernelcal.runs import Run
 from kernelcal.statistics import KCCSD
 
@@ -43,6 +43,7 @@ def evaluate(
     classes: Any = None,
     normalize: bool = False,
     confidence_level: float = CONFIDENCE_LEVEL,
+    alpha: float = SIGNIFICANCE,
     draws: int = DRAWS,
     rng: Any = 0,
     early_stopping: bool = True,
@@ -68,7 +69,9 @@ def evaluate(
     classes, normalize
         As for `as_predictions`.
     confidence_level : float
-        Nominal coverage of the interval.
+        Nominal coverage of the intervals.
+    alpha : float
+        Level at which the tests reject: verdict and directions. It is no part of the intervals.
     draws, rng, early_stopping, progress
         As for `calibration_test`. Test, interval and PIT test share one seed, which is drawn once from a generator.
     engine : Engine, optional
@@ -101,6 +104,7 @@ def evaluate(
     """
     run = Run(
         confidence_level=confidence_level,
+        alpha=alpha,
         draws=draws,
         rng=rng,
         early_stopping=early_stopping,
@@ -134,6 +138,7 @@ def evaluated(case: Case, run: Run, error: KernelError | None = None) -> Evaluat
         interval=interval,
         test=test,
         question=case.predictions.question,
+        alpha=run.alpha,
         seconds=0.0,
     )
     return replace(found, seconds=time.perf_counter() - started)
@@ -149,7 +154,7 @@ def _test(case: Case, error: KernelError, run: Run) -> TestResult | None:
         return None
     if isinstance(error.estimator, KCCSD):
         return tested(case, error.estimator, default_law(batch, error.estimator), run)
-    if error.own is None or not batch.drawable:
+    if error.own is None or not batch.drawable or isinstance(batch, RealPredictions):
         family = DefaultFamily(engine=run.engine)
         return tested(case, family, default_law(batch, family), run)
     kernel, notes = error.own

@@ -11,7 +11,6 @@ import numpy as np
 
 from kernelcal.arrays import to_numpy
 from kernelcal.cases import Case
-from kernelcal.defaults import SIGNIFICANCE
 from kernelcal.errors import InputError
 from kernelcal.evaluation.base import Evaluation, plain_number
 from kernelcal.inference import TestResult
@@ -25,6 +24,7 @@ __all__ = ["NumberEvaluation", "components_of_case", "number_evaluation"]
 
 
 _NATS = 5.0  # log-likelihood ratio, which a right model reaches with probability exp(-5) at most (Markov)
+_FEW = 20  # residuals
 _NEAR = 1.3  # factor within which a mean square is as good as right; with few residuals three standard errors
 
 _LEVELS = np.array([0.5, 0.9, 0.95])  # of central intervals
@@ -103,7 +103,7 @@ class NumberEvaluation(Evaluation):
     def _pit_row(self) -> list[tuple[str, str]]:
         if self.pit_pvalue is None:
             return []
-        clear = [test for test in self.pit if len(self.pit) * test.pvalue <= SIGNIFICANCE]
+        clear = [test for test in self.pit if len(self.pit) * test.pvalue <= self.alpha]
         words = "; ".join(dict.fromkeys(word for test in clear for word in test.directions))
         name = "PIT test" if len(self.pit) == 1 else f"PIT test, {len(self.pit)} components (Bonferroni)"
         return [(name, f"p = {self.pit_pvalue:.4g}" + (f", {words}" if words else ""))]
@@ -185,32 +185,50 @@ def number_suspicions(case: Case) -> tuple[str, ...]:
 
 
 def _variances(residual: np.ndarray, std: np.ndarray) -> tuple[str, ...]:
-    """Compare the likelihood of the spreads as given, as variances, and as standard deviations that were squared."""
+    """Compare the likelihood of the spreads as given, as variances, and as standard deviations that were squared.
+
+    Another reading must fit, and explain row by row what no common factor of the spreads as given explains: residuals
+    that are all too large by one factor are those of an over-confident model, and nothing was squared. Where the
+    spreads hardly vary, the readings differ by a factor only, and nothing is said. Few rows cannot tell; it is said.
+    """
     given, root, square = _Spreads(residual, std), _Spreads(residual, np.sqrt(std)), _Spreads(residual, std**2)
+    multiples = max(given.scaled, _Spreads(residual, np.ones_like(std)).scaled)
+    few = "" if residual.size >= _FEW else ". So few rows cannot tell it from a wrong width"
+    margin = _NATS if not few else 0.0
     found = f"the squared standardised residuals average {given.mean_square:.3g}, where 1 is expected"
-    if root.explains(given):
+    if root.explains(given, multiples, margin):
         return (
             f"{found}, and {root.mean_square:.3g} if the standard deviations are taken as variances: were variances "
-            "passed as std? Pass std=numpy.sqrt(variance) (command line: --variance NAME)",
+            f"passed as std? Pass std=numpy.sqrt(variance) (command line: --variance NAME){few}",
         )
-    if square.explains(given):
+    if square.explains(given, multiples, margin):
         return (
             f"{found}, and {square.mean_square:.3g} if the variances are taken as standard deviations: were standard "
-            "deviations passed as variances? (command line: --std NAME)",
+            f"deviations passed as variances? (command line: --std NAME){few}",
         )
     return ()
 
 
 class _Spreads:
-    """What the spreads may mean: the mean square of the residuals in their units, and the log-likelihood."""
+    """What the spreads may mean: the mean square of the residuals in their units, and two log-likelihoods.
+
+    That of the spreads themselves, and that of these times the best common factor, ``sqrt(mean z^2)``.
+    """
 
     def __init__(self, residual: np.ndarray, std: np.ndarray) -> None:
         squares = (residual / std) ** 2
         self.mean_square = float(np.mean(squares))
         self.near = max(math.log(_NEAR), 3 * math.sqrt(2 / squares.size))
-        self.log_likelihood = float(-np.sum(np.log(std) + squares / 2))
+        logs = float(np.sum(np.log(np.broadcast_to(std, squares.shape))))
+        self.log_likelihood = -logs - float(np.sum(squares)) / 2
+        with np.errstate(divide="ignore"):
+            self.scaled = -logs - squares.size * (float(np.log(self.mean_square)) + 1) / 2
 
-    def explains(self, given: _Spreads) -> bool:
-        """Tell whether this reading fits, and much better: if the given one is right, with probability < exp(-5)."""
+    def explains(self, given: _Spreads, multiples: float, margin: float) -> bool:
+        """Tell whether this reading fits, and much better than any multiple of the given one, and of equal spreads.
+
+        If the given one is right, or is so but for a factor, that happens with probability exp(-5) at most (Markov).
+        """
         near = math.exp(-self.near) <= self.mean_square <= math.exp(self.near)
-        return near and self.log_likelihood > given.log_likelihood + _NATS
+        better = self.log_likelihood > given.log_likelihood + _NATS
+        return near and better and self.log_likelihood > multiples + margin

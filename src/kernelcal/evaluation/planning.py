@@ -141,7 +141,7 @@ def plan(
     >>> import numpy as np, kernelcal as kc
     >>> from kernelcal.evaluation import plan
     >>> [step.engine for step in plan(np.random.default_rng(0).uniform(size=6000)).steps]
-    ['exact scan', 'exact scan, 4 kernels and signals', 'root scale, Hoeffding variance']
+    ['exact scan', 'exact scan, 3 kernels and signals', 'root scale, Hoeffding variance']
     """
     run = Run(draws=draws, engine=engine)
     refuse_lens(lens)

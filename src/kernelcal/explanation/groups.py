@@ -16,9 +16,21 @@ from kernelcal.lenses import TopLabel
 from kernelcal.predictions import ClassPredictions, is_frame, series_to_array
 from kernelcal.statistics import Prepared
 from kernelcal.statistics.pairwise import PreparedPairMean
-from kernelcal.tables import Shown, Table
+from kernelcal.tables import Shown, Table, few_rule
 
-__all__ = ["Group", "GroupFinding", "PreparedGroups", "checked_groups", "gap_name", "large_enough", "mean_gap"]
+__all__ = [
+    "Group",
+    "GroupFinding",
+    "PreparedGroups",
+    "checked_groups",
+    "gap_name",
+    "large_enough",
+    "mean_gap",
+    "median_gap",
+]
+
+
+_NUMBERS = 30  # that a column of groups holds at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +86,20 @@ def _values(column: str, given: Any, n: int) -> list[Any]:
             f"groups: column {column!r} has {shape}, and there are {n:,} rows: one value a row is expected; several "
             "columns go into a mapping, {'age': age, 'site': site}"
         )
-    return [_checked(column, row, value) for row, value in enumerate(values.tolist())]
+    found = [_checked(column, row, value) for row, value in enumerate(values.tolist())]
+    _refuse_measurements(column, found)
+    return found
+
+
+def _refuse_measurements(column: str, values: list[Any]) -> None:
+    """Refuse a column of very many different numbers: these are measured, and no groups."""
+    numbers = {value for value in values if isinstance(value, int) and not isinstance(value, bool)}
+    if len(numbers) > _NUMBERS:
+        raise InputError(
+            f"groups: column {column!r} holds {len(numbers)} different numbers, {min(numbers)} to {max(numbers)}: cut "
+            f"numbers into ranges first, for example numpy.digitize({column}, [18, 65]); if they are names, pass them "
+            f"as text, [str(x) for x in {column}]"
+        )
 
 
 def _as_objects(given: Any) -> Any:
@@ -155,7 +180,9 @@ class GroupFinding(Shown):
     pvalue : float or None
         Exact p-value, corrected for the choice among all groups of all columns.
     directions : tuple of str
-        For a group that is rejected, in which direction.
+        For a group that is rejected, in which directions, the clearest first.
+    median : float or None
+        Of numbers the median of what `gap` is the mean of, which no single row rules.
     """
 
     column: str
@@ -167,6 +194,15 @@ class GroupFinding(Shown):
     deviation: float | None = None
     pvalue: float | None = None
     directions: tuple[str, ...] = ()
+    median: float | None = None
+
+    @property
+    def gap_in_words(self) -> str:
+        """The gap, with the median beside it where few rows make the mean."""
+        if self.gap is None:
+            return ""
+        few = self.median is not None and few_rule(self.gap, self.median)
+        return f"{self.gap:+.4f}" + (f" (median {self.median:+.2f})" if few else "")
 
     @property
     def sentence(self) -> str:
@@ -175,7 +211,7 @@ class GroupFinding(Shown):
         return f"{self.column} {self.name}: {'; '.join(self.directions) or 'no direction'} ({p})"
 
     def _table(self) -> Table:
-        rows = [("rows", f"{self.n:,}"), ("gap", f"{self.gap:+.4f}"), ("contribution", f"{self.contribution:+.3g}")]
+        rows = [("rows", f"{self.n:,}"), ("gap", self.gap_in_words), ("contribution", f"{self.contribution:+.3g}")]
         rows += [] if self.skce is None else [("own SKCE", f"{self.skce:.3g}")]
         return Table(f"{self.column}: {self.name}", [*rows, ("finding", self.sentence)])
 
@@ -206,6 +242,13 @@ def mean_gap(case: Case) -> float | None:
     if case.weights is not None and not case.weights.any():
         return None
     return float(np.average(_row_gaps(case.predictions, case.targets), weights=case.weights))
+
+
+def median_gap(case: Case) -> float | None:
+    """Median of the standardised residuals, of predictions of numbers."""
+    if isinstance(case.predictions, ClassPredictions) or not len(case):
+        return None
+    return float(np.median(_row_gaps(case.predictions, case.targets)))
 
 
 def _row_gaps(batch: Any, targets: np.ndarray) -> np.ndarray:

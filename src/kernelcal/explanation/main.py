@@ -10,7 +10,7 @@ import numpy as np
 
 from kernelcal.arrays import to_numpy
 from kernelcal.cases import Case
-from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS
+from kernelcal.defaults import DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError
 from kernelcal.explanation.groups import checked_groups, gap_name
 from kernelcal.explanation.regions import regions_of
@@ -78,7 +78,7 @@ def explain(
     witness_kernel: Kernel | None = None,
     draws: int = DRAWS,
     rng: Any = 0,
-    confidence_level: float = CONFIDENCE_LEVEL,
+    alpha: float = SIGNIFICANCE,
     progress: Progress | None = None,
 ) -> Explanation:
     """Where is the model wrong: at which predictions, in which classes, which groups of rows, which rows?
@@ -104,8 +104,9 @@ def explain(
         `Laplacian` at a quarter of the median distance, since the median itself smooths over half of the predictions.
     draws, rng
         Number B of draws of targets, and their seed, as for `calibration_test`. All draws are made.
-    confidence_level : float
-        Simultaneous coverage of the band under calibration; groups are rejected at 1 - confidence_level.
+    alpha : float
+        Level of all that is named: the witness of a calibrated model leaves its band with at most this probability,
+        which is then drawn at ``1 - alpha``, and groups are rejected at it.
     progress : callable, optional
         Called as ``progress(done, total)`` after every batch of draws.
 
@@ -124,8 +125,8 @@ def explain(
     *Witness.* ``f_k(q) = (1/n) sum_j K(q, P_j) (1[y_j = k] - p_jk)``, with standard deviation ``sd_k(q)``,
     ``sd_k(q)^2 = (1/n^2) sum_j K(q, P_j)^2 p_jk (1 - p_jk)``, known from the predictions. The band is ``c sd_k(q)`` to
     both sides of 0, c being the k-th largest of the B suprema of ``|f| / sd`` over all places and classes for redrawn
-    targets, ``k = floor((1 - confidence_level) (B + 1))``. The witness of a calibrated model stays inside everywhere
-    with probability at least `confidence_level`, at every n. Places: 101 between the smallest and the largest
+    targets, ``k = floor(alpha (B + 1))``. The witness of a calibrated model stays inside everywhere
+    with probability at least 1 - alpha, at every n. Places: 101 between the smallest and the largest
     probability where there is one; else the predictions themselves, of more than 200 a sample. The smoothed gap
     ``sum K r / sum K`` leaves its band at the same places. Of numbers the residuals are ``z = (y - mean) / std`` and
     ``z^2 - 1``. What is significant is the smoothed residual: the edge of a region is as sharp as the kernel is narrow.
@@ -134,9 +135,8 @@ def explain(
     groups of one column do too.
 
     *Groups.* Each has its own unbiased SKCE under the same kernels. They are ranked together among the draws
-    (Westfall-Young, min-p), which keeps the chance of any false rejection at most 1 - confidence_level, however groups
-    overlap. Between numbers the target kernel is here the finite spectrum `kernels.Spectral` unless `statistic` names
-    one.
+    (Westfall-Young, min-p), which keeps the chance of any false rejection at most alpha, however groups overlap.
+    Between numbers the target kernel is here the finite spectrum `kernels.Spectral` unless `statistic` names one.
 
     Targets are redrawn from the predictions; of `Samples` the outcome is swapped with the draws. Assumes that rows are
     independent given predictions and groups. Cost: ``n^2 m`` for the contributions, ``B P n m`` for the witness at P
@@ -154,14 +154,14 @@ def explain(
     >>> y = rng.random(1000) < np.where(p > 0.7, p - 0.25, p)
     >>> found = kc.explain(y, p, groups=np.where(p > 0.7, "sure", "unsure"))
     >>> found.findings[0]
-    'between 0.67 and 1 events are rarer than predicted: over-confident (gap -0.25)'
+    'between 0.67 and 1 events are rarer than predicted (gap -0.22)'
     >>> [group.name for group in found.rejected]
     ['sure']
     >>> bool(np.isclose(found.contributions.sum(), float(found.estimate)))
     True
     """
-    run = Run(confidence_level=confidence_level, draws=draws, rng=rng, progress=progress)
-    _ = run.outside  # refuses too few draws
+    run = Run(alpha=alpha, draws=draws, rng=rng, progress=progress)
+    _ = run.deciding.outside  # refuses too few draws
     _refuse_options(statistic, witness_kernel)
     case = Case.of(y, predictions, weights=weights, lens=lens, classes=classes, normalize=normalize)
     return explained(case, run, groups=groups, statistic=statistic, witness_kernel=witness_kernel)
@@ -171,7 +171,7 @@ def explained(
     case: Case, run: Run, *, groups: Any = None, statistic: SKCE | None = None, witness_kernel: Kernel | None = None
 ) -> Explanation:
     """Explain what was checked already; groups are read here, since their rows must be those of the case."""
-    started = time.perf_counter()
+    started, run = time.perf_counter(), run.deciding
     _refuse_unexplained(case)
     case = case.map_arrays(lambda x: to_numpy(x).astype(np.float64))
     named = checked_groups(groups, len(case))
@@ -186,13 +186,13 @@ def explained(
         n=len(case),
         estimate=estimate,
         witness=found.witness,
-        regions=() if found.witness is None else regions_of(found.witness, batch),
+        regions=() if found.witness is None else regions_of(found.witness, case),
         contributions=contributions,
         rows=top_rows(contributions, case),
         classes=class_shares(pairs, case) if isinstance(batch, ClassPredictions) else (),
         groups=found.groups,
         gap_name=gap_name(batch),
-        confidence_level=run.confidence_level,
+        alpha=run.alpha,
         question=batch.question,
         seconds=time.perf_counter() - started,
         notes=tuple(dict.fromkeys(_explanation_notes(estimate.notes, pairs, case) + found.notes)),

@@ -38,7 +38,7 @@ class Explanation(Shown):
     contributions : numpy.ndarray of shape (n,)
         What each row adds; the sum is the estimate.
     rows : tuple of RowShare
-        At most ten rows that add most.
+        At most ten rows that add most, equal ones as one.
     classes : tuple of ClassShare
         What each class adds, largest first; empty for one probability, for numbers, and where the target kernel is not
         `Dirac`.
@@ -46,8 +46,8 @@ class Explanation(Shown):
         Groups, the surest first.
     gap_name : str
         What the gap of a group is.
-    confidence_level : float
-        Coverage of the band; a group is rejected whose p-value is at most 1 - confidence_level.
+    alpha : float
+        Level of all that is named: the band holds ``1 - alpha``, and a group is rejected whose p is at most alpha.
     question : str or None
         What a lens asked.
     seconds : float
@@ -65,7 +65,7 @@ class Explanation(Shown):
     classes: tuple[ClassShare, ...]
     groups: tuple[GroupFinding, ...]
     gap_name: str
-    confidence_level: float
+    alpha: float
     question: str | None
     seconds: float
     notes: tuple[str, ...] = ()
@@ -84,8 +84,8 @@ class Explanation(Shown):
 
     @property
     def rejected(self) -> tuple[GroupFinding, ...]:
-        """Groups whose p-value, corrected for their number, is at most 1 - confidence_level."""
-        return tuple(g for g in self.groups if g.pvalue is not None and g.pvalue <= 1 - self.confidence_level + 1e-12)
+        """Groups whose p-value, corrected for their number, is at most alpha."""
+        return tuple(g for g in self.groups if g.pvalue is not None and g.pvalue <= self.alpha)
 
     @property
     def findings(self) -> tuple[str, ...]:
@@ -115,7 +115,7 @@ class Explanation(Shown):
         own = {
             "n": self.n,
             "question": self.question,
-            "confidence_level": self.confidence_level,
+            "alpha": self.alpha,
             "findings": list(self.findings),
         }
         witness = None if self.witness is None else self.witness.to_dict()
@@ -149,7 +149,7 @@ def _witness(found: Explanation) -> list[tuple[str, str]]:
     p = ("witness, p-value", f"{found.witness.pvalue:.3g}, exact ({found.witness.draws:,} draws)")
     inside = "nowhere outside: no place can be named"
     words = [("outside the band" if k == 0 else "", r.sentence) for k, r in enumerate(found.regions)]
-    return [p, ("band", f"{found.confidence_level:.0%} at all places together")] + (
+    return [p, ("band", f"{100 * (1 - found.alpha):.4g}% at all places together")] + (
         words or [("outside the band", inside)]
     )
 
@@ -182,14 +182,14 @@ def _groups(found: Explanation) -> Grid:
 def _group(g: GroupFinding) -> list[str]:
     skce = "" if g.skce is None else f"{g.skce:.2e}"
     p = "" if g.pvalue is None else f"{g.pvalue:.3g}"
-    gap = "" if g.gap is None else f"{g.gap:+.4f}"
-    numbers = [f"{g.n:,}", f"{g.contribution:+.2e}", gap, skce, p]
-    return [f"{g.column}: {g.name}", *numbers, *(g.directions[:1] or ("",))]
+    numbers = [f"{g.n:,}", f"{g.contribution:+.2e}", g.gap_in_words, skce, p]
+    return [f"{g.column}: {g.name}", *numbers, "; ".join(g.directions)]
 
 
 def _rows(found: Explanation) -> Grid:
-    rows = [[f"{r.row}", f"{r.contribution:+.2e}", r.predicted, r.happened] for r in found.rows]
-    return Grid("Rows that add most", ["row", "contribution", "predicted", "happened"], rows)
+    rows = [[r.named, f"{r.contribution:+.2e}", r.predicted, r.happened] for r in found.rows]
+    notes = ["of equal rows the first is named"] if any(r.count > 1 for r in found.rows) else []
+    return Grid("Rows that add most", ["row", "contribution", "predicted", "happened"], rows, notes)
 
 
 def _cut(number: int, what: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,8 @@ from kernelcal.tables import Shown, Table
 __all__ = ["ClassShare", "RowShare", "class_shares", "row_shares", "top_rows"]
 
 
-_TOP = 10
+_TOP, _AT_ONCE = 10, 256
+_ROUNDING = 1e-9  # of the contributions of equal rows
 
 
 @dataclass(frozen=True)
@@ -29,21 +30,29 @@ class RowShare(Shown):
     Attributes
     ----------
     row : int
-        Its number, from 0.
+        Its number, from 0; of equal rows the first.
     contribution : float
-        Part of the error.
+        Part of the error, of one row.
     predicted, happened : str
         What was predicted, and the target.
+    count : int
+        Equal rows: the same prediction and the same outcome.
     """
 
     row: int
     contribution: float
     predicted: str
     happened: str
+    count: int = 1
+
+    @property
+    def named(self) -> str:
+        """Number of the row, and how many more are equal."""
+        return f"{self.row:,}" + (f" and {self.count - 1:,} equal" if self.count > 1 else "")
 
     def _table(self) -> Table:
         rows = [("contribution", f"{self.contribution:+.3g}"), ("predicted", self.predicted)]
-        return Table(f"row {self.row}", [*rows, ("happened", self.happened)])
+        return Table(f"row {self.named}", [*rows, ("happened", self.happened)])
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
@@ -111,11 +120,25 @@ def class_shares(pairs: PreparedPairMean, case: Case) -> tuple[ClassShare, ...]:
 
 
 def top_rows(contributions: np.ndarray, case: Case) -> tuple[RowShare, ...]:
-    """Rows that add most, at most ten, with what was predicted and what happened."""
-    rows = np.argsort(-contributions, kind="stable")[:_TOP]
-    kept = rows[contributions[rows] > 0]
-    if not len(kept):
-        return ()
-    predicted, happened = case.predictions[kept].in_words(case.targets[kept])
-    columns = zip(kept, contributions[kept], predicted, happened, strict=True)
-    return tuple(RowShare(int(row), float(c), p, h) for row, c, p, h in columns)
+    """Rows that add most, at most ten, with what was predicted and what happened; equal rows are one."""
+    order = np.argsort(-contributions, kind="stable")
+    order = order[contributions[order] > 0]
+    found: list[RowShare] = []
+    for start in range(0, len(order), _AT_ONCE):
+        part = order[start : start + _AT_ONCE]
+        predicted, happened = case.predictions[part].in_words(case.targets[part])
+        for row, words, outcome in zip(part, predicted, happened, strict=True):
+            value, last = float(contributions[row]), found[-1] if found else None
+            if last is not None and _equal(last, value, words, outcome):
+                first = min(last.row, int(case.row_numbers[row]))
+                found[-1] = replace(last, row=first, count=last.count + 1)
+            elif len(found) == _TOP:
+                return tuple(found)
+            else:
+                found.append(RowShare(int(case.row_numbers[row]), value, words, outcome))
+    return tuple(found)
+
+
+def _equal(last: RowShare, value: float, predicted: str, happened: str) -> bool:
+    same = (last.predicted, last.happened) == (predicted, happened)
+    return same and abs(last.contribution - value) <= _ROUNDING * abs(value)

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from kernelcal.cases import Case
-from kernelcal.explanation.groups import Group, GroupFinding, PreparedGroups, large_enough, mean_gap
+from kernelcal.explanation.groups import Group, GroupFinding, PreparedGroups, large_enough, mean_gap, median_gap
 from kernelcal.explanation.smoothed import gaps_of
 from kernelcal.explanation.witness import PreparedWitness, Witness, places_of
 from kernelcal.inference import DrawnValues, Draws, exact_null
@@ -62,7 +62,7 @@ class Null:
         """Targets redrawn from the predictions; where these are draws, the outcome swapped with them."""
         batch = case.predictions
         pool = replace(case, predictions=batch.pooled(case.targets)) if isinstance(batch, Samples) else case
-        return cls(case, pool, replace(run, early_stopping=False), Draws(run.rng))
+        return cls(case, pool, replace(run, early_stopping=False), Draws(run.rng, "draws of an explanation"))
 
     def ranked(self, prepared: Prepared) -> DrawnValues:
         """Values of prepared statistics, all draws made."""
@@ -109,7 +109,7 @@ def tested(
     kept = large_enough(groups, null.pool.weights)
     large = [group for group, enough in zip(groups, kept, strict=True) if enough]
     small = [group for group, enough in zip(groups, kept, strict=True) if not enough]
-    error = (SKCE() if statistic is None else statistic).resolved(null.pool.predictions)
+    error = (SKCE() if statistic is None else statistic).resolved(null.pool.predictions, null.pool.weights)
     if witness_kernel is None:
         witness_kernel = _finer(error.prediction_kernel) if statistic is None else error.prediction_kernel
     witness = _witness(null, witness_kernel)
@@ -135,7 +135,7 @@ def _witness(null: Null, kernel: Kernel) -> PreparedWitness | None:
     signals = gaps_of(batch, null.pool.weights)
     if signals is None:
         return None
-    return PreparedWitness(resolve(kernel, batch)[0], places_of(batch), batch, signals)
+    return PreparedWitness(resolve(kernel, batch, weights=null.pool.weights)[0], places_of(batch), batch, signals)
 
 
 def _groups(null: Null, groups: Sequence[Group], error: SKCE, *, named_target: bool) -> PreparedGroups | None:
@@ -144,7 +144,8 @@ def _groups(null: Null, groups: Sequence[Group], error: SKCE, *, named_target: b
         return None
     if isinstance(null.pool.predictions, RealPredictions) and not named_target:
         # with features a draw costs a product of matrices, without them four exponentials a pair
-        error = replace(error, target_kernel=resolve_target(Spectral(frequencies=_FREQUENCIES), null.pool.predictions))
+        pool, spectral = null.pool, Spectral(frequencies=_FREQUENCIES)
+        error = replace(error, target_kernel=resolve_target(spectral, pool.predictions, pool.weights))
     if error.engine == ExactPairs() and max(len(group.rows) for group in groups) <= _ALONE:
         error = replace(error, engine=ExactPairs(threads=1))
     return PreparedGroups(error.prepare(null.pool.predictions, null.pool.weights), groups)
@@ -187,7 +188,7 @@ def _group_findings(
     pvalues = family_wise_pvalues(drawn.values, drawn.rank)
     found = []
     for group, column, p in zip(groups, values.T, pvalues, strict=True):
-        words = _directions(null.part(group.rows)) if p <= 1 - null.run.confidence_level + 1e-12 else ()
+        words = _directions(null.part(group.rows)) if p <= null.run.alpha else ()
         own = {"skce": float(column[0]), "deviation": _deviation(column), "pvalue": float(p), "directions": words}
         found.append(_finding(group, null, contributions, **own))
     return sorted(found, key=lambda g: (g.pvalue, -(g.deviation or 0.0)))
@@ -206,6 +207,7 @@ def _finding(group: Group, null: Null, contributions: np.ndarray, **tested: Any)
         len(group.rows),
         float(contributions[group.rows].sum()),
         mean_gap(part),
+        median=median_gap(part),
         **tested,
     )
 
@@ -220,4 +222,4 @@ def _directions(null: Null) -> tuple[str, ...]:
     """Signals of the group that speak against calibration by themselves, in words."""
     signals = prepared_signals(null.pool.predictions, null.pool.weights)
     outcome = null.ranked(signals).outcome(signals.names)
-    return directions(signals, null.case.targets, outcome.members, outcome.fired)
+    return directions(signals, null.case.targets, outcome.members, outcome.fired, null.run.alpha)

@@ -182,7 +182,7 @@ def places_of(batch: Any) -> Places:
         return Places(_on_line(batch), None)
     rows = np.arange(len(batch))
     if len(rows) > _ROWS:
-        rows = np.sort(generator_of(0).choice(len(batch), _ROWS, replace=False))
+        rows = np.sort(generator_of(0, "places of a witness").choice(len(batch), _ROWS, replace=False))
     return Places(batch[rows], rows)
 
 

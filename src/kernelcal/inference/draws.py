@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from kernelcal.arrays import row_slices
 from kernelcal.pairs import threaded_map
-from kernelcal.predictions import Bernoulli, Predictions
+from kernelcal.predictions import Bernoulli
 from kernelcal.randomness import generator_of
 
-__all__ = ["WORDS", "Draws", "multinomial_counts"]
+__all__ = ["WORDS", "Drawable", "Draws", "multinomial_counts"]
 
 
 WORDS = 4  # 64-bit numbers that one count of the counter gives
@@ -33,6 +33,19 @@ _PART = 2**15  # rows whose numbers stay in the cache
 Rows = range | np.ndarray | None
 
 
+class Drawable(Protocol):
+    """What turns uniform numbers into draws: predictions, into targets."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def uniforms(self) -> int:
+        """How many uniform numbers one draw of a row takes."""
+
+    def draw(self, uniforms: np.ndarray) -> np.ndarray:
+        """Turn uniform numbers, shape (draws, n), or (draws, n, uniforms), into draws."""
+
+
 class Draws:
     """Targets redrawn from the predictions, the predictions held fixed.
 
@@ -43,10 +56,12 @@ class Draws:
     ----------
     rng : int, numpy.random.SeedSequence, numpy.random.Generator or None
         Source of the key (SPEC 7).
+    purpose : str
+        What the draws are for: of one seed, those of two purposes are independent.
     """
 
-    def __init__(self, rng: Any) -> None:
-        self._key = generator_of(rng).integers(2**64, size=2, dtype=np.uint64)
+    def __init__(self, rng: Any, purpose: str) -> None:
+        self._key = generator_of(rng, purpose).integers(2**64, size=2, dtype=np.uint64)
 
     def uniforms(self, start: int, stop: int, n: int, first: int = 0) -> np.ndarray:
         """Uniform numbers `first` to `first + n - 1` of draws start to stop - 1, shape (stop - start, n)."""
@@ -69,7 +84,7 @@ class Draws:
         stream.random(first % WORDS)
         return stream
 
-    def targets(self, predictions: Predictions, start: int, stop: int, rows: Rows = None) -> np.ndarray:
+    def targets(self, predictions: Drawable, start: int, stop: int, rows: Rows = None) -> np.ndarray:
         """Targets of draws start to stop - 1, shape (stop - start, n, ...), made some draws at a time.
 
         `rows` says which rows of a larger whole these are: consecutive ones, or any whole numbers from 0. A row gets

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from kernelcal.defaults import SIGNIFICANCE
 from kernelcal.errors import InputError
 from kernelcal.plots import members_plot, null_plot
 from kernelcal.tables import Shown, Table
@@ -111,7 +112,8 @@ class TestResult(Shown):
     members : tuple of Member
         Every statistic of the family.
     fired : str
-        Member with the smallest p-value.
+        Where calibration is rejected, the member that decided it; empty where it is not. The most extreme member is
+        there in `members` in both cases.
     directions : tuple of str
         In plain words, what is wrong: over-confident, which class is over-predicted. Empty without evidence.
     impossible_rows : tuple of int
@@ -127,6 +129,14 @@ class TestResult(Shown):
     null_draws : mapping of str to numpy.ndarray
         Values of every statistic under calibration, by its name, shape (draws,); empty for a law without draws, and
         where there are more than 250,000 of them. Not in `to_dict`.
+    alpha : float
+        Level at which it rejects: what is said in `fired` and `directions` is said where ``pvalue <= alpha``.
+    seed : int or None
+        Seed of the draws; None for a law without draws, and where a generator was given, which moves on.
+    draws_asked : int
+        Draws that were allowed, of which `draws` were made.
+    early_stopping : bool
+        Whether fewer were allowed to do.
     """
 
     __test__ = False  # the name begins with "Test": pytest must not collect it
@@ -146,6 +156,15 @@ class TestResult(Shown):
     question: str | None = None
     notes: tuple[str, ...] = ()
     null_draws: Mapping[str, np.ndarray] = field(default_factory=dict, compare=False)
+    alpha: float = SIGNIFICANCE
+    seed: int | None = field(default=None, compare=False)
+    draws_asked: int = 0
+    early_stopping: bool = False
+
+    @property
+    def rejected(self) -> bool:
+        """Whether calibration is rejected at the level `alpha`."""
+        return self.pvalue <= self.alpha
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; numbers that are not finite become None."""
@@ -186,7 +205,7 @@ class TestResult(Shown):
         ]
         rows += [("question", self.question)] if self.question else []
         rows += [("direction", "; ".join(self.directions))] if self.directions else []
-        rows += [("fired", self.fired)] if len(self.members) > 1 else []
+        rows += [("fired", self.fired)] if len(self.members) > 1 and self.fired else []
         rows += [(member.name, f"p {member.pvalue:.4g}, {_deviation(member)}") for member in self.members]
         return Table("Calibration test", [*rows, ("engine", self.engine)], self.notes)
 

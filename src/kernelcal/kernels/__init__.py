@@ -32,16 +32,25 @@ from kernelcal.kernels.embeddings import (
     plan,
     point,
 )
-from kernelcal.kernels.lengthscales import Medians, median_lengthscale, resolve, resolve_target, target_lengthscale
+from kernelcal.kernels.lengthscales import (
+    Medians,
+    median_lengthscale,
+    resolve,
+    resolve_target,
+    rows_that_count,
+    target_lengthscale,
+)
 from kernelcal.kernels.metrics import (
     Euclidean,
     Hellinger,
     Metric,
     MixtureWasserstein,
     PairwiseMetric,
+    Standardised,
     TotalVariation,
     Wasserstein,
 )
+from kernelcal.kernels.pit import PIT
 from kernelcal.kernels.plain import kernel_from_plain, kernel_to_plain
 from kernelcal.kernels.profiles import (
     Gaussian,
@@ -59,6 +68,7 @@ from kernelcal.kernels.spectral import Spectral
 __all__ = [
     "CLOSE",
     "MMD",
+    "PIT",
     "AlignedPairs",
     "Brownian",
     "Coordinatewise",
@@ -91,6 +101,7 @@ __all__ = [
     "RationalQuadratic",
     "Scaled",
     "Spectral",
+    "Standardised",
     "Stationary",
     "Sum",
     "TotalVariation",
@@ -113,6 +124,7 @@ __all__ = [
     "resolve",
     "resolve_target",
     "right_factor",
+    "rows_that_count",
     "smaller",
     "squares",
     "target_lengthscale",

@@ -197,8 +197,21 @@ def has_leaf(kernel: Kernel, kind: type[Kernel]) -> bool:
 
 def positive(what: str, value: Any) -> None:
     """Refuse what is not a positive finite number."""
-    if not isinstance(value, int | float | np.number) or not 0 < value < float("inf"):
+    if not isinstance(value, int | float | np.integer | np.floating) or not 0 < value < float("inf"):
         raise InputError(f"{what} must be a positive finite number, got {value!r}")
+
+
+SMALLEST, LARGEST = 1e-75, 1e75  # their ratios, and squares of these, are numbers
+
+
+def of_usable_size(what: str, value: Any) -> None:
+    """Refuse what is not a positive number whose square and inverse square are numbers too."""
+    positive(what, value)
+    if not SMALLEST <= value <= LARGEST:
+        raise InputError(
+            f"{what} must lie between {SMALLEST:g} and {LARGEST:g}, got {value!r}: beyond, its square leaves the range "
+            "of floating numbers. Choose another unit for what it measures"
+        )
 
 
 class Points:

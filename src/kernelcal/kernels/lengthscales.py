@@ -10,13 +10,13 @@ import numpy as np
 
 from kernelcal.arrays import concrete, row_slices
 from kernelcal.errors import InputError
-from kernelcal.kernels.base import Kernel
+from kernelcal.kernels.base import LARGEST, SMALLEST, Kernel
 from kernelcal.kernels.metrics import Euclidean, Metric, PairwiseView, in_double
 from kernelcal.kernels.profiles import Stationary
-from kernelcal.predictions import Predictions, RealPredictions, as_predictions
+from kernelcal.predictions import Predictions, RealPredictions, as_predictions, checked_weights
 from kernelcal.randomness import generator_of
 
-__all__ = ["Medians", "median_lengthscale", "resolve", "resolve_target", "target_lengthscale"]
+__all__ = ["Medians", "median_lengthscale", "resolve", "resolve_target", "rows_that_count", "target_lengthscale"]
 
 
 _NORM = {1: "cityblock", 2: "euclidean"}
@@ -36,6 +36,7 @@ def median_lengthscale(
     include_diagonal: bool = False,
     max_rows: int | str | None = "default",
     rng: Any = 0,
+    weights: np.ndarray | None = None,
 ) -> float:
     """Median distance between predictions, the usual first choice of a lengthscale.
 
@@ -54,6 +55,10 @@ def median_lengthscale(
         for a metric that computes distances pair by pair (`PairwiseMetric`). None takes all pairs, in bounded memory.
     rng : int or numpy.random.Generator
         Source of the subsample.
+    weights : array of shape (n,), optional
+        Case weights: the median counts every distance by the product of both weights, and rows are drawn by theirs.
+        Rows that have less than a millionth of the weight together are left out, so that a row of weight 0, and a row
+        whose weight tends to 0, has no say.
 
     Returns
     -------
@@ -71,36 +76,79 @@ def median_lengthscale(
     >>> round(kc.median_lengthscale([0.5] * 8 + [0.7, 0.9]), 12)  # most distances are 0: they are left out
     0.2
     """
-    return _median(as_predictions(predictions), metric or Euclidean(), include_diagonal, max_rows, rng)[0]
+    batch = as_predictions(predictions)
+    counting = None if weights is None else checked_weights(weights, len(batch))
+    return _median(batch, metric or Euclidean(), include_diagonal, max_rows, rng, counting)[0]
 
 
-def resolve(kernel: Kernel, predictions: Any, known: Medians | None = None) -> tuple[Kernel, tuple[str, ...]]:
+def resolve(
+    kernel: Kernel, predictions: Any, known: Medians | None = None, weights: np.ndarray | None = None
+) -> tuple[Kernel, tuple[str, ...]]:
     """Fix what kernels take from the predictions: base measures of metrics, and every ``lengthscale="median"``.
 
-    Also return what the reader must know. Kernels of the same predictions may share the medians that are `known`: those
-    that are found here are added.
+    Also return what the reader must know. Kernels of the same predictions (and case weights) may share the medians that
+    are `known`: those that are found here are added.
     """
     medians: Medians = {} if known is None else known
+    if weights is not None:
+        predictions, weights = _that_count(predictions, weights)
     notes: list[str] = []
 
     def leaf(k: Kernel) -> Kernel:
         if not isinstance(k, Stationary):
             return k
-        metric = k.metric.resolved(predictions)
+        metric = k.metric.resolved(predictions if weights is None else predictions[_by_weight(weights, _MAX_ROWS)])
         if not isinstance(k.lengthscale, str):
             return k if metric is k.metric else replace(k, metric=metric)
         if metric not in medians:
-            medians[metric] = _median(predictions, metric, False, "default", 0)
+            medians[metric] = _median(predictions, metric, False, "default", 0, weights)
         value, more = medians[metric]
         notes.extend(more)
-        return replace(k, metric=metric, lengthscale=value)
+        return replace(k, metric=metric, lengthscale=_usable(value))
 
     return kernel.map_leaves(leaf), tuple(dict.fromkeys(notes))
 
 
+_NEGLIGIBLE = 1e-6  # of the weight: what the lightest rows may have together and still be left out
+_ALIKE = 1e-9  # relative difference of weights that count as equal
+
+
+def rows_that_count(weights: np.ndarray) -> np.ndarray:
+    """Rows without the lightest ones, which have less than a millionth of the weight together: their numbers."""
+    order = np.argsort(weights, kind="stable")
+    return np.sort(order[np.cumsum(weights[order]) > _NEGLIGIBLE * weights.sum()])
+
+
+def _that_count(predictions: Any, weights: np.ndarray) -> tuple[Any, np.ndarray | None]:
+    """Rows without those that hardly weigh anything, and their weights, None where the others weigh the same."""
+    rows = rows_that_count(weights)
+    own = weights[rows]
+    alike = own.max() - own.min() <= _ALIKE * own.max()
+    return predictions if len(rows) == len(weights) else predictions[rows], None if alike else own
+
+
+def _by_weight(weights: np.ndarray, most: int, rng: Any = 0) -> np.ndarray:
+    """Rows drawn with replacement, with chances like their weights."""
+    generator = generator_of(rng, "rows of a median lengthscale")
+    return np.sort(generator.choice(len(weights), most, p=weights / weights.sum()))
+
+
 def _median(
-    predictions: Any, metric: Metric, include_diagonal: bool, max_rows: int | str | None, rng: Any
+    predictions: Any,
+    metric: Metric,
+    include_diagonal: bool,
+    max_rows: int | str | None,
+    rng: Any,
+    weights: np.ndarray | None = None,
 ) -> tuple[float, tuple[str, ...]]:
+    if weights is not None:
+        predictions, weights = _that_count(predictions, weights)
+    if weights is not None:
+        default = _MAX_ROWS if metric.by_pairs(predictions) is None else _MAX_ROWS_BY_PAIRS
+        most = default if max_rows == "default" or max_rows is None else int(max_rows)
+        if len(weights) <= most:
+            return _weighted_median(predictions, metric, include_diagonal, weights)
+        predictions = predictions[_by_weight(weights, most, rng)]
     distances = _distances(predictions, metric, max_rows, rng)
     if include_diagonal:
         value = distances.median(zeros=distances.rows, multiplicity=2)
@@ -121,17 +169,25 @@ def _distances(predictions: Any, metric: Metric, max_rows: int | str | None, rng
         raise InputError(f"max_rows must be a number of at least 2 or None, got {max_rows!r}")
     rows = np.arange(len(x))
     if max_rows is not None and len(x) > max_rows:
-        rows = np.sort(generator_of(rng).choice(len(x), max_rows, replace=False))
+        rows = np.sort(generator_of(rng, "rows of a median lengthscale").choice(len(x), max_rows, replace=False))
     if pairwise is not None:
         return _Distances(len(rows), _by_pairs(PairwiseView(pairwise, in_double(predictions[rows])), len(rows)))
     return _Distances(len(rows), _by_norm(x[rows].astype(np.float64, copy=False), _NORM[metric.order]))
+
+
+def _parts_by_norm(n: int) -> list[slice]:
+    return row_slices(n, max(2, _BLOCK // max(n, 1)))
+
+
+def _parts_by_pairs(n: int) -> list[slice]:
+    return row_slices(n - 1, _BLOCK // max(n, 1))
 
 
 def _by_norm(x: np.ndarray, norm: str) -> Blocks:
     def blocks() -> Iterator[np.ndarray]:
         from scipy.spatial.distance import cdist, pdist
 
-        for rows in row_slices(len(x), max(2, _BLOCK // max(len(x), 1))):
+        for rows in _parts_by_norm(len(x)):
             inside, after = x[rows], x[rows.stop :]
             yield pdist(inside, norm)
             yield cdist(inside, after, norm).ravel()
@@ -139,24 +195,69 @@ def _by_norm(x: np.ndarray, norm: str) -> Blocks:
     return blocks
 
 
+def _products_by_norm(weights: np.ndarray) -> Iterator[np.ndarray]:
+    """Products of the weights of both rows, in the order of the distances of `_by_norm`."""
+    for rows in _parts_by_norm(len(weights)):
+        inside = weights[rows]
+        yield np.outer(inside, inside)[np.triu_indices(len(inside), 1)]
+        yield np.outer(inside, weights[rows.stop :]).ravel()
+
+
 def _by_pairs(seen: PairwiseView, n: int) -> Blocks:
     def blocks() -> Iterator[np.ndarray]:
-        for rows in row_slices(n - 1, _BLOCK // max(n, 1)):
+        for rows in _parts_by_pairs(n):
             squared = seen.cross(rows, slice(rows.start + 1, n))
             yield np.sqrt(squared[np.triu_indices(len(squared), m=squared.shape[1])])
 
     return blocks
 
 
+def _products_by_pairs(weights: np.ndarray) -> Iterator[np.ndarray]:
+    """The same in the order of `_by_pairs`."""
+    for rows in _parts_by_pairs(len(weights)):
+        products = np.outer(weights[rows], weights[rows.start + 1 :])
+        yield products[np.triu_indices(len(products), m=products.shape[1])]
+
+
+def _weighted_median(
+    predictions: Any, metric: Metric, include_diagonal: bool, weights: np.ndarray
+) -> tuple[float, tuple[str, ...]]:
+    """Median of the distances by the products of weights; with the diagonal every pair counts twice."""
+    distances = np.concatenate([*_distances(predictions, metric, None, 0), np.zeros(0)])
+    own = weights / weights.max()
+    pairwise = metric.by_pairs(predictions) is not None
+    products = np.concatenate([*(_products_by_pairs if pairwise else _products_by_norm)(own), np.zeros(0)])
+    if include_diagonal:
+        values, counts = np.append(distances, 0.0), np.append(2 * products, (own**2).sum())
+        return weighted_middle(values, counts), ()
+    apart = distances > 0
+    if not apart.any():
+        return 1.0, (_ALL_EQUAL,)
+    value, zeros = weighted_middle(distances[apart], products[apart]), 1 - products[apart].sum() / products.sum()
+    return value, (_ZEROS.format(zeros),) if zeros >= 0.5 else ()
+
+
+def weighted_middle(values: np.ndarray, weights: np.ndarray) -> float:
+    """Median of numbers that count by their weights: the middle of two where exactly half the weight is below."""
+    order = np.argsort(values, kind="stable")
+    below, values = np.cumsum(weights[order]), values[order]
+    half, rounding = below[-1] / 2, 1e-12 * below[-1]
+    lower, upper = np.searchsorted(below, [half - rounding, half + rounding])
+    return float((values[lower] + values[min(upper, len(values) - 1)]) / 2)
+
+
+_ALL_EQUAL = "all predictions are equal: the lengthscale was set to 1, which changes nothing"
+_ZEROS = "{:.0%} of the distances between predictions are 0: the median of the others was used"
+
+
 def _off_diagonal_median(blocks: _Distances) -> tuple[float, tuple[str, ...]]:
     zeros, pairs = blocks.zero_pairs, blocks.pairs
     if zeros == pairs:
-        return 1.0, ("all predictions are equal: the lengthscale was set to 1, which changes nothing",)
+        return 1.0, (_ALL_EQUAL,)
     value = blocks.median(skip=zeros)
     if zeros < pairs / 2:
         return value, ()
-    note = f"{zeros / pairs:.0%} of the distances between predictions are 0: the median of the others was used"
-    return value, (note,)
+    return value, (_ZEROS.format(zeros / pairs),)
 
 
 class _Distances:
@@ -205,29 +306,40 @@ class _Distances:
         return values, counts
 
 
-def target_lengthscale(predictions: RealPredictions) -> float:
+def _usable(lengthscale: float) -> float:
+    """Return a lengthscale that kernels take, its multiples too; a more extreme one says the same."""
+    return min(max(lengthscale, 1e3 * SMALLEST), LARGEST / 1e3)
+
+
+def target_lengthscale(predictions: RealPredictions, weights: np.ndarray | None = None) -> float:
     """Median predicted standard deviation, the distance at which two outcomes of one prediction differ.
 
     It is the `width` of the predictions, which stands for it where there is no variance.
 
     For vectors it is the root of the sum of squares over the components. Predictions without spread are left out;
-    where none has any, 1.0. No target is looked at, and the draws of an ensemble enter symmetrically.
+    where none has any, 1.0. No target is looked at, and the draws of an ensemble enter symmetrically. With case weights
+    it is the weighted median, without the rows that hardly weigh anything.
     """
+    if weights is not None:
+        predictions, weights = _that_count(predictions, weights)
     std = concrete(predictions.width)
     if std is None:
         raise InputError("lengthscale='median' needs values, which jax.jit does not have: give a number")
     sizes = np.sqrt((np.asarray(std, dtype=np.float64).reshape(len(predictions), -1) ** 2).sum(axis=1))
-    return float(np.median(sizes[sizes > 0])) if (sizes > 0).any() else 1.0
+    spread = sizes > 0
+    if not spread.any():
+        return 1.0
+    return float(np.median(sizes[spread])) if weights is None else weighted_middle(sizes[spread], weights[spread])
 
 
-def resolve_target(kernel: Kernel, predictions: Predictions) -> Kernel:
+def resolve_target(kernel: Kernel, predictions: Predictions, weights: np.ndarray | None = None) -> Kernel:
     """Replace every ``lengthscale="median"`` of a target kernel for numbers by its number."""
     if not isinstance(predictions, RealPredictions):
         return kernel
 
     def leaf(k: Kernel) -> Kernel:
         if isinstance(k, Stationary) and isinstance(k.lengthscale, str):
-            return k.with_lengthscale(target_lengthscale(predictions))
+            return k.with_lengthscale(_usable(target_lengthscale(predictions, weights)))
         return k
 
     return kernel.map_leaves(leaf)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from kernelcal.errors import InputError
-from kernelcal.kernels.metrics import Euclidean, Hellinger, TotalVariation, Wasserstein
+from kernelcal.kernels.metrics import Euclidean, Hellinger, Standardised, TotalVariation, Wasserstein
+from kernelcal.kernels.pit import PIT
 from kernelcal.kernels.profiles import (
     Gaussian,
     InverseMultiquadric,
@@ -28,8 +29,8 @@ _KNOWN: dict[str, Any] = {
     kind.__name__: kind
     for kind in (
         *(Gaussian, InverseMultiquadric, Laplacian, Matern32, Matern52, PowerExponential, RationalQuadratic),
-        *(Dirac, FiniteKernel, Linear, Spectral),
-        *(Euclidean, Hellinger, TotalVariation, Wasserstein),
+        *(Dirac, FiniteKernel, Linear, PIT, Spectral),
+        *(Euclidean, Hellinger, Standardised, TotalVariation, Wasserstein),
     )
 }
 

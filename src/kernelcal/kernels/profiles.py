@@ -14,7 +14,7 @@ import numpy as np
 
 from kernelcal.arrays import Array
 from kernelcal.errors import InputError
-from kernelcal.kernels.base import Kernel, positive
+from kernelcal.kernels.base import Kernel, of_usable_size
 from kernelcal.kernels.metrics import Euclidean, Metric
 
 __all__ = [
@@ -53,7 +53,7 @@ class Stationary(Kernel):
             if self.lengthscale != "median":
                 raise InputError(f"lengthscale must be a number or 'median', got {self.lengthscale!r}")
         else:
-            positive("lengthscale", self.lengthscale)
+            of_usable_size("lengthscale", self.lengthscale)
 
     @property
     def scale(self) -> float:
@@ -200,12 +200,12 @@ class Matern52(Stationary):
     """Matern kernel of smoothness 5/2: ``(1 + t + t^2 / 3) exp(-t)``, t = sqrt(5) d / l."""
 
     def evaluate(self, pairs: Any) -> Array:
-        """Kernel values of the pairs: 1 + t + t^2 / 3 by Horner's rule."""
+        """Kernel values of the pairs: ``(1 + t (1 + t / 3)) exp(-t)``, t times the decay first, which holds any t."""
         ops = pairs.ops
         t = ops.scale(pairs.distance(self.metric), math.sqrt(5) / self.scale)
         decay = ops.exp(ops.scale(ops.copy(t), -1.0))
-        polynomial = ops.multiply(ops.shift(ops.scale(ops.copy(t), 1 / 3), 1.0), t)
-        return ops.multiply(ops.shift(polynomial, 1.0), decay)
+        slope = ops.multiply(ops.copy(t), decay)
+        return ops.add(ops.multiply(ops.shift(ops.scale(t, 1 / 3), 1.0), slope), decay)
 
     def mixing(self, rng: np.random.Generator, size: int) -> np.ndarray:
         """Student t with 5 degrees of freedom."""
@@ -231,7 +231,7 @@ class InverseMultiquadric(Stationary):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        positive("offset", self.offset)
+        of_usable_size("offset", self.offset)
         if not -1 < self.beta < 0:
             raise InputError(f"beta must lie in (-1, 0), got {self.beta!r}")
 
@@ -267,7 +267,7 @@ class RationalQuadratic(Stationary):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        positive("alpha", self.alpha)
+        of_usable_size("alpha", self.alpha)
 
     def evaluate(self, pairs: Any) -> Array:
         """Kernel values of the pairs."""

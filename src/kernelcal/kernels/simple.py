@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.arrays import Array
+from kernelcal.arrays import Array, numbers
 from kernelcal.errors import InputError
 from kernelcal.kernels.base import Kernel, Pairs
 
@@ -106,7 +106,12 @@ class FiniteKernel(Kernel):
     matrix: np.ndarray
 
     def __post_init__(self) -> None:
-        matrix = np.asarray(self.matrix, dtype=np.float64)
+        try:
+            matrix = numbers(self.matrix)
+        except (TypeError, ValueError):
+            raise InputError(
+                f"FiniteKernel needs a symmetric (m, m) matrix of numbers, got {self.matrix!r:.80}"
+            ) from None
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not np.allclose(matrix, matrix.T):
             raise InputError(f"FiniteKernel needs a symmetric (m, m) matrix, got shape {matrix.shape}")
         least = float(np.linalg.eigvalsh(matrix)[0])

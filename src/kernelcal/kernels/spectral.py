@@ -15,6 +15,7 @@ from kernelcal.errors import InputError
 from kernelcal.kernels.base import Kernel
 from kernelcal.kernels.metrics import Euclidean
 from kernelcal.kernels.profiles import Gaussian, Stationary
+from kernelcal.randomness import generator_of
 
 __all__ = ["Spectral"]
 
@@ -109,6 +110,6 @@ def _nodes(kernel: Spectral, dimension: int | None) -> tuple[np.ndarray, np.ndar
         multiples = step * np.arange(1, size + 1)
         weights = 2 * step / math.sqrt(2 * math.pi) * np.exp(-0.5 * multiples**2)
         return multiples / profile.scale, np.sqrt(weights)
-    drawn = profile.frequencies(np.random.default_rng(kernel.rng), size, dimension or 1)
+    drawn = profile.frequencies(generator_of(kernel.rng, "frequencies of a target kernel"), size, dimension or 1)
     amplitudes = np.full(size, math.sqrt(profile.amplitude / size))
     return (drawn if dimension is not None else drawn[:, 0]), amplitudes

@@ -13,6 +13,7 @@ from kernelcal.errors import InputError
 from kernelcal.pairs.base import KernelProducts, QuadraticForms, Sums, threaded_map
 from kernelcal.pairs.tile_sums import FeatureTiles
 from kernelcal.predictions import ClassPredictions, Predictions
+from kernelcal.randomness import generator_of
 from kernelcal.residuals import ClassResidual, FeatureResidual
 
 __all__ = ["Collapsed", "CollapsedForms", "EqualRows", "GroupResidual", "groups_of"]
@@ -56,8 +57,8 @@ def groups_of(predictions: Predictions) -> EqualRows | None:
         return None
     n = len(predictions)
     if n > _LEAST:
-        rows = np.random.default_rng(0).integers(n, size=max(_LEAST, int(_SAMPLE * n**0.5)))
-        rows = np.unique(rows)
+        seeded, size = generator_of(0, "rows that are looked at for equal ones"), max(_LEAST, int(_SAMPLE * n**0.5))
+        rows = np.unique(seeded.integers(n, size=size))
         if len(rows) - len(np.unique(_codes(predictions[rows]))) < _EQUAL:
             return None
     _, first, member = np.unique(_codes(predictions), return_index=True, return_inverse=True)
@@ -70,9 +71,9 @@ def _codes(predictions: ClassPredictions) -> np.ndarray:
     """Whole numbers that are equal for equal rows, and hardly ever for others: sums of bits times odd numbers."""
     p = _numbers(predictions)
     bits = p.view(np.uint32 if p.dtype == np.float32 else np.uint64).astype(np.uint64, copy=False)
-    factors = np.random.default_rng(0).integers(2**63, size=bits.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(
-        1
-    )
+    # the same numbers in every run; those of a hash are no random numbers to any data
+    factors = generator_of(0, "factors of a hash").integers(2**63, size=bits.shape[1], dtype=np.uint64)
+    factors = factors * np.uint64(2) + np.uint64(1)
     mixed = bits * factors
     mixed ^= mixed >> np.uint64(32)
     return mixed.sum(axis=1, dtype=np.uint64)

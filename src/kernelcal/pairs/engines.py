@@ -10,7 +10,7 @@ import numpy as np
 
 from kernelcal.arrays import Array, is_numpy, like, namespace, to_numpy
 from kernelcal.errors import InputError
-from kernelcal.kernels import CrossPairs, Kernel, Points, Stationary
+from kernelcal.kernels import CrossPairs, Kernel, Points, Stationary, rows_that_count
 from kernelcal.pairs.base import Engine, QuadraticForms
 from kernelcal.pairs.duplicates import CollapsedForms
 from kernelcal.pairs.features import FeatureEngine, FeatureMap
@@ -26,6 +26,7 @@ __all__ = ["ENGINES", "ExactPairs", "Nystrom", "RandomFourier"]
 
 
 _TILE = (256, 1024)  # rows and columns
+_FASTEST = 1e30  # frequency: single precision holds its products with distances
 
 
 @dataclass(frozen=True)
@@ -127,13 +128,30 @@ class Nystrom(FeatureEngine):
 
     def _choose(self, predictions: Predictions) -> np.ndarray:
         """Rows to stand as landmarks; with one column, among the distinct values, so that ties waste none."""
-        rng, n = generator_of(self.rng), len(predictions)
-        candidates = np.arange(n)
+        rng, candidates = generator_of(self.rng, "landmarks"), self._candidates(predictions)
         if isinstance(predictions, ClassPredictions) and predictions.n_classes == 2:
             p = to_numpy(predictions.probabilities)[:, 1]
-            candidates = np.unique(p, return_index=True)[1]
+            candidates = candidates[np.unique(p[candidates], return_index=True)[1]]
         size = min(self.landmarks, len(candidates))
         return np.sort(rng.choice(candidates, size, replace=False))
+
+    def _candidates(self, predictions: Predictions) -> np.ndarray:
+        return np.arange(len(predictions))
+
+    def counting(self, weights: np.ndarray) -> Nystrom:
+        """Return the engine with landmarks among the rows that weigh anything."""
+        rows = rows_that_count(weights)
+        return self if len(rows) == len(weights) else _NystromAmong(self.landmarks, self.rng, rows)
+
+
+@dataclass(frozen=True, eq=False)
+class _NystromAmong(Nystrom):
+    """Nystrom features with landmarks among some rows."""
+
+    rows: np.ndarray | None = None
+
+    def _candidates(self, predictions: Predictions) -> np.ndarray:
+        return super()._candidates(predictions) if self.rows is None else self.rows
 
 
 def _evaluator(kernels: Sequence[Kernel], predictions: Predictions) -> Callable[[Any, np.ndarray], list[Array]]:
@@ -190,7 +208,7 @@ class RandomFourier(FeatureEngine):
 
     def maps(self, kernels: Sequence[Kernel], predictions: Predictions) -> tuple[FeatureMap, list[int]]:
         """Return the feature map and the number of features of each kernel."""
-        rng, points = generator_of(self.rng), Points(predictions)
+        rng, points = generator_of(self.rng, "random Fourier features"), Points(predictions)
         single = [self._single(kernel, points, rng) for kernel in kernels]
 
         def features(rows: slice) -> Array:
@@ -206,7 +224,8 @@ class RandomFourier(FeatureEngine):
             )
         x = points.coordinates(kernel.metric)
         xp = namespace(x)
-        w = like(kernel.frequencies(rng, self.frequencies, x.shape[1]).T, x)
+        drawn = kernel.frequencies(rng, self.frequencies, x.shape[1]).T
+        w = like(np.clip(drawn, -_FASTEST, _FASTEST), x)
         b = like(rng.uniform(0, 2 * np.pi, self.frequencies), x)
         amplitude = float(np.sqrt(2 * kernel.amplitude / self.frequencies))
         return lambda rows: amplitude * xp.cos(x[rows, ...] @ w + b)

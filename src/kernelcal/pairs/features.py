@@ -61,8 +61,13 @@ class FeatureEngine(Engine):
                 f"{self.describe(predictions)}: this needs residuals with features: for predictions of "
                 "numbers pass target_kernel=kernelcal.kernels.Spectral(kernel), or engine=ExactPairs()"
             )
-        features, sizes = self.maps(kernels, predictions)
-        return _Features(features, sizes, predictions, residual, self.describe(predictions))
+        engine = self if residual.weights is None else self.counting(residual.weights)
+        features, sizes = engine.maps(kernels, predictions)
+        return _Features(features, sizes, predictions, residual, engine.describe(predictions))
+
+    def counting(self, weights: np.ndarray) -> FeatureEngine:
+        """Return the engine for rows of these weights: one that is made of rows leaves out those without weight."""
+        return self
 
     @abstractmethod
     def describe(self, predictions: Predictions) -> str:

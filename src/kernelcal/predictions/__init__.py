@@ -14,18 +14,20 @@ from kernelcal.predictions.border import (
     together,
 )
 from kernelcal.predictions.classes import Bernoulli, Categorical, ClassPredictions, checked_classes
-from kernelcal.predictions.compositions import Mixture, Quantiles, Samples
+from kernelcal.predictions.compositions import ONE_DRAW, Mixture, Quantiles, Samples
 from kernelcal.predictions.counts import Binomial, CountPredictions, NegativeBinomial, Poisson
 from kernelcal.predictions.densities import Score, ScorePredictions, UnnormalizedDensity, langevin_draws
 from kernelcal.predictions.foreign import Reading
+from kernelcal.predictions.log_scale import log_sum
 from kernelcal.predictions.reading import Logits, LogProbs, Percent, as_predictions, checked_pair, checked_weights
 from kernelcal.predictions.real import Parametric, RealPredictions
 from kernelcal.predictions.scalars import Beta, Gamma, Laplace, LogNormal, Normal, StudentT, Uniform
-from kernelcal.predictions.special_functions import smallest_reaching
+from kernelcal.predictions.special_functions import count_below, smallest_reaching
 from kernelcal.predictions.vectors import DiagonalNormal, Dirichlet, IsotropicNormal, MultivariateNormal, VectorNormal
 
 __all__ = [
     "NO_SPREAD",
+    "ONE_DRAW",
     "Bernoulli",
     "Beta",
     "Binomial",
@@ -63,6 +65,7 @@ __all__ = [
     "checked_index",
     "checked_pair",
     "checked_weights",
+    "count_below",
     "families",
     "finite_numbers",
     "floating",
@@ -71,6 +74,7 @@ __all__ = [
     "is_in_chunks",
     "is_in_parts",
     "langevin_draws",
+    "log_sum",
     "made",
     "positive_numbers",
     "series_to_array",

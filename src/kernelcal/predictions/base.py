@@ -131,7 +131,7 @@ class Predictions(ABC):
             Shape ``(size, n, *event_shape)``.
         """
         shape = (size, len(self)) if self.uniforms == 1 else (size, len(self), self.uniforms)
-        drawn = self.draw(generator_of(rng).random(shape))
+        drawn = self.draw(generator_of(rng, "sample").random(shape))
         return drawn.astype(np.int64) if drawn.dtype.kind == "u" else drawn
 
     @abstractmethod

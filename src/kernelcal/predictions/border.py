@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from array_api_compat import device
 
-from kernelcal.arrays import Array, as_array, concrete, is_numpy, like, namespace
+from kernelcal.arrays import Array, as_array, concrete, is_half, is_numpy, like, namespace, precision
 from kernelcal.errors import InputError, MissingExtraError
 
 __all__ = [
@@ -57,8 +58,13 @@ def checked_vector(p: Array) -> tuple[Array, tuple[str, ...]]:
     return _snap(p, values, low, high)
 
 
-def checked_matrix(probs: Array) -> tuple[Array, tuple[str, ...]]:
-    """Check class probabilities, shape (n, m) with rows that sum to 1."""
+def checked_matrix(probs: Array, *, precision: Array | None = None) -> tuple[Array, tuple[str, ...]]:
+    """Check class probabilities, shape (n, m) with rows that sum to 1, and return them as floating numbers.
+
+    Rows must sum to 1 up to the rounding of the numbers that were given; `precision` is the array of these, where the
+    probabilities were made of others. Half precision rounds sums by up to 1e-2: such rows are divided by their sums.
+    """
+    given, probs = probs if precision is None else precision, floating(probs)
     values = concrete(probs)
     if values is None:
         return probs, ()
@@ -72,16 +78,48 @@ def checked_matrix(probs: Array) -> tuple[Array, tuple[str, ...]]:
     low, high = values.min(initial=0.0), values.max(initial=0.0)
     if low < -_ROUNDING or high > 1 + _ROUNDING:
         _refuse_range(values)
-    _refuse_sums(values)
-    return _snap(probs, values, low, high)
+    sums = _checked_sums(values, _tolerance(given, values.shape[1]))
+    probs, notes = _snap(probs, values, low, high)
+    return _divided(probs, sums, notes, given) if is_half(given) else (probs, notes)
+
+
+def _tolerance(given: Array, classes: int) -> float:
+    """How far the sum of a row may be from 1: a unit of the type for each level of a sum by halves, at least 1e-5."""
+    return max(SUM_TOLERANCE, (1 + math.log2(classes)) * precision(given)) if is_half(given) else SUM_TOLERANCE
+
+
+def _divided(probs: Array, sums: np.ndarray, notes: tuple[str, ...], given: Array) -> tuple[Array, tuple[str, ...]]:
+    """Rows of half precision over their sums, and a note where that changes anything."""
+    off = float(np.abs(sums - 1).max(initial=0.0))
+    if off <= 1e-7:
+        return probs, notes
+    note = (
+        f"the probabilities came in half precision ({str(given.dtype).rpartition('.')[2]}), whose rounding moved sums "
+        f"of rows from 1 by at most {off:.1g}: every row was divided by its sum"
+    )
+    return probs / namespace(probs).sum(probs, axis=1, keepdims=True), (*notes, note)
 
 
 def floating(x: Array) -> Array:
-    """Integers and booleans become floats; floats stay as given."""
+    """Integers and booleans become floats, and half precision single precision; other floats stay as given."""
     xp = namespace(x)
     if isinstance(x, np.ndarray):
+        if is_half(x):
+            return x.astype(np.float32)
+        if x.dtype.kind == "c":
+            raise InputError(_COMPLEX.format(x.dtype))
         return x.astype(np.float64) if x.dtype.kind in "iub" else x
+    if xp.isdtype(x.dtype, "complex floating"):
+        raise InputError(_COMPLEX.format(x.dtype))
+    if is_half(x):
+        return xp.astype(x, xp.float32)
     return x if xp.isdtype(x.dtype, "real floating") else xp.astype(x, xp.asarray(0.5).dtype)
+
+
+_COMPLEX = (
+    "predictions must be real numbers, got an array of dtype {}: an imaginary part has no meaning here; pass x.real if "
+    "it is 0"
+)
 
 
 def checked_numbers(values: np.ndarray) -> np.ndarray:
@@ -140,15 +178,16 @@ def _refuse_range(values: np.ndarray) -> None:
     )
 
 
-def _refuse_sums(values: np.ndarray) -> None:
+def _checked_sums(values: np.ndarray, tolerance: float) -> np.ndarray:
+    """Sums of the rows, or refuse those that are not 1."""
     sums = values.sum(axis=1, dtype=np.float64)
-    wrong = np.flatnonzero(np.abs(sums - 1) > SUM_TOLERANCE)
+    wrong = np.flatnonzero(np.abs(sums - 1) > tolerance)
     if len(wrong) == 0:
-        return
+        return sums
     row = int(wrong[0])
     raise InputError(
         f"row {row} sums to {sums[row]:.6g}, expected 1 (in all, {len(wrong)} of {len(sums)} rows are off by more "
-        f"than {SUM_TOLERANCE:g}). If the values were rounded or a class was left out, and dividing each row by "
+        f"than {tolerance:g}). If the values were rounded or a class was left out, and dividing each row by "
         "its sum is what you want, ask for it: normalize=True (command line: --normalize). If each column answers "
         "its own yes/no question, evaluate one column at a time"
     )
@@ -239,8 +278,6 @@ def plain_array(x: Any) -> tuple[Array, tuple[Any, ...] | None]:
             array, names = as_array(x), None
         except ValueError as error:  # rows of unequal length
             raise InputError(f"predictions do not form a rectangular array: {error}") from None
-    if isinstance(array, np.ma.MaskedArray):
-        array = np.ma.filled(array.astype(np.float64), np.nan)
     return (_from_objects(array) if isinstance(array, np.ndarray) and array.dtype.kind == "O" else array), names
 
 
@@ -273,6 +310,7 @@ def _frame(x: Any) -> tuple[np.ndarray, tuple[Any, ...] | None]:
 
 
 NO_SPREAD = "; a point prediction alone cannot be tested for calibration"
+_NEGATIVE = "; no spread is below 0: are these its logarithms? Then pass numpy.exp(x)"
 
 
 def finite_numbers(x: Any, what: str, *, ndim: int) -> Array:
@@ -295,6 +333,8 @@ def positive_numbers(x: Any, what: str, *, ndim: int, remedy: str = "") -> Array
     array = finite_numbers(x, what, ndim=ndim)
     values = concrete(array)
     if values is not None:
+        if remedy == NO_SPREAD:
+            refuse_rows(values < 0, what, values, f"a positive number{_NEGATIVE}")
         refuse_rows(values <= 0, what, values, f"a positive number{remedy}")
     return array
 

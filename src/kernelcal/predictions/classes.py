@@ -4,18 +4,36 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from kernelcal.arrays import Array, as_array, namespace, place_of, resident, row_slices, take_rows, to_numpy
+from kernelcal.arrays import (
+    Array,
+    as_array,
+    is_half,
+    namespace,
+    place_of,
+    resident,
+    row_slices,
+    take_rows,
+    to_numpy,
+)
 from kernelcal.errors import InputError
 from kernelcal.predictions.base import Predictions, checked_index, trusted
 from kernelcal.predictions.border import checked_matrix, checked_vector, floating
 from kernelcal.predictions.foreign import BOTH, Reading
+from kernelcal.predictions.log_scale import (
+    checked_logs,
+    log_complement,
+    log_of,
+    log_sigmoid,
+    log_softmax,
+    tempered_probability,
+)
 
-__all__ = ["Bernoulli", "Categorical", "ClassPredictions", "checked_classes", "tempered_probability"]
+__all__ = ["Bernoulli", "Categorical", "ClassPredictions", "checked_classes"]
 
 
 _COMPARE_UP_TO = 16  # classes; above, a binary search in every row is quicker than comparing with every class
@@ -47,10 +65,14 @@ class ClassPredictions(Predictions):
         What the targets are called, in the order of the columns; None means the integers 0 to m - 1.
     question : str or None
         What is asked, if not the class itself: a lens writes it here, and results repeat it.
+    logs : array of shape (n, m), or None
+        Logarithms of the probabilities of every class, where predictions came as such (`Logits`, `LogProbs`): they hold
+        what a probability that rounds to 0 or 1 does not. Log scores, slopes and impossible labels are told by them.
     """
 
     classes: tuple[Any, ...] | None
     question: str | None = None
+    logs: Array | None = None
 
     @property
     @abstractmethod
@@ -66,9 +88,36 @@ class ClassPredictions(Predictions):
     def probability_of(self, labels: np.ndarray) -> np.ndarray:
         """Predicted probability of the labels, shape (..., n) like `labels`, in NumPy."""
 
+    @property
+    def log_probabilities(self) -> Array:
+        """Logarithm of the predicted probability of every class, shape (n, m), as given or of what was given."""
+        return log_of(self.probabilities) if self.logs is None else self.logs
+
+    def log_probability_of(self, labels: np.ndarray) -> np.ndarray:
+        """Logarithm of the predicted probability of the labels, shape (..., n) like `labels`, in NumPy and float64."""
+        if self.logs is not None:
+            return to_numpy(self.logs)[np.arange(len(self)), labels].astype(np.float64)
+        with np.errstate(divide="ignore"):
+            return np.log(self.probability_of(labels), dtype=np.float64)
+
+    def finite_logs(self, rows: slice) -> np.ndarray:
+        """Logarithms of the probabilities of some rows in NumPy and float64, 0 where they are -inf: to be summed."""
+        some = self[rows]
+        if some.logs is None:
+            p = to_numpy(some.probabilities).astype(np.float64)
+            return np.log(np.where(p > 0, p, 1))
+        logs = to_numpy(some.logs).astype(np.float64)
+        return np.where(np.isneginf(logs), 0.0, logs)
+
     def impossible(self, y: np.ndarray) -> np.ndarray:
-        """Tell which labels had a predicted probability of exactly 0, shape (..., n)."""
+        """Tell which labels had a predicted probability of exactly 0 (a logarithm of -inf), shape (..., n)."""
+        if self.logs is not None:
+            return np.isneginf(self.log_probability_of(y))
         return self.probability_of(y) == 0
+
+    def _logs_of(self, function: Callable[[Array], Array]) -> Array | None:
+        """Logarithms with a function applied to them, where there are any."""
+        return None if self.logs is None else function(self.logs)
 
     def top_labels(self) -> np.ndarray:
         """Most probable class of every row, shape (n,): the first of equals; of two, the second (p >= 1/2)."""
@@ -154,6 +203,8 @@ class Bernoulli(ClassPredictions):
         What the targets are called, ``(negative, positive)``. Without it targets are 0 and 1, or booleans.
     question : str, optional
         What is asked, such as ``"top label"`` for the probability that the first choice is right.
+    logs : array of shape (n, 2), optional
+        Logarithms of 1 - p and of p, where more is known than p holds; `from_logits` and `from_log_probs` make them.
 
     Raises
     ------
@@ -176,29 +227,58 @@ class Bernoulli(ClassPredictions):
     """
 
     readings: ClassVar[tuple[Reading, ...]] = (
-        Reading(BOTH, ("Bernoulli", "BernoulliProbs", "BernoulliLogits"), ("probs",)),
+        Reading(BOTH, ("Bernoulli", "BernoulliProbs"), ("probs",)),
+        Reading(BOTH, ("BernoulliLogits",), ("logits",), constructor="from_logits"),
     )
 
     p: Array
     classes: tuple[Any, ...] | None = None
     notes: tuple[str, ...] = ()
     question: str | None = None
+    logs: Array | None = field(default=None, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
         p, notes = checked_vector(floating(as_array(self.p)))
         object.__setattr__(self, "p", p)
         object.__setattr__(self, "classes", checked_classes(self.classes, 2))
         object.__setattr__(self, "notes", self.notes + notes)
+        object.__setattr__(self, "logs", checked_logs(self.logs, self.probabilities if self.logs is not None else p))
+
+    @classmethod
+    def from_logits(cls, logits: Any, classes: Any = None, **options: Any) -> Self:
+        """Predictions ``p = 1 / (1 + exp(-x))`` of logits of shape (n,), which keep log p and log(1 - p).
+
+        Examples
+        --------
+        >>> import numpy as np, kernelcal as kc
+        >>> kc.Bernoulli.from_logits([40.0, 750.0]).log_prob(np.array([0, 0]))
+        array([ -40., -750.])
+        """
+        x = floating(as_array(logits))
+        x = x.astype(np.float64, copy=False) if isinstance(x, np.ndarray) else x  # 1 - p must keep its digits as well
+        xp, zero = namespace(x), namespace(x).zeros_like(x)
+        up, down = xp.exp(xp.minimum(x, zero)), xp.exp(-xp.maximum(x, zero))
+        # the logistic function: no overflow, and all digits of small probabilities
+        return trusted(cls(up / (up + down), classes, **options), logs=log_sigmoid(x))
+
+    @classmethod
+    def from_log_probs(cls, logs: Any, classes: Any = None, **options: Any) -> Self:
+        """Predictions of log-probabilities of yes, shape (n,), which keep them."""
+        x = floating(as_array(logs))
+        x = namespace(x).minimum(x, namespace(x).zeros_like(x))  # above 0 by rounding
+        both = namespace(x).stack([log_complement(x), x], axis=1)
+        return trusted(cls(namespace(x).exp(x), classes, **options), logs=both)
 
     def __len__(self) -> int:
         return int(self.p.shape[0])
 
     def __getitem__(self, index: Any) -> Self:
-        return trusted(self, p=take_rows(self.p, checked_index(index)))
+        rows = checked_index(index)
+        return trusted(self, p=take_rows(self.p, rows), logs=self._logs_of(lambda x: take_rows(x, rows)))
 
     def map_arrays(self, function: Callable[[Array], Array]) -> Self:
-        """Copy with a function applied to the array of probabilities."""
-        return trusted(self, p=function(self.p))
+        """Copy with a function applied to the array of probabilities, and to that of logarithms."""
+        return trusted(self, p=function(self.p), logs=self._logs_of(function))
 
     @property
     def n_classes(self) -> int:
@@ -225,6 +305,8 @@ class Bernoulli(ClassPredictions):
         """Logarithm of the predicted probability of the labels, shape (n,)."""
         xp = namespace(self.p)
         positive = xp.asarray(to_numpy(y) == 1, device=place_of(self.p))
+        if self.logs is not None:
+            return xp.where(positive, self.logs[:, 1], self.logs[:, 0])
         return xp.log(xp.where(positive, self.p, 1 - self.p))
 
     def in_words(self, y: np.ndarray) -> tuple[list[str], list[str]]:
@@ -233,7 +315,14 @@ class Bernoulli(ClassPredictions):
 
     def tempered(self, temperature: float) -> Self:
         """The logit over T; 0 and 1 stay."""
-        return trusted(self, p=tempered_probability(self.p, temperature))
+        if self.logs is None:
+            with np.errstate(divide="ignore"):
+                logit = namespace(self.p).log(self.p) - namespace(self.p).log1p(-self.p)
+            p = tempered_probability(self.p, temperature)
+        else:
+            logit = self.logs[:, 1] - self.logs[:, 0]
+            p = namespace(logit).exp(log_sigmoid(logit / temperature)[:, 1])
+        return trusted(self, p=p, logs=log_sigmoid(logit / temperature))
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,6 +337,9 @@ class Categorical(ClassPredictions):
         What the targets are called, in the order of the columns. Without it targets are 0 to m - 1.
     question : str, optional
         What is asked, if not the class itself; lenses write it.
+    logs : array of shape (n, m), optional
+        Logarithms of the probabilities, where more is known than they hold; `from_logits` and `from_log_probs` make
+        them.
 
     Raises
     ------
@@ -266,29 +358,59 @@ class Categorical(ClassPredictions):
     """
 
     readings: ClassVar[tuple[Reading, ...]] = (
-        Reading(BOTH, ("Categorical", "CategoricalProbs", "CategoricalLogits"), ("probs",), axes=(1,)),
+        Reading(BOTH, ("Categorical", "CategoricalProbs"), ("probs",), axes=(1,)),
+        Reading(BOTH, ("CategoricalLogits",), ("logits",), axes=(1,), constructor="from_logits"),
     )
 
     probs: Array
     classes: tuple[Any, ...] | None = None
     notes: tuple[str, ...] = ()
     question: str | None = None
+    logs: Array | None = field(default=None, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        probs, notes = checked_matrix(floating(as_array(self.probs)))
+        probs, notes = checked_matrix(as_array(self.probs))
         object.__setattr__(self, "probs", probs)
         object.__setattr__(self, "classes", checked_classes(self.classes, int(probs.shape[1])))
         object.__setattr__(self, "notes", self.notes + notes)
+        object.__setattr__(self, "logs", checked_logs(self.logs, probs))
+
+    @classmethod
+    def from_logits(cls, logits: Any, classes: Any = None, **options: Any) -> Self:
+        """Predictions by the softmax of every row of logits, shape (n, m), which keep its logarithm.
+
+        Examples
+        --------
+        >>> import numpy as np, kernelcal as kc
+        >>> kc.Categorical.from_logits([[0.0, 750.0], [40.0, 0.0]]).log_prob(np.array([0, 1]))
+        array([-750.,  -40.])
+        """
+        x = floating(as_array(logits))
+        xp = namespace(x)
+        powers = xp.exp(x - xp.max(x, axis=1, keepdims=True))
+        probs = powers / xp.sum(powers, axis=1, keepdims=True)
+        return trusted(cls(probs, classes, **options), logs=log_softmax(x))
+
+    @classmethod
+    def from_log_probs(cls, logs: Any, classes: Any = None, **options: Any) -> Self:
+        """Predictions of log-probabilities, shape (n, m), which keep them."""
+        given = as_array(logs)
+        x = floating(given)
+        x = namespace(x).minimum(x, namespace(x).zeros_like(x))  # above 0 by rounding
+        probs, notes = checked_matrix(namespace(x).exp(x), precision=given)
+        x = log_softmax(x) if notes and is_half(given) else x  # rows that were divided by their sums
+        return trusted(cls(probs, classes, **{**options, "notes": options.get("notes", ()) + notes}), logs=x)
 
     def __len__(self) -> int:
         return int(self.probs.shape[0])
 
     def __getitem__(self, index: Any) -> Self:
-        return trusted(self, probs=take_rows(self.probs, checked_index(index)))
+        rows = checked_index(index)
+        return trusted(self, probs=take_rows(self.probs, rows), logs=self._logs_of(lambda x: take_rows(x, rows)))
 
     def map_arrays(self, function: Callable[[Array], Array]) -> Self:
-        """Copy with a function applied to the array of probabilities."""
-        return trusted(self, probs=function(self.probs))
+        """Copy with a function applied to the array of probabilities, and to that of logarithms."""
+        return trusted(self, probs=function(self.probs), logs=self._logs_of(function))
 
     def placed(self) -> Self:
         """Copy in float64 on the accelerator where the probabilities lie, or in NumPy."""
@@ -312,21 +434,13 @@ class Categorical(ClassPredictions):
         """Logarithm of the predicted probability of the labels, shape (n,)."""
         xp = namespace(self.probs)
         columns = xp.asarray(to_numpy(y).astype(np.int64), device=place_of(self.probs))[:, None]
+        if self.logs is not None:
+            return xp.take_along_axis(self.logs, columns, axis=1)[:, 0]
         return xp.log(xp.take_along_axis(self.probs, columns, axis=1)[:, 0])
 
     def tempered(self, temperature: float) -> Self:
         """Log-probabilities over T; zeros stay zero."""
-        xp = namespace(self.probs)
-        with np.errstate(divide="ignore"):  # the logarithm of 0 is -inf, and its exponential 0 again
-            logs = xp.log(self.probs)
+        xp, logs = namespace(self.probs), self.log_probabilities
         powers = xp.exp((logs - xp.max(logs, axis=1, keepdims=True)) / temperature)
-        return trusted(self, probs=powers / xp.sum(powers, axis=1, keepdims=True))
-
-
-def tempered_probability(p: Array, temperature: float) -> Array:
-    """Probability of yes with its logit over T; 0 and 1 stay."""
-    xp, zero = namespace(p), namespace(p).zeros_like(p)
-    with np.errstate(divide="ignore"):
-        logits = (xp.log(p) - xp.log1p(-p)) / temperature
-    up, down = xp.exp(xp.minimum(logits, zero)), xp.exp(-xp.maximum(logits, zero))
-    return up / (up + down)
+        probs = powers / xp.sum(powers, axis=1, keepdims=True)
+        return trusted(self, probs=probs, logs=log_softmax(logs / temperature))

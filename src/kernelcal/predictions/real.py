@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from kernelcal.arrays import Array, as_array, concrete, row_slices, take_rows, to_numpy
+from kernelcal.arrays import Array, as_array, concrete, numbers, row_slices, take_rows, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.predictions.base import Predictions, checked_index, trusted
 from kernelcal.predictions.border import inside
@@ -27,7 +27,7 @@ _VALUES = 2**21  # numbers at a time: 16 MiB
 
 _REST = 1e-15  # probability that the sum over counts leaves out on either side
 
-_LEAST = 2.0**-53  # of a level whose normal quantile is finite on either side
+_LEAST = 1e-300  # of a probability whose normal quantile is finite
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +102,12 @@ class RealPredictions(Predictions):
         return True
 
     @property
+    def continuous(self) -> bool:
+        """Whether no number has a probability of its own: what has jumps says `cdf_below`, or its `pit_interval`."""
+        own, every = type(self), RealPredictions
+        return own.cdf_below is every.cdf_below and own.pit_interval is every.pit_interval
+
+    @property
     def columns(self) -> int:
         """Mean and standard deviation of every component."""
         return 2 * self.dimension
@@ -130,6 +136,15 @@ class RealPredictions(Predictions):
     def cdf_below(self, y: Array) -> np.ndarray:
         """P(Y < y) for scalar targets: less than `cdf` where a value has a probability of its own."""
         return self.cdf(y)
+
+    def survival(self, y: Array) -> np.ndarray:
+        """P(Y > y): one minus `cdf`, unless a family keeps the digits of the upper tail."""
+        return 1 - self.cdf(y)
+
+    @property
+    def has_cdf(self) -> bool:
+        """Whether there is a distribution function."""
+        return not self.event_shape and type(self).cdf is not RealPredictions.cdf
 
     def quantile(self, levels: Any) -> np.ndarray:
         """Smallest value whose distribution function reaches the levels: a scalar, or an array of shape (..., n).
@@ -161,10 +176,21 @@ class RealPredictions(Predictions):
         moments = np.isfinite(mean) & np.isfinite(std)
         return residuals if moments.all() else np.where(moments, residuals, self._normal_scores(y))
 
+    def normal_scores(self, y: np.ndarray) -> np.ndarray:
+        """Normal scores ``Phi^-1(F(y))``, standard normal under the prediction whatever its law, from the nearer tail.
+
+        Where the distribution function has jumps, or there is none, `standardised` residuals, whose mean is 0 and
+        whose variance is 1 too.
+        """
+        return self._normal_scores(y) if self.has_cdf and self.continuous else self.standardised(y)
+
     def _normal_scores(self, y: np.ndarray) -> np.ndarray:
         from scipy.special import ndtri  # imported when needed: the import of kernelcal stays light
 
-        return ndtri(np.clip(self.cdf(y), _LEAST, 1 - _LEAST))
+        below = self.cdf(y)
+        upper = below > 0.5
+        score = ndtri(np.maximum(np.where(upper, self.survival(y), below), _LEAST))
+        return np.where(upper, -score, score)
 
     def refuse_without_mean(self, what: str) -> None:
         """Refuse rows whose law has no mean, where one is needed."""
@@ -276,7 +302,7 @@ class Parametric(RealPredictions):
 def checked_probabilities(levels: Any, n: int) -> np.ndarray:
     """Return levels of quantiles of n rows as float64."""
     try:
-        values = np.asarray(levels, dtype=np.float64)
+        values = numbers(levels)
         np.broadcast_shapes(values.shape, (n,))
     except (TypeError, ValueError):
         raise InputError(

@@ -157,9 +157,8 @@ def _closed(values: np.ndarray, weights: np.ndarray) -> Fit:
 
 def _gaps(predictions: ClassPredictions, labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Log-probability of every class minus that of the label, shape (n, m); -inf for classes of probability 0."""
-    p = predictions.probabilities.astype(np.float64)
-    own = p[np.arange(len(labels)), labels]
-    impossible = np.flatnonzero((own <= 0) & (weights > 0))
+    own = predictions.log_probability_of(labels)
+    impossible = np.flatnonzero(np.isneginf(own) & (weights > 0))
     if len(impossible):
         row = int(impossible[0])
         raise InputError(
@@ -167,8 +166,8 @@ def _gaps(predictions: ClassPredictions, labels: np.ndarray, weights: np.ndarray
             f"({len(impossible)} such rows), which no temperature changes, and the log score is infinite: if small "
             "probabilities were rounded to 0, keep more digits; else drop these rows, or use objective='skce'"
         )
-    with np.errstate(divide="ignore"):
-        return np.log(p) - np.log(np.where(own > 0, own, 1.0))[:, None]  # a row of weight 0 counts nothing
+    logs = to_numpy(predictions.log_probabilities).astype(np.float64)
+    return logs - np.where(np.isneginf(own), 0.0, own)[:, None]  # a row of weight 0 counts nothing
 
 
 def _slope(gaps: np.ndarray, power: float, weights: np.ndarray) -> float:

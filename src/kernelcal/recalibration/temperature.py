@@ -177,7 +177,7 @@ def _fit(case: Case, statistic: SKCE | None, bounds: tuple[float, float]) -> Fit
     if statistic is None:
         return log_score_fit(batch, case.targets, np.ones(len(case)) if case.weights is None else case.weights, bounds)
     tempered(batch, 1.0)  # refuses a family before the error is computed
-    fixed = statistic.resolved(batch)
+    fixed = statistic.resolved(batch, case.weights)
 
     def error(temperature: float) -> float:
         return float(fixed.estimated(replace(case, predictions=tempered(batch, temperature))))

@@ -12,11 +12,13 @@ import numpy as np
 from kernelcal.cases import Case
 from kernelcal.evaluation import Evaluation
 from kernelcal.explanation import Group
+from kernelcal.kernels import PIT
 from kernelcal.lenses import TopLabel
 from kernelcal.plots import percent
 from kernelcal.predictions import Bernoulli, ClassPredictions, RealPredictions, ScorePredictions
 from kernelcal.statistics import crps_rows_of, log_score_rows_of
 from kernelcal.statistics.binned import binomial_interval
+from kernelcal.tables import few_rule
 
 __all__ = ["NONE", "GroupGap", "Intervals", "KeyFigure", "group_gaps", "is_number", "key_figures", "top_or_event"]
 
@@ -45,11 +47,12 @@ class KeyFigure:
 
 
 class GroupGap(NamedTuple):
-    """Rows of a group, its mean gap, and half of its interval; NaN where there is none."""
+    """Rows of a group, its mean gap, half of its interval (NaN where there is none), and the median."""
 
     rows: int
     gap: float
     half: float
+    median: float = math.nan  # of standardised residuals, where few rows make their mean
 
 
 def key_figures(case: Case, found: Evaluation, confidence_level: float) -> tuple[KeyFigure, ...]:
@@ -120,7 +123,9 @@ def _numbers(case: Case, found: Any, ends: Intervals) -> list[KeyFigure]:
     z = np.asarray(batch.standardised(targets), dtype=np.float64).reshape(len(batch), -1).mean(axis=1)
     if np.isfinite(z).all():
         name, words = "mean standardised residual", "outcome minus predicted mean, in predicted standard deviations"
-        rows.append(KeyFigure(name, _signed(float(np.average(z, weights=own))), ends.mean(z, _signed), words))
+        mean, median = float(np.average(z, weights=own)), float(np.median(z))
+        words += f"; few rows make it, the median is {_signed(median)}" if few_rule(mean, median) else ""
+        rows.append(KeyFigure(name, _signed(mean), ends.mean(z, _signed), words))
     if found.crps is not None:
         interval = NONE if batch.event_shape else ends.mean(crps_rows_of(case), _plain)
         words = "mean distance of prediction and outcome, in units of the target; smaller is better"
@@ -154,6 +159,9 @@ def _kernel_error(found: Evaluation) -> list[KeyFigure]:
         return [KeyFigure(f"{name}, {found.estimate.estimator}", f"{float(found.estimate):.3g}", NONE, words)]
     ends = f"{found.interval.root[0]:.4f} to {found.interval.root[1]:.4f}"
     words = "0 for a calibrated model; all kinds of errors count, and nearby predictions are judged together"
+    target = found.estimate.options.get("target_kernel")
+    if isinstance(target, PIT):
+        words = f"{target.unit}, over all levels, nearby predictions judged together; 0 for a calibrated model"
     value = f"{found.root:.4f}" if found.root else "0 (estimate below 0)"
     return [KeyFigure(f"kernel calibration error (root of {name})", value, ends, words)]
 
@@ -178,7 +186,13 @@ def group_gaps(case: Case, groups: Sequence[Group], confidence_level: float) -> 
     else:
         gaps = np.asarray(batch.standardised(targets), dtype=np.float64).reshape(len(batch), -1).mean(axis=1)
     ends = Intervals(confidence_level, own is not None)
-    return {(g.column, g.name): _gap(gaps[g.rows], None if own is None else own[g.rows], ends) for g in groups}
+    found = {(g.column, g.name): _gap(gaps[g.rows], None if own is None else own[g.rows], ends) for g in groups}
+    if isinstance(batch, ClassPredictions):
+        return found
+    medians = {(g.column, g.name): float(np.median(gaps[g.rows])) for g in groups}
+    return {
+        key: gap._replace(median=medians[key]) if few_rule(gap.gap, medians[key]) else gap for key, gap in found.items()
+    }
 
 
 def _gap(values: np.ndarray, own: np.ndarray | None, ends: Intervals) -> GroupGap:

@@ -22,7 +22,7 @@ from kernelcal.comparison import (
     seen_alike,
 )
 from kernelcal.comparison import compared as compared_models
-from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS
+from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError
 from kernelcal.evaluation import Evaluation, evaluated
 from kernelcal.explanation import Explanation, Group, checked_groups, explained
@@ -69,6 +69,7 @@ def model_report(
         key_figures(case, evaluation, run.confidence_level),
         tuple(drawn(drawing, f"p{number}-{k}") for k, drawing in enumerate(drawings)),
         group_gaps(case, named, run.confidence_level) if named else {},
+        run.confidence_level,
     )
 
 
@@ -87,7 +88,8 @@ def _explained(case: Case, groups: Sequence[Group], run: Run, models: int) -> tu
     n, most = len(case), int(_EXPLAINED / models**0.5)
     if not _explainable(case.predictions):
         return None, 0
-    rows = np.arange(n) if n <= most else np.sort(generator_of(run.rng).choice(n, most, replace=False))
+    generator = generator_of(run.rng, "rows that a page explains")
+    rows = np.arange(n) if n <= most else np.sort(generator.choice(n, most, replace=False))
     columns = {column: values[rows] for column, values in _columns(groups, n).items()}
     return explained(_chosen(case, rows), run, groups=columns or None), len(rows)
 
@@ -128,12 +130,14 @@ def report(
     normalize: bool = False,
     within: float | None = None,
     confidence_level: float = CONFIDENCE_LEVEL,
+    alpha: float = SIGNIFICANCE,
     draws: int = DRAWS,
     rng: int = 0,
     early_stopping: bool = True,
     title: str = "Calibration report",
     read: str | Mapping[str, str] | None = None,
     command: str | None = None,
+    rows: Any = None,
     date: Any = None,
     progress: Any = None,
 ) -> Report:
@@ -154,6 +158,10 @@ def report(
         As for `evaluate`; case weights for one model only.
     within : float, optional
         As for `compare`, for several models.
+    alpha : float
+        Level at which the verdict rejects and the page names places, classes, groups and rows.
+    rows : array of n whole numbers, optional
+        Numbers by which the page names rows, such as those of the file; default 0, 1, 2, ...
     confidence_level, draws, rng, early_stopping, progress
         As for `evaluate`; `rng` is a seed, a whole number, since all parts of a page use the same.
     title : str
@@ -195,7 +203,14 @@ def report(
     >>> found.to_html().startswith("<!DOCTYPE html>")
     True
     """
-    run = Run(confidence_level=confidence_level, draws=draws, rng=rng, early_stopping=early_stopping, progress=progress)
+    run = Run(
+        confidence_level=confidence_level,
+        alpha=alpha,
+        draws=draws,
+        rng=rng,
+        early_stopping=early_stopping,
+        progress=progress,
+    )
     seed = run.seed("the page names it")
     given, several = _models(predictions, weights)
     bound = _checked_bound(within, several=several)
@@ -207,7 +222,7 @@ def report(
     environment()  # what is missing is said before the work
     refuse_lens(lens)
     checked = _checked(y, given, several=several, weights=weights, classes=classes, normalize=normalize)
-    models = _seen(checked, lens, several=several)
+    models = {name: _numbered(case, rows) for name, case in _seen(checked, lens, several=several).items()}
     steps = Steps(progress, 2 * len(models), run.draws)
     compared = _compared(checked, lens, run, bound, steps) if several else None
     ordered = models if compared is None else {model.name: models[model.name] for model in compared.models}
@@ -268,6 +283,19 @@ def _seen(models: Models, lens: Lens | None, *, several: bool) -> Models:
         with naming(name) if several else nullcontext():
             found[name] = case.through(lens).in_numpy
     return found
+
+
+def _numbered(case: Case, rows: Any) -> Case:
+    """Name the rows by numbers of their own."""
+    if rows is None:
+        return case
+    numbers = np.asarray(rows)
+    if numbers.shape != (len(case),) or numbers.dtype.kind not in "iu":
+        raise InputError(
+            f"rows must be {len(case):,} whole numbers, one a row, got {numbers.dtype} of shape {numbers.shape}: leave "
+            "it out to count rows from 0"
+        )
+    return replace(case, numbers=numbers)
 
 
 def _compared(models: Models, lens: Lens | None, run: Run, within: float | None, steps: Steps) -> Comparison:

@@ -50,6 +50,7 @@ def methods(models: Sequence[ModelReport], compared: Comparison | None, run: Run
         found.append(("Lens", f"Everything here is about a simpler question: {first.question}."))
     if first.test is not None:
         found.append(("Test", _test(models, run)))
+        found.append(("Level", _level(run)))
     name = first.estimate.name
     size = (
         f"{name}, {first.estimate.estimator}: {_kernels(first.estimate.options)}. Computed by: {first.estimate.engine}."
@@ -99,6 +100,14 @@ def _test(models: Sequence[ModelReport], run: Run) -> str:
     )
 
 
+def _level(run: Run) -> str:
+    return (
+        f"The verdict, the places, classes, groups and rows that are named, and differences of models all ask for the "
+        f"level {percent(run.alpha)}: of a calibrated model each of these says something wrong in at most so many data "
+        f"sets. It does not depend on the coverage of the intervals, {percent(run.confidence_level)}."
+    )
+
+
 def _kernels(options: dict[str, object]) -> str:
     named = ((key.replace("_", " "), value) for key, value in options.items() if "kernel" in key)
     words = "; ".join(f"{key} {value}" for key, value in named) or "default kernels"
@@ -106,7 +115,7 @@ def _kernels(options: dict[str, object]) -> str:
 
 
 def _explained(models: Sequence[ModelReport], run: Run) -> str:
-    level, rest = f"{run.confidence_level:.0%}", f"{1 - run.confidence_level:.0%}"
+    level, rest = percent(1 - run.alpha), percent(run.alpha)
     rows = [m for m in models if m.explanation is not None and m.explained_rows < m.evaluation.n]
     some = f" It rests on {rows[0].explained_rows:,} rows, chosen at random by the seed." if rows else ""
     return (
@@ -120,7 +129,7 @@ def _comparison(run: Run) -> str:
     return (
         "The conditional error (CKCE, without the noise of the outcomes) of every model, with the rows drawn again "
         f"{run.draws:,} times for its interval; differences of pairs on the same rows, with p-values corrected "
-        "for the number of pairs (Holm), at 5 %. These p-values are those of many rows."
+        f"for the number of pairs (Holm), at {percent(run.alpha)}. These p-values are those of many rows."
     )
 
 
@@ -169,7 +178,7 @@ def rendered(
     date: str,
 ) -> str:
     """HTML of the whole page."""
-    level = percent(run.confidence_level)
+    level, band = percent(run.confidence_level), percent(1 - run.alpha)
     chart = None if compared is None else _chart(compared)
     pictures = [p for model in models for p in model.pictures] + ([] if chart is None else [chart])
     return str(
@@ -186,7 +195,7 @@ def rendered(
             why={id(model): where(model) for model in models},
             key=id,
             names=[model.name for model in models if model.name is not None],
-            panels={kind: (head, text.format(level=level)) for kind, (head, text) in _PANELS.items()},
+            panels={kind: (head, text.format(level=band)) for kind, (head, text) in _PANELS.items()},
             level=level,
             dark=dark_colours(set().union(*(p.colours for p in pictures))),
             methods=methods(models, compared, run),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelcal.comparison import Comparison
+from kernelcal.defaults import CONFIDENCE_LEVEL
 from kernelcal.errors import InputError
 from kernelcal.evaluation import Evaluation
 from kernelcal.explanation import Explanation
@@ -65,6 +66,8 @@ class ModelReport(Shown):
         Pictures as SVG.
     group_gaps : mapping of (str, str) to GroupGap
         By column and name, happened minus said on all rows of a group.
+    confidence_level : float
+        Coverage of the intervals of these gaps.
     """
 
     name: str | None
@@ -76,6 +79,7 @@ class ModelReport(Shown):
     figures: tuple[KeyFigure, ...]
     pictures: tuple[Picture, ...]
     group_gaps: Mapping[tuple[str, str], GroupGap] = field(default_factory=dict)
+    confidence_level: float = CONFIDENCE_LEVEL
 
     def _table(self) -> Table:
         rows = [(figure.name, f"{figure.value} ({figure.interval})") for figure in self.figures]

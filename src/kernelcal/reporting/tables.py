@@ -77,7 +77,7 @@ def pairs(compared: Comparison) -> Grid:
     notes = [
         "first minus second, so that below 0 the first is better; after \N{PLUS-MINUS SIGN} half of the "
         f"{percent(level)} interval; p-values are corrected for the number of pairs (Holm); tie: not told apart "
-        "at 5 %",
+        f"at {percent(compared.alpha)}",
     ]
     notes += [f"{len(every) - len(shown)} pairs that are less sure are left out"] if len(shown) < len(every) else []
     return Grid("", ["pair", *(f"difference in {m}" for m in measures)], rows, notes)
@@ -121,7 +121,7 @@ def _tables(found: Explanation, model: ModelReport) -> list[Grid]:
     tables = []
     if found.groups:
         tables.append(_groups(found, model))
-    wrong = model.evaluation.pvalue is not None and model.evaluation.pvalue <= 1 - found.confidence_level
+    wrong = model.evaluation.rejected
     if found.classes and wrong:
         tables.append(_classes(found))
     if found.rows and wrong:
@@ -134,15 +134,16 @@ def _groups(found: Explanation, model: ModelReport) -> Grid:
     gap = "outcome minus predicted mean, in standard deviations" if numbers else "happened minus said, points"
     rows = [_group(g, model.group_gaps[g.column, g.name], 2 if numbers else 1) for g in found.groups[:_GROUPS]]
     left = len(found.groups) - len(rows)
-    level = f"{1 - found.confidence_level:.0%}"
+    level = percent(found.alpha)
     sampled = f", which rest on the {model.explained_rows:,} rows of the random choice" * _sampled(model)
     notes = [
         f"p-values{sampled} are exact and corrected for the number of groups: of a calibrated model any of them is "
         f"below {level} in at most {level} of data sets",
-        "a group is tested for errors of all kinds, not for its average alone",
+        "a group is tested by its kernel calibration error (SKCE) alone; what is wrong in it is named where a "
+        "direction is clear in its rows, the clearest first",
         *([f"not shown: {left} that are less sure"] if left else []),
     ]
-    header = ["group", "rows", gap, f"{percent(found.confidence_level)} interval", "p", "what is wrong"]
+    header = ["group", "rows", gap, f"{percent(model.confidence_level)} interval", "p", "what is wrong"]
     return Grid("Groups, the surest first", header, rows, notes)
 
 
@@ -150,8 +151,9 @@ def _group(g: GroupFinding, seen: GroupGap, digits: int) -> list[str]:
     low, high = seen.gap - seen.half, seen.gap + seen.half
     interval = "none" if math.isnan(seen.half) else f"{low:+.{digits}f} to {high:+.{digits}f}"
     p = "not tested" if g.pvalue is None else f"{g.pvalue:.3g}"
-    numbers = [text.replace("-", "\N{MINUS SIGN}") for text in (f"{seen.gap:+.{digits}f}", interval)]
-    return [f"{g.column}: {g.name}", f"{seen.rows:,}", *numbers, p, "; ".join(g.directions[:1])]
+    median = "" if math.isnan(seen.median) else f" (median {seen.median:+.{digits}f})"
+    numbers = [text.replace("-", "\N{MINUS SIGN}") for text in (f"{seen.gap:+.{digits}f}{median}", interval)]
+    return [f"{g.column}: {g.name}", f"{seen.rows:,}", *numbers, p, "; ".join(g.directions)]
 
 
 def _sampled(model: ModelReport) -> bool:
@@ -173,11 +175,10 @@ def _classes(found: Explanation) -> Grid:
 
 def _rows(found: Explanation, model: ModelReport) -> Grid:
     total, n = float(found.estimate), found.n
-    rows = [[f"{r.row:,}", r.predicted, r.happened, _share(r.contribution * n, total, "x")] for r in found.rows]
-    sampled = " of the random choice" * _sampled(model)
+    rows = [[r.named, r.predicted, r.happened, _share(r.contribution * n, total, "x")] for r in found.rows]
     notes = [
-        f"row numbers{sampled} count from 0 and, where rows were dropped, only those that were kept; such rows are "
-        "worth a look, but each may be chance"
+        "row numbers count all rows from 0, those that were dropped too where the command line read them; of equal "
+        "rows the first is named; such rows are worth a look, but each may be chance"
     ]
     return Grid("Rows that add most to the error", ["row", "said", "happened", "times the average row"], rows, notes)
 

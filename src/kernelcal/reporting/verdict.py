@@ -10,7 +10,6 @@ import numpy as np
 
 from kernelcal.cases import Case
 from kernelcal.comparison import Comparison
-from kernelcal.defaults import SIGNIFICANCE
 from kernelcal.evaluation import Evaluation
 from kernelcal.inference.test import impossible_rows
 from kernelcal.predictions import ClassPredictions
@@ -52,7 +51,7 @@ def verdict_of(case: Case, found: Evaluation) -> Verdict:
     what = "probabilities" if isinstance(batch, ClassPredictions) else "uncertainty"
     if found.test is None:
         return Verdict("untested", f"Whether the stated {what} can be believed was not tested.", found.notes[:1])
-    if found.test.pvalue > SIGNIFICANCE:
+    if not found.rejected:
         return Verdict("nothing", f"No evidence against the stated {what} was found.", _nothing(batch, own, found))
     sentences = (
         _said_and_happened(targets, batch, own),
@@ -70,21 +69,25 @@ def verdict_of(case: Case, found: Evaluation) -> Verdict:
 def verdict_of_several(found: Comparison) -> Verdict:
     """Verdict on several models: which error is the smallest, and how many models the test speaks against."""
     best, tied = found.models[0].name, found.tied(found.models[0].name)
-    if not tied:
+    if math.isinf(found.scores.get(best, 0.0)):
+        heading = f"{best} has the smallest calibration error, but it had ruled out what then happened."
+    elif not tied:
         heading = f"{best} has the smallest calibration error, and chance does not explain its lead."
     elif len(tied) == len(found.models) - 1 and _all_tied(found):
         heading = "The models cannot be told apart by their conditional calibration errors (CKCE)."
     else:
         heading = f"{best} has the smallest calibration error, but it cannot be told from {_listed(tied)}."
     tested = [m for m in found.models if m.evaluation.pvalue is not None]
-    rejected = [m.name for m in tested if m.evaluation.pvalue is not None and m.evaluation.pvalue <= SIGNIFICANCE]
+    rejected = [m.name for m in tested if m.evaluation.rejected]
     others = [m.name for m in tested if m.name not in rejected]
     best_of = "" if heading.startswith("The models cannot") else "To be the best of them does not mean to be right. "
     several = f"{best_of}{_counted(rejected, len(tested))}"
     right = "it right" if len(others) == 1 else "them right"
     said = "That does not" if not rejected else f"Against {_listed(others)} no evidence was found, which does not"
     unclear = f" {said} prove {right}." if others else ""
-    return Verdict("several", heading, (several + unclear,))
+    score = found.score_in_words
+    scores = (f"A calibrated model may still say little: {score}.",) if score else ()
+    return Verdict("several", heading, (*scores, several + unclear))
 
 
 def _all_tied(found: Comparison) -> bool:
@@ -139,7 +142,7 @@ def _directions(batch: Any, found: Evaluation) -> list[str]:
     if two and _mostly_biased(found):
         named = []  # probabilities that are all too low or too high are no question of certainty
     for words in named[:3]:
-        plain = next((sentence for word, sentence in _WORDS if word == words), None)
+        plain = next((sentence for word, sentence in _WORDS if words.startswith(word)), None)
         sentences.append(plain or f"{words[:1].upper()}{words[1:].rstrip('.')}.")
     return sentences
 

@@ -4,6 +4,7 @@ from kernelcal.residuals.base import FeatureResidual, Inner, Residual
 from kernelcal.residuals.choice import residual_of, target_kernel_of
 from kernelcal.residuals.classes import ClassResidual
 from kernelcal.residuals.numbers import FourierResidual, GramResidual
+from kernelcal.residuals.pit import PITResidual, has_places
 from kernelcal.residuals.stein import Radial, SteinResidual, radial
 
 __all__ = [
@@ -12,9 +13,11 @@ __all__ = [
     "FourierResidual",
     "GramResidual",
     "Inner",
+    "PITResidual",
     "Radial",
     "Residual",
     "SteinResidual",
+    "has_places",
     "radial",
     "residual_of",
     "target_kernel_of",

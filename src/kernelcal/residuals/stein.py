@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kernelcal.arrays import Array, is_numpy, like, namespace, take_rows, to_double
+from kernelcal.arrays import Array, is_numpy, like, namespace, numbers, take_rows, to_double
 from kernelcal.errors import InputError
 from kernelcal.kernels import (
     Gaussian,
@@ -299,7 +299,7 @@ def _not_negative(u: Array) -> Array:
 
 def _root(matrix: Any, dimension: int) -> np.ndarray:
     """L with B = L L', for a positive semi-definite matrix B on the coordinates, or its diagonal."""
-    b = np.asarray(matrix, dtype=np.float64)
+    b = numbers(matrix)
     b = np.diag(b) if b.shape == (dimension,) else b
     if b.shape != (dimension, dimension) or not np.isfinite(b).all() or not np.allclose(b, b.T):
         raise InputError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,6 +25,8 @@ from kernelcal.inference import (
 from kernelcal.inference.intervals import hoeffding, root_spread
 from kernelcal.inference.laws import far_note
 from kernelcal.pairs import off_diagonal, row_sums
+from kernelcal.runs import Run
+from kernelcal.sketch.directions import directions_of
 from kernelcal.sketch.subject import Settings, Subject
 from kernelcal.sketch.sums import CLASS_SCORES, NUMBER_SCORES, Arrays
 from kernelcal.statistics import BinnedEstimate, BinTable, Estimate
@@ -95,9 +97,7 @@ _NO_MOMENTS = (
 )
 
 
-def findings(
-    sums: Arrays, settings: Settings, subject: Subject, confidence_level: float, notes: tuple[str, ...]
-) -> SketchResult:
+def findings(sums: Arrays, settings: Settings, subject: Subject, run: Run, notes: tuple[str, ...]) -> SketchResult:
     """Everything that the sums tell."""
     started = time.perf_counter()
     n = int(sums["n"])
@@ -107,13 +107,16 @@ def findings(
     if not np.isfinite(pairs).all():
         raise InputError("the SKCE is not a number: look for predictions and targets of extreme size")
     estimate = _estimate(float(pairs[0]) / (n * (n - 1.0)), n, settings, subject)
-    test = _exact(pairs, estimate)
-    known = _known(sums["covariance"], float(pairs[0]), estimate) if subject.second_moments else None
+    test = replace(_exact(pairs, estimate, run.alpha), seed=int(settings.rng))
+    if test.rejected:
+        test = replace(test, directions=directions_of(sums, subject, run.alpha))
+    known = _known(sums["covariance"], float(pairs[0]), estimate, run.alpha) if subject.second_moments else None
+    bounded = subject.second_moments and n > 3
     named = CLASS_SCORES if subject.of_classes else NUMBER_SCORES
     return SketchResult(
         n=n,
         estimate=estimate,
-        interval=_interval(sums, estimate, test.pvalue, confidence_level) if subject.second_moments and n > 3 else None,
+        interval=_interval(sums, estimate, test.pvalue, run.confidence_level) if bounded else None,
         test=test,
         known=known,
         question=subject.question,
@@ -121,6 +124,7 @@ def findings(
         means={name: _mean(sums[name], n) for name in named},
         eces=tuple(_ece(sums[f"bins {k}"], *names, n, settings) for k, names in enumerate(subject.binned)),
         notes=(*_notes(sums, subject), *(() if known is None else known.notes), *notes),
+        alpha=run.alpha,
         seconds=time.perf_counter() - started,
     )
 
@@ -131,14 +135,14 @@ def _estimate(value: float, n: int, settings: Settings, subject: Subject) -> Est
     return Estimate(np.float64(value), "SKCE", "unbiased", n, engine, options)
 
 
-def _exact(pairs: np.ndarray, estimate: Estimate) -> TestResult:
+def _exact(pairs: np.ndarray, estimate: Estimate, alpha: float) -> TestResult:
     """Rank the observed value among the drawn ones."""
     drawn = DrawnValues.of(pairs[:, None])
     outcome = drawn.outcome((estimate.name,))
-    return _test(estimate, outcome.pvalue, outcome.members[0].deviation, Exact.label, draws=drawn.draws)
+    return _test(estimate, outcome.pvalue, outcome.members[0].deviation, Exact.label, alpha, draws=drawn.draws)
 
 
-def _known(covariance: np.ndarray, value: float, estimate: Estimate) -> TestResult | None:
+def _known(covariance: np.ndarray, value: float, estimate: Estimate, alpha: float) -> TestResult | None:
     """P-value by ``sum_k l_k (Z_k^2 - 1)``, the l_k eigenvalues of the known covariance of S."""
     eigenvalues = np.linalg.eigvalsh(covariance)
     eigenvalues = eigenvalues[eigenvalues > 1e-12 * eigenvalues[-1]]
@@ -147,11 +151,18 @@ def _known(covariance: np.ndarray, value: float, estimate: Estimate) -> TestResu
     law = ChiSquareSum(eigenvalues, -float(eigenvalues.sum()))
     pvalue = min(max(law.tail(value), _SMALLEST), 1.0)
     notes = (*far_note(pvalue), *((_FEW,) if estimate.n < _FEW_ROWS else ()))
-    return _test(estimate, pvalue, value / math.sqrt(law.variance), Saddlepoint.label, notes=notes)
+    return _test(estimate, pvalue, law.standardised(value), Saddlepoint.label, alpha, notes=notes)
 
 
 def _test(
-    estimate: Estimate, pvalue: float, deviation: float, null: str, *, draws: int = 0, notes: tuple[str, ...] = ()
+    estimate: Estimate,
+    pvalue: float,
+    deviation: float,
+    null: str,
+    alpha: float,
+    *,
+    draws: int = 0,
+    notes: tuple[str, ...] = (),
 ) -> TestResult:
     value = float(estimate)
     return TestResult(
@@ -162,12 +173,14 @@ def _test(
         stopped_early=False,
         monte_carlo_error=math.sqrt(pvalue * (1 - pvalue) / (draws + 1)) if draws else 0.0,
         members=(Member(estimate.name, value, pvalue, deviation),),
-        fired=estimate.name,
+        fired=estimate.name if pvalue <= alpha else "",
         directions=(),
         impossible_rows=(),
         n=estimate.n,
         engine=estimate.engine,
         notes=notes,
+        alpha=alpha,
+        draws_asked=draws,
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from kernelcal.arrays import to_numpy
 from kernelcal.cases import Case
-from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS_OF_A_PASS
+from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS_OF_A_PASS, SIGNIFICANCE
 from kernelcal.errors import InputError
 from kernelcal.kernels import Kernel, Laplacian
 from kernelcal.pairs import RandomFourier
@@ -15,7 +15,7 @@ from kernelcal.runs import Run
 from kernelcal.sketch.findings import SketchResult, findings
 from kernelcal.sketch.rows import RowSet, checked_rows
 from kernelcal.sketch.subject import Settings, Subject, refuse_different
-from kernelcal.sketch.sums import Arrays, added, check_arrays, placed_for_sums, read_file, sums_of, write_file
+from kernelcal.sketch.sums import Arrays, added, check_arrays, checksum, placed_for_sums, read_file, sums_of, write_file
 
 __all__ = ["Sketch"]
 
@@ -258,24 +258,26 @@ class Sketch:
     def __add__(self, other: Sketch) -> Self:
         return self.empty().merge(self).merge(other)
 
-    def result(self, confidence_level: float = CONFIDENCE_LEVEL) -> SketchResult:
+    def result(self, confidence_level: float = CONFIDENCE_LEVEL, alpha: float = SIGNIFICANCE) -> SketchResult:
         """Return what the rows seen so far tell; more may be added afterwards.
 
         Parameters
         ----------
         confidence_level : float
             Nominal coverage of the interval.
+        alpha : float
+            Level at which the verdict rejects.
 
         Returns
         -------
         SketchResult
             Prints as a short table.
         """
-        run = Run(confidence_level=confidence_level)
+        run = Run(confidence_level=confidence_level, alpha=alpha)
         if self._subject is None or not self._sums:
             raise InputError("the sketch has seen no rows: call update(y, predictions) first")
         more = () if self._rows.whole else (_MANY_RANGES,)
-        return findings(self._sums, self._settings, self._subject, run.confidence_level, (*self._notes, *more))
+        return findings(self._sums, self._settings, self._subject, run, (*self._notes, *more))
 
     def save(self, path: Any) -> None:
         """Write the sketch to an npz file, whole or not at all; no pickles."""
@@ -288,16 +290,24 @@ class Sketch:
     def load(cls, path: Any) -> Self:
         """Read a sketch that was saved; damaged and foreign files are refused."""
         head, arrays = read_file(path)
+        whole = dict(arrays)
         try:
             sketch = object.__new__(cls)._begin(Settings.of(head["settings"]))
             seen = arrays.pop("starts"), arrays.pop("stops"), head["next"], head["whole"]
             sketch._subject = None if head["subject"] is None else Subject.from_plain(head["subject"])
             sketch._notes = tuple(map(str, head["notes"]))
-        except (KeyError, TypeError, AttributeError) as error:
+        except InputError as error:
+            raise InputError(f"{path} is not a whole sketch: {error}") from None
+        except Exception as error:  # settings of any shape, which anything may refuse
             raise InputError(f"{path} is not a whole sketch: {type(error).__name__}, {error}") from None
         if arrays:
             check_arrays(path, arrays, sketch._settings, sketch._subject)
         sketch._rows = RowSet.of_file(path, *seen, float(arrays["n"]) if arrays else 0)
+        if head.get("checksum") != checksum(head, whole):
+            raise InputError(
+                f"{path} is not a whole sketch: it was altered after it was written, its checksum is that of other "
+                "sums or settings. Save the sketch again where it was made"
+            )
         sketch._sums = arrays
         return sketch
 

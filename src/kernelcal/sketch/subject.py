@@ -12,6 +12,7 @@ from kernelcal.defaults import DRAWS_OF_A_PASS
 from kernelcal.errors import InputError
 from kernelcal.inference.test import draws_in
 from kernelcal.kernels import (
+    PIT,
     Dirac,
     Gaussian,
     Kernel,
@@ -24,6 +25,7 @@ from kernelcal.kernels import (
 )
 from kernelcal.pairs import RandomFourier
 from kernelcal.predictions import Bernoulli, ClassPredictions, Predictions, RealPredictions
+from kernelcal.residuals import target_kernel_of
 from kernelcal.runs import Run
 from kernelcal.statistics import ECE
 from kernelcal.statistics.binned import usual_questions
@@ -105,6 +107,9 @@ def _default_target(kernel: Kernel | None, predictions: Any) -> Kernel:
     if kernel is not None:
         return kernel
     if isinstance(predictions, RealPredictions):
+        kernel = target_kernel_of(None, predictions)
+        if isinstance(kernel, PIT):
+            return kernel
         return Spectral(Gaussian(), _VECTORS if predictions.event_shape else _NUMBERS)
     return Dirac()
 
@@ -222,8 +227,8 @@ def _refuse_families(batch: Predictions, target_kernel: Kernel) -> None:
             "draws are not the law that they come from, so a sketch has no exact test of Samples: use "
             "calibration_test(..., null='swap') on parts of the rows"
         )
-    if not isinstance(batch, ClassPredictions) and not isinstance(target_kernel, Spectral):
+    if not isinstance(batch, ClassPredictions) and not isinstance(target_kernel, PIT | Spectral):
         raise InputError(
             f"a sketch needs residuals with features, which {target_kernel} between numbers does not give: pass "
-            "target_kernel=kernelcal.kernels.Spectral(kernel)"
+            "target_kernel=kernelcal.kernels.PIT() or Spectral(kernel)"
         )

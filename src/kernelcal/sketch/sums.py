@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import math
 import os
 import secrets
 import zipfile
@@ -20,6 +22,7 @@ from kernelcal.inference import Draws
 from kernelcal.pairs import feature_sums, features_of, one_thread, second_moments, thread_count, threaded_map
 from kernelcal.predictions import ClassPredictions, Predictions
 from kernelcal.residuals import ClassResidual, FeatureResidual, residual_of
+from kernelcal.sketch.directions import direction_shapes, direction_sums
 from kernelcal.sketch.subject import Settings, Subject
 from kernelcal.statistics import (
     ECE,
@@ -38,6 +41,7 @@ __all__ = [
     "Arrays",
     "added",
     "check_arrays",
+    "checksum",
     "placed_for_sums",
     "read_file",
     "sums_of",
@@ -101,7 +105,7 @@ def _of_part(
 ) -> dict[str, Array]:
     targets, batch = case.targets, case.predictions
     double = batch.map_arrays(_double)
-    drawn = Draws(settings.rng).targets(double, 0, settings.draws, rows)
+    drawn = Draws(settings.rng, "draws of a test").targets(double, 0, settings.draws, rows)
     every = np.concatenate([targets[None].astype(drawn.dtype), drawn])  # row 0 is observed, on the same path
     if not on_accelerator(placed.reference):
         placed = double
@@ -122,6 +126,7 @@ def _scores(case: Case, bins: int) -> Arrays:
     if isinstance(batch, ClassPredictions):
         sums |= {f"bins {k}": part for k, part in enumerate(_in_bins(targets, batch, bins))}
     named = CLASS_SCORES if isinstance(batch, ClassPredictions) else NUMBER_SCORES
+    sums |= direction_sums(case)
     return sums | {name: np.array(n * _where_defined(score, case)) for name, score in named.items()}
 
 
@@ -155,6 +160,38 @@ def check_arrays(path: Any, arrays: Arrays, settings: Settings, subject: Subject
         missing = [name for name, x in arrays.items() if name not in CLASS_SCORES and not np.isfinite(x).all()]
         if missing:
             raise InputError(f"{path} is not a whole sketch: its {missing[0]} is not finite")
+    if expected:
+        wrong_sum = _contradiction(arrays, subject is not None and subject.of_classes)
+        if wrong_sum:
+            raise InputError(f"{path} is not a whole sketch: its sums contradict each other, {wrong_sum}")
+
+
+def _contradiction(arrays: Arrays, of_classes: bool) -> str:
+    """What no rows can have summed up to, or nothing; scores that a family does not have are NaN."""
+    n, impossible, slack = float(arrays["n"]), float(arrays["impossible"]), 1e-9
+    most = {"accuracy": n, "brier_score": 2 * n} if of_classes else {}
+    squares, diagonal = (arrays["totals"] ** 2).sum(axis=(0, 2)), arrays["diagonal"]
+    wrong = {
+        "the number of rows": n < 1 or n != round(n),
+        "targets that were ruled out": not 0 <= impossible <= n or impossible != round(impossible),
+        "totals and diagonal": bool(np.any(squares > n * diagonal * (1 + 1e-6) + 1e-300)),  # Cauchy and Schwarz
+        "moments": "covariance" in arrays and not _are_moments(arrays),
+    }
+    for name in CLASS_SCORES if of_classes else ("crps", "mean_squared_error"):
+        wrong[name] = not 0 <= float(np.nan_to_num(arrays[name], posinf=0)) <= most.get(name, math.inf) * (1 + slack)
+    if of_classes:
+        wrong["log score"] = (impossible > 0) != np.isposinf(float(arrays["log_score"]))
+    for name in (name for name in arrays if name.startswith("bins ")):
+        weight, predicted, events = arrays[name]
+        inside = (predicted, events, weight - predicted, weight - events)
+        wrong[name] = bool(weight.sum() != n) or any(bool(np.any(x < -slack * n)) for x in inside)
+    return next((name for name, is_wrong in wrong.items() if is_wrong), "")
+
+
+def _are_moments(arrays: Arrays) -> bool:
+    """Tell whether matrices of second moments are symmetric, with squares on their diagonals."""
+    square = (arrays["moment"], arrays["covariance"])
+    return all(np.allclose(x, x.T, rtol=1e-6, atol=1e-6 * np.abs(x).max()) and np.all(np.diag(x) >= 0) for x in square)
 
 
 def _shapes(arrays: Arrays, settings: Settings, subject: Subject) -> dict[str, tuple[int, ...]]:
@@ -164,6 +201,7 @@ def _shapes(arrays: Arrays, settings: Settings, subject: Subject) -> dict[str, t
     named = CLASS_SCORES if subject.of_classes else NUMBER_SCORES
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("n", "impossible", *named), ())
     shapes |= {f"bins {k}": (3, settings.bins) for k in range(len(subject.binned))}
+    shapes |= direction_shapes(subject)
     shapes |= {"totals": (r, draws, d), "diagonal": (draws,)}
     if subject.second_moments:
         shapes |= {"moment": (r * d, r * d), "covariance": (r * d, r * d), "lengthened": (r * d,), "squares": ()}
@@ -180,6 +218,7 @@ _DAMAGED = (
 def write_file(path: Any, settings: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
     """Write the whole file beside its place, then move it there: a reader finds the old file or the new one."""
     path = Path(path)
+    settings = {**settings, "checksum": checksum(settings, arrays)}
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     head = json.dumps({"format": _FORMAT, "version": _VERSION, **settings})
     try:
@@ -190,6 +229,17 @@ def write_file(path: Any, settings: dict[str, Any], arrays: dict[str, np.ndarray
         os.replace(beside, path)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def checksum(settings: dict[str, Any], arrays: dict[str, np.ndarray]) -> str:
+    """Number that changes with any setting, any array, its type and its shape; notes are words and are left out."""
+    told = {name: value for name, value in settings.items() if name not in ("notes", "checksum")}
+    found = hashlib.sha256(json.dumps(told, sort_keys=True).encode())
+    for name in sorted(arrays):
+        x = np.ascontiguousarray(arrays[name])
+        found.update(f"{name} {x.dtype.str} {np.shape(arrays[name])} ".encode())
+        found.update(x.tobytes())
+    return found.hexdigest()
 
 
 def read_file(path: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
 from kernelcal.cases import Case, refuse_lens
-from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS_OF_A_PASS
+from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS_OF_A_PASS, SIGNIFICANCE
 from kernelcal.errors import InputError
 from kernelcal.evaluation import Plan, Step, size_in_words
 from kernelcal.io import ReadOptions
@@ -48,9 +48,9 @@ class StreamResult(SketchResult):
     sketch: Sketch = field(repr=False, compare=False)
 
     @classmethod
-    def of(cls, sums: SketchedRows, read: str, plan: Plan, confidence_level: float, seconds: float) -> Self:
+    def of(cls, sums: SketchedRows, read: str, plan: Plan, run: Run, seconds: float) -> Self:
         """Make the result of all sums."""
-        found = sums.sketch.result(confidence_level)
+        found = sums.sketch.result(run.confidence_level, run.alpha)
         own = {f.name: getattr(found, f.name) for f in fields(found)}
         dropped = [
             f"{count(number)} {what}"
@@ -76,6 +76,7 @@ def evaluate_files(
     *,
     lens: Lens | None = None,
     confidence_level: float = CONFIDENCE_LEVEL,
+    alpha: float = SIGNIFICANCE,
     draws: int = DRAWS_OF_A_PASS,
     rng: int = 0,
     engine: RandomFourier | None = None,
@@ -95,6 +96,8 @@ def evaluate_files(
         A simpler question, such as `TopLabel`.
     confidence_level : float
         Nominal coverage of the interval.
+    alpha : float
+        Level at which the verdict rejects.
     draws, rng : int
         Sets of redrawn targets of the exact test, and their seed.
     engine : RandomFourier, optional
@@ -142,7 +145,7 @@ def evaluate_files(
     (1000, 'No evidence against calibration (p = ..., exact test).')
     >>> folder.cleanup()
     """
-    run = Run(confidence_level=confidence_level, draws=draws, rng=rng, progress=progress, engine=engine)
+    run = Run(confidence_level=confidence_level, alpha=alpha, draws=draws, rng=rng, progress=progress, engine=engine)
     options, asked = sketch_options(run, sketch), read_options(columns)
     refuse_lens(lens)
     given = [paths] if isinstance(paths, str) or hasattr(paths, "__fspath__") else list(paths)
@@ -164,6 +167,7 @@ def evaluate_frame(
     *,
     lens: Lens | None = None,
     confidence_level: float = CONFIDENCE_LEVEL,
+    alpha: float = SIGNIFICANCE,
     draws: int = DRAWS_OF_A_PASS,
     rng: int = 0,
     engine: RandomFourier | None = None,
@@ -179,7 +183,7 @@ def evaluate_frame(
     frame : dask.dataframe.DataFrame
         Or another frame with ``npartitions`` and ``to_delayed`` whose partitions are pandas frames; or two Dask arrays
         ``(y, probabilities)``. Rows are numbered in the order of the partitions.
-    lens, confidence_level, draws, rng, engine, sketch, progress
+    lens, confidence_level, alpha, draws, rng, engine, sketch, progress
         As for `evaluate_files`; without a cluster there is no progress.
     client : distributed.Client, optional
         Default: the client that the program has, else the threads of Dask.
@@ -213,7 +217,7 @@ def evaluate_frame(
     >>> result.n, result.verdict
     (1000, 'No evidence against calibration (p = ..., exact test).')
     """
-    run = Run(confidence_level=confidence_level, draws=draws, rng=rng, progress=progress, engine=engine)
+    run = Run(confidence_level=confidence_level, alpha=alpha, draws=draws, rng=rng, progress=progress, engine=engine)
     options, asked = sketch_options(run, sketch), read_options(columns)
     refuse_lens(lens)
     if isinstance(frame, tuple) and len(frame) == 2 and all(map(is_in_chunks, frame)):
@@ -272,7 +276,7 @@ class Pass:
         """Add up all parts."""
         started, asked = time.perf_counter(), (self.survey, self.empty, self.lens, progress)
         sums = add_up_on(self.client, *asked) if self.dask else add_up_here(*asked)
-        return StreamResult.of(sums, self.read, self.plan, self.run.confidence_level, time.perf_counter() - started)
+        return StreamResult.of(sums, self.read, self.plan, self.run, time.perf_counter() - started)
 
 
 def prepared(

@@ -12,12 +12,14 @@ import kernelcal as kc
 from kernelcal.errors import InputError, KernelcalWarning
 from kernelcal.kernels import GaussLegendre, Linear, Spectral, Wasserstein
 from kernelcal.predictions import Categorical, Laplace, MultivariateNormal, Normal, Poisson, Samples
+from kernelcal.randomness import generator_of
 from kernelcal.residuals import residual_of
 from kernelcal.statistics import CKCE, JKCE, ckce, jkce
 from kernelcal.statistics.conditional.kernel import MeanEmbedding
 from kernelcal.statistics.conditional.operator import CANDIDATES, CrossValidation
 
 REFERENCE = Path(__file__).resolve().parents[2] / "data" / "reference" / "ckce_reference.json"
+FEATURES = "random Fourier features of the CKCE"  # the stream of their frequencies
 RNG = np.random.default_rng(3)
 N, M = 15, 4
 P = RNG.dirichlet(np.ones(M), N)
@@ -124,7 +126,9 @@ def test_it_is_the_definition_for_classes(target, w, method):
 def test_it_is_the_definition_for_numbers(method, w):
     gram, cross = normal_gram(MEAN, STD, Z, 0.8)
     x = np.stack([MEAN, STD], axis=1)
-    gamma = np.median(np.sqrt(squares(x)[np.triu_indices(N, 1)]))
+    counted = x if w is None else np.repeat(x, w.astype(int), axis=0)  # the median counts rows by their weights
+    distances = np.sqrt(squares(counted)[np.triu_indices(len(counted), 1)])
+    gamma = np.median(distances[distances > 1e-12])
     k = cross + np.exp(-squares(x) / (2 * gamma**2))
     options = {"target_kernel": kc.Gaussian(0.8), "engine": engine(method, 1e-14), "weights": w}
     assert float(ckce(Z, NORMAL, **options)) == pytest.approx(naive(k, gram, N**-0.25, w), rel=1e-9)
@@ -228,7 +232,7 @@ def shifted(n, m, seed):
 
 
 def test_fourier_is_the_primal_form_of_its_features():
-    w = np.random.default_rng(5).standard_normal((7, M)) / 0.4
+    w = generator_of(5, FEATURES).standard_normal((7, M)) / 0.4
     phi = np.hstack([P, np.cos(P @ w.T) / math.sqrt(7), np.sin(P @ w.T) / math.sqrt(7)])
     r = np.eye(M)[Y] - P
     b = np.linalg.inv(phi.T @ phi + N * 0.1 * np.eye(M + 14)) @ phi.T @ r
@@ -241,7 +245,7 @@ def test_fourier_is_the_primal_form_of_its_features():
 
 def test_a_factor_scales_the_features_by_its_root():
     options = {"prediction_kernel": 0.5 * Linear() + 3 * kc.Gaussian(0.4), "engine": kc.RandomFourier(200)}
-    w = np.random.default_rng(0).standard_normal((200, M)) / 0.4
+    w = generator_of(0, FEATURES).standard_normal((200, M)) / 0.4
     waves = np.exp(1j * P @ w.T)
     k = 0.5 * P @ P.T + 3 * (waves @ waves.conj().T).real / 200
     assert float(ckce(Y, P, **options)) == pytest.approx(naive(k, class_gram(P, Y, np.eye(M)), N**-0.25), rel=1e-9)
@@ -333,7 +337,7 @@ def test_cross_validation_is_refitting_without_every_row(method, weighted, seed)
     estimate = ckce(y, P, regularization="cross-validation", target_kernel=kc.FiniteKernel(A), **options)
     k = kernel_8(P, 0.4)
     if method == "fourier":
-        f = np.random.default_rng(0).standard_normal((100, M)) / 0.4
+        f = generator_of(0, FEATURES).standard_normal((100, M)) / 0.4
         k = P @ P.T + (np.cos(P @ f.T) @ np.cos(P @ f.T).T + np.sin(P @ f.T) @ np.sin(P @ f.T).T) / 100
     psi = np.linalg.cholesky(A)[y]
     candidates = CANDIDATES * np.mean(w * np.diag(k))
@@ -483,9 +487,9 @@ def test_data_that_do_not_fit_are_refused(monkeypatch):
     with pytest.raises(InputError, match="CKCE needs at least 2 rows, got 1"):
         ckce(Y[:1], P[:1])
     with pytest.raises(InputError, match=r"needs features of the targets.*Spectral"):
-        ckce(Z, NORMAL, regularization="cross-validation")
+        ckce(Z, NORMAL, target_kernel=kc.Gaussian(), regularization="cross-validation")
     with pytest.raises(InputError, match=r"has no Fourier features.*Spectral.*engine=kernelcal.IncompleteCholesky"):
-        ckce(Z, NORMAL, engine=kc.RandomFourier(100))
+        ckce(Z, NORMAL, target_kernel=kc.Gaussian(), engine=kc.RandomFourier(100))
     with pytest.raises(InputError, match="FiniteKernel has 2 classes, the predictions have 4"):
         ckce(Y, P, target_kernel=kc.FiniteKernel(np.eye(2)))
     monkeypatch.setattr("kernelcal.statistics.conditional.kernel._MOST_ROWS", 10)

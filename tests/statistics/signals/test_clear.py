@@ -34,7 +34,7 @@ def test_terms_without_spread():
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("m", [2, 3])
-def test_scores_of_classes(m, weighted):
+def test_counts_of_classes(m, weighted):
     answers = []
     for seed in range(60):
         rng = np.random.default_rng(seed)
@@ -42,27 +42,40 @@ def test_scores_of_classes(m, weighted):
         y = kc.Categorical(p**1.5 / (p**1.5).sum(axis=1, keepdims=True)).sample(rng)[0]
         w = rng.uniform(0.5, 2, 60) if weighted else np.ones(60)
         scores = ClassSignals().prepare(kc.Categorical(p), w if weighted else None)
-        slope = [w[i] * (np.log(p[i, y[i]]) - sum(q * np.log(q) for q in p[i])) for i in range(60)]
         classes = [1] if m == 2 else range(m)
-        bias = any(away([w[i] * ((y[i] == k) - p[i, k]) for i in range(60)], len(classes)) for k in classes)
-        answers += [(away(slope), bias)]
-        assert (scores.clear("slope", y), scores.clear("bias", y)) == answers[-1]
-    assert {True, False} == {slope for slope, _ in answers} == {bias for _, bias in answers}
+        answers += [any(away([w[i] * ((y[i] == k) - p[i, k]) for i in range(60)], len(classes)) for k in classes)]
+        assert scores.clear("bias", y) == answers[-1]
+    assert {True, False} == set(answers)
 
 
 def test_scores_of_numbers():
-    answers = {name: set() for name in ("bias", "dispersion", "bias by scale", "dispersion by scale")}
+    answers = {name: set() for name in NumberSignals().prepare(kc.Normal([0.0], [1.0])).directed}
     for seed in range(80):
         rng = np.random.default_rng(seed)
         mean, std = rng.normal(size=50), rng.uniform(0.5, 3, 50)
-        y = mean + std * (0.2 + 1.2 * std**0.2 * rng.normal(size=50)) + 0.2 * (std - 1.75)
-        logs = np.log(std)
-        scale = (logs - logs.mean()) / np.sqrt(np.mean((logs - logs.mean()) ** 2))
-        z = (y - mean) / std
+        y = (
+            mean
+            + std * (0.3 + 1.3 * std**0.4 * np.exp(0.2 * mean) * rng.normal(size=50))
+            + 0.6 * (std - 1.75)
+            + 0.6 * mean
+        )
         scores = NumberSignals().prepare(kc.Normal(mean, std))
-        for name, found in answers.items():
-            terms = z if name.startswith("bias") else z**2 - 1
-            expected = away(list(terms * scale if name.endswith("scale") else terms))
+        z, x = (y - mean) / std, explaining(mean, std)
+        rest = z - x @ np.linalg.lstsq(x, z, rcond=None)[0]
+        sizes = np.abs(rest) - np.abs(rest).mean()
+        terms = [z, rest**2 - 1, z * x[:, 1], z * x[:, 2], sizes * x[:, 1], sizes * x[:, 2]]
+        for (name, found), own in zip(answers.items(), terms, strict=True):
+            expected = away(list(own), 6)
             assert scores.clear(name, y) == expected
             found.add(expected)
     assert all(found == {True, False} for found in answers.values())
+
+
+def explaining(mean, std):
+    """Ones, and locations and log widths over the distance of their quartiles, less their means."""
+    columns = [np.ones(len(mean))]
+    for values in (mean, np.log(std)):
+        low, high = np.quantile(values, [0.25, 0.75])
+        scaled = np.clip((values - np.median(values)) * 1.3489795 / (high - low), -6, 6)
+        columns.append(scaled - scaled.mean())
+    return np.stack(columns, axis=1)

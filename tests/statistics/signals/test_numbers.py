@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import chi2, norm
 
 import kernelcal as kc
 from kernelcal.statistics import NumberSignals
@@ -12,31 +12,76 @@ from kernelcal.statistics import NumberSignals
 @pytest.mark.parametrize("d", [1, 3])
 def test_scores_are_these_sums(d, weighted):
     rng = np.random.default_rng(0)
-    mean, std = rng.normal(size=(12, d)), np.exp(rng.normal(size=(12, d)))
-    y, w = rng.normal(size=(2, 12, d)), rng.uniform(0.5, 2, 12) if weighted else np.ones(12)
-    logs = np.array([sum(np.log(std[i, k]) for k in range(d)) / d for i in range(12)])
-    logs = logs - (w * logs).sum() / w.sum()
-    scale = logs / np.sqrt((logs**2).mean())
+    n = 14
+    mean, std = rng.normal(size=(n, d)), np.exp(rng.normal(size=(n, d)))
+    y, w = rng.normal(size=(2, n, d)), rng.uniform(0.5, 2, n) if weighted else np.ones(n)
     if d == 1:
         batch, targets = kc.Normal(mean[:, 0], std[:, 0]), y[:, :, 0]
     else:
         batch, targets = kc.MultivariateNormal.diagonal(mean, std), y
     scores = NumberSignals().prepare(batch, w if weighted else None)
     for b, found in enumerate(scores.values(targets)):
-        bias, by, spread, spread_by = np.zeros(d), np.zeros(d), 0.0, 0.0
-        for i in range(12):
-            z = [(y[b, i, k] - mean[i, k]) / std[i, k] for k in range(d)]
-            bias += w[i] * np.array(z)
-            by += w[i] * scale[i] * np.array(z)
-            spread += w[i] * (sum(v * v for v in z) / d - 1)
-            spread_by += w[i] * scale[i] * (sum(v * v for v in z) / d - 1)
-        expected = [0, np.abs(bias).max(), abs(spread), np.abs(by).max(), abs(spread_by), 0.0]
+        sums, by, squares, expected_squares, share2 = np.zeros((3, d)), np.zeros(2), 0.0, 0.0, 0.0
+        places = []
         for k in range(d):
-            u = norm.cdf([(y[b, i, k] - mean[i, k]) / std[i, k] for i in range(12)])
-            shares = [w[u <= value].sum() / w.sum() - value for value in u]
-            before = [value - w[u < value].sum() / w.sum() for value in u]
-            expected[5] = max(expected[5], np.sqrt(12) * (max(shares) + max(before)))
-        np.testing.assert_allclose(found, expected, rtol=1e-12)
+            z = [(y[b, i, k] - mean[i, k]) / std[i, k] for i in range(n)]
+            x = [[1.0] * n]
+            for values in (mean[:, k], np.log(std[:, k])):
+                low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
+                scaled = [min(max((v - middle) / (high - low) * 1.3489795, -6), 6) for v in values]
+                average = sum(w[i] * scaled[i] for i in range(n)) / sum(w)
+                x.append([v - average for v in scaled])
+            for j in range(3):
+                sums[j, k] = sum(w[i] * z[i] * x[j][i] for i in range(n))
+            x = np.array(x).T
+            slope = np.linalg.solve(x.T @ np.diag(w) @ x, x.T @ (w * z))
+            hat = x @ np.linalg.solve(x.T @ np.diag(w) @ x, x.T)
+            rest = z - x @ slope
+            for i in range(n):
+                squares += w[i] * rest[i] ** 2
+                share = w[i] * (1 - w[i] * hat[i, i])
+                expected_squares += share
+                share2 += w[i] * share
+                by += w[i] * rest[i] ** 2 * x[i, 1:] / d
+            places.append(norm.cdf(z))
+        freedom = expected_squares**2 / share2
+        dispersion = abs((squares / expected_squares) ** (1 / 3) - (1 - 2 / (9 * freedom)))
+        bias = np.abs(sums).max(axis=1)
+        if d > 1:  # independent components: whitening is standardising, and the distance is chi-square
+            away = ((y[b] - mean) / std) ** 2
+            places.append(chi2.cdf(away.sum(axis=1), d))
+        pit = 0.0
+        for u in places:
+            for k in range(1, 5):
+                basis = np.polynomial.legendre.Legendre.basis(k)
+                pit += (2 * k + 1) * sum(w[i] * basis(2 * u[i] - 1) for i in range(n)) ** 2 / len(places)
+        expected = [0, bias[0], dispersion, bias[1], bias[2], abs(by[0]), abs(by[1]), pit]
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_dispersion_has_its_mean_under_calibration():
+    rng = np.random.default_rng(0)
+    batch, w = kc.Normal(rng.normal(size=8), np.exp(rng.normal(size=8))), rng.uniform(0.2, 2, 8)
+    signals = NumberSignals().prepare(batch, w)
+    z = rng.normal(size=(60_000, 8))
+    rest = signals._explained(z[:, :, None])[1][:, :, 0]
+    total, freedom = signals._freedom
+    assert (w * rest**2).sum(axis=1).mean() == pytest.approx(total, rel=0.01)
+    assert 3 < freedom < 5
+
+
+def test_groups_of_what_is_ranked():
+    signals = NumberSignals().prepare(kc.Normal([0.0, 1.0], [1.0, 2.0]))
+    named = [tuple(signals.names[k] for k in group) for group in signals.merge.groups]
+    assert named[:3] == [("impossible target",), ("bias",), ("dispersion",)]
+    assert named[3] == ("bias by location", "bias by scale", "dispersion by location", "dispersion by scale")
+    assert named[4:] == [("PIT",)]
+    assert signals.merge.weights == (1, 1, 1, 1, 1.4)
+    family = kc.DefaultFamily().prepare(kc.Normal([0.0, 1.0, 3.0], [1.0, 2.0, 1.0]))
+    assert [family.names[k] for k in family.merge.groups[-1]] == list(family.kernels.names)
+    assert len(family.kernels.names) == 2
+    vectors = kc.DefaultFamily().prepare(kc.MultivariateNormal.diagonal(np.eye(3), np.ones((3, 3))))
+    assert [len(group) for group in vectors.merge.groups] == [1, 1, 1, 4, 1, 2, 2]
 
 
 def test_rows_without_spread_take_no_part():

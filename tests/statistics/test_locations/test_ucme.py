@@ -24,6 +24,7 @@ from kernelcal.predictions import (
     Quantiles,
     Samples,
 )
+from kernelcal.residuals import residual_of
 from kernelcal.statistics.test_locations.locations import Locations, draw_locations, normal_locations
 from kernelcal.statistics.test_locations.mean_embedding import UCME, ucme
 
@@ -96,6 +97,7 @@ def target_value(kernel, z, y):
         return np.exp(-(distance**2) / (2 * kernel.scale**2))
     if isinstance(kernel, kc.Laplacian):
         return np.exp(-distance / kernel.scale)
+    assert isinstance(kernel, kc.kernels.Spectral)
     w, a = kernel.nodes(None if np.ndim(z) == 0 else len(z))
     phases = np.multiply.outer(y - z, w) if np.ndim(z) == 0 else (y - z) @ w.T
     return np.cos(phases) @ a**2
@@ -117,7 +119,11 @@ def naive(y, batch, prepared):
     for j in range(len(locations)):
         k = np.exp(-np.sqrt(((p - q[j]) ** 2).sum(1)) / scale)
         z = locations.targets[j]
-        r = target_value(target, z, y) - expected_by_draws(batch, lambda x, z=z: target_value(target, z, x))
+        if isinstance(target, kc.kernels.PIT):
+            own = residual_of(locations.predictions[j : j + 1], target).features(z[None])[0]
+            r = residual_of(batch, target).features(y) @ own
+        else:
+            r = target_value(target, z, y) - expected_by_draws(batch, lambda x, z=z: target_value(target, z, x))
         total += np.mean(k * r) ** 2 / len(locations)
     return total
 

@@ -196,7 +196,7 @@ def _reliabilities(case: Case, ece: ECE, run: Run) -> tuple[tuple[Reliability, .
 
 def null_bands(parts: tuple[BinnedPart, ...], batch: ClassPredictions, run: Run) -> list[NullBand]:
     """Bands of sums of events in the bins of every part, simultaneous over all parts."""
-    source = Draws(run.rng)
+    source = Draws(run.rng, "draws of the band of a curve")
     filled = [np.unique(part.bins.index) for part in parts]  # bins without rows hold 0 events in every draw
     laws = [
         CountLaw.of_bins(part.p[:, 0], np.searchsorted(bins, part.bins.index), len(bins), part.weights)

@@ -196,7 +196,7 @@ def simplex_of(case: Case, run: Run, ece: ECE | None = None) -> SimplexCalibrati
     prepared = ece.prepare(batch, case.weights)
     part = prepared.parts[0]
     outside = _gaps(part, case.targets[None])[0] > _largest(part, batch, run) * (1 + 1e-9)
-    drawn = np.sort(generator_of(run.rng).permutation(n)[:_POINTS])
+    drawn = np.sort(generator_of(run.rng, "points of a picture").permutation(n)[:_POINTS])
     names = tuple(str(batch.class_name(k)) for k in range(3))
     estimate = ece.of_bins(prepared, case)
     points, outcomes = part.p[drawn], case.targets[drawn]
@@ -214,6 +214,7 @@ def _gaps(part: BinnedPart, labels: np.ndarray) -> np.ndarray:
 
 def _largest(part: BinnedPart, batch: ClassPredictions, run: Run) -> float:
     """Value that the largest gap exceeds with probability ``1 - confidence_level`` at most."""
-    source, slices = Draws(run.rng), row_slices(run.draws, max(1, _NUMBERS // (3 * len(batch))))
+    source = Draws(run.rng, "draws of the band of a triangle")
+    slices = row_slices(run.draws, max(1, _NUMBERS // (3 * len(batch))))
     maxima = [_gaps(part, source.targets(batch, rows.start, rows.stop)).max(axis=1) for rows in slices]
     return float(np.sort(np.concatenate(maxima))[-run.outside])

@@ -35,13 +35,15 @@ class Equivalence(Shown):
     root : float
         Root of the positive part of the estimate.
     upper : float
-        Upper end of the one-sided 95 % interval of the root.
+        Upper end of the one-sided interval of the root that covers it with probability ``1 - alpha``.
     method : str
         How the p-value was made.
     n : int
         Rows.
     notes : tuple of str
         What the reader must know.
+    alpha : float
+        Level of the verdict.
     """
 
     within: float
@@ -51,11 +53,12 @@ class Equivalence(Shown):
     method: str
     n: int
     notes: tuple[str, ...] = ()
+    alpha: float = SIGNIFICANCE
 
     @property
     def verdict(self) -> str:
-        """One sentence, at the level 5 %."""
-        if self.pvalue <= SIGNIFICANCE:
+        """One sentence, at the level `alpha`."""
+        if self.pvalue <= self.alpha:
             return f"Calibrated to within {self.within:g} (p = {self.pvalue:.3g})."
         return f"Not shown to be calibrated to within {self.within:g} (p = {self.pvalue:.3g})."
 
@@ -68,7 +71,7 @@ class Equivalence(Shown):
             ("root of SKCE", f"{self.root:.4f}"),
             ("bound", f"{self.within:g}"),
             ("p-value", f"{self.pvalue:.4g}"),
-            (f"{100 * (1 - SIGNIFICANCE):g} % upper limit", f"{self.upper:.4f}"),
+            (f"{100 * (1 - self.alpha):g} % upper limit", f"{self.upper:.4f}"),
             ("verdict", self.verdict),
             ("method", self.method),
             ("rows", f"{self.n:,}"),
@@ -85,6 +88,7 @@ def equivalence_test(
     method: str | IntervalMethod = "default",
     lens: Lens | None = None,
     weights: Any = None,
+    alpha: float = SIGNIFICANCE,
     draws: int = DRAWS,
     rng: Any = 0,
     classes: Any = None,
@@ -103,6 +107,8 @@ def equivalence_test(
         As for `calibration_test`.
     within : float
         The bound, positive, on the root of the SKCE: in units of probability, as `Interval.root` is.
+    alpha : float
+        Level of the verdict, and of the upper limit ``1 - alpha``.
     statistic, method, draws, rng, progress
         As for `confidence_interval`, but the default is ``root`` (``block`` for the block estimator) for any number of
         rows: it kept the level in all simulations, and so does ``ball``, which is wider. ``bootstrap`` reached 10 %
@@ -135,7 +141,7 @@ def equivalence_test(
     >>> equivalence_test(y, p, within=0.1).verdict
     'Calibrated to within 0.1 (p = ...).'
     """
-    run = Run(draws=draws, rng=rng, progress=progress)
+    run = Run(alpha=alpha, draws=draws, rng=rng, progress=progress)
     bound, statistic = checked_bound(within), SKCE() if statistic is None else statistic
     if not isinstance(statistic, SKCE):
         raise InputError(f"statistic must be an SKCE, whose root is in units of probability, got {statistic!r}")
@@ -145,13 +151,15 @@ def equivalence_test(
     case = Case.of(y, predictions, weights=weights, lens=lens, classes=classes, normalize=normalize).in_numpy
     spread = spread_of(chosen, statistic, case, run)
     notes = (*case.predictions.notes, *target_notes(case.predictions, statistic.integrator))
-    return equivalence_of(spread, bound, chosen.label, len(case), notes)
+    return equivalence_of(spread, bound, chosen.label, len(case), run.alpha, notes)
 
 
-def equivalence_of(spread: Spread, within: float, method: str, n: int, notes: tuple[str, ...] = ()) -> Equivalence:
+def equivalence_of(
+    spread: Spread, within: float, method: str, n: int, alpha: float, notes: tuple[str, ...] = ()
+) -> Equivalence:
     """Compare what is known of an error with a bound."""
-    root, upper = (math.sqrt(max(v, 0.0)) for v in (spread.estimate, spread.upper(1 - SIGNIFICANCE)))
-    return Equivalence(within, min(spread.above(within**2), 1.0), root, upper, method, n, notes)
+    root, upper = (math.sqrt(max(v, 0.0)) for v in (spread.estimate, spread.upper(1 - alpha)))
+    return Equivalence(within, min(spread.above(within**2), 1.0), root, upper, method, n, notes, alpha)
 
 
 def method_that_keeps_the_level(statistic: SKCE) -> str:

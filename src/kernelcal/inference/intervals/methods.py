@@ -57,7 +57,7 @@ class Request:
     @cached_property
     def source(self) -> Draws:
         """Where the draws come from."""
-        return Draws(self.run.rng)
+        return Draws(self.run.rng, "draws of an interval")
 
     def columns(self, n: int) -> list[slice]:
         """Batches of draws that fit the memory, for n numbers a draw."""
@@ -181,7 +181,7 @@ def root_spread(estimate: float, linear: float, degenerate: float) -> Spread:
 
     def ends(level: float) -> tuple[float, float]:
         z = _normal(level)
-        lower = 0.0 if estimate <= z * deviation else max(root - z * deviation / (2 * root), 0.0) ** 2
+        lower = 0.0 if estimate <= max(z * deviation, 0.0) else max(root - z * deviation / (2 * root), 0.0) ** 2
         return lower, (centre + z * math.sqrt(noise)) ** 2
 
     def above(value: float) -> float:

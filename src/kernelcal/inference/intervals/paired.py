@@ -36,6 +36,8 @@ class PairedDifference(Shown):
         Corrected by Holm over all pairs of models.
     notes : tuple of str
         What the reader must know.
+    alpha : float
+        Level at which one of them is called better.
     """
 
     measure: str
@@ -46,16 +48,17 @@ class PairedDifference(Shown):
     pvalue: float | None
     adjusted: float | None
     notes: tuple[str, ...] = ()
+    alpha: float = SIGNIFICANCE
 
     @property
     def better(self) -> str | None:
-        """Name of the better model at the level 5 %, over all pairs; None for a tie.
+        """Name of the better model at the level `alpha`, over all pairs; None for a tie.
 
         A model that gave an outcome probability 0 is worse than one that gave none so, whatever the level.
         """
         if math.isinf(self.difference):
             return self.first if self.difference < 0 else self.second
-        if self.adjusted is None or self.adjusted > SIGNIFICANCE:
+        if self.adjusted is None or self.adjusted > self.alpha:
             return None
         return self.first if self.difference < 0 else self.second
 

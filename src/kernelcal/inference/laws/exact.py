@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from kernelcal.cases import Case
-from kernelcal.defaults import DRAWS, SIGNIFICANCE
+from kernelcal.defaults import DRAWS
 from kernelcal.errors import InputError
 from kernelcal.inference.draws import Draws
 from kernelcal.inference.laws.law import NullLaw, Outcome, Problem
@@ -63,7 +64,7 @@ class Exact(NullLaw):
     def test(self, problem: Problem) -> Outcome:
         """Rank the observed values among the drawn ones."""
         drawn = exact_null(problem.prepared, problem.case, problem.run, problem.source)
-        return drawn.outcome(problem.prepared.names, exact_notes(drawn, problem.case.predictions))
+        return drawn.outcome(problem.prepared.names, exact_notes(drawn, problem.case.predictions, problem.run.alpha))
 
 
 def exact_null(prepared: Prepared, case: Case, run: Run, source: Draws | None = None) -> DrawnValues:
@@ -90,7 +91,7 @@ def exact_null(prepared: Prepared, case: Case, run: Run, source: Draws | None = 
     level a <= 0.2 a rejection needs the full number of draws, whose p-value is valid; for a > 0.2 it implies a
     first look with p <= a, which is valid too.
     """
-    source = Draws(run.rng) if source is None else source
+    source = Draws(run.rng, "draws of a test") if source is None else source
     values = np.empty((0, len(prepared.names)))
     for look in _looks(run.draws, run.early_stopping):
         values = _extend(values, look, prepared, case, run, source)
@@ -126,7 +127,7 @@ def _certain(batch: ClassPredictions) -> bool:
     return bool(np.all((p == 0) | (p == 1)))
 
 
-def exact_notes(drawn: DrawnValues, batch: Predictions) -> tuple[str, ...]:
+def exact_notes(drawn: DrawnValues, batch: Predictions, alpha: float) -> tuple[str, ...]:
     """What the reader must know about these draws."""
     notes = []
     if drawn.stopped_early:
@@ -134,9 +135,10 @@ def exact_notes(drawn: DrawnValues, batch: Predictions) -> tuple[str, ...]:
             f"the draws stopped at {drawn.draws}, since p was above {STOP_ABOVE} (early_stopping=False, or "
             "--all-draws, makes all of them)"
         )
-    if 1 / (drawn.draws + 1) > SIGNIFICANCE:
+    if 1 / (drawn.draws + 1) > alpha:
         least = 1 / (drawn.draws + 1)
-        notes.append(f"{drawn.draws} draws cannot give a p-value below {least:.2g}: use {DRAWS} or more")
+        enough = max(DRAWS, math.ceil(1 / alpha))
+        notes.append(f"{drawn.draws} draws cannot give a p-value below {least:.2g}: use {enough} or more")
     if np.all(drawn.values == drawn.values[0]):
         certain = isinstance(batch, ClassPredictions) and _certain(batch)
         why = (
@@ -267,4 +269,4 @@ class Swap(NullLaw):
         pooled = case.predictions.pooled(case.targets)
         prepared = problem.statistic.prepare(pooled, case.weights)
         drawn = exact_null(prepared, replace(case, predictions=pooled), problem.run, problem.source)
-        return drawn.outcome(prepared.names, exact_notes(drawn, pooled))
+        return drawn.outcome(prepared.names, exact_notes(drawn, pooled, problem.run.alpha))

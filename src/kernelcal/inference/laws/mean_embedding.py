@@ -136,7 +136,7 @@ def _prepared(problem: Problem) -> Problem:
 def _drawn(form: LocationForm, problem: Problem) -> Outcome:
     """Rank Q among its values for redrawn targets."""
     drawn = exact_null(form, problem.case, problem.run, problem.source)
-    return drawn.outcome(form.names, form.notes + exact_notes(drawn, problem.case.predictions))
+    return drawn.outcome(form.names, form.notes + exact_notes(drawn, problem.case.predictions, problem.run.alpha))
 
 
 def _chi_square(form: LocationForm, value: float, rank: int) -> Outcome:

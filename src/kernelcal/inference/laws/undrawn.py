@@ -10,7 +10,7 @@ import numpy as np
 
 from kernelcal.errors import InputError
 from kernelcal.inference.laws.law import NullLaw, Outcome, Problem, finite, one_member, prepared_pairs
-from kernelcal.inference.null_moments import ChiSquareSum, KnownNull, known_null
+from kernelcal.inference.null_moments import ChiSquareSum, KnownNull, known_null, pearson_tail
 from kernelcal.kernels import Kernel, Linear, has_leaf
 from kernelcal.pairs import PairMatrix
 from kernelcal.predictions import Predictions, RealPredictions
@@ -82,8 +82,8 @@ class Pearson(NullLaw):
         h = matrix.dense()
         np.fill_diagonal(h, 0)
         third = 8 * float(np.einsum("ij,ij->", h @ h, h)) / (n * (n - 1) * (n - 2))
-        law = ChiSquareSum.matched(np.empty(0), 0.0, variance, third)
-        return one_member(prepared, value, law.tail(n * value), n * value / math.sqrt(variance))
+        standard = n * value / math.sqrt(variance)
+        return one_member(prepared, value, pearson_tail(standard, third / variance**1.5), standard)
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,12 @@ from kernelcal.errors import InputError
 from kernelcal.kernels import Dirac, Gaussian, Integrator, Kernel, Scaled, Sum, plan, point
 from kernelcal.kernels.embeddings import merged
 from kernelcal.predictions import Samples
+from kernelcal.randomness import generator_of
 from kernelcal.statistics import Prepared
 from kernelcal.statistics.test_locations import (
     ClassFunctions,
     KernelFunctions,
+    PlaceFunctions,
     PreparedUCME,
     ResidualFunctions,
     SpectralFunctions,
@@ -68,7 +70,8 @@ def known_covariance(functions: ResidualFunctions, coefficients: np.ndarray) -> 
 
     In closed form for classes (sums over labels), for spectral kernels (characteristic functions at sums and
     differences of the frequencies), for ensembles (sums over their draws), and for Gaussian kernels under every family
-    that has their expectation. Otherwise from 100 to 2,000 seeded draws a row. Cost: O(n J^2).
+    that has their expectation; for places of continuous outcomes, which are uniform.
+    Otherwise from 100 to 2,000 seeded draws a row. Cost: O(n J^2).
     """
     if isinstance(functions.predictions, Samples):
         return _over_draws(functions, coefficients, *_members(functions.predictions))
@@ -97,6 +100,8 @@ def _in_closed_form(moments: Moments, functions: Any, c: np.ndarray) -> Location
 def _mean(functions: Any, part: slice) -> np.ndarray:
     if isinstance(functions, SpectralFunctions):
         return functions.residual.mean[part] @ functions.features.T
+    if isinstance(functions, PlaceFunctions):
+        return np.zeros((len(range(*part.indices(len(functions.predictions)))), len(functions.features)))
     return functions.mean[part]
 
 
@@ -112,6 +117,17 @@ def _of_classes(functions: ClassFunctions) -> Moments:
     number, m = rows.shape
     products = (rows[:, None, :] * rows[None, :, :]).reshape(number * number, m)
     return lambda part: (p[part] @ products.T).reshape(-1, number, number)
+
+
+@_moments.register
+def _of_places(functions: PlaceFunctions) -> Moments | None:
+    """Features of one uniform place are orthogonal; those of several places, or of jumps, are drawn."""
+    residual = functions.residual
+    if residual.views > 1 or not functions.predictions.continuous:
+        return None
+    scaled = functions.features * residual.kernel.amplitudes
+    products = scaled @ scaled.T
+    return lambda part: np.broadcast_to(products, (len(residual[part]), *products.shape))
 
 
 @_moments.register
@@ -162,7 +178,7 @@ def _members(predictions: Samples) -> tuple[Iterator[np.ndarray], Iterator[np.nd
 
 def _drawn(predictions: Any, size: int) -> tuple[Iterator[np.ndarray], Iterator[np.ndarray]]:
     """Seeded draws, one set of targets after the other."""
-    rng = np.random.default_rng(0)
+    rng = generator_of(0, "draws of a covariance")
     weights = np.full(len(predictions), 1 / size)
     return (predictions.sample(rng)[0] for _ in range(size)), (weights for _ in range(size))
 

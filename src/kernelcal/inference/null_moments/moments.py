@@ -14,6 +14,7 @@ from kernelcal.errors import InputError
 from kernelcal.inference.null_moments.chi_square import ChiSquareSum
 from kernelcal.pairs import KernelProducts, QuadraticForms, map_strips
 from kernelcal.predictions import Bernoulli, ClassPredictions
+from kernelcal.randomness import generator_of
 from kernelcal.residuals import ClassResidual
 from kernelcal.statistics.pairwise import PreparedPairMean
 from kernelcal.tables import Shown, Table
@@ -324,7 +325,7 @@ def _subsample(prepared: PreparedPairMean, covariance: Covariance, size: int) ->
             f"null='saddlepoint' serves up to {_COLUMNS} classes for so many rows, got {q}: use null='exact'"
         )
     size = max(size // q, _ROWS)
-    rows = np.sort(np.random.default_rng(0).choice(n, min(size, n), replace=False))
+    rows = np.sort(generator_of(0, "rows of an eigenvector").choice(n, min(size, n), replace=False))
     return rows, prepared.part(rows)
 
 

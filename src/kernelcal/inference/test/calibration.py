@@ -47,13 +47,14 @@ def holm(test: Test, case: Case, lens: ClassWise, statistic: Statistic) -> TestR
     adjusted = holm_adjusted(np.array([result.pvalue for result in results]))
     members = tuple(_member(*columns) for columns in zip(names, adjusted, results, strict=True))
     first = min(range(len(members)), key=lambda k: (members[k].pvalue, -np.nan_to_num(members[k].deviation)))
-    found = [(p, n, r.directions) for p, n, r in zip(adjusted, names, results, strict=True) if p <= SIGNIFICANCE]
+    alpha = results[first].alpha
+    found = [(p, n, r.directions) for p, n, r in zip(adjusted, names, results, strict=True) if p <= alpha]
     return replace(
         results[first],
         statistic=float(min(result.pvalue for result in results)),
         pvalue=float(adjusted[first]),
         members=members,
-        fired=names[first],
+        fired=names[first] if found else "",
         directions=tuple(
             f"{name}: {'; '.join(words) or 'rejected'}" for _, name, words in sorted(found, key=lambda f: f[0])
         ),
@@ -77,17 +78,24 @@ def holm_adjusted(pvalues: np.ndarray) -> np.ndarray:
 
 
 def _member(name: str, pvalue: float, result: TestResult) -> Member:
-    fired = next(member for member in result.members if member.name == result.fired)
-    return Member(name, float(result.statistic), float(pvalue), fired.deviation)
+    decided = next((m for m in result.members if m.name == result.fired), min(result.members, key=_extremeness))
+    return Member(name, float(result.statistic), float(pvalue), decided.deviation)
+
+
+def _extremeness(member: Member) -> tuple[float, float]:
+    """Ordered as evidence: the smallest p-value first, of equal ones the largest deviation."""
+    return member.pvalue, -float(np.nan_to_num(member.deviation))
 
 
 def _notes(results: list[TestResult], first: int) -> tuple[str, ...]:
     """What the named class says, and whether there were draws enough."""
     draws, notes = max(result.draws for result in results), results[first].notes
-    if draws and len(results) / (draws + 1) > SIGNIFICANCE:
+    alpha = results[first].alpha
+    if draws and len(results) / (draws + 1) > alpha:
+        enough = math.ceil(2 * len(results) / alpha) - 1
         few = (
             f"{draws} draws for {len(results)} classes cannot give a corrected p-value below "
-            f"{len(results) / (draws + 1):.2g}: use draws={40 * len(results) - 1:,}, or ClassWise(joint='full')"
+            f"{len(results) / (draws + 1):.2g}: use draws={enough:,}, or ClassWise(joint='full')"
         )
         return (*notes, few)
     return notes
@@ -117,6 +125,7 @@ def calibration_test(
     null: Any = None,
     lens: Lens | ClassWise | None = None,
     weights: Any = None,
+    alpha: float = SIGNIFICANCE,
     draws: int = DRAWS,
     rng: Any = 0,
     early_stopping: bool = True,
@@ -138,7 +147,7 @@ def calibration_test(
         Predicted probabilities, or a family for numbers such as `Normal`, `Quantiles` and `Samples`.
     statistic : str, Statistic or callable
         One of the names in `inference.STATISTICS`; `inference.register_statistic` adds one.
-        ``default``: `DefaultFamily`, kernels at four lengthscales with the signals bias and slope,
+        ``default``: `DefaultFamily`, signals with a direction beside kernels at several lengthscales,
         combined by the smallest rank. ``skce``: `SKCE` at the median lengthscale. ``ece``: `ECE` of the top label in
         15 equal-width bins, ``mce``: its largest bin. ``ckce``, ``jkce``: `CKCE` and `statistics.JKCE`. ``mmce``:
         `MMCE`. ``ucme``: `UCME` at ten test locations. ``kccsd``: `KCCSD`, for densities with a score function; it is
@@ -160,6 +169,9 @@ def calibration_test(
     weights : array of shape (n,), optional
         Case weights, not negative; they are held fixed like the predictions. For ``exact``, ``swap``, ``cme`` and
         ``saddlepoint``.
+    alpha : float
+        Level at which calibration is rejected: directions and the member that `fired` are named where p is at most so
+        much, and the corrected p-values of classes are compared with it. It changes no p-value.
     draws : int
         Number B of draws, for the laws that draw; the smallest p-value is then 1 / (B + 1).
     rng : int, numpy.random.Generator or None
@@ -199,9 +211,9 @@ def calibration_test(
     >>> sharper = p**2 / (p**2).sum(axis=1, keepdims=True)
     >>> result = kc.calibration_test(y, sharper)
     >>> result.pvalue, result.directions[0]
-    (0.001, 'over-confident')
+    (0.001, 'over-confident (slope 0.54)')
     """
-    run = Run(draws=draws, rng=rng, early_stopping=early_stopping, progress=progress)
+    run = Run(alpha=alpha, draws=draws, rng=rng, early_stopping=early_stopping, progress=progress)
     given, law = asked_test(statistic, null, weighted=weights is not None)
     every = lens if isinstance(lens, ClassWise) else None
     one = None if every is not None else lens
@@ -233,7 +245,7 @@ def tested(case: Case, statistic: Statistic, law: NullLaw, run: Run) -> TestResu
 
 def answered(case: Case, statistic: Statistic, prepared: Prepared, law: NullLaw, run: Run) -> TestResult:
     """Test what was prepared, of a case in NumPy and a law that serves the statistic."""
-    problem = Problem(case, statistic, prepared, run, Draws(run.rng))
+    problem = Problem(case, statistic, prepared, run, Draws(run.rng, "draws of a test"))
     return _result(law, law.test(problem), problem)
 
 
@@ -315,8 +327,9 @@ def _result(law: NullLaw, outcome: Outcome, problem: Problem) -> TestResult:
     if len(rows):
         notes = (impossible_note(batch, targets, rows, family), *notes)
     words: tuple[str, ...] = ()
-    if isinstance(prepared, PreparedFamily) and outcome.pvalue <= SIGNIFICANCE:
-        words = directions(prepared.signals, targets, members, outcome.fired)
+    run, rejected = problem.run, outcome.pvalue <= problem.run.alpha
+    if isinstance(prepared, PreparedFamily) and rejected:
+        words = directions(prepared.signals, targets, members, outcome.fired, run.alpha)
     p, draws = outcome.pvalue, outcome.draws
     return TestResult(
         statistic=min(m.pvalue for m in members if m.ranked) if len(members) > 1 else members[0].value,
@@ -326,7 +339,7 @@ def _result(law: NullLaw, outcome: Outcome, problem: Problem) -> TestResult:
         stopped_early=outcome.stopped_early,
         monte_carlo_error=math.sqrt(p * (1 - p) / (draws + 1)) if draws else 0.0,
         members=members,
-        fired=outcome.fired,
+        fired=outcome.fired if rejected else "",
         directions=words,
         impossible_rows=tuple(int(row) for row in rows[:10]),
         n=len(targets),
@@ -334,4 +347,8 @@ def _result(law: NullLaw, outcome: Outcome, problem: Problem) -> TestResult:
         question=batch.question,
         notes=notes,
         null_draws=outcome.null_draws,
+        alpha=run.alpha,
+        seed=run.named_seed if draws else None,
+        draws_asked=run.draws if draws else 0,
+        early_stopping=run.early_stopping and draws > 0,
     )

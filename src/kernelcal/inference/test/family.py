@@ -12,11 +12,13 @@ from kernelcal.cases import Case
 from kernelcal.defaults import SIGNIFICANCE
 from kernelcal.errors import InputError
 from kernelcal.inference.result import Member
-from kernelcal.kernels import Kernel, Laplacian, Spectral, Stationary, resolve, resolve_target
-from kernelcal.pairs import FEATURE, PRODUCT, Engine, ExactPairs, Nystrom
-from kernelcal.predictions import ClassPredictions, Predictions, RealPredictions
+from kernelcal.inference.test.class_family import SummedKernels, class_factors
+from kernelcal.inference.test.number_family import FACTORS, number_kernel, number_merge, number_parts
+from kernelcal.kernels import PIT, Kernel, Laplacian, Spectral, Stationary, resolve, resolve_target
+from kernelcal.pairs import FEATURE, Engine, ExactPairs, Nystrom
+from kernelcal.predictions import ClassPredictions, Predictions, Quantiles, RealPredictions
 from kernelcal.residuals import Residual, residual_of, target_kernel_of
-from kernelcal.statistics import SKCE, ClassSignals, Estimate, NumberSignals, Prepared, Statistic
+from kernelcal.statistics import SKCE, ClassSignals, Estimate, Merge, NumberSignals, Prepared, Statistic
 from kernelcal.statistics.pairwise import PreparedPairMean
 from kernelcal.statistics.signals import PreparedClassSignals, PreparedNumberSignals
 
@@ -44,21 +46,26 @@ _LANDMARKS, _FEW_LANDMARKS, _LARGE = 256, 128, 200_000  # fewer landmarks above 
 class DefaultFamily(Statistic):
     """Unbiased SKCE at several lengthscales beside signals with a direction, combined by the smallest rank.
 
-    For classes the signals are bias and slope (`ClassSignals`), for numbers bias, dispersion, both by the predicted
-    scale, and the PIT (`NumberSignals`).
+    For classes the signals are slope, bias and bins (`ClassSignals`), and the kernels are one member: their values are
+    divided by their standard deviations under calibration, and summed. For numbers and vectors five groups of members
+    are ranked (`Merge`): bias; dispersion; both by location and by scale; the PIT, with weight
+    1.4 (`NumberSignals`); and kernels between places of outcomes in their predicted distributions.
 
     A kernel at one lengthscale is blind to finer structure and weak against over- and under-confidence, the
-    failure that is met most often; one family of few members sees both.
+    failure that is met most often; one family of few members sees both, and every member costs the others little.
 
     Parameters
     ----------
     kernel : Stationary
-        Kernel whose lengthscale is multiplied by the factors.
-    factors : sequence of float
-        Multiples of the lengthscale, default 2^-5, 2^-3, 2^-1, 2.
+        Kernel whose lengthscale is multiplied by the factors. Default `Laplacian`, between numbers with the metric
+        `kernels.Standardised`.
+    factors : sequence of float, optional
+        Multiples of the lengthscale. Default for one probability 2^-5, 2^-3, 2^-1, for several 2^-1, 2, for
+        numbers 2^-3, 2^-1.
     target_kernel : Kernel, optional
-        Kernel between targets. Default `Dirac` for classes; for numbers and vectors the finite spectrum of a Gaussian
-        at the median predicted standard deviation (`kernels.Spectral`), so that a draw costs O(n) features.
+        Kernel between targets. Default `Dirac` for classes, ``kernels.PIT("polynomials")`` for numbers, and for vectors
+        beside it, for what their components share, the finite spectrum of a Gaussian at the median predicted standard
+        deviation (`kernels.Spectral`). `Spectral` between numbers compares outcomes on the axis of the targets.
     engine : Engine, optional
         Default: exact pairs while a draw takes at most 2 ms a kernel (any number of rows of one
         probability, whose pairs a scan sums, 3,000 of ten classes, 600 of numbers), above it Nystrom features. The
@@ -66,14 +73,14 @@ class DefaultFamily(Statistic):
     """
 
     kernel: Stationary = field(default_factory=Laplacian)
-    factors: Sequence[float] = (2**-5, 2**-3, 2**-1, 2.0)
+    factors: Sequence[float] | None = None
     target_kernel: Kernel | None = None
     engine: Engine | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.kernel, Stationary):
             raise InputError(f"the family needs a profile with a lengthscale, such as Laplacian(), got {self.kernel!r}")
-        if len(self.factors) == 0 or not all(factor > 0 for factor in self.factors):
+        if self.factors is not None and (len(self.factors) == 0 or not all(factor > 0 for factor in self.factors)):
             raise InputError(f"factors must be one or more positive numbers, got {self.factors!r}")
 
     def estimated(self, case: Case) -> Estimate:
@@ -90,7 +97,11 @@ class DefaultFamily(Statistic):
 
     def prepare(self, predictions: Predictions, weights: np.ndarray | None = None) -> PreparedFamily:
         """Resolve lengthscales, choose the engine, sum what the predictions say."""
-        base, notes = resolve(self.kernel, predictions)
+        if isinstance(predictions, RealPredictions):
+            factors = FACTORS if self.factors is None else self.factors
+            parts = number_parts(predictions, self.kernel, factors, self.target_kernel, self.engine, weights)
+            return PreparedFamily(parts[0][0], parts[1], parts[0][1:], number_merge(parts[1], parts[0]))
+        base, notes = resolve(self.kernel, predictions, weights=weights)
         assert isinstance(base, Stationary)  # for the type checker: leaves keep their type
         target = spectral_target(self.target_kernel, predictions)
         placed = predictions.placed()
@@ -118,53 +129,59 @@ class DefaultFamily(Statistic):
         notes: tuple[str, ...],
         like: PreparedPairMean | None = None,
     ) -> PreparedFamily:
-        scales = [base.scale * factor for factor in self.factors]
+        host = placed if is_numpy(placed.reference) else _on_host(placed)
+        assert isinstance(host, ClassPredictions)  # for the type checker: numbers have a family of their own
+        factors = class_factors(host) if self.factors is None else self.factors
+        scales = [base.scale * factor for factor in factors]
         kernels = [base.with_lengthscale(scale) for scale in scales]
         names = tuple(f"kernel at {scale:.3g}" for scale in scales)
-        host = placed if is_numpy(placed.reference) else _on_host(placed)
 
         def prepared(engine: Engine) -> PreparedPairMean:
             statistic = SKCE(prediction_kernel=base, target_kernel=target, engine=engine)
             return PreparedPairMean(statistic, kernels, placed, names, notes, residual.weights, residual, like)
 
-        kernels_ready = self._of_pairs_or_features(prepared, placed, target)
+        kernels_ready = SummedKernels(self._of_pairs_or_features(prepared, placed), host)
         return PreparedFamily(kernels_ready, prepared_signals(host, residual.weights))
 
     def _of_pairs_or_features(
-        self, prepared: Callable[[Engine], PreparedPairMean], predictions: Predictions, target: Kernel
+        self, prepared: Callable[[Engine], PreparedPairMean], predictions: Predictions
     ) -> PreparedPairMean:
         """Take all pairs while a draw is quick, and features where it is not."""
         if self.engine is not None:
             return prepared(self.engine)
-        n, m = len(predictions), predictions.columns
-        if isinstance(predictions, ClassPredictions):
-            exact = prepared(ExactPairs())
-            landmarks = _landmarks(n, m, exact.residual.dimension, exact.forms.seconds_per_draw)
-            return prepared(Nystrom(landmarks)) if landmarks else exact
-        landmarks = 0
-        if isinstance(target, Spectral):  # features pay off from some hundred rows
-            landmarks = _landmarks(n, _FEATURES, _FEATURES, 8 * PRODUCT * n * n * _FEATURES)
-        return prepared(Nystrom(landmarks) if landmarks else ExactPairs())
+        exact = prepared(ExactPairs())
+        columns = exact.residual.dimension
+        landmarks = _landmarks(len(predictions), predictions.columns, columns, exact.forms.seconds_per_draw)
+        return prepared(Nystrom(landmarks)) if landmarks else exact
 
     def resolved(self, predictions: Predictions) -> DefaultFamily:
         """Fix the lengthscale that the factors multiply, and that of the target kernel."""
-        base, _ = resolve(self.kernel, predictions)
+        numbers = isinstance(predictions, RealPredictions)
+        base, _ = resolve(number_kernel(self.kernel) if numbers else self.kernel, predictions)
         assert isinstance(base, Stationary)  # for the type checker: leaves keep their type
-        return replace(self, kernel=base, target_kernel=spectral_target(self.target_kernel, predictions))
+        target = self.target_kernel
+        target = target_kernel_of(target, predictions) if target is not None or not numbers else None
+        return replace(self, kernel=base, target_kernel=target)
 
 
 class PreparedFamily(Prepared):
     """Kernels and signals of fixed predictions."""
 
-    def __init__(self, kernels: PreparedPairMean, signals: Signals) -> None:
-        self.kernels, self.signals = kernels, signals
-        self.names = signals.names + kernels.names
+    def __init__(
+        self,
+        kernels: PreparedPairMean | SummedKernels,
+        signals: Signals,
+        more: tuple[PreparedPairMean, ...] = (),
+        merge: Merge | None = None,
+    ) -> None:
+        self.kernels, self.signals, self.parts, self.merge = kernels, signals, (signals, kernels, *more), merge
+        self.names = tuple(name for part in self.parts for name in part.names)
         self.engine, self.notes = kernels.engine, kernels.notes
-        self.bytes_per_draw = kernels.bytes_per_draw + signals.bytes_per_draw
+        self.bytes_per_draw = sum(part.bytes_per_draw for part in self.parts)
 
     def values(self, targets: np.ndarray) -> np.ndarray:
         """Values of all members, shape (B, members)."""
-        return np.hstack([self.signals.values(targets), self.kernels.values(targets)])
+        return np.hstack([part.values(targets) for part in self.parts])
 
 
 def _landmarks(n: int, m: int, columns: int, seconds: float) -> int:
@@ -174,7 +191,9 @@ def _landmarks(n: int, m: int, columns: int, seconds: float) -> int:
 
 
 def spectral_target(kernel: Kernel | None, predictions: Predictions) -> Kernel:
-    """Target kernel as given, or the default whose residuals have features: for numbers a finite spectrum."""
+    """Target kernel as given, or the default whose residuals have features: for vectors a finite spectrum."""
+    if kernel is None and isinstance(target_kernel_of(None, predictions), PIT):
+        return PIT()
     if kernel is None and isinstance(predictions, RealPredictions):
         frequencies = _FEATURES // 2 if predictions.dimension == 1 else _FEATURES
         return resolve_target(Spectral(frequencies=frequencies), predictions)
@@ -197,19 +216,25 @@ def _on_host(predictions: Predictions) -> Predictions:
 Signals = PreparedClassSignals | PreparedNumberSignals
 
 
-def directions(signals: Signals, targets: np.ndarray, members: tuple[Member, ...], fired: str) -> tuple[str, ...]:
+def directions(
+    signals: Signals, targets: np.ndarray, members: tuple[Member, ...], fired: str, alpha: float = SIGNIFICANCE
+) -> tuple[str, ...]:
     """Sentences for the directed members that speak against calibration, the fired one first.
 
     A direction must be beyond what calibrated outcomes do, and beyond the spread of the observed rows: outcomes that
-    spread too wide alone make sums vary more than those of calibrated ones. If none is both, the strongest is named.
+    spread too wide alone make sums vary more than those of calibrated ones. Beside the first one others are named
+    where they deviate at the level over the number of directions. If none is clear, the strongest is named,
+    unless it is a slope that a fit does not confirm: that could be the opposite of the truth.
     """
     pvalues = {member.name: member.pvalue for member in members}
-    found = [name for name in signals.directed if pvalues.get(name, 1.0) <= SIGNIFICANCE]
-    ordered = sorted(found, key=lambda name: (name != fired, pvalues[name]))
-    if ordered:
-        named = [name for name in ordered if signals.clear(name, targets)] or ordered[:1]
+    found = [name for name in signals.directed if pvalues.get(name, 1.0) <= alpha]
+    sizes = {member.name: -abs(float(np.nan_to_num(member.deviation))) for member in members}
+    ordered = sorted(found, key=lambda name: (name != fired, pvalues[name], sizes[name]))
+    named = signals.named(ordered, pvalues, targets, fired, alpha) if ordered else []
+    if named:
         return tuple(dict.fromkeys(signals.sentence(name, targets) for name in named))
-    return (signals.shape if fired == "PIT" and isinstance(signals, PreparedNumberSignals) else signals.aimless,)
+    of_shape = fired == "PIT" and isinstance(signals, PreparedNumberSignals)
+    return (signals.sentence(fired, targets) if of_shape else signals.aimless,)
 
 
 def impossible_rows(predictions: Predictions, targets: np.ndarray) -> np.ndarray:
@@ -230,6 +255,13 @@ def impossible_note(predictions: Predictions, targets: np.ndarray, rows: np.ndar
         )
     values = ", ".join(f"{value:g}" for value in np.ravel(targets[row]))
     target = f"({values})" if predictions.event_shape else values
+    levels = predictions.levels if isinstance(predictions, Quantiles) and predictions.tails == "linear" else (0.0,)
+    if min(levels) > 0 and max(levels) < 1:
+        return (
+            f"row {row}: the target {target} lies beyond the straight tails that tails='linear' gives these quantiles"
+            f"{more}. The levels {min(levels):g} to {max(levels):g} rule nothing out: that "
+            f"such targets are impossible is the option's doing, leave it out if it was not meant{unseen}"
+        )
     return (
         f"row {row}: the prediction had ruled out the target {target}{more}. Such a target is proof against "
         f"calibration{unseen}"

@@ -57,7 +57,7 @@ def register_statistic(
 
 _BLOCKS = partial(SKCE, estimator="block", block_size=2)
 for _name, _statistic, _serves, _summary in (
-    ("default", DefaultFamily, "any", "a family: kernels at four lengthscales, and signals with a direction"),
+    ("default", DefaultFamily, "any", "a family: signals with a direction, bins, and kernels at several lengthscales"),
     ("skce", SKCE, "any", "squared kernel calibration error, at the median lengthscale"),
     (
         "skce-block",

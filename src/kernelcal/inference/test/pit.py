@@ -11,18 +11,21 @@ import numpy as np
 from kernelcal.cases import Case
 from kernelcal.defaults import DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError
-from kernelcal.inference.draws import Draws
+from kernelcal.inference.draws import Drawable, Draws
 from kernelcal.inference.laws import DrawnValues, Exact, NullLaw, exact_notes, exact_null
-from kernelcal.inference.result import Member, TestResult
+from kernelcal.inference.result import TestResult
 from kernelcal.inference.test.family import impossible_note, impossible_rows
-from kernelcal.predictions import Predictions, Samples, inside
+from kernelcal.inference.test.pit_words import pit_directions
+from kernelcal.predictions import Samples
 from kernelcal.randomness import generator_of
 from kernelcal.runs import Run
-from kernelcal.statistics import Estimate, Prepared, Statistic, pit_of
-from kernelcal.statistics.outcomes import PreparedUniformity, normal_quantiles
+from kernelcal.statistics import Estimate, Prepared, Statistic
+from kernelcal.statistics.outcomes import PreparedUniformity, RandomisedPIT
 
 __all__ = ["UniformPIT", "pit_test", "pit_tested"]
 
+
+_CENTRED = 200  # draws: the centre is known to a fourteenth of a standard deviation
 
 _SCOPE = (
     "this tests quantile calibration only, a consequence of calibration: predictions can pass and still be wrong where "
@@ -31,13 +34,25 @@ _SCOPE = (
 )
 
 
-def pit_test(y: Any, predictions: Any, *, draws: int = DRAWS, rng: Any = 0, early_stopping: bool = True) -> TestResult:
+def pit_test(
+    y: Any,
+    predictions: Any,
+    *,
+    alpha: float = SIGNIFICANCE,
+    draws: int = DRAWS,
+    rng: Any = 0,
+    early_stopping: bool = True,
+) -> TestResult:
     """Test whether the PIT values are uniform, which calibration implies.
 
-    Under calibration the randomised values of `pit` are independent and uniform on (0, 1), whatever the predictions,
-    and exactly so at every n, for counts and equally likely draws too (of `Quantiles` see `pit`). Four statistics,
-    Anderson-Darling, Kuiper, bias and dispersion of the normal quantiles, are compared with those of uniform draws, and
-    their smallest rank is ranked in turn (min-p): ``p = (1 + #{b: T_b >= T}) / (B + 1)``.
+    Under calibration the values of `pit` are independent and uniform on (0, 1), whatever the predictions, and exactly
+    so at every n, for counts and equally likely draws too (of `Quantiles` see `pit`). Four statistics,
+    Anderson-Darling, Kuiper, bias and dispersion of the normal quantiles, are compared with those of redrawn values,
+    and their smallest rank is ranked in turn (min-p): ``p = (1 + #{b: T_b >= T}) / (B + 1)``.
+
+    Where values are randomised (counts, draws, point masses) the random places inside the jumps are the same in all
+    redrawn data, whose targets are drawn from the predictions (of draws: which of the S + 1 values is the outcome). So
+    the test is exact given these places, for every seed, however many rows are tied.
 
     Parameters
     ----------
@@ -45,10 +60,13 @@ def pit_test(y: Any, predictions: Any, *, draws: int = DRAWS, rng: Any = 0, earl
         Targets.
     predictions : RealPredictions or what `as_predictions` takes
         Predictions of one number.
+    alpha : float
+        Level at which directions and the member that fired are named; it changes no p-value.
     draws : int
         Number B of draws; the smallest p-value is 1 / (B + 1).
     rng : int, numpy.random.Generator or None
-        Seed (SPEC 7). The values are those of ``pit(y, predictions, rng)``; the draws come from a stream of their own.
+        Seed (SPEC 7) of the random places and, in a stream of their own, of the draws. The values are those of
+        ``pit(y, predictions, rng)``.
     early_stopping : bool
         Stop at 99, 199, 399, ... draws once p > 0.2. The test stays exact.
 
@@ -81,7 +99,7 @@ def pit_test(y: Any, predictions: Any, *, draws: int = DRAWS, rng: Any = 0, earl
     >>> pit_test(y, kc.Normal(np.zeros(200), 0.7)).directions
     ('predictions too narrow (normal quantiles spread 1.32 times as wide as predicted)',)
     """
-    run = Run(draws=draws, rng=rng, early_stopping=early_stopping)
+    run = Run(alpha=alpha, draws=draws, rng=rng, early_stopping=early_stopping)
     return pit_tested(Case.of(y, predictions), run)
 
 
@@ -125,29 +143,44 @@ def pit_tested(case: Case, run: Run) -> TestResult:
             "PIT values of draws with unequal weights are only nearly uniform, so this test would not keep its level: "
             "draw an unweighted sample by the weights first"
         )
-    generator = generator_of(run.rng)
-    values = pit_of(case, generator)
-    prepared = PreparedUniformity(len(case))
-    source = _UniformDraws(generator)  # keyed by what follows in the generator: a stream apart from that of the values
-    drawn = exact_null(prepared, replace(case, targets=values), run, source)
-    return _result(prepared, drawn, values, case)
+    found = RandomisedPIT.of(case, run.rng)
+    prepared = PreparedUniformity(len(case), _centre(found, run))
+    drawn = exact_null(prepared, replace(case, targets=found.values), run, _RedrawnValues(run.rng, found))
+    return _result(prepared, drawn, found.values, case, run)
 
 
-class _UniformDraws(Draws):
-    """Draws of PIT values: uniform whatever the predictions."""
+def _centre(found: RandomisedPIT, run: Run) -> tuple[float, float]:
+    """Mean and dispersion that the random places lead to, from draws that depend on no outcome: the test is exact."""
+    if found.continuous:
+        return 0.0, 0.0
+    uncentred, generator = PreparedUniformity(len(found)), generator_of(run.rng, "centre of PIT values")
+    parts = [np.stack(uncentred.signed(drawn)) for drawn in found.drawn(generator, _CENTRED)]
+    mean, spread = np.concatenate(parts, axis=1).mean(axis=1)
+    return float(mean), float(spread)
+
+
+class _RedrawnValues(Draws):
+    """Draws of PIT values in place of targets."""
+
+    def __init__(self, rng: Any, values: RandomisedPIT) -> None:
+        super().__init__(rng, "draws of the PIT test")
+        self._values = values
 
     def targets(
-        self, predictions: Predictions, start: int, stop: int, rows: range | np.ndarray | None = None
+        self, predictions: Drawable, start: int, stop: int, rows: range | np.ndarray | None = None
     ) -> np.ndarray:
-        return inside(self._of_rows(start, stop, rows, len(predictions)))
+        return super().targets(self._values, start, stop, rows)
 
 
-def _result(prepared: PreparedUniformity, drawn: DrawnValues, values: np.ndarray, case: Case) -> TestResult:
+def _result(prepared: PreparedUniformity, drawn: DrawnValues, values: np.ndarray, case: Case, run: Run) -> TestResult:
     y, batch = case.targets, case.predictions
-    outcome = drawn.outcome(prepared.names, exact_notes(drawn, batch))
+    outcome = drawn.outcome(prepared.names, exact_notes(drawn, batch, run.alpha))
     p, rows = outcome.pvalue, impossible_rows(batch, y)
     impossible = (impossible_note(batch, y, rows, counted=False),) if len(rows) else ()
-    words = _directions(values, outcome.members, outcome.fired) if p <= SIGNIFICANCE else ()
+    rejected = p <= run.alpha
+    words: tuple[str, ...] = ()
+    if rejected:
+        words = pit_directions(values, case, prepared.centre[0], outcome.members, outcome.fired, run.alpha)
     return TestResult(
         statistic=min(member.pvalue for member in outcome.members),
         pvalue=p,
@@ -156,7 +189,7 @@ def _result(prepared: PreparedUniformity, drawn: DrawnValues, values: np.ndarray
         stopped_early=outcome.stopped_early,
         monte_carlo_error=math.sqrt(p * (1 - p) / (outcome.draws + 1)),
         members=outcome.members,
-        fired=outcome.fired,
+        fired=outcome.fired if rejected else "",
         directions=words,
         impossible_rows=tuple(int(row) for row in rows[:10]),
         n=len(batch),
@@ -164,32 +197,11 @@ def _result(prepared: PreparedUniformity, drawn: DrawnValues, values: np.ndarray
         question="quantile calibration: are the PIT values uniform?",
         notes=(*impossible, *_far_out(values), *batch.notes, *outcome.notes, *_SCOPE),
         null_draws=outcome.null_draws,
+        alpha=run.alpha,
+        seed=run.named_seed,
+        draws_asked=run.draws,
+        early_stopping=run.early_stopping,
     )
-
-
-def _directions(values: np.ndarray, members: tuple[Member, ...], fired: str) -> tuple[str, ...]:
-    """Sentences for bias and dispersion where they speak against calibration, the fired one first."""
-    pvalues = {member.name: member.pvalue for member in members}
-    found = [name for name in ("bias", "dispersion") if pvalues.get(name, 1.0) <= SIGNIFICANCE]
-    quantiles = normal_quantiles(values)
-    sentences = {
-        "bias": _shift(float(quantiles.mean())),
-        "dispersion": _width(float(quantiles.std(ddof=len(quantiles) > 1))),
-    }
-    ordered = sorted(found, key=lambda name: (name != fired, pvalues[name]))
-    if ordered:
-        return tuple(sentences[name] for name in ordered)
-    return ("no clear shift or wrong width: the shape of the predicted distributions is wrong",)
-
-
-def _shift(mean: float) -> str:
-    word, direction = ("higher", "down") if mean > 0 else ("lower", "up")
-    return f"predictions shifted {direction} (outcomes are {word} than predicted, mean normal quantile {mean:+.2g})"
-
-
-def _width(spread: float) -> str:
-    word = "narrow" if spread > 1 else "wide"
-    return f"predictions too {word} (normal quantiles spread {spread:.2f} times as wide as predicted)"
 
 
 def _far_out(values: np.ndarray) -> tuple[str, ...]:

@@ -255,6 +255,7 @@ def read_long(source: Source, options: ReadOptions) -> FileArrays:
         together=_together(units),
         keys=keys_of_units(units, options),
         groups=groups_of_units(units, options),
+        lines=False,
     )
 
 

@@ -45,6 +45,8 @@ class Data:
         What tells the rows apart, where it is known.
     groups : dict of str to list of str, or None
         Columns that --groups names, and what they say of every row.
+    numbers : numpy.ndarray or None
+        Numbers of the rows in the file, dropped ones counted; None where a row of it is no prediction.
     """
 
     y: np.ndarray
@@ -53,6 +55,7 @@ class Data:
     weights: np.ndarray | None = None
     keys: list[str] | None = None
     groups: dict[str, list[str]] | None = None
+    numbers: np.ndarray | None = None
 
 
 _SHOWN = 6  # components in the sentence that says what was read
@@ -175,6 +178,8 @@ class FileArrays:
         What tells rows apart.
     groups : dict of str to list of str, or None
         Columns of groups.
+    lines : bool
+        Whether a row of the file is a prediction, as it is not of a long table.
     """
 
     form: str
@@ -191,6 +196,7 @@ class FileArrays:
     together: Callable[[np.ndarray], str]
     keys: list[str] | None = None
     groups: dict[str, list[str]] | None = None
+    lines: bool = True
 
 
 def as_data(table: FileArrays, options: ReadOptions) -> Data:
@@ -205,7 +211,8 @@ def as_data(table: FileArrays, options: ReadOptions) -> Data:
     start = f"read {table.read}: {count(len(rows))}{table.rows}; {target}; {words}{weights}"
     description = f"{start}{table.together(rows)}{table.end}{dropped}"
     keys, groups = kept_keys(table.keys, rows), kept_groups(table.groups, rows)
-    return Data(arrays["target"], predictions, description, arrays.get("weights"), keys, groups)
+    numbers = rows if table.lines else None
+    return Data(arrays["target"], predictions, description, arrays.get("weights"), keys, groups, numbers)
 
 
 def _rows(table: FileArrays, options: ReadOptions) -> tuple[np.ndarray, str]:

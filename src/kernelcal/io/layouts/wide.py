@@ -47,6 +47,7 @@ __all__ = ["class_columns", "is_number", "read_classes", "read_wide", "wide_colu
 
 _SHOWN = 6  # class names in the sentence that says what was read
 _WRAPPERS: dict[str, Any] = {"logits": Logits, "log-probabilities": LogProbs, "percent": Percent}
+_RIGHT = ("correct", "correctness", "right", "hit", "was_correct", "was_right")
 
 
 def read_classes(source: Source, options: ReadOptions) -> Data:
@@ -59,12 +60,17 @@ def read_classes(source: Source, options: ReadOptions) -> Data:
     elif names is None and options.predictions is None:
         refuse_doubt(columns, y)
     predictions = _predictions(x, names, options)
-    if options.kind == "top-label":
+    if options.kind == "top-label" or (names is None and x.shape[1] == 1 and _says_right(targets)):
         predictions = _as_hits(predictions)
     refuse_outcome_groups(targets, options)
     keys = kept_keys(keys_of_rows(source, options), rows)
     description = _describe(source, targets, columns, predictions, options) + end
-    return Data(y, predictions, description, weights, keys, kept_groups(groups_of_rows(source, options), rows))
+    return Data(y, predictions, description, weights, keys, kept_groups(groups_of_rows(source, options), rows), rows)
+
+
+def _says_right(targets: Sequence[str]) -> bool:
+    """Whether the one outcome says by its name that an answer was right: the probability is then a confidence in it."""
+    return len(targets) == 1 and targets[0].strip().lower().removeprefix("is_") in _RIGHT
 
 
 def class_columns(
@@ -138,7 +144,7 @@ def _out_of_ten(x: np.ndarray) -> Percent:
 
 def _as_hits(predictions: Any) -> Predictions:
     """Confidences of the first choice: the question, and the names of its two answers."""
-    return Bernoulli(predictions.p, ("wrong", "right"), predictions.notes, "top label")
+    return Bernoulli(predictions.p, ("wrong", "right"), predictions.notes, "top label", logs=predictions.logs)
 
 
 def _describe(

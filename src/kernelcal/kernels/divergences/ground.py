@@ -11,6 +11,7 @@ import numpy as np
 from kernelcal.arrays import Array, concrete, row_slices, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.predictions import IsotropicNormal, Normal, RealPredictions, Samples, as_predictions
+from kernelcal.randomness import generator_of
 
 __all__ = ["chi_medians", "ground_lengthscale"]
 
@@ -81,7 +82,7 @@ def ground_lengthscale(predictions: Any, max_pairs: int | None = 5000, rng: int 
         raise InputError(f"max_pairs must be a positive whole number or None, got {max_pairs!r}")
     if len(batch) == 0:
         raise InputError("ground_lengthscale needs at least one prediction, got none")
-    source = np.random.default_rng(rng)
+    source = generator_of(rng, "pairs of a lengthscale of outcomes")
     i, j = _pairs(len(batch), max_pairs, source)
     medians = _chi(batch, i, j) if isinstance(batch, Normal | IsotropicNormal) else _drawn(batch, i, j, source)
     return float(np.median(medians[medians > 0])) if (medians > 0).any() else 1.0

@@ -12,6 +12,7 @@ import numpy as np
 from kernelcal.arrays import Array, as_array, concrete, like, namespace, row_slices, take_rows, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.predictions import MultivariateNormal, Predictions, RealPredictions
+from kernelcal.randomness import generator_of
 
 __all__ = [
     "BaseMeasure",
@@ -74,7 +75,7 @@ class NormalBase(BaseMeasure):
 
     def points(self, size: int, rng: int) -> np.ndarray:
         """Seeded draws, shape (size, d)."""
-        z = np.random.default_rng(rng).standard_normal((size, self.dimension))
+        z = generator_of(rng, "points of a base measure").standard_normal((size, self.dimension))
         return self.mean + (z * self.factor if self.factor.ndim == 1 else z @ self.factor.T)
 
     def __repr__(self) -> str:
@@ -181,7 +182,8 @@ def _of_row(batch: Any, size: int, rng: int) -> BaseMeasure:
             "base points of shape (m, d)"
         )
     if not batch.score_is_affine:
-        return PointBase(batch.sample(rng, size).reshape(size, batch.dimension).astype(np.float64))
+        drawn = batch.sample(generator_of(rng, "points of a base measure"), size)
+        return PointBase(drawn.reshape(size, batch.dimension).astype(np.float64))
     factor = batch.factor if isinstance(batch, MultivariateNormal) else batch.std
     mean, factor = (to_numpy(x).astype(np.float64) for x in (batch.mean, factor))
     return NormalBase(mean.reshape(batch.dimension), factor[0] if batch.event_shape else factor)

@@ -174,7 +174,7 @@ class MonteCarlo(Integrator):
     def embedding(self, kernel: Kernel, predictions: Any) -> Embedding:
         """Means over draws."""
         shape = (2, self.size, predictions.uniforms)
-        uniforms = generator_of(self.rng).random(shape)
+        uniforms = generator_of(self.rng, "Monte Carlo integration").random(shape)
         return OverSeededDraws(kernel, len(predictions.event_shape), BatchLayout(predictions), uniforms)
 
 

@@ -25,6 +25,7 @@ from kernelcal.kernels.embeddings.structure import (
     merged,
     normal_coordinate,
 )
+from kernelcal.kernels.pit import PIT
 from kernelcal.kernels.profiles import Stationary
 from kernelcal.kernels.simple import Coordinatewise, Linear
 from kernelcal.kernels.spectral import Spectral
@@ -175,6 +176,11 @@ def _no_closed_form(kernel: Kernel, family: type) -> NoClosedFormError:
 
 
 def _checked_leaf(leaf: Kernel) -> Kernel:
+    if isinstance(leaf, PIT):
+        raise InputError(
+            f"{leaf} compares the places of outcomes in their predicted distributions and has no expectation between "
+            "targets: use it as target_kernel, by itself"
+        )
     if isinstance(leaf, Stationary):
         refuse_metric(leaf.metric)
         leaf.scale  # noqa: B018  raises for a lengthscale that is not resolved

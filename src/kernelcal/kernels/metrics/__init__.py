@@ -11,6 +11,7 @@ from kernelcal.kernels.metrics.base import (
     view,
 )
 from kernelcal.kernels.metrics.euclidean import Euclidean, Hellinger, TotalVariation
+from kernelcal.kernels.metrics.standardised import Standardised
 from kernelcal.kernels.metrics.wasserstein import MixtureWasserstein, Wasserstein
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "MixtureWasserstein",
     "PairwiseMetric",
     "PairwiseView",
+    "Standardised",
     "TotalVariation",
     "Wasserstein",
     "above_rounding",

@@ -2,6 +2,6 @@
 
 from kernelcal.predictions.compositions.mixture import Mixture
 from kernelcal.predictions.compositions.quantiles import SAME_LEVEL, Quantiles
-from kernelcal.predictions.compositions.samples import Samples
+from kernelcal.predictions.compositions.samples import ONE_DRAW, Samples
 
-__all__ = ["SAME_LEVEL", "Mixture", "Quantiles", "Samples"]
+__all__ = ["ONE_DRAW", "SAME_LEVEL", "Mixture", "Quantiles", "Samples"]

@@ -98,6 +98,11 @@ class Mixture(RealPredictions):
         return self.components[0].event_shape
 
     @property
+    def continuous(self) -> bool:
+        """Whether no component has jumps."""
+        return all(c.continuous for c in self.components)
+
+    @property
     def columns(self) -> int:
         """The weights and what describes the components."""
         return sum(1 + c.columns for c in self.components)
@@ -183,6 +188,15 @@ class Mixture(RealPredictions):
     def cdf_below(self, y: Array) -> np.ndarray:
         """P(Y < y): weighted sum."""
         return np.minimum(self._weighted_in_numpy([c.cdf_below(y) for c in self.components]), 1.0)
+
+    def survival(self, y: Array) -> np.ndarray:
+        """P(Y > y): weighted sum."""
+        return np.minimum(self._weighted_in_numpy([c.survival(y) for c in self.components]), 1.0)
+
+    @property
+    def has_cdf(self) -> bool:
+        """Whether all components have one."""
+        return all(c.has_cdf for c in self.components)
 
     def _quantile(self, levels: np.ndarray) -> np.ndarray:
         """Smallest value whose distribution function reaches the levels, by bisection."""

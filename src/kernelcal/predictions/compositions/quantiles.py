@@ -182,6 +182,11 @@ class Quantiles(RealPredictions):
         """P(Y < y): less than `cdf` at point masses."""
         return self._piecewise().cdf(to_numpy(as_array(y)), equal=False)
 
+    @property
+    def continuous(self) -> bool:
+        """No: how the distribution goes on between the levels was not predicted."""
+        return False
+
     def _quantile(self, levels: np.ndarray) -> np.ndarray:
         """Smallest value whose distribution function reaches the levels: interpolation of the given quantiles."""
         shape = np.broadcast_shapes(np.shape(levels), (len(self),))
@@ -217,8 +222,8 @@ class Quantiles(RealPredictions):
         quantile.
         """
         values = to_numpy(self.values)
-        below = (values < y[:, None]).sum(axis=1)
-        upto = (values <= y[:, None]).sum(axis=1)
+        below = (values < y[..., None]).sum(axis=-1)
+        upto = (values <= y[..., None]).sum(axis=-1)
         levels = np.concatenate([[0.0], self.levels, [1.0]])  # levels[k] belongs to quantile k - 1
         mass = upto > below + 1
         low = np.where(mass & (below > 0), below + 1, below)  # a tail beside a point mass joins it

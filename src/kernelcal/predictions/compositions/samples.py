@@ -17,11 +17,15 @@ from kernelcal.predictions.border import checked_numbers, finite_numbers, floati
 from kernelcal.predictions.real import CentralInterval, RealPredictions
 from kernelcal.predictions.special_functions import choose, count_below
 
-__all__ = ["Samples"]
+__all__ = ["ONE_DRAW", "Samples"]
+
+
+ONE_DRAW = "one draw a row is a point forecast: the calibration of its spread cannot be tested"
 
 
 _CHUNK_BYTES = 2**25
 
+_SMALL = 2.0**24
 _ROUNDING = 1e-6  # weights that are equal but for float32
 
 _UNEVEN = "the draws have unequal weights: intervals and expected coverage are those of their weighted quantiles"
@@ -71,6 +75,8 @@ class Samples(RealPredictions):
         draws = _checked_draws(self.draws)
         object.__setattr__(self, "draws", draws)
         object.__setattr__(self, "weights", _checked_draw_weights(self.weights, draws))
+        if int(draws.shape[1]) == 1 and ONE_DRAW not in self.notes:
+            object.__setattr__(self, "notes", (ONE_DRAW, *self.notes))
         object.__setattr__(self, "_axes", draws.ndim - 2)  # of the event: leading axes may be added, these stay last
 
     def __len__(self) -> int:
@@ -151,6 +157,21 @@ class Samples(RealPredictions):
         return count_below(draws, values), count_below(draws, values, equal=True)
 
     @property
+    def has_cdf(self) -> bool:
+        """Whether targets are numbers."""
+        return not self.event_shape
+
+    @property
+    def continuous(self) -> bool:
+        """No: every draw has a probability of its own."""
+        return False
+
+    @property
+    def holds_outcomes(self) -> bool:
+        """Whether the outcome is one of the draws of its row: that of `pooled` draws."""
+        return bool(self.__dict__.get("_pooled", False))
+
+    @property
     def exchangeable(self) -> bool:
         """Whether all draws that count are equally likely, so that an outcome could be one of them."""
         if self.weights is None:
@@ -181,7 +202,7 @@ class Samples(RealPredictions):
         if weights is not None:
             own = xp.max(weights, axis=1, keepdims=True)
             weights = xp.concat([weights, own], axis=1) / (1 + own)
-        return trusted(self, draws=draws, weights=weights)._by_size()
+        return trusted(self, draws=draws, weights=weights, _pooled=True)._by_size()
 
     def _by_size(self) -> Samples:
         values = np.atleast_3d(to_numpy(self.draws))
@@ -238,7 +259,7 @@ class Samples(RealPredictions):
 
     def marginal(self, k: int) -> Samples:
         """Component k of the draws."""
-        return Samples(self.draws[..., k], self.weights, notes=self.notes)
+        return trusted(self, draws=self.draws[..., k], _axes=0)
 
     def crps(self, y: np.ndarray) -> np.ndarray:
         """Score of the draws as a distribution, by one sort.
@@ -278,12 +299,12 @@ class Samples(RealPredictions):
 
     def pit_interval(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Ranks of the outcome among all S + 1 values, over S + 1; uneven weights leave it ``sum_s w_s^2``."""
-        draws, weights = to_numpy(self.draws), self._given_weights()
-        weights = weights / weights.sum(axis=1, keepdims=True)
-        own = (weights**2).sum(axis=1)  # 1 / S for S equal draws
-        below = (weights * (draws < y[:, None])).sum(axis=1)
-        equal = (weights * (draws == y[:, None])).sum(axis=1)
-        return below / (1 + own), (below + equal + own) / (1 + own)
+        low, high = self.cdf_below(y), self.cdf(y)
+        if self.holds_outcomes:
+            return low, high
+        weights = self._given_weights()
+        own = (weights**2).sum(axis=1) / weights.sum(axis=1) ** 2  # 1 / S for S equal draws
+        return low / (1 + own), (high + own) / (1 + own)
 
     def _given_weights(self) -> np.ndarray:
         return np.ones(self.draws.shape) if self.weights is None else to_numpy(self.weights)
@@ -373,6 +394,9 @@ def _checked_draw_weights(weights: Any, draws: Array) -> Array | None:
     values = concrete(array)
     if values is not None:
         refuse_rows(values < 0, "the weight", values, "a number that is not negative")
-        total = values.sum(axis=1)
+        with np.errstate(over="ignore"):
+            total = values.sum(axis=1)
         refuse_rows(total <= 0, "the sum of the weights", total, "a positive number: one draw must count")
+        if not np.isfinite(total).all() or total.min() < np.finfo(total.dtype).tiny * _SMALL:
+            array = array / namespace(array).max(array, axis=1, keepdims=True)  # no sum overflows, no ratio is lost
     return array / namespace(array).sum(array, axis=1, keepdims=True)

@@ -10,9 +10,9 @@ import numpy as np
 from kernelcal.arrays import Array, concrete, namespace
 from kernelcal.predictions.base import trusted
 from kernelcal.predictions.border import finite_numbers, refuse_rows, together
-from kernelcal.predictions.classes import tempered_probability
 from kernelcal.predictions.counts.base import CountPredictions, mean_difference, not_negative_numbers
 from kernelcal.predictions.foreign import BOTH, SCIPY, Reading
+from kernelcal.predictions.log_scale import tempered_probability
 
 __all__ = ["Binomial"]
 

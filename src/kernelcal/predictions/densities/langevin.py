@@ -81,7 +81,7 @@ def langevin_draws(
     >>> sampled.draws.shape, np.abs(sampled.mean - [0.0, 5.0]) < 0.1
     ((2, 500), array([ True,  True]))
     """
-    rng = generator_of(rng)
+    rng = generator_of(rng, "Markov chains")
     chains = LangevinChains.begin(predictions, _whole(draws, "draws"), step_size, start, rng)
     for _ in range(_whole(steps, "steps")):
         chains = chains.step(rng)

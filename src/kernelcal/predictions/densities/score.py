@@ -26,6 +26,7 @@ from kernelcal.predictions.densities.functions import (
     moved_to,
 )
 from kernelcal.predictions.real import RealPredictions
+from kernelcal.randomness import generator_of
 
 __all__ = ["Score", "ScorePredictions"]
 
@@ -237,7 +238,7 @@ class ScorePredictions(RealPredictions):
 
     def _sampled(self, uniforms: np.ndarray) -> np.ndarray:
         assert self.sampler is not None  # for the type checker
-        rng = np.random.default_rng([int(u * 2.0**53) for u in uniforms[:4]])
+        rng = generator_of([int(u * 2.0**53) for u in uniforms[:4]], "sampler of a model")
         found = self.sampler(rng, *self.native(self._parameters))
         shape = (len(self), *self.event_shape)
         drawn = to_numpy(checked_returned(found, shape, "what the sampler returns", "one target a row"))

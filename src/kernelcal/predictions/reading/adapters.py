@@ -10,7 +10,7 @@ import numpy as np
 from kernelcal.arrays import Array, as_array, concrete, namespace
 from kernelcal.errors import InputError
 from kernelcal.predictions.base import Predictions
-from kernelcal.predictions.border import checked_numbers, floating, is_frame, plain_array
+from kernelcal.predictions.border import checked_matrix, checked_numbers, floating, is_frame, plain_array
 from kernelcal.predictions.classes import Bernoulli, Categorical, ClassPredictions
 from kernelcal.predictions.compositions import Samples
 from kernelcal.predictions.reading.libraries import LIBRARIES, read_distribution, stacked
@@ -25,31 +25,33 @@ _ROUNDING = 1e-4  # a float32 log-softmax may exceed 0, and a percentage 100, by
 
 @dataclass(frozen=True, eq=False)
 class Wrapper:
-    """Numbers that `as_predictions` turns into probabilities by `probabilities`."""
+    """Numbers that `as_predictions` turns into predictions; their probabilities alone are `probabilities`."""
 
     values: Any
 
     def probabilities(self) -> Array:
         """Probabilities of shape (n,) for one column, (n, m) for m columns."""
-        return self.unwrap()[0]
+        batch = self.predictions()
+        return batch.p if isinstance(batch, Bernoulli) else batch.probs
 
-    def unwrap(self) -> tuple[Array, tuple[Any, ...] | None]:
-        """Probabilities, and the column names where the values are a data frame."""
+    def predictions(self, classes: Any = None, *, normalize: bool = False) -> Bernoulli | Categorical:
+        """Predictions that keep what was given; the column names of a data frame name the classes."""
         if isinstance(self.values, Wrapper | Predictions):
             raise InputError(f"{type(self).__name__} takes numbers, got {type(self.values).__name__}: leave one out")
         x, names = plain_array(self.values)
+        classes = names if classes is None else classes
         if x.ndim not in (1, 2):
             raise InputError(f"{type(self).__name__} takes shape (n,) or (n, m), got {tuple(x.shape)}")
-        x = floating(x[:, 0] if x.ndim == 2 and x.shape[1] == 1 else x)
-        values = concrete(x)
+        x = x[:, 0] if x.ndim == 2 and x.shape[1] == 1 else x
+        values = concrete(floating(x))
         if values is not None:
             self._check(checked_numbers(values))
-        return self._transform(x), names
+        return self._made(x, classes, normalize)
 
-    def _check(self, values: np.ndarray) -> None:
+    def _made(self, x: Array, classes: Any, normalize: bool) -> Bernoulli | Categorical:
         raise NotImplementedError
 
-    def _transform(self, x: Array) -> Array:
+    def _check(self, values: np.ndarray) -> None:
         raise NotImplementedError
 
 
@@ -75,15 +77,11 @@ class Logits(Wrapper):
             _refuse(values, impossible, "every class of this row is impossible: one logit must be finite")
             _refuse_probabilities(values)
 
-    def _transform(self, x: Array) -> Array:
-        xp = namespace(x)
+    def _made(self, x: Array, classes: Any, normalize: bool) -> Bernoulli | Categorical:
         if x.ndim == 1:
-            x = x.astype(np.float64) if isinstance(x, np.ndarray) else x  # 1 - p must keep its digits as well
-            zero = xp.zeros_like(x)
-            up, down = xp.exp(xp.minimum(x, zero)), xp.exp(-xp.maximum(x, zero))
-            return up / (up + down)  # the logistic function: no overflow, and all digits of small probabilities
-        e = xp.exp(x - xp.max(x, axis=1, keepdims=True))
-        return e / xp.sum(e, axis=1, keepdims=True)
+            return Bernoulli.from_logits(x, classes)
+        notes = (_NORMALIZED,) if normalize else ()  # rows of a softmax sum to 1 already
+        return Categorical.from_logits(x, classes, notes=notes)
 
 
 class LogProbs(Wrapper):
@@ -105,8 +103,13 @@ class LogProbs(Wrapper):
         advice = "log-probabilities are at most 0: are these logits (kernelcal.Logits, --kind logits) or probabilities?"
         _refuse(values, values > _ROUNDING, advice)
 
-    def _transform(self, x: Array) -> Array:
-        return namespace(x).exp(x)
+    def _made(self, x: Array, classes: Any, normalize: bool) -> Bernoulli | Categorical:
+        if x.ndim == 1:
+            return Bernoulli.from_log_probs(x, classes)
+        if not normalize:
+            return Categorical.from_log_probs(x, classes)
+        note = _normalized(namespace(x).exp(floating(x)))[1]
+        return Categorical.from_logits(x, classes, notes=(note,))
 
 
 class Percent(Wrapper):
@@ -130,8 +133,12 @@ class Percent(Wrapper):
         if values.ndim == 2:
             _refuse_probabilities(values)
 
-    def _transform(self, x: Array) -> Array:
-        return x / 100
+    def _made(self, x: Array, classes: Any, normalize: bool) -> Bernoulli | Categorical:
+        p = floating(x) / 100
+        if x.ndim == 1:
+            return Bernoulli(p, classes)
+        p, notes = _normalized(p) if normalize else checked_matrix(p, precision=x)
+        return Categorical(p, classes, notes if isinstance(notes, tuple) else (notes,))
 
 
 def _refuse(values: np.ndarray, wrong: np.ndarray, advice: str) -> None:
@@ -270,6 +277,8 @@ def as_predictions(
     batch = predictions_of_numbers(x) if sample_axis is None else _ensemble(x, sample_axis)
     if batch is not None:
         return _with_options(batch, classes, normalize)
+    if isinstance(x, Wrapper):
+        return x.predictions(classes, normalize=normalize)
     array, names = _array_of(x)
     classes = names if classes is None else classes
     if array.ndim == 1 or (array.ndim == 2 and array.shape[1] == 1):
@@ -293,7 +302,7 @@ def _with_options(batch: Predictions, classes: Any, normalize: bool) -> Predicti
 
 
 def _array_of(x: Any) -> tuple[Array, tuple[Any, ...] | None]:
-    array, names = x.unwrap() if isinstance(x, Wrapper) else plain_array(x)
+    array, names = plain_array(x)
     if array.ndim == 0:
         raise InputError(
             f"cannot read predictions from {type(x).__name__}: pass an array of shape (n,) or (n, m), a data frame, "
@@ -302,10 +311,29 @@ def _array_of(x: Any) -> tuple[Array, tuple[Any, ...] | None]:
         )
     if array.ndim > 2:
         raise InputError(
-            f"class probabilities have shape (n,) or (n, m), got {tuple(array.shape)}: flatten the leading axes, "
-            "for example x.reshape(-1, x.shape[-1]), and the targets alike"
+            f"class probabilities have shape (n,) or (n, m), got {tuple(array.shape)}: {_flattened(array)}, and the "
+            "targets alike, y.reshape(-1). Draws of an ensemble are no classes: kernelcal.Samples(x), or "
+            "kernelcal.as_predictions(x, sample_axis=...)"
         )
     return array, names
+
+
+def _flattened(array: Array) -> str:
+    """How to bring the axis of the classes, along which probabilities sum to 1, to the end."""
+    values, last = concrete(array), array.ndim - 1
+    plain = "flatten the leading axes, for example x.reshape(-1, x.shape[-1])"
+    if values is None or values.dtype.kind not in "fiu" or not values.size:
+        return plain
+    sums = [k for k in range(array.ndim) if np.allclose(values.sum(axis=k, dtype=np.float64), 1, rtol=0, atol=1e-3)]
+    if last in sums:
+        return plain
+    if not sums:
+        return (
+            "no axis of it sums to 1; move the axis of the classes to the end, for example "
+            "numpy.moveaxis(x, 1, -1).reshape(-1, x.shape[1])"
+        )
+    k = sums[0]
+    return f"axis {k} sums to 1: move it to the end, numpy.moveaxis(x, {k}, -1).reshape(-1, x.shape[{k}])"
 
 
 def _normalized(array: Array) -> tuple[Array, str]:

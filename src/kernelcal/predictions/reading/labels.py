@@ -12,6 +12,10 @@ from kernelcal.predictions.classes import ClassPredictions
 __all__ = ["as_labels", "some"]
 
 
+_IGNORED = 0.9  # share of rows up to which a label outside the classes may mark rows to be ignored
+_MORE_CLASSES = "; if it is a class, columns are missing"
+
+
 def _which_is_which(found: list[str], m: int) -> str:
     """Ask for the order of text labels, with the labels that were found as the example."""
     if m == 2 and len(found) > 2:
@@ -56,7 +60,9 @@ def _refuse_out_of_range(labels: np.ndarray, m: int, allowed: str) -> None:
         )
     if m == 2 and set(np.unique(labels).tolist()) == {-1, 1}:
         raise InputError("the labels are -1 and 1: say so with classes=(-1, 1) (command line: --classes=-1,1)")
-    row = int(np.argmax((labels < 0) | (labels >= m)))
+    outside = (labels < 0) | (labels >= m)
+    row = int(np.argmax(outside))
+    _refuse_ignored(labels, outside, m, allowed)
     hint = (
         "; if the prediction is the probability that the top label is right, pass the hit (label == predicted "
         "label) as the target (command line: --kind top-label)"
@@ -64,6 +70,20 @@ def _refuse_out_of_range(labels: np.ndarray, m: int, allowed: str) -> None:
         else "; are columns missing?"
     )
     raise InputError(f"the targets must be {allowed}; row {row} is {labels[row]:.15g}{hint}")
+
+
+def _refuse_ignored(labels: np.ndarray, outside: np.ndarray, m: int, allowed: str) -> None:
+    """Say of one value in some of the rows, below 0 or far above all classes, that it marks rows to be ignored."""
+    values = np.unique(labels[outside])
+    marks = (values < 0) | (values >= 2 * m + 1)
+    if len(values) > 1 or not marks.all() or outside.mean() > _IGNORED:
+        return
+    value, row = values[0], int(np.argmax(outside))
+    raise InputError(
+        f"the targets must be {allowed}; row {row} is {value:.15g} ({int(outside.sum()):,} of {len(labels):,} rows): "
+        f"if this marks rows to be ignored, drop them from targets and predictions together, y != {value:.15g} "
+        f"(command line: --drop-target={value:.15g}){_MORE_CLASSES if value >= 0 else ''}"
+    )
 
 
 def some(names: Any) -> str:

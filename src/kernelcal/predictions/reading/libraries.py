@@ -27,6 +27,8 @@ def stacked(batches: Sequence[Predictions]) -> Predictions:
     InputError
         If families, shapes, levels or classes differ, or a batch has other than one row.
     """
+    if len({getattr(batch, "logs", None) is None for batch in batches}) > 1:  # some by logits, others by probabilities
+        batches = [trusted(batch, logs=getattr(batch, "log_probabilities", None)) for batch in batches]
     first, collected = batches[0], [_arrays(batch) for batch in batches]
     for k, batch in enumerate(batches):
         _refuse_different(k, first, batch, collected[0], collected[k])
@@ -138,11 +140,21 @@ def _parameters(x: Any) -> Parameters:
     elif library and type(x).__name__ in _STRUCTURES:
         found = _STRUCTURES[type(x).__name__](x)
     else:
-        known = _known(library, type(x).__name__)
+        known = _known(library, _name_of(x))
         found = None if known is None else known[1].parameters(known[0], known[1].values(x), tuple(x.batch_shape))
     if found is None:
         raise _unknown(x)
     return found
+
+
+def _name_of(x: Any) -> str:
+    """Name of its class; PyTorch has one for probabilities and logits: with logits it is named as NumPyro does."""
+    name, given = type(x).__name__, getattr(x, "_param", None)
+    by_logits = given is not None and given is vars(x).get("logits") and name in ("Bernoulli", "Categorical")
+    if by_logits:
+        return f"{name}Logits"
+    without = name in ("BernoulliLogits", "CategoricalLogits") and not hasattr(x, "logits")
+    return name.removesuffix("Logits") if without else name
 
 
 def _known(library: str, name: str) -> tuple[type[Predictions], Reading] | None:

@@ -109,11 +109,12 @@ def checked_weights(weights: Any, n: int) -> np.ndarray | None:
     bad = ~(np.isfinite(values) & (values >= 0))
     if bad.any():
         row = int(np.argmax(bad))
-        raise InputError(
-            f"weights must be finite and not negative; row {row} is {values[row]:g}: drop or mend such rows"
-        )
+        value = "missing (NaN or masked)" if np.isnan(values[row]) else f"{values[row]:g}"
+        raise InputError(f"weights must be finite and not negative; row {row} is {value}: drop or mend such rows")
     if not values.any():
         raise InputError("all weights are 0: at least one row must count")
+    _, exponent = np.frexp(values.max())  # the largest is near 1 first, so that no sum overflows and no ratio is lost
+    values = np.ldexp(values, -int(exponent))
     return values / values.mean()
 
 
@@ -160,17 +161,11 @@ def _target_array(y: Any) -> np.ndarray:
         raise
     except ValueError as error:  # rows of unequal length
         raise InputError(f"targets must have one value a row: {error}") from None
+    if values.dtype.kind == "c":
+        raise InputError(f"targets must be labels or real numbers, got complex ones of dtype {values.dtype}")
     if values.ndim == 0:
         raise InputError(f"targets must be an array, a list or a column of shape (n,), got {type(y).__name__}")
-    if isinstance(values, np.ma.MaskedArray):
-        values = _with_none(values.data, np.ma.getmaskarray(values))
     return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
-
-
-def _with_none(values: np.ndarray, missing: np.ndarray) -> np.ndarray:
-    objects = values.astype(object)
-    objects[missing] = None
-    return objects
 
 
 def _refuse_swapped(targets: np.ndarray, predictions: Any) -> None:

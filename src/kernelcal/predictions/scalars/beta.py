@@ -129,6 +129,12 @@ class Beta(Parametric):
 
         return betainc(*self.in_numpy(), np.clip(self.numbers_of(y), 0.0, 1.0))
 
+    def survival(self, y: Array) -> np.ndarray:
+        """P(Y > y): the complement, with its own digits."""
+        from scipy.special import betaincc
+
+        return betaincc(*self.in_numpy(), np.clip(self.numbers_of(y), 0.0, 1.0))
+
     def _quantile(self, levels: np.ndarray) -> np.ndarray:
         """Inverse of the incomplete beta function."""
         from scipy.special import betaincinv

@@ -134,6 +134,13 @@ class Gamma(Parametric):
         shape, rate = self.in_numpy()
         return gammainc(shape, rate * np.maximum(self.numbers_of(y), 0.0))
 
+    def survival(self, y: Array) -> np.ndarray:
+        """P(Y > y): the other incomplete gamma function ``Q(a, b y)``."""
+        from scipy.special import gammaincc
+
+        shape, rate = self.in_numpy()
+        return gammaincc(shape, rate * np.maximum(self.numbers_of(y), 0.0))
+
     def _quantile(self, levels: np.ndarray) -> np.ndarray:
         """Inverse of the incomplete gamma function, from the nearer tail."""
         from scipy.special import gammainccinv, gammaincinv

@@ -85,6 +85,10 @@ class Laplace(Parametric):
         tail = 0.5 * np.exp(-np.abs(z))
         return np.where(z < 0, tail, 1 - tail)
 
+    def survival(self, y: Array) -> np.ndarray:
+        """P(Y > y), the distribution function mirrored at the centre."""
+        return self.cdf(2 * to_numpy(self.loc) - to_numpy(as_array(y)))
+
     def _quantile(self, levels: np.ndarray) -> np.ndarray:
         """Value below which a share of the distribution lies."""
         upper = levels > 0.5

@@ -18,6 +18,9 @@ from kernelcal.predictions.special_functions import log_normal_wave
 __all__ = ["LogNormal"]
 
 
+_FARTHEST = -37.0  # normal score of the least probability
+
+
 @dataclass(frozen=True, eq=False)
 class LogNormal(Parametric):
     """Log-normal predictions of one positive number: ``log Y`` is normal.
@@ -128,6 +131,10 @@ class LogNormal(Parametric):
         from scipy.special import ndtr  # imported when needed: the import of kernelcal stays light
 
         return ndtr(self._z(y))
+
+    def normal_scores(self, y: np.ndarray) -> np.ndarray:
+        """Standardised logarithms; targets that are not positive lie as far out as the least probability."""
+        return np.maximum(self._z(y), _FARTHEST)
 
     def _quantile(self, levels: np.ndarray) -> np.ndarray:
         """``exp(mu + sigma Phi^-1(level))``."""

@@ -76,6 +76,10 @@ class Normal(Parametric):
 
         return ndtr(self.standardised(to_numpy(as_array(y))))
 
+    def normal_scores(self, y: np.ndarray) -> np.ndarray:
+        """Standardised residuals: the law is normal."""
+        return self.standardised(y)
+
     def _quantile(self, levels: np.ndarray) -> np.ndarray:
         """Value below which a share of the distribution lies."""
         from scipy.special import ndtri

@@ -129,6 +129,10 @@ class StudentT(Parametric):
         tail = _tail(df, np.abs(z))
         return np.where(z < 0, tail, 1 - tail)
 
+    def survival(self, y: Array) -> np.ndarray:
+        """P(Y > y), the distribution function mirrored at the centre."""
+        return self.cdf(2 * self.in_numpy()[1] - self.numbers_of(y))
+
     def _quantile(self, levels: np.ndarray) -> np.ndarray:
         """From the nearer tail, whose level keeps its digits."""
         df, loc, scale = self.in_numpy()
@@ -146,6 +150,10 @@ class StudentT(Parametric):
         df, loc, scale = self.in_numpy()
         z = (self.numbers_of(y) - loc) / scale
         return -np.sign(z) * ndtri(np.maximum(_tail(df, np.abs(z)), 1e-300))
+
+    def normal_scores(self, y: np.ndarray) -> np.ndarray:
+        """The same: residuals are normal scores here."""
+        return self.standardised(y)
 
     def crps(self, y: np.ndarray) -> np.ndarray:
         """``s (z (2 F - 1) + 2 f (df + z^2) / (df - 1) - 2 sqrt(df) B(1/2, df - 1/2) / ((df - 1) B(1/2, df/2)^2))``."""

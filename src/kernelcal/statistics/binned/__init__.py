@@ -1,6 +1,6 @@
 """Errors over bins: ECE, MCE, the Brier decomposition, bands of calibrated models."""
 
-from kernelcal.statistics.binned.bands import CountLaw, NullBand, multinomial_band
+from kernelcal.statistics.binned.bands import CountLaw, NullBand, drawn_band, multinomial_band
 from kernelcal.statistics.binned.bin_table import BinnedEstimate, BinTable, binomial_interval, plain_values
 from kernelcal.statistics.binned.binned_error import ECE, BinnedPart, ece, mce
 from kernelcal.statistics.binned.brier import BrierDecomposition, brier_decomposition, brier_decomposition_of
@@ -17,6 +17,7 @@ __all__ = [
     "binomial_interval",
     "brier_decomposition",
     "brier_decomposition_of",
+    "drawn_band",
     "ece",
     "mce",
     "multinomial_band",

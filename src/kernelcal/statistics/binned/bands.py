@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +13,7 @@ from kernelcal.runs import Run
 from kernelcal.statistics.binned.bin_table import plain_values
 from kernelcal.tables import Grid, Shown
 
-__all__ = ["CountLaw", "NullBand", "multinomial_band"]
+__all__ = ["CountLaw", "NullBand", "drawn_band", "multinomial_band"]
 
 
 _ROUNDING = 1e-9
@@ -192,6 +192,18 @@ class NullBand(Shown):
         """Return plain values for JSON, None for NaN."""
         ends = {name: plain_values(getattr(self, name)) for name in _ENDS}
         return {**ends, "confidence_level": self.confidence_level, "draws": self.draws}
+
+
+def drawn_band(n: int, drawn: Callable[[int], np.ndarray], run: Run) -> NullBand:
+    """Band of counts of n rows, from a function that draws so many sets of them, shape (draws, K).
+
+    The law at every position is unknown. Of a first half of the draws come the means, which make a binomial scale; of
+    the second half comes the band: whatever the scale is, the band is exact, since it depends on no outcome.
+    """
+    counts = drawn(2 * run.draws)
+    probability = np.clip(counts[: run.draws].mean(axis=0) / n, 0, 1)
+    law = replace(CountLaw.equal(n, probability), binomial=False)
+    return NullBand.of(law, law.depth(counts[run.draws :]), run)
 
 
 def multinomial_band(

@@ -91,6 +91,11 @@ class BinTable(Shown):
             mean = sums / self.weight[:, None]
         return mean[:, 0] if mean.shape[1] == 1 else mean
 
+    @property
+    def used(self) -> int:
+        """Number of bins that hold rows."""
+        return int((self.count > 0).sum())
+
     def __len__(self) -> int:
         return len(self.count)
 
@@ -99,13 +104,17 @@ class BinTable(Shown):
         low, high = self.interval or (None, None)
         arrays = {"lower": self.lower, "upper": self.upper, "count": self.count, "weight": self.weight}
         arrays |= {"mean_prediction": self.mean_prediction, "frequency": self.frequency, "low": low, "high": high}
-        return {"question": self.question, **{key: plain_values(x) for key, x in arrays.items() if x is not None}}
+        return {
+            "question": self.question,
+            "bins_used": self.used,
+            **{key: plain_values(x) for key, x in arrays.items() if x is not None},
+        }
 
     def rows(self) -> list[tuple[str, str]]:
         """Lines of the printed table: bins of one probability, else their number."""
         if self.lower is None or self.upper is None:
             sizes = self.count[self.count > 0]
-            return [("bins that hold rows", f"{len(sizes):,}, of {sizes.min():,} to {sizes.max():,} rows")]
+            return [("rows in a bin", f"{sizes.min():,} to {sizes.max():,}")]
         names = [f"{low:.4g} to {high:.4g}" for low, high in zip(self.lower, self.upper, strict=True)]
         lines = [("bin", _HEADER), *zip(names, self._lines(), strict=True)]
         hidden = len(lines) - 1 - _SHOWN
@@ -141,12 +150,20 @@ class BinnedEstimate(Estimate):
     tables: tuple[BinTable, ...] = ()
     parts: tuple[float, ...] = ()
 
+    @property
+    def bins_used(self) -> int:
+        """Number of bins that hold rows, over all parts of the question."""
+        return sum(table.used for table in self.tables)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        return {**super().to_dict(), "parts": list(self.parts), "bin_tables": [t.to_dict() for t in self.tables]}
+        own = {**super().to_dict(), "bins_used": self.bins_used}
+        return {**own, "parts": list(self.parts), "bin_tables": [t.to_dict() for t in self.tables]}
 
     def _table(self) -> Table:
         whole = super()._table()
+        used = f"{self.bins_used:,} of {sum(map(len, self.tables)):,}"
+        whole = Table(whole.title, [*whole.rows, ("bins that hold rows", used)], whole.notes)
         if len(self.parts) == 1:
             return Table(whole.title, [*whole.rows, *self.tables[0].rows()], whole.notes)
         named = [(table.question, f"{part:.6g}") for table, part in zip(self.tables, self.parts, strict=True)]

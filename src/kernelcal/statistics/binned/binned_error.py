@@ -184,7 +184,8 @@ class ECE(Statistic):
         ``sum_b (|sum p - sum y|^2 - sum |p - y|^2) / n_b`` divided by n; called debiased in the literature. It is 0 on
         average for a calibrated model, may be negative, and is not clipped.
     convention : str
-        Library whose settings these are; `preset` writes it, results show it.
+        Library whose settings these are, one of the names that `preset` takes, or none; `preset` writes it, results
+        show it, and it changes no number.
 
     Raises
     ------
@@ -217,6 +218,7 @@ class ECE(Statistic):
     bins                 2 equal-width bins
     distance             total variation
     engine               one pass
+    bins that hold rows  2 of 2
     bin                       rows  mean p  frequency  95 % interval
     0 to 0.5                     2  0.2000     1.0000  0.1581 to 1.0000
     0.5 to 1                     2  0.8000     1.0000  0.1581 to 1.0000
@@ -240,6 +242,8 @@ class ECE(Statistic):
             DISTANCES.chosen(self.distance)
         _ = self._binning  # checks the number
         checked_choice(self.norm, "norm", ("mean", "max"))
+        if self.convention:
+            checked_choice(self.convention, "convention", tuple(PRESETS))
         checked_choice(self.estimator, "estimator", ("plug-in", "corrected"))
         if self.estimator == "corrected" and (self.distance != "squared" or self.norm != "mean"):
             raise InputError(

@@ -42,17 +42,23 @@ class Part:
 
 
 def asked(question: Any, predictions: ClassPredictions) -> Any:
-    """Return the question: without one given, what a lens has asked already, else the top label."""
+    """Return the question: without one given, what a lens has asked already, else what the predictions say.
+
+    One column of probabilities says how likely the positive class is, and that is asked; several columns claim a first
+    choice.
+    """
     if question is not None:
         return question
-    return predictions.question if _is_asked(predictions) else "top label"
+    if _is_asked(predictions):
+        return predictions.question
+    return "positive class" if isinstance(predictions, Bernoulli) else "top label"
 
 
 def usual_questions(predictions: ClassPredictions) -> tuple[str | None, ...]:
     """Questions of the binned errors in a report; None is what a lens has asked."""
     if not isinstance(predictions, Bernoulli):
         return ("top label",)
-    return ("top label", "positive class") if predictions.question is None else (None,)
+    return ("positive class", "top label") if predictions.question is None else (None,)
 
 
 def parts_of(question: Any, predictions: ClassPredictions) -> tuple[Part, ...]:

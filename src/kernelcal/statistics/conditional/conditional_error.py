@@ -163,9 +163,9 @@ class CKCE(Statistic):
         """Resolve lengthscales, and factorise what no target changes."""
         return PreparedCKCE(self, predictions, weights)
 
-    def resolved(self, predictions: Predictions) -> CKCE:
+    def resolved(self, predictions: Predictions, weights: np.ndarray | None = None) -> CKCE:
         """Fix lengthscales and the default lambda."""
-        kernel, target_kernel, _ = self.kernels_of(two_columns(predictions))
+        kernel, target_kernel, _ = self.kernels_of(two_columns(predictions), weights)
         regularization = self.regularization_of(len(predictions))
         return replace(self, prediction_kernel=kernel, target_kernel=target_kernel, regularization=regularization)
 
@@ -176,14 +176,16 @@ class CKCE(Statistic):
         (chosen,) = self.prepare(predictions, weights).with_regularization(targets[None])[1]
         return replace(self, regularization=float(chosen))
 
-    def kernels_of(self, predictions: Predictions) -> tuple[Kernel, Kernel, tuple[str, ...]]:
+    def kernels_of(
+        self, predictions: Predictions, weights: np.ndarray | None = None
+    ) -> tuple[Kernel, Kernel, tuple[str, ...]]:
         """Prediction and target kernel with their lengthscales, and what the reader must know of them.
 
         Of one probability they are those of the two, in which it has been written.
         """
-        target_kernel = target_kernel_of(self.target_kernel, predictions)
+        target_kernel = target_kernel_of(self.target_kernel, predictions, weights)
         given = self.prediction_kernel or linear_and_gaussian(predictions, target_kernel, self.integrator)
-        kernel, notes = resolve(given, predictions)
+        kernel, notes = resolve(given, predictions, weights=weights)
         return kernel, target_kernel, notes
 
     def regularization_of(self, n: int) -> float | str:
@@ -212,7 +214,7 @@ class PreparedCKCE(Prepared):
             raise InputError(f"CKCE needs at least 2 rows, got {n}: a regression on predictions needs several")
         self.statistic, self.n, self.corrected = statistic, n, statistic.estimator == "corrected"
         self.predictions = two_columns(predictions).map_arrays(to_double)
-        self.kernel, self.target_kernel, notes = statistic.kernels_of(self.predictions)
+        self.kernel, self.target_kernel, notes = statistic.kernels_of(self.predictions, weights)
         self.roots = None if weights is None else np.sqrt(weights)
         self.residual = residual_of(self.predictions, self.target_kernel, self.roots, statistic.integrator)
         self.names, self.notes = ("CKCE",), predictions.notes + notes

@@ -13,6 +13,7 @@ from kernelcal.errors import InputError
 from kernelcal.kernels import AlignedPairs, Euclidean, Kernel, Linear, Points, Scaled, Stationary, Sum, positive
 from kernelcal.pairs import BlockPoints, ExactPairs, RandomFourier, Tile
 from kernelcal.predictions import Predictions
+from kernelcal.randomness import generator_of
 from kernelcal.residuals import residual_of
 from kernelcal.statistics.conditional.kernel import MeanEmbedding, mean_features, refuse_not_finite
 
@@ -101,7 +102,7 @@ _NEGATIVE = -1e-8  # of the largest diagonal entry: below, it is no rounding
 
 def fourier_features(kernel: Kernel, predictions: Predictions, frequencies: int, rng: int) -> Features:
     """``[p, cos(w.p) / sqrt(D), sin(w.p) / sqrt(D)]``: the linear parts as they are, profiles by their spectrum."""
-    parts = _parts(kernel, predictions, frequencies, np.random.default_rng(rng))
+    parts = _parts(kernel, predictions, frequencies, generator_of(rng, "random Fourier features of the CKCE"))
     return lambda rows: np.hstack([part(rows) for part in parts])
 
 

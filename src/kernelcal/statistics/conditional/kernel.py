@@ -9,7 +9,7 @@ import numpy as np
 
 from kernelcal.arrays import Array, namespace, row_slices, take_rows
 from kernelcal.errors import InputError
-from kernelcal.kernels import AlignedPairs, Gaussian, Integrator, Kernel, Linear, Spectral
+from kernelcal.kernels import PIT, AlignedPairs, Gaussian, Integrator, Kernel, Linear, Spectral
 from kernelcal.pairs import BlockPoints, Tile
 from kernelcal.predictions import Bernoulli, Categorical, ClassPredictions, Predictions
 from kernelcal.residuals import ClassResidual, FourierResidual, GramResidual, Residual, residual_of
@@ -68,6 +68,10 @@ class MeanEmbedding(Kernel):
             return namespace(means).sum(left * right, axis=1)
         return left @ right.T
 
+    def __post_init__(self) -> None:
+        if isinstance(self.kernel, PIT):
+            raise InputError(f"all mean embeddings of {self.kernel} are zero: use Gaussian() as prediction_kernel")
+
     def _residual(self, points: Any) -> Residual:
         """Expectations of all predictions, computed once for the points of a pass."""
         kept: dict[MeanEmbedding, Residual] = vars(points).setdefault("_mean_embeddings", {})
@@ -101,9 +105,14 @@ def mean_features(residual: Residual, kernel: Kernel) -> Array | None:
 def linear_and_gaussian(
     predictions: Predictions, target_kernel: Kernel, integrator: Integrator | None = None
 ) -> Kernel:
-    """``p.q + exp(-|p - q|^2 / (2 gamma^2))``, gamma the median distance; of numbers the embeddings."""
+    """``p.q + exp(-|p - q|^2 / (2 gamma^2))``, gamma the median distance; of numbers the embeddings.
+
+    Between places of outcomes all embeddings are zero, and the Gaussian stands alone.
+    """
     if isinstance(predictions, ClassPredictions):
         return Linear() + Gaussian()  # eq. (8) of Moskvichev 2025
+    if isinstance(target_kernel, PIT):
+        return Gaussian()
     return MeanEmbedding(target_kernel, integrator) + Gaussian()
 
 
@@ -180,19 +189,19 @@ class JKCE(SKCE):
 
     prediction_kernel: Kernel | None = None  # type: ignore[assignment]
 
-    def kernel_of(self, predictions: Predictions) -> Kernel:
+    def kernel_of(self, predictions: Predictions, weights: np.ndarray | None = None) -> Kernel:
         """Prediction kernel as given, or linear plus Gaussian."""
         if self.prediction_kernel is not None:
             return self.prediction_kernel
-        return linear_and_gaussian(predictions, self.target_kernel_of(predictions), self.integrator)
+        return linear_and_gaussian(predictions, self.target_kernel_of(predictions, weights), self.integrator)
 
     def prepare(self, predictions: Predictions, weights: np.ndarray | None = None) -> PreparedPairMean:
         """Resolve lengthscales and make the engine ready."""
         return super().prepare(two_columns(predictions), weights)
 
-    def resolved(self, predictions: Predictions) -> Self:
+    def resolved(self, predictions: Predictions, weights: np.ndarray | None = None) -> Self:
         """Fix the lengthscales of both kernels."""
-        return super().resolved(two_columns(predictions))
+        return super().resolved(two_columns(predictions), weights)
 
 
 jkce = function_of(JKCE)

@@ -12,7 +12,7 @@ import numpy as np
 from kernelcal.arrays import row_slices
 from kernelcal.errors import InputError
 from kernelcal.kernels import Kernel
-from kernelcal.residuals import ClassResidual, FeatureResidual, FourierResidual, Residual
+from kernelcal.residuals import ClassResidual, FeatureResidual, FourierResidual, PITResidual, Residual
 from kernelcal.statistics.conditional.engines import Features
 
 __all__ = ["MATRIX_UP_TO", "ByCholesky", "ByFeatures", "CrossValidation", "Operator"]
@@ -235,7 +235,7 @@ class CrossValidation:
     """
 
     def __init__(self, vectors: np.ndarray, values: np.ndarray, residual: Residual, roots: np.ndarray | None) -> None:
-        if not isinstance(residual, ClassResidual | FourierResidual):
+        if not isinstance(residual, ClassResidual | FourierResidual | PITResidual):
             raise InputError(
                 "regularization='cross-validation' needs features of the targets: pass "
                 "target_kernel=kernelcal.kernels.Spectral(kernelcal.Gaussian()), or a number as regularization"
@@ -243,7 +243,8 @@ class CrossValidation:
         kept = values > _RANK * max(float(values.max()), 0.0)
         self.vectors, self.spectrum, self.residual = vectors[:, kept], values[kept], residual
         self.n = len(vectors)
-        self.mean = residual.mean if roots is None else residual.mean * roots[:, None]
+        mean = np.zeros((self.n, 1)) if isinstance(residual, PITResidual) else residual.mean
+        self.mean = mean if roots is None else mean * roots[:, None]
         self.candidates = CANDIDATES * float(self.spectrum.sum() / self.n)
 
     @classmethod

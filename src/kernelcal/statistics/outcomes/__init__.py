@@ -22,6 +22,7 @@ from kernelcal.statistics.outcomes.quantile_curves import (
     quantile_calibration,
     quantile_calibration_of,
 )
+from kernelcal.statistics.outcomes.redrawn import RandomisedPIT
 from kernelcal.statistics.outcomes.transform import (
     PreparedUniformity,
     kuiper,
@@ -37,6 +38,7 @@ __all__ = [
     "HighestDensityCoverage",
     "PreparedUniformity",
     "QuantileCalibration",
+    "RandomisedPIT",
     "UniformHistogram",
     "central_coverage",
     "central_coverage_of",

@@ -96,13 +96,17 @@ def _at(levels: np.ndarray, place: np.ndarray) -> np.ndarray:
 def drawn_regions(
     predictions: RealPredictions, y: np.ndarray, cs: np.ndarray, size: int, rng: np.random.Generator
 ) -> DensityRegions:
-    """Rank every outcome among fresh draws from its prediction, a block of draws at a time."""
-    own = _log_prob(predictions, y[None])[0]
-    above, equal = np.zeros((2, len(y)), dtype=np.int64)
-    for block in row_slices(size, _NUMBERS // (len(y) * predictions.uniforms)):  # the stream is that of one block
-        more = _compared(_log_prob(predictions, predictions.sample(rng, block.stop - block.start)), own)
-        above, equal = above + more[0].sum(axis=0), equal + more[1].sum(axis=0)
-    return _ranked(above, equal, np.full(len(y), size), cs, rng)
+    """Rank every outcome among fresh draws from its prediction, a block of rows at a time."""
+    each = predictions.uniforms
+    order, found = rng.random(len(y)), []
+    for rows in row_slices(len(y), max(1, _NUMBERS // (size * each))):  # row after row: blocks change no number
+        part = predictions[rows]
+        uniforms = np.moveaxis(rng.random((len(part), size, each)), 0, 1)
+        draws = part.draw(uniforms if each > 1 else uniforms[..., 0])
+        logs = np.concatenate([_log_prob(part, y[None, rows]), _log_prob(part, draws)])
+        found.append(_ranked(logs, np.full(len(part), size), cs, order[rows]))
+    inside, probability = (np.concatenate(parts, axis=1) for parts in zip(*found, strict=True))
+    return DensityRegions(inside, probability, _too_short(np.full(len(y), size), cs))
 
 
 def given_regions(
@@ -117,27 +121,47 @@ def given_regions(
     draws = np.moveaxis(predictions.draws, 1, 0)
     # outcome and draws in one call: a function that depends on the shape of its input treats them alike
     logs = _checked(log_density(np.concatenate([y[None], draws])), (len(draws) + 1, len(y)))
-    counted = np.ones((len(draws), len(y)), dtype=bool) if predictions.weights is None else predictions.weights.T > 0
-    above, equal = (part & counted for part in _compared(logs[1:], logs[0]))
-    return _ranked(above.sum(axis=0), equal.sum(axis=0), counted.sum(axis=0), cs, rng)
+    if predictions.weights is not None:
+        logs[1:][predictions.weights.T <= 0] = np.nan  # no members
+    members = (~np.isnan(logs[1:])).sum(axis=0)
+    inside, probability = _ranked(logs, members, cs, rng.random(len(y)))
+    return DensityRegions(inside, probability, _too_short(members, cs))
 
 
-def _compared(logs: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Which draws have a larger density than the outcome, and which the same."""
-    slack = _ROUNDING * (1 + np.abs(np.where(np.isfinite(own), own, 0.0)))
-    above = logs > own + slack
-    return above, ~above & (logs >= own - slack)
+def _ranked(logs: np.ndarray, members: np.ndarray, cs: np.ndarray, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows inside regions of whole places among S + 1, and the probability of that, both of shape (L, n).
+
+    Row 0 of the log densities, shape (S + 1, n), is the outcome, NaN stands for no member. Equal densities share their
+    places; one number V a row, `order`, says at which of them they stand. If the prediction is right, each member of
+    the pool is the outcome with the same probability: given pool and V, the outcome lies inside with the share of the
+    members that do. Without equal densities that is the number of places over S + 1. With them it depends on V, and
+    what is held against it is exact for the V of any seed, not on average over V.
+    """
+    ranking = np.argsort(-logs, axis=0, kind="stable")  # NaN last
+    ordered = np.take_along_axis(logs, ranking, axis=0)
+    slack = _ROUNDING * (1 + np.abs(np.where(np.isfinite(ordered), ordered, 0.0)))
+    with np.errstate(invalid="ignore"):  # -inf minus -inf, and NaN where there is no member
+        smaller = (ordered[:-1] - ordered[1:] > slack[:-1]) | (np.isnan(ordered[1:]) & ~np.isnan(ordered[:-1]))
+    place = np.arange(len(logs))[:, None]
+    first = np.maximum.accumulate(np.where(np.pad(smaller, ((1, 0), (0, 0))), place, 0), axis=0)
+    last = np.where(np.pad(smaller, ((0, 1), (0, 0)), constant_values=True), place, len(logs))
+    last = np.minimum.accumulate(last[::-1], axis=0)[::-1]
+    stands = first + np.floor(order * (last - first + 1))
+    own = stands[np.argmax(ranking == 0, axis=0), np.arange(logs.shape[1])]
+    held = np.minimum(_wanted(members, cs), members)  # all places would be no region
+    among = np.stack([((stands < h) & (place <= members)).sum(axis=0) for h in held])
+    return own < held, among / (members + 1)
 
 
-def _ranked(
-    above: np.ndarray, equal: np.ndarray, members: np.ndarray, cs: np.ndarray, rng: np.random.Generator
-) -> DensityRegions:
-    """Regions of whole places: of S + 1 places, the outcome has each with probability 1 / (S + 1)."""
-    place = above + np.floor(rng.random(len(above)) * (equal + 1))  # equal densities: a random order
-    wanted = np.ceil(np.multiply.outer(cs, members + 1) - 1e-9)
-    held = np.minimum(wanted, members)  # all places would be no region
-    notes = tuple(_short(members, w > members, float(c)) for c, w in zip(cs, wanted, strict=True))
-    return DensityRegions(place < held, held / (members + 1), tuple(note for note in notes if note))
+def _wanted(members: np.ndarray, cs: np.ndarray) -> np.ndarray:
+    """Places of regions of the levels, shape (L, n)."""
+    return np.ceil(np.multiply.outer(cs, members + 1) - 1e-9)
+
+
+def _too_short(members: np.ndarray, cs: np.ndarray) -> tuple[str, ...]:
+    wanted = _wanted(members, cs)
+    notes = (_short(members, w > members, float(c)) for c, w in zip(cs, wanted, strict=True))
+    return tuple(note for note in notes if note)
 
 
 def _short(members: np.ndarray, short: np.ndarray, level: float) -> str:
@@ -200,7 +224,7 @@ class HighestDensityCoverage(Coverage):
     expected : numpy.ndarray
         Mean probability that the regions have under the predictions, the value to compare the share with. It is the
         level for families with a closed form, at least the level for counts, and a multiple of ``1 / (S + 1)`` for
-        ranks among S draws.
+        ranks among S draws whose densities differ.
     shares : numpy.ndarray
         Share of the outcomes that lie inside.
     low, high : numpy.ndarray
@@ -297,7 +321,8 @@ def highest_density_coverage(
       among S fresh draws, S densities a row. If the prediction is right, the outcome has each of the S + 1 places with
       equal probability, whatever S; equal densities stand in random order. A region is the first ``ceil(c (S + 1))``
       places and holds exactly that share, the only levels that exist; where that is all of them (S below
-      ``c / (1 - c)``) it is the first S, with a note. Few draws cost power, not validity.
+      ``c / (1 - c)``) it is the first S, with a note. Few draws cost power, not validity. Where densities of a row are
+      equal, ``expected`` is the share of its S + 1 values that lie inside in that same random order.
     - `Samples` with `log_density`: the same rank among the draws that were given; nothing is drawn anew. Outcome and
       draws of a row must be exchangeable if the model is right: thin the draws of a Markov chain until they are
       nearly independent. Any function keeps the expected shares; with the model's density they are those of its
@@ -332,7 +357,7 @@ def highest_density_coverage_of(
     case: Case, levels: np.ndarray, run: Run, log_density: Callable[[np.ndarray], Any] | None = None
 ) -> HighestDensityCoverage:
     """Coverage of what was checked already; the run says how many draws there are where draws are needed."""
-    batch, generator = case.of_numbers().in_numpy.predictions, generator_of(run.rng)
+    batch, generator = case.of_numbers().in_numpy.predictions, generator_of(run.rng, "draws of highest-density regions")
     if log_density is None:
         found = _regions(batch, case.targets, levels, run.draws, generator)
     else:

@@ -7,16 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from kernelcal.arrays import row_slices
 from kernelcal.binning import checked_count
 from kernelcal.cases import Case
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS
 from kernelcal.errors import InputError
 from kernelcal.plots import histogram_plot, percent
-from kernelcal.predictions import Samples
+from kernelcal.predictions import Samples, trusted
 from kernelcal.randomness import generator_of
 from kernelcal.runs import Run
-from kernelcal.statistics.binned import NullBand, multinomial_band
-from kernelcal.statistics.outcomes.transform import pit_of
+from kernelcal.statistics.binned import NullBand, drawn_band, multinomial_band
+from kernelcal.statistics.outcomes.redrawn import RandomisedPIT
 from kernelcal.tables import Shown, Table
 
 __all__ = ["UniformHistogram", "pit_histogram", "pit_histogram_of", "rank_histogram", "rank_histogram_of"]
@@ -118,7 +119,8 @@ def pit_histogram(
 
     A hump in the middle: predictions too wide. A valley: too narrow. A slope: shifted. Under calibration the counts are
     multinomial with equal probabilities, and the band holds them all at once with probability ``confidence_level`` or
-    more.
+    more. Where values are randomised (counts, draws, point masses), the band is that of redrawn outcomes with the same
+    random places: it holds them for every seed, and is not flat.
 
     Parameters
     ----------
@@ -131,7 +133,7 @@ def pit_histogram(
     confidence_level : float
         Of the band.
     draws : int
-        Multinomial draws for the band.
+        Draws for the band.
     rng : int, numpy.random.Generator or None
         Seed (SPEC 7). The values are those of ``pit(y, predictions, rng)``.
 
@@ -146,7 +148,8 @@ def pit_histogram(
 
     Notes
     -----
-    A flat histogram follows from calibration and is weaker. Cost: that of `pit`, and O(draws bins).
+    A flat histogram follows from calibration and is weaker. Cost: that of `pit`, and O(draws bins); of randomised
+    values O(draws n).
 
     References
     ----------
@@ -173,16 +176,28 @@ def pit_histogram_of(case: Case, bins: int, run: Run) -> UniformHistogram:
             "PIT values of draws with unequal weights are only nearly uniform, and their band is not known: draw an "
             "unweighted sample by the weights first"
         )
-    generator = generator_of(run.rng)
-    values = pit_of(case, generator)
-    counts = np.bincount(np.minimum((values * bins).astype(np.int64), bins - 1), minlength=bins)
+    found, generator = RandomisedPIT.of(case, run.rng), generator_of(run.rng, "band of a PIT histogram")
+    counts = _counted(found.values[None], bins)[0]
     edges = np.linspace(0, 1, bins + 1)
-    probability, n = np.full(bins, 1 / bins), len(values)
-    band = multinomial_band(n, probability, run, generator)
+    probability, n = np.full(bins, 1 / bins), len(found)
+    if found.continuous:
+        band = multinomial_band(n, probability, run, generator)
+    else:
+        band = drawn_band(
+            n, lambda draws: np.concatenate([_counted(x, bins) for x in found.drawn(generator, draws)]), run
+        )
     return UniformHistogram("PIT histogram", "PIT value", edges, counts, n * probability, band, n, batch.notes)
 
 
+def _counted(values: np.ndarray, bins: int) -> np.ndarray:
+    """How many values of every set, shape (sets, n), fall in each of the bins of equal width: shape (sets, bins)."""
+    index = np.minimum((values * bins).astype(np.int64), bins - 1)
+    index += bins * np.arange(len(index))[:, None]
+    return np.bincount(index.ravel(), minlength=bins * len(index)).reshape(len(index), bins)
+
+
 _MOST_BARS = 50
+_NUMBERS = 2**22  # ranks that are drawn at once
 
 
 def rank_histogram(
@@ -198,7 +213,8 @@ def rank_histogram(
 
     If outcome and draws are exchangeable, each rank has probability 1 / (S + 1), at every S; ranks of outcomes equal to
     draws are chosen at random among those that the ties allow. Outcomes often outside their ensembles (a valley) speak
-    of too little spread, a slope of a shift.
+    of too little spread, a slope of a shift. The band redraws which of the S + 1 values of a row is the outcome, and
+    leaves the random order of equal ones as it is, so that it holds for every seed.
 
     Parameters
     ----------
@@ -245,16 +261,34 @@ def rank_histogram_of(case: Case, bins: int | None, run: Run) -> UniformHistogra
         raise InputError(
             f"ranks are those among draws (kernelcal.Samples), got {type(batch).__name__}: use pit_histogram"
         )
-    generator, places = generator_of(run.rng), batch.size + 1
+    places, generator = batch.size + 1, generator_of(run.rng, "band of a rank histogram")
     low, high = batch.rank_range(case.targets)
-    rank = low + (generator.random(len(low)) * (high - low + 1)).astype(np.int64)
+    inside = generator_of(run.rng, "ranks of tied outcomes").random(len(low))
+    rank = low + (inside * (high - low + 1)).astype(np.int64)
     starts = _starts(bins, places)
     counts = np.add.reduceat(np.bincount(rank, minlength=places), starts)
     edges = np.append(starts, places) - 0.5
     variable = f"rank of the outcome among {batch.size} draws"
     probability, n = np.diff(edges) / places, len(rank)
-    band = multinomial_band(n, probability, run, generator)
+    pool = batch.pooled(case.targets)
+    below, upto = pool.rank_range(np.moveaxis(pool.draws, 1, 0))
+    if (upto - below == 1).all():  # no ties in any row: ranks are uniform and nothing is random in them
+        band = multinomial_band(n, probability, run, generator)
+    else:
+        ranks = trusted(pool, draws=(below + (inside * (upto - below)).astype(np.int64)).T)
+        band = drawn_band(n, lambda draws: _ranked(ranks, starts, generator, draws), run)
     return UniformHistogram("Rank histogram", variable, edges, counts, n * probability, band, n, batch.notes)
+
+
+def _ranked(ranks: Samples, starts: np.ndarray, generator: np.random.Generator, draws: int) -> np.ndarray:
+    """Counts of redrawn ranks: any member of a pool, with the rank that ties left it, plays the outcome."""
+    places, n = ranks.size, len(ranks)
+    found = []
+    for part in row_slices(draws, max(1, _NUMBERS // n)):
+        drawn = ranks.draw(generator.random((part.stop - part.start, n)))
+        drawn = drawn + places * np.arange(len(drawn))[:, None]
+        found.append(np.bincount(drawn.ravel(), minlength=places * len(drawn)).reshape(len(drawn), places))
+    return np.add.reduceat(np.concatenate(found), starts, axis=1)
 
 
 def _starts(bins: int | None, places: int) -> np.ndarray:

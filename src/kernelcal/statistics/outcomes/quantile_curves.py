@@ -13,8 +13,8 @@ from kernelcal.errors import InputError
 from kernelcal.plots import curve_plot
 from kernelcal.randomness import generator_of
 from kernelcal.runs import Run
-from kernelcal.statistics.binned import NullBand, multinomial_band
-from kernelcal.statistics.outcomes.transform import pit_of
+from kernelcal.statistics.binned import NullBand, drawn_band, multinomial_band
+from kernelcal.statistics.outcomes.redrawn import RandomisedPIT
 from kernelcal.statistics.scores import QUANTILE_LEVELS, checked_levels
 from kernelcal.tables import Shown, Table
 
@@ -33,12 +33,15 @@ class QuantileCalibration(Shown):
         Rows.
     weighted : bool
         Whether rows had case weights; the band of calibrated models is then not known.
+    redrawn : RandomisedPIT, optional
+        How the values of `pit` are redrawn where they are randomised; None: they are uniform numbers.
     """
 
     levels: np.ndarray
     shares: np.ndarray
     n: int
     weighted: bool = False
+    redrawn: RandomisedPIT | None = None
 
     @property
     def largest_gap(self) -> float:
@@ -46,7 +49,10 @@ class QuantileCalibration(Shown):
         return float(np.abs(self.shares - self.levels).max())
 
     def band(self, confidence_level: float = CONFIDENCE_LEVEL, draws: int = DRAWS, rng: Any = 0) -> NullBand:
-        """Where the shares of calibrated models lie: of n uniform PIT values, which needs no predictions.
+        """Where the shares of calibrated models lie: of n uniform PIT values, or of redrawn ones.
+
+        Randomised values (counts, draws, point masses) are redrawn with the same random places, so that the band holds
+        the shares for every seed.
 
         Parameters
         ----------
@@ -71,8 +77,14 @@ class QuantileCalibration(Shown):
         if self.weighted:
             raise InputError("with case weights the shares below the quantiles are not binomial, and have no band")
         taus, place = np.unique(self.levels, return_inverse=True)
-        steps = np.diff(taus, prepend=0.0, append=1.0)
-        band = multinomial_band(self.n, steps, run, generator_of(run.rng), cumulative=True)
+        generator, found = generator_of(run.rng, "band of quantile calibration"), self.redrawn
+        if found is None:
+            steps = np.diff(taus, prepend=0.0, append=1.0)
+            band = multinomial_band(self.n, steps, run, generator, cumulative=True)
+        else:
+            band = drawn_band(
+                self.n, lambda size: np.concatenate([_below(x, taus) for x in found.drawn(generator, size)]), run
+            )
         return band.divided(np.full(len(taus), self.n)).at(place)
 
     def plot(self, ax: Any = None, *, confidence_level: float = CONFIDENCE_LEVEL) -> Any:
@@ -161,6 +173,14 @@ def quantile_calibration(
 
 def quantile_calibration_of(case: Case, levels: np.ndarray, rng: Any = 0) -> QuantileCalibration:
     """Shares of what was checked already."""
-    below = (pit_of(case, rng) <= levels[:, None]).astype(np.float64)
+    found = RandomisedPIT.of(case, rng)
+    below = (found.values <= levels[:, None]).astype(np.float64)
     shares = np.array([case.mean(row) for row in below])
-    return QuantileCalibration(levels, shares, len(case), case.weights is not None)
+    return QuantileCalibration(levels, shares, len(case), case.weights is not None, None if found.continuous else found)
+
+
+def _below(values: np.ndarray, levels: np.ndarray) -> np.ndarray:
+    """How many values of every set, shape (sets, n), are at most the levels, which increase: shape (sets, levels)."""
+    places = np.searchsorted(levels, values, side="left") + (len(levels) + 1) * np.arange(len(values))[:, None]
+    counts = np.bincount(places.ravel(), minlength=(len(levels) + 1) * len(values)).reshape(len(values), -1)
+    return counts.cumsum(axis=1)[:, :-1]

@@ -12,10 +12,20 @@ from kernelcal.predictions import inside
 from kernelcal.randomness import generator_of
 from kernelcal.statistics.base import Prepared
 
-__all__ = ["PreparedUniformity", "kuiper", "normal_quantiles", "pit", "pit_intervals", "pit_intervals_of", "pit_of"]
+__all__ = [
+    "LEAST",
+    "MOST",
+    "PreparedUniformity",
+    "kuiper",
+    "normal_quantiles",
+    "pit",
+    "pit_intervals",
+    "pit_intervals_of",
+    "pit_of",
+]
 
 
-_LEAST, _MOST = 2.0**-54, 1 - 2.0**-53  # the range of uniform draws
+LEAST, MOST = 2.0**-54, 1 - 2.0**-53  # the range of uniform draws
 
 
 class PreparedUniformity(Prepared):
@@ -24,16 +34,19 @@ class PreparedUniformity(Prepared):
     - ``Anderson-Darling``: squared distance of the empirical distribution function from the diagonal, divided by its
       variance there; sees all deviations, those of the tails too.
     - ``Kuiper``: sum of the largest distances above and below the diagonal; sees a wrong width well.
-    - ``bias``: size of the mean normal quantile.
+    - ``bias``: size of the mean normal quantile, less what it is expected to be.
     - ``dispersion``: distance of the cube root of the variance of the normal quantiles about their mean from its mean
       under calibration. In the cube root too wide and too narrow are seen alike (Wilson and Hilferty 1931), and about
       their mean a shift is not taken for a wrong width. Needs two rows.
+
+    `centre` is what mean and dispersion are expected to be beyond 0 and that of independent uniform numbers. With the
+    random places of tied rows held fixed it is not 0, and deviations to one side alone would be seen.
     """
 
     engine = "one sort of the PIT values"
 
-    def __init__(self, n: int) -> None:
-        self.n, self.bytes_per_draw = n, 48 * n
+    def __init__(self, n: int, centre: tuple[float, float] = (0.0, 0.0)) -> None:
+        self.n, self.bytes_per_draw, self.centre = n, 48 * n, centre
         self.names = ("Anderson-Darling", "Kuiper", "bias", *(("dispersion",) if n > 1 else ()))
 
     def values(self, targets: np.ndarray) -> np.ndarray:
@@ -48,7 +61,8 @@ class PreparedUniformity(Prepared):
         quantiles = normal_quantiles(targets)
         freedom = max(self.n - 1, 1)
         variance = quantiles.var(axis=1) * self.n / freedom
-        return quantiles.mean(axis=1), np.cbrt(variance) - (1 - 2 / (9 * freedom))
+        mean, spread = self.centre
+        return quantiles.mean(axis=1) - mean, np.cbrt(variance) - (1 - 2 / (9 * freedom)) - spread
 
 
 def normal_quantiles(values: np.ndarray) -> np.ndarray:
@@ -62,7 +76,7 @@ def normal_quantiles(values: np.ndarray) -> np.ndarray:
 
 
 def _inside(values: np.ndarray) -> np.ndarray:
-    return np.clip(values, _LEAST, _MOST)
+    return np.clip(values, LEAST, MOST)
 
 
 def _anderson_darling(ordered: np.ndarray) -> np.ndarray:
@@ -136,7 +150,7 @@ def pit(y: Any, predictions: Any, rng: Any = 0) -> np.ndarray:
 def pit_of(case: Case, rng: Any = 0) -> np.ndarray:
     """Randomised transform of what was checked already."""
     low, high = pit_intervals_of(case)
-    return low + inside(generator_of(rng).random(len(low))) * (high - low)
+    return low + inside(generator_of(rng, "PIT values").random(len(low))) * (high - low)
 
 
 def pit_intervals(y: Any, predictions: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -58,11 +58,11 @@ class PairMean(Statistic):
         return self, ()
 
     @abstractmethod
-    def kernel_of(self, predictions: Predictions) -> Kernel:
+    def kernel_of(self, predictions: Predictions, weights: np.ndarray | None = None) -> Kernel:
         """Prediction kernel, as given or the default for these predictions; lengthscales may be unresolved."""
 
     @abstractmethod
-    def target_kernel_of(self, predictions: Predictions) -> Kernel:
+    def target_kernel_of(self, predictions: Predictions, weights: np.ndarray | None = None) -> Kernel:
         """Target kernel, as given or the default for these predictions, its lengthscale a number."""
 
     @abstractmethod
@@ -107,7 +107,7 @@ class PairMean(Statistic):
 
     def prepare(self, predictions: Predictions, weights: np.ndarray | None = None) -> PreparedPairMean:
         """Resolve lengthscales and make the engine ready."""
-        kernel, notes = resolve(self.kernel_of(predictions), predictions)
+        kernel, notes = resolve(self.kernel_of(predictions, weights), predictions, weights=weights)
         return PreparedPairMean(self, (kernel,), predictions, (self.label,), predictions.notes + notes, weights)
 
     def seconds(self, predictions: Predictions) -> float:
@@ -116,10 +116,10 @@ class PairMean(Statistic):
         residual = self.residual_of(predictions, self.target_kernel_of(predictions), None)
         return _engine(self).prepare((kernel,), predictions, residual).seconds
 
-    def resolved(self, predictions: Predictions) -> Self:
+    def resolved(self, predictions: Predictions, weights: np.ndarray | None = None) -> Self:
         """Fix the lengthscales of both kernels."""
-        kernel, _ = resolve(self.kernel_of(predictions), predictions)
-        target_kernel = self.target_kernel_of(predictions)
+        kernel, _ = resolve(self.kernel_of(predictions, weights), predictions, weights=weights)
+        target_kernel = self.target_kernel_of(predictions, weights)
         return replace(self, prediction_kernel=kernel, target_kernel=target_kernel)
 
 
@@ -145,7 +145,7 @@ class PreparedPairMean(Prepared):
         _refuse_small(statistic, self.n)
         self.predictions, self.names, self.notes = predictions, names, notes
         if residual is None or statistic.target_kernel is None:
-            self.target_kernel = statistic.target_kernel_of(predictions)
+            self.target_kernel = statistic.target_kernel_of(predictions, weights)
             self.residual = statistic.residual_of(predictions, self.target_kernel, weights)
         else:
             self.target_kernel, self.residual = statistic.target_kernel, residual
@@ -330,13 +330,13 @@ class SKCE(PairMean):
         """Whether values are made where the predictions lie: those of all pairs."""
         return self.estimator in ("unbiased", "biased")
 
-    def kernel_of(self, predictions: Predictions) -> Kernel:
+    def kernel_of(self, predictions: Predictions, weights: np.ndarray | None = None) -> Kernel:
         """Prediction kernel as given."""
         return self.prediction_kernel
 
-    def target_kernel_of(self, predictions: Predictions) -> Kernel:
+    def target_kernel_of(self, predictions: Predictions, weights: np.ndarray | None = None) -> Kernel:
         """Target kernel as given or by the kind of predictions."""
-        return target_kernel_of(self.target_kernel, predictions)
+        return target_kernel_of(self.target_kernel, predictions, weights)
 
     def residual_of(self, predictions: Predictions, target_kernel: Kernel, weights: np.ndarray | None) -> Residual:
         """Feature of the target minus its expectation under the prediction."""

@@ -7,11 +7,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from kernelcal.arrays import numbers
 from kernelcal.errors import InputError
 from kernelcal.kernels import FisherDivergence, Gaussian, Kernel, Laplacian, Stationary, leaves, resolve_target
 from kernelcal.pairs import FeatureEngine
 from kernelcal.predictions import DiagonalNormal, Normal, Predictions, RealPredictions, ScorePredictions
 from kernelcal.predictions.densities import refuse_unusable_functions
+from kernelcal.randomness import generator_of
 from kernelcal.residuals import Residual, SteinResidual
 from kernelcal.statistics.functions import function_of
 from kernelcal.statistics.pairwise.pair_means import PairMean
@@ -31,7 +33,7 @@ def median_distance(targets: np.ndarray) -> float:
 
     rows = np.asarray(targets, dtype=np.float64).reshape(len(targets), -1)
     if len(rows) > _ROWS:
-        rows = rows[np.random.default_rng(0).choice(len(rows), _ROWS, replace=False)]
+        rows = rows[generator_of(0, "rows of a median distance").choice(len(rows), _ROWS, replace=False)]
     distances = pdist(rows)
     return float(np.median(distances[distances > 0])) if (distances > 0).any() else 1.0
 
@@ -130,20 +132,20 @@ class KCCSD(PairMean):
                 "many rows estimator='incomplete' or 'block'"
             )
         if self.matrix is not None:
-            given = np.asarray(self.matrix, dtype=np.float64)
+            given = numbers(self.matrix)
             rows = given.tolist()  # as tuples, so that settings can be compared
             object.__setattr__(self, "matrix", tuple(map(tuple, rows)) if given.ndim == 2 else tuple(rows))
 
-    def kernel_of(self, predictions: Predictions) -> Kernel:
+    def kernel_of(self, predictions: Predictions, weights: np.ndarray | None = None) -> Kernel:
         """Prediction kernel as given, or that of score functions, or of means and standard deviations."""
         if self.prediction_kernel is not None:
             return self.prediction_kernel
         scores = isinstance(predictions, ScorePredictions) and predictions.coordinates is None
         return Gaussian(metric=FisherDivergence()) if scores else Laplacian()
 
-    def target_kernel_of(self, predictions: Predictions) -> Kernel:
+    def target_kernel_of(self, predictions: Predictions, weights: np.ndarray | None = None) -> Kernel:
         """Target kernel as given or a Gaussian."""
-        return resolve_target(self.target_kernel or Gaussian(), predictions)
+        return resolve_target(self.target_kernel or Gaussian(), predictions, weights)
 
     def residual_of(self, predictions: Predictions, target_kernel: Kernel, weights: np.ndarray | None) -> Residual:
         """Stein features."""

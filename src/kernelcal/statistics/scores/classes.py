@@ -76,8 +76,7 @@ def log_score_rows(y: Any, predictions: Any, *, classes: Any = None) -> np.ndarr
 
 def log_score_rows_of(case: Case) -> np.ndarray:
     """Log score of every row of what was checked already."""
-    with np.errstate(divide="ignore"):
-        return 0.0 - np.log(case.of_classes().predictions.probability_of(case.targets), dtype=np.float64)
+    return 0.0 - case.of_classes().predictions.log_probability_of(case.targets)
 
 
 def brier_score(y: Any, predictions: Any, *, weights: Any = None, classes: Any = None) -> float:

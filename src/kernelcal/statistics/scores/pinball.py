@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from kernelcal.arrays import numbers
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.tables import Shown, Table
@@ -106,7 +107,10 @@ def _rows(y: np.ndarray, quantile: np.ndarray, tau: float) -> np.ndarray:
 
 def checked_levels(levels: Any) -> np.ndarray:
     """Return levels in (0, 1) as an array."""
-    values = np.atleast_1d(np.asarray(levels, dtype=np.float64))
+    try:
+        values = np.atleast_1d(numbers(levels))
+    except (TypeError, ValueError):
+        values = np.empty(0)
     if values.ndim != 1 or len(values) == 0 or not np.all((values > 0) & (values < 1)):
         raise InputError(f"levels must be one or more numbers between 0 and 1, such as 0.9 for 90 %, got {levels!r}")
     return values

@@ -1,7 +1,8 @@
-"""Signals of class predictions: the two failures that are met most often, each with a direction."""
+"""Signals of class predictions: the failures that are met most often, two of them with a direction."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,28 +12,36 @@ from kernelcal.arrays import row_slices, to_numpy
 from kernelcal.pairs import threaded_map
 from kernelcal.predictions import Bernoulli, ClassPredictions
 from kernelcal.statistics.base import Prepared, Statistic
-from kernelcal.statistics.signals.clear import clear_of_zero
+from kernelcal.statistics.signals.class_bins import class_bins
+from kernelcal.statistics.signals.class_words import ClassWords
+from kernelcal.statistics.signals.cleared import Cleared
 
 __all__ = ["ClassSignals", "PreparedClassSignals"]
 
 
 _ROWS = 4096
 _LOOKED_UP = 2**22  # numbers
-_CLASSES_NAMED = 3
 _AT_ONCE = 2**18  # numbers of a part of one probability: 2 MiB
 
 
 @dataclass(frozen=True)
 class ClassSignals(Statistic):
-    """Bias and slope of class predictions, and labels that the predictions had ruled out.
+    """Slope, bias and binned error of class predictions, and labels that the predictions had ruled out.
+
+    ``slope``: are the predictions too sharp or not sharp enough? ``|sum_i <log p_i - c, r_i>|``, the derivative of the
+    likelihood in the (inverse) temperature, cleared of the classes' frequencies: c holds what makes the sum
+    uncorrelated with every count under calibration (the efficient score beside an intercept for every class). A shift
+    of all log odds thus moves ``bias`` alone. Where log probabilities do not vary beyond the classes, for
+    instance for one and the same prediction, it is 0. Impossible labels are left out here: one wrong zero must not
+    hide the direction of all other rows.
 
     ``bias``: is a class predicted too often or too seldom? ``max_k |N_k - E_k| / sqrt(V_k + 1)`` with the count
     N_k, its expectation ``E_k = sum_i p_ik`` and its variance ``V_k = sum_i p_ik (1 - p_ik)``. The 1 keeps a class
     that is expected less than once from ruling the maximum.
 
-    ``slope``: are the predictions too sharp or not sharp enough? ``|sum_i <log p_i, r_i>|``, that is the log
-    score minus its expectation; the derivative of the likelihood in the (inverse) temperature. Impossible labels are
-    left out here: one wrong zero must not hide the direction of all other rows.
+    ``bins``: do events of one probability happen as often as it says? The root of the chi-square ``sum_b (N_b - E_b)^2
+    / (V_b + 1/4)`` over some ``n^(2/5)`` bins of the probability, 2 to 20, a mean over two partitions; of three and
+    more classes over bins of all their probabilities together.
 
     ``impossible``: number of labels whose predicted probability was exactly 0. It is 0 in every draw, so one such
     label is proof.
@@ -40,7 +49,7 @@ class ClassSignals(Statistic):
     Notes
     -----
     Case weights w multiply every row: ``N_k = sum_i w_i 1[y_i = k]``, ``V_k = sum_i w_i^2 p_ik (1 - p_ik)``.
-    Cost: O(n m) once and O(n) a draw.
+    Cost: O(n m + n min(m, 64)^2) once and O(n) a draw.
     """
 
     def prepare(self, predictions: ClassPredictions, weights: np.ndarray | None = None) -> PreparedClassSignals:
@@ -53,23 +62,27 @@ class ClassSignals(Statistic):
 class PreparedClassSignals(Prepared):
     """Signals of fixed predictions, with their directions."""
 
-    names = ("impossible label", "slope", "bias")
-    directed = ("slope", "bias")
+    names = ("impossible label", "slope", "bias", "bins")
+    directed: tuple[str, ...] = ("slope", "bias")
+    only_if_clear = ("slope",)
     aimless = "no single direction: how frequencies deviate changes from prediction to prediction"
     engine = "sums over rows"
 
     def __init__(self, predictions: ClassPredictions, weights: np.ndarray | None = None) -> None:
-        self.predictions, self.weights, self.p = predictions, weights, to_numpy(predictions.probabilities)
+        self.predictions, self.weights = predictions.map_arrays(to_numpy), weights
+        self.p = to_numpy(predictions.probabilities)
         n, m = self.p.shape
         self.bytes_per_draw = 64 * m
+        if predictions.question == "top label":  # what a mean says of confidence needs no slope
+            self.directed = ("bias",)
+        self.bins = class_bins(self.p, weights)
         self.expected, self.variance = np.zeros(m), np.zeros(m)
-        self.expected_score = 0.0
         for part in row_slices(n, _ROWS):
             p = self.p[part].astype(np.float64)
             w = np.ones(len(p)) if weights is None else weights[part]
             self.expected += w @ p
             self.variance += w**2 @ (p * (1 - p))
-            self.expected_score += float(w @ (p * np.log(np.where(p > 0, p, 1))).sum(axis=1))
+        self.cleared = Cleared.of(self.predictions, weights, self.expected)
 
     def counts(self, labels: np.ndarray) -> np.ndarray:
         """How often each class occurs (the sum of its weights), for labels of shape (B, n): shape (B, m)."""
@@ -84,61 +97,59 @@ class PreparedClassSignals(Prepared):
         """Standardised count of each class, positive where it occurs more often than predicted: (B, m)."""
         return (self.counts(labels) - self.expected) / np.sqrt(self.variance + 1)
 
-    def slope(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Log score minus its expectation (positive: under-confident) and number of impossible labels: (B,) each."""
-        total, impossible = np.full(len(labels), -self.expected_score), np.zeros(len(labels), dtype=np.int64)
-        for part in _parts(labels):
-            p = self.p[np.arange(part.start, part.stop), labels[:, part]]
-            logs = np.log(np.where(p > 0, p, 1), dtype=np.float64)
-            total += logs.sum(axis=1) if self.weights is None else logs @ self.weights[part]
-            impossible += (p == 0).sum(axis=1)
-        return total, impossible
-
     def values(self, labels: np.ndarray) -> np.ndarray:
-        """Number of impossible labels, slope and bias without direction, shape (B, 3)."""
-        slope, impossible = self.slope(labels)
-        return np.stack([impossible, np.abs(slope), np.abs(self.bias(labels)).max(axis=1)], axis=1)
+        """Number of impossible labels, slope and bias without direction, and the binned error, shape (B, 4)."""
+        impossible, slope, binned = self.sums(labels)
+        return np.stack([impossible, np.abs(slope), np.abs(self.bias(labels)).max(axis=1), binned], axis=1)
+
+    def slope(self, labels: np.ndarray) -> np.ndarray:
+        """Cleared slope, positive where predictions are not sharp enough: shape (B,)."""
+        return self.sums(labels)[1]
+
+    def sums(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Number of impossible labels, cleared slope (positive: under-confident) and binned error: (B,) each."""
+        draws = len(labels)
+        total, impossible = np.full(draws, -self.cleared.expected), np.zeros(draws, dtype=np.int64)
+        binned = [np.zeros((draws, bins.number)) for bins in self.bins]
+        for part in _parts(labels):
+            rows = np.arange(part.start, part.stop)
+            logs = self.predictions[part].log_probability_of(labels[:, part])
+            ruled_out = np.isneginf(logs)
+            scores = np.where(ruled_out, 0.0, logs) - self.cleared.shift[labels[:, part]]
+            total += scores.sum(axis=1) if self.weights is None else scores @ self.weights[part]
+            impossible += ruled_out.sum(axis=1)
+            for bins, counts in zip(self.bins, binned, strict=True):
+                counts += bins.counts(bins.index[rows, labels[:, part]], part)
+        return impossible, total if self.cleared.varies else np.zeros(draws), self._binned(binned)
+
+    def _binned(self, counts: Sequence[np.ndarray]) -> np.ndarray:
+        """Root of the mean chi-square over partitions."""
+        found = [bins.chi_square(own) for bins, own in zip(self.bins, counts, strict=True)]
+        return np.asarray(np.sqrt(np.mean(found, axis=0)))
+
+    @cached_property
+    def words(self) -> ClassWords:
+        """What may be said of a direction."""
+        return ClassWords(self.predictions, self.weights, self.expected, self.variance)
 
     def clear(self, name: str, labels: np.ndarray) -> bool:
         """Tell whether a signal deviates by the spread of the observed rows too, for one set of labels."""
-        slope, bias = self._clear(labels)
-        return bool(slope) if name == "slope" else bool(bias.any())
+        return self.words.clear(name, labels)
 
-    def _clear(self, labels: np.ndarray) -> tuple[np.bool_, np.ndarray]:
-        """The same of the slope, and of the bias of every class."""
-        m, n = len(self.expected), len(labels)
-        sums, squares = np.zeros(m + 1), np.zeros(m + 1)
-        for part in row_slices(n, _ROWS):
-            p = self.p[part].astype(np.float64)
-            w = np.ones(len(p)) if self.weights is None else self.weights[part]
-            logs = np.log(np.where(p > 0, p, 1))
-            rows = np.arange(len(p))
-            terms = np.column_stack([-p, logs[rows, labels[part]] - (p * logs).sum(axis=1)])
-            terms[rows, labels[part]] += 1
-            terms *= w[:, None]
-            sums += terms.sum(axis=0)
-            squares += (terms**2).sum(axis=0)
-        several = slice(1, 2) if m == 2 else slice(0, m)  # of two classes one tells all
-        bias = clear_of_zero(sums[several], squares[several], n)
-        return clear_of_zero(sums[m:], squares[m:], n)[0], np.repeat(bias, 2) if m == 2 else bias
+    def named(
+        self, found: list[str], pvalues: dict[str, float], labels: np.ndarray, fired: str, alpha: float
+    ) -> list[str]:
+        """Signals to name of those that speak against calibration: the sure and clear ones, or else the first one.
+
+        A slope is named only where it is clear: a logit shift alone leaves one that no recalibration finds.
+        """
+        sure = [name for name in found if name == found[0] or pvalues[name] <= alpha / len(self.directed)]
+        clear = [name for name in sure if self.clear(name, labels)]
+        return clear or [name for name in found if name not in self.only_if_clear][:1]
 
     def sentence(self, name: str, labels: np.ndarray) -> str:
         """Say in which direction a signal deviates, for one set of labels."""
-        if name == "slope":
-            return "over-confident" if float(self.slope(labels[None])[0][0]) < 0 else "under-confident"
-        deviations, counts = self.bias(labels[None])[0], self.counts(labels[None])[0]
-        if len(deviations) == 2:
-            return self._one_class(1, deviations[1], counts[1])
-        clear = self._clear(labels)[1]
-        largest = np.argsort(-np.abs(deviations))[:_CLASSES_NAMED]
-        first = largest[0]
-        strong = [k for k in largest if k == first or (clear[k] and abs(deviations[k]) >= 0.5 * abs(deviations[first]))]
-        return ", ".join(self._one_class(k, deviations[k], counts[k]) for k in strong)
-
-    def _one_class(self, k: int, deviation: float, count: float) -> str:
-        word = "over-predicted" if deviation < 0 else "under-predicted"
-        name, expected = self.predictions.class_name(k), self.expected[k]
-        return f"class {name} is {word} ({expected:,.1f} expected, {count:,.10g} observed)"
+        return self.words.sentence(name, labels, self.counts(labels[None])[0])
 
 
 class PreparedBinarySignals(PreparedClassSignals):
@@ -150,20 +161,23 @@ class PreparedBinarySignals(PreparedClassSignals):
         total = labels.shape[1] if self.weights is None else self.weights.sum()
         return np.stack([total - positive, positive], axis=1).astype(np.float64)
 
-    def slope(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Log score minus its expectation (positive: under-confident) and number of impossible labels: (B,) each."""
+    def sums(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Number of impossible labels, cleared slope (positive: under-confident) and binned error: (B,) each."""
         parts = row_slices(labels.shape[1], max(1, _AT_ONCE // max(len(labels), 1)))
-        sums = threaded_map(lambda part: labels[:, part].astype(np.float64) @ self._gains[part], parts, None)
-        logs, impossible = (np.sum(sums, axis=0) + self._at_zero).T
-        return logs - self.expected_score, impossible.astype(np.int64)
+        found = threaded_map(lambda part: labels[:, part].astype(np.float64) @ self._gains[part], parts, None)
+        sums = np.sum(found, axis=0) + self._at_zero
+        slope = sums[:, 1] - self.cleared.expected if self.cleared.varies else np.zeros(len(labels))
+        counts = np.split(sums[:, 2:], np.cumsum([bins.number for bins in self.bins])[:-1], axis=1)
+        return np.rint(sums[:, 0]).astype(np.int64), slope, self._binned(counts)
 
     @cached_property
     def _terms(self) -> tuple[np.ndarray, np.ndarray]:
-        """Log score and whether the label is impossible, of every row: for label 0 and for label 1, shape (n, 2)."""
-        p = self.p.astype(np.float64)
-        logs = np.log(np.where(p > 0, p, 1))
-        logs *= 1 if self.weights is None else self.weights[:, None]
-        zero, one = (np.stack([logs[:, k], p[:, k] == 0], axis=1) for k in (0, 1))
+        """What a row adds to every sum, for label 0 and for label 1: shape (n, 2 + bins) each."""
+        n, w = len(self.p), 1.0 if self.weights is None else self.weights[:, None]
+        scores = (self.predictions.finite_logs(slice(None)) - self.cleared.shift) * w
+        held = np.concatenate([np.eye(bins.number)[bins.index[:, 1]] for bins in self.bins], axis=1) * w
+        ruled_out = [self.predictions.impossible(np.full(n, k)) for k in (0, 1)]
+        zero, one = (np.column_stack([ruled_out[k], scores[:, k], held * k]) for k in (0, 1))
         return zero, one
 
     @cached_property

@@ -6,7 +6,7 @@ import numpy as np
 
 from kernelcal.defaults import SIGNIFICANCE
 
-__all__ = ["clear_of_zero"]
+__all__ = ["beyond_errors", "clear_of_zero"]
 
 
 def clear_of_zero(sums: np.ndarray, squares: np.ndarray, n: int) -> np.ndarray:
@@ -29,7 +29,11 @@ def clear_of_zero(sums: np.ndarray, squares: np.ndarray, n: int) -> np.ndarray:
     Once calibration is rejected, draws of calibrated outcomes no longer tell how far a sum varies: outcomes that spread
     three times as wide as predicted make every sum vary three times as much.
     """
+    return beyond_errors(sums, np.sqrt(np.maximum(squares - sums**2 / n, 0.0)))
+
+
+def beyond_errors(values: np.ndarray, errors: np.ndarray) -> np.ndarray:
+    """Tell which of J values differ from 0 by their standard errors, at 5 % for all J together."""
     from scipy.special import ndtri  # imported when needed: the import of kernelcal stays light
 
-    error = np.sqrt(np.maximum(squares - sums**2 / n, 0.0))
-    return np.abs(sums) > -ndtri(SIGNIFICANCE / (2 * len(sums))) * error
+    return np.abs(values) > -ndtri(SIGNIFICANCE / (2 * len(values))) * errors

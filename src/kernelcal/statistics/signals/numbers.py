@@ -1,156 +1,264 @@
-"""Signals of predictions of numbers: shifted up or down, too narrow or too wide."""
+"""Signals of predictions of numbers: shifted up or down, too narrow or too wide, here or there, of the wrong shape."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from kernelcal.arrays import row_slices, to_numpy
-from kernelcal.predictions import RealPredictions
-from kernelcal.statistics.base import Prepared, Statistic
-from kernelcal.statistics.outcomes import kuiper
-from kernelcal.statistics.scores import components_of
-from kernelcal.statistics.signals.clear import clear_of_zero
+from kernelcal.arrays import to_numpy
+from kernelcal.defaults import SIGNIFICANCE
+from kernelcal.kernels import PIT, Standardised
+from kernelcal.predictions import RealPredictions, Samples
+from kernelcal.residuals import PITResidual, has_places
+from kernelcal.statistics.base import Merge, Prepared, Statistic
+from kernelcal.statistics.signals.number_words import far_rows, of_shape, of_shift, of_width
 
 __all__ = ["NumberSignals", "PreparedNumberSignals"]
 
 
-_VALUES = 2**21  # numbers of one part: 16 MiB
+_BY_ITSELF = 1.96  # standard errors of a sum that is clear if no other is looked at
+
+_FEW_DRAWS = 5  # of fewer draws the standard deviation says next to nothing
+
+_SHAPE = 1.4  # weight of the PIT: what it sees no other group does
+
+_BY = ("bias by location", "bias by scale", "dispersion by location", "dispersion by scale")
 
 
 @dataclass(frozen=True)
 class NumberSignals(Statistic):
-    """Moments of the standardised residuals ``z = (y - mean) / std`` and their interaction with the predicted scale.
+    """Normal scores of the outcomes and their interaction with where and how wide predictions are.
 
-    ``bias``: ``max_k |sum_i z_ik|`` over the components k of a target. ``dispersion``: ``|sum_i (z_i^2 - 1)|``, the
-    square averaged over components. ``bias by scale`` and ``dispersion by scale``: the same with every row multiplied
-    by its standardised log standard deviation, so that wide predictions may err otherwise than narrow ones. All have
-    mean zero inside the bars under calibration, whatever the family. Residuals of laws without variance are normal
-    quantiles (`standardised` of the family).
+    The score of an outcome is ``z = Phi^-1(F(y))``, standard normal under calibration whatever the law; where the
+    distribution function has jumps (counts, draws) and for vectors it is the standardised residual
+    ``(y - mean) / std`` of every component.
 
-    ``PIT``: Kuiper's distance of the values ``(F_i(y_i-) + F_i(y_i)) / 2`` from uniform ones, the largest of the
-    components: the shape of the predicted distributions, on the scale of each. Where values have probabilities of
-    their own these are not uniform under calibration either; their law is that of the draws.
+    ``bias``: ``max_k |sum_i z_ik|`` over the components k of a target. ``bias by location``, ``bias by scale``: the
+    same with every row multiplied by its standardised location, or by the logarithm of its width, so that high or wide
+    predictions may err otherwise than low or narrow ones. ``dispersion``: distance from its mean under calibration of
+    the cube root of the variance of the scores about what these three explain: a shift is never taken for a wrong
+    width, nor a shift that depends on the prediction. ``dispersion by location``, ``dispersion by scale``: the sums of
+    these squares, each row multiplied as above.
+
+    ``PIT``: ``sum_k (sum_i phi_k(u_i))^2`` of the orthonormal polynomials of order 1 to 4 of the places
+    ``u = F(y)``, averaged over jumps of F: the shape of the predicted distributions, each on its own scale.
 
     ``impossible target``: number of targets that the predictions had ruled out. It is 0 in every draw.
+
+    Ranked together they are five groups, of which the four interactions are one: impossible targets, bias, dispersion,
+    interactions, and the PIT with weight 1.4.
 
     Notes
     -----
     Rows without spread take no part but in the first. Case weights multiply every row. Cost: O(n d) a draw.
+
+    References
+    ----------
+    Wilson and Hilferty (1931): in the cube root too wide and too narrow are seen alike. Neyman (1937): the polynomials.
     """
 
     def prepare(self, predictions: RealPredictions, weights: np.ndarray | None = None) -> PreparedNumberSignals:
-        """Compute means, standard deviations and the predicted scale."""
+        """Compute where and how wide the predictions are."""
         return PreparedNumberSignals(predictions, weights)
 
 
 class PreparedNumberSignals(Prepared):
     """Signals of fixed predictions, with their directions."""
 
-    directed = ("bias", "dispersion", "bias by scale", "dispersion by scale")
+    directed = ("bias", "dispersion", *_BY)
     aimless = "no single direction: neither one shift nor one width of all predictions explains how outcomes deviate"
-    shape = "no clear shift or wrong width: the shape of the predicted distributions is wrong"
     engine = "sums over rows"
 
     def __init__(self, predictions: RealPredictions, weights: np.ndarray | None = None) -> None:
         self.predictions = predictions
-        n = len(predictions)
+        n, d = len(predictions), predictions.dimension
         self.weights = np.ones(n) if weights is None else weights
-        self.bytes_per_draw = 32 * n * predictions.dimension
-        self.scale = _standardised_scale(predictions, self.weights)
-        self.given = weights
-        self.components = components_of(predictions)
-        self.names = ("impossible target", *self.directed, *(("PIT",) if self.components else ()))
+        self.bytes_per_draw = 64 * n * (d + 4)
+        self.spread = to_numpy(predictions.width).reshape(n, d) > 0
+        self.places = PITResidual.of(predictions, PIT("polynomials"), weights) if has_places(predictions) else None
+        self.names = ("impossible target", *self.directed, *(("PIT",) if self.places is not None else ()))
+        groups = ((0,), (1,), (2,), (3, 4, 5, 6))
+        self.merge = Merge((*groups, (7,)), (1, 1, 1, 1, _SHAPE)) if self.places is not None else Merge(groups)
+
+    @cached_property
+    def explaining(self) -> np.ndarray:
+        """Ones, location and scale of every component, the last two with weighted mean 0, shape (d, n, 3)."""
+        n, d = self.spread.shape
+        counted = self.predictions[np.flatnonzero(self.weights > 0)]
+        found = to_numpy(Standardised().resolved(counted).coordinates(self.predictions)).astype(np.float64)
+        columns = np.stack([np.ones((n, d)), found[:, :d], found[:, d:]], axis=-1).transpose(1, 0, 2)
+        columns *= self.spread.T[:, :, None]
+        for k in range(d):
+            w = self.weights * self.spread[:, k]
+            mean = (w @ columns[k, :, 1:]) / max(w.sum(), 1e-300)
+            columns[k, :, 1:] -= mean * self.spread[:, k, None]
+        return columns
+
+    @cached_property
+    def _inverse(self) -> np.ndarray:
+        """Pseudo-inverse of the weighted second moments of what explains, shape (d, 3, 3)."""
+        moments = np.einsum("dni,n,dnj->dij", self.explaining, self.weights, self.explaining)
+        return np.linalg.pinv(moments, rcond=1e-9, hermitian=True)
+
+    @cached_property
+    def _freedom(self) -> tuple[float, float]:
+        """Expected weighted sum of squares about what is explained, and its degrees of freedom, roughly.
+
+        The first is exact for the variance 1 of scores: ``sum_i w_i (1 - h_i)``, h the leverage.
+        """
+        leverage = np.einsum("dni,dij,dnj->nd", self.explaining, self._inverse, self.explaining) * self.weights[:, None]
+        share = self.weights[:, None] * np.maximum(self.spread - leverage, 0.0)
+        total, squares = float(share.sum()), float((share * self.weights[:, None]).sum())
+        return total, total**2 / squares if squares > 0 else 0.0
+
+    def scores(self, targets: np.ndarray) -> np.ndarray:
+        """Scores of targets of shape (B, n, ...), 0 without spread: shape (B, n, d)."""
+        z = self.predictions.normal_scores(targets).reshape(*targets.shape[:2], self.spread.shape[1])
+        return np.where(self.spread, z, 0.0)
 
     def values(self, targets: np.ndarray) -> np.ndarray:
-        """Signals without direction, shape (B, 6), or (B, 5) without distribution functions."""
-        bias, dispersion, bias_by, dispersion_by = self.signed(targets)
-        largest = (np.abs(bias).max(axis=1), np.abs(dispersion), np.abs(bias_by).max(axis=1), np.abs(dispersion_by))
-        impossible = self.predictions.impossible(targets).sum(axis=1)
-        pit = (self._pit(targets),) if self.components else ()
-        return np.stack([impossible, *largest, *pit], axis=1)
+        """Signals without direction, shape (B, 8), or (B, 7) without distribution functions."""
+        sums, excess, by = self.signed(targets)
+        bias = np.abs(sums).max(axis=1)
+        columns = [self.predictions.impossible(targets).sum(axis=1), bias[:, 0], np.abs(excess)]
+        columns += [bias[:, 1], bias[:, 2], np.abs(by[:, 0]), np.abs(by[:, 1])]
+        if self.places is not None:
+            columns.append((self._moments(targets) ** 2).sum(axis=1))
+        return np.stack(columns, axis=1)
 
-    def _pit(self, targets: np.ndarray) -> np.ndarray:
-        """Largest distance of the components from uniform values, shape (B,)."""
-        return np.max([self._distance(k, targets) for k in range(len(self.components))], axis=0)
+    def _moments(self, targets: np.ndarray) -> np.ndarray:
+        """Sums over rows of the polynomials of all places, shape (B, r)."""
+        assert self.places is not None  # for the type checker: asked for where there are places
+        amplitudes = np.tile(self.places.kernel.amplitudes, self.places.views)
+        return self.places.batch(targets).sum(axis=0) / amplitudes
 
-    def _distance(self, k: int, targets: np.ndarray) -> np.ndarray:
-        batch, y = self.components[k], targets[..., k] if self.predictions.event_shape else targets
-        middle = 0.5 * (batch.cdf_below(y) + batch.cdf(y))
-        if self.given is None:
-            return kuiper(np.sort(middle, axis=1))
-        order = np.argsort(middle, axis=1)
-        return kuiper(np.take_along_axis(middle, order, axis=1), self.given[order])
+    def signed(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Bias, alone, by location and by scale (B, d, 3); dispersion (B,); by location and scale (B, 2).
 
-    def signed(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Bias (B, d), dispersion (B,), and both multiplied by the scale; positive: too low, too narrow."""
-        draws, d = len(targets), self.predictions.dimension
-        bias, by = np.zeros((draws, d)), np.zeros((draws, d))
-        spread, spread_by = np.zeros(draws), np.zeros(draws)
-        for part in row_slices(len(self.predictions), _VALUES // max(draws * d, 1)):
-            z = self._standardised(part, targets[:, part])
-            excess = (z * z).mean(axis=2) - self._has_spread(part)
-            w, ws = self.weights[part], self.weights[part] * self.scale[part]
-            bias += np.einsum("bnd,n->bd", z, w)
-            by += np.einsum("bnd,n->bd", z, ws)
-            spread += excess @ w
-            spread_by += excess @ ws
-        return bias, spread, by, spread_by
+        Positive: outcomes too high, predictions too narrow.
+        """
+        z = self.scores(targets)
+        sums, rest = self._explained(z)
+        squares = np.einsum("bnd,bnd,n->b", rest, rest, self.weights)
+        total, freedom = self._freedom
+        ratio = np.cbrt(squares / total) if total > 0 else np.ones(len(z))
+        excess = ratio - (1 - 2 / (9 * freedom)) if freedom > 0 else np.zeros(len(z))
+        by = np.einsum("bnd,bnd,n,dnj->bj", rest, rest, self.weights, self.explaining[:, :, 1:]) / z.shape[2]
+        return sums, excess, by
+
+    def _explained(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Weighted sums of scores times what explains, (B, d, 3), and the scores less what it explains, (B, n, d)."""
+        weighted = self.explaining * self.weights[:, None]
+        sums = np.stack([z[:, :, k] @ weighted[k] for k in range(z.shape[2])], axis=1)
+        slopes = np.einsum("bdi,dij->bdj", sums, self._inverse)
+        fitted = np.stack([slopes[:, k] @ self.explaining[k].T for k in range(z.shape[2])], axis=2)
+        return sums, z - fitted
 
     def clear(self, name: str, targets: np.ndarray) -> bool:
-        """Tell whether a signal deviates by the spread of the observed rows too, for one set of targets."""
-        sums = squares = np.zeros(1)
-        for part in row_slices(len(self.predictions), _VALUES // max(self.predictions.dimension, 1)):
-            z = self._standardised(part, targets[None, part])[0]
-            terms = z if name.startswith("bias") else ((z * z).mean(axis=1) - self._has_spread(part))[:, None]
-            terms = terms * (self.weights[part] * (self.scale[part] if name.endswith("scale") else 1.0))[:, None]
-            sums, squares = sums + terms.sum(axis=0), squares + (terms**2).sum(axis=0)
-        return bool(clear_of_zero(sums, squares, len(self.predictions)).any())
+        """Tell whether a signal deviates by the spread of the observed rows too, at 5 % for all signals together."""
+        from scipy.special import ndtri  # imported when needed: the import of kernelcal stays light
 
-    def _standardised(self, part: slice, targets: np.ndarray) -> np.ndarray:
-        z = self.predictions[part].standardised(targets)
-        return z.reshape(*z.shape[:2], self.predictions.dimension)
+        return self._clarity(name, targets) > -float(ndtri(SIGNIFICANCE / (2 * len(self.directed))))
 
-    def _has_spread(self, part: slice) -> np.ndarray:
-        """Expected z^2: the share of components with spread."""
-        std = to_numpy(self.predictions[part].width)
-        return (std > 0).reshape(len(std), -1).mean(axis=1)
+    def named(
+        self, found: list[str], pvalues: dict[str, float], targets: np.ndarray, fired: str, alpha: float
+    ) -> list[str]:
+        """Signals to name of those that speak against calibration: the clear ones, or else one."""
+        clear = [name for name in found if self.clear(name, targets)]
+        return clear or self.unclear(found, pvalues, targets, fired, alpha)
+
+    def unclear(
+        self, found: list[str], pvalues: dict[str, float], targets: np.ndarray, fired: str, alpha: float
+    ) -> list[str]:
+        """Name one of several signals none of which is clear: the fired one, if it is clear by itself, or the shape.
+
+        If there is neither, the clearest or plainest.
+        """
+        if fired in found and self._clarity(fired, targets) > _BY_ITSELF:
+            return [fired]
+        if pvalues.get("PIT", 1.0) <= alpha:
+            return ["PIT"]
+        best = max(found, key=lambda name: self._clarity(name, targets))
+        return [best if self._clarity(best, targets) > _BY_ITSELF else min(found, key=self.directed.index)]
+
+    def _clarity(self, name: str, targets: np.ndarray) -> float:
+        """How many observed standard errors a signal is away from 0; of several components the clearest."""
+        z = self.scores(targets[None])
+        rest = self._explained(z)[1][0]
+        column = 1 if name.endswith("location") else 2 if name.endswith("scale") else 0
+        explaining = self.explaining[:, :, column].T
+        if name.startswith("bias"):
+            terms = z[0] * explaining
+        else:
+            if column == 0 and not self._agree(z[0], rest, self.signed(targets[None])[1][0]):
+                return 0.0
+            sizes = rest**2 if column == 0 else np.abs(rest)  # few large squares say nothing of where they come from
+            level = (
+                1.0 if column == 0 else (self.weights @ sizes).sum() / max((self.weights @ self.spread).sum(), 1e-300)
+            )
+            terms = ((sizes - level * self.spread) * explaining).mean(axis=1, keepdims=True)
+        terms = terms * self.weights[:, None]
+        sums, squared = terms.sum(axis=0), (terms**2).sum(axis=0)
+        errors = np.sqrt(np.maximum(squared - sums**2 / len(terms), 0.0))
+        with np.errstate(divide="ignore", invalid="ignore"):  # sums without spread that are not 0 are clear
+            return float(np.nan_to_num(np.abs(sums) / errors, nan=0.0, posinf=np.inf).max())
+
+    def _agree(self, z: np.ndarray, rest: np.ndarray, excess: float) -> bool:
+        """Whether a width is wrong on the same side once it is allowed for that a few draws tell it roughly."""
+        if not isinstance(self.predictions, Samples):
+            return True
+        noise = 2 * np.sqrt(2 / max(self._freedom[1], 1.0))
+        return bool(np.sign(excess) * (self._ratio(z, rest) ** 2 - 1) > noise)
+
+    def _ratio(self, z: np.ndarray, rest: np.ndarray) -> float:
+        """How many times as wide as predicted scores spread about what explains them, shape (n, d) both.
+
+        The standard deviation of S draws varies: of normal laws scores in its unit have variance (S + 1) / (S - 3), and
+        one more for a shift, by its square over 2 (S - 3).
+        """
+        total, _ = self._freedom
+        variance = float((self.weights @ rest**2).sum()) / max(total, 1e-300)
+        size = self.predictions.size if isinstance(self.predictions, Samples) else 0
+        if size > _FEW_DRAWS:
+            shift = z - rest
+            moved = float((self.weights @ (shift**2 * self.spread)).sum()) / max(total, 1e-300)
+            variance = max(variance - moved / (2 * (size - 3)), 0.0) * (size - 3) / (size + 1)
+        return float(np.sqrt(variance))
 
     def sentence(self, name: str, targets: np.ndarray) -> str:
         """Say in which direction a signal deviates, for one set of targets."""
-        if not (to_numpy(self.predictions.width) > 0).any():
+        if not self.spread.any():
             return "outcomes differ from predictions that have no spread"
-        bias, spread, by, spread_by = (x[0] for x in self.signed(targets[None]))
-        total = float(self.weights.sum())
+        if name == "PIT":
+            return self.shape(targets)
+        sums, excess, by = (x[0] for x in self.signed(targets[None]))
         if name == "bias":
-            return _shift(bias, total)
+            k = int(np.abs(sums[:, 0]).argmax())
+            return of_shift(self.predictions, targets, self.scores(targets[None])[0, :, k], self.weights, k)
         if name == "dispersion":
-            ratio = float(np.sqrt(max(1 + spread / total, 0.0)))
-            return f"predictions too {_width(spread)} (outcomes spread {ratio:.2f} times as wide as predicted)"
-        if name == "bias by scale":
-            word = "down" if by[np.abs(by).argmax()] > 0 else "up"
-            return f"wide predictions are shifted {word} compared with narrow ones"
-        return f"wide predictions are too {_width(spread_by)} compared with narrow ones"
+            return self._width(targets, float(excess))
+        column = 1 if name.endswith("location") else 2
+        these, those = ("high", "low") if column == 1 else ("wide", "narrow")
+        if name.startswith("bias"):
+            k = int(np.abs(sums[:, column]).argmax())
+            word = "down" if sums[k, column] > 0 else "up"
+            where = "" if len(sums) == 1 else f" of component {k}"
+            return f"{these} predictions{where} are shifted {word} compared with {those} ones"
+        word = "narrow" if by[column - 1] > 0 else "wide"
+        return f"{these} predictions are too {word} compared with {those} ones"
 
+    def _width(self, targets: np.ndarray, excess: float) -> str:
+        z = self.scores(targets[None])
+        rest = self._explained(z)[1][0]
+        ratio = self._ratio(z[0], rest)
+        known = z[0][self.spread]
+        return (far_rows(known) if excess > 0 else None) or of_width(self.predictions, targets, known, ratio, excess)
 
-def _shift(bias: np.ndarray, total: float) -> str:
-    k = int(np.abs(bias).argmax())
-    where = "" if len(bias) == 1 else f" in component {k}"
-    word, direction = ("higher", "down") if bias[k] > 0 else ("lower", "up")
-    size = abs(bias[k]) / total
-    return f"predictions shifted {direction}{where} (outcomes are {word} by {size:.2g} standard deviations on average)"
-
-
-def _width(excess: float) -> str:
-    return "narrow" if excess > 0 else "wide"
-
-
-def _standardised_scale(predictions: RealPredictions, weights: np.ndarray) -> np.ndarray:
-    """Mean log standard deviation of a row, centred and divided by its spread; 0 where all are equal."""
-    std = to_numpy(predictions.width).astype(np.float64).reshape(len(predictions), -1)
-    known = (std > 0).all(axis=1)
-    logs = np.log(np.where(std > 0, std, 1.0)).mean(axis=1)
-    centred = np.where(known, logs - np.average(logs, weights=weights * known) if known.any() else 0.0, 0.0)
-    spread = float(np.sqrt((centred**2).mean()))
-    return centred / spread if spread > 1e-9 else np.zeros(len(centred))
+    def shape(self, targets: np.ndarray) -> str:
+        """Say in which way the shape is wrong."""
+        if self.places is None:
+            return self.aimless
+        moments = self._moments(targets[None])[0].reshape(self.places.views, -1)
+        return of_shape(moments * np.sqrt(self.places.views / (self.weights**2).sum()))

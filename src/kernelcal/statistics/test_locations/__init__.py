@@ -3,6 +3,7 @@
 from kernelcal.statistics.test_locations.functions import (
     ClassFunctions,
     KernelFunctions,
+    PlaceFunctions,
     ResidualFunctions,
     SpectralFunctions,
 )
@@ -14,6 +15,7 @@ __all__ = [
     "ClassFunctions",
     "KernelFunctions",
     "Locations",
+    "PlaceFunctions",
     "PreparedUCME",
     "ResidualFunctions",
     "SpectralFunctions",

@@ -9,13 +9,20 @@ from typing import Any, Self
 import numpy as np
 
 from kernelcal.arrays import Array, like
-from kernelcal.kernels import Dirac, Integrator, Kernel, Spectral, class_matrix, plan, point
+from kernelcal.kernels import PIT, Dirac, Integrator, Kernel, Spectral, class_matrix, plan, point
 from kernelcal.kernels.embeddings import Embedding
 from kernelcal.predictions import ClassPredictions, Predictions
-from kernelcal.residuals import FourierResidual
+from kernelcal.residuals import FeatureResidual, FourierResidual, PITResidual
 from kernelcal.statistics.test_locations.locations import Locations
 
-__all__ = ["ClassFunctions", "KernelFunctions", "ResidualFunctions", "SpectralFunctions", "residual_functions"]
+__all__ = [
+    "ClassFunctions",
+    "KernelFunctions",
+    "PlaceFunctions",
+    "ResidualFunctions",
+    "SpectralFunctions",
+    "residual_functions",
+]
 
 
 class ResidualFunctions(ABC):
@@ -52,6 +59,8 @@ def residual_functions(
     """Residual functions of predictions under a target kernel at the targets of test locations."""
     if isinstance(predictions, ClassPredictions):
         return ClassFunctions.of(predictions, target_kernel, locations.targets)
+    if isinstance(target_kernel, PIT):
+        return PlaceFunctions.of(predictions, target_kernel, locations)
     if isinstance(target_kernel, Spectral):
         return SpectralFunctions.of(predictions, target_kernel, locations)
     return KernelFunctions.of(predictions, target_kernel, locations.targets, integrator)
@@ -149,34 +158,23 @@ class KernelFunctions(ResidualFunctions):
 
 
 @dataclass(frozen=True, eq=False)
-class SpectralFunctions(ResidualFunctions):
-    """Residual functions of a spectral kernel: inner products of features of test targets and of residuals.
+class FeatureFunctions(ResidualFunctions):
+    """Residual functions that are inner products of features of test targets and of residuals.
 
     Attributes
     ----------
-    kernel : Spectral
-        Target kernel.
-    residual : FourierResidual
+    residual : FeatureResidual
         Residuals of the predictions.
-    z : numpy.ndarray of shape (J, *event_shape)
+    z : array of shape (J, *event_shape)
         Test targets.
-    features : numpy.ndarray of shape (J, 2 D)
+    features : array of shape (J, r)
         Features of the test targets.
     """
 
     predictions: Any
-    kernel: Spectral
-    residual: FourierResidual
-    z: np.ndarray
-    features: np.ndarray
-
-    @classmethod
-    def of(cls, predictions: Any, kernel: Spectral, locations: Locations) -> Self:
-        """Compute the features of the test targets: their residuals plus what was predicted."""
-        residual = FourierResidual.of(predictions, kernel)
-        test = FourierResidual.of(locations.predictions, kernel)  # type: ignore[arg-type]
-        features = test.features(locations.targets) + test.mean
-        return cls(predictions, kernel, residual, locations.targets, features)
+    residual: FeatureResidual
+    z: Array
+    features: Array
 
     @property
     def bytes_per_draw(self) -> int:  # type: ignore[override]
@@ -192,3 +190,39 @@ class SpectralFunctions(ResidualFunctions):
         r = self.residual.batch(targets)
         summed = (coefficients.T @ r.reshape(len(r), -1)).reshape(len(self.features), *r.shape[1:])
         return np.einsum("jbk,jk->bj", summed, self.features)
+
+
+@dataclass(frozen=True, eq=False)
+class PlaceFunctions(FeatureFunctions):
+    """Residual functions of a `PIT` kernel: a test target has its place in the prediction of its location."""
+
+    residual: PITResidual
+
+    @classmethod
+    def of(cls, predictions: Any, kernel: PIT, locations: Locations) -> Self:
+        """Compute the features of the places of the test targets."""
+        test = PITResidual.of(locations.predictions, kernel)  # type: ignore[arg-type]
+        residual = PITResidual.of(predictions, kernel)
+        return cls(predictions, residual, locations.targets, test.features(locations.targets))
+
+
+@dataclass(frozen=True, eq=False)
+class SpectralFunctions(FeatureFunctions):
+    """Residual functions of a spectral kernel.
+
+    Attributes
+    ----------
+    kernel : Spectral
+        Target kernel.
+    """
+
+    residual: FourierResidual
+    kernel: Spectral
+
+    @classmethod
+    def of(cls, predictions: Any, kernel: Spectral, locations: Locations) -> Self:
+        """Compute the features of the test targets: their residuals plus what was predicted."""
+        residual = FourierResidual.of(predictions, kernel)
+        test = FourierResidual.of(locations.predictions, kernel)  # type: ignore[arg-type]
+        features = test.features(locations.targets) + test.mean
+        return cls(predictions, residual, locations.targets, features, kernel)

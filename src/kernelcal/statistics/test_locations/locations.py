@@ -105,7 +105,7 @@ def draw_locations(predictions: Predictions, number: int = 10, rng: Any = 0) -> 
             "test locations are drawn from values, which jax.jit does not have: pass locations=Locations(predictions, "
             "targets), for example those of draw_locations(predictions) outside of it"
         )
-    rng = generator_of(rng)
+    rng = generator_of(rng, "test locations")
     rows = rng.choice(len(predictions), number, replace=number > len(predictions))
     chosen = trusted(predictions[rows].map_arrays(to_numpy), notes=())
     return _trusted_locations(chosen, _symmetric(chosen).sample(rng)[0])
@@ -148,7 +148,7 @@ def normal_locations(like: Predictions, number: int = 10, *, std: float = 0.1, r
             f"normal test locations serve {', '.join(family.__name__ for family in _NORMAL)}, not "
             f"{type(like).__name__}: use draw_locations(predictions), or Locations(predictions, targets)"
         )
-    rng = generator_of(rng)
+    rng = generator_of(rng, "normal test locations")
     shape = (number, *like.event_shape)
     return Locations(_NORMAL[type(like)](rng.random(shape), std), std * rng.standard_normal(shape))
 

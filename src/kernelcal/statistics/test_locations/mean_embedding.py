@@ -10,7 +10,7 @@ import numpy as np
 from kernelcal.arrays import Array, is_numpy, namespace
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
-from kernelcal.kernels import Integrator, Kernel, Laplacian, kernel_between, resolve
+from kernelcal.kernels import Integrator, Kernel, Laplacian, kernel_between, resolve, rows_that_count
 from kernelcal.predictions import Predictions
 from kernelcal.residuals import target_kernel_of
 from kernelcal.statistics.base import Estimate, Prepared, Statistic, target_notes
@@ -122,20 +122,22 @@ class UCME(Statistic):
         """Resolve lengthscales and locations, and compute what no target changes."""
         return PreparedUCME(self, predictions, weights)
 
-    def resolved(self, predictions: Predictions) -> UCME:
+    def resolved(self, predictions: Predictions, weights: np.ndarray | None = None) -> UCME:
         """Fix lengthscales and locations."""
         return replace(
             self,
-            prediction_kernel=resolve(self.prediction_kernel, predictions)[0],
-            target_kernel=target_kernel_of(self.target_kernel, predictions),
-            locations=self.located(predictions),
+            prediction_kernel=resolve(self.prediction_kernel, predictions, weights=weights)[0],
+            target_kernel=target_kernel_of(self.target_kernel, predictions, weights),
+            locations=self.located(predictions, weights),
         )
 
-    def located(self, predictions: Predictions) -> Locations:
-        """Return the locations, drawn from the predictions or as given."""
+    def located(self, predictions: Predictions, weights: np.ndarray | None = None) -> Locations:
+        """Return the locations, drawn from the predictions that weigh anything, or as given."""
         if isinstance(self.locations, Locations):
             refuse_unlike(self.locations, predictions)
             return self.locations
+        if weights is not None and len(rows := rows_that_count(weights)) < len(weights):
+            predictions = predictions[rows]
         return draw_locations(predictions, int(self.locations), int(self.location_rng))
 
     def _origin(self, number: int) -> str:
@@ -164,9 +166,9 @@ class PreparedUCME(Prepared):
         if is_numpy(predictions.mean):
             predictions = predictions.map_arrays(lambda x: x.astype(np.float64, copy=False))
         self.statistic, self.predictions, self.weights = statistic, predictions, weights
-        self.prediction_kernel, notes = resolve(statistic.prediction_kernel, predictions)
-        self.target_kernel = target_kernel_of(statistic.target_kernel, predictions)
-        self.locations = like_arrays(statistic.located(predictions), predictions.mean)
+        self.prediction_kernel, notes = resolve(statistic.prediction_kernel, predictions, weights=weights)
+        self.target_kernel = target_kernel_of(statistic.target_kernel, predictions, weights)
+        self.locations = like_arrays(statistic.located(predictions, weights), predictions.mean)
         self.functions: ResidualFunctions = residual_functions(
             predictions, self.target_kernel, self.locations, statistic.integrator
         )

@@ -1,0 +1,45 @@
+"""Power of the default family beside the best single tests, for classes and numbers.
+
+    python experiments/power/run.py                          # 1,000 data sets a cell: about an hour on two cores
+    python experiments/power/run.py --sets 100 --no-write    # a look
+    python experiments/power/run.py --families classes
+
+Writes docs/tables/power_<family>.csv (the default family, the best single test, points lost), the same with all tests
+in experiments/power/<family>.csv, and docs/images/power.png.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from common import TABLES, picture, powers, write
+
+HERE = Path(__file__).resolve().parent
+FAMILIES = [name for name in ("classes", "numbers") if (HERE / f"{name}.py").exists()]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--sets", type=int, default=1000, help="data sets of every alternative")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--families", nargs="*", default=FAMILIES)
+    parser.add_argument("--processes", type=int, default=os.cpu_count())
+    parser.add_argument("--no-write", action="store_true", help="tables and picture stay as they are")
+    options = parser.parse_args()
+    found = []
+    for family in options.families:
+        found.append(powers(family, options.sets, options.seed, options.processes))
+        print(found[-1].sentence(), flush=True)
+        if not options.no_write:
+            write(TABLES / f"power_{family}.csv", found[-1].rows())
+            write(HERE / f"{family}.csv", found[-1].every())
+    if not options.no_write and options.families == FAMILIES:
+        picture(found, TABLES.parent / "images" / "power.png")
+    broken = [f for f in found if (f.shares[f.calibrated] > f.bounds[1]).any()]
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
