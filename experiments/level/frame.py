@@ -84,7 +84,8 @@ def collected() -> list[Setting]:
     """Settings of all modules of this folder, in the order of their names."""
     names = sorted(path.stem for path in Path(__file__).parent.glob("*.py"))
     modules = [importlib.import_module(name) for name in names if name not in MODULES]
-    settings = [setting for module in modules for setting in getattr(module, "SETTINGS", ())]
+    listed = (getattr(module, "SETTINGS", ()) for module in modules)
+    settings = [setting for some in listed for setting in some if isinstance(setting, Setting)]
     titles = [str(setting) for setting in settings]
     twice = sorted({title for title in titles if titles.count(title) > 1})
     if twice:
