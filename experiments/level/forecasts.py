@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import csv
 from functools import cache
-from importlib.util import find_spec
 
 import numpy as np
 from files import DATA
 from frame import Setting
+from quantiles import LAWS, LEVELS, quantiles
 
 import kernelcal as kc
 
@@ -55,7 +55,6 @@ def real_settings():
 
 def of_law(law, levels):
     """True quantiles of a law of SciPy, outcomes by its quantile function at uniform numbers."""
-    from quantiles import quantiles
 
     def data(rng, n):
         inverse = law(rng, n)
@@ -65,8 +64,6 @@ def of_law(law, levels):
 
 
 def law_settings():
-    from quantiles import LAWS, LEVELS
-
     for name, law in LAWS.items():
         for number, levels in LEVELS.items():
             for n in (20, 100):
@@ -75,4 +72,4 @@ def law_settings():
                 yield Setting("default, quantile forecasts", title, n, data, kc.calibration_test, repetitions=200)
 
 
-SETTINGS = [*real_settings(), *law_settings()] if find_spec("quantiles") else []
+SETTINGS = [*real_settings(), *law_settings()]

@@ -17,7 +17,7 @@ from pathlib import Path
 from common import TABLES, picture, powers, write
 
 HERE = Path(__file__).resolve().parent
-FAMILIES = [name for name in ("classes", "numbers") if (HERE / f"{name}.py").exists()]
+FAMILIES = [name for name in ("classes", "real_numbers") if (HERE / f"{name}.py").exists()]
 
 
 def main():

@@ -97,6 +97,7 @@ from kernelcal.statistics import (
     brier_score,
     central_coverage,
     ckce,
+    claimed_levels,
     coordinate,
     crps,
     ece,
@@ -115,6 +116,7 @@ from kernelcal.statistics import (
     rank_histogram,
     skce,
     ucme,
+    weighted_interval_score,
 )
 
 __all__ = [
@@ -203,6 +205,7 @@ __all__ = [
     "calibration_test",
     "central_coverage",
     "ckce",
+    "claimed_levels",
     "class_reliability",
     "compare",
     "confidence_interval",
@@ -236,6 +239,7 @@ __all__ = [
     "simplex_calibration",
     "skce",
     "ucme",
+    "weighted_interval_score",
 ]
 
 

@@ -119,6 +119,12 @@ class Case:
         """The case with predictions where sums over pairs of rows are made (`Predictions.placed`)."""
         return self if self.in_numpy is self else replace(self, predictions=self.predictions.placed())
 
+    @cached_property
+    def in_cells(self) -> Self:
+        """The case of quantile forecasts as tests redraw it: cells for outcomes, and what cells are drawn from."""
+        cells = self.predictions.cells
+        return replace(self, targets=cells.codes(self.targets), predictions=cells)
+
     @property
     def row_numbers(self) -> np.ndarray:
         """Numbers by which rows are named."""

@@ -17,9 +17,9 @@ from kernelcal.errors import InputError, KernelcalWarning
 from kernelcal.inference import Draws, PairedDifference, equivalence_test
 from kernelcal.inference.draws import multinomial_counts
 from kernelcal.inference.intervals.row_bootstrap import RowBootstrap, bootstrap_cost
-from kernelcal.kernels import Linear, Spectral
+from kernelcal.kernels import Linear, QuantileLevels
 from kernelcal.runs import Run, Steps
-from kernelcal.statistics import CKCE, crps_rows, log_score_rows
+from kernelcal.statistics import CKCE, log_score_rows, weighted_interval_score_rows
 
 DRAWS = {"draws": 99}
 
@@ -345,15 +345,21 @@ def test_a_lens_that_makes_other_targets_for_every_model_compares_no_scores():
 def test_models_of_several_families_of_numbers():
     y, models = numbers()
     result = kc.compare(y, models, within=0.2, **DRAWS)
-    kernel = result.skce.target_kernel
-    assert isinstance(kernel, Spectral)
+    assert isinstance(result.skce.target_kernel, QuantileLevels)
     assert isinstance(result.skce.prediction_kernel.metric, kc.Euclidean)
-    assert {d.measure for d in result.differences} == {"CKCE", "SKCE", "CRPS"}  # draws have no density
-    for name, batch in models.items():
-        assert float(result[name].evaluation.estimate) == pytest.approx(float(result.skce(y, batch)), rel=1e-9)
+    assert {d.measure for d in result.differences} == {"CKCE", "SKCE", "WIS"}
+    assert "ask about the same levels; each model is tested as what it predicts" in result.notes[0]
+    levels = models["quantiles"].levels
+    asked = {name: kc.Quantiles(batch.quantile(levels[:, None]).T, levels) for name, batch in models.items()}
+    for name, batch in asked.items():
         assert result[name].ckce.estimate == pytest.approx(float(result.ckce(y, batch)), rel=1e-9)
-    d = result.difference("CRPS", "normal", "draws")
-    assert d.difference == pytest.approx(np.mean(crps_rows(y, models["normal"]) - crps_rows(y, models["draws"])))
+        own = kc.evaluate(y, models[name], **DRAWS)
+        assert (result[name].evaluation.pvalue, result[name].evaluation.crps) == (own.pvalue, own.crps)
+    skce = result.difference("SKCE", "normal", "draws").difference
+    rows = [weighted_interval_score_rows(y, asked[name]) for name in ("normal", "draws")]
+    assert skce == pytest.approx(float(result.skce(y, asked["normal"])) - float(result.skce(y, asked["draws"])))
+    d = result.difference("WIS", "normal", "draws")
+    assert d.difference == pytest.approx(np.mean(rows[0] - rows[1]))
     assert result.difference("CKCE", "normal", "quantiles").standard_error < abs(result["normal"].ckce.upper)
     assert len({len(row) for row in result.summary().splitlines()[4:7]}) == 1
 
@@ -676,6 +682,7 @@ def test_medians_are_found_once_for_every_model(data, monkeypatch):
     calls, median = [], lengthscales._median
     monkeypatch.setattr(lengthscales, "_median", lambda *given: calls.append(given[1]) or median(*given))
     y, models = data()
+    models.pop("quantiles", None)  # beside which every model is asked twice
     kc.compare(y, models, **DRAWS)
     assert len(calls) == len(models)
 

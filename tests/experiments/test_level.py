@@ -55,7 +55,7 @@ def test_settings_are_many_and_of_every_kind(scripts):
         "top label", "skce-block", "ece", "mce", "ckce", "jkce", "mmce", "ucme", "kccsd", "own function",
         "StudentT, 1.5", "1e-4 to 1e4", "zero-inflated", "50 draws", "MultivariateNormal", "Dirichlet, 3 shares",
         "score, draws", "one seed for data and test", "fresh seeds", "no early stopping", "groups of 3 columns",
-        "witness", "one pass", "PIT values", "CIFAR-100", "compare", "evaluate", "saddlepoint", "bound",
+        "witness", "one pass", "PIT values", "CIFAR-100", "compare", "evaluate", "FluSight", "saddlepoint", "bound",
         "block", "bootstrap", "wild", "gamma", "pearson", "spectrum", "test locations", "consistency",
     )  # fmt: skip
     for word in words:

@@ -9,6 +9,7 @@ from kernelcal.kernels import lengthscales, resolve
 from kernelcal.kernels.base import CrossPairs, Points
 from kernelcal.kernels.metrics import Wasserstein
 from kernelcal.predictions import MultivariateNormal
+from kernelcal.randomness import generator_of
 
 
 def test_median_of_distances_that_are_not_zero(make_data):
@@ -82,7 +83,7 @@ def normals(n, seed=0):
 
 def test_metrics_by_pairs_take_fewer_rows():
     batch, metric = normals(320), Wasserstein()
-    rows = np.sort(np.random.default_rng(0).choice(320, 300, replace=False))
+    rows = np.sort(generator_of(0, "rows of a median lengthscale").choice(320, 300, replace=False))
     d = CrossPairs(Points(batch), slice(None), slice(None)).distance(metric)
     whole, part = (np.median(x[np.triu_indices(len(x), 1)]) for x in (d, d[np.ix_(rows, rows)]))
     assert kc.median_lengthscale(batch, metric=metric) == pytest.approx(part, rel=1e-14)

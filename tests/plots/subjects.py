@@ -7,6 +7,7 @@ from kernelcal.plots import (
     curve_plot,
     histogram_plot,
     interval_plot,
+    levels_plot,
     members_plot,
     null_plot,
     reliability_plot,
@@ -60,6 +61,22 @@ def curve(ax=None, name="curve"):
     t = np.linspace(0.1, 0.9, 9)
     s = np.sqrt(t * (1 - t)) / 5
     return curve_plot(t, t**1.5, bands=((t - s, t + s), (t - 1.4 * s, t + 1.4 * s)), title=name, ax=ax)
+
+
+def levels(ax=None, name="levels"):
+    t = np.linspace(0.1, 0.9, 9)
+    below, upto = t**1.2, np.minimum(t**1.2 + 0.05, 1)
+    return levels_plot(
+        t,
+        below,
+        upto,
+        claimed=(t, np.minimum(t + 0.02, 1)),
+        interval=(below - 0.05, upto + 0.05),
+        broken=t > 0.7,
+        confidence_level=0.95,
+        title=name,
+        ax=ax,
+    )
 
 
 def intervals(ax=None, name="model"):
@@ -117,5 +134,5 @@ def witness_places(ax=None, name="class"):
     return witness_plot(x, gap, band, outside, connected=False, confidence_level=0.9, title=name, ax=ax)
 
 
-_LINES = (reliability, confidence, histogram, curve, intervals, simplex, null, members, witness, witness_places)
+_LINES = (reliability, confidence, histogram, curve, levels, intervals, simplex, null, members, witness, witness_places)
 SUBJECTS = {f.__name__: f for f in _LINES}

@@ -29,7 +29,7 @@ def test_by_hand():
     linear = Quantiles([[1.0, 2.0, 4.0]], [0.25, 0.5, 0.75], tails="linear")
     np.testing.assert_allclose(linear.cdf(np.array([[0.0], [0.5], [5.0], [6.0]]))[:, 0], [0, 0.125, 0.875, 1])
     np.testing.assert_allclose(linear.mean, [0.25 * (0.5 + 1.5 + 3 + 5)])
-    np.testing.assert_array_equal(linear.impossible(np.array([[-0.1], [0.0], [6.0], [6.1]]))[:, 0], [1, 0, 0, 1])
+    assert not linear.impossible(np.array([[-0.1], [0.0], [6.0], [6.1]])).any()  # tails are no forecast
     assert not batch.impossible(np.array([-99.0])).any()
 
 
@@ -85,16 +85,14 @@ def test_equal_quantiles_are_point_masses():
     u = np.array([[0.01], [0.3], [0.5], [0.95]])
     np.testing.assert_allclose(batch.quantile(u)[:, 1], [0 + np.log(0.01 / 0.05) * 0.25, 1, 1, 2])
     np.testing.assert_array_equal(batch.quantile(u)[:3, 0], [0, 0, 0])
-    np.testing.assert_array_equal(
-        batch.impossible(np.array([[-0.1, -0.1], [9.0, 2.1]])), [[True, False], [False, True]]
-    )
+    assert not batch.impossible(np.array([[-0.1, -0.1], [9.0, 2.1]])).any()  # no level of 0 or 1 was given
 
 
 def test_a_row_of_one_value_is_a_point():
     batch = Quantiles([[0.3, 0.3, 0.3]], [0.1, 0.5, 0.9])
     assert (batch.mean[0], batch.std[0]) == (pytest.approx(0.3), 0.0)
     np.testing.assert_array_equal(batch.sample(0, 100), np.full((100, 1), 0.3))
-    np.testing.assert_array_equal(batch.impossible(np.array([[0.2], [0.3]])), [[True], [False]])
+    np.testing.assert_array_equal(batch.impossible(np.array([[0.2], [0.3]])), [[False], [False]])
     np.testing.assert_array_equal(batch.standardised(np.array([0.9])), [0.0])
 
 
@@ -162,7 +160,10 @@ def test_crossing_quantiles_are_sorted_in_every_library(backend):
     ("make", "message"),
     [
         (lambda: Quantiles(VALUES, LEVELS[:4]), "there are 4 levels but 5 columns of values: one column a level"),
-        (lambda: Quantiles(VALUES[:, :1], [0.5]), r"levels must be two or more numbers, shape \(Q,\)"),
+        (lambda: Quantiles(VALUES[:, :1], []), r"levels must be one or more numbers, shape \(Q,\)"),
+        (lambda: Quantiles(VALUES[:, :1], [0.5]).mean, "one level alone, 0.5, makes no distribution, which this needs"),
+        (lambda: Quantiles(VALUES[:, :2], [0, 1]).cells, r"levels must have one or more inside \(0, 1\), got 0 and 1"),
+        (lambda: Quantiles(VALUES, LEVELS, resolution=-1), "resolution must be the width to which outcomes were"),
         (
             lambda: Quantiles(VALUES, 100 * LEVELS),
             r"levels must lie in \[0, 1\], got 5: percentages must be divided by 100",

@@ -221,7 +221,7 @@ def test_scores_of_numbers_are_those_of_evaluate():
     vectors = Sketch(KERNEL, Spectral(kc.Gaussian(1.0), 3), engine=ENGINE, draws=9).update(*_vectors(20)).result()
     assert vectors.means["crps"] > 0
     quantiles = kc.Quantiles([[0.0, 1.0], [1.0, 2.0]], [0.25, 0.75])
-    assert Sketch.like(quantiles, engine=ENGINE, draws=9).update([0.5, 1.0], quantiles).result().family == "Quantiles"
+    assert Sketch.like(quantiles, engine=ENGINE, draws=9).update([0.5, 1.5], quantiles).result().family == "Quantiles"
 
 
 def test_impossible_targets_are_named():

@@ -142,6 +142,7 @@ KERNELS = {
     ),
 }
 NO_KERNEL = {
+    "QuantileLevels": "between outcomes among the quantiles of their rows: tests/inference/test_quantile_family.py",
     "PIT": "between outcomes in their predictions, no values of two targets: tests/residuals/test_pit.py",
     "MeanEmbedding": "between predictions, under MMD alone: tests/kernels/test_metrics.py",
 }
@@ -228,6 +229,7 @@ NO_METRIC = {"Bures": "the way that Wasserstein takes for full covariances: the 
 
 NORMALS = Normal(rng(0).normal(size=40), rng(1).uniform(0.5, 2, 40))
 ONE = kc.Bernoulli(np.linspace(0.01, 0.99, 40))
+QUANTILES = kc.Quantiles(NORMALS.quantile(np.array([[0.1], [0.3], [0.5], [0.9]])).T, [0.1, 0.3, 0.5, 0.9])
 FIXED = kc.Laplacian(0.5)
 
 
@@ -253,6 +255,9 @@ STATISTICS_CHECKED = {
     "ucme of numbers": (kc.UCME(), {"predictions": NORMALS}),
     "default of numbers": (kc.DefaultFamily(), {"predictions": NORMALS, "estimate": False, "tries": 15}),
     "signals of classes": (kc.statistics.ClassSignals(), {"estimate": False}),
+    "skce of quantiles": (kc.SKCE(), {"predictions": QUANTILES}),
+    "default of quantiles": (kc.DefaultFamily(), {"predictions": QUANTILES, "estimate": False, "tries": 15}),
+    "signals of quantiles": (kc.statistics.QuantileSignals(), {"predictions": QUANTILES, "estimate": False}),
     "signals of numbers": (kc.statistics.NumberSignals(), {"predictions": NORMALS, "estimate": False}),
 }
 NO_STATISTIC = {

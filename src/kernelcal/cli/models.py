@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelcal.cli.common import bar, lens_of
-from kernelcal.comparison import Comparison, compare, cost_in_words, refuse_run
+from kernelcal.comparison import Comparison, ScoreComparison, compare, cost_in_words, refuse_run
 from kernelcal.errors import InputError, KernelcalWarning
 from kernelcal.io import Data, ReadOptions, read, read_models
 from kernelcal.plots import pyplot
@@ -45,7 +45,7 @@ def run_compare(groups: Sequence[Sequence[Path]], reading: ReadOptions, options:
     return {"read": {name: data.description for name, data in models.items()}, **result.to_dict()}
 
 
-def _compared(first: Data, predictions: dict[str, Any], options: argparse.Namespace) -> Comparison:
+def _compared(first: Data, predictions: dict[str, Any], options: argparse.Namespace) -> Comparison | ScoreComparison:
     lens = lens_of(options.lens, first.predictions)
     with bar() as progress, warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".* takes about ", KernelcalWarning)  # the cost has been said
@@ -72,7 +72,7 @@ def _refuse_picture(path: Path) -> None:
     pyplot()
 
 
-def _save(result: Comparison, path: Path) -> None:
+def _save(result: Comparison | ScoreComparison, path: Path) -> None:
     """Write the picture beside its place, and move it there when it is whole."""
     figure = result.plot().figure
     unfinished = path.with_name(f".{path.name}.part{path.suffix}")

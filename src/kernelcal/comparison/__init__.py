@@ -3,12 +3,14 @@
 from kernelcal.comparison.figures import cost_in_words
 from kernelcal.comparison.main import compare, compared, refuse_run
 from kernelcal.comparison.models import Models, named_case, naming, refuse_names, refuse_unlike, seen_alike
-from kernelcal.comparison.result import ComparedModel, Comparison, surest_pairs
+from kernelcal.comparison.result import ComparedModel, Comparison, shared_figures, surest_pairs
+from kernelcal.comparison.scores import ScoreComparison, with_ties
 
 __all__ = [
     "ComparedModel",
     "Comparison",
     "Models",
+    "ScoreComparison",
     "compare",
     "compared",
     "cost_in_words",
@@ -18,5 +20,7 @@ __all__ = [
     "refuse_run",
     "refuse_unlike",
     "seen_alike",
+    "shared_figures",
     "surest_pairs",
+    "with_ties",
 ]

@@ -40,9 +40,16 @@ from kernelcal.inference.intervals import (
 )
 from kernelcal.inference.test import holm_adjusted
 from kernelcal.pairs import joint_sums
-from kernelcal.predictions import ClassPredictions
+from kernelcal.predictions import ClassPredictions, Quantiles
 from kernelcal.runs import Run
-from kernelcal.statistics import CKCE, SKCE, crps_rows_of, log_score_rows_of, negative_log_likelihood_rows_of
+from kernelcal.statistics import (
+    CKCE,
+    SKCE,
+    crps_rows_of,
+    log_score_rows_of,
+    negative_log_likelihood_rows_of,
+    weighted_interval_score_rows_of,
+)
 from kernelcal.statistics.pairwise import PreparedPairMean
 
 __all__ = [
@@ -61,13 +68,15 @@ Rows = Callable[[Case], np.ndarray]
 
 
 def score_rows(models: Mapping[str, Case]) -> dict[str, dict[str, np.ndarray]]:
-    """Scores that all models have: of classes the log score; of numbers also the CRPS."""
+    """Scores that all models have: of classes the log score; of numbers also the CRPS; of quantiles the WIS."""
     first = next(iter(models.values())).predictions
     measures: dict[str, Rows] = (
         {"log score": log_score_rows_of}
         if isinstance(first, ClassPredictions)
         else {"log score": negative_log_likelihood_rows_of, "CRPS": crps_rows_of}
     )
+    if isinstance(first, Quantiles):
+        measures = {"WIS": weighted_interval_score_rows_of}
     found = {name: _of_all(rows, models) for name, rows in measures.items()}
     return {name: rows for name, rows in found.items() if rows is not None}
 
@@ -186,6 +195,8 @@ def multiplications(predictions: Mapping[str, Any], draws: int) -> float:
 
 def _of_model(batch: Any, draws: int) -> float:
     n = float(len(batch))
+    if isinstance(batch, Quantiles):
+        return _KERNELS * n * 64 * draws
     pairs = 4 * min(seconds_one_by_one(batch), _ALL_PAIRS) / seconds_of(1)
     exact_test = _KERNELS * n * min(n, 8 * _LANDMARKS) * draws
     return pairs + exact_test + bootstrap_cost(CKCE(engine=ckce_engine(len(batch))), batch, draws)

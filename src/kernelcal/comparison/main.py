@@ -10,8 +10,16 @@ from typing import Any
 import numpy as np
 
 from kernelcal.comparison.figures import by_draws, by_rows, conditional, equivalence, score_rows, skce_differences
-from kernelcal.comparison.models import Models, checked_models, refuse_statistics, shared_ckce, shared_skce
+from kernelcal.comparison.models import (
+    Models,
+    asked_alike,
+    checked_models,
+    refuse_statistics,
+    shared_ckce,
+    shared_skce,
+)
 from kernelcal.comparison.result import ComparedModel, Comparison, sort_key
+from kernelcal.comparison.scores import ScoreComparison, compared_by_scores, with_ties
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError
 from kernelcal.evaluation import KernelError, evaluated, pairs_or_blocks
@@ -28,6 +36,10 @@ __all__ = ["compare", "compared", "refuse_run"]
 
 _FEWEST, _DRAWS = 10, 99  # rows, and draws
 _OTHER_OUTCOMES = "the lens asks every model about an outcome of its own: their scores have no paired difference"
+_LEVELS = (
+    "some models forecast quantiles, so that CKCE, SKCE and WIS of all pairs ask about the same levels; each model is "
+    "tested as what it predicts"
+)
 _NEAR_0 = "no exact test rejects either model: both are near 0, and the difference says little"
 
 
@@ -47,7 +59,7 @@ def compare(
     rng: int = 0,
     early_stopping: bool = True,
     progress: Progress | None = None,
-) -> Comparison:
+) -> Comparison | ScoreComparison:
     """Which of several models is better calibrated on the same rows, and how certainly?
 
     Every model gets its scores, the SKCE and the CKCE with intervals and the exact test of calibration; every pair of
@@ -83,7 +95,9 @@ def compare(
     Returns
     -------
     Comparison
-        Prints as two tables, the models in the order of their CKCE.
+        Prints as two tables, the models in the order of their CKCE. Of `Quantiles` some of whose outcomes equal
+        quantiles a `ScoreComparison`, in the order of their weighted interval scores: calibration errors then have no
+        values.
 
     Raises
     ------
@@ -130,6 +144,8 @@ def compare(
     bound = None if within is None else checked_bound(within)
     refuse_statistics(skce, ckce)
     models = checked_models(y, predictions, lens, classes, normalize=normalize)
+    if with_ties(asked_alike(models)):
+        return compared_by_scores(models, asked_alike(models), run, bound)
     return compared(models, run, skce=skce, ckce=ckce, within=bound)
 
 
@@ -142,8 +158,12 @@ def refuse_run(run: Run) -> None:
 def compared(
     models: Models, run: Run, *, skce: SKCE | None = None, ckce: CKCE | None = None, within: float | None = None
 ) -> Comparison:
-    """Compare models that were checked already, one by one and against each other."""
+    """Compare models that were checked already, one by one and against each other.
+
+    Each is evaluated as what it is; beside quantile forecasts the errors of all are those of the same levels.
+    """
     started = time.perf_counter()
+    whole, models = models, asked_alike(models)
     batches = [case.predictions for case in models.values()]
     n = len(batches[0])
     _refuse_few(n)
@@ -151,7 +171,7 @@ def compared(
     skce, ckce = shared_skce(skce, batches, known), shared_ckce(ckce, batches, known)
     errors = _errors(models, run, skce, known)
     pairs = pairs_or_blocks(batches, skce)
-    found, drawn = _models(models, errors, ckce, run)
+    found, drawn = _models(models, whole, errors, ckce, run)
     found.sort(key=sort_key)
     ordered = {model.name: models[model.name] for model in found}
     estimates = {model.name: model.ckce.estimate for model in found}
@@ -162,7 +182,8 @@ def compared(
     own, spreads = skce_differences(ordered, taken)
     differences += _near_0([replace(d, alpha=run.alpha) for d in own], found)
     found = [replace(m, equivalence=equivalence(spreads[m.name], within, pairs, n, run.alpha)) for m in found]
-    notes = (*_blocks_in_words(pairs), *_few_draws(ordered), *_notes(found))
+    mixed = () if whole is models else (_LEVELS,)
+    notes = (*mixed, *_blocks_in_words(pairs), *_few_draws(ordered), *_notes(found))
     if _one_outcome(ordered):
         for measure, rows in score_rows(ordered).items():
             differences += by_rows(measure, rows)
@@ -183,13 +204,14 @@ def _errors(models: Models, run: Run, skce: SKCE, known: Sequence[Medians]) -> d
 
 
 def _models(
-    models: Models, errors: Mapping[str, KernelError], ckce: CKCE, run: Run
+    models: Models, whole: Models, errors: Mapping[str, KernelError], ckce: CKCE, run: Run
 ) -> tuple[list[ComparedModel], dict[str, np.ndarray]]:
     """Everything about each model, and the values of its CKCE over drawn rows."""
     steps = Steps(run.progress, 2 * len(models), run.draws)
     found, drawn = [], {}
     for name, case in models.items():
-        own = evaluated(case, replace(run, progress=steps.next()), errors[name])
+        error = errors[name] if whole[name].predictions is case.predictions else None
+        own = evaluated(whole[name], replace(run, progress=steps.next()), error)
         step = replace(run, progress=steps.next())
         interval, plug_in, drawn[name] = conditional(case, ckce, step, own.pvalue)
         found.append(ComparedModel(name, own, interval, plug_in))

@@ -18,6 +18,7 @@ from kernelcal.kernels import (
     Gaussian,
     Kernel,
     Medians,
+    QuantileLevels,
     Spectral,
     Stationary,
     leaves,
@@ -26,13 +27,22 @@ from kernelcal.kernels import (
 )
 from kernelcal.lenses import Lens
 from kernelcal.pairs import ExactPairs, RandomFourier
-from kernelcal.predictions import Bernoulli, Categorical, ClassPredictions, Predictions, ScorePredictions
+from kernelcal.predictions import (
+    SAME_LEVEL,
+    Bernoulli,
+    Categorical,
+    ClassPredictions,
+    Predictions,
+    Quantiles,
+    ScorePredictions,
+)
 from kernelcal.residuals import target_kernel_of
 from kernelcal.statistics import CKCE, SKCE, IncompleteCholesky
 from kernelcal.statistics.conditional import ConditionalEngine, linear_and_gaussian, two_columns
 
 __all__ = [
     "Models",
+    "asked_alike",
     "checked_models",
     "ckce_engine",
     "named_case",
@@ -120,6 +130,8 @@ def _target_kernel(given: Kernel | None, batches: Sequence[Predictions]) -> Kern
     """
     if given is None and isinstance(batches[0], ClassPredictions):
         return Dirac()
+    if given is None and isinstance(batches[0], Quantiles):
+        return QuantileLevels()  # all models give the same levels
     if given is None and all(isinstance(target_kernel_of(None, batch), PIT) for batch in batches):
         return PIT()
     size = _DRAWN if batches[0].event_shape else _EQUALLY_SPACED
@@ -189,6 +201,44 @@ def refuse_unlike(models: Models) -> None:
             raise InputError(f"models {first!r} and {name!r} do not both predict {_kind(ours)}: compare like with like")
         if isinstance(ours, ClassPredictions) and isinstance(batch, ClassPredictions):
             _refuse_other_classes(first, ours, name, batch)
+    _refuse_other_levels(models)
+
+
+def _refuse_other_levels(models: Models) -> None:
+    """Refuse quantile forecasts of other levels."""
+    given = {name: case.predictions for name, case in models.items() if isinstance(case.predictions, Quantiles)}
+    if not given:
+        return
+    first, ours = next(iter(given.items()))
+    known = ", ".join(f"{level:g}" for level in ours.levels)
+    for name, case in models.items():
+        batch = case.predictions
+        if not isinstance(batch, Quantiles):
+            continue
+        if len(batch.levels) != len(ours.levels) or not np.allclose(batch.levels, ours.levels, rtol=0, atol=SAME_LEVEL):
+            theirs = ", ".join(f"{level:g}" for level in batch.levels)
+            raise InputError(
+                f"model {first!r} forecasts the levels {known} and {name!r} {theirs}: gaps of different levels are not "
+                "compared; pass kernelcal.Quantiles of the levels that both have"
+            )
+
+
+def asked_alike(models: Models) -> Models:
+    """Models as they are; beside quantile forecasts all others by their quantiles of the same levels."""
+    given = [case.predictions for case in models.values() if isinstance(case.predictions, Quantiles)]
+    if not given or len(given) == len(models):
+        return models
+    levels = given[0].levels
+    return {name: _by_levels(name, case, levels) for name, case in models.items()}
+
+
+def _by_levels(name: str, case: Case, levels: np.ndarray) -> Case:
+    batch = case.predictions
+    if isinstance(batch, Quantiles):
+        return case
+    with naming(name):
+        case.of_one_number("a comparison with quantile forecasts")
+        return replace(case, predictions=Quantiles(batch.quantile(levels[:, None]).T, levels))
 
 
 def _kind(batch: Predictions) -> str:

@@ -15,7 +15,7 @@ from kernelcal.plots import interval_plot
 from kernelcal.statistics import CKCE, SKCE
 from kernelcal.tables import Grid, Shown, Table
 
-__all__ = ["ComparedModel", "Comparison", "pairs_table", "surest_pairs"]
+__all__ = ["ComparedModel", "Comparison", "pairs_table", "shared_figures", "surest_pairs"]
 
 
 _PAIRS = 45  # ten models; of more pairs the surest are shown
@@ -229,7 +229,7 @@ def sort_key(model: ComparedModel) -> float:
 def models_table(comparison: Comparison) -> Grid:
     """Return the models in the order of their CKCE."""
     rows = [_model_row(number, model, comparison) for number, model in enumerate(comparison.models, 1)]
-    figures = [name.replace(", ", "\n") for name, _ in comparison.models[0].evaluation.headline()]
+    figures = [name.replace(", ", "\n") for name in shared_figures(comparison)]
     level = f"{comparison.models[0].ckce.confidence_level:.0%} interval"
     within = comparison.models[0].equivalence
     extra = [] if within is None else [f"within\n{within.within:g}"]
@@ -242,6 +242,12 @@ def models_table(comparison: Comparison) -> Grid:
     )
     title = f"{comparison.verdict} {comparison.n:,} rows."
     return Grid(title, header, rows, (*kernels, *comparison.notes))
+
+
+def shared_figures(comparison: Comparison) -> list[str]:
+    """Names of the figures that all models have: those of quantile forecasts and of whole distributions differ."""
+    known = [dict(model.evaluation.headline()) for model in comparison.models]
+    return [name for name in known[0] if all(name in own for own in known)]
 
 
 def _rounded(kernel: Kernel | None) -> str:
@@ -260,7 +266,7 @@ def _model_row(number: int, model: ComparedModel, comparison: Comparison) -> lis
     within = [] if model.equivalence is None else [f"p = {model.equivalence.pvalue:.2g}"]
     return [
         f"{number} {model.name}",
-        *(value for _, value in model.evaluation.headline()),
+        *(dict(model.evaluation.headline())[name] for name in shared_figures(comparison)),
         f"{float(model.evaluation.estimate):.2e}",
         "" if p is None else f"{p:.3g}",
         f"{interval.estimate:.2e}",
@@ -271,7 +277,7 @@ def _model_row(number: int, model: ComparedModel, comparison: Comparison) -> lis
     ]
 
 
-def pairs_table(comparison: Comparison) -> Grid:
+def pairs_table(comparison: Any) -> Grid:
     """Return the differences of all pairs, one line a pair; of very many pairs those of which most is known."""
     measures = list(dict.fromkeys(d.measure for d in comparison.differences))
     found = {(d.measure, d.first, d.second): d for d in comparison.differences}

@@ -7,6 +7,7 @@ from kernelcal.evaluation.estimates import KernelError, pairs_or_blocks, seconds
 from kernelcal.evaluation.main import evaluate, evaluated
 from kernelcal.evaluation.numbers import NumberEvaluation, components_of_case
 from kernelcal.evaluation.planning import Plan, Step, plan, size_in_words
+from kernelcal.evaluation.quantiles import QuantileEvaluation
 
 __all__ = [
     "ClassEvaluation",
@@ -14,6 +15,7 @@ __all__ = [
     "KernelError",
     "NumberEvaluation",
     "Plan",
+    "QuantileEvaluation",
     "ScoreEvaluation",
     "Step",
     "components_of_case",

@@ -96,7 +96,7 @@ class Evaluation(Shown, ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; numbers that are not finite become None."""
-        name = self.estimate.name.lower()
+        name = self.estimate.name.lower().replace(" ", "_")
         parts = {name: self.estimate.to_dict(), f"{name}_root": self.root}
         parts["test"] = None if self.test is None else self.test.to_dict()
         parts["interval"] = None if self.interval is None else self.interval.to_dict()

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from kernelcal.cases import Case
+from kernelcal.evaluation.quantiles import gap_of_ties
 from kernelcal.inference.test import spectral_target
 from kernelcal.kernels import Kernel
 from kernelcal.pairs import Engine, FeatureEngine, seconds_of_pairs
@@ -61,6 +62,11 @@ class KernelError:
             )
 
     @cached_property
+    def of_ties(self) -> Estimate | None:
+        """Estimate of quantile forecasts whose outcomes equal quantiles, of which there is no SKCE; None elsewhere."""
+        return gap_of_ties(self.case)
+
+    @cached_property
     def prepared(self) -> PreparedPairMean:
         """What depends on the predictions alone, done."""
         return self.whole.prepare(self.case.predictions, self.case.weights)
@@ -68,7 +74,7 @@ class KernelError:
     @property
     def own(self) -> Resolved | None:
         """Kernel of the default test, resolved for these predictions, with its notes; None where blocks need none."""
-        if self._own is not None or self.estimator is not self.whole:
+        if self._own is not None or self.of_ties is not None or self.estimator is not self.whole:
             return self._own
         return self.prepared.kernels[0], ()
 
@@ -94,6 +100,8 @@ class KernelError:
             few = self.n <= _SCORES_UP_TO or self.engine is not None
             scores = KCCSD() if few else KCCSD(estimator="block", block_size=_SCORES_IN_A_BLOCK)
             return scores if self.engine is None else replace(scores, engine=self.engine)
+        if self.of_ties is not None:
+            return self.whole
         return self._pairs_or_blocks(_SECONDS, 1)
 
     @cached_property
@@ -102,7 +110,7 @@ class KernelError:
 
         With case weights it is a bootstrap over all pairs, of some thousand rows at most.
         """
-        if isinstance(self.case.predictions, ScorePredictions) or self.n < _FEWEST:
+        if isinstance(self.case.predictions, ScorePredictions) or self.n < _FEWEST or self.of_ties is not None:
             return None
         if self.case.weights is not None:
             return self.whole if self.n <= _WEIGHTED_UP_TO else None
@@ -115,6 +123,8 @@ class KernelError:
 
     def estimate(self) -> Estimate:
         """Estimate the error."""
+        if self.of_ties is not None:
+            return self.of_ties
         prepared = self.prepared_for(self.estimator)
         return self.estimator.estimated(self.case) if prepared is None else self.whole.of_pairs(prepared, self.case)
 

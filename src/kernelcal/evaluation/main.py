@@ -15,13 +15,14 @@ from kernelcal.evaluation.classes import class_evaluation
 from kernelcal.evaluation.densities import score_evaluation
 from kernelcal.evaluation.estimates import KernelError
 from kernelcal.evaluation.numbers import number_evaluation
+from kernelcal.evaluation.quantiles import quantile_evaluation
 from kernelcal.inference import DefaultFamily, TestResult
 from kernelcal.inference.intervals import interval_of
 from kernelcal.inference.test import answered, default_law, tested
 from kernelcal.kernels import Stationary
 from kernelcal.lenses import Lens
 from kernelcal.pairs import Engine
-from kernelcal.predictions import ClassPredictions, RealPredictions, Samples, ScorePredictions
+from kernelcal.predictions import ClassPredictions, Quantiles, RealPredictions, Samples, ScorePredictions
 from kernelcal.runs import Run
 from kernelcal.statistics import KCCSD
 
@@ -93,6 +94,10 @@ def evaluate(
     The SKCE uses the Laplacian kernel at the median Euclidean distance and all pairs; for very many rows it uses
     blocks, which is unbiased for the same quantity, and says so. The p-value belongs to the default family of
     `calibration_test`, whose assumptions apply.
+
+    Of `Quantiles` everything but the CRPS looks at the given levels alone (`QuantileEvaluation`). Where outcomes equal
+    quantiles, levels claim bounds, so that there is no SKCE: the estimate is then the square of the least gap between
+    claimed and observed levels that agrees with the claims.
 
     Examples
     --------
@@ -168,4 +173,6 @@ def _maker(batch: Any) -> Callable[..., Evaluation]:
     """Function that adds what one kind of predictions has of its own."""
     if isinstance(batch, ClassPredictions):
         return class_evaluation
+    if isinstance(batch, Quantiles):
+        return quantile_evaluation
     return score_evaluation if isinstance(batch, ScorePredictions) else number_evaluation

@@ -14,8 +14,9 @@ from kernelcal.errors import InputError
 from kernelcal.evaluation.estimates import KernelError
 from kernelcal.inference import INTERVAL_METHODS, DefaultFamily, in_words
 from kernelcal.inference.intervals import default_method
+from kernelcal.inference.test import PreparedQuantileKernels
 from kernelcal.lenses import Lens
-from kernelcal.pairs import Engine
+from kernelcal.pairs import FEATURE, Engine
 from kernelcal.predictions import Predictions, Samples, ScorePredictions, as_predictions
 from kernelcal.runs import Run
 from kernelcal.statistics import SKCE
@@ -166,6 +167,8 @@ def planned(case: Case, run: Run) -> Plan:
 
 
 def _estimate(batch: Predictions, error: KernelError) -> Step:
+    if error.of_ties is not None:
+        return Step("estimate", "counts", _held(batch), _DRAWN * len(batch) * batch.columns)
     statistic = error.estimator
     assert isinstance(statistic, SKCE)  # for the type checker: scores were refused
     prepared = error.prepared_for(statistic)
@@ -175,6 +178,11 @@ def _estimate(batch: Predictions, error: KernelError) -> Step:
 
 def _test(batch: Predictions, draws: int, engine: Engine | None) -> Step:
     kernels = DefaultFamily(engine=engine).prepare(batch).kernels
+    if isinstance(kernels, PreparedQuantileKernels):
+        seconds = draws * len(batch) * (_DRAWN + FEATURE * 4 * kernels.columns.shape[1])
+        held = min(float(_BATCH), float(kernels.bytes_per_draw) * draws)
+        engine_words = f"{kernels.engine}, {len(kernels.names)} kernels and signals"
+        return Step("test", engine_words, _held(batch) + held, seconds)
     forms, number = kernels.forms, len(kernels.kernels)
     seconds = draws * (number * forms.seconds_per_draw + _DRAWN * len(batch) * batch.columns)
     held = _held(batch) + min(float(_BATCH), float(forms.bytes_per_draw) * draws)

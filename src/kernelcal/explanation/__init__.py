@@ -1,6 +1,6 @@
 """Where a model is wrong: regions of predictions, classes, groups, rows."""
 
-from kernelcal.explanation.groups import Group, GroupFinding, checked_groups
+from kernelcal.explanation.groups import Group, GroupFinding, above_claims, checked_groups
 from kernelcal.explanation.main import explain, explained
 from kernelcal.explanation.regions import Region
 from kernelcal.explanation.result import Explanation
@@ -15,6 +15,7 @@ __all__ = [
     "Region",
     "RowShare",
     "Witness",
+    "above_claims",
     "checked_groups",
     "explain",
     "explained",

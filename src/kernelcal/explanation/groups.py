@@ -13,7 +13,7 @@ from kernelcal.arrays import as_array, to_numpy
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.lenses import TopLabel
-from kernelcal.predictions import ClassPredictions, is_frame, series_to_array
+from kernelcal.predictions import ClassPredictions, Quantiles, is_frame, series_to_array
 from kernelcal.statistics import Prepared
 from kernelcal.statistics.pairwise import PreparedPairMean
 from kernelcal.tables import Shown, Table, few_rule
@@ -22,6 +22,7 @@ __all__ = [
     "Group",
     "GroupFinding",
     "PreparedGroups",
+    "above_claims",
     "checked_groups",
     "gap_name",
     "large_enough",
@@ -151,6 +152,7 @@ class PreparedGroups(Prepared):
         self.names = tuple(f"{group.column}: {group.name}" for group in groups)
         self.parts = [pairs.part(group.rows) for group in groups]
         self.bytes_per_draw = max((part.bytes_per_draw for part in self.parts), default=0) + 8 * len(groups)
+        self.by_cells = pairs.by_cells
 
     def values(self, targets: np.ndarray) -> np.ndarray:
         """Values of all groups, shape (B, groups)."""
@@ -172,7 +174,8 @@ class GroupFinding(Shown):
         What its rows add to the kernel error of all rows.
     gap : float or None
         Observed minus predicted: of one probability; of classes accuracy minus confidence of the first choice; of
-        numbers the mean standardised residual. None where no row has weight.
+        numbers the mean standardised residual; of quantiles the share above them minus what was claimed. None where no
+        row has weight.
     skce : float or None
         Unbiased SKCE of the group by itself; None for a group with less than two rows.
     deviation : float or None
@@ -234,6 +237,8 @@ def gap_name(batch: Any) -> str:
     """What the gap of these predictions is."""
     if isinstance(batch, ClassPredictions):
         return "observed - predicted" if batch.n_classes == 2 else "accuracy - confidence"
+    if isinstance(batch, Quantiles):
+        return "share above quantiles, observed - claimed"
     return "mean standardised residual"
 
 
@@ -244,14 +249,23 @@ def mean_gap(case: Case) -> float | None:
     return float(np.average(_row_gaps(case.predictions, case.targets), weights=case.weights))
 
 
+def above_claims(batch: Quantiles, targets: np.ndarray) -> np.ndarray:
+    """Mean over levels of ``1[y > q] - (1 - level)`` of every row: above 0 where outcomes are higher than claimed."""
+    cells = batch.cells
+    lo, _ = cells.ends(cells.codes(targets))
+    return np.asarray(lo / len(cells.taus) - (1 - cells.taus).mean())
+
+
 def median_gap(case: Case) -> float | None:
     """Median of the standardised residuals, of predictions of numbers."""
-    if isinstance(case.predictions, ClassPredictions) or not len(case):
+    if isinstance(case.predictions, ClassPredictions | Quantiles) or not len(case):
         return None
     return float(np.median(_row_gaps(case.predictions, case.targets)))
 
 
 def _row_gaps(batch: Any, targets: np.ndarray) -> np.ndarray:
+    if isinstance(batch, Quantiles):
+        return above_claims(batch, targets)
     if not isinstance(batch, ClassPredictions):
         return batch.standardised(targets).reshape(len(batch), -1).mean(axis=1)
     if batch.n_classes == 2:

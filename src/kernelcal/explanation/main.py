@@ -20,7 +20,7 @@ from kernelcal.explanation.tested import Null, tested
 from kernelcal.inference.test import impossible_note, impossible_rows
 from kernelcal.kernels import Dirac, Kernel
 from kernelcal.lenses import Lens
-from kernelcal.predictions import Bernoulli, ClassPredictions, ScorePredictions
+from kernelcal.predictions import Bernoulli, ClassPredictions, Quantiles, ScorePredictions
 from kernelcal.runs import Progress, Run
 from kernelcal.statistics import SKCE
 from kernelcal.statistics.pairwise import PreparedPairMean
@@ -36,6 +36,15 @@ def _refuse_unexplained(case: Case) -> None:
             f"{type(batch).__name__} says how densities slope, not what is likely, so its residuals have no sizes to "
             "explain: use kernelcal.evaluate, or pass draws of the model, kernelcal.Samples(draws)"
         )
+    if isinstance(batch, Quantiles):
+        cells = batch.cells
+        if cells.tied.any() or not cells.between(case.targets).all():
+            raise InputError(
+                "outcomes equal quantiles, or quantiles each other, so that levels claim bounds and no residual of a "
+                "row "
+                "has a value to explain: kernelcal.evaluate tests the claims and tells each level; of groups of rows "
+                "evaluate one after the other"
+            )
     if len(batch) < 2:
         raise InputError("explain needs at least 2 rows, got 1: calibration is a property of many predictions")
 
@@ -129,14 +138,16 @@ def explain(
     with probability at least 1 - alpha, at every n. Places: 101 between the smallest and the largest
     probability where there is one; else the predictions themselves, of more than 200 a sample. The smoothed gap
     ``sum K r / sum K`` leaves its band at the same places. Of numbers the residuals are ``z = (y - mean) / std`` and
-    ``z^2 - 1``. What is significant is the smoothed residual: the edge of a region is as sharp as the kernel is narrow.
+    ``z^2 - 1``; of `Quantiles` the scores of the cells between their levels. What is significant is the smoothed
+    residual: the edge of a region is as sharp as the kernel is narrow.
 
     *Contributions* ``c_i = sum_{j != i} h_ij / (n (n - 1))`` sum to the unbiased SKCE; those of classes and of the
     groups of one column do too.
 
     *Groups.* Each has its own unbiased SKCE under the same kernels. They are ranked together among the draws
     (Westfall-Young, min-p), which keeps the chance of any false rejection at most alpha, however groups overlap.
-    Between numbers the target kernel is here the finite spectrum `kernels.Spectral` unless `statistic` names one.
+    Between numbers, but not of `Quantiles`, the target kernel is here the finite spectrum `kernels.Spectral` unless
+    `statistic` names one.
 
     Targets are redrawn from the predictions; of `Samples` the outcome is swapped with the draws. Assumes that rows are
     independent given predictions and groups. Cost: ``n^2 m`` for the contributions, ``B P n m`` for the witness at P

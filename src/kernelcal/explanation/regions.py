@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from kernelcal.cases import Case
-from kernelcal.explanation.smoothed import SHIFT, ClassGaps
+from kernelcal.explanation.smoothed import SHIFT, ClassGaps, QuantileGaps
 from kernelcal.explanation.witness import Witness
-from kernelcal.predictions import ClassPredictions
+from kernelcal.predictions import ClassPredictions, Quantiles
 from kernelcal.tables import Shown, Table, few_rule
 
 __all__ = ["Region", "regions_of"]
@@ -107,6 +107,8 @@ def _rows_of(witness: Witness, case: Case, places: np.ndarray) -> np.ndarray:
 def _row_gaps(case: Case) -> np.ndarray:
     """Gaps of every row, shape (n, components): of classes observed minus predicted, of numbers z for both."""
     batch, targets = case.predictions, case.targets
+    if isinstance(batch, Quantiles):
+        return QuantileGaps(batch, None).batch(slice(None), targets[None])[:, 0]
     if not isinstance(batch, ClassPredictions):
         return np.repeat(np.asarray(batch.standardised(targets), dtype=np.float64)[:, None], 2, axis=1)
     chosen = ClassGaps(batch, None).chosen
@@ -117,7 +119,7 @@ def _region(witness: Witness, case: Case, found: _Found, gaps: np.ndarray, judge
     k, above, places, batch = found.k, found.above, found.places, case.predictions
     name, position = witness.names[k], witness.position[places, k]
     low, high = float(position.min()), float(position.max())
-    width = witness.of_numbers and name != SHIFT
+    width = witness.of_numbers and name != SHIFT and not isinstance(batch, Quantiles)
     own = _mean_of_rows(case, found.rows, gaps[:, k], width=width)
     kept = own is not None and (width or (own > 0) == above)
     smoothed = _smoothed(witness, places, k, width=width)
@@ -127,6 +129,8 @@ def _region(witness: Witness, case: Case, found: _Found, gaps: np.ndarray, judge
         sentence = _on_line(batch, low, high, above, _gap(gap, rows), judged)
     elif not witness.of_numbers:
         sentence = _of_class(name, low, high, above, _gap(gap, rows), _share(witness, places))
+    elif isinstance(batch, Quantiles):
+        sentence = _of_quantiles(name, low, high, above, gap, _share(witness, places))
     elif width:
         sentence = _of_width(low, high, above, gap, _share(witness, places))
     else:
@@ -232,6 +236,16 @@ def _of_width(low: float, high: float, above: bool, excess: float, share: str) -
 
 def _where_mean(low: float, high: float) -> str:
     return f"where the predicted mean is {_plain(low)} to {_plain(high)}"
+
+
+def _of_quantiles(name: str, low: float, high: float, above: bool, gap: float, share: str) -> str:
+    """The cells that outcomes fall into, which is all that was forecast of them."""
+    where = f"where the middle quantile is {_plain(low)} to {_plain(high)}"
+    if name == SHIFT:
+        what = f"outcomes lie {'above' if above else 'below'} the quantiles more often than claimed"
+    else:
+        what = f"outcomes lie {'outside' if above else 'inside'} the intervals more often than claimed"
+    return f"{what} {where} (mean cell score {gap:+.2g}; {share})"
 
 
 def _plain(number: float) -> str:

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.predictions import ClassPredictions, RealPredictions
+from kernelcal.predictions import ClassPredictions, Quantiles, RealPredictions
 from kernelcal.residuals import ClassResidual
+from kernelcal.statistics.signals import CellScores
 
-__all__ = ["SHIFT", "WIDTH", "ClassGaps", "Gaps", "NumberGaps", "gaps_of"]
+__all__ = ["SHIFT", "WIDTH", "ClassGaps", "Gaps", "NumberGaps", "QuantileGaps", "gaps_of"]
 
 
 _CLASSES = 20
@@ -28,11 +29,14 @@ class Gaps(ABC):
         Variance of every signal under its prediction.
     notes : tuple of str
         What was left out.
+    by_cells : bool
+        Whether they look at the cells between quantiles alone.
     """
 
     names: tuple[str, ...]
     variance: np.ndarray
     notes: tuple[str, ...] = ()
+    by_cells: bool = False
 
     @abstractmethod
     def batch(self, part: slice, targets: np.ndarray) -> np.ndarray:
@@ -97,10 +101,41 @@ class NumberGaps(Gaps):
         return np.repeat(np.asarray(predictions.centre, dtype=np.float64)[:, None], 2, axis=1)
 
 
+class QuantileGaps(Gaps):
+    """Mean scores of the cells that outcomes fall into: too high, too far out; of one level the first alone.
+
+    The numbers ``high`` and ``narrow`` of `CellScores` in units of their standard deviation under the claims: 1. Needs
+    outcomes strictly between quantiles.
+    """
+
+    by_cells = True
+
+    def __init__(self, batch: Quantiles, weights: np.ndarray | None) -> None:
+        self.scores = CellScores(batch.cells)
+        self.weights = np.ones(len(batch)) if weights is None else weights
+        self.columns = [0, 2][: self.scores.number // 2]
+        self.names = (SHIFT, WIDTH)[: len(self.columns)]
+        self.spread = np.sqrt(np.diagonal(self.scores.covariance, axis1=1, axis2=2)[0, self.columns])
+        self.variance = np.outer(self.weights**2, np.ones(len(self.columns)))
+
+    def batch(self, part: slice, targets: np.ndarray) -> np.ndarray:
+        """Look up the scores of the cells."""
+        own = self.scores.of_rows(part)
+        codes = own.codes(targets)
+        signals = np.stack([own.table[f][codes] - own.mean[0, f] for f in self.columns], axis=-1) / self.spread
+        return (signals * self.weights[part, None]).transpose(1, 0, 2)
+
+    def position(self, predictions: Quantiles) -> np.ndarray:
+        """The quantile whose level is next to 1/2, for both."""
+        return np.repeat(np.asarray(predictions.centre, dtype=np.float64)[:, None], len(self.columns), axis=1)
+
+
 def gaps_of(batch: Any, weights: np.ndarray | None) -> Gaps | None:
     """Gaps of predictions of classes or of one number; None for vectors."""
     if isinstance(batch, ClassPredictions):
         return ClassGaps(batch, weights)
+    if isinstance(batch, Quantiles):
+        return QuantileGaps(batch, weights)
     return None if batch.event_shape else NumberGaps(batch, weights)
 
 

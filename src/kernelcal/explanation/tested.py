@@ -17,7 +17,7 @@ from kernelcal.inference.laws import family_wise_pvalues
 from kernelcal.inference.test import directions, prepared_signals
 from kernelcal.kernels import Kernel, Spectral, Stationary, resolve, resolve_target
 from kernelcal.pairs import ExactPairs
-from kernelcal.predictions import ClassPredictions, RealPredictions, Samples
+from kernelcal.predictions import ClassPredictions, Quantiles, RealPredictions, Samples
 from kernelcal.runs import Run
 from kernelcal.statistics import SKCE, Prepared
 
@@ -83,6 +83,7 @@ class Together(Prepared):
         self.names = tuple(name for part in parts for name in part.names)
         self.engine = "; ".join(dict.fromkeys(part.engine for part in parts))
         self.bytes_per_draw = sum(part.bytes_per_draw for part in parts)
+        self.by_cells = all(part.by_cells for part in parts)
 
     def values(self, targets: np.ndarray) -> np.ndarray:
         """Values of all of them, shape (B, statistics)."""
@@ -142,7 +143,8 @@ def _groups(null: Null, groups: Sequence[Group], error: SKCE, *, named_target: b
     """Groups under the kernels of all rows, whose lengthscales are numbers before rows are taken."""
     if not groups:
         return None
-    if isinstance(null.pool.predictions, RealPredictions) and not named_target:
+    numbers = isinstance(null.pool.predictions, RealPredictions) and not isinstance(null.pool.predictions, Quantiles)
+    if numbers and not named_target:
         # with features a draw costs a product of matrices, without them four exponentials a pair
         pool, spectral = null.pool, Spectral(frequencies=_FREQUENCIES)
         error = replace(error, target_kernel=resolve_target(spectral, pool.predictions, pool.weights))
@@ -177,6 +179,7 @@ def _witness_of(prepared: PreparedWitness, null: Null, drawn: DrawnValues) -> Wi
         draws=drawn.draws,
         kernel=prepared.kernel,
         of_numbers=not isinstance(null.pool.predictions, ClassPredictions),
+        variable="middle quantile" if isinstance(null.pool.predictions, Quantiles) else "predicted mean",
     )
 
 

@@ -65,6 +65,8 @@ class Witness(Shown):
         Kernel that smooths.
     of_numbers : bool
         Whether the components are ``shift`` and ``width`` of predictions of numbers, not classes.
+    variable : str
+        What `position` is, of predictions of numbers.
     """
 
     names: tuple[str, ...]
@@ -79,6 +81,7 @@ class Witness(Shown):
     draws: int
     kernel: Kernel
     of_numbers: bool = False
+    variable: str = "predicted mean"
 
     @property
     def band(self) -> np.ndarray:
@@ -207,6 +210,7 @@ class PreparedWitness(Prepared):
 
     def __init__(self, kernel: Kernel, places: Places, batch: Any, signals: Gaps) -> None:
         self.kernel, self.places, self.batch, self.signals = kernel, places, batch, signals
+        self.by_cells = signals.by_cells
         self.n, self.components = len(batch), len(signals.names)
         self.bytes_per_draw = 16 * len(places.predictions) * self.components + 8 * self.n
         self._kept = self._computed(slice(None)) if self.n * len(places.predictions) <= _KEPT else None
@@ -286,7 +290,7 @@ def _one(witness: Any, component: int, ax: Any = None, *, legend: bool = True) -
         witness.outside[:, k],
         connected=witness.rows is None,
         confidence_level=witness.confidence_level,
-        variable="predicted mean" if witness.of_numbers else f"predicted probability of {words}",
+        variable=witness.variable if witness.of_numbers else f"predicted probability of {words}",
         label=label,
         together="at all places together" if alone else "at all places and in all pictures together",
         title=f"Where outcomes differ from predictions, {words}" if legend else words,

@@ -62,7 +62,7 @@ from kernelcal.kernels.profiles import (
     RationalQuadratic,
     Stationary,
 )
-from kernelcal.kernels.simple import Brownian, Coordinatewise, Dirac, FiniteKernel, Linear
+from kernelcal.kernels.simple import Brownian, Coordinatewise, Dirac, FiniteKernel, Linear, QuantileLevels
 from kernelcal.kernels.spectral import Spectral
 
 __all__ = [
@@ -98,6 +98,7 @@ __all__ = [
     "Points",
     "PowerExponential",
     "Product",
+    "QuantileLevels",
     "RationalQuadratic",
     "Scaled",
     "Spectral",

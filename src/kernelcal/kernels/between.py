@@ -36,7 +36,7 @@ class _Between:
     @property
     def ops(self) -> Functional:
         """Operations of the library of both."""
-        return Functional(namespace(self.left.mean, self.right.mean))
+        return Functional(namespace(self.left.reference, self.right.reference))
 
     def squared_distance(self, metric: Metric) -> Array:
         """Squared distances."""

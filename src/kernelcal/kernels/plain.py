@@ -19,7 +19,7 @@ from kernelcal.kernels.profiles import (
     PowerExponential,
     RationalQuadratic,
 )
-from kernelcal.kernels.simple import Dirac, FiniteKernel, Linear
+from kernelcal.kernels.simple import Dirac, FiniteKernel, Linear, QuantileLevels
 from kernelcal.kernels.spectral import Spectral
 
 __all__ = ["kernel_from_plain", "kernel_to_plain"]
@@ -29,7 +29,7 @@ _KNOWN: dict[str, Any] = {
     kind.__name__: kind
     for kind in (
         *(Gaussian, InverseMultiquadric, Laplacian, Matern32, Matern52, PowerExponential, RationalQuadratic),
-        *(Dirac, FiniteKernel, Linear, PIT, Spectral),
+        *(Dirac, FiniteKernel, Linear, PIT, QuantileLevels, Spectral),
         *(Euclidean, Hellinger, Standardised, TotalVariation, Wasserstein),
     )
 }

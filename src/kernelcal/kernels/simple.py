@@ -13,7 +13,7 @@ from kernelcal.arrays import Array, numbers
 from kernelcal.errors import InputError
 from kernelcal.kernels.base import Kernel, Pairs
 
-__all__ = ["Brownian", "Coordinatewise", "Dirac", "FiniteKernel", "Linear"]
+__all__ = ["Brownian", "Coordinatewise", "Dirac", "FiniteKernel", "Linear", "QuantileLevels"]
 
 
 @dataclass(frozen=True)
@@ -193,3 +193,40 @@ class Coordinatewise(Kernel):
     def map_leaves(self, function: Callable[[Kernel], Kernel]) -> Kernel:
         """Rebuild with `function` applied to the leaves of the kernel inside."""
         return Coordinatewise(self.kernel.map_leaves(function))
+
+
+@dataclass(frozen=True)
+class QuantileLevels(Kernel):
+    """Target kernel of quantile forecasts ``(1/Q) sum_k s_k s'_k`` with ``s_k = 1[y < q_k] - level_k``, their default.
+
+    It compares where two outcomes lie among the quantiles of their own rows: two indicators of one level, not two
+    numbers. So nothing but the claimed levels enters, and the root of the SKCE is a probability: the root mean square
+    gap between claimed and observed levels, over levels and over rows of similar forecasts.
+
+    Notes
+    -----
+    The kernel itself is known as inner product of residuals alone (`residuals.QuantileResidual`). It is defined where
+    outcomes lie strictly between quantiles.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> predictions = kc.Quantiles([[0.0, 1.0], [0.0, 1.0], [5.0, 6.0]], [0.25, 0.75])
+    >>> kc.skce([0.5, 2.0, 5.5], predictions).options["target_kernel"]
+    QuantileLevels()
+    """
+
+    def evaluate(self, pairs: Any) -> Array:
+        """Refused: it is no function of two numbers."""
+        raise InputError(
+            "QuantileLevels compares outcomes with the quantiles of their own rows, and is no function of two numbers: "
+            "it is the target kernel of kernelcal.Quantiles, and has no values elsewhere"
+        )
+
+    def bound(self) -> float:
+        """Return 1: no indicator is further than 1 from its level."""
+        return 1.0
+
+    def positive_definite(self, points: Any) -> bool:
+        """Always: an inner product of Q numbers."""
+        return True

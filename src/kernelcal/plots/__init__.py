@@ -2,6 +2,7 @@
 
 from kernelcal.plots.axes import axes_or_new, literal, panel, percent, pyplot
 from kernelcal.plots.distributions import confidence_plot, curve_plot, histogram_plot
+from kernelcal.plots.levels import levels_plot
 from kernelcal.plots.members import interval_plot, members_plot, null_plot
 from kernelcal.plots.reliability import reliability_plot
 from kernelcal.plots.simplex import simplex_plot
@@ -13,6 +14,7 @@ __all__ = [
     "curve_plot",
     "histogram_plot",
     "interval_plot",
+    "levels_plot",
     "literal",
     "members_plot",
     "null_plot",

@@ -14,7 +14,7 @@ from kernelcal.predictions.border import (
     together,
 )
 from kernelcal.predictions.classes import Bernoulli, Categorical, ClassPredictions, checked_classes
-from kernelcal.predictions.compositions import ONE_DRAW, Mixture, Quantiles, Samples
+from kernelcal.predictions.compositions import ONE_DRAW, SAME_LEVEL, Mixture, QuantileCells, Quantiles, Samples
 from kernelcal.predictions.counts import Binomial, CountPredictions, NegativeBinomial, Poisson
 from kernelcal.predictions.densities import Score, ScorePredictions, UnnormalizedDensity, langevin_draws
 from kernelcal.predictions.foreign import Reading
@@ -28,6 +28,7 @@ from kernelcal.predictions.vectors import DiagonalNormal, Dirichlet, IsotropicNo
 __all__ = [
     "NO_SPREAD",
     "ONE_DRAW",
+    "SAME_LEVEL",
     "Bernoulli",
     "Beta",
     "Binomial",
@@ -50,6 +51,7 @@ __all__ = [
     "Percent",
     "Poisson",
     "Predictions",
+    "QuantileCells",
     "Quantiles",
     "Reading",
     "RealPredictions",

@@ -222,7 +222,7 @@ class Bernoulli(ClassPredictions):
     >>> len(predictions), predictions.n_classes
     (3, 2)
     >>> predictions.sample(rng=0, size=2)
-    array([[0, 0, 0],
+    array([[0, 1, 1],
            [0, 1, 1]])
     """
 

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from kernelcal.cases import Case
 from kernelcal.defaults import DRAWS
 from kernelcal.errors import MissingExtraError
@@ -19,11 +17,10 @@ from kernelcal.evaluation import Evaluation, components_of_case
 from kernelcal.explanation import Explanation, furthest_outside
 from kernelcal.inference.diagrams import class_reliability_of, reliability_of, simplex_of
 from kernelcal.plots import percent
-from kernelcal.predictions import ClassPredictions, Samples
+from kernelcal.predictions import ClassPredictions, Quantiles, Samples
 from kernelcal.reporting.figures import is_number
 from kernelcal.runs import Run
-from kernelcal.statistics import ECE, pit_histogram_of, quantile_calibration_of, rank_histogram_of
-from kernelcal.statistics.scores import QUANTILE_LEVELS
+from kernelcal.statistics import ECE, claimed_levels_of, pit_histogram_of, quantile_calibration_of, rank_histogram_of
 
 __all__ = ["Drawing", "LegendEntry", "Picture", "dark_colours", "drawings_of", "drawn"]
 
@@ -223,6 +220,8 @@ def drawings_of(case: Case, found: Evaluation, why: Explanation | None, run: Run
     pictures: list[Drawing] = []
     if isinstance(batch, ClassPredictions):
         pictures += _classes(case, run, panels)
+    elif isinstance(batch, Quantiles):
+        pictures.append(_levels(case, run))
     elif is_number(batch) and own is None and (not isinstance(batch, Samples) or batch.exchangeable):
         pictures += _numbers(case, run)
     if why is not None and why.witness is not None:
@@ -294,7 +293,7 @@ def _numbers(case: Case, run: Run) -> Iterator[Drawing]:
     for k, part in enumerate(components_of_case(case)[:_MOST_COMPONENTS]):
         which = f", component {k}" if case.predictions.event_shape else ""
         name, found = _histogram(part, run)
-        curve = quantile_calibration_of(part, np.array(QUANTILE_LEVELS), run.rng)
+        curve = quantile_calibration_of(part, None, run.rng)
         outside = int(found.outside.sum())
         yield Drawing(
             f"Where outcomes fall in their predictions{which}",
@@ -310,6 +309,19 @@ def _numbers(case: Case, run: Run) -> Iterator[Drawing]:
             partial(curve.plot, confidence_level=run.confidence_level),
             (4.2, 4.0),
         )
+
+
+def _levels(case: Case, run: Run) -> Drawing:
+    found = claimed_levels_of(case, run)
+    broken, tied = int(found.broken.sum()), " from strictly below to at or below" * found.ties
+    return Drawing(
+        "Claimed and observed levels",
+        f"Share of outcomes below each quantile{tied}, with its interval. On the dashed line it is the share that was "
+        f"claimed. {broken} of {len(found.levels)} claims lie outside the interval of their level.",
+        "; ".join(f"level {a:g}: {100 * b:.1f} %" for a, b in zip(found.levels, found.upto, strict=True)),
+        found.plot,
+        (4.2, 4.4),
+    )
 
 
 def _histogram(part: Case, run: Run) -> tuple[str, Any]:

@@ -11,12 +11,12 @@ import numpy as np
 
 from kernelcal.cases import Case
 from kernelcal.evaluation import Evaluation
-from kernelcal.explanation import Group
+from kernelcal.explanation import Group, above_claims
 from kernelcal.kernels import PIT
 from kernelcal.lenses import TopLabel
 from kernelcal.plots import percent
-from kernelcal.predictions import Bernoulli, ClassPredictions, RealPredictions, ScorePredictions
-from kernelcal.statistics import crps_rows_of, log_score_rows_of
+from kernelcal.predictions import Bernoulli, ClassPredictions, Quantiles, RealPredictions, ScorePredictions
+from kernelcal.statistics import crps_rows_of, log_score_rows_of, weighted_interval_score_rows_of
 from kernelcal.statistics.binned import binomial_interval
 from kernelcal.tables import few_rule
 
@@ -60,6 +60,8 @@ def key_figures(case: Case, found: Evaluation, confidence_level: float) -> tuple
     batch, ends = case.predictions, Intervals(confidence_level, case.weights is not None)
     if isinstance(batch, ClassPredictions):
         rows = _classes(case, found, ends)
+    elif isinstance(batch, Quantiles):
+        rows = _quantiles(case, found, ends)
     else:
         rows = _numbers(case, found, ends) if is_number(batch) else []
     return (*rows, *_coverage(found, ends), *_kernel_error(found), *_tests(found))
@@ -136,6 +138,24 @@ def _numbers(case: Case, found: Any, ends: Intervals) -> list[KeyFigure]:
     return rows
 
 
+def _quantiles(case: Case, found: Any, ends: Intervals) -> list[KeyFigure]:
+    """Scores by the levels that were given, the gap of levels, and shares inside intervals both of whose ends were."""
+    score, levels = found.interval_score, found.levels
+    rows = weighted_interval_score_rows_of(case)
+    words = "spread of the intervals and penalties for what lies outside, in units of the target; smaller is better"
+    figures = [KeyFigure("weighted interval score", _plain(score.value), ends.mean(rows, _plain), words)]
+    least = "least gap" if levels.ties else "gap"
+    words = "root mean square over the levels, of all rows together; " + (
+        "the least that agrees with the claims, since outcomes equal quantiles" if levels.ties else "0 is as claimed"
+    )
+    figures.append(KeyFigure(f"{least} between claimed and observed level", _points(levels.gap), NONE, words))
+    for nominal, share in list(zip(score.nominal, score.share, strict=True))[-4:]:
+        interval = ends.share(round(share * score.n), score.n)
+        should = f"should be {'at least ' * levels.ties}{_one_digit(nominal)}"
+        figures.append(KeyFigure(f"outcomes inside {percent(nominal)} intervals", _one_digit(share), interval, should))
+    return figures
+
+
 def _coverage(found: Any, ends: Intervals) -> list[KeyFigure]:
     """Shares of outcomes inside intervals or regions; of vectors the range over components is left to the table."""
     parts = getattr(found, "coverage", None) or ()
@@ -154,6 +174,8 @@ def _coverage(found: Any, ends: Intervals) -> list[KeyFigure]:
 
 def _kernel_error(found: Evaluation) -> list[KeyFigure]:
     name = found.estimate.name
+    if name == "least gap":
+        return []  # told beside the levels
     if found.interval is None:
         words = "kernel calibration error; its size depends on the scale of the scores"
         return [KeyFigure(f"{name}, {found.estimate.estimator}", f"{float(found.estimate):.3g}", NONE, words)]
@@ -183,6 +205,8 @@ def group_gaps(case: Case, groups: Sequence[Group], confidence_level: float) -> 
     if isinstance(batch, ClassPredictions):
         hit, p, _ = top_or_event(targets, batch)
         gaps = 100 * (hit - p)
+    elif isinstance(batch, Quantiles):
+        gaps = 100 * above_claims(batch, targets)
     else:
         gaps = np.asarray(batch.standardised(targets), dtype=np.float64).reshape(len(batch), -1).mean(axis=1)
     ends = Intervals(confidence_level, own is not None)

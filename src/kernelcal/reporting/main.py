@@ -20,6 +20,7 @@ from kernelcal.comparison import (
     refuse_run,
     refuse_unlike,
     seen_alike,
+    with_ties,
 )
 from kernelcal.comparison import compared as compared_models
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
@@ -78,6 +79,11 @@ def _checked_groups(case: Case, groups: Any) -> tuple[Group, ...]:
         raise InputError(
             "densities known through their score functions have no groups: report draws, kernelcal.Samples"
         )
+    if with_ties({_ONE: case}):
+        raise InputError(
+            "groups of quantile forecasts need outcomes that lie between quantiles, and some equal one: report each "
+            "group by itself"
+        )
     if not _explainable(case.predictions):
         raise InputError("draws with unequal weights have no test, hence no groups: draw an unweighted sample by them")
     return checked_groups(groups, len(case))
@@ -86,7 +92,7 @@ def _checked_groups(case: Case, groups: Any) -> tuple[Group, ...]:
 def _explained(case: Case, groups: Sequence[Group], run: Run, models: int) -> tuple[Explanation | None, int]:
     """Explanation of all rows, or of a random choice of very many."""
     n, most = len(case), int(_EXPLAINED / models**0.5)
-    if not _explainable(case.predictions):
+    if not _explainable(case.predictions) or with_ties({_ONE: case}):
         return None, 0
     generator = generator_of(run.rng, "rows that a page explains")
     rows = np.arange(n) if n <= most else np.sort(generator.choice(n, most, replace=False))
@@ -300,6 +306,11 @@ def _numbered(case: Case, rows: Any) -> Case:
 
 def _compared(models: Models, lens: Lens | None, run: Run, within: float | None, steps: Steps) -> Comparison:
     refuse_unlike(models)
+    if with_ties(models):
+        raise InputError(
+            "outcomes equal quantiles, or quantiles each other, so that calibration errors of several models have no "
+            "values to compare on a page: report one model at a time, and use kernelcal.compare for their scores"
+        )
     asked = replace(run, progress=_several(steps, len(models)))
     return compared_models(seen_alike(models, lens), asked, within=within)
 

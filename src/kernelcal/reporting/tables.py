@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.comparison import Comparison, surest_pairs
+from kernelcal.comparison import Comparison, shared_figures, surest_pairs
 from kernelcal.explanation import Explanation, GroupFinding
 from kernelcal.inference import PairedDifference
 from kernelcal.plots import percent
@@ -27,7 +27,7 @@ def ranking(compared: Comparison) -> Grid:
     """Models in the order of their conditional error: its interval, the test, and whom they cannot be told from."""
     names, first = [model.name for model in compared.models], compared.models[0]
     digits = _digits([model.ckce.estimate for model in compared.models])
-    scores = [name for name, _ in first.evaluation.headline()[:2]]
+    scores = shared_figures(compared)[:2]
     extra = [] if first.equivalence is None else [f"error below {first.equivalence.within:g}?"]
     interval = f"{first.ckce.confidence_level:.0%} interval"
     header = ["model", *scores, "error (CKCE)", interval, "test of calibration", *extra]
@@ -37,7 +37,7 @@ def ranking(compared: Comparison) -> Grid:
         rows.append(
             [
                 f"{number}. {model.name}",
-                *(value for _, value in model.evaluation.headline()[:2]),
+                *(dict(model.evaluation.headline())[name] for name in scores),
                 f"{ckce.estimate:.{digits}f}",
                 f"{ckce.lower:.{digits}f} to {ckce.upper:.{digits}f}",
                 "not tested" if p is None else f"p = {p:.3g}",

@@ -12,7 +12,7 @@ from kernelcal.cases import Case
 from kernelcal.comparison import Comparison
 from kernelcal.evaluation import Evaluation
 from kernelcal.inference.test import impossible_rows
-from kernelcal.predictions import ClassPredictions
+from kernelcal.predictions import ClassPredictions, Quantiles
 from kernelcal.reporting.figures import is_number, top_or_event
 
 __all__ = ["Verdict", "verdict_of", "verdict_of_several"]
@@ -197,6 +197,8 @@ def _would_have_been_seen(batch: Any, n: int) -> list[str]:
         p = top_or_event(np.zeros(len(batch), dtype=int), batch)[1]
         shift = 100 * _SEEN * float(np.sqrt(np.sum(p * (1 - p)))) / n
         what = f"{shift:.1f} percentage points"
+    elif isinstance(batch, Quantiles):
+        what = f"{50 * _SEEN / math.sqrt(n):.1f} percentage points of the level 0.5"
     elif is_number(batch):
         what = f"{_SEEN / math.sqrt(n):.2f} standard deviations"
     else:

@@ -5,6 +5,7 @@ from kernelcal.residuals.choice import residual_of, target_kernel_of
 from kernelcal.residuals.classes import ClassResidual
 from kernelcal.residuals.numbers import FourierResidual, GramResidual
 from kernelcal.residuals.pit import PITResidual, has_places
+from kernelcal.residuals.quantiles import QuantileResidual
 from kernelcal.residuals.stein import Radial, SteinResidual, radial
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "GramResidual",
     "Inner",
     "PITResidual",
+    "QuantileResidual",
     "Radial",
     "Residual",
     "SteinResidual",

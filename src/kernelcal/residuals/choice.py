@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from kernelcal.errors import InputError
-from kernelcal.kernels import PIT, Dirac, Gaussian, Integrator, Kernel, Spectral, resolve_target
+from kernelcal.kernels import PIT, Dirac, Gaussian, Integrator, Kernel, QuantileLevels, Spectral, resolve_target
 from kernelcal.kernels.embeddings import MEAN
-from kernelcal.predictions import ClassPredictions, Predictions, RealPredictions, VectorNormal
+from kernelcal.predictions import ClassPredictions, Predictions, Quantiles, RealPredictions, VectorNormal
 from kernelcal.residuals.base import Residual
 from kernelcal.residuals.classes import ClassResidual
 from kernelcal.residuals.numbers import FourierResidual, GramResidual
 from kernelcal.residuals.pit import PITResidual, has_places
+from kernelcal.residuals.quantiles import QuantileResidual
 
 __all__ = ["residual_of", "target_kernel_of"]
 
@@ -30,6 +31,13 @@ def residual_of(
         return ClassResidual.of(predictions, target_kernel, weights)
     if not isinstance(predictions, RealPredictions):
         raise InputError(f"{type(predictions).__name__} has no residuals in kernelcal")
+    if isinstance(target_kernel, QuantileLevels):
+        if not isinstance(predictions, Quantiles):
+            raise InputError(
+                f"QuantileLevels() is the target kernel of quantile forecasts, got {type(predictions).__name__}: leave "
+                "it out, or pass kernelcal.Quantiles"
+            )
+        return QuantileResidual.of(predictions, weights)
     if isinstance(target_kernel, PIT):
         return PITResidual.of(predictions, target_kernel, weights)
     if isinstance(target_kernel, Spectral):
@@ -47,6 +55,8 @@ def target_kernel_of(kernel: Kernel | None, predictions: Predictions, weights: n
         return resolve_target(kernel, predictions, weights)
     if isinstance(predictions, ClassPredictions):
         return Dirac()
+    if isinstance(predictions, Quantiles):
+        return QuantileLevels()
     if isinstance(predictions, VectorNormal) or (
         isinstance(predictions, RealPredictions) and not predictions.event_shape and has_places(predictions)
     ):

@@ -28,7 +28,7 @@ from kernelcal.pairs import off_diagonal, row_sums
 from kernelcal.runs import Run
 from kernelcal.sketch.directions import directions_of
 from kernelcal.sketch.subject import Settings, Subject
-from kernelcal.sketch.sums import CLASS_SCORES, NUMBER_SCORES, Arrays
+from kernelcal.sketch.sums import Arrays, scores_of
 from kernelcal.statistics import BinnedEstimate, BinTable, Estimate
 
 __all__ = ["SketchResult", "findings"]
@@ -41,8 +41,10 @@ _NAMES = {
     "negative_log_likelihood": "negative log-likelihood",
     "crps": "CRPS",
     "mean_squared_error": "mean squared error",
+    "weighted_interval_score": "weighted interval score",
+    "crps_interpolated": "CRPS, interpolated",
 }
-_SHORT = ("accuracy", "log_score", "negative_log_likelihood", "crps")
+_SHORT = ("accuracy", "weighted_interval_score", "log_score", "negative_log_likelihood", "crps")
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -81,7 +83,7 @@ class SketchResult(Evaluation):
 
     def score_rows(self) -> list[tuple[str, str]]:
         """Return names and values of the scores for the table."""
-        means = [(_NAMES[name], f"{value:.4f}") for name, value in self.means.items() if value is not None]
+        means = [(_NAMES.get(name, name), f"{value:.4f}") for name, value in self.means.items() if value is not None]
         binned = [(f"{e.name}, {e.options['bins']}", f"{float(e):.4f}") for e in self.eces]
         known = [] if self.known is None else [("p-value, known law", f"{self.known.pvalue:.4g}")]
         asked = [("question", self.question)] if self.question else []
@@ -112,7 +114,6 @@ def findings(sums: Arrays, settings: Settings, subject: Subject, run: Run, notes
         test = replace(test, directions=directions_of(sums, subject, run.alpha))
     known = _known(sums["covariance"], float(pairs[0]), estimate, run.alpha) if subject.second_moments else None
     bounded = subject.second_moments and n > 3
-    named = CLASS_SCORES if subject.of_classes else NUMBER_SCORES
     return SketchResult(
         n=n,
         estimate=estimate,
@@ -121,7 +122,7 @@ def findings(sums: Arrays, settings: Settings, subject: Subject, run: Run, notes
         known=known,
         question=subject.question,
         family=subject.family,
-        means={name: _mean(sums[name], n) for name in named},
+        means={name: _mean(sums[name], n) for name in scores_of(subject)},
         eces=tuple(_ece(sums[f"bins {k}"], *names, n, settings) for k, names in enumerate(subject.binned)),
         notes=(*_notes(sums, subject), *(() if known is None else known.notes), *notes),
         alpha=run.alpha,

@@ -16,6 +16,7 @@ from kernelcal.kernels import (
     Dirac,
     Gaussian,
     Kernel,
+    QuantileLevels,
     Spectral,
     Stationary,
     kernel_from_plain,
@@ -24,7 +25,7 @@ from kernelcal.kernels import (
     resolve_target,
 )
 from kernelcal.pairs import RandomFourier
-from kernelcal.predictions import Bernoulli, ClassPredictions, Predictions, RealPredictions
+from kernelcal.predictions import Bernoulli, ClassPredictions, Predictions, Quantiles, RealPredictions
 from kernelcal.residuals import target_kernel_of
 from kernelcal.runs import Run
 from kernelcal.statistics import ECE
@@ -106,6 +107,8 @@ def _default_target(kernel: Kernel | None, predictions: Any) -> Kernel:
     """Target kernel as given, or the one whose residuals have features."""
     if kernel is not None:
         return kernel
+    if isinstance(predictions, Quantiles):
+        return QuantileLevels()
     if isinstance(predictions, RealPredictions):
         kernel = target_kernel_of(None, predictions)
         if isinstance(kernel, PIT):
@@ -159,6 +162,8 @@ class Subject:
         Kernel between targets.
     second_moments : bool
         Whether matrices of second moments are held.
+    levels : tuple of float
+        Levels of quantile forecasts.
     """
 
     family: str
@@ -169,6 +174,7 @@ class Subject:
     binned: tuple[tuple[str, str], ...]
     target_kernel: Kernel
     second_moments: bool
+    levels: tuple[float, ...] = ()
 
     @classmethod
     def of(cls, batch: Predictions, settings: Settings) -> Self:
@@ -190,6 +196,7 @@ class Subject:
             binned=_binned(batch) if isinstance(batch, ClassPredictions) else (),
             target_kernel=target,
             second_moments=classes and settings.second_moments and size <= _LARGEST,
+            levels=tuple(batch.levels.tolist()) if isinstance(batch, Quantiles) else (),
         )
 
     @property
@@ -201,6 +208,7 @@ class Subject:
         """Return plain values for JSON."""
         own = {**vars(self), "target_kernel": kernel_to_plain(self.target_kernel)}
         own |= {"event_shape": list(self.event_shape), "binned": [list(pair) for pair in self.binned]}
+        own |= {"levels": list(self.levels)}
         return {**own, "classes": None if self.classes is None else list(self.classes)}
 
     @classmethod
@@ -208,6 +216,7 @@ class Subject:
         """Return the subject that was written."""
         own = {**plain, "target_kernel": kernel_from_plain(plain["target_kernel"])}
         own |= {"event_shape": tuple(plain["event_shape"]), "binned": tuple(map(tuple, plain["binned"]))}
+        own |= {"levels": tuple(plain["levels"])}
         return cls(**{**own, "classes": None if plain["classes"] is None else tuple(plain["classes"])})
 
 
@@ -227,7 +236,7 @@ def _refuse_families(batch: Predictions, target_kernel: Kernel) -> None:
             "draws are not the law that they come from, so a sketch has no exact test of Samples: use "
             "calibration_test(..., null='swap') on parts of the rows"
         )
-    if not isinstance(batch, ClassPredictions) and not isinstance(target_kernel, PIT | Spectral):
+    if not isinstance(batch, ClassPredictions) and not isinstance(target_kernel, PIT | QuantileLevels | Spectral):
         raise InputError(
             f"a sketch needs residuals with features, which {target_kernel} between numbers does not give: pass "
             "target_kernel=kernelcal.kernels.PIT() or Spectral(kernel)"

@@ -10,6 +10,7 @@ import secrets
 import zipfile
 import zlib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from kernelcal.arrays import Array, on_accelerator, resident, row_slices, to_num
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.inference import Draws
+from kernelcal.kernels import QuantileLevels
 from kernelcal.pairs import feature_sums, features_of, one_thread, second_moments, thread_count, threaded_map
 from kernelcal.predictions import ClassPredictions, Predictions
 from kernelcal.residuals import ClassResidual, FeatureResidual, residual_of
@@ -32,33 +34,50 @@ from kernelcal.statistics import (
     log_score_of,
     mean_squared_error_of,
     negative_log_likelihood_of,
+    weighted_interval_score_of,
 )
 from kernelcal.statistics.binned import usual_questions
 
 __all__ = [
-    "CLASS_SCORES",
-    "NUMBER_SCORES",
     "Arrays",
     "added",
     "check_arrays",
     "checksum",
     "placed_for_sums",
     "read_file",
+    "scores_of",
     "sums_of",
     "write_file",
 ]
 
 
 Arrays = dict[str, np.ndarray]
-Score = Callable[[Case], float]
+Score = Callable[[Case], Any]
 CLASS_SCORES: dict[str, Score] = {"accuracy": accuracy_of, "log_score": log_score_of, "brier_score": brier_score_of}
 NUMBER_SCORES: dict[str, Score] = {
     "negative_log_likelihood": negative_log_likelihood_of,
     "crps": crps_of,
     "mean_squared_error": mean_squared_error_of,
 }
+QUANTILE_SCORES: dict[str, Score] = {
+    "weighted_interval_score": weighted_interval_score_of,
+    "crps_interpolated": crps_of,
+}
 _BYTES, _LEAST = 2**23, 256  # of the largest array of one part, and rows of a part
 _ON_ACCELERATOR = 32  # times as much on a device of its own, which short calls do not keep busy
+
+
+def scores_of(subject: Subject) -> dict[str, Score]:
+    """Scores whose means are held, by name; of quantile forecasts also the share below every quantile."""
+    if subject.of_classes:
+        return CLASS_SCORES
+    if not subject.levels:
+        return NUMBER_SCORES
+    return QUANTILE_SCORES | {f"share below level {level:g}": partial(_below, level) for level in subject.levels}
+
+
+def _below(level: float, case: Case) -> float:
+    return case.mean((case.targets < case.predictions.at(level)).astype(np.float64))
 
 
 def added(sums: dict[str, Array], more: dict[str, Array]) -> dict[str, Array]:
@@ -105,29 +124,30 @@ def _of_part(
 ) -> dict[str, Array]:
     targets, batch = case.targets, case.predictions
     double = batch.map_arrays(_double)
-    drawn = Draws(settings.rng, "draws of a test").targets(double, 0, settings.draws, rows)
-    every = np.concatenate([targets[None].astype(drawn.dtype), drawn])  # row 0 is observed, on the same path
+    seen = Case(targets, double)
+    seen = seen.in_cells if isinstance(subject.target_kernel, QuantileLevels) else seen
+    drawn = Draws(settings.rng, "draws of a test").targets(seen.predictions, 0, settings.draws, rows)
+    every = np.concatenate([seen.targets[None].astype(drawn.dtype), drawn])  # row 0 is observed, on the same path
     if not on_accelerator(placed.reference):
         placed = double
     residual = residual_of(placed, subject.target_kernel)
     assert isinstance(residual, FeatureResidual)  # for the type checker: others were refused
     phi = features_of(settings.engine, settings.prediction_kernel, placed)
-    sums = {**feature_sums(phi, residual, batch.columns, every), **_scores(case, settings.bins)}
+    sums = {**feature_sums(phi, residual, batch.columns, every), **_scores(case, settings.bins, subject)}
     if subject.second_moments:
         assert isinstance(residual, ClassResidual)  # for the type checker: numbers have no second moments here
         sums |= second_moments(phi, residual, placed.probabilities, targets)
     return sums
 
 
-def _scores(case: Case, bins: int) -> Arrays:
+def _scores(case: Case, bins: int, subject: Subject) -> Arrays:
     """Rows, impossible targets, scores times rows, and sums in bins."""
     n, batch, targets = len(case), case.predictions, case.targets
     sums = {"n": np.array(float(n)), "impossible": np.array(batch.impossible(targets).sum(), dtype=np.float64)}
     if isinstance(batch, ClassPredictions):
         sums |= {f"bins {k}": part for k, part in enumerate(_in_bins(targets, batch, bins))}
-    named = CLASS_SCORES if isinstance(batch, ClassPredictions) else NUMBER_SCORES
     sums |= direction_sums(case)
-    return sums | {name: np.array(n * _where_defined(score, case)) for name, score in named.items()}
+    return sums | {name: np.array(n * _where_defined(score, case)) for name, score in scores_of(subject).items()}
 
 
 def _in_bins(targets: np.ndarray, batch: ClassPredictions, bins: int) -> list[np.ndarray]:
@@ -140,7 +160,7 @@ def _in_bins(targets: np.ndarray, batch: ClassPredictions, bins: int) -> list[np
 def _where_defined(score: Callable[[Case], float], case: Case) -> float:
     """Score, or NaN for a family that does not have it."""
     try:
-        return score(case)
+        return float(score(case))
     except InputError:
         return float("nan")
 
@@ -198,8 +218,7 @@ def _shapes(arrays: Arrays, settings: Settings, subject: Subject) -> dict[str, t
     """Shapes that the settings demand; the number of residual features is read off."""
     draws, d = settings.draws + 1, settings.engine.frequencies
     r = arrays["totals"].size // (draws * d)
-    named = CLASS_SCORES if subject.of_classes else NUMBER_SCORES
-    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("n", "impossible", *named), ())
+    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("n", "impossible", *scores_of(subject)), ())
     shapes |= {f"bins {k}": (3, settings.bins) for k in range(len(subject.binned))}
     shapes |= direction_shapes(subject)
     shapes |= {"totals": (r, draws, d), "diagonal": (draws,)}

@@ -16,11 +16,14 @@ from kernelcal.statistics.conditional import CKCE, JKCE, IncompleteCholesky, ckc
 from kernelcal.statistics.functions import function_of
 from kernelcal.statistics.outcomes import (
     CentralCoverage,
+    ClaimedLevels,
     HighestDensityCoverage,
     QuantileCalibration,
     UniformHistogram,
     central_coverage,
     central_coverage_of,
+    claimed_levels,
+    claimed_levels_of,
     highest_density_coverage,
     highest_density_coverage_of,
     pit,
@@ -37,6 +40,7 @@ from kernelcal.statistics.outcomes import (
 from kernelcal.statistics.pairwise import KCCSD, MMCE, SKCE, kccsd, mmce, skce
 from kernelcal.statistics.scores import (
     PinballLoss,
+    WeightedIntervalScore,
     accuracy,
     accuracy_of,
     brier_score,
@@ -58,8 +62,12 @@ from kernelcal.statistics.scores import (
     negative_log_likelihood_rows_of,
     pinball_loss,
     pinball_loss_of,
+    weighted_interval_score,
+    weighted_interval_score_of,
+    weighted_interval_score_rows,
+    weighted_interval_score_rows_of,
 )
-from kernelcal.statistics.signals import ClassSignals, NumberSignals
+from kernelcal.statistics.signals import ClassSignals, NumberSignals, QuantileSignals
 from kernelcal.statistics.test_locations import UCME, Locations, draw_locations, normal_locations, ucme
 
 __all__ = [
@@ -75,6 +83,7 @@ __all__ = [
     "BrierDecomposition",
     "CallableStatistic",
     "CentralCoverage",
+    "ClaimedLevels",
     "ClassSignals",
     "Estimate",
     "HighestDensityCoverage",
@@ -86,9 +95,11 @@ __all__ = [
     "PinballLoss",
     "Prepared",
     "QuantileCalibration",
+    "QuantileSignals",
     "Statistic",
     "Through",
     "UniformHistogram",
+    "WeightedIntervalScore",
     "accuracy",
     "accuracy_of",
     "brier_decomposition",
@@ -98,6 +109,8 @@ __all__ = [
     "central_coverage",
     "central_coverage_of",
     "ckce",
+    "claimed_levels",
+    "claimed_levels_of",
     "coordinate",
     "crps",
     "crps_of",
@@ -138,4 +151,8 @@ __all__ = [
     "skce",
     "target_notes",
     "ucme",
+    "weighted_interval_score",
+    "weighted_interval_score_of",
+    "weighted_interval_score_rows",
+    "weighted_interval_score_rows_of",
 ]

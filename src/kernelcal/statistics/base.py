@@ -12,12 +12,21 @@ import numpy as np
 from kernelcal.arrays import Array, to_numpy
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
-from kernelcal.kernels import Integrator
+from kernelcal.kernels import Integrator, Kernel, QuantileLevels
 from kernelcal.lenses import Lens
-from kernelcal.predictions import ClassPredictions, Predictions, Samples
+from kernelcal.predictions import ClassPredictions, Predictions, Quantiles, Samples
 from kernelcal.tables import Shown, Table
 
-__all__ = ["CallableStatistic", "Estimate", "Merge", "Prepared", "Statistic", "Through", "target_notes"]
+__all__ = [
+    "CallableStatistic",
+    "Estimate",
+    "Merge",
+    "Prepared",
+    "Statistic",
+    "Through",
+    "interpolation_notes",
+    "target_notes",
+]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,6 +82,10 @@ class Merge:
     weights : tuple of float
         Weight of every group: ranks are divided by them, so that a group of weight 2 is heard at half the rank.
         Default: all alike.
+    standardised : bool
+        Whether values are on one scale already, by moments that no target changes: rows of one rank are then ordered by
+        the values as they are, not by values that are standardised by all rows. The p-value then never falls when an
+        observed value does, so that a test that is exact for larger values is conservative for these.
 
     Notes
     -----
@@ -82,6 +95,7 @@ class Merge:
 
     groups: tuple[tuple[int, ...], ...]
     weights: tuple[float, ...] = ()
+    standardised: bool = False
 
     def __post_init__(self) -> None:
         if not self.weights:
@@ -113,6 +127,8 @@ class Prepared(ABC):
         What the reader of the result must know.
     merge : Merge or None
         How exact tests make one p-value of several statistics; None: each by itself, all alike.
+    by_cells : bool
+        Whether values look at the cells between the quantiles of `Quantiles` alone: exact tests then redraw cells.
     """
 
     names: tuple[str, ...]
@@ -120,6 +136,7 @@ class Prepared(ABC):
     bytes_per_draw: int = 1024
     notes: tuple[str, ...] = ()
     merge: Merge | None = None
+    by_cells: bool = False
 
     @abstractmethod
     def values(self, targets: np.ndarray) -> np.ndarray:
@@ -219,6 +236,12 @@ class CallableStatistic(Statistic):
         """Nothing is known about a function: every draw calls it."""
         if weights is not None:
             raise InputError("a function takes no weights from the test: use them inside the function")
+        if isinstance(predictions, Quantiles):
+            raise InputError(
+                "quantile forecasts do not say how outcomes are distributed between their levels, so that none can be "
+                "drawn for a function: use the default test, kernelcal.SKCE() or kernelcal.CKCE(), which look at the "
+                "levels alone, or pass predictions of a whole distribution"
+            )
         return _Called(self.function, predictions)
 
 
@@ -257,6 +280,17 @@ def _several(name: str, members: tuple[str, ...]) -> str:
 def _as_labels(targets: np.ndarray) -> np.ndarray:
     """Class labels are drawn in the smallest type; a function may count on ordinary integers."""
     return targets.astype(np.int64) if targets.dtype.kind in "iu" else targets
+
+
+def interpolation_notes(predictions: Any, target_kernel: Kernel) -> tuple[str, ...]:
+    """Say that a target kernel that was given asks quantile forecasts about what they did not forecast."""
+    if not isinstance(predictions, Quantiles) or isinstance(target_kernel, QuantileLevels):
+        return ()
+    return (
+        f"{target_kernel} compares outcomes with the law that is linear between the quantiles and has tails of its "
+        "own, which was not forecast: true quantiles of curved laws are rejected. Without target_kernel the levels "
+        "alone are asked",
+    )
 
 
 _MANY_DRAWS = 50  # of a row; below, they are far from the law that they come from

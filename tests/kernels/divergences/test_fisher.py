@@ -28,6 +28,7 @@ from kernelcal.predictions import (
     Samples,
     Score,
 )
+from kernelcal.randomness import generator_of
 from kernelcal.residuals import residual_of
 
 REFERENCE = Path(__file__).resolve().parents[2] / "data" / "reference"
@@ -295,8 +296,8 @@ def test_root_of_a_matrix_without_cholesky_factor():
 
 def test_predictions_that_differ_in_the_weights_of_far_modes_look_alike():
     parts = [Normal([0.0, 0.0, 1.0], 1.0), Normal([30.0, 30.0, 31.0], 1.0)]
-    d = squared(FisherDivergence(), Mixture([[0.1, 0.9], [0.9, 0.1], [0.1, 0.9]], parts))
-    assert d[0, 1] < 0.05 * d[0, 2]
+    d = squared(FisherDivergence(size=10_000), Mixture([[0.1, 0.9], [0.9, 0.1], [0.1, 0.9]], parts))
+    assert d[0, 1] < 0.15 * d[0, 2]  # a tenth in the limit; of 100 points few or none lie between the modes
 
 
 # base measures
@@ -324,7 +325,7 @@ def test_the_standard_normal_of_the_paper():
 
 def test_other_priors_are_drawn_from():
     batch, prior = families()["normal"], Laplace([0.5], 2.0)
-    points = prior.sample(4, 30)[:, 0]
+    points = prior.sample(generator_of(4, "points of a base measure"), 30)[:, 0]
     for make in (FisherDivergence, lambda base, **options: KernelFisherDivergence(kc.Gaussian(2.0), base, **options)):
         assert make(prior, size=30, rng=4) == make(points, size=30, rng=4)
         np.testing.assert_array_equal(
@@ -345,7 +346,10 @@ def test_what_a_batch_chooses_can_be_fixed():
         fixed = metric.resolved(batch)
         np.testing.assert_array_equal(fixed.coordinates(batch), metric.coordinates(batch))
         np.testing.assert_allclose(fixed.coordinates(batch[2:4]), metric.coordinates(batch)[2:4], rtol=1e-12)
-        assert np.abs(metric.coordinates(batch[2:4]) - metric.coordinates(batch)[2:4]).max() > 0.01
+        own, fixed_by_all = (
+            np.linalg.norm(np.diff(x, axis=0)) for x in (metric.coordinates(batch[2:4]), metric.coordinates(batch)[2:4])
+        )
+        assert abs(own - fixed_by_all) > 0.01
         assert fixed.resolved(batch[:2]) == fixed
     assert fixed.kernel == kc.Gaussian(ground_lengthscale(batch))
     for metric in (kc.Euclidean(), FisherDivergence("standard"), FisherDivergence([[0.0]])):

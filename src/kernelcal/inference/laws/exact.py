@@ -92,6 +92,7 @@ def exact_null(prepared: Prepared, case: Case, run: Run, source: Draws | None = 
     first look with p <= a, which is valid too.
     """
     source = Draws(run.rng, "draws of a test") if source is None else source
+    case = case.in_cells if prepared.by_cells else case
     values = np.empty((0, len(prepared.names)))
     for look in _looks(run.draws, run.early_stopping):
         values = _extend(values, look, prepared, case, run, source)

@@ -76,7 +76,7 @@ class CME(NullLaw):
     >>> from kernelcal.inference.laws.mean_embedding import CME
     >>> from kernelcal.predictions import Normal
     >>> from kernelcal.statistics.test_locations.mean_embedding import UCME
-    >>> rng = np.random.default_rng(0)
+    >>> rng = np.random.default_rng(2)
     >>> predictions = Normal(rng.random(100), 0.1)
     >>> y = predictions.sample(rng)[0]
     >>> kc.calibration_test(y, predictions, statistic=UCME(), null=CME()).pvalue > 0.05

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from kernelcal.statistics import Merge
@@ -61,7 +63,7 @@ def merged_pvalue(values: np.ndarray, rank: np.ndarray, merge: Merge | None = No
     float
     """
     groups, weights = _parts(values, merge)
-    columns, deviation = _group_ranks(values, rank, groups)
+    columns, deviation = _group_ranks(values, rank, groups, _scale(merge))
     if len(groups) == 1:
         return float(columns[0, 0] / len(rank))
     smallest = (columns / weights).min(axis=1)
@@ -69,11 +71,16 @@ def merged_pvalue(values: np.ndarray, rank: np.ndarray, merge: Merge | None = No
 
 
 def decisive(values: np.ndarray, rank: np.ndarray, merge: Merge | None = None) -> int:
-    """Position of the statistic that decides the p-value of row 0; of equal ones, that which deviates most."""
+    """Position of the statistic that decides the p-value of row 0; of equal ones, that which deviates most.
+
+    Groups whose observed value no draw reaches are equal, whatever their weights: ranks say no more of them.
+    """
     groups, weights = _parts(values, merge)
-    columns, deviation = _group_ranks(values, rank, groups)
-    group = groups[min(range(len(groups)), key=lambda g: (columns[0, g] / weights[g], -deviation[0, g]))]
-    own = {k: -standardised(values[:, k])[0] for k in group}
+    scale = _scale(merge)
+    columns, deviation = _group_ranks(values, rank, groups, scale)
+    score = np.where(columns[0] == 1, 0.0, columns[0] / weights)
+    group = groups[min(range(len(groups)), key=lambda g: (score[g], -deviation[0, g]))]
+    own = {k: -scale(values[:, k])[0] for k in group}
     return min(group, key=lambda k: (rank[0, k], own[k]))
 
 
@@ -82,13 +89,21 @@ def _parts(values: np.ndarray, merge: Merge | None) -> tuple[tuple[tuple[int, ..
     return merge.groups, np.array(merge.weights)
 
 
+def _scale(merge: Merge | None) -> Callable[[np.ndarray], np.ndarray]:
+    """How a column is brought to the scale of the others."""
+    return np.asarray if merge is not None and merge.standardised else standardised
+
+
 def _group_ranks(
-    values: np.ndarray, rank: np.ndarray, groups: tuple[tuple[int, ...], ...]
+    values: np.ndarray,
+    rank: np.ndarray,
+    groups: tuple[tuple[int, ...], ...],
+    scale: Callable[[np.ndarray], np.ndarray],
 ) -> tuple[np.ndarray, np.ndarray]:
     """Rank of every row in every group, by the smallest rank inside it, and its largest standardised value there."""
     ranked, deviations = [], []
     for group in groups:
-        deviation = np.max([standardised(values[:, k]) for k in group], axis=0)
+        deviation = np.max([scale(values[:, k]) for k in group], axis=0)
         ranked.append(rank[:, group[0]] if len(group) == 1 else _at_least(rank[:, list(group)].min(axis=1), deviation))
         deviations.append(deviation)
     return np.stack(ranked, axis=1), np.stack(deviations, axis=1)

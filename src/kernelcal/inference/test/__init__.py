@@ -20,10 +20,12 @@ from kernelcal.inference.test.family import (
 )
 from kernelcal.inference.test.named import STATISTICS, register_statistic
 from kernelcal.inference.test.pit import UniformPIT, pit_test, pit_tested
+from kernelcal.inference.test.quantile_family import PreparedQuantileKernels
 
 __all__ = [
     "STATISTICS",
     "DefaultFamily",
+    "PreparedQuantileKernels",
     "UniformPIT",
     "answered",
     "asked_test",

@@ -19,7 +19,7 @@ from kernelcal.inference.test.family import DefaultFamily, PreparedFamily, direc
 from kernelcal.inference.test.named import STATISTICS
 from kernelcal.inference.test.pit import UniformPIT, pit_tested
 from kernelcal.lenses import ClassWise, Lens
-from kernelcal.predictions import Mixture, Predictions, Samples, ScorePredictions
+from kernelcal.predictions import Mixture, Predictions, Quantiles, Samples, ScorePredictions
 from kernelcal.runs import Run
 from kernelcal.statistics import KCCSD, CallableStatistic, Prepared, Statistic, Through
 from kernelcal.statistics.pairwise import PairMean
@@ -38,6 +38,12 @@ __all__ = [
 
 
 Test = Callable[[Case, Statistic], TestResult]
+
+_CLAIMS = "with ties: only what P(Y < q) <= level <= P(Y <= q) claims was tested"
+_INTERPOLATED = (
+    "outcomes were redrawn from the law that is linear between the quantiles, which was not forecast: the test is "
+    "one of that law, and rejects true quantiles where the law is curved"
+)
 
 
 def holm(test: Test, case: Case, lens: ClassWise, statistic: Statistic) -> TestResult:
@@ -203,7 +209,7 @@ def calibration_test(
     Examples
     --------
     >>> import numpy as np, kernelcal as kc
-    >>> rng = np.random.default_rng(1)
+    >>> rng = np.random.default_rng(2)
     >>> p = rng.dirichlet([1, 1, 1], 300)
     >>> y = kc.Categorical(p).sample(rng)[0]
     >>> kc.calibration_test(y, p).pvalue > 0.05
@@ -211,7 +217,7 @@ def calibration_test(
     >>> sharper = p**2 / (p**2).sum(axis=1, keepdims=True)
     >>> result = kc.calibration_test(y, sharper)
     >>> result.pvalue, result.directions[0]
-    (0.001, 'over-confident (slope 0.54)')
+    (0.001, 'over-confident (slope 0.5)')
     """
     run = Run(alpha=alpha, draws=draws, rng=rng, early_stopping=early_stopping, progress=progress)
     given, law = asked_test(statistic, null, weighted=weights is not None)
@@ -286,6 +292,27 @@ def _draws_as_law(law: NullLaw, batch: Predictions) -> tuple[str, ...]:
     )
 
 
+def _between_levels(prepared: Prepared, case: Case) -> tuple[str, ...]:
+    """Say what was tested of quantile forecasts: the claims, and with ties only those; or more than was forecast."""
+    if not isinstance(case.predictions, Quantiles):
+        return ()
+    if not prepared.by_cells:
+        return (_INTERPOLATED,)
+    return (_CLAIMS,) if _has_ties(case) else ()
+
+
+def _has_ties(case: Case) -> bool:
+    cells = case.predictions.cells
+    return bool(cells.tied.any()) or not cells.between(case.targets).all()
+
+
+def _null(law: NullLaw, prepared: Prepared, case: Case) -> str:
+    """Name of the law: of quantile forecasts cells are redrawn, and outcomes that equal quantiles are conservative."""
+    if not (prepared.by_cells and isinstance(law, Exact)):
+        return law.label
+    return f"exact, {'conservative with ties, ' * _has_ties(case)}cells redrawn from the claimed shares"
+
+
 def draws_in(batch: Predictions) -> int:
     """Fewest draws of a row that stand for a distribution, in the batch or a component of it; 0 if there are none."""
     if isinstance(batch, Mixture):
@@ -323,7 +350,7 @@ def _result(law: NullLaw, outcome: Outcome, problem: Problem) -> TestResult:
     targets, family = problem.case.targets, isinstance(prepared, PreparedFamily)
     rows = impossible_rows(batch, targets)
     notes = tuple(dict.fromkeys(prepared.notes + batch.notes + outcome.notes + _few_rows(law, batch)))
-    notes += _draws_as_law(law, batch)
+    notes += _draws_as_law(law, batch) + _between_levels(prepared, problem.case)
     if len(rows):
         notes = (impossible_note(batch, targets, rows, family), *notes)
     words: tuple[str, ...] = ()
@@ -334,7 +361,7 @@ def _result(law: NullLaw, outcome: Outcome, problem: Problem) -> TestResult:
     return TestResult(
         statistic=min(m.pvalue for m in members if m.ranked) if len(members) > 1 else members[0].value,
         pvalue=p,
-        null=law.label,
+        null=_null(law, prepared, problem.case),
         draws=draws,
         stopped_early=outcome.stopped_early,
         monte_carlo_error=math.sqrt(p * (1 - p) / (draws + 1)) if draws else 0.0,

@@ -14,13 +14,23 @@ from kernelcal.errors import InputError
 from kernelcal.inference.result import Member
 from kernelcal.inference.test.class_family import SummedKernels, class_factors
 from kernelcal.inference.test.number_family import FACTORS, number_kernel, number_merge, number_parts
-from kernelcal.kernels import PIT, Kernel, Laplacian, Spectral, Stationary, resolve, resolve_target
+from kernelcal.inference.test.quantile_family import QUANTILE_FACTORS, PreparedQuantileKernels, quantile_merge
+from kernelcal.kernels import PIT, Kernel, Laplacian, QuantileLevels, Spectral, Stationary, resolve, resolve_target
 from kernelcal.pairs import FEATURE, Engine, ExactPairs, Nystrom
 from kernelcal.predictions import ClassPredictions, Predictions, Quantiles, RealPredictions
 from kernelcal.residuals import Residual, residual_of, target_kernel_of
-from kernelcal.statistics import SKCE, ClassSignals, Estimate, Merge, NumberSignals, Prepared, Statistic
+from kernelcal.statistics import (
+    SKCE,
+    ClassSignals,
+    Estimate,
+    Merge,
+    NumberSignals,
+    Prepared,
+    QuantileSignals,
+    Statistic,
+)
 from kernelcal.statistics.pairwise import PreparedPairMean
-from kernelcal.statistics.signals import PreparedClassSignals, PreparedNumberSignals
+from kernelcal.statistics.signals import PreparedClassSignals, PreparedNumberSignals, PreparedQuantileSignals
 
 __all__ = [
     "DefaultFamily",
@@ -45,6 +55,9 @@ _LANDMARKS, _FEW_LANDMARKS, _LARGE = 256, 128, 200_000  # fewer landmarks above 
 @dataclass(frozen=True, kw_only=True)
 class DefaultFamily(Statistic):
     """Unbiased SKCE at several lengthscales beside signals with a direction, combined by the smallest rank.
+
+    For `Quantiles` the members are those of `QuantileSignals` and kernels at 1/4 and 1 of the median distance of
+    forecasts, and all look at the cells between the quantiles alone: what lies between the levels was not forecast.
 
     For classes the signals are slope, bias and bins (`ClassSignals`), and the kernels are one member: their values are
     divided by their standard deviations under calibration, and summed. For numbers and vectors five groups of members
@@ -97,6 +110,8 @@ class DefaultFamily(Statistic):
 
     def prepare(self, predictions: Predictions, weights: np.ndarray | None = None) -> PreparedFamily:
         """Resolve lengthscales, choose the engine, sum what the predictions say."""
+        if isinstance(predictions, Quantiles) and self.target_kernel in (None, QuantileLevels()):
+            return self._of_quantiles(predictions, weights)
         if isinstance(predictions, RealPredictions):
             factors = FACTORS if self.factors is None else self.factors
             parts = number_parts(predictions, self.kernel, factors, self.target_kernel, self.engine, weights)
@@ -114,6 +129,8 @@ class DefaultFamily(Statistic):
         The residuals are those of the SKCE where the target kernels are the same; `notes` are those of the kernel.
         """
         placed, notes = ready.predictions, ready.predictions.notes + notes
+        if isinstance(placed, Quantiles) and self.target_kernel in (None, QuantileLevels()):
+            return self._of_quantiles(placed, ready.residual.weights)
         target = spectral_target(self.target_kernel, placed)
         if target == ready.target_kernel:
             return self._prepared(self.kernel, target, placed, ready.residual, notes, ready)
@@ -143,6 +160,16 @@ class DefaultFamily(Statistic):
         kernels_ready = SummedKernels(self._of_pairs_or_features(prepared, placed), host)
         return PreparedFamily(kernels_ready, prepared_signals(host, residual.weights))
 
+    def _of_quantiles(self, predictions: Quantiles, weights: np.ndarray | None) -> PreparedFamily:
+        """Prepare what quantile forecasts claim, in groups of its own; factors as given, or two."""
+        host = predictions.map_arrays(to_numpy)
+        base, notes = resolve(self.kernel, host, weights=weights)
+        assert isinstance(base, Stationary)  # for the type checker: leaves keep their type
+        factors = QUANTILE_FACTORS if self.factors is None else self.factors
+        signals = QuantileSignals().prepare(host, weights)
+        kernels = PreparedQuantileKernels(base, factors, host, signals.scores, weights, host.notes + notes)
+        return PreparedFamily(kernels, signals, merge=quantile_merge(signals, kernels))
+
     def _of_pairs_or_features(
         self, prepared: Callable[[Engine], PreparedPairMean], predictions: Predictions
     ) -> PreparedPairMean:
@@ -156,7 +183,8 @@ class DefaultFamily(Statistic):
 
     def resolved(self, predictions: Predictions) -> DefaultFamily:
         """Fix the lengthscale that the factors multiply, and that of the target kernel."""
-        numbers = isinstance(predictions, RealPredictions)
+        by_levels = isinstance(predictions, Quantiles) and self.target_kernel in (None, QuantileLevels())
+        numbers = isinstance(predictions, RealPredictions) and not by_levels
         base, _ = resolve(number_kernel(self.kernel) if numbers else self.kernel, predictions)
         assert isinstance(base, Stationary)  # for the type checker: leaves keep their type
         target = self.target_kernel
@@ -169,12 +197,13 @@ class PreparedFamily(Prepared):
 
     def __init__(
         self,
-        kernels: PreparedPairMean | SummedKernels,
+        kernels: PreparedPairMean | SummedKernels | PreparedQuantileKernels,
         signals: Signals,
         more: tuple[PreparedPairMean, ...] = (),
         merge: Merge | None = None,
     ) -> None:
         self.kernels, self.signals, self.parts, self.merge = kernels, signals, (signals, kernels, *more), merge
+        self.by_cells = kernels.by_cells
         self.names = tuple(name for part in self.parts for name in part.names)
         self.engine, self.notes = kernels.engine, kernels.notes
         self.bytes_per_draw = sum(part.bytes_per_draw for part in self.parts)
@@ -192,8 +221,8 @@ def _landmarks(n: int, m: int, columns: int, seconds: float) -> int:
 
 def spectral_target(kernel: Kernel | None, predictions: Predictions) -> Kernel:
     """Target kernel as given, or the default whose residuals have features: for vectors a finite spectrum."""
-    if kernel is None and isinstance(target_kernel_of(None, predictions), PIT):
-        return PIT()
+    if kernel is None and isinstance(target_kernel_of(None, predictions), PIT | QuantileLevels):
+        return target_kernel_of(None, predictions)
     if kernel is None and isinstance(predictions, RealPredictions):
         frequencies = _FEATURES // 2 if predictions.dimension == 1 else _FEATURES
         return resolve_target(Spectral(frequencies=frequencies), predictions)
@@ -202,6 +231,8 @@ def spectral_target(kernel: Kernel | None, predictions: Predictions) -> Kernel:
 
 def prepared_signals(predictions: Predictions, weights: np.ndarray | None) -> Signals:
     """Prepare the signals that belong to a kind of predictions."""
+    if isinstance(predictions, Quantiles):
+        return QuantileSignals().prepare(predictions, weights)
     if isinstance(predictions, RealPredictions):
         return NumberSignals().prepare(predictions, weights)
     assert isinstance(predictions, ClassPredictions)  # for the type checker: there is no third kind
@@ -213,7 +244,7 @@ def _on_host(predictions: Predictions) -> Predictions:
     return predictions.map_arrays(to_numpy)
 
 
-Signals = PreparedClassSignals | PreparedNumberSignals
+Signals = PreparedClassSignals | PreparedNumberSignals | PreparedQuantileSignals
 
 
 def directions(
@@ -255,13 +286,6 @@ def impossible_note(predictions: Predictions, targets: np.ndarray, rows: np.ndar
         )
     values = ", ".join(f"{value:g}" for value in np.ravel(targets[row]))
     target = f"({values})" if predictions.event_shape else values
-    levels = predictions.levels if isinstance(predictions, Quantiles) and predictions.tails == "linear" else (0.0,)
-    if min(levels) > 0 and max(levels) < 1:
-        return (
-            f"row {row}: the target {target} lies beyond the straight tails that tails='linear' gives these quantiles"
-            f"{more}. The levels {min(levels):g} to {max(levels):g} rule nothing out: that "
-            f"such targets are impossible is the option's doing, leave it out if it was not meant{unseen}"
-        )
     return (
         f"row {row}: the prediction had ruled out the target {target}{more}. Such a target is proof against "
         f"calibration{unseen}"

@@ -16,7 +16,7 @@ from kernelcal.inference.laws import DrawnValues, Exact, NullLaw, exact_notes, e
 from kernelcal.inference.result import TestResult
 from kernelcal.inference.test.family import impossible_note, impossible_rows
 from kernelcal.inference.test.pit_words import pit_directions
-from kernelcal.predictions import Samples
+from kernelcal.predictions import Quantiles, Samples
 from kernelcal.randomness import generator_of
 from kernelcal.runs import Run
 from kernelcal.statistics import Estimate, Prepared, Statistic
@@ -46,7 +46,7 @@ def pit_test(
     """Test whether the PIT values are uniform, which calibration implies.
 
     Under calibration the values of `pit` are independent and uniform on (0, 1), whatever the predictions, and exactly
-    so at every n, for counts and equally likely draws too (of `Quantiles` see `pit`). Four statistics,
+    so at every n, for counts and equally likely draws too. Four statistics,
     Anderson-Darling, Kuiper, bias and dispersion of the normal quantiles, are compared with those of redrawn values,
     and their smallest rank is ranked in turn (min-p): ``p = (1 + #{b: T_b >= T}) / (B + 1)``.
 
@@ -78,7 +78,8 @@ def pit_test(
     Raises
     ------
     InputError
-        For vector targets, families without a distribution function, and draws with unequal weights.
+        For vector targets, families without a distribution function, draws with unequal weights, and `Quantiles`, of
+        which `calibration_test` tests what the levels claim.
 
     Notes
     -----
@@ -138,6 +139,12 @@ class UniformPIT(Statistic):
 def pit_tested(case: Case, run: Run) -> TestResult:
     """Test what was checked already; all rows count alike."""
     case = case.of_one_number("the test of the probability integral transform").in_numpy
+    if isinstance(case.predictions, Quantiles):
+        raise InputError(
+            "quantile forecasts say nothing of what lies between their levels, so their PIT values have no law of "
+            "their own: kernelcal.calibration_test(y, predictions) tests what the levels claim, and "
+            "kernelcal.statistics.claimed_levels tells each of them"
+        )
     if isinstance(case.predictions, Samples) and not case.predictions.exchangeable:
         raise InputError(
             "PIT values of draws with unequal weights are only nearly uniform, so this test would not keep its level: "

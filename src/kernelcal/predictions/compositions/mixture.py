@@ -14,6 +14,7 @@ from kernelcal.arrays import Array, as_array, concrete, is_numpy, namespace, tak
 from kernelcal.errors import InputError
 from kernelcal.predictions.base import checked_index, trusted
 from kernelcal.predictions.border import SUM_TOLERANCE, finite_numbers, refuse_rows, rows_of
+from kernelcal.predictions.compositions.quantiles import Quantiles
 from kernelcal.predictions.counts import count_quantile
 from kernelcal.predictions.real import RealPredictions
 from kernelcal.predictions.scalars import Normal, normal_distance
@@ -22,6 +23,10 @@ from kernelcal.predictions.special_functions import choose, smallest_reaching
 __all__ = ["Mixture"]
 
 
+_INTERPOLATED = (
+    "components are quantile forecasts: the mixture is one of the laws that are linear between their quantiles, which "
+    "were not forecast, and tests of it are tests of these laws too"
+)
 _TEMPERED = (
     "temperature scaling was applied to every component of the mixture, with the weights unchanged: this is not the "
     "density of the mixture to the power 1/T"
@@ -76,7 +81,9 @@ class Mixture(RealPredictions):
         object.__setattr__(self, "components", components)
         object.__setattr__(self, "weights", _checked_component_weights(self.weights, components))
         object.__setattr__(self, "counts", all(c.counts for c in components))
-        notes = (note for c in components for note in c.notes)
+        notes = [note for c in components for note in c.notes]
+        if any(isinstance(c, Quantiles) for c in components):
+            notes.append(_INTERPOLATED)
         object.__setattr__(self, "notes", tuple(dict.fromkeys((*self.notes, *notes))))
 
     def __len__(self) -> int:

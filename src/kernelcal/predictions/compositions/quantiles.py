@@ -12,6 +12,7 @@ from kernelcal.arrays import Array, as_array, concrete, namespace, take_rows, to
 from kernelcal.errors import InputError
 from kernelcal.predictions.base import checked_index, trusted
 from kernelcal.predictions.border import finite_numbers, inside
+from kernelcal.predictions.compositions.cells import QuantileCells
 from kernelcal.predictions.compositions.piecewise import Piecewise
 from kernelcal.predictions.real import CentralInterval, RealPredictions
 from kernelcal.predictions.special_functions import count_below
@@ -24,21 +25,31 @@ SAME_LEVEL = 1e-9  # 0.05 * 7 is 0.35000000000000003
 
 @dataclass(frozen=True, eq=False)
 class Quantiles(RealPredictions):
-    """Predictions given by quantiles: a distribution function that is linear between them.
+    """Predictions given by quantiles: claims ``P(Y < q) <= level <= P(Y <= q)``, one a level.
+
+    Tests, tables and the default kernels ask about these claims alone, by the cells between the quantiles
+    (`QuantileCells`). What needs a whole distribution (`mean`, `std`, `cdf`, `log_prob`, `crps`, `quantile` of other
+    levels, target kernels that are given) takes a distribution function that is linear between the quantiles: nobody
+    predicted it.
 
     Parameters
     ----------
     values : array of shape (n, Q)
         Quantiles, a column a level.
     levels : array of shape (Q,)
-        Their levels, two or more different numbers in [0, 1]. Unsorted levels are sorted together with the values.
+        Their levels, different numbers in [0, 1]. Unsorted levels are sorted together with the values. One level alone
+        (value at risk) makes no distribution, and what needs one is refused; what asks about levels needs one or more
+        inside (0, 1).
     tails : {"exponential", "linear"}
-        What lies outside the outermost quantiles. The density of the outermost segment, f, goes on, and the tail
-        holds the mass m that its level leaves: exponential tails decay from f, ``f exp(-f x / m)`` at distance x;
-        linear ones keep f up to distance ``m / f``, where the distribution ends.
+        What the interpolation puts outside the outermost quantiles. The density of the outermost segment, f, goes on,
+        and the tail holds the mass m that its level leaves: exponential tails decay from f, ``f exp(-f x / m)`` at
+        distance x; linear ones keep f up to distance ``m / f``, where the distribution ends.
     crossing : {"raise", "sort"}
         What happens to rows whose quantiles decrease: they are refused, or their values are sorted (rearranged [1]_)
         with a note.
+    resolution : float
+        Width h to which outcomes were rounded, in their unit: an outcome y then stands for all of
+        [y - h / 2, y + h / 2], and counts as below or above a quantile only if all of that does.
 
     Raises
     ------
@@ -47,10 +58,10 @@ class Quantiles(RealPredictions):
 
     Notes
     -----
-    Equal neighbouring quantiles are a point mass of the difference of their levels; where they are the outermost two,
-    the tail joins the point mass, since the density beside it is infinite. Nothing is known about a predicted
-    distribution but the given quantiles: means, densities and moments depend on the interpolation and on the tails.
-    Every method costs n Q.
+    Equal neighbouring quantiles are a value that has a probability of its own. Only the sharpest claims of such a group
+    can be tested: at most its first level lies below, and at least its last level at or below. The interpolation makes
+    it a point mass of the difference of their levels; where they are the outermost two, the tail joins the point mass,
+    since the density beside it is infinite. Every method costs n Q.
 
     References
     ----------
@@ -76,10 +87,12 @@ class Quantiles(RealPredictions):
     levels: np.ndarray
     tails: str = "exponential"
     crossing: str = "raise"
+    resolution: float = 0.0
     notes: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         values, levels, notes = _checked_quantiles(self.values, self.levels, self.tails, self.crossing)
+        object.__setattr__(self, "resolution", _checked_resolution(self.resolution))
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "levels", levels)
         object.__setattr__(self, "notes", (*self.notes, *notes))
@@ -112,6 +125,43 @@ class Quantiles(RealPredictions):
             raise InputError(f"level {level} is not among the given levels {known}: quantile(level) interpolates")
         return self.values[:, column]
 
+    @property
+    def reference(self) -> Array:
+        """The quantiles."""
+        return self.values
+
+    @property
+    def cells(self) -> QuantileCells:
+        """What tests look at: where outcomes lie among the quantiles."""
+        if not ((self.levels > 0) & (self.levels < 1)).any():
+            known = " and ".join(f"{level:g}" for level in self.levels)
+            raise InputError(
+                f"levels must have one or more inside (0, 1), got {known}: the ends of a range claim no share that "
+                "could be counted"
+            )
+        return QuantileCells(to_numpy(self.values), self.levels, self.resolution)
+
+    @property
+    def coordinates(self) -> Array:  # type: ignore[override]  # a property, not a field
+        """The quantiles divided by the root of their number: distances are root mean square differences."""
+        return self.values / float(len(self.levels)) ** 0.5
+
+    @property
+    def centre(self) -> Array:
+        """The quantile whose level is next to 1/2."""
+        return self.values[:, int(np.abs(self.levels - 0.5).argmin())]
+
+    @property
+    def width(self) -> Array:
+        """Distance of the outermost quantiles with levels inside (0, 1), in that of normal ones; 0 of one level."""
+        from scipy.special import ndtri  # imported when needed: the import of kernelcal stays light
+
+        inner = np.flatnonzero((self.levels > 0) & (self.levels < 1))
+        first, last = (inner[0], inner[-1]) if len(inner) else (0, len(self.levels) - 1)
+        unit = float(ndtri(self.levels[last]) - ndtri(self.levels[first]))
+        unit = unit if 0 < unit < np.inf else 1.0
+        return (self.values[:, int(last)] - self.values[:, int(first)]) / unit
+
     def level_range(self, y: Array) -> tuple[np.ndarray, np.ndarray]:
         """Levels between which a target lies whatever the interpolation, (..., n): 0 and 1 outside the quantiles."""
         values, y = to_numpy(self.values), to_numpy(as_array(y))
@@ -120,14 +170,14 @@ class Quantiles(RealPredictions):
 
     @property
     def mean(self) -> Array:
-        """Means, sums over the segments and tails."""
+        """Means of the interpolation, sums over the segments and tails."""
         masses, centres, _ = self.pieces()
         first = self.values[..., :1]  # sums of differences: equal quantiles have exactly this mean
         return first[..., 0] + namespace(centres).sum(masses * (centres - first), axis=-1)
 
     @property
     def std(self) -> Array:
-        """Standard deviations, from variances within and between the segments and tails."""
+        """Standard deviations of the interpolation, from variances within and between the segments and tails."""
         masses, centres, variances = self.pieces()
         xp = namespace(centres)
         centres = centres - self.values[..., :1]  # so that equal quantiles have no spread at all
@@ -136,6 +186,7 @@ class Quantiles(RealPredictions):
 
     def pieces(self) -> tuple[Array, Array, Array]:
         """Masses (Q + 1,), centres and variances (..., Q + 1) of the segments, the tails first and last."""
+        self._refuse_one_level()
         xp, values = namespace(self.values), self.values
         masses = xp.asarray(np.diff(self.levels, prepend=0.0, append=1.0), dtype=values.dtype)
         lower, upper = self._tail_lengths()
@@ -154,7 +205,7 @@ class Quantiles(RealPredictions):
         return lower, upper
 
     def draw(self, uniforms: np.ndarray) -> np.ndarray:
-        """Invert the distribution function."""
+        """Invert the interpolated distribution function; exact tests draw cells instead (`QuantileCells.draw`)."""
         return self._quantile(inside(uniforms))
 
     def log_prob(self, y: Array) -> np.ndarray:
@@ -182,11 +233,6 @@ class Quantiles(RealPredictions):
         """P(Y < y): less than `cdf` at point masses."""
         return self._piecewise().cdf(to_numpy(as_array(y)), equal=False)
 
-    @property
-    def continuous(self) -> bool:
-        """No: how the distribution goes on between the levels was not predicted."""
-        return False
-
     def _quantile(self, levels: np.ndarray) -> np.ndarray:
         """Smallest value whose distribution function reaches the levels: interpolation of the given quantiles."""
         shape = np.broadcast_shapes(np.shape(levels), (len(self),))
@@ -197,9 +243,8 @@ class Quantiles(RealPredictions):
         return self._piecewise().characteristic(frequencies)
 
     def impossible(self, y: np.ndarray) -> np.ndarray:
-        """Targets beyond linear tails, or beyond point masses at the ends."""
-        low, high = self._piecewise().support
-        return (y < low) | (y > high)
+        """Targets outside the quantiles of the levels 0 and 1: where these were not given, nothing is ruled out."""
+        return QuantileCells(to_numpy(self.values), self.levels, self.resolution).impossible(y)
 
     @property
     def kind(self) -> tuple[Any, ...]:
@@ -215,20 +260,19 @@ class Quantiles(RealPredictions):
         return np.concatenate([super().breaks(), to_numpy(self.values).T])
 
     def pit_interval(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Levels next to the outcome; at equal quantiles, which are a point mass, their levels.
+        """Levels of the quantiles next to the outcome: exact where it lies strictly between quantiles.
 
-        An outcome equal to one quantile lies between the level below and its own: so counts, whose outcomes are
-        quantiles, have uniform values wherever ``P(Y <= quantile) = level``, and continuous outcomes never meet a
-        quantile.
+        An outcome equal to a quantile lies somewhere between the level before and the level after its group: how much
+        of the probability there is below was not predicted, and the group counts to the cell on its left, or between
+        its levels where there are several. Such values are not uniform under calibration.
         """
-        values = to_numpy(self.values)
-        below = (values < y[..., None]).sum(axis=-1)
-        upto = (values <= y[..., None]).sum(axis=-1)
-        levels = np.concatenate([[0.0], self.levels, [1.0]])  # levels[k] belongs to quantile k - 1
-        mass = upto > below + 1
-        low = np.where(mass & (below > 0), below + 1, below)  # a tail beside a point mass joins it
-        high = np.where(mass & (upto == len(self.levels)), upto + 1, np.maximum(upto, below + 1))
-        return levels[low], levels[high]
+        cells = self.cells
+        lo, hi = cells.ends(cells.codes(y))
+        padded = np.concatenate([[0.0], cells.taus, [1.0]])
+        several = hi > lo + 1
+        low = np.where(several & (lo > 0), lo + 1, lo)
+        high = np.where(several, np.where(hi == len(padded) - 2, hi + 1, hi), np.maximum(hi, lo + 1))
+        return padded[low], padded[high]
 
     def central_interval(self, level: float) -> CentralInterval:
         """Say where the ends are no quantiles that were given."""
@@ -250,7 +294,22 @@ class Quantiles(RealPredictions):
         roots = xp.sqrt(masses)
         return xp.concat([roots * centres, roots * xp.sqrt(variances)], axis=-1)
 
+    def in_words(self, y: np.ndarray) -> tuple[list[str], list[str]]:
+        """At most three quantiles with their levels, and the targets."""
+        shown = sorted({0, int(np.abs(self.levels - 0.5).argmin()), len(self.levels) - 1})
+        predicted = [", ".join(f"{self.levels[k]:g}: {row[k]:.4g}" for k in shown) for row in to_numpy(self.values)]
+        return predicted, [f"{value:.4g}" for value in y]
+
+    def _refuse_one_level(self) -> None:
+        if len(self.levels) < 2:
+            raise InputError(
+                f"one level alone, {self.levels[0]:g}, makes no distribution, which this needs: use "
+                "kernelcal.calibration_test, kernelcal.evaluate or kernelcal.statistics.pinball_loss, which ask about "
+                "the level itself, or give two or more levels"
+            )
+
     def _piecewise(self) -> Piecewise:
+        self._refuse_one_level()
         return Piecewise(to_numpy(self.values).astype(np.float64), self.levels, self.tails == "exponential")
 
 
@@ -277,8 +336,8 @@ def _checked_quantiles(
 def _checked_levels(levels: Any) -> tuple[np.ndarray, np.ndarray]:
     """Order that sorts the levels, and the sorted levels."""
     array = to_numpy(as_array(levels))
-    if array.ndim != 1 or len(array) < 2 or array.dtype.kind not in "fiub":
-        raise InputError(f"levels must be two or more numbers, shape (Q,), got {array.dtype} of shape {array.shape}")
+    if array.ndim != 1 or len(array) < 1 or array.dtype.kind not in "fiub":
+        raise InputError(f"levels must be one or more numbers, shape (Q,), got {array.dtype} of shape {array.shape}")
     array = array.astype(np.float64)
     wrong = ~((array >= 0) & (array <= 1))
     if wrong.any():
@@ -290,6 +349,15 @@ def _checked_levels(levels: Any) -> tuple[np.ndarray, np.ndarray]:
     if same.any():
         raise InputError(f"level {array[np.argmax(same)]:g} is given twice: every level needs one column of values")
     return order, array
+
+
+def _checked_resolution(resolution: Any) -> float:
+    number = isinstance(resolution, int | float | np.number) and not isinstance(resolution, bool)
+    if not number or not 0 <= float(resolution) < np.inf:
+        raise InputError(
+            f"resolution must be the width to which outcomes were rounded, such as 0.1 or 1, or 0, got {resolution!r}"
+        )
+    return float(resolution)
 
 
 def _in_order(array: Array, levels: np.ndarray, crossing: str) -> tuple[Array, tuple[str, ...]]:

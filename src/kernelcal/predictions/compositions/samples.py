@@ -162,11 +162,6 @@ class Samples(RealPredictions):
         return not self.event_shape
 
     @property
-    def continuous(self) -> bool:
-        """No: every draw has a probability of its own."""
-        return False
-
-    @property
     def holds_outcomes(self) -> bool:
         """Whether the outcome is one of the draws of its row: that of `pooled` draws."""
         return bool(self.__dict__.get("_pooled", False))

@@ -9,7 +9,7 @@ import numpy as np
 
 from kernelcal.arrays import Array, namespace, row_slices, take_rows
 from kernelcal.errors import InputError
-from kernelcal.kernels import PIT, AlignedPairs, Gaussian, Integrator, Kernel, Linear, Spectral
+from kernelcal.kernels import PIT, AlignedPairs, Gaussian, Integrator, Kernel, Linear, QuantileLevels, Spectral
 from kernelcal.pairs import BlockPoints, Tile
 from kernelcal.predictions import Bernoulli, Categorical, ClassPredictions, Predictions
 from kernelcal.residuals import ClassResidual, FourierResidual, GramResidual, Residual, residual_of
@@ -111,8 +111,8 @@ def linear_and_gaussian(
     """
     if isinstance(predictions, ClassPredictions):
         return Linear() + Gaussian()  # eq. (8) of Moskvichev 2025
-    if isinstance(target_kernel, PIT):
-        return Gaussian()
+    if isinstance(target_kernel, PIT | QuantileLevels):
+        return Gaussian()  # calibrated places and claimed levels are the same in all rows: their embeddings are one
     return MeanEmbedding(target_kernel, integrator) + Gaussian()
 
 

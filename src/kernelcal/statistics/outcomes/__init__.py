@@ -17,6 +17,12 @@ from kernelcal.statistics.outcomes.histograms import (
     rank_histogram,
     rank_histogram_of,
 )
+from kernelcal.statistics.outcomes.levels import (
+    ClaimedLevels,
+    claimed_levels,
+    claimed_levels_of,
+    refuse_other_than_quantiles,
+)
 from kernelcal.statistics.outcomes.quantile_curves import (
     QuantileCalibration,
     quantile_calibration,
@@ -35,6 +41,7 @@ from kernelcal.statistics.outcomes.transform import (
 
 __all__ = [
     "CentralCoverage",
+    "ClaimedLevels",
     "HighestDensityCoverage",
     "PreparedUniformity",
     "QuantileCalibration",
@@ -42,6 +49,8 @@ __all__ = [
     "UniformHistogram",
     "central_coverage",
     "central_coverage_of",
+    "claimed_levels",
+    "claimed_levels_of",
     "highest_density_coverage",
     "highest_density_coverage_of",
     "kuiper",
@@ -56,4 +65,5 @@ __all__ = [
     "quantile_calibration_of",
     "rank_histogram",
     "rank_histogram_of",
+    "refuse_other_than_quantiles",
 ]

@@ -11,11 +11,13 @@ from kernelcal.cases import Case
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS
 from kernelcal.errors import InputError
 from kernelcal.plots import curve_plot
+from kernelcal.predictions import SAME_LEVEL, Quantiles
 from kernelcal.randomness import generator_of
 from kernelcal.runs import Run
 from kernelcal.statistics.binned import NullBand, drawn_band, multinomial_band
+from kernelcal.statistics.outcomes.levels import claimed_levels_of
 from kernelcal.statistics.outcomes.redrawn import RandomisedPIT
-from kernelcal.statistics.scores import QUANTILE_LEVELS, checked_levels
+from kernelcal.statistics.scores import QUANTILE_LEVELS, absent_levels, checked_levels
 from kernelcal.tables import Shown, Table
 
 __all__ = ["QuantileCalibration", "quantile_calibration", "quantile_calibration_of"]
@@ -28,11 +30,15 @@ class QuantileCalibration(Shown):
     Attributes
     ----------
     levels, shares : numpy.ndarray
-        Quantile levels t, and the share of rows with ``pit <= t``, which is t up to chance under calibration.
+        Quantile levels t, and the share of rows with ``pit <= t``, which is t up to chance under calibration; of
+        `Quantiles` the share of outcomes at or below the quantile.
     n : int
         Rows.
     weighted : bool
         Whether rows had case weights; the band of calibrated models is then not known.
+    below : numpy.ndarray, or None
+        Shares strictly below, where outcomes equal quantiles of `Quantiles`: the level then lies between both shares
+        under calibration, and there is no band.
     redrawn : RandomisedPIT, optional
         How the values of `pit` are redrawn where they are randomised; None: they are uniform numbers.
     """
@@ -42,11 +48,13 @@ class QuantileCalibration(Shown):
     n: int
     weighted: bool = False
     redrawn: RandomisedPIT | None = None
+    below: np.ndarray | None = None
 
     @property
     def largest_gap(self) -> float:
-        """Largest distance between share and level."""
-        return float(np.abs(self.shares - self.levels).max())
+        """Largest distance between share and level; of two shares, from the interval between them."""
+        below = self.shares if self.below is None else self.below
+        return float(np.maximum(np.maximum(below - self.levels, self.levels - self.shares), 0).max())
 
     def band(self, confidence_level: float = CONFIDENCE_LEVEL, draws: int = DRAWS, rng: Any = 0) -> NullBand:
         """Where the shares of calibrated models lie: of n uniform PIT values, or of redrawn ones.
@@ -76,6 +84,11 @@ class QuantileCalibration(Shown):
         run = Run(confidence_level=confidence_level, draws=draws, rng=rng)
         if self.weighted:
             raise InputError("with case weights the shares below the quantiles are not binomial, and have no band")
+        if self.below is not None:
+            raise InputError(
+                "outcomes equal quantiles, so that levels claim bounds of the shares alone, which have no band: "
+                "kernelcal.statistics.claimed_levels tells both shares with their intervals"
+            )
         taus, place = np.unique(self.levels, return_inverse=True)
         generator, found = generator_of(run.rng, "band of quantile calibration"), self.redrawn
         if found is None:
@@ -102,7 +115,7 @@ class QuantileCalibration(Shown):
         matplotlib.axes.Axes
         """
         bands = None
-        if not self.weighted:
+        if not self.weighted and self.below is None:
             band = self.band(confidence_level)
             bands = (band.pointwise_low, band.pointwise_high), (band.low, band.high)
         title = f"Quantile calibration, {self.n:,} rows" + (" with weights (no band)" if self.weighted else "")
@@ -110,17 +123,22 @@ class QuantileCalibration(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        return {"levels": self.levels.tolist(), "shares": self.shares.tolist(), "n": self.n}
+        below = None if self.below is None else self.below.tolist()
+        return {"levels": self.levels.tolist(), "shares": self.shares.tolist(), "below": below, "n": self.n}
 
     def _table(self) -> Table:
-        rows = [(f"level {level:g}", f"{share:.4g}") for level, share in zip(self.levels, self.shares, strict=True)]
+        below = self.shares if self.below is None else self.below
+        rows = [
+            (f"level {level:g}", f"{share:.4g}" if self.below is None else f"{low:.4g} below, {share:.4g} at or below")
+            for level, share, low in zip(self.levels, self.shares, below, strict=True)
+        ]
         return Table(
             "Quantile calibration", [("rows", f"{self.n:,}"), ("largest gap", f"{self.largest_gap:.4g}"), *rows]
         )
 
 
 def quantile_calibration(
-    y: Any, predictions: Any, *, levels: Any = QUANTILE_LEVELS, weights: Any = None, rng: Any = 0
+    y: Any, predictions: Any, *, levels: Any = None, weights: Any = None, rng: Any = 0
 ) -> QuantileCalibration:
     """Share of rows whose outcome lies below the predicted quantile, against its level.
 
@@ -135,7 +153,7 @@ def quantile_calibration(
     predictions : RealPredictions or what `as_predictions` takes
         Predictions of one number.
     levels : sequence of float
-        Levels t in (0, 1), default 0.05, 0.1, ..., 0.95.
+        Levels t in (0, 1). Default: of `Quantiles` the levels inside (0, 1) that were given, else 0.05, ..., 0.95.
     weights : array of shape (n,), optional
         Case weights, not negative.
     rng : int, numpy.random.Generator or None
@@ -148,7 +166,7 @@ def quantile_calibration(
     Raises
     ------
     InputError
-        As `pit`, and for levels outside (0, 1).
+        As `pit`, for levels outside (0, 1), and for levels that `Quantiles` were not given.
 
     References
     ----------
@@ -167,12 +185,15 @@ def quantile_calibration(
     level 0.5    0.25
     level 0.75   0.5
     """
-    taus = checked_levels(levels)
+    taus = None if levels is None else checked_levels(levels)
     return quantile_calibration_of(Case.of(y, predictions, weights=weights), taus, rng)
 
 
-def quantile_calibration_of(case: Case, levels: np.ndarray, rng: Any = 0) -> QuantileCalibration:
-    """Shares of what was checked already."""
+def quantile_calibration_of(case: Case, levels: np.ndarray | None = None, rng: Any = 0) -> QuantileCalibration:
+    """Shares of what was checked already; by default at the levels that were given, or the usual ones."""
+    if isinstance(case.predictions, Quantiles):
+        return _of_given(case, levels)
+    levels = np.array(QUANTILE_LEVELS) if levels is None else levels
     found = RandomisedPIT.of(case, rng)
     below = (found.values <= levels[:, None]).astype(np.float64)
     shares = np.array([case.mean(row) for row in below])
@@ -184,3 +205,19 @@ def _below(values: np.ndarray, levels: np.ndarray) -> np.ndarray:
     places = np.searchsorted(levels, values, side="left") + (len(levels) + 1) * np.arange(len(values))[:, None]
     counts = np.bincount(places.ravel(), minlength=(len(levels) + 1) * len(values)).reshape(len(values), -1)
     return counts.cumsum(axis=1)[:, :-1]
+
+
+def _of_given(case: Case, levels: np.ndarray | None) -> QuantileCalibration:
+    """Shares below the quantiles that were given, nothing interpolated."""
+    found = claimed_levels_of(case.in_numpy, Run())
+    levels = found.levels if levels is None else levels
+    absent = absent_levels(case.predictions, levels)
+    if absent:
+        known = ", ".join(f"{level:g}" for level in found.levels)
+        raise InputError(
+            f"the quantiles of {', '.join(absent)} were not given, and how often outcomes lie below them was not "
+            f"forecast: leave levels out, or name some of {known}"
+        )
+    place = [int(np.flatnonzero(np.abs(found.levels - level) < SAME_LEVEL)[0]) for level in levels]
+    below = None if np.array_equal(found.below, found.upto) else found.below[place]
+    return QuantileCalibration(levels, found.upto[place], len(case), case.weights is not None, below=below)

@@ -109,10 +109,10 @@ def pit(y: Any, predictions: Any, rng: Any = 0) -> np.ndarray:
       ``(below + V (equal + 1)) / (S + 1)``. It is uniform whenever outcome and draws are exchangeable, at every S.
       Draws with unequal weights have no such guarantee: the outcome then gets the weight ``sum_s w_s^2``.
     - `Quantiles`: a random place between the two levels around the outcome. How the distribution goes on between
-      the levels and in the tails was not predicted, and the transform does not depend on it. An outcome equal to a
-      quantile lies between the level before and its own, which is exact for counts with ``P(Y <= quantile) = level``.
-      Equal quantiles are a point mass between the first and the last of their levels, as the family says; of a count
-      with equal quantiles it is not known how much of it lies below, and the values are only nearly uniform.
+      the levels and in the tails was not predicted, and the transform does not depend on it. Exact where no outcome
+      equals a quantile. How much of the probability of such an outcome lies below its quantile was not predicted: it
+      is taken from the level before to its own (of equal quantiles from the first to the last of their levels), and the
+      values are only nearly uniform. `calibration_test` and `claimed_levels` make no such choice.
 
     Parameters
     ----------

@@ -25,8 +25,8 @@ from kernelcal.pairs import (
     SuperDiagonals,
 )
 from kernelcal.predictions import Predictions
-from kernelcal.residuals import Residual, residual_of, target_kernel_of
-from kernelcal.statistics.base import Estimate, Prepared, Statistic, target_notes
+from kernelcal.residuals import QuantileResidual, Residual, residual_of, target_kernel_of
+from kernelcal.statistics.base import Estimate, Prepared, Statistic, interpolation_notes, target_notes
 from kernelcal.statistics.functions import function_of
 
 __all__ = ["SKCE", "PairMean", "PreparedPairMean", "not_definite", "skce"]
@@ -149,6 +149,8 @@ class PreparedPairMean(Prepared):
             self.residual = statistic.residual_of(predictions, self.target_kernel, weights)
         else:
             self.target_kernel, self.residual = statistic.target_kernel, residual
+        self.by_cells = isinstance(self.residual, QuantileResidual)
+        self.notes += interpolation_notes(predictions, self.target_kernel)
         engine = _engine(statistic)
         self.forms: QuadraticForms = (
             engine.again(like.forms, self.kernels)

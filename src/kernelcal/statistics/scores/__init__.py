@@ -10,6 +10,13 @@ from kernelcal.statistics.scores.classes import (
     log_score_rows,
     log_score_rows_of,
 )
+from kernelcal.statistics.scores.interval_scores import (
+    WeightedIntervalScore,
+    weighted_interval_score,
+    weighted_interval_score_of,
+    weighted_interval_score_rows,
+    weighted_interval_score_rows_of,
+)
 from kernelcal.statistics.scores.numbers import (
     components_of,
     coordinate,
@@ -27,14 +34,18 @@ from kernelcal.statistics.scores.numbers import (
 from kernelcal.statistics.scores.pinball import (
     QUANTILE_LEVELS,
     PinballLoss,
+    absent_levels,
     checked_levels,
     pinball_loss,
     pinball_loss_of,
+    usual_levels,
 )
 
 __all__ = [
     "QUANTILE_LEVELS",
     "PinballLoss",
+    "WeightedIntervalScore",
+    "absent_levels",
     "accuracy",
     "accuracy_of",
     "brier_score",
@@ -58,4 +69,9 @@ __all__ = [
     "negative_log_likelihood_rows_of",
     "pinball_loss",
     "pinball_loss_of",
+    "usual_levels",
+    "weighted_interval_score",
+    "weighted_interval_score_of",
+    "weighted_interval_score_rows",
+    "weighted_interval_score_rows_of",
 ]

@@ -2,5 +2,15 @@
 
 from kernelcal.statistics.signals.classes import ClassSignals, PreparedClassSignals
 from kernelcal.statistics.signals.numbers import NumberSignals, PreparedNumberSignals
+from kernelcal.statistics.signals.quantiles import CellScores, PreparedQuantileSignals, QuantileSignals, skewed
 
-__all__ = ["ClassSignals", "NumberSignals", "PreparedClassSignals", "PreparedNumberSignals"]
+__all__ = [
+    "CellScores",
+    "ClassSignals",
+    "NumberSignals",
+    "PreparedClassSignals",
+    "PreparedNumberSignals",
+    "PreparedQuantileSignals",
+    "QuantileSignals",
+    "skewed",
+]

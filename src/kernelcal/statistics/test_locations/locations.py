@@ -98,7 +98,7 @@ def draw_locations(predictions: Predictions, number: int = 10, rng: Any = 0) -> 
     >>> from kernelcal.predictions import Normal
     >>> from kernelcal.statistics.test_locations.locations import draw_locations
     >>> draw_locations(Normal([0.0, 1.0, 2.0], 0.5), 2).predictions.mean
-    array([1., 2.])
+    array([1., 0.])
     """
     if concrete(predictions.mean) is None:
         raise InputError(

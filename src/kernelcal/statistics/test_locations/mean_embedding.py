@@ -10,10 +10,10 @@ import numpy as np
 from kernelcal.arrays import Array, is_numpy, namespace
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
-from kernelcal.kernels import Integrator, Kernel, Laplacian, kernel_between, resolve, rows_that_count
+from kernelcal.kernels import Integrator, Kernel, Laplacian, QuantileLevels, kernel_between, resolve, rows_that_count
 from kernelcal.predictions import Predictions
 from kernelcal.residuals import target_kernel_of
-from kernelcal.statistics.base import Estimate, Prepared, Statistic, target_notes
+from kernelcal.statistics.base import Estimate, Prepared, Statistic, interpolation_notes, target_notes
 from kernelcal.statistics.functions import function_of
 from kernelcal.statistics.test_locations.functions import ResidualFunctions, residual_functions
 from kernelcal.statistics.test_locations.locations import Locations, draw_locations, like_arrays, refuse_unlike
@@ -75,7 +75,7 @@ class UCME(Statistic):
     >>> ucme([1, 2, 0], [[0.1, 0.8, 0.1], [0.2, 0.5, 0.3], [0.6, 0.2, 0.2]], prediction_kernel=kc.Laplacian(1.0))
     UCME
     ----
-    UCME               0.0105367
+    UCME               0.0160348
     estimator          plug-in
     rows               3
     prediction kernel  Laplacian(lengthscale=1.0, metric=Euclidean())
@@ -127,7 +127,7 @@ class UCME(Statistic):
         return replace(
             self,
             prediction_kernel=resolve(self.prediction_kernel, predictions, weights=weights)[0],
-            target_kernel=target_kernel_of(self.target_kernel, predictions, weights),
+            target_kernel=_target_of(self.target_kernel, predictions, weights),
             locations=self.located(predictions, weights),
         )
 
@@ -167,7 +167,7 @@ class PreparedUCME(Prepared):
             predictions = predictions.map_arrays(lambda x: x.astype(np.float64, copy=False))
         self.statistic, self.predictions, self.weights = statistic, predictions, weights
         self.prediction_kernel, notes = resolve(statistic.prediction_kernel, predictions, weights=weights)
-        self.target_kernel = target_kernel_of(statistic.target_kernel, predictions, weights)
+        self.target_kernel = _target_of(statistic.target_kernel, predictions, weights)
         self.locations = like_arrays(statistic.located(predictions, weights), predictions.mean)
         self.functions: ResidualFunctions = residual_functions(
             predictions, self.target_kernel, self.locations, statistic.integrator
@@ -175,7 +175,8 @@ class PreparedUCME(Prepared):
         self.alike = _weighted(
             kernel_between(self.prediction_kernel, self.locations.predictions, predictions).T, weights
         )
-        self.names, self.notes = ("UCME",), predictions.notes + notes
+        self.names = ("UCME",)
+        self.notes = predictions.notes + notes + interpolation_notes(predictions, self.target_kernel)
         self.engine = f"{len(self.locations)} test locations"
         self.bytes_per_draw = self.functions.bytes_per_draw
 
@@ -196,6 +197,18 @@ class PreparedUCME(Prepared):
     def values(self, targets: np.ndarray) -> np.ndarray:
         """Values for targets of shape (B, n, ...): shape (B, 1)."""
         return ((self.sums(targets) / len(self.predictions)) ** 2).mean(axis=1, keepdims=True)
+
+
+def _target_of(given: Kernel | None, predictions: Predictions, weights: np.ndarray | None) -> Kernel:
+    """Target kernel as given or the default, which must have values at places on the axis of targets."""
+    kernel = target_kernel_of(given, predictions, weights)
+    if isinstance(kernel, QuantileLevels):
+        raise InputError(
+            "UCME compares outcomes with test targets on their axis, and quantile forecasts claim levels, not values "
+            "between them: use the default test or kernelcal.SKCE(); UCME(target_kernel=kernelcal.Gaussian(1.0)) tests "
+            "the law that is linear between the quantiles, which was not forecast"
+        )
+    return kernel
 
 
 def _whole(value: Any) -> bool:
