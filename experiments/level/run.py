@@ -1,115 +1,78 @@
-"""Level of the exact test over a grid of sizes, classes and lengthscales, and its power on the models of 2019.
+"""Level of every test that claims it, in more than two hundred settings of calibrated predictions.
 
-    python experiments/level/run.py                 # 500 repetitions: some minutes on two cores
-    python experiments/level/run.py --repetitions 2000
+    python experiments/level/run.py                             # about half an hour on one core
+    python experiments/level/run.py --processes 4
+    python experiments/level/run.py --share 0.3                 # about a third of the data sets
+    python experiments/level/run.py --only "PIT" --share 4      # some settings, four times the data sets; no tables
 
-Writes docs/tables/level.csv and docs/tables/power.csv. Every repetition has its own seed, so that numbers do not
-depend on the number of processes. The bound is the 99.95 % point of the binomial law at the nominal level.
+Every module of this folder with a list `SETTINGS` takes part. Writes docs/tables/level.csv, a line a setting, and
+docs/tables/level_kinds.csv, a line a kind; rates.py puts what README shows into it. A rate above its bound, the 99.95 %
+point of the binomial law, is told, of a setting and of all settings of a kind together; the exit status is 1 if a test
+does not keep its claim by Bonferroni's correction over all these rates. A rate that is above its bound by chance is not
+when it is asked again: `--first 10000` makes other data sets.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
-import itertools
 import os
+import time
 from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
+from functools import partial
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # one process a core
 
-import numpy as np
-from scipy.stats import binom
-
-import kernelcal as kc
-
-TABLES = Path(__file__).resolve().parents[2] / "docs" / "tables"
-SIZES, CLASSES, LEVELS = (10, 30, 100), (2, 10, 100), (0.01, 0.05, 0.1)
-SCALES = {"narrow (median / 32)": (1 / 32,), "wide (2 median)": (2.0,), "default family": (1 / 32, 1 / 8, 1 / 2, 2.0)}
-DRAWS = 199
+from frame import NOTHING, Rates, Setting, by_kind, collected, repeated
+from rates import short, whole, write
 
 
-def calibrated(rng, n, m):
-    """Binary predictions Beta(0.7, 0.7), or M1 of Widmann et al. 2019: Dirichlet(0.1, ..., 0.1)."""
-    if m == 2:
-        return kc.Bernoulli(rng.beta(0.7, 0.7, n))
-    return kc.Categorical(rng.dirichlet(np.full(m, 0.1), n))
+def part(title: str, first: int, last: int) -> list[tuple[float, bool]]:
+    """Repetitions of a setting, which is looked up by its name in the process that runs them."""
+    setting = next(one for one in collected() if str(one) == title)
+    return [repeated(setting, k) for k in range(first, last)]
 
 
-def level_repetition(task):
-    n, m, scale, repetition = task
-    rng = np.random.default_rng([n, m, repetition])
-    batch = calibrated(rng, n, m)
-    if scale == "default family":
-        statistic = kc.DefaultFamily()
-    else:  # one kernel alone, at a multiple of the median
-        median = kc.median_lengthscale(batch)
-        statistic = kc.SKCE(prediction_kernel=kc.Laplacian(median * SCALES[scale][0]))
-    y = batch.sample(rng)[0]
-    return kc.calibration_test(y, batch, statistic=statistic, draws=DRAWS, rng=rng).pvalue
+def rates_of(setting: Setting, first: int, count: int, pool: ProcessPoolExecutor | None, step: int = 50) -> Rates:
+    """Rejection rates of so many data sets."""
+    if pool is None:
+        return Rates.of(setting, [repeated(setting, k) for k in range(first, first + count)])
+    starts = range(first, first + count, step)
+    ends = [min(start + step, first + count) for start in starts]
+    return Rates.of(setting, [one for some in pool.map(partial(part, str(setting)), starts, ends) for one in some])
 
 
-def power_repetition(task):
-    model, repetition = task
-    rng = np.random.default_rng([250, repetition])
-    batch = calibrated(rng, 250, 10)
-    y = batch.sample(rng)[0]
-    if model == "M2":
-        y = np.where(rng.random(250) < 0.5, y, 0)
-    elif model == "M3":
-        y = rng.integers(0, 10, 250)
-    elif model == "class 0 with probability 0.1":
-        y = np.where(rng.random(250) < 0.1, 0, y)
-    elif model == "over-confident, temperature 1.3":
-        batch = tempered(batch, 1.3)
-    elif model == "under-confident, temperature 0.75":
-        batch = tempered(batch, 0.75)
-    return kc.calibration_test(y, batch, draws=DRAWS, rng=rng).pvalue
+def told(rates: Rates, settings: int) -> str:
+    """Verdict and rates in a line."""
+    one, shares = rates.setting, " ".join(f"{rates.rate(k):.3f}" for k in range(3))
+    return f"{rates.verdict(settings):12s} {shares}  {one} ({len(rates.pvalues)} data sets)"
 
 
-def tempered(batch, exponent):
-    q = batch.probs**exponent
-    return kc.Categorical(q / q.sum(axis=1, keepdims=True))
-
-
-def write(name, header, rows):
-    TABLES.mkdir(parents=True, exist_ok=True)
-    with open(TABLES / name, "w", newline="") as stream:
-        csv.writer(stream, lineterminator="\n").writerows([header, *rows])
-
-
-def main():
+def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--repetitions", type=int, default=500)
-    parser.add_argument("--power-repetitions", type=int, default=200)
     parser.add_argument("--processes", type=int, default=os.cpu_count())
-    options = parser.parse_args()
-    count, rows, broken = options.repetitions, [], 0
-    bounds = [binom.ppf(0.9995, count, level) / count for level in LEVELS]
-    with ProcessPoolExecutor(options.processes) as pool:
-        for n, m, scale in itertools.product(SIZES, CLASSES, SCALES):
-            pvalues = np.array(list(pool.map(level_repetition, [(n, m, scale, k) for k in range(count)], chunksize=10)))
-            rates = [(pvalues <= level).mean() for level in LEVELS]
-            broken += sum(rate > bound for rate, bound in zip(rates, bounds, strict=True))
-            rows.append([n, m, scale, *(f"{rate:.3f}" for rate in rates)])
-            print(*rows[-1], flush=True)
-        rows.append(["", "", "bound", *(f"{bound:.3f}" for bound in bounds)])
-        write("level.csv", ["n", "classes", "lengthscale", *(f"level {level:g}" for level in LEVELS)], rows)
-        powers = []
-        for model in (
-            "M1",
-            "M2",
-            "M3",
-            "class 0 with probability 0.1",
-            "over-confident, temperature 1.3",
-            "under-confident, temperature 0.75",
-        ):
-            tasks = [(model, k) for k in range(options.power_repetitions)]
-            pvalues = np.array(list(pool.map(power_repetition, tasks, chunksize=5)))
-            powers.append([model, *(f"{(pvalues <= level).mean():.3f}" for level in LEVELS)])
-            print(*powers[-1], flush=True)
-        write("power.csv", ["model", *(f"level {level:g}" for level in LEVELS)], powers)
-    print(f"{broken} rejection rates above their binomial bound ({count} repetitions, {DRAWS} draws)")
+    parser.add_argument("--share", type=float, default=1.0, help="of the data sets")
+    parser.add_argument("--only", default="", help="settings whose kind, name and size have this in them; no tables")
+    parser.add_argument("--first", type=int, default=0, help="number of the first data set, for other data sets")
+    return parser.parse_args()
+
+
+def main() -> int:
+    options, started = arguments(), time.perf_counter()
+    settings = [one for one in collected() if options.only.lower() in str(one).lower()]
+    pool = ProcessPoolExecutor(options.processes) if options.processes > 1 else None
+    found = []
+    for one in settings:
+        count = max(1, round(one.repetitions * options.share))
+        found.append(rates_of(one, options.first, count, pool))
+        print(f"{time.perf_counter() - started:6.0f} s  {told(found[-1], len(settings))}", flush=True)
+    if not options.only:
+        write("level.csv", whole(found))
+        write("level_kinds.csv", short(found))
+    judged = [*found, *by_kind(found)]
+    suspicious = [rates for rates in judged if rates.above and rates.setting.claim != NOTHING]
+    broken = [rates for rates in suspicious if rates.verdict(len(judged)) == "broken"]
+    print(f"{len(settings)} settings, {len(suspicious)} of them or kinds above a bound, {len(broken)} broken")
+    print(*(told(rates, len(judged)) for rates in suspicious), sep="\n")
     return 1 if broken else 0
 
 

@@ -1,0 +1,112 @@
+"""Tables of rejection rates: one line a setting, and one line a kind.
+
+python experiments/level/rates.py       # puts the tables that run.py and power.py wrote into README
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+from frame import DRAWS, EXACT, LEVELS, MANY_ROWS, NOTHING, Rates, by_kind
+from scipy.stats import betabinom, binom
+
+TABLES = Path(__file__).resolve().parents[2] / "docs" / "tables"
+README = TABLES.parents[1] / "README.md"
+FIVE = LEVELS.index(0.05)
+CLAIMS = {EXACT: "exact", MANY_ROWS: "for many rows", NOTHING: "no claim"}
+
+
+def write(name: str, rows: Iterable[Sequence], folder: Path = TABLES) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / name, "w", newline="") as stream:
+        csv.writer(stream, lineterminator="\n").writerows(rows)
+
+
+def whole(found: Sequence[Rates]) -> list[list[str]]:
+    """One line a setting: rates, their bounds, the mean p-value and the verdict."""
+    header = ["kind", "setting", "rows", "claim", "draws", "data sets", "with a warning", "refused"]
+    header += [f"level {level:g}" for level in LEVELS] + [f"bound {level:g}" for level in LEVELS]
+    return [[*header, "mean p", "verdict"], *(line(rates, len(found)) for rates in found)]
+
+
+def line(rates: Rates, settings: int) -> list[str]:
+    one, levels = rates.setting, range(len(LEVELS))
+    draws = "shared" if one.shared else "own"
+    first = [one.kind, one.name, one.n, one.claim, draws, len(rates.pvalues), rates.warned, rates.refused]
+    mean = f"{rates.pvalues.mean():.3f}" if len(rates.pvalues) else ""
+    shares = [*map(rates.rate, levels), *map(rates.bound, levels)]
+    return [*map(str, first), *("" if np.isnan(x) else f"{x:.3f}" for x in shares), mean, rates.verdict(settings)]
+
+
+def short(found: Sequence[Rates]) -> list[list[str]]:
+    """One line a kind and claim: rates at 5 % of all its data sets and of its worst setting, each with its bound."""
+    header = ["test and predictions", "claim", "settings", "rows", "rate", "its bound", "worst setting", "its bound"]
+    return [header, *(summary(kind, members_of(kind, found)) for kind in by_kind(found))]
+
+
+def members_of(kind: Rates, found: Sequence[Rates]) -> list[Rates]:
+    key = (kind.setting.kind, kind.setting.claim)
+    return [rates for rates in found if (rates.setting.kind, rates.setting.claim) == key]
+
+
+def summary(kind: Rates, members: list[Rates]) -> list[str]:
+    sizes = [rates.setting.n for rates in members]
+    rows = f"{min(sizes)} to {max(sizes)}" if min(sizes) < max(sizes) else str(sizes[0])
+    first = [kind.setting.kind, CLAIMS[kind.setting.claim], str(len(members)), rows]
+    judged = [rates for rates in members if len(rates.pvalues)]
+    if not judged:
+        return [*first, "warns always", "", "", ""]
+    worst = max(judged, key=lambda rates: (rates.rate(FIVE) / rates.bound(FIVE), len(rates.pvalues)))
+    return [*first, *(f"{x:.3f}" for one in (kind, worst) for x in (one.rate(FIVE), one.bound(FIVE)))]
+
+
+def broad(rows: Sequence[dict[str, str]]) -> list[list[str]]:
+    """What README shows, from the lines of level.csv: exact tests, in groups of what comes first in their kinds."""
+    groups: dict[str, list[dict[str, str]]] = {}
+    for row in rows:
+        if row["claim"] == EXACT:
+            groups.setdefault(row["kind"].partition(",")[0], []).append(row)
+    return [[name, str(len(group)), *_pooled_and_worst(group)] for name, group in groups.items()]
+
+
+def _pooled_and_worst(group: list[dict[str, str]]) -> list[str]:
+    """Rate of all data sets and its bound, then those of the setting that comes nearest to its bound."""
+    sets = [int(row["data sets"]) for row in group]
+    rejected = sum(round(count * float(row["level 0.05"] or 0)) for count, row in zip(sets, group, strict=True))
+    shared = any(row["draws"] == "shared" for row in group)
+    law = betabinom(sum(sets), 0.05 * (DRAWS + 1), 0.95 * (DRAWS + 1)) if shared else binom(sum(sets), 0.05)
+    bound = law.isf(0.0005) / sum(sets)
+    worst = max(
+        (row for row in group if row["level 0.05"]), key=lambda row: float(row["level 0.05"]) / float(row["bound 0.05"])
+    )
+    return [f"{rejected / sum(sets):.3f}", f"{bound:.3f}", worst["level 0.05"], worst["bound 0.05"]]
+
+
+def markdown(lines: Sequence[Sequence[str]]) -> str:
+    """Lines of a table, the first one its header."""
+    header, *rows = lines
+    return "\n".join("| " + " | ".join(line) + " |" for line in (header, ["---"] * len(header), *rows))
+
+
+def readme(text: str) -> str:
+    """README with its two tables made anew from docs/tables."""
+    levels = [["", "settings", "rejected at 5 %", "bound", "worst setting", "its bound"], *broad(read("level.csv"))]
+    powers = [["model", "default test"], *([row["model"], row["level 0.05"]] for row in read("power.csv"))]
+    for name, lines in (("level", levels), ("power", powers)):
+        before, start, rest = text.partition(f"<!-- {name} table -->\n")
+        if not start:
+            raise ValueError(f"README has no line <!-- {name} table -->")
+        text = f"{before}{start}{markdown(lines)}\n\n" + rest.partition("\n\n")[2]
+    return text
+
+
+def read(name: str) -> list[dict[str, str]]:
+    with open(TABLES / name, newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+if __name__ == "__main__":
+    README.write_text(readme(README.read_text()))
