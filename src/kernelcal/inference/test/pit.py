@@ -12,14 +12,14 @@ from kernelcal.cases import Case
 from kernelcal.defaults import DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError
 from kernelcal.inference.draws import Drawable, Draws
-from kernelcal.inference.laws import DrawnValues, Exact, NullLaw, exact_notes, exact_null
+from kernelcal.inference.laws import Exact, NullLaw, Outcome, exact_notes, exact_null
 from kernelcal.inference.result import TestResult
-from kernelcal.inference.test.family import impossible_note, impossible_rows
+from kernelcal.inference.test.family import directions, impossible_note, impossible_rows
 from kernelcal.inference.test.pit_words import pit_directions
 from kernelcal.predictions import Quantiles, Samples
 from kernelcal.randomness import generator_of
 from kernelcal.runs import Run
-from kernelcal.statistics import Estimate, Prepared, Statistic
+from kernelcal.statistics import Estimate, Prepared, QuantileSignals, Statistic
 from kernelcal.statistics.outcomes import PreparedUniformity, RandomisedPIT
 
 __all__ = ["UniformPIT", "pit_test", "pit_tested"]
@@ -54,6 +54,10 @@ def pit_test(
     redrawn data, whose targets are drawn from the predictions (of draws: which of the S + 1 values is the outcome). So
     the test is exact given these places, for every seed, however many rows are tied.
 
+    Of `Quantiles` it is asked whether the levels hold over all rows, by the members of `QuantileSignals` that look at
+    all rows alike: nothing between the levels was forecast. That is exact, and conservative where outcomes equal
+    quantiles.
+
     Parameters
     ----------
     y : array of shape (n,)
@@ -78,8 +82,7 @@ def pit_test(
     Raises
     ------
     InputError
-        For vector targets, families without a distribution function, draws with unequal weights, and `Quantiles`, of
-        which `calibration_test` tests what the levels claim.
+        For vector targets, families without a distribution function, and draws with unequal weights.
 
     Notes
     -----
@@ -140,11 +143,7 @@ def pit_tested(case: Case, run: Run) -> TestResult:
     """Test what was checked already; all rows count alike."""
     case = case.of_one_number("the test of the probability integral transform").in_numpy
     if isinstance(case.predictions, Quantiles):
-        raise InputError(
-            "quantile forecasts say nothing of what lies between their levels, so their PIT values have no law of "
-            "their own: kernelcal.calibration_test(y, predictions) tests what the levels claim, and "
-            "kernelcal.statistics.claimed_levels tells each of them"
-        )
+        return _levels_tested(case, run)
     if isinstance(case.predictions, Samples) and not case.predictions.exchangeable:
         raise InputError(
             "PIT values of draws with unequal weights are only nearly uniform, so this test would not keep its level: "
@@ -153,7 +152,11 @@ def pit_tested(case: Case, run: Run) -> TestResult:
     found = RandomisedPIT.of(case, run.rng)
     prepared = PreparedUniformity(len(case), _centre(found, run))
     drawn = exact_null(prepared, replace(case, targets=found.values), run, _RedrawnValues(run.rng, found))
-    return _result(prepared, drawn, found.values, case, run)
+    outcome = drawn.outcome(prepared.names, exact_notes(drawn, case.predictions, run.alpha))
+    words = _words(prepared, outcome, found.values, case, run)
+    null, question = "exact, uniform PIT values", "quantile calibration: are the PIT values uniform?"
+    far_out = _far_out(found.values)
+    return _result(outcome, words, case, run, null=null, question=question, engine=prepared.engine, notes=far_out)
 
 
 def _centre(found: RandomisedPIT, run: Run) -> tuple[float, float]:
@@ -179,30 +182,54 @@ class _RedrawnValues(Draws):
         return super().targets(self._values, start, stop, rows)
 
 
-def _result(prepared: PreparedUniformity, drawn: DrawnValues, values: np.ndarray, case: Case, run: Run) -> TestResult:
+def _levels_tested(case: Case, run: Run) -> TestResult:
+    """Quantile forecasts: what each level claims over all rows; nothing between the levels was forecast."""
     y, batch = case.targets, case.predictions
+    prepared = QuantileSignals().prepare(batch)
+    prepared.merge = prepared.overall
+    drawn = exact_null(prepared, case, run, Draws(run.rng, "draws of the PIT test"))
     outcome = drawn.outcome(prepared.names, exact_notes(drawn, batch, run.alpha))
-    p, rows = outcome.pvalue, impossible_rows(batch, y)
+    ranked = replace(outcome, members=tuple(member for member in outcome.members if member.ranked))
+    words = directions(prepared, y, ranked.members, ranked.fired, run.alpha) if outcome.pvalue <= run.alpha else ()
+    null, question = "exact, cells between the quantiles", "quantile calibration: do the levels hold?"
+    return _result(ranked, words, case, run, null=null, question=question, engine=prepared.engine)
+
+
+def _words(prepared: PreparedUniformity, outcome: Outcome, values: np.ndarray, case: Case, run: Run) -> tuple[str, ...]:
+    if outcome.pvalue > run.alpha:
+        return ()
+    return pit_directions(values, case, prepared.centre[0], outcome.members, outcome.fired, run.alpha)
+
+
+def _result(
+    outcome: Outcome,
+    words: tuple[str, ...],
+    case: Case,
+    run: Run,
+    *,
+    null: str,
+    question: str,
+    engine: str,
+    notes: tuple[str, ...] = (),
+) -> TestResult:
+    y, batch, p = case.targets, case.predictions, outcome.pvalue
+    rows = impossible_rows(batch, y)
     impossible = (impossible_note(batch, y, rows, counted=False),) if len(rows) else ()
-    rejected = p <= run.alpha
-    words: tuple[str, ...] = ()
-    if rejected:
-        words = pit_directions(values, case, prepared.centre[0], outcome.members, outcome.fired, run.alpha)
     return TestResult(
         statistic=min(member.pvalue for member in outcome.members),
         pvalue=p,
-        null="exact, uniform PIT values",
+        null=null,
         draws=outcome.draws,
         stopped_early=outcome.stopped_early,
         monte_carlo_error=math.sqrt(p * (1 - p) / (outcome.draws + 1)),
         members=outcome.members,
-        fired=outcome.fired if rejected else "",
+        fired=outcome.fired if p <= run.alpha else "",
         directions=words,
         impossible_rows=tuple(int(row) for row in rows[:10]),
         n=len(batch),
-        engine=prepared.engine,
-        question="quantile calibration: are the PIT values uniform?",
-        notes=(*impossible, *_far_out(values), *batch.notes, *outcome.notes, *_SCOPE),
+        engine=engine,
+        question=question,
+        notes=(*impossible, *notes, *batch.notes, *outcome.notes, *_SCOPE),
         null_draws=outcome.null_draws,
         alpha=run.alpha,
         seed=run.named_seed,

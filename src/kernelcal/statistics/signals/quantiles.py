@@ -139,7 +139,13 @@ class QuantileSignals(Statistic):
 
 
 class PreparedQuantileSignals(Prepared):
-    """Signals of fixed quantile forecasts, with their directions."""
+    """Signals of fixed quantile forecasts, with their directions.
+
+    Attributes
+    ----------
+    overall : Merge
+        The merge of what all rows say together, without that of wide or high ones: quantile calibration.
+    """
 
     aimless = "no single direction: neither one shift nor one width of all forecasts explains how outcomes deviate"
     engine = "sums over rows"
@@ -160,6 +166,8 @@ class PreparedQuantileSignals(Prepared):
         first, second = len(sides), len(sides) + len(more)
         bounds = [range(first), range(first, second), range(second, second + 3), range(second + 3, len(self.names))]
         self.merge = Merge(tuple(tuple(group) for group in bounds if len(group)), standardised=True)
+        overall = (bounds[0], *bounds[2:])
+        self.overall = Merge(tuple(tuple(group) for group in overall if len(group)), standardised=True)
 
     def values(self, targets: np.ndarray) -> np.ndarray:
         """Signals of outcomes or codes of shape (B, n): shape (B, signals)."""
