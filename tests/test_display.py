@@ -99,12 +99,16 @@ def found(tmp_path_factory):
     density = UnnormalizedDensity(
         lambda y, m: -((y - m) ** 2), mean, draws=mean[:, None] + rng.normal(size=(60, 9)), gradient=_slope
     )
+    quantiles = kc.Quantiles(mean[:, None] + [-0.7, 0.0, 0.7], [0.25, 0.5, 0.75])
+    tied = kc.Quantiles(np.tile([-1.0, 0.0, 1.0], (60, 1)), [0.25, 0.5, 0.75])
     prepared = kc.SKCE().prepare(kc.Categorical(p))
     fast = {"draws": 99, "classes": names}
     results = [
         kc.evaluate(y, q, **fast),
         kc.evaluate(t, normal, draws=99),
         kc.evaluate(t, density, draws=99),
+        kc.evaluate(t, quantiles, draws=99),
+        kc.compare(np.round(t), dict.fromkeys(HOSTILE[:2], tied), draws=99),
         Sketch(kc.Laplacian(0.2), engine=kc.RandomFourier(16), draws=19).update(event, q[:, 2]).result(),
         kc.compare(y, {HOSTILE[0]: p, HOSTILE[1]: q}, within=0.1, **fast),
         explain(y, q, groups={HOSTILE[0]: [HOSTILE[1], HOSTILE[2]] * 30}, classes=names),

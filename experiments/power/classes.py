@@ -192,7 +192,7 @@ def t_cal(p, labels):
 
 @lru_cache(maxsize=2)
 def redrawn(key, seed):
-    return kc.inference.Draws(seed, "draws of single tests").targets(key.predictions, 0, DRAWS).astype(np.int64)
+    return kc.inference.Draws(seed, "power of classes").targets(key.predictions, 0, DRAWS).astype(np.int64)
 
 
 class Key:

@@ -25,8 +25,10 @@ def test_the_root_of_a_variance_is_taken_and_said(save, load, refused):
     data = load(save(NORMAL), mean="mu", variance="var")
     np.testing.assert_array_equal(data.predictions.std, [2, 0.5, 1])
     assert data.description.endswith("Normal from mean mu and the root of variance var")
+    message = refused(save("y,mu,var 1,1,1 2,2,0 3,3,2"), mean="mu", variance="var")
+    assert message.startswith("the variance in row 1 is 0, expected a positive number; a point prediction alone")
     message = refused(save("y,mu,var 1,1,1 2,2,0 3,3,-1"), mean="mu", variance="var")
-    assert message.startswith("the variance in row 1 is 0, expected a positive number")
+    assert message.startswith("the variance in row 2 is -1, expected a positive number; no spread is below 0")
     assert "the standard deviation in row 0 is -2" in refused(save("y,mu,sd 1,1,-2"), mean="mu", std="sd")
 
 

@@ -160,11 +160,23 @@ def test_command_line_and_sketches(tmp_path, capsys):
 
 
 def test_the_slope_hears_what_was_said():
-    """Over-confident logits of 30, of which one in a hundred is wrong: each costs 30, and none is impossible."""
-    y = np.r_[np.zeros(2), np.ones(198)].astype(int)
-    result = kc.calibration_test(y, kc.Logits(np.full(200, 60.0)), draws=99)
-    members = {member.name: member.value for member in result.members}
-    assert members["slope"] == pytest.approx(120.0)
+    """Logits of 60, of which one in a hundred is wrong: each costs 60, and none is impossible; p alone says 1."""
+    y = np.r_[np.zeros(2), np.ones(198), np.zeros(50), np.ones(50)].astype(int)
+    logits = np.r_[
+        np.full(200, 60.0),
+        np.full(100, -0.1),
+    ]
+    signals = kc.statistics.ClassSignals().prepare(kc.as_predictions(kc.Logits(logits)))
+    result = kc.calibration_test(y, kc.Logits(logits), draws=99)
+    p = 1 / (1 + np.exp(-logits))
+    scores = np.where(y == 1, -np.log1p(np.exp(-logits)), -np.log1p(np.exp(logits)))
+    expected = -p * np.log1p(np.exp(-logits)) - (1 - p) * np.log1p(np.exp(logits))
+    uncleared = float((scores - expected).sum())
+    assert uncleared == pytest.approx(-120.0, abs=0.5)
+    variance = p * (1 - p)
+    along = (variance * logits).sum() / variance.sum()  # the frequencies that a shift of all logits would change
+    cleared = uncleared - along * (y - p).sum()
+    assert signals.slope(y[None])[0] == pytest.approx(cleared, rel=1e-6)
     assert result.impossible_rows == ()
 
 

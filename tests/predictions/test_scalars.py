@@ -90,7 +90,7 @@ def test_laplace_refuses(arguments, message):
         (lambda: StudentT([3.0, 0.0], [0.0, 1.0], 1.0), r"df in row 1 is 0, expected a positive number \(a normal law"),
         (
             lambda: StudentT(3.0, [0.0], [-1.0]),
-            "the scale in row 0 is -1, expected a positive number; a point prediction",
+            "the scale in row 0 is -1, expected a positive number; no spread is below 0",
         ),
         (
             lambda: StudentT.from_std([3.0, 2.0], 0.0, 1.0),

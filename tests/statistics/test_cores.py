@@ -20,6 +20,7 @@ LEVELS, RUN = np.array([0.5, 0.9]), Run(draws=99, rng=7, confidence_level=0.9)
 BAND = {"confidence_level": 0.9, "draws": 99, "rng": 7}
 
 CLASSES, ONE, REAL, DRAWN = (LABELS, P), (YES, P[:, 0]), (NUMBERS, NORMAL), (NUMBERS, DRAWS)
+STATED = NUMBERS, kc.Quantiles(np.sort(RNG.normal(size=(30, 3)), axis=1), [0.1, 0.5, 0.9])
 CORES = [  # border, data, options of the border, arguments of the core, whether there are weights
     ("accuracy", CLASSES, {}, (), True),
     ("log_score", CLASSES, {}, (), True),
@@ -40,8 +41,12 @@ CORES = [  # border, data, options of the border, arguments of the core, whether
     ("rank_histogram", DRAWN, {"bins": 5, **BAND}, (5, RUN), False),
     ("quantile_calibration", DRAWN, {"levels": LEVELS, "rng": 7}, (LEVELS, 7), True),
     ("central_coverage", DRAWN, {"levels": LEVELS, "confidence_level": 0.9}, (LEVELS, RUN), True),
+    ("claimed_levels", STATED, {"confidence_level": 0.9}, (RUN,), True),
+    ("weighted_interval_score", STATED, {}, (), True),
+    ("weighted_interval_score_rows", STATED, {}, (), False),
     ("highest_density_coverage", REAL, {"levels": LEVELS, **BAND}, (LEVELS, RUN), True),
 ]
+LEVEL_SCORES = ("claimed_levels", "weighted_interval_score", "weighted_interval_score_rows")
 CLASS_SCORES = ("accuracy", "log_score", "log_score_rows", "brier_score", "brier_decomposition")
 
 
@@ -84,6 +89,8 @@ def test_every_core_is_compared():
 def test_a_core_refuses_the_other_kind_of_predictions(name, arguments):
     classes = name in CLASS_SCORES
     message = "this needs predicted class probabilities, got Normal" if classes else "this needs predictions of numbers"
+    if name in LEVEL_SCORES:
+        message = "needs predictions given by quantiles, got Categorical"
     with pytest.raises(InputError, match=message):
         both(name)[1](Case.of(*(REAL if classes else CLASSES)), *arguments)
 

@@ -91,7 +91,7 @@ def test_the_weighted_exact_test_keeps_its_level():
     [
         ([1.0, 2.0], "weights must be 3 numbers, one a row"),
         ([1.0, -2.0, 1.0], "row 1 is -2"),
-        ([1.0, np.nan, 1.0], "row 1 is nan"),
+        ([1.0, np.nan, 1.0], "row 1 is missing"),
         ([0, 0, 0], "all weights are 0"),
         ([0, 0, 1], "at least two rows"),
     ],

@@ -45,7 +45,7 @@ def direction_sums(case: Case) -> Arrays:
         z = np.asarray(batch.standardised(case.targets), dtype=np.float64).reshape(len(batch), -1)
         return {"moments": np.stack([(z**k).sum(axis=0) for k in (1, 2, 3, 4)])}
     p = to_numpy(batch.probabilities).astype(np.float64)
-    logs = np.log(np.where(p > 0, p, 1.0))
+    logs = batch.finite_logs(slice(None))
     own = (p * logs).sum(axis=1, keepdims=True)
     observed = np.bincount(case.targets, minlength=p.shape[1]).astype(np.float64)
     slope = float((logs[np.arange(len(p)), case.targets] - own[:, 0]).sum())

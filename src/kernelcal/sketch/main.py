@@ -300,9 +300,14 @@ class Sketch:
             raise InputError(f"{path} is not a whole sketch: {error}") from None
         except Exception as error:  # settings of any shape, which anything may refuse
             raise InputError(f"{path} is not a whole sketch: {type(error).__name__}, {error}") from None
-        if arrays:
-            check_arrays(path, arrays, sketch._settings, sketch._subject)
-        sketch._rows = RowSet.of_file(path, *seen, float(arrays["n"]) if arrays else 0)
+        try:
+            if arrays:
+                check_arrays(path, arrays, sketch._settings, sketch._subject)
+            sketch._rows = RowSet.of_file(path, *seen, float(arrays["n"]) if arrays else 0)
+        except InputError:
+            raise
+        except Exception as error:  # a subject of any shape
+            raise InputError(f"{path} is not a whole sketch: {type(error).__name__}, {error}") from None
         if head.get("checksum") != checksum(head, whole):
             raise InputError(
                 f"{path} is not a whole sketch: it was altered after it was written, its checksum is that of other "

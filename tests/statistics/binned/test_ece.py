@@ -97,7 +97,8 @@ def test_question_that_a_lens_has_asked_is_kept():
     confidence = kc.Bernoulli(p, question="top label")
     for question in (None, "top label", "positive class"):  # never max(p, 1 - p)
         assert float(ece(hit, confidence, question=question, bins=10)) == pytest.approx(0.5)
-    assert float(ece(hit, p, bins=10)) == pytest.approx(0.3)  # without a name the first choice may be "no"
+    assert float(ece(hit, p, bins=10)) == pytest.approx(0.5)  # one column: the positive class
+    assert float(ece(hit, p, question="top label", bins=10)) == pytest.approx(0.3)  # whose first choice may be "no"
     other = kc.Bernoulli(p, question="class b against the rest")
     assert ece(hit, other, bins=10).name == "ECE, class b against the rest"
     assert float(ece(hit, other, bins=10)) == pytest.approx(0.5)

@@ -469,14 +469,16 @@ def test_a_density_alone_is_tested_by_default():
     good = Score(lambda y, m: m - y, mean)
     result = kc.calibration_test(y, good, draws=199)
     assert result.null == "wild bootstrap with random signs"
-    assert result.fired == "KCCSD"
+    assert [member.name for member in result.members] == ["KCCSD"]
+    assert result.fired == ""
     assert result.pvalue > 0.05
     assert any("median distance between the observed targets" in note for note in result.notes)
     assert any(
         "compares score functions where a normal with the targets' moments lies" in note for note in result.notes
     )
     narrow = Score(lambda y, m: 4 * (m - y), mean)
-    assert kc.calibration_test(y, narrow, draws=199).pvalue == 1 / 200
+    rejected = kc.calibration_test(y, narrow, draws=199)
+    assert (rejected.pvalue, rejected.fired) == (1 / 200, "KCCSD")
     same = kc.calibration_test(y, narrow, statistic="kccsd", draws=199)
     assert same.pvalue == 1 / 200
     blocks = KCCSD(estimator="block", block_size=2)

@@ -59,7 +59,7 @@ FAMILIES = {
     "samples": (Samples(RNG.normal(size=(N, 5))), kc.Laplacian(1.0)),
     "weighted": (Samples(RNG.normal(size=(N, 5)), RNG.random((N, 5))), None),
     "vectors": (Samples(RNG.normal(size=(N, 5, D))), kc.Gaussian(1.0)),
-    "quantiles": (Quantiles(np.sort(RNG.normal(size=(N, 7)), axis=1), LEVELS), None),
+    "quantiles": (Quantiles(np.sort(RNG.normal(size=(N, 7)), axis=1), LEVELS), Spectral(kc.Gaussian(1.0))),
     "spectral vectors": (DiagonalNormal(MEAN, STD), Spectral(kc.Gaussian(1.0), frequencies=5)),
 }
 CASES = pytest.mark.parametrize("name", FAMILIES)
@@ -392,7 +392,9 @@ def test_locations_that_do_not_fit():
         ucme([0, 1], np.eye(2), locations=Locations(np.eye(3), [0, 1, 2]))
     quantiles, other = (Quantiles([[0.0, 1.0, 2.0]] * 2, levels) for levels in ([0.1, 0.5, 0.9], [0.2, 0.5, 0.8]))
     with pytest.raises(InputError, match="the predictions too, but their components or levels differ: give"):
-        ucme(y, quantiles, locations=Locations(other, [0.0, 1.0]))
+        ucme(y, quantiles, target_kernel=kc.Gaussian(1.0), locations=Locations(other, [0.0, 1.0]))
+    with pytest.raises(InputError, match="quantile forecasts claim levels, not values between them"):
+        ucme(y, quantiles)
     mixed = Mixture(None, [Normal([0.0, 1.0], 1.0), Laplace([0.0, 1.0], 1.0)])
     with pytest.raises(InputError, match="their components or levels differ"):
         ucme(y, Mixture(None, [batch, batch]), target_kernel=Spectral(), locations=Locations(mixed, y))

@@ -205,8 +205,8 @@ def _target_of(given: Kernel | None, predictions: Predictions, weights: np.ndarr
     if isinstance(kernel, QuantileLevels):
         raise InputError(
             "UCME compares outcomes with test targets on their axis, and quantile forecasts claim levels, not values "
-            "between them: use the default test or kernelcal.SKCE(); UCME(target_kernel=kernelcal.Gaussian(1.0)) tests "
-            "the law that is linear between the quantiles, which was not forecast"
+            "between them: use the default test or kernelcal.SKCE(); UCME(target_kernel=kernelcal.kernels.Spectral()) "
+            "tests the law that is linear between the quantiles, which was not forecast"
         )
     return kernel
 
