@@ -164,7 +164,7 @@ def test_the_slope_hears_what_was_said():
     y = np.r_[np.zeros(2), np.ones(198), np.zeros(50), np.ones(50)].astype(int)
     logits = np.r_[
         np.full(200, 60.0),
-        np.full(100, -0.1),
+        np.linspace(-2, 2, 100),
     ]
     signals = kc.statistics.ClassSignals().prepare(kc.as_predictions(kc.Logits(logits)))
     result = kc.calibration_test(y, kc.Logits(logits), draws=99)
@@ -172,7 +172,7 @@ def test_the_slope_hears_what_was_said():
     scores = np.where(y == 1, -np.log1p(np.exp(-logits)), -np.log1p(np.exp(logits)))
     expected = -p * np.log1p(np.exp(-logits)) - (1 - p) * np.log1p(np.exp(logits))
     uncleared = float((scores - expected).sum())
-    assert uncleared == pytest.approx(-120.0, abs=0.5)
+    assert uncleared < -90  # two rows at 60, less what the other rows happen to say
     variance = p * (1 - p)
     along = (variance * logits).sum() / variance.sum()  # the frequencies that a shift of all logits would change
     cleared = uncleared - along * (y - p).sum()

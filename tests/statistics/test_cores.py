@@ -46,7 +46,6 @@ CORES = [  # border, data, options of the border, arguments of the core, whether
     ("weighted_interval_score_rows", STATED, {}, (), False),
     ("highest_density_coverage", REAL, {"levels": LEVELS, **BAND}, (LEVELS, RUN), True),
 ]
-LEVEL_SCORES = ("claimed_levels", "weighted_interval_score", "weighted_interval_score_rows")
 CLASS_SCORES = ("accuracy", "log_score", "log_score_rows", "brier_score", "brier_decomposition")
 
 
@@ -89,7 +88,7 @@ def test_every_core_is_compared():
 def test_a_core_refuses_the_other_kind_of_predictions(name, arguments):
     classes = name in CLASS_SCORES
     message = "this needs predicted class probabilities, got Normal" if classes else "this needs predictions of numbers"
-    if name in LEVEL_SCORES:
+    if name == "claimed_levels":
         message = "needs predictions given by quantiles, got Categorical"
     with pytest.raises(InputError, match=message):
         both(name)[1](Case.of(*(REAL if classes else CLASSES)), *arguments)

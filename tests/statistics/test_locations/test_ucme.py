@@ -108,6 +108,8 @@ def coordinates(batch):
         return batch.p[:, None]
     if hasattr(batch, "n_classes"):
         return batch.probabilities
+    if isinstance(batch, Quantiles):
+        return batch.values / np.sqrt(batch.values.shape[1])
     return np.hstack([batch.mean.reshape(len(batch), -1), batch.std.reshape(len(batch), -1)])
 
 
