@@ -22,7 +22,7 @@ from kernelcal.inference import (
     Saddlepoint,
     TestResult,
 )
-from kernelcal.inference.intervals import hoeffding, root_spread
+from kernelcal.inference.intervals import Surprises, hoeffding, root_spread
 from kernelcal.inference.laws import far_note
 from kernelcal.pairs import off_diagonal, row_sums
 from kernelcal.sketch.subject import Settings, Subject
@@ -113,7 +113,9 @@ def findings(
     return SketchResult(
         n=n,
         estimate=estimate,
-        interval=_interval(sums, estimate, test.pvalue, confidence_level) if subject.second_moments and n > 3 else None,
+        interval=_interval(sums, estimate, test.pvalue, confidence_level, _bound(settings, subject))
+        if subject.second_moments and n > 3
+        else None,
         test=test,
         known=known,
         question=subject.question,
@@ -171,12 +173,21 @@ def _test(
     )
 
 
-def _interval(sums: Arrays, estimate: Estimate, pvalue: float, level: float) -> Interval:
-    """Interval of the root; its lower end is 0 unless the exact test rejects, as in `confidence_interval`."""
+def _bound(settings: Settings, subject: Subject) -> float:
+    """Bound of an entry of the matrix of pairs."""
+    return 2 * subject.target_kernel.bound() * settings.prediction_kernel.bound()
+
+
+def _interval(sums: Arrays, estimate: Estimate, pvalue: float, level: float, bound: float) -> Interval:
+    """Interval of the root; its lower end is 0 unless the exact test rejects, as in `confidence_interval`.
+
+    Which labels surprised is not held, so that bounds stand for the sums with pseudo-surprises.
+    """
     observed, n = sums["totals"][:, 0].ravel(), estimate.n
     rows, squares = row_sums(sums, observed)
     total = float(estimate) * n * (n - 1.0)
-    lower, upper = root_spread(float(estimate), *hoeffding(n, total, rows, squares)).ends(level)
+    surprises = Surprises.bounded(n, total, squares, float(sums["diagonal"][0]), bound)
+    lower, upper = root_spread(float(estimate), *hoeffding(n, total, rows, squares), surprises).ends(level)
     kept = pvalue <= 1 - level
     notes = () if kept else (f"the lower end is 0: the exact test does not reject (p = {pvalue:.3g})",)
     return Interval(

@@ -26,6 +26,7 @@ __all__ = [
     "Request",
     "Spread",
     "block_spread",
+    "block_spread_of",
     "hoeffding",
     "hoeffding_parts",
     "hoeffding_sums",
@@ -113,9 +114,7 @@ class IntervalMethod:
     weightless: str = ""
 
 
-def of_draws(
-    estimate: float, values: np.ndarray, surprised: Callable[[float], np.ndarray] | None = None
-) -> Spread:
+def of_draws(estimate: float, values: np.ndarray, surprised: Callable[[float], np.ndarray] | None = None) -> Spread:
     """Percentiles of drawn values; above, the larger of theirs and of draws with surprises, for a number of sds."""
 
     def ends(level: float) -> tuple[float, float]:
@@ -332,17 +331,17 @@ def _within(z: float) -> float:
 
 def _block(request: Request) -> Spread:
     """Mean of the block values plus and minus standard errors by the law of Student."""
-    values = request.prepared.block_values(request.case.targets)
-    return block_spread(values, block_surprises(values, request.prepared, request.case), request.prepared.statistic.block_size)
+    return block_spread_of(request.prepared.block_values(request.case.targets), request.prepared, request.case)
 
 
-def block_surprises(values: np.ndarray, prepared: Any, case: Case) -> Surprises | None:
-    """Sums with pseudo-rows over all pairs, for the estimator of blocks: its mean stands for that of all pairs."""
+def block_spread_of(values: np.ndarray, prepared: Any, case: Case) -> Spread:
+    """Law of the mean of the block values of what was prepared, which stands for that of all pairs of rows."""
     given, n = prepared.statistic, len(case)
     whole = replace(given, estimator="unbiased", block_size=None, prediction_kernel=prepared.kernels[0])
     ready = whole.prepare(case.predictions)
     sums = float(values.mean()) * n * (n - 1), math.inf
-    return surprises_of(ready.matrix(case.targets), ready.residual, case, sums)
+    surprises = surprises_of(ready.matrix(case.targets), ready.residual, case, sums)
+    return block_spread(values, surprises, given.block_size)
 
 
 def block_spread(values: np.ndarray, surprises: Surprises | None = None, size: int = 2) -> Spread:

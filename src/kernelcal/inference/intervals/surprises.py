@@ -54,9 +54,7 @@ class LabelLaw:
     each: float
 
 
-def label_law(
-    targets: np.ndarray, batches: Sequence[ClassPredictions], weights: np.ndarray | None = None
-) -> LabelLaw:
+def label_law(targets: np.ndarray, batches: Sequence[ClassPredictions], weights: np.ndarray | None = None) -> LabelLaw:
     """Label law of one model, or of several on the same outcomes, whose surprises are averaged."""
     n, m = len(targets), batches[0].n_classes
     rows, labels = np.arange(n), np.asarray(targets).astype(np.intp)
