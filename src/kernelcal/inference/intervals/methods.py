@@ -286,7 +286,7 @@ def hoeffding(n: int, total: float, rows: float, squares: float) -> tuple[float,
 def _ball(request: Request) -> Spread:
     """``|mu^| - q <= KCE <= |mu^| + q``, q a quantile of ``sqrt(g'Hg) / n`` with centred normal multipliers g.
 
-    Above, mu^ is also taken with pseudo-surprises, and their noise added to that of the multipliers.
+    Both ends are also taken with pseudo-surprises, which move mu^ and add to the noise.
     """
     matrix = request.prepared.matrix(request.case.targets)
     n, values = len(matrix), []
@@ -302,10 +302,11 @@ def _ball(request: Request) -> Spread:
 
     def ends(level: float) -> tuple[float, float]:
         reach = float(np.quantile(norms, level))
-        upper = centre + reach
+        lower, upper = centre - reach, centre + reach
         if surprises is not None:
-            upper = max(upper, surprises.ball(_normal(level), centre, reach, noise))
-        return max(centre - reach, 0.0) ** 2, upper**2
+            low, high = surprises.ball(_normal(level), centre, reach, noise)
+            lower, upper = min(lower, low), max(upper, high)
+        return max(lower, 0.0) ** 2, upper**2
 
     def above(value: float) -> float:
         pvalue = _share(norms, math.sqrt(value) - centre)
@@ -339,7 +340,7 @@ def block_spread_of(values: np.ndarray, prepared: Any, case: Case) -> Spread:
     given, n = prepared.statistic, len(case)
     whole = replace(given, estimator="unbiased", block_size=None, prediction_kernel=prepared.kernels[0])
     ready = whole.prepare(case.predictions)
-    sums = float(values.mean()) * n * (n - 1), math.inf
+    sums = float(values.mean()) * n * (n - 1), None
     surprises = surprises_of(ready.matrix(case.targets), ready.residual, case, sums)
     return block_spread(values, surprises, given.block_size)
 
@@ -347,7 +348,7 @@ def block_spread_of(values: np.ndarray, prepared: Any, case: Case) -> Spread:
 def block_spread(values: np.ndarray, surprises: Surprises | None = None, size: int = 2) -> Spread:
     """Law of the mean of block values: Student's, of one degree of freedom less than there are blocks.
 
-    With pseudo-surprises the mean moves, and the variance grows by what they add to it.
+    The upper end is that with pseudo-surprises where it is larger, on the scale of the root as of all pairs.
     """
     from scipy.special import stdtr, stdtrit
 
@@ -360,8 +361,7 @@ def block_spread(values: np.ndarray, surprises: Surprises | None = None, size: i
         own = mean + t * error
         if surprises is None:
             return own
-        value, more = surprises.of_blocks(size, t)
-        return max(own, value + t * math.sqrt(error**2 + more))
+        return max(own, surprises.of_blocks(size, t))
 
     def ends(level: float) -> tuple[float, float]:
         t = float(stdtrit(freedom, 0.5 + level / 2))
@@ -383,7 +383,7 @@ INTERVAL_METHODS: Registry[IntervalMethod] = Registry("method", "or 'default', o
 for _name, _method, _serves in (
     ("bootstrap", IntervalMethod(_bootstrap, _ROWS, tested=True), _ALL),
     ("root", IntervalMethod(_root, "root scale, Hoeffding variance", True, _NO_WEIGHTS.format("root")), _ALL),
-    ("ball", IntervalMethod(_ball, _BALL, False, _NO_WEIGHTS.format("ball")), _ALL),
+    ("ball", IntervalMethod(_ball, _BALL, True, _NO_WEIGHTS.format("ball")), _ALL),
     ("block", IntervalMethod(_block, "normal law of the block values", False, _NO_WEIGHTS_OF_BLOCKS), "SKCE, block"),
 ):
     INTERVAL_METHODS.register(_name, _method, summary=_method.label, serves=_serves)

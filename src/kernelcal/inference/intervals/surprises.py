@@ -31,7 +31,7 @@ def deepest(meets: Callable[[float], bool], most: float = _DEEPEST) -> float:
     low, high = 0.0, most
     if meets(low) or not meets(high):
         return low if meets(low) else high
-    while high - low > 1e-9 * high:
+    while high - low > 1e-12 * high:
         middle = (low + high) / 2
         low, high = (low, middle) if meets(middle) else (middle, high)
     return low
@@ -87,8 +87,6 @@ class Surprises:
         with itself; the first two are 0 where only noise is added.
     mixed, both : float
         The first two of h^2, or bounds of them.
-    spread : tuple of float
-        Sum of squared row sums of pseudo-rows, its coefficients of 1, eps and eps^2.
     moves : bool
         Whether pseudo-rows move the estimate.
     """
@@ -103,7 +101,6 @@ class Surprises:
     own: float
     mixed: float
     both: float
-    spread: tuple[float, float, float] = (0.0, 0.0, 0.0)
     moves: bool = True
 
     def weight(self, z: float) -> tuple[float, float]:
@@ -133,26 +130,28 @@ class Surprises:
         noise = self.noise(z)
         return math.sqrt(max(self.value(z), 0.0) + noise) + z * math.sqrt(noise)
 
-    def ball(self, z: float, centre: float, reach: float, noise: float) -> float:
-        """Upper end of a ball of some centre and reach, whose pairs of a row with itself have the sum `noise`."""
+    def ball(self, z: float, centre: float, reach: float, noise: float) -> tuple[float, float]:
+        """Ends of a ball of some centre and reach, whose pairs of a row with itself have the sum `noise`."""
         eps, w = self.weight(z)
         if self.moves:
             whole = self.total + noise + 2 * eps * self.linear + eps**2 * self.square
             centre = math.sqrt(max(whole, 0.0)) / w
-        return centre + math.sqrt(reach**2 + z**2 * eps * self.own / w**2)
+        reach = math.sqrt(reach**2 + z**2 * eps * self.own / w**2)
+        return centre - reach, centre + reach
 
     def inflation(self, linear: float, degenerate: float, z: float) -> float:
         """Ratio of the standard deviation with the noise of pseudo-rows to that without, at least 1."""
         variance = linear + degenerate
         return math.sqrt(max(1.0, (linear + 2 * self.noise(z) ** 2) / variance)) if variance > 0 else 1.0
 
-    def of_blocks(self, size: int, z: float) -> tuple[float, float]:
-        """Mean with pseudo-rows, and the variance that they add to a mean over blocks of so many rows."""
-        eps, w = self.weight(z)
-        a, b, c = self.spread
-        first = 4 * eps * (a + eps * (b + eps * c)) / w**4
-        second = 2 * (2 * eps * self.mixed + eps**2 * self.both) / (w * (w - 1)) / (w * (size - 1))
-        return self.value(z), first + second
+    def of_blocks(self, size: int, z: float) -> float:
+        """Upper end of the squared error at z standard deviations, for a mean over blocks of so many rows.
+
+        It lies above the moved mean by what it does for all pairs, and by the noise that fewer pairs have besides.
+        """
+        value, pairs = self.value(z), self.noise(z) ** 2
+        more = max(self.mean_square(z) / (self.n * (size - 1)) - pairs, 0.0)
+        return value + math.hypot(self.root(z) ** 2 - value, z * math.sqrt(2 * more))
 
     @classmethod
     def bounded(cls, n: int, total: float, squares: float, norms: float, bound: float) -> Surprises:
@@ -194,22 +193,36 @@ def strips(rows: slice, n: int) -> list[slice]:
 
 
 def surprises_of(
-    matrix: PairMatrix, residual: Residual, case: Any, sums: tuple[float, float] | None = None
+    matrix: PairMatrix, residual: Residual, case: Any, sums: tuple[float, float | None] | None = None
 ) -> Surprises | None:
     """Sums with pseudo-rows of the pairs of a matrix; None where residuals have no bound.
 
-    `sums` are those of h and h^2 over pairs of different rows, where they are not to be computed here. Cost: kernel
-    values of at most 1,024 rows with all others, times the residual features.
+    `sums` are those of h and h^2 over pairs of different rows, where they are known already; of a sum of squares that
+    is None at most 1,024 rows are looked at. Cost: kernel values of at most 1,024 rows with all others, times the
+    residual features.
     """
     if sums is None:
         sums = float((matrix.row_sums - matrix.diagonal).sum()), float(matrix.row_squares.sum())
-    total, squares = sums
+    total, squares = sums[0], _some_squares(matrix) if sums[1] is None else sums[1]
     residual = residual.double()
     if isinstance(residual, ClassResidual) and isinstance(case.predictions, ClassPredictions):
         law = label_law(case.targets, [case.predictions], case.weights)
         return _of_classes(matrix, residual, case, law, total, squares)
     norms = squared_lengths(residual, case.targets)
     return far_surprises(matrix, residual, norms, total, squares)
+
+
+def _some_squares(matrix: PairMatrix) -> float:
+    """Sum of h^2 over pairs of different rows, from some rows with all others."""
+    n, some = len(matrix), pseudo_rows(len(matrix))
+
+    def work(rows: slice) -> np.ndarray:
+        strip = matrix.rows(rows)
+        own = strip[np.arange(len(strip)), np.arange(*rows.indices(n))]
+        return np.asarray((strip**2).sum() - (own**2).sum())
+
+    matrix.ready  # noqa: B018  made before threads ask for it
+    return float(np.sum(threaded_map(work, strips(some, n), None))) * n / len(range(*some.indices(n)))
 
 
 def squared_lengths(residual: Residual, targets: np.ndarray) -> np.ndarray:
@@ -240,23 +253,16 @@ def _of_classes(
         strip, own = matrix.forms.kernel_rows(rows), lengths[rows]
         index = np.arange(*rows.indices(n))
         near, pseudo = strip @ r, strip[:, some] @ d[some]
-        first, second = (_of_labels(features, mean[rows], sums) for sums in (near, pseudo))
         alone = own @ strip[np.arange(len(index)), index]
         squared = np.square(strip, out=strip)
         mixed, both = own @ (squared @ norms), own @ (squared[:, some] @ lengths[some])
-        spread = [((x * y) @ v).sum() for x, y in ((first, first), (first, second), (second, second))]
-        return np.array([(d[rows] * near).sum(), (d[rows] * pseudo).sum(), alone, mixed, both, *spread])
+        return np.array([(d[rows] * near).sum(), (d[rows] * pseudo).sum(), alone, mixed, both])
 
     matrix.ready  # noqa: B018  made before threads ask for it
-    linear, square, alone, mixed, both, a, b, c = np.sum(threaded_map(work, strips(some, n), None), axis=0)
+    linear, square, alone, mixed, both = np.sum(threaded_map(work, strips(some, n), None), axis=0)
     mixed = min(mixed, math.sqrt(max(squares * both, 0.0)))
     rows = len(range(*some.indices(n)))
-    return Surprises(n, rows, law.each, total, squares, linear, square, alone, mixed, both, (a, 2 * b, c))
-
-
-def _of_labels(features: np.ndarray, mean: np.ndarray, sums: np.ndarray) -> np.ndarray:
-    """``<e_l - p_i, sums_i>`` for every label l, shape (rows, m)."""
-    return sums @ features.T - np.einsum("nk,nk->n", mean, sums)[:, None]
+    return Surprises(n, rows, law.each, total, squares, linear, square, alone, mixed, both)
 
 
 def far_surprises(
