@@ -3,8 +3,8 @@
     python experiments/few_surprises/run.py                      # about 20 minutes on one core
     python experiments/few_surprises/run.py --repetitions 100 --only paired
 
-Writes few_surprises.csv and few_surprises_paired.csv into docs/tables, and docs/images/few_surprises.png. Every repetition
-has its own seed.
+Writes few_surprises.csv and few_surprises_paired.csv into docs/tables, and docs/images/few_surprises.png. Every
+repetition has its own seed.
 """
 
 from __future__ import annotations

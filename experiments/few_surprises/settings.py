@@ -1,7 +1,7 @@
 """Settings in which few outcomes are surprising, and some where many are: generators of NumPy alone, and true errors.
 
-A setting of one model draws outcomes, predictions and what else there is, and knows the true root of the error. One of two
-models draws models that err by equally much, so that each difference found is found falsely.
+A setting of one model draws outcomes, predictions and what else there is, and knows the true root of the error. One of
+two models draws models that err by equally much, so that each difference found is found falsely.
 """
 
 from __future__ import annotations

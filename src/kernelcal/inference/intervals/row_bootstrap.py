@@ -161,7 +161,7 @@ class RowBootstrap:
         return lambda z: drawn + flips.changes(z)
 
     def _widened(self, drawn: np.ndarray) -> Callable[[float], np.ndarray]:
-        """Draws about the estimate, by the noise of residuals alone: the operator weighs all outcomes of a row alike."""
+        """Draws about the estimate, by the noise of residuals alone: the operator weighs outcomes alike."""
         far, n = self.residual.far_lengths(), len(self)
         if far is None:
             return lambda z: drawn
