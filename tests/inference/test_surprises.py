@@ -209,7 +209,9 @@ def test_far_lengths_are_those_of_an_outcome_far_away():
     np.testing.assert_allclose(own.far_lengths(), np.diag(own.inner(far).block(slice(None), slice(None))), rtol=1e-9)
     waves = kc.SKCE(target_kernel=Spectral(kc.Gaussian(0.8), 60)).prepare(batch).residual
     psi = waves.features(np.zeros(8)) + waves.mean
-    np.testing.assert_allclose(waves.far_lengths(), (psi**2).sum(axis=1) + (waves.mean**2).sum(axis=1), rtol=1e-9)
+    length = (psi**2).sum(axis=1) + (waves.mean**2).sum(axis=1)
+    assert (length <= waves.far_lengths()).all()  # by the bound of the kernel: the constant wave is left out
+    np.testing.assert_allclose(waves.far_lengths(), length, rtol=0.03)
     np.testing.assert_allclose(waves.far_lengths(), own.far_lengths(), rtol=0.05)
     assert kc.SKCE(target_kernel=kc.kernels.Linear()).prepare(batch).residual.far_lengths() is None
     classes = kc.SKCE().prepare(kc.Categorical(data(5, 3)[1])).residual

@@ -60,10 +60,10 @@ def label_law(targets: np.ndarray, batches: Sequence[ClassPredictions], weights:
     rows, labels = np.arange(n), np.asarray(targets).astype(np.intp)
     w = np.ones(n) if weights is None else weights / weights.mean()
     tables = [to_numpy(batch.probabilities).astype(np.float64, copy=False) for batch in batches]
-    surprised = np.mean([1 - p[rows, labels] for p in tables], axis=0)
+    surprised = np.sort([1 - p[rows, labels] for p in tables], axis=0).mean(axis=0)  # whatever the order of models
     v = 1 / m + np.bincount(labels, w * surprised, minlength=m)
     v /= v.sum()
-    share = 1 - float(np.mean([w @ (p @ v) / n for p in tables]))
+    share = 1 - float(np.mean(sorted(w @ (p @ v) / n for p in tables)))
     return LabelLaw(v, 1 / max(share, 1e-12))
 
 
