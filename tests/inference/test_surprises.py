@@ -11,7 +11,7 @@ import kernelcal as kc
 from kernelcal.cases import Case
 from kernelcal.comparison.figures import by_rows, conditional, score_surprises
 from kernelcal.inference import Draws, equivalence_test
-from kernelcal.inference.intervals import PairedSurprises, RowBootstrap, Surprises, label_law, surprises_of
+from kernelcal.inference.intervals import PairedSurprises, RowBootstrap, label_law, surprises_of
 from kernelcal.inference.intervals.flips import Flips
 from kernelcal.inference.intervals.methods import Request
 from kernelcal.inference.intervals.paired_surprises import ScoreSurprises
@@ -19,6 +19,7 @@ from kernelcal.inference.intervals.surprises import deepest, expected, pseudo_ro
 from kernelcal.kernels import Spectral, Wasserstein
 from kernelcal.pairs.matrix import joint_sums
 from kernelcal.runs import Run
+from kernelcal.sketch.findings import _surprises
 from kernelcal.statistics import CKCE
 
 WIDTH = 0.3
@@ -484,18 +485,23 @@ def test_numbers_have_no_surprises_of_scores():
     assert score_surprises("log score", {"a": Case(y, kc.Normal(mean, std))}) is None
 
 
-def test_a_sketch_bounds_what_it_does_not_hold():
-    """Its upper end is not below that of all pairs, and close to it where many outcomes surprise."""
-    y, p = data(40, 2)
-    case, prepared = Case(y, kc.Bernoulli(p[:, 1])), STATISTIC.prepare(kc.Bernoulli(p[:, 1]))
-    own = surprises_of(prepared.matrix(y), prepared.residual, case)
-    norms = float((2 * (y - p[:, 1]) ** 2).sum())
-    bound = Surprises.bounded(40, own.total, own.squares, norms, 2.0)
+@pytest.mark.parametrize("m", [2, 3])
+def test_a_sketch_holds_what_surprised_and_bounds_which_rows_are_near(m):
+    y, p = data(60, m)
+    batch, engine = batch_of(p), kc.RandomFourier(40, rng=3)
+    sketch = kc.Sketch(prediction_kernel=kc.Laplacian(0.3), engine=engine, draws=99).update(y, batch)
+    statistic = kc.SKCE(prediction_kernel=kc.Laplacian(0.3), engine=engine)
+    prepared = statistic.prepare(batch)
+    own = surprises_of(prepared.matrix(y), prepared.residual, Case(y, batch))
+    sums = sketch._sums
+    found = _surprises(sums, sketch._settings, sketch._subject, own.total, own.squares)
+    assert (found.each, found.rows) == (pytest.approx(own.each, rel=1e-9), 60)
+    assert (found.linear, found.square) == pytest.approx((own.linear, own.square), rel=1e-8)
+    assert (found.own, found.both >= own.both) == (0, True)
     for z in (0.5, 1.6, 3.0):
-        assert bound.root(z) >= own.root(z)
-    sketch = kc.Sketch(prediction_kernel=kc.Laplacian(0.3), draws=99)
-    sketch.update(np.zeros(30, int), np.full(30, 0.02))
-    assert sketch.result().interval.root[1] > 0.135
+        assert own.root(z) <= found.root(z)
+    none = kc.Sketch(prediction_kernel=kc.Laplacian(0.3), draws=99).update(np.zeros(30, int), np.full(30, 0.02))
+    assert none.result().interval.root[1] > 0.135
 
 
 # Levels, in short; the tables are made by experiments/few_surprises

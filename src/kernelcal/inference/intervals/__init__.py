@@ -36,7 +36,14 @@ from kernelcal.inference.intervals.row_bootstrap import (
     say_bootstrap_cost,
     seconds_of,
 )
-from kernelcal.inference.intervals.surprises import LabelLaw, Surprises, label_law, surprises_of
+from kernelcal.inference.intervals.surprises import (
+    LabelLaw,
+    Surprises,
+    class_features,
+    label_law,
+    label_law_of_sums,
+    surprises_of,
+)
 
 __all__ = [
     "INTERVAL_METHODS",
@@ -57,6 +64,7 @@ __all__ = [
     "block_spread_of",
     "bootstrap_cost",
     "checked_bound",
+    "class_features",
     "confidence_interval",
     "default_method",
     "difference_of_draws",
@@ -68,6 +76,7 @@ __all__ = [
     "in_words",
     "interval_of",
     "label_law",
+    "label_law_of_sums",
     "mean_difference",
     "method_that_keeps_the_level",
     "of_draws",

@@ -14,7 +14,16 @@ from kernelcal.pairs import PairMatrix, threaded_map
 from kernelcal.predictions import ClassPredictions
 from kernelcal.residuals import ClassResidual, FeatureResidual, Residual
 
-__all__ = ["LabelLaw", "Surprises", "deepest", "expected", "far_surprises", "label_law", "surprises_of"]
+__all__ = [
+    "LabelLaw",
+    "Surprises",
+    "deepest",
+    "expected",
+    "far_surprises",
+    "label_law",
+    "label_law_of_sums",
+    "surprises_of",
+]
 
 
 _FEWEST = 2.0  # surprises that are added: those of Agresti and Coull at 95 %
@@ -61,10 +70,15 @@ def label_law(targets: np.ndarray, batches: Sequence[ClassPredictions], weights:
     w = np.ones(n) if weights is None else weights / weights.mean()
     tables = [to_numpy(batch.probabilities).astype(np.float64, copy=False) for batch in batches]
     surprised = np.sort([1 - p[rows, labels] for p in tables], axis=0).mean(axis=0)  # whatever the order of models
-    v = 1 / m + np.bincount(labels, w * surprised, minlength=m)
+    share = np.sort([w @ p for p in tables], axis=0).mean(axis=0)
+    return label_law_of_sums(np.bincount(labels, w * surprised, minlength=m), share, n)
+
+
+def label_law_of_sums(surprised: np.ndarray, predicted: np.ndarray, n: int) -> LabelLaw:
+    """Return the same from the sums of ``1 - p_il`` over rows with label l, and of p_il over all n rows."""
+    v = 1 / len(surprised) + surprised
     v /= v.sum()
-    share = 1 - float(np.mean(sorted(w @ (p @ v) / n for p in tables)))
-    return LabelLaw(v, 1 / max(share, 1e-12))
+    return LabelLaw(v, 1 / max(1 - float(v @ predicted) / n, 1e-12))
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,28 +166,6 @@ class Surprises:
         value, pairs = self.value(z), self.noise(z) ** 2
         more = max(self.mean_square(z) / (self.n * (size - 1)) - pairs, 0.0)
         return value + math.hypot(self.root(z) ** 2 - value, z * math.sqrt(2 * more))
-
-    @classmethod
-    def bounded(cls, n: int, total: float, squares: float, norms: float, bound: float) -> Surprises:
-        """Bounds where label law and pairs of pseudo-rows are not held, of kernels at most 1.
-
-        With v the label law, ``|E psi - E_v psi|`` is at most ``sqrt(bound) (1 - <v, p>)`` and the mean squared length
-        of a pseudo-residual ``bound (1 - <v, p>)``, so that the number c of surprises bounds all sums.
-
-        Parameters
-        ----------
-        n : int
-            Rows.
-        total, squares : float
-            As above.
-        norms : float
-            Sum of squared lengths of the residuals.
-        bound : float
-            Largest squared distance of two target features.
-        """
-        linear = math.sqrt(bound * max(total + norms, 0.0))
-        mixed = min(bound * norms, math.sqrt(max(squares, 0.0)) * bound)
-        return cls(n, 1, 1.0, total, squares, linear, bound, 0.0, mixed, bound**2)
 
 
 _AT_ONCE, _ROWS, _PAIRS = 2**19, 1024, 2**25
