@@ -239,6 +239,7 @@ ONE = {
     "log-normal weights, p = .03, truth .09, n = 60": Setting(weighted(0.03, 0.09, smooth), 60, ("bootstrap",)),
     "log-normal weights, p = .5, truth .6, n = 100": Setting(weighted(0.5, 0.6, smooth), 100, ("bootstrap",), old=True),
     "counts, Poisson .02, truth .06, n = 50": Setting(counts(0.02, 0.06), 50, statistic=of_numbers(features=True)),
+    "counts, Poisson .01, truth .03, n = 100": Setting(counts(0.01, 0.03), 100, statistic=of_numbers()),
     "counts, Poisson .05, truth .15, n = 30": Setting(counts(0.05, 0.15), 30, statistic=of_numbers()),
     "counts, Poisson 3, truth 3.6, n = 50": Setting(counts(3.0, 3.6), 50, statistic=of_numbers(), old=True),
     "numbers, outliers of 5 %, n = 30": Setting(normal(0.05, 8.0), 30, statistic=of_numbers()),

@@ -228,7 +228,7 @@ def test_numbers_are_given_noise_alone():
     h, far = prepared.matrix(y).dense(), prepared.residual.far_lengths()
     k = np.exp(-((mean[:, None] - mean) ** 2 + (std[:, None] - std) ** 2) / (2 * 0.7**2))
     off = h - np.diag(np.diag(h))
-    eps, n, w, z = 2 * 2.0 / 14, 14, 18.0, 1.7
+    eps, n, w, z = 2 / 14, 14, 16.0, 1.7
     both = sum(k[i, j] ** 2 * far[i] * far[j] for i in range(n) for j in range(n))
     mixed = sum(k[i, j] ** 2 * far[i] * h[j, j] for i in range(n) for j in range(n))
     mixed = min(mixed, np.sqrt((off**2).sum() * both))
@@ -360,7 +360,7 @@ def test_draws_of_the_ckce_of_numbers_are_wider():
     r, far = prepared.observed(y), prepared.residual.far_lengths()
     gram = r @ r.T
     q = (gram**2).sum() - (np.diag(gram) ** 2).sum()
-    eps, w, both = 4 / 20, 24.0, far.sum() ** 2
+    eps, w, both = 2 / 20, 22.0, far.sum() ** 2
     mixed = min(far.sum() * np.trace(gram), np.sqrt(q * both))
     ratio = np.sqrt(((q + 2 * eps * mixed + eps**2 * both) / (w * (w - 1)) ** 2) / (q / (20 * 19) ** 2))
     assert ratio > 1
@@ -428,7 +428,7 @@ def test_the_paired_error_of_numbers_grows_by_outcomes_far_away():
     cases = [Case(y, one.predictions) for one in prepared]
     sums, products = joint_sums(matrices)
     found = PairedSurprises.of(matrices, [one.residual for one in prepared], cases, sums, products)
-    eps, w = 4 / 12, 16.0
+    eps, w = 2 / 12, 14.0
     size = prepared[0].residual.kernel.bound()
     sides = []
     for one, s in zip(prepared, (std, 1.3 * std), strict=True):

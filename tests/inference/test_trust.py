@@ -12,7 +12,7 @@ KERNEL = kc.Laplacian(0.3)
 CURE = "can reject calibrated models far too often; use null='exact'"
 
 
-def tested(y, p, null, **options):
+def asked(y, p, null, **options):
     return kc.calibration_test(y, p, statistic=kc.SKCE(prediction_kernel=KERNEL), null=null, draws=99, **options)
 
 
@@ -64,34 +64,34 @@ def test_the_ratio_of_many_rows_is_that_of_some():
 def test_an_event_that_did_not_happen_is_no_evidence_and_the_result_says_so(null):
     rng = np.random.default_rng(0)
     y, p = np.zeros(200, int), rng.uniform(0.0005, 0.005, 200)
-    found = tested(y, p, null)
+    found = asked(y, p, null)
     assert len(noted(found)) == 1
     assert noted(found)[0].startswith(f"few outcomes could surprise ({(p * (1 - p)).sum():.2g} expected)")
-    assert tested(y, p, "exact").pvalue > 0.3
-    assert not noted(tested(y, p, "exact"))
+    assert asked(y, p, "exact").pvalue > 0.3
+    assert not noted(asked(y, p, "exact"))
 
 
 @pytest.mark.parametrize("null", LAWS)
 def test_where_outcomes_surprise_as_often_as_said_nothing_is_noted(null):
     rng = np.random.default_rng(0)
     p = rng.uniform(size=200)
-    assert not noted(tested((rng.random(200) < p).astype(int), p, null))
+    assert not noted(asked((rng.random(200) < p).astype(int), p, null))
 
 
-@pytest.mark.parametrize("null", LAWS)
+@pytest.mark.parametrize("null", [null for null in LAWS if null != "spectrum"])  # which sees no variance, and says so
 def test_residuals_that_vary_less_than_predicted_are_noted(null):
     """Right answers alone, of a model that is less sure: evidence enough, but not by this law."""
-    found = tested(np.ones(200, int), np.full(200, 0.9), null)
+    found = asked(np.ones(200, int), np.full(200, 0.9), null)
     assert noted(found)[0].startswith("the residuals vary less than the predictions say")
 
 
 def test_small_p_values_need_more_surprises():
     y = (np.arange(100) < 18).astype(int)
     p = np.full(100, 0.07)  # 6.5 are expected
-    found = tested(y, p, "gamma")
+    found = asked(y, p, "gamma")
     assert found.pvalue < 0.01
     assert "6.5 expected" in noted(found)[0]
-    assert not noted(tested((np.arange(100) < 8).astype(int), p, "gamma"))
+    assert not noted(asked((np.arange(100) < 8).astype(int), p, "gamma"))
 
 
 def test_other_estimators_and_numbers():
@@ -112,7 +112,7 @@ def test_what_is_not_noted_holds_its_level():
     for seed in range(300):
         rng = np.random.default_rng([4, seed])
         p = rng.beta(1, rng.choice([2, 10, 50, 200]), 100)
-        found = tested((rng.random(100) < p).astype(int), p, "gamma")
+        found = asked((rng.random(100) < p).astype(int), p, "gamma")
         unnoted += not noted(found)
         rejected += not noted(found) and found.pvalue <= 0.05
     assert 60 < unnoted < 240

@@ -272,10 +272,10 @@ def hoeffding_sums(sums: np.ndarray, squares: float) -> tuple[float, float]:
     return hoeffding(len(sums), float(sums.sum()), float((sums**2).sum()), squares)
 
 
-def hoeffding(n: int, total: float, rows: float, squares: float) -> tuple[float, float]:
-    """Return the same from the sum of the s_i, the sum of their squares, and Q."""
+def hoeffding(n: float, total: float, rows: float, squares: float) -> tuple[float, float]:
+    """Return the same from the sum of the s_i, the sum of their squares, and Q; n may be a sum of weights."""
     if n < 4:
-        raise InputError(f"the variance of the SKCE needs at least 4 rows, got {n}")
+        raise InputError(f"the variance of the SKCE needs at least 4 rows, got {n:g}")
     pairs = n * (n - 1)
     squared_mean = (total**2 - 4 * (rows - squares) - 2 * squares) / (pairs * (n - 2) * (n - 3))
     first = max((rows - squares) / (pairs * (n - 2)) - squared_mean, 0.0)

@@ -69,7 +69,7 @@ class PairedSurprises:
     ) -> None:
         self.n, self.sums, self.products = len(matrices[0]), sums, products
         self.moves = isinstance(residuals[0], ClassResidual)
-        self.law = _law(cases) if self.moves else LabelLaw(np.ones(1), 2.0)
+        self.law = _law(cases) if self.moves else LabelLaw(np.ones(1), 1.0)
         self.models = [
             _model(m, r.double(), case.targets) for m, r, case in zip(matrices, residuals, cases, strict=True)
         ]

@@ -277,4 +277,4 @@ def far_surprises(
     alone, mixed, both = np.sum(threaded_map(work, strips(some, n), None), axis=0)
     mixed = min(mixed, math.sqrt(max(squares * both, 0.0)))
     rows = len(range(*some.indices(n)))
-    return Surprises(n, rows, 2.0, total, squares, 0.0, 0.0, alone, mixed, both, moves=False)
+    return Surprises(n, rows, 1.0, total, squares, 0.0, 0.0, alone, mixed, both, moves=False)  # each is a surprise
