@@ -588,7 +588,7 @@ def test_differences_over_blocks_say_so(monkeypatch):
     d = result.difference("SKCE", "honest", "sharper")
     expected = rows.mean(), rows.std(ddof=1) / np.sqrt(len(rows))
     assert (d.difference, d.standard_error) == pytest.approx(expected, rel=1e-9)
-    assert result["honest"].equivalence.method == "normal law of the block values"
+    assert result["honest"].equivalence.method == "law of Student of the block values"
 
 
 def test_constant_predictions_are_compared():

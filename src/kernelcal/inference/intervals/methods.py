@@ -384,6 +384,10 @@ for _name, _method, _serves in (
     ("bootstrap", IntervalMethod(_bootstrap, _ROWS, tested=True), _ALL),
     ("root", IntervalMethod(_root, "root scale, Hoeffding variance", True, _NO_WEIGHTS.format("root")), _ALL),
     ("ball", IntervalMethod(_ball, _BALL, True, _NO_WEIGHTS.format("ball")), _ALL),
-    ("block", IntervalMethod(_block, "normal law of the block values", False, _NO_WEIGHTS_OF_BLOCKS), "SKCE, block"),
+    (
+        "block",
+        IntervalMethod(_block, "law of Student of the block values", False, _NO_WEIGHTS_OF_BLOCKS),
+        "SKCE, block",
+    ),
 ):
     INTERVAL_METHODS.register(_name, _method, summary=_method.label, serves=_serves)
