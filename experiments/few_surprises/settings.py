@@ -347,6 +347,9 @@ TWO = {
     "risks .01 and .03 change places, n = 30": Two(swapped(level(0.01), level(0.03)), 30),
     "risks .005 and .02 change places, n = 100": Two(swapped(level(0.005), level(0.02)), 100),
     "risks .001 and .01 change places, n = 300": Two(swapped(level(0.001), level(0.01)), 300),
+    "Beta risks of mean .005 and .016 change places, n = 60": Two(
+        swapped(lambda rng, n: rng.beta(0.5, 100, n) + 1e-5, lambda rng, n: rng.beta(0.5, 30, n) + 1e-5), 60
+    ),
     "uniform risks change places, n = 50": Two(
         swapped(lambda rng, n: rng.uniform(size=n), lambda rng, n: rng.uniform(size=n)), 50
     ),

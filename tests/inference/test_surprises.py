@@ -449,13 +449,14 @@ def test_scores_of_surprises_equal_a_loop():
     found = ScoreSurprises([kc.Categorical(one) for one in tables])
     rows = np.log(tables[1][np.arange(9), y]) - np.log(tables[0][np.arange(9), y])
     for z, c in ((1.0, 2.0), (4.0, 8.0)):
-        more = 0.0
+        more = whole = 0.0
         for i in range(9):
             together = tables[0][i] + tables[1][i]
-            others = [k for k in range(3) if k != together.argmax()]
-            for k in others:
-                share = together[k] / together[others].sum()
-                more += c / 9 * share * (np.log(tables[1][i, k] / tables[0][i, k]) - rows.mean()) ** 2
+            for k in range(3):
+                if k != together.argmax():
+                    whole += together[k]
+                    more += together[k] * (np.log(tables[1][i, k] / tables[0][i, k]) - rows.mean()) ** 2
+        more *= c / whole
         w = 9 + c
         error = np.sqrt((((rows - rows.mean()) ** 2).sum() + more) / (w * (w - 1)))
         assert found.error(rows, 0, 1, z) == pytest.approx(error, rel=1e-9)

@@ -216,7 +216,7 @@ _FLOOR = 1e-12  # of a probability: no surprise is worth more than its logarithm
 
 
 class ScoreSurprises:
-    """Pseudo-differences of log scores: outcomes other than the likeliest, as likely as the models say together.
+    """Pseudo-differences of log scores: outcomes other than the likeliest, over all rows as the models expect them.
 
     Parameters
     ----------
@@ -230,9 +230,8 @@ class ScoreSurprises:
         tables = np.stack([np.asarray(batch.probabilities, dtype=np.float64)[some] for batch in batches])
         likely = tables.mean(axis=0)
         likely[np.arange(len(likely)), likely.argmax(axis=1)] = 0
-        left = likely.sum(axis=1, keepdims=True)
-        self.rows, self.n = len(likely), n
-        self.weights = np.where(left > 0, likely / np.where(left > 0, left, 1), 0)
+        self.n, total = n, float(likely.sum())
+        self.weights = likely / total if total > 0 else likely  # of one surprise
         self.scores = -np.log(np.maximum(tables, _FLOOR))
 
     def error(self, rows: np.ndarray, a: int, b: int, z: float) -> float:
@@ -240,5 +239,5 @@ class ScoreSurprises:
         surprises = expected(z)
         mean, w = float(rows.mean()), self.n + surprises
         gaps = (self.scores[a] - self.scores[b] - mean) ** 2
-        more = surprises / self.rows * float((self.weights * gaps).sum())
+        more = surprises * float((self.weights * gaps).sum())
         return math.sqrt((float(((rows - mean) ** 2).sum()) + more) / ((w - 1) * w))
