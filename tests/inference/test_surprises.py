@@ -13,7 +13,7 @@ from kernelcal.comparison.figures import by_rows, conditional, score_surprises
 from kernelcal.inference import Draws, equivalence_test
 from kernelcal.inference.intervals import PairedSurprises, RowBootstrap, label_law, surprises_of
 from kernelcal.inference.intervals.flips import Flips
-from kernelcal.inference.intervals.methods import Request
+from kernelcal.inference.intervals.methods import Request, hoeffding_parts
 from kernelcal.inference.intervals.paired_surprises import ScoreSurprises
 from kernelcal.inference.intervals.surprises import deepest, expected, pseudo_rows
 from kernelcal.kernels import Spectral, Wasserstein
@@ -241,6 +241,25 @@ def test_numbers_are_given_noise_alone():
     assert found.inflation(0.0, 0.0, z) == 1
 
 
+def test_the_bootstrap_of_numbers_is_wider_by_twice_as_many_surprises():
+    y, mean, std = normal_data(25)
+    batch, statistic = kc.Normal(mean, std), kc.SKCE(target_kernel=kc.Gaussian(0.8))
+    prepared = statistic.prepare(batch)
+    matrix = prepared.matrix(y)
+    h = matrix.dense()
+    drawn = []
+    for u in Draws(3).uniforms(0, 99, 25):
+        c = np.bincount((u * 25).astype(int), minlength=25)
+        drawn.append(c @ (h - np.diag(np.diag(h))) @ c / (c.sum() ** 2 - (c**2).sum()))
+    known = surprises_of(matrix, prepared.residual, Case(y, batch))
+    ratio = replace(known, each=2.0).inflation(*hoeffding_parts(matrix), norm.ppf(0.975))
+    estimate = known.value(0.0)
+    upper = max(np.quantile(drawn, 0.975), estimate + ratio * (np.quantile(drawn, 0.975) - estimate))
+    found = kc.confidence_interval(y, batch, statistic=statistic, draws=99, rng=3, pvalue=0.001)
+    assert found.upper == pytest.approx(upper, rel=1e-9)
+    assert ratio > 1
+
+
 def test_a_target_kernel_without_a_bound_leaves_intervals_as_they_are():
     y, mean, std = normal_data(60)
     statistic = kc.SKCE(target_kernel=kc.kernels.Linear())
@@ -360,7 +379,7 @@ def test_draws_of_the_ckce_of_numbers_are_wider():
     r, far = prepared.observed(y), prepared.residual.far_lengths()
     gram = r @ r.T
     q = (gram**2).sum() - (np.diag(gram) ** 2).sum()
-    eps, w, both = 2 / 20, 22.0, far.sum() ** 2
+    eps, w, both = 4 / 20, 24.0, far.sum() ** 2
     mixed = min(far.sum() * np.trace(gram), np.sqrt(q * both))
     ratio = np.sqrt(((q + 2 * eps * mixed + eps**2 * both) / (w * (w - 1)) ** 2) / (q / (20 * 19) ** 2))
     assert ratio > 1

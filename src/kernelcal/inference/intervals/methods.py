@@ -193,10 +193,14 @@ def _bootstrap(request: Request) -> Spread:
 
 
 def _widened(estimate: float, drawn: np.ndarray, matrix: PairMatrix, request: Request) -> Spread:
-    """Draws about the estimate, wider by the noise of outcomes far from what was predicted."""
+    """Draws about the estimate, wider by the noise of outcomes far from what was predicted.
+
+    Drawn rows do not move the estimate towards these, so that there are twice as many as where the root ends.
+    """
     surprises = surprises_of(matrix, request.prepared.residual, request.case)
     if surprises is None or len(matrix) < 4:
         return of_draws(estimate, drawn)
+    surprises = replace(surprises, each=2 * surprises.each)
     linear, degenerate = hoeffding_parts(matrix)
     return of_draws(
         estimate, drawn, lambda z: estimate + surprises.inflation(linear, degenerate, z) * (drawn - estimate)

@@ -169,7 +169,7 @@ class RowBootstrap:
         norms, gram = np.einsum("nk,nk->n", self.r, self.r), self.r.T @ self.r
         squares, pseudo = float((gram**2).sum() - norms @ norms), float(w @ (far * w))
         mixed = min(pseudo * float(norms.sum()), math.sqrt(max(squares, 0.0)) * pseudo)
-        surprises = Surprises(n, n, 1.0, 0.0, squares, 0.0, 0.0, 0.0, mixed, pseudo**2, moves=False)
+        surprises = Surprises(n, n, 2.0, 0.0, squares, 0.0, 0.0, 0.0, mixed, pseudo**2, moves=False)
         degenerate = 2 * squares / (n * (n - 1)) ** 2
         return lambda z: self.estimate + surprises.inflation(0.0, degenerate, z) * (drawn - self.estimate)
 
