@@ -106,7 +106,7 @@ def equivalence_test(
     statistic, method, draws, rng, progress
         As for `confidence_interval`, but the default is ``root`` (``block`` for the block estimator) for any number of
         rows: it kept the level in all simulations, also where few outcomes surprise, and so does ``ball``, which is
-        wider. ``bootstrap`` reached 7 % where 5 % were asked for; it alone takes case weights. The how-to on comparing
+        wider. ``bootstrap`` reached 9 % where 5 % were asked for; it alone takes case weights. The how-to on comparing
         models has the figures.
 
     Returns
