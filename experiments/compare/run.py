@@ -22,11 +22,11 @@ import numpy as np
 
 import kernelcal as kc
 from kernelcal.cases import Case
-from kernelcal.comparison.figures import by_draws, by_rows, skce_differences
+from kernelcal.comparison.figures import by_draws, by_rows, score_surprises, shared_law, skce_differences
 from kernelcal.comparison.models import shared_ckce, shared_skce
-from kernelcal.inference import Draws, equivalence_test
-from kernelcal.inference.draws import multinomial_counts
-from kernelcal.inference.intervals.row_bootstrap import RowBootstrap
+from kernelcal.inference import Request, equivalence_test
+from kernelcal.inference.intervals import RowBootstrap
+from kernelcal.runs import Run
 from kernelcal.statistics import CKCE, log_score_rows
 from kernelcal.statistics.conditional.engines import incomplete_cholesky
 
@@ -91,12 +91,17 @@ def paired(task):
     batches = [kc.Bernoulli(p[:, 1]) if m == 2 else kc.Categorical(p) for p in models]
     given = CKCE(engine=kc.ExactPairs() if n <= EXACT_UP_TO else kc.IncompleteCholesky())
     skce, ckce = shared_skce(None, batches), shared_ckce(given, batches)
-    rows = {name: RowBootstrap(ckce.prepare(batch), y) for name, batch in zip("ab", batches, strict=True)}
-    counts = multinomial_counts(Draws(number, "draws of an interval").uniforms(0, DRAWS, n))
-    found = by_draws("CKCE", {k: v.estimate for k, v in rows.items()}, {k: v.values(counts) for k, v in rows.items()})
     cases = {name: Case(y, batch) for name, batch in zip("ab", batches, strict=True)}
+    law, estimates, drawn, surprised = shared_law(cases), {}, {}, {}
+    for name, case in cases.items():
+        prepared = ckce.prepare(case.predictions)
+        rows, request = RowBootstrap(prepared, y), Request(case, prepared, Run(draws=DRAWS, rng=number))
+        estimates[name], drawn[name] = rows.estimate, rows.drawn(request)
+        surprised[name] = rows.surprised(request, drawn[name], law)
+    found = by_draws("CKCE", estimates, drawn, surprised)
     found += skce_differences(cases, {name: skce.prepare(case.predictions) for name, case in cases.items()})[0]
-    found += by_rows("log score", {name: log_score_rows(y, batch) for name, batch in zip("ab", batches, strict=True)})
+    scores = {name: log_score_rows(y, batch) for name, batch in zip("ab", batches, strict=True)}
+    found += by_rows("log score", scores, score_surprises("log score", cases))
     return [(d.pvalue, d.difference < 0) for d in found]
 
 

@@ -20,7 +20,6 @@ from kernelcal.inference import (
     PairedDifference,
     Request,
     Spread,
-    block_spread,
     bootstrap_cost,
     in_words,
     say_bootstrap_cost,
@@ -28,15 +27,22 @@ from kernelcal.inference import (
 )
 from kernelcal.inference.intervals import (
     OPERATOR_METHODS,
+    Contrast,
+    LabelLaw,
+    PairedSurprises,
     RowBootstrap,
+    ScoreSurprises,
+    block_spread_of,
     difference_of_draws,
     difference_of_pairs,
     equivalence_of,
     hoeffding_sums,
+    label_law,
     mean_difference,
     method_that_keeps_the_level,
     of_draws,
     root_spread,
+    surprises_of,
 )
 from kernelcal.inference.test import holm_adjusted
 from kernelcal.pairs import joint_sums
@@ -60,6 +66,8 @@ __all__ = [
     "equivalence",
     "multiplications",
     "score_rows",
+    "score_surprises",
+    "shared_law",
     "skce_differences",
 ]
 
@@ -89,7 +97,7 @@ def _of_all(rows: Rows, models: Mapping[str, Case]) -> dict[str, np.ndarray] | N
         return None
 
 
-Found = Callable[[str, str], tuple[float, float]]  # two names -> difference and standard error
+Found = Callable[[str, str], Contrast]  # of two names
 _INFINITE = "an outcome had probability 0: the mean score is infinite, and its difference has no standard error"
 
 
@@ -100,72 +108,95 @@ def skce_differences(
     names = list(models)
     if prepared[names[0]].statistic.estimator == "block":
         values = {name: prepared[name].block_values(models[name].targets) for name in names}
-        return by_rows("SKCE", values), {name: block_spread(own) for name, own in values.items()}
-    sums, products = joint_sums([prepared[name].matrix(models[name].targets) for name in names])
+        return by_rows("SKCE", values), {
+            name: block_spread_of(own, prepared[name], models[name]) for name, own in values.items()
+        }
+    matrices = [prepared[name].matrix(models[name].targets) for name in names]
+    residuals, cases = [prepared[name].residual for name in names], [models[name] for name in names]
+    sums, products = joint_sums(matrices)
+    paired = PairedSurprises.of(matrices, residuals, cases, sums, products)
     pairs, place = sums.shape[1] * (sums.shape[1] - 1), names.index
-    spreads = {
-        name: root_spread(float(sums[k].sum()) / pairs, *hoeffding_sums(sums[k], float(products[k, k])))
-        for k, name in enumerate(names)
-    }
-    return _corrected("SKCE", names, lambda a, b: difference_of_pairs(sums, products, place(a), place(b))), spreads
-
-
-def by_draws(measure: str, estimates: Mapping[str, float], draws: Mapping[str, np.ndarray]) -> list[PairedDifference]:
-    """Differences of estimates whose spread is that of drawn rows, the same for all models."""
+    spreads = {}
+    for k, name in enumerate(names):
+        own = float(sums[k].sum()), float(products[k, k])
+        surprises = surprises_of(matrices[k], residuals[k], cases[k], own)
+        spreads[name] = root_spread(own[0] / pairs, *hoeffding_sums(sums[k], own[1]), surprises)
     return _corrected(
-        measure,
-        list(estimates),
-        lambda a, b: difference_of_draws((estimates[a], estimates[b]), draws[a], draws[b]),
-    )
+        "SKCE", names, lambda a, b: difference_of_pairs(sums, products, place(a), place(b), paired)
+    ), spreads
 
 
-def by_rows(measure: str, rows: Mapping[str, np.ndarray]) -> list[PairedDifference]:
+def by_draws(
+    measure: str,
+    estimates: Mapping[str, float],
+    draws: Mapping[str, np.ndarray],
+    surprised: Mapping[str, Callable[[float], np.ndarray]] | None = None,
+) -> list[PairedDifference]:
+    """Differences of estimates whose spread is that of drawn rows, the same for all models."""
+
+    def found(a: str, b: str) -> Contrast:
+        more = None if surprised is None else (lambda z: (surprised[a](z), surprised[b](z)))
+        return difference_of_draws((estimates[a], estimates[b]), draws[a], draws[b], more)
+
+    return _corrected(measure, list(estimates), found)
+
+
+def by_rows(
+    measure: str, rows: Mapping[str, np.ndarray], surprises: ScoreSurprises | None = None
+) -> list[PairedDifference]:
     """Differences of means of what every row (or block) has."""
-    return _corrected(measure, list(rows), lambda a, b: mean_difference(rows[a], rows[b]))
+    place = list(rows).index
+
+    def found(a: str, b: str) -> Contrast:
+        if surprises is None:
+            return mean_difference(rows[a], rows[b])
+        return mean_difference(rows[a], rows[b], lambda gaps, z: surprises.error(gaps, place(a), place(b), z))
+
+    return _corrected(measure, list(rows), found)
+
+
+def score_surprises(measure: str, models: Mapping[str, Case]) -> ScoreSurprises | None:
+    """Pseudo-differences of log scores of classes, whose rows say little where few outcomes were surprising."""
+    batches = [case.predictions for case in models.values()]
+    classes = [batch for batch in batches if isinstance(batch, ClassPredictions)]
+    return ScoreSurprises(classes) if measure == "log score" and len(classes) == len(batches) else None
 
 
 def _corrected(measure: str, names: list[str], found: Found) -> list[PairedDifference]:
     pairs = list(combinations(names, 2))
     values = [found(a, b) for a, b in pairs]
-    pvalues = [_pvalue(*value) for value in values]
-    tested = [k for k, p in enumerate(pvalues) if p is not None]
+    tested = [k for k, value in enumerate(values) if value.pvalue is not None]
     adjusted: dict[int, float] = dict(
-        zip(tested, holm_adjusted(np.array([pvalues[k] for k in tested], dtype=float)).tolist(), strict=True)
+        zip(tested, holm_adjusted(np.array([values[k].pvalue for k in tested], dtype=float)).tolist(), strict=True)
     )
     return [
         PairedDifference(
             measure,
             a,
             b,
-            difference,
-            error if math.isfinite(error) else None,
-            pvalues[k],
+            value.difference,
+            value.error if math.isfinite(value.error) else None,
+            value.pvalue,
             adjusted.get(k),
             () if k in adjusted else (_INFINITE,),
         )
-        for k, ((a, b), (difference, error)) in enumerate(zip(pairs, values, strict=True))
+        for k, ((a, b), value) in enumerate(zip(pairs, values, strict=True))
     ]
 
 
-def _pvalue(difference: float, error: float) -> float | None:
-    """Two-sided p-value by the normal law, never 0; 1 for models that do not differ, None where there is no error."""
-    from scipy.special import ndtr  # imported when needed: the import of kernelcal stays light
-
-    if not math.isfinite(error):
-        return None
-    if error == 0:
-        return 1.0 if difference == 0 else 1e-300
-    return max(2 * float(ndtr(-abs(difference) / error)), 1e-300)
+Drawn = tuple[np.ndarray, Callable[[float], np.ndarray]]  # values over drawn rows, and the same with surprises
 
 
-def conditional(case: Case, ckce: CKCE, run: Run, pvalue: float | None) -> tuple[Interval, float, np.ndarray]:
-    """CKCE with its interval, the published value, and the values of drawn rows."""
+def conditional(
+    case: Case, ckce: CKCE, run: Run, pvalue: float | None, law: LabelLaw | None = None
+) -> tuple[Interval, float, Drawn]:
+    """CKCE with its interval, the published value, and the values of drawn rows; models may share a label law."""
     say_bootstrap_cost(ckce, case.predictions, run.draws)
     prepared = ckce.prepare(case.predictions)
-    rows = RowBootstrap(prepared, case.targets)
-    drawn = rows.drawn(Request(case, prepared, run))
+    rows, request = RowBootstrap(prepared, case.targets), Request(case, prepared, run)
+    drawn = rows.drawn(request)
     level = run.confidence_level
-    lower, upper = of_draws(rows.estimate, drawn).ends(level)
+    lower, upper = of_draws(rows.estimate, drawn, rows.surprised(request, drawn)).ends(level)
     notes: tuple[str, ...] = ()
     if pvalue is not None and pvalue > 1 - level:
         lower, notes = 0.0, (f"the lower end is 0: the exact test does not reject (p = {pvalue:.3g})",)
@@ -173,7 +204,14 @@ def conditional(case: Case, ckce: CKCE, run: Run, pvalue: float | None) -> tuple
     interval = Interval(
         rows.estimate, max(lower, 0.0), max(upper, 0.0), level, label, len(case.targets), notes, "CKCE, corrected"
     )
-    return interval, rows.plug_in, drawn
+    return interval, rows.plug_in, (drawn, rows.surprised(request, drawn, law))
+
+
+def shared_law(models: Mapping[str, Case]) -> LabelLaw | None:
+    """Label law of the surprises of all models, for classes."""
+    cases = list(models.values())
+    classes = [case.predictions for case in cases if isinstance(case.predictions, ClassPredictions)]
+    return label_law(cases[0].targets, classes) if len(classes) == len(cases) else None
 
 
 def equivalence(spread: Spread, within: float | None, skce: SKCE, n: int, alpha: float) -> Equivalence | None:

@@ -9,7 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.comparison.figures import by_draws, by_rows, conditional, equivalence, score_rows, skce_differences
+from kernelcal.comparison.figures import (
+    Drawn,
+    by_draws,
+    by_rows,
+    conditional,
+    equivalence,
+    score_rows,
+    score_surprises,
+    shared_law,
+    skce_differences,
+)
 from kernelcal.comparison.models import (
     Models,
     asked_alike,
@@ -175,7 +185,9 @@ def compared(
     found.sort(key=sort_key)
     ordered = {model.name: models[model.name] for model in found}
     estimates = {model.name: model.ckce.estimate for model in found}
-    differences = by_draws("CKCE", estimates, {name: drawn[name] for name in ordered})
+    differences = by_draws(
+        "CKCE", estimates, {name: drawn[name][0] for name in ordered}, {name: drawn[name][1] for name in ordered}
+    )
     taken = {
         name: errors[name].prepared_for(pairs) or pairs.prepare(case.predictions) for name, case in ordered.items()
     }
@@ -186,7 +198,7 @@ def compared(
     notes = (*mixed, *_blocks_in_words(pairs), *_few_draws(ordered), *_notes(found))
     if _one_outcome(ordered):
         for measure, rows in score_rows(ordered).items():
-            differences += by_rows(measure, rows)
+            differences += by_rows(measure, rows, score_surprises(measure, ordered))
     else:
         notes = (_OTHER_OUTCOMES, *notes)
     differences = [replace(d, alpha=run.alpha) for d in differences]
@@ -205,15 +217,15 @@ def _errors(models: Models, run: Run, skce: SKCE, known: Sequence[Medians]) -> d
 
 def _models(
     models: Models, whole: Models, errors: Mapping[str, KernelError], ckce: CKCE, run: Run
-) -> tuple[list[ComparedModel], dict[str, np.ndarray]]:
+) -> tuple[list[ComparedModel], dict[str, Drawn]]:
     """Everything about each model, and the values of its CKCE over drawn rows."""
     steps = Steps(run.progress, 2 * len(models), run.draws)
-    found, drawn = [], {}
+    found, drawn, law = [], {}, shared_law(models) if _one_outcome(models) else None
     for name, case in models.items():
         error = errors[name] if whole[name].predictions is case.predictions else None
         own = evaluated(whole[name], replace(run, progress=steps.next()), error)
         step = replace(run, progress=steps.next())
-        interval, plug_in, drawn[name] = conditional(case, ckce, step, own.pvalue)
+        interval, plug_in, drawn[name] = conditional(case, ckce, step, own.pvalue, law)
         found.append(ComparedModel(name, own, interval, plug_in))
     steps.finish()
     return found, drawn

@@ -68,7 +68,8 @@ def second_moments(phi: Array, residual: ClassResidual, probabilities: Array, la
     -------
     dict
         ``moment = sum z_i z_i'`` and ``covariance = sum V_i x phi_i phi_i'``, the known covariance of ``sum z_i``,
-        both of shape (r D, r D) with residual features r; ``lengthened = sum h_ii z_i`` and ``squares = sum h_ii^2``.
+        both of shape (r D, r D) with residual features r; ``lengthened = sum h_ii z_i`` and ``squares = sum h_ii^2``;
+        ``features = sum phi_i``, shape (D,), ``means = sum E psi x phi_i``, (r D,), and ``lengths = sum |E psi|^2``.
 
     Notes
     -----
@@ -86,6 +87,9 @@ def second_moments(phi: Array, residual: ClassResidual, probabilities: Array, la
         "covariance": covariance,
         "lengthened": lengthened,
         "squares": own @ own,
+        "features": namespace(phi).sum(phi, axis=0),
+        "means": namespace(phi).reshape(residual.mean.T @ phi, (-1,)),
+        "lengths": namespace(phi).sum(squared_lengths(residual.mean)),
     }
 
 

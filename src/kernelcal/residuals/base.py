@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from kernelcal.arrays import Array, like, namespace, take_rows
+from kernelcal.errors import InputError
 
 __all__ = ["FeatureResidual", "Inner", "Residual", "weighted_block", "weighted_pairs"]
 
@@ -62,6 +63,16 @@ class Residual(ABC):
     @abstractmethod
     def bound(self) -> float:
         """Bound of |<r_i, r_j>| without weights."""
+
+    def far_lengths(self) -> np.ndarray | None:
+        """Squared length of the residual of an outcome far from what was predicted, without weights, shape (n,).
+
+        By default the bound of all rows; None where residuals have no bound.
+        """
+        try:
+            return np.full(len(self), self.bound())
+        except InputError:
+            return None
 
     @abstractmethod
     def double(self) -> Self:

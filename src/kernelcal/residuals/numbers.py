@@ -71,6 +71,13 @@ class GramResidual(Residual):
             raise InputError("a linear target kernel of numbers has no bound: use Gaussian() or Laplacian()")
         return (4.0 if has_leaf(self.kernel, Spectral) else 2.0) * self.kernel.bound()
 
+    def far_lengths(self) -> np.ndarray | None:
+        """``k(y, y) + E k(Z, Z')``: nothing that was predicted is near y. None for a kernel without a bound."""
+        if has_leaf(self.kernel, Linear):
+            return None
+        predictions = self.double().predictions
+        return self.kernel.bound() + np.asarray(self.embedding.cross(predictions, predictions))
+
     def double(self) -> GramResidual:
         """Return the same in NumPy and float64."""
         return replace(self, predictions=self.predictions.map_arrays(to_double))
@@ -185,6 +192,10 @@ class FourierResidual(FeatureResidual):
     def bound(self) -> float:
         """Bound of |<r_i, r_j>|: the features lie on a sphere, so two of them are at most its diameter apart."""
         return 4 * self.kernel.bound()
+
+    def far_lengths(self) -> np.ndarray | None:
+        """Of an outcome whose features are orthogonal to those expected: ``k(y, y) + |E psi|^2``."""
+        return self.kernel.bound() + np.einsum("nk,nk->n", self.mean, self.mean)
 
     def double(self) -> FourierResidual:
         """Return itself: it is NumPy and float64."""

@@ -22,9 +22,11 @@ from kernelcal.inference import (
     Saddlepoint,
     TestResult,
 )
-from kernelcal.inference.intervals import hoeffding, root_spread
+from kernelcal.inference.intervals import Surprises, class_features, hoeffding, label_law_of_sums, root_spread
 from kernelcal.inference.laws import far_note
 from kernelcal.pairs import off_diagonal, row_sums
+from kernelcal.predictions import Bernoulli, Categorical
+from kernelcal.residuals import ClassResidual
 from kernelcal.runs import Run
 from kernelcal.sketch.directions import directions_of
 from kernelcal.sketch.subject import Settings, Subject
@@ -117,7 +119,7 @@ def findings(sums: Arrays, settings: Settings, subject: Subject, run: Run, notes
     return SketchResult(
         n=n,
         estimate=estimate,
-        interval=_interval(sums, estimate, test.pvalue, run.confidence_level) if bounded else None,
+        interval=_interval(sums, estimate, test.pvalue, run.confidence_level, settings, subject) if bounded else None,
         test=test,
         known=known,
         question=subject.question,
@@ -185,12 +187,34 @@ def _test(
     )
 
 
-def _interval(sums: Arrays, estimate: Estimate, pvalue: float, level: float) -> Interval:
+def _surprises(sums: Arrays, settings: Settings, subject: Subject, total: float, squares: float) -> Surprises:
+    """Sums with pseudo-surprises: those of h exactly but for pairs of a pseudo-row with itself, those of h^2 bounded.
+
+    Which pseudo-rows are near each other is not held: their kernel is taken as its bound.
+    """
+    n, m = int(sums["n"]), subject.columns
+    law = label_law_of_sums(sums["surprised"], sums["expected"], n)
+    probe = Bernoulli(np.array([0.5])) if subject.family == "Bernoulli" else Categorical(np.full((1, m), 1 / m))
+    features = class_features(ClassResidual.of(probe, subject.target_kernel))
+    centre, most = law.labels @ features, settings.prediction_kernel.bound()
+    pseudo = np.kron(centre, sums["features"]) - sums["means"]
+    sizes = float(law.labels @ (features**2).sum(axis=1))
+    lengths = n * sizes - 2 * float(centre @ (sums["expected"] @ features)) + float(sums["lengths"])
+    both, norms = (most * lengths) ** 2, most * float(sums["diagonal"][0])
+    mixed = min(most * lengths * norms, math.sqrt(max(squares * both, 0.0)))
+    linear, square = float(pseudo @ sums["totals"][:, 0].ravel()), float(pseudo @ pseudo)
+    return Surprises(n, n, law.each, total, squares, linear, square, 0.0, mixed, both)
+
+
+def _interval(
+    sums: Arrays, estimate: Estimate, pvalue: float, level: float, settings: Settings, subject: Subject
+) -> Interval:
     """Interval of the root; its lower end is 0 unless the exact test rejects, as in `confidence_interval`."""
     observed, n = sums["totals"][:, 0].ravel(), estimate.n
     rows, squares = row_sums(sums, observed)
     total = float(estimate) * n * (n - 1.0)
-    lower, upper = root_spread(float(estimate), *hoeffding(n, total, rows, squares)).ends(level)
+    surprises = _surprises(sums, settings, subject, total, squares)
+    lower, upper = root_spread(float(estimate), *hoeffding(n, total, rows, squares), surprises).ends(level)
     kept = pvalue <= 1 - level
     notes = () if kept else (f"the lower end is 0: the exact test does not reject (p = {pvalue:.3g})",)
     return Interval(

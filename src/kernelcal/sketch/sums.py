@@ -136,8 +136,16 @@ def _of_part(
     sums = {**feature_sums(phi, residual, batch.columns, every), **_scores(case, settings.bins, subject)}
     if subject.second_moments:
         assert isinstance(residual, ClassResidual)  # for the type checker: numbers have no second moments here
-        sums |= second_moments(phi, residual, placed.probabilities, targets)
+        assert isinstance(double, ClassPredictions)  # for the type checker: so is its residual
+        sums |= second_moments(phi, residual, placed.probabilities, targets) | _surprises(targets, double)
     return sums
+
+
+def _surprises(labels: np.ndarray, batch: ClassPredictions) -> Arrays:
+    """Of every label the sum of 1 - p_i over rows that have it, and the sum of p_i over all rows."""
+    p, rows = to_numpy(batch.probabilities), labels.astype(np.intp)
+    surprised = np.bincount(rows, 1 - p[np.arange(len(rows)), rows], minlength=p.shape[1])
+    return {"surprised": surprised, "expected": p.sum(axis=0)}
 
 
 def _scores(case: Case, bins: int, subject: Subject) -> Arrays:
@@ -224,6 +232,8 @@ def _shapes(arrays: Arrays, settings: Settings, subject: Subject) -> dict[str, t
     shapes |= {"totals": (r, draws, d), "diagonal": (draws,)}
     if subject.second_moments:
         shapes |= {"moment": (r * d, r * d), "covariance": (r * d, r * d), "lengthened": (r * d,), "squares": ()}
+        shapes |= {"features": (d,), "means": (r * d,), "lengths": ()}
+        shapes |= dict.fromkeys(("surprised", "expected"), (subject.columns,))
     return shapes
 
 

@@ -14,17 +14,20 @@ from kernelcal.inference.intervals.methods import (
     Request,
     Spread,
     block_spread,
+    block_spread_of,
     hoeffding,
     hoeffding_sums,
     of_draws,
     root_spread,
 )
 from kernelcal.inference.intervals.paired import (
+    Contrast,
     PairedDifference,
     difference_of_draws,
     difference_of_pairs,
     mean_difference,
 )
+from kernelcal.inference.intervals.paired_surprises import PairedSurprises, ScoreSurprises
 from kernelcal.inference.intervals.row_bootstrap import (
     OPERATOR_METHODS,
     RowBootstrap,
@@ -33,20 +36,35 @@ from kernelcal.inference.intervals.row_bootstrap import (
     say_bootstrap_cost,
     seconds_of,
 )
+from kernelcal.inference.intervals.surprises import (
+    LabelLaw,
+    Surprises,
+    class_features,
+    label_law,
+    label_law_of_sums,
+    surprises_of,
+)
 
 __all__ = [
     "INTERVAL_METHODS",
     "OPERATOR_METHODS",
+    "Contrast",
     "Equivalence",
     "Interval",
     "IntervalMethod",
+    "LabelLaw",
     "PairedDifference",
+    "PairedSurprises",
     "Request",
     "RowBootstrap",
+    "ScoreSurprises",
     "Spread",
+    "Surprises",
     "block_spread",
+    "block_spread_of",
     "bootstrap_cost",
     "checked_bound",
+    "class_features",
     "confidence_interval",
     "default_method",
     "difference_of_draws",
@@ -57,10 +75,13 @@ __all__ = [
     "hoeffding_sums",
     "in_words",
     "interval_of",
+    "label_law",
+    "label_law_of_sums",
     "mean_difference",
     "method_that_keeps_the_level",
     "of_draws",
     "root_spread",
     "say_bootstrap_cost",
     "seconds_of",
+    "surprises_of",
 ]

@@ -158,7 +158,8 @@ def confidence_interval(
         ``bootstrap``: percentiles of the unbiased value over rows drawn with replacement, pairs of a row with itself
         left out. ``root``: on the root scale with the Hoeffding variance, wider above; no draws. ``ball``: the root of
         the biased value plus and minus a quantile of the norm of the centred multiplier process; it covers whether
-        the model is calibrated or not, and is wide. ``block``: normal law of the block values. The default is
+        the model is calibrated or not, and is wide. ``block``: law of Student of the block values. Upper ends allow for
+        two surprises that did not happen, so that they hold where few outcomes were surprising. The default is
         ``bootstrap`` up to 5,000 rows and with case weights, which the others do not take, ``root`` above, and
         ``block`` for the block estimator. `CKCE` has
         ``bootstrap``: one factorisation serves all draws, whose change of the operator is taken to the first order.
@@ -167,7 +168,7 @@ def confidence_interval(
     draws, rng
         Draws and their seed, for ``bootstrap``, ``ball`` and the exact test; of a generator one seed is drawn for both.
     pvalue : float, optional
-        Exact p-value, if known already. With ``bootstrap`` and ``root`` the lower end is 0 unless the exact test
+        Exact p-value, if known already. But for ``block`` the lower end is 0 unless the exact test
         rejects at 1 - confidence_level; without `pvalue` the default test is made.
 
     Returns

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +14,8 @@ from kernelcal.arrays import row_slices
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.inference.draws import Draws, multinomial_counts
+from kernelcal.inference.intervals.flips import Flips
+from kernelcal.inference.intervals.surprises import Surprises, deepest, surprises_of
 from kernelcal.pairs import PairMatrix
 from kernelcal.registry import Registry
 from kernelcal.runs import Run
@@ -24,6 +26,7 @@ __all__ = [
     "Request",
     "Spread",
     "block_spread",
+    "block_spread_of",
     "hoeffding",
     "hoeffding_parts",
     "hoeffding_sums",
@@ -78,12 +81,15 @@ class Spread:
         Upper end of the one-sided interval of a level.
     above : callable
         P-value of the hypothesis that the error is at least some value: 1 - the one-sided level whose upper end it is.
+    notes : tuple of str
+        What the reader must know of it.
     """
 
     estimate: float
     ends: Callable[[float], tuple[float, float]]
     upper: Callable[[float], float]
     above: Callable[[float], float]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -108,14 +114,28 @@ class IntervalMethod:
     weightless: str = ""
 
 
-def of_draws(estimate: float, values: np.ndarray) -> Spread:
-    """Percentiles of drawn values."""
+def of_draws(estimate: float, values: np.ndarray, surprised: Callable[[float], np.ndarray] | None = None) -> Spread:
+    """Percentiles of drawn values; above, the larger of theirs and of draws with surprises, for a number of sds."""
 
     def ends(level: float) -> tuple[float, float]:
         lower, upper = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+        if surprised is not None:
+            upper = max(upper, np.quantile(surprised(_normal(level)), (1 + level) / 2))
         return float(lower), float(upper)
 
-    return Spread(estimate, ends, _half(ends), lambda value: float(1 + (values >= value).sum()) / (len(values) + 1))
+    def above(value: float) -> float:
+        pvalue = _share(values, value)
+        if surprised is None:
+            return pvalue
+        pvalue = max(pvalue, _share(surprised(0.0), value))
+        z = -_probit(pvalue)  # the deeper the level, the more surprises it asks for
+        return pvalue if z <= 2 else max(pvalue, _share(surprised(z), value))
+
+    return Spread(estimate, ends, _half(ends), above)
+
+
+def _share(values: np.ndarray, value: float) -> float:
+    return float(1 + (values >= value).sum()) / (len(values) + 1)
 
 
 def _half(ends: Callable[[float], tuple[float, float]]) -> Callable[[float], float]:
@@ -125,9 +145,14 @@ def _half(ends: Callable[[float], tuple[float, float]]) -> Callable[[float], flo
 
 def _normal(level: float) -> float:
     """Two-sided normal quantile of a level."""
+    return _probit(0.5 + level / 2)
+
+
+def _probit(level: float) -> float:
+    """Normal quantile."""
     from scipy.special import ndtri  # imported when needed: the import of kernelcal stays light
 
-    return float(ndtri(0.5 + level / 2))
+    return float(ndtri(level))
 
 
 def _tail(z: float) -> float:
@@ -138,22 +163,48 @@ def _tail(z: float) -> float:
 
 
 def _bootstrap(request: Request) -> Spread:
-    """Percentiles of ``c'H0c / sum_{i != j} w_i w_j c_i c_j`` over multinomial counts c, H0 without its diagonal."""
+    """Percentiles of ``c'H0c / sum_{i != j} w_i w_j c_i c_j`` over multinomial counts c, H0 without its diagonal.
+
+    With surprises some drawn rows have another outcome; those of numbers widen the draws about the estimate.
+    """
     matrix = request.prepared.matrix(request.case.targets)
     n = len(matrix)
     weights = np.ones(n) if request.case.weights is None else request.case.weights
-    values = []
+    values, totals = [], []
     for part in request.columns(n):
         counts = multinomial_counts(request.source.uniforms(part.start, part.stop, n))
         if part.start == 0:  # every row once: the estimate itself, in the same pass
             counts = np.hstack([np.ones((n, 1)), counts])
-        pairs = matrix.quadratic(counts, diagonal=False)
-        total = (weights @ counts) ** 2 - weights**2 @ counts**2
-        some = total > 1e-9 * n  # a single row drawn n times makes no pair
-        values.append(pairs[some] / total[some])
+        values.append(matrix.quadratic(counts, diagonal=False))
+        totals.append((weights @ counts) ** 2 - weights**2 @ counts**2)
         request.run.tell(part.stop)
-    estimate, *drawn = np.concatenate(values)
-    return of_draws(float(estimate), np.array(drawn))
+    pairs, total = np.concatenate(values), np.concatenate(totals)
+    some = total > 1e-9 * n  # a single row drawn n times makes no pair
+    estimate, drawn = float(pairs[0] / total[0]), (pairs[1:] / np.where(some, total, 1)[1:])[some[1:]]
+    flips = Flips.of(request, matrix)
+    if flips is None:
+        return _widened(estimate, drawn, matrix, request)
+
+    def surprised(z: float) -> np.ndarray:
+        moved = pairs[1:] + flips.changes(z)
+        return (moved / np.where(some, total, 1)[1:])[some[1:]]
+
+    return of_draws(estimate, drawn, surprised)
+
+
+def _widened(estimate: float, drawn: np.ndarray, matrix: PairMatrix, request: Request) -> Spread:
+    """Draws about the estimate, wider by the noise of outcomes far from what was predicted.
+
+    Drawn rows do not move the estimate towards these, so that there are twice as many as where the root ends.
+    """
+    surprises = surprises_of(matrix, request.prepared.residual, request.case)
+    if surprises is None or len(matrix) < 4:
+        return of_draws(estimate, drawn)
+    surprises = replace(surprises, each=2 * surprises.each)
+    linear, degenerate = hoeffding_parts(matrix)
+    return of_draws(
+        estimate, drawn, lambda z: estimate + surprises.inflation(linear, degenerate, z) * (drawn - estimate)
+    )
 
 
 def _unbiased(matrix: PairMatrix, request: Request) -> float:
@@ -164,30 +215,48 @@ def _unbiased(matrix: PairMatrix, request: Request) -> float:
 def _root(request: Request) -> Spread:
     """Interval of the root from the matrix of all pairs."""
     matrix = request.prepared.matrix(request.case.targets)
-    return root_spread(_unbiased(matrix, request), *hoeffding_parts(matrix))
+    surprises = surprises_of(matrix, request.prepared.residual, request.case)
+    return root_spread(_unbiased(matrix, request), *hoeffding_parts(matrix), surprises)
 
 
-def root_spread(estimate: float, linear: float, degenerate: float) -> Spread:
+def root_spread(estimate: float, linear: float, degenerate: float, surprises: Surprises | None) -> Spread:
     """Interval of the root: normal below, and above as far as noise along one direction can hide a deviation.
 
     Below it is ``root - z sd / (2 root)`` with the Hoeffding variance, or 0 where the estimate is not clearly positive.
     Near 0 that variance says nothing of larger deviations. There the root is the length of ``mu + noise``, and along
     any direction the variance of the noise, an eigenvalue over n, is at most ``s = sqrt(degenerate variance / 2)``: so
-    the upper end is ``sqrt(max(U, 0) + s) + z sqrt(s)``.
+    the upper end is ``sqrt(max(U, 0) + s) + z sqrt(s)``, or the same with pseudo-surprises where that is larger: the
+    variance of residuals that were not surprising is next to nothing.
     """
     deviation, noise = math.sqrt(linear + degenerate), math.sqrt(degenerate / 2)
     root = math.sqrt(max(estimate, 0.0))
     centre = math.sqrt(root**2 + noise)
 
+    def upper(z: float) -> float:
+        own = centre + z * math.sqrt(noise)
+        return own if surprises is None else max(own, surprises.root(z))
+
     def ends(level: float) -> tuple[float, float]:
         z = _normal(level)
         lower = 0.0 if estimate <= max(z * deviation, 0.0) else max(root - z * deviation / (2 * root), 0.0) ** 2
-        return lower, (centre + z * math.sqrt(noise)) ** 2
+        return lower, upper(z) ** 2
 
     def above(value: float) -> float:
-        return _tail((math.sqrt(value) - centre) / math.sqrt(noise)) if noise > 0 else float(centre**2 >= value)
+        reach = math.sqrt(value)
+        pvalue = _tail((reach - centre) / math.sqrt(noise)) if noise > 0 else float(centre >= reach)
+        if surprises is None:
+            return pvalue
+        return max(pvalue, _pvalue_where(lambda z: surprises.root(z) - reach))
 
     return Spread(estimate, ends, _half(ends), above)
+
+
+def _pvalue_where(gap: Callable[[float], float]) -> float:
+    """One-sided p-value at the number of standard deviations where a gap that grows with it closes."""
+    if gap(2.0) > 0:  # as many surprises for all smaller z: the gap is a straight line
+        start, slope = gap(0.0), gap(1.0) - gap(0.0)
+        return _tail(-start / slope) if slope > 0 else 1.0
+    return _tail(deepest(lambda z: gap(z) >= 0))
 
 
 def hoeffding_parts(matrix: PairMatrix) -> tuple[float, float]:
@@ -207,10 +276,10 @@ def hoeffding_sums(sums: np.ndarray, squares: float) -> tuple[float, float]:
     return hoeffding(len(sums), float(sums.sum()), float((sums**2).sum()), squares)
 
 
-def hoeffding(n: int, total: float, rows: float, squares: float) -> tuple[float, float]:
-    """Return the same from the sum of the s_i, the sum of their squares, and Q."""
+def hoeffding(n: float, total: float, rows: float, squares: float) -> tuple[float, float]:
+    """Return the same from the sum of the s_i, the sum of their squares, and Q; n may be a sum of weights."""
     if n < 4:
-        raise InputError(f"the variance of the SKCE needs at least 4 rows, got {n}")
+        raise InputError(f"the variance of the SKCE needs at least 4 rows, got {n:g}")
     pairs = n * (n - 1)
     squared_mean = (total**2 - 4 * (rows - squares) - 2 * squares) / (pairs * (n - 2) * (n - 3))
     first = max((rows - squares) / (pairs * (n - 2)) - squared_mean, 0.0)
@@ -219,45 +288,93 @@ def hoeffding(n: int, total: float, rows: float, squares: float) -> tuple[float,
 
 
 def _ball(request: Request) -> Spread:
-    """``|mu^| - q <= KCE <= |mu^| + q``, q a quantile of ``sqrt(g'Hg) / n`` with centred normal multipliers g."""
-    from scipy.special import ndtri
+    """``|mu^| - q <= KCE <= |mu^| + q``, q a quantile of ``sqrt(g'Hg) / n`` with centred normal multipliers g.
 
+    Both ends are also taken with pseudo-surprises, which move mu^ and add to the noise.
+    """
     matrix = request.prepared.matrix(request.case.targets)
     n, values = len(matrix), []
     for part in request.columns(n):
         uniforms = request.source.uniforms(part.start, part.stop, n)
-        multipliers = ndtri(np.clip(uniforms, 1e-16, None)).T
+        multipliers = _probits(uniforms).T
         values.append(matrix.quadratic(multipliers - multipliers.mean(axis=0)))
         request.run.tell(part.stop)
-    norms = np.sqrt(np.maximum(np.concatenate(values), 0)) / n
+    norms = np.sort(np.sqrt(np.maximum(np.concatenate(values), 0)) / n)
     centre = math.sqrt(max(float(matrix.row_sums.sum()), 0.0)) / n
+    surprises = surprises_of(matrix, request.prepared.residual, request.case)
+    noise = float(matrix.diagonal.sum())
 
     def ends(level: float) -> tuple[float, float]:
         reach = float(np.quantile(norms, level))
-        return max(centre - reach, 0.0) ** 2, (centre + reach) ** 2
+        lower, upper = centre - reach, centre + reach
+        if surprises is not None:
+            low, high = surprises.ball(_normal(level), centre, reach, noise)
+            lower, upper = min(lower, low), max(upper, high)
+        return max(lower, 0.0) ** 2, upper**2
 
     def above(value: float) -> float:
-        return float(1 + (norms >= math.sqrt(value) - centre).sum()) / (len(norms) + 1)
+        pvalue = _share(norms, math.sqrt(value) - centre)
+        if surprises is None or pvalue == 1:
+            return pvalue
+        least = 1 / (len(norms) + 1)
+        z = deepest(lambda z: ends(_within(z))[1] >= value, _normal(1 - least))
+        return max(pvalue, min(2 * _tail(z), 1.0))
 
     return Spread(_unbiased(matrix, request), ends, lambda level: ends(level)[1], above)  # one norm bounds both sides
 
 
+def _probits(uniforms: np.ndarray) -> np.ndarray:
+    from scipy.special import ndtri
+
+    return np.asarray(ndtri(np.clip(uniforms, 1e-16, None)))
+
+
+def _within(z: float) -> float:
+    """Probability of a normal value between -z and z."""
+    return math.erf(z / math.sqrt(2))
+
+
 def _block(request: Request) -> Spread:
-    """Mean of the block values plus and minus z standard errors."""
-    return block_spread(request.prepared.block_values(request.case.targets))
+    """Mean of the block values plus and minus standard errors by the law of Student."""
+    return block_spread_of(request.prepared.block_values(request.case.targets), request.prepared, request.case)
 
 
-def block_spread(values: np.ndarray) -> Spread:
-    """Normal law of the mean of block values."""
+def block_spread_of(values: np.ndarray, prepared: Any, case: Case) -> Spread:
+    """Law of the mean of the block values of what was prepared, which stands for that of all pairs of rows."""
+    given, n = prepared.statistic, len(case)
+    whole = replace(given, estimator="unbiased", block_size=None, prediction_kernel=prepared.kernels[0])
+    ready = whole.prepare(case.predictions)
+    sums = float(values.mean()) * n * (n - 1), None
+    surprises = surprises_of(ready.matrix(case.targets), ready.residual, case, sums)
+    return block_spread(values, surprises, given.block_size)
+
+
+def block_spread(values: np.ndarray, surprises: Surprises | None = None, size: int = 2) -> Spread:
+    """Law of the mean of block values: Student's, of one degree of freedom less than there are blocks.
+
+    The upper end is that with pseudo-surprises where it is larger, on the scale of the root as of all pairs.
+    """
+    from scipy.special import stdtr, stdtrit
+
     if len(values) < 2:
         raise InputError(f"an interval from blocks needs at least 2 of them, got {len(values)}: use smaller blocks")
     mean, error = float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values))
+    freedom = len(values) - 1
+
+    def upper(t: float) -> float:
+        own = mean + t * error
+        if surprises is None:
+            return own
+        return max(own, surprises.of_blocks(size, t))
 
     def ends(level: float) -> tuple[float, float]:
-        return mean - _normal(level) * error, mean + _normal(level) * error
+        t = float(stdtrit(freedom, 0.5 + level / 2))
+        return mean - t * error, upper(t)
 
     def above(value: float) -> float:
-        return _tail((value - mean) / error) if error > 0 else float(mean >= value)
+        if upper(0.0) >= value:
+            return max(0.5, float(stdtr(freedom, (mean - value) / error)) if error > 0 else float(mean >= value))
+        return max(float(stdtr(freedom, -deepest(lambda t: upper(t) >= value))), 1e-300)
 
     return Spread(mean, ends, _half(ends), above)
 
@@ -270,7 +387,11 @@ INTERVAL_METHODS: Registry[IntervalMethod] = Registry("method", "or 'default', o
 for _name, _method, _serves in (
     ("bootstrap", IntervalMethod(_bootstrap, _ROWS, tested=True), _ALL),
     ("root", IntervalMethod(_root, "root scale, Hoeffding variance", True, _NO_WEIGHTS.format("root")), _ALL),
-    ("ball", IntervalMethod(_ball, _BALL, False, _NO_WEIGHTS.format("ball")), _ALL),
-    ("block", IntervalMethod(_block, "normal law of the block values", False, _NO_WEIGHTS_OF_BLOCKS), "SKCE, block"),
+    ("ball", IntervalMethod(_ball, _BALL, True, _NO_WEIGHTS.format("ball")), _ALL),
+    (
+        "block",
+        IntervalMethod(_block, "law of Student of the block values", False, _NO_WEIGHTS_OF_BLOCKS),
+        "SKCE, block",
+    ),
 ):
     INTERVAL_METHODS.register(_name, _method, summary=_method.label, serves=_serves)

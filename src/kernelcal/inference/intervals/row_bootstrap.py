@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
+from kernelcal.arrays import row_slices
 from kernelcal.errors import KernelcalWarning
 from kernelcal.inference.draws import multinomial_counts
+from kernelcal.inference.intervals.flips import Flips
 from kernelcal.inference.intervals.methods import IntervalMethod, Request, Spread, of_draws
+from kernelcal.inference.intervals.surprises import LabelLaw, Surprises, class_features, label_law
 from kernelcal.pairs import ExactPairs, RandomFourier
 from kernelcal.predictions import ClassPredictions, Predictions
 from kernelcal.registry import Registry
-from kernelcal.residuals import FeatureResidual
+from kernelcal.residuals import ClassResidual, FeatureResidual
 from kernelcal.statistics import CKCE
 from kernelcal.statistics.conditional import MATRIX_UP_TO, PreparedCKCE
 from kernelcal.statistics.pairwise import not_definite
@@ -38,7 +44,7 @@ def bootstrap_cost(statistic: CKCE, predictions: Predictions, draws: int) -> flo
         rank = 2 * engine.frequencies + (features if classes else 0)
     else:
         rank = engine.rank or _RANK
-    return n * rank * (2.0 * rank + draws * features)
+    return n * rank * (2.0 * rank + 3 * draws * features)  # as they are, and with surprises
 
 
 def seconds_of(multiplications: float) -> float:
@@ -93,7 +99,8 @@ class RowBootstrap:
     def __init__(self, prepared: PreparedCKCE, targets: np.ndarray) -> None:
         if not prepared.kernel.positive_definite(prepared.predictions):
             warnings.warn(not_definite(prepared.kernel, prepared.predictions), KernelcalWarning, stacklevel=2)
-        self.operator, self.residual, self.targets = prepared.operator, prepared.residual, targets
+        self.prepared, self.operator = prepared, prepared.operator
+        self.residual, self.targets = prepared.residual, targets
         self.r = r = prepared.observed(targets)
         self.e, mr = self.operator.regression(r)
         self.pairs = self.operator.pairs(self.e)
@@ -126,6 +133,46 @@ class RowBootstrap:
             pairs = np.einsum("nb,nb->b", more, self.pairs @ more)
         return self.estimate + self.linear @ more + pairs - self.own @ more**2
 
+    def surprised(
+        self, request: Request, drawn: np.ndarray, law: LabelLaw | None = None
+    ) -> Callable[[float], np.ndarray]:
+        """Values of the same draws with the surprises of so many standard deviations.
+
+        Of classes some drawn rows are given another outcome, labels of a law that several models may share; of numbers
+        the draws lie further from the estimate, by outcomes far from what was predicted.
+        """
+        if not isinstance(self.residual, ClassResidual):
+            return self._widened(drawn)
+        n, roots = len(self), self.residual.weights
+        weights = np.ones(n) if roots is None else roots**2
+        law = law or label_law(self.targets, [self.prepared.predictions], None if roots is None else weights)
+        flips = _Flips(
+            request.source,
+            request.run.draws,
+            lambda rows: self.operator.rows(rows).copy(),
+            [(self.r, None), (self.e, lambda counts: counts - 1)],
+            class_features(self.residual),
+            np.ones(n) if roots is None else roots,
+            self.targets.astype(np.intp),
+            weights,
+            law,
+            own=self,
+        )
+        return lambda z: drawn + flips.changes(z)
+
+    def _widened(self, drawn: np.ndarray) -> Callable[[float], np.ndarray]:
+        """Draws about the estimate, by the noise of residuals alone: the operator weighs outcomes alike."""
+        far, n = self.residual.far_lengths(), len(self)
+        if far is None:
+            return lambda z: drawn
+        w = np.ones(n) if self.residual.weights is None else self.residual.weights**2
+        norms, gram = np.einsum("nk,nk->n", self.r, self.r), self.r.T @ self.r
+        squares, pseudo = float((gram**2).sum() - norms @ norms), float(w @ (far * w))
+        mixed = min(pseudo * float(norms.sum()), math.sqrt(max(squares, 0.0)) * pseudo)
+        surprises = Surprises(n, n, 2.0, 0.0, squares, 0.0, 0.0, 0.0, mixed, pseudo**2, moves=False)
+        degenerate = 2 * squares / (n * (n - 1)) ** 2
+        return lambda z: self.estimate + surprises.inflation(0.0, degenerate, z) * (drawn - self.estimate)
+
     def drawn(self, request: Request) -> np.ndarray:
         """Values of as many draws as asked for."""
         values = []
@@ -136,9 +183,31 @@ class RowBootstrap:
         return np.concatenate(values)
 
 
+@dataclass(frozen=True, eq=False)
+class _Flips(Flips):
+    """Flips of drawn rows under an operator: by rows of its matrix where that is held, else all rows at once."""
+
+    own: RowBootstrap | None = None
+
+    def of_flips(self, counts: np.ndarray, flips: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        rows = self.own
+        assert rows is not None  # for the type checker: it has a default since the fields before have
+        if rows.pairs is not None:
+            return super().of_flips(counts, flips, labels)
+        found = np.empty(counts.shape[1])
+        for part in row_slices(len(found), rows.draws_at_once):
+            delta = self.features[labels[part]][None] - self.features[self.targets][:, None]
+            delta = delta * (flips[:, part] * self.scale[:, None])[:, :, None]
+            x = rows.r[:, None, :] + (counts[:, part] - 1)[:, :, None] * rows.e[:, None, :]
+            own = np.einsum("n,nbk,nbk->b", rows.operator.diagonal, 2 * x + delta, delta)
+            found[part] = rows.operator.quadratic(x + delta) - rows.operator.quadratic(x) - own
+        return found
+
+
 def _rows(request: Request) -> Spread:
     rows = RowBootstrap(request.prepared, request.case.targets)
-    return of_draws(rows.estimate, rows.drawn(request))
+    drawn = rows.drawn(request)
+    return of_draws(rows.estimate, drawn, rows.surprised(request, drawn))
 
 
 _BOOTSTRAP = IntervalMethod(_rows, "percentile bootstrap of the rows, the operator to the first order", tested=True)

@@ -13,6 +13,7 @@ from kernelcal.arrays import row_slices
 from kernelcal.inference.draws import multinomial_counts
 from kernelcal.inference.laws.exact import DrawnValues, with_ranks
 from kernelcal.inference.laws.law import NullLaw, Outcome, Problem, finite, one_member, prepared_pairs
+from kernelcal.inference.laws.trust import trust_notes
 from kernelcal.pairs import BandMatrix, PairMatrix
 from kernelcal.statistics import Statistic
 
@@ -29,13 +30,15 @@ class _Resampled(NullLaw):
     def test(self, problem: Problem) -> Outcome:
         """Count the drawn values that are at least as large as the observed one."""
         prepared = prepared_pairs(problem)
-        value, drawn = self.observed_and_drawn(problem, prepared.taken(problem.case.targets))
+        matrix = prepared.taken(problem.case.targets)
+        value, drawn = self.observed_and_drawn(problem, matrix)
         finite(prepared, value + float(drawn.sum()))
         tolerance = 1e-12 * abs(value)
         pvalue = (1 + int((drawn >= value - tolerance).sum())) / (len(drawn) + 1)
         spread = float(drawn.std())
         deviation = value / spread if spread > 0 else math.nan
-        return one_member(prepared, value / prepared.n, pvalue, deviation, len(drawn))
+        notes = trust_notes(problem, matrix, pvalue)
+        return one_member(prepared, value / prepared.n, pvalue, deviation, len(drawn), notes)
 
     @abstractmethod
     def observed_and_drawn(self, problem: Problem, matrix: Matrix) -> tuple[float, np.ndarray]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from kernelcal.errors import InputError
 from kernelcal.inference.laws.law import NullLaw, Outcome, Problem, finite, one_member, prepared_pairs
+from kernelcal.inference.laws.trust import trust_notes
 from kernelcal.inference.null_moments import ChiSquareSum, KnownNull, known_null, pearson_tail
 from kernelcal.kernels import Kernel, Linear, has_leaf
 from kernelcal.pairs import PairMatrix
@@ -49,7 +50,8 @@ class GammaFit(NullLaw):
             return one_member(prepared, value, 1.0, math.nan, notes=_NO_VARIANCE)
         point = max(len(matrix) * value + mean, 0.0)
         pvalue = float(gammaincc(mean**2 / variance, point * mean / variance))
-        return one_member(prepared, value, pvalue, len(matrix) * value / math.sqrt(variance))
+        notes = trust_notes(problem, matrix, pvalue)
+        return one_member(prepared, value, pvalue, len(matrix) * value / math.sqrt(variance), notes=notes)
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,8 @@ class Pearson(NullLaw):
         np.fill_diagonal(h, 0)
         third = 8 * float(np.einsum("ij,ij->", h @ h, h)) / (n * (n - 1) * (n - 2))
         standard = n * value / math.sqrt(variance)
-        return one_member(prepared, value, pearson_tail(standard, third / variance**1.5), standard)
+        pvalue = pearson_tail(standard, third / variance**1.5)
+        return one_member(prepared, value, pvalue, standard, notes=trust_notes(problem, matrix, pvalue))
 
 
 @dataclass(frozen=True)
@@ -117,7 +120,9 @@ class Spectrum(NullLaw):
         if variance == 0:
             return one_member(prepared, value, 1.0, math.nan, notes=_NO_VARIANCE)
         law = ChiSquareSum(eigenvalues, shift=-float(eigenvalues.sum()))
-        return one_member(prepared, value, law.tail(n * value), n * value / math.sqrt(variance))
+        pvalue = law.tail(n * value)
+        notes = trust_notes(problem, matrix, pvalue)
+        return one_member(prepared, value, pvalue, n * value / math.sqrt(variance), notes=notes)
 
 
 _NO_VARIANCE = ("the null has no variance: no row can be surprising",)
