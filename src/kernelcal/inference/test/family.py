@@ -1,4 +1,4 @@
-"""The default family of statistics: kernels at four lengthscales, and signals with a direction."""
+"""The default family of statistics: kernels at several lengthscales, and signals with a direction."""
 
 from __future__ import annotations
 
