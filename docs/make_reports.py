@@ -22,7 +22,6 @@ HERE = Path(__file__).parent
 DATA = Path(os.environ.get("KERNELCAL_DATA", HERE.parents[1] / "shared" / "data"))
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 UNITS = ["location", "target_end_date", "target_type", "model", "horizon"]
-PLACES = {"DE": "Germany", "FR": "France", "GB": "Great Britain", "IT": "Italy"}
 TOP = 1500  # pixels of a page that are shown
 
 
@@ -37,7 +36,7 @@ def cifar10(path):
 
 
 def covid(path):
-    """Quantile forecasts of the European forecast hub, from the R package scoringutils."""
+    """Quantile forecasts of the European forecast hub, from scoringutils; outcomes equal quantiles, so no groups."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the file's text encoding is not declared
         frame = next(iter(rdata.read_rda(DATA / "scoringutils" / "example_quantile.rda").values()))
@@ -46,18 +45,12 @@ def covid(path):
     table = frame.pivot(index=UNITS, columns="quantile_level", values="predicted")
     y = frame.groupby(UNITS)["observed"].first().loc[table.index].to_numpy(float)
     batch = kc.Quantiles(table.to_numpy(float), table.columns.to_numpy(float))
-    index = table.index.to_frame()
-    groups = {
-        "target": index["target_type"].astype(str).to_numpy(object),
-        "place": np.array([PLACES[place] for place in index["location"]], dtype=object),
-        "weeks ahead": index["horizon"].astype(int).to_numpy(),
-    }
     read = (
         f"example_quantile.rda of scoringutils: {len(y)} forecasts of EuroCOVIDhub-ensemble, {table.shape[1]} "
         f"quantiles each, reported cases and deaths of a week; {dropped} lines without a forecast were dropped"
     )
     title = "COVID-19 forecasts, EuroCOVIDhub-ensemble"
-    return report(y, batch, path, groups=groups, title=title, read=read)
+    return report(y, batch, path, title=title, read=read)
 
 
 def language_models(path):

@@ -1,4 +1,4 @@
-"""Level of every test that claims it, in more than two hundred settings of calibrated predictions.
+"""Level of every test that claims it, in more than eight hundred settings of calibrated predictions.
 
     python experiments/level/run.py                             # about half an hour on one core
     python experiments/level/run.py --processes 4

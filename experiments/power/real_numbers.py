@@ -1,4 +1,4 @@
-"""Power of tests of number predictions: eleven ways to be wrong, single valid tests, and the default family.
+"""Power of tests of number predictions: ten ways to be wrong, single valid tests, and the default family.
 
 ``python experiments/power/real_numbers.py SETS SEED``: the share of data sets rejected at 5 %, and what the family
 loses to the best single test. ``ALTERNATIVES``, ``SINGLES`` and ``OTHERS`` are what ``run.py`` beside it reads.

@@ -176,8 +176,8 @@ def calibration_test(
         Case weights, not negative; they are held fixed like the predictions. For ``exact``, ``swap``, ``cme`` and
         ``saddlepoint``.
     alpha : float
-        Level at which calibration is rejected: directions and the member that `fired` are named where p is at most so
-        much, and the corrected p-values of classes are compared with it. It changes no p-value.
+        Level at which calibration is rejected: directions and the member that fired are named only where p is at most
+        so much, and the corrected p-values of classes are compared with it. It changes no p-value.
     draws : int
         Number B of draws, for the laws that draw; the smallest p-value is then 1 / (B + 1).
     rng : int, numpy.random.Generator or None
@@ -193,7 +193,7 @@ def calibration_test(
     Returns
     -------
     TestResult
-        With the p-value, the member that fired and the direction in plain words.
+        With the p-value and, where calibration is rejected, the member that fired and the direction in plain words.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The default family of statistics: kernels at four lengthscales, and signals with a direction."""
+"""The default family of statistics: kernels at several lengthscales, and signals with a direction."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class DefaultFamily(Statistic):
         beside it, for what their components share, the finite spectrum of a Gaussian at the median predicted standard
         deviation (`kernels.Spectral`). `Spectral` between numbers compares outcomes on the axis of the targets.
     engine : Engine, optional
-        Default: exact pairs while a draw takes at most 2 ms a kernel (any number of rows of one
+        Default: exact pairs while a draw takes at most 1.7 ms a kernel (any number of rows of one
         probability, whose pairs a scan sums, 3,000 of ten classes, 600 of numbers), above it Nystrom features. The
         level is exact with either.
     """

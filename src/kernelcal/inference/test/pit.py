@@ -111,8 +111,8 @@ def pit_test(
 class UniformPIT(Statistic):
     """Are the PIT values uniform? `pit_test` by the name ``"pit"``.
 
-    Its law under calibration is that of uniform numbers, whatever the predictions: no targets are redrawn, and it has
-    no other null law and no case weights.
+    Its law under calibration is that of uniform numbers, or of redrawn targets at the same random places where values
+    are randomised; it has no other null law and no case weights.
     """
 
     def estimated(self, case: Case) -> Estimate:
