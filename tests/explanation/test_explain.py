@@ -13,7 +13,7 @@ from kernelcal.errors import InputError
 from kernelcal.explanation import explain
 from kernelcal.explanation import witness as witnesses
 from kernelcal.inference import Draws
-from kernelcal.inference.laws.ranks import family_wise_pvalues, ranks
+from kernelcal.inference.laws.exact import family_wise_pvalues, ranks
 from kernelcal.predictions import MultivariateNormal, Score
 from kernelcal.runs import Run
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kernelcal as kc
-from kernelcal.inference.test.class_family import SummedKernels
+from kernelcal.inference.test.family import SummedKernels
 
 
 def batch(m, n=60, seed=0):

@@ -12,10 +12,9 @@ from kernelcal.cases import Case
 from kernelcal.comparison.figures import by_rows, conditional, score_surprises
 from kernelcal.inference import Draws, equivalence_test
 from kernelcal.inference.intervals import PairedSurprises, RowBootstrap, label_law, surprises_of
-from kernelcal.inference.intervals.flips import Flips
 from kernelcal.inference.intervals.methods import Request, hoeffding_parts
-from kernelcal.inference.intervals.paired_surprises import ScoreSurprises
-from kernelcal.inference.intervals.surprises import deepest, expected, pseudo_rows
+from kernelcal.inference.intervals.paired import ScoreSurprises
+from kernelcal.inference.intervals.surprises import Flips, deepest, expected, pseudo_rows
 from kernelcal.kernels import Spectral, Wasserstein
 from kernelcal.pairs.matrix import joint_sums
 from kernelcal.runs import Run

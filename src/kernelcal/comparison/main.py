@@ -37,7 +37,7 @@ from kernelcal.inference import DefaultFamily, PairedDifference
 from kernelcal.inference.intervals import checked_bound
 from kernelcal.kernels import Medians, resolve
 from kernelcal.lenses import Lens
-from kernelcal.predictions import Samples
+from kernelcal.predictions import Quantiles, Samples
 from kernelcal.runs import Progress, Run, Steps
 from kernelcal.statistics import CKCE, SKCE
 
@@ -154,7 +154,7 @@ def compare(
     bound = None if within is None else checked_bound(within)
     refuse_statistics(skce, ckce)
     models = checked_models(y, predictions, lens, classes, normalize=normalize)
-    if with_ties(asked_alike(models)):
+    if any(isinstance(case.predictions, Quantiles) for case in models.values()) and with_ties(asked_alike(models)):
         return compared_by_scores(models, asked_alike(models), run, bound)
     return compared(models, run, skce=skce, ckce=ckce, within=bound)
 

@@ -14,7 +14,7 @@ from kernelcal.evaluation.quantiles import gap_of_ties
 from kernelcal.inference.test import spectral_target
 from kernelcal.kernels import Kernel
 from kernelcal.pairs import Engine, FeatureEngine, seconds_of_pairs
-from kernelcal.predictions import ClassPredictions, Predictions, ScorePredictions
+from kernelcal.predictions import ClassPredictions, Predictions, Quantiles, ScorePredictions
 from kernelcal.statistics import KCCSD, SKCE, Estimate
 from kernelcal.statistics.pairwise import PreparedPairMean
 
@@ -64,7 +64,7 @@ class KernelError:
     @cached_property
     def of_ties(self) -> Estimate | None:
         """Estimate of quantile forecasts whose outcomes equal quantiles, of which there is no SKCE; None elsewhere."""
-        return gap_of_ties(self.case)
+        return gap_of_ties(self.case) if isinstance(self.case.predictions, Quantiles) else None
 
     @cached_property
     def prepared(self) -> PreparedPairMean:

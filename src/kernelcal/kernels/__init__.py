@@ -20,7 +20,7 @@ from kernelcal.kernels.base import (
     smaller,
     squares,
 )
-from kernelcal.kernels.between import kernel_between
+from kernelcal.kernels.between import kernel_between, kernels_between
 from kernelcal.kernels.divergences import MMD, FisherDivergence, KernelFisherDivergence, ground_lengthscale
 from kernelcal.kernels.embeddings import (
     GaussHermite,
@@ -114,6 +114,7 @@ __all__ = [
     "kernel_between",
     "kernel_from_plain",
     "kernel_to_plain",
+    "kernels_between",
     "leaves",
     "left_factor",
     "mean_of",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ from kernelcal.errors import InputError
 from kernelcal.kernels.base import Kernel, smaller
 from kernelcal.kernels.metrics import Euclidean, Metric, PairwiseMetric
 
-__all__ = ["kernel_between"]
+__all__ = ["kernel_between", "kernels_between"]
 
 
 _NUMBERS_AT_ONCE = 2**20  # 8 MiB of float64 while differences of coordinates are held
@@ -23,7 +25,13 @@ def kernel_between(kernel: Kernel, left: Any, right: Any) -> Array:
 
     The batches are not joined: a metric takes coordinates of each, or computes pair by pair. Cost: one distance a pair.
     """
-    return kernel.evaluate(_Between(left, right))
+    return kernels_between([kernel], left, right)[0]
+
+
+def kernels_between(kernels: Sequence[Kernel], left: Any, right: Any) -> list[Array]:
+    """Values of several kernels: lengthscales of one metric share its distances, which are computed once."""
+    pairs = _Between(left, right)
+    return [kernel.evaluate(pairs) for kernel in kernels]
 
 
 @dataclass(frozen=True)
@@ -32,8 +40,9 @@ class _Between:
 
     left: Any
     right: Any
+    known: list[tuple[Metric, Array]] = field(default_factory=list)
 
-    @property
+    @cached_property
     def ops(self) -> Functional:
         """Operations of the library of both."""
         return Functional(namespace(self.left.reference, self.right.reference))
@@ -48,9 +57,12 @@ class _Between:
 
     def distance(self, metric: Metric) -> Array:
         """Distances; where two points are equal the gradient is set to 0, a subgradient of the norm."""
-        if metric.order == 1:
-            return self._norms(metric)
-        return self.ops.power(self.squared_distance(metric), 0.5)
+        for given, distance in self.known:
+            if given is metric:
+                return distance
+        distance = self._norms(metric) if metric.order == 1 else self.ops.power(self.squared_distance(metric), 0.5)
+        self.known.append((metric, distance))
+        return distance
 
     def inner(self) -> Array:
         """Inner products of the Euclidean coordinates."""

@@ -242,7 +242,8 @@ class Bernoulli(ClassPredictions):
         object.__setattr__(self, "p", p)
         object.__setattr__(self, "classes", checked_classes(self.classes, 2))
         object.__setattr__(self, "notes", self.notes + notes)
-        object.__setattr__(self, "logs", checked_logs(self.logs, self.probabilities if self.logs is not None else p))
+        if self.logs is not None:
+            object.__setattr__(self, "logs", checked_logs(self.logs, self.probabilities))
 
     @classmethod
     def from_logits(cls, logits: Any, classes: Any = None, **options: Any) -> Self:
@@ -373,7 +374,8 @@ class Categorical(ClassPredictions):
         object.__setattr__(self, "probs", probs)
         object.__setattr__(self, "classes", checked_classes(self.classes, int(probs.shape[1])))
         object.__setattr__(self, "notes", self.notes + notes)
-        object.__setattr__(self, "logs", checked_logs(self.logs, probs))
+        if self.logs is not None:
+            object.__setattr__(self, "logs", checked_logs(self.logs, probs))
 
     @classmethod
     def from_logits(cls, logits: Any, classes: Any = None, **options: Any) -> Self:

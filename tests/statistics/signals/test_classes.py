@@ -5,8 +5,7 @@ import pytest
 
 import kernelcal as kc
 from kernelcal.statistics import ClassSignals
-from kernelcal.statistics.signals.class_bins import edges_of
-from kernelcal.statistics.signals.cleared import Cleared, shared_intercepts
+from kernelcal.statistics.signals.classes import Cleared, edges_of, shared_intercepts
 
 
 def covariance(p):

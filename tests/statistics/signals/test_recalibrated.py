@@ -7,7 +7,7 @@ from scipy.special import log_softmax
 
 import kernelcal as kc
 from kernelcal.statistics import ClassSignals
-from kernelcal.statistics.signals.recalibrated import recalibrated
+from kernelcal.statistics.signals.class_words import recalibrated
 
 
 def data(m, n=300, exponent=0.6, seed=0):

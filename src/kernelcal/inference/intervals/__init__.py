@@ -23,11 +23,12 @@ from kernelcal.inference.intervals.methods import (
 from kernelcal.inference.intervals.paired import (
     Contrast,
     PairedDifference,
+    PairedSurprises,
+    ScoreSurprises,
     difference_of_draws,
     difference_of_pairs,
     mean_difference,
 )
-from kernelcal.inference.intervals.paired_surprises import PairedSurprises, ScoreSurprises
 from kernelcal.inference.intervals.row_bootstrap import (
     OPERATOR_METHODS,
     RowBootstrap,

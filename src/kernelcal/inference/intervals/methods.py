@@ -14,8 +14,7 @@ from kernelcal.arrays import row_slices
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.inference.draws import Draws, multinomial_counts
-from kernelcal.inference.intervals.flips import Flips
-from kernelcal.inference.intervals.surprises import Surprises, deepest, surprises_of
+from kernelcal.inference.intervals.surprises import Flips, Surprises, deepest, surprises_of
 from kernelcal.pairs import PairMatrix
 from kernelcal.registry import Registry
 from kernelcal.runs import Run

@@ -12,9 +12,8 @@ import numpy as np
 from kernelcal.arrays import row_slices
 from kernelcal.errors import KernelcalWarning
 from kernelcal.inference.draws import multinomial_counts
-from kernelcal.inference.intervals.flips import Flips
 from kernelcal.inference.intervals.methods import IntervalMethod, Request, Spread, of_draws
-from kernelcal.inference.intervals.surprises import LabelLaw, Surprises, class_features, label_law
+from kernelcal.inference.intervals.surprises import Flips, LabelLaw, Surprises, class_features, label_law
 from kernelcal.pairs import ExactPairs, RandomFourier
 from kernelcal.predictions import ClassPredictions, Predictions
 from kernelcal.registry import Registry

@@ -4,26 +4,162 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from kernelcal.arrays import row_slices, to_numpy
+from kernelcal.inference.draws import multinomial_counts
 from kernelcal.pairs import PairMatrix, threaded_map
 from kernelcal.predictions import ClassPredictions
 from kernelcal.residuals import ClassResidual, FeatureResidual, Residual
 
 __all__ = [
+    "MOST",
+    "Flips",
     "LabelLaw",
+    "Part",
     "Surprises",
     "deepest",
+    "depth",
     "expected",
     "far_surprises",
     "label_law",
     "label_law_of_sums",
     "surprises_of",
 ]
+
+
+MOST = 6.0  # standard deviations: draws do not tell deeper levels apart, and flips grow with their square
+_AT_ONCE = 2**21  # numbers of one part of the flipped rows
+_BYTES = 2**27
+
+Part = tuple[np.ndarray, Callable[[np.ndarray], np.ndarray] | None]  # features, and their factors of counts
+
+
+@dataclass(frozen=True, eq=False)
+class Flips:
+    """Changes of ``sum_{i != j} M_ij <x_i, x_j>`` over drawn rows x where some of the rows have another outcome.
+
+    Every drawn row has its outcome replaced with probability ``eps_i / (1 + eps_i)``, where ``eps_i = eps w_i`` for
+    case weights w of mean 1 and ``n eps`` is the number of pseudo-outcomes; all replaced outcomes of a draw are the
+    same label, which is drawn from the label law. Replacing the label of a row changes its residual by the difference
+    of the features of two labels, so that only the rows of the matrix that are flipped are looked at: about ten a draw.
+
+    Attributes
+    ----------
+    source : Draws
+        Where the counts come from: the numbers 0 to n - 1 of a draw are its rows, n to 2 n - 1 say which of them are
+        flipped, number 2 n is for the label.
+    draws : int
+        How many.
+    rows : callable
+        Rows of the matrix M, for a slice: an array that may be overwritten.
+    parts : sequence of (features, factors)
+        Drawn rows, ``x = sum_parts factors(counts) * features``; a factor that is None is 1.
+    features : numpy.ndarray of shape (m, r)
+        Of every label.
+    scale : numpy.ndarray of shape (n,)
+        By which residuals are multiplied.
+    targets : numpy.ndarray of shape (n,)
+        Observed labels.
+    weights : numpy.ndarray of shape (n,)
+        Case weights of mean 1.
+    law : LabelLaw
+        Of the labels.
+    """
+
+    source: Any
+    draws: int
+    rows: Callable[[slice], np.ndarray]
+    parts: Sequence[Part]
+    features: np.ndarray
+    scale: np.ndarray
+    targets: np.ndarray
+    weights: np.ndarray
+    law: LabelLaw
+    _known: dict[float, np.ndarray] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, request: Any, matrix: PairMatrix) -> Flips | None:
+        """Flips of the bootstrap of all pairs; None for what is not classes."""
+        case, residual = request.case, request.prepared.residual.double()
+        if not isinstance(residual, ClassResidual) or not isinstance(case.predictions, ClassPredictions):
+            return None
+        weights = np.ones(len(case)) if case.weights is None else case.weights
+        observed = np.asarray(residual.features(case.targets))
+        matrix.ready  # noqa: B018
+        return cls(
+            request.source,
+            request.run.draws,
+            matrix.forms.kernel_rows,
+            [(observed, lambda counts: counts)],
+            class_features(residual),
+            weights,
+            np.asarray(case.targets).astype(np.intp),
+            weights,
+            label_law(case.targets, [case.predictions], case.weights),
+        )
+
+    def changes(self, z: float) -> np.ndarray:
+        """Changes of every draw with the surprises of z standard deviations, shape (draws,)."""
+        surprises = expected(min(z, MOST))
+        if surprises not in self._known:
+            n = len(self.targets)
+            batches = row_slices(self.draws, max(1, _BYTES // (32 * n)))
+            self._known[surprises] = np.concatenate([self._of(part, surprises) for part in batches])
+        return self._known[surprises]
+
+    def _of(self, part: slice, surprises: float) -> np.ndarray:
+        n, draws = len(self.targets), part.stop - part.start
+        uniforms = self.source.uniforms(part.start, part.stop, 2 * n + 1)
+        counts = multinomial_counts(uniforms[:, :n])
+        eps = surprises * self.law.each / n * self.weights / self.weights.mean()
+        place = (uniforms[:, :n] * n).astype(np.intp)
+        flipped = uniforms[:, n : 2 * n] < (eps / (1 + eps))[place]
+        bounds = np.cumsum(self.law.labels)[:-1]
+        labels = np.searchsorted(bounds, uniforms[:, 2 * n], side="right")
+        flipped &= self.targets[place] != labels[:, None]
+        flips = np.zeros((n, draws))
+        draw, number = np.nonzero(flipped)
+        np.add.at(flips, (place[draw, number], draw), 1.0)
+        return self.of_flips(counts, flips, labels)
+
+    def of_flips(self, counts: np.ndarray, flips: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        """Changes for how often each row is drawn and flipped, of shape (n, B), and the label of each draw."""
+        total = np.zeros(counts.shape[1])
+        factors = [None if factor is None else factor(counts) for _, factor in self.parts]
+        for rows in strips(slice(0, len(self.targets), 1), len(self.targets)):
+            row, draw = np.nonzero(flips[rows])
+            if not len(row):
+                continue
+            strip = self.rows(rows)
+            strip[np.arange(len(strip)), np.arange(rows.start, rows.stop)] = 0
+            for some in row_slices(len(row), max(1, _AT_ONCE // len(self.targets))):
+                r, b = row[some], draw[some]
+                found = self._pairs(r + rows.start, b, strip[r], factors, flips, labels)
+                np.add.at(total, b, 2 * flips[r + rows.start, b] * found)
+        return total
+
+    def _pairs(
+        self,
+        rows: np.ndarray,
+        draws: np.ndarray,
+        strip: np.ndarray,
+        factors: Sequence[np.ndarray | None],
+        flips: np.ndarray,
+        labels: np.ndarray,
+    ) -> np.ndarray:
+        """``<delta_i, sum_j M_ij (x_j + f_j delta_j / 2)>`` of flipped rows, delta the change of a residual."""
+        new = self.features[labels[draws]]
+        delta = self.scale[rows, None] * (new - self.features[self.targets[rows]])
+        seen = (delta @ self.features.T)[:, self.targets]
+        total = 0.5 * flips[:, draws].T * self.scale * (np.einsum("pk,pk->p", delta, new)[:, None] - seen)
+        for (features, _), factor in zip(self.parts, factors, strict=True):
+            inner = delta @ features.T
+            total += inner if factor is None else inner * factor[:, draws].T
+        return np.einsum("pn,pn->p", strip, total)
 
 
 _FEWEST = 2.0  # surprises that are added: those of Agresti and Coull at 95 %
@@ -44,6 +180,15 @@ def deepest(meets: Callable[[float], bool], most: float = _DEEPEST) -> float:
         middle = (low + high) / 2
         low, high = (low, middle) if meets(middle) else (middle, high)
     return low
+
+
+def depth(gap: Callable[[float], float]) -> float:
+    """Standard deviations at which a gap that grows with them closes; a rounding less, which is the safe side."""
+    from scipy.optimize import brentq  # imported when needed: the import of kernelcal stays light
+
+    if gap(_DEEPEST) < 0:
+        return _DEEPEST
+    return float(brentq(gap, 0.0, _DEEPEST, xtol=1e-12, rtol=1e-12)) * (1 - 1e-11)
 
 
 @dataclass(frozen=True, eq=False)

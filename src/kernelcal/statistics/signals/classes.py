@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
@@ -12,14 +13,178 @@ from kernelcal.arrays import row_slices, to_numpy
 from kernelcal.pairs import threaded_map
 from kernelcal.predictions import Bernoulli, ClassPredictions
 from kernelcal.statistics.base import Prepared, Statistic
-from kernelcal.statistics.signals.class_bins import class_bins
 from kernelcal.statistics.signals.class_words import ClassWords
-from kernelcal.statistics.signals.cleared import Cleared
 
-__all__ = ["ClassSignals", "PreparedClassSignals"]
+__all__ = [
+    "ClassBins",
+    "ClassSignals",
+    "Cleared",
+    "PreparedClassSignals",
+    "class_bins",
+    "edges_of",
+    "shared_intercepts",
+]
 
 
 _ROWS = 4096
+_FEW, _MANY = 2, 20
+_ENTRIES = 2**17  # probabilities that edges are made from
+# Partitions: bins as a multiple of n^(2/5), and how far places go by ranks, not by width
+_ONE, _SEVERAL = ((0.9, 0.0), (1.1, 0.25)), ((0.8, 0.5),)
+_SMALLEST = 0.25  # beside the variance of a bin: one that hardly ever holds an event must not rule the sum
+
+
+def stated(probabilities: np.ndarray) -> np.ndarray:
+    """Probabilities whose events are counted: of two classes those of the second, which tell all."""
+    return probabilities[:, 1:] if probabilities.shape[1] == 2 else probabilities
+
+
+def class_bins(probabilities: np.ndarray, weights: np.ndarray | None = None) -> tuple[ClassBins, ...]:
+    """Partitions of the stated probabilities, from the predictions alone.
+
+    Of one probability there are two, of about ``0.9 n^(2/5)`` equally wide bins and of ``1.1 n^(2/5)`` that are finer
+    where rows are: where one has an edge the other has none, and their sum sees more than either. Of several classes
+    there is one, of ``0.8 n^(2/5)`` bins. The exponent is that of the best rate over Lipschitz alternatives.
+
+    References
+    ----------
+    Lee, Huang, Hassani, Dobriban (2023), T-Cal: an optimal test for the calibration of predictive models.
+    """
+    ways = _ONE if probabilities.shape[1] == 2 else _SEVERAL
+    return tuple(ClassBins(edges_of(probabilities, weights, *way), probabilities, weights) for way in ways)
+
+
+def edges_of(probabilities: np.ndarray, weights: np.ndarray | None, rate: float, by_rank: float) -> np.ndarray:
+    """Inner edges of ``rate n^(2/5)`` bins, at most 19 increasing numbers.
+
+    A probability's place is partly its distance from the smallest one, as a share of their range, and to the share
+    `by_rank` its rank among all, which weights count. Probabilities 0 and 1 take no part.
+    """
+    number = int(np.clip(round(rate * len(probabilities) ** 0.4), _FEW, _MANY))
+    rows = slice(None, None, -(-stated(probabilities).size // _ENTRIES))
+    p = stated(probabilities[rows]).astype(np.float64)
+    mass = np.broadcast_to(1.0 if weights is None else weights[rows, None], p.shape)
+    inside = (p > 0) & (p < 1) & (mass > 0)
+    p, mass = p[inside], mass[inside]
+    order = np.argsort(p, kind="stable")
+    p, mass = p[order], mass[order]
+    if len(p) == 0 or p[0] == p[-1]:
+        return np.empty(0)
+    ranks = (np.cumsum(mass) - mass / 2) / mass.sum()
+    places = by_rank * ranks + (1 - by_rank) * (p - p[0]) / (p[-1] - p[0])
+    return np.unique(np.interp(np.arange(1, number) / number, places, p))
+
+
+class ClassBins:
+    """Bins of fixed predictions: what each expects, and which one a label falls into.
+
+    Attributes
+    ----------
+    index : numpy.ndarray of uint8, shape (n, m)
+        Bin of every probability; of two classes the first has none of its own, one past the last.
+    expected, variance : numpy.ndarray of shape (number,)
+        Of the events in every bin, which count their weights.
+    """
+
+    def __init__(self, edges: np.ndarray, probabilities: np.ndarray, weights: np.ndarray | None) -> None:
+        self.weights, self.number = weights, len(edges) + 1
+        n, m = probabilities.shape
+        self.index = np.empty((n, m), dtype=np.uint8)
+        self.expected, self.variance = np.zeros(self.number), np.zeros(self.number)
+        for part in row_slices(n, _ROWS):
+            p = probabilities[part].astype(np.float64)
+            self.index[part] = np.searchsorted(edges, p, side="right")
+            if m == 2:
+                self.index[part, 0] = self.number
+            w = np.ones(len(p)) if weights is None else weights[part]
+            rows = np.arange(len(p))[:, None] * (self.number + 1)
+            held = np.bincount((rows + self.index[part]).ravel(), p.ravel(), minlength=len(p) * (self.number + 1))
+            shares = held.reshape(len(p), -1)[:, : self.number]
+            self.expected += w @ shares
+            self.variance += w**2 @ np.maximum(shares * (1 - shares), 0.0)
+
+    def counts(self, bins: np.ndarray, rows: slice) -> np.ndarray:
+        """Events in every bin, of some rows whose labels fall into bins of shape (B, rows): shape (B, number)."""
+        draws, columns = len(bins), self.number + 1
+        offsets = columns * np.arange(draws, dtype=np.int64)[:, None]
+        w = None if self.weights is None else np.tile(self.weights[rows], draws)
+        counts = np.bincount((bins + offsets).ravel(), w, minlength=draws * columns)
+        return counts.reshape(draws, columns)[:, : self.number].astype(np.float64)
+
+    def chi_square(self, counts: np.ndarray) -> np.ndarray:
+        """``sum_b (N_b - E_b)^2 / (V_b + 1/4)`` of counts of shape (B, number): shape (B,)."""
+        return ((counts - self.expected) ** 2 / (self.variance + _SMALLEST)).sum(axis=1)
+
+
+_INTERCEPTS = 64  # classes with an intercept of their own; the others, expected less often, share one
+_VARIES = 1e-9  # of the variance: what is left by rounding alone is no slope
+
+
+def shared_intercepts(expected: np.ndarray) -> np.ndarray:
+    """Number of the intercept of every class: its own, or of many classes a common one of those expected least."""
+    m = len(expected)
+    if m <= _INTERCEPTS:
+        return np.arange(m)
+    intercepts = np.full(m, _INTERCEPTS - 1)
+    intercepts[np.argsort(-expected, kind="stable")[: _INTERCEPTS - 1]] = np.arange(_INTERCEPTS - 1)
+    return intercepts
+
+
+@dataclass(frozen=True, eq=False)
+class Cleared:
+    """The score ``sum_i w_i (log p_i[y_i] - shift[y_i])``, uncorrelated with the counts of classes if calibrated.
+
+    Attributes
+    ----------
+    shift : numpy.ndarray of shape (m,)
+        ``c = F^+ a`` of every class, with the covariances F of the counts of classes and a of the counts with the sum
+        of log probabilities, given the predictions.
+    expected : float
+        Expectation of the score under calibration.
+    varies : bool
+        Whether anything is left: of predictions that are all the same frequencies tell everything.
+
+    Notes
+    -----
+    With residuals r the score less its expectation is ``sum_i w_i <log p_i - c, r_i>``: the efficient score of the
+    slope in ``softmax(a log p + b)`` at a = 1, b = 0. Above 64 classes those expected least share an intercept.
+
+    References
+    ----------
+    Cox (1958), Two further applications of a model for binary regression, for two classes.
+    """
+
+    shift: np.ndarray
+    expected: float
+    varies: bool
+
+    @classmethod
+    def of(cls, predictions: ClassPredictions, weights: np.ndarray | None, expected: np.ndarray) -> Self:
+        """Sum over rows; `expected` holds the expected counts."""
+        probabilities = to_numpy(predictions.probabilities)
+        n, m = probabilities.shape
+        intercepts = shared_intercepts(expected)
+        number = int(intercepts.max()) + 1
+        joined = None if number == m else np.eye(number)[intercepts]
+        among, along, variance, mean = np.zeros((number, number)), np.zeros(number), 0.0, 0.0
+        for part in row_slices(n, _ROWS):
+            p = probabilities[part].astype(np.float64)
+            w = np.ones(len(p)) if weights is None else weights[part]
+            logs = predictions.finite_logs(part)
+            own = (p * logs).sum(axis=1, keepdims=True)
+            gains = p * (logs - own)
+            shares, gained = (p, gains) if joined is None else (p @ joined, gains @ joined)
+            squared = w**2
+            among += np.diag(squared @ shares) - (shares * squared[:, None]).T @ shares
+            along += squared @ gained
+            variance += float(squared @ (gains * (logs - own)).sum(axis=1))
+            mean += float(w @ own[:, 0])
+        shift = np.linalg.pinv(among, rcond=1e-12, hermitian=True) @ along
+        left = variance - float(along @ shift)
+        own_shift = shift[intercepts]
+        return cls(own_shift, mean - float(own_shift @ expected), left > _VARIES * variance)
+
+
 _LOOKED_UP = 2**22  # numbers
 _AT_ONCE = 2**18  # numbers of a part of one probability: 2 MiB
 
@@ -113,7 +278,7 @@ class PreparedClassSignals(Prepared):
         binned = [np.zeros((draws, bins.number)) for bins in self.bins]
         for part in _parts(labels):
             rows = np.arange(part.start, part.stop)
-            logs = self.predictions[part].log_probability_of(labels[:, part])
+            logs = self._logs_of(rows, labels[:, part])
             ruled_out = np.isneginf(logs)
             scores = np.where(ruled_out, 0.0, logs) - self.cleared.shift[labels[:, part]]
             total += scores.sum(axis=1) if self.weights is None else scores @ self.weights[part]
@@ -121,6 +286,13 @@ class PreparedClassSignals(Prepared):
             for bins, counts in zip(self.bins, binned, strict=True):
                 counts += bins.counts(bins.index[rows, labels[:, part]], part)
         return impossible, total if self.cleared.varies else np.zeros(draws), self._binned(binned)
+
+    def _logs_of(self, rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        """Log probabilities of the labels of some rows, as `ClassPredictions.log_probability_of`."""
+        if self.predictions.logs is not None:
+            return np.asarray(self.predictions.logs[rows, labels], dtype=np.float64)
+        with np.errstate(divide="ignore"):
+            return np.log(self.p[rows, labels], dtype=np.float64)
 
     def _binned(self, counts: Sequence[np.ndarray]) -> np.ndarray:
         """Root of the mean chi-square over partitions."""
