@@ -243,7 +243,7 @@ def test_the_pit_test_asks_whether_levels_hold(levels):
     y, batch = normal(11, levels, 300) if 0.0 not in levels else uniform(11, 300)
     result = pit_test(y, batch, draws=199)
     assert result.pvalue > 0.05
-    assert result.null == "exact, cells between the quantiles"
+    assert result.null == "exact, cells redrawn from the claimed shares"
     assert result.question == "quantile calibration: do the levels hold?"
     assert not any(" in " in member.name for member in result.members)
     assert kc.calibration_test(y, batch, statistic="pit", draws=199).pvalue == result.pvalue
@@ -265,6 +265,7 @@ def test_the_pit_test_of_counts_is_conservative():
     batch = kc.Quantiles(np.tile(poisson.ppf(levels, 3), (300, 1)), levels)
     sets = [np.random.default_rng(seed).poisson(3, 300).astype(float) for seed in range(20)]
     assert sum(pit_test(y, batch, draws=99).pvalue <= 0.05 for y in sets) <= 1
+    assert pit_test(sets[0], batch, draws=99).null.startswith("exact, conservative with ties")
 
 
 def test_a_target_kernel_that_is_given_tests_the_interpolation_and_says_so():

@@ -18,6 +18,7 @@ from kernelcal.inference.result import Member, TestResult
 from kernelcal.inference.test.family import DefaultFamily, PreparedFamily, directions, impossible_note, impossible_rows
 from kernelcal.inference.test.named import STATISTICS
 from kernelcal.inference.test.pit import UniformPIT, pit_tested
+from kernelcal.inference.test.quantile_family import has_ties, law_of_cells
 from kernelcal.lenses import ClassWise, Lens
 from kernelcal.predictions import Mixture, Predictions, Quantiles, Samples, ScorePredictions
 from kernelcal.runs import Run
@@ -298,19 +299,12 @@ def _between_levels(prepared: Prepared, case: Case) -> tuple[str, ...]:
         return ()
     if not prepared.by_cells:
         return (_INTERPOLATED,)
-    return (_CLAIMS,) if _has_ties(case) else ()
-
-
-def _has_ties(case: Case) -> bool:
-    cells = case.predictions.cells
-    return bool(cells.tied.any()) or not cells.between(case.targets).all()
+    return (_CLAIMS,) if has_ties(case) else ()
 
 
 def _null(law: NullLaw, prepared: Prepared, case: Case) -> str:
-    """Name of the law: of quantile forecasts cells are redrawn, and outcomes that equal quantiles are conservative."""
-    if not (prepared.by_cells and isinstance(law, Exact)):
-        return law.label
-    return f"exact, {'conservative with ties, ' * _has_ties(case)}cells redrawn from the claimed shares"
+    """Name of the law: of quantile forecasts cells are redrawn."""
+    return law_of_cells(case) if prepared.by_cells and isinstance(law, Exact) else law.label
 
 
 def draws_in(batch: Predictions) -> int:

@@ -16,6 +16,7 @@ from kernelcal.inference.laws import Exact, NullLaw, Outcome, exact_notes, exact
 from kernelcal.inference.result import TestResult
 from kernelcal.inference.test.family import directions, impossible_note, impossible_rows
 from kernelcal.inference.test.pit_words import pit_directions
+from kernelcal.inference.test.quantile_family import law_of_cells
 from kernelcal.predictions import Quantiles, Samples
 from kernelcal.randomness import generator_of
 from kernelcal.runs import Run
@@ -191,7 +192,7 @@ def _levels_tested(case: Case, run: Run) -> TestResult:
     outcome = drawn.outcome(prepared.names, exact_notes(drawn, batch, run.alpha))
     ranked = replace(outcome, members=tuple(member for member in outcome.members if member.ranked))
     words = directions(prepared, y, ranked.members, ranked.fired, run.alpha) if outcome.pvalue <= run.alpha else ()
-    null, question = "exact, cells between the quantiles", "quantile calibration: do the levels hold?"
+    null, question = law_of_cells(case), "quantile calibration: do the levels hold?"
     return _result(ranked, words, case, run, null=null, question=question, engine=prepared.engine)
 
 

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from kernelcal.cases import Case
 from kernelcal.kernels import Stationary, kernel_between
 from kernelcal.predictions import Quantiles
 from kernelcal.randomness import generator_of
 from kernelcal.statistics import Merge, Prepared
 from kernelcal.statistics.signals import CellScores, PreparedQuantileSignals, skewed
 
-__all__ = ["QUANTILE_FACTORS", "PreparedQuantileKernels", "quantile_merge"]
+__all__ = ["QUANTILE_FACTORS", "PreparedQuantileKernels", "has_ties", "law_of_cells", "quantile_merge"]
 
 
 QUANTILE_FACTORS = (0.25, 1.0)  # multiples of the median distance between forecasts
@@ -82,6 +83,17 @@ def _covariance_of_positive_squares(r: np.ndarray) -> np.ndarray:
     """Covariance of (X+)^2 and (Y+)^2 for standard normal X and Y with correlation r."""
     both = (1 + 2 * r * r) * (np.pi / 2 + np.arcsin(r)) + 3 * r * np.sqrt(1 - r * r)
     return np.asarray(both / (2 * np.pi) - 0.25)
+
+
+def has_ties(case: Case) -> bool:
+    """Tell whether an outcome equals a quantile, or quantiles each other, so that levels claim bounds."""
+    cells = case.predictions.cells
+    return bool(cells.tied.any()) or not cells.between(case.targets).all()
+
+
+def law_of_cells(case: Case) -> str:
+    """Name of the law of redrawn cells: outcomes that equal quantiles make it conservative."""
+    return f"exact, {'conservative with ties, ' * has_ties(case)}cells redrawn from the claimed shares"
 
 
 def quantile_merge(signals: PreparedQuantileSignals, kernels: PreparedQuantileKernels) -> Merge:
