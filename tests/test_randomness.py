@@ -115,6 +115,7 @@ def written(tmp_path):
 def read_in_parts(tmp_path):
     from kernelcal.stream import evaluate_files
 
+    pytest.importorskip("pyarrow")
     return evaluate_files([written(tmp_path)], target="label", **TEST)
 
 
