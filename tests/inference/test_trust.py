@@ -117,3 +117,15 @@ def test_what_is_not_noted_holds_its_level():
         rejected += not noted(found) and found.pvalue <= 0.05
     assert 60 < unnoted < 240
     assert rejected <= binom.ppf(0.999, unnoted, 0.05)
+
+
+def test_blocks_of_rare_events_say_that_few_outcomes_could_surprise():
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.001, 0.05, 200)
+    y = (rng.random(200) < p).astype(int)
+    found = kc.calibration_test(y, p, statistic="skce-block", null="block")
+    assert any("few outcomes could surprise" in note for note in found.notes)
+    even = kc.calibration_test(
+        (rng.random(200) < 0.5).astype(int), np.full(200, 0.5), statistic="skce-block", null="block"
+    )
+    assert not any("few outcomes could surprise" in note for note in even.notes)

@@ -12,7 +12,7 @@ from kernelcal.pairs import BandMatrix, PairMatrix, threaded_map
 from kernelcal.predictions import ClassPredictions
 from kernelcal.residuals import ClassResidual
 
-__all__ = ["expected_surprises", "noise_ratio", "trust_notes"]
+__all__ = ["expected_surprises", "few_surprises_notes", "noise_ratio", "trust_notes"]
 
 
 _FEW, _FEW_IN_THE_TAIL, _TAIL = 5.0, 10.0, 0.01  # surprises; of p-values below 1 % more are needed
@@ -51,6 +51,17 @@ def noise_ratio(matrix: PairMatrix, residual: ClassResidual, predictions: ClassP
     parts = threaded_map(work, row_slices(count, max(16, _AT_ONCE // n)), None)
     expected = float(np.sum(parts)) * n / count
     return math.sqrt(float(matrix.row_squares.sum()) / expected) if expected > 0 else math.inf
+
+
+def few_surprises_notes(problem: Problem) -> tuple[str, ...]:
+    """Say of a law of block values where so few outcomes could surprise that two hardly ever meet in a block."""
+    predictions = problem.case.predictions
+    if not isinstance(predictions, ClassPredictions) or expected_surprises(predictions) >= _FEW_IN_THE_TAIL:
+        return ()
+    return (
+        f"few outcomes could surprise ({expected_surprises(predictions):.2g} expected): the spread of block values can "
+        "be far too small; use null='exact'",
+    )
 
 
 def trust_notes(problem: Problem, matrix: PairMatrix | BandMatrix, pvalue: float) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from kernelcal.errors import InputError
 from kernelcal.inference.laws.law import NullLaw, Outcome, Problem, finite, one_member, prepared_pairs
-from kernelcal.inference.laws.trust import trust_notes
+from kernelcal.inference.laws.trust import few_surprises_notes, trust_notes
 from kernelcal.inference.null_moments import ChiSquareSum, KnownNull, known_null, pearson_tail
 from kernelcal.kernels import Kernel, Linear, has_leaf
 from kernelcal.pairs import PairMatrix
@@ -169,6 +169,7 @@ class Block(NullLaw):
             raise InputError(f"null='block' needs at least 2 blocks, got {len(values)}: use a smaller block_size")
         mean, error = float(values.mean()), float(values.std(ddof=1) / math.sqrt(len(values)))
         notes = (f"{len(values)} blocks are few for a normal law",) if len(values) < _FEW else ()
+        notes += few_surprises_notes(problem)
         if np.ptp(values) <= 1e-12 * np.abs(values).max():  # their spread is rounding, and nothing to compare with
             return one_member(
                 prepared,
