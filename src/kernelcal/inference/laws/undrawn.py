@@ -168,8 +168,8 @@ class Block(NullLaw):
         if len(values) < 2:
             raise InputError(f"null='block' needs at least 2 blocks, got {len(values)}: use a smaller block_size")
         mean, error = float(values.mean()), float(values.std(ddof=1) / math.sqrt(len(values)))
-        notes = (f"{len(values)} blocks are few for a normal law",) if len(values) < _FEW else ()
-        notes += few_surprises_notes(problem)
+        few = (f"{len(values)} blocks are few for a normal law",) if len(values) < _FEW else ()
+        notes = (*few, *few_surprises_notes(problem))
         if np.ptp(values) <= 1e-12 * np.abs(values).max():  # their spread is rounding, and nothing to compare with
             return one_member(
                 prepared,
