@@ -83,6 +83,7 @@ def test_impossible_label_is_proof_at_any_n():
     assert result.pvalue == 0.001
     assert result.fired == "impossible label"
     assert result.impossible_rows == (0,)
+    assert result.directions[0] == "1 of 3 labels had been ruled out (predicted probability 0)"
     assert "row 0: the label 2 had a predicted probability of exactly 0" in result.notes[0]
     assert result.directions
     single = kc.calibration_test([2, 1, 2], p, statistic="skce")
@@ -193,6 +194,22 @@ def test_one_impossible_label_does_not_hide_the_direction():
     assert result.fired == "impossible label"
     assert any(words.startswith("under-confident (slope 1.") for words in result.directions)
     assert next(m for m in result.members if m.name == "slope").pvalue == 0.001
+
+
+def test_what_was_ruled_out_is_said_in_words_of_every_kind():
+    """Three labels of 200, a number outside a uniform law, and outcomes outside the quantiles of the levels 0 and 1."""
+    rng = np.random.default_rng(5)
+    y, p = (rng.random(200) < 0.5).astype(int), np.full(200, 0.5)
+    p[:3] = 1 - y[:3]
+    assert kc.calibration_test(y, p).directions == ("3 of 200 labels had been ruled out (predicted probability 0)",)
+    outside = np.r_[rng.random(99), 1.5], kc.predictions.Uniform(np.zeros(100), 1.0)
+    assert (
+        kc.calibration_test(*outside).directions[0] == "1 of 100 targets had been ruled out (predicted probability 0)"
+    )
+    ends = kc.Quantiles(np.tile([0.0, 0.5, 1.0], (100, 1)), [0.0, 0.5, 1.0])
+    found = kc.calibration_test(np.r_[rng.random(98), 1.5, -3.0], ends).directions[0]
+    assert found == "2 of 100 targets had been ruled out (predicted probability 0)"
+    assert not any("ruled out" in words for words in kc.calibration_test(y, np.full(200, 0.9)).directions)
 
 
 def test_member_pvalues_count_the_observed_row():

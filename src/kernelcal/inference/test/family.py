@@ -334,7 +334,7 @@ Signals = PreparedClassSignals | PreparedNumberSignals | PreparedQuantileSignals
 def directions(
     signals: Signals, targets: np.ndarray, members: tuple[Member, ...], fired: str, alpha: float = SIGNIFICANCE
 ) -> tuple[str, ...]:
-    """Sentences for the directed members that speak against calibration, the fired one first.
+    """Sentences for what speaks against calibration: what was ruled out, then directions, the fired one first.
 
     A direction must be beyond what calibrated outcomes do, and beyond the spread of the observed rows: outcomes that
     spread too wide alone make sums vary more than those of calibrated ones. Beside the first one others are named
@@ -346,10 +346,20 @@ def directions(
     sizes = {member.name: -abs(float(np.nan_to_num(member.deviation))) for member in members}
     ordered = sorted(found, key=lambda name: (name != fired, pvalues[name], sizes[name]))
     named = signals.named(ordered, pvalues, targets, fired, alpha) if ordered else []
+    ruled_out = _ruled_out(signals, members, len(targets), alpha)
     if named:
-        return tuple(dict.fromkeys(signals.sentence(name, targets) for name in named))
+        return (*ruled_out, *dict.fromkeys(signals.sentence(name, targets) for name in named))
     of_shape = fired == "PIT" and isinstance(signals, PreparedNumberSignals)
-    return (signals.sentence(fired, targets) if of_shape else signals.aimless,)
+    return ruled_out or (signals.sentence(fired, targets) if of_shape else signals.aimless,)
+
+
+def _ruled_out(signals: Signals, members: tuple[Member, ...], n: int, alpha: float) -> tuple[str, ...]:
+    """Sentence on outcomes of predicted probability 0: proof, which no other direction may hide."""
+    for member in members:
+        if member.name.startswith("impossible") and member.value > 0 and member.pvalue <= alpha:
+            count, what = round(member.value / signals.proof), member.name.removeprefix("impossible ")
+            return (f"{count:,} of {n:,} {what}s had been ruled out (predicted probability 0)",)
+    return ()
 
 
 def impossible_rows(predictions: Predictions, targets: np.ndarray) -> np.ndarray:

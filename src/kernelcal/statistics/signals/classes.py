@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -232,6 +232,7 @@ class PreparedClassSignals(Prepared):
     only_if_clear = ("slope",)
     aimless = "no single direction: how frequencies deviate changes from prediction to prediction"
     engine = "sums over rows"
+    proof: ClassVar[float] = 1.0  # what one outcome that was ruled out adds to the first member
 
     def __init__(self, predictions: ClassPredictions, weights: np.ndarray | None = None) -> None:
         self.predictions, self.weights = predictions.map_arrays(to_numpy), weights

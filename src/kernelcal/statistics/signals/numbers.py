@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -178,6 +178,7 @@ class PreparedNumberSignals(Prepared):
     directed = ("bias", "dispersion", *_BY)
     aimless = "no single direction: neither one shift nor one width of all predictions explains how outcomes deviate"
     engine = "sums over rows"
+    proof: ClassVar[float] = 1.0  # what one outcome that was ruled out adds to the first member
 
     def __init__(self, predictions: RealPredictions, weights: np.ndarray | None = None) -> None:
         self.predictions = predictions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -150,6 +150,7 @@ class PreparedQuantileSignals(Prepared):
     aimless = "no single direction: neither one shift nor one width of all forecasts explains how outcomes deviate"
     engine = "sums over rows"
     by_cells = True
+    proof: ClassVar[float] = _PROOF
 
     def __init__(self, predictions: Quantiles, weights: np.ndarray | None = None) -> None:
         self.scores = CellScores(predictions.cells)
