@@ -145,12 +145,8 @@ class ScoreComparison(Shown):
 
 def with_ties(models: Mapping[str, Case]) -> bool:
     """Tell whether an outcome equals a quantile, or quantiles each other, in a model of quantile forecasts."""
-    return any(isinstance(case.predictions, Quantiles) and _tied(case) for case in models.values())
-
-
-def _tied(case: Case) -> bool:
-    cells = case.predictions.cells
-    return bool(cells.tied.any()) or not cells.between(case.targets).all()
+    quantiles = [case for case in models.values() if isinstance(case.predictions, Quantiles)]
+    return any(case.predictions.cells.has_ties(case.targets) for case in quantiles)
 
 
 def compared_by_scores(

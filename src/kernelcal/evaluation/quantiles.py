@@ -140,8 +140,7 @@ def gap_of_ties(case: Case) -> Estimate | None:
     if not isinstance(batch, Quantiles):
         return None
     there = case.in_numpy
-    cells = there.predictions.cells
-    if not cells.tied.any() and cells.between(there.targets).all():
+    if not there.predictions.cells.has_ties(there.targets):
         return None
     found = claimed_levels_of(there, Run())
     notes = batch.notes + found.notes[:1]

@@ -36,15 +36,12 @@ def _refuse_unexplained(case: Case) -> None:
             f"{type(batch).__name__} says how densities slope, not what is likely, so its residuals have no sizes to "
             "explain: use kernelcal.evaluate, or pass draws of the model, kernelcal.Samples(draws)"
         )
-    if isinstance(batch, Quantiles):
-        cells = batch.cells
-        if cells.tied.any() or not cells.between(case.targets).all():
-            raise InputError(
-                "outcomes equal quantiles, or quantiles each other, so that levels claim bounds and no residual of a "
-                "row "
-                "has a value to explain: kernelcal.evaluate tests the claims and tells each level; of groups of rows "
-                "evaluate one after the other"
-            )
+    if isinstance(batch, Quantiles) and batch.cells.has_ties(case.targets):
+        raise InputError(
+            "outcomes equal quantiles, or quantiles each other, so that levels claim bounds and no residual of a "
+            "row has a value to explain: kernelcal.evaluate tests the claims and tells each level; of groups of "
+            "rows evaluate one after the other"
+        )
     if len(batch) < 2:
         raise InputError("explain needs at least 2 rows, got 1: calibration is a property of many predictions")
 

@@ -128,3 +128,14 @@ def test_results_are_plain_values():
 def test_what_is_refused(call, message):
     with pytest.raises(InputError, match=message):
         call()
+
+
+def test_tied_quantiles_have_no_pit_histogram():
+    """Poisson counts at their own quantiles are calibrated, and a band of uniform values would call them wrong."""
+    levels = np.array([0.1, 0.5, 0.9])
+    y = np.random.default_rng(0).poisson(3, 200).astype(float)
+    tied = kc.Quantiles(np.tile(stats.poisson.ppf(levels, 3), (200, 1)), levels)
+    with pytest.raises(InputError, match=r"claimed_levels tells what each level claims"):
+        pit_histogram(y, tied, draws=99)
+    between = pit_histogram(y, kc.Quantiles(tied.values + np.array([0.3, 0.4, 0.5]), levels), draws=99)
+    assert between.counts.sum() == 200

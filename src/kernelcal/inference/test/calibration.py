@@ -18,7 +18,7 @@ from kernelcal.inference.result import Member, TestResult
 from kernelcal.inference.test.family import DefaultFamily, PreparedFamily, directions, impossible_note, impossible_rows
 from kernelcal.inference.test.named import STATISTICS
 from kernelcal.inference.test.pit import UniformPIT, pit_tested
-from kernelcal.inference.test.quantile_family import has_ties, law_of_cells
+from kernelcal.inference.test.quantile_family import law_of_cells
 from kernelcal.lenses import ClassWise, Lens
 from kernelcal.predictions import Mixture, Predictions, Quantiles, Samples, ScorePredictions
 from kernelcal.runs import Run
@@ -299,7 +299,7 @@ def _between_levels(prepared: Prepared, case: Case) -> tuple[str, ...]:
         return ()
     if not prepared.by_cells:
         return (_INTERPOLATED,)
-    return (_CLAIMS,) if has_ties(case) else ()
+    return (_CLAIMS,) if case.predictions.cells.has_ties(case.targets) else ()
 
 
 def _null(law: NullLaw, prepared: Prepared, case: Case) -> str:

@@ -13,7 +13,7 @@ from kernelcal.randomness import generator_of
 from kernelcal.statistics import Merge, Prepared
 from kernelcal.statistics.signals import CellScores, PreparedQuantileSignals, skewed
 
-__all__ = ["QUANTILE_FACTORS", "PreparedQuantileKernels", "has_ties", "law_of_cells", "quantile_merge"]
+__all__ = ["QUANTILE_FACTORS", "PreparedQuantileKernels", "law_of_cells", "quantile_merge"]
 
 
 QUANTILE_FACTORS = (0.25, 1.0)  # multiples of the median distance between forecasts
@@ -85,15 +85,10 @@ def _covariance_of_positive_squares(r: np.ndarray) -> np.ndarray:
     return np.asarray(both / (2 * np.pi) - 0.25)
 
 
-def has_ties(case: Case) -> bool:
-    """Tell whether an outcome equals a quantile, or quantiles each other, so that levels claim bounds."""
-    cells = case.predictions.cells
-    return bool(cells.tied.any()) or not cells.between(case.targets).all()
-
-
 def law_of_cells(case: Case) -> str:
     """Name of the law of redrawn cells: outcomes that equal quantiles make it conservative."""
-    return f"exact, {'conservative with ties, ' * has_ties(case)}cells redrawn from the claimed shares"
+    ties = case.predictions.cells.has_ties(case.targets)
+    return f"exact, {'conservative with ties, ' * ties}cells redrawn from the claimed shares"
 
 
 def quantile_merge(signals: PreparedQuantileSignals, kernels: PreparedQuantileKernels) -> Merge:

@@ -183,6 +183,10 @@ class QuantileCells:
         """Tell which outcomes, or codes, lie outside the quantiles of the levels 0 and 1."""
         return np.asarray(self.codes(targets) < 0)
 
+    def has_ties(self, targets: np.ndarray) -> bool:
+        """Tell whether an outcome equals a quantile, or quantiles each other: levels then claim bounds, no shares."""
+        return bool(self.tied.any()) or not self.between(targets).all()
+
     def between(self, targets: np.ndarray) -> np.ndarray:
         """Which outcomes, or codes, lie strictly between quantiles, so that the level of every quantile is a claim."""
         lo, hi = self.ends(self.codes(targets))

@@ -13,7 +13,7 @@ from kernelcal.cases import Case
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS
 from kernelcal.errors import InputError
 from kernelcal.plots import histogram_plot, percent
-from kernelcal.predictions import Samples, trusted
+from kernelcal.predictions import Quantiles, Samples, trusted
 from kernelcal.randomness import generator_of
 from kernelcal.runs import Run
 from kernelcal.statistics.binned import NullBand, drawn_band, multinomial_band
@@ -144,7 +144,7 @@ def pit_histogram(
     Raises
     ------
     InputError
-        As `pit`, and for draws too few for the level.
+        As `pit`, for draws too few for the level, and for outcomes that equal quantiles of `Quantiles`.
 
     Notes
     -----
@@ -175,6 +175,12 @@ def pit_histogram_of(case: Case, bins: int, run: Run) -> UniformHistogram:
         raise InputError(
             "PIT values of draws with unequal weights are only nearly uniform, and their band is not known: draw an "
             "unweighted sample by the weights first"
+        )
+    if isinstance(batch, Quantiles) and batch.cells.has_ties(case.targets):
+        raise InputError(
+            "outcomes equal quantiles, or quantiles each other, so that their levels claim bounds and the PIT values "
+            "of calibrated forecasts are not uniform: kernelcal.statistics.claimed_levels tells what each level claims "
+            "and what was observed, kernelcal.calibration_test tests all of it"
         )
     found, generator = RandomisedPIT.of(case, run.rng), generator_of(run.rng, "band of a PIT histogram")
     counts = _counted(found.values[None], bins)[0]

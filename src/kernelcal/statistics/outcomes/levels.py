@@ -204,7 +204,7 @@ def claimed_levels_of(case: Case, run: Run) -> ClaimedLevels:
     below, upto = hi < places, ~(lo >= places)
     shares = [np.array([case.mean(row.astype(np.float64)) for row in rows]) for rows in (below, upto)]
     most, least = (np.array([case.mean(row) for row in rows.T]) for rows in cells.claims)
-    ties = bool((lo != hi).any() or cells.tied.any())
+    ties = cells.has_ties(case.targets)
     notes = ((_TIES,) if ties else ()) + ((_EACH,) if case.weights is None else (_WEIGHTED,))
     ends = [np.full((len(cells.taus), 2), np.nan) for _ in range(2)]
     if case.weights is None:
