@@ -11,7 +11,7 @@ import kernelcal as kc
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.inference import DrawnValues, Draws, exact_null
-from kernelcal.inference.laws.exact import merged_pvalue, ranks
+from kernelcal.inference.laws.exact import decisive, merged_pvalue, ranks
 from kernelcal.runs import Run
 from kernelcal.statistics.base import CallableStatistic, Merge
 
@@ -193,6 +193,24 @@ def test_what_is_told_only_has_no_part_in_the_pvalue():
     assert outcome.pvalue == (values[:, 0] >= 0).sum() / 100
     assert outcome.fired == "counted"
     assert [member.ranked for member in outcome.members] == [True, False]
+
+
+def test_the_member_that_decides():
+    """The smallest rank over its weight; of several that no draw reaches the one that deviates most, whatever they weigh."""
+    drawn = np.tile(np.arange(99.0)[:, None], (1, 3))
+    merge = Merge(((0,), (1, 2)), (2.0, 1.0))
+
+    def decides(*observed):
+        values = np.vstack([observed, drawn])
+        return decisive(values, ranks(values), merge)
+
+    assert decides(89.5, 93.5, 0.0) == 0  # rank 10 of weight 2 is heard before rank 6 of weight 1
+    assert decides(85.5, 93.5, 0.0) == 1  # and rank 14 after it
+    assert decides(85.5, 0.0, 93.5) == 2
+    assert decides(150.0, 200.0, 0.0) == 1  # both at the least rank
+    assert decides(150.0, 0.0, 120.0) == 0
+    unweighted = np.vstack([[89.5, 93.5, 0.0], drawn])
+    assert decisive(unweighted, ranks(unweighted)) == 1
 
 
 def test_a_member_that_stands_alone_reaches_the_smallest_pvalue():
