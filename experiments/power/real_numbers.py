@@ -1,4 +1,4 @@
-"""Power of tests of number predictions: ten ways to be wrong, single valid tests, and the default family.
+"""Power of tests of number predictions: eleven ways to be wrong, single valid tests, and the default family.
 
 ``python experiments/power/real_numbers.py SETS SEED``: the share of data sets rejected at 5 %, and what the family
 loses to the best single test. ``ALTERNATIVES``, ``SINGLES`` and ``OTHERS`` are what ``run.py`` beside it reads.
@@ -34,6 +34,12 @@ def _noise(rng: np.random.Generator) -> np.ndarray:
     return rng.normal(size=ROWS)
 
 
+def _ripples(rng: np.random.Generator) -> np.ndarray:
+    """Density proportional to phi(z) (1 + .95 cos(2 pi z))."""
+    z = rng.normal(size=12 * ROWS)
+    return z[rng.random(len(z)) < (1 + 0.95 * np.cos(2 * np.pi * z)) / 2][:ROWS]
+
+
 def _humps(rng: np.random.Generator) -> np.ndarray:
     return np.where(rng.random(ROWS) < 0.5, 0.8, -0.8) + 0.6 * _noise(rng)
 
@@ -50,6 +56,7 @@ _OUTCOMES: dict[str, Callable[[np.random.Generator, np.ndarray, np.ndarray], np.
     "means shrunk by 0.8": lambda r, m, s: m / 0.8 + s * _noise(r),
     "one sd of 1.1": lambda r, m, s: m + 1.1 * _noise(r),
     "two humps": lambda r, m, s: m + s * _humps(r),
+    "ripples, one sd apart": lambda r, m, s: m + s * _ripples(r),
 }
 ALTERNATIVES: dict[str, Callable[[np.random.Generator], Data]] = {
     name: partial(_of, outcomes) for name, outcomes in _OUTCOMES.items()
@@ -132,7 +139,8 @@ SINGLES: dict[str, Callable[[np.ndarray, Any, int], float]] = {
     "Berkowitz": partial(_of_uniforms, _berkowitz),
     "chi-square of PIT": partial(_of_uniforms, _chi_square),
     **{name: partial(_signal, name) for name in ("bias", "bias by location", "bias by scale")},
-    **{name: partial(_signal, name) for name in ("dispersion", "dispersion by location", "dispersion by scale", "PIT")},
+    **{name: partial(_signal, name) for name in ("dispersion", "dispersion by location", "dispersion by scale")},
+    **{name: partial(_signal, name) for name in ("PIT", "PIT cells")},
     **{f"kernel at {factor:g}": partial(_kernel, factor) for factor in (0.125, 0.5, 2.0)},
 }
 OTHERS: dict[str, Callable[[np.ndarray, Any, int], float]] = {

@@ -163,7 +163,8 @@ def naive_merged(values, merge):
         largest.append(large)
     if len(merge.groups) == 1:
         return group_ranks[0][0] / len(values)
-    score = [min(g[a] / w for g, w in zip(group_ranks, merge.weights, strict=True)) for a in rows]
+    pairs = list(zip(group_ranks, merge.weights, strict=True))
+    score = [min(0 if g[a] == 1 else g[a] / w for g, w in pairs) for a in rows]
     large = [max(g[a] for g in largest) for a in rows]
     return sum(score[b] < score[0] or (score[b] == score[0] and large[b] >= large[0] - 1e-9) for b in rows) / len(
         values
@@ -185,6 +186,13 @@ def test_merges_that_are_none_are_refused(groups, weights, words):
         Merge(groups, weights)
 
 
+def test_weights_leave_the_least_pvalue_to_all():
+    """What no draw reaches is 1 / (B + 1) in the lightest group too, where it deviates most."""
+    values = np.random.default_rng(3).standard_normal((200, 3))
+    values[0] = [0.0, 0.0, 30.0]
+    assert merged_pvalue(values, ranks(values), Merge(((0,), (1,), (2,)), (5.0, 2.0, 1.0))) == 1 / 200
+
+
 def test_what_is_told_only_has_no_part_in_the_pvalue():
     values = np.random.default_rng(2).standard_normal((100, 2))
     values[0] = [0.0, 9.0]
@@ -196,7 +204,7 @@ def test_what_is_told_only_has_no_part_in_the_pvalue():
 
 
 def test_the_member_that_decides():
-    """The smallest rank over its weight; of several that no draw reaches the one that deviates most, whatever they weigh."""
+    """The smallest rank over its weight; of several that no draw reaches the one that deviates most, of any weight."""
     drawn = np.tile(np.arange(99.0)[:, None], (1, 3))
     merge = Merge(((0,), (1, 2)), (2.0, 1.0))
 

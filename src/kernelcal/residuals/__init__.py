@@ -4,7 +4,7 @@ from kernelcal.residuals.base import FeatureResidual, Inner, Residual
 from kernelcal.residuals.choice import residual_of, target_kernel_of
 from kernelcal.residuals.classes import ClassResidual
 from kernelcal.residuals.numbers import FourierResidual, GramResidual
-from kernelcal.residuals.pit import PITResidual, has_places
+from kernelcal.residuals.pit import OutcomePlaces, PITResidual, has_places
 from kernelcal.residuals.quantiles import QuantileResidual
 from kernelcal.residuals.stein import Radial, SteinResidual, radial
 
@@ -14,6 +14,7 @@ __all__ = [
     "FourierResidual",
     "GramResidual",
     "Inner",
+    "OutcomePlaces",
     "PITResidual",
     "QuantileResidual",
     "Radial",

@@ -129,7 +129,11 @@ class PITResidual(FeatureResidual):
     def batch(self, targets: np.ndarray) -> np.ndarray:
         """Features of many sets of targets as one array of shape (n, B, r)."""
         numpy = self if is_numpy(self.predictions.mean) else self.double()
-        values = np.ascontiguousarray(np.swapaxes(numpy._features(numpy.places(targets)), 0, 1))
+        return numpy.batch_of(numpy.places(targets))
+
+    def batch_of(self, places: OutcomePlaces) -> np.ndarray:
+        """Features of places of shape (B, n, c) in NumPy, as one array of shape (n, B, r)."""
+        values = np.ascontiguousarray(np.swapaxes(self._features(places), 0, 1))
         if self.weights is not None:
             values *= self.weights[:, None, None]
         return values

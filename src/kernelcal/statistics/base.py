@@ -80,7 +80,8 @@ class Merge:
         Positions of statistics. Inside a group the smallest rank counts, and is ranked in turn; a statistic in no group
         is told and has no part in the p-value.
     weights : tuple of float
-        Weight of every group: ranks are divided by them, so that a group of weight 2 is heard at half the rank.
+        Weight of every group: ranks are divided by them, so that a group of weight 2 is heard at twice the rank; but
+        what no draw reaches, rank 1, is the same in all groups.
         Default: all alike.
     standardised : bool
         Whether values are on one scale already, by moments that no target changes: rows of one rank are then ordered by

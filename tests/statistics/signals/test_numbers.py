@@ -55,7 +55,11 @@ def test_scores_are_these_sums(d, weighted):
             for k in range(1, 5):
                 basis = np.polynomial.legendre.Legendre.basis(k)
                 pit += (2 * k + 1) * sum(w[i] * basis(2 * u[i] - 1) for i in range(n)) ** 2 / len(places)
-        expected = [0, bias[0], dispersion, bias[1], bias[2], abs(by[0]), abs(by[1]), pit]
+        cells = 0.0
+        for u in places:  # 8 cells, the fewest
+            counts = [sum(w[i] for i in range(n) if min(int(8 * u[i]), 7) == c) for c in range(8)]
+            cells += sum((count - sum(w) / 8) ** 2 for count in counts) / (sum(w**2) * 7 / 64)
+        expected = [0, bias[0], dispersion, bias[1], bias[2], abs(by[0]), abs(by[1]), pit, cells]
         np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
@@ -70,18 +74,39 @@ def test_dispersion_has_its_mean_under_calibration():
     assert 3 < freedom < 5
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_cells_of_places_are_a_chi_square(weighted):
+    """Row by row and cell by cell; laws with jumps have none."""
+    rng = np.random.default_rng(3)
+    mean, std = rng.normal(size=70), np.exp(rng.normal(size=70))
+    w = rng.uniform(0.2, 2, 70) if weighted else np.ones(70)
+    signals = NumberSignals().prepare(kc.Normal(mean, std), w if weighted else None)
+    assert signals.cells == round(2 * 70**0.4) == 11
+    targets = mean + std * rng.normal(size=(3, 70))
+    found = signals.values(targets)[:, signals.names.index("PIT cells")]
+    for y, value in zip(targets, found, strict=True):
+        counts = [0.0] * 11
+        for u, weight in zip(norm.cdf((y - mean) / std), w, strict=True):
+            counts[int(u * 11)] += weight
+        variance = sum(weight**2 for weight in w) * (1 / 11) * (10 / 11)
+        assert value == pytest.approx(sum((c - w.sum() / 11) ** 2 for c in counts) / variance, rel=1e-9)
+    assert "PIT cells" not in NumberSignals().prepare(kc.Poisson(std)).names
+    assert "PIT cells" not in NumberSignals().prepare(kc.Samples(rng.normal(size=(70, 5)))).names
+    assert [NumberSignals().prepare(kc.Normal(np.zeros(n), 1.0)).cells for n in (2, 100_000)] == [8, 64]
+
+
 def test_groups_of_what_is_ranked():
     signals = NumberSignals().prepare(kc.Normal([0.0, 1.0], [1.0, 2.0]))
     named = [tuple(signals.names[k] for k in group) for group in signals.merge.groups]
     assert named[:3] == [("impossible target",), ("bias",), ("dispersion",)]
     assert named[3] == ("bias by location", "bias by scale", "dispersion by location", "dispersion by scale")
-    assert named[4:] == [("PIT",)]
+    assert named[4:] == [("PIT", "PIT cells")]
     assert signals.merge.weights == (1, 1, 1, 1, 1.4)
     family = kc.DefaultFamily().prepare(kc.Normal([0.0, 1.0, 3.0], [1.0, 2.0, 1.0]))
     assert [family.names[k] for k in family.merge.groups[-1]] == list(family.kernels.names)
     assert len(family.kernels.names) == 2
     vectors = kc.DefaultFamily().prepare(kc.MultivariateNormal.diagonal(np.eye(3), np.ones((3, 3))))
-    assert [len(group) for group in vectors.merge.groups] == [1, 1, 1, 4, 1, 2, 2]
+    assert [len(group) for group in vectors.merge.groups] == [1, 1, 1, 4, 2, 2, 2]
 
 
 def test_rows_without_spread_take_no_part():

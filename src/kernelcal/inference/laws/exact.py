@@ -90,7 +90,7 @@ def merged_pvalue(values: np.ndarray, rank: np.ndarray, merge: Merge | None = No
     columns, deviation = _group_ranks(values, rank, groups, _scale(merge))
     if len(groups) == 1:
         return float(columns[0, 0] / len(rank))
-    smallest = (columns / weights).min(axis=1)
+    smallest = _scores(columns, weights).min(axis=1)
     return float(_at_least(smallest, deviation.max(axis=1))[0] / len(rank))
 
 
@@ -102,10 +102,15 @@ def decisive(values: np.ndarray, rank: np.ndarray, merge: Merge | None = None) -
     groups, weights = _parts(values, merge)
     scale = _scale(merge)
     columns, deviation = _group_ranks(values, rank, groups, scale)
-    score = np.where(columns[0] == 1, 0.0, columns[0] / weights)
+    score = _scores(columns[0], weights)
     group = groups[min(range(len(groups)), key=lambda g: (score[g], -deviation[0, g]))]
     own = {k: -scale(values[:, k])[0] for k in group}
     return min(group, key=lambda k: (rank[0, k], own[k]))
+
+
+def _scores(columns: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Ranks over weights; the least rank is 0 in every group, or the smallest p-value would be that of the heaviest."""
+    return np.where(columns == 1, 0.0, columns / weights)
 
 
 def _parts(values: np.ndarray, merge: Merge | None) -> tuple[tuple[tuple[int, ...], ...], np.ndarray]:

@@ -349,7 +349,7 @@ def directions(
     ruled_out = _ruled_out(signals, members, len(targets), alpha)
     if named:
         return (*ruled_out, *dict.fromkeys(signals.sentence(name, targets) for name in named))
-    of_shape = fired == "PIT" and isinstance(signals, PreparedNumberSignals)
+    of_shape = fired.startswith("PIT") and isinstance(signals, PreparedNumberSignals)
     return ruled_out or (signals.sentence(fired, targets) if of_shape else signals.aimless,)
 
 

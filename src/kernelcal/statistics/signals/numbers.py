@@ -12,7 +12,7 @@ from kernelcal.arrays import to_numpy
 from kernelcal.defaults import SIGNIFICANCE
 from kernelcal.kernels import PIT, Standardised
 from kernelcal.predictions import RealPredictions, Samples
-from kernelcal.residuals import PITResidual, has_places
+from kernelcal.residuals import OutcomePlaces, PITResidual, has_places
 from kernelcal.statistics.base import Merge, Prepared, Statistic
 
 __all__ = ["NumberSignals", "PreparedNumberSignals", "far_rows", "of_shape", "of_shift", "of_width"]
@@ -132,6 +132,8 @@ _FEW_DRAWS = 5  # of fewer draws the standard deviation says next to nothing
 
 _SHAPE = 1.4  # weight of the PIT: what it sees no other group does
 
+_CELLS = 8, 64  # of equal width, at least and at most
+
 _BY = ("bias by location", "bias by scale", "dispersion by location", "dispersion by scale")
 
 
@@ -153,10 +155,13 @@ class NumberSignals(Statistic):
     ``PIT``: ``sum_k (sum_i phi_k(u_i))^2`` of the orthonormal polynomials of order 1 to 4 of the places
     ``u = F(y)``, averaged over jumps of F: the shape of the predicted distributions, each on its own scale.
 
+    ``PIT cells``: the chi-square of the places in about ``2 n^(2/5)`` cells of equal width, 8 to 64, where the
+    distribution functions have no jumps: finer structure than polynomials of low order see, as ripples of a density.
+
     ``impossible target``: number of targets that the predictions had ruled out. It is 0 in every draw.
 
     Ranked together they are five groups, of which the four interactions are one: impossible targets, bias, dispersion,
-    interactions, and the PIT with weight 1.4.
+    interactions, and both of the PIT, with weight 1.4.
 
     Notes
     -----
@@ -187,9 +192,12 @@ class PreparedNumberSignals(Prepared):
         self.bytes_per_draw = 64 * n * (d + 4)
         self.spread = to_numpy(predictions.width).reshape(n, d) > 0
         self.places = PITResidual.of(predictions, PIT("polynomials"), weights) if has_places(predictions) else None
-        self.names = ("impossible target", *self.directed, *(("PIT",) if self.places is not None else ()))
+        self.cells = int(np.clip(round(2 * n**0.4), *_CELLS)) if self.places and predictions.continuous else 0
+        shape = () if self.places is None else ("PIT", "PIT cells") if self.cells else ("PIT",)
+        self.names = ("impossible target", *self.directed, *shape)
         groups = ((0,), (1,), (2,), (3, 4, 5, 6))
-        self.merge = Merge((*groups, (7,)), (1, 1, 1, 1, _SHAPE)) if self.places is not None else Merge(groups)
+        of_shape = tuple(range(7, 7 + len(shape)))
+        self.merge = Merge((*groups, of_shape), (1, 1, 1, 1, _SHAPE)) if shape else Merge(groups)
 
     @cached_property
     def explaining(self) -> np.ndarray:
@@ -228,20 +236,32 @@ class PreparedNumberSignals(Prepared):
         return np.where(self.spread, z, 0.0)
 
     def values(self, targets: np.ndarray) -> np.ndarray:
-        """Signals without direction, shape (B, 8), or (B, 7) without distribution functions."""
+        """Signals without direction, shape (B, signals): 7, and one or two of the PIT."""
         sums, excess, by = self.signed(targets)
         bias = np.abs(sums).max(axis=1)
         columns = [self.predictions.impossible(targets).sum(axis=1), bias[:, 0], np.abs(excess)]
         columns += [bias[:, 1], bias[:, 2], np.abs(by[:, 0]), np.abs(by[:, 1])]
         if self.places is not None:
-            columns.append((self._moments(targets) ** 2).sum(axis=1))
+            places = self.places.places(targets)
+            columns.append((self._moments(places) ** 2).sum(axis=1))
+            columns += [self._chi_square(np.asarray(places.low))] if self.cells else []
         return np.stack(columns, axis=1)
 
-    def _moments(self, targets: np.ndarray) -> np.ndarray:
+    def _moments(self, places: OutcomePlaces) -> np.ndarray:
         """Sums over rows of the polynomials of all places, shape (B, r)."""
         assert self.places is not None  # for the type checker: asked for where there are places
         amplitudes = np.tile(self.places.kernel.amplitudes, self.places.views)
-        return self.places.batch(targets).sum(axis=0) / amplitudes
+        return self.places.batch_of(places).sum(axis=0) / amplitudes
+
+    def _chi_square(self, u: np.ndarray) -> np.ndarray:
+        """``sum_c (N_c - W / K)^2 / (sum_i w_i^2 (1 - 1 / K) / K)`` of places (B, n, c), over all c: shape (B,)."""
+        draws, k = len(u), self.cells
+        index = np.minimum((u * k).astype(np.intp), k - 1) + k * np.arange(draws)[:, None, None]
+        plain, shape = (self.weights == 1).all(), (draws, len(self.weights))
+        weights = None if plain else np.broadcast_to(self.weights, shape).ravel()
+        counts = [np.bincount(index[:, :, j].ravel(), weights, k * draws) for j in range(u.shape[2])]
+        excess = np.stack(counts).reshape(-1, draws, k) - self.weights.sum() / k
+        return (excess**2).sum(axis=(0, 2)) / ((self.weights**2).sum() * (1 - 1 / k) / k)
 
     def signed(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Bias, alone, by location and by scale (B, d, 3); dispersion (B,); by location and scale (B, 2).
@@ -287,7 +307,7 @@ class PreparedNumberSignals(Prepared):
         """
         if fired in found and self._clarity(fired, targets) > _BY_ITSELF:
             return [fired]
-        if pvalues.get("PIT", 1.0) <= alpha:
+        if min(pvalues.get("PIT", 1.0), pvalues.get("PIT cells", 1.0)) <= alpha:
             return ["PIT"]
         best = max(found, key=lambda name: self._clarity(name, targets))
         return [best if self._clarity(best, targets) > _BY_ITSELF else min(found, key=self.directed.index)]
@@ -340,7 +360,7 @@ class PreparedNumberSignals(Prepared):
         """Say in which direction a signal deviates, for one set of targets."""
         if not self.spread.any():
             return "outcomes differ from predictions that have no spread"
-        if name == "PIT":
+        if name.startswith("PIT"):
             return self.shape(targets)
         sums, excess, by = (x[0] for x in self.signed(targets[None]))
         if name == "bias":
@@ -369,5 +389,5 @@ class PreparedNumberSignals(Prepared):
         """Say in which way the shape is wrong."""
         if self.places is None:
             return self.aimless
-        moments = self._moments(targets[None])[0].reshape(self.places.views, -1)
+        moments = self._moments(self.places.places(targets[None]))[0].reshape(self.places.views, -1)
         return of_shape(moments * np.sqrt(self.places.views / (self.weights**2).sum()))
