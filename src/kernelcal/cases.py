@@ -95,9 +95,7 @@ class Case:
         weights = None if self.weights is None else self.weights[rows]
         numbers, given = self.row_numbers[rows], None if self.given is None else self.given[rows]
         targets, predictions = self.targets[rows], self.predictions[rows]
-        return replace(
-            self, targets=targets, predictions=predictions, weights=weights, numbers=numbers, given=given
-        )
+        return replace(self, targets=targets, predictions=predictions, weights=weights, numbers=numbers, given=given)
 
     def through(self, lens: Any) -> Self:
         """Return the case as a lens shows it; itself without one."""

@@ -1,4 +1,4 @@
-"""From what people have to columns: arrays, mappings, data frames; what cannot help is refused or left out, and said."""
+"""From what people have to columns: arrays, mappings, data frames; what cannot help is refused, or left out."""
 
 from __future__ import annotations
 
@@ -106,7 +106,9 @@ def _items(given: Any, n: int) -> Iterator[tuple[str, Any]]:
     if is_frame(given) and hasattr(given, "columns"):
         names = getattr(given, "column_names", given.columns)  # pyarrow calls its arrays columns
         if len(set(map(str, names))) < len(list(names)):
-            raise InputError(f"given: two columns of the frame have one name ({', '.join(map(str, names))}): rename one")
+            raise InputError(
+                f"given: two columns of the frame have one name ({', '.join(map(str, names))}): rename one"
+            )
         yield from ((str(name), given[name]) for name in names)
         return
     if isinstance(given, str | bytes) or not (hasattr(given, "__len__") or is_frame(given)):
@@ -167,8 +169,8 @@ def _values(name: str, given: Any, n: int) -> np.ndarray:
 def _refuse_length(name: str, length: int, n: int) -> None:
     if length != n:
         raise InputError(
-            f"given: column {name!r} has {length:,} values, and there are {n:,} rows: pass one value a row, in the order "
-            "of the targets"
+            f"given: column {name!r} has {length:,} values, and there are {n:,} rows: pass one value a row, in the "
+            "order of the targets"
         )
 
 
@@ -240,8 +242,8 @@ def _of_categories(name: str, values: np.ndarray, missing: np.ndarray, n: int) -
     levels, codes = np.unique(texts.astype(str), return_inverse=True)
     if len(levels) > max(2, _SHARE * n) and n >= 4:
         raise InputError(
-            f"given: column {name!r} has {len(levels):,} different texts in {n:,} rows, such as {texts[0]!r}: a name of "
-            "each row says nothing of others; leave it out, or pass what rows share, such as the site or the month; "
+            f"given: column {name!r} has {len(levels):,} different texts in {n:,} rows, such as {texts[0]!r}: a name "
+            "of each row says nothing of others; leave it out, or pass what rows share, such as the site or the month; "
             "if these are numbers or dates, pass them as such"
         )
     found = np.full(len(values), -1)
@@ -276,7 +278,7 @@ def _notes(columns: tuple[Covariate, ...]) -> Iterator[str]:
         if not column.varies:
             yield f"given: column {column.name!r} is the same in all rows and was left out"
         elif (missing := int(column.missing.sum())) > 0:
-            yield f"given: {missing:,} values of column {column.name!r} are missing: such rows are looked at as one kind"
+            yield f"given: {missing:,} values of column {column.name!r} are missing: such rows are one kind"
 
 
 def _says(column: Covariate, targets: np.ndarray) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from kernelcal.tables import Grid, Shown, Table
 __all__ = ["ColumnProfile", "GivenResult", "PlaceFinding"]
 
 
-_SHOWN = 10
+_SHOWN, _SENTENCES = 10, 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +44,8 @@ class PlaceFinding(Shown):
         All this in words.
     specific : bool
         Whether the gap differs from that elsewhere: if not, it is an error of all rows that shows here too.
+    repeated : bool
+        Whether nothing is left of it in rows outside the stronger places that are named.
     """
 
     columns: tuple[str, ...]
@@ -57,7 +59,7 @@ class PlaceFinding(Shown):
     pvalue: float
     sentence: str
     specific: bool = True
-    overlapping: frozenset[int] = field(default=frozenset(), repr=False)
+    repeated: bool = False
 
     @property
     def gap(self) -> float:
@@ -66,12 +68,15 @@ class PlaceFinding(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        own = {key: value for key, value in vars(self).items() if key not in ("overlapping", "columns", "elsewhere")}
         elsewhere = None if self.elsewhere is None else list(self.elsewhere)
-        return {"columns": list(self.columns), **own, "gap": self.gap, "elsewhere": elsewhere}
+        return {**vars(self), "columns": list(self.columns), "gap": self.gap, "elsewhere": elsewhere}
 
     def _table(self) -> Table:
-        rows = [("rows", f"{self.rows:,}"), ("observed", f"{self.observed:.4f}"), ("predicted", f"{self.predicted:.4f}")]
+        rows = [
+            ("rows", f"{self.rows:,}"),
+            ("observed", f"{self.observed:.4f}"),
+            ("predicted", f"{self.predicted:.4f}"),
+        ]
         return Table(self.where, [*rows, ("finding", self.sentence)])
 
 
@@ -95,6 +100,8 @@ class ColumnProfile(Shown):
         What the gap is.
     alpha : float
         Chance of a calibrated model to leave the band anywhere.
+    dates : bool
+        Whether the ends are days since 1970.
     """
 
     column: str
@@ -106,6 +113,7 @@ class ColumnProfile(Shown):
     rows: np.ndarray
     label: str
     alpha: float
+    dates: bool = False
 
     @property
     def outside(self) -> np.ndarray:
@@ -124,6 +132,7 @@ class ColumnProfile(Shown):
             variable=self.column,
             label=self.label,
             confidence_level=1 - self.alpha,
+            dates=self.dates,
             legend=legend,
             ax=ax,
         )
@@ -187,11 +196,7 @@ class GivenResult(Shown):
     @property
     def sentences(self) -> tuple[str, ...]:
         """What is significant and does not only repeat a stronger place, or what is wrong in all rows; five at most."""
-        kept: list[PlaceFinding] = []
-        for k, found in enumerate(self.findings):
-            if found.pvalue <= self.alpha and found.specific and k not in _repeated(kept):
-                kept.append(found)
-        return tuple(found.sentence for found in kept[:5])
+        return tuple(found.sentence for found in self.rejected if found.specific and not found.repeated)[:_SENTENCES]
 
     def profile(self, column: str) -> ColumnProfile:
         """Return the profile of one column."""
@@ -236,8 +241,17 @@ class GivenResult(Shown):
         return {**own, "sentences": list(self.sentences), **parts, **end}
 
     def _table(self) -> Grid:
+        several = len({f.kind for f in self.findings}) > 2
         rows = [
-            [f.where, f"{f.rows:,}", f"{f.observed:.4f}", f"{f.predicted:.4f}", f"{f.gap:+.4f}", f"{f.pvalue:.3g}"]
+            [
+                f.where,
+                *([f.kind] if several else []),
+                f"{f.rows:,}",
+                f"{f.observed:.4f}",
+                f"{f.predicted:.4f}",
+                f"{f.gap:+.4f}",
+                f"{f.pvalue:.3g}",
+            ]
             for f in self.findings[:_SHOWN]
         ]
         left = [f"the first {_SHOWN} of {self.places:,}"] if self.places > _SHOWN else []
@@ -245,10 +259,5 @@ class GivenResult(Shown):
             f"p-values are exact, over all {self.places:,} places, trends and intersections of "
             f"{', '.join(self.columns[:_SHOWN])}; the columns by themselves, with kernels: p = {self.pvalue:.3g}"
         )
-        header = ["where", "rows", "observed", "predicted", "gap", "p-value"]
+        header = ["where", *(["what"] if several else []), "rows", "observed", "predicted", "gap", "p-value"]
         return Grid("Given the columns", header, rows, [*self.sentences, over, *left, *self.notes])
-
-
-def _repeated(kept: list[PlaceFinding]) -> frozenset[int]:
-    """Numbers of findings that say what these say."""
-    return frozenset().union(*(found.overlapping for found in kept))

@@ -24,6 +24,9 @@ from kernelcal.plots.axes import (
 __all__ = ["profile_plot"]
 
 
+_DATES = 3  # on an axis: each is ten letters
+
+
 def profile_plot(
     places: np.ndarray | Sequence[str],
     gap: np.ndarray,
@@ -34,6 +37,7 @@ def profile_plot(
     variable: str,
     label: str = "observed - predicted",
     confidence_level: float,
+    dates: bool = False,
     title: str = "",
     legend: bool = True,
     ax: Any = None,
@@ -52,6 +56,8 @@ def profile_plot(
         Of the two axes, and of the picture; shown letter by letter.
     confidence_level : float
         Share of calibrated models that stay inside the band everywhere.
+    dates : bool
+        Whether ranges are days since 1970.
     legend : bool
         Whether to say below the axes what everything is.
     ax : matplotlib.axes.Axes, optional
@@ -88,6 +94,10 @@ def profile_plot(
             ax.plot(middle[which], gap[which], marker, label=words, **look)
     if named:
         ax.set_xticks(middle, [literal(name, 14) for name in places], rotation=30 if len(gap) > 4 else 0)
+    elif dates:
+        at = np.linspace(edges[0], edges[-1], _DATES)
+        ax.set_xticks(at, [str(np.datetime64(0, "D") + np.timedelta64(int(day), "D")) for day in at])
+    ax.use_sticky_edges = False  # bars end inside the axes
     ax.set(xlabel=literal(variable, 80), ylabel=literal(label, 60))
     titled(ax, title)
     bare(ax)

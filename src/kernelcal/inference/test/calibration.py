@@ -363,7 +363,8 @@ def _result(law: NullLaw, outcome: Outcome, problem: Problem) -> TestResult:
     shown = _given(prepared, law, outcome, problem) if isinstance(prepared, PreparedGiven) else None
     if isinstance(prepared, PreparedFamily) and rejected:
         words = directions(prepared.signals, targets, members, outcome.fired, run.alpha)
-        words = words if shown is None else _beside_given(words, shown, prepared, outcome, run.alpha)
+    if isinstance(prepared, PreparedGiven) and shown is not None and rejected:
+        words = _beside_given(words, shown, prepared, outcome, run.alpha)
     p, draws = outcome.pvalue, outcome.draws
     return TestResult(
         statistic=min(m.pvalue for m in members if m.ranked) if len(members) > 1 else members[0].value,

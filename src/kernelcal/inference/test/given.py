@@ -69,9 +69,8 @@ class PreparedGiven(PreparedFamily):
         base = family.merge or Merge.of_each(first)
         group = tuple(range(first, first + len(places.names) + len(alike.names)))
         merge = Merge((*base.groups, group), (*base.weights, WEIGHT), standardised=base.standardised)
-        super().__init__(family.kernels, family.signals, (*family.parts[2:], places, alike), merge)
-        self.places, self.first = places, first
-        self.notes = (*family.notes, *places.given.notes, *places.notes)
+        super().__init__(family.kernels, family.signals, (*family.more, places, alike), merge)
+        self.places, self.first, self.notes = places, first, family.notes
 
 
 def joined(
@@ -99,7 +98,9 @@ def _between(predictions: Predictions, weights: np.ndarray | None) -> Between:
 class PreparedQuantileAlike(PreparedQuantileKernels):
     """The scores of quantile forecasts summed over rows that are alike in x, and in forecasts too."""
 
-    def __init__(self, predictions: Quantiles, in_x: Between, in_forecasts: Between, weights: np.ndarray | None) -> None:
+    def __init__(
+        self, predictions: Quantiles, in_x: Between, in_forecasts: Between, weights: np.ndarray | None
+    ) -> None:
         n = len(predictions)
         every = np.arange(n)
         rows = every if n <= _LANDMARKS else np.unique(np.linspace(0, n - 1, _LANDMARKS).astype(np.intp))

@@ -9,8 +9,7 @@ import numpy as np
 
 from kernelcal.cases import Case
 from kernelcal.inference.given import ColumnProfile, GivenResult, PlaceFinding
-from kernelcal.inference.laws import DrawnValues
-from kernelcal.inference.laws.exact import STOP_ABOVE
+from kernelcal.inference.laws import STOP_ABOVE, DrawnValues
 from kernelcal.statistics.covariates import ColumnPlace, PreparedPlaces, Saying
 
 __all__ = ["FamilyOfPlaces", "GivenWords"]
@@ -18,20 +17,23 @@ __all__ = ["FamilyOfPlaces", "GivenWords"]
 
 _KEPT = 100  # findings of a result
 _SPECIFIC = 2.0  # standard errors by which a gap differs from that elsewhere
-_OVERLAP = 0.5  # of the smaller of two places
 
 
 class FamilyOfPlaces:
     """P-values of sums over all places together (Westfall-Young, single step, min-p over kinds of places).
 
     Places of one column are one kind, intersections another. With the largest sums M_bk of B draws a sum w of kind k
-    has ``p_k(w) = (1 + #{b: M_bk >= w}) / (B + 1)``, a draw ``q_b = min_k #{b': M_b'k >= M_bk} / (B + 1)``, and the
-    p-value of the sum over all places is ``(1 + #{b: q_b <= p_k(w)}) / (B + 1)``.
+    has the rank ``r_k(w) = 1 + #{b: M_bk >= w}``, a draw ``q_b = min_k #{b': M_b'k >= M_bk}``, and the p-value of the
+    sum over all places is ``(1 + #{b: q_b <= r_k(w)}) / (B + 1)``.
 
     Notes
     -----
-    Let some places be calibrated, whatever the others are: their largest sums are exchangeable with those of the draws
-    over the same places, which are at most M. So the chance that any of them has a p-value of at most a is at most a.
+    Let some places be calibrated, whatever the others are, with largest observed sums V_0k and V_bk in the draws. Put
+    draws in the place of the outcomes of all other rows: row 0 is then one more draw, with sums M_0k, and V_0k is what
+    it was. The ranks ``min_k #{b' = 0, ..., B: M_b'k >= V_bk}`` of rows 0 to B are exchangeable. That of row 0 is the
+    smallest r_k of the calibrated places, and that of a draw is at least q_b, since V_bk is at most M_bk. So the chance
+    that any calibrated place has a p-value of at most a is at most a.
+
     Where a test stopped early, since its p-value was above 0.2, those of places are at least so much: for a <= 0.2 a
     place is then only named after all draws.
 
@@ -127,29 +129,40 @@ class GivenWords:
                 pvalues[:, part] = self.family.pvalues(self._sizes[:, part].ravel(), kind).reshape(shape)
         score, place = np.nonzero(self.places.looked_at & (self._sizes > 0))
         order = np.lexsort((-self._sizes[score, place], pvalues[score, place]))[:_KEPT]
-        chosen = [(int(score[k]), int(place[k])) for k in order]
-        for k, (s, p) in enumerate(chosen):
-            yield self._finding(s, p, float(pvalues[s, p]), self._overlapping(k, chosen))
+        kept: list[tuple[int, int]] = []
+        for k in order:
+            s, p = int(score[k]), int(place[k])
+            named = pvalues[s, p] <= self.alpha
+            found = self._finding(s, p, float(pvalues[s, p]), repeated=bool(named and self._repeats(s, p, kept)))
+            kept += [(s, p)] if named and found.specific and not found.repeated else []
+            yield found
 
-    def _overlapping(self, k: int, chosen: list[tuple[int, int]]) -> frozenset[int]:
-        """Weaker findings that say what this one says: of the same score and sign, in much the same rows."""
-        s, p = chosen[k]
-        one, found = self.places.places[p], set()
-        inside = np.zeros(self.n, dtype=bool)
-        inside[one.rows] = True
-        for later, (t, q) in enumerate(chosen[k + 1 :], k + 1):
+    @cached_property
+    def _observed_scores(self) -> np.ndarray:
+        return np.asarray(self.scores.of(self.case.targets[None])[:, 0])
+
+    def _repeats(self, s: int, p: int, kept: list[tuple[int, int]]) -> bool:
+        """Whether a sum is small in rows outside the places that are named, or a trend of its column is."""
+        place, outside = self.places.places[p], np.ones(self.n, dtype=bool)
+        for t, q in kept:
             other = self.places.places[q]
-            if s != t:
-                continue
-            if one.trend is not None or other.trend is not None:
-                if set(one.columns) & set(other.columns):
-                    found.add(later)
-            elif np.sign(self.observed[s, p]) == np.sign(self.observed[t, q]):
-                shared = inside[other.rows].sum() / min(len(one.rows), len(other.rows))
-                found |= {later} if shared > _OVERLAP else set()
-        return frozenset(found)
+            trends = place.trend is not None or other.trend is not None
+            if trends and s == t and set(place.columns) & set(other.columns):
+                return True
+            if other.trend is None and not (s != t and np.array_equal(place.rows, other.rows)):
+                outside[other.rows] = False
+        left = place.rows[outside[place.rows]]
+        if len(left) == len(place.rows):
+            return False
+        w = self.places.weights[left] * (1.0 if place.trend is None else place.trend[left])
+        own, variance = self._observed_scores[s, left], self.scores.variance[s, left]
+        if s in self.scores.about and len(left):
+            z = self._observed_scores[self.scores.about[s], left]
+            own = (z - z.mean()) ** 2 - 1
+        spread = float(np.sqrt(w**2 @ variance))
+        return not (spread > 0 and np.sign(self.observed[s, p]) * float(w @ own) >= _SPECIFIC * spread)
 
-    def _finding(self, s: int, p: int, pvalue: float, overlapping: frozenset[int]) -> PlaceFinding:
+    def _finding(self, s: int, p: int, pvalue: float, *, repeated: bool) -> PlaceFinding:
         place, saying = self.places.places[p], self.scores.sayings[s]
         inside, outside = self._sides(place)
         observed, predicted = self._figures(s, inside)
@@ -162,7 +175,9 @@ class GivenWords:
             sentence = f"where {place.where}, {words} ({figures}, {len(place.rows):,} rows; {over})"
         else:
             assert elsewhere is not None  # for the type checker: a trend has two sides
-            sentence = _of_trend(place, saying, (observed, predicted), elsewhere, over, more=more, unit=self._unit(place))
+            sentence = _of_trend(
+                place, saying, (observed, predicted), elsewhere, over, more=more, unit=self._unit(place)
+            )
         kind = saying.more if more else saying.less
         return PlaceFinding(
             columns=place.columns,
@@ -176,7 +191,7 @@ class GivenWords:
             pvalue=pvalue,
             sentence=sentence,
             specific=self._specific(s, place, inside, outside),
-            overlapping=overlapping,
+            repeated=repeated,
         )
 
     def _unit(self, place: ColumnPlace) -> str:
@@ -211,14 +226,16 @@ class GivenWords:
             return s not in self.scores.about or self._not_by_shift(s, place)
         if self._mass(outside) <= 0:
             return True
-        (a, b), (c, d) = self._figures(s, inside), self._figures(s, outside)
         if s in self.scores.about:
+            (a, _), (c, _) = self._figures(s, inside), self._figures(s, outside)
             sizes = 1 / (2 * len(inside)) + 1 / (2 * max(len(outside), 1))
             return bool(abs(np.log(max(a, 1e-9) / max(c, 1e-9))) >= _SPECIFIC * np.sqrt(sizes))
-        w, v = self.places.weights, self.scores.variance[s]
-        error = sum(float((w[rows] ** 2) @ v[rows]) / max(self._mass(rows), 1e-300) ** 2 for rows in (inside, outside))
-        more = self.observed[s, self.places.places.index(place)] > 0 if not self.scores.one_sided else True
-        return bool(((a - b) - (c - d)) * (1 if more else -1) >= _SPECIFIC * np.sqrt(error)) if error > 0 else True
+        w, v, r = self.places.weights, self.scores.variance[s], self._observed_scores[s]
+        difference, error, sign = 0.0, 0.0, np.sign(self.observed[s, self.places.places.index(place)])
+        for rows, way in ((inside, sign), (outside, -sign)):
+            difference += float(way * (w[rows] @ r[rows]) / self._mass(rows))
+            error += float((w[rows] ** 2) @ v[rows]) / self._mass(rows) ** 2
+        return difference >= _SPECIFIC * float(np.sqrt(error))
 
     def _not_by_shift(self, s: int, place: ColumnPlace) -> bool:
         """Whether a trend of squares is there about a curve of the means too."""
@@ -250,7 +267,7 @@ class GivenWords:
                 continue
             gap[j] = self.places.gap_at(s, k, self.observed[s, k])
             high[j] = self.places.gap_at(s, k, critical)
-            low[j] = -self.places.gap_at(1, k, critical) if self.scores.one_sided else self.places.gap_at(s, k, -critical)
+            low[j] = self._lower_end(s, k, critical)
         kept = [self.places.places[k] for k in chosen]
         edges = None
         if column.is_number and all(p.bounds for p in kept):
@@ -265,7 +282,14 @@ class GivenWords:
             rows=np.array([len(p.rows) for p in kept]),
             label=self._label(s),
             alpha=self.alpha,
+            dates=column.unit == "date",
         )
+
+    def _lower_end(self, s: int, place: int, critical: float) -> float:
+        """Lower end of the band; of one-sided scores the mirror of the score that grows downwards."""
+        if self.scores.one_sided:
+            return -self.places.gap_at(1, place, critical)
+        return self.places.gap_at(s, place, -critical)
 
     def _label(self, s: int) -> str:
         saying = self.scores.sayings[s]
@@ -301,7 +325,9 @@ def _in_words(saying: Saying, observed: float, predicted: float) -> str:
 
 def _share(value: float, beside: float) -> str:
     """Two decimals, or as many as tell small shares apart."""
-    digits = 2 if min(value, beside) >= 0.095 or abs(value - beside) >= 0.095 else 3 if max(value, beside) >= 0.0095 else 5
+    digits = (
+        2 if min(value, beside) >= 0.095 or abs(value - beside) >= 0.095 else 3 if max(value, beside) >= 0.0095 else 5
+    )
     return f"{value:.{digits}f}"
 
 
@@ -327,8 +353,7 @@ def _of_trend(
     tail = f" {saying.unit}" if saying.unit else ""
     if place.curved:
         words = saying.more if more else saying.less
-        return (
-            f"at both ends of {place.where}, compared with its middle, {words} (ends {one}, middle {other}{tail}; {over})"
-        )
+        where = f"at both ends of {place.where}, compared with its middle"
+        return f"{where}, {words} (ends {one}, middle {other}{tail}; {over})"
     way, words = ("later" if unit == "date" else "higher"), saying.the_more if more else saying.the_less
     return f"the {way} {place.where} is, {words} (lower half {other}, upper half {one}{tail}; {over})"

@@ -174,7 +174,7 @@ class PreparedPlaces(Prepared):
                 pairs = [list(places_of(c, self.weights, (ranges,))) for c in (one, other)]
                 if ranges != _CROSSED[0] and not (one.is_number or other.is_number):
                     continue
-                found += _distinct(_crossings(*pairs, len(self.given)), [*known, *found])
+                found += _distinct(_crossings(pairs[0], pairs[1], len(self.given)), [*known, *found])
         return found
 
     @cached_property
@@ -186,9 +186,7 @@ class PreparedPlaces(Prepared):
         """Factors of every row in every place, weights included, sparse of shape (places, n)."""
         from scipy.sparse import csr_array  # imported when needed: the import of kernelcal stays light
 
-        values = [
-            self.weights[p.rows] if p.trend is None else (self.weights * p.trend)[p.rows] for p in self.places
-        ]
+        values = [self.weights[p.rows] if p.trend is None else (self.weights * p.trend)[p.rows] for p in self.places]
         ends = np.concatenate([[0], np.cumsum([len(v) for v in values])])
         columns = np.concatenate([p.rows for p in self.places]) if self.places else np.zeros(0, dtype=np.intp)
         flat = np.concatenate(values) if values else np.zeros(0)
@@ -222,8 +220,8 @@ class PreparedPlaces(Prepared):
             enough = trend | (np.where(squares > 0, mass**2 / squares, 0.0) >= _FEWEST)
         second, _ = self._moments
         # the variance of a count whose weights are 1, in the unit of a row
-        unit = np.where(trend, 0.0, squares / np.maximum(mass, 1e-300))
-        counts = np.where(trend, np.inf, second / np.maximum(unit, 1e-300) ** 2)
+        unit = np.where(trend | (mass <= 0), 1.0, squares / np.where(mass > 0, mass, 1.0))
+        counts = np.where(trend, np.inf, second / unit**2)
         return np.asarray(enough & (second > 1e-12) & (counts >= self.scores.least_variance))
 
     @property
