@@ -153,7 +153,8 @@ class GivenWords:
         for t, q in kept:
             other = self.places.places[q]
             trends = place.trend is not None or other.trend is not None
-            if trends and s == t and set(place.columns) & set(other.columns):
+            within = place.trend is not None and len(other.columns) > 1  # a trend may go on outside an intersection
+            if trends and not within and s == t and set(place.columns) & set(other.columns):
                 return True
             same = s != t and (np.array_equal(place.rows, other.rows) or self.scores.about.get(s) == t)
             if other.trend is None and not same:
