@@ -188,11 +188,11 @@ def test_a_shift_is_not_said_to_be_a_width_too():
 
 
 def test_errors_without_a_place_are_said_to_be_somewhere():
-    rng = np.random.default_rng(13)
+    rng = np.random.default_rng(21)
     n = 1000
     angle = rng.normal(size=(n, 3))
     inside = np.sign(angle).prod(axis=1)  # three columns together, no two of them
-    y, p = binary(rng, None, 1.8 * inside)
+    y, p = binary(rng, None, 1.1 * inside)
     result = kc.calibration_test(y, p, given=angle)
     assert not result.given.sentences
     assert result.given.pvalue <= 0.01
@@ -234,7 +234,7 @@ SETTINGS = {
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_level_given_mixed_columns(setting):
     """The p-value and the places that are named keep their level; outcomes are drawn by NumPy."""
-    sets, n, rejected, named = 240, 60, 0, 0
+    sets, n, rejected, named = 160, 60, 0, 0
     for k in range(sets):
         rng = np.random.default_rng([k, 21])
         predictions, weights = SETTINGS[setting](rng, n)
@@ -257,7 +257,7 @@ def test_level_given_mixed_columns(setting):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["draws", "quantiles"])
 def test_level_of_draws_and_of_quantiles(kind):
-    sets, n, rejected = 200, 60, 0
+    sets, n, rejected = 120, 60, 0
     for k in range(sets):
         rng = np.random.default_rng([k, 22])
         given = columns(rng, n)
@@ -271,7 +271,7 @@ def test_level_of_draws_and_of_quantiles(kind):
 
 @pytest.mark.slow
 def test_columns_that_matter_not_leave_power():
-    sets, with_x, without = 120, 0, 0
+    sets, with_x, without = 80, 0, 0
     for k in range(sets):
         rng = np.random.default_rng([k, 23])
         logit = rng.normal(size=400)
@@ -279,13 +279,13 @@ def test_columns_that_matter_not_leave_power():
         with_x += kc.calibration_test(y, logistic(logit), given=rng.normal(size=(400, 3)), draws=199).rejected
         without += kc.calibration_test(y, logistic(logit), draws=199).rejected
     assert without > 0.45 * sets
-    assert with_x >= without - 0.06 * sets
+    assert with_x >= without - 0.08 * sets
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("d", "least"), [(2, 0.9), (10, 0.7)])
 def test_errors_that_cancel_over_a_column_are_found(d, least):
-    sets, with_x, without = 60, 0, 0
+    sets, with_x, without = 40, 0, 0
     for k in range(sets):
         rng = np.random.default_rng([k, 24])
         x, logit = rng.normal(size=(400, d)), rng.normal(size=400)

@@ -175,9 +175,11 @@ def test_features_of_many_rows_come_near_all_pairs(monkeypatch):
     y = (RNG.random((50, n)) < p).astype(int)
     scores = scores_of(kc.as_predictions(p))
     exact = PreparedAlike(kernel_in(given), None, scores).values(y)[:, 0]
-    monkeypatch.setattr(module, "_ALL", 100)
+    monkeypatch.setattr(module, "_PAIRS", 100)
     features = PreparedAlike(kernel_in(given), None, scores)
     assert features.engine == "256 landmark rows in x"
+    monkeypatch.setattr(module, "_PAIRS", 500 * 400)
+    assert PreparedAlike(kernel_in(given), None, scores).engine == "400 landmark rows in x"
     assert np.corrcoef(exact, features.values(y)[:, 0])[0, 1] > 0.97
 
 
