@@ -74,6 +74,7 @@ SETTINGS = [
         for share in ((0, 0.5, 1) if n == 300 else (0, 0.5))
     ),
     *(Setting(f"sign of a column, 400 rows, {d} columns", logits(400, d, shift=0.7)) for d in (2, 10)),
+    *(Setting(f"stronger sign of a column, 400 rows, {d} columns", logits(400, d, shift=1.0)) for d in (2, 10)),
     *(Setting(f"calibrated, 400 rows, {d} columns", logits(400, d)) for d in (2, 10)),
     *(Setting(f"too sharp, 400 rows, {d} columns", logits(400, d, slope=0.7)) for d in (2, 10)),
 ]
