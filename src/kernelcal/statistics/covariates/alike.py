@@ -18,7 +18,8 @@ Between = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 _FINER, _POWER = 4, 3  # at the median distance itself errors that change sign nearby cancel
 _PAIRS = 1_500_000  # pairs times scores up to which all are taken: 1,200 rows of events, 400 of ten classes
-_LANDMARKS, _MOST_LANDMARKS = 256, 1_024
+_LANDMARKS, _MOST_LANDMARKS, _FEWEST = 256, 1_024, 32
+_NUMBERS = 2**26  # that features of one kernel are at most, half a gigabyte, above two million rows more
 _MEDIAN_ROWS = 500
 _TREES_FROM = 10  # columns
 _TREES, _DEPTH, _LEAF = 200, 5, 8  # grown at random: splits on a way, and fewest rows that are split once more
@@ -112,7 +113,7 @@ class PreparedAlike(Prepared):
 
     Kernels: between rows by their columns, and the same times one between predictions. The residuals r are the scores
     of a row, each divided by its mean standard deviation. Up to 1,200 rows of one score all pairs are taken, above
-    them features of 256 to 1,024 landmark rows, chosen by a fixed seed. The scale
+    them features of 256 to 1,024 landmark rows, of more than 262,144 rows fewer, chosen by a fixed seed. The scale
     ``(sum_{i != j} (K_ij w_i w_j)^2 v_i v_j)^(1/2)``, with the variance v of the first score, balances the kernels.
 
     Notes
@@ -135,6 +136,7 @@ class PreparedAlike(Prepared):
         rows = every
         if not self.all_pairs:
             number = int(np.clip(_PAIRS // (n * len(self.alike)), _LANDMARKS, min(n, _MOST_LANDMARKS)))
+            number = max(min(number, _NUMBERS // n), _FEWEST)
             rows = np.sort(generator_of(0, "landmark rows in x").choice(n, number, replace=False))
         values = [in_x(every, rows)]
         values += [] if in_predictions is None else [values[0] * in_predictions(every, rows)]
