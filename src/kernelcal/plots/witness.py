@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.plots.axes import ACCENT, BAND, INK, OBSERVED, axes_or_new, bare, legend_below, literal, percent, titled
+from kernelcal.plots.axes import ACCENT, BAND, INK, OBSERVED, axes_or_new, finished, literal, marks, where_calibrated
 
 __all__ = ["witness_plot"]
 
@@ -60,16 +60,12 @@ def witness_plot(
     ax = axes_or_new(ax, 5.0, 4.3 if legend else 3.4)
     order = np.flatnonzero(np.isfinite(gap) & np.isfinite(band))
     order = order[np.argsort(position[order], kind="stable")]
-    where = f"where {percent(confidence_level)} of calibrated models lie, {together}"
+    where = f"{where_calibrated(confidence_level)}, {together}"
     draw = _curve if connected else _places
     draw(ax, position[order], gap[order], band[order], outside[order], where)
     ax.axhline(0, color=INK, linewidth=0.9, linestyle="--", label="as predicted", zorder=2)
     ax.set(xlabel=literal(variable, 80), ylabel=literal(label, 80))
-    titled(ax, title, subtitle, size="medium" if legend else "small")
-    bare(ax)
-    if legend:
-        legend_below(ax)
-    return ax
+    return finished(ax, title, subtitle, legend=legend)
 
 
 def _curve(ax: Any, x: np.ndarray, gap: np.ndarray, band: np.ndarray, outside: np.ndarray, where: str) -> None:
@@ -86,11 +82,8 @@ def _curve(ax: Any, x: np.ndarray, gap: np.ndarray, band: np.ndarray, outside: n
 
 def _places(ax: Any, x: np.ndarray, gap: np.ndarray, band: np.ndarray, outside: np.ndarray, where: str) -> None:
     ax.vlines(x, -band, band, color=BAND, linewidth=2.2, label=where, zorder=1)
-    kinds = [("o", OBSERVED, ~outside, "", 3.5), ("D", ACCENT, outside, " outside the band", 4.5)]
-    for marker, colour, which, said, size in kinds:
-        if which.any():
-            look = {"color": colour, "markersize": size, "markeredgecolor": "white", "markeredgewidth": 0.4}
-            ax.plot(x[which], gap[which], marker, label=f"smoothed gap{said}", zorder=3, **look)
+    said = ("smoothed gap", "smoothed gap outside the band")
+    marks(ax, x, gap, outside, *said, sizes=(3.5, 4.5), zorder=3, markeredgewidth=0.4)
 
 
 def _runs(outside: np.ndarray) -> Iterator[np.ndarray]:
