@@ -1,4 +1,4 @@
-"""Scores of predicted quantiles: pinball loss at every level, and the weighted interval score, which is twice its mean."""
+"""Scores of predicted quantiles: the pinball loss, and the weighted interval score, which is twice its mean."""
 
 from __future__ import annotations
 
@@ -18,12 +18,9 @@ __all__ = [
     "PinballLoss",
     "WeightedIntervalScore",
     "absent_levels",
-    "central_pairs",
     "checked_levels",
     "pinball_loss",
     "pinball_loss_of",
-    "pinball_rows",
-    "quantile_of",
     "usual_levels",
     "weighted_interval_score",
     "weighted_interval_score_of",
