@@ -31,10 +31,12 @@ from kernelcal.inference.laws import (
     Block,
     Bootstrap,
     Bound,
+    ChiSquareSum,
     Consistency,
     DrawnValues,
     Exact,
     GammaFit,
+    KnownNull,
     NullLaw,
     Outcome,
     Pearson,
@@ -44,9 +46,9 @@ from kernelcal.inference.laws import (
     Swap,
     Wild,
     exact_null,
+    known_null,
     one_member,
 )
-from kernelcal.inference.null_moments import ChiSquareSum, KnownNull, known_null
 from kernelcal.inference.result import Member, TestResult
 from kernelcal.inference.test import (
     STATISTICS,

@@ -9,7 +9,7 @@ from typing import ClassVar
 from kernelcal.errors import InputError
 from kernelcal.inference.laws.exact import exact_notes, exact_null
 from kernelcal.inference.laws.law import NullLaw, Outcome, Problem, one_member
-from kernelcal.inference.null_moments import EmpiricalForm, KnownForm, LocationForm
+from kernelcal.inference.laws.location_forms import EmpiricalForm, KnownForm, LocationForm
 from kernelcal.predictions import Samples
 from kernelcal.statistics import UCME, Statistic
 from kernelcal.statistics.test_locations import PreparedUCME

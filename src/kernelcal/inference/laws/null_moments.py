@@ -11,7 +11,7 @@ import numpy as np
 
 from kernelcal.arrays import to_numpy
 from kernelcal.errors import InputError
-from kernelcal.inference.null_moments.chi_square import ChiSquareSum
+from kernelcal.inference.laws.chi_square import ChiSquareSum
 from kernelcal.pairs import KernelProducts, QuadraticForms, map_strips
 from kernelcal.predictions import Bernoulli, ClassPredictions
 from kernelcal.randomness import generator_of

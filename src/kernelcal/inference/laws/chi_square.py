@@ -198,7 +198,7 @@ def pearson_tail(standard: float, skewness: float) -> float:
 
     Examples
     --------
-    >>> from kernelcal.inference.null_moments import pearson_tail
+    >>> from kernelcal.inference.laws.chi_square import pearson_tail
     >>> round(pearson_tail(1.0, 2.0), 12)  # an exponential variable less its mean: exp(-2)
     0.135335283237
     """
