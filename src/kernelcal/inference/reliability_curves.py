@@ -12,8 +12,8 @@ from kernelcal.binning import Binning
 from kernelcal.cases import Case
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS
 from kernelcal.errors import InputError
-from kernelcal.inference.diagrams.result import ClassReliability, Reliability
 from kernelcal.inference.draws import Draws
+from kernelcal.inference.reliability_result import ClassReliability, Reliability
 from kernelcal.lenses import Lens
 from kernelcal.predictions import ClassPredictions
 from kernelcal.runs import Run
