@@ -10,8 +10,12 @@ import numpy as np
 
 from kernelcal.errors import InputError
 from kernelcal.io.columns import ReadOptions, known, listed, missing_words
-from kernelcal.io.layouts import Data, as_data, form_of, read_classes, read_long, read_wide
-from kernelcal.io.sources import Source, missing, open_source
+from kernelcal.io.forms import form_of
+from kernelcal.io.long import read_long
+from kernelcal.io.opening import open_source
+from kernelcal.io.sources import Source, missing
+from kernelcal.io.table import Data, as_data
+from kernelcal.io.wide import read_classes, read_wide
 
 __all__ = ["Data", "read", "read_models", "read_source"]
 

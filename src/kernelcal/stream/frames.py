@@ -10,9 +10,8 @@ from typing import Any, Self
 import numpy as np
 
 from kernelcal.errors import InputError, MissingExtraError
-from kernelcal.io import ReadOptions
+from kernelcal.io import Arrays, ReadOptions, arrow_arrays
 from kernelcal.io.columns import count
-from kernelcal.io.sources import Arrays, arrow_arrays
 from kernelcal.stream.batches import Labels, Place, Roles, label_columns, roles_of
 from kernelcal.stream.formats import HEAD, Columns, rows_of_batch
 from kernelcal.stream.survey import Survey

@@ -13,8 +13,7 @@ import numpy as np
 from kernelcal.cases import Case, refuse_lens
 from kernelcal.errors import InputError
 from kernelcal.evaluation import Evaluation, evaluated
-from kernelcal.io import Data, ReadOptions, read, read_source
-from kernelcal.io.sources import Arrays
+from kernelcal.io import Arrays, Data, ReadOptions, read, read_source
 from kernelcal.runs import Run
 from kernelcal.stream.batches import batch_of
 from kernelcal.stream.formats import Columns

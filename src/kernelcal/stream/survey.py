@@ -17,9 +17,8 @@ import numpy as np
 
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
-from kernelcal.io import ReadOptions
+from kernelcal.io import Arrays, ReadOptions
 from kernelcal.io.columns import count, missing_words
-from kernelcal.io.sources import Arrays
 from kernelcal.sketch import Sketch
 from kernelcal.stream.batches import Labels, Place, Roles, batch_of, label_columns, roles_of
 from kernelcal.stream.formats import Columns, CsvBlocks, InPieces, Parquet, Piece

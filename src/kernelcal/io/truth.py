@@ -8,7 +8,8 @@ import numpy as np
 
 from kernelcal.errors import InputError
 from kernelcal.io.columns import ReadOptions, Units, listed, usual_column
-from kernelcal.io.sources import Source, open_source
+from kernelcal.io.opening import open_source
+from kernelcal.io.sources import Source
 
 __all__ = ["Outcomes", "join_outcomes"]
 

@@ -16,6 +16,7 @@ from kernelcal.registry import Registry
 
 __all__ = [
     "EXACT",
+    "MISSING",
     "READERS",
     "Arrays",
     "Cells",

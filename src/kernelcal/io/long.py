@@ -25,9 +25,9 @@ from kernelcal.io.columns import (
     where_in_words,
     where_mask,
 )
-from kernelcal.io.layouts.table import FileArrays
-from kernelcal.io.layouts.truth import Outcomes, join_outcomes
 from kernelcal.io.sources import Cells, Source, is_number, missing
+from kernelcal.io.table import FileArrays
+from kernelcal.io.truth import Outcomes, join_outcomes
 
 __all__ = ["Layout", "constant", "hubverse_layout", "is_hubverse", "pivot_draws", "pivot_quantiles", "read_long"]
 

@@ -14,7 +14,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from kernelcal.errors import InputError
-from kernelcal.io.sources.columns import Cells, Source, is_number, missing, reads, side_by_side, typed
+from kernelcal.io.sources import Cells, Source, is_number, missing, reads, side_by_side, typed
 
 __all__ = ["Text", "open_text"]
 

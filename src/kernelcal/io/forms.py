@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kernelcal.errors import InputError
 from kernelcal.io.columns import ReadOptions, flag, has_usual_predictions, was_said
-from kernelcal.io.layouts.long import is_hubverse
+from kernelcal.io.long import is_hubverse
 from kernelcal.io.sources import Source
 
 __all__ = ["form_of"]

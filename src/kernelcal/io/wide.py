@@ -38,11 +38,11 @@ from kernelcal.io.columns import (
     where_in_words,
     where_mask,
 )
-from kernelcal.io.layouts.table import Data, FileArrays, family_of_name
 from kernelcal.io.sources import EXACT, Source
+from kernelcal.io.table import Data, FileArrays, family_of_name
 from kernelcal.predictions import Bernoulli, Logits, LogProbs, Percent, Predictions, as_predictions
 
-__all__ = ["class_columns", "is_number", "read_classes", "read_wide", "wide_columns"]
+__all__ = ["class_columns", "is_constant", "read_classes", "read_wide", "wide_columns"]
 
 
 _SHOWN = 6  # class names in the sentence that says what was read
@@ -242,7 +242,7 @@ def _of_family(source: Source, options: ReadOptions, taken: Sequence[str]) -> di
             f"{kind.__name__} has the parameters {', '.join(kind.given_by)}, and no column is called {missing[0]}: say "
             f"which hold them with --parameters NAMES, in this order. The columns are {listed(source.names)}"
         )
-    found = [[part] if is_number(source, part) else asked_columns(source, part, taken) for part in asked]
+    found = [[part] if is_constant(source, part) else asked_columns(source, part, taken) for part in asked]
     if len(kind.given_by) == 1:  # perhaps of vectors, which have a column a component
         return {kind.given_by[0]: [name for part in found for name in part]}
     columns = [name for part in found for name in part]
@@ -254,7 +254,7 @@ def _of_family(source: Source, options: ReadOptions, taken: Sequence[str]) -> di
     return {name: [column] for name, column in zip(kind.given_by, columns, strict=True)}
 
 
-def is_number(source: Source, name: str) -> bool:
+def is_constant(source: Source, name: str) -> bool:
     """Tell whether a name is no column but a number for all rows."""
     try:
         float(name)
@@ -265,7 +265,7 @@ def is_number(source: Source, name: str) -> bool:
 
 def _array(source: Source, names: Sequence[str], rows: int) -> np.ndarray:
     """Columns side by side; one number a row without a second axis, one number a draw without a third."""
-    if len(names) == 1 and is_number(source, names[0]):
+    if len(names) == 1 and is_constant(source, names[0]):
         return np.full(rows, float(names[0]))
     array = source.array(names[0]) if len(names) == 1 else source.numbers(names)
     return array[..., 0] if array.ndim in (2, 3) and array.shape[-1] == 1 and array.shape[1:] != (1, 1) else array
