@@ -13,7 +13,7 @@ from kernelcal.predictions.base import Predictions
 from kernelcal.predictions.border import checked_matrix, checked_numbers, floating, is_frame, plain_array
 from kernelcal.predictions.classes import Bernoulli, Categorical, ClassPredictions
 from kernelcal.predictions.compositions import Samples
-from kernelcal.predictions.reading.libraries import LIBRARIES, read_distribution, stacked
+from kernelcal.predictions.libraries import LIBRARIES, read_distribution, stacked
 from kernelcal.predictions.scalars import Normal
 from kernelcal.predictions.vectors import DiagonalNormal
 

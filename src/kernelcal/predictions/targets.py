@@ -8,10 +8,10 @@ import numpy as np
 
 from kernelcal.arrays import as_array, concrete, to_numpy
 from kernelcal.errors import InputError
+from kernelcal.predictions.adapters import Wrapper, as_predictions, predictions_of_numbers
 from kernelcal.predictions.base import Predictions
 from kernelcal.predictions.border import is_frame, plain_array, refuse_rows, series_to_array
 from kernelcal.predictions.classes import ClassPredictions
-from kernelcal.predictions.reading.adapters import Wrapper, as_predictions, predictions_of_numbers
 from kernelcal.predictions.real import RealPredictions
 
 __all__ = ["checked_pair", "checked_weights"]
