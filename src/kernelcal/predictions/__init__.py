@@ -16,15 +16,27 @@ from kernelcal.predictions.border import (
 )
 from kernelcal.predictions.classes import Bernoulli, Categorical, ClassPredictions, checked_classes
 from kernelcal.predictions.compositions import ONE_DRAW, SAME_LEVEL, Mixture, QuantileCells, Quantiles, Samples
+from kernelcal.predictions.continuous import (
+    Beta,
+    DiagonalNormal,
+    Dirichlet,
+    Gamma,
+    IsotropicNormal,
+    Laplace,
+    LogNormal,
+    MultivariateNormal,
+    Normal,
+    StudentT,
+    Uniform,
+    VectorNormal,
+)
 from kernelcal.predictions.counts import Binomial, CountPredictions, NegativeBinomial, Poisson
 from kernelcal.predictions.densities import Score, ScorePredictions, UnnormalizedDensity, langevin_draws
 from kernelcal.predictions.foreign import Reading
 from kernelcal.predictions.log_scale import log_sum
 from kernelcal.predictions.real import Parametric, RealPredictions
-from kernelcal.predictions.scalars import Beta, Gamma, Laplace, LogNormal, Normal, StudentT, Uniform
 from kernelcal.predictions.special_functions import count_below, smallest_reaching
 from kernelcal.predictions.targets import checked_pair, checked_weights
-from kernelcal.predictions.vectors import DiagonalNormal, Dirichlet, IsotropicNormal, MultivariateNormal, VectorNormal
 
 __all__ = [
     "NO_SPREAD",

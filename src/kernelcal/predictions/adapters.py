@@ -13,9 +13,8 @@ from kernelcal.predictions.base import Predictions
 from kernelcal.predictions.border import checked_matrix, checked_numbers, floating, is_frame, plain_array
 from kernelcal.predictions.classes import Bernoulli, Categorical, ClassPredictions
 from kernelcal.predictions.compositions import Samples
+from kernelcal.predictions.continuous import DiagonalNormal, Normal
 from kernelcal.predictions.libraries import LIBRARIES, read_distribution, stacked
-from kernelcal.predictions.scalars import Normal
-from kernelcal.predictions.vectors import DiagonalNormal
 
 __all__ = ["LogProbs", "Logits", "Percent", "Wrapper", "as_predictions", "predictions_of_numbers"]
 

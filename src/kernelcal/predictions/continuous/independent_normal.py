@@ -14,9 +14,9 @@ from kernelcal.arrays import Array, like, namespace, take_rows, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.predictions.base import checked_index, trusted
 from kernelcal.predictions.border import NO_SPREAD, finite_numbers, inside, positive_numbers, rows_of
+from kernelcal.predictions.continuous.normal import Normal
 from kernelcal.predictions.foreign import BOTH, Reading
 from kernelcal.predictions.real import RealPredictions
-from kernelcal.predictions.scalars import Normal
 
 __all__ = ["DiagonalNormal", "IsotropicNormal", "VectorNormal", "vector_means"]
 

@@ -13,8 +13,13 @@ from kernelcal.arrays import Array, concrete, like, namespace, take_rows, to_num
 from kernelcal.errors import InputError
 from kernelcal.predictions.base import checked_index, trusted
 from kernelcal.predictions.border import finite_numbers
+from kernelcal.predictions.continuous.independent_normal import (
+    DiagonalNormal,
+    IsotropicNormal,
+    VectorNormal,
+    vector_means,
+)
 from kernelcal.predictions.foreign import BOTH, SCIPY, Reading
-from kernelcal.predictions.vectors.independent_normal import DiagonalNormal, IsotropicNormal, VectorNormal, vector_means
 
 __all__ = ["MultivariateNormal", "solve_lower"]
 

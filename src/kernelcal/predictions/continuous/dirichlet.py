@@ -12,9 +12,9 @@ from kernelcal.arrays import Array, as_array, namespace, take_rows, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.predictions.base import checked_index, trusted
 from kernelcal.predictions.border import SUM_TOLERANCE, inside, positive_numbers
+from kernelcal.predictions.continuous.beta import Beta
 from kernelcal.predictions.foreign import BOTH, SCIPY, Reading
 from kernelcal.predictions.real import RealPredictions
-from kernelcal.predictions.scalars import Beta
 from kernelcal.predictions.special_functions import dirichlet_wave, log_gamma_quantile
 
 __all__ = ["Dirichlet"]
