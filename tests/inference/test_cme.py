@@ -22,8 +22,7 @@ from kernelcal.predictions import (
     Poisson,
     Samples,
 )
-from kernelcal.statistics.test_locations.locations import Locations, draw_locations, normal_locations
-from kernelcal.statistics.test_locations.mean_embedding import UCME
+from kernelcal.statistics import UCME, Locations, draw_locations, normal_locations
 
 RNG = np.random.default_rng(3)
 N, D = 7, 2

@@ -16,11 +16,11 @@ from kernelcal.kernels import Dirac, Gaussian, Integrator, Kernel, Scaled, Sum, 
 from kernelcal.kernels.embeddings import merged
 from kernelcal.predictions import Samples
 from kernelcal.randomness import generator_of
-from kernelcal.statistics import Prepared
-from kernelcal.statistics.test_locations import (
+from kernelcal.statistics import (
     ClassFunctions,
     KernelFunctions,
     PlaceFunctions,
+    Prepared,
     PreparedUCME,
     ResidualFunctions,
     SpectralFunctions,

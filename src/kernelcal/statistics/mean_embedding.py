@@ -15,8 +15,8 @@ from kernelcal.predictions import Predictions
 from kernelcal.residuals import target_kernel_of
 from kernelcal.statistics.base import Estimate, Prepared, Statistic, interpolation_notes, target_notes
 from kernelcal.statistics.functions import function_of
-from kernelcal.statistics.test_locations.functions import ResidualFunctions, residual_functions
-from kernelcal.statistics.test_locations.locations import Locations, draw_locations, like_arrays, refuse_unlike
+from kernelcal.statistics.locations import Locations, draw_locations, like_arrays, refuse_unlike
+from kernelcal.statistics.residual_functions import ResidualFunctions, residual_functions
 
 __all__ = ["UCME", "PreparedUCME", "ucme"]
 
@@ -64,14 +64,14 @@ class UCME(Statistic):
     --------
     >>> import kernelcal as kc
     >>> from kernelcal.predictions import Normal
-    >>> from kernelcal.statistics.test_locations.locations import Locations
-    >>> from kernelcal.statistics.test_locations.mean_embedding import UCME
+    >>> from kernelcal.statistics import Locations
+    >>> from kernelcal.statistics import UCME
     >>> at = Locations(Normal([0.5], [0.5]), [1.0])
     >>> statistic = UCME(prediction_kernel=kc.Laplacian(1.0), target_kernel=kc.Gaussian(1.0), locations=at)
     >>> round(float(statistic([0.0, 0.5], Normal([0.0, 1.0], [1.0, 2.0]))), 8)
     0.00342729
 
-    >>> from kernelcal.statistics.test_locations.mean_embedding import ucme
+    >>> from kernelcal.statistics import ucme
     >>> ucme([1, 2, 0], [[0.1, 0.8, 0.1], [0.2, 0.5, 0.3], [0.6, 0.2, 0.2]], prediction_kernel=kc.Laplacian(1.0))
     UCME
     ----

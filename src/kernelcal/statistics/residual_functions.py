@@ -13,7 +13,7 @@ from kernelcal.kernels import PIT, Dirac, Integrator, Kernel, Spectral, class_ma
 from kernelcal.kernels.embeddings import Embedding
 from kernelcal.predictions import ClassPredictions, Predictions
 from kernelcal.residuals import FeatureResidual, FourierResidual, PITResidual
-from kernelcal.statistics.test_locations.locations import Locations
+from kernelcal.statistics.locations import Locations
 
 __all__ = [
     "ClassFunctions",

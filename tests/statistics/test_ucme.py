@@ -25,8 +25,7 @@ from kernelcal.predictions import (
     Samples,
 )
 from kernelcal.residuals import residual_of
-from kernelcal.statistics.test_locations.locations import Locations, draw_locations, normal_locations
-from kernelcal.statistics.test_locations.mean_embedding import UCME, ucme
+from kernelcal.statistics import UCME, Locations, draw_locations, normal_locations, ucme
 
 RNG = np.random.default_rng(7)
 N, D = 9, 3

@@ -50,7 +50,7 @@ class Locations:
     Examples
     --------
     >>> from kernelcal.predictions import Normal
-    >>> from kernelcal.statistics.test_locations.locations import Locations
+    >>> from kernelcal.statistics import Locations
     >>> len(Locations(Normal([0.0, 1.0, 2.0], 0.5), [0.1, 0.9, 2.2]))
     3
     """
@@ -96,7 +96,7 @@ def draw_locations(predictions: Predictions, number: int = 10, rng: Any = 0) -> 
     Examples
     --------
     >>> from kernelcal.predictions import Normal
-    >>> from kernelcal.statistics.test_locations.locations import draw_locations
+    >>> from kernelcal.statistics import draw_locations
     >>> draw_locations(Normal([0.0, 1.0, 2.0], 0.5), 2).predictions.mean
     array([1., 0.])
     """
@@ -139,7 +139,7 @@ def normal_locations(like: Predictions, number: int = 10, *, std: float = 0.1, r
     Examples
     --------
     >>> from kernelcal.predictions import Normal
-    >>> from kernelcal.statistics.test_locations.locations import normal_locations
+    >>> from kernelcal.statistics import normal_locations
     >>> normal_locations(Normal([0.2, 0.7], 0.1), 3)
     Locations(3 of Normal)
     """
