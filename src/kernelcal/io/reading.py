@@ -1,4 +1,4 @@
-"""Files to targets and predictions, of one model or of several; which kind of predictions a file holds is decided here."""
+"""Files to targets and predictions, of one model or several; which kind a file holds is decided here."""
 
 from __future__ import annotations
 
