@@ -440,6 +440,15 @@ def test_a_date_is_written_as_one():
     assert found.profile("day").dates
 
 
+def test_events_too_rare_for_any_place_are_said_to_be_so():
+    rng = np.random.default_rng(5)
+    found = kc.calibration_test(np.zeros(200, int), np.full(200, 0.001), given=rng.normal(size=200), draws=99).given
+    assert (found.places, found.findings, found.profiles) == (0, (), ())
+    assert "no place of the columns has rows, and uncertain events, enough" in found.summary()
+    with pytest.raises(InputError, match="there are too few rows in every range and category"):
+        found.plot()
+
+
 def test_columns_of_vectors_and_of_single_classes():
     rng = np.random.default_rng(5)
     n = 300
