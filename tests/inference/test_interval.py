@@ -9,8 +9,7 @@ from scipy.stats import binom, norm, t
 import kernelcal as kc
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
-from kernelcal.inference.intervals.methods import hoeffding_parts
-from kernelcal.inference.intervals.surprises import surprises_of
+from kernelcal.inference.intervals.surprises import hoeffding_parts, surprises_of
 
 KERNEL = kc.Laplacian(0.3)
 STATISTIC = kc.SKCE(prediction_kernel=KERNEL)
@@ -43,7 +42,7 @@ def test_hoeffding_variance_equals_sums_over_distinct_rows():
 def surprises(y, p, statistic=STATISTIC):
     """Sums with pseudo-surprises, which have tests of their own."""
     prepared = statistic.prepare(kc.Bernoulli(p))
-    return surprises_of(prepared.matrix(y), prepared.residual, Case(y, kc.Bernoulli(p)))
+    return surprises_of(prepared.matrix(y), Case(y, kc.Bernoulli(p)))
 
 
 @pytest.mark.parametrize("n", [300, 1200])

@@ -339,7 +339,7 @@ def degenerate_variance(h):
 def surprises(y, p, statistic=STATISTIC):
     """Sums with pseudo-surprises, which have tests of their own."""
     prepared = statistic.prepare(kc.Bernoulli(p))
-    return surprises_of(prepared.matrix(y), prepared.residual, Case(y, kc.Bernoulli(p)))
+    return surprises_of(prepared.matrix(y), Case(y, kc.Bernoulli(p)))
 
 
 def test_equivalence_on_the_root_scale():

@@ -50,7 +50,6 @@ from kernelcal.kernels.metrics import (
     TotalVariation,
     Wasserstein,
 )
-from kernelcal.kernels.pit import PIT
 from kernelcal.kernels.plain import kernel_from_plain, kernel_to_plain
 from kernelcal.kernels.profiles import (
     Gaussian,
@@ -62,7 +61,7 @@ from kernelcal.kernels.profiles import (
     RationalQuadratic,
     Stationary,
 )
-from kernelcal.kernels.simple import Brownian, Coordinatewise, Dirac, FiniteKernel, Linear, QuantileLevels
+from kernelcal.kernels.simple import PIT, Brownian, Coordinatewise, Dirac, FiniteKernel, Linear, QuantileLevels
 from kernelcal.kernels.spectral import Spectral
 
 __all__ = [

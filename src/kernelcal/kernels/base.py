@@ -201,19 +201,6 @@ def positive(what: str, value: Any) -> None:
         raise InputError(f"{what} must be a positive finite number, got {value!r}")
 
 
-SMALLEST, LARGEST = 1e-75, 1e75  # their ratios, and squares of these, are numbers
-
-
-def of_usable_size(what: str, value: Any) -> None:
-    """Refuse what is not a positive number whose square and inverse square are numbers too."""
-    positive(what, value)
-    if not SMALLEST <= value <= LARGEST:
-        raise InputError(
-            f"{what} must lie between {SMALLEST:g} and {LARGEST:g}, got {value!r}: beyond, its square leaves the range "
-            "of floating numbers. Choose another unit for what it measures"
-        )
-
-
 class Points:
     """Predictions seen through metrics: what depends on one prediction is computed once."""
 

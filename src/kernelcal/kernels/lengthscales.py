@@ -10,9 +10,9 @@ import numpy as np
 
 from kernelcal.arrays import concrete, row_slices
 from kernelcal.errors import InputError
-from kernelcal.kernels.base import LARGEST, SMALLEST, Kernel
+from kernelcal.kernels.base import Kernel
 from kernelcal.kernels.metrics import Euclidean, Metric, PairwiseView, in_double
-from kernelcal.kernels.profiles import Stationary
+from kernelcal.kernels.profiles import LARGEST, SMALLEST, Stationary
 from kernelcal.predictions import Predictions, RealPredictions, as_predictions, checked_weights
 from kernelcal.randomness import generator_of
 

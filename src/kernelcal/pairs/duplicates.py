@@ -129,18 +129,13 @@ class GroupResidual(FeatureResidual):
         return self
 
     @cached_property
-    def _psi(self) -> np.ndarray:
-        features = self.residual.class_features
-        return np.eye(self.dimension) if features is None else features
-
-    @cached_property
     def _codes(self) -> np.ndarray:
         """Number of the first label of every row's group."""
-        return self.groups.member * len(self._psi)
+        return self.groups.member * len(self.residual.label_features)
 
     def counts(self, targets: np.ndarray, exponent: int = 1) -> np.ndarray:
         """How often each label occurs in each group, a row counted by a power of its weight: (B, n) -> (B, u, m)."""
-        weights, size = self.residual.weights, len(self) * len(self._psi)
+        weights, size = self.residual.weights, len(self) * len(self.residual.label_features)
         own = None if weights is None else weights**exponent
         threads = None if targets.shape[1] >= _MANY else 1
         found = threaded_map(lambda labels: np.bincount(self._codes + labels, own, size), targets, threads)
@@ -168,7 +163,7 @@ class GroupResidual(FeatureResidual):
     @cached_property
     def _squares(self) -> np.ndarray:
         """|psi_k - mean_a|^2 for every label and group."""
-        return np.stack([((row - self.mean) ** 2).sum(axis=1) for row in self._psi], axis=1)
+        return np.stack([((row - self.mean) ** 2).sum(axis=1) for row in self.residual.label_features], axis=1)
 
 
 _SECONDS = 1e-9  # in which a label is counted

@@ -10,14 +10,14 @@ import numpy as np
 from kernelcal.arrays import row_slices
 from kernelcal.errors import InputError
 from kernelcal.pairs.base import KernelProducts, QuadraticForms, threaded_map
-from kernelcal.residuals import FeatureResidual, Residual
+from kernelcal.pairs.tiles import KEPT_UP_TO
+from kernelcal.residuals import FeatureInner, Residual
 
 __all__ = ["PairMatrix", "joint_sums", "map_strips", "strip_rows"]
 
 
 _STRIP = 2**19  # numbers: 4 MiB
 _COLUMNS = 512  # of a tile
-_KEPT_UP_TO = 2_048  # rows: 32 MiB, kept between passes
 _DENSE_UP_TO = 8_000  # rows: 512 MiB
 _ALL = slice(None)
 
@@ -37,14 +37,24 @@ class PairMatrix:
 
     Cost of every method: O(n^2 m) for the entries and what it does with them; memory for some strips of rows. The sums
     of rows take O(n log n) for scalar residuals and a kernel that scans.
+
+    Attributes
+    ----------
+    forms : QuadraticForms
+        Kernels of the predictions.
+    residual : Residual
+        In NumPy and float64.
+    inner : Inner
+        Inner products of the residuals of the targets.
+    features : numpy.ndarray of shape (n, r), or None
+        Residuals of the targets, where they have features.
     """
 
     def __init__(self, forms: QuadraticForms, residual: Residual, targets: np.ndarray) -> None:
-        self.forms = forms
-        self.inner, self.n = residual.double().inner(targets), len(residual)
-        self.scalars: np.ndarray | None = None
-        if isinstance(residual, FeatureResidual) and residual.dimension == 1:
-            self.scalars = np.asarray(residual.double().features(targets))[:, 0]
+        self.forms, self.residual = forms, residual.double()
+        self.inner = self.residual.inner(targets)
+        self.features = self.inner.r if isinstance(self.inner, FeatureInner) else None
+        self.n = len(targets)
 
     def __len__(self) -> int:
         return self.n
@@ -62,7 +72,7 @@ class PairMatrix:
 
     @cached_property
     def _whole(self) -> np.ndarray | None:
-        if self.n > _KEPT_UP_TO:
+        if self.n > KEPT_UP_TO:
             return None
         return np.concatenate(map_strips(self.n, self._computed))
 
@@ -104,8 +114,8 @@ class PairMatrix:
     @cached_property
     def _sums(self) -> np.ndarray:
         products = self.forms.products
-        if products is not None and self.n > _KEPT_UP_TO and self.scalars is not None:
-            return _scalar_sums(products, self.scalars)
+        if products is not None and self.n > KEPT_UP_TO and self.features is not None and self.features.shape[1] == 1:
+            return _scalar_sums(products, self.features[:, 0])
 
         def work(rows: slice) -> np.ndarray:
             strip = self.rows(rows)

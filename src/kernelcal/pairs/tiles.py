@@ -29,7 +29,18 @@ from kernelcal.pairs.base import QuadraticForms, threaded_map
 from kernelcal.predictions import Predictions
 from kernelcal.residuals import Residual
 
-__all__ = ["WIDE_FROM", "BlockPoints", "Coordinates", "Found", "Tile", "TileAt", "Tiles", "Workspace", "upper"]
+__all__ = [
+    "KEPT_UP_TO",
+    "WIDE_FROM",
+    "BlockPoints",
+    "Coordinates",
+    "Found",
+    "Tile",
+    "TileAt",
+    "Tiles",
+    "Workspace",
+    "upper",
+]
 
 
 _FEW_COORDINATES = 4  # up to here differences are quicker than a product
@@ -131,11 +142,12 @@ class BlockPoints:
         self.predictions, self.positions = predictions, np.arange(len(predictions))
         self._by_metric: dict[Metric, Coordinates] = {}
         self._lock = Lock()  # threads ask at once for what no kernel named, such as inner products
-        self.make_ready(kernels)
+        if kernels:
+            self.make_ready(kernels)
 
     def make_ready(self, kernels: Iterable[Kernel]) -> None:
         """Make the predictions ready in the metrics of kernels."""
-        for metric in _metrics(kernels):
+        for metric in {leaf.metric for leaf in leaves(*kernels) if hasattr(leaf, "metric")}:
             self[metric]
 
     def __len__(self) -> int:
@@ -151,10 +163,6 @@ class BlockPoints:
     def x(self) -> np.ndarray:
         """Euclidean coordinates, shape (n, d)."""
         return _single_or_double(Euclidean().coordinates(self.predictions))
-
-
-def _metrics(kernels: Iterable[Kernel]) -> set[Metric]:
-    return {leaf.metric for leaf in leaves(*kernels) if hasattr(leaf, "metric")}
 
 
 class Workspace:
@@ -245,6 +253,7 @@ class Tile:
 
 Made = TypeVar("Made")
 TileAt = tuple[slice, Tile]  # columns and the kernel values' pairs
+KEPT_UP_TO = 2_048  # rows: 32 MiB, kept between passes
 WIDE_FROM = 50  # numbers a prediction; above, a matrix product of the predictions is what costs
 _DIAGONAL_ROWS = 4096
 _ALL = slice(None)
@@ -304,7 +313,7 @@ class Tiles(QuadraticForms):
         """K_ii of every kernel, each of shape (n,)."""
         pairs = self.found.once(_own_pairs)
         pieces = [[kernel.diagonal(part) for part in pairs] for kernel in self.kernels]
-        return [namespace(*piece).concat(piece) for piece in pieces]
+        return [piece[0] if len(piece) == 1 else namespace(*piece).concat(piece) for piece in pieces]
 
     @cached_property
     def _double(self) -> Self:
@@ -315,10 +324,23 @@ class Tiles(QuadraticForms):
         return type(self)(self.shape, self.threads, self.kernels, predictions, self.residual.double())
 
     def kernel_rows(self, rows: slice, columns: slice = _ALL) -> np.ndarray:
-        """Values of the first kernel for some rows and columns, in float64."""
+        """Values of the first kernel for some rows and columns, in float64: of few rows they are computed once."""
         if self._double is not self:
             return self._double.kernel_rows(rows, columns)
+        if self._kept is not None:
+            return self._kept[rows, columns].copy()
+        return self._computed(rows, columns)
+
+    def _computed(self, rows: slice, columns: slice = _ALL) -> np.ndarray:
         return self.kernels[0].evaluate(Tile(self._points, rows, columns, shared=False))
+
+    @cached_property
+    def _kept(self) -> np.ndarray | None:
+        """All values of the first kernel, kept between passes; None for many rows."""
+        if self.n > KEPT_UP_TO:
+            return None
+        self._points  # noqa: B018  made before threads ask for it
+        return np.concatenate(threaded_map(self._computed, row_slices(self.n, self.shape[0]), self.threads))
 
     def _rows_of_tiles(self, work: Callable[[slice, Iterator[TileAt]], np.ndarray], *, shared: bool) -> np.ndarray:
         """Sum over i != j: twice the sum, in a fixed order, of what `work` makes of each block of rows."""

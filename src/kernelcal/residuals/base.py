@@ -11,7 +11,7 @@ import numpy as np
 from kernelcal.arrays import Array, like, namespace, take_rows
 from kernelcal.errors import InputError
 
-__all__ = ["FeatureResidual", "Inner", "Residual", "weighted_block", "weighted_pairs"]
+__all__ = ["FeatureInner", "FeatureResidual", "Inner", "Residual", "weighted_block", "weighted_pairs"]
 
 
 class Inner(ABC):
@@ -96,7 +96,7 @@ class FeatureResidual(Residual):
 
     def inner(self, targets: np.ndarray) -> Inner:
         """Inner products of the features."""
-        return _FeatureInner(self.features(targets))
+        return FeatureInner(self.features(targets))
 
     def squared_norms(self, targets: np.ndarray) -> np.ndarray:
         """|r_i|^2 of many sets of targets: shape (B, n)."""
@@ -105,13 +105,17 @@ class FeatureResidual(Residual):
 
 
 @dataclass(frozen=True, eq=False)
-class _FeatureInner(Inner):
+class FeatureInner(Inner):
+    """Inner products of features r, shape (n, k)."""
+
     r: Array
 
     def block(self, rows: Any, columns: Any, cross: Array | None = None) -> Array:
+        """Products of some rows with some columns."""
         return self.r[rows, :] @ self.r[columns, :].T
 
     def aligned(self, rows: Any, columns: Any) -> Array:
+        """Row by row."""
         return namespace(self.r).sum(take_rows(self.r, rows) * take_rows(self.r, columns), axis=1)
 
 

@@ -10,20 +10,19 @@ from typing import Any
 import numpy as np
 
 from kernelcal.defaults import SIGNIFICANCE
-from kernelcal.inference.intervals.methods import hoeffding, hoeffding_sums
+from kernelcal.inference.intervals.flips import MOST
 from kernelcal.inference.intervals.surprises import (
-    MOST,
+    FEWEST,
+    DifferenceSums,
     LabelLaw,
-    class_features,
     depth,
-    expected,
-    label_law,
+    hoeffding_sums,
     pseudo_rows,
     strips,
 )
 from kernelcal.pairs import PairMatrix, threaded_map
 from kernelcal.predictions import ClassPredictions
-from kernelcal.residuals import ClassResidual, FeatureResidual, Residual
+from kernelcal.residuals import ClassResidual, FeatureResidual
 from kernelcal.tables import Shown, Table
 
 __all__ = [
@@ -58,11 +57,9 @@ class PairedSurprises:
     Parameters
     ----------
     matrices : sequence of PairMatrix
-        One a model.
-    residuals : sequence of Residual
-        Of the same.
-    cases : sequence of Case
-        Of the same: equal targets.
+        One a model, of equal targets.
+    law : LabelLaw or None
+        Of the labels of all models; None for numbers.
     sums, products : numpy.ndarray
         Of `joint_sums`.
 
@@ -72,19 +69,11 @@ class PairedSurprises:
     """
 
     def __init__(
-        self,
-        matrices: Sequence[PairMatrix],
-        residuals: Sequence[Residual],
-        cases: Sequence[Any],
-        sums: np.ndarray,
-        products: np.ndarray,
+        self, matrices: Sequence[PairMatrix], law: LabelLaw | None, sums: np.ndarray, products: np.ndarray
     ) -> None:
         self.n, self.sums, self.products = len(matrices[0]), sums, products
-        self.moves = isinstance(residuals[0], ClassResidual)
-        self.law = _law(cases) if self.moves else LabelLaw(np.ones(1), 1.0)
-        self.models = [
-            _model(m, r.double(), case.targets) for m, r, case in zip(matrices, residuals, cases, strict=True)
-        ]
+        self.moves, self.law = law is not None, law or LabelLaw(np.ones(1), 1.0)
+        self.models = [_model(matrix) for matrix in matrices]
         self.some = pseudo_rows(self.n)
         self.rows = len(range(*self.some.indices(self.n)))
         v = self.law.labels
@@ -94,17 +83,13 @@ class PairedSurprises:
 
     @classmethod
     def of(
-        cls,
-        matrices: Sequence[PairMatrix],
-        residuals: Sequence[Residual],
-        cases: Sequence[Any],
-        sums: np.ndarray,
-        products: np.ndarray,
+        cls, matrices: Sequence[PairMatrix], law: LabelLaw | None, sums: np.ndarray, products: np.ndarray
     ) -> PairedSurprises | None:
         """Sums of these models; None where residuals have no features or no bound."""
+        residuals = [matrix.residual for matrix in matrices]
         if not all(isinstance(r, FeatureResidual) and r.far_lengths() is not None for r in residuals):
             return None
-        return cls(matrices, residuals, cases, sums, products)
+        return cls(matrices, law, sums, products)
 
     def _add_up(self) -> None:
         for model in self.models:
@@ -135,32 +120,33 @@ class PairedSurprises:
                 both[a, b] = both[b, a] = _pseudo_and_pseudo(two, near, index, some, self.law.labels)
         return np.array(toward), np.array(first), np.array(second), mixed, both
 
-    def error(self, a: int, b: int, z: float) -> float:
-        """Standard error of the difference of two models with the surprises of z standard deviations."""
-        eps = expected(z) * self.law.each / self.rows
-        w = self.n + eps * self.rows
-        square = self.products[a, a] - 2 * self.products[a, b] + self.products[b, b]
-        square += 2 * eps * self.mixed[a, b] + eps**2 * self.both[a, b]
-        real, pseudo, v = self.sums[a] - self.sums[b], np.zeros((1, 1)), np.zeros(1)
-        if self.moves:
-            v = self.law.labels
-            real = real + eps * (self.toward[a] - self.toward[b])
-            pseudo = self.first[a] - self.first[b] + eps * (self.second[a] - self.second[b])
-        total = float(real.sum() + eps * (pseudo @ v).sum())
-        rows = float(real @ real + eps * (pseudo**2 @ v).sum())
-        linear, degenerate = hoeffding(w, total, rows, max(float(square), 0.0))
-        return math.sqrt(linear + degenerate)
+    def between(self, a: int, b: int) -> DifferenceSums:
+        """Sums of the difference of two models."""
+        products, v = self.products, self.law.labels
+        squares = products[a, a] - 2 * products[a, b] + products[b, b], 2 * self.mixed[a, b], self.both[a, b]
+        real = self.sums[a] - self.sums[b]
+        if not self.moves:
+            return DifferenceSums(self.n, self.rows, self.law.each, (real.sum(),), (real @ real,), squares)
+        toward, first, second = (own[a] - own[b] for own in (self.toward, self.first, self.second))
+        return DifferenceSums(
+            self.n,
+            self.rows,
+            self.law.each,
+            (real.sum(), toward.sum() + (first @ v).sum(), (second @ v).sum()),
+            (
+                real @ real,
+                2 * real @ toward + (first**2 @ v).sum(),
+                toward @ toward + 2 * ((first * second) @ v).sum(),
+                (second**2 @ v).sum(),
+            ),
+            squares,
+        )
 
 
-def _law(cases: Sequence[Any]) -> LabelLaw:
-    return label_law(cases[0].targets, [case.predictions for case in cases])
-
-
-def _model(matrix: PairMatrix, residual: Residual, targets: np.ndarray) -> _Model:
-    assert isinstance(residual, FeatureResidual)  # for the type checker: others were refused
-    r = np.asarray(residual.features(targets))
+def _model(matrix: PairMatrix) -> _Model:
+    residual, r = matrix.residual, np.asarray(matrix.features)
     if isinstance(residual, ClassResidual):
-        return _Model(matrix, r, np.asarray(residual.mean), class_features(residual))
+        return _Model(matrix, r, np.asarray(residual.mean), residual.label_features)
     mean, far = np.asarray(getattr(residual, "mean", np.zeros_like(r))), residual.far_lengths()
     assert far is not None  # for the type checker: others were refused
     size = float(np.max(far - np.einsum("nk,nk->n", mean, mean)))
@@ -246,13 +232,12 @@ class ScoreSurprises:
         self.weights = likely / total if total > 0 else likely  # of one surprise
         self.scores = -np.log(np.maximum(tables, _FLOOR))
 
-    def error(self, rows: np.ndarray, a: int, b: int, z: float) -> float:
-        """Standard error of the mean of row-wise differences of two models, with the surprises of z."""
-        surprises = expected(z)
-        mean, w = float(rows.mean()), self.n + surprises
-        gaps = (self.scores[a] - self.scores[b] - mean) ** 2
-        more = surprises * float((self.weights * gaps).sum())
-        return math.sqrt((float(((rows - mean) ** 2).sum()) + more) / ((w - 1) * w))
+    def errors(self, rows: np.ndarray, a: int, b: int) -> Callable[[float], float]:
+        """Standard error of the mean of row-wise differences of two models, for a number of surprises."""
+        mean, n = float(rows.mean()), self.n
+        own = float(((rows - mean) ** 2).sum())
+        more = float((self.weights * (self.scores[a] - self.scores[b] - mean) ** 2).sum())
+        return lambda surprises: math.sqrt((own + surprises * more) / ((n + surprises - 1) * (n + surprises)))
 
 
 _ROUNDING = 1e-14  # of the values themselves: a smaller standard error is that of equal predictions
@@ -352,18 +337,16 @@ class Contrast:
         difference : float
             Finite.
         error : callable
-            Standard error with the surprises of so many standard deviations.
+            Standard error with so many surprises.
         size : float
             Of what is subtracted: a smaller standard error than its rounding is that of equal predictions.
         freedom : float
             Degrees of freedom of the law of Student; infinite for the normal law.
         """
-        usual = error(0.0)
+        usual = error(FEWEST)
         if usual <= _ROUNDING * size:
             return cls(0.0, 0.0, 1.0)
-        z = abs(difference) / usual
-        if z > 2:  # a deeper level asks for more surprises
-            z = depth(lambda deep: deep * error(deep) - abs(difference))
+        z = depth(abs(difference), error)
         return cls(difference, usual, min(max(2 * _student_tail(z, freedom), _SMALLEST), 1.0))
 
 
@@ -389,10 +372,9 @@ def difference_of_pairs(
     rows, squares = sums[a] - sums[b], products[a, a] - 2 * products[a, b] + products[b, b]
     size = math.sqrt(max(products[a, a], products[b, b], 0.0)) / (n * (n - 1))
     own = math.sqrt(sum(hoeffding_sums(rows, max(float(squares), 0.0))))
+    more = None if surprises is None else surprises.between(a, b)
     return Contrast.of(
-        float(rows.sum()) / (n * (n - 1)),
-        lambda z: own if surprises is None else max(own, surprises.error(a, b, z)),
-        size,
+        float(rows.sum()) / (n * (n - 1)), lambda c: own if more is None else max(own, more.error(c)), size
     )
 
 
@@ -410,24 +392,28 @@ def difference_of_draws(
     `surprised` gives the draws of both with the same surprises; the number of these is that of the next depth of five.
     """
     own, size = float((first - second).std(ddof=1)), max(map(abs, estimates))
+    if surprised is None:
+        return Contrast.of(estimates[0] - estimates[1], lambda c: own, size)
+    known: dict[float, float] = {}
 
-    def error(z: float) -> float:
-        if surprised is None:
-            return own
-        one, two = surprised(next((depth for depth in _DEPTHS if depth >= z), MOST))
-        return max(own, float((one - two).std(ddof=1)))
+    def error(surprises: float) -> float:
+        deep = next((z for z in _DEPTHS if z * z / 2 >= surprises), MOST)
+        if deep not in known:
+            one, two = surprised(deep)
+            known[deep] = max(own, float((one - two).std(ddof=1)))
+        return known[deep]
 
     return Contrast.of(estimates[0] - estimates[1], error, size)
 
 
 def mean_difference(
-    first: np.ndarray, second: np.ndarray, surprised: Callable[[np.ndarray, float], float] | None = None
+    first: np.ndarray, second: np.ndarray, surprised: Callable[[np.ndarray], Callable[[float], float]] | None = None
 ) -> Contrast:
     """Mean of row-wise differences, by the law of Student; without an error where the mean is not finite.
 
     A row that is infinite on one side makes the mean infinite, such rows on both sides make it nan. A row that is
     infinite for both models tells nothing between them and counts as 0. `surprised` gives the standard error of the
-    differences of rows with the surprises of so many standard deviations. Rows that all differ by the same amount have
+    differences of rows for a number of surprises. Rows that all differ by the same amount have
     no spread: their p-value is that of n equal signs.
     """
     with np.errstate(invalid="ignore"):
@@ -436,11 +422,8 @@ def mean_difference(
     if not math.isfinite(mean):
         return Contrast(mean, math.nan, None)
     size = float(np.abs(first, out=np.zeros(n), where=np.isfinite(first)).max()) / math.sqrt(n)
-    own = float(rows.std(ddof=1)) / math.sqrt(n)
-
-    def error(z: float) -> float:
-        return own if surprised is None else max(own, surprised(rows, z))
-
-    if abs(mean) > _ROUNDING * size and error(0.0) <= _ROUNDING * size:
+    own, more = float(rows.std(ddof=1)) / math.sqrt(n), None if surprised is None else surprised(rows)
+    error = (lambda c: own) if more is None else (lambda c: max(own, more(c)))
+    if abs(mean) > _ROUNDING * size and error(FEWEST) <= _ROUNDING * size:
         return Contrast(mean, 0.0, max(2.0 ** (1 - n), _SMALLEST))
     return Contrast.of(mean, error, size, n - 1)

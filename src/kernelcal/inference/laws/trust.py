@@ -34,7 +34,7 @@ def noise_ratio(matrix: PairMatrix, residual: ClassResidual, predictions: ClassP
     """
     n, residual = len(matrix), residual.double()
     p = to_numpy(predictions.probabilities).astype(np.float64, copy=False)
-    features = np.eye(residual.dimension) if residual.class_features is None else residual.class_features
+    features = residual.label_features
     mean, squares = np.asarray(residual.mean), (features @ features.T) ** 2
     seen = (mean @ features.T) ** 2  # <e_l, p_i>^2
     step = -(-n // _ROWS)

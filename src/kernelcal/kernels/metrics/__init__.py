@@ -2,15 +2,17 @@
 
 from kernelcal.kernels.metrics.base import (
     CoordinateView,
+    Euclidean,
+    Hellinger,
     Metric,
     MetricView,
     PairwiseMetric,
     PairwiseView,
+    TotalVariation,
     above_rounding,
     in_double,
     view,
 )
-from kernelcal.kernels.metrics.euclidean import Euclidean, Hellinger, TotalVariation
 from kernelcal.kernels.metrics.standardised import Standardised
 from kernelcal.kernels.metrics.wasserstein import MixtureWasserstein, Wasserstein
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernelcal.arrays import row_slices, to_numpy
+from kernelcal.arrays import row_slices
 from kernelcal.predictions import ClassPredictions
 from kernelcal.statistics.signals.clear import beyond_errors, clear_of_zero
 
@@ -111,7 +111,7 @@ class _Fit:
         return value, gradient, information, modelled, observed
 
     def _rows(self, theta: np.ndarray, part: slice) -> tuple[np.ndarray, ...]:
-        given, labels, w = to_numpy(self.predictions[part].log_probabilities), self.labels[part], self.weights[part]
+        given, labels, w = self.predictions.log_table(part), self.labels[part], self.weights[part]
         kept = np.isfinite(given[np.arange(len(given)), labels])
         given, labels, w = given[kept].astype(np.float64), labels[kept], w[kept]
         possible, rows = np.isfinite(given), np.arange(len(given))
@@ -162,7 +162,7 @@ class ClassWords:
         expected: np.ndarray,
         variance: np.ndarray,
     ) -> None:
-        self.predictions, self.p, self.weights = predictions, to_numpy(predictions.probabilities), weights
+        self.predictions, self.p, self.weights = predictions, predictions.table(), weights
         self.expected, self.variance = expected, variance
         self._fitted: tuple[np.ndarray, Recalibrated] | None = None
 
