@@ -93,8 +93,8 @@ def test_the_root_equals_the_formula_over_rows_that_are_written_out(m, z):
     noise = np.sqrt(max(square - written.value() ** 2, 0) / (w * (w - 1)))
     prepared = STATISTIC.prepare(case.predictions)
     found = surprises_of(prepared.matrix(y), case)
-    assert found.value(z) == pytest.approx(written.value(), rel=1e-9)
-    assert found.noise(z) == pytest.approx(noise, rel=1e-9)
+    assert found.value(expected(z)) == pytest.approx(written.value(), rel=1e-9)
+    assert found.noise(expected(z)) == pytest.approx(noise, rel=1e-9)
     assert found.root(z) == pytest.approx(np.sqrt(max(written.value(), 0) + noise) + z * np.sqrt(noise), rel=1e-9)
     whole, own = written.weights @ h @ written.weights, np.trace(h[:n, :n])
     reach = np.sqrt(0.1**2 + z**2 * eps * sum(nu) / w**2)
@@ -235,10 +235,10 @@ def test_numbers_are_given_noise_alone():
     value = off.sum() / (n * (n - 1))
     square = ((off**2).sum() + 2 * eps * mixed + eps**2 * both) / (w * (w - 1))
     noise = np.sqrt((square - value**2) / (w * (w - 1)))
-    assert found.value(z) == pytest.approx(value, rel=1e-9)
+    assert found.value(2.0) == pytest.approx(value, rel=1e-9)
     assert found.root(z) == pytest.approx(np.sqrt(max(value, 0) + noise) + z * np.sqrt(noise), rel=1e-9)
-    assert found.inflation(1.0, 2.0, z) == pytest.approx(max(1, np.sqrt((1 + 2 * noise**2) / 3)), rel=1e-9)
-    assert found.inflation(0.0, 0.0, z) == 1
+    assert found.inflation(1.0, 2.0, 2.0) == pytest.approx(max(1, np.sqrt((1 + 2 * noise**2) / 3)), rel=1e-9)
+    assert found.inflation(0.0, 0.0, 2.0) == 1
 
 
 def test_the_bootstrap_of_numbers_is_wider_by_twice_as_many_surprises():
@@ -252,8 +252,8 @@ def test_the_bootstrap_of_numbers_is_wider_by_twice_as_many_surprises():
         c = np.bincount((u * 25).astype(int), minlength=25)
         drawn.append(c @ (h - np.diag(np.diag(h))) @ c / (c.sum() ** 2 - (c**2).sum()))
     known = surprises_of(matrix, Case(y, batch))
-    ratio = replace(known, each=2.0).inflation(*hoeffding_parts(matrix), norm.ppf(0.975))
-    estimate = known.value(0.0)
+    ratio = replace(known, each=2.0).inflation(*hoeffding_parts(matrix), 2.0)
+    estimate = known.value(2.0)
     upper = max(np.quantile(drawn, 0.975), estimate + ratio * (np.quantile(drawn, 0.975) - estimate))
     found = kc.confidence_interval(y, batch, statistic=statistic, draws=99, rng=3, pvalue=0.001)
     assert found.upper == pytest.approx(upper, rel=1e-9)
@@ -301,7 +301,7 @@ def test_drawn_rows_with_flips_equal_loops_over_copies(m, weighted):
     matrix = request.prepared.matrix(y)
     kernel = np.exp(-distances(p) / WIDTH)
     for z in (1.0, 3.0):
-        found = Flips.of(matrix, case, request.source, run.draws).changes(z)
+        found = Flips.of(matrix, case, request.source, run.draws).changes(expected(z))
         changed = 0
         for b, u in enumerate(Draws(7, "draws of an interval").uniforms(0, 40, 25)):
             copies = flips_by_hand(u, y, p, weights, max(2.0, z * z / 2))
@@ -326,7 +326,7 @@ def test_the_bootstrap_ends_at_the_larger_of_both():
         c = np.bincount((u * 20).astype(int), minlength=20)
         old.append(c @ (h - np.diag(np.diag(h))) @ c)
         totals.append(c.sum() ** 2 - (c**2).sum())
-    new = np.array(old) + Flips.of(matrix, case, request.source, run.draws).changes(1.0)
+    new = np.array(old) + Flips.of(matrix, case, request.source, run.draws).changes(2.0)
     ends = [np.quantile(np.array(x) / totals, 0.975) for x in (old, new)]
     interval = kc.confidence_interval(y, p[:, 1], statistic=STATISTIC, draws=99, rng=3, pvalue=0.001)
     assert interval.upper == pytest.approx(max(ends), rel=1e-9)
@@ -348,7 +348,7 @@ def test_drawn_rows_of_the_ckce_with_flips_equal_the_formula_with_inverses(engin
     rows, run = RowBootstrap(prepared, y), Run(draws=30, rng=4)
     request = Request(Case(y, kc.Categorical(p), weights if weighted else None), prepared, run)
     drawn = rows.drawn(request)
-    found = rows.surprised(request, drawn)(3.0)
+    found = rows.surprised(request, drawn)(4.5)
     roots = np.sqrt(weights)
     squares = ((p[:, None] - p) ** 2).sum(-1)
     k = (p @ p.T + np.exp(-squares / 0.5)) * np.outer(roots, roots)
@@ -365,7 +365,7 @@ def test_drawn_rows_of_the_ckce_with_flips_equal_the_formula_with_inverses(engin
         assert found[b] == pytest.approx(np.sum(m * (x @ x.T)), rel=1e-5, abs=1e-9)
     interval = conditional(request.case, prepared.statistic, run, 0.001)[0]
     if not weighted:
-        both = drawn, rows.surprised(request, drawn)(norm.ppf(0.975))
+        both = drawn, rows.surprised(request, drawn)(2.0)
         assert interval.upper == pytest.approx(max(0, *(np.quantile(x, 0.975) for x in both)), rel=1e-9)
 
 
@@ -384,7 +384,7 @@ def test_draws_of_the_ckce_of_numbers_are_wider():
     ratio = np.sqrt(((q + 2 * eps * mixed + eps**2 * both) / (w * (w - 1)) ** 2) / (q / (20 * 19) ** 2))
     assert ratio > 1
     np.testing.assert_allclose(
-        rows.surprised(request, drawn)(1.0), rows.estimate + ratio * (drawn - rows.estimate), rtol=1e-9
+        rows.surprised(request, drawn)(2.0), rows.estimate + ratio * (drawn - rows.estimate), rtol=1e-9
     )
 
 

@@ -134,7 +134,7 @@ def by_draws(
     """Differences of estimates whose spread is that of drawn rows, the same for all models."""
 
     def found(a: str, b: str) -> Contrast:
-        more = None if surprised is None else (lambda z: (surprised[a](z), surprised[b](z)))
+        more = None if surprised is None else (lambda some: (surprised[a](some), surprised[b](some)))
         return difference_of_draws((estimates[a], estimates[b]), draws[a], draws[b], more)
 
     return _corrected(measure, list(estimates), found)

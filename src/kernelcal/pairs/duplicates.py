@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.arrays import is_numpy, row_slices, to_numpy
+from kernelcal.arrays import row_slices, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.pairs.base import KernelProducts, QuadraticForms, Sums, threaded_map
 from kernelcal.pairs.tile_sums import FeatureTiles
@@ -53,23 +53,24 @@ def groups_of(predictions: Predictions) -> EqualRows | None:
     Most predictions have few equal ones or none, which a seeded sample of ``10 sqrt(n)`` rows shows: of n / 4
     predictions it would meet more than a hundred twice.
     """
-    if not isinstance(predictions, ClassPredictions) or not is_numpy(predictions.reference):
+    given = predictions.reference if isinstance(predictions, ClassPredictions) else None
+    if not isinstance(given, np.ndarray):
         return None
-    n = len(predictions)
+    n = len(given)
     if n > _LEAST:
         seeded, size = generator_of(0, "rows that are looked at for equal ones"), max(_LEAST, int(_SAMPLE * n**0.5))
         rows = np.unique(seeded.integers(n, size=size))
-        if len(rows) - len(np.unique(_codes(predictions[rows]))) < _EQUAL:
+        if len(rows) - len(np.unique(_codes(_numbers(given[rows])))) < _EQUAL:
             return None
-    _, first, member = np.unique(_codes(predictions), return_index=True, return_inverse=True)
-    if _REPEATED * len(first) > n or not _same(predictions, first, member):
+    p = _numbers(given)
+    _, first, member = np.unique(_codes(p), return_index=True, return_inverse=True)
+    if _REPEATED * len(first) > n or not _same(p, first, member):
         return None
     return EqualRows(first, member)
 
 
-def _codes(predictions: ClassPredictions) -> np.ndarray:
+def _codes(p: np.ndarray) -> np.ndarray:
     """Whole numbers that are equal for equal rows, and hardly ever for others: sums of bits times odd numbers."""
-    p = _numbers(predictions)
     bits = p.view(np.uint32 if p.dtype == np.float32 else np.uint64).astype(np.uint64, copy=False)
     # the same numbers in every run; those of a hash are no random numbers to any data
     factors = generator_of(0, "factors of a hash").integers(2**63, size=bits.shape[1], dtype=np.uint64)
@@ -79,15 +80,13 @@ def _codes(predictions: ClassPredictions) -> np.ndarray:
     return mixed.sum(axis=1, dtype=np.uint64)
 
 
-def _numbers(predictions: ClassPredictions) -> np.ndarray:
+def _numbers(p: np.ndarray) -> np.ndarray:
     """Probabilities as floating-point numbers, zeros without a sign: (n, m), or (n, 1) for one probability."""
-    p = to_numpy(predictions.reference)
     p = p[:, None] if p.ndim == 1 else p
     return np.ascontiguousarray(p if p.dtype == np.float32 else p.astype(np.float64)) + p.dtype.type(0)
 
 
-def _same(predictions: ClassPredictions, first: np.ndarray, member: np.ndarray) -> bool:
-    p = _numbers(predictions)
+def _same(p: np.ndarray, first: np.ndarray, member: np.ndarray) -> bool:
     parts = row_slices(len(p), max(1, _COMPARED // p.shape[1]))
     return all(np.array_equal(p[part], p[first[member[part]]]) for part in parts)
 

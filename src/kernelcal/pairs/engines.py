@@ -130,7 +130,7 @@ class Nystrom(FeatureEngine):
         """Rows to stand as landmarks; with one column, among the distinct values, so that ties waste none."""
         rng, candidates = generator_of(self.rng, "landmarks"), self._candidates(predictions)
         if isinstance(predictions, ClassPredictions) and predictions.n_classes == 2:
-            p = to_numpy(predictions.probabilities)[:, 1]
+            p = predictions.table()[:, 1]
             candidates = candidates[np.unique(p[candidates], return_index=True)[1]]
         size = min(self.landmarks, len(candidates))
         return np.sort(rng.choice(candidates, size, replace=False))
@@ -157,7 +157,7 @@ class _NystromAmong(Nystrom):
 def _evaluator(kernels: Sequence[Kernel], predictions: Predictions) -> Callable[[Any, np.ndarray], list[Array]]:
     """Kernel values of rows with landmarks: in place for NumPy, functional elsewhere."""
     if is_numpy(predictions.reference):
-        block_points = BlockPoints(predictions, kernels)
+        block_points = BlockPoints(predictions)
 
         def evaluate(rows: Any, columns: np.ndarray) -> list[Array]:
             block = Tile(block_points, rows, columns, shared=len(kernels) > 1)

@@ -7,11 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from kernelcal.arrays import row_slices
 from kernelcal.errors import InputError
 from kernelcal.pairs.base import KernelProducts, QuadraticForms, threaded_map
 from kernelcal.pairs.tiles import KEPT_UP_TO
-from kernelcal.residuals import FeatureInner, Residual
+from kernelcal.residuals import FeatureInner, FeatureResidual, Residual
 
 __all__ = ["PairMatrix", "joint_sums", "map_strips", "strip_rows"]
 
@@ -24,7 +23,8 @@ _ALL = slice(None)
 
 def strip_rows(n: int) -> list[slice]:
     """Slices of rows whose strips of n columns fit the cache."""
-    return row_slices(n, max(16, _STRIP // max(n, 1)))
+    height = max(16, _STRIP // max(n, 1))
+    return [slice(first, min(first + height, n)) for first in range(0, n, height)]
 
 
 def map_strips(n: int, work: Callable[[slice], np.ndarray]) -> list[np.ndarray]:
@@ -52,8 +52,10 @@ class PairMatrix:
 
     def __init__(self, forms: QuadraticForms, residual: Residual, targets: np.ndarray) -> None:
         self.forms, self.residual = forms, residual.double()
-        self.inner = self.residual.inner(targets)
-        self.features = self.inner.r if isinstance(self.inner, FeatureInner) else None
+        self.features: np.ndarray | None = None
+        if isinstance(self.residual, FeatureResidual):
+            self.features = np.asarray(self.residual.features(targets))
+        self.inner = self.residual.inner(targets) if self.features is None else FeatureInner(self.features)
         self.n = len(targets)
 
     def __len__(self) -> int:
@@ -77,11 +79,15 @@ class PairMatrix:
         return np.concatenate(map_strips(self.n, self._computed))
 
     def _computed(self, rows: slice, columns: slice = _ALL) -> np.ndarray:
-        """Kernel values times inner products, a tile after the other: what one is made of stays in the cache."""
+        """Kernel values times inner products, a tile after the other: what one is made of stays in the cache.
+
+        Kernel values of few rows are kept: with products of features these are one tile.
+        """
         first, stop, _ = columns.indices(self.n)
+        width = self.n if self.n <= KEPT_UP_TO and self.features is not None else _COLUMNS
         strip = np.empty((len(range(*rows.indices(self.n))), stop - first))
-        for start in range(first, stop, _COLUMNS):
-            part = slice(start, min(start + _COLUMNS, stop))
+        for start in range(first, stop, width):
+            part = slice(start, min(start + width, stop))
             out = strip[:, part.start - first : part.stop - first]
             np.multiply(self.forms.kernel_rows(rows, part), self.inner.block(rows, part), out=out)
         return strip

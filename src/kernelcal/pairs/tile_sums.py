@@ -84,7 +84,7 @@ def lookup_cost(kernels: int, predictions: ClassPredictions) -> float:
 
     The expected number of pairs i < j with equal labels is, up to n, half of |sum_i p_i|^2.
     """
-    p = to_numpy(predictions.probabilities)
+    p = predictions.table()
     if 8 * len(p) ** 2 * (2 * kernels + 1) > _BUDGET:  # while they are made, they are there twice
         return math.inf
     expected = p.sum(axis=0, dtype=np.float64)

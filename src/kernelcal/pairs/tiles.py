@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 from threading import Lock
 from typing import Any, Self, TypeVar, cast
@@ -10,21 +10,8 @@ from typing import Any, Self, TypeVar, cast
 import numpy as np
 
 from kernelcal.arrays import Array, InPlace, namespace, place_of, row_slices, to_numpy
-from kernelcal.kernels import (
-    CLOSE,
-    AlignedPairs,
-    Euclidean,
-    Kernel,
-    Metric,
-    Points,
-    leaves,
-    left_factor,
-    repair,
-    right_factor,
-    smaller,
-    squares,
-)
-from kernelcal.kernels.metrics import MetricView, in_double, view
+from kernelcal.kernels import AlignedPairs, Euclidean, Kernel, Metric, Points, smaller
+from kernelcal.kernels.metrics import CLOSE, MetricView, in_double, left_factor, repair, right_factor, squares, view
 from kernelcal.pairs.base import QuadraticForms, threaded_map
 from kernelcal.predictions import Predictions
 from kernelcal.residuals import Residual
@@ -131,24 +118,17 @@ def _ready(metric: Metric, predictions: Any) -> Coordinates:
 
 def _single_or_double(x: Array) -> np.ndarray:
     """Contiguous NumPy array in float32 or float64."""
-    x = to_numpy(x)
+    x = x if isinstance(x, np.ndarray) else to_numpy(x)
     return np.ascontiguousarray(x if x.dtype in CLOSE else x.astype(np.float64))
 
 
 class BlockPoints:
     """Predictions made ready for blocks in every metric: for L2 coordinates are centred and augmented."""
 
-    def __init__(self, predictions: Any, kernels: Iterable[Kernel] = ()) -> None:
+    def __init__(self, predictions: Any) -> None:
         self.predictions, self.positions = predictions, np.arange(len(predictions))
         self._by_metric: dict[Metric, Coordinates] = {}
-        self._lock = Lock()  # threads ask at once for what no kernel named, such as inner products
-        if kernels:
-            self.make_ready(kernels)
-
-    def make_ready(self, kernels: Iterable[Kernel]) -> None:
-        """Make the predictions ready in the metrics of kernels."""
-        for metric in {leaf.metric for leaf in leaves(*kernels) if hasattr(leaf, "metric")}:
-            self[metric]
+        self._lock = Lock()  # threads ask at once: the first makes what all of them need
 
     def __len__(self) -> int:
         return len(self.predictions)
@@ -162,7 +142,10 @@ class BlockPoints:
     @cached_property
     def x(self) -> np.ndarray:
         """Euclidean coordinates, shape (n, d)."""
-        return _single_or_double(Euclidean().coordinates(self.predictions))
+        known = self._by_metric.get(Euclidean())
+        if known is None or isinstance(known, _Pairs):
+            return _single_or_double(Euclidean().coordinates(self.predictions))
+        return known.x
 
 
 class Workspace:
@@ -304,9 +287,7 @@ class Tiles(QuadraticForms):
 
     @cached_property
     def _points(self) -> BlockPoints:
-        points = self.found.once(BlockPoints)
-        points.make_ready(self.kernels)
-        return points
+        return self.found.once(BlockPoints)
 
     @cached_property
     def _diagonals(self) -> list[Array]:
@@ -318,7 +299,8 @@ class Tiles(QuadraticForms):
     @cached_property
     def _double(self) -> Self:
         """The same in float64: draws are ranked, and float32 would let the last digit decide between equal ones."""
-        if to_numpy(self.predictions.reference).dtype == np.float64:
+        reference = self.predictions.reference
+        if (reference if isinstance(reference, np.ndarray) else to_numpy(reference)).dtype == np.float64:
             return self
         predictions = self.predictions.map_arrays(lambda x: to_numpy(x).astype(np.float64))
         return type(self)(self.shape, self.threads, self.kernels, predictions, self.residual.double())
@@ -340,7 +322,8 @@ class Tiles(QuadraticForms):
         if self.n > KEPT_UP_TO:
             return None
         self._points  # noqa: B018  made before threads ask for it
-        return np.concatenate(threaded_map(self._computed, row_slices(self.n, self.shape[0]), self.threads))
+        parts = [slice(first, min(first + self.shape[0], self.n)) for first in range(0, self.n, self.shape[0])]
+        return np.concatenate(threaded_map(self._computed, parts, self.threads))
 
     def _rows_of_tiles(self, work: Callable[[slice, Iterator[TileAt]], np.ndarray], *, shared: bool) -> np.ndarray:
         """Sum over i != j: twice the sum, in a fixed order, of what `work` makes of each block of rows."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from kernelcal.arrays import Array, as_array, is_half, namespace, place_of, resident, row_slices, to_numpy
+from kernelcal.arrays import Array, as_array, is_half, namespace, place_of, resident, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.predictions.base import Predictions, taken, trusted
 from kernelcal.predictions.border import checked_matrix, checked_vector, floating
@@ -92,7 +92,8 @@ class ClassPredictions(Predictions):
 
     def table(self, rows: slice = slice(None)) -> np.ndarray:
         """Predicted probability of every class for some rows, shape (rows, m), in NumPy."""
-        return to_numpy(self.probabilities)[rows]
+        p = self.probabilities
+        return (p if isinstance(p, np.ndarray) else to_numpy(p))[rows]
 
     def log_table(self, rows: slice) -> np.ndarray:
         """Logarithms of the same, -inf where a class is ruled out."""
@@ -168,7 +169,9 @@ class ClassPredictions(Predictions):
         """
         p = self.table()
         labels = np.empty(uniforms.shape, dtype=np.min_scalar_type(p.shape[1] - 1))  # a byte for most
-        for part in row_slices(len(p), _CHUNK_BYTES // (8 * (p.shape[1] + len(uniforms)))):
+        step = max(1, _CHUNK_BYTES // (8 * (p.shape[1] + len(uniforms))))
+        for first in range(0, len(p), step):
+            part = slice(first, first + step)
             cumulative = np.cumsum(p[part], axis=1, dtype=np.float64)
             cumulative /= cumulative[:, -1:]
             labels[:, part] = _invert(cumulative, uniforms[:, part])
@@ -429,7 +432,7 @@ class Categorical(ClassPredictions):
 
     def probability_of(self, labels: np.ndarray) -> np.ndarray:
         """Predicted probability of the labels, shape (..., n)."""
-        return to_numpy(self.probs)[np.arange(len(self)), labels]
+        return self.table()[np.arange(len(self)), labels]
 
     def log_prob(self, y: Array) -> Array:
         """Logarithm of the predicted probability of the labels, shape (n,)."""

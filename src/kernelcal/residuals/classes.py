@@ -75,7 +75,7 @@ class ClassResidual(FeatureResidual):
     @cached_property
     def _table(self) -> np.ndarray:
         """The mean in NumPy, without its gradient."""
-        return to_numpy(self.mean)
+        return self.mean if isinstance(self.mean, np.ndarray) else to_numpy(self.mean)
 
     def double(self) -> ClassResidual:
         """Return the same in NumPy and float64: itself where it is."""

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 
-from kernelcal.arrays import row_slices
 from kernelcal.cases import Case
 from kernelcal.inference.draws import Draws, multinomial_counts
-from kernelcal.inference.intervals.surprises import LabelLaw, expected, label_law, strips
+from kernelcal.inference.intervals.surprises import LabelLaw, label_law
 from kernelcal.pairs import PairMatrix
 from kernelcal.predictions import ClassPredictions
 from kernelcal.residuals import ClassResidual
@@ -20,6 +18,7 @@ __all__ = ["MOST", "Flips", "Part"]
 
 
 MOST = 6.0  # standard deviations: draws do not tell deeper levels apart, and flips grow with their square
+_STRIP = 2**19  # numbers of some rows of the matrix, which fit the cache
 _AT_ONCE = 2**21  # numbers of one part of the flipped rows
 _BYTES = 2**27
 
@@ -73,23 +72,13 @@ class Flips:
     at_once: AtOnce | None = None
     _known: dict[float, np.ndarray] = field(default_factory=dict)
 
-    @cached_property
-    def _batches(self) -> list[slice]:
-        """Draws that fit the memory together."""
-        return row_slices(self.draws, max(1, _BYTES // (32 * len(self.targets))))
-
-    @cached_property
-    def _strips(self) -> list[slice]:
-        """Rows whose strips of the matrix fit the cache."""
-        return strips(slice(0, len(self.targets)), len(self.targets))
-
     @classmethod
     def of(cls, matrix: PairMatrix, case: Case, source: Draws, draws: int) -> Flips | None:
         """Flips of the bootstrap of all pairs; None for what is not classes."""
         residual = matrix.residual
         if not isinstance(residual, ClassResidual) or not isinstance(case.predictions, ClassPredictions):
             return None
-        weights = np.ones(len(matrix)) if case.weights is None else case.weights
+        weights = np.ones(matrix.n) if case.weights is None else case.weights
         matrix.ready  # noqa: B018
         return cls(
             source,
@@ -103,16 +92,18 @@ class Flips:
             label_law(case.targets, [case.predictions], case.weights),
         )
 
-    def changes(self, z: float) -> np.ndarray:
-        """Changes of every draw with the surprises of z standard deviations, shape (draws,)."""
-        surprises = expected(min(z, MOST))
+    def changes(self, surprises: float) -> np.ndarray:
+        """Changes of every draw with so many surprises, at most those of 6 standard deviations, shape (draws,)."""
+        surprises = min(surprises, MOST**2 / 2)
         if surprises not in self._known:
-            self._known[surprises] = np.concatenate([self._of(part, surprises) for part in self._batches])
+            step = max(1, _BYTES // (32 * len(self.targets)))  # draws that fit the memory together
+            parts = [self._of(first, min(first + step, self.draws), surprises) for first in range(0, self.draws, step)]
+            self._known[surprises] = np.concatenate(parts)
         return self._known[surprises]
 
-    def _of(self, part: slice, surprises: float) -> np.ndarray:
-        n, draws = len(self.targets), part.stop - part.start
-        uniforms = self.source.uniforms(part.start, part.stop, 2 * n + 1)
+    def _of(self, start: int, stop: int, surprises: float) -> np.ndarray:
+        n, draws = len(self.targets), stop - start
+        uniforms = self.source.uniforms(start, stop, 2 * n + 1)
         counts = multinomial_counts(uniforms[:, :n])
         eps = surprises * self.law.each / n * self.weights / self.weights.mean()
         place = (uniforms[:, :n] * n).astype(np.intp)
@@ -127,18 +118,20 @@ class Flips:
 
     def of_flips(self, counts: np.ndarray, flips: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """Changes for how often each row is drawn and flipped, of shape (n, B), and the label of each draw."""
-        total, step = np.zeros(counts.shape[1]), max(1, _AT_ONCE // len(self.targets))
+        total, n = np.zeros(counts.shape[1]), len(self.targets)
+        height, step = max(16, _STRIP // n), max(1, _AT_ONCE // n)
         factors = [None if factor is None else factor(counts) for _, factor in self.parts]
-        for rows in self._strips:
+        for top in range(0, n, height):
+            rows = slice(top, min(top + height, n))
             row, draw = np.nonzero(flips[rows])
             if not len(row):
                 continue
             strip = self.rows(rows)
-            strip[np.arange(len(strip)), np.arange(rows.start, rows.stop)] = 0
+            strip[np.arange(len(strip)), np.arange(top, rows.stop)] = 0
             for first in range(0, len(row), step):
                 r, b = row[first : first + step], draw[first : first + step]
-                found = self._pairs(r + rows.start, b, strip[r], factors, flips, labels)
-                np.add.at(total, b, 2 * flips[r + rows.start, b] * found)
+                found = self._pairs(r + top, b, strip[r], factors, flips, labels)
+                np.add.at(total, b, 2 * flips[r + top, b] * found)
         return total
 
     def _pairs(

@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.arrays import row_slices
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.inference.draws import Draws, multinomial_counts
 from kernelcal.inference.intervals.flips import Flips
-from kernelcal.inference.intervals.surprises import Surprises, deepest, hoeffding_parts, surprises_of
+from kernelcal.inference.intervals.surprises import FEWEST, Surprises, deepest, expected, hoeffding_parts, surprises_of
 from kernelcal.pairs import PairMatrix
 from kernelcal.registry import Registry
 from kernelcal.runs import Run
@@ -61,7 +60,8 @@ class Request:
 
     def columns(self, n: int) -> list[slice]:
         """Batches of draws that fit the memory, for n numbers a draw."""
-        return row_slices(self.run.draws, _BYTES // (8 * n))
+        draws, step = self.run.draws, max(1, _BYTES // (8 * n))
+        return [slice(first, min(first + step, draws)) for first in range(0, draws, step)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,21 +112,21 @@ class IntervalMethod:
 
 
 def of_draws(estimate: float, values: np.ndarray, surprised: Callable[[float], np.ndarray] | None = None) -> Spread:
-    """Percentiles of drawn values; above, the larger of theirs and of draws with surprises, for a number of sds."""
+    """Percentiles of drawn values; above, the larger of theirs and of draws with so many surprises."""
 
     def ends(level: float) -> tuple[float, float]:
         lower, upper = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
         if surprised is not None:
-            upper = max(upper, np.quantile(surprised(_normal(level)), (1 + level) / 2))
+            upper = max(upper, np.quantile(surprised(expected(_normal(level))), (1 + level) / 2))
         return float(lower), float(upper)
 
     def above(value: float) -> float:
         pvalue = _share(values, value)
         if surprised is None:
             return pvalue
-        pvalue = max(pvalue, _share(surprised(0.0), value))
+        pvalue = max(pvalue, _share(surprised(FEWEST), value))
         z = -_probit(pvalue)  # the deeper the level, the more surprises it asks for
-        return pvalue if z <= 2 else max(pvalue, _share(surprised(z), value))
+        return pvalue if z <= 2 else max(pvalue, _share(surprised(expected(z)), value))
 
     return Spread(estimate, ends, _half(ends), above)
 
@@ -165,7 +165,7 @@ def _bootstrap(request: Request) -> Spread:
     With surprises some drawn rows have another outcome; those of numbers widen the draws about the estimate.
     """
     matrix = request.prepared.matrix(request.case.targets)
-    n = len(matrix)
+    n = matrix.n
     weights = np.ones(n) if request.case.weights is None else request.case.weights
     values, totals = [], []
     for part in request.columns(n):
@@ -182,8 +182,8 @@ def _bootstrap(request: Request) -> Spread:
     if flips is None:
         return _widened(estimate, drawn, matrix, request)
 
-    def surprised(z: float) -> np.ndarray:
-        moved = pairs[1:] + flips.changes(z)
+    def surprised(surprises: float) -> np.ndarray:
+        moved = pairs[1:] + flips.changes(surprises)
         return (moved / np.where(some, total, 1)[1:])[some[1:]]
 
     return of_draws(estimate, drawn, surprised)
@@ -195,12 +195,12 @@ def _widened(estimate: float, drawn: np.ndarray, matrix: PairMatrix, request: Re
     Drawn rows do not move the estimate towards these, so that there are twice as many as where the root ends.
     """
     surprises = surprises_of(matrix, request.case)
-    if surprises is None or len(matrix) < 4:
+    if surprises is None or matrix.n < 4:
         return of_draws(estimate, drawn)
     surprises = replace(surprises, each=2 * surprises.each)
     linear, degenerate = hoeffding_parts(matrix)
     return of_draws(
-        estimate, drawn, lambda z: estimate + surprises.inflation(linear, degenerate, z) * (drawn - estimate)
+        estimate, drawn, lambda some: estimate + surprises.inflation(linear, degenerate, some) * (drawn - estimate)
     )
 
 
@@ -262,7 +262,7 @@ def _ball(request: Request) -> Spread:
     Both ends are also taken with pseudo-surprises, which move mu^ and add to the noise.
     """
     matrix = request.prepared.matrix(request.case.targets)
-    n, values = len(matrix), []
+    n, values = matrix.n, []
     for part in request.columns(n):
         uniforms = request.source.uniforms(part.start, part.stop, n)
         multipliers = _probits(uniforms).T

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -71,15 +72,15 @@ class PairedSurprises:
     def __init__(
         self, matrices: Sequence[PairMatrix], law: LabelLaw | None, sums: np.ndarray, products: np.ndarray
     ) -> None:
-        self.n, self.sums, self.products = len(matrices[0]), sums, products
+        self.n, self.sums, self.products = matrices[0].n, sums, products
         self.moves, self.law = law is not None, law or LabelLaw(np.ones(1), 1.0)
         self.models = [_model(matrix) for matrix in matrices]
         self.some = pseudo_rows(self.n)
-        self.rows = len(range(*self.some.indices(self.n)))
+        self.rows, parts = len(range(*self.some.indices(self.n))), strips(self.some, self.n)
         v = self.law.labels
         self.centred = [v @ model.features - model.mean for model in self.models]
         self.mixed, self.both = np.zeros((2, len(matrices), len(matrices)))
-        self._add_up()
+        self._add_up(parts)
 
     @classmethod
     def of(
@@ -87,14 +88,14 @@ class PairedSurprises:
     ) -> PairedSurprises | None:
         """Sums of these models; None where residuals have no features or no bound."""
         residuals = [matrix.residual for matrix in matrices]
-        if not all(isinstance(r, FeatureResidual) and r.far_lengths() is not None for r in residuals):
+        if law is None and not all(isinstance(r, FeatureResidual) and r.far_lengths() is not None for r in residuals):
             return None
         return cls(matrices, law, sums, products)
 
-    def _add_up(self) -> None:
+    def _add_up(self, strips: Sequence[slice]) -> None:
         for model in self.models:
             model.matrix.ready  # noqa: B018  made before threads ask for it
-        parts = threaded_map(self._strip, strips(self.some, self.n), None)
+        parts = threaded_map(self._strip, strips, None)
         toward, first, second, mixed, both = zip(*parts, strict=True)
         self.toward = [np.einsum("nk,nk->n", m.r, t) for m, t in zip(self.models, np.sum(toward, axis=0), strict=True)]
         self.first, self.second = np.concatenate(first, axis=1), np.concatenate(second, axis=1)
@@ -223,9 +224,10 @@ class ScoreSurprises:
     """
 
     def __init__(self, batches: Sequence[ClassPredictions]) -> None:
-        n = len(batches[0])
+        whole = [batch.table() for batch in batches]
+        n = len(whole[0])
         some = pseudo_rows(n)
-        tables = np.stack([np.asarray(batch.probabilities, dtype=np.float64)[some] for batch in batches])
+        tables = np.stack([table[some].astype(np.float64) for table in whole])
         likely = tables.mean(axis=0)
         likely[np.arange(len(likely)), likely.argmax(axis=1)] = 0
         self.n, total = n, float(likely.sum())
@@ -378,7 +380,7 @@ def difference_of_pairs(
     )
 
 
-_DEPTHS = (2.0, 2.5, 3.0, 4.0, MOST)  # standard deviations at which draws are given the surprises of their level
+_LEVELS = tuple(z**2 / 2 for z in (2.0, 2.5, 3.0, 4.0, MOST))  # surprises of some depths, which draws are given
 
 
 def difference_of_draws(
@@ -389,21 +391,22 @@ def difference_of_draws(
 ) -> Contrast:
     """Difference of two estimates, with the spread of the difference over the same drawn rows.
 
-    `surprised` gives the draws of both with the same surprises; the number of these is that of the next depth of five.
+    `surprised` gives the draws of both with so many surprises, the next of five numbers of them.
     """
     own, size = float((first - second).std(ddof=1)), max(map(abs, estimates))
     if surprised is None:
         return Contrast.of(estimates[0] - estimates[1], lambda c: own, size)
-    known: dict[float, float] = {}
 
-    def error(surprises: float) -> float:
-        deep = next((z for z in _DEPTHS if z * z / 2 >= surprises), MOST)
-        if deep not in known:
-            one, two = surprised(deep)
-            known[deep] = max(own, float((one - two).std(ddof=1)))
-        return known[deep]
+    @cache
+    def spread(surprises: float) -> float:
+        one, two = surprised(surprises)
+        return max(own, float((one - two).std(ddof=1)))
 
-    return Contrast.of(estimates[0] - estimates[1], error, size)
+    return Contrast.of(
+        estimates[0] - estimates[1],
+        lambda surprises: spread(next((level for level in _LEVELS if level >= surprises), _LEVELS[-1])),
+        size,
+    )
 
 
 def mean_difference(

@@ -135,7 +135,7 @@ class RowBootstrap:
     def surprised(
         self, request: Request, drawn: np.ndarray, law: LabelLaw | None = None
     ) -> Callable[[float], np.ndarray]:
-        """Values of the same draws with the surprises of so many standard deviations.
+        """Values of the same draws with so many surprises.
 
         Of classes some drawn rows are given another outcome, labels of a law that several models may share; of numbers
         the draws lie further from the estimate, by outcomes far from what was predicted.
@@ -157,7 +157,7 @@ class RowBootstrap:
             law,
             None if self.pairs is not None else lambda *drawn: self._flipped(flips, *drawn),
         )
-        return lambda z: drawn + flips.changes(z)
+        return lambda surprises: drawn + flips.changes(surprises)
 
     def _flipped(self, of: Flips, counts: np.ndarray, flips: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """Changes by flips of drawn rows where the operator has no matrix: all rows of some draws at once."""
@@ -174,14 +174,14 @@ class RowBootstrap:
         """Draws about the estimate, by the noise of residuals alone: the operator weighs outcomes alike."""
         far, n = self.residual.far_lengths(), len(self)
         if far is None:
-            return lambda z: drawn
+            return lambda some: drawn
         w = np.ones(n) if self.residual.weights is None else self.residual.weights**2
         norms, gram = np.einsum("nk,nk->n", self.r, self.r), self.r.T @ self.r
         squares, pseudo = float((gram**2).sum() - norms @ norms), float(w @ (far * w))
         mixed = min(pseudo * float(norms.sum()), math.sqrt(max(squares, 0.0)) * pseudo)
         surprises = Surprises(n, n, 2.0, 0.0, squares, 0.0, 0.0, 0.0, mixed, pseudo**2, moves=False)
         degenerate = 2 * squares / (n * (n - 1)) ** 2
-        return lambda z: self.estimate + surprises.inflation(0.0, degenerate, z) * (drawn - self.estimate)
+        return lambda some: self.estimate + surprises.inflation(0.0, degenerate, some) * (drawn - self.estimate)
 
     def drawn(self, request: Request) -> np.ndarray:
         """Values of as many draws as asked for."""

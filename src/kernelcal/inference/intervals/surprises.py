@@ -202,54 +202,54 @@ class Surprises:
     both: float
     moves: bool = True
 
-    def weight(self, z: float) -> tuple[float, float]:
-        """Weight eps of the pseudo-outcomes of a row at z standard deviations, and W."""
-        eps = expected(z) * self.each / self.rows
+    def weight(self, surprises: float) -> tuple[float, float]:
+        """Weight eps of the pseudo-outcomes of a row that make so many surprises, and W."""
+        eps = surprises * self.each / self.rows
         return eps, self.n + self.rows * eps
 
-    def value(self, z: float) -> float:
+    def value(self, surprises: float) -> float:
         """Unbiased mean over the pairs of all rows, real and pseudo."""
         if not self.moves:
             return self.total / (self.n * (self.n - 1))
-        eps, w = self.weight(z)
+        eps, w = self.weight(surprises)
         return (self.total + 2 * eps * self.linear + eps**2 * self.square - eps * self.own) / (w * (w - 1))
 
-    def mean_square(self, z: float) -> float:
+    def mean_square(self, surprises: float) -> float:
         """Mean of h^2 over the same pairs."""
-        eps, w = self.weight(z)
+        eps, w = self.weight(surprises)
         return (self.squares + 2 * eps * self.mixed + eps**2 * self.both) / (w * (w - 1))
 
-    def noise(self, z: float) -> float:
+    def noise(self, surprises: float) -> float:
         """Largest variance of the noise along one direction: the root of half the degenerate variance."""
-        w = self.weight(z)[1]
-        return math.sqrt(max(self.mean_square(z) - self.value(z) ** 2, 0.0) / (w * (w - 1)))
+        w = self.weight(surprises)[1]
+        return math.sqrt(max(self.mean_square(surprises) - self.value(surprises) ** 2, 0.0) / (w * (w - 1)))
 
     def root(self, z: float) -> float:
         """Upper end of the root at z standard deviations."""
-        noise = self.noise(z)
-        return math.sqrt(max(self.value(z), 0.0) + noise) + z * math.sqrt(noise)
+        noise = self.noise(expected(z))
+        return math.sqrt(max(self.value(expected(z)), 0.0) + noise) + z * math.sqrt(noise)
 
     def ball(self, z: float, centre: float, reach: float, noise: float) -> tuple[float, float]:
         """Ends of a ball of some centre and reach, whose pairs of a row with itself have the sum `noise`."""
-        eps, w = self.weight(z)
+        eps, w = self.weight(expected(z))
         if self.moves:
             whole = self.total + noise + 2 * eps * self.linear + eps**2 * self.square
             centre = math.sqrt(max(whole, 0.0)) / w
         reach = math.sqrt(reach**2 + z**2 * eps * self.own / w**2)
         return centre - reach, centre + reach
 
-    def inflation(self, linear: float, degenerate: float, z: float) -> float:
-        """Ratio of the standard deviation with the noise of pseudo-rows to that without, at least 1."""
+    def inflation(self, linear: float, degenerate: float, surprises: float) -> float:
+        """Ratio of the standard deviation with the noise of so many surprises to that without, at least 1."""
         variance = linear + degenerate
-        return math.sqrt(max(1.0, (linear + 2 * self.noise(z) ** 2) / variance)) if variance > 0 else 1.0
+        return math.sqrt(max(1.0, (linear + 2 * self.noise(surprises) ** 2) / variance)) if variance > 0 else 1.0
 
     def of_blocks(self, size: int, z: float) -> float:
         """Upper end of the squared error at z standard deviations, for a mean over blocks of so many rows.
 
         It lies above the moved mean by what it does for all pairs, and by the noise that fewer pairs have besides.
         """
-        value, pairs = self.value(z), self.noise(z) ** 2
-        more = max(self.mean_square(z) / (self.n * (size - 1)) - pairs, 0.0)
+        value, pairs = self.value(expected(z)), self.noise(expected(z)) ** 2
+        more = max(self.mean_square(expected(z)) / (self.n * (size - 1)) - pairs, 0.0)
         return value + math.hypot(self.root(z) ** 2 - value, z * math.sqrt(2 * more))
 
 
@@ -287,7 +287,7 @@ def surprises_of(matrix: PairMatrix, case: Case, sums: tuple[float, float | None
 
 def _some_squares(matrix: PairMatrix) -> float:
     """Sum of h^2 over pairs of different rows, from some rows with all others."""
-    n, some = len(matrix), pseudo_rows(len(matrix))
+    n, some = matrix.n, pseudo_rows(matrix.n)
 
     def work(rows: slice) -> np.ndarray:
         strip = matrix.rows(rows)
@@ -300,7 +300,7 @@ def _some_squares(matrix: PairMatrix) -> float:
 
 def _of_classes(matrix: PairMatrix, residual: ClassResidual, law: LabelLaw, total: float, squares: float) -> Surprises:
     """Pseudo-outcomes are labels of their law, the same in all rows."""
-    n, features, v = len(matrix), residual.label_features, law.labels
+    n, features, v = matrix.n, residual.label_features, law.labels
     r, mean = np.asarray(matrix.features), np.asarray(residual.mean)
     centre, sizes = v @ features, float(v @ (features**2).sum(axis=1))
     d, lengths = centre - mean, sizes - 2 * mean @ centre + (mean**2).sum(axis=1)
@@ -324,7 +324,7 @@ def _of_classes(matrix: PairMatrix, residual: ClassResidual, law: LabelLaw, tota
 
 def far_surprises(matrix: PairMatrix, total: float, squares: float) -> Surprises | None:
     """Pseudo-outcomes of numbers, far from what was predicted: they add noise, and leave the estimate as it is."""
-    residual, n = matrix.residual, len(matrix)
+    residual, n = matrix.residual, matrix.n
     far, every = residual.far_lengths(), slice(None)
     if far is None:
         return None

@@ -90,6 +90,7 @@ class _Fit:
     ) -> None:
         self.predictions, self.labels, self.classes = predictions, labels, classes
         self.weights = np.ones(len(labels)) if weights is None else weights
+        self.parts = row_slices(len(labels), _ROWS)
         self.column = np.full(predictions.n_classes, -1)  # of a class among the intercepts
         self.column[classes] = np.arange(len(classes))
         self.precision = 1 / _PRIOR[np.minimum(np.arange(1 + len(classes)), 1)] ** 2
@@ -101,7 +102,7 @@ class _Fit:
         away, size = theta - self.centre, len(theta)
         value, gradient = -0.5 * float(self.precision @ away**2), -self.precision * away
         information, modelled, observed = np.diag(self.precision), np.zeros((size, size)), np.zeros((size, size))
-        for part in row_slices(len(self.labels), _ROWS):
+        for part in self.parts:
             likelihood, score, q, inner, w = self._rows(theta, part)
             value += float(w @ likelihood)
             gradient += w @ score
