@@ -236,6 +236,7 @@ class Tile:
 
 Made = TypeVar("Made")
 TileAt = tuple[slice, Tile]  # columns and the kernel values' pairs
+_STRIP = 2**19  # numbers: 4 MiB, below which threads cost more than they save
 KEPT_UP_TO = 2_048  # rows: 32 MiB, kept between passes
 WIDE_FROM = 50  # numbers a prediction; above, a matrix product of the predictions is what costs
 _DIAGONAL_ROWS = 4096
@@ -322,7 +323,8 @@ class Tiles(QuadraticForms):
         if self.n > KEPT_UP_TO:
             return None
         self._points  # noqa: B018  made before threads ask for it
-        parts = [slice(first, min(first + self.shape[0], self.n)) for first in range(0, self.n, self.shape[0])]
+        height = max(self.shape[0], _STRIP // self.n)
+        parts = [slice(first, min(first + height, self.n)) for first in range(0, self.n, height)]
         return np.concatenate(threaded_map(self._computed, parts, self.threads))
 
     def _rows_of_tiles(self, work: Callable[[slice, Iterator[TileAt]], np.ndarray], *, shared: bool) -> np.ndarray:

@@ -15,9 +15,11 @@ from kernelcal.inference.intervals.flips import MOST
 from kernelcal.inference.intervals.surprises import (
     FEWEST,
     DifferenceSums,
+    Error,
     LabelLaw,
     depth,
     hoeffding_sums,
+    larger,
     pseudo_rows,
     strips,
 )
@@ -234,7 +236,7 @@ class ScoreSurprises:
         self.weights = likely / total if total > 0 else likely  # of one surprise
         self.scores = -np.log(np.maximum(tables, _FLOOR))
 
-    def errors(self, rows: np.ndarray, a: int, b: int) -> Callable[[float], float]:
+    def errors(self, rows: np.ndarray, a: int, b: int) -> Error:
         """Standard error of the mean of row-wise differences of two models, for a number of surprises."""
         mean, n = float(rows.mean()), self.n
         own = float(((rows - mean) ** 2).sum())
@@ -331,24 +333,26 @@ class Contrast:
     pvalue: float | None
 
     @classmethod
-    def of(cls, difference: float, error: Callable[[float], float], size: float, freedom: float = math.inf) -> Contrast:
+    def of(
+        cls, difference: float, own: float, size: float, surprised: Error | None = None, freedom: float = math.inf
+    ) -> Contrast:
         """Two-sided p-value where as many standard errors as the level asks for are the difference.
 
         Parameters
         ----------
-        difference : float
-            Finite.
-        error : callable
-            Standard error with so many surprises.
+        difference, own : float
+            Finite, and its standard error from what was seen.
         size : float
             Of what is subtracted: a smaller standard error than its rounding is that of equal predictions.
+        surprised : callable, optional
+            Standard error with so many surprises, which counts where it is larger.
         freedom : float
             Degrees of freedom of the law of Student; infinite for the normal law.
         """
-        usual = error(FEWEST)
+        usual = larger(own, surprised, FEWEST)
         if usual <= _ROUNDING * size:
             return cls(0.0, 0.0, 1.0)
-        z = depth(abs(difference), error)
+        z = depth(abs(difference), own, surprised)
         return cls(difference, usual, min(max(2 * _student_tail(z, freedom), _SMALLEST), 1.0))
 
 
@@ -374,10 +378,8 @@ def difference_of_pairs(
     rows, squares = sums[a] - sums[b], products[a, a] - 2 * products[a, b] + products[b, b]
     size = math.sqrt(max(products[a, a], products[b, b], 0.0)) / (n * (n - 1))
     own = math.sqrt(sum(hoeffding_sums(rows, max(float(squares), 0.0))))
-    more = None if surprises is None else surprises.between(a, b)
-    return Contrast.of(
-        float(rows.sum()) / (n * (n - 1)), lambda c: own if more is None else max(own, more.error(c)), size
-    )
+    more = None if surprises is None else surprises.between(a, b).error
+    return Contrast.of(float(rows.sum()) / (n * (n - 1)), own, size, more)
 
 
 _LEVELS = tuple(z**2 / 2 for z in (2.0, 2.5, 3.0, 4.0, MOST))  # surprises of some depths, which draws are given
@@ -395,22 +397,23 @@ def difference_of_draws(
     """
     own, size = float((first - second).std(ddof=1)), max(map(abs, estimates))
     if surprised is None:
-        return Contrast.of(estimates[0] - estimates[1], lambda c: own, size)
+        return Contrast.of(estimates[0] - estimates[1], own, size)
 
     @cache
     def spread(surprises: float) -> float:
         one, two = surprised(surprises)
-        return max(own, float((one - two).std(ddof=1)))
+        return float((one - two).std(ddof=1))
 
     return Contrast.of(
         estimates[0] - estimates[1],
-        lambda surprises: spread(next((level for level in _LEVELS if level >= surprises), _LEVELS[-1])),
+        own,
         size,
+        lambda surprises: spread(next((level for level in _LEVELS if level >= surprises), _LEVELS[-1])),
     )
 
 
 def mean_difference(
-    first: np.ndarray, second: np.ndarray, surprised: Callable[[np.ndarray], Callable[[float], float]] | None = None
+    first: np.ndarray, second: np.ndarray, surprised: Callable[[np.ndarray], Error] | None = None
 ) -> Contrast:
     """Mean of row-wise differences, by the law of Student; without an error where the mean is not finite.
 
@@ -426,7 +429,7 @@ def mean_difference(
         return Contrast(mean, math.nan, None)
     size = float(np.abs(first, out=np.zeros(n), where=np.isfinite(first)).max()) / math.sqrt(n)
     own, more = float(rows.std(ddof=1)) / math.sqrt(n), None if surprised is None else surprised(rows)
-    error = (lambda c: own) if more is None else (lambda c: max(own, more(c)))
-    if abs(mean) > _ROUNDING * size and error(FEWEST) <= _ROUNDING * size:
+
+    if abs(mean) > _ROUNDING * size and larger(own, more, FEWEST) <= _ROUNDING * size:
         return Contrast(mean, 0.0, max(2.0 ** (1 - n), _SMALLEST))
-    return Contrast.of(mean, error, size, n - 1)
+    return Contrast.of(mean, own, size, more, n - 1)

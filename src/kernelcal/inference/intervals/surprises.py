@@ -17,6 +17,7 @@ from kernelcal.residuals import ClassResidual
 __all__ = [
     "FEWEST",
     "DifferenceSums",
+    "Error",
     "LabelLaw",
     "Surprises",
     "deepest",
@@ -28,6 +29,7 @@ __all__ = [
     "hoeffding_sums",
     "label_law",
     "label_law_of_sums",
+    "larger",
     "pseudo_rows",
     "strips",
     "surprises_of",
@@ -35,6 +37,7 @@ __all__ = [
 
 
 FEWEST = 2.0  # surprises that are added: those of Agresti and Coull at 95 %
+Error = Callable[[float], float]  # standard error for a number of surprises
 _DEEPEST = 38.0  # standard deviations: beyond, the normal tail is 0 in float64
 
 
@@ -54,17 +57,22 @@ def deepest(meets: Callable[[float], bool], most: float = _DEEPEST) -> float:
     return low
 
 
-def depth(difference: float, error: Callable[[float], float]) -> float:
-    """Standard deviations z by which a difference is away from 0, the error being that with the surprises of z.
+def larger(own: float, surprised: Error | None, surprises: float) -> float:
+    """Standard error of what was seen, or that with so many surprises where it is known and larger."""
+    return own if surprised is None else max(own, surprised(surprises))
+
+
+def depth(difference: float, own: float, surprised: Error | None) -> float:
+    """Standard deviations z by which a difference is away from 0, the error being the larger one with surprises of z.
 
     A deeper level asks for more of them. Where it does, the depth is a rounding less, which is the safe side.
     """
-    usual = difference / error(FEWEST)
+    usual = difference / larger(own, surprised, FEWEST)
     if usual <= 2:  # as many surprises for all smaller z
         return usual
 
     def gap(z: float) -> float:
-        return z * error(expected(z)) - difference
+        return z * larger(own, surprised, expected(z)) - difference
 
     from scipy.optimize import brentq  # imported when needed: the import of kernelcal stays light
 
