@@ -26,7 +26,7 @@ from kernelcal.inference import (
     seconds_of,
 )
 from kernelcal.inference.intervals import (
-    OPERATOR_METHODS,
+    BOOTSTRAP,
     Contrast,
     LabelLaw,
     PairedSurprises,
@@ -199,9 +199,15 @@ def conditional(
     notes: tuple[str, ...] = ()
     if pvalue is not None and pvalue > 1 - level:
         lower, notes = 0.0, (f"the lower end is 0: the exact test does not reject (p = {pvalue:.3g})",)
-    label = OPERATOR_METHODS["bootstrap"].label
     interval = Interval(
-        rows.estimate, max(lower, 0.0), max(upper, 0.0), level, label, len(case.targets), notes, "CKCE, corrected"
+        rows.estimate,
+        max(lower, 0.0),
+        max(upper, 0.0),
+        level,
+        BOOTSTRAP.label,
+        len(case.targets),
+        notes,
+        "CKCE, corrected",
     )
     return interval, rows.plug_in, (drawn, rows.surprised(request, drawn, law))
 

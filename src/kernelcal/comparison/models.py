@@ -277,5 +277,5 @@ def _two_columns(batch: Any) -> Categorical:
 
 
 def _double(x: Any) -> np.ndarray:
-    values = to_numpy(x)
+    values = x if isinstance(x, np.ndarray) else to_numpy(x)
     return values.astype(np.float64, copy=False) if values.dtype.kind == "f" else values

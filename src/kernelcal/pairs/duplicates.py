@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -72,12 +72,16 @@ def groups_of(predictions: Predictions) -> EqualRows | None:
 def _codes(p: np.ndarray) -> np.ndarray:
     """Whole numbers that are equal for equal rows, and hardly ever for others: sums of bits times odd numbers."""
     bits = p.view(np.uint32 if p.dtype == np.float32 else np.uint64).astype(np.uint64, copy=False)
-    # the same numbers in every run; those of a hash are no random numbers to any data
-    factors = generator_of(0, "factors of a hash").integers(2**63, size=bits.shape[1], dtype=np.uint64)
-    factors = factors * np.uint64(2) + np.uint64(1)
-    mixed = bits * factors
+    mixed = bits * _odd_factors(bits.shape[1])
     mixed ^= mixed >> np.uint64(32)
     return mixed.sum(axis=1, dtype=np.uint64)
+
+
+@cache
+def _odd_factors(size: int) -> np.ndarray:
+    """The same numbers in every run; those of a hash are no random numbers to any data."""
+    factors = generator_of(0, "factors of a hash").integers(2**63, size=size, dtype=np.uint64)
+    return factors * np.uint64(2) + np.uint64(1)
 
 
 def _numbers(p: np.ndarray) -> np.ndarray:

@@ -107,6 +107,11 @@ class Merge:
         if len(self.weights) != len(self.groups) or not all(0 < w < float("inf") for w in self.weights):
             raise InputError(f"weights must be a positive number for each of the groups, got {self.weights!r}")
 
+    @classmethod
+    def of_each(cls, number: int) -> Merge:
+        """Return the merge of statistics that stand by themselves, all alike."""
+        return cls(tuple((k,) for k in range(number)))
+
 
 class Prepared(ABC):
     """Statistics of fixed predictions, ready for many sets of targets.

@@ -28,6 +28,7 @@ from kernelcal.inference.intervals.paired import (
     mean_difference,
 )
 from kernelcal.inference.intervals.row_bootstrap import (
+    BOOTSTRAP,
     OPERATOR_METHODS,
     RowBootstrap,
     bootstrap_cost,
@@ -46,6 +47,7 @@ from kernelcal.inference.intervals.surprises import (
 )
 
 __all__ = [
+    "BOOTSTRAP",
     "INTERVAL_METHODS",
     "OPERATOR_METHODS",
     "Contrast",

@@ -22,7 +22,15 @@ from kernelcal.statistics import CKCE
 from kernelcal.statistics.conditional import MATRIX_UP_TO, PreparedCKCE
 from kernelcal.statistics.pairwise import not_definite
 
-__all__ = ["OPERATOR_METHODS", "RowBootstrap", "bootstrap_cost", "in_words", "say_bootstrap_cost", "seconds_of"]
+__all__ = [
+    "BOOTSTRAP",
+    "OPERATOR_METHODS",
+    "RowBootstrap",
+    "bootstrap_cost",
+    "in_words",
+    "say_bootstrap_cost",
+    "seconds_of",
+]
 
 
 _RATE = 1.5e10  # multiplications a second of matrix products in float64 on two cores
@@ -199,6 +207,6 @@ def _rows(request: Request) -> Spread:
     return of_draws(rows.estimate, drawn, rows.surprised(request, drawn))
 
 
-_BOOTSTRAP = IntervalMethod(_rows, "percentile bootstrap of the rows, the operator to the first order", tested=True)
+BOOTSTRAP = IntervalMethod(_rows, "percentile bootstrap of the rows, the operator to the first order", tested=True)
 OPERATOR_METHODS: Registry[IntervalMethod] = Registry("method", "or 'default', or an IntervalMethod")
-OPERATOR_METHODS.register("bootstrap", _BOOTSTRAP, summary=_BOOTSTRAP.label, serves="CKCE")
+OPERATOR_METHODS.register("bootstrap", BOOTSTRAP, summary=BOOTSTRAP.label, serves="CKCE")
