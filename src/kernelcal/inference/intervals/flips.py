@@ -18,7 +18,8 @@ __all__ = ["MOST", "Flips", "Part"]
 
 
 MOST = 6.0  # standard deviations: draws do not tell deeper levels apart, and flips grow with their square
-_AT_ONCE = 2**19  # numbers of some rows of the matrix, drawn or flipped: they fit the cache
+_STRIP = 2**19  # numbers of some rows of the matrix, which fit the cache
+_FLIPPED = 2**17  # the same of rows that are flipped: several arrays of them are held
 _BYTES = 2**27
 
 Part = tuple[np.ndarray, Callable[[np.ndarray], np.ndarray] | None]  # features, and their factors of counts
@@ -118,7 +119,7 @@ class Flips:
     def of_flips(self, counts: np.ndarray, flips: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """Changes for how often each row is drawn and flipped, of shape (n, B), and the label of each draw."""
         total, n = np.zeros(counts.shape[1]), len(self.targets)
-        height, step = max(16, _AT_ONCE // n), max(1, _AT_ONCE // n)
+        height, step = max(16, _STRIP // n), max(1, _FLIPPED // n)
         factors = [None if factor is None else factor(counts) for _, factor in self.parts]
         for top in range(0, n, height):
             rows = slice(top, min(top + height, n))
