@@ -44,7 +44,8 @@ class ExactPairs(Engine):
 
     Notes
     -----
-    Cost: O(n^2 m) time and O(n m) memory for one set of targets; no n x n array is held. From 1,000 rows of one
+    Cost: O(n^2 m) time and O(n m) memory for one set of targets; no n x n array is held, but where an interval or a
+    comparison asks for rows of kernel values: these are kept up to 2,048 rows (32 MiB). From 1,000 rows of one
     probability on, `Laplacian`, `Matern32`, `Matern52` and `kernels.Brownian`, their multiples, sums and products take
     O(n log n) (label "exact scan"). Where four or more rows share a prediction of classes, on average, the u unique
     predictions take O(u^2 m + n) ("exact pairs of ... unique predictions"). In a test of many classes
