@@ -82,8 +82,9 @@ class Case:
         """
         refuse_lens(lens)
         targets, batch = checked_pair(y, predictions, classes=classes, normalize=normalize)
-        known = Covariates.of(given, len(batch))
-        if known is not None:
+        known = None
+        if given is not None:
+            known = Covariates.of(given, len(batch))
             known.refuse_outcome(targets)
         return cls(targets, batch, checked_weights(weights, len(batch)), given=known).through(lens)
 

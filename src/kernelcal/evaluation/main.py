@@ -130,7 +130,8 @@ def evaluated(case: Case, run: Run, error: KernelError | None = None) -> Evaluat
     n = len(case)
     if n < 2:
         raise InputError("evaluate needs at least 2 rows, got 1: calibration is a property of many predictions")
-    refuse_given(case, None, None, several=False)
+    if case.given is not None:
+        refuse_given(case, None, None, several=False)
     run, placed, case = run.shared(), case.placed, case.in_numpy
     run.tell(0)  # the estimate comes before the draws, and is long for many rows
     error = error or KernelError(placed, run.engine)

@@ -233,7 +233,8 @@ def calibration_test(
     every = lens if isinstance(lens, ClassWise) else None
     one = None if every is not None else lens
     case = Case.of(y, predictions, weights=weights, lens=one, classes=classes, normalize=normalize, given=given)
-    refuse_given(case, asked, law, several=every is not None)
+    if case.given is not None:
+        refuse_given(case, asked, law, several=every is not None)
     if every is not None:
         refuse_numbers(case.predictions)
     if isinstance(asked, UniformPIT):

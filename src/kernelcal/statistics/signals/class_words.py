@@ -91,6 +91,7 @@ class _Fit:
         self.predictions, self.labels, self.classes = predictions, labels, classes
         self.weights = np.ones(len(labels)) if weights is None else weights
         self.parts = row_slices(len(labels), _ROWS)
+        self.logs = predictions.log_table(self.parts[0]) if len(self.parts) == 1 else None  # of few rows, for all steps
         self.column = np.full(predictions.n_classes, -1)  # of a class among the intercepts
         self.column[classes] = np.arange(len(classes))
         self.precision = 1 / _PRIOR[np.minimum(np.arange(1 + len(classes)), 1)] ** 2
@@ -112,7 +113,8 @@ class _Fit:
         return value, gradient, information, modelled, observed
 
     def _rows(self, theta: np.ndarray, part: slice) -> tuple[np.ndarray, ...]:
-        given, labels, w = self.predictions.log_table(part), self.labels[part], self.weights[part]
+        given = self.predictions.log_table(part) if self.logs is None else self.logs
+        labels, w = self.labels[part], self.weights[part]
         kept = np.isfinite(given[np.arange(len(given)), labels])
         given, labels, w = given[kept].astype(np.float64), labels[kept], w[kept]
         possible, rows = np.isfinite(given), np.arange(len(given))
