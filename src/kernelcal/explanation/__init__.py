@@ -1,22 +1,29 @@
 """Where a model is wrong: regions of predictions, classes, groups, rows."""
 
-from kernelcal.explanation.groups import Group, GroupFinding, above_claims, checked_groups
+from kernelcal.explanation.by_group import ByGroup, GroupFinding
+from kernelcal.explanation.group_test import by_group
+from kernelcal.explanation.groups import Group, Grouping, checked_groups, columns_of_text
 from kernelcal.explanation.main import explain, explained
 from kernelcal.explanation.regions import Region
 from kernelcal.explanation.result import Explanation
 from kernelcal.explanation.shares import ClassShare, RowShare
+from kernelcal.explanation.sizes import above_claims
 from kernelcal.explanation.witness import Witness, furthest_outside
 
 __all__ = [
+    "ByGroup",
     "ClassShare",
     "Explanation",
     "Group",
     "GroupFinding",
+    "Grouping",
     "Region",
     "RowShare",
     "Witness",
     "above_claims",
+    "by_group",
     "checked_groups",
+    "columns_of_text",
     "explain",
     "explained",
     "furthest_outside",

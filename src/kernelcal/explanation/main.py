@@ -12,11 +12,12 @@ from kernelcal.arrays import to_numpy
 from kernelcal.cases import Case
 from kernelcal.defaults import DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError
-from kernelcal.explanation.groups import checked_groups, gap_name
+from kernelcal.explanation.group_test import Null
+from kernelcal.explanation.groups import checked_groups
 from kernelcal.explanation.regions import regions_of
 from kernelcal.explanation.result import Explanation
 from kernelcal.explanation.shares import class_shares, row_shares, top_rows
-from kernelcal.explanation.tested import Null, tested
+from kernelcal.explanation.tested import tested
 from kernelcal.inference.test import impossible_note, impossible_rows
 from kernelcal.kernels import Dirac, Kernel
 from kernelcal.lenses import Lens
@@ -179,16 +180,21 @@ def explained(
     case: Case, run: Run, *, groups: Any = None, statistic: SKCE | None = None, witness_kernel: Kernel | None = None
 ) -> Explanation:
     """Explain what was checked already; groups are read here, since their rows must be those of the case."""
-    started, run = time.perf_counter(), run.deciding
+    started, asked = time.perf_counter(), run.shared()
+    run = asked.deciding
     _refuse_unexplained(case)
     case = case.map_arrays(lambda x: to_numpy(x).astype(np.float64))
-    named = checked_groups(groups, len(case))
+    grouping = checked_groups(groups, len(case))
     error = SKCE() if statistic is None else statistic
     estimate = error.estimated(case)
     fixed = replace(error, prediction_kernel=estimate.options["prediction_kernel"])
     pairs = fixed.prepare(case.predictions, case.weights)
     contributions = row_shares(pairs, case.targets)
-    found = tested(Null.of(case, run), named, contributions, statistic, witness_kernel)
+    fixed = replace(fixed, target_kernel=pairs.target_kernel)
+    given = statistic is not None
+    found = tested(
+        Null.of(case, run), grouping, contributions, fixed, asked, given=given, witness_kernel=witness_kernel
+    )
     batch = case.predictions
     return Explanation(
         n=len(case),
@@ -198,8 +204,7 @@ def explained(
         contributions=contributions,
         rows=top_rows(contributions, case),
         classes=class_shares(pairs, case) if isinstance(batch, ClassPredictions) else (),
-        groups=found.groups,
-        gap_name=gap_name(batch),
+        by_group=found.groups,
         alpha=run.alpha,
         question=batch.question,
         seconds=time.perf_counter() - started,

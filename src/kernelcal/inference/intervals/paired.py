@@ -246,11 +246,12 @@ class ScoreSurprises:
         self.weights = likely / total if total > 0 else likely  # of one surprise
         self.scores = -np.log(np.maximum(tables, _FLOOR))
 
-    def error(self, rows: np.ndarray, a: int, b: int, z: float) -> float:
-        """Standard error of the mean of row-wise differences of two models, with the surprises of z."""
+    def error(self, rows: np.ndarray, a: int, b: int | None, z: float) -> float:
+        """Standard error of the mean of row-wise differences of two models, or scores of one, with surprises of z."""
         surprises = expected(z)
         mean, w = float(rows.mean()), self.n + surprises
-        gaps = (self.scores[a] - self.scores[b] - mean) ** 2
+        own = self.scores[a] if b is None else self.scores[a] - self.scores[b]
+        gaps = (own - mean) ** 2
         more = surprises * float((self.weights * gaps).sum())
         return math.sqrt((float(((rows - mean) ** 2).sum()) + more) / ((w - 1) * w))
 

@@ -1,9 +1,10 @@
 """Null laws: from a statistic of fixed predictions to its p-value. A new one is a file here."""
 
-from kernelcal.inference.laws.exact import DrawnValues, Exact, Swap, exact_notes, exact_null, family_wise_pvalues
+from kernelcal.inference.laws.exact import DrawnValues, Exact, Swap, exact_notes, exact_null
 from kernelcal.inference.laws.law import NullLaw, Outcome, Problem, one_member
 from kernelcal.inference.laws.mean_embedding import CME
 from kernelcal.inference.laws.named import NULL_LAWS
+from kernelcal.inference.laws.ranking import family_wise_pvalues, merged_ranks
 from kernelcal.inference.laws.resampled import Bootstrap, Consistency, Wild
 from kernelcal.inference.laws.undrawn import Block, Bound, GammaFit, Pearson, Saddlepoint, Spectrum, far_note
 
@@ -29,5 +30,6 @@ __all__ = [
     "exact_null",
     "family_wise_pvalues",
     "far_note",
+    "merged_ranks",
     "one_member",
 ]

@@ -12,7 +12,9 @@ from kernelcal.inference.test.calibration import (
 )
 from kernelcal.inference.test.family import (
     DefaultFamily,
+    PreparedFamily,
     directions,
+    family_of_pairs,
     impossible_note,
     impossible_rows,
     prepared_signals,
@@ -25,6 +27,7 @@ from kernelcal.inference.test.quantile_family import PreparedQuantileKernels
 __all__ = [
     "STATISTICS",
     "DefaultFamily",
+    "PreparedFamily",
     "PreparedQuantileKernels",
     "UniformPIT",
     "answered",
@@ -34,6 +37,7 @@ __all__ = [
     "default_statistic",
     "directions",
     "draws_in",
+    "family_of_pairs",
     "holm_adjusted",
     "impossible_note",
     "impossible_rows",
