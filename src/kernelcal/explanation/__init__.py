@@ -2,7 +2,7 @@
 
 from kernelcal.explanation.by_group import ByGroup, GroupFinding
 from kernelcal.explanation.group_test import by_group
-from kernelcal.explanation.groups import Group, Grouping, checked_groups, columns_of_text
+from kernelcal.explanation.groups import Group, Grouping, checked_groups, columns_of_text, refuse_ungrouped
 from kernelcal.explanation.main import explain, explained
 from kernelcal.explanation.regions import Region
 from kernelcal.explanation.result import Explanation
@@ -27,4 +27,5 @@ __all__ = [
     "explain",
     "explained",
     "furthest_outside",
+    "refuse_ungrouped",
 ]

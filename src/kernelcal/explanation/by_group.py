@@ -145,6 +145,8 @@ class ByGroup(Shown):
         Coverage of the intervals, of each by itself.
     draws : int
         Draws of the test; 0 where no group was tested.
+    law : str
+        Whether p-values are exact, or conservative where outcomes equal quantiles.
     notes : tuple of str
         What the reader must know: columns that were cut, groups that are small.
     """
@@ -156,6 +158,7 @@ class ByGroup(Shown):
     confidence_level: float
     draws: int
     notes: tuple[str, ...] = ()
+    law: str = "exact"
 
     @property
     def rejected(self) -> tuple[GroupFinding, ...]:
@@ -169,19 +172,18 @@ class ByGroup(Shown):
         if not tested:
             return "No group was tested."
         if not self.rejected:
-            least = min(g.pvalue for g in self.findings if g.pvalue is not None)
-            return (
-                f"No evidence against calibration in any of {_number(tested)} (smallest p = {least:.3g}, exact test)."
-            )
-        return f"{len(self.rejected):,} of {_number(tested)} rejected: {self._listed(self.rejected)}."
+            least = f"smallest p = {min(g.pvalue for g in self.findings if g.pvalue is not None):.3g}"
+            return f"No evidence against calibration in any of {_number(tested)} ({least}, {self.law} test)."
+        are = "is" if len(self.rejected) == 1 else "are"
+        return f"{len(self.rejected):,} of {_number(tested)} {are} rejected: {self._listed(self.rejected)}."
 
     @property
     def test_in_words(self) -> str:
         """What the p-values are."""
         level = percent(self.alpha)
         return (
-            "every group is tested by the whole default family, with exact p-values that are corrected for the choice "
-            f"among all groups: of groups that are calibrated any is rejected in at most {level} of data sets, "
+            f"every group is tested by the whole default family, with {self.law} p-values that are corrected for the "
+            f"choice among all groups: of groups that are calibrated any is rejected in at most {level} of data sets, "
             "whatever the other groups are"
         )
 
@@ -201,7 +203,7 @@ class ByGroup(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        own = {"verdict": self.verdict, "alpha": self.alpha, "draws": self.draws}
+        own = {"verdict": self.verdict, "alpha": self.alpha, "draws": self.draws, "law": self.law}
         names = {"gap": self.gap_name, "score": self.score_name, "confidence_level": self.confidence_level}
         findings = [g.to_dict() for g in self.findings]
         return {**own, **names, "findings": findings, "notes": [*self.notes, *self.small_in_words]}

@@ -15,7 +15,7 @@ from kernelcal.explanation.sizes import KernelSize, gap_name, kernel_size, score
 from kernelcal.inference import DefaultFamily, DrawnValues, Draws, exact_null
 from kernelcal.inference.laws import family_wise_pvalues, merged_ranks
 from kernelcal.inference.test import PreparedFamily, directions, family_of_pairs
-from kernelcal.predictions import Samples
+from kernelcal.predictions import Quantiles, Samples
 from kernelcal.runs import Run
 from kernelcal.statistics import SKCE, Prepared
 from kernelcal.statistics.pairwise import PreparedPairMean
@@ -90,12 +90,27 @@ class PreparedGroups(Prepared):
         parts = np.split(values, bounds, axis=1)
         return [DrawnValues.of(part, merge=family.merge) for part, family in zip(parts, self.families, strict=True)]
 
+    @staticmethod
+    def corrected(drawn: Sequence[DrawnValues]) -> np.ndarray:
+        """P-values of groups, corrected for the choice among all: every group has its merged rank in every row.
+
+        They are exact, since a group sees its own rows alone (`family_wise_pvalues`).
+        """
+        merged = [merged_ranks(own.values, own.rank, own.merge) for own in drawn]
+        rank, deviation = (np.stack(columns, axis=1) for columns in zip(*merged, strict=True))
+        return family_wise_pvalues(rank, deviation)
+
 
 def by_size(groups: Sequence[Group], weights: np.ndarray | None) -> tuple[list[Group], list[Group]]:
     """Groups with a pair of rows that count, and those without."""
     counted = [len(g.rows) if weights is None else int(np.count_nonzero(weights[g.rows])) for g in groups]
     large = [g for g, n in zip(groups, counted, strict=True) if n >= 2]
     return large, [g for g, n in zip(groups, counted, strict=True) if n < 2]
+
+
+def has_ties(case: Case) -> bool:
+    """Tell whether outcomes equal quantiles, or quantiles each other, so that levels claim bounds alone."""
+    return isinstance(case.predictions, Quantiles) and case.predictions.cells.has_ties(case.targets)
 
 
 def prepared_groups(null: Null, groups: Sequence[Group], chosen: PreparedPairMean | None = None) -> PreparedGroups:
@@ -128,24 +143,18 @@ def found_by_group(
     grouping: Grouping,
     contributions: np.ndarray | None = None,
 ) -> ByGroup:
-    """Findings about all groups, the surest first; values have shape (draws + 1, members).
-
-    Every group has the merged rank of its members in every row of the values: a table of groups, from which
-    `family_wise_pvalues` are exact, since a group sees its own rows alone.
-    """
+    """Findings about all groups, the surest first; values have shape (draws + 1, members)."""
     found: list[GroupFinding] = []
-    pairs = error.prepare(null.case.predictions, null.case.weights)
+    batch, ties = null.case.predictions, has_ties(null.case)
+    pairs = None if ties else error.prepare(batch, null.case.weights)  # with ties residuals have no values
     if prepared is not None:
         drawn = prepared.ranked(values)
-        merged = [merged_ranks(own.values, own.rank, own.merge) for own in drawn]
-        rank, deviation = (np.stack(columns, axis=1) for columns in zip(*merged, strict=True))
-        pvalues = family_wise_pvalues(rank, deviation)
+        pvalues = prepared.corrected(drawn)
         for group, family, own, p in zip(prepared.groups, prepared.families, drawn, pvalues, strict=True):
             tested = _tested(family, own, null.case.targets[group.rows], float(p), null.run.alpha)
             found.append(_finding(group, null, contributions, run, pairs, **tested))
     found.sort(key=lambda g: (g.pvalue, g.own_pvalue, -abs(g.deviation or 0.0)))
     found += [_finding(group, null, contributions, run, None) for group in untested]
-    batch = null.case.predictions
     return ByGroup(
         tuple(found),
         gap_name(batch),
@@ -154,6 +163,7 @@ def found_by_group(
         run.confidence_level,
         max(len(values) - 1, 0),
         (*grouping.notes, *_untested_note(untested)),
+        "conservative" if ties else "exact",
     )
 
 

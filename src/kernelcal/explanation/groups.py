@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from kernelcal.arrays import as_array, to_numpy
+from kernelcal.cases import Case
 from kernelcal.errors import InputError
-from kernelcal.predictions import is_frame, series_to_array
+from kernelcal.predictions import Samples, ScorePredictions, is_frame, series_to_array
 
-__all__ = ["Group", "Grouping", "checked_groups", "columns_of_text"]
+__all__ = ["Group", "Grouping", "checked_groups", "columns_of_text", "refuse_ungrouped"]
 
 
 _NUMBERS = 30  # different whole numbers that are names; more are measured
@@ -73,6 +74,18 @@ def checked_groups(groups: Any, n: int) -> Grouping:
             _refuse_ids(column, values)
             found += _groups(column, values)
     return Grouping(tuple(found), tuple(notes))
+
+
+def refuse_ungrouped(case: Case) -> None:
+    """Refuse predictions that have no law to draw from, hence no test of a group."""
+    batch = case.predictions
+    if isinstance(batch, ScorePredictions):
+        raise InputError(
+            "densities known through their score functions have no groups: pass draws of the model, "
+            "kernelcal.Samples(draws)"
+        )
+    if isinstance(batch, Samples) and not batch.exchangeable:
+        raise InputError("draws with unequal weights have no test, hence no groups: draw an unweighted sample by them")
 
 
 def columns_of_text(columns: Mapping[str, Sequence[str]] | None) -> dict[str, list[Any]] | None:

@@ -150,11 +150,22 @@ def _hits(case: Case) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _of_quantiles(case: Case, run: Run) -> Sizes:
-    gaps = above_claims(case.predictions, case.targets)
     claimed = float((1 - case.predictions.cells.taus).mean())
-    gap, scores = float(np.average(gaps, weights=case.weights)), weighted_interval_score_rows_of(case)
+    scores = weighted_interval_score_rows_of(case)
     score, ends = float(np.average(scores, weights=case.weights)), _mean_interval(case, scores, run)
-    return Sizes(claimed + gap, claimed, gap, _mean_interval(case, gaps, run), None, None, score, ends)
+    gaps, rather = above_claims(case.predictions, case.targets), _at_claims(case.predictions, case.targets)
+    above, least = (float(np.average(x, weights=case.weights)) for x in (gaps, rather))
+    if not np.array_equal(gaps, rather):  # levels claim bounds: the least gap that agrees with them, without interval
+        gap = above if above > 0 else min(least, 0.0)
+        return Sizes(claimed + above, claimed, gap, score=score, score_interval=ends)
+    return Sizes(claimed + above, claimed, above, _mean_interval(case, gaps, run), None, None, score, ends)
+
+
+def _at_claims(batch: Quantiles, targets: np.ndarray) -> np.ndarray:
+    """The same with outcomes that equal a quantile counted as above it."""
+    cells = batch.cells
+    _, hi = cells.ends(cells.codes(targets))
+    return np.asarray(hi / len(cells.taus) - (1 - cells.taus).mean())
 
 
 def _of_numbers(case: Case, run: Run) -> Sizes:

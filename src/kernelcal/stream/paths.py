@@ -13,6 +13,7 @@ import numpy as np
 from kernelcal.cases import Case, refuse_lens
 from kernelcal.errors import InputError
 from kernelcal.evaluation import Evaluation, evaluated
+from kernelcal.explanation import columns_of_text
 from kernelcal.io import Data, ReadOptions, read, read_source
 from kernelcal.io.sources import Arrays
 from kernelcal.runs import Run
@@ -75,7 +76,8 @@ def evaluate_path(path: Any, *, memory: int = AT_ONCE, **options: Any) -> Evalua
         return evaluate_files(path, **options)
     try:
         data = _read(path, asked)
-        return evaluated(Case.of(data.y, data.predictions, weights=data.weights, lens=lens), run)
+        case = Case.of(data.y, data.predictions, weights=data.weights, lens=lens)
+        return evaluated(case, run, groups=columns_of_text(data.groups))
     except InputError as error:
         named = str(error) if os.fspath(path) in str(error) else f"{path}: {error}"
         raise InputError(named) from None
