@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from kernelcal.explanation.differing import GroupDifference
 from kernelcal.explanation.sizes import FEW
 from kernelcal.plots import percent
 from kernelcal.tables import Grid, Shown, Table, few_rule
@@ -147,6 +148,8 @@ class ByGroup(Shown):
         Draws of the test; 0 where no group was tested.
     law : str
         Whether p-values are exact, or conservative where outcomes equal quantiles.
+    differences : tuple of GroupDifference
+        For every column whether its groups differ from each other; approximate.
     notes : tuple of str
         What the reader must know: columns that were cut, groups that are small.
     """
@@ -159,6 +162,7 @@ class ByGroup(Shown):
     draws: int
     notes: tuple[str, ...] = ()
     law: str = "exact"
+    differences: tuple[GroupDifference, ...] = ()
 
     @property
     def rejected(self) -> tuple[GroupFinding, ...]:
@@ -197,6 +201,11 @@ class ByGroup(Shown):
         more = f" and {len(words) - _NAMED:,} more groups" if len(words) > _NAMED else ""
         return (f"only gross errors would show in {', '.join(words[:_NAMED])}{more}",)
 
+    @property
+    def differences_in_words(self) -> tuple[str, ...]:
+        """For every column whether its groups differ from each other, beyond what they share."""
+        return tuple(difference.in_words(self.alpha) for difference in self.differences)
+
     def _listed(self, groups: Sequence[GroupFinding]) -> str:
         more = f" and {len(groups) - _SHOWN:,} more" if len(groups) > _SHOWN else ""
         return ", ".join(f"{g.column} {g.name}" for g in groups[:_SHOWN]) + more
@@ -206,7 +215,9 @@ class ByGroup(Shown):
         own = {"verdict": self.verdict, "alpha": self.alpha, "draws": self.draws, "law": self.law}
         names = {"gap": self.gap_name, "score": self.score_name, "confidence_level": self.confidence_level}
         findings = [g.to_dict() for g in self.findings]
-        return {**own, **names, "findings": findings, "notes": [*self.notes, *self.small_in_words]}
+        differences = [difference.to_dict() for difference in self.differences]
+        notes = [*self.notes, *self.small_in_words]
+        return {**own, **names, "findings": findings, "differences": differences, "notes": notes}
 
     def _tables(self) -> list[Table | Grid]:
         tables: list[Table | Grid] = [self._grid()]
@@ -224,6 +235,7 @@ class ByGroup(Shown):
         notes = [
             self.test_in_words,
             f"intervals hold {percent(self.confidence_level)} each",
+            *self.differences_in_words,
             *self.small_in_words,
             *self.notes,
             *([f"the first {_SHOWN} of {len(self.findings):,} groups, the surest first"] if left else []),

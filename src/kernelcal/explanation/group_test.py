@@ -10,6 +10,7 @@ import numpy as np
 
 from kernelcal.cases import Case
 from kernelcal.explanation.by_group import ByGroup, GroupFinding
+from kernelcal.explanation.differing import difference_of
 from kernelcal.explanation.groups import Group, Grouping
 from kernelcal.explanation.sizes import KernelSize, gap_name, kernel_size, score_name, sizes_of
 from kernelcal.inference import DefaultFamily, DrawnValues, Draws, exact_null
@@ -164,7 +165,15 @@ def found_by_group(
         max(len(values) - 1, 0),
         (*grouping.notes, *_untested_note(untested)),
         "conservative" if ties else "exact",
+        tuple(difference_of(null.case, column, own, null.run) for column, own in _columns(grouping.groups).items()),
     )
+
+
+def _columns(groups: Sequence[Group]) -> dict[str, list[Group]]:
+    found: dict[str, list[Group]] = {}
+    for group in groups:
+        found.setdefault(group.column, []).append(group)
+    return found
 
 
 def _tested(

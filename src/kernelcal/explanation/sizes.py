@@ -21,7 +21,7 @@ from kernelcal.statistics import SKCE, crps_rows_of, log_score_rows_of, weighted
 from kernelcal.statistics.binned import binomial_interval
 from kernelcal.statistics.pairwise import PreparedPairMean
 
-__all__ = ["FEW", "KernelSize", "Sizes", "above_claims", "gap_name", "kernel_size", "score_name", "sizes_of"]
+__all__ = ["FEW", "KernelSize", "Sizes", "above_claims", "gap_name", "hits", "kernel_size", "score_name", "sizes_of"]
 
 
 FEW = 100  # rows below which only gross errors show, as a verdict says
@@ -125,7 +125,7 @@ def sizes_of(case: Case, run: Run, level: float) -> Sizes:
 
 
 def _of_classes(case: Case, run: Run) -> Sizes:
-    hit, p = _hits(case)
+    hit, p = hits(case)
     observed, predicted = (float(np.average(x, weights=case.weights)) for x in (hit, p))
     interval = None
     if case.weights is None:
@@ -140,7 +140,7 @@ def _of_classes(case: Case, run: Run) -> Sizes:
     return Sizes(observed, predicted, observed - predicted, interval, None, None, score, ends)
 
 
-def _hits(case: Case) -> tuple[np.ndarray, np.ndarray]:
+def hits(case: Case) -> tuple[np.ndarray, np.ndarray]:
     """Whether it happened and its probability: of the event, or of the first choice among several classes."""
     batch, targets = case.predictions, case.targets
     if batch.n_classes == 2:
@@ -229,9 +229,8 @@ def kernel_size(case: Case, pairs: PreparedPairMean, pvalue: float, run: Run) ->
         return KernelSize(float(pairs.values(case.targets[None])[0, 0]))
     few = len(case) <= _BOOTSTRAPPED or case.weights is not None
     method = INTERVAL_METHODS["bootstrap" if few else "root"]
-    error = pairs.statistic
-    assert isinstance(error, SKCE)  # for the type checker: what is split is a mean over pairs of residuals
-    found = interval_of(case, error, run, method=method, pvalue=pvalue, prepared=pairs)
+    assert isinstance(pairs.statistic, SKCE)  # for the type checker: what is split is a mean over pairs of residuals
+    found = interval_of(case, pairs.statistic, run, method=method, pvalue=pvalue, prepared=pairs)
     return KernelSize(found.estimate, found.root)
 
 

@@ -134,6 +134,7 @@ def _groups(found: ByGroup) -> Grid:
         "what is wrong in a group is named where a direction is clear in its rows, the clearest first",
         f"every interval holds {level} by itself: that of shares is Clopper and Pearson's, that of means the normal "
         "law's; the kernel error is the root of the SKCE of the group by itself",
+        *found.differences_in_words,
         *found.small_in_words,
         *found.notes,
         *([f"not shown: {left} that are less sure"] if left else []),

@@ -4,7 +4,7 @@ from kernelcal.inference.laws.exact import DrawnValues, Exact, Swap, exact_notes
 from kernelcal.inference.laws.law import NullLaw, Outcome, Problem, one_member
 from kernelcal.inference.laws.mean_embedding import CME
 from kernelcal.inference.laws.named import NULL_LAWS
-from kernelcal.inference.laws.ranking import family_wise_pvalues, merged_ranks
+from kernelcal.inference.laws.ranking import family_wise_pvalues, merged_ranks, ranks
 from kernelcal.inference.laws.resampled import Bootstrap, Consistency, Wild
 from kernelcal.inference.laws.undrawn import Block, Bound, GammaFit, Pearson, Saddlepoint, Spectrum, far_note
 
@@ -32,4 +32,5 @@ __all__ = [
     "far_note",
     "merged_ranks",
     "one_member",
+    "ranks",
 ]
