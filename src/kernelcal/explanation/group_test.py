@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from kernelcal.cases import Case
-from kernelcal.explanation.by_group import ByGroup, GroupFinding
+from kernelcal.explanation.findings import ByGroup, GroupFinding
 from kernelcal.explanation.differing import difference_of
 from kernelcal.explanation.groups import Group, Grouping
 from kernelcal.explanation.sizes import KernelSize, gap_name, kernel_size, score_name, sizes_of

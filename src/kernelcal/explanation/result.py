@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kernelcal.errors import InputError
-from kernelcal.explanation.by_group import ByGroup, GroupFinding
+from kernelcal.explanation.findings import ByGroup, GroupFinding
 from kernelcal.explanation.regions import Region
 from kernelcal.explanation.shares import ClassShare, RowShare
 from kernelcal.explanation.witness import Witness

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernelcal.explanation.by_group import ByGroup
+from kernelcal.explanation.findings import ByGroup
 from kernelcal.explanation.group_test import Null, by_size, found_by_group, prepared_groups
 from kernelcal.explanation.groups import Grouping
 from kernelcal.explanation.smoothed import gaps_of
