@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 
 from kernelcal.cases import Case
-from kernelcal.explanation.findings import ByGroup, GroupFinding
 from kernelcal.explanation.differing import difference_of
+from kernelcal.explanation.findings import ByGroup, GroupFinding
 from kernelcal.explanation.groups import Group, Grouping
 from kernelcal.explanation.sizes import KernelSize, gap_name, kernel_size, score_name, sizes_of
 from kernelcal.inference import DefaultFamily, DrawnValues, Draws, exact_null
