@@ -97,7 +97,8 @@ def explain(
     predictions : Predictions or what `as_predictions` takes
         Predicted probabilities, or a family for numbers.
     groups : array of shape (n,), mapping of str to such arrays, or data frame, optional
-        Groups of rows by one or several columns: text, whole numbers or booleans, not chosen by looking at `y`.
+        Groups of rows by one or several columns: text, whole numbers or booleans, not chosen by looking at `y`. Numbers
+        that are measured (fractions, or more than 30 different ones) are cut at their quartiles, and a note says where.
     lens : Lens, optional
         A simpler question, such as `TopLabel`; everything is then about it.
     weights : array of shape (n,), optional
@@ -105,7 +106,8 @@ def explain(
     classes, normalize
         As for `as_predictions`.
     statistic : SKCE, optional
-        Kernels of the error that is split; the estimator must be the unbiased one.
+        Kernels of the error that is split; the estimator must be the unbiased one. Groups are then tested by it beside
+        their signals.
     witness_kernel : Kernel, optional
         Kernel between predictions by which residuals are smoothed. Default: that of `statistic` if it is given, else
         `Laplacian` at a quarter of the median distance, since the median itself smooths over half of the predictions.
@@ -142,14 +144,14 @@ def explain(
     *Contributions* ``c_i = sum_{j != i} h_ij / (n (n - 1))`` sum to the unbiased SKCE; those of classes and of the
     groups of one column do too.
 
-    *Groups.* Each has its own unbiased SKCE under the same kernels. They are ranked together among the draws
-    (Westfall-Young, min-p), which keeps the chance of any false rejection at most alpha, however groups overlap.
-    Between numbers, but not of `Quantiles`, the target kernel is here the finite spectrum `kernels.Spectral` unless
-    `statistic` names one.
+    *Groups.* Each is tested by the whole default family on its own rows, with the lengthscales of all rows, and all
+    under one batch of draws. Merged ranks of the groups are corrected together (Westfall-Young, min-p, step-down): of
+    groups that are calibrated any is rejected with probability at most alpha, whatever the others are and however they
+    overlap. Whether the groups of a column differ from each other is one more test, which is approximate.
 
     Targets are redrawn from the predictions; of `Samples` the outcome is swapped with the draws. Assumes that rows are
     independent given predictions and groups. Cost: ``n^2 m`` for the contributions, ``B P n m`` for the witness at P
-    places, and ``B n_g^2 m`` for every group of n_g rows; no n x n array is held above 2,048 rows.
+    places, and a test of the default family for every group; no n x n array is held above 2,048 rows.
 
     References
     ----------
