@@ -129,7 +129,7 @@ def prepared_groups(null: Null, groups: Sequence[Group], chosen: PreparedPairMea
     batch, weights = null.pool.predictions, null.pool.weights
     if chosen is not None:
         return PreparedGroups([family_of_pairs(chosen.part(group.rows)) for group in groups], groups)
-    family = DefaultFamily().resolved(batch, weights)
+    family = DefaultFamily(engine=null.run.engine).resolved(batch, weights)
     own = [None if weights is None else weights[group.rows] for group in groups]
     return PreparedGroups([family.prepare(batch[g.rows], w) for g, w in zip(groups, own, strict=True)], groups)
 
