@@ -100,13 +100,16 @@ def test_groups_of_what_is_ranked():
     named = [tuple(signals.names[k] for k in group) for group in signals.merge.groups]
     assert named[:3] == [("impossible target",), ("bias",), ("dispersion",)]
     assert named[3] == ("bias by location", "bias by scale", "dispersion by location", "dispersion by scale")
-    assert named[4:] == [("PIT", "PIT cells")]
-    assert signals.merge.weights == (1, 1, 1, 1, 1.4)
+    assert named[4:] == [("PIT",), ("PIT cells",)]
+    assert signals.merge.weights == (1, 1.2, 1.2, 0.8, 1.4, 0.8)
+    counts = NumberSignals().prepare(kc.Poisson([1.0, 2.0]))
+    assert counts.merge.weights == (1, 1.2, 1.2, 0.8, 1.4)
     family = kc.DefaultFamily().prepare(kc.Normal([0.0, 1.0, 3.0], [1.0, 2.0, 1.0]))
-    assert [family.names[k] for k in family.merge.groups[-1]] == list(family.kernels.names)
+    assert [family.names[k] for k in family.merge.groups[-1]] == ["PIT cells", *family.kernels.names]
+    assert family.merge.weights == signals.merge.weights
     assert len(family.kernels.names) == 2
     vectors = kc.DefaultFamily().prepare(kc.MultivariateNormal.diagonal(np.eye(3), np.ones((3, 3))))
-    assert [len(group) for group in vectors.merge.groups] == [1, 1, 1, 4, 2, 2, 2]
+    assert [len(group) for group in vectors.merge.groups] == [1, 1, 1, 4, 1, 3, 2]
 
 
 def test_rows_without_spread_take_no_part():

@@ -9,9 +9,10 @@ from typing import ClassVar
 import numpy as np
 
 from kernelcal.errors import InputError
+from kernelcal.inference.laws.chi_square import ChiSquareSum, pearson_tail
 from kernelcal.inference.laws.law import NullLaw, Outcome, Problem, finite, one_member, prepared_pairs
+from kernelcal.inference.laws.null_moments import KnownNull, known_null
 from kernelcal.inference.laws.trust import few_surprises_notes, trust_notes
-from kernelcal.inference.null_moments import ChiSquareSum, KnownNull, known_null, pearson_tail
 from kernelcal.kernels import Kernel, Linear, has_leaf
 from kernelcal.pairs import PairMatrix
 from kernelcal.predictions import Predictions, RealPredictions
@@ -138,6 +139,7 @@ def _variance(matrix: PairMatrix) -> float:
     return 2 * float(matrix.row_squares.sum()) / (n * (n - 1))
 
 
+_SPREAD = "the spread of block values can be far too small; use null='exact'"
 _FEW = 30  # blocks; below, the normal law is a rough approximation
 
 
@@ -169,7 +171,7 @@ class Block(NullLaw):
             raise InputError(f"null='block' needs at least 2 blocks, got {len(values)}: use a smaller block_size")
         mean, error = float(values.mean()), float(values.std(ddof=1) / math.sqrt(len(values)))
         few = (f"{len(values)} blocks are few for a normal law",) if len(values) < _FEW else ()
-        notes = (*few, *few_surprises_notes(problem))
+        notes = (*few, *few_surprises_notes(problem, _SPREAD))
         if np.ptp(values) <= 1e-12 * np.abs(values).max():  # their spread is rounding, and nothing to compare with
             return one_member(
                 prepared,

@@ -146,8 +146,9 @@ class DefaultFamily(Statistic):
 
     For classes the signals are slope, bias and bins (`ClassSignals`), and the kernels are one member: their values are
     divided by their standard deviations under calibration, and summed. For numbers and vectors five groups of members
-    are ranked (`Merge`): bias; dispersion; both by location and by scale; the PIT, with weight
-    1.4 (`NumberSignals`); and kernels between places of outcomes in their predicted distributions.
+    are ranked (`Merge`): bias and dispersion, each with weight 1.2; both by location and scale, 0.8; the PIT, 1.4
+    (`NumberSignals`); and, 0.8, kernels between places of outcomes in their predicted distributions, with the cells
+    of these.
 
     A kernel at one lengthscale is blind to finer structure and weak against over- and under-confidence, the
     failure that is met most often; one family of few members sees both, and every member costs the others little.

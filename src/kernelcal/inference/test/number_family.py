@@ -32,6 +32,8 @@ FACTORS = (2**-3, 2**-1)  # finer structure than 1/8 of the median needs more ro
 
 _FREQUENCIES = 32  # of a target kernel between vectors
 
+_WEIGHT = 0.8  # of the kernels, which see everything a little, beside those of the signals
+
 _SECONDS = 1.7e-3  # of a draw and kernel on two cores up to which all pairs are taken, as for classes
 
 _LANDMARKS, _FEW_LANDMARKS, _LARGE = 256, 128, 200_000
@@ -81,13 +83,20 @@ def number_parts(
 
 
 def number_merge(signals: PreparedNumberSignals, kernels: Sequence[PreparedPairMean]) -> Merge:
-    """Groups of the signals with their weights, and one more of the kernels of each target kernel."""
+    """Groups of the signals with their weights, and one more of the kernels of each target kernel.
+
+    The cells of the PIT join the first kernels: both see what is fine, and nothing coarse as well as the others.
+    """
     assert signals.merge is not None  # for the type checker: these signals have one
     groups, weights, first = list(signals.merge.groups), list(signals.merge.weights), len(signals.names)
+    joined: tuple[int, ...] = ()
+    if signals.cells:
+        joined = groups.pop()
+        weights.pop()
     for part in kernels:
-        groups.append(tuple(range(first, first + len(part.names))))
-        weights.append(1.0)
-        first += len(part.names)
+        groups.append((*joined, *range(first, first + len(part.names))))
+        weights.append(_WEIGHT)
+        first, joined = first + len(part.names), ()
     return Merge(tuple(groups), tuple(weights))
 
 
