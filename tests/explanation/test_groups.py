@@ -597,3 +597,19 @@ def test_quantiles_with_ties_have_groups_with_conservative_pvalues():
     assert len(found.by_group.rejected) == 2
     assert all(g.skce is None and g.gap > 0 and g.gap_interval is None for g in found.by_group.findings)
     assert "with conservative p-values" in found.by_group.test_in_words
+    assert found.by_group.gap_name == "least share above quantiles, observed - claimed"
+
+
+def test_the_gap_of_quantiles_with_ties_is_the_least_that_agrees_with_the_claims():
+    rng = np.random.default_rng(1)
+    rate, levels = rng.uniform(1, 6, 120), np.array([0.1, 0.5, 0.9])
+    q = poisson.ppf(levels, rate[:, None])
+    for moved, sign in ((3, 1), (0, 0), (-9, -1)):
+        y = rng.poisson(rate) + float(moved)
+        last = np.array([[max(levels[row == value]) for value in row] for row in q])
+        first = np.array([[min(levels[row == value]) for value in row] for row in q])
+        low = ((y[:, None] > q) - (1 - last)).mean()
+        high = ((y[:, None] >= q) - (1 - first)).mean()
+        found = by_group(Case.of(y, kc.Quantiles(q, levels)), checked_groups(["one"] * 120, 120), Run(draws=19))
+        assert found.findings[0].gap == pytest.approx(np.clip(0, low, high))
+        assert np.sign(found.findings[0].gap) == sign

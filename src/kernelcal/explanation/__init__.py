@@ -8,7 +8,6 @@ from kernelcal.explanation.main import explain, explained
 from kernelcal.explanation.regions import Region
 from kernelcal.explanation.result import Explanation
 from kernelcal.explanation.shares import ClassShare, RowShare
-from kernelcal.explanation.sizes import above_claims
 from kernelcal.explanation.witness import Witness, furthest_outside
 
 __all__ = [
@@ -22,7 +21,6 @@ __all__ = [
     "Region",
     "RowShare",
     "Witness",
-    "above_claims",
     "by_group",
     "checked_groups",
     "columns_of_text",

@@ -12,11 +12,11 @@ from kernelcal.cases import Case
 from kernelcal.explanation.differing import difference_of
 from kernelcal.explanation.findings import ByGroup, GroupFinding
 from kernelcal.explanation.groups import Group, Grouping
-from kernelcal.explanation.sizes import KernelSize, gap_name, kernel_size, score_name, sizes_of
+from kernelcal.explanation.sizes import KernelSize, gap_name, has_ties, kernel_size, score_name, sizes_of
 from kernelcal.inference import DefaultFamily, DrawnValues, Draws, exact_null
 from kernelcal.inference.laws import family_wise_pvalues, merged_ranks
 from kernelcal.inference.test import PreparedFamily, directions, family_of_pairs
-from kernelcal.predictions import Quantiles, Samples
+from kernelcal.predictions import Samples
 from kernelcal.runs import Run
 from kernelcal.statistics import SKCE, Prepared
 from kernelcal.statistics.pairwise import PreparedPairMean
@@ -109,11 +109,6 @@ def by_size(groups: Sequence[Group], weights: np.ndarray | None) -> tuple[list[G
     return large, [g for g, n in zip(groups, counted, strict=True) if n < 2]
 
 
-def has_ties(case: Case) -> bool:
-    """Tell whether outcomes equal quantiles, or quantiles each other, so that levels claim bounds alone."""
-    return isinstance(case.predictions, Quantiles) and case.predictions.cells.has_ties(case.targets)
-
-
 def prepared_groups(null: Null, groups: Sequence[Group], chosen: PreparedPairMean | None = None) -> PreparedGroups:
     """Prepare the default family in every group, with the lengthscales of all rows.
 
@@ -158,7 +153,7 @@ def found_by_group(
     found += [_finding(group, null, contributions, run, None) for group in untested]
     return ByGroup(
         tuple(found),
-        gap_name(batch),
+        gap_name(null.case),
         score_name(batch),
         null.run.alpha,
         run.confidence_level,

@@ -21,7 +21,17 @@ from kernelcal.statistics import SKCE, crps_rows_of, log_score_rows_of, weighted
 from kernelcal.statistics.binned import binomial_interval
 from kernelcal.statistics.pairwise import PreparedPairMean
 
-__all__ = ["FEW", "KernelSize", "Sizes", "above_claims", "gap_name", "hits", "kernel_size", "score_name", "sizes_of"]
+__all__ = [
+    "FEW",
+    "KernelSize",
+    "Sizes",
+    "gap_name",
+    "has_ties",
+    "hits",
+    "kernel_size",
+    "score_name",
+    "sizes_of",
+]
 
 
 FEW = 100  # rows below which only gross errors show, as a verdict says
@@ -83,12 +93,13 @@ class KernelSize:
     root_interval: Ends | None = None
 
 
-def gap_name(batch: Any) -> str:
-    """What the gap of these predictions is."""
+def gap_name(case: Case) -> str:
+    """What the gap of a group is."""
+    batch = case.predictions
     if isinstance(batch, ClassPredictions):
         return "observed - predicted" if batch.n_classes == 2 else "accuracy - confidence"
     if isinstance(batch, Quantiles):
-        return "share above quantiles, observed - claimed"
+        return f"{'least ' * has_ties(case)}share above quantiles, observed - claimed"
     return "mean standardised residual"
 
 
@@ -97,13 +108,6 @@ def score_name(batch: Any) -> str:
     if isinstance(batch, ClassPredictions):
         return "log score"
     return "weighted interval score" if isinstance(batch, Quantiles) else "CRPS"
-
-
-def above_claims(batch: Quantiles, targets: np.ndarray) -> np.ndarray:
-    """Mean over levels of ``1[y > q] - (1 - level)`` of every row: above 0 where outcomes are higher than claimed."""
-    cells = batch.cells
-    lo, _ = cells.ends(cells.codes(targets))
-    return np.asarray(lo / len(cells.taus) - (1 - cells.taus).mean())
 
 
 def sizes_of(case: Case, run: Run, level: float) -> Sizes:
@@ -150,22 +154,31 @@ def hits(case: Case) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _of_quantiles(case: Case, run: Run) -> Sizes:
-    claimed = float((1 - case.predictions.cells.taus).mean())
+    """With ties levels claim bounds: the gap is the least that agrees with them, and has no interval."""
     scores = weighted_interval_score_rows_of(case)
     score, ends = float(np.average(scores, weights=case.weights)), _mean_interval(case, scores, run)
-    gaps, rather = above_claims(case.predictions, case.targets), _at_claims(case.predictions, case.targets)
-    above, least = (float(np.average(x, weights=case.weights)) for x in (gaps, rather))
-    if not np.array_equal(gaps, rather):  # levels claim bounds: the least gap that agrees with them, without interval
-        gap = above if above > 0 else min(least, 0.0)
-        return Sizes(claimed + above, claimed, gap, score=score, score_interval=ends)
-    return Sizes(claimed + above, claimed, above, _mean_interval(case, gaps, run), None, None, score, ends)
+    low, high = _claim_gaps(case)
+    gap = float(np.clip(0.0, *(np.average(gaps, weights=case.weights) for gaps in (low, high))))
+    claimed = float((1 - case.predictions.cells.taus).mean())
+    interval = None if has_ties(case) else _mean_interval(case, low, run)
+    return Sizes(claimed + gap, claimed, gap, interval, None, None, score, ends)
 
 
-def _at_claims(batch: Quantiles, targets: np.ndarray) -> np.ndarray:
-    """The same with outcomes that equal a quantile counted as above it."""
-    cells = batch.cells
-    _, hi = cells.ends(cells.codes(targets))
-    return np.asarray(hi / len(cells.taus) - (1 - cells.taus).mean())
+def has_ties(case: Case) -> bool:
+    """Tell whether outcomes equal quantiles, or quantiles each other, so that levels claim bounds alone."""
+    return isinstance(case.predictions, Quantiles) and case.predictions.cells.has_ties(case.targets)
+
+
+def _claim_gaps(case: Case) -> tuple[np.ndarray, np.ndarray]:
+    """Bounds of the gap of every row: means over levels of ``1[y > q] - (1 - l)`` and ``1[y >= q] - (1 - l)``.
+
+    Of a calibrated model the first has a mean of at most 0, and the second of at least 0; without ties they are equal.
+    Of equal quantiles the level l is the last one of them in the first bound, and the first one in the second.
+    """
+    cells = case.predictions.cells
+    lo, hi = cells.ends(cells.codes(case.targets))
+    below, upto = (claims.mean(axis=1) for claims in cells.claims)
+    return lo / len(cells.taus) - (1 - upto), hi / len(cells.taus) - (1 - below)
 
 
 def _of_numbers(case: Case, run: Run) -> Sizes:
