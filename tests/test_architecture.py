@@ -16,6 +16,7 @@ FLOORS = [
     {"defaults", "errors", "arrays"},
     {"randomness", "registry", "tables", "plots"},
     {"predictions"},
+    {"covariates"},
     {"cases"},
     {"lenses"},
     {"binning"},

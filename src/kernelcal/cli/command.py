@@ -161,7 +161,7 @@ def _compute(data: Data, options: argparse.Namespace) -> Any:
     with bar() as progress:
         run = replace(options.run, progress=progress)
         if options.command == "evaluate":
-            case = Case.of(data.y, data.predictions, weights=data.weights, lens=lens)
+            case = Case.of(data.y, data.predictions, weights=data.weights, lens=lens, given=data.given)
             return evaluated(case, run, groups=columns_of_text(data.groups))
         return calibration_test(
             data.y,
@@ -175,6 +175,7 @@ def _compute(data: Data, options: argparse.Namespace) -> Any:
             rng=run.rng,
             early_stopping=run.early_stopping,
             progress=progress,
+            given=data.given,
         )
 
 

@@ -111,6 +111,7 @@ def _reported(models: dict[str, Data], options: argparse.Namespace) -> Report:
             {name: data.predictions for name, data in models.items()},
             options.output,
             groups=columns_of_text(first.groups),
+            given=first.given,
             lens=lens_of(options.lens, first.predictions),
             weights=first.weights,
             rows=first.numbers,

@@ -110,9 +110,6 @@ class Evaluation(Shown, ABC):
         groups = {} if self.by_group is None else {"groups": self.by_group.to_dict()}
         return {**own, **self.scores(), **parts, **groups, **end}
 
-    def _tables(self) -> Sequence[Table | Grid]:
-        return [self._table(), *([] if self.by_group is None else self.by_group._tables())]
-
     def _table(self) -> Table:
         rows = [
             *self.score_rows(),
@@ -125,6 +122,11 @@ class Evaluation(Shown, ABC):
             ("seconds", f"{self.seconds:.1f}"),
         ]
         return Table(self.title, rows, self.notes)
+
+    def _tables(self) -> Sequence[Table | Grid]:
+        given = None if self.test is None else self.test.given
+        more = [part._tables() for part in (self.by_group, given) if part is not None]
+        return [self._table(), *(table for tables in more for table in tables)]
 
 
 def plain_number(value: float | None) -> float | None:

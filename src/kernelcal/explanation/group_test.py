@@ -48,7 +48,7 @@ class Null:
     @classmethod
     def of(cls, case: Case, run: Run) -> Self:
         """Targets redrawn from the predictions; where these are draws, the outcome swapped with them."""
-        batch = case.predictions
+        batch, case = case.predictions, replace(case, given=None)  # columns that are given have a test of their own
         pool = replace(case, predictions=batch.pooled(case.targets)) if isinstance(batch, Samples) else case
         return cls(case, pool, replace(run, early_stopping=False), Draws(run.rng, "draws of an explanation"))
 

@@ -12,6 +12,7 @@ from kernelcal.explanation.findings import ByGroup, GroupFinding
 from kernelcal.explanation.regions import Region
 from kernelcal.explanation.shares import ClassShare, RowShare
 from kernelcal.explanation.witness import Witness
+from kernelcal.inference import GivenResult
 from kernelcal.statistics import Estimate
 from kernelcal.tables import Grid, Shown, Table
 
@@ -52,6 +53,8 @@ class Explanation(Shown):
         Time taken.
     notes : tuple of str
         What the reader must know.
+    given : GivenResult or None
+        What columns that were given show.
     """
 
     n: int
@@ -66,6 +69,7 @@ class Explanation(Shown):
     question: str | None
     seconds: float
     notes: tuple[str, ...] = ()
+    given: GivenResult | None = None
 
     @property
     def groups(self) -> tuple[GroupFinding, ...]:
@@ -91,8 +95,9 @@ class Explanation(Shown):
 
     @property
     def findings(self) -> tuple[str, ...]:
-        """Sentences on what is significant, regions first."""
-        return (*(region.sentence for region in self.regions), *(group.sentence for group in self.rejected))
+        """Sentences on what is significant: regions, groups, places of columns that were given."""
+        found = (*(region.sentence for region in self.regions), *(group.sentence for group in self.rejected))
+        return found if self.given is None else (*found, *self.given.sentences)
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw the witness with its band, `Witness.plot`.
@@ -125,7 +130,8 @@ class Explanation(Shown):
         }
         witness = None if self.witness is None else self.witness.to_dict()
         end = {"seconds": self.seconds, "notes": list(self.notes)}
-        return {**own, "skce": self.estimate.to_dict(), "witness": witness, **parts, **end}
+        given = {} if self.given is None else {"given": self.given.to_dict()}
+        return {**own, "skce": self.estimate.to_dict(), "witness": witness, **parts, **given, **end}
 
     def _tables(self) -> list[Table | Grid]:
         return tables(self)
@@ -139,6 +145,7 @@ def tables(found: Explanation) -> list[Table | Grid]:
         *([_classes(found)] if found.classes else []),
         *groups,
         *([_rows(found)] if found.rows else []),
+        *([] if found.given is None else found.given._tables()),
     ]
 
 

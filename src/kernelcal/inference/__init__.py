@@ -1,6 +1,7 @@
 """From a statistic to a p-value."""
 
 from kernelcal.inference.draws import Draws
+from kernelcal.inference.given import ColumnProfile, GivenResult, PlaceFinding
 from kernelcal.inference.intervals import (
     INTERVAL_METHODS,
     Equivalence,
@@ -48,6 +49,7 @@ from kernelcal.inference.simplex import SimplexCalibration, simplex_calibration,
 from kernelcal.inference.test import (
     STATISTICS,
     DefaultFamily,
+    GivenFamily,
     UniformPIT,
     calibration_test,
     pit_test,
@@ -64,6 +66,7 @@ __all__ = [
     "Bound",
     "ChiSquareSum",
     "ClassReliability",
+    "ColumnProfile",
     "Consistency",
     "DefaultFamily",
     "DrawnValues",
@@ -71,6 +74,8 @@ __all__ = [
     "Equivalence",
     "Exact",
     "GammaFit",
+    "GivenFamily",
+    "GivenResult",
     "Interval",
     "IntervalMethod",
     "KnownNull",
@@ -79,6 +84,7 @@ __all__ = [
     "Outcome",
     "PairedDifference",
     "Pearson",
+    "PlaceFinding",
     "Problem",
     "Reliability",
     "Request",

@@ -4,6 +4,7 @@ from kernelcal.plots.axes import axes_or_new, literal, panel, percent, pyplot
 from kernelcal.plots.distributions import confidence_plot, curve_plot, histogram_plot, levels_plot
 from kernelcal.plots.gaps import reliability_plot, simplex_plot, witness_plot
 from kernelcal.plots.members import interval_plot, members_plot, null_plot
+from kernelcal.plots.profile import profile_plot
 
 __all__ = [
     "axes_or_new",
@@ -17,6 +18,7 @@ __all__ = [
     "null_plot",
     "panel",
     "percent",
+    "profile_plot",
     "pyplot",
     "reliability_plot",
     "simplex_plot",

@@ -9,7 +9,7 @@ import numpy as np
 
 from kernelcal.comparison import Comparison, shared_figures, surest_pairs
 from kernelcal.explanation import ByGroup, Explanation, GroupFinding
-from kernelcal.inference import PairedDifference
+from kernelcal.inference import GivenResult, PairedDifference
 from kernelcal.plots import percent
 from kernelcal.reporting.result import ModelReport
 from kernelcal.tables import Grid, few_rule
@@ -99,16 +99,19 @@ def _digits(values: list[float]) -> int:
 
 def where(model: ModelReport) -> dict[str, Any]:
     """Sentences and tables; nothing without an explanation and without groups."""
-    found, groups = model.explanation, model.evaluation.by_group
+    found, groups, test = model.explanation, model.evaluation.by_group, model.evaluation.test
     if found is None and groups is None:
         return {}
+    given = None if test is None else test.given
     regions = [] if found is None else sorted(found.regions, key=lambda region: -abs(region.gap))
     sentences = [region.sentence for region in regions[:_SENTENCES]]
     notes = () if found is None else found.notes
     return {
         "sentences": [text[:1].upper() + text[1:] for text in sentences],
         "left": len(regions) - len(sentences),
-        "tables": [] if found is None else _tables(found, model),
+        "tables": ([] if found is None else _tables(found, model)) + ([] if given is None else [_given(given)]),
+        "given": () if given is None else tuple(text[:1].upper() + text[1:] for text in given.sentences),
+        "places": 0 if given is None else given.places,
         "witness": None if found is None else found.witness,
         "groups": None if groups is None else groups.verdict,
         "by_group": [] if groups is None else [_groups(groups)],
@@ -123,6 +126,13 @@ def _tables(found: Explanation, model: ModelReport) -> list[Grid]:
         *([_classes(found)] if found.classes and wrong else []),
         *([_rows(found, model)] if found.rows and wrong else []),
     ]
+
+
+def _given(found: GivenResult) -> Grid:
+    """Places of the columns that were given, the surest first."""
+    table = found._table()
+    notes = [note for note in table.notes if note not in found.sentences]
+    return Grid("Places of the columns that were given, the surest first", table.header, table.rows, notes)
 
 
 def _groups(found: ByGroup) -> Grid:

@@ -74,7 +74,7 @@ def evaluate_path(path: Any, *, memory: int = AT_ONCE, **options: Any) -> Evalua
         return evaluate_files(path, **options)
     try:
         data = _read(path, asked)
-        case = Case.of(data.y, data.predictions, weights=data.weights, lens=lens)
+        case = Case.of(data.y, data.predictions, weights=data.weights, lens=lens, given=data.given)
         return evaluated(case, run, groups=columns_of_text(data.groups))
     except InputError as error:
         named = str(error) if os.fspath(path) in str(error) else f"{path}: {error}"

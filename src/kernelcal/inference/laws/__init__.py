@@ -1,7 +1,7 @@
 """Null laws: from a statistic to its p-value, and what is known of it under calibration. A new law is a file here."""
 
 from kernelcal.inference.laws.chi_square import ChiSquareSum
-from kernelcal.inference.laws.exact import DrawnValues, Exact, Swap, exact_notes, exact_null
+from kernelcal.inference.laws.exact import STOP_ABOVE, DrawnValues, Exact, Swap, exact_notes, exact_null
 from kernelcal.inference.laws.law import NullLaw, Outcome, Problem, one_member
 from kernelcal.inference.laws.mean_embedding import CME
 from kernelcal.inference.laws.named import NULL_LAWS
@@ -13,6 +13,7 @@ from kernelcal.inference.laws.undrawn import Block, Bound, GammaFit, Pearson, Sa
 __all__ = [
     "CME",
     "NULL_LAWS",
+    "STOP_ABOVE",
     "Block",
     "Bootstrap",
     "Bound",
