@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from kernelcal.arrays import Array, is_numpy, to_numpy
+from kernelcal.arrays import Array, to_numpy
 from kernelcal.covariates import Covariates
 from kernelcal.errors import InputError
 from kernelcal.predictions import ClassPredictions, RealPredictions, checked_pair, checked_weights
@@ -117,7 +117,7 @@ class Case:
     @cached_property
     def in_numpy(self) -> Self:
         """The case with predictions in NumPy; itself where they are."""
-        if is_numpy(self.predictions.reference):
+        if isinstance(self.predictions.reference, np.ndarray):
             return self
         there = self.map_arrays(to_numpy)
         there.__dict__["in_numpy"] = there

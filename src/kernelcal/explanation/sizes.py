@@ -13,7 +13,7 @@ from kernelcal.arrays import to_numpy
 from kernelcal.cases import Case
 from kernelcal.defaults import DRAWS
 from kernelcal.errors import InputError
-from kernelcal.inference.intervals import INTERVAL_METHODS, ScoreSurprises, interval_of
+from kernelcal.inference.intervals import INTERVAL_METHODS, ScoreSurprises, expected, interval_of
 from kernelcal.lenses import TopLabel
 from kernelcal.predictions import ClassPredictions, Quantiles, Samples
 from kernelcal.runs import Run
@@ -139,7 +139,7 @@ def _of_classes(case: Case, run: Run) -> Sizes:
     score, ends = float(np.average(rows, weights=case.weights)), None
     if case.weights is None and len(rows) >= _ENOUGH and np.isfinite(rows).all():
         z = _normal(run.confidence_level)
-        half = z * ScoreSurprises((case.predictions,)).error(rows, 0, None, z)
+        half = z * ScoreSurprises((case.predictions,)).errors(rows, 0)(expected(z))
         ends = score - half, score + half
     return Sizes(observed, predicted, observed - predicted, interval, None, None, score, ends)
 
