@@ -1,19 +1,12 @@
 """Null laws: from a statistic to its p-value, and what is known of it under calibration. A new law is a file here."""
 
 from kernelcal.inference.laws.chi_square import ChiSquareSum
-from kernelcal.inference.laws.exact import (
-    STOP_ABOVE,
-    DrawnValues,
-    Exact,
-    Swap,
-    exact_notes,
-    exact_null,
-    family_wise_pvalues,
-)
+from kernelcal.inference.laws.exact import STOP_ABOVE, DrawnValues, Exact, Swap, exact_notes, exact_null
 from kernelcal.inference.laws.law import NullLaw, Outcome, Problem, one_member
 from kernelcal.inference.laws.mean_embedding import CME
 from kernelcal.inference.laws.named import NULL_LAWS
 from kernelcal.inference.laws.null_moments import KnownNull, known_null
+from kernelcal.inference.laws.ranking import family_wise_pvalues, merged_ranks, ranks
 from kernelcal.inference.laws.resampled import Bootstrap, Consistency, Wild
 from kernelcal.inference.laws.undrawn import Block, Bound, GammaFit, Pearson, Saddlepoint, Spectrum, far_note
 
@@ -43,5 +36,7 @@ __all__ = [
     "family_wise_pvalues",
     "far_note",
     "known_null",
+    "merged_ranks",
     "one_member",
+    "ranks",
 ]
