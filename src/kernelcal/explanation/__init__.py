@@ -1,5 +1,6 @@
 """Where a model is wrong: regions of predictions, classes, groups, rows."""
 
+from kernelcal.explanation.claims import claim_gap, claim_gaps, has_ties
 from kernelcal.explanation.groups import Group, GroupFinding, above_claims, checked_groups
 from kernelcal.explanation.main import explain, explained
 from kernelcal.explanation.regions import Region
@@ -17,7 +18,10 @@ __all__ = [
     "Witness",
     "above_claims",
     "checked_groups",
+    "claim_gap",
+    "claim_gaps",
     "explain",
     "explained",
     "furthest_outside",
+    "has_ties",
 ]

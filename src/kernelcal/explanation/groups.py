@@ -170,14 +170,14 @@ class GroupFinding(Shown):
         Column, and its value.
     n : int
         Rows.
-    contribution : float
-        What its rows add to the kernel error of all rows.
+    contribution : float or None
+        What its rows add to the kernel error of all rows; None of quantiles with ties, where that has no value.
     gap : float or None
         Observed minus predicted: of one probability; of classes accuracy minus confidence of the first choice; of
-        numbers the mean standardised residual; of quantiles the share above them minus what was claimed. None where no
-        row has weight.
+        numbers the mean standardised residual; of quantiles the share above them minus what was claimed, with ties the
+        least that agrees with the claims. None where no row has weight.
     skce : float or None
-        Unbiased SKCE of the group by itself; None for a group with less than two rows.
+        Unbiased SKCE of the group by itself; None for a group with less than two rows, and of quantiles with ties.
     deviation : float or None
         The same in standard deviations of the draws.
     pvalue : float or None
@@ -191,7 +191,7 @@ class GroupFinding(Shown):
     column: str
     name: str
     n: int
-    contribution: float
+    contribution: float | None
     gap: float | None
     skce: float | None = None
     deviation: float | None = None
@@ -214,7 +214,8 @@ class GroupFinding(Shown):
         return f"{self.column} {self.name}: {'; '.join(self.directions) or 'no direction'} ({p})"
 
     def _table(self) -> Table:
-        rows = [("rows", f"{self.n:,}"), ("gap", self.gap_in_words), ("contribution", f"{self.contribution:+.3g}")]
+        rows = [("rows", f"{self.n:,}"), ("gap", self.gap_in_words)]
+        rows += [] if self.contribution is None else [("contribution", f"{self.contribution:+.3g}")]
         rows += [] if self.skce is None else [("own SKCE", f"{self.skce:.3g}")]
         return Table(f"{self.column}: {self.name}", [*rows, ("finding", self.sentence)])
 

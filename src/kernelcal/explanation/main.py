@@ -12,6 +12,7 @@ from kernelcal.arrays import to_numpy
 from kernelcal.cases import Case
 from kernelcal.defaults import DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError
+from kernelcal.explanation.claims import explained_claims, has_ties
 from kernelcal.explanation.groups import checked_groups, gap_name
 from kernelcal.explanation.regions import regions_of
 from kernelcal.explanation.result import Explanation
@@ -20,7 +21,7 @@ from kernelcal.explanation.tested import Null, tested
 from kernelcal.inference.test import impossible_note, impossible_rows
 from kernelcal.kernels import Dirac, Kernel
 from kernelcal.lenses import Lens
-from kernelcal.predictions import Bernoulli, ClassPredictions, Quantiles, ScorePredictions
+from kernelcal.predictions import Bernoulli, ClassPredictions, ScorePredictions
 from kernelcal.runs import Progress, Run
 from kernelcal.statistics import SKCE
 from kernelcal.statistics.pairwise import PreparedPairMean
@@ -36,14 +37,17 @@ def _refuse_unexplained(case: Case) -> None:
             f"{type(batch).__name__} says how densities slope, not what is likely, so its residuals have no sizes to "
             "explain: use kernelcal.evaluate, or pass draws of the model, kernelcal.Samples(draws)"
         )
-    if isinstance(batch, Quantiles) and batch.cells.has_ties(case.targets):
-        raise InputError(
-            "outcomes equal quantiles, or quantiles each other, so that levels claim bounds and no residual of a "
-            "row has a value to explain: kernelcal.evaluate tests the claims and tells each level; of groups of "
-            "rows evaluate one after the other"
-        )
     if len(batch) < 2:
         raise InputError("explain needs at least 2 rows, got 1: calibration is a property of many predictions")
+
+
+def _refuse_kernels(*given: Any) -> None:
+    """Refuse kernels of an error that has no value."""
+    if any(option is not None for option in given):
+        raise InputError(
+            "outcomes equal quantiles, or quantiles each other, so that there is no SKCE whose kernels could be "
+            "chosen: leave out statistic and witness_kernel; groups are tested by what their levels claim"
+        )
 
 
 def _refuse_options(statistic: Any, witness_kernel: Any) -> None:
@@ -146,6 +150,10 @@ def explain(
     Between numbers, but not of `Quantiles`, the target kernel is here the finite spectrum `kernels.Spectral` unless
     `statistic` names one.
 
+    *Ties.* Where outcomes equal quantiles, or quantiles each other, residuals have bounds and no values. Then only
+    groups are explained: each by all members of the default test, which look at what the levels claim, corrected for
+    the choice among all of them; p-values are conservative, and the gap is the least that agrees with the claims.
+
     Targets are redrawn from the predictions; of `Samples` the outcome is swapped with the draws. Assumes that rows are
     independent given predictions and groups. Cost: ``n^2 m`` for the contributions, ``B P n m`` for the witness at P
     places, and ``B n_g^2 m`` for every group of n_g rows; no n x n array is held above 2,048 rows.
@@ -183,6 +191,9 @@ def explained(
     _refuse_unexplained(case)
     case = case.map_arrays(lambda x: to_numpy(x).astype(np.float64))
     named = checked_groups(groups, len(case))
+    if has_ties(case):
+        _refuse_kernels(statistic, witness_kernel)
+        return explained_claims(case.in_numpy, run, named)
     error = SKCE() if statistic is None else statistic
     estimate = error.estimated(case)
     fixed = replace(error, prediction_kernel=estimate.options["prediction_kernel"])

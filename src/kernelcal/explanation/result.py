@@ -30,13 +30,13 @@ class Explanation(Shown):
     n : int
         Rows.
     estimate : Estimate
-        Unbiased SKCE, which `contributions` and `classes` split.
+        Unbiased SKCE, which `contributions` and `classes` split; of quantiles with ties the squared least gap.
     witness : Witness or None
-        Smoothed residuals with their band; None for vectors.
+        Smoothed residuals with their band; None for vectors, and of quantiles with ties.
     regions : tuple of Region
         Where the witness leaves the band.
-    contributions : numpy.ndarray of shape (n,)
-        What each row adds; the sum is the estimate.
+    contributions : numpy.ndarray of shape (n,), or None
+        What each row adds; the sum is the estimate. None of quantiles with ties.
     rows : tuple of RowShare
         At most ten rows that add most, equal ones as one.
     classes : tuple of ClassShare
@@ -60,7 +60,7 @@ class Explanation(Shown):
     estimate: Estimate
     witness: Witness | None
     regions: tuple[Region, ...]
-    contributions: np.ndarray
+    contributions: np.ndarray | None
     rows: tuple[RowShare, ...]
     classes: tuple[ClassShare, ...]
     groups: tuple[GroupFinding, ...]
@@ -98,10 +98,15 @@ class Explanation(Shown):
         Raises
         ------
         InputError
-            Of vectors, which have no witness.
+            Of vectors and of quantiles with ties, which have no witness.
         MissingExtraError
             Without matplotlib, the extra ``plot``.
         """
+        if self.witness is None and self.contributions is None:
+            raise InputError(
+                "quantile forecasts with ties have no residuals, hence no witness to draw: draw what their levels "
+                "claim, kernelcal.statistics.claimed_levels(y, predictions).plot()"
+            )
         if self.witness is None:
             raise InputError(
                 "vectors have no witness to draw: explain a coordinate at a time, or draw the groups with "
@@ -120,7 +125,8 @@ class Explanation(Shown):
         }
         witness = None if self.witness is None else self.witness.to_dict()
         end = {"gap": self.gap_name, "seconds": self.seconds, "notes": list(self.notes)}
-        return {**own, "skce": self.estimate.to_dict(), "witness": witness, **parts, **end}
+        error = self.estimate.name.lower().replace(" ", "_")
+        return {**own, error: self.estimate.to_dict(), "witness": witness, **parts, **end}
 
     def _tables(self) -> list[Table | Grid]:
         return tables(self)
@@ -136,7 +142,7 @@ def _findings(found: Explanation) -> Table:
     rows = [
         ("rows", f"{found.n:,}"),
         *([("question", found.question)] if found.question else []),
-        ("SKCE, unbiased", f"{float(found.estimate):.3e}"),
+        (f"{found.estimate.name}, {found.estimate.estimator}", f"{float(found.estimate):.3e}"),
         *_witness(found),
         *_tested(found),
     ]
@@ -173,17 +179,19 @@ def _classes(found: Explanation) -> Grid:
 
 
 def _groups(found: Explanation) -> Grid:
-    rows = [_group(g) for g in found.groups[:_SHOWN]]
-    notes = ["p-values are exact and corrected for the choice among all groups", *_cut(len(found.groups), "groups")]
-    header = ["group", "rows", "contribution", found.gap_name, "own SKCE", "p-value", "direction"]
-    return Grid("By group", header, rows, notes)
+    claims = found.contributions is None
+    exact = f"p-values are exact{', conservative with ties,' * claims} and corrected for the choice among all groups"
+    rows, error = [_group(g, claims=claims) for g in found.groups[:_SHOWN]], [] if claims else ["own SKCE"]
+    part = [] if claims else ["contribution"]
+    header = ["group", "rows", *part, found.gap_name, *error, "p-value", "direction"]
+    return Grid("By group", header, rows, [exact, *_cut(len(found.groups), "groups")])
 
 
-def _group(g: GroupFinding) -> list[str]:
-    skce = "" if g.skce is None else f"{g.skce:.2e}"
+def _group(g: GroupFinding, *, claims: bool) -> list[str]:
+    skce = [] if claims else ["" if g.skce is None else f"{g.skce:.2e}"]
+    part = [] if g.contribution is None else [f"{g.contribution:+.2e}"]
     p = "" if g.pvalue is None else f"{g.pvalue:.3g}"
-    numbers = [f"{g.n:,}", f"{g.contribution:+.2e}", g.gap_in_words, skce, p]
-    return [f"{g.column}: {g.name}", *numbers, "; ".join(g.directions)]
+    return [f"{g.column}: {g.name}", f"{g.n:,}", *part, g.gap_in_words, *skce, p, "; ".join(g.directions)]
 
 
 def _rows(found: Explanation) -> Grid:

@@ -11,7 +11,7 @@ import numpy as np
 
 from kernelcal.cases import Case
 from kernelcal.evaluation import Evaluation
-from kernelcal.explanation import Group, above_claims
+from kernelcal.explanation import Group, above_claims, claim_gap, claim_gaps, has_ties
 from kernelcal.kernels import PIT
 from kernelcal.lenses import TopLabel
 from kernelcal.plots import percent
@@ -47,12 +47,18 @@ class KeyFigure:
 
 
 class GroupGap(NamedTuple):
-    """Rows of a group, its mean gap, half of its interval (NaN where there is none), and the median."""
+    """Rows of a group, its mean gap, the ends of its interval (NaN where there is none), and the median."""
 
     rows: int
     gap: float
-    half: float
+    low: float
+    high: float
     median: float = math.nan  # of standardised residuals, where few rows make their mean
+
+    @property
+    def half(self) -> float:
+        """Half of the interval."""
+        return (self.high - self.low) / 2
 
 
 def key_figures(case: Case, found: Evaluation, confidence_level: float) -> tuple[KeyFigure, ...]:
@@ -205,6 +211,10 @@ def group_gaps(case: Case, groups: Sequence[Group], confidence_level: float) -> 
     if isinstance(batch, ClassPredictions):
         hit, p, _ = top_or_event(targets, batch)
         gaps = 100 * (hit - p)
+    elif has_ties(case):
+        return {
+            (g.column, g.name): _claim_gap(case[g.rows], Intervals(confidence_level, own is not None)) for g in groups
+        }
     elif isinstance(batch, Quantiles):
         gaps = 100 * above_claims(batch, targets)
     else:
@@ -221,7 +231,15 @@ def group_gaps(case: Case, groups: Sequence[Group], confidence_level: float) -> 
 
 def _gap(values: np.ndarray, own: np.ndarray | None, ends: Intervals) -> GroupGap:
     mean = math.nan if own is not None and own.sum() == 0 else float(np.average(values, weights=own))
-    return GroupGap(len(values), mean, ends.half(values))
+    half = ends.half(values)
+    return GroupGap(len(values), mean, mean - half, mean + half)
+
+
+def _claim_gap(case: Case, ends: Intervals) -> GroupGap:
+    """Least gap of a group of quantile forecasts with ties; the interval holds those of both bounds."""
+    gap, (low, high) = claim_gap(case), (100 * gaps for gaps in claim_gaps(case))
+    least = math.nan if gap is None else 100 * gap
+    return GroupGap(len(low), least, low.mean() - ends.half(low), high.mean() + ends.half(high))
 
 
 @dataclass(frozen=True)

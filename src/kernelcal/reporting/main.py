@@ -14,6 +14,9 @@ from kernelcal.cases import Case, refuse_lens
 from kernelcal.comparison import (
     Comparison,
     Models,
+    ScoreComparison,
+    asked_alike,
+    compared_by_scores,
     named_case,
     naming,
     refuse_names,
@@ -26,7 +29,7 @@ from kernelcal.comparison import compared as compared_models
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError
 from kernelcal.evaluation import Evaluation, evaluated
-from kernelcal.explanation import Explanation, Group, checked_groups, explained
+from kernelcal.explanation import Explanation, Group, checked_groups, explained, has_ties
 from kernelcal.inference.intervals import checked_bound
 from kernelcal.lenses import Lens
 from kernelcal.predictions import Samples, ScorePredictions
@@ -35,7 +38,7 @@ from kernelcal.reporting.drawings import drawings_of, drawn
 from kernelcal.reporting.figures import group_gaps, key_figures
 from kernelcal.reporting.page import day, environment, rendered
 from kernelcal.reporting.result import ModelReport, Report, refuse_path, write_whole
-from kernelcal.reporting.verdict import verdict_of, verdict_of_several
+from kernelcal.reporting.verdict import evaluations, verdict_of, verdict_of_several
 from kernelcal.runs import Run, Steps
 
 __all__ = ["model_report", "report"]
@@ -79,11 +82,6 @@ def _checked_groups(case: Case, groups: Any) -> tuple[Group, ...]:
         raise InputError(
             "densities known through their score functions have no groups: report draws, kernelcal.Samples"
         )
-    if with_ties({_ONE: case}):
-        raise InputError(
-            "groups of quantile forecasts need outcomes that lie between quantiles, and some equal one: report each "
-            "group by itself"
-        )
     if not _explainable(case.predictions):
         raise InputError("draws with unequal weights have no test, hence no groups: draw an unweighted sample by them")
     return checked_groups(groups, len(case))
@@ -92,8 +90,10 @@ def _checked_groups(case: Case, groups: Any) -> tuple[Group, ...]:
 def _explained(case: Case, groups: Sequence[Group], run: Run, models: int) -> tuple[Explanation | None, int]:
     """Explanation of all rows, or of a random choice of very many."""
     n, most = len(case), int(_EXPLAINED / models**0.5)
-    if not _explainable(case.predictions) or with_ties({_ONE: case}):
+    ties = has_ties(case)
+    if not _explainable(case.predictions) or (ties and not groups):
         return None, 0
+    most = n if ties else most  # claims are tested without pairs of rows
     generator = generator_of(run.rng, "rows that a page explains")
     rows = np.arange(n) if n <= most else np.sort(generator.choice(n, most, replace=False))
     columns = {column: values[rows] for column, values in _columns(groups, n).items()}
@@ -231,11 +231,12 @@ def report(
     models = {name: _numbered(case, rows) for name, case in _seen(checked, lens, several=several).items()}
     steps = Steps(progress, 2 * len(models), run.draws)
     compared = _compared(checked, lens, run, bound, steps) if several else None
-    ordered = models if compared is None else {model.name: models[model.name] for model in compared.models}
+    own = {} if compared is None else evaluations(compared)
+    ordered = models if compared is None else {name: models[name] for name in own}
     found = tuple(
         model_report(
             case,
-            evaluated(case, replace(run, progress=steps.next())) if compared is None else compared[name].evaluation,
+            evaluated(case, replace(run, progress=steps.next())) if compared is None else own[name],
             name if isinstance(predictions, Mapping) else None,
             groups,
             run,
@@ -304,15 +305,15 @@ def _numbered(case: Case, rows: Any) -> Case:
     return replace(case, numbers=numbers)
 
 
-def _compared(models: Models, lens: Lens | None, run: Run, within: float | None, steps: Steps) -> Comparison:
+def _compared(
+    models: Models, lens: Lens | None, run: Run, within: float | None, steps: Steps
+) -> Comparison | ScoreComparison:
     refuse_unlike(models)
-    if with_ties(models):
-        raise InputError(
-            "outcomes equal quantiles, or quantiles each other, so that calibration errors of several models have no "
-            "values to compare on a page: report one model at a time, and use kernelcal.compare for their scores"
-        )
-    asked = replace(run, progress=_several(steps, len(models)))
-    return compared_models(seen_alike(models, lens), asked, within=within)
+    run, seen = replace(run, progress=_several(steps, len(models))), seen_alike(models, lens)
+    asked = asked_alike(seen)
+    return (
+        compared_by_scores(seen, asked, run, within) if with_ties(asked) else compared_models(seen, run, within=within)
+    )
 
 
 def _several(steps: Steps, pieces: int) -> Any:

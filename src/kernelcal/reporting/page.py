@@ -11,7 +11,7 @@ from importlib.metadata import version
 from typing import Any
 
 from kernelcal import __version__
-from kernelcal.comparison import Comparison
+from kernelcal.comparison import Comparison, ScoreComparison
 from kernelcal.errors import MissingExtraError
 from kernelcal.plots import percent
 from kernelcal.reporting.drawings import Drawing, Picture, dark_colours, drawn
@@ -42,7 +42,9 @@ def day(date: Any) -> str:
 _LONG = re.compile(r"\d+\.\d{5,}")  # digits that say nothing
 
 
-def methods(models: Sequence[ModelReport], compared: Comparison | None, run: Run) -> list[tuple[str, str]]:
+def methods(
+    models: Sequence[ModelReport], compared: Comparison | ScoreComparison | None, run: Run
+) -> list[tuple[str, str]]:
     """Names of the methods and what each does."""
     first = models[0].evaluation
     found = [("Question", "Calibration: among all rows with the same prediction, do outcomes follow that prediction?")]
@@ -55,6 +57,8 @@ def methods(models: Sequence[ModelReport], compared: Comparison | None, run: Run
     size = (
         f"{name}, {first.estimate.estimator}: {_kernels(first.estimate.options)}. Computed by: {first.estimate.engine}."
     )
+    if name == "least gap":
+        size = "Root mean square gap between claimed and observed levels, the least that agrees with the claims."
     found.append(("Size of the error", size))
     if first.interval is not None:
         nominal = f"nominal {first.interval.confidence_level:.0%}, {first.interval.method}"
@@ -69,11 +73,11 @@ def methods(models: Sequence[ModelReport], compared: Comparison | None, run: Run
     if any(model.explanation is not None for model in models):
         found.append(("Where it is wrong", _explained(models, run)))
     if compared is not None:
-        found.append(("Comparison", _comparison(run)))
+        found.append(("Comparison", _comparison(compared, run)))
     return found
 
 
-def assumptions(models: Sequence[ModelReport], compared: Comparison | None) -> list[str]:
+def assumptions(models: Sequence[ModelReport], compared: Comparison | ScoreComparison | None) -> list[str]:
     """What the reader must make sure of."""
     found = [
         "Rows are independent of each other, given the predictions. Answers to one prompt, visits of one patient or "
@@ -118,6 +122,12 @@ def _explained(models: Sequence[ModelReport], run: Run) -> str:
     level, rest = percent(1 - run.alpha), percent(run.alpha)
     rows = [m for m in models if m.explanation is not None and m.explained_rows < m.evaluation.n]
     some = f" It rests on {rows[0].explained_rows:,} rows, chosen at random by the seed." if rows else ""
+    if all(m.explanation is None or m.explanation.contributions is None for m in models):
+        return (
+            "Outcomes equal quantiles, or quantiles each other, so that no place is named; groups are tested together "
+            "by what their levels claim, with every member of the test, and the chance of naming any group of a "
+            f"calibrated model is at most {rest}."
+        )
     return (
         f"The gap between what happened and what was said is smoothed over similar predictions. In {level} of data "
         "sets a calibrated model stays inside the band everywhere, and each place outside counts. Groups are tested "
@@ -125,7 +135,13 @@ def _explained(models: Sequence[ModelReport], run: Run) -> str:
     )
 
 
-def _comparison(run: Run) -> str:
+def _comparison(compared: Comparison | ScoreComparison, run: Run) -> str:
+    if isinstance(compared, ScoreComparison):
+        return (
+            "The mean weighted interval score of every model by the levels that are forecast; differences of pairs on "
+            "the same rows, with p-values corrected for the number of pairs (Holm), at "
+            f"{percent(run.alpha)}. These p-values are those of many rows."
+        )
     return (
         "The conditional error (CKCE, without the noise of the outcomes) of every model, with the rows drawn again "
         f"{run.draws:,} times for its interval; differences of pairs on the same rows, with p-values corrected "
@@ -170,7 +186,7 @@ def rendered(
     title: str,
     verdict: Verdict,
     models: Sequence[ModelReport],
-    compared: Comparison | None,
+    compared: Comparison | ScoreComparison | None,
     run: Run,
     *,
     read: str | Mapping[str, str] | None,
@@ -189,8 +205,9 @@ def rendered(
             verdict=verdict,
             models=models,
             compared=compared,
-            ranking=None if compared is None else ranking(compared),
-            pairs=None if compared is None else pairs(compared),
+            ranking=None if compared is None else ranking(compared, run.confidence_level),
+            pairs=None if compared is None else pairs(compared, run.confidence_level),
+            order="score" if isinstance(compared, ScoreComparison) else "error",
             chart=chart,
             why={id(model): where(model) for model in models},
             key=id,
@@ -216,7 +233,10 @@ def _sentence(text: str, names: Sequence[str] = ()) -> str:
     return f"{text if named else text[:1].upper() + text[1:]}{end}"
 
 
-def _chart(compared: Comparison) -> Picture:
+def _chart(compared: Comparison | ScoreComparison) -> Picture:
+    size = (4.6, 1.1 + 0.3 * len(compared.models))
+    if isinstance(compared, ScoreComparison):
+        return _chart_of_scores(compared, size)
     level = compared.models[0].ckce.confidence_level
     caption = (
         f"Dots: conditional kernel calibration error (CKCE) of each model, with {level:.0%} intervals; smaller is "
@@ -225,8 +245,17 @@ def _chart(compared: Comparison) -> Picture:
     said = "; ".join(
         f"{m.name}: {m.ckce.estimate:.3g} ({m.ckce.lower:.3g} to {m.ckce.upper:.3g})" for m in compared.models
     )
-    size = (4.6, 1.1 + 0.3 * len(compared.models))
     return drawn(Drawing("Calibration error of every model", caption, said, compared.plot, size), "compared")
+
+
+def _chart_of_scores(compared: ScoreComparison, size: tuple[float, float]) -> Picture:
+    caption = (
+        "Dots: weighted interval score of each model, with two standard errors to both sides; smaller is better. "
+        "Models whose intervals overlap may still differ: the table of pairs says so."
+    )
+    known = zip(compared.models, compared.scores, compared.errors, strict=True)
+    said = "; ".join(f"{name}: {score:.3g}, standard error {error:.2g}" for (name, _), score, error in known)
+    return drawn(Drawing("Score of every model", caption, said, compared.plot, size), "compared")
 
 
 def _read(read: str | Mapping[str, str] | None, models: Sequence[ModelReport]) -> list[tuple[str, str]]:

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.comparison import Comparison, shared_figures, surest_pairs
+from kernelcal.comparison import Comparison, ScoreComparison, shared_figures, surest_pairs
+from kernelcal.evaluation import Evaluation
 from kernelcal.explanation import Explanation, GroupFinding
 from kernelcal.inference import PairedDifference
 from kernelcal.plots import percent
@@ -23,8 +24,44 @@ _PAIRS = 45  # ten models; of more pairs the surest are shown
 _SENTENCES, _GROUPS, _CLASSES = 8, 30, 10
 
 
-def ranking(compared: Comparison) -> Grid:
-    """Models in the order of their conditional error: its interval, the test, and whom they cannot be told from."""
+def ranking(compared: Comparison | ScoreComparison, level: float) -> Grid:
+    """Models in their order: error or score with its interval, the test, and whom they cannot be told from."""
+    return _by_scores(compared, level) if isinstance(compared, ScoreComparison) else _by_errors(compared)
+
+
+def _by_scores(compared: ScoreComparison, level: float) -> Grid:
+    """Models in the order of their weighted interval scores."""
+    names, z, digits = [name for name, _ in compared.models], _normal(level), _digits(list(compared.scores))
+    rows = [
+        [
+            f"{number}. {name}",
+            f"{score:.{digits}f}",
+            f"{score - z * error:.{digits}f} to {score + z * error:.{digits}f}",
+            _pvalue(found),
+            ", ".join(f"{names.index(other) + 1}" for other in compared.tied(name)) or "none",
+        ]
+        for number, ((name, found), score, error) in enumerate(
+            zip(compared.models, compared.scores, compared.errors, strict=True), 1
+        )
+    ]
+    notes = ["numbers in the last column are those of the first", *compared.notes]
+    header = ["model", "weighted interval score", f"{percent(level)} interval", "test of calibration"]
+    return Grid("", [*header, "cannot be told from"], rows, notes)
+
+
+def _normal(level: float) -> float:
+    """Standard errors to both sides of an interval of so much coverage."""
+    from scipy.special import ndtri  # imported when needed, as everywhere
+
+    return float(ndtri(0.5 + level / 2))
+
+
+def _pvalue(found: Evaluation) -> str:
+    return "not tested" if found.pvalue is None else f"p = {found.pvalue:.3g}"
+
+
+def _by_errors(compared: Comparison) -> Grid:
+    """Models in the order of their conditional errors."""
     names, first = [model.name for model in compared.models], compared.models[0]
     digits = _digits([model.ckce.estimate for model in compared.models])
     scores = shared_figures(compared)[:2]
@@ -33,14 +70,14 @@ def ranking(compared: Comparison) -> Grid:
     header = ["model", *scores, "error (CKCE)", interval, "test of calibration", *extra]
     rows = []
     for number, model in enumerate(compared.models, 1):
-        p, ckce = model.evaluation.pvalue, model.ckce
+        ckce = model.ckce
         rows.append(
             [
                 f"{number}. {model.name}",
                 *(dict(model.evaluation.headline())[name] for name in scores),
                 f"{ckce.estimate:.{digits}f}",
                 f"{ckce.lower:.{digits}f} to {ckce.upper:.{digits}f}",
-                "not tested" if p is None else f"p = {p:.3g}",
+                _pvalue(model.evaluation),
                 *([] if model.equivalence is None else [f"p = {model.equivalence.pvalue:.2g}"]),
                 ", ".join(f"{names.index(other) + 1}" for other in compared.tied(model.name)) or "none",
             ]
@@ -58,12 +95,9 @@ def ranking(compared: Comparison) -> Grid:
     return Grid("", [*header, "cannot be told from"], rows, notes)
 
 
-def pairs(compared: Comparison) -> Grid:
+def pairs(compared: Comparison | ScoreComparison, level: float) -> Grid:
     """Differences of all pairs with their intervals, and which are more than chance."""
-    from scipy.special import ndtri  # imported when needed, as everywhere
-
-    level = compared.models[0].ckce.confidence_level
-    z = float(ndtri(0.5 + level / 2))
+    z = _normal(level)
     measures = list(dict.fromkeys(d.measure for d in compared.differences))
     found = {(d.measure, d.first, d.second): d for d in compared.differences}
     every = list(dict.fromkeys((d.first, d.second) for d in compared.differences))
@@ -130,17 +164,26 @@ def _tables(found: Explanation, model: ModelReport) -> list[Grid]:
 
 
 def _groups(found: Explanation, model: ModelReport) -> Grid:
-    numbers = found.gap_name == "mean standardised residual"
+    numbers, claims = found.gap_name == "mean standardised residual", found.contributions is None
     gap = "outcome minus predicted mean, in standard deviations" if numbers else "happened minus said, points"
+    gap = "outcomes above quantiles, happened minus claimed, least that agrees, points" if claims else gap
     rows = [_group(g, model.group_gaps[g.column, g.name], 2 if numbers else 1) for g in found.groups[:_GROUPS]]
     left = len(found.groups) - len(rows)
     level = percent(found.alpha)
     sampled = f", which rest on the {model.explained_rows:,} rows of the random choice" * _sampled(model)
+    tested = "its kernel calibration error (SKCE) alone" if not claims else "all that the test of all rows looks at"
+    conservative = ", and conservative since outcomes equal quantiles," * claims
+    bounds = (
+        ["observed shares have two ends where outcomes equal quantiles, and intervals of a group hold both"]
+        if claims
+        else []
+    )
     notes = [
-        f"p-values{sampled} are exact and corrected for the number of groups: of a calibrated model any of them is "
-        f"below {level} in at most {level} of data sets",
-        "a group is tested by its kernel calibration error (SKCE) alone; what is wrong in it is named where a "
-        "direction is clear in its rows, the clearest first",
+        f"p-values{sampled} are exact{conservative} and corrected for the number of groups: of a calibrated model "
+        f"any of them is below {level} in at most {level} of data sets",
+        f"a group is tested by {tested}; what is wrong in it is named where a direction is clear in its rows, the "
+        "clearest first",
+        *bounds,
         *([f"not shown: {left} that are less sure"] if left else []),
     ]
     header = ["group", "rows", gap, f"{percent(model.confidence_level)} interval", "p", "what is wrong"]
@@ -148,8 +191,7 @@ def _groups(found: Explanation, model: ModelReport) -> Grid:
 
 
 def _group(g: GroupFinding, seen: GroupGap, digits: int) -> list[str]:
-    low, high = seen.gap - seen.half, seen.gap + seen.half
-    interval = "none" if math.isnan(seen.half) else f"{low:+.{digits}f} to {high:+.{digits}f}"
+    interval = "none" if math.isnan(seen.low) else f"{seen.low:+.{digits}f} to {seen.high:+.{digits}f}"
     p = "not tested" if g.pvalue is None else f"{g.pvalue:.3g}"
     median = "" if math.isnan(seen.median) else f" (median {seen.median:+.{digits}f})"
     numbers = [text.replace("-", "\N{MINUS SIGN}") for text in (f"{seen.gap:+.{digits}f}{median}", interval)]

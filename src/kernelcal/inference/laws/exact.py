@@ -155,7 +155,7 @@ def _competition_ranks(order: np.ndarray, apart: np.ndarray) -> np.ndarray:
     return result
 
 
-def family_wise_pvalues(values: np.ndarray, rank: np.ndarray) -> np.ndarray:
+def family_wise_pvalues(values: np.ndarray, rank: np.ndarray, merge: Merge | None = None) -> np.ndarray:
     """P-values of every statistic, corrected for the choice among all of them (Westfall-Young, single step, min-p).
 
     An entry is the more extreme the smaller its rank, and among equal ranks the larger its standardised value. The
@@ -167,16 +167,18 @@ def family_wise_pvalues(values: np.ndarray, rank: np.ndarray) -> np.ndarray:
     ----------
     values, rank : numpy.ndarray of shape (B + 1, S)
         Row 0 is observed.
+    merge : Merge, optional
+        Which statistics are ranked together, each group being one of those that are chosen among; weights are not used.
 
     Returns
     -------
-    numpy.ndarray of shape (S,)
+    numpy.ndarray of shape (S,), or one number a group
 
     References
     ----------
     Westfall and Young (1993), section 2.3.
     """
-    deviation = np.stack([standardised(column) for column in values.T], axis=1)
+    rank, deviation = _group_ranks(values, rank, _parts(values, merge)[0], _scale(merge))
     smallest = rank.min(axis=1)
     strongest = np.where(rank == smallest[:, None], deviation, -np.inf).max(axis=1)
     first, own = rank[0], deviation[0]

@@ -20,9 +20,10 @@ from kernelcal.inference.test.family import (
 )
 from kernelcal.inference.test.named import STATISTICS, register_statistic
 from kernelcal.inference.test.pit import UniformPIT, pit_test, pit_tested
-from kernelcal.inference.test.quantile_family import PreparedQuantileKernels
+from kernelcal.inference.test.quantile_family import CLAIMS_ALONE, PreparedQuantileKernels
 
 __all__ = [
+    "CLAIMS_ALONE",
     "STATISTICS",
     "DefaultFamily",
     "PreparedQuantileKernels",

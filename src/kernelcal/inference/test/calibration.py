@@ -18,7 +18,7 @@ from kernelcal.inference.result import Member, TestResult
 from kernelcal.inference.test.family import DefaultFamily, PreparedFamily, directions, impossible_note, impossible_rows
 from kernelcal.inference.test.named import STATISTICS
 from kernelcal.inference.test.pit import UniformPIT, pit_tested
-from kernelcal.inference.test.quantile_family import law_of_cells
+from kernelcal.inference.test.quantile_family import CLAIMS_ALONE, law_of_cells
 from kernelcal.lenses import ClassWise, Lens
 from kernelcal.predictions import Mixture, Predictions, Quantiles, Samples, ScorePredictions
 from kernelcal.runs import Run
@@ -40,7 +40,6 @@ __all__ = [
 
 Test = Callable[[Case, Statistic], TestResult]
 
-_CLAIMS = "with ties: only what P(Y < q) <= level <= P(Y <= q) claims was tested"
 _INTERPOLATED = (
     "outcomes were redrawn from the law that is linear between the quantiles, which was not forecast: the test is "
     "one of that law, and rejects true quantiles where the law is curved"
@@ -299,7 +298,7 @@ def _between_levels(prepared: Prepared, case: Case) -> tuple[str, ...]:
         return ()
     if not prepared.by_cells:
         return (_INTERPOLATED,)
-    return (_CLAIMS,) if case.predictions.cells.has_ties(case.targets) else ()
+    return (CLAIMS_ALONE,) if case.predictions.cells.has_ties(case.targets) else ()
 
 
 def _null(law: NullLaw, prepared: Prepared, case: Case) -> str:
