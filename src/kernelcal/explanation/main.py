@@ -65,10 +65,10 @@ def _refuse_options(statistic: Any, witness_kernel: Any) -> None:
 
 def _explanation_notes(notes: tuple[str, ...], pairs: PreparedPairMean, case: Case) -> tuple[str, ...]:
     """Add which targets were ruled out, and why there is no table of classes, to the notes of the estimate."""
-    batch, targets = case.predictions, case.targets
-    rows = impossible_rows(batch, targets)
+    batch = case.predictions
+    rows = impossible_rows(batch, case.targets)
     if len(rows):
-        notes = (impossible_note(batch, targets, rows, counted=True), *notes)
+        notes = (impossible_note(case, rows, counted=True), *notes)
     several = isinstance(batch, ClassPredictions) and not isinstance(batch, Bernoulli)
     if several and not isinstance(pairs.target_kernel, Dirac):
         notes += (f"the error is not split by class: {pairs.target_kernel} joins classes; Dirac() does not",)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -15,19 +15,16 @@ from kernelcal.comparison import (
     Comparison,
     Models,
     ScoreComparison,
-    asked_alike,
-    compared_by_scores,
     named_case,
     naming,
     refuse_names,
     refuse_run,
     refuse_unlike,
     seen_alike,
-    with_ties,
 )
 from kernelcal.comparison import compared as compared_models
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
-from kernelcal.errors import InputError
+from kernelcal.errors import InputError, naming_rows
 from kernelcal.evaluation import Evaluation, evaluated
 from kernelcal.explanation import Explanation, Group, checked_groups, explained, has_ties
 from kernelcal.inference.intervals import checked_bound
@@ -97,7 +94,8 @@ def _explained(case: Case, groups: Sequence[Group], run: Run, models: int) -> tu
     generator = generator_of(run.rng, "rows that a page explains")
     rows = np.arange(n) if n <= most else np.sort(generator.choice(n, most, replace=False))
     columns = {column: values[rows] for column, values in _columns(groups, n).items()}
-    return explained(_chosen(case, rows), run, groups=columns or None), len(rows)
+    with naming_rows(lambda row: f"row {rows[row]}"):
+        return explained(_chosen(case, rows), run, groups=columns or None), len(rows)
 
 
 def _chosen(case: Case, rows: np.ndarray) -> Case:
@@ -227,9 +225,24 @@ def report(
         refuse_path(place)
     environment()  # what is missing is said before the work
     refuse_lens(lens)
-    checked = _checked(y, given, several=several, weights=weights, classes=classes, normalize=normalize)
-    models = {name: _numbered(case, rows) for name, case in _seen(checked, lens, several=several).items()}
-    steps = Steps(progress, 2 * len(models), run.draws)
+    options = {"weights": weights, "classes": classes, "normalize": normalize}
+    with naming_rows(_row_in_words(rows)):
+        checked = {name: _numbered(case, rows) for name, case in _checked(y, given, several=several, **options).items()}
+        named = isinstance(predictions, Mapping)
+        found, compared = _computed(checked, lens, groups, run, bound, several=several, named=named)
+    verdict = found[0].verdict if compared is None else verdict_of_several(compared)
+    page = rendered(title, verdict, found, compared, run, read=read, command=command, date=day(date))
+    if place is not None:
+        write_whole(place, page)
+    return Report(place, title, verdict, found, compared, seed, page)
+
+
+def _computed(
+    checked: Models, lens: Lens | None, groups: Any, run: Run, bound: float | None, *, several: bool, named: bool
+) -> tuple[tuple[ModelReport, ...], Comparison | ScoreComparison | None]:
+    """Everything about every model, in the order of the page, and their comparison."""
+    models = _seen(checked, lens, several=several)
+    steps = Steps(run.progress, 2 * len(models), run.draws)
     compared = _compared(checked, lens, run, bound, steps) if several else None
     own = {} if compared is None else evaluations(compared)
     ordered = models if compared is None else {name: models[name] for name in own}
@@ -237,7 +250,7 @@ def report(
         model_report(
             case,
             evaluated(case, replace(run, progress=steps.next())) if compared is None else own[name],
-            name if isinstance(predictions, Mapping) else None,
+            name if named else None,
             groups,
             run,
             steps,
@@ -246,11 +259,15 @@ def report(
         for number, (name, case) in enumerate(ordered.items(), 1)
     )
     steps.finish()
-    verdict = found[0].verdict if compared is None else verdict_of_several(compared)
-    page = rendered(title, verdict, found, compared, run, read=read, command=command, date=day(date))
-    if place is not None:
-        write_whole(place, page)
-    return Report(place, title, verdict, found, compared, seed, page)
+    return found, compared
+
+
+def _row_in_words(rows: Any) -> Callable[[int], str] | None:
+    """What messages call a row that has a number of its own."""
+    if rows is None:
+        return None
+    numbers = np.ravel(rows)
+    return lambda row: f"row {numbers[row] if row < len(numbers) else row}"
 
 
 def _models(predictions: Any, weights: Any) -> tuple[dict[str, Any], bool]:
@@ -309,11 +326,8 @@ def _compared(
     models: Models, lens: Lens | None, run: Run, within: float | None, steps: Steps
 ) -> Comparison | ScoreComparison:
     refuse_unlike(models)
-    run, seen = replace(run, progress=_several(steps, len(models))), seen_alike(models, lens)
-    asked = asked_alike(seen)
-    return (
-        compared_by_scores(seen, asked, run, within) if with_ties(asked) else compared_models(seen, run, within=within)
-    )
+    asked = replace(run, progress=_several(steps, len(models)))
+    return compared_models(seen_alike(models, lens), asked, within=within)
 
 
 def _several(steps: Steps, pieces: int) -> Any:

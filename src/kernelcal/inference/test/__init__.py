@@ -2,6 +2,7 @@
 
 from kernelcal.inference.test.calibration import (
     answered,
+    asked,
     asked_test,
     calibration_test,
     default_law,
@@ -29,6 +30,7 @@ __all__ = [
     "PreparedQuantileKernels",
     "UniformPIT",
     "answered",
+    "asked",
     "asked_test",
     "calibration_test",
     "default_law",

@@ -27,6 +27,7 @@ from kernelcal.statistics.pairwise import PairMean
 
 __all__ = [
     "answered",
+    "asked",
     "asked_test",
     "calibration_test",
     "default_law",
@@ -226,6 +227,11 @@ def calibration_test(
     case = Case.of(y, predictions, weights=weights, lens=one, classes=classes, normalize=normalize)
     if every is not None:
         refuse_numbers(case.predictions)
+    return asked(case, given, law, every, run)
+
+
+def asked(case: Case, given: Statistic | None, law: NullLaw | None, every: ClassWise | None, run: Run) -> TestResult:
+    """Test what was checked already, of every class where that is asked; None stands for what the predictions have."""
     if isinstance(given, UniformPIT):
         return pit_tested(case, run)
     given = default_statistic(case.predictions) if given is None else given
@@ -345,7 +351,7 @@ def _result(law: NullLaw, outcome: Outcome, problem: Problem) -> TestResult:
     notes = tuple(dict.fromkeys(prepared.notes + batch.notes + outcome.notes + _few_rows(law, batch)))
     notes += _draws_as_law(law, batch) + _between_levels(prepared, problem.case)
     if len(rows):
-        notes = (impossible_note(batch, targets, rows, family), *notes)
+        notes = (impossible_note(problem.case, rows, family), *notes)
     words: tuple[str, ...] = ()
     run, rejected = problem.run, outcome.pvalue <= problem.run.alpha
     if isinstance(prepared, PreparedFamily) and rejected:
@@ -361,7 +367,7 @@ def _result(law: NullLaw, outcome: Outcome, problem: Problem) -> TestResult:
         members=members,
         fired=outcome.fired if rejected else "",
         directions=words,
-        impossible_rows=tuple(int(row) for row in rows[:10]),
+        impossible_rows=tuple(problem.case.row_numbers[rows[:10]].tolist()),
         n=len(targets),
         engine=prepared.engine,
         question=batch.question,

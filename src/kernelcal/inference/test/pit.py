@@ -156,7 +156,7 @@ def pit_tested(case: Case, run: Run) -> TestResult:
     outcome = drawn.outcome(prepared.names, exact_notes(drawn, case.predictions, run.alpha))
     words = _words(prepared, outcome, found.values, case, run)
     null, question = "exact, uniform PIT values", "quantile calibration: are the PIT values uniform?"
-    far_out = _far_out(found.values)
+    far_out = _far_out(found.values, case)
     return _result(outcome, words, case, run, null=null, question=question, engine=prepared.engine, notes=far_out)
 
 
@@ -215,7 +215,7 @@ def _result(
 ) -> TestResult:
     y, batch, p = case.targets, case.predictions, outcome.pvalue
     rows = impossible_rows(batch, y)
-    impossible = (impossible_note(batch, y, rows, counted=False),) if len(rows) else ()
+    impossible = (impossible_note(case, rows, counted=False),) if len(rows) else ()
     return TestResult(
         statistic=min(member.pvalue for member in outcome.members),
         pvalue=p,
@@ -226,7 +226,7 @@ def _result(
         members=outcome.members,
         fired=outcome.fired if p <= run.alpha else "",
         directions=words,
-        impossible_rows=tuple(int(row) for row in rows[:10]),
+        impossible_rows=tuple(case.row_numbers[rows[:10]].tolist()),
         n=len(batch),
         engine=engine,
         question=question,
@@ -239,13 +239,14 @@ def _result(
     )
 
 
-def _far_out(values: np.ndarray) -> tuple[str, ...]:
+def _far_out(values: np.ndarray, case: Case) -> tuple[str, ...]:
     """Values of 0 and 1, which no uniform draw takes: their outcomes lie beyond what the numbers can tell apart."""
     rows = np.flatnonzero((values <= 0) | (values >= 1))
     if len(rows) == 0:
         return ()
     more = f" (and {len(rows) - 1:,} more rows)" if len(rows) > 1 else ""
     return (
-        f"row {rows[0]}: the outcome lies so far out that its PIT value is {values[rows[0]]:g} up to rounding{more}; "
+        f"row {case.row_numbers[rows[0]]}: the outcome lies so far out that its PIT value is {values[rows[0]]:g} up to "
+        f"rounding{more}; "
         "it counts as the most extreme value that a uniform draw can take",
     )

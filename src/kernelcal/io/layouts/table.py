@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.errors import InputError
+from kernelcal.errors import InputError, with_rows
 from kernelcal.io.columns import ReadOptions, count, holes, kept_groups, kept_keys, listed, rows_to_keep
 from kernelcal.predictions import (
     NO_SPREAD,
@@ -22,6 +22,7 @@ from kernelcal.predictions import (
     Samples,
     families,
     positive_numbers,
+    trusted,
 )
 
 __all__ = ["Data", "FileArrays", "as_data", "family", "family_of_name"]
@@ -57,9 +58,12 @@ class Data:
     groups: dict[str, list[str]] | None = None
     numbers: np.ndarray | None = None
 
+    def row_in_words(self, row: int) -> str:
+        """What messages call a row: by its number in the file."""
+        return f"row {row if self.numbers is None or row >= len(self.numbers) else self.numbers[row]}"
+
 
 _SHOWN = 6  # components in the sentence that says what was read
-_ROW = re.compile(r"\brow (\d+)")
 
 
 def family(
@@ -67,10 +71,11 @@ def family(
 ) -> RealPredictions:
     """Predictions from arrays with the sample on axis 0; what is refused is said with the row as the file has it."""
     try:
-        return _FAMILIES[form](arrays, options)
+        found = _FAMILIES[form](arrays, options)
     except InputError as error:
-        text = _ROW.sub(lambda found: row_in_words(int(found.group(1))), str(error))
+        text = with_rows(str(error), row_in_words)
         raise InputError(text.replace('pass crossing="sort"', "say --crossing sort")) from None
+    return trusted(found, notes=tuple(with_rows(note, row_in_words) for note in found.notes)) if found.notes else found
 
 
 def family_of_name(name: str) -> type[Predictions]:
