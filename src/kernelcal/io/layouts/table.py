@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kernelcal.errors import InputError, with_rows
-from kernelcal.io.columns import ReadOptions, count, holes, kept_groups, kept_keys, listed, rows_to_keep
+from kernelcal.io.columns import ReadOptions, count, flag, holes, kept_groups, kept_keys, listed, rows_to_keep, was_said
 from kernelcal.predictions import (
     NO_SPREAD,
     DiagonalNormal,
@@ -106,7 +106,7 @@ def _normal(arrays: Mapping[str, Any], _: ReadOptions) -> RealPredictions:
 
 
 def _quantiles(arrays: Mapping[str, Any], options: ReadOptions) -> RealPredictions:
-    return Quantiles(arrays["quantiles"], arrays["levels"], crossing=options.crossing)
+    return Quantiles(arrays["quantiles"], arrays["levels"], crossing=options.crossing, resolution=options.resolution)
 
 
 _FAMILIES: dict[str, Callable[[Mapping[str, Any], ReadOptions], RealPredictions]] = {
@@ -144,7 +144,8 @@ def _quantiles_in_words(predictions: Quantiles) -> str:
     levels, equal = predictions.levels, np.diff(np.asarray(predictions.values), axis=1) == 0
     rows = int(equal.any(axis=1).sum())
     flat = f", {count(rows)} with equal neighbouring quantiles" if rows else ""
-    return f"{len(levels)} quantiles from {levels[0]:g} to {levels[-1]:g}{flat}"
+    rounded = f", outcomes rounded to {predictions.resolution:g}" if predictions.resolution else ""
+    return f"{len(levels)} quantiles from {levels[0]:g} to {levels[-1]:g}{flat}{rounded}"
 
 
 def _shown(columns: Sequence[str]) -> str:
@@ -206,6 +207,8 @@ class FileArrays:
 
 def as_data(table: FileArrays, options: ReadOptions) -> Data:
     """Leave out rows as asked, build the predictions, and say what was read."""
+    if table.form != "quantiles":
+        _refuse_of_quantiles(options)
     rows, dropped = _rows(table, options)
     arrays = {role: array if len(rows) == len(array) else array[rows] for role, array in table.arrays.items()}
     parts = arrays if table.levels is None else {**arrays, "levels": table.levels}
@@ -218,6 +221,13 @@ def as_data(table: FileArrays, options: ReadOptions) -> Data:
     keys, groups = kept_keys(table.keys, rows), kept_groups(table.groups, rows)
     numbers = rows if table.lines else None
     return Data(arrays["target"], predictions, description, arrays.get("weights"), keys, groups, numbers)
+
+
+def _refuse_of_quantiles(options: ReadOptions) -> None:
+    """Refuse of a long table of draws what is said of quantiles; other tables were refused before."""
+    for name, why in (("crossing", "draws have no order"), ("resolution", "draws claim no levels")):
+        if was_said(options, name):
+            raise InputError(f"{flag(name)} is said of quantiles, and this table holds draws ({why}): leave it out")
 
 
 def _rows(table: FileArrays, options: ReadOptions) -> tuple[np.ndarray, str]:
