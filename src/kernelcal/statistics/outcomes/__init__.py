@@ -32,6 +32,7 @@ from kernelcal.statistics.outcomes.redrawn import RandomisedPIT
 from kernelcal.statistics.outcomes.transform import (
     PreparedUniformity,
     kuiper,
+    normal_moments,
     normal_quantiles,
     pit,
     pit_intervals,
@@ -54,6 +55,7 @@ __all__ = [
     "highest_density_coverage",
     "highest_density_coverage_of",
     "kuiper",
+    "normal_moments",
     "normal_quantiles",
     "pit",
     "pit_histogram",

@@ -42,6 +42,8 @@ class RandomisedPIT:
     ----------
     values : numpy.ndarray of shape (n,)
         Values of the outcomes.
+    jumps : numpy.ndarray of shape (n, 2)
+        F(y-) and F(y), between which they lie.
     continuous : bool
         Whether values are uniform and independent of V.
     uniforms : int
@@ -51,6 +53,7 @@ class RandomisedPIT:
     values: np.ndarray
     batch: RealPredictions
     places: np.ndarray
+    jumps: np.ndarray
 
     @classmethod
     def of(cls, case: Case, rng: Any) -> RandomisedPIT:
@@ -58,13 +61,12 @@ class RandomisedPIT:
         low, high = pit_intervals_of(case)
         places = inside(generator_of(rng, "PIT values").random(len(low)))
         values, batch = low + places * (high - low), case.in_numpy.predictions
+        own = (values, batch, places, np.stack([low, high], axis=1))
         if batch.continuous:
-            return cls(values, batch, places)
+            return cls(*own)
         if isinstance(batch, Samples) and batch.exchangeable:
-            return _OfPool(values, _pool(batch.pooled(case.in_numpy.targets), places), places)
-        if batch.counts:
-            return _of_counts(values, batch, places)
-        return _OfTargets(values, batch, places)
+            return _of_pool(values, batch.pooled(case.in_numpy.targets), *own[2:])
+        return _of_counts(*own) if batch.counts else _OfTargets(*own)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -83,25 +85,46 @@ class RandomisedPIT:
         """Turn uniform numbers into values of redrawn targets, shape (draws, n)."""
         return inside(uniforms)
 
+    def ends(self, uniforms: np.ndarray) -> np.ndarray:
+        """Turn uniform numbers into F(y-) and F(y) of redrawn targets, shape (draws, n, 2), for every place at once."""
+        values = self.draw(uniforms)
+        return np.stack([values, values], axis=-1)
+
     def drawn(self, generator: np.random.Generator, draws: int) -> Iterator[np.ndarray]:
         """Values of so many sets of redrawn targets, some sets at a time."""
+        return map(self.draw, self._uniforms(generator, draws))
+
+    def drawn_ends(self, generator: np.random.Generator, draws: int) -> Iterator[np.ndarray]:
+        """Ends of so many sets of redrawn targets, some sets at a time."""
+        return map(self.ends, self._uniforms(generator, draws))
+
+    def _uniforms(self, generator: np.random.Generator, draws: int) -> Iterator[np.ndarray]:
         each = (len(self),) if self.uniforms == 1 else (len(self), self.uniforms)
         for part in row_slices(draws, max(1, _NUMBERS // int(np.prod(each)))):
-            yield self.draw(generator.random((part.stop - part.start, *each)))
+            yield generator.random((part.stop - part.start, *each))
 
 
+@dataclass(frozen=True, eq=False)
 class _OfPool(RandomisedPIT):
     """Of ensembles: the batch has the values of all members as its draws, and one of them is picked."""
+
+    low: Samples
+    high: Samples
 
     def draw(self, uniforms: np.ndarray) -> np.ndarray:
         """Pick the member that plays the outcome."""
         return self.batch.draw(uniforms)
 
+    def ends(self, uniforms: np.ndarray) -> np.ndarray:
+        """Pick the ends of its jump."""
+        return np.stack([self.low.draw(uniforms), self.high.draw(uniforms)], axis=-1)
 
-def _pool(pool: Samples, places: np.ndarray) -> Samples:
+
+def _of_pool(values: np.ndarray, pool: Samples, places: np.ndarray, jumps: np.ndarray) -> RandomisedPIT:
     members = to_numpy(pool.draws).T
     low, high = pool.cdf_below(members), pool.cdf(members)
-    return trusted(pool, draws=(low + places * (high - low)).T)
+    at, first, last = (trusted(pool, draws=x.T) for x in (low + places * (high - low), low, high))
+    return _OfPool(values, at, places, jumps, first, last)
 
 
 class _OfTargets(RandomisedPIT):
@@ -114,32 +137,50 @@ class _OfTargets(RandomisedPIT):
 
     def draw(self, uniforms: np.ndarray) -> np.ndarray:
         """Draw targets, and transform them."""
-        targets, batch = self.batch.draw(uniforms), self.batch
-        if type(batch).pit_interval is RealPredictions.pit_interval:
-            low, high = batch.cdf_below(targets), batch.cdf(targets)
-        else:  # asked for one set of targets at a time
-            low, high = (np.stack(ends) for ends in zip(*map(batch.pit_interval, targets), strict=True))
+        low, high = self._ends(uniforms)
         return low + self.places * (high - low)
 
+    def ends(self, uniforms: np.ndarray) -> np.ndarray:
+        """Draw targets, and look up their jumps."""
+        return np.stack(self._ends(uniforms), axis=-1)
 
-def _of_counts(values: np.ndarray, batch: RealPredictions, places: np.ndarray) -> RandomisedPIT:
+    def _ends(self, uniforms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        targets, batch = self.batch.draw(uniforms), self.batch
+        if type(batch).pit_interval is RealPredictions.pit_interval:
+            return batch.cdf_below(targets), batch.cdf(targets)
+        low, high = (np.stack(ends) for ends in zip(*map(batch.pit_interval, targets), strict=True))
+        return low, high  # asked for one set of targets at a time
+
+
+def _of_counts(values: np.ndarray, batch: RealPredictions, places: np.ndarray, jumps: np.ndarray) -> RandomisedPIT:
     """Of counts: a table of the values of all counts that can be drawn, unless it is too wide."""
     lowest, highest = (batch.quantile(level) for level in (LEAST, MOST))
     width = int((highest - lowest).max()) + 1
     if width * len(values) > _CELLS:
-        return _OfTargets(values, batch, places)
+        return _OfTargets(values, batch, places, jumps)
     steps = batch.cdf(lowest + np.arange(-1, width)[:, None])
     table = steps[:-1] + places * np.diff(steps, axis=0)
-    return _OfCounts(values, batch, places, steps[1:].T, table.T)
+    return _OfCounts(values, batch, places, jumps, steps.T, table.T)
 
 
 @dataclass(frozen=True, eq=False)
 class _OfCounts(RandomisedPIT):
-    """Of counts whose distribution functions, at all counts that a draw can be, are few numbers: shape (n, W) each."""
+    """Of counts whose distribution functions, at all W counts that a draw can be, are few numbers.
 
-    levels: np.ndarray
+    Steps of shape (n, W + 1), that below the least count first, and values inside the jumps of shape (n, W).
+    """
+
+    steps: np.ndarray
     table: np.ndarray
 
     def draw(self, uniforms: np.ndarray) -> np.ndarray:
         """The count is the first whose distribution function reaches the uniform number."""
-        return self.table[np.arange(len(self)), count_below(self.levels, inside(uniforms))]
+        return self.table[np.arange(len(self)), self._counts(uniforms)]
+
+    def ends(self, uniforms: np.ndarray) -> np.ndarray:
+        """Its jump is the step to it."""
+        rows, counts = np.arange(len(self)), self._counts(uniforms)
+        return np.stack([self.steps[rows, counts], self.steps[rows, counts + 1]], axis=-1)
+
+    def _counts(self, uniforms: np.ndarray) -> np.ndarray:
+        return count_below(self.steps[:, 1:], inside(uniforms))

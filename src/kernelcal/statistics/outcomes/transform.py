@@ -17,6 +17,7 @@ __all__ = [
     "MOST",
     "PreparedUniformity",
     "kuiper",
+    "normal_moments",
     "normal_quantiles",
     "pit",
     "pit_intervals",
@@ -26,6 +27,7 @@ __all__ = [
 
 
 LEAST, MOST = 2.0**-54, 1 - 2.0**-53  # the range of uniform draws
+_NARROW = 1e-7  # jumps that are as good as their middle, where means over them would be differences of rounded numbers
 
 
 class PreparedUniformity(Prepared):
@@ -39,30 +41,94 @@ class PreparedUniformity(Prepared):
       under calibration. In the cube root too wide and too narrow are seen alike (Wilson and Hilferty 1931), and about
       their mean a shift is not taken for a wrong width. Needs two rows.
 
-    `centre` is what mean and dispersion are expected to be beyond 0 and that of independent uniform numbers. With the
-    random places of tied rows held fixed it is not 0, and deviations to one side alone would be seen.
+    Where a distribution function has jumps, a value lies anywhere between the ends of one. Then the empirical
+    distribution function is the mean of those of all places inside, which rises evenly over every jump (Czado,
+    Gneiting, Held 2009), and so are the mean of the normal quantiles and that of their squares. No random number is
+    left, and of calibrated rows the mean of the normal quantiles is still 0.
+
+    `spread` is what the dispersion is expected to be beyond that of independent uniform numbers, of which jumps leave
+    less.
     """
 
     engine = "one sort of the PIT values"
 
-    def __init__(self, n: int, centre: tuple[float, float] = (0.0, 0.0)) -> None:
-        self.n, self.bytes_per_draw, self.centre = n, 48 * n, centre
+    def __init__(self, n: int, spread: float = 0.0) -> None:
+        self.n, self.bytes_per_draw, self.spread = n, 240 * n, spread
         self.names = ("Anderson-Darling", "Kuiper", "bias", *(("dispersion",) if n > 1 else ()))
 
     def values(self, targets: np.ndarray) -> np.ndarray:
-        """Statistics of numbers of shape (B, n): shape (B, statistics)."""
-        ordered = np.sort(_inside(targets), axis=1)
+        """Statistics of numbers of shape (B, n), or of the ends of jumps (B, n, 2): shape (B, statistics)."""
         mean, spread = self.signed(targets)
-        columns = [_anderson_darling(ordered), kuiper(ordered), np.abs(mean)]
+        if targets.ndim == 2:
+            ordered = np.sort(_inside(targets), axis=1)
+            columns = [_anderson_darling(ordered), kuiper(ordered), np.abs(mean)]
+        else:
+            columns = [*_of_function(*_empirical(targets), self.n), np.abs(mean)]
         return np.stack([*columns, np.abs(spread)] if self.n > 1 else columns, axis=1)
 
     def signed(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Mean normal quantile, above 0 where outcomes are high, and dispersion, above 0 for narrow predictions."""
-        quantiles = normal_quantiles(targets)
         freedom = max(self.n - 1, 1)
-        variance = quantiles.var(axis=1) * self.n / freedom
-        mean, spread = self.centre
-        return quantiles.mean(axis=1) - mean, np.cbrt(variance) - (1 - 2 / (9 * freedom)) - spread
+        first, second = normal_moments(targets)
+        mean = first.mean(axis=1)
+        variance = np.maximum(second.mean(axis=1) - mean**2, 0.0) * self.n / freedom
+        return mean, np.cbrt(variance) - (1 - 2 / (9 * freedom)) - self.spread
+
+
+def normal_moments(targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Normal quantiles of values and their squares; of ends of jumps (..., 2) their means over the jump.
+
+    ``E z = (phi(a) - phi(b)) / (Phi(b) - Phi(a))`` and ``E z^2 = 1 + (a phi(a) - b phi(b)) / (Phi(b) - Phi(a))`` for z
+    between the normal quantiles a and b of the ends.
+    """
+    if targets.ndim == 2:
+        z = normal_quantiles(targets)
+        return z, z * z
+    low, high = targets[..., 0], targets[..., 1]
+    ends = normal_quantiles(targets)
+    density = np.exp(-0.5 * ends * ends) / math.sqrt(2 * math.pi)
+    wide = high - low > _NARROW
+    width, middle = np.where(wide, high - low, 1.0), normal_quantiles(0.5 * (low + high))
+    slopes = (-np.diff(x)[..., 0] / width for x in (density, ends * density))
+    first, second = next(slopes), 1 + next(slopes)
+    return np.where(wide, first, middle), np.where(wide, second, middle * middle)
+
+
+def _empirical(jumps: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Mean empirical distribution function of ends of jumps (B, n, 2): its bends t, values before and after, slopes.
+
+    Each of shape (B, 2 n); after a bend it rises by the slope up to the next. Narrow jumps are steps at their middles.
+    """
+    draws, n, _ = jumps.shape
+    low, high = _inside(jumps[..., 0]), _inside(jumps[..., 1])
+    wide = high - low > _NARROW
+    middle = 0.5 * (low + high)
+    rise = np.where(wide, 1 / np.where(wide, high - low, 1.0), 0.0) / n
+    steps = np.where(wide, 0.0, 1.0 / n)
+    bends = np.concatenate([np.where(wide, low, middle), np.where(wide, high, middle)], axis=1)
+    order = np.argsort(bends, axis=1)
+    t = np.take_along_axis(bends, order, axis=1)
+    slope = np.cumsum(np.take_along_axis(np.concatenate([rise, -rise], axis=1), order, axis=1), axis=1)
+    step = np.take_along_axis(np.concatenate([steps, np.zeros_like(steps)], axis=1), order, axis=1)
+    grown = np.cumsum(slope[:, :-1] * np.diff(t, axis=1), axis=1)
+    after = np.concatenate([np.zeros((draws, 1)), grown], axis=1) + np.cumsum(step, axis=1)
+    return t, after - step, after, slope
+
+
+def _of_function(
+    t: np.ndarray, before: np.ndarray, after: np.ndarray, slope: np.ndarray, n: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Anderson-Darling and Kuiper of a distribution function that is linear between its bends.
+
+    With F = a + c' t there and c = c' - 1, ``(F - t)^2 / (t (1 - t)) = a^2 / t + (a + c)^2 / (1 - t) - c^2``.
+    """
+    edges = np.concatenate([t, np.full((len(t), 1), MOST)], axis=1)
+    a, c = after - slope * t, slope - 1
+    logs, rest = np.log(edges), np.log1p(-edges)
+    pieces = a * a * np.diff(logs) - (a + c) ** 2 * np.diff(rest) - c * c * np.diff(edges)
+    first = -np.log1p(-t[:, 0]) - t[:, 0]  # before the first bend F is 0
+    distances = np.maximum((after - t).max(axis=1), 0) + np.maximum((t - before).max(axis=1), 0)
+    return n * (first + pieces.sum(axis=1)), math.sqrt(n) * distances
 
 
 def normal_quantiles(values: np.ndarray) -> np.ndarray:
