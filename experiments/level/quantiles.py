@@ -3,9 +3,9 @@
     python experiments/level/quantiles.py                 # 400 repetitions: about half an hour on one core
     python experiments/level/quantiles.py --repetitions 100
 
-Writes docs/tables/quantile_power.csv, and prints the largest rate of rejection beside its bound; the table of levels is
-docs/tables/level.csv, since run.py has these settings. Forecasts are the true quantiles of laws of
-SciPy that differ from row to row; nothing of the test is used to make them. The bound is the 99.95 % point of the
+Writes docs/tables/quantile_power.csv, and prints the largest rate of rejection beside its bound: docs/tables/level.csv
+has the rates at 20 and 100 rows, since run.py takes these laws and levels too. Forecasts are the true quantiles of laws
+of SciPy that differ from row to row; nothing of the test is used to make them. The bound is the 99.95 % point of the
 binomial law at the nominal level, of which no setting may be above.
 """
 
