@@ -54,7 +54,9 @@ def pit_test(
     Where distribution functions have jumps (counts, draws, point masses) the statistics are averaged over the places
     inside them, so that no random number decides: the empirical distribution function rises evenly over every jump, and
     normal quantiles and their squares are means over it. They are compared with those of redrawn targets (of draws:
-    another of the S + 1 values is the outcome), which is exact however many rows are tied.
+    another of the S + 1 values is the outcome), which is exact however many rows are tied. Redrawn data that are as
+    extreme as the observed ones count against rejection: of a handful of rare counts few data are possible, and it is
+    conservative.
 
     Of `Quantiles` it is asked whether the levels hold over all rows, by the members of `QuantileSignals` that look at
     all rows alike: nothing between the levels was forecast. That is exact, and conservative where outcomes equal
