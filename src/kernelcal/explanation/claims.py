@@ -125,7 +125,7 @@ def explained_claims(case: Case, run: Run, groups: Sequence[Group]) -> Explanati
     large = [group for group, enough in zip(groups, kept, strict=True) if enough]
     small = [group for group, enough in zip(groups, kept, strict=True) if not enough]
     found = _tested(case, large, run) if large else []
-    notes = (_GROUPS_ALONE,)
+    notes: tuple[str, ...] = (_GROUPS_ALONE,)
     if small:
         named = ", ".join(f"{group.column} {group.name}" for group in small[:5])
         more = f" and {len(small) - 5:,} more" if len(small) > 5 else ""
