@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
-__all__ = ["InputError", "KernelcalError", "KernelcalWarning", "MissingExtraError", "NoClosedFormError"]
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+__all__ = [
+    "InputError",
+    "KernelcalError",
+    "KernelcalWarning",
+    "MissingExtraError",
+    "NoClosedFormError",
+    "naming_rows",
+    "with_rows",
+]
+
+
+_ROW = re.compile(r"\brow (\d+)")
 
 
 class KernelcalError(Exception):
@@ -28,3 +43,19 @@ class MissingExtraError(KernelcalError, ImportError):
 
 class KernelcalWarning(UserWarning):
     """A result can be computed, but the reader must know something about it."""
+
+
+def with_rows(text: str, in_words: Callable[[int], str]) -> str:
+    """Text whose rows are called what they are called where they come from: a line, or a row of all that a file has."""
+    return _ROW.sub(lambda found: in_words(int(found.group(1))), text)
+
+
+@contextmanager
+def naming_rows(in_words: Callable[[int], str] | None) -> Iterator[None]:
+    """Call the rows in what is refused inside what they are called where they come from; None leaves them."""
+    try:
+        yield
+    except InputError as error:
+        if in_words is None:
+            raise
+        raise type(error)(with_rows(str(error), in_words)) from None

@@ -438,6 +438,74 @@ def predictions_of(tmp_path, name, factor, seed=0, n=150):
 
 
 @pytest.fixture
+def rounded(tmp_path):
+    """Quantiles of one forecast in two files, and outcomes that were rounded to whole numbers; all lie between."""
+    rng = np.random.default_rng(0)
+    mean = rng.normal(0, 4, 120)
+    y, q = np.round(mean + 3 * rng.normal(size=120)), mean[:, None] + 3 * np.array([-1.645, 0.0, 1.645])
+    paths = []
+    for name, factor in (("one", 1.0), ("two", 0.6)):
+        table = np.column_stack([y, mean[:, None] + factor * (q - mean[:, None])])
+        paths.append(str(tmp_path / f"{name}.csv"))
+        np.savetxt(paths[-1], table, delimiter=",", header="y,q0.05,q0.5,q0.95", comments="")
+    return y, q, paths
+
+
+@pytest.mark.parametrize("command", ["evaluate", "test"])
+def test_the_width_of_outcomes(capsys, rounded, command):
+    y, q, (path, _) = rounded
+    said = [command, path, "--quantiles", "q*", "--json", *DRAWS]
+    _, out, _ = run(capsys, *said, "--resolution", "1")
+    found = json.loads(out)
+    batch = kc.Quantiles(q, [0.05, 0.5, 0.95], resolution=1.0)
+    assert found["pvalue"] == kc.calibration_test(y, batch, draws=99).pvalue
+    assert "conservative with ties" in found.get("test", found)["null"]
+    _, out, _ = run(capsys, *said)
+    assert "conservative" not in json.loads(out).get("test", json.loads(out))["null"]
+    if command == "evaluate":
+        assert ", outcomes rounded to 1 (q0.05 to q0.95)" in found["read"]
+        assert found["levels"]["ties"]
+
+
+def test_the_width_of_outcomes_of_several_models_and_of_parts(capsys, rounded, tmp_path):
+    y, q, paths = rounded
+    said = ["--quantiles", "q*", "--resolution", "1", *DRAWS]
+    status, out, _ = run(capsys, "compare", *paths, *said)
+    assert status == 0
+    assert "weighted interval score" in out
+    assert out.count("outcomes rounded to 1") == 2
+    page = tmp_path / "page.html"
+    status, out, _ = run(capsys, "report", *paths, *said, "-o", str(page))
+    assert status == 0
+    assert "least gap" in page.read_text().lower()
+    pytest.importorskip("pyarrow")
+    status, _, err = run(capsys, "evaluate", paths[0], *said, "--memory", "100")
+    assert status == 2
+    assert "equals a quantile up to its rounding of 1" in err
+    far = [float(np.abs(y[:, None] - q).min() / 2)]
+    status, out, err = run(
+        capsys, "evaluate", paths[0], "--quantiles", "q*", "--resolution", str(far[0]), "--memory", "100"
+    )
+    assert (status, err) == (0, "")
+
+
+@pytest.mark.parametrize("width", ["-1", "wide", "nan", "inf"])
+def test_a_width_that_is_none_is_refused(capsys, rounded, width):
+    with pytest.raises(SystemExit) as caught:
+        main(["evaluate", rounded[2][0], "--quantiles", "q*", f"--resolution={width}"])
+    assert caught.value.code == 2
+    assert "expected the width to which outcomes were rounded, such as 0.1 or 1, or 0" in capsys.readouterr().err
+
+
+def test_a_width_of_outcomes_belongs_to_quantiles(capsys, honest, numbers):
+    for said in ([honest], [str(numbers), "--mean", "mu", "--std", "sd"], [str(numbers), "--samples", "m_*"]):
+        status, _, err = run(capsys, "evaluate", *said, "--resolution", "1")
+        assert status == 2
+        assert "--resolution is said of quantiles or of a long table" in err
+        assert "leave it out, or say --quantiles" in err
+
+
+@pytest.fixture
 def three(tmp_path):
     return [
         predictions_of(tmp_path, f"{name}.csv", factor) for name, factor in (("fair", 1), ("bold", 3), ("meek", 0.3))

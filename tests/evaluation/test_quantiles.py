@@ -102,11 +102,6 @@ def test_explain_tells_regions_and_groups_by_cells():
     json.dumps(found.to_dict())
 
 
-def test_explain_refuses_ties():
-    with pytest.raises(kc.InputError, match="levels claim bounds and no residual of a row has a value to explain"):
-        kc.explain(np.random.default_rng(1).poisson(3.0, 300), COUNTS, draws=99)
-
-
 def test_models_with_ties_are_compared_by_their_scores():
     y = np.random.default_rng(1).poisson(3.0, 300)
     other = kc.Quantiles(np.tile(stats.poisson.ppf(LEVELS, 5.0), (300, 1)), LEVELS)
@@ -140,6 +135,63 @@ def test_a_report(tied, tmp_path):
         assert words in lower
     assert ("least gap" in lower) == tied
     assert "PIT" not in page
+    assert page.count("claims was tested") == tied  # said once
+
+
+def test_the_note_on_ties_is_told_once():
+    notes = kc.evaluate(np.random.default_rng(1).poisson(3.0, 300), COUNTS, draws=99).notes
+    assert sum("claims was tested" in note for note in notes) == 1
+
+
+def test_a_page_on_groups_and_on_several_models_with_ties():
+    pytest.importorskip("jinja2")
+    pytest.importorskip("matplotlib")
+    rng = np.random.default_rng(1)
+    group = np.arange(300) % 2
+    y = rng.poisson(3.0 + 2 * group)
+    models = {
+        "five": kc.Quantiles(np.tile(stats.poisson.ppf(LEVELS, 8.0), (300, 1)), LEVELS),
+        "three": COUNTS,
+        "law": kc.Poisson(np.full(300, 3.0)),
+    }
+    found = kc.report(y, models, groups={"site": group}, draws=99, alpha=0.02, confidence_level=0.8)
+    page = " ".join(found.to_html().split())
+    assert found.comparison.alpha == 0.02
+    assert [model.name for model in found.models] == [name for name, _ in found.comparison.models]
+    expected = kc.compare(y, models, draws=99, alpha=0.02)
+    assert found.comparison.scores == expected.scores
+    assert "best weighted interval score" in found.verdict.heading
+    assert "calibration errors have no values to compare" in found.verdict.sentences[0]
+    for words in (
+        "Models, the smallest score first",
+        "difference in WIS",
+        "Score of every model",
+        "The mean weighted interval score of every model",
+        "no place and no row is named",
+        "with conservative p-values",
+        "with exact p-values",  # of the law, which has no ties
+    ):
+        assert words in page
+    three, law = (next(model for model in found.models if model.name == name) for name in ("three", "law"))
+    assert three.explanation is None
+    assert law.explanation is not None
+    (site,) = (g for g in three.evaluation.by_group.findings if g.name == "1")
+    above = ((y[group == 1, None] > COUNTS.values[0]) - (1 - LEVELS)).mean()
+    assert site.gap == pytest.approx(above)
+    assert site.pvalue <= 0.02
+    json.dumps(found.to_dict(), allow_nan=False)
+    with pytest.raises(kc.InputError, match="within= bounds the SKCE, which has no value"):
+        kc.report(y, models, within=0.1, draws=99)
+
+
+def test_scores_are_compared_at_the_level_that_is_asked_for():
+    y = np.random.default_rng(1).poisson(3.0, 60)
+    near = kc.Quantiles(np.tile(stats.poisson.ppf(LEVELS, 3.6), (60, 1)), LEVELS)
+    models = {"near": near, "three": kc.Quantiles(COUNTS.values[:60], LEVELS)}
+    p = kc.compare(y, models, draws=99).differences[0].adjusted
+    assert 0.001 < p < 0.9
+    assert kc.compare(y, models, draws=99, alpha=p * 1.01).tied("three") == ()
+    assert kc.compare(y, models, draws=99, alpha=p * 0.99).tied("three") == ("near",)
 
 
 def test_one_pass_over_parts_gives_the_same_error():

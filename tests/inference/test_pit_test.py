@@ -9,7 +9,7 @@ from scipy import stats
 from kernelcal.errors import InputError
 from kernelcal.inference.test.pit import pit_test
 from kernelcal.predictions import Binomial, DiagonalNormal, NegativeBinomial, Normal, Poisson, Samples
-from kernelcal.statistics.outcomes.transform import PreparedUniformity, pit
+from kernelcal.statistics.outcomes.transform import PreparedUniformity
 
 
 def naive(values):
@@ -201,19 +201,85 @@ def test_what_the_result_says():
     assert result.to_dict()["n"] == 300
 
 
-def test_the_result_belongs_to_the_values_of_the_same_seed():
-    batch, y = Poisson(np.full(40, 1.0)), Poisson(np.full(40, 1.0)).sample(1)[0]
-    result = pit_test(y, batch, rng=11)
-    observed = PreparedUniformity(40).values(pit(y, batch, rng=11)[None])[0]
-    assert [member.value for member in result.members[:2]] == pytest.approx(observed[:2])  # the others are centred
-    again = pit_test(y, batch, rng=11)
-    assert (again.pvalue, again.members) == (result.pvalue, result.members)
+def averaged(jumps):
+    """Statistics over all places in jumps, in plain loops and by quadrature."""
+    n = len(jumps)
+    t = np.concatenate([(np.arange(200_000) + 0.5) / 200_000])
+    f = np.zeros_like(t)
+    for low, high in jumps:
+        f += np.clip((t - low) / (high - low), 0, 1) if high > low else t >= low
+    f /= n
+    anderson = n * np.mean((f - t) ** 2 / (t * (1 - t)))
+    kuiper = math.sqrt(n) * ((f - t).max() + (t - f).max())
+    first, second = [], []
+    for low, high in jumps:
+        u = low + (np.arange(20_000) + 0.5) / 20_000 * (high - low)
+        first.append(stats.norm.ppf(u).mean())
+        second.append((stats.norm.ppf(u) ** 2).mean())
+    variance = (np.mean(second) - np.mean(first) ** 2) * n / (n - 1)
+    return [anderson, kuiper, abs(np.mean(first)), abs(np.cbrt(variance) - (1 - 2 / (9 * (n - 1))))]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_statistics_over_all_places_in_jumps_against_quadrature(seed):
+    rng = np.random.default_rng(seed)
+    jumps = np.sort(rng.random((9, 2)), axis=1)
+    jumps[0] = 0.0, 0.98  # counts that are nearly all 0
+    jumps[1] = 0.0, 0.98
+    jumps[2] = 0.98, 1.0
+    jumps[3, 1] = jumps[3, 0]  # no jump
+    found = PreparedUniformity(9).values(jumps[None])[0]
+    assert found == pytest.approx(averaged(jumps), rel=2e-3, abs=2e-3)
+
+
+def test_jumps_without_width_are_values():
+    values = np.random.default_rng(0).random((4, 30))
+    for width in (0.0, 1e-12, 1e-6):
+        jumps = np.stack([values, values + width], axis=-1)
+        found = PreparedUniformity(30).values(jumps)
+        np.testing.assert_allclose(
+            found, PreparedUniformity(30).values(values), rtol=1e-3 if width else 1e-10, atol=1e-4
+        )
+
+
+def test_no_random_place_decides():
+    """The statistics are those of the outcomes, for every seed, and p-values differ by the draws of the test alone."""
+    batch = Poisson(np.full(300, 0.02))
+    y = stats.poisson(0.02).rvs(300, random_state=5)
+    found = [pit_test(y, batch, rng=seed, early_stopping=False) for seed in range(6)]
+    for k in range(3):  # the fourth is measured from a mean over draws
+        assert len({result.members[k].value for result in found}) == 1
+    p = np.array([result.pvalue for result in found])
+    assert p.std() < 5 * np.sqrt(p.mean() * (1 - p.mean()) / 1000)
+    again = pit_test(y, batch, rng=3, early_stopping=False)
+    assert (again.pvalue, again.members) == (found[3].pvalue, found[3].members)
     source = np.random.default_rng(11)
-    first, second = pit_test(y, batch, rng=source), pit_test(y, batch, rng=source)
-    assert first.members != second.members  # a generator moves on
-    assert pit_test(y, batch, rng=np.random.default_rng(11)).members == first.members
-    observed = PreparedUniformity(40).values(pit(y, batch, rng=np.random.default_rng(11))[None])[0]
-    assert [member.value for member in first.members[:2]] == pytest.approx(observed[:2])
+    assert pit_test(y, batch, rng=source).members != pit_test(y, batch, rng=source).members  # a generator moves on
+
+
+def few(family, n):
+    """Counts that are nearly all 0."""
+    laws = {
+        "Poisson(.02)": (stats.poisson(0.02), Poisson(np.full(n, 0.02))),
+        "Poisson(.5)": (stats.poisson(0.5), Poisson(np.full(n, 0.5))),
+        "Binomial(1, .03)": (stats.binom(1, 0.03), Binomial(np.ones(n), np.full(n, 0.03))),
+    }
+    return laws[family]
+
+
+@pytest.mark.parametrize("family", ["Poisson(.02)", "Poisson(.5)", "Binomial(1, .03)"])
+@pytest.mark.parametrize("sets", [40, pytest.param(500, marks=pytest.mark.slow)])
+def test_level_over_seeds_of_counts_that_are_nearly_all_0(family, sets):
+    law, batch = few(family, 300)
+    p = np.array(
+        [
+            pit_test(law.rvs(300, random_state=np.random.default_rng([9, k])), batch, draws=99, rng=k).pvalue
+            for k in range(sets)
+        ]
+    )
+    for level in (0.05, 0.2):
+        assert np.sum(p <= level) <= stats.binom(sets, level).ppf(0.9995)
+    assert np.mean(p <= 0.5) > 0.2  # ties count against rejection, but not everything is accepted
 
 
 def test_where_all_values_are_equal_nothing_can_be_said():

@@ -157,6 +157,15 @@ def test_crossing_quantiles_are_named_by_the_prediction(save, load, refused):
     np.testing.assert_array_equal(load(path, long=True, crossing="sort").predictions.values[1], [2, 3])
 
 
+@pytest.mark.parametrize(("option", "value"), [("crossing", "sort"), ("resolution", 1.0)])
+def test_what_is_said_of_quantiles_is_refused_of_draws(save, load, refused, option, value):
+    draws = save("place,sample_id,predicted,observed a,1,1,0 a,2,2,0 b,1,3,1 b,2,4,1")
+    message = refused(draws, long=True, **{option: value})
+    assert message.startswith(f"--{option} is said of quantiles, and this table holds draws")
+    assert message.endswith("leave it out")
+    assert getattr(load(save(QUANTILES), long=True, **{option: value}).predictions, option) == value
+
+
 def test_where_comes_before_gathering(save, load):
     table = "model,place,quantile_level,predicted,observed m,a,0.1,1,0 m,a,0.5,2,0 n,a,0.25,3,0 n,a,0.75,4,0"
     data = load(save(table), long=True, where=["model=n"])

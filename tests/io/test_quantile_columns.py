@@ -99,6 +99,16 @@ def test_crossing_quantiles(save, load, refused):
     assert "quantiles crossed in 1 of 2 rows" in data.predictions.notes[0]
 
 
+def test_the_width_to_which_outcomes_were_rounded(save, load):
+    path = save("y,q0.1,q0.9 2,1.6,5 3,1,9")
+    plain, rounded = load(path, quantiles="q*"), load(path, quantiles="q*", resolution=1.0)
+    assert (plain.predictions.resolution, rounded.predictions.resolution) == (0.0, 1.0)
+    assert "2 quantiles from 0.1 to 0.9, outcomes rounded to 1 (q0.1 to q0.9)" in rounded.description
+    assert "rounded" not in plain.description
+    assert not plain.predictions.cells.has_ties(plain.y)
+    assert rounded.predictions.cells.has_ties(rounded.y)  # 2 may have been 1.6
+
+
 def test_rows_are_named_as_the_file_counts(save, refused):
     path = save("y,q0.1,q0.9,model 0,1,2,a 0,1,2,b 0,4,3,b")
     assert "quantiles cross in row 2" in refused(path, quantiles="q*", where=["model=b"])

@@ -34,6 +34,7 @@ def test_options_of_classes_are_refused_beside_numbers(save, refused, form, opti
     [
         ("quantile_levels", "0.1,0.9", "quantiles"),
         ("crossing", "sort", "quantiles"),
+        ("resolution", 0.5, "quantiles or of a long table"),
         ("value", "mu", "a long table"),
         ("unit", "mu", "a long table"),
         ("truth", "b.csv", "a long table"),

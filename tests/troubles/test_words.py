@@ -323,9 +323,19 @@ def test_one_column_asks_for_the_positive_class_everywhere():
 def test_what_accuracy_counts_is_said(tmp_path, capsys):
     y, p = np.repeat([1, 0], [104, 296]), np.full(400, 0.3)
     rows = dict(kc.evaluate(y, p, draws=99).score_rows())
-    assert (rows["share of class 1"], rows["accuracy, threshold 1/2"]) == ("0.2600", "0.7400")
+    assert (rows["share of class 1"], rows["mean probability of class 1"]) == ("0.2600", "0.3000")
+    assert rows["accuracy, threshold 1/2"] == "0.7400, no row reaches it"  # the share of class 0, and no merit
+    above = dict(kc.evaluate(y, 1 - p, draws=99).score_rows())
+    assert above["accuracy, threshold 1/2"] == "0.2600, all rows reach it"
+    mixed = kc.evaluate(y, np.r_[p[:399], 0.5], weights=np.r_[np.ones(399), 3.0], draws=99)
+    assert dict(mixed.score_rows())["accuracy, threshold 1/2"] == f"{mixed.accuracy:.4f}"
+    plain = mixed.to_dict()
+    assert plain["share_above_half"] == pytest.approx(3 / 402)
+    assert plain["mean_probability"] == pytest.approx((399 * 0.3 + 3 * 0.5) / 402)
     sure = kc.evaluate(y, kc.Bernoulli(p, question="top label"), draws=99)
-    assert dict(sure.score_rows())["share right"] == "0.2600"
+    told = dict(sure.score_rows())
+    assert (told["share right"], told["mean confidence"]) == ("0.2600", "0.3000")
+    assert not any("threshold" in name or "share of" in name for name in told)
     assert (sure.to_dict()["accuracy"], sure.to_dict()["accuracy_counts"]) == (0.26, "share right")
     path = tmp_path / "answers.csv"
     np.savetxt(path, np.column_stack([y, p]), delimiter=",", header="correct,confidence", comments="")
@@ -335,7 +345,16 @@ def test_what_accuracy_counts_is_said(tmp_path, capsys):
     assert (found["question"], found["accuracy"], found["accuracy_counts"]) == ("top label", 0.26, "share right")
     pytest.importorskip("pyarrow")
     assert main([*said, "--save", str(tmp_path / "sums.npz")]) == 0  # read in one pass
-    assert "top label" in capsys.readouterr().out
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "question top label mean confidence 0.3000 share right 0.2600" in shown
+    assert "threshold" not in shown
+
+
+def test_one_pass_tells_base_rate_and_threshold():
+    y, p = np.repeat([1, 0], [104, 296]), np.full(400, 0.3)
+    rows = dict(kc.Sketch(kc.Laplacian(0.1), draws=19).update(y, p).result().score_rows())
+    assert (rows["share of events"], rows["mean probability"]) == ("0.2600", "0.3000")
+    assert rows["accuracy, threshold 1/2"] == "0.7400"
 
 
 # Messages
@@ -436,12 +455,13 @@ def test_bins_that_hold_rows_are_a_number():
     assert few.bins_used == 4
 
 
-def test_measurements_are_no_groups():
+def test_measurements_are_cut_into_groups():
     rng = np.random.default_rng(0)
     p = rng.uniform(size=700)
     y, age = events(rng, p), rng.integers(20, 90, 700)
-    with pytest.raises(InputError, match=r"column 'age' holds 70 different numbers, 20 to 89: cut numbers into ranges"):
-        kc.explain(y, p, groups={"age": age}, draws=99)
+    found = kc.explain(y, p, groups={"age": age}, draws=99)
+    assert len(found.groups) == 4
+    assert re.match(r"age was cut at \d+, \d+, \d+; pass ranges of your own", found.by_group.notes[0])
     assert len(kc.explain(y, p, groups={"age": np.digitize(age, [40, 65])}, draws=99).groups) == 3
 
 

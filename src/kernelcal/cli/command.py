@@ -17,13 +17,13 @@ from kernelcal.cli.models import run_compare, run_report
 from kernelcal.cli.parser import argument_parser
 from kernelcal.cli.streaming import check_streaming, is_one_table, run_in_parts, why_in_parts
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS
-from kernelcal.errors import InputError, KernelcalError
+from kernelcal.errors import InputError, KernelcalError, naming_rows
 from kernelcal.evaluation import Plan, evaluated, plan
 from kernelcal.explanation import columns_of_text
-from kernelcal.inference import calibration_test
 from kernelcal.inference.intervals import checked_bound
-from kernelcal.inference.test import asked_test
+from kernelcal.inference.test import asked, asked_test
 from kernelcal.io import Data, ReadOptions, read
+from kernelcal.lenses import ClassWise
 from kernelcal.predictions import ScorePredictions
 from kernelcal.runs import Run
 from kernelcal.stream import read_together
@@ -158,25 +158,17 @@ def _planned(data: Data, options: argparse.Namespace) -> Plan | None:
 
 def _compute(data: Data, options: argparse.Namespace) -> Any:
     lens = lens_of(options.lens, data.predictions)
-    with bar() as progress:
+    every = lens if isinstance(lens, ClassWise) else None
+    with bar() as progress, naming_rows(data.row_in_words):
         run = replace(options.run, progress=progress)
+        case = Case.of(data.y, data.predictions, weights=data.weights, lens=None if every else lens, given=data.given)
+        case = replace(case, numbers=data.numbers)
         if options.command == "evaluate":
-            case = Case.of(data.y, data.predictions, weights=data.weights, lens=lens, given=data.given)
             return evaluated(case, run, groups=columns_of_text(data.groups))
-        return calibration_test(
-            data.y,
-            data.predictions,
-            statistic=with_engine(options.statistic, run.engine),
-            null=options.null,
-            lens=lens,
-            weights=data.weights,
-            alpha=run.alpha,
-            draws=run.draws,
-            rng=run.rng,
-            early_stopping=run.early_stopping,
-            progress=progress,
-            given=data.given,
+        statistic, law = asked_test(
+            with_engine(options.statistic, run.engine), options.null, weighted=data.weights is not None
         )
+        return asked(case, statistic, law, every, run)
 
 
 def _groups(files: Sequence[Path], *, together: bool = False) -> list[list[Path]]:

@@ -7,12 +7,13 @@ import shlex
 import sys
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from kernelcal.cli.common import bar, lens_of
-from kernelcal.comparison import Comparison, ScoreComparison, compare, cost_in_words, refuse_run
-from kernelcal.errors import InputError, KernelcalWarning
+from kernelcal.comparison import Comparison, ScoreComparison, checked_models, compared, cost_in_words, refuse_run
+from kernelcal.errors import InputError, KernelcalWarning, naming_rows
 from kernelcal.explanation import columns_of_text
 from kernelcal.io import Data, ReadOptions, read, read_models
 from kernelcal.plots import pyplot
@@ -48,20 +49,11 @@ def run_compare(groups: Sequence[Sequence[Path]], reading: ReadOptions, options:
 
 def _compared(first: Data, predictions: dict[str, Any], options: argparse.Namespace) -> Comparison | ScoreComparison:
     lens = lens_of(options.lens, first.predictions)
-    with bar() as progress, warnings.catch_warnings():
+    with bar() as progress, warnings.catch_warnings(), naming_rows(first.row_in_words):
         warnings.filterwarnings("ignore", ".* takes about ", KernelcalWarning)  # the cost has been said
-        return compare(
-            first.y,
-            predictions,
-            lens=lens,
-            within=options.within,
-            confidence_level=options.run.confidence_level,
-            alpha=options.run.alpha,
-            draws=options.run.draws,
-            rng=options.run.rng,
-            early_stopping=options.run.early_stopping,
-            progress=progress,
-        )
+        models = checked_models(first.y, predictions, lens, None, normalize=False)
+        models = {name: replace(case, numbers=first.numbers) for name, case in models.items()}
+        return compared(models, replace(options.run, progress=progress), within=options.within)
 
 
 def _refuse_picture(path: Path) -> None:

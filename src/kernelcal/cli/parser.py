@@ -217,6 +217,14 @@ def _add_numbers(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--crossing", choices=CROSSING, default="raise", help="what happens to rows with crossing quantiles"
     )
+    group.add_argument(
+        "--resolution",
+        type=_width,
+        default=0.0,
+        metavar="H",
+        help="of quantiles: width to which the outcomes were rounded, such as 0.1 or 1, in their unit: an outcome "
+        "counts as below or above a quantile only if all that it may have been does",
+    )
 
 
 def _add_long(group: argparse._ArgumentGroup) -> None:
@@ -292,6 +300,18 @@ def _seed(text: str) -> int:
     if not text.strip().isdecimal():
         raise argparse.ArgumentTypeError(f"expected a whole number from 0, got {text!r}")
     return int(text)
+
+
+def _width(text: str) -> float:
+    try:
+        width = float(text)
+    except ValueError:
+        width = -1.0
+    if not 0 <= width < float("inf"):
+        raise argparse.ArgumentTypeError(
+            f"expected the width to which outcomes were rounded, such as 0.1 or 1, or 0, got {text!r}"
+        )
+    return width
 
 
 def _level(text: str) -> float:

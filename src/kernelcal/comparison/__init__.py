@@ -2,15 +2,24 @@
 
 from kernelcal.comparison.figures import cost_in_words
 from kernelcal.comparison.main import compare, compared, refuse_run
-from kernelcal.comparison.models import Models, named_case, naming, refuse_names, refuse_unlike, seen_alike
+from kernelcal.comparison.models import (
+    Models,
+    checked_models,
+    named_case,
+    naming,
+    refuse_names,
+    refuse_unlike,
+    seen_alike,
+)
 from kernelcal.comparison.result import ComparedModel, Comparison, shared_figures, surest_pairs
-from kernelcal.comparison.scores import ScoreComparison, with_ties
+from kernelcal.comparison.scores import ScoreComparison
 
 __all__ = [
     "ComparedModel",
     "Comparison",
     "Models",
     "ScoreComparison",
+    "checked_models",
     "compare",
     "compared",
     "cost_in_words",
@@ -22,5 +31,4 @@ __all__ = [
     "seen_alike",
     "shared_figures",
     "surest_pairs",
-    "with_ties",
 ]

@@ -37,7 +37,7 @@ from kernelcal.inference import DefaultFamily, PairedDifference
 from kernelcal.inference.intervals import LabelLaw, checked_bound
 from kernelcal.kernels import Medians, resolve
 from kernelcal.lenses import Lens
-from kernelcal.predictions import Quantiles, Samples
+from kernelcal.predictions import Samples
 from kernelcal.runs import Progress, Run, Steps
 from kernelcal.statistics import CKCE, SKCE
 
@@ -154,8 +154,6 @@ def compare(
     bound = None if within is None else checked_bound(within)
     refuse_statistics(skce, ckce)
     models = checked_models(y, predictions, lens, classes, normalize=normalize)
-    if any(isinstance(case.predictions, Quantiles) for case in models.values()) and with_ties(asked_alike(models)):
-        return compared_by_scores(models, asked_alike(models), run, bound)
     return compared(models, run, skce=skce, ckce=ckce, within=bound)
 
 
@@ -167,13 +165,16 @@ def refuse_run(run: Run) -> None:
 
 def compared(
     models: Models, run: Run, *, skce: SKCE | None = None, ckce: CKCE | None = None, within: float | None = None
-) -> Comparison:
+) -> Comparison | ScoreComparison:
     """Compare models that were checked already, one by one and against each other.
 
-    Each is evaluated as what it is; beside quantile forecasts the errors of all are those of the same levels.
+    Each is evaluated as what it is; beside quantile forecasts the errors of all are those of the same levels, and with
+    ties scores take their place.
     """
     started = time.perf_counter()
     whole, models = models, asked_alike(models)
+    if with_ties(models):
+        return compared_by_scores(whole, models, run, within)
     batches = [case.predictions for case in models.values()]
     n = len(batches[0])
     _refuse_few(n)

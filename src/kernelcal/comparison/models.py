@@ -225,17 +225,16 @@ def asked_alike(models: Models) -> Models:
     given = [case.predictions for case in models.values() if isinstance(case.predictions, Quantiles)]
     if not given or len(given) == len(models):
         return models
-    levels = given[0].levels
-    return {name: _by_levels(name, case, levels) for name, case in models.items()}
+    return {name: _by_levels(name, case, given[0].levels, given[0].resolution) for name, case in models.items()}
 
 
-def _by_levels(name: str, case: Case, levels: np.ndarray) -> Case:
+def _by_levels(name: str, case: Case, levels: np.ndarray, resolution: float) -> Case:
     batch = case.predictions
     if isinstance(batch, Quantiles):
         return case
     with naming(name):
         case.of_one_number("a comparison with quantile forecasts")
-        return replace(case, predictions=Quantiles(batch.quantile(levels[:, None]).T, levels))
+        return replace(case, predictions=Quantiles(batch.quantile(levels[:, None]).T, levels, resolution=resolution))
 
 
 def _kind(batch: Predictions) -> str:

@@ -52,6 +52,8 @@ class ScoreComparison(Shown):
         Time taken.
     notes : tuple of str
         What the reader must know.
+    alpha : float
+        Level at which tests reject and differences are no ties.
     """
 
     models: tuple[tuple[str, Evaluation], ...]
@@ -61,6 +63,7 @@ class ScoreComparison(Shown):
     n: int
     seconds: float
     notes: tuple[str, ...] = ()
+    alpha: float = SIGNIFICANCE
 
     def __getitem__(self, name: str) -> Evaluation:
         found = dict(self.models)
@@ -78,7 +81,7 @@ class ScoreComparison(Shown):
         )
 
     def tied(self, name: str) -> tuple[str, ...]:
-        """Models that cannot be told from one by their scores, at the level 5 % over all pairs."""
+        """Models that cannot be told from one by their scores, at the level `alpha` over all pairs."""
         return tuple(o for o, _ in self.models if o != name and self.difference("WIS", name, o).verdict == "tie")
 
     @property
@@ -91,13 +94,14 @@ class ScoreComparison(Shown):
             scores = "The models are tied: the first cannot be told from any other by its weighted interval score."
         else:
             scores = f"{best} has the best weighted interval score, tied with {', '.join(tied)}."
-        wrong = [name for name, found in self.models if found.pvalue is not None and found.pvalue <= SIGNIFICANCE]
+        wrong = [name for name, found in self.models if found.rejected]
         return f"{scores} Calibration is rejected for {', '.join(wrong)}." if wrong else scores
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         return {
             "n": self.n,
+            "alpha": self.alpha,
             "verdict": self.verdict,
             "models": [
                 {"name": name, "wis": score, "wis_standard_error": error, **found.to_dict()}
@@ -164,9 +168,10 @@ def compared_by_scores(
     steps.finish()
     rows = {name: weighted_interval_score_rows_of(case) for name, case in asked.items()}
     ordered = sorted(models, key=lambda name: float(np.mean(rows[name])))
-    differences = by_rows("WIS", {name: rows[name] for name in ordered})
+    differences = (replace(d, alpha=run.alpha) for d in by_rows("WIS", {name: rows[name] for name in ordered}))
     n = len(next(iter(rows.values())))
     errors = tuple(float(rows[name].std(ddof=1)) / n**0.5 for name in ordered)
     scores = tuple(float(rows[name].mean()) for name in ordered)
     own = tuple((name, found[name]) for name in ordered)
-    return ScoreComparison(own, scores, tuple(differences), errors, n, time.perf_counter() - started, (_WHY,))
+    seconds = time.perf_counter() - started
+    return ScoreComparison(own, scores, tuple(differences), errors, n, seconds, (_WHY,), run.alpha)

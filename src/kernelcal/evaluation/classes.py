@@ -43,6 +43,10 @@ class ClassEvaluation(Evaluation):
         Whether there is one probability a row.
     share_of_events : float or None
         Share of rows of the class whose probability the one column gives, in its weights; None for several columns.
+    mean_probability : float or None
+        What the one column says of that share: its mean, in the same weights.
+    share_above_half : float or None
+        Share of rows that a threshold of one half calls that class. With 0 or 1 the accuracy is the share of a class.
     event : str
         Name of that class.
     """
@@ -56,6 +60,8 @@ class ClassEvaluation(Evaluation):
     one_probability: bool
     share_of_events: float | None = None
     event: str = ""
+    mean_probability: float | None = None
+    share_above_half: float | None = None
 
     @property
     def accuracy_name(self) -> str:
@@ -72,7 +78,8 @@ class ClassEvaluation(Evaluation):
     def scores(self) -> dict[str, Any]:
         """Return scores as plain values for JSON; an infinite log score becomes None."""
         own = {"n_classes": self.n_classes, "accuracy": self.accuracy, "accuracy_counts": self.accuracy_name}
-        own |= {"share_of_events": self.share_of_events, "log_score": plain_number(self.log_score)}
+        own |= {"share_of_events": self.share_of_events, "mean_probability": self.mean_probability}
+        own |= {"share_above_half": self.share_above_half, "log_score": plain_number(self.log_score)}
         return {**own, "brier_score": self.brier_score, "ece": [estimate.to_dict() for estimate in self.eces]}
 
     def headline(self) -> list[tuple[str, str]]:
@@ -84,15 +91,23 @@ class ClassEvaluation(Evaluation):
             *((f"{e.name}, {e.options['bins']}", f"{float(e):.4f}") for e in self.eces[:1]),
         ]
 
+    def _shares(self) -> list[tuple[str, str]]:
+        """What happened and what was said on average, of one column: `accuracy` may be neither."""
+        sure = self.question == "top label"  # whose share that is right is told as such
+        happened = [] if sure else [(f"share of {self.event}", f"{self.share_of_events:.4f}")]
+        said = "mean confidence" if sure else f"mean probability of {self.event}"
+        return [*happened, (said, f"{self.mean_probability:.4f}")]
+
     def score_rows(self) -> list[tuple[str, str]]:
         """Return names and values of the scores for the table."""
         brier = "Brier score, one probability" if self.one_probability else "Brier score, sum over classes"
         threshold = self.accuracy_name == "accuracy, threshold 1/2"
+        side = {0.0: ", no row reaches it", 1.0: ", all rows reach it"}.get(round(self.share_above_half or 0.0, 12), "")
         return [
             ("rows, classes", f"{self.n:,}, {self.n_classes:,}"),
             *([("question", self.question)] if self.question else []),
-            *([(f"share of {self.event}", f"{self.share_of_events:.4f}")] if threshold else []),
-            (self.accuracy_name, f"{self.accuracy:.4f}"),
+            *(self._shares() if self.one_probability else []),
+            (self.accuracy_name, f"{self.accuracy:.4f}{side if threshold else ''}"),
             ("log score", f"{self.log_score:.4f} nats"),
             (brier, f"{self.brier_score:.4f}"),
             *((f"{e.name}, {e.options['bins']}", f"{float(e):.4f}") for e in self.eces),
@@ -108,6 +123,7 @@ def class_evaluation(
     """Add accuracy, scores and binned errors to what all evaluations have in common."""
     share = accuracy_of(case)
     batch = case.predictions
+    p = to_numpy(batch.p).astype(np.float64) if isinstance(batch, Bernoulli) else None
     return ClassEvaluation(
         n_classes=batch.n_classes,
         accuracy=share,
@@ -115,7 +131,9 @@ def class_evaluation(
         brier_score=brier_score_of(case),
         eces=tuple(ECE(question=question).estimated(case) for question in usual_questions(batch)),
         one_probability=isinstance(batch, Bernoulli),
-        share_of_events=case.mean(np.equal(case.targets, 1)) if isinstance(batch, Bernoulli) else None,
+        share_of_events=None if p is None else case.mean(np.equal(case.targets, 1)),
+        mean_probability=None if p is None else case.mean(p),
+        share_above_half=None if p is None else case.mean(p >= 0.5),
         event=f"class {batch.class_name(1)}" if batch.n_classes == 2 else "",
         notes=tuple(dict.fromkeys(class_suspicions(case, share) + notes)),
         **common,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from kernelcal.cases import Case
 from kernelcal.evaluation.base import Evaluation, plain_number
+from kernelcal.inference.test import CLAIMS_ALONE
 from kernelcal.predictions import Quantiles
 from kernelcal.runs import Run
 from kernelcal.statistics import (
@@ -29,7 +30,6 @@ _ROOT = (
     "the root of the SKCE is a probability: the root mean square gap between claimed and observed level, over levels "
     "and over rows with similar forecasts, weighted by how alike these are"
 )
-_ALL = "least gap"
 _INTERPOLATED = (
     "the CRPS needs a whole distribution, and takes one that is linear between the quantiles, which was not forecast; "
     "nothing else here does"
@@ -124,6 +124,8 @@ def quantile_evaluation(case: Case, run: Run, notes: tuple[str, ...], **common: 
     assert isinstance(batch, Quantiles)  # for the type checker
     levels = claimed_levels_of(case, run)
     crps = crps_of(case) if len(batch.levels) > 1 else None
+    if levels.ties:  # said with the gap
+        notes = tuple(note for note in notes if note != CLAIMS_ALONE)
     own = (() if levels.ties else (_ROOT,)) + (() if crps is None else (_INTERPOLATED,))
     return QuantileEvaluation(
         family=type(batch).__name__,
@@ -143,10 +145,8 @@ def gap_of_ties(case: Case) -> Estimate | None:
     there = case.in_numpy
     if not there.predictions.cells.has_ties(there.targets):
         return None
-    found = claimed_levels_of(there, Run())
-    notes = batch.notes + found.notes[:1]
-    options = {"levels": len(found.levels)}
-    return Estimate(float(found.gap**2), _ALL, "squared, all rows together", len(case), "counts", options, notes)
+    found = claimed_levels_of(there, Run()).estimate
+    return replace(found, notes=batch.notes + found.notes)
 
 
 def _suspicions(case: Case) -> tuple[str, ...]:

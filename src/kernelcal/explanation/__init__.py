@@ -8,6 +8,7 @@ from kernelcal.explanation.main import explain, explained
 from kernelcal.explanation.regions import Region
 from kernelcal.explanation.result import Explanation
 from kernelcal.explanation.shares import ClassShare, RowShare
+from kernelcal.explanation.sizes import has_ties
 from kernelcal.explanation.witness import Witness, furthest_outside
 
 __all__ = [
@@ -27,5 +28,6 @@ __all__ = [
     "explain",
     "explained",
     "furthest_outside",
+    "has_ties",
     "refuse_ungrouped",
 ]

@@ -33,8 +33,8 @@ class GroupFinding(Shown):
         Rows.
     gap : float or None
         Observed minus predicted: of one probability; of classes accuracy minus confidence of the first choice; of
-        numbers the mean standardised residual; of quantiles the share above them minus what was claimed. None where no
-        row has weight.
+        numbers the mean standardised residual; of quantiles the share above them minus what was claimed, with ties the
+        least that agrees with the claims. None where no row has weight.
     observed, predicted : float or None
         What `gap` is the difference of; of numbers the mean outcome and predicted mean, in their own unit.
     gap_interval : tuple of float or None
@@ -44,7 +44,7 @@ class GroupFinding(Shown):
     score, score_interval : float and tuple of float, or None
         Proper score of the group, named by `ByGroup.score_name`, and its interval.
     skce : float or None
-        Unbiased SKCE of the group by itself; None for a group with less than two rows.
+        Unbiased SKCE of the group by itself; None for a group with less than two rows, and of quantiles with ties.
     root_interval : tuple of float or None
         Interval of its root.
     pvalue : float or None
@@ -60,7 +60,7 @@ class GroupFinding(Shown):
     median : float or None
         Of numbers the median of what `gap` is the mean of, which no single row rules.
     contribution : float or None
-        What its rows add to the kernel error of all rows; None where that was not split.
+        What its rows add to the kernel error of all rows; None where that was not split, as of quantiles with ties.
     """
 
     column: str

@@ -12,23 +12,30 @@ from kernelcal.arrays import to_numpy
 from kernelcal.cases import Case
 from kernelcal.defaults import DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError
-from kernelcal.explanation.group_test import Null
-from kernelcal.explanation.groups import checked_groups
+from kernelcal.explanation.group_test import Null, by_group
+from kernelcal.explanation.groups import Grouping, checked_groups
 from kernelcal.explanation.regions import regions_of
 from kernelcal.explanation.result import Explanation
 from kernelcal.explanation.shares import class_shares, row_shares, top_rows
+from kernelcal.explanation.sizes import has_ties
 from kernelcal.explanation.tested import tested
 from kernelcal.inference import DefaultFamily, GivenResult
 from kernelcal.inference.test import default_law, impossible_note, impossible_rows, refuse_given
 from kernelcal.inference.test import tested as calibration_tested
 from kernelcal.kernels import Dirac, Kernel
 from kernelcal.lenses import Lens
-from kernelcal.predictions import Bernoulli, ClassPredictions, Quantiles, ScorePredictions
+from kernelcal.predictions import Bernoulli, ClassPredictions, ScorePredictions
 from kernelcal.runs import Progress, Run
-from kernelcal.statistics import SKCE
+from kernelcal.statistics import SKCE, claimed_levels_of
 from kernelcal.statistics.pairwise import PreparedPairMean
 
 __all__ = ["explain", "explained"]
+
+
+_GROUPS_ALONE = (
+    "outcomes equal quantiles, or quantiles each other, so that residuals have bounds and no values: no places and no "
+    "rows are named, and groups are tested by what their levels claim"
+)
 
 
 def _refuse_unexplained(case: Case) -> None:
@@ -39,14 +46,17 @@ def _refuse_unexplained(case: Case) -> None:
             f"{type(batch).__name__} says how densities slope, not what is likely, so its residuals have no sizes to "
             "explain: use kernelcal.evaluate, or pass draws of the model, kernelcal.Samples(draws)"
         )
-    if isinstance(batch, Quantiles) and batch.cells.has_ties(case.targets):
-        raise InputError(
-            "outcomes equal quantiles, or quantiles each other, so that levels claim bounds and no residual of a "
-            "row has a value to explain: kernelcal.evaluate tests the claims and tells each level; of groups of "
-            "rows evaluate one after the other"
-        )
     if len(batch) < 2:
         raise InputError("explain needs at least 2 rows, got 1: calibration is a property of many predictions")
+
+
+def _refuse_kernels(*given: Any) -> None:
+    """Refuse kernels of an error that has no value."""
+    if any(option is not None for option in given):
+        raise InputError(
+            "outcomes equal quantiles, or quantiles each other, so that there is no SKCE whose kernels could be "
+            "chosen: leave out statistic and witness_kernel; groups are tested by what their levels claim"
+        )
 
 
 def _refuse_options(statistic: Any, witness_kernel: Any) -> None:
@@ -64,10 +74,10 @@ def _refuse_options(statistic: Any, witness_kernel: Any) -> None:
 
 def _explanation_notes(notes: tuple[str, ...], pairs: PreparedPairMean, case: Case) -> tuple[str, ...]:
     """Add which targets were ruled out, and why there is no table of classes, to the notes of the estimate."""
-    batch, targets = case.predictions, case.targets
-    rows = impossible_rows(batch, targets)
+    batch = case.predictions
+    rows = impossible_rows(batch, case.targets)
     if len(rows):
-        notes = (impossible_note(batch, targets, rows, counted=True), *notes)
+        notes = (impossible_note(case, rows, counted=True), *notes)
     several = isinstance(batch, ClassPredictions) and not isinstance(batch, Bernoulli)
     if several and not isinstance(pairs.target_kernel, Dirac):
         notes += (f"the error is not split by class: {pairs.target_kernel} joins classes; Dirac() does not",)
@@ -155,6 +165,10 @@ def explain(
     groups that are calibrated any is rejected with probability at most alpha, whatever the others are and however they
     overlap. Whether the groups of a column differ from each other is one more test, which is approximate.
 
+    *Ties.* Where outcomes equal quantiles, or quantiles each other, residuals have bounds and no values. Then only
+    groups (and columns that are given) are explained, by what the levels claim; p-values are conservative, and the gap
+    of a group is the least that agrees with the claims.
+
     Targets are redrawn from the predictions; of `Samples` the outcome is swapped with the draws. Assumes that rows are
     independent given predictions and groups. Cost: ``n^2 m`` for the contributions, ``B P n m`` for the witness at P
     places, and a test of the default family for every group; no n x n array is held above 2,048 rows.
@@ -195,6 +209,9 @@ def explained(
     _refuse_unexplained(case)
     case = case.map_arrays(lambda x: to_numpy(x).astype(np.float64))
     grouping = checked_groups(groups, len(case))
+    if has_ties(case):
+        _refuse_kernels(statistic, witness_kernel)
+        return _of_ties(case, asked, grouping, started)
     error = SKCE() if statistic is None else statistic
     estimate = error.estimated(case)
     fixed = replace(error, prediction_kernel=estimate.options["prediction_kernel"])
@@ -219,6 +236,31 @@ def explained(
         question=batch.question,
         seconds=time.perf_counter() - started,
         notes=tuple(dict.fromkeys(_explanation_notes(estimate.notes, pairs, case) + found.notes)),
+        given=None if case.given is None else _given(case, run),
+    )
+
+
+def _of_ties(case: Case, run: Run, grouping: Grouping, started: float) -> Explanation:
+    """Explain quantile forecasts with ties by what can be said without values of residuals."""
+    if not grouping.groups and case.given is None:
+        raise InputError(
+            "outcomes equal quantiles, or quantiles each other, so that levels claim bounds and no residual of a "
+            "row has a value to explain: pass groups= of rows, which are tested by what their levels claim; "
+            "kernelcal.evaluate tests the claims of all rows and tells each level"
+        )
+    return Explanation(
+        n=len(case),
+        estimate=replace(claimed_levels_of(case, run).estimate, notes=()),
+        witness=None,
+        regions=(),
+        contributions=None,
+        rows=(),
+        classes=(),
+        by_group=by_group(case, grouping, run) if grouping.groups else None,
+        alpha=run.alpha,
+        question=None,
+        seconds=time.perf_counter() - started,
+        notes=tuple(dict.fromkeys((_GROUPS_ALONE, *case.predictions.notes))),
         given=None if case.given is None else _given(case, run),
     )
 

@@ -31,13 +31,13 @@ class Explanation(Shown):
     n : int
         Rows.
     estimate : Estimate
-        Unbiased SKCE, which `contributions` and `classes` split.
+        Unbiased SKCE, which `contributions` and `classes` split; of quantiles with ties the squared least gap.
     witness : Witness or None
-        Smoothed residuals with their band; None for vectors.
+        Smoothed residuals with their band; None for vectors, and of quantiles with ties.
     regions : tuple of Region
         Where the witness leaves the band.
-    contributions : numpy.ndarray of shape (n,)
-        What each row adds; the sum is the estimate.
+    contributions : numpy.ndarray of shape (n,), or None
+        What each row adds; the sum is the estimate. None of quantiles with ties.
     rows : tuple of RowShare
         At most ten rows that add most, equal ones as one.
     classes : tuple of ClassShare
@@ -61,7 +61,7 @@ class Explanation(Shown):
     estimate: Estimate
     witness: Witness | None
     regions: tuple[Region, ...]
-    contributions: np.ndarray
+    contributions: np.ndarray | None
     rows: tuple[RowShare, ...]
     classes: tuple[ClassShare, ...]
     by_group: ByGroup | None
@@ -105,10 +105,15 @@ class Explanation(Shown):
         Raises
         ------
         InputError
-            Of vectors, which have no witness.
+            Of vectors and of quantiles with ties, which have no witness.
         MissingExtraError
             Without matplotlib, the extra ``plot``.
         """
+        if self.witness is None and self.contributions is None:
+            raise InputError(
+                "quantile forecasts with ties have no residuals, hence no witness to draw: draw what their levels "
+                "claim, kernelcal.statistics.claimed_levels(y, predictions).plot()"
+            )
         if self.witness is None:
             raise InputError(
                 "vectors have no witness to draw: explain a coordinate at a time, or draw the groups with "
@@ -131,7 +136,8 @@ class Explanation(Shown):
         witness = None if self.witness is None else self.witness.to_dict()
         end = {"seconds": self.seconds, "notes": list(self.notes)}
         given = {} if self.given is None else {"given": self.given.to_dict()}
-        return {**own, "skce": self.estimate.to_dict(), "witness": witness, **parts, **given, **end}
+        error = self.estimate.name.lower().replace(" ", "_")
+        return {**own, error: self.estimate.to_dict(), "witness": witness, **parts, **given, **end}
 
     def _tables(self) -> list[Table | Grid]:
         return tables(self)
@@ -153,7 +159,7 @@ def _findings(found: Explanation) -> Table:
     rows = [
         ("rows", f"{found.n:,}"),
         *([("question", found.question)] if found.question else []),
-        ("SKCE, unbiased", f"{float(found.estimate):.3e}"),
+        (f"{found.estimate.name}, {found.estimate.estimator}", f"{float(found.estimate):.3e}"),
         *_witness(found),
         *_tested(found),
     ]

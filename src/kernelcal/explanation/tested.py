@@ -104,6 +104,7 @@ def _witness_of(prepared: PreparedWitness, null: Null, drawn: DrawnValues) -> Wi
         names=prepared.signals.names,
         position=prepared.signals.position(shown),
         rows=places.rows,
+        numbers=None if places.rows is None else null.case.row_numbers[places.rows],
         field=prepared.field(null.case.targets[None])[:, 0],
         sd=prepared.sd,
         mass=prepared.mass,

@@ -67,6 +67,8 @@ class Witness(Shown):
         Whether the components are ``shift`` and ``width`` of predictions of numbers, not classes.
     variable : str
         What `position` is, of predictions of numbers.
+    numbers : numpy.ndarray of shape (P,), or None
+        Numbers of `rows` where they come from, such as a file of which some were dropped.
     """
 
     names: tuple[str, ...]
@@ -82,6 +84,7 @@ class Witness(Shown):
     kernel: Kernel
     of_numbers: bool = False
     variable: str = "predicted mean"
+    numbers: np.ndarray | None = None
 
     @property
     def band(self) -> np.ndarray:
@@ -148,7 +151,8 @@ class Witness(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; numbers that are not finite become None."""
         arrays = {name: getattr(self, name) for name in ("position", "field", "band", "gap", "gap_band")}
-        rows = None if self.rows is None else self.rows.tolist()
+        rows = self.rows if self.numbers is None else self.numbers
+        rows = None if rows is None else rows.tolist()
         own = {"names": list(self.names), "rows": rows, "outside": self.outside.tolist()}
         end = {
             "critical": self.critical,

@@ -118,7 +118,7 @@ class TestResult(Shown):
     directions : tuple of str
         In plain words, what is wrong: over-confident, which class is over-predicted. Empty without evidence.
     impossible_rows : tuple of int
-        Rows whose label had a predicted probability of exactly 0 (the first ten).
+        Rows whose label had a predicted probability of exactly 0 (the first ten), by their numbers in a file.
     n : int
         Rows.
     engine : str

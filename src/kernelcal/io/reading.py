@@ -74,7 +74,7 @@ _IN_WORDS = {
 _BELONGS = {
     **dict.fromkeys(("kind", "predicted_label", "classes", "one_based", "normalize"), ("classes",)),
     "quantile_levels": ("quantiles",),
-    "crossing": ("quantiles", "long"),
+    **dict.fromkeys(("crossing", "resolution"), ("quantiles", "long")),
     **dict.fromkeys(("value", "unit", "truth"), ("long",)),
 }
 

@@ -9,8 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.errors import InputError
-from kernelcal.io.columns import ReadOptions, count, holes, kept_given, kept_groups, kept_keys, listed, rows_to_keep
+from kernelcal.errors import InputError, with_rows
+from kernelcal.io.columns import (
+    ReadOptions,
+    count,
+    flag,
+    holes,
+    kept_given,
+    kept_groups,
+    kept_keys,
+    listed,
+    rows_to_keep,
+    was_said,
+)
 from kernelcal.predictions import (
     NO_SPREAD,
     DiagonalNormal,
@@ -22,6 +33,7 @@ from kernelcal.predictions import (
     Samples,
     families,
     positive_numbers,
+    trusted,
 )
 
 __all__ = ["Data", "FileArrays", "as_data", "family", "family_of_name"]
@@ -60,9 +72,12 @@ class Data:
     numbers: np.ndarray | None = None
     given: dict[str, Any] | None = None
 
+    def row_in_words(self, row: int) -> str:
+        """What messages call a row: by its number in the file."""
+        return f"row {row if self.numbers is None or row >= len(self.numbers) else self.numbers[row]}"
+
 
 _SHOWN = 6  # components in the sentence that says what was read
-_ROW = re.compile(r"\brow (\d+)")
 
 
 def family(
@@ -70,10 +85,11 @@ def family(
 ) -> RealPredictions:
     """Predictions from arrays with the sample on axis 0; what is refused is said with the row as the file has it."""
     try:
-        return _FAMILIES[form](arrays, options)
+        found = _FAMILIES[form](arrays, options)
     except InputError as error:
-        text = _ROW.sub(lambda found: row_in_words(int(found.group(1))), str(error))
+        text = with_rows(str(error), row_in_words)
         raise InputError(text.replace('pass crossing="sort"', "say --crossing sort")) from None
+    return trusted(found, notes=tuple(with_rows(note, row_in_words) for note in found.notes)) if found.notes else found
 
 
 def family_of_name(name: str) -> type[Predictions]:
@@ -104,7 +120,7 @@ def _normal(arrays: Mapping[str, Any], _: ReadOptions) -> RealPredictions:
 
 
 def _quantiles(arrays: Mapping[str, Any], options: ReadOptions) -> RealPredictions:
-    return Quantiles(arrays["quantiles"], arrays["levels"], crossing=options.crossing)
+    return Quantiles(arrays["quantiles"], arrays["levels"], crossing=options.crossing, resolution=options.resolution)
 
 
 _FAMILIES: dict[str, Callable[[Mapping[str, Any], ReadOptions], RealPredictions]] = {
@@ -142,7 +158,8 @@ def _quantiles_in_words(predictions: Quantiles) -> str:
     levels, equal = predictions.levels, np.diff(np.asarray(predictions.values), axis=1) == 0
     rows = int(equal.any(axis=1).sum())
     flat = f", {count(rows)} with equal neighbouring quantiles" if rows else ""
-    return f"{len(levels)} quantiles from {levels[0]:g} to {levels[-1]:g}{flat}"
+    rounded = f", outcomes rounded to {predictions.resolution:g}" if predictions.resolution else ""
+    return f"{len(levels)} quantiles from {levels[0]:g} to {levels[-1]:g}{flat}{rounded}"
 
 
 def _shown(columns: Sequence[str]) -> str:
@@ -207,6 +224,8 @@ class FileArrays:
 
 def as_data(table: FileArrays, options: ReadOptions) -> Data:
     """Leave out rows as asked, build the predictions, and say what was read."""
+    if table.form != "quantiles":
+        _refuse_of_quantiles(options)
     rows, dropped = _rows(table, options)
     arrays = {role: array if len(rows) == len(array) else array[rows] for role, array in table.arrays.items()}
     parts = arrays if table.levels is None else {**arrays, "levels": table.levels}
@@ -220,6 +239,13 @@ def as_data(table: FileArrays, options: ReadOptions) -> Data:
     numbers = rows if table.lines else None
     given = kept_given(table.given, rows)
     return Data(arrays["target"], predictions, description, arrays.get("weights"), keys, groups, numbers, given)
+
+
+def _refuse_of_quantiles(options: ReadOptions) -> None:
+    """Refuse of a long table of draws what is said of quantiles; other tables were refused before."""
+    for name, why in (("crossing", "draws have no order"), ("resolution", "draws claim no levels")):
+        if was_said(options, name):
+            raise InputError(f"{flag(name)} is said of quantiles, and this table holds draws ({why}): leave it out")
 
 
 def _rows(table: FileArrays, options: ReadOptions) -> tuple[np.ndarray, str]:

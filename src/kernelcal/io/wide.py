@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.errors import InputError
+from kernelcal.errors import InputError, naming_rows, with_rows
 from kernelcal.io.columns import (
     OUTCOMES,
     ReadOptions,
@@ -42,7 +42,7 @@ from kernelcal.io.columns import (
 )
 from kernelcal.io.sources import EXACT, Source
 from kernelcal.io.table import Data, FileArrays, family_of_name
-from kernelcal.predictions import Bernoulli, Logits, LogProbs, Percent, Predictions, as_predictions
+from kernelcal.predictions import Bernoulli, Logits, LogProbs, Percent, Predictions, as_predictions, trusted
 
 __all__ = ["class_columns", "is_constant", "read_classes", "read_wide", "wide_columns"]
 
@@ -56,12 +56,19 @@ def read_classes(source: Source, options: ReadOptions) -> Data:
     """Read labels and class probabilities."""
     targets, columns = class_columns(source, options)
     x, y, weights, rows, end = _rows(source, targets, columns, options)
-    names = class_names(source, options, columns, x.shape[1], y)
-    if is_one_hot(source, targets):
-        y = name_positions(y, names, source.numbers(targets).shape[1], x.shape[1])
-    elif names is None and options.predictions is None:
-        refuse_doubt(columns, y)
-    predictions = _predictions(x, names, options)
+
+    def in_file(row: int) -> str:  # what messages call it, dropped rows counted
+        return f"row {rows[row]}"
+
+    with naming_rows(in_file):
+        names = class_names(source, options, columns, x.shape[1], y)
+        if is_one_hot(source, targets):
+            y = name_positions(y, names, source.numbers(targets).shape[1], x.shape[1])
+        elif names is None and options.predictions is None:
+            refuse_doubt(columns, y)
+        predictions = _predictions(x, names, options)
+    if predictions.notes:
+        predictions = trusted(predictions, notes=tuple(with_rows(note, in_file) for note in predictions.notes))
     if options.kind == "top-label" or (names is None and x.shape[1] == 1 and _says_right(targets)):
         predictions = _as_hits(predictions)
     refuse_outcome_groups(targets, options)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -14,19 +14,19 @@ from kernelcal.cases import Case, refuse_lens
 from kernelcal.comparison import (
     Comparison,
     Models,
+    ScoreComparison,
     named_case,
     naming,
     refuse_names,
     refuse_run,
     refuse_unlike,
     seen_alike,
-    with_ties,
 )
 from kernelcal.comparison import compared as compared_models
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
-from kernelcal.errors import InputError
+from kernelcal.errors import InputError, naming_rows
 from kernelcal.evaluation import Evaluation, evaluated
-from kernelcal.explanation import Explanation, by_group, checked_groups, explained, refuse_ungrouped
+from kernelcal.explanation import Explanation, by_group, checked_groups, explained, has_ties, refuse_ungrouped
 from kernelcal.inference.intervals import checked_bound
 from kernelcal.lenses import Lens
 from kernelcal.predictions import Samples, ScorePredictions
@@ -35,7 +35,7 @@ from kernelcal.reporting.drawings import drawings_of, drawn
 from kernelcal.reporting.figures import key_figures
 from kernelcal.reporting.page import day, environment, rendered
 from kernelcal.reporting.result import ModelReport, Report, refuse_path, write_whole
-from kernelcal.reporting.verdict import verdict_of, verdict_of_several
+from kernelcal.reporting.verdict import evaluations, verdict_of, verdict_of_several
 from kernelcal.runs import Run, Steps
 
 __all__ = ["model_report", "report"]
@@ -78,12 +78,13 @@ def model_report(
 def _explained(case: Case, run: Run, models: int) -> tuple[Explanation | None, int]:
     """Explanation of all rows, or of a random choice of very many."""
     n, most = len(case), int(_EXPLAINED / models**0.5)
-    if not _explainable(case.predictions) or with_ties({_ONE: case}):
+    if not _explainable(case.predictions) or has_ties(case):  # with ties residuals have no values; groups are tested
         return None, 0
     generator = generator_of(run.rng, "rows that a page explains")
     rows = np.arange(n) if n <= most else np.sort(generator.choice(n, most, replace=False))
     alone = replace(case, given=None)  # the test of all rows tells of columns that are given
-    return explained(_chosen(alone, rows), run), len(rows)
+    with naming_rows(lambda row: f"row {rows[row]}"):
+        return explained(_chosen(alone, rows), run), len(rows)
 
 
 def _chosen(case: Case, rows: np.ndarray) -> Case:
@@ -211,16 +212,33 @@ def report(
         refuse_path(place)
     environment()  # what is missing is said before the work
     refuse_lens(lens)
-    checked = _checked(y, models, several=several, weights=weights, classes=classes, normalize=normalize, given=given)
-    cases = {name: _numbered(case, rows) for name, case in _seen(checked, lens, several=several).items()}
-    steps = Steps(progress, 2 * len(cases), run.draws)
+    options = {"weights": weights, "classes": classes, "normalize": normalize, "given": given}
+    with naming_rows(_row_in_words(rows)):
+        checked = _checked(y, models, several=several, **options)
+        checked = {name: _numbered(case, rows) for name, case in checked.items()}
+        named = isinstance(predictions, Mapping)
+        found, compared = _computed(checked, lens, groups, run, bound, several=several, named=named)
+    verdict = found[0].verdict if compared is None else verdict_of_several(compared)
+    page = rendered(title, verdict, found, compared, run, read=read, command=command, date=day(date))
+    if place is not None:
+        write_whole(place, page)
+    return Report(place, title, verdict, found, compared, seed, page)
+
+
+def _computed(
+    checked: Models, lens: Lens | None, groups: Any, run: Run, bound: float | None, *, several: bool, named: bool
+) -> tuple[tuple[ModelReport, ...], Comparison | ScoreComparison | None]:
+    """Everything about every model, in the order of the page, and their comparison."""
+    cases = _seen(checked, lens, several=several)
+    steps = Steps(run.progress, 2 * len(cases), run.draws)
     compared = _compared(checked, lens, run, bound, steps) if several else None
-    ordered = cases if compared is None else {model.name: cases[model.name] for model in compared.models}
+    own = {} if compared is None else evaluations(compared)
+    ordered = cases if compared is None else {name: cases[name] for name in own}
     found = tuple(
         model_report(
             case,
-            evaluated(case, replace(run, progress=steps.next())) if compared is None else compared[name].evaluation,
-            name if isinstance(predictions, Mapping) else None,
+            evaluated(case, replace(run, progress=steps.next())) if compared is None else own[name],
+            name if named else None,
             groups,
             run,
             steps,
@@ -229,11 +247,15 @@ def report(
         for number, (name, case) in enumerate(ordered.items(), 1)
     )
     steps.finish()
-    verdict = found[0].verdict if compared is None else verdict_of_several(compared)
-    page = rendered(title, verdict, found, compared, run, read=read, command=command, date=day(date))
-    if place is not None:
-        write_whole(place, page)
-    return Report(place, title, verdict, found, compared, seed, page)
+    return found, compared
+
+
+def _row_in_words(rows: Any) -> Callable[[int], str] | None:
+    """What messages call a row that has a number of its own."""
+    if rows is None:
+        return None
+    numbers = np.ravel(rows)
+    return lambda row: f"row {numbers[row] if row < len(numbers) else row}"
 
 
 def _models(predictions: Any, weights: Any) -> tuple[dict[str, Any], bool]:
@@ -288,13 +310,10 @@ def _numbered(case: Case, rows: Any) -> Case:
     return replace(case, numbers=numbers)
 
 
-def _compared(models: Models, lens: Lens | None, run: Run, within: float | None, steps: Steps) -> Comparison:
+def _compared(
+    models: Models, lens: Lens | None, run: Run, within: float | None, steps: Steps
+) -> Comparison | ScoreComparison:
     refuse_unlike(models)
-    if with_ties(models):
-        raise InputError(
-            "outcomes equal quantiles, or quantiles each other, so that calibration errors of several models have no "
-            "values to compare on a page: report one model at a time, and use kernelcal.compare for their scores"
-        )
     asked = replace(run, progress=_several(steps, len(models)))
     return compared_models(seen_alike(models, lens), asked, within=within)
 

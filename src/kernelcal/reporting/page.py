@@ -11,7 +11,7 @@ from importlib.metadata import version
 from typing import Any
 
 from kernelcal import __version__
-from kernelcal.comparison import Comparison
+from kernelcal.comparison import Comparison, ScoreComparison
 from kernelcal.errors import MissingExtraError
 from kernelcal.explanation import ByGroup
 from kernelcal.plots import percent
@@ -41,9 +41,16 @@ def day(date: Any) -> str:
 
 
 _LONG = re.compile(r"\d+\.\d{5,}")  # digits that say nothing
+_LEAST = "least gap"
+_NO_PLACES = (
+    "Where outcomes equal quantiles, or quantiles each other, residuals have bounds and no values: no place and no row "
+    "is named, and groups are tested by what their levels claim."
+)
 
 
-def methods(models: Sequence[ModelReport], compared: Comparison | None, run: Run) -> list[tuple[str, str]]:
+def methods(
+    models: Sequence[ModelReport], compared: Comparison | ScoreComparison | None, run: Run
+) -> list[tuple[str, str]]:
     """Names of the methods and what each does."""
     first = models[0].evaluation
     found = [("Question", "Calibration: among all rows with the same prediction, do outcomes follow that prediction?")]
@@ -56,6 +63,8 @@ def methods(models: Sequence[ModelReport], compared: Comparison | None, run: Run
     size = (
         f"{name}, {first.estimate.estimator}: {_kernels(first.estimate.options)}. Computed by: {first.estimate.engine}."
     )
+    if name == _LEAST:
+        size = "Root mean square gap between claimed and observed levels, the least that agrees with the claims."
     found.append(("Size of the error", size))
     if first.interval is not None:
         nominal = f"nominal {first.interval.confidence_level:.0%}, {first.interval.method}"
@@ -69,15 +78,17 @@ def methods(models: Sequence[ModelReport], compared: Comparison | None, run: Run
     )
     if any(model.explanation is not None for model in models):
         found.append(("Where it is wrong", _explained(models, run)))
+    if any(model.evaluation.estimate.name == _LEAST for model in models):
+        found.append(("Outcomes that equal quantiles", _NO_PLACES))
     groups = models[0].evaluation.by_group
     if groups is not None:
         found.append(("Groups", _groups(groups)))
     if compared is not None:
-        found.append(("Comparison", _comparison(run)))
+        found.append(("Comparison", _comparison(compared, run)))
     return found
 
 
-def assumptions(models: Sequence[ModelReport], compared: Comparison | None) -> list[str]:
+def assumptions(models: Sequence[ModelReport], compared: Comparison | ScoreComparison | None) -> list[str]:
     """What the reader must make sure of."""
     found = [
         "Rows are independent of each other, given the predictions. Answers to one prompt, visits of one patient or "
@@ -135,7 +146,13 @@ def _groups(found: ByGroup) -> str:
     )
 
 
-def _comparison(run: Run) -> str:
+def _comparison(compared: Comparison | ScoreComparison, run: Run) -> str:
+    if isinstance(compared, ScoreComparison):
+        return (
+            "The mean weighted interval score of every model by the levels that are forecast; differences of pairs on "
+            "the same rows, with p-values corrected for the number of pairs (Holm), at "
+            f"{percent(run.alpha)}. These p-values are those of many rows."
+        )
     return (
         "The conditional error (CKCE, without the noise of the outcomes) of every model, with the rows drawn again "
         f"{run.draws:,} times for its interval; differences of pairs on the same rows, with p-values corrected "
@@ -180,7 +197,7 @@ def rendered(
     title: str,
     verdict: Verdict,
     models: Sequence[ModelReport],
-    compared: Comparison | None,
+    compared: Comparison | ScoreComparison | None,
     run: Run,
     *,
     read: str | Mapping[str, str] | None,
@@ -199,8 +216,9 @@ def rendered(
             verdict=verdict,
             models=models,
             compared=compared,
-            ranking=None if compared is None else ranking(compared),
-            pairs=None if compared is None else pairs(compared),
+            ranking=None if compared is None else ranking(compared, run.confidence_level),
+            pairs=None if compared is None else pairs(compared, run.confidence_level),
+            order="score" if isinstance(compared, ScoreComparison) else "error",
             chart=chart,
             why={id(model): where(model) for model in models},
             key=id,
@@ -226,7 +244,10 @@ def _sentence(text: str, names: Sequence[str] = ()) -> str:
     return f"{text if named else text[:1].upper() + text[1:]}{end}"
 
 
-def _chart(compared: Comparison) -> Picture:
+def _chart(compared: Comparison | ScoreComparison) -> Picture:
+    size = (4.6, 1.1 + 0.3 * len(compared.models))
+    if isinstance(compared, ScoreComparison):
+        return _chart_of_scores(compared, size)
     level = compared.models[0].ckce.confidence_level
     caption = (
         f"Dots: conditional kernel calibration error (CKCE) of each model, with {level:.0%} intervals; smaller is "
@@ -235,8 +256,17 @@ def _chart(compared: Comparison) -> Picture:
     said = "; ".join(
         f"{m.name}: {m.ckce.estimate:.3g} ({m.ckce.lower:.3g} to {m.ckce.upper:.3g})" for m in compared.models
     )
-    size = (4.6, 1.1 + 0.3 * len(compared.models))
     return drawn(Drawing("Calibration error of every model", caption, said, compared.plot, size), "compared")
+
+
+def _chart_of_scores(compared: ScoreComparison, size: tuple[float, float]) -> Picture:
+    caption = (
+        "Dots: weighted interval score of each model, with two standard errors to both sides; smaller is better. "
+        "Models whose intervals overlap may still differ: the table of pairs says so."
+    )
+    known = zip(compared.models, compared.scores, compared.errors, strict=True)
+    said = "; ".join(f"{name}: {score:.3g}, standard error {error:.2g}" for (name, _), score, error in known)
+    return drawn(Drawing("Score of every model", caption, said, compared.plot, size), "compared")
 
 
 def _read(read: str | Mapping[str, str] | None, models: Sequence[ModelReport]) -> list[tuple[str, str]]:

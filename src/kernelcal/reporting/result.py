@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kernelcal.comparison import Comparison
+from kernelcal.comparison import Comparison, ScoreComparison
 from kernelcal.errors import InputError
 from kernelcal.evaluation import Evaluation
 from kernelcal.explanation import Explanation
@@ -98,8 +98,8 @@ class Report(Shown):
         In plain words.
     models : tuple of ModelReport
         What was computed for every model, in the order of the page.
-    comparison : Comparison or None
-        Of several models.
+    comparison : Comparison, ScoreComparison or None
+        Of several models; of quantile forecasts with ties that of their scores.
     seed : int
         Of all draws.
     """
@@ -108,7 +108,7 @@ class Report(Shown):
     title: str
     verdict: Verdict
     models: tuple[ModelReport, ...]
-    comparison: Comparison | None
+    comparison: Comparison | ScoreComparison | None
     seed: int
     _html: str = field(default="")
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.comparison import Comparison, shared_figures, surest_pairs
+from kernelcal.comparison import Comparison, ScoreComparison, shared_figures, surest_pairs
+from kernelcal.evaluation import Evaluation
 from kernelcal.explanation import ByGroup, Explanation, GroupFinding
 from kernelcal.inference import GivenResult, PairedDifference
 from kernelcal.plots import percent
@@ -22,8 +23,44 @@ _PAIRS = 45  # ten models; of more pairs the surest are shown
 _SENTENCES, _GROUPS, _CLASSES = 8, 30, 10
 
 
-def ranking(compared: Comparison) -> Grid:
-    """Models in the order of their conditional error: its interval, the test, and whom they cannot be told from."""
+def ranking(compared: Comparison | ScoreComparison, level: float) -> Grid:
+    """Models in their order: error or score with its interval, the test, and whom they cannot be told from."""
+    return _by_scores(compared, level) if isinstance(compared, ScoreComparison) else _by_errors(compared)
+
+
+def _by_scores(compared: ScoreComparison, level: float) -> Grid:
+    """Models in the order of their weighted interval scores."""
+    names, z, digits = [name for name, _ in compared.models], _normal(level), _digits(list(compared.scores))
+    rows = [
+        [
+            f"{number}. {name}",
+            f"{score:.{digits}f}",
+            f"{score - z * error:.{digits}f} to {score + z * error:.{digits}f}",
+            _pvalue(found),
+            ", ".join(f"{names.index(other) + 1}" for other in compared.tied(name)) or "none",
+        ]
+        for number, ((name, found), score, error) in enumerate(
+            zip(compared.models, compared.scores, compared.errors, strict=True), 1
+        )
+    ]
+    notes = ["numbers in the last column are those of the first", *compared.notes]
+    header = ["model", "weighted interval score", f"{percent(level)} interval", "test of calibration"]
+    return Grid("", [*header, "cannot be told from"], rows, notes)
+
+
+def _normal(level: float) -> float:
+    """Standard errors to both sides of an interval of so much coverage."""
+    from scipy.special import ndtri  # imported when needed, as everywhere
+
+    return float(ndtri(0.5 + level / 2))
+
+
+def _pvalue(found: Evaluation) -> str:
+    return "not tested" if found.pvalue is None else f"p = {found.pvalue:.3g}"
+
+
+def _by_errors(compared: Comparison) -> Grid:
+    """Models in the order of their conditional errors."""
     names, first = [model.name for model in compared.models], compared.models[0]
     digits = _digits([model.ckce.estimate for model in compared.models])
     scores = shared_figures(compared)[:2]
@@ -32,14 +69,14 @@ def ranking(compared: Comparison) -> Grid:
     header = ["model", *scores, "error (CKCE)", interval, "test of calibration", *extra]
     rows = []
     for number, model in enumerate(compared.models, 1):
-        p, ckce = model.evaluation.pvalue, model.ckce
+        ckce = model.ckce
         rows.append(
             [
                 f"{number}. {model.name}",
                 *(dict(model.evaluation.headline())[name] for name in scores),
                 f"{ckce.estimate:.{digits}f}",
                 f"{ckce.lower:.{digits}f} to {ckce.upper:.{digits}f}",
-                "not tested" if p is None else f"p = {p:.3g}",
+                _pvalue(model.evaluation),
                 *([] if model.equivalence is None else [f"p = {model.equivalence.pvalue:.2g}"]),
                 ", ".join(f"{names.index(other) + 1}" for other in compared.tied(model.name)) or "none",
             ]
@@ -57,12 +94,9 @@ def ranking(compared: Comparison) -> Grid:
     return Grid("", [*header, "cannot be told from"], rows, notes)
 
 
-def pairs(compared: Comparison) -> Grid:
+def pairs(compared: Comparison | ScoreComparison, level: float) -> Grid:
     """Differences of all pairs with their intervals, and which are more than chance."""
-    from scipy.special import ndtri  # imported when needed, as everywhere
-
-    level = compared.models[0].ckce.confidence_level
-    z = float(ndtri(0.5 + level / 2))
+    z = _normal(level)
     measures = list(dict.fromkeys(d.measure for d in compared.differences))
     found = {(d.measure, d.first, d.second): d for d in compared.differences}
     every = list(dict.fromkeys((d.first, d.second) for d in compared.differences))

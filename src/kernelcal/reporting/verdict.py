@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from kernelcal.cases import Case
-from kernelcal.comparison import Comparison
+from kernelcal.comparison import Comparison, ScoreComparison
 from kernelcal.evaluation import Evaluation
 from kernelcal.inference.test import impossible_rows
 from kernelcal.predictions import ClassPredictions, Quantiles
 from kernelcal.reporting.figures import is_number, top_or_event
 
-__all__ = ["Verdict", "verdict_of", "verdict_of_several"]
+__all__ = ["Verdict", "evaluations", "verdict_of", "verdict_of_several"]
 
 
 _NORMAL = 1.96  # standard errors that chance seldom gives
@@ -66,8 +66,17 @@ def verdict_of(case: Case, found: Evaluation) -> Verdict:
     return Verdict("against", heading, tuple(s for s in sentences if s))
 
 
-def verdict_of_several(found: Comparison) -> Verdict:
-    """Verdict on several models: which error is the smallest, and how many models the test speaks against."""
+def evaluations(compared: Comparison | ScoreComparison) -> dict[str, Evaluation]:
+    """Evaluations of the models by their names, in the order of the comparison."""
+    if isinstance(compared, ScoreComparison):
+        return dict(compared.models)
+    return {model.name: model.evaluation for model in compared.models}
+
+
+def verdict_of_several(found: Comparison | ScoreComparison) -> Verdict:
+    """Verdict on several models: which is the best, and how many models the test speaks against."""
+    if isinstance(found, ScoreComparison):
+        return _by_scores(found)
     best, tied = found.models[0].name, found.tied(found.models[0].name)
     if math.isinf(found.scores.get(best, 0.0)):
         heading = f"{best} has the smallest calibration error, but it had ruled out what then happened."
@@ -77,21 +86,42 @@ def verdict_of_several(found: Comparison) -> Verdict:
         heading = "The models cannot be told apart by their conditional calibration errors (CKCE)."
     else:
         heading = f"{best} has the smallest calibration error, but it cannot be told from {_listed(tied)}."
-    tested = [m for m in found.models if m.evaluation.pvalue is not None]
-    rejected = [m.name for m in tested if m.evaluation.rejected]
-    others = [m.name for m in tested if m.name not in rejected]
+    score = found.score_in_words
+    scores = (f"A calibrated model may still say little: {score}.",) if score else ()
+    return Verdict("several", heading, (*scores, _evidence(found, heading)))
+
+
+def _by_scores(found: ScoreComparison) -> Verdict:
+    """Verdict on quantile forecasts with ties: errors have no values, and scores judge sharpness too."""
+    best, tied = found.models[0][0], found.tied(found.models[0][0])
+    if not tied:
+        heading = f"{best} has the best weighted interval score, and chance does not explain its lead."
+    elif len(tied) == len(found.models) - 1 and _all_tied(found):
+        heading = "The models cannot be told apart by their weighted interval scores."
+    else:
+        heading = f"{best} has the best weighted interval score, but it cannot be told from {_listed(tied)}."
+    why = (
+        "Outcomes equal quantiles, so that calibration errors have no values to compare: the score judges calibration "
+        "and sharpness together."
+    )
+    return Verdict("several", heading, (why, _evidence(found, heading)))
+
+
+def _evidence(found: Comparison | ScoreComparison, heading: str) -> str:
+    """How many models the test speaks against."""
+    tested = {name: own for name, own in evaluations(found).items() if own.pvalue is not None}
+    rejected = [name for name, own in tested.items() if own.rejected]
+    others = [name for name in tested if name not in rejected]
     best_of = "" if heading.startswith("The models cannot") else "To be the best of them does not mean to be right. "
-    several = f"{best_of}{_counted(rejected, len(tested))}"
     right = "it right" if len(others) == 1 else "them right"
     said = "That does not" if not rejected else f"Against {_listed(others)} no evidence was found, which does not"
     unclear = f" {said} prove {right}." if others else ""
-    score = found.score_in_words
-    scores = (f"A calibrated model may still say little: {score}.",) if score else ()
-    return Verdict("several", heading, (*scores, several + unclear))
+    return f"{best_of}{_counted(rejected, len(tested))}{unclear}"
 
 
-def _all_tied(found: Comparison) -> bool:
-    return all(len(found.tied(model.name)) == len(found.models) - 1 for model in found.models)
+def _all_tied(found: Comparison | ScoreComparison) -> bool:
+    names = list(evaluations(found))
+    return all(len(found.tied(name)) == len(names) - 1 for name in names)
 
 
 def _counted(rejected: list[str], tested: int) -> str:

@@ -245,7 +245,8 @@ class QuantileResidual(FeatureResidual):
         if not np.array_equal(lo, hi):
             at = np.argwhere(lo != hi)
             row = int(at[0, 0])
-            raise InputError(_tied(f"the outcome of row {row} equals a quantile ({len(at):,} outcomes do)"))
+            rounded = f" up to its rounding of {cells.resolution:g}" * (cells.resolution > 0)
+            raise InputError(_tied(f"the outcome of row {row} equals a quantile{rounded} ({len(at):,} outcomes do)"))
         below = np.arange(number + 1)[:, None] < np.arange(1, number + 1)
         rows = ((below - cells.taus) / np.sqrt(number))[hi]
         return rows if weights is None else rows * weights[..., None]

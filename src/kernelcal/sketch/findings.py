@@ -80,16 +80,31 @@ class SketchResult(Evaluation):
 
     def headline(self) -> list[tuple[str, str]]:
         """Return scores and the first binned error."""
-        shown = [(_NAMES[name], f"{self.means[name]:.4f}") for name in _SHORT if self.means.get(name) is not None]
+        shown = [(self._named(name), f"{self.means[name]:.4f}") for name in _SHORT if self.means.get(name) is not None]
         return [*shown, *((f"{e.name}, {e.options['bins']}", f"{float(e):.4f}") for e in self.eces[:1])]
 
     def score_rows(self) -> list[tuple[str, str]]:
         """Return names and values of the scores for the table."""
-        means = [(_NAMES.get(name, name), f"{value:.4f}") for name, value in self.means.items() if value is not None]
+        means = [(self._named(name), f"{value:.4f}") for name, value in self.means.items() if value is not None]
         binned = [(f"{e.name}, {e.options['bins']}", f"{float(e):.4f}") for e in self.eces]
         known = [] if self.known is None else [("p-value, known law", f"{self.known.pvalue:.4g}")]
         asked = [("question", self.question)] if self.question else []
-        return [("rows", f"{self.n:,}"), ("predictions", self.family), *asked, *means, *binned, *known]
+        shares = self._shares() if self.family == Bernoulli.__name__ else []
+        return [("rows", f"{self.n:,}"), ("predictions", self.family), *asked, *shares, *means, *binned, *known]
+
+    def _named(self, score: str) -> str:
+        """Name of a score; what the accuracy of one probability counts, as `ClassEvaluation` says it."""
+        if score == "accuracy" and self.question == "top label":
+            return "share right"
+        one = score == "accuracy" and self.family == Bernoulli.__name__
+        return "accuracy, threshold 1/2" if one else _NAMES.get(score, score)
+
+    def _shares(self) -> list[tuple[str, str]]:
+        """What happened and what was said on average, of one probability."""
+        table, sure = self.eces[0].tables[0], self.question == "top label"
+        happened, said = (float(sums.sum()) / self.n for sums in (table.label_sums, table.prediction_sums))
+        shares = [] if sure else [("share of events", f"{happened:.4f}")]
+        return [*shares, ("mean confidence" if sure else "mean probability", f"{said:.4f}")]
 
 
 _FEW_ROWS = 50

@@ -2,6 +2,7 @@
 
 from kernelcal.inference.test.calibration import (
     answered,
+    asked,
     asked_test,
     calibration_test,
     default_law,
@@ -23,9 +24,10 @@ from kernelcal.inference.test.family import (
 from kernelcal.inference.test.given import GivenFamily, joined, refuse_given
 from kernelcal.inference.test.named import STATISTICS, register_statistic
 from kernelcal.inference.test.pit import UniformPIT, pit_test, pit_tested
-from kernelcal.inference.test.quantile_family import PreparedQuantileKernels
+from kernelcal.inference.test.quantile_family import CLAIMS_ALONE, PreparedQuantileKernels
 
 __all__ = [
+    "CLAIMS_ALONE",
     "STATISTICS",
     "DefaultFamily",
     "GivenFamily",
@@ -33,6 +35,7 @@ __all__ = [
     "PreparedQuantileKernels",
     "UniformPIT",
     "answered",
+    "asked",
     "asked_test",
     "calibration_test",
     "default_law",

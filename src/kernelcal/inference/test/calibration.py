@@ -21,7 +21,7 @@ from kernelcal.inference.test.given import GivenFamily, PreparedGiven, drawn_giv
 from kernelcal.inference.test.given_places import GivenWords
 from kernelcal.inference.test.named import STATISTICS
 from kernelcal.inference.test.pit import UniformPIT, pit_tested
-from kernelcal.inference.test.quantile_family import law_of_cells
+from kernelcal.inference.test.quantile_family import CLAIMS_ALONE, law_of_cells
 from kernelcal.lenses import ClassWise, Lens
 from kernelcal.predictions import Mixture, Predictions, Quantiles, Samples, ScorePredictions
 from kernelcal.runs import Run
@@ -30,6 +30,7 @@ from kernelcal.statistics.pairwise import PairMean
 
 __all__ = [
     "answered",
+    "asked",
     "asked_test",
     "calibration_test",
     "default_law",
@@ -43,7 +44,6 @@ __all__ = [
 
 Test = Callable[[Case, Statistic], TestResult]
 
-_CLAIMS = "with ties: only what P(Y < q) <= level <= P(Y <= q) claims was tested"
 _INTERPOLATED = (
     "outcomes were redrawn from the law that is linear between the quantiles, which was not forecast: the test is "
     "one of that law, and rejects true quantiles where the law is curved"
@@ -229,23 +229,30 @@ def calibration_test(
     (0.001, 'over-confident (slope 0.5)')
     """
     run = Run(alpha=alpha, draws=draws, rng=rng, early_stopping=early_stopping, progress=progress)
-    asked, law = asked_test(statistic, null, weighted=weights is not None)
+    chosen, law = asked_test(statistic, null, weighted=weights is not None)
     every = lens if isinstance(lens, ClassWise) else None
     one = None if every is not None else lens
     case = Case.of(y, predictions, weights=weights, lens=one, classes=classes, normalize=normalize, given=given)
+    return asked(case, chosen, law, every, run)
+
+
+def asked(
+    case: Case, statistic: Statistic | None, law: NullLaw | None, every: ClassWise | None, run: Run
+) -> TestResult:
+    """Test what was checked already, of every class where that is asked; None stands for what the predictions have."""
     if case.given is not None:
-        refuse_given(case, asked, law, several=every is not None)
+        refuse_given(case, statistic, law, several=every is not None)
     if every is not None:
         refuse_numbers(case.predictions)
-    if isinstance(asked, UniformPIT):
+    if isinstance(statistic, UniformPIT):
         return pit_tested(case, run)
-    asked = default_statistic(case.predictions) if asked is None else asked
-    law = default_law(case.predictions, asked) if law is None else law
+    statistic = default_statistic(case.predictions) if statistic is None else statistic
+    law = default_law(case.predictions, statistic) if law is None else law
     if every is None:
-        return tested(case, asked, law, run)
+        return tested(case, statistic, law, run)
     shared = run.shared()
     answer = holm if every.joint == "holm" else jointly
-    return answer(lambda part, statistic: tested(part, statistic, law, shared), case, every, asked)
+    return answer(lambda part, statistic: tested(part, statistic, law, shared), case, every, statistic)
 
 
 def tested(case: Case, statistic: Statistic, law: NullLaw, run: Run) -> TestResult:
@@ -311,7 +318,7 @@ def _between_levels(prepared: Prepared, case: Case) -> tuple[str, ...]:
         return ()
     if not prepared.by_cells:
         return (_INTERPOLATED,)
-    return (_CLAIMS,) if case.predictions.cells.has_ties(case.targets) else ()
+    return (CLAIMS_ALONE,) if case.predictions.cells.has_ties(case.targets) else ()
 
 
 def _null(law: NullLaw, prepared: Prepared, case: Case) -> str:
@@ -358,7 +365,7 @@ def _result(law: NullLaw, outcome: Outcome, problem: Problem) -> TestResult:
     notes = tuple(dict.fromkeys(prepared.notes + batch.notes + outcome.notes + _few_rows(law, batch)))
     notes += _draws_as_law(law, batch) + _between_levels(prepared, problem.case)
     if len(rows):
-        notes = (impossible_note(batch, targets, rows, family), *notes)
+        notes = (impossible_note(problem.case, rows, family), *notes)
     words: tuple[str, ...] = ()
     run, rejected = problem.run, outcome.pvalue <= problem.run.alpha
     shown = _given(prepared, law, outcome, problem) if isinstance(prepared, PreparedGiven) else None
@@ -377,7 +384,7 @@ def _result(law: NullLaw, outcome: Outcome, problem: Problem) -> TestResult:
         members=members,
         fired=outcome.fired if rejected else "",
         directions=words,
-        impossible_rows=tuple(int(row) for row in rows[:10]),
+        impossible_rows=tuple(problem.case.row_numbers[rows[:10]].tolist()),
         n=len(targets),
         engine=prepared.engine,
         question=batch.question,

@@ -379,20 +379,21 @@ def impossible_rows(predictions: Predictions, targets: np.ndarray) -> np.ndarray
     return np.flatnonzero(predictions.impossible(targets))
 
 
-def impossible_note(predictions: Predictions, targets: np.ndarray, rows: np.ndarray, counted: bool) -> str:
-    """Sentence that names the first of these rows."""
-    row = int(rows[0])
+def impossible_note(case: Case, rows: np.ndarray, counted: bool) -> str:
+    """Sentence that names the first of these rows, by its number where it comes from."""
+    row, predictions, targets = int(rows[0]), case.predictions, case.targets
+    number = int(case.row_numbers[row])
     more = f" (and {len(rows) - 1:,} more rows)" if len(rows) > 1 else ""
     unseen = "" if counted else "; this p-value does not count it, that of the default test does"
     if isinstance(predictions, ClassPredictions):
         return (
-            f"row {row}: the label {predictions.class_name(targets[row])} had a predicted probability of exactly "
+            f"row {number}: the label {predictions.class_name(targets[row])} had a predicted probability of exactly "
             f"0{more}. Such a label is proof against calibration; if small probabilities were rounded to 0 on the way "
             f"here, keep more digits{unseen}"
         )
     values = ", ".join(f"{value:g}" for value in np.ravel(targets[row]))
     target = f"({values})" if predictions.event_shape else values
     return (
-        f"row {row}: the prediction had ruled out the target {target}{more}. Such a target is proof against "
+        f"row {number}: the prediction had ruled out the target {target}{more}. Such a target is proof against "
         f"calibration{unseen}"
     )

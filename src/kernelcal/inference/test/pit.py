@@ -51,9 +51,12 @@ def pit_test(
     Anderson-Darling, Kuiper, bias and dispersion of the normal quantiles, are compared with those of redrawn values,
     and their smallest rank is ranked in turn (min-p): ``p = (1 + #{b: T_b >= T}) / (B + 1)``.
 
-    Where values are randomised (counts, draws, point masses) the random places inside the jumps are the same in all
-    redrawn data, whose targets are drawn from the predictions (of draws: which of the S + 1 values is the outcome). So
-    the test is exact given these places, for every seed, however many rows are tied.
+    Where distribution functions have jumps (counts, draws, point masses) the statistics are averaged over the places
+    inside them, so that no random number decides: the empirical distribution function rises evenly over every jump, and
+    normal quantiles and their squares are means over it. They are compared with those of redrawn targets (of draws:
+    another of the S + 1 values is the outcome), which is exact however many rows are tied. Redrawn data that are as
+    extreme as the observed ones count against rejection: of a handful of rare counts few data are possible, and it is
+    conservative.
 
     Of `Quantiles` it is asked whether the levels hold over all rows, by the members of `QuantileSignals` that look at
     all rows alike: nothing between the levels was forecast. That is exact, and conservative where outcomes equal
@@ -70,8 +73,7 @@ def pit_test(
     draws : int
         Number B of draws; the smallest p-value is 1 / (B + 1).
     rng : int, numpy.random.Generator or None
-        Seed (SPEC 7) of the random places and, in a stream of their own, of the draws. The values are those of
-        ``pit(y, predictions, rng)``.
+        Seed (SPEC 7) of the draws.
     early_stopping : bool
         Stop at 99, 199, 399, ... draws once p > 0.2. The test stays exact.
 
@@ -88,11 +90,12 @@ def pit_test(
     Notes
     -----
     Assumes that rows are independent given the predictions, and that the model was not fitted on these rows. Cost: a
-    sort of n numbers a draw.
+    sort of n numbers a draw, or of 2 n ends of jumps.
 
     References
     ----------
-    Dawid (1984); Diebold, Gunther, Tay (1998); exactness as in Dwass (1957).
+    Dawid (1984); Diebold, Gunther, Tay (1998); without random numbers as in Czado, Gneiting, Held (2009); exactness as
+    in Dwass (1957).
 
     Examples
     --------
@@ -112,8 +115,8 @@ def pit_test(
 class UniformPIT(Statistic):
     """Are the PIT values uniform? `pit_test` by the name ``"pit"``.
 
-    Its law under calibration is that of uniform numbers, or of redrawn targets at the same random places where values
-    are randomised; it has no other null law and no case weights.
+    Its law under calibration is that of uniform numbers, or of redrawn targets where distribution functions have jumps;
+    it has no other null law and no case weights.
     """
 
     def estimated(self, case: Case) -> Estimate:
@@ -151,36 +154,56 @@ def pit_tested(case: Case, run: Run) -> TestResult:
             "draw an unweighted sample by the weights first"
         )
     found = RandomisedPIT.of(case, run.rng)
-    prepared = PreparedUniformity(len(case), _centre(found, run))
-    drawn = exact_null(prepared, replace(case, targets=found.values), run, _RedrawnValues(run.rng, found))
+    seen = found.values if found.continuous else found.jumps
+    prepared = PreparedUniformity(len(case), _spread(found, run))
+    drawn = exact_null(prepared, replace(case, targets=seen), run, _RedrawnValues(run.rng, found))
     outcome = drawn.outcome(prepared.names, exact_notes(drawn, case.predictions, run.alpha))
-    words = _words(prepared, outcome, found.values, case, run)
-    null, question = "exact, uniform PIT values", "quantile calibration: are the PIT values uniform?"
-    far_out = _far_out(found.values)
+    words = pit_directions(seen, case, outcome.members, outcome.fired, run.alpha) if outcome.pvalue <= run.alpha else ()
+    null = "exact, uniform PIT values" if found.continuous else "exact, targets redrawn, means over their jumps"
+    question = "quantile calibration: are the PIT values uniform?"
+    far_out = _far_out(seen, case)
     return _result(outcome, words, case, run, null=null, question=question, engine=prepared.engine, notes=far_out)
 
 
-def _centre(found: RandomisedPIT, run: Run) -> tuple[float, float]:
-    """Mean and dispersion that the random places lead to, from draws that depend on no outcome: the test is exact."""
+def _spread(found: RandomisedPIT, run: Run) -> float:
+    """Dispersion that jumps lead to, from draws that depend on no outcome: the test is exact."""
     if found.continuous:
-        return 0.0, 0.0
+        return 0.0
     uncentred, generator = PreparedUniformity(len(found)), generator_of(run.rng, "centre of PIT values")
-    parts = [np.stack(uncentred.signed(drawn)) for drawn in found.drawn(generator, _CENTRED)]
-    mean, spread = np.concatenate(parts, axis=1).mean(axis=1)
-    return float(mean), float(spread)
+    parts = [uncentred.signed(drawn)[1] for drawn in found.drawn_ends(generator, _CENTRED)]
+    return float(np.concatenate(parts).mean())
 
 
 class _RedrawnValues(Draws):
-    """Draws of PIT values in place of targets."""
+    """Draws of PIT values in place of targets: numbers, or of families with jumps their ends."""
 
     def __init__(self, rng: Any, values: RandomisedPIT) -> None:
         super().__init__(rng, "draws of the PIT test")
-        self._values = values
+        self._values = values if values.continuous else _Ends(values)
 
     def targets(
         self, predictions: Drawable, start: int, stop: int, rows: range | np.ndarray | None = None
     ) -> np.ndarray:
         return super().targets(self._values, start, stop, rows)
+
+
+@dataclass(frozen=True, eq=False)
+class _Ends:
+    """What is drawn where there are jumps."""
+
+    found: RandomisedPIT
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    @property
+    def uniforms(self) -> int:
+        """As many as a value takes."""
+        return self.found.uniforms
+
+    def draw(self, uniforms: np.ndarray) -> np.ndarray:
+        """Ends of the jumps of redrawn targets."""
+        return self.found.ends(uniforms)
 
 
 def _levels_tested(case: Case, run: Run) -> TestResult:
@@ -196,12 +219,6 @@ def _levels_tested(case: Case, run: Run) -> TestResult:
     return _result(ranked, words, case, run, null=null, question=question, engine=prepared.engine)
 
 
-def _words(prepared: PreparedUniformity, outcome: Outcome, values: np.ndarray, case: Case, run: Run) -> tuple[str, ...]:
-    if outcome.pvalue > run.alpha:
-        return ()
-    return pit_directions(values, case, prepared.centre[0], outcome.members, outcome.fired, run.alpha)
-
-
 def _result(
     outcome: Outcome,
     words: tuple[str, ...],
@@ -215,7 +232,7 @@ def _result(
 ) -> TestResult:
     y, batch, p = case.targets, case.predictions, outcome.pvalue
     rows = impossible_rows(batch, y)
-    impossible = (impossible_note(batch, y, rows, counted=False),) if len(rows) else ()
+    impossible = (impossible_note(case, rows, counted=False),) if len(rows) else ()
     return TestResult(
         statistic=min(member.pvalue for member in outcome.members),
         pvalue=p,
@@ -226,7 +243,7 @@ def _result(
         members=outcome.members,
         fired=outcome.fired if p <= run.alpha else "",
         directions=words,
-        impossible_rows=tuple(int(row) for row in rows[:10]),
+        impossible_rows=tuple(case.row_numbers[rows[:10]].tolist()),
         n=len(batch),
         engine=engine,
         question=question,
@@ -239,13 +256,14 @@ def _result(
     )
 
 
-def _far_out(values: np.ndarray) -> tuple[str, ...]:
+def _far_out(seen: np.ndarray, case: Case) -> tuple[str, ...]:
     """Values of 0 and 1, which no uniform draw takes: their outcomes lie beyond what the numbers can tell apart."""
-    rows = np.flatnonzero((values <= 0) | (values >= 1))
+    low, high = (seen, seen) if seen.ndim == 1 else seen.T
+    rows = np.flatnonzero((high <= 0) | (low >= 1))
     if len(rows) == 0:
         return ()
     more = f" (and {len(rows) - 1:,} more rows)" if len(rows) > 1 else ""
     return (
-        f"row {rows[0]}: the outcome lies so far out that its PIT value is {values[rows[0]]:g} up to rounding{more}; "
-        "it counts as the most extreme value that a uniform draw can take",
+        f"row {case.row_numbers[rows[0]]}: the outcome lies so far out that its PIT value is {low[rows[0]]:g} up to "
+        f"rounding{more}; it counts as the most extreme value that a uniform draw can take",
     )

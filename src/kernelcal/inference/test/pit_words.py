@@ -9,7 +9,7 @@ import numpy as np
 from kernelcal.cases import Case
 from kernelcal.inference.result import Member
 from kernelcal.predictions import Samples
-from kernelcal.statistics.outcomes import normal_quantiles
+from kernelcal.statistics.outcomes import normal_moments, normal_quantiles
 from kernelcal.tables import few_rule
 
 __all__ = ["pit_directions"]
@@ -24,24 +24,24 @@ _DIFFER = 1.5  # factor by which a mean and the figure of the middle half differ
 
 
 def pit_directions(
-    values: np.ndarray, case: Case, centre: float, members: tuple[Member, ...], fired: str, alpha: float
+    seen: np.ndarray, case: Case, members: tuple[Member, ...], fired: str, alpha: float
 ) -> tuple[str, ...]:
     """Sentences for bias and dispersion where they speak against calibration at a level, the fired one first.
 
     Width is told about the own mean, of values that are not cut off: normal quantiles of PIT values, of outcomes so
     far out that these round to 0 or 1 standardised residuals. Ranks in an ensemble and counts are cut off by their
-    nature: of those it is told how many outcomes lie outside all draws, and on which side of the middle half. A shift
-    is told from the centre, the mean normal quantile that the fixed random places of tied rows lead to.
+    nature: of those it is told how many outcomes lie outside all draws, and on which side of the middle half. `seen`
+    are values of shape (n,), or where there are jumps their ends (n, 2), over which means are taken.
     """
     pvalues = {member.name: member.pvalue for member in members}
     found = [name for name in ("bias", "dispersion") if pvalues.get(name, 1.0) <= alpha]
     ordered = sorted(found, key=lambda name: (name != fired, pvalues[name]))
-    words = [_shift(values, centre) if name == "bias" else _width(values, case) for name in ordered]
+    words = [_shift(seen) if name == "bias" else _width(seen, case) for name in ordered]
     return tuple(word for word in words if word) or (_SHAPE,)
 
 
-def _shift(values: np.ndarray, centre: float) -> str:
-    quantiles = normal_quantiles(values) - centre
+def _shift(seen: np.ndarray) -> str:
+    quantiles = normal_moments(seen[None])[0][0]
     mean, median = float(quantiles.mean()), float(np.median(quantiles))
     word, direction = ("higher", "down") if mean > 0 else ("lower", "up")
     beside = f", median {median:+.2g}" if few_rule(mean, median) else ""
@@ -49,14 +49,15 @@ def _shift(values: np.ndarray, centre: float) -> str:
     return f"predictions shifted {direction} (outcomes are {word} than predicted, {size})"
 
 
-def _width(values: np.ndarray, case: Case) -> str:
+def _width(seen: np.ndarray, case: Case) -> str:
     """Sentence on the width, or none where it cannot be told from a shift."""
     batch = case.predictions
     if isinstance(batch, Samples):
         return _outside_draws(case)
-    low, high = batch.pit_interval(case.targets)
+    low, high = (seen, seen) if seen.ndim == 1 else seen.T
     if not np.allclose(low, high, rtol=0, atol=1e-9):
-        return _by_tails(values)
+        return _by_tails(low, high)
+    values = low
     if ((values > _LOW) & (values < _HIGH)).all():
         return _spread(normal_quantiles(values), _TESTED)
     z = np.asarray(batch.standardised(case.targets), dtype=np.float64)
@@ -93,9 +94,10 @@ def _outside_draws(case: Case) -> str:
     return "" if share <= expected else f"outcomes on one side of the draws ({number})"
 
 
-def _by_tails(values: np.ndarray) -> str:
+def _by_tails(low: np.ndarray, high: np.ndarray) -> str:
     """Counts: too narrow where both outer quarters hold more than a quarter, too wide where both hold less."""
-    lower, upper = float((values < 0.25).mean()), float((values > 0.75).mean())
+    width = np.maximum(high - low, 1e-12)
+    lower, upper = (float(np.clip(x / width, 0, 1).mean()) for x in (0.25 - low, high - 0.75))
     number = f"{lower:.1%} of PIT values below 1/4 and {upper:.1%} above 3/4, where 25 % are expected"
     if min(lower, upper) > 0.25:
         return f"predictions too narrow ({number})"

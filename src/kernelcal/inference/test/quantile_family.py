@@ -13,10 +13,11 @@ from kernelcal.randomness import generator_of
 from kernelcal.statistics import Merge, Prepared
 from kernelcal.statistics.signals import CellScores, PreparedQuantileSignals, skewed
 
-__all__ = ["QUANTILE_FACTORS", "PreparedQuantileKernels", "law_of_cells", "quantile_merge"]
+__all__ = ["CLAIMS_ALONE", "QUANTILE_FACTORS", "PreparedQuantileKernels", "law_of_cells", "quantile_merge"]
 
 
 QUANTILE_FACTORS = (0.25, 1.0)  # multiples of the median distance between forecasts
+CLAIMS_ALONE = "with ties: only what P(Y < q) <= level <= P(Y <= q) claims was tested"
 _LANDMARKS = 64
 
 

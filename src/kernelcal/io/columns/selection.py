@@ -58,6 +58,7 @@ class ReadOptions:
     quantiles: str | None = None
     quantile_levels: str | None = None
     crossing: str = "raise"
+    resolution: float = 0.0
     family: str | None = None
     parameters: str | None = None
     long: bool = False

@@ -13,6 +13,7 @@ from kernelcal.errors import InputError
 from kernelcal.plots import levels_plot
 from kernelcal.predictions import Quantiles
 from kernelcal.runs import Run
+from kernelcal.statistics.base import Estimate
 from kernelcal.statistics.binned import binomial_interval
 from kernelcal.tables import Grid, Shown
 
@@ -81,6 +82,12 @@ class ClaimedLevels(Shown):
     def gap(self) -> float:
         """Root mean square gap between claimed and observed level, of all rows together; with ties the least."""
         return float(np.sqrt(np.mean(self.gaps**2)))
+
+    @property
+    def estimate(self) -> Estimate:
+        """The squared gap as an estimate, which stands for the SKCE where ties leave that without a value."""
+        options, notes = {"levels": len(self.levels)}, self.notes[: int(self.ties)]
+        return Estimate(self.gap**2, "least gap", "squared, all rows together", self.n, "counts", options, notes)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw observed against claimed levels, with their intervals.

@@ -19,6 +19,7 @@ __all__ = [
     "PreparedUniformity",
     "RandomisedPIT",
     "kuiper",
+    "normal_moments",
     "normal_quantiles",
     "pit",
     "pit_intervals",
@@ -28,6 +29,7 @@ __all__ = [
 
 
 _LEAST, _MOST = 2.0**-54, 1 - 2.0**-53  # the range of uniform draws
+_NARROW = 1e-7  # jumps that are as good as their middle, where means over them would be differences of rounded numbers
 
 
 def pit(y: Any, predictions: Any, rng: Any = 0) -> np.ndarray:
@@ -150,6 +152,8 @@ class RandomisedPIT:
     ----------
     values : numpy.ndarray of shape (n,)
         Values of the outcomes.
+    jumps : numpy.ndarray of shape (n, 2)
+        F(y-) and F(y), between which they lie.
     continuous : bool
         Whether values are uniform and independent of V.
     uniforms : int
@@ -159,6 +163,7 @@ class RandomisedPIT:
     values: np.ndarray
     batch: RealPredictions
     places: np.ndarray
+    jumps: np.ndarray
 
     @classmethod
     def of(cls, case: Case, rng: Any) -> RandomisedPIT:
@@ -166,13 +171,12 @@ class RandomisedPIT:
         low, high = pit_intervals_of(case)
         places = inside(generator_of(rng, "PIT values").random(len(low)))
         values, batch = low + places * (high - low), case.in_numpy.predictions
+        own = (values, batch, places, np.stack([low, high], axis=1))
         if batch.continuous:
-            return cls(values, batch, places)
+            return cls(*own)
         if isinstance(batch, Samples) and batch.exchangeable:
-            return _OfPool(values, _pool(batch.pooled(case.in_numpy.targets), places), places)
-        if batch.counts:
-            return _of_counts(values, batch, places)
-        return _OfTargets(values, batch, places)
+            return _of_pool(values, batch.pooled(case.in_numpy.targets), *own[2:])
+        return _of_counts(*own) if batch.counts else _OfTargets(*own)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -191,25 +195,46 @@ class RandomisedPIT:
         """Turn uniform numbers into values of redrawn targets, shape (draws, n)."""
         return inside(uniforms)
 
+    def ends(self, uniforms: np.ndarray) -> np.ndarray:
+        """Turn uniform numbers into F(y-) and F(y) of redrawn targets, shape (draws, n, 2), for every place at once."""
+        values = self.draw(uniforms)
+        return np.stack([values, values], axis=-1)
+
     def drawn(self, generator: np.random.Generator, draws: int) -> Iterator[np.ndarray]:
         """Values of so many sets of redrawn targets, some sets at a time."""
+        return map(self.draw, self._uniforms(generator, draws))
+
+    def drawn_ends(self, generator: np.random.Generator, draws: int) -> Iterator[np.ndarray]:
+        """Ends of so many sets of redrawn targets, some sets at a time."""
+        return map(self.ends, self._uniforms(generator, draws))
+
+    def _uniforms(self, generator: np.random.Generator, draws: int) -> Iterator[np.ndarray]:
         each = (len(self),) if self.uniforms == 1 else (len(self), self.uniforms)
         for part in row_slices(draws, max(1, _NUMBERS // int(np.prod(each)))):
-            yield self.draw(generator.random((part.stop - part.start, *each)))
+            yield generator.random((part.stop - part.start, *each))
 
 
+@dataclass(frozen=True, eq=False)
 class _OfPool(RandomisedPIT):
     """Of ensembles: the batch has the values of all members as its draws, and one of them is picked."""
+
+    low: Samples
+    high: Samples
 
     def draw(self, uniforms: np.ndarray) -> np.ndarray:
         """Pick the member that plays the outcome."""
         return self.batch.draw(uniforms)
 
+    def ends(self, uniforms: np.ndarray) -> np.ndarray:
+        """Pick the ends of its jump."""
+        return np.stack([self.low.draw(uniforms), self.high.draw(uniforms)], axis=-1)
 
-def _pool(pool: Samples, places: np.ndarray) -> Samples:
+
+def _of_pool(values: np.ndarray, pool: Samples, places: np.ndarray, jumps: np.ndarray) -> RandomisedPIT:
     members = to_numpy(pool.draws).T
     low, high = pool.cdf_below(members), pool.cdf(members)
-    return trusted(pool, draws=(low + places * (high - low)).T)
+    at, first, last = (trusted(pool, draws=x.T) for x in (low + places * (high - low), low, high))
+    return _OfPool(values, at, places, jumps, first, last)
 
 
 class _OfTargets(RandomisedPIT):
@@ -222,35 +247,53 @@ class _OfTargets(RandomisedPIT):
 
     def draw(self, uniforms: np.ndarray) -> np.ndarray:
         """Draw targets, and transform them."""
-        targets, batch = self.batch.draw(uniforms), self.batch
-        if type(batch).pit_interval is RealPredictions.pit_interval:
-            low, high = batch.cdf_below(targets), batch.cdf(targets)
-        else:  # asked for one set of targets at a time
-            low, high = (np.stack(ends) for ends in zip(*map(batch.pit_interval, targets), strict=True))
+        low, high = self._ends(uniforms)
         return low + self.places * (high - low)
 
+    def ends(self, uniforms: np.ndarray) -> np.ndarray:
+        """Draw targets, and look up their jumps."""
+        return np.stack(self._ends(uniforms), axis=-1)
 
-def _of_counts(values: np.ndarray, batch: RealPredictions, places: np.ndarray) -> RandomisedPIT:
+    def _ends(self, uniforms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        targets, batch = self.batch.draw(uniforms), self.batch
+        if type(batch).pit_interval is RealPredictions.pit_interval:
+            return batch.cdf_below(targets), batch.cdf(targets)
+        low, high = (np.stack(ends) for ends in zip(*map(batch.pit_interval, targets), strict=True))
+        return low, high  # asked for one set of targets at a time
+
+
+def _of_counts(values: np.ndarray, batch: RealPredictions, places: np.ndarray, jumps: np.ndarray) -> RandomisedPIT:
     """Of counts: a table of the values of all counts that can be drawn, unless it is too wide."""
     lowest, highest = (batch.quantile(level) for level in (_LEAST, _MOST))
     width = int((highest - lowest).max()) + 1
     if width * len(values) > _CELLS:
-        return _OfTargets(values, batch, places)
+        return _OfTargets(values, batch, places, jumps)
     steps = batch.cdf(lowest + np.arange(-1, width)[:, None])
     table = steps[:-1] + places * np.diff(steps, axis=0)
-    return _OfCounts(values, batch, places, steps[1:].T, table.T)
+    return _OfCounts(values, batch, places, jumps, steps.T, table.T)
 
 
 @dataclass(frozen=True, eq=False)
 class _OfCounts(RandomisedPIT):
-    """Of counts whose distribution functions, at all counts that a draw can be, are few numbers: shape (n, W) each."""
+    """Of counts whose distribution functions, at all W counts that a draw can be, are few numbers.
 
-    levels: np.ndarray
+    Steps of shape (n, W + 1), that below the least count first, and values inside the jumps of shape (n, W).
+    """
+
+    steps: np.ndarray
     table: np.ndarray
 
     def draw(self, uniforms: np.ndarray) -> np.ndarray:
         """The count is the first whose distribution function reaches the uniform number."""
-        return self.table[np.arange(len(self)), count_below(self.levels, inside(uniforms))]
+        return self.table[np.arange(len(self)), self._counts(uniforms)]
+
+    def ends(self, uniforms: np.ndarray) -> np.ndarray:
+        """Its jump is the step to it."""
+        rows, counts = np.arange(len(self)), self._counts(uniforms)
+        return np.stack([self.steps[rows, counts], self.steps[rows, counts + 1]], axis=-1)
+
+    def _counts(self, uniforms: np.ndarray) -> np.ndarray:
+        return count_below(self.steps[:, 1:], inside(uniforms))
 
 
 class PreparedUniformity(Prepared):
@@ -264,30 +307,94 @@ class PreparedUniformity(Prepared):
       under calibration. In the cube root too wide and too narrow are seen alike (Wilson and Hilferty 1931), and about
       their mean a shift is not taken for a wrong width. Needs two rows.
 
-    `centre` is what mean and dispersion are expected to be beyond 0 and that of independent uniform numbers. With the
-    random places of tied rows held fixed it is not 0, and deviations to one side alone would be seen.
+    Where a distribution function has jumps, a value lies anywhere between the ends of one. Then the empirical
+    distribution function is the mean of those of all places inside, which rises evenly over every jump (Czado,
+    Gneiting, Held 2009), and so are the mean of the normal quantiles and that of their squares. No random number is
+    left, and of calibrated rows the mean of the normal quantiles is still 0.
+
+    `spread` is what the dispersion is expected to be beyond that of independent uniform numbers, of which jumps leave
+    less.
     """
 
     engine = "one sort of the PIT values"
 
-    def __init__(self, n: int, centre: tuple[float, float] = (0.0, 0.0)) -> None:
-        self.n, self.bytes_per_draw, self.centre = n, 48 * n, centre
+    def __init__(self, n: int, spread: float = 0.0) -> None:
+        self.n, self.bytes_per_draw, self.spread = n, 240 * n, spread
         self.names = ("Anderson-Darling", "Kuiper", "bias", *(("dispersion",) if n > 1 else ()))
 
     def values(self, targets: np.ndarray) -> np.ndarray:
-        """Statistics of numbers of shape (B, n): shape (B, statistics)."""
-        ordered = np.sort(_inside(targets), axis=1)
+        """Statistics of numbers of shape (B, n), or of the ends of jumps (B, n, 2): shape (B, statistics)."""
         mean, spread = self.signed(targets)
-        columns = [_anderson_darling(ordered), kuiper(ordered), np.abs(mean)]
+        if targets.ndim == 2:
+            ordered = np.sort(_inside(targets), axis=1)
+            columns = [_anderson_darling(ordered), kuiper(ordered), np.abs(mean)]
+        else:
+            columns = [*_of_function(*_empirical(targets), self.n), np.abs(mean)]
         return np.stack([*columns, np.abs(spread)] if self.n > 1 else columns, axis=1)
 
     def signed(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Mean normal quantile, above 0 where outcomes are high, and dispersion, above 0 for narrow predictions."""
-        quantiles = normal_quantiles(targets)
         freedom = max(self.n - 1, 1)
-        variance = quantiles.var(axis=1) * self.n / freedom
-        mean, spread = self.centre
-        return quantiles.mean(axis=1) - mean, np.cbrt(variance) - (1 - 2 / (9 * freedom)) - spread
+        first, second = normal_moments(targets)
+        mean = first.mean(axis=1)
+        variance = np.maximum(second.mean(axis=1) - mean**2, 0.0) * self.n / freedom
+        return mean, np.cbrt(variance) - (1 - 2 / (9 * freedom)) - self.spread
+
+
+def normal_moments(targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Normal quantiles of values and their squares; of ends of jumps (..., 2) their means over the jump.
+
+    ``E z = (phi(a) - phi(b)) / (Phi(b) - Phi(a))`` and ``E z^2 = 1 + (a phi(a) - b phi(b)) / (Phi(b) - Phi(a))`` for z
+    between the normal quantiles a and b of the ends.
+    """
+    if targets.ndim == 2:
+        z = normal_quantiles(targets)
+        return z, z * z
+    low, high = targets[..., 0], targets[..., 1]
+    ends = normal_quantiles(targets)
+    density = np.exp(-0.5 * ends * ends) / math.sqrt(2 * math.pi)
+    wide = high - low > _NARROW
+    width, middle = np.where(wide, high - low, 1.0), normal_quantiles(0.5 * (low + high))
+    slopes = (-np.diff(x)[..., 0] / width for x in (density, ends * density))
+    first, second = next(slopes), 1 + next(slopes)
+    return np.where(wide, first, middle), np.where(wide, second, middle * middle)
+
+
+def _empirical(jumps: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Mean empirical distribution function of ends of jumps (B, n, 2): its bends t, values before and after, slopes.
+
+    Each of shape (B, 2 n); after a bend it rises by the slope up to the next. Narrow jumps are steps at their middles.
+    """
+    draws, n, _ = jumps.shape
+    low, high = _inside(jumps[..., 0]), _inside(jumps[..., 1])
+    wide = high - low > _NARROW
+    middle = 0.5 * (low + high)
+    rise = np.where(wide, 1 / np.where(wide, high - low, 1.0), 0.0) / n
+    steps = np.where(wide, 0.0, 1.0 / n)
+    bends = np.concatenate([np.where(wide, low, middle), np.where(wide, high, middle)], axis=1)
+    order = np.argsort(bends, axis=1)
+    t = np.take_along_axis(bends, order, axis=1)
+    slope = np.cumsum(np.take_along_axis(np.concatenate([rise, -rise], axis=1), order, axis=1), axis=1)
+    step = np.take_along_axis(np.concatenate([steps, np.zeros_like(steps)], axis=1), order, axis=1)
+    grown = np.cumsum(slope[:, :-1] * np.diff(t, axis=1), axis=1)
+    after = np.concatenate([np.zeros((draws, 1)), grown], axis=1) + np.cumsum(step, axis=1)
+    return t, after - step, after, slope
+
+
+def _of_function(
+    t: np.ndarray, before: np.ndarray, after: np.ndarray, slope: np.ndarray, n: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Anderson-Darling and Kuiper of a distribution function that is linear between its bends.
+
+    With F = a + c' t there and c = c' - 1, ``(F - t)^2 / (t (1 - t)) = a^2 / t + (a + c)^2 / (1 - t) - c^2``.
+    """
+    edges = np.concatenate([t, np.full((len(t), 1), _MOST)], axis=1)
+    a, c = after - slope * t, slope - 1
+    logs, rest = np.log(edges), np.log1p(-edges)
+    pieces = a * a * np.diff(logs) - (a + c) ** 2 * np.diff(rest) - c * c * np.diff(edges)
+    first = -np.log1p(-t[:, 0]) - t[:, 0]  # before the first bend F is 0
+    distances = np.maximum((after - t).max(axis=1), 0) + np.maximum((t - before).max(axis=1), 0)
+    return n * (first + pieces.sum(axis=1)), math.sqrt(n) * distances
 
 
 def normal_quantiles(values: np.ndarray) -> np.ndarray:
