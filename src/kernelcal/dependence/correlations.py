@@ -1,0 +1,137 @@
+"""How strongly outcomes depend, from the correlations of latent normal numbers that would make them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from kernelcal.arrays import to_numpy
+from kernelcal.dependence.structure import Dependence
+from kernelcal.predictions import Bernoulli
+
+__all__ = ["Scores", "lagged_correlations", "shared_correlation"]
+
+
+_TERMS = 12  # of the expansion; the rest is below 2 % for correlations up to 0.8
+_GRID = np.linspace(-0.98, 0.98, 197)
+_NODES = np.linspace(-6.0, 6.0, 241)  # latent numbers at which laws with jumps are looked at
+_ROWS = 2_000  # of which nodes are held at once
+_MOST = 0.98  # correlation in a cluster
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Scores of outcomes with mean 0 and variance 1 under calibration, and how they come from latent normal numbers.
+
+    Outcomes are ``y_i = F_i^{-1}(Phi(g_i))``. A score is a function of the latent number,
+    ``s_i(g) = sum_j c_ij h_j(g)`` with the orthonormal Hermite polynomials ``h_j = He_j / sqrt(j!)``, so that two latent numbers with correlation rho
+    have ``E s_i s_k = sum_j c_ij c_kj rho^j`` (Mehler).
+
+    Attributes
+    ----------
+    predictions : Predictions
+        What the outcomes were predicted by.
+    coefficients : numpy.ndarray of shape (n, J)
+        ``c_i1, ..., c_iJ``. Where distribution functions are continuous the score is the latent number: J = 1, c = 1.
+    mean, spread : numpy.ndarray of shape (n,), or None
+        By which outcomes of other laws are standardised; rows without spread have the score 0.
+    """
+
+    predictions: Any
+    coefficients: np.ndarray
+    mean: np.ndarray | None = None
+    spread: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, predictions: Any) -> Self:
+        """Normal scores where distribution functions are continuous, standardised outcomes where they jump."""
+        n = len(predictions)
+        if isinstance(predictions, Bernoulli):
+            return cls(predictions, *_of_events(to_numpy(predictions.p).astype(np.float64)))
+        if getattr(predictions, "has_cdf", False) and getattr(predictions, "continuous", False):
+            return cls(predictions, np.ones((n, 1)))
+        found = [_of_jumps(predictions[first : first + _ROWS]) for first in range(0, n, _ROWS)]
+        return cls(predictions, *(np.concatenate(parts) for parts in zip(*found, strict=True)))
+
+    def __call__(self, targets: np.ndarray) -> np.ndarray:
+        """Scores of outcomes, shape (..., n)."""
+        if self.mean is None or self.spread is None:
+            return np.asarray(self.predictions.normal_scores(targets))
+        away = np.asarray(targets, dtype=np.float64) - self.mean
+        return np.where(self.spread > 0, away / np.where(self.spread > 0, self.spread, 1.0), 0.0)
+
+    def correlation(self, values: np.ndarray, earlier: np.ndarray, later: np.ndarray) -> float:
+        """Correlation of latent numbers at which products of these scores have the mean that they have."""
+        wanted = float(values[earlier] @ values[later]) / float((values**2).mean())
+        return _solved((self.coefficients[earlier] * self.coefficients[later]).sum(axis=0), wanted)
+
+
+def _solved(by_order: np.ndarray, wanted: float) -> float:
+    """Return the rho of the grid at which ``sum_j rho^j by_order_j`` is nearest to what is wanted."""
+    if len(by_order) == 1:
+        return float(np.clip(wanted / by_order[0], _GRID[0], _GRID[-1])) if by_order[0] else 0.0
+    expected = np.power.outer(_GRID, np.arange(1, len(by_order) + 1)) @ by_order
+    nearest = np.abs(expected - wanted)
+    return float(_GRID[np.flatnonzero(nearest == nearest.min())[0]]) if by_order.any() else 0.0
+
+
+def _hermite(g: np.ndarray, terms: int) -> np.ndarray:
+    """Orthonormal polynomials of order 0 to terms - 1, last axis."""
+    values = [np.ones_like(g), g]
+    for j in range(1, terms - 1):
+        values.append((g * values[j] - math.sqrt(j) * values[j - 1]) / math.sqrt(j + 1))
+    return np.stack(values[:terms], axis=-1)
+
+
+def _of_events(p: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """``c_j = phi(a) He_{j-1}(a) / sqrt(j! p (1 - p))`` at ``a = Phi^{-1}(1 - p)``, mean and spread."""
+    certain = (p <= 0) | (p >= 1)
+    inner = np.where(certain, 0.5, p)
+    a, spread = -ndtri(inner), np.sqrt(inner * (1 - inner))
+    density = np.exp(-0.5 * a * a) / math.sqrt(2 * math.pi)
+    coefficients = (density / spread)[:, None] * _hermite(a, _TERMS) / np.sqrt(np.arange(1, _TERMS + 1))
+    coefficients[certain] = 0.0
+    return coefficients, p, np.where(certain, 0.0, spread)
+
+
+def _of_jumps(predictions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Coefficients by a sum over latent numbers, mean and spread, of laws with jumps."""
+    weights = np.exp(-0.5 * _NODES**2)
+    weights /= weights.sum()
+    levels = np.repeat(ndtr(_NODES)[:, None], len(predictions), axis=1)
+    outcomes = np.asarray(predictions.draw(levels), dtype=np.float64)
+    mean = weights @ outcomes
+    outcomes -= mean
+    spread = np.sqrt(weights @ outcomes**2)
+    coefficients = (outcomes * weights[:, None]).T @ _hermite(_NODES, _TERMS + 1)[:, 1:]
+    coefficients /= np.where(spread > 0, spread, 1.0)[:, None]
+    return np.where(spread[:, None] > 0, coefficients, 0.0), mean, spread
+
+
+def lagged_correlations(scores: Scores, values: np.ndarray, rows: Dependence) -> np.ndarray:
+    """Correlations of latent numbers 1 to h - 1 steps apart, each shrunk by the share of pairs that there are.
+
+    Forecasts h steps ahead that are calibrated given what was known have errors that are uncorrelated from h steps on.
+    """
+    n = len(rows)
+    found = []
+    for lag in range(1, rows.horizon):
+        earlier, later = rows.pairs(lag)
+        share = len(earlier) / n
+        found.append(share * scores.correlation(values, earlier, later) if len(earlier) > 1 else 0.0)
+    return np.array(found)
+
+
+def shared_correlation(scores: Scores, values: np.ndarray, rows: Dependence) -> float:
+    """Correlation of latent numbers of two rows of one cluster, between 0 and 0.98."""
+    assert rows.clusters is not None
+    by_cluster = np.zeros((rows.groups, 1 + scores.coefficients.shape[1]))
+    columns = np.column_stack([values, scores.coefficients])
+    np.add.at(by_cluster, rows.clusters, columns)
+    pairs = 0.5 * ((by_cluster**2).sum(axis=0) - (columns**2).sum(axis=0))
+    wanted = pairs[0] / float((values**2).mean())
+    return float(np.clip(_solved(pairs[1:], wanted), 0.0, _MOST))
