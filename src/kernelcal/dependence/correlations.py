@@ -28,8 +28,8 @@ class Scores:
     """Scores of outcomes with mean 0 and variance 1 under calibration, and how they come from latent normal numbers.
 
     Outcomes are ``y_i = F_i^{-1}(Phi(g_i))``. A score is a function of the latent number,
-    ``s_i(g) = sum_j c_ij h_j(g)`` with the orthonormal Hermite polynomials ``h_j = He_j / sqrt(j!)``, so that two latent numbers with correlation rho
-    have ``E s_i s_k = sum_j c_ij c_kj rho^j`` (Mehler).
+    ``s_i(g) = sum_j c_ij h_j(g)`` with the orthonormal Hermite polynomials ``h_j = He_j / sqrt(j!)``: latent numbers of
+    correlation rho have scores with ``E s_i s_k = sum_j c_ij c_kj rho^j`` (Mehler).
 
     Attributes
     ----------

@@ -79,8 +79,8 @@ class Dependence:
         of_series = np.zeros(n, dtype=np.int64) if series is None else _codes("series", series, n)
         if horizon is None and time is None:
             raise InputError(
-                "series= says which rows follow each other, and not how they depend: say horizon= too, the steps that a "
-                "forecast looks ahead; rows that share something else are clusters="
+                "series= says which rows follow each other, and not how they depend: say horizon= too, the steps that "
+                "a forecast looks ahead; rows that share something else are clusters="
             )
         when = _positions(of_series) if time is None else _steps(_values("time", time, n), of_series)
         return cls(None, of_series, when, steps)
@@ -127,8 +127,9 @@ def _values(name: str, given: Any, n: int) -> np.ndarray:
     missing = [i for i, value in enumerate(values.tolist()) if value is None or value != value]
     if missing:
         raise InputError(
-            f"{name}: row {missing[0]} is missing ({len(missing):,} of {n:,}): drop such rows from targets, predictions "
-            f"and {name} together" + ("" if name == "time" else ", or give each a label of its own if it stands alone")
+            f"{name}: row {missing[0]} is missing ({len(missing):,} of {n:,}): drop such rows from targets, "
+            f"predictions and {name} together"
+            + ("" if name == "time" else ", or give each a label of its own if it stands alone")
         )
     return values
 
@@ -193,9 +194,9 @@ def _steps(values: np.ndarray, series: np.ndarray) -> np.ndarray:
     if len(bad) or whole.max() > _SPARSE * len(series):
         row = order[bad[0]] if len(bad) else order[int(whole.argmax())]
         raise InputError(
-            f"time: the smallest distance of two times is {step:g}, and row {row} ({values[row]}) is not a whole number "
-            "of such steps from the first of its series, or very many: pass whole numbers of steps, such as the number "
-            "of the month; without time= rows are taken in their order"
+            f"time: the smallest distance of two times is {step:g}, and row {row} ({values[row]}) is not a whole "
+            "number of such steps from the first of its series, or very many: pass whole numbers of steps, such as "
+            "the number of the month; without time= rows are taken in their order"
         )
     steps = np.empty(len(series), dtype=np.int64)
     steps[order] = whole
