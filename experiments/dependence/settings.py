@@ -55,7 +55,11 @@ def moving_student(rng: np.random.Generator, n: int, h: int) -> Data:
     from scipy.stats import t
 
     mean = 3 * rng.normal(size=n)
-    return mean + t.ppf(norm.cdf(_moving(rng, n, h)), 4), kc.StudentT(np.full(n, 4.0), mean, np.ones(n)), Dependence.of(n, horizon=h)
+    return (
+        mean + t.ppf(norm.cdf(_moving(rng, n, h)), 4),
+        kc.StudentT(np.full(n, 4.0), mean, np.ones(n)),
+        Dependence.of(n, horizon=h),
+    )
 
 
 def moving_counts(rng: np.random.Generator, n: int, h: int, rate: float) -> Data:

@@ -3,6 +3,7 @@
 from kernelcal.dependence.correlations import Scores, lagged_correlations, shared_correlation
 from kernelcal.dependence.paths import Coupling, SharedPart, Stretches
 from kernelcal.dependence.structure import Dependence
+from kernelcal.dependence.suspicion import suspicions
 
 __all__ = [
     "Coupling",
@@ -12,4 +13,5 @@ __all__ = [
     "Stretches",
     "lagged_correlations",
     "shared_correlation",
+    "suspicions",
 ]

@@ -120,7 +120,7 @@ def _values(name: str, given: Any, n: int) -> np.ndarray:
     """One value a row, as an array of numbers, dates or objects."""
     if isinstance(given, str | bytes) or not (hasattr(given, "__len__") or is_frame(given)):
         raise InputError(f"{name} must hold one value for each of the {n:,} rows, got {given!r}")
-    values = series_to_array(given) if is_frame(given) else to_numpy(as_array(given))
+    values = series_to_array(given) if is_frame(given) else to_numpy(as_array(_as_objects(given)))
     values = values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
     if values.shape != (n,):
         raise InputError(f"{name} must hold one value for each of the {n:,} rows, got shape {values.shape}")
@@ -131,6 +131,15 @@ def _values(name: str, given: Any, n: int) -> np.ndarray:
             f"predictions and {name} together"
             + ("" if name == "time" else ", or give each a label of its own if it stands alone")
         )
+    return values
+
+
+def _as_objects(given: Any) -> Any:
+    """A list stays a list of its own values: NumPy would turn [1, "1"] into text."""
+    if not isinstance(given, list | tuple):
+        return given
+    values = np.empty(len(given), dtype=object)
+    values[:] = given
     return values
 
 
@@ -207,7 +216,11 @@ def _as_numbers(values: np.ndarray) -> np.ndarray:
     """Numbers of numbers, dates and ISO text."""
     try:
         if values.dtype.kind in "OUS":
-            values = np.array([str(value) for value in values.tolist()], dtype="datetime64[us]")
+            whole = values.tolist()
+            numbers = all(isinstance(value, int | float | np.number) for value in whole)
+            values = np.array(
+                whole if numbers else [str(value) for value in whole], dtype=None if numbers else "M8[us]"
+            )
         if values.dtype.kind in "Mm":
             values = values.astype("datetime64[us]" if values.dtype.kind == "M" else "timedelta64[us]").astype(np.int64)
         return np.asarray(values, dtype=np.float64)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kernelcal.arrays import to_numpy
-from kernelcal.predictions import ClassPredictions, Predictions, Quantiles
+from kernelcal.predictions import ClassPredictions, Predictions, Quantiles, ScorePredictions
 from kernelcal.randomness import generator_of
 
 __all__ = ["suspicions"]
@@ -26,11 +26,12 @@ _REPEATED = 40  # groups of equal predictions, at least
 def suspicions(predictions: Predictions, targets: np.ndarray, weights: np.ndarray | None = None) -> tuple[str, ...]:
     """Sentences about rows that look dependent, with the option that allows for it; none where nothing is seen.
 
-    Residuals are outcomes less what was predicted in predicted standard deviations, of several classes whether the first
-    choice was right, less straight lines in 20 bins of the prediction: what a wrong model does to all alike is no
+    Residuals are outcomes less what was predicted in predicted standard deviations, of several classes whether the
+    first choice was right, less straight lines in 20 bins of the prediction: what a wrong model does to all alike is no
     dependence.
 
-    - Neighbours: the sum of products of residuals of consecutive rows, among permutations. Not where outcomes are sorted.
+    - Neighbours: the sum of products of residuals of consecutive rows, among permutations. Not where outcomes are
+      sorted.
     - Equal predictions: the sum over groups of rows with the same prediction of products inside, among permutations.
 
     Parameters
@@ -54,11 +55,9 @@ def suspicions(predictions: Predictions, targets: np.ndarray, weights: np.ndarra
     """
     kept = _looked_at(len(targets))
     kept = kept if weights is None else kept[weights[kept] > 0]
-    if len(kept) < _FEWEST:
+    if len(kept) < _FEWEST or isinstance(predictions, ScorePredictions):
         return ()
     batch, y = predictions[kept], targets[kept]
-    if not batch.drawable:
-        return ()
     e, key = _residuals(batch, y)
     e = _less_bins(e, key)
     return (*_of_neighbours(e, y), *_of_equal(e, batch))
@@ -115,8 +114,8 @@ def _of_neighbours(e: np.ndarray, y: np.ndarray) -> tuple[str, ...]:
         return ()
     return (
         f"neighbouring rows deviate alike (correlation {e[:-1] @ e[1:] / (e @ e):.2f}): if these are forecasts whose "
-        "horizons overlap, say horizon= (and time=, series=); if rows share a subject, say clusters=; else p-values are "
-        "too small",
+        "horizons overlap, say horizon= (and time=, series=); if rows share a subject, say clusters=; else p-values "
+        "are too small",
     )
 
 
