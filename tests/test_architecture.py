@@ -17,6 +17,7 @@ FLOORS = [
     {"randomness", "registry", "tables", "plots"},
     {"predictions"},
     {"dependence"},
+    {"covariates"},
     {"cases"},
     {"lenses"},
     {"binning"},

@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from kernelcal.arrays import Array, is_numpy, to_numpy
+from kernelcal.covariates import Covariates
 from kernelcal.errors import InputError
 from kernelcal.predictions import ClassPredictions, RealPredictions, checked_pair, checked_weights
 
@@ -34,12 +35,15 @@ class Case:
         Case weights with mean 1; None where every row counts alike.
     numbers : numpy.ndarray of shape (n,), or None
         Numbers of the rows where they come from, such as a file of which some were dropped; None: 0, 1, 2, ...
+    given : Covariates or None
+        What else is known of the rows, and calibration may depend on; None where nothing is.
     """
 
     targets: np.ndarray
     predictions: Any
     weights: np.ndarray | None = None
     numbers: np.ndarray | None = None
+    given: Covariates | None = None
 
     @classmethod
     def of(
@@ -51,6 +55,7 @@ class Case:
         lens: Any = None,
         classes: Any = None,
         normalize: bool = False,
+        given: Any = None,
     ) -> Self:
         """Check what a user gave, or refuse it with the row and the remedy.
 
@@ -67,6 +72,8 @@ class Case:
             data are looked at.
         classes, normalize
             As for `as_predictions`.
+        given : array of shape (n,) or (n, d), mapping of names to columns, or data frame, optional
+            What else is known of the rows before their outcomes (`covariates.Covariates`).
 
         Raises
         ------
@@ -75,7 +82,10 @@ class Case:
         """
         refuse_lens(lens)
         targets, batch = checked_pair(y, predictions, classes=classes, normalize=normalize)
-        return cls(targets, batch, checked_weights(weights, len(batch))).through(lens)
+        known = Covariates.of(given, len(batch))
+        if known is not None:
+            known.refuse_outcome(targets)
+        return cls(targets, batch, checked_weights(weights, len(batch)), given=known).through(lens)
 
     def __len__(self) -> int:
         return len(self.targets)
@@ -83,10 +93,9 @@ class Case:
     def __getitem__(self, rows: Any) -> Self:
         """Return some of the rows, with their weights as they are."""
         weights = None if self.weights is None else self.weights[rows]
-        numbers = self.row_numbers[rows]
-        return replace(
-            self, targets=self.targets[rows], predictions=self.predictions[rows], weights=weights, numbers=numbers
-        )
+        numbers, given = self.row_numbers[rows], None if self.given is None else self.given[rows]
+        targets, predictions = self.targets[rows], self.predictions[rows]
+        return replace(self, targets=targets, predictions=predictions, weights=weights, numbers=numbers, given=given)
 
     def through(self, lens: Any) -> Self:
         """Return the case as a lens shows it; itself without one."""

@@ -160,7 +160,8 @@ def _compute(data: Data, options: argparse.Namespace) -> Any:
     with bar() as progress:
         run = replace(options.run, progress=progress)
         if options.command == "evaluate":
-            return evaluated(Case.of(data.y, data.predictions, weights=data.weights, lens=lens), run)
+            case = Case.of(data.y, data.predictions, weights=data.weights, lens=lens, given=data.given)
+            return evaluated(case, run)
         return calibration_test(
             data.y,
             data.predictions,
@@ -173,6 +174,7 @@ def _compute(data: Data, options: argparse.Namespace) -> Any:
             rng=run.rng,
             early_stopping=run.early_stopping,
             progress=progress,
+            given=data.given,
         )
 
 

@@ -110,6 +110,7 @@ def _reported(models: dict[str, Data], options: argparse.Namespace) -> Report:
             {name: data.predictions for name, data in models.items()},
             options.output,
             groups=first.groups,
+            given=first.given,
             lens=lens_of(options.lens, first.predictions),
             weights=first.weights,
             rows=first.numbers,

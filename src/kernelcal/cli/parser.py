@@ -72,6 +72,12 @@ def argument_parser() -> argparse.ArgumentParser:
             help="coverage of the intervals (default: %(default)s)",
         )
     add_streaming(every.add_argument_group("files larger than memory"))
+    for command in (every, test, page):
+        command.add_argument(
+            "--given",
+            metavar="NAMES",
+            help="columns that are known before the outcomes: are predictions right given these too, and where not?",
+        )
     for command in (every, test, several, page):
         _add_reading(command)
         _add_testing(command, one=command in (every, test))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,7 +13,7 @@ from kernelcal.inference import Interval, TestResult
 from kernelcal.kernels import PIT
 from kernelcal.predictions import ONE_DRAW
 from kernelcal.statistics import Estimate
-from kernelcal.tables import Shown, Table
+from kernelcal.tables import Grid, Shown, Table
 
 __all__ = ["Evaluation", "plain_number"]
 
@@ -115,6 +116,10 @@ class Evaluation(Shown, ABC):
             ("seconds", f"{self.seconds:.1f}"),
         ]
         return Table(self.title, rows, self.notes)
+
+    def _tables(self) -> Sequence[Table | Grid]:
+        given = None if self.test is None else self.test.given
+        return (self._table(),) if given is None else (self._table(), *given._tables())
 
 
 def plain_number(value: float | None) -> float | None:

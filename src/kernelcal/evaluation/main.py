@@ -18,7 +18,7 @@ from kernelcal.evaluation.numbers import number_evaluation
 from kernelcal.evaluation.quantiles import quantile_evaluation
 from kernelcal.inference import DefaultFamily, TestResult
 from kernelcal.inference.intervals import interval_of
-from kernelcal.inference.test import answered, default_law, tested
+from kernelcal.inference.test import GivenFamily, answered, default_law, joined, refuse_given, tested
 from kernelcal.kernels import Stationary
 from kernelcal.lenses import Lens
 from kernelcal.pairs import Engine
@@ -50,6 +50,7 @@ def evaluate(
     early_stopping: bool = True,
     engine: Engine | None = None,
     progress: Callable[[int, int], None] | None = None,
+    given: Any = None,
 ) -> Evaluation:
     """Is this model calibrated, how far off, in which direction, and with what certainty?
 
@@ -78,6 +79,9 @@ def evaluate(
     engine : Engine, optional
         How pairs are summed by estimate, test and interval: `ExactPairs`, `Nystrom` or `RandomFourier`. Default: chosen
         by rows and classes, as `kernelcal.evaluation.plan` tells.
+    given : array of shape (n,) or (n, d), mapping of names to columns, or data frame, optional
+        Columns that are known before the outcomes: the test then asks whether predictions are right given them too, and
+        ``.test.given`` tells where they are not, as for `calibration_test`. The other figures stay what they are.
 
     Returns
     -------
@@ -116,7 +120,8 @@ def evaluate(
         progress=progress,
         engine=engine,
     )
-    return evaluated(Case.of(y, predictions, weights=weights, lens=lens, classes=classes, normalize=normalize), run)
+    case = Case.of(y, predictions, weights=weights, lens=lens, classes=classes, normalize=normalize, given=given)
+    return evaluated(case, run)
 
 
 def evaluated(case: Case, run: Run, error: KernelError | None = None) -> Evaluation:
@@ -125,6 +130,7 @@ def evaluated(case: Case, run: Run, error: KernelError | None = None) -> Evaluat
     n = len(case)
     if n < 2:
         raise InputError("evaluate needs at least 2 rows, got 1: calibration is a property of many predictions")
+    refuse_given(case, None, None, several=False)
     run, placed, case = run.shared(), case.placed, case.in_numpy
     run.tell(0)  # the estimate comes before the draws, and is long for many rows
     error = error or KernelError(placed, run.engine)
@@ -165,8 +171,11 @@ def _test(case: Case, error: KernelError, run: Run) -> TestResult | None:
     kernel, notes = error.own
     assert isinstance(kernel, Stationary)  # for the type checker: leaves keep their type
     family = DefaultFamily(engine=run.engine, kernel=kernel)
-    prepared = family.beside(error.prepared, notes)
-    return answered(case.in_numpy, family, prepared, default_law(batch, family), run)
+    prepared, law = family.beside(error.prepared, notes), default_law(batch, family)
+    if case.given is None:
+        return answered(case.in_numpy, family, prepared, law, run)
+    more = joined(prepared, case.in_numpy.predictions, case.given, case.weights)
+    return answered(case.in_numpy, GivenFamily(given=case.given, family=family), more, law, run)
 
 
 def _maker(batch: Any) -> Callable[..., Evaluation]:

@@ -17,7 +17,9 @@ from kernelcal.explanation.regions import regions_of
 from kernelcal.explanation.result import Explanation
 from kernelcal.explanation.shares import class_shares, row_shares, top_rows
 from kernelcal.explanation.tested import Null, tested
-from kernelcal.inference.test import impossible_note, impossible_rows
+from kernelcal.inference import DefaultFamily, GivenResult
+from kernelcal.inference.test import default_law, impossible_note, impossible_rows, refuse_given
+from kernelcal.inference.test import tested as calibration_tested
 from kernelcal.kernels import Dirac, Kernel
 from kernelcal.lenses import Lens
 from kernelcal.predictions import Bernoulli, ClassPredictions, Quantiles, ScorePredictions
@@ -86,6 +88,7 @@ def explain(
     rng: Any = 0,
     alpha: float = SIGNIFICANCE,
     progress: Progress | None = None,
+    given: Any = None,
 ) -> Explanation:
     """Where is the model wrong: at which predictions, in which classes, which groups of rows, which rows?
 
@@ -115,6 +118,9 @@ def explain(
         which is then drawn at ``1 - alpha``, and groups are rejected at it.
     progress : callable, optional
         Called as ``progress(done, total)`` after every batch of draws.
+    given : array of shape (n,) or (n, d), mapping of names to columns, or data frame, optional
+        Columns that are known before the outcomes, of any type: ``.given`` of the result tells in which ranges,
+        categories, trends and intersections of them predictions are wrong, as for `calibration_test`, all draws made.
 
     Returns
     -------
@@ -171,7 +177,7 @@ def explain(
     run = Run(alpha=alpha, draws=draws, rng=rng, progress=progress)
     _ = run.deciding.outside  # refuses too few draws
     _refuse_options(statistic, witness_kernel)
-    case = Case.of(y, predictions, weights=weights, lens=lens, classes=classes, normalize=normalize)
+    case = Case.of(y, predictions, weights=weights, lens=lens, classes=classes, normalize=normalize, given=given)
     return explained(case, run, groups=groups, statistic=statistic, witness_kernel=witness_kernel)
 
 
@@ -180,6 +186,7 @@ def explained(
 ) -> Explanation:
     """Explain what was checked already; groups are read here, since their rows must be those of the case."""
     started, run = time.perf_counter(), run.deciding
+    refuse_given(case, None, None, several=False)
     _refuse_unexplained(case)
     case = case.map_arrays(lambda x: to_numpy(x).astype(np.float64))
     named = checked_groups(groups, len(case))
@@ -204,4 +211,12 @@ def explained(
         question=batch.question,
         seconds=time.perf_counter() - started,
         notes=tuple(dict.fromkeys(_explanation_notes(estimate.notes, pairs, case) + found.notes)),
+        given=None if case.given is None else _given(case, run),
     )
+
+
+def _given(case: Case, run: Run) -> GivenResult | None:
+    """What the columns show, by the default test with all its draws."""
+    family = DefaultFamily()
+    every = replace(run, early_stopping=False, progress=None)
+    return calibration_tested(case, family, default_law(case.predictions, family), every).given

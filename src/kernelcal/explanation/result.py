@@ -12,6 +12,7 @@ from kernelcal.explanation.groups import GroupFinding
 from kernelcal.explanation.regions import Region
 from kernelcal.explanation.shares import ClassShare, RowShare
 from kernelcal.explanation.witness import Witness
+from kernelcal.inference import GivenResult
 from kernelcal.statistics import Estimate
 from kernelcal.tables import Grid, Shown, Table
 
@@ -54,6 +55,8 @@ class Explanation(Shown):
         Time taken.
     notes : tuple of str
         What the reader must know.
+    given : GivenResult or None
+        What columns that were given show.
     """
 
     n: int
@@ -69,6 +72,7 @@ class Explanation(Shown):
     question: str | None
     seconds: float
     notes: tuple[str, ...] = ()
+    given: GivenResult | None = None
 
     def group(self, name: Any, column: str | None = None) -> GroupFinding:
         """Return one group by its name, with the column if several have the name."""
@@ -89,8 +93,9 @@ class Explanation(Shown):
 
     @property
     def findings(self) -> tuple[str, ...]:
-        """Sentences on what is significant, regions first."""
-        return (*(region.sentence for region in self.regions), *(group.sentence for group in self.rejected))
+        """Sentences on what is significant: regions, groups, places of columns that were given."""
+        found = (*(region.sentence for region in self.regions), *(group.sentence for group in self.rejected))
+        return found if self.given is None else (*found, *self.given.sentences)
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw the witness with its band, `Witness.plot`.
@@ -120,7 +125,8 @@ class Explanation(Shown):
         }
         witness = None if self.witness is None else self.witness.to_dict()
         end = {"gap": self.gap_name, "seconds": self.seconds, "notes": list(self.notes)}
-        return {**own, "skce": self.estimate.to_dict(), "witness": witness, **parts, **end}
+        given = {} if self.given is None else {"given": self.given.to_dict()}
+        return {**own, "skce": self.estimate.to_dict(), "witness": witness, **parts, **given, **end}
 
     def _tables(self) -> list[Table | Grid]:
         return tables(self)
@@ -129,7 +135,8 @@ class Explanation(Shown):
 def tables(found: Explanation) -> list[Table | Grid]:
     """Return the tables that have rows."""
     grids = ((found.classes, _classes), (found.groups, _groups), (found.rows, _rows))
-    return [_findings(found), *(grid(found) for items, grid in grids if items)]
+    given = () if found.given is None else found.given._tables()
+    return [_findings(found), *(grid(found) for items, grid in grids if items), *given]
 
 
 def _findings(found: Explanation) -> Table:

@@ -9,6 +9,7 @@ from kernelcal.inference.diagrams import (
     simplex_calibration,
 )
 from kernelcal.inference.draws import Draws
+from kernelcal.inference.given import ColumnProfile, GivenResult, PlaceFinding
 from kernelcal.inference.intervals import (
     INTERVAL_METHODS,
     Equivalence,
@@ -51,6 +52,7 @@ from kernelcal.inference.result import Member, TestResult
 from kernelcal.inference.test import (
     STATISTICS,
     DefaultFamily,
+    GivenFamily,
     UniformPIT,
     calibration_test,
     pit_test,
@@ -67,6 +69,7 @@ __all__ = [
     "Bound",
     "ChiSquareSum",
     "ClassReliability",
+    "ColumnProfile",
     "Consistency",
     "DefaultFamily",
     "DrawnValues",
@@ -74,6 +77,8 @@ __all__ = [
     "Equivalence",
     "Exact",
     "GammaFit",
+    "GivenFamily",
+    "GivenResult",
     "Interval",
     "IntervalMethod",
     "KnownNull",
@@ -82,6 +87,7 @@ __all__ = [
     "Outcome",
     "PairedDifference",
     "Pearson",
+    "PlaceFinding",
     "Problem",
     "Reliability",
     "Request",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,8 +11,9 @@ import numpy as np
 
 from kernelcal.defaults import SIGNIFICANCE
 from kernelcal.errors import InputError
+from kernelcal.inference.given import GivenResult
 from kernelcal.plots import members_plot, null_plot
-from kernelcal.tables import Shown, Table
+from kernelcal.tables import Grid, Shown, Table
 
 __all__ = ["Member", "TestResult"]
 
@@ -137,6 +138,8 @@ class TestResult(Shown):
         Draws that were allowed, of which `draws` were made.
     early_stopping : bool
         Whether fewer were allowed to do.
+    given : GivenResult or None
+        What columns that were given show; None without any.
     """
 
     __test__ = False  # the name begins with "Test": pytest must not collect it
@@ -160,6 +163,7 @@ class TestResult(Shown):
     seed: int | None = field(default=None, compare=False)
     draws_asked: int = 0
     early_stopping: bool = False
+    given: GivenResult | None = field(default=None, compare=False)
 
     @property
     def rejected(self) -> bool:
@@ -169,8 +173,9 @@ class TestResult(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; numbers that are not finite become None."""
         members = [{key: _plain(value) for key, value in vars(member).items()} for member in self.members]
-        own = {key: _plain(value) for key, value in vars(self).items() if key != "null_draws"}
-        return {**own, "members": members}
+        own = {key: _plain(value) for key, value in vars(self).items() if key not in ("null_draws", "given")}
+        shown = {} if self.given is None else {"given": self.given.to_dict()}
+        return {**own, "members": members, **shown}
 
     def plot(self, ax: Any = None, *, member: str | None = None) -> Any:
         """Draw observed values among those under calibration: a histogram of one statistic, a line for each of several.
@@ -208,6 +213,9 @@ class TestResult(Shown):
         rows += [("fired", self.fired)] if len(self.members) > 1 and self.fired else []
         rows += [(member.name, f"p {member.pvalue:.4g}, {_deviation(member)}") for member in self.members]
         return Table("Calibration test", [*rows, ("engine", self.engine)], self.notes)
+
+    def _tables(self) -> Sequence[Table | Grid]:
+        return (self._table(),) if self.given is None else (self._table(), *self.given._tables())
 
 
 def _deviation(member: Member) -> str:

@@ -4,6 +4,7 @@ from kernelcal.plots.axes import axes_or_new, literal, panel, percent, pyplot
 from kernelcal.plots.distributions import confidence_plot, curve_plot, histogram_plot
 from kernelcal.plots.levels import levels_plot
 from kernelcal.plots.members import interval_plot, members_plot, null_plot
+from kernelcal.plots.profile import profile_plot
 from kernelcal.plots.reliability import reliability_plot
 from kernelcal.plots.simplex import simplex_plot
 from kernelcal.plots.witness import witness_plot
@@ -20,6 +21,7 @@ __all__ = [
     "null_plot",
     "panel",
     "percent",
+    "profile_plot",
     "pyplot",
     "reliability_plot",
     "simplex_plot",

@@ -15,6 +15,7 @@ from kernelcal.defaults import DRAWS
 from kernelcal.errors import MissingExtraError
 from kernelcal.evaluation import Evaluation, components_of_case
 from kernelcal.explanation import Explanation, furthest_outside
+from kernelcal.inference import GivenResult
 from kernelcal.inference.diagrams import class_reliability_of, reliability_of, simplex_of
 from kernelcal.plots import percent
 from kernelcal.predictions import ClassPredictions, Quantiles, Samples
@@ -211,6 +212,7 @@ def _dark(rgb: tuple[int, ...]) -> str:
 
 
 _PANEL, _MOST_COMPONENTS, _BINS = (3.1, 2.7), 4, 10
+_COLUMNS = 3  # that are given, and drawn
 _BAND = "The grey band is where {level} of calibrated models lie; points outside it speak against the model."
 
 
@@ -226,9 +228,26 @@ def drawings_of(case: Case, found: Evaluation, why: Explanation | None, run: Run
         pictures += _numbers(case, run)
     if why is not None and why.witness is not None:
         pictures += _witness(why.witness, panels)
+    if found.test is not None and found.test.given is not None:
+        pictures += _given(found.test.given)
     if found.test is not None:
         pictures.append(_test(found.test))
     return pictures
+
+
+def _given(found: GivenResult) -> Iterator[Drawing]:
+    """Profiles of the strongest columns."""
+    for profile in found.profiles[:_COLUMNS]:
+        outside, band = int(profile.outside.sum()), _BAND.format(level=percent(1 - profile.alpha))
+        where = f"{outside} of {len(profile.gap)} places lie outside."
+        yield Drawing(
+            f"Given {profile.column}",
+            f"What happened minus what was said, over {profile.column}. Above 0: more, or larger, than predicted. "
+            f"{band} It holds for all places of all columns together. {where}",
+            f"Gap over {profile.column}: {where}",
+            profile.plot,
+            (4.2, 3.2),
+        )
 
 
 def _classes(case: Case, run: Run, panels: int) -> Iterator[Drawing]:

@@ -97,7 +97,8 @@ def _explained(case: Case, groups: Sequence[Group], run: Run, models: int) -> tu
     generator = generator_of(run.rng, "rows that a page explains")
     rows = np.arange(n) if n <= most else np.sort(generator.choice(n, most, replace=False))
     columns = {column: values[rows] for column, values in _columns(groups, n).items()}
-    return explained(_chosen(case, rows), run, groups=columns or None), len(rows)
+    alone = replace(case, given=None)  # the test of all rows tells of columns that are given
+    return explained(_chosen(alone, rows), run, groups=columns or None), len(rows)
 
 
 def _chosen(case: Case, rows: np.ndarray) -> Case:
@@ -146,6 +147,7 @@ def report(
     rows: Any = None,
     date: Any = None,
     progress: Any = None,
+    given: Any = None,
 ) -> Report:
     """Write one self-contained HTML page: verdict, numbers, pictures, where the model is wrong, method and data.
 
@@ -176,6 +178,9 @@ def report(
         What was read, and which rows were dropped: shown as it is.
     command : str, optional
         What made the page; shown as it is.
+    given : array of shape (n,) or (n, d), mapping of names to columns, or data frame, optional
+        Columns that are known before the outcomes, as for `evaluate`: the page tells and draws where predictions are
+        wrong in them. For one model.
     date : str or datetime.date, optional
         Date on the page. Default: that of the environment variable SOURCE_DATE_EPOCH, else today's.
 
@@ -218,7 +223,9 @@ def report(
         progress=progress,
     )
     seed = run.seed("the page names it")
-    given, several = _models(predictions, weights)
+    models, several = _models(predictions, weights)
+    if several and given is not None:
+        raise InputError("given is for one model on a page, got several: report one model at a time")
     bound = _checked_bound(within, several=several)
     if several:
         refuse_run(run)
@@ -227,11 +234,11 @@ def report(
         refuse_path(place)
     environment()  # what is missing is said before the work
     refuse_lens(lens)
-    checked = _checked(y, given, several=several, weights=weights, classes=classes, normalize=normalize)
-    models = {name: _numbered(case, rows) for name, case in _seen(checked, lens, several=several).items()}
-    steps = Steps(progress, 2 * len(models), run.draws)
+    checked = _checked(y, models, several=several, weights=weights, classes=classes, normalize=normalize, given=given)
+    cases = {name: _numbered(case, rows) for name, case in _seen(checked, lens, several=several).items()}
+    steps = Steps(progress, 2 * len(cases), run.draws)
     compared = _compared(checked, lens, run, bound, steps) if several else None
-    ordered = models if compared is None else {model.name: models[model.name] for model in compared.models}
+    ordered = cases if compared is None else {model.name: cases[model.name] for model in compared.models}
     found = tuple(
         model_report(
             case,
@@ -240,7 +247,7 @@ def report(
             groups,
             run,
             steps,
-            (number, len(models)),
+            (number, len(cases)),
         )
         for number, (name, case) in enumerate(ordered.items(), 1)
     )
@@ -275,11 +282,11 @@ def _checked_bound(within: Any, *, several: bool) -> float | None:
     return None if within is None else checked_bound(within)
 
 
-def _checked(y: Any, given: dict[str, Any], *, several: bool, **options: Any) -> Models:
+def _checked(y: Any, models: dict[str, Any], *, several: bool, **options: Any) -> Models:
     """Models as they were given; of several every message carries the name."""
     if not several:
-        return {name: Case.of(y, p, **options) for name, p in given.items()}
-    return {name: named_case(name, y, p, **options) for name, p in given.items()}
+        return {name: Case.of(y, p, **options) for name, p in models.items()}
+    return {name: named_case(name, y, p, **options) for name, p in models.items()}
 
 
 def _seen(models: Models, lens: Lens | None, *, several: bool) -> Models:

@@ -9,7 +9,7 @@ import numpy as np
 
 from kernelcal.comparison import Comparison, shared_figures, surest_pairs
 from kernelcal.explanation import Explanation, GroupFinding
-from kernelcal.inference import PairedDifference
+from kernelcal.inference import GivenResult, PairedDifference
 from kernelcal.plots import percent
 from kernelcal.reporting.figures import GroupGap
 from kernelcal.reporting.result import ModelReport
@@ -100,15 +100,18 @@ def _digits(values: list[float]) -> int:
 
 def where(model: ModelReport) -> dict[str, Any]:
     """Sentences and tables; nothing without an explanation."""
-    found = model.explanation
+    found, test = model.explanation, model.evaluation.test
     if found is None:
         return {}
+    given = None if test is None else test.given
     regions = sorted(found.regions, key=lambda region: -abs(region.gap))
     sentences = [region.sentence for region in regions[:_SENTENCES]]
     return {
         "sentences": [text[:1].upper() + text[1:] for text in sentences],
         "left": len(regions) - len(sentences),
-        "tables": _tables(found, model),
+        "tables": _tables(found, model) + ([] if given is None else [_given(given)]),
+        "given": () if given is None else tuple(text[:1].upper() + text[1:] for text in given.sentences),
+        "places": 0 if given is None else given.places,
         "witness": found.witness,
         "groups": len(found.groups),
         "rejected": len(found.rejected),
@@ -127,6 +130,13 @@ def _tables(found: Explanation, model: ModelReport) -> list[Grid]:
     if found.rows and wrong:
         tables.append(_rows(found, model))
     return tables
+
+
+def _given(found: GivenResult) -> Grid:
+    """Places of the columns that were given, the surest first."""
+    table = found._table()
+    notes = [note for note in table.notes if note not in found.sentences]
+    return Grid("Places of the columns that were given, the surest first", table.header, table.rows, notes)
 
 
 def _groups(found: Explanation, model: ModelReport) -> Grid:

@@ -75,7 +75,8 @@ def evaluate_path(path: Any, *, memory: int = AT_ONCE, **options: Any) -> Evalua
         return evaluate_files(path, **options)
     try:
         data = _read(path, asked)
-        return evaluated(Case.of(data.y, data.predictions, weights=data.weights, lens=lens), run)
+        case = Case.of(data.y, data.predictions, weights=data.weights, lens=lens, given=data.given)
+        return evaluated(case, run)
     except InputError as error:
         named = str(error) if os.fspath(path) in str(error) else f"{path}: {error}"
         raise InputError(named) from None

@@ -1,6 +1,14 @@
 """Null laws: from a statistic of fixed predictions to its p-value. A new one is a file here."""
 
-from kernelcal.inference.laws.exact import DrawnValues, Exact, Swap, exact_notes, exact_null, family_wise_pvalues
+from kernelcal.inference.laws.exact import (
+    STOP_ABOVE,
+    DrawnValues,
+    Exact,
+    Swap,
+    exact_notes,
+    exact_null,
+    family_wise_pvalues,
+)
 from kernelcal.inference.laws.law import NullLaw, Outcome, Problem, one_member
 from kernelcal.inference.laws.mean_embedding import CME
 from kernelcal.inference.laws.named import NULL_LAWS
@@ -10,6 +18,7 @@ from kernelcal.inference.laws.undrawn import Block, Bound, GammaFit, Pearson, Sa
 __all__ = [
     "CME",
     "NULL_LAWS",
+    "STOP_ABOVE",
     "Block",
     "Bootstrap",
     "Bound",

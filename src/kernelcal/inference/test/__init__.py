@@ -18,6 +18,7 @@ from kernelcal.inference.test.family import (
     prepared_signals,
     spectral_target,
 )
+from kernelcal.inference.test.given import GivenFamily, joined, refuse_given
 from kernelcal.inference.test.named import STATISTICS, register_statistic
 from kernelcal.inference.test.pit import UniformPIT, pit_test, pit_tested
 from kernelcal.inference.test.quantile_family import PreparedQuantileKernels
@@ -25,6 +26,7 @@ from kernelcal.inference.test.quantile_family import PreparedQuantileKernels
 __all__ = [
     "STATISTICS",
     "DefaultFamily",
+    "GivenFamily",
     "PreparedQuantileKernels",
     "UniformPIT",
     "answered",
@@ -37,9 +39,11 @@ __all__ = [
     "holm_adjusted",
     "impossible_note",
     "impossible_rows",
+    "joined",
     "pit_test",
     "pit_tested",
     "prepared_signals",
+    "refuse_given",
     "register_statistic",
     "spectral_target",
     "tested",

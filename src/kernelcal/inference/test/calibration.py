@@ -13,9 +13,12 @@ from kernelcal.cases import Case, refuse_numbers
 from kernelcal.defaults import DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError
 from kernelcal.inference.draws import Draws
+from kernelcal.inference.given import GivenResult
 from kernelcal.inference.laws import CME, NULL_LAWS, Block, Exact, NullLaw, Outcome, Problem, Swap, Wild
 from kernelcal.inference.result import Member, TestResult
 from kernelcal.inference.test.family import DefaultFamily, PreparedFamily, directions, impossible_note, impossible_rows
+from kernelcal.inference.test.given import GivenFamily, PreparedGiven, drawn_given, refuse_given
+from kernelcal.inference.test.given_places import GivenWords
 from kernelcal.inference.test.named import STATISTICS
 from kernelcal.inference.test.pit import UniformPIT, pit_tested
 from kernelcal.inference.test.quantile_family import law_of_cells
@@ -139,6 +142,7 @@ def calibration_test(
     classes: Any = None,
     normalize: bool = False,
     progress: Callable[[int, int], None] | None = None,
+    given: Any = None,
 ) -> TestResult:
     """Test whether predictions are calibrated: are targets distributed as predicted, given the predictions?
 
@@ -190,6 +194,10 @@ def calibration_test(
         As for `as_predictions`.
     progress : callable, optional
         Called as ``progress(done, total)`` after every batch of draws.
+    given : array of shape (n,) or (n, d), mapping of names to columns, or data frame, optional
+        Columns X that are known before the outcomes: the question is then whether targets are distributed as
+        predicted given predictions and columns (`inference.GivenFamily`). Numbers, text, booleans, dates; missing
+        values are a level of their own. ``.given`` of the result says where the errors are. For the default statistic.
 
     Returns
     -------
@@ -221,25 +229,28 @@ def calibration_test(
     (0.001, 'over-confident (slope 0.5)')
     """
     run = Run(alpha=alpha, draws=draws, rng=rng, early_stopping=early_stopping, progress=progress)
-    given, law = asked_test(statistic, null, weighted=weights is not None)
+    asked, law = asked_test(statistic, null, weighted=weights is not None)
     every = lens if isinstance(lens, ClassWise) else None
     one = None if every is not None else lens
-    case = Case.of(y, predictions, weights=weights, lens=one, classes=classes, normalize=normalize)
+    case = Case.of(y, predictions, weights=weights, lens=one, classes=classes, normalize=normalize, given=given)
+    refuse_given(case, asked, law, several=every is not None)
     if every is not None:
         refuse_numbers(case.predictions)
-    if isinstance(given, UniformPIT):
+    if isinstance(asked, UniformPIT):
         return pit_tested(case, run)
-    given = default_statistic(case.predictions) if given is None else given
-    law = default_law(case.predictions, given) if law is None else law
+    asked = default_statistic(case.predictions) if asked is None else asked
+    law = default_law(case.predictions, asked) if law is None else law
     if every is None:
-        return tested(case, given, law, run)
+        return tested(case, asked, law, run)
     shared = run.shared()
     answer = holm if every.joint == "holm" else jointly
-    return answer(lambda part, statistic: tested(part, statistic, law, shared), case, every, given)
+    return answer(lambda part, statistic: tested(part, statistic, law, shared), case, every, asked)
 
 
 def tested(case: Case, statistic: Statistic, law: NullLaw, run: Run) -> TestResult:
-    """Test one question about what was checked already."""
+    """Test one question about what was checked already; columns that are given join the default family."""
+    if case.given is not None and isinstance(statistic, DefaultFamily):
+        statistic = GivenFamily(given=case.given, family=statistic)
     law.refuse(statistic)
     law.refuse_weights(case)
     there = case.in_numpy
@@ -349,8 +360,11 @@ def _result(law: NullLaw, outcome: Outcome, problem: Problem) -> TestResult:
         notes = (impossible_note(batch, targets, rows, family), *notes)
     words: tuple[str, ...] = ()
     run, rejected = problem.run, outcome.pvalue <= problem.run.alpha
+    shown = _given(prepared, law, outcome, problem) if isinstance(prepared, PreparedGiven) else None
     if isinstance(prepared, PreparedFamily) and rejected:
         words = directions(prepared.signals, targets, members, outcome.fired, run.alpha)
+    if isinstance(prepared, PreparedGiven) and shown is not None and rejected:
+        words = _beside_given(words, shown, prepared, outcome, run.alpha)
     p, draws = outcome.pvalue, outcome.draws
     return TestResult(
         statistic=min(m.pvalue for m in members if m.ranked) if len(members) > 1 else members[0].value,
@@ -372,4 +386,27 @@ def _result(law: NullLaw, outcome: Outcome, problem: Problem) -> TestResult:
         seed=run.named_seed if draws else None,
         draws_asked=run.draws if draws else 0,
         early_stopping=run.early_stopping and draws > 0,
+        given=shown,
     )
+
+
+def _given(prepared: PreparedGiven, law: NullLaw, outcome: Outcome, problem: Problem) -> GivenResult:
+    """What the columns show."""
+    seen, places, observed, drawn = drawn_given(prepared, law, outcome, problem)
+    return GivenWords(places, observed, drawn, seen, problem.run.alpha).result()
+
+
+_IN_X = "errors depend on the columns that are given, and no single column or pair of columns shows where"
+
+
+def _beside_given(
+    words: tuple[str, ...], shown: GivenResult, prepared: PreparedGiven, outcome: Outcome, alpha: float
+) -> tuple[str, ...]:
+    """Directions, and what the columns show; first what decided, and no direction that does not deviate by itself."""
+    if outcome.fired not in prepared.names[prepared.first :]:
+        return (*words, *shown.sentences)
+    directed = {member.name for member in outcome.members if member.pvalue <= alpha}
+    others = words if directed & {*prepared.signals.directed, prepared.names[0]} else ()
+    others = tuple(word for word in others if word != prepared.signals.aimless)
+    first = shown.sentences or tuple(found.sentence for found in shown.rejected[:1]) or (_IN_X,)
+    return (*first, *others)

@@ -284,10 +284,11 @@ class PreparedFamily(Prepared):
         self,
         kernels: PreparedPairMean | SummedKernels | PreparedQuantileKernels,
         signals: Signals,
-        more: tuple[PreparedPairMean, ...] = (),
+        more: tuple[Prepared, ...] = (),
         merge: Merge | None = None,
     ) -> None:
-        self.kernels, self.signals, self.parts, self.merge = kernels, signals, (signals, kernels, *more), merge
+        self.kernels, self.signals, self.more, self.merge = kernels, signals, more, merge
+        self.parts: tuple[Prepared, ...] = (signals, kernels, *more)
         self.by_cells = kernels.by_cells
         self.names = tuple(name for part in self.parts for name in part.names)
         self.engine, self.notes = kernels.engine, kernels.notes

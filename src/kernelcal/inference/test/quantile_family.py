@@ -48,16 +48,21 @@ class PreparedQuantileKernels(Prepared):
         rows = np.arange(n)
         if n > _LANDMARKS:
             rows = np.sort(generator_of(0, "landmarks of quantile forecasts").choice(n, _LANDMARKS, replace=False))
-        self.scores, self.notes, self.bytes_per_draw = scores, notes, 40 * n
-        self.engine = f"cells between quantiles, {len(rows)} landmark rows"
+        self.notes, self.engine = notes, f"cells between quantiles, {len(rows)} landmark rows"
         scales = [base.scale * factor for factor in factors]
         self.names = tuple(f"kernel at {scale:.3g}" for scale in scales)
-        own = np.ones(n) if weights is None else weights
         alike = [np.asarray(kernel_between(base.with_lengthscale(s), predictions, predictions[rows])) for s in scales]
+        self._sum_over(alike, scores, weights)
+
+    def _sum_over(self, alike: Sequence[np.ndarray], scores: CellScores, weights: np.ndarray | None) -> None:
+        """Make sums over landmarks ready, for kernel values of shape (n, J), those of every name."""
+        n = len(alike[0])
+        own = np.ones(n) if weights is None else weights
+        self.scores, self.bytes_per_draw = scores, 40 * n
         self.columns = np.concatenate([np.maximum(k, 0.0) * own[:, None] for k in alike], axis=1)
         spreads = np.sqrt(scores.variances(self.columns**2))
         self.spreads = np.where(spreads > 0, spreads, 1.0)
-        self.moments = [self._moments(k) for k in range(len(scales))]
+        self.moments = [self._moments(k) for k in range(len(alike))]
 
     def values(self, targets: np.ndarray) -> np.ndarray:
         """One value for each lengthscale of outcomes or codes of shape (B, n): shape (B, lengthscales)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,9 +16,12 @@ from kernelcal.io.sources import Cells, Source, absent, is_number, missing
 __all__ = [
     "Units",
     "count",
+    "given_of_rows",
+    "given_of_units",
     "groups_of_rows",
     "groups_of_units",
     "holes",
+    "kept_given",
     "kept_groups",
     "kept_keys",
     "key_columns",
@@ -168,9 +172,9 @@ _MODELS = ("model", "model_id")
 
 
 def key_columns(source: Source, options: ReadOptions) -> list[str]:
-    """Columns that --row-id, --groups and --model-column name: they hold no predictions."""
-    named = [*(options.row_id or "").split(","), *(options.groups or "").split(","), options.model_column or ""]
-    return [known(source, name.strip()) for name in named if name.strip()]
+    """Columns that --row-id, --groups, --given and --model-column name: they hold no predictions."""
+    lists = (options.row_id, options.groups, options.given, options.model_column)
+    return [known(source, name.strip()) for text in lists for name in (text or "").split(",") if name.strip()]
 
 
 def keys_of_rows(source: Source, options: ReadOptions) -> list[str] | None:
@@ -209,12 +213,51 @@ def groups_of_rows(source: Source, options: ReadOptions) -> dict[str, list[str]]
     """What the columns of --groups say of every row of the table; None where it was not said."""
     if not options.groups:
         return None
-    names = [known(source, name.strip()) for name in options.groups.split(",")]
+    return _texts_of_rows(source, options.groups)
+
+
+def _texts_of_rows(source: Source, asked: str) -> dict[str, list[str]]:
+    names = [known(source, name.strip()) for name in asked.split(",")]
     return dict(zip(names, map(_of_rows, source.cells(names)), strict=True))
 
 
+def given_of_rows(source: Source, options: ReadOptions) -> dict[str, list[str]] | None:
+    """What the columns of --given say of every row of the table; None where it was not said."""
+    return _texts_of_rows(source, options.given) if options.given else None
+
+
+def kept_given(given: dict[str, list[str]] | None, rows: np.ndarray) -> dict[str, Any] | None:
+    """Columns of --given in some rows: numbers or dates where every cell is one, else text; None where empty."""
+    if given is None:
+        return None
+    return {
+        name: _typed([None if missing(texts[row]) else texts[row] for row in rows]) for name, texts in given.items()
+    }
+
+
+def _typed(texts: list[str | None]) -> Any:
+    there = [text for text in texts if text is not None]
+    for made, empty, dtype in ((float, "nan", np.float64), (_date, "NaT", "datetime64[us]")):
+        try:
+            _ = [made(text) for text in there]
+        except ValueError:
+            continue
+        return np.array([empty if text is None else made(text) for text in texts], dtype=dtype)
+    return texts
+
+
+def _date(text: str) -> np.datetime64:
+    return np.datetime64(datetime.datetime.fromisoformat(text.strip()).replace(tzinfo=None))
+
+
 def refuse_outcome_groups(targets: Sequence[str], options: ReadOptions) -> None:
-    """Refuse groups of rows with the same outcome: no prediction is right in all of them."""
+    """Refuse groups of rows with the same outcome, and an outcome that is given: no prediction is right in all."""
+    same = next((name.strip() for name in (options.given or "").split(",") if name.strip() in targets), None)
+    if same is not None:
+        raise InputError(
+            f"--given {same}: this is the target, and given it nothing is left to be predicted: name columns that were "
+            "known before the outcome"
+        )
     same = next((name.strip() for name in (options.groups or "").split(",") if name.strip() in targets), None)
     if same is not None:
         raise InputError(
@@ -225,12 +268,21 @@ def refuse_outcome_groups(targets: Sequence[str], options: ReadOptions) -> None:
 
 def groups_of_units(units: Units, options: ReadOptions) -> dict[str, list[str]] | None:
     """The same of every prediction of a long table."""
-    if not options.groups:
+    return _texts_of_units(units, options.groups, "--groups")
+
+
+def given_of_units(units: Units, options: ReadOptions) -> dict[str, list[str]] | None:
+    """What the columns of --given say of every prediction of a long table."""
+    return _texts_of_units(units, options.given, "--given")
+
+
+def _texts_of_units(units: Units, asked: str | None, flag: str) -> dict[str, list[str]] | None:
+    if not asked:
         return None
-    names = [name.strip() for name in options.groups.split(",")]
+    names = [name.strip() for name in asked.split(",")]
     unknown = next((name for name in names if name not in units.names), None)
     if unknown is not None:
-        raise InputError(f"--groups {unknown}: the columns that tell predictions apart are {listed(units.names)}")
+        raise InputError(f"{flag} {unknown}: the columns that tell predictions apart are {listed(units.names)}")
     return {name: [units.text(unit, units.names.index(name)) for unit in range(len(units))] for name in names}
 
 

@@ -70,6 +70,7 @@ class ReadOptions:
     row_id: str | None = None
     model_column: str | None = None
     groups: str | None = None
+    given: str | None = None
     missing: str | None = None
 
 

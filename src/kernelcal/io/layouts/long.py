@@ -15,6 +15,7 @@ from kernelcal.io.columns import (
     asked_columns,
     choose_target,
     count,
+    given_of_units,
     groups_of_units,
     keys_of_units,
     known,
@@ -255,6 +256,7 @@ def read_long(source: Source, options: ReadOptions) -> FileArrays:
         together=_together(units),
         keys=keys_of_units(units, options),
         groups=groups_of_units(units, options),
+        given=given_of_units(units, options),
         lines=False,
     )
 

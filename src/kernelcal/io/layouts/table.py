@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kernelcal.errors import InputError
-from kernelcal.io.columns import ReadOptions, count, holes, kept_groups, kept_keys, listed, rows_to_keep
+from kernelcal.io.columns import ReadOptions, count, holes, kept_given, kept_groups, kept_keys, listed, rows_to_keep
 from kernelcal.predictions import (
     NO_SPREAD,
     DiagonalNormal,
@@ -47,6 +47,8 @@ class Data:
         Columns that --groups names, and what they say of every row.
     numbers : numpy.ndarray or None
         Numbers of the rows in the file, dropped ones counted; None where a row of it is no prediction.
+    given : dict of str to columns, or None
+        Columns that --given names: numbers, dates or text.
     """
 
     y: np.ndarray
@@ -56,6 +58,7 @@ class Data:
     keys: list[str] | None = None
     groups: dict[str, list[str]] | None = None
     numbers: np.ndarray | None = None
+    given: dict[str, Any] | None = None
 
 
 _SHOWN = 6  # components in the sentence that says what was read
@@ -178,6 +181,8 @@ class FileArrays:
         What tells rows apart.
     groups : dict of str to list of str, or None
         Columns of groups.
+    given : dict of str to list of str, or None
+        Columns that are given.
     lines : bool
         Whether a row of the file is a prediction, as it is not of a long table.
     """
@@ -196,6 +201,7 @@ class FileArrays:
     together: Callable[[np.ndarray], str]
     keys: list[str] | None = None
     groups: dict[str, list[str]] | None = None
+    given: dict[str, list[str]] | None = None
     lines: bool = True
 
 
@@ -212,7 +218,8 @@ def as_data(table: FileArrays, options: ReadOptions) -> Data:
     description = f"{start}{table.together(rows)}{table.end}{dropped}"
     keys, groups = kept_keys(table.keys, rows), kept_groups(table.groups, rows)
     numbers = rows if table.lines else None
-    return Data(arrays["target"], predictions, description, arrays.get("weights"), keys, groups, numbers)
+    given = kept_given(table.given, rows)
+    return Data(arrays["target"], predictions, description, arrays.get("weights"), keys, groups, numbers, given)
 
 
 def _rows(table: FileArrays, options: ReadOptions) -> tuple[np.ndarray, str]:

@@ -18,9 +18,11 @@ from kernelcal.io.columns import (
     class_names,
     column_levels,
     count,
+    given_of_rows,
     groups_of_rows,
     has_usual_predictions,
     is_one_hot,
+    kept_given,
     kept_groups,
     kept_keys,
     key_columns,
@@ -65,7 +67,9 @@ def read_classes(source: Source, options: ReadOptions) -> Data:
     refuse_outcome_groups(targets, options)
     keys = kept_keys(keys_of_rows(source, options), rows)
     description = _describe(source, targets, columns, predictions, options) + end
-    return Data(y, predictions, description, weights, keys, kept_groups(groups_of_rows(source, options), rows), rows)
+    groups = kept_groups(groups_of_rows(source, options), rows)
+    given = kept_given(given_of_rows(source, options), rows)
+    return Data(y, predictions, description, weights, keys, groups, rows, given)
 
 
 def _says_right(targets: Sequence[str]) -> bool:
@@ -200,6 +204,7 @@ def read_wide(source: Source, form: str, options: ReadOptions) -> FileArrays:
         together=lambda _: "",
         keys=keys_of_rows(source, options),
         groups=groups_of_rows(source, options),
+        given=given_of_rows(source, options),
     )
 
 

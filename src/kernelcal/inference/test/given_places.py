@@ -1,0 +1,359 @@
+"""From the draws of a test to what columns show: p-values over all places, sentences, and profiles with their bands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+
+from kernelcal.cases import Case
+from kernelcal.inference.given import ColumnProfile, GivenResult, PlaceFinding
+from kernelcal.inference.laws import STOP_ABOVE, DrawnValues
+from kernelcal.statistics.covariates import ColumnPlace, PreparedPlaces, Saying
+
+__all__ = ["FamilyOfPlaces", "GivenWords"]
+
+
+_KEPT = 100  # findings of a result
+_SPECIFIC = 2.0  # standard errors by which a gap differs from that elsewhere
+
+
+class FamilyOfPlaces:
+    """P-values of sums over all places together (Westfall-Young, single step, min-p over kinds of places).
+
+    Places of one column are one kind, intersections another. With the largest sums M_bk of B draws a sum w of kind k
+    has the rank ``r_k(w) = 1 + #{b: M_bk >= w}``, a draw ``q_b = min_k #{b': M_b'k >= M_bk}``, and the p-value of the
+    sum over all places is ``(1 + #{b: q_b <= r_k(w)}) / (B + 1)``.
+
+    Notes
+    -----
+    Let some places be calibrated, whatever the others are, with largest observed sums V_0k and V_bk in the draws. Put
+    draws in the place of the outcomes of all other rows: row 0 is then one more draw, with sums M_0k, and V_0k is what
+    it was. The ranks ``min_k #{b' = 0, ..., B: M_b'k >= V_bk}`` of rows 0 to B are exchangeable. That of row 0 is the
+    smallest r_k of the calibrated places, and that of a draw is at least q_b, since V_bk is at most M_bk. So the chance
+    that any calibrated place has a p-value of at most a is at most a.
+
+    Where a test stopped early, since its p-value was above 0.2, those of places are at least so much: for a <= 0.2 a
+    place is then only named after all draws.
+
+    References
+    ----------
+    Westfall and Young (1993), section 2.3.
+    """
+
+    def __init__(self, largest: np.ndarray, *, stopped_early: bool = False) -> None:
+        self.ordered = np.sort(largest, axis=0)
+        self.draws, self.least = len(largest), STOP_ABOVE if stopped_early else 0.0
+        own = np.stack([self._reached(largest[:, k], k) for k in range(largest.shape[1])], axis=1)
+        self.smallest = np.sort(own.min(axis=1))
+
+    def _reached(self, values: np.ndarray, kind: int) -> np.ndarray:
+        """How many draws are as large, up to rounding."""
+        slack = 1e-9 * np.maximum(1.0, np.abs(values))
+        return np.asarray(self.draws - np.searchsorted(self.ordered[:, kind], values - slack, side="left"))
+
+    def pvalues(self, values: np.ndarray, kind: int) -> np.ndarray:
+        """P-values over all places, of sums of one kind without their signs."""
+        rank = 1 + self._reached(values, kind)
+        found = (1 + np.searchsorted(self.smallest, rank, side="right")) / (self.draws + 1)
+        return np.maximum(found, self.least)
+
+    def critical(self, alpha: float, kind: int = 0) -> float:
+        """Largest sum whose p-value is above alpha: the end of the band."""
+        values = self.ordered[:, kind]
+        inside = values[self.pvalues(values, kind) > alpha]
+        return float(inside[-1]) if len(inside) else float(values[0]) if len(values) else 0.0
+
+
+class GivenWords:
+    """What the places of a test say.
+
+    Parameters
+    ----------
+    places : PreparedPlaces
+        As the test saw them.
+    observed : numpy.ndarray of shape (scores, places)
+        Observed sums.
+    drawn : DrawnValues
+        Values of all members in x; the first ones are those of the places.
+    case : Case
+        What was observed, with the predictions as the test saw them.
+    alpha : float
+        Level at which places are named.
+    """
+
+    def __init__(
+        self, places: PreparedPlaces, observed: np.ndarray, drawn: DrawnValues, case: Case, alpha: float
+    ) -> None:
+        self.places, self.observed, self.drawn, self.case, self.alpha = places, observed, drawn, case, alpha
+        self.scores, self.n = places.scores, len(case)
+        self.family = FamilyOfPlaces(drawn.values[1:, : len(places.names)], stopped_early=drawn.stopped_early)
+
+    def result(self) -> GivenResult:
+        """Everything together."""
+        findings = tuple(self._findings())
+        order = list(dict.fromkeys(name for found in findings for name in found.columns))
+        order += [name for name in self.places.given.names if name not in order]
+        profiles = tuple(profile for name in order if (profile := self._profile(name, findings)) is not None)
+        return GivenResult(
+            n=self.n,
+            columns=self.places.given.names,
+            places=self.places.number,
+            findings=findings,
+            pvalue=self.drawn.pvalue,
+            profiles=profiles,
+            draws=self.drawn.draws,
+            alpha=self.alpha,
+            notes=(*self.places.given.notes, *self.places.notes, *self._stopped()),
+        )
+
+    def _stopped(self) -> tuple[str, ...]:
+        if not self.drawn.stopped_early:
+            return ()
+        return (
+            f"the draws stopped early: p-values of places below {STOP_ABOVE} need all of them (early_stopping=False, or "
+            "--all-draws)",
+        )
+
+    @cached_property
+    def _sizes(self) -> np.ndarray:
+        """Sums without signs; of one-sided scores those below 0 say nothing."""
+        return np.maximum(self.observed, 0.0) if self.scores.one_sided else np.abs(self.observed)
+
+    def _findings(self) -> Iterator[PlaceFinding]:
+        pvalues = np.ones_like(self.observed)
+        for kind, part in enumerate((slice(0, self.places.single), slice(self.places.single, None))):
+            if kind < len(self.places.names):
+                shape = self._sizes[:, part].shape
+                pvalues[:, part] = self.family.pvalues(self._sizes[:, part].ravel(), kind).reshape(shape)
+        score, place = np.nonzero(self.places.looked_at & (self._sizes > 0))
+        order = np.lexsort((-self._sizes[score, place], pvalues[score, place]))[:_KEPT]
+        kept: list[tuple[int, int]] = []
+        for k in order:
+            s, p = int(score[k]), int(place[k])
+            named = pvalues[s, p] <= self.alpha
+            found = self._finding(s, p, float(pvalues[s, p]), repeated=bool(named and self._repeats(s, p, kept)))
+            kept += [(s, p)] if named and found.specific and not found.repeated else []
+            yield found
+
+    @cached_property
+    def _observed_scores(self) -> np.ndarray:
+        return np.asarray(self.scores.of(self.case.targets[None])[:, 0])
+
+    def _repeats(self, s: int, p: int, kept: list[tuple[int, int]]) -> bool:
+        """Whether a sum is small in rows outside the places that are named, or a trend of its column is."""
+        place, outside = self.places.places[p], np.ones(self.n, dtype=bool)
+        for t, q in kept:
+            other = self.places.places[q]
+            trends = place.trend is not None or other.trend is not None
+            if trends and s == t and set(place.columns) & set(other.columns):
+                return True
+            if other.trend is None and not (s != t and np.array_equal(place.rows, other.rows)):
+                outside[other.rows] = False
+        left = place.rows[outside[place.rows]]
+        if len(left) == len(place.rows):
+            return False
+        w = self.places.weights[left] * (1.0 if place.trend is None else place.trend[left])
+        own, variance = self._observed_scores[s, left], self.scores.variance[s, left]
+        if s in self.scores.about and len(left):
+            z = self._observed_scores[self.scores.about[s], left]
+            own = (z - z.mean()) ** 2 - 1
+        spread = float(np.sqrt(w**2 @ variance))
+        return not (spread > 0 and np.sign(self.observed[s, p]) * float(w @ own) >= _SPECIFIC * spread)
+
+    def _finding(self, s: int, p: int, pvalue: float, *, repeated: bool) -> PlaceFinding:
+        place, saying = self.places.places[p], self.scores.sayings[s]
+        inside, outside = self._sides(place)
+        observed, predicted = self._figures(s, inside)
+        elsewhere = self._figures(s, outside) if self._mass(outside) > 0 else None
+        over = f"p = {pvalue:.2g} over all {self.places.number:,} places"
+        more = self.observed[s, p] > 0
+        if place.trend is None:
+            figures = _in_words(saying, observed, predicted)
+            words = saying.more if more else saying.less
+            sentence = f"where {place.where}, {words} ({figures}, {len(place.rows):,} rows; {over})"
+        else:
+            assert elsewhere is not None  # for the type checker: a trend has two sides
+            sentence = _of_trend(
+                place, saying, (observed, predicted), elsewhere, over, more=more, unit=self._unit(place)
+            )
+        kind = saying.more if more else saying.less
+        return PlaceFinding(
+            columns=place.columns,
+            where=place.where if place.trend is None else f"{'curve' if place.curved else 'trend'} of {place.where}",
+            kind=kind,
+            rows=len(place.rows),
+            observed=observed,
+            predicted=predicted,
+            elsewhere=elsewhere,
+            score=float(self.observed[s, p]),
+            pvalue=pvalue,
+            sentence=sentence,
+            specific=self._specific(s, place, inside, outside),
+            repeated=repeated,
+        )
+
+    def _unit(self, place: ColumnPlace) -> str:
+        column = next(c for c in self.places.given.columns if c.name == place.columns[0])
+        return column.unit
+
+    def _mass(self, rows: np.ndarray) -> float:
+        return float(self.places.weights[rows].sum())
+
+    def _figures(self, s: int, rows: np.ndarray) -> tuple[float, float]:
+        return self.scores.figures(s, self.case.targets, rows, self.places.weights)
+
+    def _sides(self, place: ColumnPlace) -> tuple[np.ndarray, np.ndarray]:
+        """Rows of a place and the others; of a trend its upper and its lower half, of a curve ends and middle."""
+        if place.trend is None:
+            inside = np.zeros(self.n, dtype=bool)
+            inside[place.rows] = True
+            return np.flatnonzero(inside), np.flatnonzero(~inside)
+        column = next(c for c in self.places.given.columns if c.name == place.columns[0])
+        x = column.values[place.rows]
+        if place.curved:
+            low, high = np.quantile(x, [0.25, 0.75])
+            ends = (x <= low) | (x >= high)
+            return place.rows[ends], place.rows[~ends]
+        upper = x > np.median(x)
+        upper = upper if upper.any() else x >= np.median(x)
+        return place.rows[upper], place.rows[~upper]
+
+    def _specific(self, s: int, place: ColumnPlace, inside: np.ndarray, outside: np.ndarray) -> bool:
+        """Whether the gap differs from that elsewhere, by the variances of calibrated outcomes."""
+        if place.trend is not None:
+            return s not in self.scores.about or self._not_by_shift(s, place)
+        if self._mass(outside) <= 0:
+            return True
+        if s in self.scores.about:
+            (a, _), (c, _) = self._figures(s, inside), self._figures(s, outside)
+            sizes = 1 / (2 * len(inside)) + 1 / (2 * max(len(outside), 1))
+            return bool(abs(np.log(max(a, 1e-9) / max(c, 1e-9))) >= _SPECIFIC * np.sqrt(sizes))
+        w, v, r = self.places.weights, self.scores.variance[s], self._observed_scores[s]
+        difference, error, sign = 0.0, 0.0, np.sign(self.observed[s, self.places.places.index(place)])
+        for rows, way in ((inside, sign), (outside, -sign)):
+            difference += float(way * (w[rows] @ r[rows]) / self._mass(rows))
+            error += float((w[rows] ** 2) @ v[rows]) / self._mass(rows) ** 2
+        return difference >= _SPECIFIC * float(np.sqrt(error))
+
+    def _not_by_shift(self, s: int, place: ColumnPlace) -> bool:
+        """Whether a trend of squares is there about a curve of the means too."""
+        assert place.trend is not None  # for the type checker: only trends are asked
+        z = self.scores.of(self.case.targets[None])[self.scores.about[s], 0, place.rows]
+        t, w = place.trend[place.rows], self.places.weights[place.rows]
+        design = np.column_stack([np.ones_like(t), t, t * t]) * np.sqrt(w)[:, None]
+        left = z * np.sqrt(w) - design @ np.linalg.lstsq(design, z * np.sqrt(w), rcond=None)[0]
+        squares = left**2 - np.average(left**2)
+        sign = np.sign(self.observed[s, self.places.places.index(place)])
+        return bool(sign * (t @ (np.sqrt(w) * squares)) >= _SPECIFIC * np.sqrt(2 * float(w @ (t * t))))
+
+    def _profile(self, name: str, findings: tuple[PlaceFinding, ...]) -> ColumnProfile | None:
+        """Finest ranges, or categories, of one column, for the score of its strongest place."""
+        column = next(c for c in self.places.given.columns if c.name == name)
+        mine = [k for k, p in enumerate(self.places.places[: self.places.single]) if p.columns == (name,)]
+        chosen = _partition([(k, self.places.places[k]) for k in mine if self.places.places[k].trend is None])
+        sayings = [saying.more for saying in self.scores.sayings] + [saying.less for saying in self.scores.sayings]
+        best = next((f.kind for f in findings if name in f.columns and f.pvalue <= self.alpha), sayings[0])
+        s = sayings.index(best) % len(self.scores.sayings)
+        if self.scores.one_sided:
+            s = 0
+        if not any(self.places.looked_at[s, k] for k in chosen):
+            return None
+        critical = self.family.critical(self.alpha)
+        gap, low, high = (np.full(len(chosen), np.nan) for _ in range(3))
+        for j, k in enumerate(chosen):
+            if not self.places.looked_at[s, k]:
+                continue
+            gap[j] = self.places.gap_at(s, k, self.observed[s, k])
+            high[j] = self.places.gap_at(s, k, critical)
+            low[j] = self._lower_end(s, k, critical)
+        kept = [self.places.places[k] for k in chosen]
+        edges = None
+        if column.is_number and all(p.bounds for p in kept):
+            edges = np.array([kept[0].bounds[0], *(p.bounds[1] for p in kept)])
+        return ColumnProfile(
+            column=name,
+            labels=tuple(p.where.removeprefix(f"{name} ").removeprefix("is ") for p in kept),
+            edges=edges,
+            gap=gap,
+            low=low,
+            high=high,
+            rows=np.array([len(p.rows) for p in kept]),
+            label=self._label(s),
+            alpha=self.alpha,
+            dates=column.unit == "date",
+        )
+
+    def _lower_end(self, s: int, place: int, critical: float) -> float:
+        """Lower end of the band; of one-sided scores the mirror of the score that grows downwards."""
+        if self.scores.one_sided:
+            return -self.places.gap_at(1, place, critical)
+        return self.places.gap_at(s, place, -critical)
+
+    def _label(self, s: int) -> str:
+        saying = self.scores.sayings[s]
+        if s in self.scores.about:
+            return f"{saying.more.split(' spread')[0]}: spread, observed - predicted"
+        if saying.unit == "share":
+            return "mean score of outcomes, observed - claimed"
+        if saying.unit:
+            return f"{saying.more.split(' are ')[0].split(' is ')[0]}: mean standardised residual"
+        words = saying.more.split(" are ")[0].split(" is ")[0]
+        return f"{words}: observed - predicted"
+
+
+def _partition(places: list[tuple[int, ColumnPlace]]) -> list[int]:
+    """Positions of ranges that do not overlap, the finest, in order; of categories all."""
+    ranges = [(k, p) for k, p in places if p.bounds]
+    if not ranges:
+        return [k for k, _ in places]
+    taken: list[tuple[int, ColumnPlace]] = []
+    for k, p in sorted(ranges, key=lambda pair: (len(pair[1].rows), pair[1].bounds)):
+        if not any(len(np.intersect1d(p.rows, q.rows, assume_unique=True)) for _, q in taken):
+            taken.append((k, p))
+    return [k for k, _ in sorted(taken, key=lambda pair: pair[1].bounds)]
+
+
+def _in_words(saying: Saying, observed: float, predicted: float) -> str:
+    if saying.unit.startswith("standard"):
+        return f"by {abs(observed):.2g} {saying.unit}"
+    if saying.unit.startswith("times"):
+        return f"{observed:.2f} {saying.unit}"
+    return f"{_share(observed, predicted)} against {_share(predicted, observed)}"
+
+
+def _share(value: float, beside: float) -> str:
+    """Two decimals, or as many as tell small shares apart."""
+    digits = (
+        2 if min(value, beside) >= 0.095 or abs(value - beside) >= 0.095 else 3 if max(value, beside) >= 0.0095 else 5
+    )
+    return f"{value:.{digits}f}"
+
+
+def _short(saying: Saying, figures: tuple[float, float]) -> str:
+    observed, predicted = figures
+    if saying.unit.startswith(("standard", "times")):
+        return f"{observed:+.2f}" if saying.unit.startswith("standard") else f"{observed:.2f}"
+    return f"{_share(observed, predicted)} against {_share(predicted, observed)}"
+
+
+def _of_trend(
+    place: ColumnPlace,
+    saying: Saying,
+    here: tuple[float, float],
+    there: tuple[float, float],
+    over: str,
+    *,
+    more: bool,
+    unit: str,
+) -> str:
+    """Sentence of a trend, or of a curve."""
+    one, other = _short(saying, here), _short(saying, there)
+    tail = f" {saying.unit}" if saying.unit else ""
+    if place.curved:
+        words = saying.more if more else saying.less
+        where = f"at both ends of {place.where}, compared with its middle"
+        return f"{where}, {words} (ends {one}, middle {other}{tail}; {over})"
+    way, words = ("later" if unit == "date" else "higher"), saying.the_more if more else saying.the_less
+    return f"the {way} {place.where} is, {words} (lower half {other}, upper half {one}{tail}; {over})"
