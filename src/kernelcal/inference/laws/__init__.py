@@ -1,5 +1,6 @@
 """Null laws: from a statistic of fixed predictions to its p-value. A new one is a file here."""
 
+from kernelcal.inference.laws.dependent import Dependent
 from kernelcal.inference.laws.exact import (
     STOP_ABOVE,
     DrawnValues,
@@ -23,6 +24,7 @@ __all__ = [
     "Bootstrap",
     "Bound",
     "Consistency",
+    "Dependent",
     "DrawnValues",
     "Exact",
     "GammaFit",

@@ -56,6 +56,8 @@ class Dependent(NullLaw):
     ----------
     rows : Dependence
         Which rows depend on each other.
+    base : NullLaw
+        Law of independent rows, by which thinned rows are tested.
 
     References
     ----------
@@ -63,6 +65,7 @@ class Dependent(NullLaw):
     """
 
     rows: Dependence
+    base: NullLaw
     asymptotic: ClassVar[bool] = False
     resident: ClassVar[bool] = True
     weighted: ClassVar[bool] = True
@@ -82,12 +85,7 @@ class Dependent(NullLaw):
         """Rank the observed values among those of targets that depend on each other as the observed ones do."""
         if self.rows.clusters is not None:
             return self._of_clusters(problem)
-        if self.rows.horizon == 1:
-            drawn = exact_null(problem.prepared, problem.case, problem.run, problem.source)
-            return drawn.outcome(
-                problem.prepared.names, exact_notes(drawn, problem.case.predictions, problem.run.alpha)
-            )
-        return self._of_stretches(problem)
+        return self.base.test(problem) if self.rows.horizon == 1 else self._of_stretches(problem)
 
     def _of_stretches(self, problem: Problem) -> Outcome:
         case, rows = problem.case, self.rows
@@ -118,12 +116,11 @@ class Dependent(NullLaw):
         """H times the smallest p-value of the h series without overlap, at most 1, and what that series says."""
         subsets, run = self.rows.thinned, problem.run.shared()
         run = replace(run, draws=max(run.draws, _EACH * len(subsets) - 1), progress=None)
-        found = []
+        found: list[Outcome] = []
         for rows in subsets:
-            part = problem.case[rows]
+            part, source = problem.case[rows], Draws(run.rng, f"draws of thinned rows {len(found)}")
             prepared = problem.statistic.prepare(part.predictions, part.weights)
-            drawn = exact_null(prepared, part, run, Draws(run.rng, f"draws of thinned rows {len(found)}"))
-            found.append(drawn.outcome(prepared.names, ()))
+            found.append(self.base.test(replace(problem, case=part, prepared=prepared, run=run, source=source)))
         least = min(found, key=lambda outcome: outcome.pvalue)
         return min(1.0, len(subsets) * least.pvalue), least
 

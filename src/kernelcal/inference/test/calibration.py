@@ -14,7 +14,7 @@ from kernelcal.defaults import DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError
 from kernelcal.inference.draws import Draws
 from kernelcal.inference.given import GivenResult
-from kernelcal.inference.laws import CME, NULL_LAWS, Block, Exact, NullLaw, Outcome, Problem, Swap, Wild
+from kernelcal.inference.laws import CME, NULL_LAWS, Block, Dependent, Exact, NullLaw, Outcome, Problem, Swap, Wild
 from kernelcal.inference.result import Member, TestResult
 from kernelcal.inference.test.family import DefaultFamily, PreparedFamily, directions, impossible_note, impossible_rows
 from kernelcal.inference.test.given import GivenFamily, PreparedGiven, drawn_given, refuse_given
@@ -143,6 +143,10 @@ def calibration_test(
     normalize: bool = False,
     progress: Callable[[int, int], None] | None = None,
     given: Any = None,
+    clusters: Any = None,
+    time: Any = None,
+    horizon: int | None = None,
+    series: Any = None,
 ) -> TestResult:
     """Test whether predictions are calibrated: are targets distributed as predicted, given the predictions?
 
@@ -198,6 +202,17 @@ def calibration_test(
         Columns X that are known before the outcomes: the question is then whether targets are distributed as
         predicted given predictions and columns (`inference.GivenFamily`). Numbers, text, booleans, dates; missing
         values are a level of their own. ``.given`` of the result says where the errors are. For the default statistic.
+    clusters : array of shape (n,), optional
+        Labels of what rows share, such as patients or races: rows of one cluster may depend on each other. Targets are
+        then redrawn with as much dependence (`inference.Dependent`): the test is no longer exact, and holds for many
+        clusters. For laws of one number or two classes.
+    time : array of shape (n,), optional
+        When, at regular steps; default: rows are in the order of time.
+    horizon : int, optional
+        Steps ahead that forecasts look: those less than so many steps apart overlap, and their errors depend on each
+        other. 1 says that they do not: the test is as for independent rows, and valid for one-step forecasts.
+    series : array of shape (n,), optional
+        Labels of the series, where there are several; rows of different series are independent.
 
     Returns
     -------
@@ -212,8 +227,8 @@ def calibration_test(
     Notes
     -----
     Assumes that rows are independent given the predictions, and that the model was not fitted or recalibrated on
-    these rows. Repeated measurements of one subject, tokens of one text and forecasts that use past outcomes
-    break the first. Source: the Monte-Carlo test of Dwass (1957) and Barnard (1963).
+    these rows. Repeated measurements of one subject and tokens of one text are `clusters`, forecasts of more than one
+    step `horizon`. Source: the Monte-Carlo test of Dwass (1957) and Barnard (1963).
 
     Examples
     --------
@@ -232,14 +247,17 @@ def calibration_test(
     asked, law = asked_test(statistic, null, weighted=weights is not None)
     every = lens if isinstance(lens, ClassWise) else None
     one = None if every is not None else lens
-    case = Case.of(y, predictions, weights=weights, lens=one, classes=classes, normalize=normalize, given=given)
+    rows = {"clusters": clusters, "time": time, "horizon": horizon, "series": series}
+    case = Case.of(y, predictions, weights=weights, lens=one, classes=classes, normalize=normalize, given=given, **rows)
     refuse_given(case, asked, law, several=every is not None)
     if every is not None:
         refuse_numbers(case.predictions)
     if isinstance(asked, UniformPIT):
+        refuse_dependent(case, None, "statistic='pit'")
         return pit_tested(case, run)
+    refuse_dependent(case, law)
     asked = default_statistic(case.predictions) if asked is None else asked
-    law = default_law(case.predictions, asked) if law is None else law
+    law = law_of(case, asked) if law is None else law
     if every is None:
         return tested(case, asked, law, run)
     shared = run.shared()
@@ -339,6 +357,28 @@ def _law(given: Any) -> NullLaw | None:
     if given is None or isinstance(given, NullLaw):
         return given
     return NULL_LAWS.made(given)
+
+
+def law_of(case: Case, statistic: Statistic) -> NullLaw:
+    """Return the default law, of rows that depend on each other where they do."""
+    law = default_law(case.predictions, statistic)
+    return law if case.rows is None else Dependent(case.rows, law)
+
+
+def refuse_dependent(case: Case, law: NullLaw | None, what: str = "null=") -> None:
+    """Refuse what is for independent rows alone where rows depend on each other."""
+    if case.rows is None:
+        return
+    if law is not None or what != "null=":
+        raise InputError(
+            f"{what} is for independent rows, and clusters=, time=, horizon= or series= say that they depend on each "
+            "other: leave it out, and targets are redrawn with as much dependence"
+        )
+    if case.given is not None:
+        raise InputError(
+            "given= and rows that depend on each other cannot be had together: keep one row a cluster, or every "
+            "h-th row, and pass given= alone"
+        )
 
 
 def default_law(batch: Predictions, statistic: Statistic) -> NullLaw:
