@@ -25,11 +25,26 @@ def write(name: str, rows: Iterable[Sequence], folder: Path = TABLES) -> None:
         csv.writer(stream, lineterminator="\n").writerows(rows)
 
 
-def whole(found: Sequence[Rates]) -> list[list[str]]:
-    """One line a setting: rates, their bounds, the mean p-value and the verdict."""
+def replaced(name: str, rows: list[list[str]], folder: Path = TABLES) -> list[list[str]]:
+    """Table of a file with the lines of some kinds, which the first column names, made anew in their place."""
+    with open(folder / name, newline="") as stream:
+        old = list(csv.reader(stream))
+    new: dict[str, list[list[str]]] = {}
+    for row in rows[1:]:
+        new.setdefault(row[0], []).append(row)
+    found = [rows[0]]
+    for row in old[1:]:
+        found += new.get(row[0], [row])
+        if row[0] in new:
+            new[row[0]] = []  # once, where the first line of the kind was
+    return found + [row for lines in new.values() for row in lines]
+
+
+def whole(found: Sequence[Rates], settings: int | None = None) -> list[list[str]]:
+    """One line a setting: rates, their bounds, the mean p-value and the verdict, for so many settings in all."""
     header = ["kind", "setting", "rows", "claim", "draws", "data sets", "with a warning", "refused"]
     header += [f"level {level:g}" for level in LEVELS] + [f"bound {level:g}" for level in LEVELS]
-    return [[*header, "mean p", "verdict"], *(line(rates, len(found)) for rates in found)]
+    return [[*header, "mean p", "verdict"], *(line(rates, settings or len(found)) for rates in found)]
 
 
 def line(rates: Rates, settings: int) -> list[str]:

@@ -4,6 +4,7 @@
     python experiments/level/run.py --processes 4
     python experiments/level/run.py --share 0.3                 # about a third of the data sets
     python experiments/level/run.py --only "PIT" --share 4      # some settings, four times the data sets; no tables
+    python experiments/level/run.py --kinds "block" "wild"      # lines of these kinds anew, the others as they are
 
 Every module of this folder with a list `SETTINGS` takes part. Writes docs/tables/level.csv, a line a setting, and
 docs/tables/level_kinds.csv, a line a kind; rates.py puts what README shows into it. A rate above its bound, the 99.95 %
@@ -23,7 +24,7 @@ from functools import partial
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # one process a core
 
 from frame import NOTHING, Rates, Setting, by_kind, collected, repeated
-from rates import short, whole, write
+from rates import replaced, short, whole, write
 
 
 def part(title: str, first: int, last: int) -> list[tuple[float, bool]]:
@@ -52,20 +53,28 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     parser.add_argument("--share", type=float, default=1.0, help="of the data sets")
     parser.add_argument("--only", default="", help="settings whose kind, name and size have this in them; no tables")
+    parser.add_argument("--kinds", nargs="*", default=[], help="kinds whose lines of the tables are made anew")
     parser.add_argument("--first", type=int, default=0, help="number of the first data set, for other data sets")
     return parser.parse_args()
 
 
 def main() -> int:
     options, started = arguments(), time.perf_counter()
-    settings = [one for one in collected() if options.only.lower() in str(one).lower()]
+    every = collected()
+    settings = [one for one in every if options.only.lower() in str(one).lower()]
+    settings = [one for one in settings if not options.kinds or one.kind in options.kinds]
     pool = ProcessPoolExecutor(options.processes) if options.processes > 1 else None
     found = []
     for one in settings:
         count = max(1, round(one.repetitions * options.share))
         found.append(rates_of(one, options.first, count, pool))
         print(f"{time.perf_counter() - started:6.0f} s  {told(found[-1], len(settings))}", flush=True)
-    if not options.only:
+    if pool is not None:
+        pool.shutdown()
+    if options.kinds:
+        write("level.csv", replaced("level.csv", whole(found, len(every))))
+        write("level_kinds.csv", replaced("level_kinds.csv", short(found)))
+    elif not options.only:
         write("level.csv", whole(found))
         write("level_kinds.csv", short(found))
     judged = [*found, *by_kind(found)]

@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import binom
 
 import kernelcal as kc
+from kernelcal.inference.laws.mean_embedding import CME
 from kernelcal.inference.laws.trust import expected_surprises, noise_ratio
 
 LAWS = ("wild", "bootstrap", "gamma", "pearson", "spectrum")
@@ -119,13 +120,15 @@ def test_what_is_not_noted_holds_its_level():
     assert rejected <= binom.ppf(0.999, unnoted, 0.05)
 
 
-def test_blocks_of_rare_events_say_that_few_outcomes_could_surprise():
+@pytest.mark.parametrize(
+    ("statistic", "null", "cure"),
+    [("skce-block", "block", "use null='exact'"), ("ucme", CME(reference="chi2"), "use null='cme'")],
+)
+def test_laws_of_many_rows_say_where_few_outcomes_could_surprise(statistic, null, cure):
     rng = np.random.default_rng(0)
     p = rng.uniform(0.001, 0.05, 200)
     y = (rng.random(200) < p).astype(int)
-    found = kc.calibration_test(y, p, statistic="skce-block", null="block")
-    assert any("few outcomes could surprise" in note for note in found.notes)
-    even = kc.calibration_test(
-        (rng.random(200) < 0.5).astype(int), np.full(200, 0.5), statistic="skce-block", null="block"
-    )
+    found = kc.calibration_test(y, p, statistic=statistic, null=null)
+    assert any("few outcomes could surprise" in note and cure in note for note in found.notes)
+    even = kc.calibration_test((rng.random(200) < 0.5).astype(int), np.full(200, 0.5), statistic=statistic, null=null)
     assert not any("few outcomes could surprise" in note for note in even.notes)

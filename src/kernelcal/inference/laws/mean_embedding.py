@@ -9,6 +9,7 @@ from typing import ClassVar
 from kernelcal.errors import InputError
 from kernelcal.inference.laws.exact import exact_notes, exact_null
 from kernelcal.inference.laws.law import NullLaw, Outcome, Problem, one_member
+from kernelcal.inference.laws.trust import few_surprises_notes
 from kernelcal.inference.null_moments import EmpiricalForm, KnownForm, LocationForm
 from kernelcal.predictions import Samples
 from kernelcal.statistics import UCME, Statistic
@@ -28,6 +29,8 @@ _EMPIRICAL = (
     "the law of an empirical covariance rejects calibrated models far too often: measured at 5 % with 10 locations, "
     "chi2 .87 / .33 / .12 and hotelling .19 / .18 / .11 for 16 / 64 / 256 rows; covariance='known' keeps the level"
 )
+
+_FEW_SUMS = "sums over rows are few for a normal law; use null='cme', whose law is drawn"
 
 
 @dataclass(frozen=True)
@@ -120,7 +123,9 @@ class CME(NullLaw):
             return _drawn(form, problem)
         targets = problem.case.targets
         value, rank = float(form.values(targets[None])[0, 0]), form.rank(targets)
-        return (_hotelling if self.reference == "hotelling" else _chi_square)(form, value, rank)
+        outcome = (_hotelling if self.reference == "hotelling" else _chi_square)(form, value, rank)
+        few = few_surprises_notes(problem, _FEW_SUMS)
+        return replace(outcome, notes=outcome.notes + few)
 
 
 def _prepared(problem: Problem) -> Problem:

@@ -53,15 +53,12 @@ def noise_ratio(matrix: PairMatrix, residual: ClassResidual, predictions: ClassP
     return math.sqrt(float(matrix.row_squares.sum()) / expected) if expected > 0 else math.inf
 
 
-def few_surprises_notes(problem: Problem) -> tuple[str, ...]:
-    """Say of a law of block values where so few outcomes could surprise that two hardly ever meet in a block."""
+def few_surprises_notes(problem: Problem, harm: str) -> tuple[str, ...]:
+    """Say where so few outcomes could surprise that a law of many rows does not hold, and what is wrong then."""
     predictions = problem.case.predictions
     if not isinstance(predictions, ClassPredictions) or expected_surprises(predictions) >= _FEW_IN_THE_TAIL:
         return ()
-    return (
-        f"few outcomes could surprise ({expected_surprises(predictions):.2g} expected): the spread of block values can "
-        "be far too small; use null='exact'",
-    )
+    return (f"few outcomes could surprise ({expected_surprises(predictions):.2g} expected): {harm}",)
 
 
 def trust_notes(problem: Problem, matrix: PairMatrix | BandMatrix, pvalue: float) -> tuple[str, ...]:

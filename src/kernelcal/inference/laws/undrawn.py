@@ -138,6 +138,7 @@ def _variance(matrix: PairMatrix) -> float:
     return 2 * float(matrix.row_squares.sum()) / (n * (n - 1))
 
 
+_SPREAD = "the spread of block values can be far too small; use null='exact'"
 _FEW = 30  # blocks; below, the normal law is a rough approximation
 
 
@@ -169,7 +170,7 @@ class Block(NullLaw):
             raise InputError(f"null='block' needs at least 2 blocks, got {len(values)}: use a smaller block_size")
         mean, error = float(values.mean()), float(values.std(ddof=1) / math.sqrt(len(values)))
         few = (f"{len(values)} blocks are few for a normal law",) if len(values) < _FEW else ()
-        notes = (*few, *few_surprises_notes(problem))
+        notes = (*few, *few_surprises_notes(problem, _SPREAD))
         if np.ptp(values) <= 1e-12 * np.abs(values).max():  # their spread is rounding, and nothing to compare with
             return one_member(
                 prepared,
