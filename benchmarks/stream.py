@@ -69,7 +69,7 @@ def on_dask(data: Path, workers: int, kill_after: float | None = None) -> tuple[
     import dask
     from distributed import Client, LocalCluster
 
-    from kernelcal.stream.workers import _KEEP
+    from kernelcal.stream.on_dask import _KEEP
 
     killed: list[int] = []
     with (

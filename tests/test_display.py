@@ -112,6 +112,7 @@ def found(tmp_path_factory):
         Sketch(kc.Laplacian(0.2), engine=kc.RandomFourier(16), draws=19).update(event, q[:, 2]).result(),
         kc.compare(y, {HOSTILE[0]: p, HOSTILE[1]: q}, within=0.1, **fast),
         explain(y, q, groups={HOSTILE[0]: [HOSTILE[1], HOSTILE[2]] * 30}, classes=names),
+        explain(event, q[:, 2], given={HOSTILE[0]: mean, HOSTILE[1]: [HOSTILE[0], HOSTILE[2]] * 30}, draws=99),
         class_reliability(y, q, **fast),
         simplex_calibration(y, q, **fast),
         brier_decomposition(event, q[:, 2], kc.UniformBins(5)),

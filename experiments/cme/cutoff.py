@@ -11,7 +11,7 @@ import numpy as np
 from run import data
 from scipy.stats import chi2
 
-from kernelcal.inference.null_moments.location_forms import KnownForm
+from kernelcal.inference.laws.location_forms import KnownForm
 
 CUTOFFS = (1e-12, 1e-10, 1e-8, 1e-6, 1e-5, 1e-4, 1e-3)
 

@@ -25,8 +25,7 @@ import kernelcal as kc
 from kernelcal.inference.laws.mean_embedding import CME
 from kernelcal.kernels.metrics import Wasserstein
 from kernelcal.predictions import IsotropicNormal, Normal
-from kernelcal.statistics.test_locations.locations import normal_locations
-from kernelcal.statistics.test_locations.mean_embedding import UCME
+from kernelcal.statistics import UCME, normal_locations
 
 TABLE = Path(__file__).resolve().parents[2] / "docs" / "tables" / "cme.csv"
 SIZES, DIMENSIONS, LEVEL, DRAWS = (10, 16, 30, 64, 100, 256), (1, 10), 0.05, 199

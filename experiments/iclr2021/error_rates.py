@@ -25,8 +25,7 @@ from models import MODELS, SIGMA, seeded
 import kernelcal as kc
 from comparison import at_level, rates_agree
 from kernelcal.inference.laws.mean_embedding import CME
-from kernelcal.statistics.test_locations.locations import normal_locations
-from kernelcal.statistics.test_locations.mean_embedding import UCME
+from kernelcal.statistics import UCME, normal_locations
 
 DRAWS, BOOTSTRAPS = 199, 1_000
 LOCATIONS = 10

@@ -11,7 +11,7 @@ from common import BLUE, GREEN, KERNEL, LEVEL, ORANGE, panels, parallel, save, s
 import kernelcal as kc
 from kernelcal.kernels.metrics import MixtureWasserstein
 from kernelcal.statistics.scores.numbers import mean_squared_error, negative_log_likelihood
-from kernelcal.statistics.scores.pinball import pinball_loss
+from kernelcal.statistics.scores.quantiles import pinball_loss
 
 MEASURES = ("MSE", "NLL", "pinball", "SKCE (unbiased)", "SKCE (biased)", "p, bootstrap", "p, exact")
 SHOWN = (100, 500, 1_000, 1_500, 3_000, 5_000)

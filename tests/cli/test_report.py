@@ -118,3 +118,63 @@ def test_groups_by_the_outcome_are_refused(tmp_path, capsys):
     path.write_text("y,p\n" + "1,0.7\n0,0.2\n" * 20)
     assert main(["report", str(path), "-o", str(tmp_path / "a.html"), "--groups", "y"]) == 2
     assert "--groups y: this is the target, and groups of rows with one outcome" in capsys.readouterr().err
+
+
+def with_columns(folder):
+    rng = np.random.default_rng(3)
+    age, site = rng.integers(18, 90, 600), rng.choice(["north", "west", ""], 600)
+    day = np.datetime64("2024-01-01") + np.arange(600)
+    p = rng.beta(2, 4, 600)
+    y = rng.random(600) < p + np.where(site == "west", 0.3, 0.0)
+    lines = [f"{a:.6f},{int(b)},{c},{d},{e}" for a, b, c, d, e in zip(p, y, age, site, day, strict=True)]
+    (folder / "visits.csv").write_text("\n".join(["p,y,age,site,day", *lines]) + "\n")
+
+
+def test_columns_that_are_given_are_read_with_their_types(folder, capsys):
+    with_columns(folder)
+    assert run("test visits.csv --given age,site,day --json") == 0
+    found = json.loads(capsys.readouterr().out)["given"]
+    assert found["columns"] == ["age", "site", "day"]
+    assert found["sentences"][0].startswith("where site is west, events are more frequent than predicted (0.")
+    labels = {profile["column"]: profile["labels"] for profile in found["profiles"]}
+    assert set(labels["site"]) == {"north", "west", "missing"}
+    assert labels["day"][0].startswith("early (up to 2024-0")
+    assert labels["age"][0].startswith("low (up to 2")
+    assert run("evaluate visits.csv --given site") == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "Calibration is rejected" in out
+    assert "Given the columns" in out
+    assert (
+        kc.evaluate("visits.csv", given=["site"], draws=99).test.given.sentences
+        == kc.evaluate("visits.csv", given="site", draws=99).test.given.sentences
+    )
+
+
+def test_a_page_tells_and_draws_what_columns_show(folder, capsys):
+    with_columns(folder)
+    assert run("report visits.csv --given age,site -o page.html") == 0
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    assert "Where site is west, events are more frequent than predicted (0." in page
+    assert "Places of the columns that were given, the surest first" in page
+    assert "Given site" in page
+    assert "It holds for all places of all columns together. 1 of 3 places lie outside." in page
+    assert run("report one.csv --given site -o page.html") == 0
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    assert "places of the columns that were given can be named; that does not show" in page
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ("test one.csv --given y", "--given y: this is the target, and given it nothing is left to be predicted"),
+        ("test one.csv --given heigth", "heigth"),
+        ("evaluate one.csv --given site --save sums.npz", "columns that are given are looked at with all rows at once"),
+        (
+            "report one.csv two.csv --row-id case --given site -o page.html",
+            "given is for one model on a page, got several",
+        ),
+    ],
+)
+def test_columns_that_cannot_be_given_are_refused(folder, capsys, asked, words):
+    assert run(asked) == 2
+    assert words in capsys.readouterr().err

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import kernelcal as kc
-from kernelcal.inference.null_moments import ChiSquareSum, pearson_tail
+from kernelcal.inference.laws.chi_square import ChiSquareSum, pearson_tail
 
 
 @pytest.mark.parametrize("skewness", [3e-5, 1e-3, 0.1, 1.0, 2.8, 6.0, -1e-3, -0.5, -2.5])

@@ -7,8 +7,8 @@ from scipy.stats import f as fisher
 
 import kernelcal as kc
 from kernelcal.errors import InputError
+from kernelcal.inference.laws.location_forms import Whitening, known_covariance
 from kernelcal.inference.laws.mean_embedding import CME
-from kernelcal.inference.null_moments.location_forms import Whitening, known_covariance
 from kernelcal.kernels import Coordinatewise, Spectral
 from kernelcal.kernels.metrics import Wasserstein
 from kernelcal.predictions import (
@@ -22,8 +22,7 @@ from kernelcal.predictions import (
     Poisson,
     Samples,
 )
-from kernelcal.statistics.test_locations.locations import Locations, draw_locations, normal_locations
-from kernelcal.statistics.test_locations.mean_embedding import UCME
+from kernelcal.statistics import UCME, Locations, draw_locations, normal_locations
 
 RNG = np.random.default_rng(3)
 N, D = 7, 2
@@ -131,7 +130,7 @@ def test_the_spectral_covariance_is_that_of_the_kernel():
 
 
 def test_parts_of_rows_change_nothing(monkeypatch):
-    from kernelcal.inference.null_moments import location_forms
+    from kernelcal.inference.laws import location_forms
 
     for name in ("matrix", "isotropic", "spectral", "spectral vectors"):
         _, prepared, _ = prepared_case(name)

@@ -148,7 +148,7 @@ def test_known_moments_equal_those_of_draws(kind):
 def test_leading_eigenvalues_agree_with_all(monkeypatch):
     import sys
 
-    module = sys.modules["kernelcal.inference.null_moments.moments"]
+    module = sys.modules["kernelcal.inference.laws.null_moments"]
     rng = np.random.default_rng(0)
     for batch in (kc.Bernoulli(rng.beta(0.7, 0.7, 1200)), kc.Categorical(rng.dirichlet(np.full(4, 0.5), 300))):
         prepared = kc.SKCE().prepare(batch)

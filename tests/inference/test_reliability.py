@@ -177,7 +177,7 @@ def test_classes_come_worst_first_and_twelve_at_most():
 def test_bands_do_not_depend_on_the_batches(monkeypatch):
     y, p = data(50)
     whole = class_reliability(y, p, bins=4, draws=39).to_dict()
-    monkeypatch.setattr(sys.modules["kernelcal.inference.diagrams.curves"], "_NUMBERS", 50 * 7)
+    monkeypatch.setattr(sys.modules["kernelcal.inference.reliability_curves"], "_NUMBERS", 50 * 7)
     assert class_reliability(y, p, bins=4, draws=39).to_dict() == whole
 
 
@@ -214,7 +214,7 @@ def test_simplex_gaps_against_plain_loops():
         return result
 
     part = kc.ECE(question="simplex", bins=kc.binning.MedianVarianceBins(20)).prepare(kc.Categorical(p)).parts[0]
-    assert sys.modules["kernelcal.inference.diagrams.simplex"]._gaps(part, y[None])[0] == pytest.approx(gaps(y))
+    assert sys.modules["kernelcal.inference.simplex"]._gaps(part, y[None])[0] == pytest.approx(gaps(y))
     drawn = kc.inference.Draws(2, "draws of the band of a triangle").targets(kc.Categorical(p), 0, 99)
     critical = sorted(max(gaps(labels)) for labels in drawn)[-10]  # 10 = 0.1 * 100
     assert found.outside.tolist() == [gap > critical + 1e-9 for gap in gaps(y)]

@@ -207,7 +207,7 @@ def test_the_exact_test_gives_the_same_pvalue(statistic, weighted, without_scan)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("name", ["Laplacian", "Matern52", "Brownian", "sum"])
 def test_moments_of_the_known_null(name, weighted):
-    from kernelcal.inference.null_moments.moments import known_null
+    from kernelcal.inference.laws.null_moments import known_null
 
     x = points(1600)
     w = np.random.default_rng(5).uniform(0.5, 2, 1600) if weighted else np.ones(1600)
@@ -228,7 +228,7 @@ def test_moments_of_the_known_null(name, weighted):
 
 
 def test_moments_of_the_known_null_are_those_of_draws():
-    from kernelcal.inference.null_moments.moments import known_null
+    from kernelcal.inference.laws.null_moments import known_null
 
     x = points(2000)
     prepared = kc.SKCE(prediction_kernel=kc.Laplacian(0.2)).prepare(kc.Bernoulli(x))
@@ -239,7 +239,7 @@ def test_moments_of_the_known_null_are_those_of_draws():
 
 
 def test_the_law_is_that_of_the_whole_spectrum(monkeypatch):
-    module = sys.modules["kernelcal.inference.null_moments.moments"]
+    module = sys.modules["kernelcal.inference.laws.null_moments"]
     prepared = kc.SKCE(prediction_kernel=kc.Laplacian(0.2)).prepare(kc.Bernoulli(points(1600)))
     quick = module.known_null(prepared)
     monkeypatch.setattr(module, "_DENSE_UP_TO", 1600)

@@ -10,7 +10,7 @@ import kernelcal as kc
 from kernelcal.arrays import to_numpy
 from kernelcal.errors import InputError
 from kernelcal.predictions import Laplace, Quantiles
-from kernelcal.predictions.reading.libraries import stacked
+from kernelcal.predictions.libraries import stacked
 
 _spec = importlib.util.spec_from_file_location("family_subjects", Path(__file__).with_name("subjects.py"))
 subjects = importlib.util.module_from_spec(_spec)

@@ -7,7 +7,7 @@ import pytest
 
 import kernelcal as kc
 from kernelcal import cli
-from kernelcal.predictions.reading.libraries import read_distribution
+from kernelcal.predictions.libraries import read_distribution
 from kernelcal.recalibration import TemperatureScaling, tempered
 from kernelcal.statistics import log_score, log_score_rows
 

@@ -6,7 +6,7 @@ from scipy import stats
 
 from kernelcal.errors import InputError
 from kernelcal.predictions import DiagonalNormal, IsotropicNormal, MultivariateNormal, Normal, VectorNormal
-from kernelcal.predictions.vectors.multivariate_normal import solve_lower
+from kernelcal.predictions.continuous.multivariate_normal import solve_lower
 
 RNG = np.random.default_rng(0)
 N, D = 6, 4

@@ -139,13 +139,14 @@ def test_sizes():
 
 BUSY = """
 import sys, time
-from kernelcal.stream import batches, workers
+from kernelcal.stream import batches
+from kernelcal.stream import main as passes
 def slowly(*arguments, own=batches.sum_rows):
     for rows in own(*arguments):
         print("at work", flush=True)
         time.sleep(0.2)
         yield rows
-workers.sum_rows = slowly
+passes.sum_rows = slowly
 from kernelcal.cli import main
 sys.exit(main(sys.argv[1:]))
 """

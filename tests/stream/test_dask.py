@@ -11,7 +11,7 @@ import pytest
 
 import kernelcal as kc
 from kernelcal.errors import InputError, MissingExtraError
-from kernelcal.stream import evaluate_frame, workers
+from kernelcal.stream import evaluate_frame, on_dask
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -106,26 +106,26 @@ def test_columns_need_names():
 def test_a_part_that_kills_every_worker_is_said():
     killed = type("KilledWorker", (Exception,), {})
     with pytest.raises(InputError, match=r"died again and again, perhaps for lack of memory .* smaller row groups"):
-        workers._say_more(killed("part 3"))
-    workers._say_more(ValueError())
+        on_dask._say_more(killed("part 3"))
+    on_dask._say_more(ValueError())
 
 
 def test_without_distributed(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'kernelcal\[dask\]'"), workers.cluster(""):
+    with pytest.raises(MissingExtraError, match=r"pip install 'kernelcal\[dask\]'"), on_dask.cluster(""):
         pass
 
 
 def test_a_tree_of_sums_leaves_them_as_they_are(monkeypatch):
-    monkeypatch.setattr(workers, "_LEAF", 1)
-    monkeypatch.setattr(workers, "_FAN", 3)
+    monkeypatch.setattr(on_dask, "_LEAF", 1)
+    monkeypatch.setattr(on_dask, "_FAN", 3)
     frame, y, p = class_table(1300)
     subjects.assert_same(evaluate_frame(dd.from_pandas(frame, npartitions=13), **OPTIONS), whole(y, p))
-    assert list(workers._groups([5, 0, 7])) == [[0], [1, 2]]
-    sums = [workers.SketchedRows(subjects.Sketch.like(p, **subjects.SKETCH)) for _ in range(2)]
+    assert list(on_dask._groups([5, 0, 7])) == [[0], [1, 2]]
+    sums = [on_dask.SketchedRows(subjects.Sketch.like(p, **subjects.SKETCH)) for _ in range(2)]
     sums[0].sketch.update(y, p)
     sums[1].sketch.update(y, p, first_row=1300)
-    assert [workers._added(sums).sketch.n, workers._added(sums).sketch.n, sums[0].sketch.n] == [2600, 2600, 1300]
+    assert [on_dask._added(sums).sketch.n, on_dask._added(sums).sketch.n, sums[0].sketch.n] == [2600, 2600, 1300]
 
 
 CLUSTER = """
@@ -133,7 +133,7 @@ CLUSTER = """
     import kernelcal as kc
     from distributed import Client, LocalCluster
     from kernelcal.errors import InputError, MissingExtraError
-    from kernelcal.stream import evaluate_files, workers
+    from kernelcal.stream import evaluate_files, on_dask
     from kernelcal.cli import main
 
     SETTINGS = {"engine": kc.RandomFourier(32), "sketch": {"second_moments": False}}
@@ -150,7 +150,7 @@ CLUSTER = """
         print(found.n, found.pvalue, repr(float(found.estimate)), seen[-1], len(killed), flush=True)
 
     if __name__ == "__main__":
-        workers._LEAF = 1
+        on_dask._LEAF = 1
         with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as local:
             with Client(local) as client:
                 run(client)

@@ -1,13 +1,5 @@
 """From a statistic to a p-value."""
 
-from kernelcal.inference.diagrams import (
-    ClassReliability,
-    Reliability,
-    SimplexCalibration,
-    class_reliability,
-    reliability,
-    simplex_calibration,
-)
 from kernelcal.inference.draws import Draws
 from kernelcal.inference.given import ColumnProfile, GivenResult, PlaceFinding
 from kernelcal.inference.intervals import (
@@ -32,10 +24,12 @@ from kernelcal.inference.laws import (
     Block,
     Bootstrap,
     Bound,
+    ChiSquareSum,
     Consistency,
     DrawnValues,
     Exact,
     GammaFit,
+    KnownNull,
     NullLaw,
     Outcome,
     Pearson,
@@ -45,10 +39,13 @@ from kernelcal.inference.laws import (
     Swap,
     Wild,
     exact_null,
+    known_null,
     one_member,
 )
-from kernelcal.inference.null_moments import ChiSquareSum, KnownNull, known_null
+from kernelcal.inference.reliability_curves import class_reliability, class_reliability_of, reliability, reliability_of
+from kernelcal.inference.reliability_result import ClassReliability, Reliability
 from kernelcal.inference.result import Member, TestResult
+from kernelcal.inference.simplex import SimplexCalibration, simplex_calibration, simplex_of
 from kernelcal.inference.test import (
     STATISTICS,
     DefaultFamily,
@@ -103,6 +100,7 @@ __all__ = [
     "bootstrap_cost",
     "calibration_test",
     "class_reliability",
+    "class_reliability_of",
     "confidence_interval",
     "equivalence_test",
     "exact_null",
@@ -112,7 +110,9 @@ __all__ = [
     "pit_test",
     "register_statistic",
     "reliability",
+    "reliability_of",
     "say_bootstrap_cost",
     "seconds_of",
     "simplex_calibration",
+    "simplex_of",
 ]

@@ -256,7 +256,9 @@ class GivenResult(Shown):
         ]
         left = [f"the first {_SHOWN} of {self.places:,}"] if self.places > _SHOWN else []
         over = (
-            f"p-values are exact, over all {self.places:,} places, trends and intersections of "
+            "no place of the columns has rows, and uncertain events, enough to be looked at"
+            if not self.places
+            else f"p-values are exact, over all {self.places:,} places, trends and intersections of "
             f"{', '.join(self.columns[:_SHOWN])}; the columns by themselves, with kernels: p = {self.pvalue:.3g}"
         )
         header = ["where", *(["what"] if several else []), "rows", "observed", "predicted", "gap", "p-value"]

@@ -1,21 +1,34 @@
-"""Files to predictions and targets."""
+"""Files to predictions and targets: opened, their columns chosen, the kind of table told, and read."""
 
 from kernelcal.io.columns import CROSSING, KINDS, ReadOptions
-from kernelcal.io.layouts import Data
-from kernelcal.io.reading import read, read_models, read_source
-from kernelcal.io.sources import READERS, Source, open_source, readers, reads
+from kernelcal.io.opening import arrow_arrays, open_source, readers
+from kernelcal.io.reading import form_of, read, read_models, read_source
+from kernelcal.io.sources import MISSING, READERS, Arrays, Source, missing, reads, typed
+from kernelcal.io.table import Data
+from kernelcal.io.text import Text
+from kernelcal.io.wide import class_columns, is_constant, wide_columns
 
 __all__ = [
     "CROSSING",
     "KINDS",
+    "MISSING",
     "READERS",
+    "Arrays",
     "Data",
     "ReadOptions",
     "Source",
+    "Text",
+    "arrow_arrays",
+    "class_columns",
+    "form_of",
+    "is_constant",
+    "missing",
     "open_source",
     "read",
     "read_models",
     "read_source",
     "readers",
     "reads",
+    "typed",
+    "wide_columns",
 ]

@@ -1,4 +1,4 @@
-"""Files to targets and predictions: of one model, and of several over the same rows in the same order."""
+"""Files to targets and predictions, of one model or several; which kind a file holds is decided here."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from pathlib import Path
 import numpy as np
 
 from kernelcal.errors import InputError
-from kernelcal.io.columns import ReadOptions, known, listed, missing_words
-from kernelcal.io.layouts import Data, as_data, form_of, read_classes, read_long, read_wide
-from kernelcal.io.sources import Source, missing, open_source
+from kernelcal.io.columns import ReadOptions, flag, has_usual_predictions, known, listed, missing_words, was_said
+from kernelcal.io.long import is_hubverse, read_long
+from kernelcal.io.opening import open_source
+from kernelcal.io.sources import Source, missing
+from kernelcal.io.table import Data, as_data
+from kernelcal.io.wide import read_classes, read_wide
 
-__all__ = ["Data", "read", "read_models", "read_source"]
+__all__ = ["Data", "form_of", "read", "read_models", "read_source"]
 
 
 def read(paths: Sequence[Path], options: ReadOptions) -> Data:
@@ -41,6 +44,95 @@ def read_source(source: Source, options: ReadOptions) -> Data:
         return read_classes(source, options)
     table = read_long(source, options) if form == "long" else read_wide(source, form, options)
     return as_data(table, options)
+
+
+# what each form is asked for by, and the names of arrays or columns that stand for it without an option
+_ASKED = {
+    "classes": ("predictions",),
+    "normal": ("mean", "std", "variance"),
+    "samples": ("samples",),
+    "quantiles": ("quantiles",),
+    "parameters": ("family", "parameters"),
+    "long": ("long", "level", "sample_id"),
+}
+_NAMED = (
+    ("normal", ("mean", "std")),
+    ("normal", ("mean", "variance")),
+    ("covariances", ("mean", "cov")),
+    ("samples", ("samples",)),
+    ("quantiles", ("quantiles", "levels")),
+)
+_IN_WORDS = {
+    "classes": "class probabilities",
+    "normal": "means and standard deviations",
+    "covariances": "means and covariances",
+    "samples": "draws",
+    "quantiles": "quantiles",
+    "parameters": "parameters of a family",
+    "long": "a long table with one row a quantile or draw",
+}
+_BELONGS = {
+    **dict.fromkeys(("kind", "predicted_label", "classes", "one_based", "normalize"), ("classes",)),
+    "quantile_levels": ("quantiles",),
+    "crossing": ("quantiles", "long"),
+    **dict.fromkeys(("value", "unit", "truth"), ("long",)),
+}
+
+
+def form_of(source: Source, options: ReadOptions) -> str:
+    """Return the form of the predictions, one of those above: as asked, or by names that leave no doubt."""
+    asked = {form: [name for name in names if was_said(options, name)] for form, names in _ASKED.items()}
+    forms = [form for form, names in asked.items() if names]
+    if len(forms) > 1:
+        first, second = (flag(asked[form][0]) for form in forms[:2])
+        raise InputError(
+            f"{first} says that the file holds {_IN_WORDS[forms[0]]}, {second} that it holds {_IN_WORDS[forms[1]]}: "
+            "say one of them, the other columns are then left aside"
+        )
+    form = forms[0] if forms else _by_names(source)
+    _refuse_other_options(form, options)
+    return form
+
+
+def _by_names(source: Source) -> str:
+    """Hubverse columns, else usual names of class predictions, else those of numbers; classes where none is there."""
+    if is_hubverse(source):
+        return "long"
+    if has_usual_predictions(source):
+        return "classes"
+    found = [(form, names) for form, names in _NAMED if _present(source, names)]
+    if len(found) > 1:
+        both = " as well as ".join(" and ".join(names) for _, names in found[:2])
+        raise InputError(f"the file holds {both}: say which are meant, {_remedies([form for form, _ in found])}")
+    return found[0][0] if found else "classes"
+
+
+def _present(source: Source, names: Sequence[str]) -> bool:
+    """Tell whether the columns are there; draws and quantiles only where they are arrays, not one number a row."""
+    wide = names[0] in ("samples", "quantiles")
+    return all(name in source.names for name in names) and (not wide or source.axes(names[0]) > 1)
+
+
+def _remedies(forms: Sequence[str]) -> str:
+    ways = {
+        "normal": "--mean mean --std std (or --variance variance)",
+        "samples": "--samples samples",
+        "quantiles": "--quantiles quantiles --quantile-levels levels",
+        "covariances": "or leave the arrays out of the file that are not",
+    }
+    return ", ".join(dict.fromkeys(ways[form] for form in forms))
+
+
+def _refuse_other_options(form: str, options: ReadOptions) -> None:
+    for name, forms in _BELONGS.items():
+        if form not in forms and was_said(options, name):
+            about, way = " or of ".join(_IN_WORDS[f] for f in forms), flag(_ASKED[forms[0]][0])
+            raise InputError(
+                f"{flag(name)} is said of {about}, but the file is read as {_IN_WORDS[form]}: leave it out, or say "
+                f"{way}"
+            )
+    if options.truth_keys and not options.truth:
+        raise InputError("--truth-keys says how a truth file is joined: name that file with --truth FILE")
 
 
 _MOST = 100  # models in one table

@@ -20,12 +20,15 @@ __all__ = [
     "OBSERVED",
     "axes_or_new",
     "bare",
+    "finished",
     "legend_below",
     "literal",
+    "marks",
     "panel",
     "percent",
     "pyplot",
     "titled",
+    "where_calibrated",
 ]
 
 
@@ -74,6 +77,40 @@ def literal(text: Any, longest: int = _LONGEST) -> str:
 def percent(share: float) -> str:
     """Share in words of the tables: 0.95 is ``95 %``."""
     return f"{100 * share:g} %"
+
+
+def where_calibrated(confidence_level: float) -> str:
+    """What a band is, in the words of every legend."""
+    return f"where {percent(confidence_level)} of calibrated models lie"
+
+
+def marks(
+    ax: Any,
+    x: np.ndarray,
+    y: np.ndarray,
+    outside: np.ndarray,
+    inside_label: str,
+    outside_label: str,
+    *,
+    sizes: tuple[float, float] = (6, 6),
+    zorder: float = 4,
+    **look: Any,
+) -> None:
+    """Draw points as blue dots, and those outside a band as vermilion diamonds."""
+    kinds = (("o", OBSERVED, ~outside, inside_label), ("D", ACCENT, outside, outside_label))
+    for (marker, colour, which, label), size in zip(kinds, sizes, strict=True):
+        if which.any():
+            look |= {"color": colour, "markersize": size, "markeredgecolor": "white", "zorder": zorder}
+            ax.plot(x[which], y[which], marker, label=label, **look)
+
+
+def finished(ax: Any, *lines: str, legend: bool = True) -> Any:
+    """Write lines above the axes and the legend below; without a legend, in a panel, letters are small."""
+    titled(ax, *lines, size="medium" if legend else "small")
+    bare(ax)
+    if legend:
+        legend_below(ax)
+    return ax
 
 
 def bare(ax: Any) -> None:

@@ -1,4 +1,4 @@
-"""How predictions and outcomes are distributed: confidence, flat histograms, the quantile calibration curve."""
+"""How outcomes lie in what was predicted: confidence, flat histograms, shares of outcomes below claimed levels."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from kernelcal.defaults import CONFIDENCE_LEVEL
 from kernelcal.plots.axes import (
     ACCENT,
     BAND,
+    EDGE,
     INK,
     INNER_BAND,
     OBSERVED,
     axes_or_new,
-    bare,
-    legend_below,
+    finished,
     literal,
+    marks,
     percent,
-    titled,
+    where_calibrated,
 )
 
-__all__ = ["confidence_plot", "curve_plot", "histogram_plot"]
+__all__ = ["confidence_plot", "curve_plot", "histogram_plot", "levels_plot"]
 
 
 def confidence_plot(
@@ -58,10 +59,7 @@ def confidence_plot(
     ax.axvline(mean_prediction, color=INK, linestyle="--", label=f"mean predicted probability {mean_prediction:.4f}")
     ax.axvline(frequency, color=ACCENT, label=f"observed frequency {frequency:.4f}")
     ax.set(xlim=(-0.02, 1.02), xlabel="predicted probability", ylabel="rows")
-    titled(ax, title)
-    bare(ax)
-    legend_below(ax)
-    return ax
+    return finished(ax, title)
 
 
 def histogram_plot(
@@ -101,7 +99,7 @@ def histogram_plot(
     matplotlib.axes.Axes
     """
     ax = axes_or_new(ax, 5.0, 4.3)
-    where = f"where {percent(confidence_level)} of calibrated models lie"
+    where = where_calibrated(confidence_level)
     outline = {"baseline": None, "color": OBSERVED, "linewidth": 2, "zorder": 3}
     ax.stairs(counts, edges, label="observed rows", **outline)
     ax.stairs(
@@ -114,23 +112,17 @@ def histogram_plot(
         ax.stairs(high, edges, baseline=low, fill=True, color=colour, label=f"{where}, {words}", zorder=order)
     ax.set(xlim=(edges[0], edges[-1]), xlabel=literal(variable, 80), ylabel="rows")
     ax.set_ylim(0, 1.05 * max(counts.max(), simultaneous[1].max(), 1))
-    titled(ax, title)
     ax.locator_params(axis="y", integer=True)
     if whole:
         ax.locator_params(axis="x", integer=True)
-    bare(ax)
-    legend_below(ax)
-    return ax
-
-
-Ends = tuple[np.ndarray, np.ndarray]
+    return finished(ax, title)
 
 
 def curve_plot(
     levels: np.ndarray,
     shares: np.ndarray,
     *,
-    bands: tuple[Ends, Ends] | None = None,
+    bands: tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]] | None = None,
     confidence_level: float = CONFIDENCE_LEVEL,
     title: str = "",
     ax: Any = None,
@@ -158,13 +150,63 @@ def curve_plot(
     ax.plot(levels, shares, "o-", color=OBSERVED, markersize=4, label="observed share of outcomes below", zorder=3)
     ax.plot([0, 1], [0, 1], "--", color=INK, linewidth=0.9, label="share = level", zorder=2)
     if bands is not None:
-        where = f"where {percent(confidence_level)} of calibrated models lie"
+        where = where_calibrated(confidence_level)
         looks = ((INNER_BAND, "each level alone", 1.0), (BAND, "all levels at once", 0.9))
         for ends, (colour, words, order) in zip(bands, looks, strict=True):
             ax.fill_between(levels, *ends, color=colour, linewidth=0, label=f"{where}, {words}", zorder=order)
     ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
     ax.set(xlabel="level of the predicted quantile", ylabel="observed share of outcomes below it")
-    titled(ax, title)
-    bare(ax)
-    legend_below(ax)
-    return ax
+    return finished(ax, title)
+
+
+def levels_plot(
+    levels: np.ndarray,
+    below: np.ndarray,
+    upto: np.ndarray,
+    *,
+    claimed: tuple[np.ndarray, np.ndarray],
+    interval: tuple[np.ndarray, np.ndarray],
+    broken: np.ndarray,
+    confidence_level: float,
+    title: str = "",
+    ax: Any = None,
+) -> Any:
+    """Draw the share of outcomes below each quantile against its level, from strictly below to at or below.
+
+    Parameters
+    ----------
+    levels, below, upto : numpy.ndarray of shape (Q,)
+        Levels, and the shares strictly below and at or below the quantiles.
+    claimed : pair of numpy.ndarray of shape (Q,)
+        The most that may lie below, and the least that must lie at or below; equal where no quantiles are.
+    interval : pair of numpy.ndarray of shape (Q,)
+        Lower end of the interval of the first share, and upper end of that of the second; NaN where there is none.
+    broken : numpy.ndarray of shape (Q,)
+        Levels whose claim lies outside the interval.
+    confidence_level : float
+        Of the intervals.
+    title : str
+        Shown letter by letter.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    ax = axes_or_new(ax, 5.0, 5.6)
+    ax.plot([0, 1], [0, 1], "--", color=INK, linewidth=0.9, label="observed = claimed", zorder=1)
+    if not np.allclose(*claimed):
+        ax.vlines(levels, *claimed, color=EDGE, linewidth=5, label="claims of equal quantiles", zorder=0)
+    if not np.isnan(interval[0]).all():
+        label = f"{percent(confidence_level)} interval of the share (Clopper-Pearson)"
+        ax.vlines(levels, *interval, color=OBSERVED, linewidth=1.3, label=label, zorder=2)
+    tied = not np.array_equal(below, upto)
+    if tied:
+        label = "from strictly below to at or below the quantile"
+        ax.vlines(levels, below, upto, color=OBSERVED, linewidth=4, alpha=0.5, label=label, zorder=2)
+    label = f"share {'at or ' * tied}below the quantile"
+    marks(ax, levels, upto, broken, label, f"{label}, claim outside the interval")
+    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
+    ax.set(xlabel="claimed level", ylabel="observed share of outcomes")
+    return finished(ax, title)

@@ -16,10 +16,9 @@ from kernelcal.plots.axes import (
     OBSERVED,
     axes_or_new,
     bare,
-    legend_below,
+    finished,
     literal,
     percent,
-    titled,
 )
 
 __all__ = ["interval_plot", "members_plot", "null_plot"]
@@ -99,10 +98,7 @@ def null_plot(
     ax.set(xlabel=literal(name, 80), ylabel="draws")
     ax.locator_params(axis="x", nbins=6)
     ax.locator_params(axis="y", integer=True)
-    titled(ax, title, null)
-    bare(ax)
-    legend_below(ax)
-    return ax
+    return finished(ax, title, null)
 
 
 def _bars(values: np.ndarray) -> Any:
@@ -175,10 +171,7 @@ def members_plot(
     ax.set_yticks(rows, [literal(name) for name in names])
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.set_xlabel("standard deviations under calibration, from the mean")
-    titled(ax, title, subtitle)
-    bare(ax)
-    legend_below(ax)
-    return ax
+    return finished(ax, title, subtitle)
 
 
 def _ranges(ax: Any, drawn: Sequence[np.ndarray], confidence_level: float) -> None:

@@ -1,5 +1,6 @@
 """What a model said: families of distributions, one a file, and what people have read as one of them."""
 
+from kernelcal.predictions.adapters import Logits, LogProbs, Percent, as_predictions
 from kernelcal.predictions.base import Predictions, checked_index, families, made, trusted
 from kernelcal.predictions.border import (
     NO_SPREAD,
@@ -15,15 +16,27 @@ from kernelcal.predictions.border import (
 )
 from kernelcal.predictions.classes import Bernoulli, Categorical, ClassPredictions, checked_classes
 from kernelcal.predictions.compositions import ONE_DRAW, SAME_LEVEL, Mixture, QuantileCells, Quantiles, Samples
+from kernelcal.predictions.continuous import (
+    Beta,
+    DiagonalNormal,
+    Dirichlet,
+    Gamma,
+    IsotropicNormal,
+    Laplace,
+    LogNormal,
+    MultivariateNormal,
+    Normal,
+    StudentT,
+    Uniform,
+    VectorNormal,
+)
 from kernelcal.predictions.counts import Binomial, CountPredictions, NegativeBinomial, Poisson
 from kernelcal.predictions.densities import Score, ScorePredictions, UnnormalizedDensity, langevin_draws
 from kernelcal.predictions.foreign import Reading
 from kernelcal.predictions.log_scale import log_sum
-from kernelcal.predictions.reading import Logits, LogProbs, Percent, as_predictions, checked_pair, checked_weights
 from kernelcal.predictions.real import Parametric, RealPredictions
-from kernelcal.predictions.scalars import Beta, Gamma, Laplace, LogNormal, Normal, StudentT, Uniform
 from kernelcal.predictions.special_functions import count_below, smallest_reaching
-from kernelcal.predictions.vectors import DiagonalNormal, Dirichlet, IsotropicNormal, MultivariateNormal, VectorNormal
+from kernelcal.predictions.targets import checked_pair, checked_weights
 
 __all__ = [
     "NO_SPREAD",

@@ -15,8 +15,7 @@ from kernelcal.defaults import DRAWS
 from kernelcal.errors import MissingExtraError
 from kernelcal.evaluation import Evaluation, components_of_case
 from kernelcal.explanation import Explanation, furthest_outside
-from kernelcal.inference import GivenResult
-from kernelcal.inference.diagrams import class_reliability_of, reliability_of, simplex_of
+from kernelcal.inference import GivenResult, class_reliability_of, reliability_of, simplex_of
 from kernelcal.plots import percent
 from kernelcal.predictions import ClassPredictions, Quantiles, Samples
 from kernelcal.reporting.figures import is_number

@@ -2,10 +2,9 @@
 
 from kernelcal.residuals.base import FeatureResidual, Inner, Residual
 from kernelcal.residuals.choice import residual_of, target_kernel_of
-from kernelcal.residuals.classes import ClassResidual
+from kernelcal.residuals.finite import ClassResidual, QuantileResidual
 from kernelcal.residuals.numbers import FourierResidual, GramResidual
 from kernelcal.residuals.pit import OutcomePlaces, PITResidual, has_places
-from kernelcal.residuals.quantiles import QuantileResidual
 from kernelcal.residuals.stein import Radial, SteinResidual, radial
 
 __all__ = [

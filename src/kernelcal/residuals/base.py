@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
-from kernelcal.arrays import Array, like, namespace, take_rows
+from kernelcal.arrays import Array, like, namespace, take_rows, to_double
 from kernelcal.errors import InputError
+from kernelcal.kernels import Kernel
+from kernelcal.predictions import RealPredictions
 
-__all__ = ["FeatureResidual", "Inner", "Residual", "weighted_block", "weighted_pairs"]
+__all__ = ["FeatureResidual", "Inner", "PairResidual", "Residual", "weighted_block", "weighted_pairs"]
 
 
 class Inner(ABC):
@@ -102,6 +104,26 @@ class FeatureResidual(Residual):
         """|r_i|^2 of many sets of targets: shape (B, n)."""
         r = self.batch(targets)
         return np.einsum("nbk,nbk->bn", r, r)
+
+
+@dataclass(frozen=True, eq=False)
+class PairResidual(Residual):
+    """Residuals of numbers without features: the predictions stay, and inner products are computed pair by pair."""
+
+    predictions: RealPredictions
+    kernel: Kernel
+
+    def __len__(self) -> int:
+        return len(self.predictions)
+
+    def __getitem__(self, index: Any) -> Self:
+        weights = None if self.weights is None else self.weights[index]
+        rows: dict[str, Any] = {"predictions": self.predictions[index], "weights": weights}
+        return replace(self, **rows)
+
+    def double(self) -> Self:
+        """Return the same in NumPy and float64."""
+        return replace(self, predictions=self.predictions.map_arrays(to_double))
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,10 +9,9 @@ from kernelcal.kernels import PIT, Dirac, Gaussian, Integrator, Kernel, Quantile
 from kernelcal.kernels.embeddings import MEAN
 from kernelcal.predictions import ClassPredictions, Predictions, Quantiles, RealPredictions, VectorNormal
 from kernelcal.residuals.base import Residual
-from kernelcal.residuals.classes import ClassResidual
+from kernelcal.residuals.finite import ClassResidual, QuantileResidual
 from kernelcal.residuals.numbers import FourierResidual, GramResidual
 from kernelcal.residuals.pit import PITResidual, has_places
-from kernelcal.residuals.quantiles import QuantileResidual
 
 __all__ = ["residual_of", "target_kernel_of"]
 

@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.arrays import Array, like, row_slices, take_rows, to_double
+from kernelcal.arrays import Array, like, row_slices, take_rows
 from kernelcal.errors import InputError
 from kernelcal.kernels import Integrator, Kernel, Linear, Spectral, has_leaf, plan, point
 from kernelcal.kernels.embeddings import Embedding
 from kernelcal.predictions import RealPredictions
-from kernelcal.residuals.base import FeatureResidual, Inner, Residual, weighted_block, weighted_pairs
+from kernelcal.residuals.base import FeatureResidual, Inner, PairResidual, weighted_block, weighted_pairs
 
 __all__ = ["FourierResidual", "GramResidual"]
 
 
 @dataclass(frozen=True, eq=False)
-class GramResidual(Residual):
+class GramResidual(PairResidual):
     """Inner products ``<r_i, r_j> = k(y_i, y_j) - E k(Z_i, y_j) - E k(y_i, Z_j) + E k(Z_i, Z_j)``.
 
     Attributes
@@ -37,8 +37,6 @@ class GramResidual(Residual):
     No features exist, so every set of targets costs four kernel values a pair; `Spectral` target kernels have features.
     """
 
-    predictions: RealPredictions
-    kernel: Kernel
     embedding: Embedding
     weights: np.ndarray | None = None
 
@@ -52,13 +50,6 @@ class GramResidual(Residual):
     ) -> GramResidual:
         """Residual of predictions whose expectations the plan can compute."""
         return cls(predictions, kernel, plan(kernel, predictions, integrator), weights)
-
-    def __len__(self) -> int:
-        return len(self.predictions)
-
-    def __getitem__(self, index: Any) -> GramResidual:
-        weights = None if self.weights is None else self.weights[index]
-        return replace(self, predictions=self.predictions[index], weights=weights)
 
     @property
     def dimension(self) -> int:
@@ -77,10 +68,6 @@ class GramResidual(Residual):
             return None
         predictions = self.double().predictions
         return self.kernel.bound() + np.asarray(self.embedding.cross(predictions, predictions))
-
-    def double(self) -> GramResidual:
-        """Return the same in NumPy and float64."""
-        return replace(self, predictions=self.predictions.map_arrays(to_double))
 
     def inner(self, targets: np.ndarray) -> GramInner:
         """Inner products for one set of targets."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from kernelcal.arrays import Array, is_numpy, like, namespace, numbers, take_rows, to_double
+from kernelcal.arrays import Array, is_numpy, like, namespace, numbers, take_rows
 from kernelcal.errors import InputError
 from kernelcal.kernels import (
     Gaussian,
@@ -25,7 +25,7 @@ from kernelcal.kernels import (
 from kernelcal.kernels.embeddings import merged, operations, refuse_metric
 from kernelcal.predictions import RealPredictions
 from kernelcal.predictions.densities import refuse_unusable_scores
-from kernelcal.residuals.base import Inner, Residual, weighted_block, weighted_pairs
+from kernelcal.residuals.base import Inner, PairResidual, weighted_block, weighted_pairs
 
 __all__ = ["Radial", "SteinInner", "SteinResidual", "radial"]
 
@@ -128,7 +128,7 @@ def _product(kernel: Product, u: Array) -> Radial:
 
 
 @dataclass(frozen=True, eq=False)
-class SteinResidual(Residual):
+class SteinResidual(PairResidual):
     """Stein features ``s_i l(y_i, .) + grad_y l(y_i, .)`` with the scores ``s_i = grad_y log p_i(y_i)``.
 
     Their inner products are, with a matrix B on the coordinates of the targets (the identity unless given),
@@ -157,8 +157,6 @@ class SteinResidual(Residual):
     Glaser, Widmann, Lindsten, Gretton (2023), eqs. 9, 10 and A.1.
     """
 
-    predictions: RealPredictions
-    kernel: Kernel
     root: np.ndarray | None = None
     weights: np.ndarray | None = None
 
@@ -176,13 +174,6 @@ class SteinResidual(Residual):
         root = None if matrix is None else _root(matrix, predictions.dimension)
         return cls(predictions, kernel, root, weights)
 
-    def __len__(self) -> int:
-        return len(self.predictions)
-
-    def __getitem__(self, index: Any) -> SteinResidual:
-        weights = None if self.weights is None else self.weights[index]
-        return replace(self, predictions=self.predictions[index], weights=weights)
-
     @property
     def dimension(self) -> int:
         """Numbers that are held a row: targets and scores, as factors of products."""
@@ -191,10 +182,6 @@ class SteinResidual(Residual):
     def bound(self) -> float:
         """Refuse: scores are not bounded."""
         raise InputError("Stein residuals have no bound, since scores have none: use null='wild' or null='exact'")
-
-    def double(self) -> SteinResidual:
-        """Return the same in NumPy and float64."""
-        return replace(self, predictions=self.predictions.map_arrays(to_double))
 
     def inner(self, targets: np.ndarray) -> SteinInner:
         """Inner products for one set of targets."""

@@ -14,6 +14,8 @@ from kernelcal.statistics.binned import (
 )
 from kernelcal.statistics.conditional import CKCE, JKCE, IncompleteCholesky, ckce, jkce
 from kernelcal.statistics.functions import function_of
+from kernelcal.statistics.locations import Locations, draw_locations, normal_locations
+from kernelcal.statistics.mean_embedding import UCME, PreparedUCME, ucme
 from kernelcal.statistics.outcomes import (
     CentralCoverage,
     ClaimedLevels,
@@ -38,6 +40,13 @@ from kernelcal.statistics.outcomes import (
     rank_histogram_of,
 )
 from kernelcal.statistics.pairwise import KCCSD, MMCE, SKCE, kccsd, mmce, skce
+from kernelcal.statistics.residual_functions import (
+    ClassFunctions,
+    KernelFunctions,
+    PlaceFunctions,
+    ResidualFunctions,
+    SpectralFunctions,
+)
 from kernelcal.statistics.scores import (
     PinballLoss,
     WeightedIntervalScore,
@@ -68,7 +77,6 @@ from kernelcal.statistics.scores import (
     weighted_interval_score_rows_of,
 )
 from kernelcal.statistics.signals import ClassSignals, NumberSignals, QuantileSignals
-from kernelcal.statistics.test_locations import UCME, Locations, draw_locations, normal_locations, ucme
 
 __all__ = [
     "CKCE",
@@ -84,18 +92,24 @@ __all__ = [
     "CallableStatistic",
     "CentralCoverage",
     "ClaimedLevels",
+    "ClassFunctions",
     "ClassSignals",
     "Estimate",
     "HighestDensityCoverage",
     "IncompleteCholesky",
+    "KernelFunctions",
     "Locations",
     "Merge",
     "NullBand",
     "NumberSignals",
     "PinballLoss",
+    "PlaceFunctions",
     "Prepared",
+    "PreparedUCME",
     "QuantileCalibration",
     "QuantileSignals",
+    "ResidualFunctions",
+    "SpectralFunctions",
     "Statistic",
     "Through",
     "UniformHistogram",

@@ -1,10 +1,9 @@
 """Files and data frames that are larger than memory: read in parts, in one process or on Dask."""
 
-from kernelcal.stream.files import find_files, in_pieces, is_many, size_of
 from kernelcal.stream.main import StreamResult, evaluate_files, evaluate_frame, prepared, sketch_options
+from kernelcal.stream.on_dask import cluster
 from kernelcal.stream.paths import AT_ONCE, evaluate_path, read_together
-from kernelcal.stream.survey import survey_files
-from kernelcal.stream.workers import cluster
+from kernelcal.stream.survey import find_files, in_pieces, is_many, size_of, survey_files
 
 __all__ = [
     "AT_ONCE",

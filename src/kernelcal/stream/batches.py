@@ -12,7 +12,17 @@ import numpy as np
 
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
-from kernelcal.io import ReadOptions, read_source
+from kernelcal.io import (
+    Arrays,
+    ReadOptions,
+    class_columns,
+    form_of,
+    is_constant,
+    missing,
+    read_source,
+    typed,
+    wide_columns,
+)
 from kernelcal.io.columns import (
     choose_target,
     class_names,
@@ -24,8 +34,6 @@ from kernelcal.io.columns import (
     rows_to_keep,
     was_said,
 )
-from kernelcal.io.layouts import class_columns, form_of, is_number, wide_columns
-from kernelcal.io.sources import Arrays, missing, typed
 from kernelcal.sketch import Sketch
 from kernelcal.stream.formats import Columns
 
@@ -160,7 +168,7 @@ def roles_of(head: Arrays, labels: Labels | None, options: ReadOptions) -> Roles
     if form == "parameters":
         said = {"parameters": _listed([name for names in columns.values() for name in names])}
     found = replace(options, target=_listed(targets), **said)
-    named = [name for names in columns.values() for name in names if not is_number(head, name)]
+    named = [name for names in columns.values() for name in names if not is_constant(head, name)]
     return _roles(found, options, targets, [*targets, *named], [], None)
 
 

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, TextIO
 import numpy as np
 
 from kernelcal.errors import InputError, MissingExtraError
-from kernelcal.io.sources import MISSING, Text, arrow_arrays
+from kernelcal.io import MISSING, Text, arrow_arrays
 
 __all__ = [
     "BATCH_BYTES",

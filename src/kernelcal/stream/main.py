@@ -20,11 +20,10 @@ from kernelcal.pairs import RandomFourier
 from kernelcal.predictions import is_in_chunks, is_in_parts
 from kernelcal.runs import Progress, Run
 from kernelcal.sketch import Sketch, SketchResult
-from kernelcal.stream.batches import SketchedRows
+from kernelcal.stream.batches import SketchedRows, sum_rows
 from kernelcal.stream.formats import BATCH_BYTES
-from kernelcal.stream.frames import ChunkFrame, survey_frame
+from kernelcal.stream.on_dask import ChunkFrame, add_up_on, current_client, survey_frame
 from kernelcal.stream.survey import Survey, pilot_of, seconds_and_bytes, survey_files
-from kernelcal.stream.workers import add_up_here, add_up_on, current_client
 
 __all__ = ["Pass", "StreamResult", "evaluate_files", "evaluate_frame", "prepared", "read_options", "sketch_options"]
 
@@ -275,8 +274,19 @@ class Pass:
     def result(self, progress: Progress | None = None) -> StreamResult:
         """Add up all parts."""
         started, asked = time.perf_counter(), (self.survey, self.empty, self.lens, progress)
-        sums = add_up_on(self.client, *asked) if self.dask else add_up_here(*asked)
+        sums = add_up_on(self.client, *asked) if self.dask else _add_up_here(*asked)
         return StreamResult.of(sums, self.read, self.plan, self.run, time.perf_counter() - started)
+
+
+def _add_up_here(survey: Survey, empty: Sketch, lens: Any, progress: Progress | None) -> SketchedRows:
+    """Read every part once; no more than a batch is held."""
+    sums, done, total = SketchedRows(empty.empty()), 0, survey.rows
+    for part in survey.parts:
+        for rows in sum_rows(sums, part.batches(survey.roles), part.place, survey.roles, lens):
+            done += rows
+            if progress is not None:
+                progress(done, total)
+    return sums
 
 
 def prepared(

@@ -13,14 +13,12 @@ import numpy as np
 from kernelcal.cases import Case, refuse_lens
 from kernelcal.errors import InputError
 from kernelcal.evaluation import Evaluation, evaluated
-from kernelcal.io import Data, ReadOptions, read, read_source
-from kernelcal.io.sources import Arrays
+from kernelcal.io import Arrays, Data, ReadOptions, read, read_source
 from kernelcal.runs import Run
 from kernelcal.stream.batches import batch_of
-from kernelcal.stream.files import find_files, in_pieces, is_many, size_of
 from kernelcal.stream.formats import Columns
 from kernelcal.stream.main import evaluate_files, read_options
-from kernelcal.stream.survey import FilePart, Survey, survey_files
+from kernelcal.stream.survey import FilePart, Survey, find_files, in_pieces, is_many, size_of, survey_files
 
 __all__ = ["AT_ONCE", "evaluate_path", "read_together"]
 

@@ -8,9 +8,8 @@ from scipy import stats
 
 import kernelcal as kc
 from kernelcal.cases import Case
-from kernelcal.statistics.outcomes import highest_density, histograms, quantile_curves, redrawn
-from kernelcal.statistics.outcomes.redrawn import RandomisedPIT
-from kernelcal.statistics.outcomes.transform import pit, pit_intervals
+from kernelcal.statistics.outcomes import highest_density, histograms, quantile_curves, transform
+from kernelcal.statistics.outcomes.transform import RandomisedPIT, pit, pit_intervals
 
 OWN = np.random.default_rng(2)
 N = 7
@@ -78,7 +77,7 @@ def test_wide_counts_need_no_table(monkeypatch):
     batch = kc.Poisson(RATES)
     case, uniforms = Case.of(np.ones(N), batch), np.random.default_rng(6).random((50, N))
     table = RandomisedPIT.of(case, 0).draw(uniforms)
-    monkeypatch.setattr(redrawn, "_CELLS", 1)
+    monkeypatch.setattr(transform, "_CELLS", 1)
     np.testing.assert_allclose(RandomisedPIT.of(case, 0).draw(uniforms), table, rtol=1e-12)
     targets = stats.poisson(RATES).ppf(uniforms)
     places = RandomisedPIT.of(case, 0).places

@@ -20,7 +20,7 @@ from kernelcal.predictions import (
 from kernelcal.statistics.binned import binomial_interval
 from kernelcal.statistics.outcomes.central import central_coverage
 from kernelcal.statistics.scores.numbers import crps, mean_squared_error, negative_log_likelihood
-from kernelcal.statistics.scores.pinball import QUANTILE_LEVELS, pinball_loss
+from kernelcal.statistics.scores.quantiles import QUANTILE_LEVELS, pinball_loss
 
 MEAN, STD = np.array([0.0, 1.0, -2.0, 0.5]), np.array([1.0, 0.3, 2.0, 5.0])
 Y = np.array([0.3, 1.5, -2.5, 9.0])

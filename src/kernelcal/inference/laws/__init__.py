@@ -1,5 +1,6 @@
-"""Null laws: from a statistic of fixed predictions to its p-value. A new one is a file here."""
+"""Null laws: from a statistic to its p-value, and what is known of it under calibration. A new law is a file here."""
 
+from kernelcal.inference.laws.chi_square import ChiSquareSum
 from kernelcal.inference.laws.dependent import Dependent
 from kernelcal.inference.laws.exact import (
     STOP_ABOVE,
@@ -13,6 +14,7 @@ from kernelcal.inference.laws.exact import (
 from kernelcal.inference.laws.law import NullLaw, Outcome, Problem, one_member
 from kernelcal.inference.laws.mean_embedding import CME
 from kernelcal.inference.laws.named import NULL_LAWS
+from kernelcal.inference.laws.null_moments import KnownNull, known_null
 from kernelcal.inference.laws.resampled import Bootstrap, Consistency, Wild
 from kernelcal.inference.laws.undrawn import Block, Bound, GammaFit, Pearson, Saddlepoint, Spectrum, far_note
 
@@ -23,11 +25,13 @@ __all__ = [
     "Block",
     "Bootstrap",
     "Bound",
+    "ChiSquareSum",
     "Consistency",
     "Dependent",
     "DrawnValues",
     "Exact",
     "GammaFit",
+    "KnownNull",
     "NullLaw",
     "Outcome",
     "Pearson",
@@ -40,5 +44,6 @@ __all__ = [
     "exact_null",
     "family_wise_pvalues",
     "far_note",
+    "known_null",
     "one_member",
 ]

@@ -9,11 +9,10 @@ from typing import ClassVar
 from kernelcal.errors import InputError
 from kernelcal.inference.laws.exact import exact_notes, exact_null
 from kernelcal.inference.laws.law import NullLaw, Outcome, Problem, one_member
+from kernelcal.inference.laws.location_forms import EmpiricalForm, KnownForm, LocationForm
 from kernelcal.inference.laws.trust import few_surprises_notes
-from kernelcal.inference.null_moments import EmpiricalForm, KnownForm, LocationForm
 from kernelcal.predictions import Samples
-from kernelcal.statistics import UCME, Statistic
-from kernelcal.statistics.test_locations import PreparedUCME
+from kernelcal.statistics import UCME, PreparedUCME, Statistic
 
 __all__ = ["CME"]
 
@@ -78,7 +77,7 @@ class CME(NullLaw):
     >>> import numpy as np, kernelcal as kc
     >>> from kernelcal.inference.laws.mean_embedding import CME
     >>> from kernelcal.predictions import Normal
-    >>> from kernelcal.statistics.test_locations.mean_embedding import UCME
+    >>> from kernelcal.statistics import UCME
     >>> rng = np.random.default_rng(2)
     >>> predictions = Normal(rng.random(100), 0.1)
     >>> y = predictions.sample(rng)[0]

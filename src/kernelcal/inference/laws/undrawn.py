@@ -9,9 +9,10 @@ from typing import ClassVar
 import numpy as np
 
 from kernelcal.errors import InputError
+from kernelcal.inference.laws.chi_square import ChiSquareSum, pearson_tail
 from kernelcal.inference.laws.law import NullLaw, Outcome, Problem, finite, one_member, prepared_pairs
+from kernelcal.inference.laws.null_moments import KnownNull, known_null
 from kernelcal.inference.laws.trust import few_surprises_notes, trust_notes
-from kernelcal.inference.null_moments import ChiSquareSum, KnownNull, known_null, pearson_tail
 from kernelcal.kernels import Kernel, Linear, has_leaf
 from kernelcal.pairs import PairMatrix
 from kernelcal.predictions import Predictions, RealPredictions

@@ -16,7 +16,7 @@ __all__ = ["FamilyOfPlaces", "GivenWords"]
 
 
 _KEPT = 100  # findings of a result
-_SPECIFIC = 2.0  # standard errors by which a gap differs from that elsewhere
+_SPECIFIC = 2.0  # standard errors by which gaps differ from those elsewhere, and are left beside stronger places
 
 
 class FamilyOfPlaces:
@@ -112,7 +112,7 @@ class GivenWords:
         if not self.drawn.stopped_early:
             return ()
         return (
-            f"the draws stopped early: p-values of places below {STOP_ABOVE} need all of them (early_stopping=False, or "
+            f"the draws stopped early: p-values of places below {STOP_ABOVE} need all of them (early_stopping=False or "
             "--all-draws)",
         )
 
@@ -129,13 +129,19 @@ class GivenWords:
                 pvalues[:, part] = self.family.pvalues(self._sizes[:, part].ravel(), kind).reshape(shape)
         score, place = np.nonzero(self.places.looked_at & (self._sizes > 0))
         order = np.lexsort((-self._sizes[score, place], pvalues[score, place]))[:_KEPT]
+        chosen = [(int(score[k]), int(place[k])) for k in order]
+        told = self._told([pair for pair in chosen if pvalues[pair] <= self.alpha])
+        for s, p in chosen:
+            yield self._finding(s, p, float(pvalues[s, p]), repeated=(s, p) in told and not told[s, p])
+
+    def _told(self, named: list[tuple[int, int]]) -> dict[tuple[int, int], bool]:
+        """Which significant sums are there beside stronger ones; widths beside shifts, which make outcomes spread."""
+        found: dict[tuple[int, int], bool] = {}
         kept: list[tuple[int, int]] = []
-        for k in order:
-            s, p = int(score[k]), int(place[k])
-            named = pvalues[s, p] <= self.alpha
-            found = self._finding(s, p, float(pvalues[s, p]), repeated=bool(named and self._repeats(s, p, kept)))
-            kept += [(s, p)] if named and found.specific and not found.repeated else []
-            yield found
+        for s, p in sorted(named, key=lambda pair: pair[0] in self.scores.about):
+            found[s, p] = not self._repeats(s, p, kept)
+            kept += [(s, p)] if found[s, p] and self._specific(s, self.places.places[p]) else []
+        return found
 
     @cached_property
     def _observed_scores(self) -> np.ndarray:
@@ -147,20 +153,36 @@ class GivenWords:
         for t, q in kept:
             other = self.places.places[q]
             trends = place.trend is not None or other.trend is not None
-            if trends and s == t and set(place.columns) & set(other.columns):
+            within = place.trend is not None and len(other.columns) > 1  # a trend may go on outside an intersection
+            if trends and not within and s == t and set(place.columns) & set(other.columns):
                 return True
-            if other.trend is None and not (s != t and np.array_equal(place.rows, other.rows)):
+            same = s != t and (np.array_equal(place.rows, other.rows) or self.scores.about.get(s) == t)
+            if other.trend is None and not same:
                 outside[other.rows] = False
         left = place.rows[outside[place.rows]]
-        if len(left) == len(place.rows):
+        shifts = [self.places.places[q] for t, q in kept if self.scores.about.get(s) == t]
+        if len(left) == len(place.rows) and not shifts:
             return False
         w = self.places.weights[left] * (1.0 if place.trend is None else place.trend[left])
-        own, variance = self._observed_scores[s, left], self.scores.variance[s, left]
-        if s in self.scores.about and len(left):
-            z = self._observed_scores[self.scores.about[s], left]
-            own = (z - z.mean()) ** 2 - 1
-        spread = float(np.sqrt(w**2 @ variance))
+        own = self._cleared_squares(s, left, shifts) if s in self.scores.about else self._observed_scores[s, left]
+        spread = float(np.sqrt(w**2 @ self.scores.variance[s, left]))
         return not (spread > 0 and np.sign(self.observed[s, p]) * float(w @ own) >= _SPECIFIC * spread)
+
+    def _cleared_squares(self, s: int, rows: np.ndarray, shifts: list[ColumnPlace]) -> np.ndarray:
+        """Squares less 1 of the scores in some rows, less what shifts that are named explain of them."""
+        z = self._observed_scores[self.scores.about[s]]
+        columns = [np.ones(self.n)]
+        for place in shifts:
+            if place.trend is None:
+                inside = np.zeros(self.n)
+                inside[place.rows] = 1.0
+                columns.append(inside)
+            else:
+                columns += [place.trend, place.trend**2, place.trend**3]
+        root = np.sqrt(self.places.weights)
+        design = np.column_stack(columns)
+        fitted = design @ np.linalg.lstsq(design * root[:, None], z * root, rcond=None)[0]
+        return np.asarray((z - fitted)[rows] ** 2 - 1)
 
     def _finding(self, s: int, p: int, pvalue: float, *, repeated: bool) -> PlaceFinding:
         place, saying = self.places.places[p], self.scores.sayings[s]
@@ -170,7 +192,7 @@ class GivenWords:
         over = f"p = {pvalue:.2g} over all {self.places.number:,} places"
         more = self.observed[s, p] > 0
         if place.trend is None:
-            figures = _in_words(saying, observed, predicted)
+            figures = _in_words(saying, observed, predicted) + self._elsewhere(s, outside, more=bool(more))
             words = saying.more if more else saying.less
             sentence = f"where {place.where}, {words} ({figures}, {len(place.rows):,} rows; {over})"
         else:
@@ -190,9 +212,18 @@ class GivenWords:
             score=float(self.observed[s, p]),
             pvalue=pvalue,
             sentence=sentence,
-            specific=self._specific(s, place, inside, outside),
+            specific=self._specific(s, place),
             repeated=repeated,
         )
+
+    def _elsewhere(self, s: int, outside: np.ndarray, *, more: bool) -> str:
+        """The figures of all other rows, where these err the same way too."""
+        if s in self.scores.about or self._mass(outside) <= 0:
+            return ""
+        mean, error = self._mean(s, outside)
+        if (mean if more else -mean) < _SPECIFIC * error:
+            return ""
+        return f"; elsewhere {_short(self.scores.sayings[s], self._figures(s, outside))}"
 
     def _unit(self, place: ColumnPlace) -> str:
         column = next(c for c in self.places.given.columns if c.name == place.columns[0])
@@ -220,22 +251,26 @@ class GivenWords:
         upper = upper if upper.any() else x >= np.median(x)
         return place.rows[upper], place.rows[~upper]
 
-    def _specific(self, s: int, place: ColumnPlace, inside: np.ndarray, outside: np.ndarray) -> bool:
+    def _specific(self, s: int, place: ColumnPlace) -> bool:
         """Whether the gap differs from that elsewhere, by the variances of calibrated outcomes."""
         if place.trend is not None:
             return s not in self.scores.about or self._not_by_shift(s, place)
+        inside, outside = self._sides(place)
         if self._mass(outside) <= 0:
             return True
         if s in self.scores.about:
             (a, _), (c, _) = self._figures(s, inside), self._figures(s, outside)
-            sizes = 1 / (2 * len(inside)) + 1 / (2 * max(len(outside), 1))
+            sizes = 1 / (2 * len(inside)) + 1 / (2 * len(outside))
             return bool(abs(np.log(max(a, 1e-9) / max(c, 1e-9))) >= _SPECIFIC * np.sqrt(sizes))
-        w, v, r = self.places.weights, self.scores.variance[s], self._observed_scores[s]
-        difference, error, sign = 0.0, 0.0, np.sign(self.observed[s, self.places.places.index(place)])
-        for rows, way in ((inside, sign), (outside, -sign)):
-            difference += float(way * (w[rows] @ r[rows]) / self._mass(rows))
-            error += float((w[rows] ** 2) @ v[rows]) / self._mass(rows) ** 2
-        return difference >= _SPECIFIC * float(np.sqrt(error))
+        sign = np.sign(self.observed[s, self.places.places.index(place)])
+        (here, one), (there, other) = self._mean(s, inside), self._mean(s, outside)
+        return bool(sign * (here - there) >= _SPECIFIC * np.hypot(one, other))
+
+    def _mean(self, s: int, rows: np.ndarray) -> tuple[float, float]:
+        """Mean score of some rows, and its standard error under calibration."""
+        w, mass = self.places.weights[rows], self._mass(rows)
+        variance = float(w**2 @ self.scores.variance[s, rows])
+        return float(w @ self._observed_scores[s, rows]) / mass, float(np.sqrt(variance)) / mass
 
     def _not_by_shift(self, s: int, place: ColumnPlace) -> bool:
         """Whether a trend of squares is there about a curve of the means too."""

@@ -15,9 +15,9 @@ from kernelcal.errors import InputError
 from kernelcal.predictions.base import checked_index, trusted
 from kernelcal.predictions.border import SUM_TOLERANCE, finite_numbers, refuse_rows, rows_of
 from kernelcal.predictions.compositions.quantiles import Quantiles
+from kernelcal.predictions.continuous import Normal, normal_distance
 from kernelcal.predictions.counts import count_quantile
 from kernelcal.predictions.real import RealPredictions
-from kernelcal.predictions.scalars import Normal, normal_distance
 from kernelcal.predictions.special_functions import choose, smallest_reaching
 
 __all__ = ["Mixture"]

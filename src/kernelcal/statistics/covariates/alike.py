@@ -16,8 +16,10 @@ __all__ = ["Between", "PreparedAlike", "kernel_in"]
 
 Between = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
-_ALL = 600  # rows up to which all pairs are taken
-_LANDMARKS = 256
+_FINER, _POWER = 4, 3  # at the median distance itself errors that change sign nearby cancel
+_PAIRS = 1_500_000  # pairs times scores up to which all are taken: 1,200 rows of events, 400 of ten classes
+_LANDMARKS, _MOST_LANDMARKS, _FEWEST = 256, 1_024, 32
+_NUMBERS = 2**26  # that features of one kernel are at most, half a gigabyte, above two million rows more
 _MEDIAN_ROWS = 500
 _TREES_FROM = 10  # columns
 _TREES, _DEPTH, _LEAF = 200, 5, 8  # grown at random: splits on a way, and fewest rows that are split once more
@@ -27,22 +29,23 @@ _JITTER = 1e-8
 def kernel_in(given: Covariates, weights: np.ndarray | None = None) -> Between:
     """Kernel between rows by their columns; called with row numbers it returns values of shape (rows, others).
 
-    Up to nine columns: ``exp(-D / median D)``, D the sum over columns of the distances of standardised numbers, and of
-    1 where categories differ, or where one value is missing: the product of a Laplacian or a kernel of equality a
-    column. From ten columns on: the share of randomly grown trees in which both rows share a leaf. A tree splits at a
-    random column at a random number or group of categories; no target is looked at.
+    Up to nine columns: ``exp(-4 D / median D)``, D the sum over columns of the distances of standardised numbers, and
+    of 1 where categories differ, or where one value is missing: the product of a Laplacian or a kernel of equality a
+    column. From ten columns on: the third power of the share of randomly grown trees in which both rows share a leaf. A
+    tree splits five times in a row, each time a random column at a random number or group of categories; no target is
+    looked at.
     """
     own = np.ones(len(given)) if weights is None else weights
     if len(given.columns) >= _TREES_FROM:
         leaves = leaves_of(given)
-        return lambda rows, others: _shared(leaves[rows], leaves[others])
+        return lambda rows, others: _shared(leaves[rows], leaves[others]) ** _POWER
     parts = [_part(column, own) for column in given.columns]
     counting = np.flatnonzero(own > 0)
     rows = generator_of(0, "rows of a median distance in x").permutation(counting)[:_MEDIAN_ROWS]
     distances = _distance(parts, rows, rows)[np.triu_indices(len(rows), 1)]
     apart = distances[distances > 0]
     scale = float(np.median(apart)) if len(apart) else 1.0
-    return lambda rows, others: np.exp(-_distance(parts, rows, others) / scale)
+    return lambda rows, others: np.exp(-_FINER * _distance(parts, rows, others) / scale)
 
 
 Part = tuple[np.ndarray, np.ndarray, bool]
@@ -109,13 +112,13 @@ class PreparedAlike(Prepared):
     """Sum over kernels of ``sum_{i != j} K_ij <r_i, r_j>``, each divided by its scale under calibration.
 
     Kernels: between rows by their columns, and the same times one between predictions. The residuals r are the scores
-    of a row, each divided by its mean standard deviation. Up to 600 rows all pairs are taken, above them features of
-    256 landmark rows, chosen by a fixed seed. The scale ``(sum_{i != j} (K_ij w_i w_j)^2 v_i v_j)^(1/2)``, with the
-    variance v of the first score, balances the kernels.
+    of a row, each divided by its mean standard deviation. Up to 1,200 rows of one score all pairs are taken, above
+    them features of 256 to 1,024 landmark rows, of more than 262,144 rows fewer, chosen by a fixed seed. The scale
+    ``(sum_{i != j} (K_ij w_i w_j)^2 v_i v_j)^(1/2)``, with the variance v of the first score, balances the kernels.
 
     Notes
     -----
-    Cost of a draw: ``n^2 S`` or ``256 n S`` multiplications a kernel, for S scores.
+    Cost of a draw: ``n^2 S`` or ``J n S`` multiplications a kernel, for S scores.
     """
 
     names = ("kernels in x",)
@@ -129,10 +132,12 @@ class PreparedAlike(Prepared):
         own = np.sqrt(np.maximum(scores.variance[self.alike].mean(axis=1), 1e-300))
         self.unit = np.where(scores.variance[self.alike].max(axis=1, initial=0.0) > 0, own, 1.0)
         every = np.arange(n)
-        self.all_pairs = n <= _ALL
+        self.all_pairs = n * n * len(self.alike) <= _PAIRS or n <= _LANDMARKS
         rows = every
         if not self.all_pairs:
-            rows = np.sort(generator_of(0, "landmark rows in x").choice(n, _LANDMARKS, replace=False))
+            number = int(np.clip(_PAIRS // (n * len(self.alike)), _LANDMARKS, min(n, _MOST_LANDMARKS)))
+            number = max(min(number, _NUMBERS // n), _FEWEST)
+            rows = np.sort(generator_of(0, "landmark rows in x").choice(n, number, replace=False))
         values = [in_x(every, rows)]
         values += [] if in_predictions is None else [values[0] * in_predictions(every, rows)]
         variance = self.weights**2 * scores.variance[self.alike[0]]

@@ -221,7 +221,8 @@ class PreparedPlaces(Prepared):
         second, _ = self._moments
         # the variance of a count whose weights are 1, in the unit of a row
         unit = np.where(trend | (mass <= 0), 1.0, squares / np.where(mass > 0, mass, 1.0))
-        counts = np.where(trend, np.inf, second / unit**2)
+        every = (self.matrix != 0).astype(np.float64) @ self.scores.variance.T
+        counts = np.where(trend, every.T, second / unit**2)
         return np.asarray(enough & (second > 1e-12) & (counts >= self.scores.least_variance))
 
     @property

@@ -28,9 +28,9 @@ from kernelcal.statistics.outcomes.quantile_curves import (
     quantile_calibration,
     quantile_calibration_of,
 )
-from kernelcal.statistics.outcomes.redrawn import RandomisedPIT
 from kernelcal.statistics.outcomes.transform import (
     PreparedUniformity,
+    RandomisedPIT,
     kuiper,
     normal_quantiles,
     pit,

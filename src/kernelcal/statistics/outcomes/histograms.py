@@ -17,7 +17,7 @@ from kernelcal.predictions import Quantiles, Samples, trusted
 from kernelcal.randomness import generator_of
 from kernelcal.runs import Run
 from kernelcal.statistics.binned import NullBand, drawn_band, multinomial_band
-from kernelcal.statistics.outcomes.redrawn import RandomisedPIT
+from kernelcal.statistics.outcomes.transform import RandomisedPIT
 from kernelcal.tables import Shown, Table
 
 __all__ = ["UniformHistogram", "pit_histogram", "pit_histogram_of", "rank_histogram", "rank_histogram_of"]

@@ -16,7 +16,7 @@ from kernelcal.randomness import generator_of
 from kernelcal.runs import Run
 from kernelcal.statistics.binned import NullBand, drawn_band, multinomial_band
 from kernelcal.statistics.outcomes.levels import claimed_levels_of
-from kernelcal.statistics.outcomes.redrawn import RandomisedPIT
+from kernelcal.statistics.outcomes.transform import RandomisedPIT
 from kernelcal.statistics.scores import QUANTILE_LEVELS, absent_levels, checked_levels
 from kernelcal.tables import Shown, Table
 

@@ -10,13 +10,6 @@ from kernelcal.statistics.scores.classes import (
     log_score_rows,
     log_score_rows_of,
 )
-from kernelcal.statistics.scores.interval_scores import (
-    WeightedIntervalScore,
-    weighted_interval_score,
-    weighted_interval_score_of,
-    weighted_interval_score_rows,
-    weighted_interval_score_rows_of,
-)
 from kernelcal.statistics.scores.numbers import (
     components_of,
     coordinate,
@@ -31,14 +24,19 @@ from kernelcal.statistics.scores.numbers import (
     negative_log_likelihood_rows,
     negative_log_likelihood_rows_of,
 )
-from kernelcal.statistics.scores.pinball import (
+from kernelcal.statistics.scores.quantiles import (
     QUANTILE_LEVELS,
     PinballLoss,
+    WeightedIntervalScore,
     absent_levels,
     checked_levels,
     pinball_loss,
     pinball_loss_of,
     usual_levels,
+    weighted_interval_score,
+    weighted_interval_score_of,
+    weighted_interval_score_rows,
+    weighted_interval_score_rows_of,
 )
 
 __all__ = [

@@ -1,0 +1,199 @@
+"""Open files by their suffix: text as a stream, others as arrays. A new format is a reader, which `reads` registers."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kernelcal.errors import InputError, MissingExtraError
+from kernelcal.io.sources import READERS, Arrays, Source, reads, side_by_side
+from kernelcal.io.text import Text
+
+__all__ = ["arrow_arrays", "open_source", "readers"]
+
+
+_DELIMITERS = {".csv": ",", ".txt": ",", ".tsv": "tab"}
+_LINES = (".jsonl", ".ndjson")
+_PICKLED = (".pkl", ".pickle", ".joblib", ".pt", ".pth", ".p")
+
+
+def open_source(paths: Sequence[Path], delimiter: str | None = None, missing: frozenset[str] = frozenset()) -> Source:
+    """Open one file, or a pair of npy files, by its suffix; further words for a missing value are those of text files.
+
+    Raises
+    ------
+    InputError
+        For a suffix that is not known, for pickles, and for files that cannot be read.
+    MissingExtraError
+        For parquet without the extra ``frame``.
+    """
+    for path in paths:
+        if not path.exists():
+            raise InputError(f"{path}: there is no such file")
+        if path.is_dir():
+            raise InputError(f"{path}: this is a folder: name the files in it")
+    if any(_suffix(path) == ".npy" for path in paths):
+        return _pair(paths)
+    if len(paths) != 1:
+        raise InputError(f"{', '.join(map(str, paths))}: only npy files are read together, predictions and targets")
+    path, suffix = paths[0], _suffix(paths[0])
+    if suffix in _DELIMITERS:
+        return Text(path, delimiter or _DELIMITERS[suffix], missing)
+    if suffix in READERS:
+        return Arrays(path, READERS[suffix](path))
+    raise InputError(f"{path}: {_PICKLES if suffix in _PICKLED else f'unknown kind of file {suffix!r}: {_known()}'}")
+
+
+def readers() -> tuple[str, ...]:
+    """Suffixes of the files that are read.
+
+    Examples
+    --------
+    >>> from kernelcal.io import readers
+    >>> readers()[:4]
+    ('.csv', '.txt', '.tsv', '.npy')
+    """
+    return (*_DELIMITERS, ".npy", *sorted(READERS))
+
+
+def _known() -> str:
+    """Kinds of files in words; a second suffix of a reader is not named."""
+    first = {reader: suffix for suffix, reader in sorted(READERS.items(), reverse=True)}
+    kinds = sorted(suffix.lstrip(".") for suffix in first.values())
+    return f"csv, tsv, npy (a pair), {', '.join(kinds[:-1])} and {kinds[-1]} are read"
+
+
+def _suffix(path: Path) -> str:
+    """Last suffix in lower case; of text in gzip, the one before .gz."""
+    suffix, before = path.suffix.lower(), Path(path.stem).suffix.lower()
+    return before if suffix == ".gz" and before in (*_DELIMITERS, *_LINES) else suffix
+
+
+def _pair(paths: Sequence[Path]) -> Source:
+    if len(paths) != 2 or any(_suffix(path) != ".npy" for path in paths):
+        raise InputError(
+            f"{', '.join(map(str, paths))}: npy files are read in pairs, one with the predictions and one with the "
+            "targets: give two of them"
+        )
+    names = _names(paths)
+    return Arrays(
+        " and ".join(map(str, paths)), {name: _load_npy(path) for name, path in zip(names, paths, strict=True)}
+    )
+
+
+def _names(paths: Sequence[Path]) -> list[str]:
+    """Names of the arrays: the last part of the file names (model.scores.npy: scores), if these differ."""
+    stems = [path.stem for path in paths]
+    for names in ([stem.split(".")[-1] for stem in stems], stems, [str(path) for path in paths]):
+        if len(set(names)) == len(names):
+            return names
+    raise InputError(f"{paths[0]}: the same file was given twice: one must hold the predictions, one the targets")
+
+
+_PICKLES = (
+    "pickles are not opened, since loading one can run any code. Save the arrays instead: "
+    "numpy.savez('predictions.npz', probabilities=p, labels=y)"
+)
+_BEGINNING = {"npz": b"PK", "npy": b"\x93NUMPY"}
+
+
+def _load_npy(path: Path) -> np.ndarray:
+    """One array."""
+    with _reading(path, "npy") as array:
+        return np.asarray(array)
+
+
+@reads(".npz")
+def _load_npz(path: Path) -> Mapping[str, np.ndarray]:
+    """Arrays by name."""
+    with _reading(path, "npz") as archive:
+        return _Archive(path, archive.files)
+
+
+@contextmanager
+def _reading(path: Path, kind: str, name: str = "") -> Iterator[Any]:
+    """Open with NumPy, close whatever happens, and say what is wrong with the file where it cannot be read."""
+    with open(path, "rb") as stream:
+        _refuse_other_format(path, kind, stream.read(8))
+        stream.seek(0)
+        try:
+            yield np.load(stream, allow_pickle=False)
+        except Exception as error:  # a damaged header or member makes NumPy fail in any way
+            where = f"{path}, array {name!r}" if name else f"{path}"
+            raise InputError(f"{where}: {_cause(kind, str(error))}") from None
+
+
+def _cause(kind: str, error: str) -> str:
+    if "Object arrays" in error:
+        return (
+            "it holds Python objects, which are pickled, and pickles are not opened, since loading one can run any "
+            "code: save text as text, y.astype(str), and numbers as numbers"
+        )
+    return _PICKLES if "pickle" in error else f"cannot be read as {kind}: {error[:200]}"
+
+
+def _refuse_other_format(path: Path, kind: str, start: bytes) -> None:
+    if start[:1] == b"\x80":
+        raise InputError(f"{path}: {_PICKLES}")
+    if not start.startswith(_BEGINNING[kind]) or (kind == "npz" and not zipfile.is_zipfile(path)):
+        raise InputError(
+            f"{path}: this is not a file in {kind} format: check its name, and whether it was copied as a whole"
+        )
+
+
+class _Archive(Mapping[str, np.ndarray]):
+    """Arrays of an npz file, each read when it is first asked for: a pickled one beside them does no harm."""
+
+    def __init__(self, path: Path, names: Sequence[str]) -> None:
+        self._path, self._names = path, names
+        self._read: dict[str, np.ndarray] = {}
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self._read:
+            with _reading(self._path, "npz", name) as archive:
+                self._read[name] = np.asarray(archive[name])
+        return self._read[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+@reads(".parquet", ".pq")
+def _load_parquet(path: Path) -> dict[str, np.ndarray]:
+    """Columns of numbers, text, or lists of numbers."""
+    try:
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingExtraError("pyarrow", "frame", "reading parquet") from None
+    try:
+        table = pyarrow.parquet.ParquetFile(path).read()
+    except (pyarrow.ArrowException, OSError) as error:
+        raise InputError(f"{path}: cannot be read as parquet: {error}") from None
+    return arrow_arrays(path, table)
+
+
+def arrow_arrays(where: Any, table: Any) -> dict[str, np.ndarray]:
+    """Columns of an Arrow table; `where` names the file in messages."""
+    doubles = sorted({name for name in table.column_names if table.column_names.count(name) > 1})
+    if doubles:
+        raise InputError(f"{where}: column {doubles[0]!r} occurs more than once: columns need distinct names")
+    return {name: _column(f"{where}, column {name!r}", table.column(name)) for name in table.column_names}
+
+
+def _column(where: str, column: Any) -> np.ndarray:
+    if str(column.type).startswith("dictionary"):  # to_numpy would give null the last of the values
+        column = column.cast(column.type.value_type)
+    values = column.to_numpy()
+    lists = values.dtype.kind == "O" and any(isinstance(value, np.ndarray) for value in values)
+    if not lists:
+        return values
+    same = len({getattr(value, "shape", None) for value in values}) == 1
+    return np.stack(list(values)) if same and values[0].dtype.kind in "fiub" else side_by_side(where, list(values))

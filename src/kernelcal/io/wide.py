@@ -1,0 +1,281 @@
+"""Tables with one row a prediction: class probabilities and their labels, or predictions of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from kernelcal.errors import InputError
+from kernelcal.io.columns import (
+    OUTCOMES,
+    ReadOptions,
+    asked_columns,
+    check_shapes,
+    choose_predictions,
+    choose_target,
+    class_names,
+    column_levels,
+    count,
+    given_of_rows,
+    groups_of_rows,
+    has_usual_predictions,
+    is_one_hot,
+    kept_given,
+    kept_groups,
+    kept_keys,
+    key_columns,
+    keys_of_rows,
+    known,
+    listed,
+    name_positions,
+    read_targets,
+    refuse_a_lonely_number,
+    refuse_another_order,
+    refuse_doubt,
+    refuse_outcome_groups,
+    refuse_points,
+    rows_to_keep,
+    where_in_words,
+    where_mask,
+)
+from kernelcal.io.sources import EXACT, Source
+from kernelcal.io.table import Data, FileArrays, family_of_name
+from kernelcal.predictions import Bernoulli, Logits, LogProbs, Percent, Predictions, as_predictions
+
+__all__ = ["class_columns", "is_constant", "read_classes", "read_wide", "wide_columns"]
+
+
+_SHOWN = 6  # class names in the sentence that says what was read
+_WRAPPERS: dict[str, Any] = {"logits": Logits, "log-probabilities": LogProbs, "percent": Percent}
+_RIGHT = ("correct", "correctness", "right", "hit", "was_correct", "was_right")
+
+
+def read_classes(source: Source, options: ReadOptions) -> Data:
+    """Read labels and class probabilities."""
+    targets, columns = class_columns(source, options)
+    x, y, weights, rows, end = _rows(source, targets, columns, options)
+    names = class_names(source, options, columns, x.shape[1], y)
+    if is_one_hot(source, targets):
+        y = name_positions(y, names, source.numbers(targets).shape[1], x.shape[1])
+    elif names is None and options.predictions is None:
+        refuse_doubt(columns, y)
+    predictions = _predictions(x, names, options)
+    if options.kind == "top-label" or (names is None and x.shape[1] == 1 and _says_right(targets)):
+        predictions = _as_hits(predictions)
+    refuse_outcome_groups(targets, options)
+    keys = kept_keys(keys_of_rows(source, options), rows)
+    description = _describe(source, targets, columns, predictions, options) + end
+    groups = kept_groups(groups_of_rows(source, options), rows)
+    given = kept_given(given_of_rows(source, options), rows)
+    return Data(y, predictions, description, weights, keys, groups, rows, given)
+
+
+def _says_right(targets: Sequence[str]) -> bool:
+    """Whether the one outcome says by its name that an answer was right: the probability is then a confidence in it."""
+    return len(targets) == 1 and targets[0].strip().lower().removeprefix("is_") in _RIGHT
+
+
+def class_columns(
+    source: Source, options: ReadOptions, text_labels: Callable[[], set[str]] | None = None
+) -> tuple[list[str], list[str]]:
+    """Columns of the targets and of the predictions; `text_labels` gives the labels where they are not all at hand."""
+    targets = choose_target(source, options.target)
+    taken = [*targets, *_others(options, source), *key_columns(source, options)]
+    if options.predictions is None and not has_usual_predictions(source):
+        refuse_a_lonely_number(source, targets, taken)
+    labels = text_labels or (lambda: _text_labels(source, targets))
+    return targets, choose_predictions(source, options.predictions, taken, labels)
+
+
+def _rows(
+    source: Source, targets: Sequence[str], columns: Sequence[str], options: ReadOptions
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray, str]:
+    """Predictions, targets and case weights of the rows to keep, their numbers, and what was dropped."""
+    x, y = source.numbers(columns), read_targets(source, targets, options)
+    if len(x) != len(y):
+        raise InputError(f"{len(y)} targets in {', '.join(targets)}, but {len(x)} rows in {columns[0]}")
+    w = None if options.weights is None else source.numbers([known(source, options.weights)])[:, 0]
+    if options.kind == "probabilities":
+        refuse_points(x, y, columns, targets)
+    wanted = where_mask(source, options)
+    kept, dropped = rows_to_keep(y, [x] if w is None else [x, w], wanted, options)
+    end = where_in_words(options, source, wanted) + (f"; dropped {', '.join(dropped)}" if dropped else "")
+    if not kept.any():
+        raise InputError(f"no rows are left{end}" if len(y) else "there are no rows, only names")
+    x = x if kept.all() else x[kept]
+    return x, _as_written(y[kept]), None if w is None else w[kept], np.flatnonzero(kept), end
+
+
+def _text_labels(source: Source, targets: Sequence[str]) -> set[str]:
+    """Distinct labels of one target column of text; none where the labels are numbers."""
+    if is_one_hot(source, targets):
+        return set()
+    return {value for value in source.values(targets[0]).tolist() if isinstance(value, str)}
+
+
+def _others(options: ReadOptions, source: Source) -> list[str]:
+    named = [options.predicted_label, options.classes, options.weights]
+    return [name for name in named if name in source.names]
+
+
+def _as_written(y: np.ndarray) -> np.ndarray:
+    """Whole numbers that were floats only because a value was missing are whole again."""
+    if y.dtype.kind == "O" and all(isinstance(v, bool) for v in y):
+        return y.astype(bool)
+    if y.dtype.kind == "f" and np.all(y == np.round(y)) and np.all(np.abs(y) < EXACT):
+        return y.astype(np.int64)
+    return y
+
+
+def _predictions(x: np.ndarray, classes: Sequence[Any] | None, options: ReadOptions) -> Predictions:
+    values = x[:, 0] if x.shape[1] == 1 else x
+    wrapper = _out_of_ten if options.kind == "out-of-ten" else _WRAPPERS.get(options.kind)
+    return as_predictions(values if wrapper is None else wrapper(values), classes=classes, normalize=options.normalize)
+
+
+def _out_of_ten(x: np.ndarray) -> Percent:
+    """Confidence on a scale from 0 to 10."""
+    outside = np.argwhere((x < 0) | (x > 10))
+    if len(outside):
+        raise InputError(
+            f"--kind out-of-ten reads a scale from 0 to 10, and row {outside[0, 0]} holds {x[tuple(outside[0])]:g}: "
+            "what are these numbers?"
+        )
+    return Percent(10 * x)
+
+
+def _as_hits(predictions: Any) -> Predictions:
+    """Confidences of the first choice: the question, and the names of its two answers."""
+    return Bernoulli(predictions.p, ("wrong", "right"), predictions.notes, "top label", logs=predictions.logs)
+
+
+def _describe(
+    source: Source,
+    targets: Sequence[str],
+    columns: Sequence[str],
+    predictions: Any,
+    options: ReadOptions,
+) -> str:
+    target = targets[0] if len(targets) == 1 else f"one-hot {', '.join(targets)}"
+    if options.kind == "top-label":
+        target = f"{targets[0]} equal to {options.predicted_label}"
+    shown = columns[0] if len(columns) == 1 else f"{columns[0]} to {columns[-1]} ({len(columns)} columns)"
+    classes = f"{predictions.n_classes} classes: {_shown_classes(columns, predictions)}"
+    rows = count(len(predictions))
+    weights = f"; weights {options.weights}" if options.weights else ""
+    return f"read {source.path}: {rows}; target {target}; predictions {shown}, {options.kind}; {classes}{weights}"
+
+
+def _shown_classes(columns: Sequence[str], predictions: Any) -> str:
+    """Names of the first classes, each with its column where this says more."""
+    names = [str(predictions.class_name(k)) for k in range(min(predictions.n_classes, _SHOWN))]
+    if len(columns) > 1:
+        names = [name if name == column else f"{name} ({column})" for name, column in zip(names, columns, strict=False)]
+    return ", ".join(names) + (", ..." if predictions.n_classes > _SHOWN else "")
+
+
+_ROLES = ("mean", "std", "variance", "samples", "quantiles")
+
+
+def read_wide(source: Source, form: str, options: ReadOptions) -> FileArrays:
+    """Read targets, and means with their spread, draws or quantiles."""
+    weights = {"weights": [known(source, options.weights)]} if options.weights else {}
+    targets, shown = wide_columns(source, form, options)
+    columns = {"target": targets, **shown, **weights}
+    arrays = {"target": _array(source, columns["target"], 0)}
+    rows = len(arrays["target"])
+    arrays |= {role: _array(source, names, rows) for role, names in columns.items() if role != "target"}
+    check_shapes(form, arrays, columns)
+    wanted = where_mask(source, options)
+    return FileArrays(
+        form=form,
+        read=str(source.path),
+        rows="",
+        end=where_in_words(options, source, wanted),
+        targets=targets,
+        columns=columns,
+        shown=shown,
+        arrays=arrays,
+        levels=_levels(source, shown["quantiles"], arrays["quantiles"], options) if form == "quantiles" else None,
+        wanted=wanted,
+        row_in_words=lambda row: f"row {row}",
+        together=lambda _: "",
+        keys=keys_of_rows(source, options),
+        groups=groups_of_rows(source, options),
+        given=given_of_rows(source, options),
+    )
+
+
+def wide_columns(source: Source, form: str, options: ReadOptions) -> tuple[list[str], dict[str, list[str]]]:
+    """Columns of the targets, and those of the predictions by what they hold."""
+    targets = choose_target(source, options.target, OUTCOMES)
+    weights = [known(source, options.weights)] if options.weights else []
+    columns = _columns(source, form, options, [*targets, *weights, *key_columns(source, options)])
+    refuse_another_order([targets, *columns.values()])
+    return targets, columns
+
+
+def _columns(source: Source, form: str, options: ReadOptions, taken: Sequence[str]) -> dict[str, list[str]]:
+    """Columns by what they hold: as asked, or those of these very names."""
+    if form == "parameters":
+        return _of_family(source, options, taken)
+    asked = {role: getattr(options, role) for role in _ROLES if getattr(options, role)}
+    if not asked:
+        spread = "std" if "std" in source.names else "variance"
+        roles = {"normal": ["mean", spread], "covariances": ["mean", "cov"]}.get(form, [form])
+        return {role: [role] for role in roles}
+    if form == "normal" and ("mean" not in asked or len(asked) != 2):
+        said = " and ".join(f"--{role}" for role in asked)
+        raise InputError(
+            f"a normal prediction takes --mean NAME and one of --std NAME and --variance NAME, got {said} (a mean "
+            f"alone cannot be tested for calibration). The columns are {listed(source.names)}"
+        )
+    return {role: asked_columns(source, names, taken) for role, names in asked.items()}
+
+
+def _of_family(source: Source, options: ReadOptions, taken: Sequence[str]) -> dict[str, list[str]]:
+    """Columns of the parameters of a family: as listed in its order, or called as they are; numbers serve all rows."""
+    if options.family is None:
+        raise InputError("--parameters names the columns of a family: say which, such as --family gamma")
+    kind = family_of_name(options.family)
+    asked = [part.strip() for part in (options.parameters or ",".join(kind.given_by)).split(",")]
+    missing = [name for name in asked if name not in source.names]
+    if options.parameters is None and missing:
+        raise InputError(
+            f"{kind.__name__} has the parameters {', '.join(kind.given_by)}, and no column is called {missing[0]}: say "
+            f"which hold them with --parameters NAMES, in this order. The columns are {listed(source.names)}"
+        )
+    found = [[part] if is_constant(source, part) else asked_columns(source, part, taken) for part in asked]
+    if len(kind.given_by) == 1:  # perhaps of vectors, which have a column a component
+        return {kind.given_by[0]: [name for part in found for name in part]}
+    columns = [name for part in found for name in part]
+    if len(columns) != len(kind.given_by):
+        raise InputError(
+            f"{kind.__name__} has the parameters {', '.join(kind.given_by)}, got the columns {listed(columns)}: name "
+            "one column each, --parameters a,b in this order; a number such as 4 serves all rows"
+        )
+    return {name: [column] for name, column in zip(kind.given_by, columns, strict=True)}
+
+
+def is_constant(source: Source, name: str) -> bool:
+    """Tell whether a name is no column but a number for all rows."""
+    try:
+        float(name)
+    except ValueError:
+        return False
+    return name not in source.names
+
+
+def _array(source: Source, names: Sequence[str], rows: int) -> np.ndarray:
+    """Columns side by side; one number a row without a second axis, one number a draw without a third."""
+    if len(names) == 1 and is_constant(source, names[0]):
+        return np.full(rows, float(names[0]))
+    array = source.array(names[0]) if len(names) == 1 else source.numbers(names)
+    return array[..., 0] if array.ndim in (2, 3) and array.shape[-1] == 1 and array.shape[1:] != (1, 1) else array
+
+
+def _levels(source: Source, names: Sequence[str], values: np.ndarray, options: ReadOptions) -> np.ndarray:
+    stated = options.quantile_levels or (None if options.quantiles else "levels")
+    return column_levels(source, names, stated, values.shape[1])
