@@ -1,7 +1,7 @@
 """Null laws: from a statistic to its p-value, and what is known of it under calibration. A new law is a file here."""
 
 from kernelcal.inference.laws.chi_square import ChiSquareSum
-from kernelcal.inference.laws.dependent import Dependent
+from kernelcal.inference.laws.dependent import Dependent, refuse_dependent
 from kernelcal.inference.laws.exact import (
     STOP_ABOVE,
     DrawnValues,
@@ -46,4 +46,5 @@ __all__ = [
     "far_note",
     "known_null",
     "one_member",
+    "refuse_dependent",
 ]

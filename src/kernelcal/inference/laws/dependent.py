@@ -27,7 +27,7 @@ from kernelcal.predictions import Bernoulli, ClassPredictions, Quantiles, Sample
 from kernelcal.randomness import generator_of
 from kernelcal.statistics import Merge, Prepared
 
-__all__ = ["ClusterSums", "Dependent", "effective_clusters", "flipped_pvalue"]
+__all__ = ["ClusterSums", "Dependent", "effective_clusters", "flipped_pvalue", "refuse_dependent"]
 
 
 _FEW_STRETCHES = 10  # stretches of h steps, below which estimated correlations are rough
@@ -153,6 +153,22 @@ class Dependent(NullLaw):
             members=tuple(member for member in outcome.members if member.name in own),
             notes=(*outcome.notes, *_of_effective(effective, rho), *_of_flips(effective, unlike, flipped)),
             null_draws={name: drawn for name, drawn in outcome.null_draws.items() if name in own},
+        )
+
+
+def refuse_dependent(case: Case, law: NullLaw | None, what: str = "null=") -> None:
+    """Refuse what is for independent rows alone where rows depend on each other."""
+    if case.rows is None:
+        return
+    if law is not None or what != "null=":
+        raise InputError(
+            f"{what} is for independent rows, and clusters=, time=, horizon= or series= say that they depend on each "
+            "other: leave it out, and targets are redrawn with as much dependence"
+        )
+    if case.given is not None:
+        raise InputError(
+            "given= and rows that depend on each other cannot be had together: keep one row a cluster, or every "
+            "h-th row, and pass given= alone"
         )
 
 

@@ -14,7 +14,19 @@ from kernelcal.defaults import DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError
 from kernelcal.inference.draws import Draws
 from kernelcal.inference.given import GivenResult
-from kernelcal.inference.laws import CME, NULL_LAWS, Block, Dependent, Exact, NullLaw, Outcome, Problem, Swap, Wild
+from kernelcal.inference.laws import (
+    CME,
+    NULL_LAWS,
+    Block,
+    Dependent,
+    Exact,
+    NullLaw,
+    Outcome,
+    Problem,
+    Swap,
+    Wild,
+    refuse_dependent,
+)
 from kernelcal.inference.result import Member, TestResult
 from kernelcal.inference.test.family import DefaultFamily, PreparedFamily, directions, impossible_note, impossible_rows
 from kernelcal.inference.test.given import GivenFamily, PreparedGiven, drawn_given, refuse_given
@@ -363,22 +375,6 @@ def law_of(case: Case, statistic: Statistic) -> NullLaw:
     """Return the default law, of rows that depend on each other where they do."""
     law = default_law(case.predictions, statistic)
     return law if case.rows is None else Dependent(case.rows, law)
-
-
-def refuse_dependent(case: Case, law: NullLaw | None, what: str = "null=") -> None:
-    """Refuse what is for independent rows alone where rows depend on each other."""
-    if case.rows is None:
-        return
-    if law is not None or what != "null=":
-        raise InputError(
-            f"{what} is for independent rows, and clusters=, time=, horizon= or series= say that they depend on each "
-            "other: leave it out, and targets are redrawn with as much dependence"
-        )
-    if case.given is not None:
-        raise InputError(
-            "given= and rows that depend on each other cannot be had together: keep one row a cluster, or every "
-            "h-th row, and pass given= alone"
-        )
 
 
 def default_law(batch: Predictions, statistic: Statistic) -> NullLaw:
