@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from kernelcal.arrays import Array, is_numpy, to_numpy
+from kernelcal.arrays import Array, to_numpy
 from kernelcal.covariates import Covariates
 from kernelcal.dependence import Dependence
 from kernelcal.errors import InputError
@@ -92,10 +92,12 @@ class Case:
         """
         refuse_lens(lens)
         targets, batch = checked_pair(y, predictions, classes=classes, normalize=normalize)
-        known = Covariates.of(given, len(batch))
-        if known is not None:
+        known = None
+        if given is not None:
+            known = Covariates.of(given, len(batch))
             known.refuse_outcome(targets)
-        rows = Dependence.of(len(batch), clusters=clusters, time=time, horizon=horizon, series=series)
+        said = {"clusters": clusters, "time": time, "horizon": horizon, "series": series}
+        rows = None if all(one is None for one in said.values()) else Dependence.of(len(batch), **said)
         return cls(targets, batch, checked_weights(weights, len(batch)), given=known, rows=rows).through(lens)
 
     def __len__(self) -> int:
@@ -129,7 +131,7 @@ class Case:
     @cached_property
     def in_numpy(self) -> Self:
         """The case with predictions in NumPy; itself where they are."""
-        if is_numpy(self.predictions.reference):
+        if isinstance(self.predictions.reference, np.ndarray):
             return self
         there = self.map_arrays(to_numpy)
         there.__dict__["in_numpy"] = there

@@ -51,7 +51,6 @@ def test_arrays_lists_series_and_durations():
     found = read({"wait": np.arange(N).astype("timedelta64[h]")}).columns[0]
     assert (found.unit, found.text(found.values[12])) == ("duration", "0.5 days")
     assert read({"n": pd.array([1, None, *range(22)], dtype="Int64")}).columns[0].missing.sum() == 1
-    assert read(None) is None
     again = read(read(NUMBERS))
     assert np.array_equal(again.columns[0].values, NUMBERS)
 

@@ -9,10 +9,6 @@ import kernelcal as kc
 from kernelcal.dependence import Dependence
 
 
-def test_nothing_said_is_nothing():
-    assert Dependence.of(5) is None
-
-
 def test_labels_of_any_kind_are_clusters():
     rows = Dependence.of(5, clusters=["b", "a", "b", 1, "1"])
     assert rows.groups == 4

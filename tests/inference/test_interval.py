@@ -9,8 +9,7 @@ from scipy.stats import binom, norm, t
 import kernelcal as kc
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
-from kernelcal.inference.intervals.methods import hoeffding_parts
-from kernelcal.inference.intervals.surprises import surprises_of
+from kernelcal.inference.intervals.surprises import hoeffding_parts, surprises_of
 
 KERNEL = kc.Laplacian(0.3)
 STATISTIC = kc.SKCE(prediction_kernel=KERNEL)
@@ -43,7 +42,7 @@ def test_hoeffding_variance_equals_sums_over_distinct_rows():
 def surprises(y, p, statistic=STATISTIC):
     """Sums with pseudo-surprises, which have tests of their own."""
     prepared = statistic.prepare(kc.Bernoulli(p))
-    return surprises_of(prepared.matrix(y), prepared.residual, Case(y, kc.Bernoulli(p)))
+    return surprises_of(prepared.matrix(y), Case(y, kc.Bernoulli(p)))
 
 
 @pytest.mark.parametrize("n", [300, 1200])
@@ -74,8 +73,8 @@ def test_the_upper_end_of_blocks_adds_what_fewer_pairs_leave_unknown():
     known = surprises(*data(200))
     all_pairs = known.of_blocks(200, 1.7)
     assert all_pairs == pytest.approx(known.root(1.7) ** 2, rel=1e-3)
-    w = known.weight(1.7)[1]
-    value, square = known.value(1.7), known.mean_square(1.7)
+    w = known.weight(2.0)[1]  # two surprises up to two standard deviations
+    value, square = known.value(2.0), known.mean_square(2.0)
     noise = np.sqrt((square - value**2) / (w * (w - 1)))
     gap = (np.sqrt(max(value, 0) + noise) + 1.7 * np.sqrt(noise)) ** 2 - value
     more = 2 * (square / (200 * 4) - noise**2)

@@ -86,21 +86,21 @@ def test_draws_give_the_spread_of_their_difference():
     first, second = np.array([1.0, 4.0, 3.0]), np.array([0.0, 1.0, 1.0])
     found = difference_of_draws((2.0, 0.5), first, second)
     assert (found.difference, found.error, found.pvalue) == pytest.approx((1.5, 1.0, 2 * norm.sf(1.5)))
-    wider = difference_of_draws((2.0, 0.5), first, second, lambda z: (first * 2, second * 2))
+    wider = difference_of_draws((2.0, 0.5), first, second, lambda surprises: (first * 2, second * 2))
     assert (wider.error, wider.pvalue) == pytest.approx((2.0, 2 * norm.sf(0.75)))
-    narrower = difference_of_draws((2.0, 0.5), first, second, lambda z: (first / 2, second / 2))
+    narrower = difference_of_draws((2.0, 0.5), first, second, lambda surprises: (first / 2, second / 2))
     assert narrower == found
 
 
 def test_draws_get_the_surprises_of_the_next_depth():
     asked = []
 
-    def surprised(z):
-        asked.append(z)
-        return np.array([0.0, z]), np.zeros(2)
+    def surprised(surprises):
+        asked.append(surprises)
+        return np.array([0.0, np.sqrt(2 * surprises)]), np.zeros(2)
 
     found = difference_of_draws((9.0, 0.0), np.array([0.0, 1.0]), np.zeros(2), surprised)
-    assert set(asked) <= {2.0, 2.5, 3.0, 4.0, 6.0}
+    assert set(asked) <= {z**2 / 2 for z in (2.0, 2.5, 3.0, 4.0, 6.0)}
     z = norm.isf(found.pvalue / 2)  # errors are depth / sqrt(2): 9 of them are met between 3 and 4, by those of 4
     assert z == pytest.approx(9 / (4 / np.sqrt(2)), rel=1e-6)
 
@@ -339,7 +339,7 @@ def degenerate_variance(h):
 def surprises(y, p, statistic=STATISTIC):
     """Sums with pseudo-surprises, which have tests of their own."""
     prepared = statistic.prepare(kc.Bernoulli(p))
-    return surprises_of(prepared.matrix(y), prepared.residual, Case(y, kc.Bernoulli(p)))
+    return surprises_of(prepared.matrix(y), Case(y, kc.Bernoulli(p)))
 
 
 def test_equivalence_on_the_root_scale():

@@ -12,9 +12,10 @@ from kernelcal.cases import Case
 from kernelcal.comparison.figures import by_rows, conditional, score_surprises
 from kernelcal.inference import Draws, equivalence_test
 from kernelcal.inference.intervals import PairedSurprises, RowBootstrap, label_law, surprises_of
-from kernelcal.inference.intervals.methods import Request, hoeffding_parts
+from kernelcal.inference.intervals.flips import Flips
+from kernelcal.inference.intervals.methods import Request
 from kernelcal.inference.intervals.paired import ScoreSurprises
-from kernelcal.inference.intervals.surprises import Flips, deepest, expected, pseudo_rows
+from kernelcal.inference.intervals.surprises import deepest, expected, hoeffding_parts, pseudo_rows
 from kernelcal.kernels import Spectral, Wasserstein
 from kernelcal.pairs.matrix import joint_sums
 from kernelcal.runs import Run
@@ -91,9 +92,9 @@ def test_the_root_equals_the_formula_over_rows_that_are_written_out(m, z):
     square = (q + 2 * eps * mixed + eps**2 * both) / (w * (w - 1))
     noise = np.sqrt(max(square - written.value() ** 2, 0) / (w * (w - 1)))
     prepared = STATISTIC.prepare(case.predictions)
-    found = surprises_of(prepared.matrix(y), prepared.residual, case)
-    assert found.value(z) == pytest.approx(written.value(), rel=1e-9)
-    assert found.noise(z) == pytest.approx(noise, rel=1e-9)
+    found = surprises_of(prepared.matrix(y), case)
+    assert found.value(expected(z)) == pytest.approx(written.value(), rel=1e-9)
+    assert found.noise(expected(z)) == pytest.approx(noise, rel=1e-9)
     assert found.root(z) == pytest.approx(np.sqrt(max(written.value(), 0) + noise) + z * np.sqrt(noise), rel=1e-9)
     whole, own = written.weights @ h @ written.weights, np.trace(h[:n, :n])
     reach = np.sqrt(0.1**2 + z**2 * eps * sum(nu) / w**2)
@@ -108,7 +109,7 @@ def test_other_target_kernels_have_features_of_their_own():
 
     def root(kernel):
         prepared = replace(STATISTIC, target_kernel=kernel).prepare(case.predictions)
-        return surprises_of(prepared.matrix(y), prepared.residual, case).root(1.5)
+        return surprises_of(prepared.matrix(y), case).root(1.5)
 
     own = root(None)
     assert root(kc.kernels.FiniteKernel(np.eye(3))) == pytest.approx(own, rel=1e-9)
@@ -123,7 +124,7 @@ def test_surprises_of_many_rows_lie_on_some_of_them():
     p = rng.beta(1, 20, 3000)
     y = (rng.random(3000) < p).astype(int)
     case, prepared = Case(y, kc.Bernoulli(p)), STATISTIC.prepare(kc.Bernoulli(p))
-    found = surprises_of(prepared.matrix(y), prepared.residual, case)
+    found = surprises_of(prepared.matrix(y), case)
     kernel, r = np.exp(-np.abs(p[:, None] - p) / WIDTH), np.sqrt(2) * (y - p)
     law = label_law(y, [case.predictions])
     d = np.sqrt(2) * (law.labels[1] - p)[::3]
@@ -142,7 +143,7 @@ def test_a_constant_rare_risk_has_the_limit_of_counts(events, z):
     n = 1000
     y, p = (np.arange(n) < events).astype(int), np.full(n, 1e-7)
     case, prepared = Case(y, kc.Bernoulli(p)), STATISTIC.prepare(kc.Bernoulli(p))
-    found = surprises_of(prepared.matrix(y), prepared.residual, case).root(z) * n / np.sqrt(2)
+    found = surprises_of(prepared.matrix(y), case).root(z) * n / np.sqrt(2)
     law = label_law(y, [case.predictions])
     c = expected(z) * law.each * law.labels[1]  # pseudo-outcomes that are events
     seen = events * (events - 1)  # pairs of events
@@ -223,7 +224,7 @@ def test_numbers_are_given_noise_alone():
     batch = kc.Normal(mean, std)
     statistic = kc.SKCE(prediction_kernel=kc.Gaussian(0.7, metric=Wasserstein()), target_kernel=kc.Gaussian(0.8))
     prepared = statistic.prepare(batch)
-    found = surprises_of(prepared.matrix(y), prepared.residual, Case(y, batch))
+    found = surprises_of(prepared.matrix(y), Case(y, batch))
     h, far = prepared.matrix(y).dense(), prepared.residual.far_lengths()
     k = np.exp(-((mean[:, None] - mean) ** 2 + (std[:, None] - std) ** 2) / (2 * 0.7**2))
     off = h - np.diag(np.diag(h))
@@ -234,10 +235,10 @@ def test_numbers_are_given_noise_alone():
     value = off.sum() / (n * (n - 1))
     square = ((off**2).sum() + 2 * eps * mixed + eps**2 * both) / (w * (w - 1))
     noise = np.sqrt((square - value**2) / (w * (w - 1)))
-    assert found.value(z) == pytest.approx(value, rel=1e-9)
+    assert found.value(2.0) == pytest.approx(value, rel=1e-9)
     assert found.root(z) == pytest.approx(np.sqrt(max(value, 0) + noise) + z * np.sqrt(noise), rel=1e-9)
-    assert found.inflation(1.0, 2.0, z) == pytest.approx(max(1, np.sqrt((1 + 2 * noise**2) / 3)), rel=1e-9)
-    assert found.inflation(0.0, 0.0, z) == 1
+    assert found.inflation(1.0, 2.0, 2.0) == pytest.approx(max(1, np.sqrt((1 + 2 * noise**2) / 3)), rel=1e-9)
+    assert found.inflation(0.0, 0.0, 2.0) == 1
 
 
 def test_the_bootstrap_of_numbers_is_wider_by_twice_as_many_surprises():
@@ -250,9 +251,9 @@ def test_the_bootstrap_of_numbers_is_wider_by_twice_as_many_surprises():
     for u in Draws(3, "draws of an interval").uniforms(0, 99, 25):
         c = np.bincount((u * 25).astype(int), minlength=25)
         drawn.append(c @ (h - np.diag(np.diag(h))) @ c / (c.sum() ** 2 - (c**2).sum()))
-    known = surprises_of(matrix, prepared.residual, Case(y, batch))
-    ratio = replace(known, each=2.0).inflation(*hoeffding_parts(matrix), norm.ppf(0.975))
-    estimate = known.value(0.0)
+    known = surprises_of(matrix, Case(y, batch))
+    ratio = replace(known, each=2.0).inflation(*hoeffding_parts(matrix), 2.0)
+    estimate = known.value(2.0)
     upper = max(np.quantile(drawn, 0.975), estimate + ratio * (np.quantile(drawn, 0.975) - estimate))
     found = kc.confidence_interval(y, batch, statistic=statistic, draws=99, rng=3, pvalue=0.001)
     assert found.upper == pytest.approx(upper, rel=1e-9)
@@ -300,7 +301,7 @@ def test_drawn_rows_with_flips_equal_loops_over_copies(m, weighted):
     matrix = request.prepared.matrix(y)
     kernel = np.exp(-distances(p) / WIDTH)
     for z in (1.0, 3.0):
-        found = Flips.of(request, matrix).changes(z)
+        found = Flips.of(matrix, case, request.source, run.draws).changes(expected(z))
         changed = 0
         for b, u in enumerate(Draws(7, "draws of an interval").uniforms(0, 40, 25)):
             copies = flips_by_hand(u, y, p, weights, max(2.0, z * z / 2))
@@ -325,7 +326,7 @@ def test_the_bootstrap_ends_at_the_larger_of_both():
         c = np.bincount((u * 20).astype(int), minlength=20)
         old.append(c @ (h - np.diag(np.diag(h))) @ c)
         totals.append(c.sum() ** 2 - (c**2).sum())
-    new = np.array(old) + Flips.of(request, matrix).changes(1.0)
+    new = np.array(old) + Flips.of(matrix, case, request.source, run.draws).changes(2.0)
     ends = [np.quantile(np.array(x) / totals, 0.975) for x in (old, new)]
     interval = kc.confidence_interval(y, p[:, 1], statistic=STATISTIC, draws=99, rng=3, pvalue=0.001)
     assert interval.upper == pytest.approx(max(ends), rel=1e-9)
@@ -347,7 +348,7 @@ def test_drawn_rows_of_the_ckce_with_flips_equal_the_formula_with_inverses(engin
     rows, run = RowBootstrap(prepared, y), Run(draws=30, rng=4)
     request = Request(Case(y, kc.Categorical(p), weights if weighted else None), prepared, run)
     drawn = rows.drawn(request)
-    found = rows.surprised(request, drawn)(3.0)
+    found = rows.surprised(request, drawn)(4.5)
     roots = np.sqrt(weights)
     squares = ((p[:, None] - p) ** 2).sum(-1)
     k = (p @ p.T + np.exp(-squares / 0.5)) * np.outer(roots, roots)
@@ -364,7 +365,7 @@ def test_drawn_rows_of_the_ckce_with_flips_equal_the_formula_with_inverses(engin
         assert found[b] == pytest.approx(np.sum(m * (x @ x.T)), rel=1e-5, abs=1e-9)
     interval = conditional(request.case, prepared.statistic, run, 0.001)[0]
     if not weighted:
-        both = drawn, rows.surprised(request, drawn)(norm.ppf(0.975))
+        both = drawn, rows.surprised(request, drawn)(2.0)
         assert interval.upper == pytest.approx(max(0, *(np.quantile(x, 0.975) for x in both)), rel=1e-9)
 
 
@@ -383,7 +384,7 @@ def test_draws_of_the_ckce_of_numbers_are_wider():
     ratio = np.sqrt(((q + 2 * eps * mixed + eps**2 * both) / (w * (w - 1)) ** 2) / (q / (20 * 19) ** 2))
     assert ratio > 1
     np.testing.assert_allclose(
-        rows.surprised(request, drawn)(1.0), rows.estimate + ratio * (drawn - rows.estimate), rtol=1e-9
+        rows.surprised(request, drawn)(2.0), rows.estimate + ratio * (drawn - rows.estimate), rtol=1e-9
     )
 
 
@@ -414,16 +415,16 @@ def test_the_paired_error_equals_that_of_rows_that_are_written_out(m, z):
     y, p = data(11, m)
     tables = [p, data(11, m, seed=8)[1]]
     expected_error = paired_by_hand(y, tables, lambda each, n: max(2, z * z / 2) * each / n)
-    assert paired(y, tables).error(0, 1, z) == pytest.approx(expected_error, rel=1e-9)
-    assert paired(y, tables).error(1, 0, z) == pytest.approx(expected_error, rel=1e-9)
+    surprises = max(2, z * z / 2)
+    assert paired(y, tables).between(0, 1).error(surprises) == pytest.approx(expected_error, rel=1e-9)
+    assert paired(y, tables).between(1, 0).error(surprises) == pytest.approx(expected_error, rel=1e-9)
 
 
 def paired(y, tables):
     batches = [batch_of(p) for p in tables]
     prepared = [STATISTIC.prepare(batch) for batch in batches]
     matrices = [one.matrix(y) for one in prepared]
-    cases = [Case(y, batch) for batch in batches]
-    return PairedSurprises(matrices, [one.residual for one in prepared], cases, *joint_sums(matrices))
+    return PairedSurprises(matrices, label_law(y, batches), *joint_sums(matrices))
 
 
 def test_three_models_share_one_label_law():
@@ -432,8 +433,8 @@ def test_three_models_share_one_label_law():
     v, _ = law_by_hand(y, tables)
     found = paired(y, tables)
     np.testing.assert_allclose(found.law.labels, v, rtol=1e-12)
-    assert found.error(0, 0, 1.0) == 0
-    assert len({round(found.error(*two, 1.0), 9) for two in combinations(range(3), 2)}) == 3
+    assert found.between(0, 0).error(2.0) == 0
+    assert len({round(found.between(*two).error(2.0), 9) for two in combinations(range(3), 2)}) == 3
 
 
 def test_the_paired_error_of_numbers_grows_by_outcomes_far_away():
@@ -443,9 +444,8 @@ def test_the_paired_error_of_numbers_grows_by_outcomes_far_away():
     )
     prepared = [statistic.prepare(kc.Normal(mean, s)) for s in (std, 1.3 * std)]
     matrices = [one.matrix(y) for one in prepared]
-    cases = [Case(y, one.predictions) for one in prepared]
     sums, products = joint_sums(matrices)
-    found = PairedSurprises.of(matrices, [one.residual for one in prepared], cases, sums, products)
+    found = PairedSurprises.of(matrices, None, sums, products)
     eps, w = 2 / 12, 14.0
     size = prepared[0].residual.kernel.bound()
     sides = []
@@ -458,7 +458,9 @@ def test_the_paired_error_of_numbers_grows_by_outcomes_far_away():
     rows, pairs = sums[0] - sums[1], w * (w - 1)
     t = (rows.sum() ** 2 - 4 * (rows @ rows - q) - 2 * q) / (pairs * (w - 2) * (w - 3))
     linear = 4 * (w - 2) / pairs * max((rows @ rows - q) / (pairs * (w - 2)) - t, 0)
-    assert found.error(0, 1, 1.0) == pytest.approx(np.sqrt(linear + 2 / pairs * max(q / pairs - t, 0)), rel=1e-9)
+    assert found.between(0, 1).error(2.0) == pytest.approx(
+        np.sqrt(linear + 2 / pairs * max(q / pairs - t, 0)), rel=1e-9
+    )
 
 
 def test_scores_of_surprises_equal_a_loop():
@@ -466,7 +468,7 @@ def test_scores_of_surprises_equal_a_loop():
     tables = [p, data(9, 3, seed=4)[1]]
     found = ScoreSurprises([kc.Categorical(one) for one in tables])
     rows = np.log(tables[1][np.arange(9), y]) - np.log(tables[0][np.arange(9), y])
-    for z, c in ((1.0, 2.0), (4.0, 8.0)):
+    for c in (2.0, 8.0):
         more = whole = 0.0
         for i in range(9):
             together = tables[0][i] + tables[1][i]
@@ -477,7 +479,7 @@ def test_scores_of_surprises_equal_a_loop():
         more *= c / whole
         w = 9 + c
         error = np.sqrt((((rows - rows.mean()) ** 2).sum() + more) / (w * (w - 1)))
-        assert found.error(rows, 0, 1, z) == pytest.approx(error, rel=1e-9)
+        assert found.errors(rows, 0, 1)(c) == pytest.approx(error, rel=1e-9)
 
 
 def test_sixty_right_answers_do_not_tell_two_sure_models_apart():
@@ -511,7 +513,7 @@ def test_a_sketch_holds_what_surprised_and_bounds_which_rows_are_near(m):
     sketch = kc.Sketch(prediction_kernel=kc.Laplacian(0.3), engine=engine, draws=99).update(y, batch)
     statistic = kc.SKCE(prediction_kernel=kc.Laplacian(0.3), engine=engine)
     prepared = statistic.prepare(batch)
-    own = surprises_of(prepared.matrix(y), prepared.residual, Case(y, batch))
+    own = surprises_of(prepared.matrix(y), Case(y, batch))
     sums = sketch._sums
     found = _surprises(sums, sketch._settings, sketch._subject, own.total, own.squares)
     assert (found.each, found.rows) == (pytest.approx(own.each, rel=1e-9), 60)
@@ -561,5 +563,5 @@ def test_models_that_err_by_equally_much_are_not_told_apart():
         y, tables = nearly_sure(np.random.default_rng([12, seed]))
         sums = joint_sums([STATISTIC.prepare(batch_of(p)).matrix(y) for p in tables])[0]
         difference = (sums[0] - sums[1]).sum() / (60 * 59)
-        found += 2 * norm.sf(abs(difference) / paired(y, tables).error(0, 1, 2.0)) <= 0.05
+        found += 2 * norm.sf(abs(difference) / paired(y, tables).between(0, 1).error(2.0)) <= 0.05
     assert found <= binom.ppf(0.999, repetitions, 0.05)

@@ -394,11 +394,11 @@ def test_only_what_is_asked_is_prepared():
             return super().coordinates(predictions)
 
     batch = families()["full"]
-    points = BlockPoints(batch, [kc.Laplacian(1.0, metric=Wasserstein()) + kc.Linear()])
+    points = BlockPoints(batch)
+    Tile(points, ALL, ALL, shared=True).evaluate(kc.Laplacian(1.0, metric=Wasserstein()) + kc.Linear())
     assert list(points._by_metric) == [Wasserstein()]
     kernel = kc.Laplacian(1.0, metric=Counting()) + kc.Gaussian(1.0, metric=Counting())
-    points = BlockPoints(batch, [kernel])
-    Tile(points, ALL, ALL, shared=True).evaluate(kernel)
+    Tile(BlockPoints(batch), ALL, ALL, shared=True).evaluate(kernel)
     assert Counting.asked == 1
 
 
@@ -437,7 +437,7 @@ def test_gradients_are_those_of_finite_differences(name, metric):
 def test_draws_of_torch_predictions_use_the_same_distances():
     torch = pytest.importorskip("torch")
     batch = families()["full"]
-    moved = BlockPoints(batch.map_arrays(torch.tensor), [kc.Laplacian(1.0, metric=Wasserstein())])
+    moved = BlockPoints(batch.map_arrays(torch.tensor))
     found = Tile(moved, ALL, ALL, shared=False).distance(Wasserstein())
     np.testing.assert_allclose(found, distances(Wasserstein(), batch), rtol=1e-12)
     mixtures = families()["vector mixture"].map_arrays(torch.tensor)

@@ -26,7 +26,7 @@ from kernelcal.inference import (
     seconds_of,
 )
 from kernelcal.inference.intervals import (
-    OPERATOR_METHODS,
+    BOOTSTRAP,
     Contrast,
     LabelLaw,
     PairedSurprises,
@@ -102,7 +102,7 @@ _INFINITE = "an outcome had probability 0: the mean score is infinite, and its d
 
 
 def skce_differences(
-    models: Mapping[str, Case], prepared: Mapping[str, PreparedPairMean]
+    models: Mapping[str, Case], prepared: Mapping[str, PreparedPairMean], law: LabelLaw | None = None
 ) -> tuple[list[PairedDifference], dict[str, Spread]]:
     """Differences of the SKCE and what is known of each, over all pairs of rows in one pass, or over blocks."""
     names = list(models)
@@ -112,14 +112,13 @@ def skce_differences(
             name: block_spread_of(own, prepared[name], models[name]) for name, own in values.items()
         }
     matrices = [prepared[name].matrix(models[name].targets) for name in names]
-    residuals, cases = [prepared[name].residual for name in names], [models[name] for name in names]
     sums, products = joint_sums(matrices)
-    paired = PairedSurprises.of(matrices, residuals, cases, sums, products)
+    paired = PairedSurprises.of(matrices, law or shared_law(models), sums, products)
     pairs, place = sums.shape[1] * (sums.shape[1] - 1), names.index
     spreads = {}
     for k, name in enumerate(names):
         own = float(sums[k].sum()), float(products[k, k])
-        surprises = surprises_of(matrices[k], residuals[k], cases[k], own)
+        surprises = surprises_of(matrices[k], models[name], own)
         spreads[name] = root_spread(own[0] / pairs, *hoeffding_sums(sums[k], own[1]), surprises)
     return _corrected(
         "SKCE", names, lambda a, b: difference_of_pairs(sums, products, place(a), place(b), paired)
@@ -135,7 +134,7 @@ def by_draws(
     """Differences of estimates whose spread is that of drawn rows, the same for all models."""
 
     def found(a: str, b: str) -> Contrast:
-        more = None if surprised is None else (lambda z: (surprised[a](z), surprised[b](z)))
+        more = None if surprised is None else (lambda some: (surprised[a](some), surprised[b](some)))
         return difference_of_draws((estimates[a], estimates[b]), draws[a], draws[b], more)
 
     return _corrected(measure, list(estimates), found)
@@ -150,7 +149,7 @@ def by_rows(
     def found(a: str, b: str) -> Contrast:
         if surprises is None:
             return mean_difference(rows[a], rows[b])
-        return mean_difference(rows[a], rows[b], lambda gaps, z: surprises.error(gaps, place(a), place(b), z))
+        return mean_difference(rows[a], rows[b], lambda gaps: surprises.errors(gaps, place(a), place(b)))
 
     return _corrected(measure, list(rows), found)
 
@@ -200,9 +199,15 @@ def conditional(
     notes: tuple[str, ...] = ()
     if pvalue is not None and pvalue > 1 - level:
         lower, notes = 0.0, (f"the lower end is 0: the exact test does not reject (p = {pvalue:.3g})",)
-    label = OPERATOR_METHODS["bootstrap"].label
     interval = Interval(
-        rows.estimate, max(lower, 0.0), max(upper, 0.0), level, label, len(case.targets), notes, "CKCE, corrected"
+        rows.estimate,
+        max(lower, 0.0),
+        max(upper, 0.0),
+        level,
+        BOOTSTRAP.label,
+        len(case.targets),
+        notes,
+        "CKCE, corrected",
     )
     return interval, rows.plug_in, (drawn, rows.surprised(request, drawn, law))
 

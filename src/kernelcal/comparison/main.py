@@ -34,7 +34,7 @@ from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError
 from kernelcal.evaluation import KernelError, evaluated, pairs_or_blocks
 from kernelcal.inference import DefaultFamily, PairedDifference
-from kernelcal.inference.intervals import checked_bound
+from kernelcal.inference.intervals import LabelLaw, checked_bound
 from kernelcal.kernels import Medians, resolve
 from kernelcal.lenses import Lens
 from kernelcal.predictions import Quantiles, Samples
@@ -181,7 +181,8 @@ def compared(
     skce, ckce = shared_skce(skce, batches, known), shared_ckce(ckce, batches, known)
     errors = _errors(models, run, skce, known)
     pairs = pairs_or_blocks(batches, skce)
-    found, drawn = _models(models, whole, errors, ckce, run)
+    law = shared_law(models) if _one_outcome(models) else None
+    found, drawn = _models(models, whole, errors, ckce, run, law)
     found.sort(key=sort_key)
     ordered = {model.name: models[model.name] for model in found}
     estimates = {model.name: model.ckce.estimate for model in found}
@@ -191,7 +192,7 @@ def compared(
     taken = {
         name: errors[name].prepared_for(pairs) or pairs.prepare(case.predictions) for name, case in ordered.items()
     }
-    own, spreads = skce_differences(ordered, taken)
+    own, spreads = skce_differences(ordered, taken, law)
     differences += _near_0([replace(d, alpha=run.alpha) for d in own], found)
     found = [replace(m, equivalence=equivalence(spreads[m.name], within, pairs, n, run.alpha)) for m in found]
     mixed = () if whole is models else (_LEVELS,)
@@ -216,11 +217,11 @@ def _errors(models: Models, run: Run, skce: SKCE, known: Sequence[Medians]) -> d
 
 
 def _models(
-    models: Models, whole: Models, errors: Mapping[str, KernelError], ckce: CKCE, run: Run
+    models: Models, whole: Models, errors: Mapping[str, KernelError], ckce: CKCE, run: Run, law: LabelLaw | None
 ) -> tuple[list[ComparedModel], dict[str, Drawn]]:
     """Everything about each model, and the values of its CKCE over drawn rows."""
     steps = Steps(run.progress, 2 * len(models), run.draws)
-    found, drawn, law = [], {}, shared_law(models) if _one_outcome(models) else None
+    found, drawn = [], {}
     for name, case in models.items():
         error = errors[name] if whole[name].predictions is case.predictions else None
         own = evaluated(whole[name], replace(run, progress=steps.next()), error)

@@ -63,16 +63,13 @@ def shared_kernel(kernels: Sequence[Kernel]) -> Kernel:
     Differences of models are differences of what they predict only where the kernel is the same. Metrics that take a
     base measure from the predictions take that of the first model.
     """
-    medians = iter(np.median([_lengthscales(k) for k in kernels], axis=0).tolist())
+    given = [float(leaf.lengthscale) for leaf in leaves(*kernels) if isinstance(leaf, Stationary)]
+    medians = iter(np.median(np.reshape(given, (len(kernels), -1)), axis=0).tolist())
 
     def leaf(k: Kernel) -> Kernel:
         return k.with_lengthscale(next(medians)) if isinstance(k, Stationary) else k
 
     return kernels[0].map_leaves(leaf)
-
-
-def _lengthscales(kernel: Kernel) -> list[float]:
-    return [float(leaf.lengthscale) for leaf in leaves(kernel) if isinstance(leaf, Stationary)]
 
 
 _EQUALLY_SPACED, _DRAWN = 16, 256  # frequencies of target kernels, for numbers and for vectors
@@ -280,5 +277,5 @@ def _two_columns(batch: Any) -> Categorical:
 
 
 def _double(x: Any) -> np.ndarray:
-    values = to_numpy(x)
+    values = x if isinstance(x, np.ndarray) else to_numpy(x)
     return values.astype(np.float64, copy=False) if values.dtype.kind == "f" else values

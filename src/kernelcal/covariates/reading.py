@@ -41,8 +41,8 @@ class Covariates:
     notes: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, given: Any, n: int) -> Self | None:
-        """Read columns of n rows, or refuse them with the remedy; None where nothing is given.
+    def of(cls, given: Any, n: int) -> Self:
+        """Read columns of n rows, or refuse them with the remedy.
 
         Parameters
         ----------
@@ -56,8 +56,6 @@ class Covariates:
         InputError
             Naming the column, what was given and what to do.
         """
-        if given is None:
-            return None
         if isinstance(given, cls):
             found = given.columns
         else:

@@ -41,10 +41,8 @@ class Dependence:
     horizon: int = 1
 
     @classmethod
-    def of(
-        cls, n: int, *, clusters: Any = None, time: Any = None, horizon: Any = None, series: Any = None
-    ) -> Self | None:
-        """Check what a user said of n rows; None where nothing was said.
+    def of(cls, n: int, *, clusters: Any = None, time: Any = None, horizon: Any = None, series: Any = None) -> Self:
+        """Check what a user said of n rows.
 
         Parameters
         ----------
@@ -73,8 +71,6 @@ class Dependence:
             codes = _codes("clusters", clusters, n)
             _refuse_ids(codes)
             return cls(codes, np.zeros(n, dtype=np.int64), np.arange(n))
-        if time is None and horizon is None and series is None:
-            return None
         steps = _horizon(horizon, n)
         of_series = np.zeros(n, dtype=np.int64) if series is None else _codes("series", series, n)
         if horizon is None and time is None:

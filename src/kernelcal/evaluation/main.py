@@ -9,6 +9,7 @@ from typing import Any
 
 from kernelcal.cases import Case
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
+from kernelcal.dependence import suspicions
 from kernelcal.errors import InputError
 from kernelcal.evaluation.base import Evaluation
 from kernelcal.evaluation.classes import class_evaluation
@@ -130,7 +131,8 @@ def evaluated(case: Case, run: Run, error: KernelError | None = None) -> Evaluat
     n = len(case)
     if n < 2:
         raise InputError("evaluate needs at least 2 rows, got 1: calibration is a property of many predictions")
-    refuse_given(case, None, None, several=False)
+    if case.given is not None:
+        refuse_given(case, None, None, several=False)
     run, placed, case = run.shared(), case.placed, case.in_numpy
     run.tell(0)  # the estimate comes before the draws, and is long for many rows
     error = error or KernelError(placed, run.engine)
@@ -140,10 +142,11 @@ def evaluated(case: Case, run: Run, error: KernelError | None = None) -> Evaluat
         enough = run.with_at_least(DRAWS)  # percentiles of few draws would be rough
         prepared = error.prepared_for(of) if placed is case else None
         interval = interval_of(case, of, enough, pvalue=test.pvalue, prepared=prepared)
+    notes = ((_UNTESTED,) if test is None else test.notes) + estimate.notes
     found = _maker(case.predictions)(
         case,
         run,
-        tuple(dict.fromkeys(((_UNTESTED,) if test is None else test.notes) + estimate.notes)),
+        tuple(dict.fromkeys((*suspicions(case.predictions, case.targets, case.weights), *notes))),
         n=n,
         estimate=estimate,
         interval=interval,

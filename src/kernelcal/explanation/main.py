@@ -186,7 +186,8 @@ def explained(
 ) -> Explanation:
     """Explain what was checked already; groups are read here, since their rows must be those of the case."""
     started, run = time.perf_counter(), run.deciding
-    refuse_given(case, None, None, several=False)
+    if case.given is not None:
+        refuse_given(case, None, None, several=False)
     _refuse_unexplained(case)
     case = case.map_arrays(lambda x: to_numpy(x).astype(np.float64))
     named = checked_groups(groups, len(case))

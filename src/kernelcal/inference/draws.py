@@ -74,7 +74,11 @@ class Draws:
         def fill(row: int) -> None:
             self._stream(start + row, first).random(out=numbers[row])
 
-        threaded_map(fill, range(stop - start), None if n >= _MANY else 1)
+        if n >= _MANY:
+            threaded_map(fill, range(stop - start), None)
+        else:
+            for row in range(stop - start):
+                fill(row)
         return numbers
 
     def uniforms_at(self, start: int, stop: int, positions: np.ndarray) -> np.ndarray:

@@ -1,7 +1,6 @@
 """Kernels: profiles of metrics between predictions, kernels between targets, and their algebra."""
 
 from kernelcal.kernels.base import (
-    CLOSE,
     AlignedPairs,
     CrossPairs,
     Kernel,
@@ -12,15 +11,12 @@ from kernelcal.kernels.base import (
     Sum,
     class_matrix,
     has_leaf,
+    kernel_between,
+    kernels_between,
     leaves,
-    left_factor,
     positive,
-    repair,
-    right_factor,
     smaller,
-    squares,
 )
-from kernelcal.kernels.between import kernel_between, kernels_between
 from kernelcal.kernels.divergences import MMD, FisherDivergence, KernelFisherDivergence, ground_lengthscale
 from kernelcal.kernels.embeddings import (
     GaussHermite,
@@ -50,7 +46,6 @@ from kernelcal.kernels.metrics import (
     TotalVariation,
     Wasserstein,
 )
-from kernelcal.kernels.pit import PIT
 from kernelcal.kernels.plain import kernel_from_plain, kernel_to_plain
 from kernelcal.kernels.profiles import (
     Gaussian,
@@ -62,11 +57,10 @@ from kernelcal.kernels.profiles import (
     RationalQuadratic,
     Stationary,
 )
-from kernelcal.kernels.simple import Brownian, Coordinatewise, Dirac, FiniteKernel, Linear, QuantileLevels
+from kernelcal.kernels.simple import PIT, Brownian, Coordinatewise, Dirac, FiniteKernel, Linear, QuantileLevels
 from kernelcal.kernels.spectral import Spectral
 
 __all__ = [
-    "CLOSE",
     "MMD",
     "PIT",
     "AlignedPairs",
@@ -116,18 +110,14 @@ __all__ = [
     "kernel_to_plain",
     "kernels_between",
     "leaves",
-    "left_factor",
     "mean_of",
     "median_lengthscale",
     "plan",
     "point",
     "positive",
-    "repair",
     "resolve",
     "resolve_target",
-    "right_factor",
     "rows_that_count",
     "smaller",
-    "squares",
     "target_lengthscale",
 ]

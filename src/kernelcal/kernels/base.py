@@ -1,22 +1,21 @@
-"""What every kernel is, a function of the pairs it is asked about; its algebra, and pairs in any array library."""
+"""What every kernel is, a function of pairs; its algebra, and pairs of one batch or of two in any array library."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
-from kernelcal.arrays import Array, ArrayOps, Functional, namespace, take_rows
+from kernelcal.arrays import Array, ArrayOps, Functional, namespace, row_slices, take_rows
 from kernelcal.errors import InputError
-from kernelcal.kernels.metrics import CoordinateView, Euclidean, Metric, MetricView, view
+from kernelcal.kernels.metrics import CoordinateView, Euclidean, Metric, MetricView, PairwiseMetric, view
 from kernelcal.predictions import floating
 
 __all__ = [
-    "CLOSE",
     "AlignedPairs",
     "CrossPairs",
     "Kernel",
@@ -27,19 +26,12 @@ __all__ = [
     "Sum",
     "class_matrix",
     "has_leaf",
+    "kernel_between",
+    "kernels_between",
     "leaves",
-    "left_factor",
     "positive",
-    "repair",
-    "right_factor",
     "smaller",
-    "squares",
 ]
-
-
-# Below this share of |x|^2 + |z|^2 the matrix product has lost too many digits of d^2 to cancellation, and
-# d^2 is taken from differences: relative errors of d^2 stay below 1e-10 (float64) and 1e-4 (float32).
-CLOSE = {np.dtype(np.float64): 4e-6, np.dtype(np.float32): 1e-3}
 
 
 class Pairs(Protocol):
@@ -199,19 +191,6 @@ def positive(what: str, value: Any) -> None:
     """Refuse what is not a positive finite number."""
     if not isinstance(value, int | float | np.integer | np.floating) or not 0 < value < float("inf"):
         raise InputError(f"{what} must be a positive finite number, got {value!r}")
-
-
-SMALLEST, LARGEST = 1e-75, 1e75  # their ratios, and squares of these, are numbers
-
-
-def of_usable_size(what: str, value: Any) -> None:
-    """Refuse what is not a positive number whose square and inverse square are numbers too."""
-    positive(what, value)
-    if not SMALLEST <= value <= LARGEST:
-        raise InputError(
-            f"{what} must lie between {SMALLEST:g} and {LARGEST:g}, got {value!r}: beyond, its square leaves the range "
-            "of floating numbers. Choose another unit for what it measures"
-        )
 
 
 class Points:
@@ -374,27 +353,82 @@ def class_matrix(kernel: Kernel, number: int) -> np.ndarray:
     return np.asarray(kernel.evaluate(CrossPairs(_Labels(number), slice(None), slice(None))))
 
 
-def squares(x: np.ndarray) -> np.ndarray:
-    """|x|^2 of every row."""
-    return np.einsum("ij,ij->i", x, x)
+_NUMBERS_AT_ONCE = 2**20  # 8 MiB of float64 while differences of coordinates are held
 
 
-def left_factor(x: np.ndarray, squared: np.ndarray) -> np.ndarray:
-    """Rows ``(-2 x, |x|^2, 1)``."""
-    return np.hstack([-2 * x, squared[:, None], np.ones_like(squared)[:, None]])
+def kernel_between(kernel: Kernel, left: Any, right: Any) -> Array:
+    """Kernel values of every prediction of one batch with every prediction of another, shape (left, right).
+
+    The batches are not joined: a metric takes coordinates of each, or computes pair by pair. Cost: one distance a pair.
+    """
+    return kernels_between([kernel], left, right)[0]
 
 
-def right_factor(z: np.ndarray, squared: np.ndarray) -> np.ndarray:
-    """Columns ``(z, 1, |z|^2)``, whose products with the rows are squared distances."""
-    return np.ascontiguousarray(np.hstack([z, np.ones_like(squared)[:, None], squared[:, None]]).T)
+def kernels_between(kernels: Sequence[Kernel], left: Any, right: Any) -> list[Array]:
+    """Values of several kernels: lengthscales of one metric share its distances, which are computed once."""
+    everything = slice(None)
+    pairs = _Between(Points(left), everything, everything, right)
+    return [kernel.evaluate(pairs) for kernel in kernels]
 
 
-def repair(values: np.ndarray, x: np.ndarray, z: np.ndarray, scale: float) -> None:
-    """Take the distances of close pairs from differences; `scale` is the largest |x|^2 + |z|^2."""
-    bound = CLOSE[values.dtype] * scale
-    if not values.min(initial=np.inf) <= bound:
-        return
-    i, j = np.nonzero(values <= bound)
-    for part in range(0, len(i), max(1, values.size // 16)):  # many equal rows: a part of the pairs at a time
-        at = slice(part, part + max(1, values.size // 16))
-        values[i[at], j[at]] = squares(x[i[at]] - z[j[at]])
+@dataclass(frozen=True)
+class _Between(CrossPairs):
+    """All pairs of one batch, the points, with another."""
+
+    others: Any
+    known: list[tuple[Metric, Array]] = field(default_factory=list)
+
+    @cached_property
+    def ops(self) -> Functional:
+        """Operations of the library of both."""
+        return Functional(namespace(self.points.predictions.reference, self.others.reference))
+
+    def squared_distance(self, metric: Metric) -> Array:
+        """Squared distances."""
+        pairwise = metric.by_pairs(self.others)
+        if pairwise is not None:
+            return self._by_pairs(pairwise)
+        distance = self._norms(metric)
+        return distance if metric.order == 2 else distance**2
+
+    def distance(self, metric: Metric) -> Array:
+        """Distances; where two points are equal the gradient is set to 0, a subgradient of the norm."""
+        for given, distance in self.known:
+            if given is metric:
+                return distance
+        distance = self._norms(metric) if metric.order == 1 else self.ops.power(self.squared_distance(metric), 0.5)
+        self.known.append((metric, distance))
+        return distance
+
+    def _sides(self) -> tuple[Array, Array]:
+        return self._coordinates(Euclidean())
+
+    def _coordinates(self, metric: Metric) -> tuple[Array, Array]:
+        left = self.points.coordinates(metric)
+        right = left if self.others is self.points.predictions else metric.coordinates(self.others)
+        if left.shape[1] != right.shape[1]:
+            raise InputError(
+                f"{metric} sees {left.shape[1]} numbers in each test prediction and {right.shape[1]} in each "
+                f"prediction, both {type(self.others).__name__}: give test predictions with as many draws, or let "
+                "locations be a number, so that they are drawn from the predictions"
+            )
+        return left, right
+
+    def _norms(self, metric: Metric) -> Array:
+        """Sums of squares, or of absolute values, of the differences: some columns at a time."""
+        left, right = self._coordinates(metric)
+        xp, parts = namespace(left, right), []
+        for part in row_slices(right.shape[0], _NUMBERS_AT_ONCE // max(1, left.shape[0] * left.shape[1])):
+            difference = left[:, None, :] - right[None, part, :]
+            parts.append(xp.sum(difference * difference if metric.order == 2 else xp.abs(difference), axis=-1))
+        return xp.concat(parts, axis=1)
+
+    def _by_pairs(self, metric: PairwiseMetric) -> Array:
+        left, right = metric.prepare(self.points.predictions), metric.prepare(self.others)
+        rows = left.map_arrays(lambda x: x[:, None, ...])
+        step = _NUMBERS_AT_ONCE // max(1, len(self.points) * metric.numbers(self.others))
+        parts = [
+            metric.squared_distances(rows, right[part].map_arrays(lambda x: x[None, ...]))
+            for part in row_slices(len(self.others), step)
+        ]
+        return namespace(*parts).concat(parts, axis=1)

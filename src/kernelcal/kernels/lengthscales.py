@@ -10,9 +10,9 @@ import numpy as np
 
 from kernelcal.arrays import concrete, row_slices
 from kernelcal.errors import InputError
-from kernelcal.kernels.base import LARGEST, SMALLEST, Kernel
+from kernelcal.kernels.base import Kernel
 from kernelcal.kernels.metrics import Euclidean, Metric, PairwiseView, in_double
-from kernelcal.kernels.profiles import Stationary
+from kernelcal.kernels.profiles import LARGEST, SMALLEST, Stationary
 from kernelcal.predictions import Predictions, RealPredictions, as_predictions, checked_weights
 from kernelcal.randomness import generator_of
 
@@ -106,7 +106,8 @@ def resolve(
         notes.extend(more)
         return replace(k, metric=metric, lengthscale=_usable(value))
 
-    return kernel.map_leaves(leaf), tuple(dict.fromkeys(notes))
+    resolved = leaf(kernel) if isinstance(kernel, Stationary) else kernel.map_leaves(leaf)
+    return resolved, tuple(dict.fromkeys(notes))
 
 
 _NEGLIGIBLE = 1e-6  # of the weight: what the lightest rows may have together and still be left out
@@ -176,7 +177,8 @@ def _distances(predictions: Any, metric: Metric, max_rows: int | str | None, rng
 
 
 def _parts_by_norm(n: int) -> list[slice]:
-    return row_slices(n, max(2, _BLOCK // max(n, 1)))
+    step = max(2, _BLOCK // max(n, 1))
+    return [slice(first, min(first + step, n)) for first in range(0, n, step)]
 
 
 def _parts_by_pairs(n: int) -> list[slice]:

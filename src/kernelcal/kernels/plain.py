@@ -9,7 +9,6 @@ import numpy as np
 
 from kernelcal.errors import InputError
 from kernelcal.kernels.metrics import Euclidean, Hellinger, Standardised, TotalVariation, Wasserstein
-from kernelcal.kernels.pit import PIT
 from kernelcal.kernels.profiles import (
     Gaussian,
     InverseMultiquadric,
@@ -19,7 +18,7 @@ from kernelcal.kernels.profiles import (
     PowerExponential,
     RationalQuadratic,
 )
-from kernelcal.kernels.simple import Dirac, FiniteKernel, Linear, QuantileLevels
+from kernelcal.kernels.simple import PIT, Dirac, FiniteKernel, Linear, QuantileLevels
 from kernelcal.kernels.spectral import Spectral
 
 __all__ = ["kernel_from_plain", "kernel_to_plain"]

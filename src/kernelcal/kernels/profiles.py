@@ -14,10 +14,12 @@ import numpy as np
 
 from kernelcal.arrays import Array
 from kernelcal.errors import InputError
-from kernelcal.kernels.base import Kernel, of_usable_size
+from kernelcal.kernels.base import Kernel, positive
 from kernelcal.kernels.metrics import Euclidean, Metric
 
 __all__ = [
+    "LARGEST",
+    "SMALLEST",
     "Gaussian",
     "InverseMultiquadric",
     "Laplacian",
@@ -27,6 +29,21 @@ __all__ = [
     "RationalQuadratic",
     "Stationary",
 ]
+
+
+SMALLEST, LARGEST = 1e-75, 1e75  # their ratios, and squares of these, are numbers
+
+
+def of_usable_size(what: str, value: Any) -> None:
+    """Refuse what is not a positive number whose square and inverse square are numbers too."""
+    if isinstance(value, float) and SMALLEST <= value <= LARGEST:
+        return
+    positive(what, value)
+    if not SMALLEST <= value <= LARGEST:
+        raise InputError(
+            f"{what} must lie between {SMALLEST:g} and {LARGEST:g}, got {value!r}: beyond, its square leaves the range "
+            "of floating numbers. Choose another unit for what it measures"
+        )
 
 
 @dataclass(frozen=True)
@@ -119,7 +136,8 @@ class Laplacian(Stationary):
 
     def evaluate(self, pairs: Any) -> Array:
         """Kernel values of the pairs."""
-        return pairs.ops.exp(pairs.ops.scale(pairs.distance(self.metric), -1 / self.scale))
+        factor = -1 / self.scale
+        return pairs.ops.exp(pairs.ops.scale(pairs.distance(self.metric), factor))
 
     def mixing(self, rng: np.random.Generator, size: int) -> np.ndarray:
         """Student t with 1 degree of freedom."""
@@ -138,7 +156,8 @@ class Gaussian(Stationary):
 
     def evaluate(self, pairs: Any) -> Array:
         """Kernel values of the pairs."""
-        return pairs.ops.exp(pairs.ops.scale(pairs.squared_distance(self.metric), -0.5 / self.scale**2))
+        factor = -0.5 / self.scale**2
+        return pairs.ops.exp(pairs.ops.scale(pairs.squared_distance(self.metric), factor))
 
     def mixing(self, rng: np.random.Generator, size: int) -> np.ndarray:
         """No mixing: the frequencies are normal."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 
-from kernelcal.arrays import is_numpy, row_slices, to_numpy
+from kernelcal.arrays import row_slices, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.pairs.base import KernelProducts, QuadraticForms, Sums, threaded_map
 from kernelcal.pairs.tile_sums import FeatureTiles
@@ -53,41 +53,44 @@ def groups_of(predictions: Predictions) -> EqualRows | None:
     Most predictions have few equal ones or none, which a seeded sample of ``10 sqrt(n)`` rows shows: of n / 4
     predictions it would meet more than a hundred twice.
     """
-    if not isinstance(predictions, ClassPredictions) or not is_numpy(predictions.reference):
+    given = predictions.reference if isinstance(predictions, ClassPredictions) else None
+    if not isinstance(given, np.ndarray):
         return None
-    n = len(predictions)
+    n = len(given)
     if n > _LEAST:
         seeded, size = generator_of(0, "rows that are looked at for equal ones"), max(_LEAST, int(_SAMPLE * n**0.5))
         rows = np.unique(seeded.integers(n, size=size))
-        if len(rows) - len(np.unique(_codes(predictions[rows]))) < _EQUAL:
+        if len(rows) - len(np.unique(_codes(_numbers(given[rows])))) < _EQUAL:
             return None
-    _, first, member = np.unique(_codes(predictions), return_index=True, return_inverse=True)
-    if _REPEATED * len(first) > n or not _same(predictions, first, member):
+    p = _numbers(given)
+    _, first, member = np.unique(_codes(p), return_index=True, return_inverse=True)
+    if _REPEATED * len(first) > n or not _same(p, first, member):
         return None
     return EqualRows(first, member)
 
 
-def _codes(predictions: ClassPredictions) -> np.ndarray:
+def _codes(p: np.ndarray) -> np.ndarray:
     """Whole numbers that are equal for equal rows, and hardly ever for others: sums of bits times odd numbers."""
-    p = _numbers(predictions)
     bits = p.view(np.uint32 if p.dtype == np.float32 else np.uint64).astype(np.uint64, copy=False)
-    # the same numbers in every run; those of a hash are no random numbers to any data
-    factors = generator_of(0, "factors of a hash").integers(2**63, size=bits.shape[1], dtype=np.uint64)
-    factors = factors * np.uint64(2) + np.uint64(1)
-    mixed = bits * factors
+    mixed = bits * _odd_factors(bits.shape[1])
     mixed ^= mixed >> np.uint64(32)
     return mixed.sum(axis=1, dtype=np.uint64)
 
 
-def _numbers(predictions: ClassPredictions) -> np.ndarray:
+@cache
+def _odd_factors(size: int) -> np.ndarray:
+    """The same numbers in every run; those of a hash are no random numbers to any data."""
+    factors = generator_of(0, "factors of a hash").integers(2**63, size=size, dtype=np.uint64)
+    return factors * np.uint64(2) + np.uint64(1)
+
+
+def _numbers(p: np.ndarray) -> np.ndarray:
     """Probabilities as floating-point numbers, zeros without a sign: (n, m), or (n, 1) for one probability."""
-    p = to_numpy(predictions.reference)
     p = p[:, None] if p.ndim == 1 else p
     return np.ascontiguousarray(p if p.dtype == np.float32 else p.astype(np.float64)) + p.dtype.type(0)
 
 
-def _same(predictions: ClassPredictions, first: np.ndarray, member: np.ndarray) -> bool:
-    p = _numbers(predictions)
+def _same(p: np.ndarray, first: np.ndarray, member: np.ndarray) -> bool:
     parts = row_slices(len(p), max(1, _COMPARED // p.shape[1]))
     return all(np.array_equal(p[part], p[first[member[part]]]) for part in parts)
 
@@ -129,18 +132,13 @@ class GroupResidual(FeatureResidual):
         return self
 
     @cached_property
-    def _psi(self) -> np.ndarray:
-        features = self.residual.class_features
-        return np.eye(self.dimension) if features is None else features
-
-    @cached_property
     def _codes(self) -> np.ndarray:
         """Number of the first label of every row's group."""
-        return self.groups.member * len(self._psi)
+        return self.groups.member * len(self.residual.label_features)
 
     def counts(self, targets: np.ndarray, exponent: int = 1) -> np.ndarray:
         """How often each label occurs in each group, a row counted by a power of its weight: (B, n) -> (B, u, m)."""
-        weights, size = self.residual.weights, len(self) * len(self._psi)
+        weights, size = self.residual.weights, len(self) * len(self.residual.label_features)
         own = None if weights is None else weights**exponent
         threads = None if targets.shape[1] >= _MANY else 1
         found = threaded_map(lambda labels: np.bincount(self._codes + labels, own, size), targets, threads)
@@ -168,7 +166,7 @@ class GroupResidual(FeatureResidual):
     @cached_property
     def _squares(self) -> np.ndarray:
         """|psi_k - mean_a|^2 for every label and group."""
-        return np.stack([((row - self.mean) ** 2).sum(axis=1) for row in self._psi], axis=1)
+        return np.stack([((row - self.mean) ** 2).sum(axis=1) for row in self.residual.label_features], axis=1)
 
 
 _SECONDS = 1e-9  # in which a label is counted

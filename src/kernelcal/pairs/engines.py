@@ -44,7 +44,8 @@ class ExactPairs(Engine):
 
     Notes
     -----
-    Cost: O(n^2 m) time and O(n m) memory for one set of targets; no n x n array is held. From 1,000 rows of one
+    Cost: O(n^2 m) time and O(n m) memory for one set of targets; no n x n array is held, but where an interval or a
+    comparison asks for rows of kernel values: these are kept up to 2,048 rows (32 MiB). From 1,000 rows of one
     probability on, `Laplacian`, `Matern32`, `Matern52` and `kernels.Brownian`, their multiples, sums and products take
     O(n log n) (label "exact scan"). Where four or more rows share a prediction of classes, on average, the u unique
     predictions take O(u^2 m + n) ("exact pairs of ... unique predictions"). In a test of many classes
@@ -130,7 +131,7 @@ class Nystrom(FeatureEngine):
         """Rows to stand as landmarks; with one column, among the distinct values, so that ties waste none."""
         rng, candidates = generator_of(self.rng, "landmarks"), self._candidates(predictions)
         if isinstance(predictions, ClassPredictions) and predictions.n_classes == 2:
-            p = to_numpy(predictions.probabilities)[:, 1]
+            p = predictions.table()[:, 1]
             candidates = candidates[np.unique(p[candidates], return_index=True)[1]]
         size = min(self.landmarks, len(candidates))
         return np.sort(rng.choice(candidates, size, replace=False))
@@ -157,7 +158,7 @@ class _NystromAmong(Nystrom):
 def _evaluator(kernels: Sequence[Kernel], predictions: Predictions) -> Callable[[Any, np.ndarray], list[Array]]:
     """Kernel values of rows with landmarks: in place for NumPy, functional elsewhere."""
     if is_numpy(predictions.reference):
-        block_points = BlockPoints(predictions, kernels)
+        block_points = BlockPoints(predictions)
 
         def evaluate(rows: Any, columns: np.ndarray) -> list[Array]:
             block = Tile(block_points, rows, columns, shared=len(kernels) > 1)

@@ -7,24 +7,24 @@ from functools import cached_property
 
 import numpy as np
 
-from kernelcal.arrays import row_slices
 from kernelcal.errors import InputError
 from kernelcal.pairs.base import KernelProducts, QuadraticForms, threaded_map
-from kernelcal.residuals import FeatureResidual, Residual
+from kernelcal.pairs.tiles import KEPT_UP_TO
+from kernelcal.residuals import FeatureInner, FeatureResidual, Residual
 
 __all__ = ["PairMatrix", "joint_sums", "map_strips", "strip_rows"]
 
 
 _STRIP = 2**19  # numbers: 4 MiB
 _COLUMNS = 512  # of a tile
-_KEPT_UP_TO = 2_048  # rows: 32 MiB, kept between passes
 _DENSE_UP_TO = 8_000  # rows: 512 MiB
 _ALL = slice(None)
 
 
 def strip_rows(n: int) -> list[slice]:
     """Slices of rows whose strips of n columns fit the cache."""
-    return row_slices(n, max(16, _STRIP // max(n, 1)))
+    height = max(16, _STRIP // max(n, 1))
+    return [slice(first, min(first + height, n)) for first in range(0, n, height)]
 
 
 def map_strips(n: int, work: Callable[[slice], np.ndarray]) -> list[np.ndarray]:
@@ -37,14 +37,26 @@ class PairMatrix:
 
     Cost of every method: O(n^2 m) for the entries and what it does with them; memory for some strips of rows. The sums
     of rows take O(n log n) for scalar residuals and a kernel that scans.
+
+    Attributes
+    ----------
+    forms : QuadraticForms
+        Kernels of the predictions.
+    residual : Residual
+        In NumPy and float64.
+    inner : Inner
+        Inner products of the residuals of the targets.
+    features : numpy.ndarray of shape (n, r), or None
+        Residuals of the targets, where they have features.
     """
 
     def __init__(self, forms: QuadraticForms, residual: Residual, targets: np.ndarray) -> None:
-        self.forms = forms
-        self.inner, self.n = residual.double().inner(targets), len(residual)
-        self.scalars: np.ndarray | None = None
-        if isinstance(residual, FeatureResidual) and residual.dimension == 1:
-            self.scalars = np.asarray(residual.double().features(targets))[:, 0]
+        self.forms, self.residual = forms, residual.double()
+        self.features: np.ndarray | None = None
+        if isinstance(self.residual, FeatureResidual):
+            self.features = np.asarray(self.residual.features(targets))
+        self.inner = self.residual.inner(targets) if self.features is None else FeatureInner(self.features)
+        self.n = len(targets)
 
     def __len__(self) -> int:
         return self.n
@@ -62,16 +74,20 @@ class PairMatrix:
 
     @cached_property
     def _whole(self) -> np.ndarray | None:
-        if self.n > _KEPT_UP_TO:
+        if self.n > KEPT_UP_TO:
             return None
         return np.concatenate(map_strips(self.n, self._computed))
 
     def _computed(self, rows: slice, columns: slice = _ALL) -> np.ndarray:
-        """Kernel values times inner products, a tile after the other: what one is made of stays in the cache."""
+        """Kernel values times inner products, a tile after the other: what one is made of stays in the cache.
+
+        Kernel values of few rows are kept: with products of features these are one tile.
+        """
         first, stop, _ = columns.indices(self.n)
+        width = self.n if self.n <= KEPT_UP_TO and self.features is not None else _COLUMNS
         strip = np.empty((len(range(*rows.indices(self.n))), stop - first))
-        for start in range(first, stop, _COLUMNS):
-            part = slice(start, min(start + _COLUMNS, stop))
+        for start in range(first, stop, width):
+            part = slice(start, min(start + width, stop))
             out = strip[:, part.start - first : part.stop - first]
             np.multiply(self.forms.kernel_rows(rows, part), self.inner.block(rows, part), out=out)
         return strip
@@ -104,8 +120,8 @@ class PairMatrix:
     @cached_property
     def _sums(self) -> np.ndarray:
         products = self.forms.products
-        if products is not None and self.n > _KEPT_UP_TO and self.scalars is not None:
-            return _scalar_sums(products, self.scalars)
+        if products is not None and self.n > KEPT_UP_TO and self.features is not None and self.features.shape[1] == 1:
+            return _scalar_sums(products, self.features[:, 0])
 
         def work(rows: slice) -> np.ndarray:
             strip = self.rows(rows)

@@ -84,7 +84,7 @@ def lookup_cost(kernels: int, predictions: ClassPredictions) -> float:
 
     The expected number of pairs i < j with equal labels is, up to n, half of |sum_i p_i|^2.
     """
-    p = to_numpy(predictions.probabilities)
+    p = predictions.table()
     if 8 * len(p) ** 2 * (2 * kernels + 1) > _BUDGET:  # while they are made, they are there twice
         return math.inf
     expected = p.sum(axis=0, dtype=np.float64)
@@ -150,7 +150,7 @@ class FeatureTiles(Tiles):
         r = self.residual.features(targets)
         xp = namespace(r)
         diagonal = xp.sum(self._diagonals[0] * xp.sum(r * r, axis=1))
-        if not is_numpy(r):
+        if not isinstance(r, np.ndarray):
             return Sums(self._functional(r), diagonal)
         if self._one_hot and self.dimension >= WIDE_FROM:
             return Sums(self._by_gram(targets), diagonal)
@@ -163,7 +163,7 @@ class FeatureTiles(Tiles):
 
     def batch(self, targets: np.ndarray) -> Sums:
         """Sums of all kernels for many sets of targets."""
-        if on_accelerator(self.predictions.reference):
+        if self._on_card:
             return self._resident_batch(targets)
         if self._double is not self:
             return self._double.batch(targets)
@@ -173,6 +173,11 @@ class FeatureTiles(Tiles):
         norms = np.einsum("ibk,ibk->bi", r, r)
         diagonal = np.stack([norms @ np.asarray(d, dtype=norms.dtype) for d in self._diagonals], axis=1)
         return Sums(self.by_columns(r), diagonal)
+
+    @cached_property
+    def _on_card(self) -> bool:
+        """Whether the predictions lie on an accelerator."""
+        return on_accelerator(self.predictions.reference)
 
     @cached_property
     def _same_label(self) -> SameLabel | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 from threading import Lock
 from typing import Any, Self, TypeVar, cast
@@ -10,26 +10,24 @@ from typing import Any, Self, TypeVar, cast
 import numpy as np
 
 from kernelcal.arrays import Array, InPlace, namespace, place_of, row_slices, to_numpy
-from kernelcal.kernels import (
-    CLOSE,
-    AlignedPairs,
-    Euclidean,
-    Kernel,
-    Metric,
-    Points,
-    leaves,
-    left_factor,
-    repair,
-    right_factor,
-    smaller,
-    squares,
-)
-from kernelcal.kernels.metrics import MetricView, in_double, view
+from kernelcal.kernels import AlignedPairs, Euclidean, Kernel, Metric, Points, smaller
+from kernelcal.kernels.metrics import CLOSE, MetricView, in_double, left_factor, repair, right_factor, squares, view
 from kernelcal.pairs.base import QuadraticForms, threaded_map
 from kernelcal.predictions import Predictions
 from kernelcal.residuals import Residual
 
-__all__ = ["WIDE_FROM", "BlockPoints", "Coordinates", "Found", "Tile", "TileAt", "Tiles", "Workspace", "upper"]
+__all__ = [
+    "KEPT_UP_TO",
+    "WIDE_FROM",
+    "BlockPoints",
+    "Coordinates",
+    "Found",
+    "Tile",
+    "TileAt",
+    "Tiles",
+    "Workspace",
+    "upper",
+]
 
 
 _FEW_COORDINATES = 4  # up to here differences are quicker than a product
@@ -120,23 +118,17 @@ def _ready(metric: Metric, predictions: Any) -> Coordinates:
 
 def _single_or_double(x: Array) -> np.ndarray:
     """Contiguous NumPy array in float32 or float64."""
-    x = to_numpy(x)
+    x = x if isinstance(x, np.ndarray) else to_numpy(x)
     return np.ascontiguousarray(x if x.dtype in CLOSE else x.astype(np.float64))
 
 
 class BlockPoints:
     """Predictions made ready for blocks in every metric: for L2 coordinates are centred and augmented."""
 
-    def __init__(self, predictions: Any, kernels: Iterable[Kernel] = ()) -> None:
+    def __init__(self, predictions: Any) -> None:
         self.predictions, self.positions = predictions, np.arange(len(predictions))
         self._by_metric: dict[Metric, Coordinates] = {}
-        self._lock = Lock()  # threads ask at once for what no kernel named, such as inner products
-        self.make_ready(kernels)
-
-    def make_ready(self, kernels: Iterable[Kernel]) -> None:
-        """Make the predictions ready in the metrics of kernels."""
-        for metric in _metrics(kernels):
-            self[metric]
+        self._lock = Lock()  # threads ask at once: the first makes what all of them need
 
     def __len__(self) -> int:
         return len(self.predictions)
@@ -150,11 +142,10 @@ class BlockPoints:
     @cached_property
     def x(self) -> np.ndarray:
         """Euclidean coordinates, shape (n, d)."""
-        return _single_or_double(Euclidean().coordinates(self.predictions))
-
-
-def _metrics(kernels: Iterable[Kernel]) -> set[Metric]:
-    return {leaf.metric for leaf in leaves(*kernels) if hasattr(leaf, "metric")}
+        known = self._by_metric.get(Euclidean())
+        if known is None or isinstance(known, _Pairs):
+            return _single_or_double(Euclidean().coordinates(self.predictions))
+        return known.x
 
 
 class Workspace:
@@ -245,6 +236,8 @@ class Tile:
 
 Made = TypeVar("Made")
 TileAt = tuple[slice, Tile]  # columns and the kernel values' pairs
+_STRIP = 2**19  # numbers: 4 MiB, below which threads cost more than they save
+KEPT_UP_TO = 2_048  # rows: 32 MiB, kept between passes
 WIDE_FROM = 50  # numbers a prediction; above, a matrix product of the predictions is what costs
 _DIAGONAL_ROWS = 4096
 _ALL = slice(None)
@@ -295,30 +288,44 @@ class Tiles(QuadraticForms):
 
     @cached_property
     def _points(self) -> BlockPoints:
-        points = self.found.once(BlockPoints)
-        points.make_ready(self.kernels)
-        return points
+        return self.found.once(BlockPoints)
 
     @cached_property
     def _diagonals(self) -> list[Array]:
         """K_ii of every kernel, each of shape (n,)."""
         pairs = self.found.once(_own_pairs)
         pieces = [[kernel.diagonal(part) for part in pairs] for kernel in self.kernels]
-        return [namespace(*piece).concat(piece) for piece in pieces]
+        return [piece[0] if len(piece) == 1 else namespace(*piece).concat(piece) for piece in pieces]
 
     @cached_property
     def _double(self) -> Self:
         """The same in float64: draws are ranked, and float32 would let the last digit decide between equal ones."""
-        if to_numpy(self.predictions.reference).dtype == np.float64:
+        reference = self.predictions.reference
+        if (reference if isinstance(reference, np.ndarray) else to_numpy(reference)).dtype == np.float64:
             return self
         predictions = self.predictions.map_arrays(lambda x: to_numpy(x).astype(np.float64))
         return type(self)(self.shape, self.threads, self.kernels, predictions, self.residual.double())
 
     def kernel_rows(self, rows: slice, columns: slice = _ALL) -> np.ndarray:
-        """Values of the first kernel for some rows and columns, in float64."""
+        """Values of the first kernel for some rows and columns, in float64: of few rows they are computed once."""
         if self._double is not self:
             return self._double.kernel_rows(rows, columns)
+        if self._kept is not None:
+            return self._kept[rows, columns].copy()
+        return self._computed(rows, columns)
+
+    def _computed(self, rows: slice, columns: slice = _ALL) -> np.ndarray:
         return self.kernels[0].evaluate(Tile(self._points, rows, columns, shared=False))
+
+    @cached_property
+    def _kept(self) -> np.ndarray | None:
+        """All values of the first kernel, kept between passes; None for many rows."""
+        if self.n > KEPT_UP_TO:
+            return None
+        self._points  # noqa: B018  made before threads ask for it
+        height = max(self.shape[0], _STRIP // self.n)
+        parts = [slice(first, min(first + height, self.n)) for first in range(0, self.n, height)]
+        return np.concatenate(threaded_map(self._computed, parts, self.threads))
 
     def _rows_of_tiles(self, work: Callable[[slice, Iterator[TileAt]], np.ndarray], *, shared: bool) -> np.ndarray:
         """Sum over i != j: twice the sum, in a fixed order, of what `work` makes of each block of rows."""

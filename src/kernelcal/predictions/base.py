@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from kernelcal.arrays import Array, to_numpy
+from kernelcal.arrays import Array, take_rows, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.predictions.foreign import Reading
 from kernelcal.randomness import generator_of
 
-__all__ = ["Predictions", "checked_index", "families", "made", "trusted"]
+__all__ = ["Predictions", "checked_index", "families", "made", "taken", "trusted"]
 
 
 class Predictions(ABC):
@@ -215,6 +215,12 @@ def trusted(predictions: Any, **changes: Any) -> Any:
     new = object.__new__(type(predictions))
     new.__dict__.update(predictions.__dict__, **changes)
     return new
+
+
+def taken(predictions: Any, index: Any, *arrays: str) -> Any:
+    """Copy with some rows, by a slice or by integers or booleans, of which these arrays have one entry each."""
+    rows, given = checked_index(index), vars(predictions)
+    return trusted(predictions, **{name: take_rows(given[name], rows) for name in arrays if given[name] is not None})
 
 
 def checked_index(index: Any) -> Any:

@@ -9,19 +9,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from kernelcal.arrays import (
-    Array,
-    as_array,
-    is_half,
-    namespace,
-    place_of,
-    resident,
-    row_slices,
-    take_rows,
-    to_numpy,
-)
+from kernelcal.arrays import Array, as_array, is_half, namespace, place_of, resident, to_numpy
 from kernelcal.errors import InputError
-from kernelcal.predictions.base import Predictions, checked_index, trusted
+from kernelcal.predictions.base import Predictions, taken, trusted
 from kernelcal.predictions.border import checked_matrix, checked_vector, floating
 from kernelcal.predictions.foreign import BOTH, Reading
 from kernelcal.predictions.log_scale import (
@@ -100,13 +90,24 @@ class ClassPredictions(Predictions):
         with np.errstate(divide="ignore"):
             return np.log(self.probability_of(labels), dtype=np.float64)
 
+    def table(self, rows: slice = slice(None)) -> np.ndarray:
+        """Predicted probability of every class for some rows, shape (rows, m), in NumPy."""
+        p = self.probabilities
+        return (p if isinstance(p, np.ndarray) else to_numpy(p))[rows]
+
+    def log_table(self, rows: slice) -> np.ndarray:
+        """Logarithms of the same, -inf where a class is ruled out."""
+        if self.logs is not None:
+            return to_numpy(self.logs)[rows]
+        with np.errstate(divide="ignore"):
+            return np.log(self.table(rows))
+
     def finite_logs(self, rows: slice) -> np.ndarray:
-        """Logarithms of the probabilities of some rows in NumPy and float64, 0 where they are -inf: to be summed."""
-        some = self[rows]
-        if some.logs is None:
-            p = to_numpy(some.probabilities).astype(np.float64)
+        """Logarithms of the same in float64, 0 where they are -inf: to be summed."""
+        if self.logs is None:
+            p = self.table(rows).astype(np.float64)
             return np.log(np.where(p > 0, p, 1))
-        logs = to_numpy(some.logs).astype(np.float64)
+        logs = self.log_table(rows).astype(np.float64)
         return np.where(np.isneginf(logs), 0.0, logs)
 
     def impossible(self, y: np.ndarray) -> np.ndarray:
@@ -115,13 +116,9 @@ class ClassPredictions(Predictions):
             return np.isneginf(self.log_probability_of(y))
         return self.probability_of(y) == 0
 
-    def _logs_of(self, function: Callable[[Array], Array]) -> Array | None:
-        """Logarithms with a function applied to them, where there are any."""
-        return None if self.logs is None else function(self.logs)
-
     def top_labels(self) -> np.ndarray:
         """Most probable class of every row, shape (n,): the first of equals; of two, the second (p >= 1/2)."""
-        p = to_numpy(self.probabilities)
+        p = self.table()
         return (p[:, 1] >= p[:, 0]).astype(np.int64) if p.shape[1] == 2 else p.argmax(axis=1)
 
     @property
@@ -159,7 +156,7 @@ class ClassPredictions(Predictions):
 
     def in_words(self, y: np.ndarray) -> tuple[list[str], list[str]]:
         """The most probable class and the one that happened, with their probabilities."""
-        p, top = np.asarray(self.probabilities), self.top_labels()
+        p, top = self.table(), self.top_labels()
         rows = np.arange(len(self))
         predicted = [f"{self.class_name(k)} ({a:.3f})" for k, a in zip(top, p[rows, top], strict=True)]
         return predicted, [f"{self.class_name(k)} ({a:.3f})" for k, a in zip(y, p[rows, y], strict=True)]
@@ -170,9 +167,11 @@ class ClassPredictions(Predictions):
         A class of probability 0 is never drawn. A row whose sum is 1 only up to rounding is treated as if
         divided by its sum, since labels need a distribution; the predictions themselves stay as given.
         """
-        p = to_numpy(self.probabilities)
+        p = self.table()
         labels = np.empty(uniforms.shape, dtype=np.min_scalar_type(p.shape[1] - 1))  # a byte for most
-        for part in row_slices(len(p), _CHUNK_BYTES // (8 * (p.shape[1] + len(uniforms)))):
+        step = max(1, _CHUNK_BYTES // (8 * (p.shape[1] + len(uniforms))))
+        for first in range(0, len(p), step):
+            part = slice(first, first + step)
             cumulative = np.cumsum(p[part], axis=1, dtype=np.float64)
             cumulative /= cumulative[:, -1:]
             labels[:, part] = _invert(cumulative, uniforms[:, part])
@@ -274,12 +273,11 @@ class Bernoulli(ClassPredictions):
         return int(self.p.shape[0])
 
     def __getitem__(self, index: Any) -> Self:
-        rows = checked_index(index)
-        return trusted(self, p=take_rows(self.p, rows), logs=self._logs_of(lambda x: take_rows(x, rows)))
+        return taken(self, index, "p", "logs")
 
     def map_arrays(self, function: Callable[[Array], Array]) -> Self:
         """Copy with a function applied to the array of probabilities, and to that of logarithms."""
-        return trusted(self, p=function(self.p), logs=self._logs_of(function))
+        return trusted(self, p=function(self.p), logs=None if self.logs is None else function(self.logs))
 
     @property
     def n_classes(self) -> int:
@@ -290,6 +288,11 @@ class Bernoulli(ClassPredictions):
     def probabilities(self) -> Array:
         """Predicted probability of both classes, shape (n, 2)."""
         return namespace(self.p).stack([1 - self.p, self.p], axis=1)
+
+    def table(self, rows: slice = slice(None)) -> np.ndarray:
+        """Predicted probability of both classes for some rows, shape (rows, 2), in NumPy."""
+        p = to_numpy(self.p)[rows]
+        return np.stack([1 - p, p], axis=1)
 
     def draw(self, uniforms: np.ndarray) -> np.ndarray:
         """Invert the distribution function: label 1 where u reaches the probability of label 0, as for more classes."""
@@ -407,12 +410,11 @@ class Categorical(ClassPredictions):
         return int(self.probs.shape[0])
 
     def __getitem__(self, index: Any) -> Self:
-        rows = checked_index(index)
-        return trusted(self, probs=take_rows(self.probs, rows), logs=self._logs_of(lambda x: take_rows(x, rows)))
+        return taken(self, index, "probs", "logs")
 
     def map_arrays(self, function: Callable[[Array], Array]) -> Self:
         """Copy with a function applied to the array of probabilities, and to that of logarithms."""
-        return trusted(self, probs=function(self.probs), logs=self._logs_of(function))
+        return trusted(self, probs=function(self.probs), logs=None if self.logs is None else function(self.logs))
 
     def placed(self) -> Self:
         """Copy in float64 on the accelerator where the probabilities lie, or in NumPy."""
@@ -430,7 +432,7 @@ class Categorical(ClassPredictions):
 
     def probability_of(self, labels: np.ndarray) -> np.ndarray:
         """Predicted probability of the labels, shape (..., n)."""
-        return to_numpy(self.probs)[np.arange(len(self)), labels]
+        return self.table()[np.arange(len(self)), labels]
 
     def log_prob(self, y: Array) -> Array:
         """Logarithm of the predicted probability of the labels, shape (n,)."""

@@ -1,6 +1,6 @@
 """Residuals: what an outcome adds to what its prediction said, in the feature space of the target kernel."""
 
-from kernelcal.residuals.base import FeatureResidual, Inner, Residual
+from kernelcal.residuals.base import FeatureInner, FeatureResidual, Inner, Residual
 from kernelcal.residuals.choice import residual_of, target_kernel_of
 from kernelcal.residuals.finite import ClassResidual, QuantileResidual
 from kernelcal.residuals.numbers import FourierResidual, GramResidual
@@ -9,6 +9,7 @@ from kernelcal.residuals.stein import Radial, SteinResidual, radial
 
 __all__ = [
     "ClassResidual",
+    "FeatureInner",
     "FeatureResidual",
     "FourierResidual",
     "GramResidual",

@@ -13,7 +13,7 @@ from kernelcal.errors import InputError
 from kernelcal.kernels import Kernel
 from kernelcal.predictions import RealPredictions
 
-__all__ = ["FeatureResidual", "Inner", "PairResidual", "Residual", "weighted_block", "weighted_pairs"]
+__all__ = ["FeatureInner", "FeatureResidual", "Inner", "PairResidual", "Residual", "weighted_block", "weighted_pairs"]
 
 
 class Inner(ABC):
@@ -98,7 +98,7 @@ class FeatureResidual(Residual):
 
     def inner(self, targets: np.ndarray) -> Inner:
         """Inner products of the features."""
-        return _FeatureInner(self.features(targets))
+        return FeatureInner(self.features(targets))
 
     def squared_norms(self, targets: np.ndarray) -> np.ndarray:
         """|r_i|^2 of many sets of targets: shape (B, n)."""
@@ -127,13 +127,17 @@ class PairResidual(Residual):
 
 
 @dataclass(frozen=True, eq=False)
-class _FeatureInner(Inner):
+class FeatureInner(Inner):
+    """Inner products of features r, shape (n, k)."""
+
     r: Array
 
     def block(self, rows: Any, columns: Any, cross: Array | None = None) -> Array:
+        """Products of some rows with some columns."""
         return self.r[rows, :] @ self.r[columns, :].T
 
     def aligned(self, rows: Any, columns: Any) -> Array:
+        """Row by row."""
         return namespace(self.r).sum(take_rows(self.r, rows) * take_rows(self.r, columns), axis=1)
 
 

@@ -50,10 +50,10 @@ def target_kernel_of(kernel: Kernel | None, predictions: Predictions, weights: n
     Between numbers, and vectors of normal laws, it is the place of an outcome in its predicted distribution; vectors
     of other laws, whose components may share what no component shows, are compared on the axes of the targets.
     """
+    if isinstance(predictions, ClassPredictions):
+        return Dirac() if kernel is None else kernel
     if kernel is not None:
         return resolve_target(kernel, predictions, weights)
-    if isinstance(predictions, ClassPredictions):
-        return Dirac()
     if isinstance(predictions, Quantiles):
         return QuantileLevels()
     if isinstance(predictions, VectorNormal) or (

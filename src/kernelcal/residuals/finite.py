@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -66,9 +67,21 @@ class ClassResidual(FeatureResidual):
         """Number of features r."""
         return int(self.mean.shape[1])
 
+    @cached_property
+    def label_features(self) -> np.ndarray:
+        """Features of every label, shape (m, r)."""
+        return np.eye(self.dimension) if self.class_features is None else self.class_features
+
+    @cached_property
+    def _table(self) -> np.ndarray:
+        """The mean in NumPy, without its gradient."""
+        return self.mean if isinstance(self.mean, np.ndarray) else to_numpy(self.mean)
+
     def double(self) -> ClassResidual:
-        """Return the same in NumPy and float64."""
-        return replace(self, mean=to_numpy(self.mean).astype(np.float64, copy=False))
+        """Return the same in NumPy and float64: itself where it is."""
+        if self._table is self.mean and self._table.dtype == np.float64:
+            return self
+        return replace(self, mean=self._table.astype(np.float64, copy=False))
 
     def bound(self) -> float:
         """Bound of |<r_i, r_j>| without weights: the largest squared distance between two class features."""
@@ -80,6 +93,8 @@ class ClassResidual(FeatureResidual):
 
     def features(self, targets: np.ndarray) -> Array:
         """Residuals of one set of targets, shape (n, r), in the library of the predictions."""
+        if self._table is self.mean:
+            return self.batch(targets[None])[:, 0]
         index = namespace(self.mean).asarray(targets.astype(np.int64), device=device(self.mean))
         if self.class_features is None:
             rows = one_hot(index, self.dimension, dtype=self.mean.dtype)
@@ -90,7 +105,7 @@ class ClassResidual(FeatureResidual):
 
     def batch(self, targets: np.ndarray) -> np.ndarray:
         """Residuals of many sets of targets, shape (B, n), as one NumPy array of shape (n, B, r)."""
-        mean = to_numpy(self.mean)
+        mean = self._table
         rows = self._class_rows(targets.T).astype(mean.dtype, copy=False)
         rows -= mean[:, None, :]
         if self.weights is not None:
@@ -103,7 +118,7 @@ class ClassResidual(FeatureResidual):
             return super().scalars(targets)
         low, high = (float(value) for value in self.class_features[:, 0])
         rows = np.multiply(targets, high - low, dtype=np.float64)  # two labels: no look-up is needed
-        rows -= to_numpy(self.mean)[:, 0] - low
+        rows -= self._table[:, 0] - low
         if self.weights is not None:
             rows *= self.weights
         return rows
@@ -114,7 +129,7 @@ class ClassResidual(FeatureResidual):
         return norms if self.weights is None else norms * self.weights**2
 
     def _squared_norms(self, targets: np.ndarray) -> np.ndarray:
-        mean = to_numpy(self.mean)
+        mean = self._table
         own = (mean * mean).sum(axis=1, dtype=np.float64)
         if self.class_features is None:
             return 1 - 2 * _of_label(mean, targets).astype(np.float64) + own

@@ -22,7 +22,7 @@ from kernelcal.inference import (
     Saddlepoint,
     TestResult,
 )
-from kernelcal.inference.intervals import Surprises, class_features, hoeffding, label_law_of_sums, root_spread
+from kernelcal.inference.intervals import Surprises, hoeffding, label_law_of_sums, root_spread
 from kernelcal.inference.laws import far_note
 from kernelcal.pairs import off_diagonal, row_sums
 from kernelcal.predictions import Bernoulli, Categorical
@@ -195,7 +195,7 @@ def _surprises(sums: Arrays, settings: Settings, subject: Subject, total: float,
     n, m = int(sums["n"]), subject.columns
     law = label_law_of_sums(sums["surprised"], sums["expected"], n)
     probe = Bernoulli(np.array([0.5])) if subject.family == "Bernoulli" else Categorical(np.full((1, m), 1 / m))
-    features = class_features(ClassResidual.of(probe, subject.target_kernel))
+    features = ClassResidual.of(probe, subject.target_kernel).label_features
     centre, most = law.labels @ features, settings.prediction_kernel.bound()
     pseudo = np.kron(centre, sums["features"]) - sums["means"]
     sizes = float(law.labels @ (features**2).sum(axis=1))

@@ -15,8 +15,6 @@ from kernelcal.inference.intervals.methods import (
     Spread,
     block_spread,
     block_spread_of,
-    hoeffding,
-    hoeffding_sums,
     of_draws,
     root_spread,
 )
@@ -30,6 +28,7 @@ from kernelcal.inference.intervals.paired import (
     mean_difference,
 )
 from kernelcal.inference.intervals.row_bootstrap import (
+    BOOTSTRAP,
     OPERATOR_METHODS,
     RowBootstrap,
     bootstrap_cost,
@@ -40,13 +39,15 @@ from kernelcal.inference.intervals.row_bootstrap import (
 from kernelcal.inference.intervals.surprises import (
     LabelLaw,
     Surprises,
-    class_features,
+    hoeffding,
+    hoeffding_sums,
     label_law,
     label_law_of_sums,
     surprises_of,
 )
 
 __all__ = [
+    "BOOTSTRAP",
     "INTERVAL_METHODS",
     "OPERATOR_METHODS",
     "Contrast",
@@ -65,7 +66,6 @@ __all__ = [
     "block_spread_of",
     "bootstrap_cost",
     "checked_bound",
-    "class_features",
     "confidence_interval",
     "default_method",
     "difference_of_draws",

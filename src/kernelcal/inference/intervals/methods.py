@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.arrays import row_slices
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.inference.draws import Draws, multinomial_counts
-from kernelcal.inference.intervals.surprises import Flips, Surprises, deepest, surprises_of
+from kernelcal.inference.intervals.flips import Flips
+from kernelcal.inference.intervals.surprises import FEWEST, Surprises, deepest, expected, hoeffding_parts, surprises_of
 from kernelcal.pairs import PairMatrix
 from kernelcal.registry import Registry
 from kernelcal.runs import Run
@@ -26,9 +26,6 @@ __all__ = [
     "Spread",
     "block_spread",
     "block_spread_of",
-    "hoeffding",
-    "hoeffding_parts",
-    "hoeffding_sums",
     "of_draws",
     "root_spread",
 ]
@@ -63,7 +60,8 @@ class Request:
 
     def columns(self, n: int) -> list[slice]:
         """Batches of draws that fit the memory, for n numbers a draw."""
-        return row_slices(self.run.draws, _BYTES // (8 * n))
+        draws, step = self.run.draws, max(1, _BYTES // (8 * n))
+        return [slice(first, min(first + step, draws)) for first in range(0, draws, step)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,21 +112,21 @@ class IntervalMethod:
 
 
 def of_draws(estimate: float, values: np.ndarray, surprised: Callable[[float], np.ndarray] | None = None) -> Spread:
-    """Percentiles of drawn values; above, the larger of theirs and of draws with surprises, for a number of sds."""
+    """Percentiles of drawn values; above, the larger of theirs and of draws with so many surprises."""
 
     def ends(level: float) -> tuple[float, float]:
         lower, upper = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
         if surprised is not None:
-            upper = max(upper, np.quantile(surprised(_normal(level)), (1 + level) / 2))
+            upper = max(upper, np.quantile(surprised(expected(_normal(level))), (1 + level) / 2))
         return float(lower), float(upper)
 
     def above(value: float) -> float:
         pvalue = _share(values, value)
         if surprised is None:
             return pvalue
-        pvalue = max(pvalue, _share(surprised(0.0), value))
+        pvalue = max(pvalue, _share(surprised(FEWEST), value))
         z = -_probit(pvalue)  # the deeper the level, the more surprises it asks for
-        return pvalue if z <= 2 else max(pvalue, _share(surprised(z), value))
+        return pvalue if z <= 2 else max(pvalue, _share(surprised(expected(z)), value))
 
     return Spread(estimate, ends, _half(ends), above)
 
@@ -167,7 +165,7 @@ def _bootstrap(request: Request) -> Spread:
     With surprises some drawn rows have another outcome; those of numbers widen the draws about the estimate.
     """
     matrix = request.prepared.matrix(request.case.targets)
-    n = len(matrix)
+    n = matrix.n
     weights = np.ones(n) if request.case.weights is None else request.case.weights
     values, totals = [], []
     for part in request.columns(n):
@@ -180,12 +178,12 @@ def _bootstrap(request: Request) -> Spread:
     pairs, total = np.concatenate(values), np.concatenate(totals)
     some = total > 1e-9 * n  # a single row drawn n times makes no pair
     estimate, drawn = float(pairs[0] / total[0]), (pairs[1:] / np.where(some, total, 1)[1:])[some[1:]]
-    flips = Flips.of(request, matrix)
+    flips = Flips.of(matrix, request.case, request.source, request.run.draws)
     if flips is None:
         return _widened(estimate, drawn, matrix, request)
 
-    def surprised(z: float) -> np.ndarray:
-        moved = pairs[1:] + flips.changes(z)
+    def surprised(surprises: float) -> np.ndarray:
+        moved = pairs[1:] + flips.changes(surprises)
         return (moved / np.where(some, total, 1)[1:])[some[1:]]
 
     return of_draws(estimate, drawn, surprised)
@@ -196,13 +194,13 @@ def _widened(estimate: float, drawn: np.ndarray, matrix: PairMatrix, request: Re
 
     Drawn rows do not move the estimate towards these, so that there are twice as many as where the root ends.
     """
-    surprises = surprises_of(matrix, request.prepared.residual, request.case)
-    if surprises is None or len(matrix) < 4:
+    surprises = surprises_of(matrix, request.case)
+    if surprises is None or matrix.n < 4:
         return of_draws(estimate, drawn)
     surprises = replace(surprises, each=2 * surprises.each)
     linear, degenerate = hoeffding_parts(matrix)
     return of_draws(
-        estimate, drawn, lambda z: estimate + surprises.inflation(linear, degenerate, z) * (drawn - estimate)
+        estimate, drawn, lambda some: estimate + surprises.inflation(linear, degenerate, some) * (drawn - estimate)
     )
 
 
@@ -214,7 +212,7 @@ def _unbiased(matrix: PairMatrix, request: Request) -> float:
 def _root(request: Request) -> Spread:
     """Interval of the root from the matrix of all pairs."""
     matrix = request.prepared.matrix(request.case.targets)
-    surprises = surprises_of(matrix, request.prepared.residual, request.case)
+    surprises = surprises_of(matrix, request.case)
     return root_spread(_unbiased(matrix, request), *hoeffding_parts(matrix), surprises)
 
 
@@ -258,41 +256,13 @@ def _pvalue_where(gap: Callable[[float], float]) -> float:
     return _tail(deepest(lambda z: gap(z) >= 0))
 
 
-def hoeffding_parts(matrix: PairMatrix) -> tuple[float, float]:
-    """Linear and degenerate part of the variance of the unbiased SKCE.
-
-    They are ``4 (n-2) z1 / (n (n-1))`` and ``2 z2 / (n (n-1))``.
-
-    With row sums ``s_i = sum_{j != i} h_ij``, ``S`` and ``Q`` the sums of h and h^2 over i != j:
-    ``a = (sum s_i^2 - Q) / (n (n-1) (n-2))``, ``t = (S^2 - 4 (sum s_i^2 - Q) - 2 Q) / (n (n-1) (n-2) (n-3))``,
-    ``z1 = max(a - t, 0)``, ``z2 = max(Q / (n (n-1)) - t, 0)``.
-    """
-    return hoeffding_sums(matrix.row_sums - matrix.diagonal, float(matrix.row_squares.sum()))
-
-
-def hoeffding_sums(sums: np.ndarray, squares: float) -> tuple[float, float]:
-    """Return the same from the row sums s_i and the sum Q of the squares."""
-    return hoeffding(len(sums), float(sums.sum()), float((sums**2).sum()), squares)
-
-
-def hoeffding(n: float, total: float, rows: float, squares: float) -> tuple[float, float]:
-    """Return the same from the sum of the s_i, the sum of their squares, and Q; n may be a sum of weights."""
-    if n < 4:
-        raise InputError(f"the variance of the SKCE needs at least 4 rows, got {n:g}")
-    pairs = n * (n - 1)
-    squared_mean = (total**2 - 4 * (rows - squares) - 2 * squares) / (pairs * (n - 2) * (n - 3))
-    first = max((rows - squares) / (pairs * (n - 2)) - squared_mean, 0.0)
-    second = max(squares / pairs - squared_mean, 0.0)
-    return 4 * (n - 2) / pairs * first, 2 / pairs * second
-
-
 def _ball(request: Request) -> Spread:
     """``|mu^| - q <= KCE <= |mu^| + q``, q a quantile of ``sqrt(g'Hg) / n`` with centred normal multipliers g.
 
     Both ends are also taken with pseudo-surprises, which move mu^ and add to the noise.
     """
     matrix = request.prepared.matrix(request.case.targets)
-    n, values = len(matrix), []
+    n, values = matrix.n, []
     for part in request.columns(n):
         uniforms = request.source.uniforms(part.start, part.stop, n)
         multipliers = _probits(uniforms).T
@@ -300,7 +270,7 @@ def _ball(request: Request) -> Spread:
         request.run.tell(part.stop)
     norms = np.sort(np.sqrt(np.maximum(np.concatenate(values), 0)) / n)
     centre = math.sqrt(max(float(matrix.row_sums.sum()), 0.0)) / n
-    surprises = surprises_of(matrix, request.prepared.residual, request.case)
+    surprises = surprises_of(matrix, request.case)
     noise = float(matrix.diagonal.sum())
 
     def ends(level: float) -> tuple[float, float]:
@@ -344,7 +314,7 @@ def block_spread_of(values: np.ndarray, prepared: Any, case: Case) -> Spread:
     whole = replace(given, estimator="unbiased", block_size=None, prediction_kernel=prepared.kernels[0])
     ready = whole.prepare(case.predictions)
     sums = float(values.mean()) * n * (n - 1), None
-    surprises = surprises_of(ready.matrix(case.targets), ready.residual, case, sums)
+    surprises = surprises_of(ready.matrix(case.targets), case, sums)
     return block_spread(values, surprises, given.block_size)
 
 

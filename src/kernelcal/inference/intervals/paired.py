@@ -5,25 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from kernelcal.defaults import SIGNIFICANCE
-from kernelcal.inference.intervals.methods import hoeffding, hoeffding_sums
+from kernelcal.inference.intervals.flips import MOST
 from kernelcal.inference.intervals.surprises import (
-    MOST,
+    FEWEST,
+    DifferenceSums,
+    Error,
     LabelLaw,
-    class_features,
     depth,
-    expected,
-    label_law,
+    hoeffding_sums,
+    larger,
     pseudo_rows,
     strips,
 )
 from kernelcal.pairs import PairMatrix, threaded_map
 from kernelcal.predictions import ClassPredictions
-from kernelcal.residuals import ClassResidual, FeatureResidual, Residual
+from kernelcal.residuals import ClassResidual, FeatureResidual
 from kernelcal.tables import Shown, Table
 
 __all__ = [
@@ -58,11 +60,9 @@ class PairedSurprises:
     Parameters
     ----------
     matrices : sequence of PairMatrix
-        One a model.
-    residuals : sequence of Residual
-        Of the same.
-    cases : sequence of Case
-        Of the same: equal targets.
+        One a model, of equal targets.
+    law : LabelLaw or None
+        Of the labels of all models; None for numbers.
     sums, products : numpy.ndarray
         Of `joint_sums`.
 
@@ -72,44 +72,32 @@ class PairedSurprises:
     """
 
     def __init__(
-        self,
-        matrices: Sequence[PairMatrix],
-        residuals: Sequence[Residual],
-        cases: Sequence[Any],
-        sums: np.ndarray,
-        products: np.ndarray,
+        self, matrices: Sequence[PairMatrix], law: LabelLaw | None, sums: np.ndarray, products: np.ndarray
     ) -> None:
-        self.n, self.sums, self.products = len(matrices[0]), sums, products
-        self.moves = isinstance(residuals[0], ClassResidual)
-        self.law = _law(cases) if self.moves else LabelLaw(np.ones(1), 1.0)
-        self.models = [
-            _model(m, r.double(), case.targets) for m, r, case in zip(matrices, residuals, cases, strict=True)
-        ]
+        self.n, self.sums, self.products = matrices[0].n, sums, products
+        self.moves, self.law = law is not None, law or LabelLaw(np.ones(1), 1.0)
+        self.models = [_model(matrix) for matrix in matrices]
         self.some = pseudo_rows(self.n)
-        self.rows = len(range(*self.some.indices(self.n)))
+        self.rows, parts = len(range(*self.some.indices(self.n))), strips(self.some, self.n)
         v = self.law.labels
         self.centred = [v @ model.features - model.mean for model in self.models]
         self.mixed, self.both = np.zeros((2, len(matrices), len(matrices)))
-        self._add_up()
+        self._add_up(parts)
 
     @classmethod
     def of(
-        cls,
-        matrices: Sequence[PairMatrix],
-        residuals: Sequence[Residual],
-        cases: Sequence[Any],
-        sums: np.ndarray,
-        products: np.ndarray,
+        cls, matrices: Sequence[PairMatrix], law: LabelLaw | None, sums: np.ndarray, products: np.ndarray
     ) -> PairedSurprises | None:
         """Sums of these models; None where residuals have no features or no bound."""
-        if not all(isinstance(r, FeatureResidual) and r.far_lengths() is not None for r in residuals):
+        residuals = [matrix.residual for matrix in matrices]
+        if law is None and not all(isinstance(r, FeatureResidual) and r.far_lengths() is not None for r in residuals):
             return None
-        return cls(matrices, residuals, cases, sums, products)
+        return cls(matrices, law, sums, products)
 
-    def _add_up(self) -> None:
+    def _add_up(self, strips: Sequence[slice]) -> None:
         for model in self.models:
             model.matrix.ready  # noqa: B018  made before threads ask for it
-        parts = threaded_map(self._strip, strips(self.some, self.n), None)
+        parts = threaded_map(self._strip, strips, None)
         toward, first, second, mixed, both = zip(*parts, strict=True)
         self.toward = [np.einsum("nk,nk->n", m.r, t) for m, t in zip(self.models, np.sum(toward, axis=0), strict=True)]
         self.first, self.second = np.concatenate(first, axis=1), np.concatenate(second, axis=1)
@@ -135,32 +123,33 @@ class PairedSurprises:
                 both[a, b] = both[b, a] = _pseudo_and_pseudo(two, near, index, some, self.law.labels)
         return np.array(toward), np.array(first), np.array(second), mixed, both
 
-    def error(self, a: int, b: int, z: float) -> float:
-        """Standard error of the difference of two models with the surprises of z standard deviations."""
-        eps = expected(z) * self.law.each / self.rows
-        w = self.n + eps * self.rows
-        square = self.products[a, a] - 2 * self.products[a, b] + self.products[b, b]
-        square += 2 * eps * self.mixed[a, b] + eps**2 * self.both[a, b]
-        real, pseudo, v = self.sums[a] - self.sums[b], np.zeros((1, 1)), np.zeros(1)
-        if self.moves:
-            v = self.law.labels
-            real = real + eps * (self.toward[a] - self.toward[b])
-            pseudo = self.first[a] - self.first[b] + eps * (self.second[a] - self.second[b])
-        total = float(real.sum() + eps * (pseudo @ v).sum())
-        rows = float(real @ real + eps * (pseudo**2 @ v).sum())
-        linear, degenerate = hoeffding(w, total, rows, max(float(square), 0.0))
-        return math.sqrt(linear + degenerate)
+    def between(self, a: int, b: int) -> DifferenceSums:
+        """Sums of the difference of two models."""
+        products, v = self.products, self.law.labels
+        squares = products[a, a] - 2 * products[a, b] + products[b, b], 2 * self.mixed[a, b], self.both[a, b]
+        real = self.sums[a] - self.sums[b]
+        if not self.moves:
+            return DifferenceSums(self.n, self.rows, self.law.each, (real.sum(),), (real @ real,), squares)
+        toward, first, second = (own[a] - own[b] for own in (self.toward, self.first, self.second))
+        return DifferenceSums(
+            self.n,
+            self.rows,
+            self.law.each,
+            (real.sum(), toward.sum() + (first @ v).sum(), (second @ v).sum()),
+            (
+                real @ real,
+                2 * real @ toward + (first**2 @ v).sum(),
+                toward @ toward + 2 * ((first * second) @ v).sum(),
+                (second**2 @ v).sum(),
+            ),
+            squares,
+        )
 
 
-def _law(cases: Sequence[Any]) -> LabelLaw:
-    return label_law(cases[0].targets, [case.predictions for case in cases])
-
-
-def _model(matrix: PairMatrix, residual: Residual, targets: np.ndarray) -> _Model:
-    assert isinstance(residual, FeatureResidual)  # for the type checker: others were refused
-    r = np.asarray(residual.features(targets))
+def _model(matrix: PairMatrix) -> _Model:
+    residual, r = matrix.residual, np.asarray(matrix.features)
     if isinstance(residual, ClassResidual):
-        return _Model(matrix, r, np.asarray(residual.mean), class_features(residual))
+        return _Model(matrix, r, np.asarray(residual.mean), residual.label_features)
     mean, far = np.asarray(getattr(residual, "mean", np.zeros_like(r))), residual.far_lengths()
     assert far is not None  # for the type checker: others were refused
     size = float(np.max(far - np.einsum("nk,nk->n", mean, mean)))
@@ -237,22 +226,22 @@ class ScoreSurprises:
     """
 
     def __init__(self, batches: Sequence[ClassPredictions]) -> None:
-        n = len(batches[0])
+        whole = [batch.table() for batch in batches]
+        n = len(whole[0])
         some = pseudo_rows(n)
-        tables = np.stack([np.asarray(batch.probabilities, dtype=np.float64)[some] for batch in batches])
+        tables = np.stack([table[some].astype(np.float64) for table in whole])
         likely = tables.mean(axis=0)
         likely[np.arange(len(likely)), likely.argmax(axis=1)] = 0
         self.n, total = n, float(likely.sum())
         self.weights = likely / total if total > 0 else likely  # of one surprise
         self.scores = -np.log(np.maximum(tables, _FLOOR))
 
-    def error(self, rows: np.ndarray, a: int, b: int, z: float) -> float:
-        """Standard error of the mean of row-wise differences of two models, with the surprises of z."""
-        surprises = expected(z)
-        mean, w = float(rows.mean()), self.n + surprises
-        gaps = (self.scores[a] - self.scores[b] - mean) ** 2
-        more = surprises * float((self.weights * gaps).sum())
-        return math.sqrt((float(((rows - mean) ** 2).sum()) + more) / ((w - 1) * w))
+    def errors(self, rows: np.ndarray, a: int, b: int) -> Error:
+        """Standard error of the mean of row-wise differences of two models, for a number of surprises."""
+        mean, n = float(rows.mean()), self.n
+        own = float(((rows - mean) ** 2).sum())
+        more = float((self.weights * (self.scores[a] - self.scores[b] - mean) ** 2).sum())
+        return lambda surprises: math.sqrt((own + surprises * more) / ((n + surprises - 1) * (n + surprises)))
 
 
 _ROUNDING = 1e-14  # of the values themselves: a smaller standard error is that of equal predictions
@@ -344,26 +333,26 @@ class Contrast:
     pvalue: float | None
 
     @classmethod
-    def of(cls, difference: float, error: Callable[[float], float], size: float, freedom: float = math.inf) -> Contrast:
+    def of(
+        cls, difference: float, own: float, size: float, surprised: Error | None = None, freedom: float = math.inf
+    ) -> Contrast:
         """Two-sided p-value where as many standard errors as the level asks for are the difference.
 
         Parameters
         ----------
-        difference : float
-            Finite.
-        error : callable
-            Standard error with the surprises of so many standard deviations.
+        difference, own : float
+            Finite, and its standard error from what was seen.
         size : float
             Of what is subtracted: a smaller standard error than its rounding is that of equal predictions.
+        surprised : callable, optional
+            Standard error with so many surprises, which counts where it is larger.
         freedom : float
             Degrees of freedom of the law of Student; infinite for the normal law.
         """
-        usual = error(0.0)
+        usual = larger(own, surprised, FEWEST)
         if usual <= _ROUNDING * size:
             return cls(0.0, 0.0, 1.0)
-        z = abs(difference) / usual
-        if z > 2:  # a deeper level asks for more surprises
-            z = depth(lambda deep: deep * error(deep) - abs(difference))
+        z = depth(abs(difference), own, surprised)
         return cls(difference, usual, min(max(2 * _student_tail(z, freedom), _SMALLEST), 1.0))
 
 
@@ -389,14 +378,11 @@ def difference_of_pairs(
     rows, squares = sums[a] - sums[b], products[a, a] - 2 * products[a, b] + products[b, b]
     size = math.sqrt(max(products[a, a], products[b, b], 0.0)) / (n * (n - 1))
     own = math.sqrt(sum(hoeffding_sums(rows, max(float(squares), 0.0))))
-    return Contrast.of(
-        float(rows.sum()) / (n * (n - 1)),
-        lambda z: own if surprises is None else max(own, surprises.error(a, b, z)),
-        size,
-    )
+    more = None if surprises is None else surprises.between(a, b).error
+    return Contrast.of(float(rows.sum()) / (n * (n - 1)), own, size, more)
 
 
-_DEPTHS = (2.0, 2.5, 3.0, 4.0, MOST)  # standard deviations at which draws are given the surprises of their level
+_LEVELS = tuple(z**2 / 2 for z in (2.0, 2.5, 3.0, 4.0, MOST))  # surprises of some depths, which draws are given
 
 
 def difference_of_draws(
@@ -407,27 +393,33 @@ def difference_of_draws(
 ) -> Contrast:
     """Difference of two estimates, with the spread of the difference over the same drawn rows.
 
-    `surprised` gives the draws of both with the same surprises; the number of these is that of the next depth of five.
+    `surprised` gives the draws of both with so many surprises, the next of five numbers of them.
     """
     own, size = float((first - second).std(ddof=1)), max(map(abs, estimates))
+    if surprised is None:
+        return Contrast.of(estimates[0] - estimates[1], own, size)
 
-    def error(z: float) -> float:
-        if surprised is None:
-            return own
-        one, two = surprised(next((depth for depth in _DEPTHS if depth >= z), MOST))
-        return max(own, float((one - two).std(ddof=1)))
+    @cache
+    def spread(surprises: float) -> float:
+        one, two = surprised(surprises)
+        return float((one - two).std(ddof=1))
 
-    return Contrast.of(estimates[0] - estimates[1], error, size)
+    return Contrast.of(
+        estimates[0] - estimates[1],
+        own,
+        size,
+        lambda surprises: spread(next((level for level in _LEVELS if level >= surprises), _LEVELS[-1])),
+    )
 
 
 def mean_difference(
-    first: np.ndarray, second: np.ndarray, surprised: Callable[[np.ndarray, float], float] | None = None
+    first: np.ndarray, second: np.ndarray, surprised: Callable[[np.ndarray], Error] | None = None
 ) -> Contrast:
     """Mean of row-wise differences, by the law of Student; without an error where the mean is not finite.
 
     A row that is infinite on one side makes the mean infinite, such rows on both sides make it nan. A row that is
     infinite for both models tells nothing between them and counts as 0. `surprised` gives the standard error of the
-    differences of rows with the surprises of so many standard deviations. Rows that all differ by the same amount have
+    differences of rows for a number of surprises. Rows that all differ by the same amount have
     no spread: their p-value is that of n equal signs.
     """
     with np.errstate(invalid="ignore"):
@@ -436,11 +428,8 @@ def mean_difference(
     if not math.isfinite(mean):
         return Contrast(mean, math.nan, None)
     size = float(np.abs(first, out=np.zeros(n), where=np.isfinite(first)).max()) / math.sqrt(n)
-    own = float(rows.std(ddof=1)) / math.sqrt(n)
+    own, more = float(rows.std(ddof=1)) / math.sqrt(n), None if surprised is None else surprised(rows)
 
-    def error(z: float) -> float:
-        return own if surprised is None else max(own, surprised(rows, z))
-
-    if abs(mean) > _ROUNDING * size and error(0.0) <= _ROUNDING * size:
+    if abs(mean) > _ROUNDING * size and larger(own, more, FEWEST) <= _ROUNDING * size:
         return Contrast(mean, 0.0, max(2.0 ** (1 - n), _SMALLEST))
-    return Contrast.of(mean, error, size, n - 1)
+    return Contrast.of(mean, own, size, more, n - 1)

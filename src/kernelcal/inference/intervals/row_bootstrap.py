@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from kernelcal.arrays import row_slices
 from kernelcal.errors import KernelcalWarning
 from kernelcal.inference.draws import multinomial_counts
+from kernelcal.inference.intervals.flips import Flips
 from kernelcal.inference.intervals.methods import IntervalMethod, Request, Spread, of_draws
-from kernelcal.inference.intervals.surprises import Flips, LabelLaw, Surprises, class_features, label_law
+from kernelcal.inference.intervals.surprises import LabelLaw, Surprises, label_law
 from kernelcal.pairs import ExactPairs, RandomFourier
 from kernelcal.predictions import ClassPredictions, Predictions
 from kernelcal.registry import Registry
@@ -22,7 +22,15 @@ from kernelcal.statistics import CKCE
 from kernelcal.statistics.conditional import MATRIX_UP_TO, PreparedCKCE
 from kernelcal.statistics.pairwise import not_definite
 
-__all__ = ["OPERATOR_METHODS", "RowBootstrap", "bootstrap_cost", "in_words", "say_bootstrap_cost", "seconds_of"]
+__all__ = [
+    "BOOTSTRAP",
+    "OPERATOR_METHODS",
+    "RowBootstrap",
+    "bootstrap_cost",
+    "in_words",
+    "say_bootstrap_cost",
+    "seconds_of",
+]
 
 
 _RATE = 1.5e10  # multiplications a second of matrix products in float64 on two cores
@@ -135,7 +143,7 @@ class RowBootstrap:
     def surprised(
         self, request: Request, drawn: np.ndarray, law: LabelLaw | None = None
     ) -> Callable[[float], np.ndarray]:
-        """Values of the same draws with the surprises of so many standard deviations.
+        """Values of the same draws with so many surprises.
 
         Of classes some drawn rows are given another outcome, labels of a law that several models may share; of numbers
         the draws lie further from the estimate, by outcomes far from what was predicted.
@@ -145,32 +153,43 @@ class RowBootstrap:
         n, roots = len(self), self.residual.weights
         weights = np.ones(n) if roots is None else roots**2
         law = law or label_law(self.targets, [self.prepared.predictions], None if roots is None else weights)
-        flips = _Flips(
+        flips = Flips(
             request.source,
             request.run.draws,
             lambda rows: self.operator.rows(rows).copy(),
             [(self.r, None), (self.e, lambda counts: counts - 1)],
-            class_features(self.residual),
+            self.residual.label_features,
             np.ones(n) if roots is None else roots,
             self.targets.astype(np.intp),
             weights,
             law,
-            own=self,
+            None if self.pairs is not None else lambda *drawn: self._flipped(flips, *drawn),
         )
-        return lambda z: drawn + flips.changes(z)
+        return lambda surprises: drawn + flips.changes(surprises)
+
+    def _flipped(self, of: Flips, counts: np.ndarray, flips: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        """Changes by flips of drawn rows where the operator has no matrix: all rows of some draws at once."""
+        found = np.empty(counts.shape[1])
+        for part in row_slices(len(found), self.draws_at_once):
+            delta = of.features[labels[part]][None] - of.features[of.targets][:, None]
+            delta = delta * (flips[:, part] * of.scale[:, None])[:, :, None]
+            x = self.r[:, None, :] + (counts[:, part] - 1)[:, :, None] * self.e[:, None, :]
+            own = np.einsum("n,nbk,nbk->b", self.operator.diagonal, 2 * x + delta, delta)
+            found[part] = self.operator.quadratic(x + delta) - self.operator.quadratic(x) - own
+        return found
 
     def _widened(self, drawn: np.ndarray) -> Callable[[float], np.ndarray]:
         """Draws about the estimate, by the noise of residuals alone: the operator weighs outcomes alike."""
         far, n = self.residual.far_lengths(), len(self)
         if far is None:
-            return lambda z: drawn
+            return lambda some: drawn
         w = np.ones(n) if self.residual.weights is None else self.residual.weights**2
         norms, gram = np.einsum("nk,nk->n", self.r, self.r), self.r.T @ self.r
         squares, pseudo = float((gram**2).sum() - norms @ norms), float(w @ (far * w))
         mixed = min(pseudo * float(norms.sum()), math.sqrt(max(squares, 0.0)) * pseudo)
         surprises = Surprises(n, n, 2.0, 0.0, squares, 0.0, 0.0, 0.0, mixed, pseudo**2, moves=False)
         degenerate = 2 * squares / (n * (n - 1)) ** 2
-        return lambda z: self.estimate + surprises.inflation(0.0, degenerate, z) * (drawn - self.estimate)
+        return lambda some: self.estimate + surprises.inflation(0.0, degenerate, some) * (drawn - self.estimate)
 
     def drawn(self, request: Request) -> np.ndarray:
         """Values of as many draws as asked for."""
@@ -182,33 +201,12 @@ class RowBootstrap:
         return np.concatenate(values)
 
 
-@dataclass(frozen=True, eq=False)
-class _Flips(Flips):
-    """Flips of drawn rows under an operator: by rows of its matrix where that is held, else all rows at once."""
-
-    own: RowBootstrap | None = None
-
-    def of_flips(self, counts: np.ndarray, flips: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        rows = self.own
-        assert rows is not None  # for the type checker: it has a default since the fields before have
-        if rows.pairs is not None:
-            return super().of_flips(counts, flips, labels)
-        found = np.empty(counts.shape[1])
-        for part in row_slices(len(found), rows.draws_at_once):
-            delta = self.features[labels[part]][None] - self.features[self.targets][:, None]
-            delta = delta * (flips[:, part] * self.scale[:, None])[:, :, None]
-            x = rows.r[:, None, :] + (counts[:, part] - 1)[:, :, None] * rows.e[:, None, :]
-            own = np.einsum("n,nbk,nbk->b", rows.operator.diagonal, 2 * x + delta, delta)
-            found[part] = rows.operator.quadratic(x + delta) - rows.operator.quadratic(x) - own
-        return found
-
-
 def _rows(request: Request) -> Spread:
     rows = RowBootstrap(request.prepared, request.case.targets)
     drawn = rows.drawn(request)
     return of_draws(rows.estimate, drawn, rows.surprised(request, drawn))
 
 
-_BOOTSTRAP = IntervalMethod(_rows, "percentile bootstrap of the rows, the operator to the first order", tested=True)
+BOOTSTRAP = IntervalMethod(_rows, "percentile bootstrap of the rows, the operator to the first order", tested=True)
 OPERATOR_METHODS: Registry[IntervalMethod] = Registry("method", "or 'default', or an IntervalMethod")
-OPERATOR_METHODS.register("bootstrap", _BOOTSTRAP, summary=_BOOTSTRAP.label, serves="CKCE")
+OPERATOR_METHODS.register("bootstrap", BOOTSTRAP, summary=BOOTSTRAP.label, serves="CKCE")

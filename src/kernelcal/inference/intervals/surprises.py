@@ -1,174 +1,49 @@
-"""Pseudo-surprises: what noise could have been where few outcomes were surprising."""
+"""Variances of means over pairs, and pseudo-surprises: what noise could have been where few outcomes surprised."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
-from kernelcal.arrays import row_slices, to_numpy
-from kernelcal.inference.draws import multinomial_counts
+from kernelcal.cases import Case
+from kernelcal.errors import InputError
 from kernelcal.pairs import PairMatrix, threaded_map
 from kernelcal.predictions import ClassPredictions
-from kernelcal.residuals import ClassResidual, FeatureResidual, Residual
+from kernelcal.residuals import ClassResidual
 
 __all__ = [
-    "MOST",
-    "Flips",
+    "FEWEST",
+    "DifferenceSums",
+    "Error",
     "LabelLaw",
-    "Part",
     "Surprises",
     "deepest",
     "depth",
     "expected",
     "far_surprises",
+    "hoeffding",
+    "hoeffding_parts",
+    "hoeffding_sums",
     "label_law",
     "label_law_of_sums",
+    "larger",
+    "pseudo_rows",
+    "strips",
     "surprises_of",
 ]
 
 
-MOST = 6.0  # standard deviations: draws do not tell deeper levels apart, and flips grow with their square
-_AT_ONCE = 2**21  # numbers of one part of the flipped rows
-_BYTES = 2**27
-
-Part = tuple[np.ndarray, Callable[[np.ndarray], np.ndarray] | None]  # features, and their factors of counts
-
-
-@dataclass(frozen=True, eq=False)
-class Flips:
-    """Changes of ``sum_{i != j} M_ij <x_i, x_j>`` over drawn rows x where some of the rows have another outcome.
-
-    Every drawn row has its outcome replaced with probability ``eps_i / (1 + eps_i)``, where ``eps_i = eps w_i`` for
-    case weights w of mean 1 and ``n eps`` is the number of pseudo-outcomes; all replaced outcomes of a draw are the
-    same label, which is drawn from the label law. Replacing the label of a row changes its residual by the difference
-    of the features of two labels, so that only the rows of the matrix that are flipped are looked at: about ten a draw.
-
-    Attributes
-    ----------
-    source : Draws
-        Where the counts come from: the numbers 0 to n - 1 of a draw are its rows, n to 2 n - 1 say which of them are
-        flipped, number 2 n is for the label.
-    draws : int
-        How many.
-    rows : callable
-        Rows of the matrix M, for a slice: an array that may be overwritten.
-    parts : sequence of (features, factors)
-        Drawn rows, ``x = sum_parts factors(counts) * features``; a factor that is None is 1.
-    features : numpy.ndarray of shape (m, r)
-        Of every label.
-    scale : numpy.ndarray of shape (n,)
-        By which residuals are multiplied.
-    targets : numpy.ndarray of shape (n,)
-        Observed labels.
-    weights : numpy.ndarray of shape (n,)
-        Case weights of mean 1.
-    law : LabelLaw
-        Of the labels.
-    """
-
-    source: Any
-    draws: int
-    rows: Callable[[slice], np.ndarray]
-    parts: Sequence[Part]
-    features: np.ndarray
-    scale: np.ndarray
-    targets: np.ndarray
-    weights: np.ndarray
-    law: LabelLaw
-    _known: dict[float, np.ndarray] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, request: Any, matrix: PairMatrix) -> Flips | None:
-        """Flips of the bootstrap of all pairs; None for what is not classes."""
-        case, residual = request.case, request.prepared.residual.double()
-        if not isinstance(residual, ClassResidual) or not isinstance(case.predictions, ClassPredictions):
-            return None
-        weights = np.ones(len(case)) if case.weights is None else case.weights
-        observed = np.asarray(residual.features(case.targets))
-        matrix.ready  # noqa: B018
-        return cls(
-            request.source,
-            request.run.draws,
-            matrix.forms.kernel_rows,
-            [(observed, lambda counts: counts)],
-            class_features(residual),
-            weights,
-            np.asarray(case.targets).astype(np.intp),
-            weights,
-            label_law(case.targets, [case.predictions], case.weights),
-        )
-
-    def changes(self, z: float) -> np.ndarray:
-        """Changes of every draw with the surprises of z standard deviations, shape (draws,)."""
-        surprises = expected(min(z, MOST))
-        if surprises not in self._known:
-            n = len(self.targets)
-            batches = row_slices(self.draws, max(1, _BYTES // (32 * n)))
-            self._known[surprises] = np.concatenate([self._of(part, surprises) for part in batches])
-        return self._known[surprises]
-
-    def _of(self, part: slice, surprises: float) -> np.ndarray:
-        n, draws = len(self.targets), part.stop - part.start
-        uniforms = self.source.uniforms(part.start, part.stop, 2 * n + 1)
-        counts = multinomial_counts(uniforms[:, :n])
-        eps = surprises * self.law.each / n * self.weights / self.weights.mean()
-        place = (uniforms[:, :n] * n).astype(np.intp)
-        flipped = uniforms[:, n : 2 * n] < (eps / (1 + eps))[place]
-        bounds = np.cumsum(self.law.labels)[:-1]
-        labels = np.searchsorted(bounds, uniforms[:, 2 * n], side="right")
-        flipped &= self.targets[place] != labels[:, None]
-        flips = np.zeros((n, draws))
-        draw, number = np.nonzero(flipped)
-        np.add.at(flips, (place[draw, number], draw), 1.0)
-        return self.of_flips(counts, flips, labels)
-
-    def of_flips(self, counts: np.ndarray, flips: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        """Changes for how often each row is drawn and flipped, of shape (n, B), and the label of each draw."""
-        total = np.zeros(counts.shape[1])
-        factors = [None if factor is None else factor(counts) for _, factor in self.parts]
-        for rows in strips(slice(0, len(self.targets), 1), len(self.targets)):
-            row, draw = np.nonzero(flips[rows])
-            if not len(row):
-                continue
-            strip = self.rows(rows)
-            strip[np.arange(len(strip)), np.arange(rows.start, rows.stop)] = 0
-            for some in row_slices(len(row), max(1, _AT_ONCE // len(self.targets))):
-                r, b = row[some], draw[some]
-                found = self._pairs(r + rows.start, b, strip[r], factors, flips, labels)
-                np.add.at(total, b, 2 * flips[r + rows.start, b] * found)
-        return total
-
-    def _pairs(
-        self,
-        rows: np.ndarray,
-        draws: np.ndarray,
-        strip: np.ndarray,
-        factors: Sequence[np.ndarray | None],
-        flips: np.ndarray,
-        labels: np.ndarray,
-    ) -> np.ndarray:
-        """``<delta_i, sum_j M_ij (x_j + f_j delta_j / 2)>`` of flipped rows, delta the change of a residual."""
-        new = self.features[labels[draws]]
-        delta = self.scale[rows, None] * (new - self.features[self.targets[rows]])
-        seen = (delta @ self.features.T)[:, self.targets]
-        total = 0.5 * flips[:, draws].T * self.scale * (np.einsum("pk,pk->p", delta, new)[:, None] - seen)
-        for (features, _), factor in zip(self.parts, factors, strict=True):
-            inner = delta @ features.T
-            total += inner if factor is None else inner * factor[:, draws].T
-        return np.einsum("pn,pn->p", strip, total)
-
-
-_FEWEST = 2.0  # surprises that are added: those of Agresti and Coull at 95 %
+FEWEST = 2.0  # surprises that are added: those of Agresti and Coull at 95 %
+Error = Callable[[float], float]  # standard error for a number of surprises
 _DEEPEST = 38.0  # standard deviations: beyond, the normal tail is 0 in float64
 
 
 def expected(z: float) -> float:
     """Pseudo-surprises at z standard deviations, ``max(2, z^2 / 2)``: a deeper level asks for more of them."""
-    return max(_FEWEST, z * z / 2) if z > 0 else _FEWEST
+    return max(FEWEST, z * z / 2) if z > 0 else FEWEST
 
 
 def deepest(meets: Callable[[float], bool], most: float = _DEEPEST) -> float:
@@ -182,13 +57,86 @@ def deepest(meets: Callable[[float], bool], most: float = _DEEPEST) -> float:
     return low
 
 
-def depth(gap: Callable[[float], float]) -> float:
-    """Standard deviations at which a gap that grows with them closes; a rounding less, which is the safe side."""
+def larger(own: float, surprised: Error | None, surprises: float) -> float:
+    """Standard error of what was seen, or that with so many surprises where it is known and larger."""
+    return own if surprised is None else max(own, surprised(surprises))
+
+
+def depth(difference: float, own: float, surprised: Error | None) -> float:
+    """Standard deviations z by which a difference is away from 0, the error being the larger one with surprises of z.
+
+    A deeper level asks for more of them. Where it does, the depth is a rounding less, which is the safe side.
+    """
+    usual = difference / larger(own, surprised, FEWEST)
+    if usual <= 2:  # as many surprises for all smaller z
+        return usual
+
+    def gap(z: float) -> float:
+        return z * larger(own, surprised, expected(z)) - difference
+
     from scipy.optimize import brentq  # imported when needed: the import of kernelcal stays light
 
     if gap(_DEEPEST) < 0:
         return _DEEPEST
     return float(brentq(gap, 0.0, _DEEPEST, xtol=1e-12, rtol=1e-12)) * (1 - 1e-11)
+
+
+def hoeffding_parts(matrix: PairMatrix) -> tuple[float, float]:
+    """Linear and degenerate part of the variance of the unbiased SKCE.
+
+    They are ``4 (n-2) z1 / (n (n-1))`` and ``2 z2 / (n (n-1))``.
+
+    With row sums ``s_i = sum_{j != i} h_ij``, ``S`` and ``Q`` the sums of h and h^2 over i != j:
+    ``a = (sum s_i^2 - Q) / (n (n-1) (n-2))``, ``t = (S^2 - 4 (sum s_i^2 - Q) - 2 Q) / (n (n-1) (n-2) (n-3))``,
+    ``z1 = max(a - t, 0)``, ``z2 = max(Q / (n (n-1)) - t, 0)``.
+    """
+    return hoeffding_sums(matrix.row_sums - matrix.diagonal, float(matrix.row_squares.sum()))
+
+
+def hoeffding_sums(sums: np.ndarray, squares: float) -> tuple[float, float]:
+    """Return the same from the row sums s_i and the sum Q of the squares."""
+    return hoeffding(len(sums), float(sums.sum()), float((sums**2).sum()), squares)
+
+
+def hoeffding(n: float, total: float, rows: float, squares: float) -> tuple[float, float]:
+    """Return the same from the sum of the s_i, the sum of their squares, and Q; n may be a sum of weights."""
+    if n < 4:
+        raise InputError(f"the variance of the SKCE needs at least 4 rows, got {n:g}")
+    pairs = n * (n - 1)
+    squared_mean = (total**2 - 4 * (rows - squares) - 2 * squares) / (pairs * (n - 2) * (n - 3))
+    first = max((rows - squares) / (pairs * (n - 2)) - squared_mean, 0.0)
+    second = max(squares / pairs - squared_mean, 0.0)
+    return 4 * (n - 2) / pairs * first, 2 / pairs * second
+
+
+@dataclass(frozen=True, eq=False)
+class DifferenceSums:
+    """Sums of the difference d of two h over pairs with pseudo-rows: polynomials in their weight eps, its powers up.
+
+    Attributes
+    ----------
+    n, rows : int
+        Rows, and those of them that have pseudo-outcomes.
+    each : float
+        Pseudo-outcomes that make one surprise.
+    total, squared_sums, squares : tuple of float
+        Sums over all rows of their sums of d, of the squares of these, and over all pairs of d^2.
+    """
+
+    n: int
+    rows: int
+    each: float
+    total: tuple[float, ...]
+    squared_sums: tuple[float, ...]
+    squares: tuple[float, ...]
+
+    def error(self, surprises: float) -> float:
+        """Standard error of the mean of d with so many surprises."""
+        eps = surprises * self.each / self.rows
+        total, sums, squares = (
+            sum(c * eps**k for k, c in enumerate(own)) for own in (self.total, self.squared_sums, self.squares)
+        )
+        return math.sqrt(sum(hoeffding(self.n + eps * self.rows, total, sums, max(squares, 0.0))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,10 +158,10 @@ class LabelLaw:
 
 def label_law(targets: np.ndarray, batches: Sequence[ClassPredictions], weights: np.ndarray | None = None) -> LabelLaw:
     """Label law of one model, or of several on the same outcomes, whose surprises are averaged."""
-    n, m = len(targets), batches[0].n_classes
+    tables = [batch.table().astype(np.float64, copy=False) for batch in batches]
+    n, m = tables[0].shape
     rows, labels = np.arange(n), np.asarray(targets).astype(np.intp)
     w = np.ones(n) if weights is None else weights / weights.mean()
-    tables = [to_numpy(batch.probabilities).astype(np.float64, copy=False) for batch in batches]
     surprised = np.sort([1 - p[rows, labels] for p in tables], axis=0).mean(axis=0)  # whatever the order of models
     share = np.sort([w @ p for p in tables], axis=0).mean(axis=0)
     return label_law_of_sums(np.bincount(labels, w * surprised, minlength=m), share, n)
@@ -262,54 +210,54 @@ class Surprises:
     both: float
     moves: bool = True
 
-    def weight(self, z: float) -> tuple[float, float]:
-        """Weight eps of the pseudo-outcomes of a row at z standard deviations, and W."""
-        eps = expected(z) * self.each / self.rows
+    def weight(self, surprises: float) -> tuple[float, float]:
+        """Weight eps of the pseudo-outcomes of a row that make so many surprises, and W."""
+        eps = surprises * self.each / self.rows
         return eps, self.n + self.rows * eps
 
-    def value(self, z: float) -> float:
+    def value(self, surprises: float) -> float:
         """Unbiased mean over the pairs of all rows, real and pseudo."""
         if not self.moves:
             return self.total / (self.n * (self.n - 1))
-        eps, w = self.weight(z)
+        eps, w = self.weight(surprises)
         return (self.total + 2 * eps * self.linear + eps**2 * self.square - eps * self.own) / (w * (w - 1))
 
-    def mean_square(self, z: float) -> float:
+    def mean_square(self, surprises: float) -> float:
         """Mean of h^2 over the same pairs."""
-        eps, w = self.weight(z)
+        eps, w = self.weight(surprises)
         return (self.squares + 2 * eps * self.mixed + eps**2 * self.both) / (w * (w - 1))
 
-    def noise(self, z: float) -> float:
+    def noise(self, surprises: float) -> float:
         """Largest variance of the noise along one direction: the root of half the degenerate variance."""
-        w = self.weight(z)[1]
-        return math.sqrt(max(self.mean_square(z) - self.value(z) ** 2, 0.0) / (w * (w - 1)))
+        w = self.weight(surprises)[1]
+        return math.sqrt(max(self.mean_square(surprises) - self.value(surprises) ** 2, 0.0) / (w * (w - 1)))
 
     def root(self, z: float) -> float:
         """Upper end of the root at z standard deviations."""
-        noise = self.noise(z)
-        return math.sqrt(max(self.value(z), 0.0) + noise) + z * math.sqrt(noise)
+        noise = self.noise(expected(z))
+        return math.sqrt(max(self.value(expected(z)), 0.0) + noise) + z * math.sqrt(noise)
 
     def ball(self, z: float, centre: float, reach: float, noise: float) -> tuple[float, float]:
         """Ends of a ball of some centre and reach, whose pairs of a row with itself have the sum `noise`."""
-        eps, w = self.weight(z)
+        eps, w = self.weight(expected(z))
         if self.moves:
             whole = self.total + noise + 2 * eps * self.linear + eps**2 * self.square
             centre = math.sqrt(max(whole, 0.0)) / w
         reach = math.sqrt(reach**2 + z**2 * eps * self.own / w**2)
         return centre - reach, centre + reach
 
-    def inflation(self, linear: float, degenerate: float, z: float) -> float:
-        """Ratio of the standard deviation with the noise of pseudo-rows to that without, at least 1."""
+    def inflation(self, linear: float, degenerate: float, surprises: float) -> float:
+        """Ratio of the standard deviation with the noise of so many surprises to that without, at least 1."""
         variance = linear + degenerate
-        return math.sqrt(max(1.0, (linear + 2 * self.noise(z) ** 2) / variance)) if variance > 0 else 1.0
+        return math.sqrt(max(1.0, (linear + 2 * self.noise(surprises) ** 2) / variance)) if variance > 0 else 1.0
 
     def of_blocks(self, size: int, z: float) -> float:
         """Upper end of the squared error at z standard deviations, for a mean over blocks of so many rows.
 
         It lies above the moved mean by what it does for all pairs, and by the noise that fewer pairs have besides.
         """
-        value, pairs = self.value(z), self.noise(z) ** 2
-        more = max(self.mean_square(z) / (self.n * (size - 1)) - pairs, 0.0)
+        value, pairs = self.value(expected(z)), self.noise(expected(z)) ** 2
+        more = max(self.mean_square(expected(z)) / (self.n * (size - 1)) - pairs, 0.0)
         return value + math.hypot(self.root(z) ** 2 - value, z * math.sqrt(2 * more))
 
 
@@ -324,14 +272,12 @@ def pseudo_rows(n: int) -> slice:
 
 def strips(rows: slice, n: int) -> list[slice]:
     """Slices of these rows whose strips of n columns fit the cache."""
-    step, count = rows.step or 1, len(range(*rows.indices(n)))
-    parts = row_slices(count, max(16, _AT_ONCE // n))
-    return [slice(part.start * step, min(part.stop * step, n), step) for part in parts]
+    first, stop, step = rows.indices(n)
+    size = step * max(16, _AT_ONCE // n)
+    return [slice(start, min(start + size, stop), step) for start in range(first, stop, size)]
 
 
-def surprises_of(
-    matrix: PairMatrix, residual: Residual, case: Any, sums: tuple[float, float | None] | None = None
-) -> Surprises | None:
+def surprises_of(matrix: PairMatrix, case: Case, sums: tuple[float, float | None] | None = None) -> Surprises | None:
     """Sums with pseudo-rows of the pairs of a matrix; None where residuals have no bound.
 
     `sums` are those of h and h^2 over pairs of different rows, where they are known already; of a sum of squares that
@@ -341,17 +287,15 @@ def surprises_of(
     if sums is None:
         sums = float((matrix.row_sums - matrix.diagonal).sum()), float(matrix.row_squares.sum())
     total, squares = sums[0], _some_squares(matrix) if sums[1] is None else sums[1]
-    residual = residual.double()
-    if isinstance(residual, ClassResidual) and isinstance(case.predictions, ClassPredictions):
+    if isinstance(matrix.residual, ClassResidual) and isinstance(case.predictions, ClassPredictions):
         law = label_law(case.targets, [case.predictions], case.weights)
-        return _of_classes(matrix, residual, case, law, total, squares)
-    norms = squared_lengths(residual, case.targets)
-    return far_surprises(matrix, residual, norms, total, squares)
+        return _of_classes(matrix, matrix.residual, law, total, squares)
+    return far_surprises(matrix, total, squares)
 
 
 def _some_squares(matrix: PairMatrix) -> float:
     """Sum of h^2 over pairs of different rows, from some rows with all others."""
-    n, some = len(matrix), pseudo_rows(len(matrix))
+    n, some = matrix.n, pseudo_rows(matrix.n)
 
     def work(rows: slice) -> np.ndarray:
         strip = matrix.rows(rows)
@@ -362,26 +306,10 @@ def _some_squares(matrix: PairMatrix) -> float:
     return float(np.sum(threaded_map(work, strips(some, n), None))) * n / len(range(*some.indices(n)))
 
 
-def squared_lengths(residual: Residual, targets: np.ndarray) -> np.ndarray:
-    """Return |r_i|^2, shape (n,)."""
-    if isinstance(residual, FeatureResidual):
-        r = np.asarray(residual.features(targets))
-        return np.einsum("nk,nk->n", r, r)
-    every = slice(None)
-    return np.asarray(residual.inner(targets).aligned(every, every))
-
-
-def class_features(residual: ClassResidual) -> np.ndarray:
-    """Feature of every label, shape (m, r)."""
-    return np.eye(residual.dimension) if residual.class_features is None else residual.class_features
-
-
-def _of_classes(
-    matrix: PairMatrix, residual: ClassResidual, case: Any, law: LabelLaw, total: float, squares: float
-) -> Surprises:
+def _of_classes(matrix: PairMatrix, residual: ClassResidual, law: LabelLaw, total: float, squares: float) -> Surprises:
     """Pseudo-outcomes are labels of their law, the same in all rows."""
-    n, features, v = len(matrix), class_features(residual), law.labels
-    r, mean = np.asarray(residual.features(case.targets)), np.asarray(residual.mean)
+    n, features, v = matrix.n, residual.label_features, law.labels
+    r, mean = np.asarray(matrix.features), np.asarray(residual.mean)
     centre, sizes = v @ features, float(v @ (features**2).sum(axis=1))
     d, lengths = centre - mean, sizes - 2 * mean @ centre + (mean**2).sum(axis=1)
     norms, some = np.einsum("nk,nk->n", r, r), pseudo_rows(n)
@@ -402,13 +330,13 @@ def _of_classes(
     return Surprises(n, rows, law.each, total, squares, linear, square, alone, mixed, both)
 
 
-def far_surprises(
-    matrix: PairMatrix, residual: Residual, norms: np.ndarray, total: float, squares: float
-) -> Surprises | None:
+def far_surprises(matrix: PairMatrix, total: float, squares: float) -> Surprises | None:
     """Pseudo-outcomes of numbers, far from what was predicted: they add noise, and leave the estimate as it is."""
-    far, n = residual.far_lengths(), len(matrix)
+    residual, n = matrix.residual, matrix.n
+    far, every = residual.far_lengths(), slice(None)
     if far is None:
         return None
+    norms = np.asarray(matrix.inner.aligned(every, every))
     w = np.ones(n) if residual.weights is None else residual.weights
     far, some = far * w**2, pseudo_rows(n)
 

@@ -156,11 +156,10 @@ class Dependent(NullLaw):
         )
 
 
-def refuse_dependent(case: Case, law: NullLaw | None, what: str = "null=") -> None:
-    """Refuse what is for independent rows alone where rows depend on each other."""
-    if case.rows is None:
-        return
-    if law is not None or what != "null=":
+def refuse_dependent(case: Case, law: NullLaw | None, *, of_places: bool = False) -> None:
+    """Refuse what is for independent rows alone, of a case whose rows depend on each other."""
+    if law is not None or of_places:
+        what = "statistic='pit'" if of_places else "null="
         raise InputError(
             f"{what} is for independent rows, and clusters=, time=, horizon= or series= say that they depend on each "
             "other: leave it out, and targets are redrawn with as much dependence"

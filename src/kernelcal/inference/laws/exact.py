@@ -114,7 +114,9 @@ def _scores(columns: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def _parts(values: np.ndarray, merge: Merge | None) -> tuple[tuple[tuple[int, ...], ...], np.ndarray]:
-    merge = Merge.of_each(values.shape[1]) if merge is None else merge
+    """Groups of statistics and their weights; without a merge each statistic by itself, all alike."""
+    if merge is None:
+        return tuple((k,) for k in range(values.shape[1])), np.ones(values.shape[1])
     return merge.groups, np.array(merge.weights)
 
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from kernelcal.arrays import row_slices, to_numpy
+from kernelcal.arrays import row_slices
 from kernelcal.inference.laws.law import Problem, prepared_pairs
 from kernelcal.pairs import BandMatrix, PairMatrix, threaded_map
 from kernelcal.predictions import ClassPredictions
@@ -22,7 +22,7 @@ _ROWS, _AT_ONCE = 1024, 2**19
 
 def expected_surprises(predictions: ClassPredictions) -> float:
     """Return ``sum_i (1 - |p_i|^2) / 2``; of two classes it is ``sum_i p_i (1 - p_i)``."""
-    p = to_numpy(predictions.probabilities).astype(np.float64, copy=False)
+    p = predictions.table().astype(np.float64, copy=False)
     return float((1 - np.einsum("ij,ij->i", p, p)).sum() / 2)
 
 
@@ -33,8 +33,8 @@ def noise_ratio(matrix: PairMatrix, residual: ClassResidual, predictions: ClassP
     values, times the classes.
     """
     n, residual = len(matrix), residual.double()
-    p = to_numpy(predictions.probabilities).astype(np.float64, copy=False)
-    features = np.eye(residual.dimension) if residual.class_features is None else residual.class_features
+    p = predictions.table().astype(np.float64, copy=False)
+    features = residual.label_features
     mean, squares = np.asarray(residual.mean), (features @ features.T) ** 2
     seen = (mean @ features.T) ** 2  # <e_l, p_i>^2
     step = -(-n // _ROWS)

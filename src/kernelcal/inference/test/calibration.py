@@ -261,13 +261,14 @@ def calibration_test(
     one = None if every is not None else lens
     rows = {"clusters": clusters, "time": time, "horizon": horizon, "series": series}
     case = Case.of(y, predictions, weights=weights, lens=one, classes=classes, normalize=normalize, given=given, **rows)
-    refuse_given(case, asked, law, several=every is not None)
+    if case.given is not None:
+        refuse_given(case, asked, law, several=every is not None)
+    if case.rows is not None:
+        refuse_dependent(case, law, of_places=isinstance(asked, UniformPIT))
     if every is not None:
         refuse_numbers(case.predictions)
     if isinstance(asked, UniformPIT):
-        refuse_dependent(case, None, "statistic='pit'")
         return pit_tested(case, run)
-    refuse_dependent(case, law)
     asked = default_statistic(case.predictions) if asked is None else asked
     law = law_of(case, asked) if law is None else law
     if every is None:

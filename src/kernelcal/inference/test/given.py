@@ -111,9 +111,7 @@ class PreparedQuantileAlike(PreparedQuantileKernels):
 
 
 def refuse_given(case: Case, statistic: Statistic | None, law: NullLaw | None, *, several: bool) -> None:
-    """Refuse what does not go together with columns, with the remedy."""
-    if case.given is None:
-        return
+    """Refuse what does not go together with columns that are given, with the remedy."""
     if isinstance(case.predictions, ScorePredictions):
         raise InputError(
             f"given needs outcomes that can be redrawn, and {type(case.predictions).__name__} has no distribution "

@@ -12,8 +12,8 @@ import numpy as np
 
 from kernelcal.arrays import Array, ArrayOps, Functional, InPlace, is_numpy, namespace, row_slices
 from kernelcal.errors import InputError
-from kernelcal.kernels.base import Kernel, left_factor, repair, right_factor, squares
-from kernelcal.kernels.metrics import Euclidean, Metric
+from kernelcal.kernels.base import Kernel
+from kernelcal.kernels.metrics import Euclidean, Metric, left_factor, repair, right_factor, squares
 
 __all__ = [
     "BatchLayout",

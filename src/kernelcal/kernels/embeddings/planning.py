@@ -25,9 +25,8 @@ from kernelcal.kernels.embeddings.structure import (
     merged,
     normal_coordinate,
 )
-from kernelcal.kernels.pit import PIT
 from kernelcal.kernels.profiles import Stationary
-from kernelcal.kernels.simple import Coordinatewise, Linear
+from kernelcal.kernels.simple import PIT, Coordinatewise, Linear
 from kernelcal.kernels.spectral import Spectral
 from kernelcal.predictions import ClassPredictions, DiagonalNormal, IsotropicNormal, Mixture, RealPredictions, Samples
 

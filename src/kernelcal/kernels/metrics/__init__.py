@@ -1,20 +1,28 @@
 """How far apart two predictions are."""
 
 from kernelcal.kernels.metrics.base import (
+    CLOSE,
     CoordinateView,
+    Euclidean,
+    Hellinger,
     Metric,
     MetricView,
     PairwiseMetric,
     PairwiseView,
+    TotalVariation,
     above_rounding,
     in_double,
+    left_factor,
+    repair,
+    right_factor,
+    squares,
     view,
 )
-from kernelcal.kernels.metrics.euclidean import Euclidean, Hellinger, TotalVariation
 from kernelcal.kernels.metrics.standardised import Standardised
 from kernelcal.kernels.metrics.wasserstein import MixtureWasserstein, Wasserstein
 
 __all__ = [
+    "CLOSE",
     "CoordinateView",
     "Euclidean",
     "Hellinger",
@@ -28,5 +36,9 @@ __all__ = [
     "Wasserstein",
     "above_rounding",
     "in_double",
+    "left_factor",
+    "repair",
+    "right_factor",
+    "squares",
     "view",
 ]

@@ -1,21 +1,33 @@
-"""Predictions seen through a metric: what the engines ask, whether it has coordinates or computes pair by pair."""
+"""Distances between predictions: what engines ask of a metric, by coordinates or pair by pair; those of coordinates."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
+
+import numpy as np
 
 from kernelcal.arrays import Array, namespace, row_slices, take_rows, to_double
 from kernelcal.errors import InputError
+from kernelcal.predictions import Bernoulli, ClassPredictions, RealPredictions
 
 __all__ = [
+    "CLOSE",
     "CoordinateView",
+    "Euclidean",
+    "Hellinger",
     "Metric",
     "MetricView",
     "PairwiseMetric",
     "PairwiseView",
+    "TotalVariation",
     "above_rounding",
     "in_double",
+    "left_factor",
+    "repair",
+    "right_factor",
+    "squares",
     "view",
 ]
 
@@ -106,7 +118,158 @@ def above_rounding(squared: Array, scale: Array) -> Array:
     return xp.where(drowned, xp.zeros_like(squared), squared)
 
 
+@dataclass(frozen=True)
+class Euclidean(Metric):
+    """Euclidean distance of the probabilities, or of means and standard deviations. The default.
+
+    Between class predictions ``|p - p'|``. For `Bernoulli` it is that of the one probability; written as two classes
+    the same prediction is sqrt(2) times as far.
+
+    Between predictions of numbers ``sqrt(|m - m'|^2 + |s - s'|^2)`` with the means m and the standard deviations s of
+    the d components, in the unit of the targets. Every family has them (where a law has no variance, its `centre` and
+    `width` stand in their place); for normal distributions with independent components it is the 2-Wasserstein
+    distance. What means and standard deviations do not show (correlations, the shape) it does not see: two predictions
+    may differ and be at distance 0.
+
+    Notes
+    -----
+    Hilbertian. The fastest: one matrix product a tile. Gradients flow.
+
+    References
+    ----------
+    Widmann, Lindsten, Zachariah (2021), App. D.1: the kernel between normal predictions.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> kc.Euclidean().coordinates(kc.Normal([0.0, 1.0], [1.0, 2.0]))
+    array([[0., 1.],
+           [1., 2.]])
+    """
+
+    order: ClassVar[int] = 2
+
+    def coordinates(self, predictions: Any) -> Array:
+        """Probabilities, shape (n, m) (one column for `Bernoulli`), or means and standard deviations, (n, 2 d).
+
+        Predictions that come with coordinates of their own, such as `predictions.Score`, are compared by these.
+        """
+        if isinstance(predictions, Bernoulli):
+            return predictions.p[:, None]
+        if isinstance(predictions, ClassPredictions):
+            return predictions.probabilities
+        if isinstance(predictions, RealPredictions):
+            return _moments(predictions)
+        raise InputError(
+            "Euclidean compares probabilities, or means and standard deviations; "
+            f"{type(predictions).__name__} has neither"
+        )
+
+    def largest_exponent(self, predictions: Any) -> float:
+        """2: Euclidean space."""
+        return 2.0
+
+
+def _moments(predictions: RealPredictions) -> Array:
+    if predictions.coordinates is not None:
+        return predictions.coordinates
+    shape = (len(predictions), predictions.dimension)
+    mean, std = predictions.centre, predictions.width  # mean and standard deviation, where they are finite
+    xp = namespace(mean, std)
+    return xp.concat([xp.reshape(mean, shape), xp.reshape(std, shape)], axis=1)
+
+
+def _probabilities(metric: Metric, predictions: Any) -> Array:
+    if isinstance(predictions, ClassPredictions):
+        return predictions.probabilities
+    raise InputError(
+        f"{type(metric).__name__} compares class probabilities; it is not defined for {type(predictions).__name__}: "
+        "use Euclidean() or kernelcal.kernels.Wasserstein()"
+    )
+
+
+@dataclass(frozen=True)
+class TotalVariation(Metric):
+    """Total variation distance, half the L1 distance: ``sum_k |p_k - p'_k| / 2``, in [0, 1].
+
+    Its root is Hilbertian, the distance itself is not beyond two classes: exp(-d) is positive definite,
+    exp(-d^2) need not be.
+    """
+
+    order: ClassVar[int] = 1
+
+    def coordinates(self, predictions: Any) -> Array:
+        """Half the probabilities (for one probability: itself)."""
+        if isinstance(predictions, Bernoulli):
+            return predictions.p[:, None]
+        return 0.5 * _probabilities(self, predictions)
+
+    def largest_exponent(self, predictions: Any) -> float:
+        """1, or 2 for two classes, where the distance is that of a line."""
+        return 2.0 if predictions.n_classes == 2 else 1.0
+
+    def why_not(self, predictions: Any) -> str:
+        """Reason and alternatives, for more than two classes."""
+        if self.hilbertian(predictions):
+            return ""
+        return (
+            "for more than two classes only the root of total variation is the distance of a Hilbert space: use "
+            "Laplacian with this metric, or the metric Euclidean() or Hellinger()"
+        )
+
+
+@dataclass(frozen=True)
+class Hellinger(Metric):
+    """Hellinger distance ``|sqrt(p) - sqrt(p')| / sqrt(2)``, in [0, 1].
+
+    Hilbertian; it stretches the corners of the simplex, where confident predictions live. Its gradient does
+    not exist at a probability of 0.
+    """
+
+    order: ClassVar[int] = 2
+
+    def coordinates(self, predictions: Any) -> Array:
+        """Roots of half the probabilities."""
+        probabilities = _probabilities(self, predictions)
+        return namespace(probabilities).sqrt(0.5 * probabilities)
+
+    def largest_exponent(self, predictions: Any) -> float:
+        """2: Euclidean space after the root."""
+        return 2.0
+
+
 _NUMBERS_AT_ONCE = 2**19  # 4 MiB of float64 while pairs are computed
+
+
+# Below this share of |x|^2 + |z|^2 the matrix product has lost too many digits of d^2 to cancellation, and
+# d^2 is taken from differences: relative errors of d^2 stay below 1e-10 (float64) and 1e-4 (float32).
+CLOSE = {np.dtype(np.float64): 4e-6, np.dtype(np.float32): 1e-3}
+
+
+def squares(x: np.ndarray) -> np.ndarray:
+    """|x|^2 of every row."""
+    return np.einsum("ij,ij->i", x, x)
+
+
+def left_factor(x: np.ndarray, squared: np.ndarray) -> np.ndarray:
+    """Rows ``(-2 x, |x|^2, 1)``."""
+    return np.hstack([-2 * x, squared[:, None], np.ones_like(squared)[:, None]])
+
+
+def right_factor(z: np.ndarray, squared: np.ndarray) -> np.ndarray:
+    """Columns ``(z, 1, |z|^2)``, whose products with the rows are squared distances."""
+    return np.ascontiguousarray(np.hstack([z, np.ones_like(squared)[:, None], squared[:, None]]).T)
+
+
+def repair(values: np.ndarray, x: np.ndarray, z: np.ndarray, scale: float) -> None:
+    """Take the distances of close pairs from differences; `scale` is the largest |x|^2 + |z|^2."""
+    bound = CLOSE[values.dtype] * scale
+    if not values.min(initial=np.inf) <= bound:
+        return
+    i, j = np.nonzero(values <= bound)
+    for part in range(0, len(i), max(1, values.size // 16)):  # many equal rows: a part of the pairs at a time
+        at = slice(part, part + max(1, values.size // 16))
+        values[i[at], j[at]] = squares(x[i[at]] - z[j[at]])
 
 
 class MetricView(ABC):

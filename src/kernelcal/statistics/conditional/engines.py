@@ -150,7 +150,7 @@ def incomplete_cholesky(
     kernel: Kernel, predictions: Predictions, roots: np.ndarray | None, tolerance: float, rank: int | None
 ) -> tuple[np.ndarray, float]:
     """Pivoted incomplete Cholesky factor of the kernel matrix of predictions, times the roots of their weights."""
-    weights, points = np.ones(len(predictions)) if roots is None else roots, BlockPoints(predictions, (kernel,))
+    weights, points = np.ones(len(predictions)) if roots is None else roots, BlockPoints(predictions)
 
     def column(k: int) -> np.ndarray:
         values = kernel.evaluate(Tile(points, slice(k, k + 1), slice(None), shared=False))[0]

@@ -132,7 +132,7 @@ def gram(kernel: Kernel, predictions: Predictions, roots: np.ndarray | None) -> 
             f"serves up to {_MOST_ROWS:,}: use engine=kernelcal.RandomFourier(100) or "
             "engine=kernelcal.IncompleteCholesky()"
         )
-    points, matrix = BlockPoints(predictions, (kernel,)), np.empty((n, n))
+    points, matrix = BlockPoints(predictions), np.empty((n, n))
     for rows in row_slices(n, _STRIP // n):
         matrix[rows] = kernel.evaluate(Tile(points, rows, slice(None), shared=False))
     refuse_not_finite(kernel, matrix)

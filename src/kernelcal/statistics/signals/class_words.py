@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernelcal.arrays import row_slices, to_numpy
+from kernelcal.arrays import row_slices
 from kernelcal.predictions import ClassPredictions
 from kernelcal.statistics.signals.clear import beyond_errors, clear_of_zero
 
@@ -90,6 +90,8 @@ class _Fit:
     ) -> None:
         self.predictions, self.labels, self.classes = predictions, labels, classes
         self.weights = np.ones(len(labels)) if weights is None else weights
+        self.parts = row_slices(len(labels), _ROWS)
+        self.logs = predictions.log_table(self.parts[0]) if len(self.parts) == 1 else None  # of few rows, for all steps
         self.column = np.full(predictions.n_classes, -1)  # of a class among the intercepts
         self.column[classes] = np.arange(len(classes))
         self.precision = 1 / _PRIOR[np.minimum(np.arange(1 + len(classes)), 1)] ** 2
@@ -101,7 +103,7 @@ class _Fit:
         away, size = theta - self.centre, len(theta)
         value, gradient = -0.5 * float(self.precision @ away**2), -self.precision * away
         information, modelled, observed = np.diag(self.precision), np.zeros((size, size)), np.zeros((size, size))
-        for part in row_slices(len(self.labels), _ROWS):
+        for part in self.parts:
             likelihood, score, q, inner, w = self._rows(theta, part)
             value += float(w @ likelihood)
             gradient += w @ score
@@ -111,7 +113,8 @@ class _Fit:
         return value, gradient, information, modelled, observed
 
     def _rows(self, theta: np.ndarray, part: slice) -> tuple[np.ndarray, ...]:
-        given, labels, w = to_numpy(self.predictions[part].log_probabilities), self.labels[part], self.weights[part]
+        given = self.predictions.log_table(part) if self.logs is None else self.logs
+        labels, w = self.labels[part], self.weights[part]
         kept = np.isfinite(given[np.arange(len(given)), labels])
         given, labels, w = given[kept].astype(np.float64), labels[kept], w[kept]
         possible, rows = np.isfinite(given), np.arange(len(given))
@@ -162,7 +165,7 @@ class ClassWords:
         expected: np.ndarray,
         variance: np.ndarray,
     ) -> None:
-        self.predictions, self.p, self.weights = predictions, to_numpy(predictions.probabilities), weights
+        self.predictions, self.p, self.weights = predictions, predictions.table(), weights
         self.expected, self.variance = expected, variance
         self._fitted: tuple[np.ndarray, Recalibrated] | None = None
 

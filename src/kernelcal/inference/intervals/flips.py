@@ -1,0 +1,154 @@
+"""Drawn rows some of whose outcomes are others: what the bootstrap could have seen where few outcomes surprised."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from kernelcal.cases import Case
+from kernelcal.inference.draws import Draws, multinomial_counts
+from kernelcal.inference.intervals.surprises import LabelLaw, label_law
+from kernelcal.pairs import PairMatrix
+from kernelcal.predictions import ClassPredictions
+from kernelcal.residuals import ClassResidual
+
+__all__ = ["MOST", "Flips", "Part"]
+
+
+MOST = 6.0  # standard deviations: draws do not tell deeper levels apart, and flips grow with their square
+_STRIP = 2**19  # numbers of some rows of the matrix, which fit the cache
+_FLIPPED = 2**17  # the same of rows that are flipped: several arrays of them are held
+_BYTES = 2**27
+
+Part = tuple[np.ndarray, Callable[[np.ndarray], np.ndarray] | None]  # features, and their factors of counts
+AtOnce = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class Flips:
+    """Changes of ``sum_{i != j} M_ij <x_i, x_j>`` over drawn rows x where some of the rows have another outcome.
+
+    Every drawn row has its outcome replaced with probability ``eps_i / (1 + eps_i)``, where ``eps_i = eps w_i`` for
+    case weights w of mean 1 and ``n eps`` is the number of pseudo-outcomes; all replaced outcomes of a draw are the
+    same label, which is drawn from the label law. Replacing the label of a row changes its residual by the difference
+    of the features of two labels, so that only the rows of the matrix that are flipped are looked at: about ten a draw.
+
+    Attributes
+    ----------
+    source : Draws
+        Where the counts come from: the numbers 0 to n - 1 of a draw are its rows, n to 2 n - 1 say which of them are
+        flipped, number 2 n is for the label.
+    draws : int
+        How many.
+    rows : callable
+        Rows of the matrix M, for a slice: an array that may be overwritten.
+    parts : sequence of (features, factors)
+        Drawn rows, ``x = sum_parts factors(counts) * features``; a factor that is None is 1.
+    features : numpy.ndarray of shape (m, r)
+        Of every label.
+    scale : numpy.ndarray of shape (n,)
+        By which residuals are multiplied.
+    targets : numpy.ndarray of shape (n,)
+        Observed labels.
+    weights : numpy.ndarray of shape (n,)
+        Case weights of mean 1.
+    law : LabelLaw
+        Of the labels.
+    at_once : callable, optional
+        Changes for counts, flips and labels where the rows of M are not at hand: all rows at once.
+    """
+
+    source: Draws
+    draws: int
+    rows: Callable[[slice], np.ndarray]
+    parts: Sequence[Part]
+    features: np.ndarray
+    scale: np.ndarray
+    targets: np.ndarray
+    weights: np.ndarray
+    law: LabelLaw
+    at_once: AtOnce | None = None
+    _known: dict[float, np.ndarray] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, matrix: PairMatrix, case: Case, source: Draws, draws: int) -> Flips | None:
+        """Flips of the bootstrap of all pairs; None for what is not classes."""
+        residual = matrix.residual
+        if not isinstance(residual, ClassResidual) or not isinstance(case.predictions, ClassPredictions):
+            return None
+        weights = np.ones(matrix.n) if case.weights is None else case.weights
+        matrix.ready  # noqa: B018
+        return cls(
+            source,
+            draws,
+            matrix.forms.kernel_rows,
+            [(np.asarray(matrix.features), lambda counts: counts)],
+            residual.label_features,
+            weights,
+            np.asarray(case.targets).astype(np.intp),
+            weights,
+            label_law(case.targets, [case.predictions], case.weights),
+        )
+
+    def changes(self, surprises: float) -> np.ndarray:
+        """Changes of every draw with so many surprises, at most those of 6 standard deviations, shape (draws,)."""
+        surprises = min(surprises, MOST**2 / 2)
+        if surprises not in self._known:
+            step = max(1, _BYTES // (32 * len(self.targets)))  # draws that fit the memory together
+            parts = [self._of(first, min(first + step, self.draws), surprises) for first in range(0, self.draws, step)]
+            self._known[surprises] = np.concatenate(parts)
+        return self._known[surprises]
+
+    def _of(self, start: int, stop: int, surprises: float) -> np.ndarray:
+        n, draws = len(self.targets), stop - start
+        uniforms = self.source.uniforms(start, stop, 2 * n + 1)
+        counts = multinomial_counts(uniforms[:, :n])
+        eps = surprises * self.law.each / n * self.weights / self.weights.mean()
+        place = (uniforms[:, :n] * n).astype(np.intp)
+        flipped = uniforms[:, n : 2 * n] < (eps / (1 + eps))[place]
+        bounds = np.cumsum(self.law.labels)[:-1]
+        labels = np.searchsorted(bounds, uniforms[:, 2 * n], side="right")
+        flipped &= self.targets[place] != labels[:, None]
+        flips = np.zeros((n, draws))
+        draw, number = np.nonzero(flipped)
+        np.add.at(flips, (place[draw, number], draw), 1.0)
+        return self.of_flips(counts, flips, labels) if self.at_once is None else self.at_once(counts, flips, labels)
+
+    def of_flips(self, counts: np.ndarray, flips: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        """Changes for how often each row is drawn and flipped, of shape (n, B), and the label of each draw."""
+        total, n = np.zeros(counts.shape[1]), len(self.targets)
+        height, step = max(16, _STRIP // n), max(1, _FLIPPED // n)
+        factors = [None if factor is None else factor(counts) for _, factor in self.parts]
+        for top in range(0, n, height):
+            rows = slice(top, min(top + height, n))
+            row, draw = np.nonzero(flips[rows])
+            if not len(row):
+                continue
+            strip = self.rows(rows)
+            strip[np.arange(len(strip)), np.arange(top, rows.stop)] = 0
+            for first in range(0, len(row), step):
+                r, b = row[first : first + step], draw[first : first + step]
+                found = self._pairs(r + top, b, strip[r], factors, flips, labels)
+                np.add.at(total, b, 2 * flips[r + top, b] * found)
+        return total
+
+    def _pairs(
+        self,
+        rows: np.ndarray,
+        draws: np.ndarray,
+        strip: np.ndarray,
+        factors: Sequence[np.ndarray | None],
+        flips: np.ndarray,
+        labels: np.ndarray,
+    ) -> np.ndarray:
+        """``<delta_i, sum_j M_ij (x_j + f_j delta_j / 2)>`` of flipped rows, delta the change of a residual."""
+        new = self.features[labels[draws]]
+        delta = self.scale[rows, None] * (new - self.features[self.targets[rows]])
+        seen = (delta @ self.features.T)[:, self.targets]
+        total = 0.5 * flips[:, draws].T * self.scale * (np.einsum("pk,pk->p", delta, new)[:, None] - seen)
+        for (features, _), factor in zip(self.parts, factors, strict=True):
+            inner = delta @ features.T
+            total += inner if factor is None else inner * factor[:, draws].T
+        return np.einsum("pn,pn->p", strip, total)
