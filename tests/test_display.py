@@ -34,7 +34,7 @@ def every_module():
             yield importlib.import_module(found.name)
 
 
-INPUTS = {"Case", "Locations", "Outcome", "Samples", "Spread"}  # what functions return to be passed on
+INPUTS = {"Case", "Grouping", "Locations", "Outcome", "Samples", "Spread"}  # what functions return to be passed on
 PACKAGES = ("", ".inference", ".statistics", ".explanation", ".comparison", ".reporting", ".sketch")
 
 

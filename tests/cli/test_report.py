@@ -64,7 +64,11 @@ def test_two_files_whose_rows_are_in_another_order(folder, capsys):
     assert [model["name"] for model in found["models"]] == ["one", "two"]
     assert found["comparison"]["n"] == 80
     assert found["path"] == "page.html"
-    assert {g["name"] for g in found["models"][1]["explanation"]["groups"]} == {"north", "<b>south</b>", "missing"}
+    assert {g["name"] for g in found["models"][1]["evaluation"]["groups"]["findings"]} == {
+        "north",
+        "<b>south</b>",
+        "missing",
+    }
     assert "wrote page.html" in captured.err
 
 

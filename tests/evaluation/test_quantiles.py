@@ -93,7 +93,7 @@ def test_explain_tells_regions_and_groups_by_cells():
     found = kc.explain(y, BATCH, groups=np.where(MEAN > 0, "high", "low"), draws=99)
     assert [group.name for group in found.rejected] == ["high"]
     assert any("outcomes lie outside the intervals more often than claimed" in text for text in found.findings)
-    assert found.gap_name == "share above quantiles, observed - claimed"
+    assert found.by_group.gap_name == "share above quantiles, observed - claimed"
     assert found.contributions.sum() == pytest.approx(float(found.estimate))
     high = found.group("high")
     s = (y[:, None] > BATCH.values) - (1 - LEVELS)

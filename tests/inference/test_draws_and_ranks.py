@@ -11,7 +11,7 @@ import kernelcal as kc
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.inference import DrawnValues, Draws, exact_null
-from kernelcal.inference.laws.exact import decisive, merged_pvalue, ranks
+from kernelcal.inference.laws.ranking import decisive, merged_pvalue, ranks
 from kernelcal.runs import Run
 from kernelcal.statistics.base import CallableStatistic, Merge
 
@@ -337,7 +337,7 @@ def test_float32_predictions_tie_like_float64():
 
 
 def test_standardising_survives_infinity_and_constants():
-    from kernelcal.inference.laws.exact import standardised
+    from kernelcal.inference.laws.ranking import standardised
 
     np.testing.assert_array_equal(standardised(np.array([np.inf, 0.0, 0.0])), [np.inf, 0, 0])
     np.testing.assert_array_equal(standardised(np.zeros(3)), [0, 0, 0])

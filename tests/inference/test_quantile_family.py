@@ -7,7 +7,7 @@ from scipy import stats
 import kernelcal as kc
 from kernelcal.errors import InputError
 from kernelcal.inference import pit_test
-from kernelcal.inference.laws.exact import merged_pvalue, ranks
+from kernelcal.inference.laws.ranking import merged_pvalue, ranks
 from kernelcal.inference.test import PreparedQuantileKernels
 from kernelcal.kernels import Spectral
 from kernelcal.statistics import Merge, pit_intervals

@@ -28,7 +28,7 @@ def test_the_result_holds_what_was_computed(tmp_path):
     (model,) = found.models
     assert (model.name, model.family, model.explained_rows) == ("forest", "Bernoulli", 60)
     assert model.evaluation.pvalue == kc.evaluate(Y, P, draws=99).pvalue
-    assert {g.name for g in model.explanation.groups} == {"0", "1"}
+    assert {g.name for g in model.evaluation.by_group.findings} == {"0", "1"}
     assert found.comparison is None
     assert found.to_dict()["models"][0]["evaluation"]["n"] == 60
     assert "page.html" in repr(found)
@@ -68,9 +68,10 @@ def test_gaps_of_groups_are_those_of_all_rows(monkeypatch):
     (model,) = report(Y, P, groups=half, **FAST).models
     assert model.explained_rows == 40
     assert model.explanation.n == 40
-    seen = model.group_gaps["group", "1"]
-    assert seen.rows == 30
-    assert np.isclose(seen.gap, 100 * (Y - P)[half == 1].mean())
+    seen = next(g for g in model.evaluation.by_group.findings if g.name == "1")
+    assert seen.n == 30
+    assert np.isclose(seen.gap, (Y - P)[half == 1].mean())
+    assert seen.pvalue == kc.explain(Y, P, groups=half, draws=99).group(1).pvalue  # of all rows too
 
 
 def test_several_models_are_compared_and_come_in_the_order_of_their_error():
@@ -153,7 +154,7 @@ def test_what_is_refused(change, text, tmp_path, monkeypatch):
 
 def test_groups_of_what_cannot_be_explained_are_refused():
     score = kc.predictions.Score(lambda y, m: m - y, P)
-    with pytest.raises(InputError, match=r"have no groups: report draws, kernelcal\.Samples"):
+    with pytest.raises(InputError, match=r"have no groups: pass draws of the model, kernelcal\.Samples"):
         report(P, score, groups=np.arange(60) % 2, **FAST)
     draws = kc.Samples(P[:, None] + np.linspace(-1, 1, 5), np.tile([0.1, 0.2, 0.4, 0.2, 0.1], (60, 1)))
     with pytest.raises(InputError, match="unequal weights have no test, hence no groups: draw an unweighted sample"):
@@ -235,8 +236,9 @@ def test_the_level_is_that_of_all_intervals():
     )
     low, high = binomtest(int(Y.sum()), 60).proportion_ci(0.8)
     assert figures["share of rows in which it happened"].interval == f"{100 * low:.1f} % to {100 * high:.1f} %"
-    group = (Y - P)[::2]
-    assert np.isclose(model.group_gaps["group", "0"].half, 100 * 1.2815516 * group.std(ddof=1) / np.sqrt(30))
+    group = next(g for g in model.evaluation.by_group.findings if g.name == "0")
+    low, high = binomtest(int(Y[::2].sum()), 30).proportion_ci(0.8)
+    assert np.allclose(group.gap_interval, (low - P[::2].mean(), high - P[::2].mean()))
     assert "80 % interval" in found.to_html()
     assert "where 95 % of calibrated models lie; points outside" in found.to_html()
 

@@ -9,7 +9,7 @@ import pytest
 
 import kernelcal as kc
 from kernelcal.errors import InputError
-from kernelcal.inference.laws.exact import merged_pvalue, ranks
+from kernelcal.inference.laws.ranking import merged_pvalue, ranks
 from kernelcal.kernels import resolve
 from kernelcal.predictions import checked_pair
 from kernelcal.statistics import accuracy, log_score

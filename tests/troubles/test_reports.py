@@ -128,5 +128,5 @@ def test_sources_that_cancel_are_reported_by_group():
     (model,) = report(y, p, groups={"source": source}, draws=99, date="2026-01-02").models
     shown = {f.name: f for f in model.figures}["difference, said minus happened"].value
     assert abs(float(shown.split()[0].replace("\N{MINUS SIGN}", "-"))) == expected["pooled_signed"]
-    assert {g.name for g in model.explanation.rejected} == {"a", "b"}
-    assert {round(gap.gap) for gap in model.group_gaps.values()} == {-45, 45}
+    assert {g.name for g in model.evaluation.by_group.rejected} == {"a", "b"}
+    assert {round(100 * g.gap) for g in model.evaluation.by_group.findings} == {-45, 45}

@@ -19,6 +19,7 @@ from kernelcal.cli.streaming import check_streaming, is_one_table, run_in_parts,
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS
 from kernelcal.errors import InputError, KernelcalError
 from kernelcal.evaluation import Plan, evaluated, plan
+from kernelcal.explanation import columns_of_text
 from kernelcal.inference import calibration_test
 from kernelcal.inference.intervals import checked_bound
 from kernelcal.inference.test import asked_test
@@ -161,7 +162,7 @@ def _compute(data: Data, options: argparse.Namespace) -> Any:
         run = replace(options.run, progress=progress)
         if options.command == "evaluate":
             case = Case.of(data.y, data.predictions, weights=data.weights, lens=lens, given=data.given)
-            return evaluated(case, run)
+            return evaluated(case, run, groups=columns_of_text(data.groups))
         return calibration_test(
             data.y,
             data.predictions,

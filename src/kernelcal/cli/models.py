@@ -13,6 +13,7 @@ from typing import Any
 from kernelcal.cli.common import bar, lens_of
 from kernelcal.comparison import Comparison, ScoreComparison, compare, cost_in_words, refuse_run
 from kernelcal.errors import InputError, KernelcalWarning
+from kernelcal.explanation import columns_of_text
 from kernelcal.io import Data, ReadOptions, read, read_models
 from kernelcal.plots import pyplot
 from kernelcal.reporting import Report, environment, refuse_path, report
@@ -109,7 +110,7 @@ def _reported(models: dict[str, Data], options: argparse.Namespace) -> Report:
             first.y,
             {name: data.predictions for name, data in models.items()},
             options.output,
-            groups=first.groups,
+            groups=columns_of_text(first.groups),
             given=first.given,
             lens=lens_of(options.lens, first.predictions),
             weights=first.weights,

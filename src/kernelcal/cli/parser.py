@@ -71,6 +71,12 @@ def argument_parser() -> argparse.ArgumentParser:
             metavar="P",
             help="coverage of the intervals (default: %(default)s)",
         )
+    for command in (every, page):
+        command.add_argument(
+            "--groups",
+            metavar="NAMES",
+            help="columns a,b whose values are groups of rows, each tested and measured; measured numbers are cut",
+        )
     add_streaming(every.add_argument_group("files larger than memory"))
     for command in (every, test, page):
         command.add_argument(
@@ -93,7 +99,6 @@ def _add_report(commands: Any) -> argparse.ArgumentParser:
     page.add_argument("files", nargs="+", type=Path, metavar="FILE", help="a file a model, or one table of several")
     page.add_argument("-o", "--output", type=Path, default=Path("report.html"), metavar="PAGE", help=_PAGE)
     page.add_argument("--title", default="Calibration report", metavar="TEXT", help="title of the page")
-    page.add_argument("--groups", metavar="NAMES", help="columns whose values are groups of rows, each tested")
     _add_models(page.add_argument_group("the models"), plot=False)
     return page
 

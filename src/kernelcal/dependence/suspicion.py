@@ -84,8 +84,7 @@ def _residuals(batch: Any, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return (hit - chosen) / np.sqrt(held * (1 - held)), chosen
     if isinstance(batch, Quantiles):
         values = to_numpy(batch.values).astype(np.float64)
-        below = (values < y[:, None]).mean(axis=1) - (1 - to_numpy(batch.levels)).mean()
-        return below / max(float(below.std()), 1e-300), values[:, values.shape[1] // 2]
+        return (values < y[:, None]).mean(axis=1) - (1 - to_numpy(batch.levels)).mean(), values[:, values.shape[1] // 2]
     e = np.clip(batch.standardised(y).reshape(len(y), -1), -10, 10).mean(axis=1)
     return e, to_numpy(batch.mean).astype(np.float64).reshape(len(y), -1).mean(axis=1)
 
@@ -110,6 +109,7 @@ def _of_neighbours(e: np.ndarray, y: np.ndarray) -> tuple[str, ...]:
     steps = np.diff(y.astype(np.float64), axis=0)
     if y.ndim == 1 and steps.any() and ((steps >= 0).all() or (steps <= 0).all()):
         return ()
+    e = e / max(float(np.abs(e).max()), 1e-300)
     if not e.any() or not _unusual(e, _of_products(e), _of_products):
         return ()
     return (

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from kernelcal.defaults import SIGNIFICANCE
+from kernelcal.explanation import ByGroup
 from kernelcal.inference import Interval, TestResult
 from kernelcal.kernels import PIT
 from kernelcal.predictions import ONE_DRAW
@@ -43,6 +44,8 @@ class Evaluation(Shown, ABC):
         What the reader must know.
     alpha : float
         Level at which the verdict rejects.
+    by_group : ByGroup or None
+        Every group by itself; None where none were given.
     """
 
     title: ClassVar[str]
@@ -54,6 +57,7 @@ class Evaluation(Shown, ABC):
     seconds: float
     notes: tuple[str, ...]
     alpha: float = SIGNIFICANCE
+    by_group: ByGroup | None = None
 
     @property
     def pvalue(self) -> float | None:
@@ -103,7 +107,8 @@ class Evaluation(Shown, ABC):
         parts["interval"] = None if self.interval is None else self.interval.to_dict()
         end = {"pvalue": self.pvalue, "verdict": self.verdict, "seconds": self.seconds, "notes": list(self.notes)}
         own = {"n": self.n, "question": self.question, "alpha": self.alpha}
-        return {**own, **self.scores(), **parts, **end}
+        groups = {} if self.by_group is None else {"groups": self.by_group.to_dict()}
+        return {**own, **self.scores(), **parts, **groups, **end}
 
     def _table(self) -> Table:
         rows = [
@@ -112,6 +117,7 @@ class Evaluation(Shown, ABC):
             *_interval_in_words(self.interval),
             *_test_in_words(self.test),
             ("verdict", self.verdict),
+            *([] if self.by_group is None else [("groups", self.by_group.verdict)]),
             ("engines", f"{self.estimate.name}: {self.estimate.engine}{_engine(self.test)}"),
             ("seconds", f"{self.seconds:.1f}"),
         ]
@@ -119,7 +125,8 @@ class Evaluation(Shown, ABC):
 
     def _tables(self) -> Sequence[Table | Grid]:
         given = None if self.test is None else self.test.given
-        return (self._table(),) if given is None else (self._table(), *given._tables())
+        more = [part._tables() for part in (self.by_group, given) if part is not None]
+        return [self._table(), *(table for tables in more for table in tables)]
 
 
 def plain_number(value: float | None) -> float | None:

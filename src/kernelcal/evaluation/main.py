@@ -17,6 +17,7 @@ from kernelcal.evaluation.densities import score_evaluation
 from kernelcal.evaluation.estimates import KernelError
 from kernelcal.evaluation.numbers import number_evaluation
 from kernelcal.evaluation.quantiles import quantile_evaluation
+from kernelcal.explanation import by_group, checked_groups, refuse_ungrouped
 from kernelcal.inference import DefaultFamily, TestResult
 from kernelcal.inference.intervals import interval_of
 from kernelcal.inference.test import GivenFamily, answered, default_law, joined, refuse_given, tested
@@ -40,6 +41,7 @@ def evaluate(
     y: Any,
     predictions: Any,
     *,
+    groups: Any = None,
     lens: Lens | None = None,
     weights: Any = None,
     classes: Any = None,
@@ -65,6 +67,9 @@ def evaluate(
         Predicted probabilities (wrap logits, log-probabilities and percentages to say what they are), or a family for
         numbers such as `Normal`, `Quantiles` and `Samples`, or densities known through their score functions
         (`predictions.Score`, `predictions.UnnormalizedDensity`): the report then says which questions cannot be asked.
+    groups : array of shape (n,), mapping of str to such arrays, or data frame, optional
+        Groups of rows by one or several columns, as for `explain`: each is tested and measured by itself. Of a path the
+        names of its columns, such as ``groups="site"``.
     lens : Lens, optional
         A simpler question, such as `TopLabel`; everything is then about it.
     weights : array of shape (n,), optional
@@ -122,12 +127,18 @@ def evaluate(
         engine=engine,
     )
     case = Case.of(y, predictions, weights=weights, lens=lens, classes=classes, normalize=normalize, given=given)
-    return evaluated(case, run)
+    return evaluated(case, run, groups=groups)
 
 
-def evaluated(case: Case, run: Run, error: KernelError | None = None) -> Evaluation:
-    """Evaluate what was checked already; `error` is its kernel error, where several models share kernels."""
+def evaluated(case: Case, run: Run, error: KernelError | None = None, groups: Any = None) -> Evaluation:
+    """Evaluate what was checked already; `error` is its kernel error, where several models share kernels.
+
+    Groups are read here, since their rows must be those of the case.
+    """
     started = time.perf_counter()
+    grouping = checked_groups(groups, len(case))
+    if grouping.groups:
+        refuse_ungrouped(case)
     n = len(case)
     if n < 2:
         raise InputError("evaluate needs at least 2 rows, got 1: calibration is a property of many predictions")
@@ -154,6 +165,7 @@ def evaluated(case: Case, run: Run, error: KernelError | None = None) -> Evaluat
         question=case.predictions.question,
         alpha=run.alpha,
         seconds=0.0,
+        by_group=by_group(case, grouping, replace(run, progress=None)) if grouping.groups else None,
     )
     return replace(found, seconds=time.perf_counter() - started)
 

@@ -110,8 +110,9 @@ class QuantileEvaluation(Evaluation):
         ]
 
     def _tables(self) -> Sequence[Table | Grid]:
-        tables: list[Table | Grid] = [self._table(), self.levels._table()]
-        return [*tables, self.interval_score._table()] if len(self.interval_score.nominal) else tables
+        own, *groups = super()._tables()
+        scores = [self.interval_score._table()] if len(self.interval_score.nominal) else []
+        return [own, self.levels._table(), *scores, *groups]
 
 
 _SHOWN = 12

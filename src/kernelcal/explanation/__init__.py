@@ -1,6 +1,9 @@
 """Where a model is wrong: regions of predictions, classes, groups, rows."""
 
-from kernelcal.explanation.groups import Group, GroupFinding, above_claims, checked_groups
+from kernelcal.explanation.differing import GroupDifference
+from kernelcal.explanation.findings import ByGroup, GroupFinding
+from kernelcal.explanation.group_test import by_group
+from kernelcal.explanation.groups import Group, Grouping, checked_groups, columns_of_text, refuse_ungrouped
 from kernelcal.explanation.main import explain, explained
 from kernelcal.explanation.regions import Region
 from kernelcal.explanation.result import Explanation
@@ -8,16 +11,21 @@ from kernelcal.explanation.shares import ClassShare, RowShare
 from kernelcal.explanation.witness import Witness, furthest_outside
 
 __all__ = [
+    "ByGroup",
     "ClassShare",
     "Explanation",
     "Group",
+    "GroupDifference",
     "GroupFinding",
+    "Grouping",
     "Region",
     "RowShare",
     "Witness",
-    "above_claims",
+    "by_group",
     "checked_groups",
+    "columns_of_text",
     "explain",
     "explained",
     "furthest_outside",
+    "refuse_ungrouped",
 ]

@@ -1,10 +1,11 @@
-"""Which groups are miscalibrated: every group's own kernel error, ranked together under the exact null."""
+"""Which rows belong together: columns of groups as they are given, numbers cut at their quartiles, ids refused."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,26 +13,14 @@ import numpy as np
 from kernelcal.arrays import as_array, to_numpy
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
-from kernelcal.lenses import TopLabel
-from kernelcal.predictions import ClassPredictions, Quantiles, is_frame, series_to_array
-from kernelcal.statistics import Prepared
-from kernelcal.statistics.pairwise import PreparedPairMean
-from kernelcal.tables import Shown, Table, few_rule
+from kernelcal.predictions import Samples, ScorePredictions, is_frame, series_to_array
 
-__all__ = [
-    "Group",
-    "GroupFinding",
-    "PreparedGroups",
-    "above_claims",
-    "checked_groups",
-    "gap_name",
-    "large_enough",
-    "mean_gap",
-    "median_gap",
-]
+__all__ = ["Group", "Grouping", "checked_groups", "columns_of_text", "refuse_ungrouped"]
 
 
-_NUMBERS = 30  # that a column of groups holds at most
+_NUMBERS = 30  # different whole numbers that are names; more are measured
+_RANGES = 4
+_DIGITS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +30,7 @@ class Group:
     Attributes
     ----------
     column, name : str
-        Column, and its value.
+        Column, and its value; of numbers that were cut the ends of the range, as they occur.
     rows : numpy.ndarray of int
         Rows, in order.
     """
@@ -51,11 +40,82 @@ class Group:
     rows: np.ndarray
 
 
-def checked_groups(groups: Any, n: int) -> tuple[Group, ...]:
-    """Read the groups of every column, in the order in which they first occur, or refuse with the remedy."""
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """Groups of all columns, in the order in which they were given, and what was done to the columns.
+
+    Attributes
+    ----------
+    groups : tuple of Group
+        In the order in which values first occur; ranges of numbers from the lowest.
+    notes : tuple of str
+        Where numbers were cut.
+    """
+
+    groups: tuple[Group, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def checked_groups(groups: Any, n: int) -> Grouping:
+    """Read the groups of every column, or refuse with the remedy; what was read already is as it is."""
+    if isinstance(groups, Grouping):
+        return groups
     if groups is None:
-        return ()
-    return tuple(group for column, values in _columns(groups) for group in _groups(column, _values(column, values, n)))
+        return Grouping()
+    found: list[Group] = []
+    notes: list[str] = []
+    for column, given in _columns(groups):
+        values = _values(column, given, n)
+        if _measured(values):
+            values, ranges, note = _cut(column, values)
+            notes.append(note)
+            found += sorted(_groups(column, values), key=lambda g: ranges.index(g.name) if g.name in ranges else n)
+        else:
+            _refuse_ids(column, values)
+            found += _groups(column, values)
+    return Grouping(tuple(found), tuple(notes))
+
+
+def refuse_ungrouped(case: Case) -> None:
+    """Refuse predictions that have no law to draw from, hence no test of a group."""
+    batch = case.predictions
+    if isinstance(batch, ScorePredictions):
+        raise InputError(
+            "densities known through their score functions have no groups: pass draws of the model, "
+            "kernelcal.Samples(draws)"
+        )
+    if isinstance(batch, Samples) and not batch.exchangeable:
+        raise InputError("draws with unequal weights have no test, hence no groups: draw an unweighted sample by them")
+
+
+def columns_of_text(columns: Mapping[str, Sequence[str]] | None) -> dict[str, list[Any]] | None:
+    """Read the columns of a text file: of measured numbers as numbers, which are then cut; others stay text.
+
+    Numbers are measured if there are fractions among them or more than 30 different ones; such as begin with a
+    superfluous 0 are codes.
+    """
+    return None if columns is None else {name: _as_numbers(texts) for name, texts in columns.items()}
+
+
+def _as_numbers(texts: Sequence[str]) -> list[Any]:
+    read: dict[str, Any] = {text: _as_number(text) for text in set(texts)}
+    named = [text for text, value in read.items() if isinstance(value, str)]
+    numbers = [value for value in read.values() if not isinstance(value, str)]
+    if named not in ([], ["missing"]) or not _measured(numbers):
+        return list(texts)
+    return [read[text] for text in texts]
+
+
+def _as_number(text: str) -> Any:
+    plain = text.strip()
+    code = len(plain) > 1 and plain[0] == "0" and plain[1].isdecimal()
+    try:
+        value = float(plain)
+    except ValueError:
+        return text
+    if code or not np.isfinite(value) or "_" in plain:
+        return text
+    return int(value) if value.is_integer() else value
 
 
 def _columns(groups: Any) -> Iterator[tuple[str, Any]]:
@@ -87,20 +147,7 @@ def _values(column: str, given: Any, n: int) -> list[Any]:
             f"groups: column {column!r} has {shape}, and there are {n:,} rows: one value a row is expected; several "
             "columns go into a mapping, {'age': age, 'site': site}"
         )
-    found = [_checked(column, row, value) for row, value in enumerate(values.tolist())]
-    _refuse_measurements(column, found)
-    return found
-
-
-def _refuse_measurements(column: str, values: list[Any]) -> None:
-    """Refuse a column of very many different numbers: these are measured, and no groups."""
-    numbers = {value for value in values if isinstance(value, int) and not isinstance(value, bool)}
-    if len(numbers) > _NUMBERS:
-        raise InputError(
-            f"groups: column {column!r} holds {len(numbers)} different numbers, {min(numbers)} to {max(numbers)}: cut "
-            f"numbers into ranges first, for example numpy.digitize({column}, [18, 65]); if they are names, pass them "
-            f"as text, [str(x) for x in {column}]"
-        )
+    return [_checked(column, row, value) for row, value in enumerate(values.tolist())]
 
 
 def _as_objects(given: Any) -> Any:
@@ -118,17 +165,68 @@ def _checked(column: str, row: int, value: Any) -> Any:
             f"groups: row {row} of column {column!r} is missing: give such rows a name of their own, for example "
             "'unknown', or drop them from targets, predictions and groups together"
         )
-    if isinstance(value, float) and not value.is_integer():
-        raise InputError(
-            f"groups: row {row} of column {column!r} is {value:g}: groups are names or whole numbers; cut numbers into "
-            f"ranges first, for example numpy.digitize({column}, [18, 65])"
-        )
     if not isinstance(value, str | int | float):
         raise InputError(
             f"groups: row {row} of column {column!r} is a {type(value).__name__}, {value!r:.60}: groups are text, "
-            "whole numbers or booleans"
+            "numbers or booleans"
         )
-    return int(value) if isinstance(value, float) else value
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _measured(values: Sequence[Any]) -> bool:
+    """Whether numbers are measured, and no names: there are fractions, or very many of them."""
+    numbers = {value for value in values if _is_number(value)}
+    return len(numbers) > _NUMBERS or any(isinstance(value, float) for value in numbers)
+
+
+def _cut(column: str, values: list[Any]) -> tuple[list[Any], list[str], str]:
+    """Put the ranges of numbers into their places: about equally many rows each, rows of one number together.
+
+    A cut lies between two numbers that occur, where it leaves closest to a quarter, half or three quarters of the rows
+    below. Values that are no numbers stay.
+    """
+    numbers, inverse, counts = np.unique([v for v in values if _is_number(v)], return_inverse=True, return_counts=True)
+    below = np.cumsum(counts)
+    wanted = below[-1] * np.arange(1, _RANGES) / _RANGES
+    starts = np.unique([int(np.abs(below[:-1] - w).argmin()) + 1 for w in wanted]) if len(below) > 1 else np.array([])
+    bounds = [0, *map(int, starts), len(numbers)]
+    names = _names([(numbers[a], numbers[b - 1]) for a, b in pairwise(bounds)])
+    which = iter(np.searchsorted(starts, inverse, side="right"))
+    cut = [names[next(which)] if _is_number(value) else value for value in values]
+    if not len(starts):
+        return cut, names, f"{column} holds one number alone: it is one group"
+    at = ", ".join(_number(numbers[k]) for k in starts)
+    return cut, names, f"{column} was cut at {at}; pass ranges of your own to choose others"
+
+
+def _names(ends: list[tuple[Any, Any]]) -> list[str]:
+    """Ranges by their ends, with as many digits as tell them apart."""
+    for digits in (_DIGITS, 8, 17):
+        names = [_number(a, digits) if a == b else f"{_number(a, digits)} to {_number(b, digits)}" for a, b in ends]
+        if len(set(names)) == len(names):
+            break
+    return names
+
+
+def _number(value: Any, digits: int = _DIGITS) -> str:
+    """Whole numbers in full, fractions to some digits."""
+    whole = float(value).is_integer() and abs(value) < 1e15
+    return str(int(value)) if whole else f"{value:.{digits}g}"
+
+
+def _refuse_ids(column: str, values: list[Any]) -> None:
+    """Refuse texts nearly all of which are different: they name rows."""
+    texts = {value for value in values if isinstance(value, str)}
+    if len(texts) > max(_NUMBERS, len(values) / 2):
+        raise InputError(
+            f"groups: column {column!r} holds {len(texts):,} different texts in {len(values):,} rows, such as "
+            f"{values[0]!r:.40}: these name rows, not groups of rows; name a column whose values many rows share, or "
+            "cut the texts, for example to their first letters"
+        )
 
 
 def _groups(column: str, values: list[Any]) -> Iterator[Group]:
@@ -140,135 +238,3 @@ def _groups(column: str, values: list[Any]) -> Iterator[Group]:
     times = Counter(names)
     for (_, value), name, rows in zip(numbers, names, np.split(order, bounds), strict=True):
         yield Group(column, name if times[name] == 1 else repr(value), rows)
-
-
-class PreparedGroups(Prepared):
-    """Unbiased SKCE of every group by itself, with the kernels of all rows, for many sets of targets."""
-
-    engine = "exact pairs in groups"
-
-    def __init__(self, pairs: PreparedPairMean, groups: Sequence[Group]) -> None:
-        self.groups = groups
-        self.names = tuple(f"{group.column}: {group.name}" for group in groups)
-        self.parts = [pairs.part(group.rows) for group in groups]
-        self.bytes_per_draw = max((part.bytes_per_draw for part in self.parts), default=0) + 8 * len(groups)
-        self.by_cells = pairs.by_cells
-
-    def values(self, targets: np.ndarray) -> np.ndarray:
-        """Values of all groups, shape (B, groups)."""
-        pairs = zip(self.parts, self.groups, strict=True)
-        return np.hstack([part.values(targets[:, group.rows]) for part, group in pairs])
-
-
-@dataclass(frozen=True)
-class GroupFinding(Shown):
-    """One group of rows.
-
-    Attributes
-    ----------
-    column, name : str
-        Column, and its value.
-    n : int
-        Rows.
-    contribution : float
-        What its rows add to the kernel error of all rows.
-    gap : float or None
-        Observed minus predicted: of one probability; of classes accuracy minus confidence of the first choice; of
-        numbers the mean standardised residual; of quantiles the share above them minus what was claimed. None where no
-        row has weight.
-    skce : float or None
-        Unbiased SKCE of the group by itself; None for a group with less than two rows.
-    deviation : float or None
-        The same in standard deviations of the draws.
-    pvalue : float or None
-        Exact p-value, corrected for the choice among all groups of all columns.
-    directions : tuple of str
-        For a group that is rejected, in which directions, the clearest first.
-    median : float or None
-        Of numbers the median of what `gap` is the mean of, which no single row rules.
-    """
-
-    column: str
-    name: str
-    n: int
-    contribution: float
-    gap: float | None
-    skce: float | None = None
-    deviation: float | None = None
-    pvalue: float | None = None
-    directions: tuple[str, ...] = ()
-    median: float | None = None
-
-    @property
-    def gap_in_words(self) -> str:
-        """The gap, with the median beside it where few rows make the mean."""
-        if self.gap is None:
-            return ""
-        few = self.median is not None and few_rule(self.gap, self.median)
-        return f"{self.gap:+.4f}" + (f" (median {self.median:+.2f})" if few else "")
-
-    @property
-    def sentence(self) -> str:
-        """Directions and p-value in one sentence."""
-        p = "not tested" if self.pvalue is None else f"p = {self.pvalue:.3g} over all groups"
-        return f"{self.column} {self.name}: {'; '.join(self.directions) or 'no direction'} ({p})"
-
-    def _table(self) -> Table:
-        rows = [("rows", f"{self.n:,}"), ("gap", self.gap_in_words), ("contribution", f"{self.contribution:+.3g}")]
-        rows += [] if self.skce is None else [("own SKCE", f"{self.skce:.3g}")]
-        return Table(f"{self.column}: {self.name}", [*rows, ("finding", self.sentence)])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON; a deviation that is not finite becomes None."""
-        finite = self.deviation is not None and np.isfinite(self.deviation)
-        return {
-            **asdict(self),
-            "deviation": self.deviation if finite else None,
-            "directions": list(self.directions),
-        }
-
-
-def large_enough(groups: Sequence[Group], weights: np.ndarray | None) -> list[bool]:
-    """Tell which groups have a pair of rows that count."""
-    return [(len(g.rows) if weights is None else int(np.count_nonzero(weights[g.rows]))) >= 2 for g in groups]
-
-
-def gap_name(batch: Any) -> str:
-    """What the gap of these predictions is."""
-    if isinstance(batch, ClassPredictions):
-        return "observed - predicted" if batch.n_classes == 2 else "accuracy - confidence"
-    if isinstance(batch, Quantiles):
-        return "share above quantiles, observed - claimed"
-    return "mean standardised residual"
-
-
-def mean_gap(case: Case) -> float | None:
-    """Weighted mean of observed minus predicted; None where no row has weight."""
-    if case.weights is not None and not case.weights.any():
-        return None
-    return float(np.average(_row_gaps(case.predictions, case.targets), weights=case.weights))
-
-
-def above_claims(batch: Quantiles, targets: np.ndarray) -> np.ndarray:
-    """Mean over levels of ``1[y > q] - (1 - level)`` of every row: above 0 where outcomes are higher than claimed."""
-    cells = batch.cells
-    lo, _ = cells.ends(cells.codes(targets))
-    return np.asarray(lo / len(cells.taus) - (1 - cells.taus).mean())
-
-
-def median_gap(case: Case) -> float | None:
-    """Median of the standardised residuals, of predictions of numbers."""
-    if isinstance(case.predictions, ClassPredictions | Quantiles) or not len(case):
-        return None
-    return float(np.median(_row_gaps(case.predictions, case.targets)))
-
-
-def _row_gaps(batch: Any, targets: np.ndarray) -> np.ndarray:
-    if isinstance(batch, Quantiles):
-        return above_claims(batch, targets)
-    if not isinstance(batch, ClassPredictions):
-        return batch.standardised(targets).reshape(len(batch), -1).mean(axis=1)
-    if batch.n_classes == 2:
-        return targets - np.asarray(batch.probabilities)[:, 1]
-    view = TopLabel().view(batch)
-    return view.relabel(targets) - np.asarray(view.predictions.probabilities)[:, 1]

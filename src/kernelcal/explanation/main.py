@@ -12,11 +12,12 @@ from kernelcal.arrays import to_numpy
 from kernelcal.cases import Case
 from kernelcal.defaults import DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError
-from kernelcal.explanation.groups import checked_groups, gap_name
+from kernelcal.explanation.group_test import Null
+from kernelcal.explanation.groups import checked_groups
 from kernelcal.explanation.regions import regions_of
 from kernelcal.explanation.result import Explanation
 from kernelcal.explanation.shares import class_shares, row_shares, top_rows
-from kernelcal.explanation.tested import Null, tested
+from kernelcal.explanation.tested import tested
 from kernelcal.inference import DefaultFamily, GivenResult
 from kernelcal.inference.test import default_law, impossible_note, impossible_rows, refuse_given
 from kernelcal.inference.test import tested as calibration_tested
@@ -99,7 +100,8 @@ def explain(
     predictions : Predictions or what `as_predictions` takes
         Predicted probabilities, or a family for numbers.
     groups : array of shape (n,), mapping of str to such arrays, or data frame, optional
-        Groups of rows by one or several columns: text, whole numbers or booleans, not chosen by looking at `y`.
+        Groups of rows by one or several columns: text, whole numbers or booleans, not chosen by looking at `y`. Numbers
+        that are measured (fractions, or more than 30 different ones) are cut at their quartiles, and a note says where.
     lens : Lens, optional
         A simpler question, such as `TopLabel`; everything is then about it.
     weights : array of shape (n,), optional
@@ -107,7 +109,8 @@ def explain(
     classes, normalize
         As for `as_predictions`.
     statistic : SKCE, optional
-        Kernels of the error that is split; the estimator must be the unbiased one.
+        Kernels of the error that is split; the estimator must be the unbiased one. Groups are then tested by it beside
+        their signals.
     witness_kernel : Kernel, optional
         Kernel between predictions by which residuals are smoothed. Default: that of `statistic` if it is given, else
         `Laplacian` at a quarter of the median distance, since the median itself smooths over half of the predictions.
@@ -147,14 +150,14 @@ def explain(
     *Contributions* ``c_i = sum_{j != i} h_ij / (n (n - 1))`` sum to the unbiased SKCE; those of classes and of the
     groups of one column do too.
 
-    *Groups.* Each has its own unbiased SKCE under the same kernels. They are ranked together among the draws
-    (Westfall-Young, min-p), which keeps the chance of any false rejection at most alpha, however groups overlap.
-    Between numbers, but not of `Quantiles`, the target kernel is here the finite spectrum `kernels.Spectral` unless
-    `statistic` names one.
+    *Groups.* Each is tested by the whole default family on its own rows, with the lengthscales of all rows, and all
+    under one batch of draws. Merged ranks of the groups are corrected together (Westfall-Young, min-p, step-down): of
+    groups that are calibrated any is rejected with probability at most alpha, whatever the others are and however they
+    overlap. Whether the groups of a column differ from each other is one more test, which is approximate.
 
     Targets are redrawn from the predictions; of `Samples` the outcome is swapped with the draws. Assumes that rows are
     independent given predictions and groups. Cost: ``n^2 m`` for the contributions, ``B P n m`` for the witness at P
-    places, and ``B n_g^2 m`` for every group of n_g rows; no n x n array is held above 2,048 rows.
+    places, and a test of the default family for every group; no n x n array is held above 2,048 rows.
 
     References
     ----------
@@ -185,18 +188,23 @@ def explained(
     case: Case, run: Run, *, groups: Any = None, statistic: SKCE | None = None, witness_kernel: Kernel | None = None
 ) -> Explanation:
     """Explain what was checked already; groups are read here, since their rows must be those of the case."""
-    started, run = time.perf_counter(), run.deciding
+    started, asked = time.perf_counter(), run.shared()
+    run = asked.deciding
     if case.given is not None:
         refuse_given(case, None, None, several=False)
     _refuse_unexplained(case)
     case = case.map_arrays(lambda x: to_numpy(x).astype(np.float64))
-    named = checked_groups(groups, len(case))
+    grouping = checked_groups(groups, len(case))
     error = SKCE() if statistic is None else statistic
     estimate = error.estimated(case)
     fixed = replace(error, prediction_kernel=estimate.options["prediction_kernel"])
     pairs = fixed.prepare(case.predictions, case.weights)
     contributions = row_shares(pairs, case.targets)
-    found = tested(Null.of(case, run), named, contributions, statistic, witness_kernel)
+    fixed = replace(fixed, target_kernel=pairs.target_kernel)
+    given = statistic is not None
+    found = tested(
+        Null.of(case, run), grouping, contributions, fixed, asked, given=given, witness_kernel=witness_kernel
+    )
     batch = case.predictions
     return Explanation(
         n=len(case),
@@ -206,8 +214,7 @@ def explained(
         contributions=contributions,
         rows=top_rows(contributions, case),
         classes=class_shares(pairs, case) if isinstance(batch, ClassPredictions) else (),
-        groups=found.groups,
-        gap_name=gap_name(batch),
+        by_group=found.groups,
         alpha=run.alpha,
         question=batch.question,
         seconds=time.perf_counter() - started,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kernelcal.errors import InputError
-from kernelcal.explanation.groups import GroupFinding
+from kernelcal.explanation.findings import ByGroup, GroupFinding
 from kernelcal.explanation.regions import Region
 from kernelcal.explanation.shares import ClassShare, RowShare
 from kernelcal.explanation.witness import Witness
@@ -43,10 +43,8 @@ class Explanation(Shown):
     classes : tuple of ClassShare
         What each class adds, largest first; empty for one probability, for numbers, and where the target kernel is not
         `Dirac`.
-    groups : tuple of GroupFinding
-        Groups, the surest first.
-    gap_name : str
-        What the gap of a group is.
+    by_group : ByGroup or None
+        Groups with their figures, the surest first; None where none were given.
     alpha : float
         Level of all that is named: the band holds ``1 - alpha``, and a group is rejected whose p is at most alpha.
     question : str or None
@@ -66,13 +64,17 @@ class Explanation(Shown):
     contributions: np.ndarray
     rows: tuple[RowShare, ...]
     classes: tuple[ClassShare, ...]
-    groups: tuple[GroupFinding, ...]
-    gap_name: str
+    by_group: ByGroup | None
     alpha: float
     question: str | None
     seconds: float
     notes: tuple[str, ...] = ()
     given: GivenResult | None = None
+
+    @property
+    def groups(self) -> tuple[GroupFinding, ...]:
+        """Groups, the surest first; empty where none were given."""
+        return () if self.by_group is None else self.by_group.findings
 
     def group(self, name: Any, column: str | None = None) -> GroupFinding:
         """Return one group by its name, with the column if several have the name."""
@@ -89,7 +91,7 @@ class Explanation(Shown):
     @property
     def rejected(self) -> tuple[GroupFinding, ...]:
         """Groups whose p-value, corrected for their number, is at most alpha."""
-        return tuple(g for g in self.groups if g.pvalue is not None and g.pvalue <= self.alpha)
+        return () if self.by_group is None else self.by_group.rejected
 
     @property
     def findings(self) -> tuple[str, ...]:
@@ -116,7 +118,10 @@ class Explanation(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; of the rows only those that add most."""
-        parts = {name: [x.to_dict() for x in getattr(self, name)] for name in ("regions", "classes", "groups", "rows")}
+        parts: dict[str, Any] = {
+            name: [x.to_dict() for x in getattr(self, name)] for name in ("regions", "classes", "rows")
+        }
+        parts["groups"] = None if self.by_group is None else self.by_group.to_dict()
         own = {
             "n": self.n,
             "question": self.question,
@@ -124,7 +129,7 @@ class Explanation(Shown):
             "findings": list(self.findings),
         }
         witness = None if self.witness is None else self.witness.to_dict()
-        end = {"gap": self.gap_name, "seconds": self.seconds, "notes": list(self.notes)}
+        end = {"seconds": self.seconds, "notes": list(self.notes)}
         given = {} if self.given is None else {"given": self.given.to_dict()}
         return {**own, "skce": self.estimate.to_dict(), "witness": witness, **parts, **given, **end}
 
@@ -134,9 +139,14 @@ class Explanation(Shown):
 
 def tables(found: Explanation) -> list[Table | Grid]:
     """Return the tables that have rows."""
-    grids = ((found.classes, _classes), (found.groups, _groups), (found.rows, _rows))
-    given = () if found.given is None else found.given._tables()
-    return [_findings(found), *(grid(found) for items, grid in grids if items), *given]
+    groups = [] if found.by_group is None else list(found.by_group._tables())
+    return [
+        _findings(found),
+        *([_classes(found)] if found.classes else []),
+        *groups,
+        *([_rows(found)] if found.rows else []),
+        *([] if found.given is None else found.given._tables()),
+    ]
 
 
 def _findings(found: Explanation) -> Table:
@@ -162,13 +172,7 @@ def _witness(found: Explanation) -> list[tuple[str, str]]:
 
 
 def _tested(found: Explanation) -> list[tuple[str, str]]:
-    if not found.groups:
-        return []
-    names = [f"{g.column} {g.name}" for g in found.rejected]
-    if not names:
-        return [("groups rejected", f"none of {len(found.groups):,}")]
-    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
-    return [("groups rejected", f"{', '.join(names[:_SHOWN])}{more}, of {len(found.groups):,}")]
+    return [] if found.by_group is None else [("groups", found.by_group.verdict)]
 
 
 def _classes(found: Explanation) -> Grid:
@@ -177,20 +181,6 @@ def _classes(found: Explanation) -> Grid:
     ]
     header = ["class", "contribution", "mean\nprobability", "frequency"]
     return Grid("By class", header, rows, _cut(len(found.classes), "classes add most"))
-
-
-def _groups(found: Explanation) -> Grid:
-    rows = [_group(g) for g in found.groups[:_SHOWN]]
-    notes = ["p-values are exact and corrected for the choice among all groups", *_cut(len(found.groups), "groups")]
-    header = ["group", "rows", "contribution", found.gap_name, "own SKCE", "p-value", "direction"]
-    return Grid("By group", header, rows, notes)
-
-
-def _group(g: GroupFinding) -> list[str]:
-    skce = "" if g.skce is None else f"{g.skce:.2e}"
-    p = "" if g.pvalue is None else f"{g.pvalue:.3g}"
-    numbers = [f"{g.n:,}", f"{g.contribution:+.2e}", g.gap_in_words, skce, p]
-    return [f"{g.column}: {g.name}", *numbers, "; ".join(g.directions)]
 
 
 def _rows(found: Explanation) -> Grid:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from kernelcal.cases import Case
 from kernelcal.evaluation import Evaluation
-from kernelcal.explanation import Group, above_claims
 from kernelcal.kernels import PIT
 from kernelcal.lenses import TopLabel
 from kernelcal.plots import percent
@@ -20,7 +19,7 @@ from kernelcal.statistics import crps_rows_of, log_score_rows_of, weighted_inter
 from kernelcal.statistics.binned import binomial_interval
 from kernelcal.tables import few_rule
 
-__all__ = ["NONE", "GroupGap", "Intervals", "KeyFigure", "group_gaps", "is_number", "key_figures", "top_or_event"]
+__all__ = ["NONE", "Intervals", "KeyFigure", "is_number", "key_figures", "top_or_event"]
 
 
 NONE = "none"
@@ -44,15 +43,6 @@ class KeyFigure:
     value: str
     interval: str
     meaning: str
-
-
-class GroupGap(NamedTuple):
-    """Rows of a group, its mean gap, half of its interval (NaN where there is none), and the median."""
-
-    rows: int
-    gap: float
-    half: float
-    median: float = math.nan  # of standardised residuals, where few rows make their mean
 
 
 def key_figures(case: Case, found: Evaluation, confidence_level: float) -> tuple[KeyFigure, ...]:
@@ -197,31 +187,6 @@ def _tests(found: Any) -> list[KeyFigure]:
         words = "the same by where outcomes fall in their predicted distributions"
         rows.append(KeyFigure("p-value of the test of ranks (PIT)", f"{found.pit_pvalue:.3g}", DOES_NOT_APPLY, words))
     return rows
-
-
-def group_gaps(case: Case, groups: Sequence[Group], confidence_level: float) -> dict[tuple[str, str], GroupGap]:
-    """Happened minus said in every group, on all its rows."""
-    targets, batch, own = case.targets, case.predictions, case.weights
-    if isinstance(batch, ClassPredictions):
-        hit, p, _ = top_or_event(targets, batch)
-        gaps = 100 * (hit - p)
-    elif isinstance(batch, Quantiles):
-        gaps = 100 * above_claims(batch, targets)
-    else:
-        gaps = np.asarray(batch.standardised(targets), dtype=np.float64).reshape(len(batch), -1).mean(axis=1)
-    ends = Intervals(confidence_level, own is not None)
-    found = {(g.column, g.name): _gap(gaps[g.rows], None if own is None else own[g.rows], ends) for g in groups}
-    if isinstance(batch, ClassPredictions):
-        return found
-    medians = {(g.column, g.name): float(np.median(gaps[g.rows])) for g in groups}
-    return {
-        key: gap._replace(median=medians[key]) if few_rule(gap.gap, medians[key]) else gap for key, gap in found.items()
-    }
-
-
-def _gap(values: np.ndarray, own: np.ndarray | None, ends: Intervals) -> GroupGap:
-    mean = math.nan if own is not None and own.sum() == 0 else float(np.average(values, weights=own))
-    return GroupGap(len(values), mean, ends.half(values))
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -26,13 +26,13 @@ from kernelcal.comparison import compared as compared_models
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError
 from kernelcal.evaluation import Evaluation, evaluated
-from kernelcal.explanation import Explanation, Group, checked_groups, explained
+from kernelcal.explanation import Explanation, by_group, checked_groups, explained, refuse_ungrouped
 from kernelcal.inference.intervals import checked_bound
 from kernelcal.lenses import Lens
 from kernelcal.predictions import Samples, ScorePredictions
 from kernelcal.randomness import generator_of
 from kernelcal.reporting.drawings import drawings_of, drawn
-from kernelcal.reporting.figures import group_gaps, key_figures
+from kernelcal.reporting.figures import key_figures
 from kernelcal.reporting.page import day, environment, rendered
 from kernelcal.reporting.result import ModelReport, Report, refuse_path, write_whole
 from kernelcal.reporting.verdict import verdict_of, verdict_of_several
@@ -56,8 +56,11 @@ def model_report(
 ) -> ModelReport:
     """Add explanation, figures and pictures to an evaluation; the place is the number of the model, and of models."""
     number, models = place
-    named = () if groups is None else _checked_groups(case, groups)
-    why, rows = _explained(case, named, replace(run, progress=steps.next()), models)
+    grouping = checked_groups(groups, len(case))
+    if grouping.groups:
+        refuse_ungrouped(case)
+        evaluation = replace(evaluation, by_group=by_group(case, grouping, replace(run, progress=None)))
+    why, rows = _explained(case, replace(run, progress=steps.next()), models)
     panels = _PANELS if models == 1 else _FEW_PANELS
     drawings = drawings_of(case, evaluation, why, run, panels)
     return ModelReport(
@@ -69,36 +72,18 @@ def model_report(
         rows,
         key_figures(case, evaluation, run.confidence_level),
         tuple(drawn(drawing, f"p{number}-{k}") for k, drawing in enumerate(drawings)),
-        group_gaps(case, named, run.confidence_level) if named else {},
-        run.confidence_level,
     )
 
 
-def _checked_groups(case: Case, groups: Any) -> tuple[Group, ...]:
-    if isinstance(case.predictions, ScorePredictions):
-        raise InputError(
-            "densities known through their score functions have no groups: report draws, kernelcal.Samples"
-        )
-    if with_ties({_ONE: case}):
-        raise InputError(
-            "groups of quantile forecasts need outcomes that lie between quantiles, and some equal one: report each "
-            "group by itself"
-        )
-    if not _explainable(case.predictions):
-        raise InputError("draws with unequal weights have no test, hence no groups: draw an unweighted sample by them")
-    return checked_groups(groups, len(case))
-
-
-def _explained(case: Case, groups: Sequence[Group], run: Run, models: int) -> tuple[Explanation | None, int]:
+def _explained(case: Case, run: Run, models: int) -> tuple[Explanation | None, int]:
     """Explanation of all rows, or of a random choice of very many."""
     n, most = len(case), int(_EXPLAINED / models**0.5)
     if not _explainable(case.predictions) or with_ties({_ONE: case}):
         return None, 0
     generator = generator_of(run.rng, "rows that a page explains")
     rows = np.arange(n) if n <= most else np.sort(generator.choice(n, most, replace=False))
-    columns = {column: values[rows] for column, values in _columns(groups, n).items()}
     alone = replace(case, given=None)  # the test of all rows tells of columns that are given
-    return explained(_chosen(alone, rows), run, groups=columns or None), len(rows)
+    return explained(_chosen(alone, rows), run), len(rows)
 
 
 def _chosen(case: Case, rows: np.ndarray) -> Case:
@@ -112,14 +97,6 @@ def _chosen(case: Case, rows: np.ndarray) -> Case:
 def _explainable(batch: Any) -> bool:
     """Tell whether residuals have sizes and a law."""
     return not isinstance(batch, ScorePredictions) and (not isinstance(batch, Samples) or batch.exchangeable)
-
-
-def _columns(groups: Sequence[Group], n: int) -> dict[str, np.ndarray]:
-    """Names of the groups, one array a column."""
-    columns: dict[str, np.ndarray] = {}
-    for group in groups:
-        columns.setdefault(group.column, np.empty(n, dtype=object))[group.rows] = group.name
-    return columns
 
 
 _ONE = "model"
@@ -161,7 +138,7 @@ def report(
         Where to write the page, a name that ends in ``.html``; a file of this name is replaced. Without it nothing is
         written, and ``.to_html()`` and ``.save(path)`` of the result have the page.
     groups : array of shape (n,), mapping of str to such arrays, or data frame, optional
-        Groups of rows, as for `explain`.
+        Groups of rows, as for `evaluate`.
     lens, weights, classes, normalize
         As for `evaluate`; case weights for one model only.
     within : float, optional
@@ -201,7 +178,7 @@ def report(
     The page needs no network and holds no scripts. It is written beside its place and moved there when it is whole. The
     same inputs and seed give the same bytes on the same versions and date. The explanation costs ``n^2``: of more than
     4,000 rows (of M models 4,000 over the root of M) it looks at a random choice, and says so; its tests are exact on
-    any such choice.
+    any such choice. Groups are tested and measured on all rows.
 
     Examples
     --------

@@ -13,6 +13,7 @@ from typing import Any
 from kernelcal import __version__
 from kernelcal.comparison import Comparison
 from kernelcal.errors import MissingExtraError
+from kernelcal.explanation import ByGroup
 from kernelcal.plots import percent
 from kernelcal.reporting.drawings import Drawing, Picture, dark_colours, drawn
 from kernelcal.reporting.result import ModelReport
@@ -68,6 +69,9 @@ def methods(models: Sequence[ModelReport], compared: Comparison | None, run: Run
     )
     if any(model.explanation is not None for model in models):
         found.append(("Where it is wrong", _explained(models, run)))
+    groups = models[0].evaluation.by_group
+    if groups is not None:
+        found.append(("Groups", _groups(groups)))
     if compared is not None:
         found.append(("Comparison", _comparison(run)))
     return found
@@ -80,7 +84,7 @@ def assumptions(models: Sequence[ModelReport], compared: Comparison | None) -> l
         "neighbouring days may not be: p-values are then too small, and intervals too short.",
         "The model was not fitted, chosen or recalibrated on these rows.",
     ]
-    if any(model.explanation is not None and model.explanation.groups for model in models):
+    if any(model.evaluation.by_group is not None for model in models):
         found.append("Groups were not chosen by looking at the outcomes.")
     if compared is not None:
         found.append("All models predict the same rows.")
@@ -115,13 +119,19 @@ def _kernels(options: dict[str, object]) -> str:
 
 
 def _explained(models: Sequence[ModelReport], run: Run) -> str:
-    level, rest = percent(1 - run.alpha), percent(run.alpha)
+    level = percent(1 - run.alpha)
     rows = [m for m in models if m.explanation is not None and m.explained_rows < m.evaluation.n]
     some = f" It rests on {rows[0].explained_rows:,} rows, chosen at random by the seed." if rows else ""
     return (
         f"The gap between what happened and what was said is smoothed over similar predictions. In {level} of data "
-        "sets a calibrated model stays inside the band everywhere, and each place outside counts. Groups are tested "
-        f"together: the chance of naming any group of a calibrated model is at most {rest}.{some}"
+        f"sets a calibrated model stays inside the band everywhere, and each place outside counts.{some}"
+    )
+
+
+def _groups(found: ByGroup) -> str:
+    return (
+        f"{found.test_in_words[:1].upper()}{found.test_in_words[1:]}. All groups are compared with the same "
+        f"{found.draws:,} sets of outcomes, drawn for all rows (Westfall and Young, step-down)."
     )
 
 

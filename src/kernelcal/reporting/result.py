@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from kernelcal.comparison import Comparison
-from kernelcal.defaults import CONFIDENCE_LEVEL
 from kernelcal.errors import InputError
 from kernelcal.evaluation import Evaluation
 from kernelcal.explanation import Explanation
 from kernelcal.reporting.drawings import Picture
-from kernelcal.reporting.figures import GroupGap, KeyFigure
+from kernelcal.reporting.figures import KeyFigure
 from kernelcal.reporting.verdict import Verdict
 from kernelcal.tables import Shown, Table
 
@@ -55,7 +53,7 @@ class ModelReport(Shown):
     verdict : Verdict
         In plain words.
     evaluation : Evaluation
-        As of `evaluate`.
+        As of `evaluate`, with every group.
     explanation : Explanation or None
         As of `explain`; None for densities known through their score functions.
     explained_rows : int
@@ -64,10 +62,6 @@ class ModelReport(Shown):
         Key numbers with their intervals.
     pictures : tuple of Picture
         Pictures as SVG.
-    group_gaps : mapping of (str, str) to GroupGap
-        By column and name, happened minus said on all rows of a group.
-    confidence_level : float
-        Coverage of the intervals of these gaps.
     """
 
     name: str | None
@@ -78,8 +72,6 @@ class ModelReport(Shown):
     explained_rows: int
     figures: tuple[KeyFigure, ...]
     pictures: tuple[Picture, ...]
-    group_gaps: Mapping[tuple[str, str], GroupGap] = field(default_factory=dict)
-    confidence_level: float = CONFIDENCE_LEVEL
 
     def _table(self) -> Table:
         rows = [(figure.name, f"{figure.value} ({figure.interval})") for figure in self.figures]

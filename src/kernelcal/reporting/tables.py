@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from kernelcal.comparison import Comparison, shared_figures, surest_pairs
-from kernelcal.explanation import Explanation, GroupFinding
+from kernelcal.explanation import ByGroup, Explanation, GroupFinding
 from kernelcal.inference import GivenResult, PairedDifference
 from kernelcal.plots import percent
-from kernelcal.reporting.figures import GroupGap
 from kernelcal.reporting.result import ModelReport
-from kernelcal.tables import Grid
+from kernelcal.tables import Grid, few_rule
 
 __all__ = ["pairs", "ranking", "where"]
 
@@ -99,37 +98,34 @@ def _digits(values: list[float]) -> int:
 
 
 def where(model: ModelReport) -> dict[str, Any]:
-    """Sentences and tables; nothing without an explanation."""
-    found, test = model.explanation, model.evaluation.test
-    if found is None:
+    """Sentences and tables; nothing without an explanation and without groups."""
+    found, groups, test = model.explanation, model.evaluation.by_group, model.evaluation.test
+    if found is None and groups is None:
         return {}
     given = None if test is None else test.given
-    regions = sorted(found.regions, key=lambda region: -abs(region.gap))
+    regions = [] if found is None else sorted(found.regions, key=lambda region: -abs(region.gap))
     sentences = [region.sentence for region in regions[:_SENTENCES]]
+    notes = () if found is None else found.notes
     return {
         "sentences": [text[:1].upper() + text[1:] for text in sentences],
         "left": len(regions) - len(sentences),
-        "tables": _tables(found, model) + ([] if given is None else [_given(given)]),
+        "tables": ([] if found is None else _tables(found, model)) + ([] if given is None else [_given(given)]),
         "given": () if given is None else tuple(text[:1].upper() + text[1:] for text in given.sentences),
         "places": 0 if given is None else given.places,
-        "witness": found.witness,
-        "groups": len(found.groups),
-        "rejected": len(found.rejected),
+        "witness": None if found is None else found.witness,
+        "groups": None if groups is None else groups.verdict,
+        "by_group": [] if groups is None else [_groups(groups)],
         "sampled": model.explained_rows if _sampled(model) else 0,
-        "notes": [note for note in found.notes if note not in model.evaluation.notes],
+        "notes": [note for note in notes if note not in model.evaluation.notes],
     }
 
 
 def _tables(found: Explanation, model: ModelReport) -> list[Grid]:
-    tables = []
-    if found.groups:
-        tables.append(_groups(found, model))
     wrong = model.evaluation.rejected
-    if found.classes and wrong:
-        tables.append(_classes(found))
-    if found.rows and wrong:
-        tables.append(_rows(found, model))
-    return tables
+    return [
+        *([_classes(found)] if found.classes and wrong else []),
+        *([_rows(found, model)] if found.rows and wrong else []),
+    ]
 
 
 def _given(found: GivenResult) -> Grid:
@@ -139,31 +135,42 @@ def _given(found: GivenResult) -> Grid:
     return Grid("Places of the columns that were given, the surest first", table.header, table.rows, notes)
 
 
-def _groups(found: Explanation, model: ModelReport) -> Grid:
-    numbers = found.gap_name == "mean standardised residual"
-    gap = "outcome minus predicted mean, in standard deviations" if numbers else "happened minus said, points"
-    rows = [_group(g, model.group_gaps[g.column, g.name], 2 if numbers else 1) for g in found.groups[:_GROUPS]]
-    left = len(found.groups) - len(rows)
-    level = percent(found.alpha)
-    sampled = f", which rest on the {model.explained_rows:,} rows of the random choice" * _sampled(model)
+def _groups(found: ByGroup) -> Grid:
+    shown = found.findings[:_GROUPS]
+    left = len(found.findings) - len(shown)
+    level, numbers = percent(found.confidence_level), found.gap_name == "mean standardised residual"
     notes = [
-        f"p-values{sampled} are exact and corrected for the number of groups: of a calibrated model any of them is "
-        f"below {level} in at most {level} of data sets",
-        "a group is tested by its kernel calibration error (SKCE) alone; what is wrong in it is named where a "
-        "direction is clear in its rows, the clearest first",
+        found.test_in_words,
+        "what is wrong in a group is named where a direction is clear in its rows, the clearest first",
+        f"every interval holds {level} by itself: that of shares is Clopper and Pearson's, that of means the normal "
+        "law's; the kernel error is the root of the SKCE of the group by itself",
+        *found.differences_in_words,
+        *found.small_in_words,
+        *found.notes,
         *([f"not shown: {left} that are less sure"] if left else []),
     ]
-    header = ["group", "rows", gap, f"{percent(model.confidence_level)} interval", "p", "what is wrong"]
-    return Grid("Groups, the surest first", header, rows, notes)
+    gap = "outcome minus predicted mean, in standard deviations" if numbers else "happened minus said, points"
+    interval = f"{level} interval"
+    header = ["group", "rows", "happened", "said", gap, interval, found.score_name, interval, "kernel error", "p"]
+    return Grid("Groups, the surest first", [*header, "what is wrong"], [_group(g, numbers) for g in shown], notes)
 
 
-def _group(g: GroupFinding, seen: GroupGap, digits: int) -> list[str]:
-    low, high = seen.gap - seen.half, seen.gap + seen.half
-    interval = "none" if math.isnan(seen.half) else f"{low:+.{digits}f} to {high:+.{digits}f}"
+def _group(g: GroupFinding, numbers: bool) -> list[str]:
+    factor, digits = (1, 2) if numbers else (100, 1)
+
+    def interval(ends: tuple[float, float] | None, form: str, factor: float = 1) -> str:
+        return "none" if ends is None else f"{factor * ends[0]:{form}} to {factor * ends[1]:{form}}"
+
+    def share(value: float | None) -> str:
+        return "" if value is None else f"{value:.4g}" if numbers else f"{100 * value:.1f} %"
+
+    few = numbers and g.gap is not None and g.median is not None and few_rule(g.gap, g.median)
+    gap = "" if g.gap is None else f"{factor * g.gap:+.{digits}f}" + (f" (median {g.median:+.2f})" if few else "")
+    figures = [share(g.observed), share(g.predicted), gap, interval(g.gap_interval, f"+.{digits}f", factor)]
+    figures += ["" if g.score is None else f"{g.score:.4g}", interval(g.score_interval, ".4g")]
+    shown = [text.replace("-", "\N{MINUS SIGN}") for text in (*figures, interval(g.root_interval, ".4f"))]
     p = "not tested" if g.pvalue is None else f"{g.pvalue:.3g}"
-    median = "" if math.isnan(seen.median) else f" (median {seen.median:+.{digits}f})"
-    numbers = [text.replace("-", "\N{MINUS SIGN}") for text in (f"{seen.gap:+.{digits}f}{median}", interval)]
-    return [f"{g.column}: {g.name}", f"{seen.rows:,}", *numbers, p, "; ".join(g.directions)]
+    return [f"{g.column}: {g.name}", f"{g.n:,}", *shown, p, "; ".join(g.directions)]
 
 
 def _sampled(model: ModelReport) -> bool:

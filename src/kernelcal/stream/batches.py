@@ -91,7 +91,7 @@ class Labels:
 _REFUSED = {
     "weights": "a sketch takes no case weights",
     "where": "rows are numbered by their place in the files: write the rows to keep to files of their own",
-    "groups": "groups are explained from all rows at once, by kernelcal report",
+    "groups": "groups are tested from all rows of a file at once",
     "given": "columns that are given are looked at with all rows at once",
     "row_id": "rows are known by their place in the files",
     "model_column": "one pass is about one model",

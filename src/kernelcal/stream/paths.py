@@ -13,6 +13,7 @@ import numpy as np
 from kernelcal.cases import Case, refuse_lens
 from kernelcal.errors import InputError
 from kernelcal.evaluation import Evaluation, evaluated
+from kernelcal.explanation import columns_of_text
 from kernelcal.io import Arrays, Data, ReadOptions, read, read_source
 from kernelcal.runs import Run
 from kernelcal.stream.batches import batch_of
@@ -74,7 +75,7 @@ def evaluate_path(path: Any, *, memory: int = AT_ONCE, **options: Any) -> Evalua
     try:
         data = _read(path, asked)
         case = Case.of(data.y, data.predictions, weights=data.weights, lens=lens, given=data.given)
-        return evaluated(case, run)
+        return evaluated(case, run, groups=columns_of_text(data.groups))
     except InputError as error:
         named = str(error) if os.fspath(path) in str(error) else f"{path}: {error}"
         raise InputError(named) from None

@@ -39,6 +39,7 @@ from kernelcal.inference.intervals.row_bootstrap import (
 from kernelcal.inference.intervals.surprises import (
     LabelLaw,
     Surprises,
+    expected,
     hoeffding,
     hoeffding_sums,
     label_law,
@@ -72,6 +73,7 @@ __all__ = [
     "difference_of_pairs",
     "equivalence_of",
     "equivalence_test",
+    "expected",
     "hoeffding",
     "hoeffding_sums",
     "in_words",

@@ -236,11 +236,12 @@ class ScoreSurprises:
         self.weights = likely / total if total > 0 else likely  # of one surprise
         self.scores = -np.log(np.maximum(tables, _FLOOR))
 
-    def errors(self, rows: np.ndarray, a: int, b: int) -> Error:
-        """Standard error of the mean of row-wise differences of two models, for a number of surprises."""
+    def errors(self, rows: np.ndarray, a: int, b: int | None = None) -> Error:
+        """Standard error of the mean of differences of two models, or of scores of one, for a number of surprises."""
         mean, n = float(rows.mean()), self.n
         own = float(((rows - mean) ** 2).sum())
-        more = float((self.weights * (self.scores[a] - self.scores[b] - mean) ** 2).sum())
+        scores = self.scores[a] if b is None else self.scores[a] - self.scores[b]
+        more = float((self.weights * (scores - mean) ** 2).sum())
         return lambda surprises: math.sqrt((own + surprises * more) / ((n + surprises - 1) * (n + surprises)))
 
 

@@ -2,19 +2,12 @@
 
 from kernelcal.inference.laws.chi_square import ChiSquareSum
 from kernelcal.inference.laws.dependent import Dependent, refuse_dependent
-from kernelcal.inference.laws.exact import (
-    STOP_ABOVE,
-    DrawnValues,
-    Exact,
-    Swap,
-    exact_notes,
-    exact_null,
-    family_wise_pvalues,
-)
+from kernelcal.inference.laws.exact import STOP_ABOVE, DrawnValues, Exact, Swap, exact_notes, exact_null
 from kernelcal.inference.laws.law import NullLaw, Outcome, Problem, one_member
 from kernelcal.inference.laws.mean_embedding import CME
 from kernelcal.inference.laws.named import NULL_LAWS
 from kernelcal.inference.laws.null_moments import KnownNull, known_null
+from kernelcal.inference.laws.ranking import family_wise_pvalues, merged_ranks, ranks
 from kernelcal.inference.laws.resampled import Bootstrap, Consistency, Wild
 from kernelcal.inference.laws.undrawn import Block, Bound, GammaFit, Pearson, Saddlepoint, Spectrum, far_note
 
@@ -45,6 +38,8 @@ __all__ = [
     "family_wise_pvalues",
     "far_note",
     "known_null",
+    "merged_ranks",
     "one_member",
+    "ranks",
     "refuse_dependent",
 ]

@@ -20,8 +20,9 @@ from kernelcal.dependence import (
 )
 from kernelcal.errors import InputError
 from kernelcal.inference.draws import Draws
-from kernelcal.inference.laws.exact import exact_notes, exact_null, merged_pvalue, ranks
+from kernelcal.inference.laws.exact import exact_notes, exact_null
 from kernelcal.inference.laws.law import NullLaw, Outcome, Problem
+from kernelcal.inference.laws.ranking import merged_pvalue, ranks
 from kernelcal.kernels import Standardised
 from kernelcal.predictions import Bernoulli, ClassPredictions, Quantiles, Samples
 from kernelcal.randomness import generator_of

@@ -12,7 +12,9 @@ from kernelcal.inference.test.calibration import (
 )
 from kernelcal.inference.test.family import (
     DefaultFamily,
+    PreparedFamily,
     directions,
+    family_of_pairs,
     impossible_note,
     impossible_rows,
     prepared_signals,
@@ -27,6 +29,7 @@ __all__ = [
     "STATISTICS",
     "DefaultFamily",
     "GivenFamily",
+    "PreparedFamily",
     "PreparedQuantileKernels",
     "UniformPIT",
     "answered",
@@ -36,6 +39,7 @@ __all__ = [
     "default_statistic",
     "directions",
     "draws_in",
+    "family_of_pairs",
     "holm_adjusted",
     "impossible_note",
     "impossible_rows",

@@ -50,6 +50,7 @@ __all__ = [
     "SummedKernels",
     "class_factors",
     "directions",
+    "family_of_pairs",
     "impossible_note",
     "impossible_rows",
     "prepared_signals",
@@ -266,14 +267,14 @@ class DefaultFamily(Statistic):
         landmarks = _landmarks(len(predictions), predictions.columns, columns, exact.forms.seconds_per_draw)
         return prepared(Nystrom(landmarks)) if landmarks else exact
 
-    def resolved(self, predictions: Predictions) -> DefaultFamily:
+    def resolved(self, predictions: Predictions, weights: np.ndarray | None = None) -> DefaultFamily:
         """Fix the lengthscale that the factors multiply, and that of the target kernel."""
         by_levels = isinstance(predictions, Quantiles) and self.target_kernel in (None, QuantileLevels())
         numbers = isinstance(predictions, RealPredictions) and not by_levels
-        base, _ = resolve(number_kernel(self.kernel) if numbers else self.kernel, predictions)
+        base, _ = resolve(number_kernel(self.kernel) if numbers else self.kernel, predictions, weights=weights)
         assert isinstance(base, Stationary)  # for the type checker: leaves keep their type
         target = self.target_kernel
-        target = target_kernel_of(target, predictions) if target is not None or not numbers else None
+        target = target_kernel_of(target, predictions, weights) if target is not None or not numbers else None
         return replace(self, kernel=base, target_kernel=target)
 
 
@@ -297,6 +298,15 @@ class PreparedFamily(Prepared):
     def values(self, targets: np.ndarray) -> np.ndarray:
         """Values of all members, shape (B, members)."""
         return np.hstack([part.values(targets) for part in self.parts])
+
+
+def family_of_pairs(pairs: PreparedPairMean) -> PreparedFamily:
+    """Signals beside the error of a kernel that somebody chose: one member more, in a group of its own."""
+    signals = prepared_signals(_on_host(pairs.predictions), pairs.residual.weights)
+    if signals.merge is None:
+        return PreparedFamily(pairs, signals)
+    own = (*signals.merge.groups, (len(signals.names),))
+    return PreparedFamily(pairs, signals, merge=Merge(own, (*signals.merge.weights, 1.0)))
 
 
 def _landmarks(n: int, m: int, columns: int, seconds: float) -> int:

@@ -1,0 +1,207 @@
+"""Whether groups differ from each other: a miscalibration that all of them share does not count. Approximate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from kernelcal.arrays import to_numpy
+from kernelcal.cases import Case
+from kernelcal.explanation.groups import Group
+from kernelcal.explanation.sizes import hits
+from kernelcal.inference.laws import merged_ranks, ranks
+from kernelcal.kernels import Standardised
+from kernelcal.predictions import ClassPredictions, Quantiles
+from kernelcal.randomness import generator_of
+from kernelcal.runs import Run
+from kernelcal.statistics.signals import CellScores
+from kernelcal.tables import Shown, Table
+
+__all__ = ["GroupDifference", "difference_of"]
+
+
+LEAST, OF_EACH = 200, 10  # rows of a column, and of a group: fewer were not simulated
+_KNOTS = (0.25, 0.5, 0.75)
+_RIDGE, _STEPS = 1.0, 25
+_SMALLEST = 0.2  # of a width beside its mean
+_CLIP = 1e-6
+_FAR = 10.0  # normal scores of what was ruled out
+
+
+@dataclass(frozen=True)
+class GroupDifference(Shown):
+    """Whether the groups of a column differ from each other in their calibration.
+
+    Attributes
+    ----------
+    column : str
+        The column.
+    groups, n : int
+        Groups of at least 10 rows, and their rows.
+    pvalue : float or None
+        Approximate p-value of the hypothesis that outcomes depend on the group through the predictions alone: a
+        miscalibration that is the same function of the prediction in all groups. None where it was not tested.
+    signal : str
+        In what they differ most: ``bias``, ``slope`` (of classes) or ``width`` (of numbers).
+    reason : str
+        Why it was not tested; empty where it was.
+    """
+
+    column: str
+    groups: int
+    n: int
+    pvalue: float | None = None
+    signal: str = ""
+    reason: str = ""
+
+    def in_words(self, alpha: float) -> str:
+        """One sentence, at a level."""
+        if self.pvalue is None:
+            return f"whether groups of {self.column} differ was not tested: {self.reason}"
+        p = f"p = {self.pvalue:.3g}, approximate"
+        if self.pvalue > alpha:
+            return f"no evidence that the {self.groups} groups of {self.column} differ from each other ({p})"
+        return f"the {self.groups} groups of {self.column} differ from each other in their {self.signal} ({p})"
+
+    def _table(self) -> Table:
+        p = "not tested" if self.pvalue is None else f"{self.pvalue:.4g}, approximate"
+        rows = [("groups, rows", f"{self.groups:,}, {self.n:,}"), ("p-value", p)]
+        return Table(f"Do groups of {self.column} differ?", [*rows, ("most", self.signal or self.reason)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return asdict(self)
+
+
+def difference_of(case: Case, column: str, groups: Sequence[Group], run: Run) -> GroupDifference:
+    """Test whether the groups of a column differ from each other, beyond what they share.
+
+    Parameters
+    ----------
+    case : Case
+        All rows, in NumPy.
+    column : str
+        Name of the column.
+    groups : sequence of Group
+        Its groups.
+    run : Run
+        Draws and their seed.
+
+    Notes
+    -----
+    A common recalibration is fitted to all rows: of one probability (of several classes: of the first choice) a
+    logistic regression on ``logit p`` with kinks at its quartiles; of numbers mean and width of the normal scores as
+    quadratic functions of location and scale. What groups add to it are sums over their rows of the residuals
+    ``y - q`` and ``logit(p) (y - q)``, or ``e`` and ``|e|``, cleared of the common fit (the efficient score: membership
+    less its regression on what was fitted), as quadratic forms with their covariance. They are ranked among draws from
+    the common fit, of numbers permutations of e, and merged by the smallest rank. Fitting moves these sums in the
+    second order only. The law is that of many rows: groups of less than 10 rows are left out, and columns of less than
+    200 rows are not tested, since levels were not simulated there.
+    """
+    kept = [group for group in groups if len(group.rows) >= OF_EACH]
+    rows = np.sort(np.concatenate([group.rows for group in kept])) if kept else np.empty(0, dtype=np.intp)
+    found = GroupDifference(column, len(kept), len(rows))
+    reason = _why_not(case, found)
+    if reason:
+        return GroupDifference(column, len(kept), len(rows), reason=reason)
+    part, own = case[rows], np.zeros((len(rows), len(kept)))
+    for k, group in enumerate(kept):
+        own[np.searchsorted(rows, group.rows), k] = 1.0
+    rng = generator_of(run.rng, f"draws of a difference of groups of {column}")
+    if isinstance(case.predictions, ClassPredictions):
+        values, names = _of_shares(*hits(part), own, run.draws, rng), ("bias", "slope")
+    else:
+        values, names = _of_scores(*_scores(part), own, run.draws, rng), ("bias", "width")
+    rank = ranks(values)
+    merged, _ = merged_ranks(values, rank)
+    first = names[min(range(2), key=lambda k: (rank[0, k], -values[0, k]))]
+    return GroupDifference(column, len(kept), len(rows), float(merged[0] / len(values)), first)
+
+
+def _why_not(case: Case, found: GroupDifference) -> str:
+    if found.groups < 2:
+        return f"it needs two groups of {OF_EACH} rows"
+    if found.n < LEAST:
+        return f"its law is that of {LEAST} rows and more, and there are {found.n}"
+    if case.weights is not None:
+        return "it takes no case weights"
+    return "of vectors test a coordinate at a time" if case.predictions.event_shape else ""
+
+
+def _of_shares(hit: np.ndarray, p: np.ndarray, own: np.ndarray, draws: int, rng: np.random.Generator) -> np.ndarray:
+    """Quadratic forms of the groups' bias and slope beside a common recalibration, shape (draws + 1, 2)."""
+    clipped = np.clip(p, _CLIP, 1 - _CLIP)
+    x = np.log(clipped / (1 - clipped))
+    basis = _basis(x)
+    q = _common(basis, x, hit.astype(np.float64))
+    outcomes = np.concatenate([hit[None], rng.random((draws, len(q))) < q])
+    forms, v = [], q * (1 - q)
+    for features in (own, own * (x - x.mean())[:, None]):
+        moments = basis.T @ (basis * v[:, None])
+        left = features - basis @ np.linalg.pinv(moments, hermitian=True) @ (basis.T @ (features * v[:, None]))
+        forms.append(_form((outcomes - q) @ left, left.T @ (left * v[:, None])))
+    return np.stack(forms, axis=1)
+
+
+def _basis(x: np.ndarray) -> np.ndarray:
+    knots = np.unique(np.quantile(x, _KNOTS))
+    return np.column_stack([np.ones_like(x), x, *(np.maximum(x - knot, 0.0) for knot in knots)])
+
+
+def _common(basis: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Probabilities of a logistic regression, drawn a little to those that were predicted: its ridge is about them."""
+    beta = np.zeros(basis.shape[1])
+    start = beta.copy()
+    start[1] = 1.0
+    beta[1] = 1.0
+    penalty = _RIDGE * np.eye(len(beta))
+    penalty[0, 0] = 1e-3
+    for _ in range(_STEPS):
+        q = 1 / (1 + np.exp(-np.clip(basis @ beta, -30, 30)))
+        gradient = basis.T @ (y - q) - penalty @ (beta - start)
+        step = np.linalg.solve(basis.T @ (basis * (q * (1 - q))[:, None]) + penalty, gradient)
+        beta += step * min(1.0, 2.0 / max(float(np.abs(step).max()), 1e-12))
+        if np.abs(step).max() < 1e-8:
+            break
+    return np.asarray(1 / (1 + np.exp(-np.clip(basis @ beta, -30, 30))))
+
+
+def _scores(case: Case) -> tuple[np.ndarray, np.ndarray]:
+    """Normal scores of outcomes, and what predictions say of location and scale, shape (n,) and (n, 2)."""
+    batch = case.predictions
+    if isinstance(batch, Quantiles):
+        scores, q = CellScores(batch.cells), np.asarray(batch.cells.quantiles, dtype=np.float64)
+        codes = scores.codes(case.targets)
+        z = (scores.table[0][codes] - scores.table[1][codes]) / 2  # the middle of what ties leave open
+        width = q[:, -1] - q[:, 0]
+        where = np.column_stack([q[:, q.shape[1] // 2], np.log(np.maximum(width, 1e-9 * max(width.max(), 1e-300)))])
+    else:
+        z = np.asarray(batch.normal_scores(case.targets[None])[0], dtype=np.float64)
+        where = to_numpy(Standardised().resolved(batch).coordinates(batch)).astype(np.float64)
+    spread = np.where(where.std(axis=0) > 0, where.std(axis=0), 1.0)
+    return np.nan_to_num(z, posinf=_FAR, neginf=-_FAR), (where - where.mean(axis=0)) / spread
+
+
+def _of_scores(z: np.ndarray, where: np.ndarray, own: np.ndarray, draws: int, rng: np.random.Generator) -> np.ndarray:
+    """Quadratic forms of the groups' means and widths beside a common one, shape (draws + 1, 2)."""
+    columns = where - where.mean(axis=0)
+    products = [columns[:, i] * columns[:, j] for i in range(columns.shape[1]) for j in range(i + 1)]
+    basis = np.column_stack([np.ones(len(z)), columns, *products])
+    inverse = np.linalg.pinv(basis)
+    e = z - basis @ (inverse @ z)
+    width = basis @ (inverse @ np.abs(e))
+    e /= np.maximum(width, _SMALLEST * np.abs(e).mean())
+    left = own - basis @ (inverse @ own)
+    order = np.stack([np.arange(len(e)), *(rng.permutation(len(e)) for _ in range(draws))])
+    forms = []
+    for values in (e - e.mean(), np.abs(e) - np.abs(e).mean()):
+        forms.append(_form(values[order] @ left, left.T @ left * float(values.var())))
+    return np.stack(forms, axis=1)
+
+
+def _form(sums: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+    """``u' C^+ u`` of sums of shape (B, features): shape (B,)."""
+    return np.einsum("bi,ij,bj->b", sums, np.linalg.pinv(covariance, rcond=1e-8, hermitian=True), sums)

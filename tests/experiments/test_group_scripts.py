@@ -1,0 +1,50 @@
+"""Short versions of experiments/power/groups.py and experiments/explain/differences.py."""
+
+import importlib
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+FOLDERS = Path(__file__).resolve().parents[2] / "experiments"
+
+if not FOLDERS.exists():  # an installed package has no experiments
+    pytest.skip("the experiments are not here", allow_module_level=True)
+
+
+@pytest.fixture
+def script():
+    """A function that imports a script from its folder; afterwards nothing of it is left."""
+    with pytest.MonkeyPatch.context() as patch:
+
+        def load(folder, name):
+            patch.syspath_prepend(FOLDERS / folder)
+            patch.delitem(sys.modules, name, raising=False)
+            return importlib.import_module(name)
+
+        yield load
+    for name in ("groups", "differences"):
+        sys.modules.pop(name, None)
+
+
+def test_power_of_groups(script):
+    power = script("power", "groups")
+    found, _ = power.shares("four classes, power 1.3, all of three", 2)
+    whole, kernel, alone = found
+    assert whole >= kernel
+    assert 0 <= alone <= 1
+    header, row = power.table(2, ["binary, slope .5, one of five"], tell=lambda *a, **o: None)
+    assert header[3:6] == ["whole family", "kernel error alone", "each group by itself, Bonferroni"]
+    assert row[:3] == ["binary, slope .5, one of five", 5, 200]
+
+
+def test_differences_of_groups(script):
+    differences = script("explain", "differences")
+    data = differences.DIFFERENT["one narrow 1.4"]
+    assert differences.share_rejected("one narrow 1.4", data, 2000, 10, "unequal", 4) >= 0.5
+    rng = np.random.default_rng(0)
+    for family in (differences.COMMON, differences.DIFFERENT):
+        for data in family.values():
+            y, batch = data(rng, differences.groups_of(rng, 60, 3, "unequal"))
+            assert len(y) == len(batch) == 60
