@@ -136,8 +136,8 @@ def evaluated(case: Case, run: Run, error: KernelError | None = None, groups: An
     Groups are read here, since their rows must be those of the case.
     """
     started = time.perf_counter()
-    grouping = checked_groups(groups, len(case))
-    if grouping.groups:
+    grouping = None if groups is None else checked_groups(groups, len(case))
+    if grouping is not None:
         refuse_ungrouped(case)
     n = len(case)
     if n < 2:
@@ -165,7 +165,7 @@ def evaluated(case: Case, run: Run, error: KernelError | None = None, groups: An
         question=case.predictions.question,
         alpha=run.alpha,
         seconds=0.0,
-        by_group=by_group(case, grouping, replace(run, progress=None)) if grouping.groups else None,
+        by_group=by_group(case, grouping, replace(run, progress=None)) if grouping is not None else None,
     )
     return replace(found, seconds=time.perf_counter() - started)
 

@@ -81,6 +81,14 @@ class Draws:
                 fill(row)
         return numbers
 
+    def resampled(self, start: int, stop: int, n: int, more: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        """How often each of n rows is drawn with replacement, shape (n, draws), and the uniform numbers themselves.
+
+        `more` numbers come after the n of every draw, for what is done with drawn rows.
+        """
+        numbers = self.uniforms(start, stop, n + more)
+        return multinomial_counts(numbers[:, :n]), numbers
+
     def uniforms_at(self, start: int, stop: int, positions: np.ndarray) -> np.ndarray:
         """Return the same numbers at any positions, shape (stop - start, ...)."""
         return np.stack([_philox_doubles(self._key, b, positions) for b in range(start, stop)])
