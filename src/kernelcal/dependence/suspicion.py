@@ -21,6 +21,7 @@ _PERMUTATIONS, _FEW_PERMUTATIONS, _MANY = 999, 299, 2_000  # of residuals, and o
 _STRETCHES, _LENGTH = 20, 1_000  # of consecutive rows that stand for very many
 _CLIP = 1e-3  # of probabilities, by whose spread residuals are divided
 _REPEATED = 40  # groups of equal predictions, at least
+_COLUMNS = 50  # numbers by which predictions are told apart
 
 
 def suspicions(predictions: Predictions, targets: np.ndarray, weights: np.ndarray | None = None) -> tuple[str, ...]:
@@ -57,10 +58,11 @@ def suspicions(predictions: Predictions, targets: np.ndarray, weights: np.ndarra
     kept = kept if weights is None else kept[weights[kept] > 0]
     if len(kept) < _FEWEST or isinstance(predictions, ScorePredictions):
         return ()
-    batch, y = predictions[kept], targets[kept]
-    e, key = _residuals(batch, y)
-    e = _less_bins(e, key)
-    return (*_of_neighbours(e, y), *_of_equal(e, batch))
+    every = len(kept) == len(targets)
+    y = targets if every else targets[kept]
+    e, key, described = _residuals(predictions if every else predictions[kept], y)
+    e, rng = _less_bins(e, key), generator_of(0, "permutations of residuals")
+    return (*_of_neighbours(e, y, rng), *_of_equal(e, described[:, :_COLUMNS], rng))
 
 
 def _looked_at(n: int) -> np.ndarray:
@@ -71,22 +73,23 @@ def _looked_at(n: int) -> np.ndarray:
     return (starts[:, None] + np.arange(_LENGTH)).ravel()
 
 
-def _residuals(batch: Any, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Standardised residuals, and the number by which predictions are binned."""
+def _residuals(batch: Any, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Standardised residuals, the number by which predictions are binned, and all numbers that describe each (n, k)."""
     if isinstance(batch, ClassPredictions):
-        p = np.asarray(to_numpy(batch.probabilities), dtype=np.float64)
-        if batch.n_classes == 2:
+        p = batch.table().astype(np.float64)
+        if p.shape[1] == 2:
             chosen, hit = p[:, 1], y == 1
         else:
             first = p.argmax(axis=1)
             chosen, hit = p[np.arange(len(p)), first], y == first
         held = np.clip(chosen, _CLIP, 1 - _CLIP)
-        return (hit - chosen) / np.sqrt(held * (1 - held)), chosen
+        return (hit - chosen) / np.sqrt(held * (1 - held)), chosen, p
     if isinstance(batch, Quantiles):
-        values = to_numpy(batch.values).astype(np.float64)
-        return (values < y[:, None]).mean(axis=1) - (1 - to_numpy(batch.levels)).mean(), values[:, values.shape[1] // 2]
+        values, levels = to_numpy(batch.values).astype(np.float64), to_numpy(batch.levels)
+        return (values < y[:, None]).mean(axis=1) - (1 - levels).mean(), values[:, values.shape[1] // 2], values
     e = np.clip(batch.standardised(y).reshape(len(y), -1), -10, 10).mean(axis=1)
-    return e, to_numpy(batch.mean).astype(np.float64).reshape(len(y), -1).mean(axis=1)
+    mean, width = (to_numpy(x).astype(np.float64).reshape(len(y), -1) for x in (batch.mean, batch.width))
+    return e, mean.mean(axis=1), np.concatenate([mean, width], axis=1)
 
 
 def _less_bins(e: np.ndarray, key: np.ndarray) -> np.ndarray:
@@ -105,12 +108,12 @@ def _less_bins(e: np.ndarray, key: np.ndarray) -> np.ndarray:
     return np.asarray(e - slope[index] * x)
 
 
-def _of_neighbours(e: np.ndarray, y: np.ndarray) -> tuple[str, ...]:
+def _of_neighbours(e: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> tuple[str, ...]:
     steps = np.diff(y.astype(np.float64), axis=0)
     if y.ndim == 1 and steps.any() and ((steps >= 0).all() or (steps <= 0).all()):
         return ()
     e = e / max(float(np.abs(e).max()), 1e-300)
-    if not e.any() or not _unusual(e, _of_products(e), _of_products):
+    if not e.any() or not _unusual(e, _of_products, rng):
         return ()
     return (
         f"neighbouring rows deviate alike (correlation {e[:-1] @ e[1:] / (e @ e):.2f}): if these are forecasts whose "
@@ -125,9 +128,9 @@ def _of_products(e: np.ndarray) -> float:
     return float(products.sum() / max(float(np.sqrt(products @ products)), 1e-300))
 
 
-def _of_equal(e: np.ndarray, batch: Any) -> tuple[str, ...]:
+def _of_equal(e: np.ndarray, described: np.ndarray, rng: np.random.Generator) -> tuple[str, ...]:
     """Rows with equal predictions, where these are many small groups."""
-    _, index, count = np.unique(_described(batch), axis=0, return_inverse=True, return_counts=True)
+    _, index, count = np.unique(described, axis=0, return_inverse=True, return_counts=True)
     index, groups = index.ravel(), int((count > 1).sum())
     if groups < _REPEATED or count.max() > len(e) / _REPEATED or not e.any():
         return ()
@@ -135,7 +138,7 @@ def _of_equal(e: np.ndarray, batch: Any) -> tuple[str, ...]:
     def within(values: np.ndarray) -> float:
         return float((np.bincount(index, values) ** 2).sum())
 
-    if not _unusual(e, within(e), within):
+    if not _unusual(e, within, rng):
         return ()
     return (
         f"rows with the same prediction deviate alike ({groups:,} groups of them): if they share a subject, a "
@@ -143,19 +146,8 @@ def _of_equal(e: np.ndarray, batch: Any) -> tuple[str, ...]:
     )
 
 
-def _unusual(e: np.ndarray, observed: float, statistic: Callable[[np.ndarray], float]) -> bool:
-    """Whether a sum is as large for one in a hundred permutations of the residuals at most."""
-    rng = generator_of(0, "permutations of residuals")
-    number = _PERMUTATIONS if len(e) <= _MANY else _FEW_PERMUTATIONS
+def _unusual(e: np.ndarray, statistic: Callable[[np.ndarray], float], rng: np.random.Generator) -> bool:
+    """Whether a statistic of residuals is as large for one in a hundred of their permutations at most."""
+    observed, number = statistic(e), _PERMUTATIONS if len(e) <= _MANY else _FEW_PERMUTATIONS
     above = sum(statistic(rng.permutation(e)) >= observed for _ in range(number))
     return bool((1 + above) / (1 + number) <= _LEVEL)
-
-
-def _described(batch: Any) -> np.ndarray:
-    """Numbers that describe each prediction, shape (n, k)."""
-    if isinstance(batch, ClassPredictions):
-        return np.asarray(to_numpy(batch.probabilities))
-    if isinstance(batch, Quantiles):
-        return np.asarray(to_numpy(batch.values))
-    mean, width = (to_numpy(x).astype(np.float64).reshape(len(batch), -1) for x in (batch.mean, batch.width))
-    return np.concatenate([mean, width], axis=1)
