@@ -119,7 +119,7 @@ class Dependent(NullLaw):
         run = replace(run, draws=max(run.draws, _EACH * len(subsets) - 1), progress=None)
         found: list[Outcome] = []
         for rows in subsets:
-            part, source = problem.case[rows], Draws(run.rng, f"draws of thinned rows {len(found)}")
+            part, source = problem.case[rows], Draws(run.rng, "draws of thinned rows")
             prepared = problem.statistic.prepare(part.predictions, part.weights)
             found.append(self.base.test(replace(problem, case=part, prepared=prepared, run=run, source=source)))
         least = min(found, key=lambda outcome: outcome.pvalue)
