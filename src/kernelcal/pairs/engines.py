@@ -14,7 +14,7 @@ from kernelcal.kernels import CrossPairs, Kernel, Points, Stationary, rows_that_
 from kernelcal.pairs.base import Engine, QuadraticForms
 from kernelcal.pairs.duplicates import CollapsedForms
 from kernelcal.pairs.features import FeatureEngine, FeatureMap
-from kernelcal.pairs.line import ScanForms
+from kernelcal.pairs.scan import ScanForms
 from kernelcal.pairs.tile_sums import FeatureTiles, GramTiles
 from kernelcal.pairs.tiles import BlockPoints, Tile
 from kernelcal.predictions import ClassPredictions, Predictions
