@@ -1,7 +1,13 @@
 """Rows that depend on each other: what is known of them, how strongly they do, and draws that depend alike."""
 
-from kernelcal.dependence.correlations import Scores, lagged_correlations, shared_correlation
-from kernelcal.dependence.paths import Coupling, SharedPart, Stretches
+from kernelcal.dependence.latent import (
+    Coupling,
+    Scores,
+    SharedPart,
+    Stretches,
+    lagged_correlations,
+    shared_correlation,
+)
 from kernelcal.dependence.structure import Dependence
 from kernelcal.dependence.suspicion import suspicions
 

@@ -116,9 +116,9 @@ def _of_neighbours(e: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> tu
     if not e.any() or not _unusual(e, _of_products, rng):
         return ()
     return (
-        f"neighbouring rows deviate alike (correlation {e[:-1] @ e[1:] / (e @ e):.2f}): if these are forecasts whose "
-        "horizons overlap, say horizon= (and time=, series=); if rows share a subject, say clusters=; else p-values "
-        "are too small",
+        f"neighbouring rows deviate alike (correlation {e[:-1] @ e[1:] / (e @ e):.2f}), and p-values that take rows as "
+        "independent can be far too small: kernelcal.calibration_test(..., horizon=) is for forecasts whose horizons "
+        "overlap, clusters= for rows that share a subject",
     )
 
 
@@ -141,8 +141,9 @@ def _of_equal(e: np.ndarray, described: np.ndarray, rng: np.random.Generator) ->
     if not _unusual(e, within, rng):
         return ()
     return (
-        f"rows with the same prediction deviate alike ({groups:,} groups of them): if they share a subject, a "
-        "question or a race, say clusters=; else p-values are too small",
+        f"rows with the same prediction deviate alike ({groups:,} groups of them), and p-values that take rows as "
+        "independent can be far too small: kernelcal.calibration_test(..., clusters=) is for rows that share a "
+        "subject, a question or a race",
     )
 
 

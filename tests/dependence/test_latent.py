@@ -1,11 +1,11 @@
-"""Correlations of latent numbers: coefficients against orthant probabilities, estimates against the truth."""
+"""Latent numbers: coefficients against orthant probabilities, estimates and draws against the truth."""
 
 import numpy as np
 import pytest
-from scipy.stats import multivariate_normal, norm, poisson
+from scipy.stats import kstest, multivariate_normal, norm, poisson
 
 import kernelcal as kc
-from kernelcal.dependence import Dependence, Scores, lagged_correlations, shared_correlation
+from kernelcal.dependence import Dependence, Scores, SharedPart, Stretches, lagged_correlations, shared_correlation
 
 
 def both_above(a, b, rho):
@@ -74,3 +74,33 @@ def test_correlation_in_clusters_is_found(rho):
     scores = Scores.of(kc.Bernoulli(p))
     found = shared_correlation(scores, scores((g > norm.isf(p)).astype(int)), Dependence.of(len(of), clusters=of))
     assert found == pytest.approx(rho, abs=0.04)
+
+
+def test_clusters_share_a_part():
+    rows = Dependence.of(5, clusters=[0, 0, 1, 1, 2])
+    coupling = SharedPart(rows, 0.6)
+    u = coupling(np.random.default_rng(0).random((40_000, coupling.size)))
+    assert u.shape == (40_000, 5)
+    wanted = np.eye(5)
+    wanted[0, 1] = wanted[1, 0] = wanted[2, 3] = wanted[3, 2] = 0.6
+    np.testing.assert_allclose(np.corrcoef(norm.ppf(u).T), wanted, atol=0.02)
+    assert all(kstest(column, "uniform").pvalue > 1e-3 for column in u.T)
+
+
+def test_overlapping_forecasts_are_a_path():
+    """Two series, one with a gap: correlations by steps, none across series and none from the horizon on."""
+    time, series = np.array([0, 1, 2, 4, 0, 1, 2]), np.array([0, 0, 0, 0, 1, 1, 1])
+    rows = Dependence.of(7, time=time, horizon=3, series=series)
+    coupling = Stretches(rows, np.array([2 / 3, 1 / 3]))
+    u = coupling(np.random.default_rng(0).random((40_000, coupling.size)))
+    by_lag = np.array([1, 2 / 3, 1 / 3, 0, 0])
+    wanted = np.where(series[:, None] == series, by_lag[np.abs(time[:, None] - time)], 0.0)
+    np.testing.assert_allclose(np.corrcoef(norm.ppf(u).T), wanted, atol=0.02)
+    assert all(kstest(column, "uniform").pvalue > 1e-3 for column in u.T)
+
+
+def test_correlations_of_no_path_are_brought_near_one():
+    rows = Dependence.of(50, horizon=3)
+    coupling = Stretches(rows, np.array([0.9, -0.9]))
+    u = coupling(np.random.default_rng(0).random((5_000, coupling.size)))
+    np.testing.assert_allclose(norm.ppf(u).std(axis=0), 1.0, atol=0.06)

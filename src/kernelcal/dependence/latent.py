@@ -1,19 +1,20 @@
-"""How strongly outcomes depend, from the correlations of latent normal numbers that would make them."""
+"""Latent normal numbers behind outcomes: how strongly they depend, and uniform numbers that depend alike."""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
 from kernelcal.arrays import to_numpy
 from kernelcal.dependence.structure import Dependence
 from kernelcal.predictions import Bernoulli
 
-__all__ = ["Scores", "lagged_correlations", "shared_correlation"]
+__all__ = ["Coupling", "Scores", "SharedPart", "Stretches", "lagged_correlations", "shared_correlation"]
 
 
 _TERMS = 12  # of the expansion; the rest is below 2 % for correlations up to 0.8
@@ -91,7 +92,7 @@ def _of_events(p: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """``c_j = phi(a) He_{j-1}(a) / sqrt(j! p (1 - p))`` at ``a = Phi^{-1}(1 - p)``, mean and spread."""
     certain = (p <= 0) | (p >= 1)
     inner = np.where(certain, 0.5, p)
-    a, spread = -ndtri(inner), np.sqrt(inner * (1 - inner))
+    a, spread = -_normal(inner), np.sqrt(inner * (1 - inner))
     density = np.exp(-0.5 * a * a) / math.sqrt(2 * math.pi)
     coefficients = (density / spread)[:, None] * _hermite(a, _TERMS) / np.sqrt(np.arange(1, _TERMS + 1))
     coefficients[certain] = 0.0
@@ -102,7 +103,7 @@ def _of_jumps(predictions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Coefficients by a sum over latent numbers, mean and spread, of laws with jumps."""
     weights = np.exp(-0.5 * _NODES**2)
     weights /= weights.sum()
-    levels = np.repeat(ndtr(_NODES)[:, None], len(predictions), axis=1)
+    levels = np.repeat(_uniform(_NODES)[:, None], len(predictions), axis=1)
     outcomes = np.asarray(predictions.draw(levels), dtype=np.float64)
     mean = weights @ outcomes
     outcomes -= mean
@@ -135,3 +136,82 @@ def shared_correlation(scores: Scores, values: np.ndarray, rows: Dependence) -> 
     pairs = 0.5 * ((by_cluster**2).sum(axis=0) - (columns**2).sum(axis=0))
     wanted = pairs[0] / float((values**2).mean())
     return float(np.clip(_solved(pairs[1:], wanted), 0.0, _MOST))
+
+
+_LEAST = 1e-4  # spectrum of a path; estimated correlations need not be those of any path
+
+
+class Coupling(ABC):
+    """Turns independent uniform numbers into as many as rows, each uniform, that depend on each other."""
+
+    size: int
+    """How many independent numbers one draw of all rows takes."""
+
+    @abstractmethod
+    def __call__(self, uniforms: np.ndarray) -> np.ndarray:
+        """Uniform numbers of rows, shape (B, n), from independent ones, shape (B, size)."""
+
+
+class SharedPart(Coupling):
+    """``g_i = sqrt(rho) u_c(i) + sqrt(1 - rho) e_i``: rows of one cluster have the correlation rho."""
+
+    def __init__(self, rows: Dependence, rho: float) -> None:
+        assert rows.clusters is not None
+        self.clusters, self.rho, self.size = rows.clusters, rho, len(rows) + rows.groups
+
+    def __call__(self, uniforms: np.ndarray) -> np.ndarray:
+        """Uniform numbers of rows, shape (B, n)."""
+        n = len(self.clusters)
+        g = _normal(uniforms)
+        own, shared = g[:, :n], g[:, n:][:, self.clusters]
+        return _uniform(np.sqrt(1 - self.rho) * own + np.sqrt(self.rho) * shared)
+
+
+class Stretches(Coupling):
+    """Paths with the correlations ``rho_1, ..., rho_{h-1}`` and none from h steps on, one a series.
+
+    A circulant of length T + 2 h with this first row; its transform is held at 1e-4 at least, and has mean 1.
+    """
+
+    def __init__(self, rows: Dependence, correlations: np.ndarray) -> None:
+        self.rows, self.correlations = rows, correlations
+        last = np.zeros(rows.groups, dtype=np.int64)
+        np.maximum.at(last, rows.series, rows.time)
+        self.lengths = last + 1 + 2 * rows.horizon
+        self.size = int(self.lengths.sum())
+
+    @cached_property
+    def _places(self) -> np.ndarray:
+        """Where rows lie in the paths, one after the other."""
+        return np.asarray((np.cumsum(self.lengths) - self.lengths)[self.rows.series] + self.rows.time)
+
+    def _roots(self, length: int) -> np.ndarray:
+        """Root of the spectrum of a path of this length."""
+        row = np.zeros(length)
+        row[0] = 1.0
+        lags = np.arange(1, len(self.correlations) + 1)
+        row[lags] = row[-lags] = self.correlations
+        spectrum = np.maximum(np.fft.fft(row).real, _LEAST)
+        return np.sqrt(spectrum / spectrum.mean())[: length // 2 + 1]
+
+    def __call__(self, uniforms: np.ndarray) -> np.ndarray:
+        """Uniform numbers of rows, shape (B, n)."""
+        e = _normal(uniforms)
+        paths, first = np.empty_like(e), 0
+        for length in self.lengths.tolist():
+            part = slice(first, first + length)
+            paths[:, part] = np.fft.irfft(self._roots(length) * np.fft.rfft(e[:, part], axis=1), n=length, axis=1)
+            first += length
+        return _uniform(paths[:, self._places])
+
+
+def _normal(uniforms: np.ndarray) -> np.ndarray:
+    from scipy.special import ndtri  # imported when needed: the import of kernelcal stays light
+
+    return np.asarray(ndtri(np.maximum(uniforms, 2.0**-54)))
+
+
+def _uniform(normal: np.ndarray) -> np.ndarray:
+    from scipy.special import ndtr
+
+    return np.asarray(ndtr(normal))
