@@ -114,15 +114,15 @@ def _of_jumps(predictions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def lagged_correlations(scores: Scores, values: np.ndarray, rows: Dependence) -> np.ndarray:
-    """Correlations of latent numbers 1 to h - 1 steps apart, each shrunk by the share of pairs that there are.
+    """Correlations of latent numbers k = 1 to h - 1 steps apart, each times 1 - k / T for series of T steps.
 
     Forecasts h steps ahead that are calibrated given what was known have errors that are uncorrelated from h steps on.
     """
-    n = len(rows)
+    lengths = rows.lengths
     found = []
     for lag in range(1, rows.horizon):
         earlier, later = rows.pairs(lag)
-        share = len(earlier) / n
+        share = np.maximum(lengths - lag, 0).sum() / lengths.sum()
         found.append(share * scores.correlation(values, earlier, later) if len(earlier) > 1 else 0.0)
     return np.array(found)
 
@@ -175,9 +175,7 @@ class Stretches(Coupling):
 
     def __init__(self, rows: Dependence, correlations: np.ndarray) -> None:
         self.rows, self.correlations = rows, correlations
-        last = np.zeros(rows.groups, dtype=np.int64)
-        np.maximum.at(last, rows.series, rows.time)
-        self.lengths = last + 1 + 2 * rows.horizon
+        self.lengths = rows.lengths + 2 * rows.horizon
         self.size = int(self.lengths.sum())
 
     @cached_property

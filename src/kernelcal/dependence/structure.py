@@ -95,6 +95,13 @@ class Dependence:
         """Number of clusters, or of series."""
         return int((self.series if self.clusters is None else self.clusters).max(initial=-1)) + 1
 
+    @cached_property
+    def lengths(self) -> np.ndarray:
+        """Steps from the first to the last row of every series, both counted."""
+        last = np.zeros(int(self.series.max(initial=-1)) + 1, dtype=np.int64)
+        np.maximum.at(last, self.series, self.time)
+        return last + 1
+
     def pairs(self, lag: int) -> tuple[np.ndarray, np.ndarray]:
         """Rows of one series that are so many steps apart, the earlier ones and the later ones."""
         span = int(self.time.max(initial=0)) + 1 + self.horizon

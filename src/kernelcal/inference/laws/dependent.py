@@ -33,6 +33,7 @@ __all__ = ["ClusterSums", "Dependent", "effective_clusters", "flipped_pvalue", "
 
 _FEW_STRETCHES = 10  # stretches of h steps, below which estimated correlations are rough
 _REFUSED, _UNGATED, _SHOWN = 5, 10, 20  # effective clusters
+_MOST = 0.98  # correlation in a cluster
 _GATE = 0.1  # p-value of the sums of clusters below which they are not those of one shared part
 _EACH = 20  # draws a thinned series, so that the smallest p-value times h reaches 5 %
 
@@ -50,8 +51,9 @@ class Dependent(NullLaw):
     h-th row by itself, whose forecasts do not overlap, and h times the smallest p-value. It is told beside the other,
     and is the p-value where targets cannot be redrawn (several classes, vectors).
 
-    **Clusters**: where the sums of residuals over clusters vary more than a shared part explains (p at most 0.1), the
-    p-value is the larger one of this and that of flipped signs of these sums.
+    **Clusters**: the correlation is raised by one part in the root of their number, its error: with few clusters a low
+    estimate goes with outcomes that look too narrow. Where the sums of residuals over clusters vary more than a shared
+    part explains (p at most 0.1), the p-value is the larger one of this and that of flipped signs of these sums.
 
     Parameters
     ----------
@@ -143,7 +145,8 @@ class Dependent(NullLaw):
                 f"than {_REFUSED} holds its level: more clusters are needed, not more rows"
             )
         sums, own = ClusterSums(scores, case, rows), problem.prepared.names
-        outcome, values = self._outcome(problem, _Beside(problem.prepared, sums), SharedPart(rows, rho))
+        raised = min(rho * (1 + rows.groups**-0.5), _MOST)
+        outcome, values = self._outcome(problem, _Beside(problem.prepared, sums), SharedPart(rows, raised))
         spread = values[:, len(own) :]
         unlike = merged_pvalue(spread, ranks(spread))
         flipped = flipped_pvalue(sums.of(shown.targets[None])[0], run.draws, run.shared().rng)
