@@ -11,8 +11,7 @@ import numpy as np
 from common import best, in_new_process, machine
 
 import kernelcal as kc
-from kernelcal.pairs import ExactPairs
-from kernelcal.pairs.line import scan
+from kernelcal.pairs import ExactPairs, scan
 from kernelcal.pairs.tile_sums import FeatureTiles
 from kernelcal.residuals import ClassResidual
 

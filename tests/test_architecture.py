@@ -16,6 +16,7 @@ FLOORS = [
     {"defaults", "errors", "arrays"},
     {"randomness", "registry", "tables", "plots"},
     {"predictions"},
+    {"dependence"},
     {"covariates"},
     {"cases"},
     {"lenses"},

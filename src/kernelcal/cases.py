@@ -11,6 +11,7 @@ import numpy as np
 
 from kernelcal.arrays import Array, to_numpy
 from kernelcal.covariates import Covariates
+from kernelcal.dependence import Dependence
 from kernelcal.errors import InputError
 from kernelcal.predictions import ClassPredictions, RealPredictions, checked_pair, checked_weights
 
@@ -37,6 +38,8 @@ class Case:
         Numbers of the rows where they come from, such as a file of which some were dropped; None: 0, 1, 2, ...
     given : Covariates or None
         What else is known of the rows, and calibration may depend on; None where nothing is.
+    rows : Dependence or None
+        Which rows depend on each other; None where they are independent.
     """
 
     targets: np.ndarray
@@ -44,6 +47,7 @@ class Case:
     weights: np.ndarray | None = None
     numbers: np.ndarray | None = None
     given: Covariates | None = None
+    rows: Dependence | None = None
 
     @classmethod
     def of(
@@ -56,6 +60,10 @@ class Case:
         classes: Any = None,
         normalize: bool = False,
         given: Any = None,
+        clusters: Any = None,
+        time: Any = None,
+        horizon: int | None = None,
+        series: Any = None,
     ) -> Self:
         """Check what a user gave, or refuse it with the row and the remedy.
 
@@ -74,6 +82,8 @@ class Case:
             As for `as_predictions`.
         given : array of shape (n,) or (n, d), mapping of names to columns, or data frame, optional
             What else is known of the rows before their outcomes (`covariates.Covariates`).
+        clusters, time, horizon, series
+            Which rows depend on each other (`dependence.Dependence`).
 
         Raises
         ------
@@ -86,7 +96,9 @@ class Case:
         if given is not None:
             known = Covariates.of(given, len(batch))
             known.refuse_outcome(targets)
-        return cls(targets, batch, checked_weights(weights, len(batch)), given=known).through(lens)
+        said = {"clusters": clusters, "time": time, "horizon": horizon, "series": series}
+        rows = None if all(one is None for one in said.values()) else Dependence.of(len(batch), **said)
+        return cls(targets, batch, checked_weights(weights, len(batch)), given=known, rows=rows).through(lens)
 
     def __len__(self) -> int:
         return len(self.targets)
@@ -95,8 +107,9 @@ class Case:
         """Return some of the rows, with their weights as they are."""
         weights = None if self.weights is None else self.weights[rows]
         numbers, given = self.row_numbers[rows], None if self.given is None else self.given[rows]
-        targets, predictions = self.targets[rows], self.predictions[rows]
-        return replace(self, targets=targets, predictions=predictions, weights=weights, numbers=numbers, given=given)
+        taken = {"targets": self.targets[rows], "predictions": self.predictions[rows], "weights": weights}
+        dependent = None if self.rows is None else self.rows[rows]
+        return replace(self, **taken, numbers=numbers, given=given, rows=dependent)
 
     def through(self, lens: Any) -> Self:
         """Return the case as a lens shows it; itself without one."""

@@ -75,7 +75,8 @@ class Run:
                 f"draws must be at most {_MOST:,}, got {draws:,}: smaller p-values are computed without draws, "
                 "statistic='skce' with null='saddlepoint'"
             )
-        refuse_no_source(self.rng)
+        if type(self.rng) is not int or self.rng < 0:  # what is no plain seed
+            refuse_no_source(self.rng)
         if not isinstance(self.early_stopping, bool | np.bool_):
             raise InputError(f"early_stopping must be True or False, got {self.early_stopping!r}")
         if self.progress is not None and not callable(self.progress):

@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kernelcal as kc
-from kernelcal.pairs import duplicates
+from kernelcal.pairs import duplicates, scan
 from kernelcal.pairs.duplicates import CollapsedForms, groups_of
-from kernelcal.pairs.line import scan
 from kernelcal.pairs.tile_sums import FeatureTiles
 from kernelcal.residuals import ClassResidual
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 import kernelcal as kc
 from kernelcal.kernels import Brownian
-from kernelcal.pairs.line import scan, tree
-from kernelcal.pairs.line.scan import Scan, ScanForms, line_of
-from kernelcal.pairs.line.tree import Branch, branches_of, power_of
+from kernelcal.pairs import scan, tree
+from kernelcal.pairs.scan import Scan, ScanForms, line_of
 from kernelcal.pairs.tile_sums import FeatureTiles
+from kernelcal.pairs.tree import Branch, branches_of, power_of
 from kernelcal.residuals import ClassResidual
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from kernelcal.cases import Case
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
+from kernelcal.dependence import suspicions
 from kernelcal.errors import InputError
 from kernelcal.evaluation.base import Evaluation
 from kernelcal.evaluation.classes import class_evaluation
@@ -135,8 +136,8 @@ def evaluated(case: Case, run: Run, error: KernelError | None = None, groups: An
     Groups are read here, since their rows must be those of the case.
     """
     started = time.perf_counter()
-    grouping = checked_groups(groups, len(case))
-    if grouping.groups:
+    grouping = None if groups is None else checked_groups(groups, len(case))
+    if grouping is not None:
         refuse_ungrouped(case)
     n = len(case)
     if n < 2:
@@ -152,10 +153,11 @@ def evaluated(case: Case, run: Run, error: KernelError | None = None, groups: An
         enough = run.with_at_least(DRAWS)  # percentiles of few draws would be rough
         prepared = error.prepared_for(of) if placed is case else None
         interval = interval_of(case, of, enough, pvalue=test.pvalue, prepared=prepared)
+    notes = ((_UNTESTED,) if test is None else test.notes) + estimate.notes
     found = _maker(case.predictions)(
         case,
         run,
-        tuple(dict.fromkeys(((_UNTESTED,) if test is None else test.notes) + estimate.notes)),
+        tuple(dict.fromkeys((*suspicions(case.predictions, case.targets, case.weights), *notes))),
         n=n,
         estimate=estimate,
         interval=interval,
@@ -163,7 +165,7 @@ def evaluated(case: Case, run: Run, error: KernelError | None = None, groups: An
         question=case.predictions.question,
         alpha=run.alpha,
         seconds=0.0,
-        by_group=by_group(case, grouping, replace(run, progress=None)) if grouping.groups else None,
+        by_group=by_group(case, grouping, replace(run, progress=None)) if grouping is not None else None,
     )
     return replace(found, seconds=time.perf_counter() - started)
 

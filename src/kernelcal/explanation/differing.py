@@ -110,7 +110,7 @@ def difference_of(case: Case, column: str, groups: Sequence[Group], run: Run) ->
     part, own = case[rows], np.zeros((len(rows), len(kept)))
     for k, group in enumerate(kept):
         own[np.searchsorted(rows, group.rows), k] = 1.0
-    rng = generator_of(run.rng, f"draws of a difference of groups of {column}")
+    rng = generator_of(run.rng, "draws of a difference of groups")
     if isinstance(case.predictions, ClassPredictions):
         values, names = _of_shares(*hits(part), own, run.draws, rng), ("bias", "slope")
     else:

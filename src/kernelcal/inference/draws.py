@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from kernelcal.arrays import row_slices
+from kernelcal.dependence import Coupling
 from kernelcal.pairs import threaded_map
 from kernelcal.predictions import Bernoulli
 from kernelcal.randomness import generator_of
@@ -58,10 +59,13 @@ class Draws:
         Source of the key (SPEC 7).
     purpose : str
         What the draws are for: of one seed, those of two purposes are independent.
+    coupling : Coupling, optional
+        How uniform numbers of rows depend on each other; default not at all.
     """
 
-    def __init__(self, rng: Any, purpose: str) -> None:
+    def __init__(self, rng: Any, purpose: str, coupling: Coupling | None = None) -> None:
         self._key = generator_of(rng, purpose).integers(2**64, size=2, dtype=np.uint64)
+        self.coupling = coupling
 
     def uniforms(self, start: int, stop: int, n: int, first: int = 0) -> np.ndarray:
         """Uniform numbers `first` to `first + n - 1` of draws start to stop - 1, shape (stop - start, n)."""
@@ -76,6 +80,14 @@ class Draws:
             for row in range(stop - start):
                 fill(row)
         return numbers
+
+    def resampled(self, start: int, stop: int, n: int, more: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        """How often each of n rows is drawn with replacement, shape (n, draws), and the uniform numbers themselves.
+
+        `more` numbers come after the n of every draw, for what is done with drawn rows.
+        """
+        numbers = self.uniforms(start, stop, n + more)
+        return multinomial_counts(numbers[:, :n]), numbers
 
     def uniforms_at(self, start: int, stop: int, positions: np.ndarray) -> np.ndarray:
         """Return the same numbers at any positions, shape (stop - start, ...)."""
@@ -95,6 +107,8 @@ class Draws:
         the same target in every draw, whatever batch it comes with. Default: the rows 0 to n - 1.
         """
         consecutive = rows is None or isinstance(rows, range)
+        if self.coupling is not None:
+            return self._coupled(predictions, start, stop, self.coupling)
         if isinstance(predictions, Bernoulli) and len(predictions) >= _MANY and consecutive:
             return self._labels(predictions, start, stop, rows.start if isinstance(rows, range) else 0)
         shape = (len(predictions),) if predictions.uniforms == 1 else (len(predictions), predictions.uniforms)
@@ -105,6 +119,15 @@ class Draws:
             for first in range(start, stop, step)
         ]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def _coupled(self, predictions: Drawable, start: int, stop: int, coupling: Coupling) -> np.ndarray:
+        """Targets that depend on each other, of all rows, each of which takes one number."""
+        step = max(1, _UNIFORM_BYTES // (8 * coupling.size))
+        parts = [
+            predictions.draw(coupling(self.uniforms(first, min(first + step, stop), coupling.size)))
+            for first in range(start, stop, step)
+        ]
+        return np.concatenate(parts)
 
     def _labels(self, predictions: Bernoulli, start: int, stop: int, first: int) -> np.ndarray:
         """The same labels, draw by draw and part by part: numbers that stay in the cache cost half as much."""

@@ -14,7 +14,7 @@ from kernelcal.kernels import CrossPairs, Kernel, Points, Stationary, rows_that_
 from kernelcal.pairs.base import Engine, QuadraticForms
 from kernelcal.pairs.duplicates import CollapsedForms
 from kernelcal.pairs.features import FeatureEngine, FeatureMap
-from kernelcal.pairs.line import ScanForms
+from kernelcal.pairs.scan import ScanForms
 from kernelcal.pairs.tile_sums import FeatureTiles, GramTiles
 from kernelcal.pairs.tiles import BlockPoints, Tile
 from kernelcal.predictions import ClassPredictions, Predictions
@@ -82,7 +82,9 @@ class ExactPairs(Engine):
 
 def _quickest(tiles: FeatureTiles) -> QuadraticForms:
     """Tiles, or in their place what takes less time to the same sums: a scan, or one row for equal predictions."""
-    others = (CollapsedForms.of_repeated(tiles), ScanForms.of_line(tiles))
+    others: list[QuadraticForms | None] = [CollapsedForms.of_repeated(tiles)]
+    if tiles.dimension == 1:  # a line is of single numbers
+        others.append(ScanForms.of_line(tiles))
     ways = [way for way in others if way is not None]  # none for traced arrays, whose time cannot be told
     return min((*ways, tiles), key=lambda way: way.seconds_per_draw) if ways else tiles
 

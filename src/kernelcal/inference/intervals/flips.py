@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kernelcal.cases import Case
-from kernelcal.inference.draws import Draws, multinomial_counts
+from kernelcal.inference.draws import Draws
 from kernelcal.inference.intervals.surprises import LabelLaw, label_law
 from kernelcal.pairs import PairMatrix
 from kernelcal.predictions import ClassPredictions
@@ -103,8 +103,7 @@ class Flips:
 
     def _of(self, start: int, stop: int, surprises: float) -> np.ndarray:
         n, draws = len(self.targets), stop - start
-        uniforms = self.source.uniforms(start, stop, 2 * n + 1)
-        counts = multinomial_counts(uniforms[:, :n])
+        counts, uniforms = self.source.resampled(start, stop, n, more=n + 1)
         eps = surprises * self.law.each / n * self.weights / self.weights.mean()
         place = (uniforms[:, :n] * n).astype(np.intp)
         flipped = uniforms[:, n : 2 * n] < (eps / (1 + eps))[place]

@@ -12,7 +12,7 @@ import numpy as np
 
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
-from kernelcal.inference.draws import Draws, multinomial_counts
+from kernelcal.inference.draws import Draws
 from kernelcal.inference.intervals.flips import Flips
 from kernelcal.inference.intervals.surprises import FEWEST, Surprises, deepest, expected, hoeffding_parts, surprises_of
 from kernelcal.pairs import PairMatrix
@@ -169,7 +169,7 @@ def _bootstrap(request: Request) -> Spread:
     weights = np.ones(n) if request.case.weights is None else request.case.weights
     values, totals = [], []
     for part in request.columns(n):
-        counts = multinomial_counts(request.source.uniforms(part.start, part.stop, n))
+        counts, _ = request.source.resampled(part.start, part.stop, n)
         if part.start == 0:  # every row once: the estimate itself, in the same pass
             counts = np.hstack([np.ones((n, 1)), counts])
         values.append(matrix.quadratic(counts, diagonal=False))

@@ -10,7 +10,6 @@ import numpy as np
 
 from kernelcal.arrays import row_slices
 from kernelcal.errors import KernelcalWarning
-from kernelcal.inference.draws import multinomial_counts
 from kernelcal.inference.intervals.flips import Flips
 from kernelcal.inference.intervals.methods import IntervalMethod, Request, Spread, of_draws
 from kernelcal.inference.intervals.surprises import LabelLaw, Surprises, label_law
@@ -196,7 +195,7 @@ class RowBootstrap:
         values = []
         for first in range(0, request.run.draws, self.draws_at_once):
             stop = min(first + self.draws_at_once, request.run.draws)
-            values.append(self.values(multinomial_counts(request.source.uniforms(first, stop, len(self)))))
+            values.append(self.values(request.source.resampled(first, stop, len(self))[0]))
             request.run.tell(stop)
         return np.concatenate(values)
 

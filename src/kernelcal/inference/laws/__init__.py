@@ -1,6 +1,7 @@
 """Null laws: from a statistic to its p-value, and what is known of it under calibration. A new law is a file here."""
 
 from kernelcal.inference.laws.chi_square import ChiSquareSum
+from kernelcal.inference.laws.dependent import Dependent, refuse_dependent
 from kernelcal.inference.laws.exact import STOP_ABOVE, DrawnValues, Exact, Swap, exact_notes, exact_null
 from kernelcal.inference.laws.law import NullLaw, Outcome, Problem, one_member
 from kernelcal.inference.laws.mean_embedding import CME
@@ -19,6 +20,7 @@ __all__ = [
     "Bound",
     "ChiSquareSum",
     "Consistency",
+    "Dependent",
     "DrawnValues",
     "Exact",
     "GammaFit",
@@ -39,4 +41,5 @@ __all__ = [
     "merged_ranks",
     "one_member",
     "ranks",
+    "refuse_dependent",
 ]

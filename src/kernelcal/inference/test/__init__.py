@@ -3,7 +3,6 @@
 from kernelcal.inference.test.calibration import (
     answered,
     asked,
-    asked_test,
     calibration_test,
     default_law,
     default_statistic,
@@ -22,7 +21,7 @@ from kernelcal.inference.test.family import (
     spectral_target,
 )
 from kernelcal.inference.test.given import GivenFamily, joined, refuse_given
-from kernelcal.inference.test.named import STATISTICS, register_statistic
+from kernelcal.inference.test.named import STATISTICS, asked_test, register_statistic
 from kernelcal.inference.test.pit import UniformPIT, pit_test, pit_tested
 from kernelcal.inference.test.quantile_family import CLAIMS_ALONE, PreparedQuantileKernels
 

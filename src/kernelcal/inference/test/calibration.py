@@ -11,27 +11,36 @@ import numpy as np
 
 from kernelcal.cases import Case, refuse_numbers
 from kernelcal.defaults import DRAWS, SIGNIFICANCE
-from kernelcal.errors import InputError
 from kernelcal.inference.draws import Draws
 from kernelcal.inference.given import GivenResult
-from kernelcal.inference.laws import CME, NULL_LAWS, Block, Exact, NullLaw, Outcome, Problem, Swap, Wild
+from kernelcal.inference.laws import (
+    CME,
+    Block,
+    Dependent,
+    Exact,
+    NullLaw,
+    Outcome,
+    Problem,
+    Swap,
+    Wild,
+    refuse_dependent,
+)
 from kernelcal.inference.result import Member, TestResult
 from kernelcal.inference.test.family import DefaultFamily, PreparedFamily, directions, impossible_note, impossible_rows
 from kernelcal.inference.test.given import GivenFamily, PreparedGiven, drawn_given, refuse_given
 from kernelcal.inference.test.given_places import GivenWords
-from kernelcal.inference.test.named import STATISTICS
+from kernelcal.inference.test.named import asked_test
 from kernelcal.inference.test.pit import UniformPIT, pit_tested
 from kernelcal.inference.test.quantile_family import CLAIMS_ALONE, law_of_cells
 from kernelcal.lenses import ClassWise, Lens
 from kernelcal.predictions import Mixture, Predictions, Quantiles, Samples, ScorePredictions
 from kernelcal.runs import Run
-from kernelcal.statistics import KCCSD, CallableStatistic, Prepared, Statistic, Through
+from kernelcal.statistics import KCCSD, Prepared, Statistic, Through
 from kernelcal.statistics.pairwise import PairMean
 
 __all__ = [
     "answered",
     "asked",
-    "asked_test",
     "calibration_test",
     "default_law",
     "default_statistic",
@@ -143,6 +152,10 @@ def calibration_test(
     normalize: bool = False,
     progress: Callable[[int, int], None] | None = None,
     given: Any = None,
+    clusters: Any = None,
+    time: Any = None,
+    horizon: int | None = None,
+    series: Any = None,
 ) -> TestResult:
     """Test whether predictions are calibrated: are targets distributed as predicted, given the predictions?
 
@@ -198,6 +211,17 @@ def calibration_test(
         Columns X that are known before the outcomes: the question is then whether targets are distributed as
         predicted given predictions and columns (`inference.GivenFamily`). Numbers, text, booleans, dates; missing
         values are a level of their own. ``.given`` of the result says where the errors are. For the default statistic.
+    clusters : array of shape (n,), optional
+        Labels of what rows share, such as patients or races: rows of one cluster may depend on each other. Targets are
+        then redrawn with as much dependence (`inference.Dependent`): the test is no longer exact, and holds for many
+        clusters. For laws of one number or two classes.
+    time : array of shape (n,), optional
+        When, at regular steps; default: rows are in the order of time.
+    horizon : int, optional
+        Steps ahead that forecasts look: those less than so many steps apart overlap, and their errors depend on each
+        other. 1 says that they do not: the test is as for independent rows, and valid for one-step forecasts.
+    series : array of shape (n,), optional
+        Labels of the series, where there are several; rows of different series are independent.
 
     Returns
     -------
@@ -212,8 +236,8 @@ def calibration_test(
     Notes
     -----
     Assumes that rows are independent given the predictions, and that the model was not fitted or recalibrated on
-    these rows. Repeated measurements of one subject, tokens of one text and forecasts that use past outcomes
-    break the first. Source: the Monte-Carlo test of Dwass (1957) and Barnard (1963).
+    these rows. Repeated measurements of one subject and tokens of one text are `clusters`, forecasts of more than one
+    step `horizon`. Source: the Monte-Carlo test of Dwass (1957) and Barnard (1963).
 
     Examples
     --------
@@ -232,7 +256,8 @@ def calibration_test(
     chosen, law = asked_test(statistic, null, weighted=weights is not None)
     every = lens if isinstance(lens, ClassWise) else None
     one = None if every is not None else lens
-    case = Case.of(y, predictions, weights=weights, lens=one, classes=classes, normalize=normalize, given=given)
+    rows = {"clusters": clusters, "time": time, "horizon": horizon, "series": series}
+    case = Case.of(y, predictions, weights=weights, lens=one, classes=classes, normalize=normalize, given=given, **rows)
     return asked(case, chosen, law, every, run)
 
 
@@ -242,12 +267,14 @@ def asked(
     """Test what was checked already, of every class where that is asked; None stands for what the predictions have."""
     if case.given is not None:
         refuse_given(case, statistic, law, several=every is not None)
+    if case.rows is not None:
+        refuse_dependent(case, law, of_places=isinstance(statistic, UniformPIT))
     if every is not None:
         refuse_numbers(case.predictions)
     if isinstance(statistic, UniformPIT):
         return pit_tested(case, run)
     statistic = default_statistic(case.predictions) if statistic is None else statistic
-    law = default_law(case.predictions, statistic) if law is None else law
+    law = law_of(case, statistic) if law is None else law
     if every is None:
         return tested(case, statistic, law, run)
     shared = run.shared()
@@ -278,26 +305,6 @@ def answered(case: Case, statistic: Statistic, prepared: Prepared, law: NullLaw,
 def default_statistic(batch: Predictions) -> Statistic:
     """Return the default family, or what there is for densities without means, standard deviations and expectations."""
     return KCCSD() if isinstance(batch, ScorePredictions) else DefaultFamily()
-
-
-def asked_test(statistic: Any, null: Any, *, weighted: bool = False) -> tuple[Statistic | None, NullLaw | None]:
-    """Make what names stand for, and refuse what does not go together; None where the predictions decide."""
-    given, law = _statistic(statistic), _law(null)
-    if isinstance(given, UniformPIT):
-        given.refuse(law, weighted=weighted)
-    elif given is not None and law is not None:
-        law.refuse(given)
-    return given, law
-
-
-def _statistic(given: Any) -> Statistic | None:
-    if isinstance(given, str) and given == "default":
-        return None  # known when the predictions are
-    if isinstance(given, Statistic):
-        return given
-    if isinstance(given, type):
-        raise InputError(f"statistic must be an instance, got the class {given.__name__}: pass {given.__name__}()")
-    return CallableStatistic(given) if callable(given) else STATISTICS.made(given)
 
 
 def _draws_as_law(law: NullLaw, batch: Predictions) -> tuple[str, ...]:
@@ -343,10 +350,10 @@ def _few_rows(law: NullLaw, batch: Predictions) -> tuple[str, ...]:
     return (f"this law is that of many rows, and there are {n}: {way} holds for few",)
 
 
-def _law(given: Any) -> NullLaw | None:
-    if given is None or isinstance(given, NullLaw):
-        return given
-    return NULL_LAWS.made(given)
+def law_of(case: Case, statistic: Statistic) -> NullLaw:
+    """Return the default law, of rows that depend on each other where they do."""
+    law = default_law(case.predictions, statistic)
+    return law if case.rows is None else Dependent(case.rows, law)
 
 
 def default_law(batch: Predictions, statistic: Statistic) -> NullLaw:

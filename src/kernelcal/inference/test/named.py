@@ -1,18 +1,20 @@
-"""Statistics by name: a test, the command line and the documents know the same ones."""
+"""Statistics by name: a test, the command line and the documents know the same ones; what was asked for is made."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from kernelcal.errors import InputError
+from kernelcal.inference.laws import NULL_LAWS, NullLaw
 from kernelcal.inference.test.family import DefaultFamily
 from kernelcal.inference.test.pit import UniformPIT
 from kernelcal.registry import Registry
-from kernelcal.statistics import CKCE, ECE, JKCE, KCCSD, MMCE, SKCE, UCME, Statistic
+from kernelcal.statistics import CKCE, ECE, JKCE, KCCSD, MMCE, SKCE, UCME, CallableStatistic, Statistic
 
-__all__ = ["STATISTICS", "register_statistic"]
+__all__ = ["STATISTICS", "asked_test", "register_statistic"]
 
 
 STATISTICS: Registry[Callable[..., Statistic]] = Registry("statistic", "a Statistic or a function")
@@ -53,6 +55,32 @@ def register_statistic(
         raise InputError(f"{name!r} needs what makes the statistic, such as its class, got {statistic!r}")
     first = (inspect.getdoc(statistic) or str(name)).splitlines()[0].rstrip(".")
     STATISTICS.register(name, statistic, summary=summary or first, serves=serves)
+
+
+def asked_test(statistic: Any, null: Any, *, weighted: bool = False) -> tuple[Statistic | None, NullLaw | None]:
+    """Make what names stand for, and refuse what does not go together; None where the predictions decide."""
+    given, law = _made(statistic), _law(null)
+    if isinstance(given, UniformPIT):
+        given.refuse(law, weighted=weighted)
+    elif given is not None and law is not None:
+        law.refuse(given)
+    return given, law
+
+
+def _made(given: Any) -> Statistic | None:
+    if isinstance(given, str) and given == "default":
+        return None  # known when the predictions are
+    if isinstance(given, Statistic):
+        return given
+    if isinstance(given, type):
+        raise InputError(f"statistic must be an instance, got the class {given.__name__}: pass {given.__name__}()")
+    return CallableStatistic(given) if callable(given) else STATISTICS.made(given)
+
+
+def _law(given: Any) -> NullLaw | None:
+    if given is None or isinstance(given, NullLaw):
+        return given
+    return NULL_LAWS.made(given)
 
 
 _BLOCKS = partial(SKCE, estimator="block", block_size=2)

@@ -12,7 +12,8 @@ import numpy as np
 from kernelcal.arrays import is_numpy, row_slices, to_numpy
 from kernelcal.kernels import Euclidean, Kernel, Metric, Stationary, leaves
 from kernelcal.pairs.base import KernelProducts, QuadraticForms, Sums, threaded_map
-from kernelcal.pairs.line.tree import (
+from kernelcal.pairs.tile_sums import FeatureTiles
+from kernelcal.pairs.tree import (
     Branch,
     States,
     Strands,
@@ -24,7 +25,6 @@ from kernelcal.pairs.line.tree import (
     side_sums,
     triple_weights,
 )
-from kernelcal.pairs.tile_sums import FeatureTiles
 from kernelcal.residuals import FeatureResidual
 
 __all__ = ["Scan", "ScanForms", "line_of"]
@@ -39,7 +39,7 @@ def line_of(kernels: Sequence[Kernel], predictions: Any) -> np.ndarray | None:
     Examples
     --------
     >>> import kernelcal as kc
-    >>> from kernelcal.pairs.line.scan import line_of
+    >>> from kernelcal.pairs.scan import line_of
     >>> line_of([kc.Laplacian(0.3)], kc.Bernoulli([0.2, 0.7]))
     array([0.2, 0.7])
     >>> line_of([kc.Gaussian(0.3)], kc.Bernoulli([0.2, 0.7])) is None
@@ -89,8 +89,8 @@ class Scan(KernelProducts):
     Examples
     --------
     >>> import numpy as np, kernelcal as kc
-    >>> from kernelcal.pairs.line.tree import branches_of
-    >>> from kernelcal.pairs.line.scan import Scan
+    >>> from kernelcal.pairs.tree import branches_of
+    >>> from kernelcal.pairs.scan import Scan
     >>> x = np.array([0.3, 0.1, 0.3])
     >>> scan = Scan(branches_of(kc.Laplacian(0.5)), x)
     >>> kernel = np.exp(-abs(x[:, None] - x) / 0.5)

@@ -1,0 +1,233 @@
+"""What is known of rows that depend on each other: clusters, or series of forecasts whose horizons overlap."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from kernelcal.arrays import as_array, to_numpy
+from kernelcal.errors import InputError
+from kernelcal.predictions import is_frame, series_to_array
+
+__all__ = ["Dependence"]
+
+
+_REGULAR = 1e-6  # of a step; times are whole steps up to so much
+_SPARSE = 50  # steps a row; a series with fewer rows than one in so many steps has irregular times
+
+
+@dataclass(frozen=True, eq=False)
+class Dependence:
+    """Which rows share what, checked once.
+
+    Attributes
+    ----------
+    clusters : numpy.ndarray of int, shape (n,), or None
+        Number of the cluster of every row, 0 to G - 1; rows of two clusters are independent.
+    series : numpy.ndarray of int, shape (n,)
+        Number of the series of every row; one series where nothing was said.
+    time : numpy.ndarray of int, shape (n,)
+        Whole steps since the first row of the series.
+    horizon : int
+        How many steps ahead forecasts look: those less than so many steps apart look at spans that overlap. 1: none do.
+    """
+
+    clusters: np.ndarray | None
+    series: np.ndarray
+    time: np.ndarray
+    horizon: int = 1
+
+    @classmethod
+    def of(cls, n: int, *, clusters: Any = None, time: Any = None, horizon: Any = None, series: Any = None) -> Self:
+        """Check what a user said of n rows.
+
+        Parameters
+        ----------
+        n : int
+            Rows.
+        clusters : array of shape (n,), optional
+            Labels of any kind: rows with the same label may depend on each other in any way.
+        time : array of shape (n,), optional
+            When, in numbers or dates at a regular distance; without it rows are in order of time.
+        horizon : int, optional
+            Steps between two times that a forecast looks ahead.
+        series : array of shape (n,), optional
+            Labels of the series to which rows belong, where there are several.
+
+        Raises
+        ------
+        InputError
+            With the row and the remedy.
+        """
+        if clusters is not None and not (time is None and horizon is None and series is None):
+            raise InputError(
+                "clusters= says that rows with one label depend on each other in some way, time=, horizon= and series= "
+                "that forecasts overlap: give one of the two; series of forecasts that overlap are series= and horizon="
+            )
+        if clusters is not None:
+            codes = _codes("clusters", clusters, n)
+            _refuse_ids(codes)
+            return cls(codes, np.zeros(n, dtype=np.int64), np.arange(n))
+        steps = _horizon(horizon, n)
+        of_series = np.zeros(n, dtype=np.int64) if series is None else _codes("series", series, n)
+        if horizon is None and time is None:
+            raise InputError(
+                "series= says which rows follow each other, and not how they depend: say horizon= too, the steps that "
+                "a forecast looks ahead; rows that share something else are clusters="
+            )
+        when = _positions(of_series) if time is None else _steps(_values("time", time, n), of_series)
+        return cls(None, of_series, when, steps)
+
+    def __len__(self) -> int:
+        return len(self.series)
+
+    def __getitem__(self, rows: Any) -> Self:
+        """Return the same for some of the rows."""
+        clusters = None if self.clusters is None else np.unique(self.clusters[rows], return_inverse=True)[1]
+        series = np.unique(self.series[rows], return_inverse=True)[1]
+        return replace(self, clusters=clusters, series=series, time=self.time[rows])
+
+    @cached_property
+    def groups(self) -> int:
+        """Number of clusters, or of series."""
+        return int((self.series if self.clusters is None else self.clusters).max(initial=-1)) + 1
+
+    @cached_property
+    def lengths(self) -> np.ndarray:
+        """Steps from the first to the last row of every series, both counted."""
+        last = np.zeros(int(self.series.max(initial=-1)) + 1, dtype=np.int64)
+        np.maximum.at(last, self.series, self.time)
+        return last + 1
+
+    def pairs(self, lag: int) -> tuple[np.ndarray, np.ndarray]:
+        """Rows of one series that are so many steps apart, the earlier ones and the later ones."""
+        span = int(self.time.max(initial=0)) + 1 + self.horizon
+        key = self.series * span + self.time
+        order = np.argsort(key)
+        place = np.minimum(np.searchsorted(key[order], key + lag), len(key) - 1)
+        later = order[place]
+        found = np.flatnonzero(key[later] == key + lag)
+        return found, later[found]
+
+    @cached_property
+    def thinned(self) -> tuple[np.ndarray, ...]:
+        """Rows of each of the h subsets in which no two forecasts overlap, those of time t, t + h, t + 2 h, ..."""
+        subset = self.time % self.horizon
+        return tuple(rows for k in range(self.horizon) if len(rows := np.flatnonzero(subset == k)))
+
+
+def _values(name: str, given: Any, n: int) -> np.ndarray:
+    """One value a row, as an array of numbers, dates or objects."""
+    if isinstance(given, str | bytes) or not (hasattr(given, "__len__") or is_frame(given)):
+        raise InputError(f"{name} must hold one value for each of the {n:,} rows, got {given!r}")
+    values = series_to_array(given) if is_frame(given) else to_numpy(as_array(_as_objects(given)))
+    values = values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+    if values.shape != (n,):
+        raise InputError(f"{name} must hold one value for each of the {n:,} rows, got shape {values.shape}")
+    missing = [i for i, value in enumerate(values.tolist()) if value is None or value != value]
+    if missing:
+        raise InputError(
+            f"{name}: row {missing[0]} is missing ({len(missing):,} of {n:,}): drop such rows from targets, "
+            f"predictions and {name} together"
+            + ("" if name == "time" else ", or give each a label of its own if it stands alone")
+        )
+    return values
+
+
+def _as_objects(given: Any) -> Any:
+    """A list stays a list of its own values: NumPy would turn [1, "1"] into text."""
+    if not isinstance(given, list | tuple):
+        return given
+    values = np.empty(len(given), dtype=object)
+    values[:] = given
+    return values
+
+
+def _codes(name: str, given: Any, n: int) -> np.ndarray:
+    values = _values(name, given, n)
+    if values.dtype.kind == "O":
+        numbers: dict[Any, int] = {}
+        return np.array([numbers.setdefault((type(v), v), len(numbers)) for v in values.tolist()], dtype=np.int64)
+    return np.unique(values, return_inverse=True)[1].astype(np.int64)
+
+
+def _refuse_ids(codes: np.ndarray) -> None:
+    n, groups = len(codes), int(codes.max(initial=-1)) + 1
+    if groups == 1:
+        raise InputError(
+            f"clusters: all {n:,} rows have one label, so that no two of them are known to be independent: nothing can "
+            "be tested; for one series of forecasts pass horizon="
+        )
+
+
+def _horizon(given: Any, n: int) -> int:
+    if given is None:
+        return 1
+    if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 1:
+        raise InputError(f"horizon must be a whole number of steps, 1 or more, got {given!r}")
+    if given >= n:
+        raise InputError(f"horizon is {given:,} steps and there are {n:,} rows: no two forecasts are apart")
+    return int(given)
+
+
+def _positions(series: np.ndarray) -> np.ndarray:
+    """Place of every row in its series, in the order of the rows."""
+    order = np.argsort(series, kind="stable")
+    starts = np.flatnonzero(np.diff(series[order], prepend=-1))
+    lengths = np.diff(np.append(starts, len(series)))
+    place = np.empty(len(series), dtype=np.int64)
+    place[order] = np.arange(len(series)) - np.repeat(starts, lengths)
+    return place
+
+
+def _steps(values: np.ndarray, series: np.ndarray) -> np.ndarray:
+    """Whole steps since the first row of the series, or refuse times without regular steps."""
+    numbers = _as_numbers(values)
+    order = np.lexsort((numbers, series))
+    same, apart = np.diff(series[order]) == 0, np.diff(numbers[order])
+    twice = np.flatnonzero(same & (apart <= 0))
+    if len(twice):
+        first, second = sorted(order[twice[0] : twice[0] + 2])
+        raise InputError(
+            f"time: rows {first} and {second} have the same time, {values[first]}: say series=, which series each row "
+            "belongs to (station, location, model run); one outcome a time is expected in a series"
+        )
+    if not same.any():
+        raise InputError("time: every series has one row, so that none overlaps another: leave time and series out")
+    step = apart[same].min()
+    since = np.concatenate([[0.0], np.where(same, apart, 0.0)]).cumsum()
+    starts = np.flatnonzero(np.append(True, ~same))
+    since -= np.repeat(since[starts], np.diff(np.append(starts, len(series))))
+    whole = np.rint(since / step)
+    bad = np.flatnonzero(np.abs(since / step - whole) > _REGULAR * np.maximum(1, whole))
+    if len(bad) or whole.max() > _SPARSE * len(series):
+        row = order[bad[0]] if len(bad) else order[int(whole.argmax())]
+        raise InputError(
+            f"time: the smallest distance of two times is {step:g}, and row {row} ({values[row]}) is not a whole "
+            "number of such steps from the first of its series, or very many: pass whole numbers of steps, such as "
+            "the number of the month; without time= rows are taken in their order"
+        )
+    steps = np.empty(len(series), dtype=np.int64)
+    steps[order] = whole
+    return steps
+
+
+def _as_numbers(values: np.ndarray) -> np.ndarray:
+    """Numbers of numbers, dates and ISO text."""
+    try:
+        if values.dtype.kind in "OUS":
+            whole = values.tolist()
+            numbers = all(isinstance(value, int | float | np.number) for value in whole)
+            values = np.array(
+                whole if numbers else [str(value) for value in whole], dtype=None if numbers else "M8[us]"
+            )
+        if values.dtype.kind in "Mm":
+            values = values.astype("datetime64[us]" if values.dtype.kind == "M" else "timedelta64[us]").astype(np.int64)
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"time must be numbers or dates, got {values[0]!r}: dates as text are ISO, such as 2026-03-31"
+        ) from None

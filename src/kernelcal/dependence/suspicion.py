@@ -1,0 +1,154 @@
+"""Whether rows look as if they depended on each other: neighbours in the file, and rows with the same prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kernelcal.arrays import to_numpy
+from kernelcal.predictions import ClassPredictions, Predictions, Quantiles, ScorePredictions
+from kernelcal.randomness import generator_of
+
+__all__ = ["suspicions"]
+
+
+_LEVEL = 0.01  # at which it is said
+_BINS, _EACH = 20, 20  # bins of predictions at most, and rows in each at least
+_FEWEST = 30  # rows, below which nothing is looked for
+_PERMUTATIONS, _FEW_PERMUTATIONS, _MANY = 999, 299, 2_000  # of residuals, and of more than so many
+_STRETCHES, _LENGTH = 20, 1_000  # of consecutive rows that stand for very many
+_CLIP = 1e-3  # of probabilities, by whose spread residuals are divided
+_REPEATED = 40  # groups of equal predictions, at least
+_COLUMNS = 50  # numbers by which predictions are told apart
+
+
+def suspicions(predictions: Predictions, targets: np.ndarray, weights: np.ndarray | None = None) -> tuple[str, ...]:
+    """Sentences about rows that look dependent, with the option that allows for it; none where nothing is seen.
+
+    Residuals are outcomes less what was predicted in predicted standard deviations, of several classes whether the
+    first choice was right, less straight lines in 20 bins of the prediction: what a wrong model does to all alike is no
+    dependence.
+
+    - Neighbours: the sum of products of residuals of consecutive rows, among permutations. Not where outcomes are
+      sorted.
+    - Equal predictions: the sum over groups of rows with the same prediction of products inside, among permutations.
+
+    Parameters
+    ----------
+    predictions : Predictions
+        In NumPy.
+    targets : numpy.ndarray of shape (n,), or (n, d)
+        Outcomes.
+    weights : numpy.ndarray of shape (n,), optional
+        Case weights; rows of weight 0 are not looked at.
+
+    Returns
+    -------
+    tuple of str
+        At most two; each is wrong in at most about one of a hundred files with independent rows.
+
+    Notes
+    -----
+    Cost: a sort, and 999 permutations of up to 2,000 residuals, 299 of up to 20,000; of more rows 20 stretches are
+    looked at.
+    """
+    kept = _looked_at(len(targets))
+    kept = kept if weights is None else kept[weights[kept] > 0]
+    if len(kept) < _FEWEST or isinstance(predictions, ScorePredictions):
+        return ()
+    every = len(kept) == len(targets)
+    y = targets if every else targets[kept]
+    e, key, described = _residuals(predictions if every else predictions[kept], y)
+    e, rng = _less_bins(e, key), generator_of(0, "permutations of residuals")
+    return (*_of_neighbours(e, y, rng), *_of_equal(e, described[:, :_COLUMNS], rng))
+
+
+def _looked_at(n: int) -> np.ndarray:
+    """All rows, or evenly spaced stretches of consecutive ones where there are very many."""
+    if n <= _STRETCHES * _LENGTH:
+        return np.arange(n)
+    starts = np.linspace(0, n - _LENGTH, _STRETCHES).astype(np.intp)
+    return (starts[:, None] + np.arange(_LENGTH)).ravel()
+
+
+def _residuals(batch: Any, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Standardised residuals, the number by which predictions are binned, and all numbers that describe each (n, k)."""
+    if isinstance(batch, ClassPredictions):
+        p = batch.table().astype(np.float64)
+        if p.shape[1] == 2:
+            chosen, hit = p[:, 1], y == 1
+        else:
+            first = p.argmax(axis=1)
+            chosen, hit = p[np.arange(len(p)), first], y == first
+        held = np.clip(chosen, _CLIP, 1 - _CLIP)
+        return (hit - chosen) / np.sqrt(held * (1 - held)), chosen, p
+    if isinstance(batch, Quantiles):
+        values, levels = to_numpy(batch.values).astype(np.float64), to_numpy(batch.levels)
+        return (values < y[:, None]).mean(axis=1) - (1 - levels).mean(), values[:, values.shape[1] // 2], values
+    e = np.clip(batch.standardised(y).reshape(len(y), -1), -10, 10).mean(axis=1)
+    mean, width = (to_numpy(x).astype(np.float64).reshape(len(y), -1) for x in (batch.mean, batch.width))
+    return e, mean.mean(axis=1), np.concatenate([mean, width], axis=1)
+
+
+def _less_bins(e: np.ndarray, key: np.ndarray) -> np.ndarray:
+    """Residuals less a straight line in every bin of predictions; equal predictions share a bin."""
+    number = max(1, min(_BINS, len(e) // _EACH))
+    edges = np.quantile(key, np.arange(1, number) / number)
+    index = np.searchsorted(edges, key, side="right")
+    count = np.maximum(np.bincount(index, minlength=number), 1)
+
+    def centred(values: np.ndarray) -> np.ndarray:
+        return np.asarray(values - (np.bincount(index, values, number) / count)[index])
+
+    e, x = centred(e), centred(key)
+    spread = np.bincount(index, x * x, number)
+    slope = np.bincount(index, x * e, number) / np.where(spread > 0, spread, 1.0)
+    return np.asarray(e - slope[index] * x)
+
+
+def _of_neighbours(e: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> tuple[str, ...]:
+    steps = np.diff(y.astype(np.float64), axis=0)
+    if y.ndim == 1 and steps.any() and ((steps >= 0).all() or (steps <= 0).all()):
+        return ()
+    e = e / max(float(np.abs(e).max()), 1e-300)
+    if not e.any() or not _unusual(e, _of_products, rng):
+        return ()
+    return (
+        f"neighbouring rows deviate alike (correlation {e[:-1] @ e[1:] / (e @ e):.2f}), and p-values that take rows as "
+        "independent can be far too small: kernelcal.calibration_test(..., horizon=) is for forecasts whose horizons "
+        "overlap, clusters= for rows that share a subject",
+    )
+
+
+def _of_products(e: np.ndarray) -> float:
+    """Sum of products of neighbours over its own noise, which is not the same everywhere in a sorted file."""
+    products = e[:-1] * e[1:]
+    return float(products.sum() / max(float(np.sqrt(products @ products)), 1e-300))
+
+
+def _of_equal(e: np.ndarray, described: np.ndarray, rng: np.random.Generator) -> tuple[str, ...]:
+    """Rows with equal predictions, where these are many small groups."""
+    _, index, count = np.unique(described, axis=0, return_inverse=True, return_counts=True)
+    index, groups = index.ravel(), int((count > 1).sum())
+    if groups < _REPEATED or count.max() > len(e) / _REPEATED or not e.any():
+        return ()
+
+    def within(values: np.ndarray) -> float:
+        return float((np.bincount(index, values) ** 2).sum())
+
+    if not _unusual(e, within, rng):
+        return ()
+    return (
+        f"rows with the same prediction deviate alike ({groups:,} groups of them), and p-values that take rows as "
+        "independent can be far too small: kernelcal.calibration_test(..., clusters=) is for rows that share a "
+        "subject, a question or a race",
+    )
+
+
+def _unusual(e: np.ndarray, statistic: Callable[[np.ndarray], float], rng: np.random.Generator) -> bool:
+    """Whether a statistic of residuals is as large for one in a hundred of their permutations at most."""
+    observed, number = statistic(e), _PERMUTATIONS if len(e) <= _MANY else _FEW_PERMUTATIONS
+    above = sum(statistic(rng.permutation(e)) >= observed for _ in range(number))
+    return bool((1 + above) / (1 + number) <= _LEVEL)

@@ -1,0 +1,76 @@
+"""What is said of dependent rows: pairs, thinned rows, and what is refused with a cure."""
+
+import datetime
+
+import numpy as np
+import pytest
+
+import kernelcal as kc
+from kernelcal.dependence import Dependence
+
+
+def test_labels_of_any_kind_are_clusters():
+    rows = Dependence.of(5, clusters=["b", "a", "b", 1, "1"])
+    assert rows.groups == 4
+    assert rows.clusters[0] == rows.clusters[2]
+    assert len({*rows.clusters.tolist()}) == 4
+
+
+@pytest.mark.parametrize("lag", [1, 2, 3])
+def test_pairs_are_those_of_a_loop(lag):
+    rng = np.random.default_rng(0)
+    series = rng.integers(0, 3, 40)
+    time = np.empty(40, dtype=int)
+    for k in range(3):
+        where = np.flatnonzero(series == k)
+        time[where] = rng.choice(30, len(where), replace=False)
+    rows = Dependence.of(40, time=time, horizon=4, series=series)
+    earlier, later = rows.pairs(lag)
+    wanted = {(i, j) for i in range(40) for j in range(40) if series[i] == series[j] and time[j] - time[i] == lag}
+    assert set(zip(earlier.tolist(), later.tolist(), strict=True)) == wanted
+
+
+def test_thinned_rows_do_not_overlap():
+    series = np.repeat([0, 1], 25)
+    rows = Dependence.of(50, horizon=4, series=series)
+    assert sorted(np.concatenate(rows.thinned).tolist()) == list(range(50))
+    for subset in rows.thinned:
+        for k in range(2):
+            assert (np.diff(rows.time[subset][series[subset] == k]) >= 4).all()
+
+
+def test_dates_are_steps_of_their_smallest_distance():
+    start = datetime.date(2026, 1, 5)
+    dates = [start + datetime.timedelta(weeks=k) for k in (3, 0, 1, 7)]
+    assert Dependence.of(4, time=dates, horizon=2).time.tolist() == [3, 0, 1, 7]
+    assert Dependence.of(4, time=[str(date) for date in dates], horizon=2).time.tolist() == [3, 0, 1, 7]
+    assert Dependence.of(4, time=[0.75, 0.0, 0.25, 1.75], horizon=2).time.tolist() == [3, 0, 1, 7]
+
+
+def test_some_rows_are_the_same_rows():
+    rows = Dependence.of(6, clusters=list("aabbcc"))[np.array([2, 3, 5])]
+    assert rows.clusters.tolist() == [0, 0, 1]
+    assert len(rows) == 3
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({"clusters": [1, 2], "horizon": 2}, "give one of the two"),
+        ({"clusters": [1, 1, 1, 1]}, "all 4 rows have one label"),
+        ({"clusters": [1, 2]}, r"one value for each of the 4 rows, got shape \(2,\)"),
+        ({"clusters": "site"}, "one value for each of the 4 rows, got 'site'"),
+        ({"clusters": [1, None, 2, 2]}, "row 1 is missing"),
+        ({"series": [1, 1, 2, 2]}, "say horizon= too"),
+        ({"horizon": 0}, "whole number of steps, 1 or more, got 0"),
+        ({"horizon": 1.5}, "whole number of steps, 1 or more, got 1.5"),
+        ({"horizon": 4}, "no two forecasts are apart"),
+        ({"time": [1, 2, 2, 3], "horizon": 2}, "rows 1 and 2 have the same time, 2: say series="),
+        ({"time": [0, 1, 2.5, 4], "horizon": 2}, "row 2"),
+        ({"time": ["spring", "summer", "autumn", "winter"], "horizon": 2}, "numbers or dates, got 'spring'"),
+        ({"time": [1, 2, 3, 4], "series": [1, 2, 3, 4], "horizon": 2}, "every series has one row"),
+    ],
+)
+def test_what_cannot_be_is_refused(said, words):
+    with pytest.raises(kc.InputError, match=words):
+        Dependence.of(4, **said)

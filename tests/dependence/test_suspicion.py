@@ -1,0 +1,74 @@
+"""Dependence that nobody spoke of is told; independent rows are left in peace."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom, norm
+
+import kernelcal as kc
+from kernelcal.cases import Case
+from kernelcal.dependence import suspicions
+
+
+def told(y, predictions):
+    case = Case.of(y, predictions)
+    return suspicions(case.predictions, case.targets)
+
+
+def overlapping(rng, n=200, h=8):
+    mean = rng.normal(size=n)
+    return mean, mean + np.convolve(rng.normal(size=n + h - 1), np.full(h, h**-0.5), "valid")
+
+
+def test_overlapping_forecasts_are_told():
+    mean, y = overlapping(np.random.default_rng(0))
+    (sentence,) = told(y, kc.Normal(mean, 1.0))
+    assert sentence.startswith("neighbouring rows deviate alike (correlation 0.69)")
+    assert "horizon=" in sentence
+    assert "clusters=" in sentence
+    assert told(y > mean + 0.3, norm.sf(np.full(200, 0.3)))
+    assert told(y, kc.Quantiles(mean[:, None] + norm.ppf([0.1, 0.5, 0.9]), [0.1, 0.5, 0.9]))
+
+
+def test_rows_with_one_prediction_are_told():
+    rng = np.random.default_rng(1)
+    of = np.arange(1000) % 200
+    p = rng.uniform(size=200)[of]
+    g = np.sqrt(0.5) * rng.normal(size=200)[of] + np.sqrt(0.5) * rng.normal(size=1000)
+    (sentence,) = told((g > norm.isf(p)).astype(int), p)
+    assert sentence.startswith("rows with the same prediction deviate alike (200 groups of them)")
+
+
+def test_sorted_outcomes_say_nothing():
+    rng = np.random.default_rng(2)
+    mean = rng.normal(size=300)
+    y = mean + rng.normal(size=300)
+    order = np.argsort(y)
+    assert told(y[order], kc.Normal(mean[order], 1.0)) == ()
+
+
+def test_too_few_rows_and_densities_without_draws_are_left():
+    mean, y = overlapping(np.random.default_rng(3), n=29)
+    assert told(y, kc.Normal(mean, 1.0)) == ()
+    assert told(np.cumsum(np.ones(50)), kc.Score(lambda y: -y, n=50)) == ()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["right", "wrong and sorted", "rare", "counts", "many rows"])
+def test_independent_rows_are_seldom_suspected(kind):
+    sets = 150
+    alarms = 0
+    for seed in range(sets):
+        rng = np.random.default_rng([7, seed])
+        p = np.sort(rng.uniform(size=400))
+        if kind == "right":
+            alarms += bool(told((rng.random(400) < p).astype(int), p))
+        elif kind == "wrong and sorted":
+            alarms += bool(told((rng.random(400) < p).astype(int), p**2 / (p**2 + (1 - p) ** 2)))
+        elif kind == "rare":
+            alarms += bool(told((rng.random(400) < 0.03 * p).astype(int), 0.03 * p))
+        elif kind == "counts":
+            alarms += bool(told(rng.poisson(0.1 + 2 * p), kc.Poisson(0.1 + 2 * p)))
+        else:
+            q = rng.uniform(size=3000)
+            alarms += bool(told((rng.random(3000) < q).astype(int), q))
+    assert alarms <= binom.ppf(0.9995, sets, 0.01)

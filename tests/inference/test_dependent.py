@@ -1,0 +1,185 @@
+"""Tests of rows that depend on each other: pieces against loops, level by simulation, what is refused."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.stats import binom, norm
+
+import kernelcal as kc
+from kernelcal.cases import Case
+from kernelcal.dependence import Dependence, Scores
+from kernelcal.inference.laws.dependent import ClusterSums, effective_clusters, flipped_pvalue
+
+
+def overlapping(rng, n, h, phi=0.9):
+    """Outcomes of an AR(1), and its law h steps ahead."""
+    noise, x = rng.normal(size=n + 100), np.zeros(n + 100)
+    for t in range(1, len(x)):
+        x[t] = phi * x[t - 1] + noise[t]
+    t = np.arange(100, 100 + n)
+    return x[t], phi**h * x[t - h], np.sqrt((phi ** (2 * np.arange(h))).sum())
+
+
+def in_clusters(rng, clusters, size, rho):
+    of = np.repeat(np.arange(clusters), size)
+    g = np.sqrt(rho) * rng.normal(size=clusters)[of] + np.sqrt(1 - rho) * rng.normal(size=len(of))
+    p = norm.cdf(rng.normal(size=clusters)[of] / 2 + rng.normal(size=len(of)))
+    return (g > norm.isf(p)).astype(int), p, of
+
+
+def test_flipped_signs_are_near_all_of_them():
+    sums = np.random.default_rng(0).normal(size=(9, 2)) + 0.4
+    every = np.array(list(itertools.product([1, -1], repeat=9)))
+    values = np.abs(every @ (sums / np.sqrt((sums**2).sum(axis=0))))
+    rank = np.array([[(values[:, k] >= values[a, k] - 1e-12).sum() for k in range(2)] for a in range(len(every))])
+    smallest = rank.min(axis=1)
+    wanted = np.mean(smallest <= smallest[0])
+    assert flipped_pvalue(sums, 9_999, 0) == pytest.approx(wanted, abs=0.02)
+
+
+def test_sums_of_clusters_are_those_of_loops():
+    rng = np.random.default_rng(1)
+    y, p, of = in_clusters(rng, 6, 4, 0.3)
+    weights = rng.uniform(0.5, 2, len(y))
+    case = Case.of(y, p, clusters=of, weights=weights)
+    found = ClusterSums(Scores.of(case.predictions), case, case.rows)
+    x = np.log(p / (1 - p))
+    low, middle, high = np.quantile(x, [0.25, 0.5, 0.75])
+    x = np.clip((x - middle) / (high - low) * 1.349, -6, 6)
+    columns = [np.ones(len(x)), x - x.mean()]
+    wanted = [
+        sum(
+            sum(case.weights[i] * (y[i] - p[i]) / np.sqrt(p[i] * (1 - p[i])) * c[i] for i in np.flatnonzero(of == g))
+            ** 2
+            for g in range(6)
+        )
+        for c in columns
+    ]
+    np.testing.assert_allclose(found.values(y[None])[0], wanted)
+
+
+def test_effective_clusters_are_those_of_loops():
+    of, rho = np.array([0, 0, 0, 1, 2, 2]), 0.4
+    v = np.array([0.1, 0.2, 0.25, 0.2, 0.1, 0.05])
+    sums = [
+        sum(v[i] if i == j else rho * np.sqrt(v[i] * v[j]) for i in rows for j in rows)
+        for rows in (np.flatnonzero(of == g) for g in range(3))
+    ]
+    found = effective_clusters(Dependence.of(6, clusters=of), rho, v)
+    assert found == pytest.approx(sum(sums) ** 2 / sum(s**2 for s in sums))
+    assert effective_clusters(Dependence.of(6, clusters=[0, 0, 1, 1, 2, 2]), 0.7, np.ones(6)) == pytest.approx(3)
+
+
+def test_one_step_forecasts_are_tested_as_they_are():
+    y, mean, sd = overlapping(np.random.default_rng(2), 150, 1)
+    plain = kc.calibration_test(y, kc.Normal(mean, sd))
+    said = kc.calibration_test(y, kc.Normal(mean, sd), horizon=1)
+    assert said.pvalue == plain.pvalue
+    assert "valid for one-step forecasts" in said.null
+    assert "exact" not in said.null
+
+
+def test_overlapping_forecasts_are_redrawn_and_thinned():
+    y, mean, sd = overlapping(np.random.default_rng(3), 200, 8)
+    batch = kc.Normal(mean, sd)
+    naive, said = kc.calibration_test(y, batch), kc.calibration_test(y, batch, horizon=8)
+    assert naive.pvalue < 0.01 < 0.2 < said.pvalue
+    assert "dependent up to 7 steps" in said.null
+    parts = [kc.calibration_test(y[k::8], batch[np.arange(k, 200, 8)], early_stopping=False).pvalue for k in range(8)]
+    (note,) = (note for note in said.notes if note.startswith("whatever the dependence inside 8 steps: p = "))
+    assert float(note.split("p = ")[1].split(" ")[0]) == pytest.approx(min(1, 8 * min(parts)), abs=0.1)
+
+
+def test_order_of_rows_is_that_of_time():
+    rng = np.random.default_rng(4)
+    y, mean, sd = overlapping(rng, 200, 8)
+    order = rng.permutation(200)
+    said = kc.calibration_test(y[order], kc.Normal(mean[order], sd), horizon=8, time=np.arange(200)[order])
+    assert said.pvalue == pytest.approx(kc.calibration_test(y, kc.Normal(mean, sd), horizon=8).pvalue, abs=1e-9)
+
+
+@pytest.mark.parametrize("wrong", ["classes", "draws", "vectors", "density"])
+def test_what_cannot_be_redrawn_is_thinned(wrong):
+    rng = np.random.default_rng(5)
+    p = rng.dirichlet([1, 1, 1], 120)
+    x = rng.normal(size=(120, 2))
+    y, batch = {
+        "classes": ((p.cumsum(axis=1) < rng.random((120, 1))).sum(axis=1), p),
+        "draws": (x[:, 0], kc.Samples(rng.normal(size=(120, 9)))),
+        "vectors": (x, kc.MultivariateNormal.diagonal(np.zeros((120, 2)), np.ones((120, 2)))),
+        "density": (x[:, 0], kc.Score(lambda y, m: m - y, parameters=(np.zeros(120),))),
+    }[wrong]
+    result = kc.calibration_test(y, batch, horizon=3)
+    assert any("the p-value is that whatever the dependence inside 3 steps" in note for note in result.notes)
+    assert result.pvalue > 0.02
+
+
+def test_clusters_say_what_they_count_like():
+    y, p, of = in_clusters(np.random.default_rng(12), 30, 10, 0.3)
+    result = kc.calibration_test(y, p, clusters=of)
+    assert result.pvalue > 0.05
+    assert "dependent inside 30 clusters" in result.null
+    (counted,) = (note for note in result.notes if "they count like" in note)
+    assert 25 <= int(counted.split("count like ")[1].split(" ")[0]) <= 30
+    assert any("flipped signs of clusters" in note for note in result.notes)
+
+
+def test_errors_are_seen_in_dependent_rows():
+    rng = np.random.default_rng(7)
+    y, p, of = in_clusters(rng, 40, 10, 0.1)
+    steep = norm.cdf(2 * norm.ppf(p))
+    assert kc.calibration_test(y, steep, clusters=of).pvalue < 0.01
+    y, mean, sd = overlapping(rng, 400, 4)
+    assert kc.calibration_test(y, kc.Normal(mean + 1.5 * sd, sd), horizon=4).pvalue < 0.01
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"clusters": [0, 1] * 20, "null": "exact"}, "null= is for independent rows"),
+        ({"horizon": 3, "statistic": "pit"}, "statistic='pit' is for independent rows"),
+        ({"clusters": [0, 1] * 20, "given": np.arange(40.0)}, "cannot be had together"),
+        ({"clusters": [0, 1] * 20}, "clusters count like 2.0 of equal size"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(options, words):
+    rng = np.random.default_rng(8)
+    mean = rng.normal(size=40)
+    with pytest.raises(kc.InputError, match=words):
+        kc.calibration_test(mean + rng.normal(size=40), kc.Normal(mean, 1.0), **options)
+
+
+def test_several_classes_in_clusters_are_refused_with_a_way_out():
+    rng = np.random.default_rng(9)
+    p = rng.dirichlet([1, 1, 1], 100)
+    y = (p.cumsum(axis=1) < rng.random((100, 1))).sum(axis=1)
+    of = np.repeat(np.arange(20), 5)
+    with pytest.raises(kc.InputError, match=r"lens=TopLabel\(\)"):
+        kc.calibration_test(y, p, clusters=of)
+    assert kc.calibration_test(y, p, clusters=of, lens=kc.TopLabel()).pvalue > 0.01
+    assert kc.calibration_test(y, p, clusters=of, lens=kc.ClassWise()).pvalue > 0.01
+
+
+def _bound(sets, level):
+    return binom.ppf(0.9995, sets, level)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "h"), [(100, 8), (400, 2)])
+def test_level_of_overlapping_forecasts(n, h):
+    sets, rejected = 150, 0
+    for seed in range(sets):
+        y, mean, sd = overlapping(np.random.default_rng([10, seed]), n, h)
+        rejected += kc.calibration_test(y, kc.Normal(mean, sd), horizon=h, draws=199).pvalue <= 0.05
+    assert rejected <= _bound(sets, 0.075)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("clusters", "size", "rho"), [(20, 10, 0.3), (30, 10, 0.6)])
+def test_level_in_clusters(clusters, size, rho):
+    sets, rejected = 150, 0
+    for seed in range(sets):
+        y, p, of = in_clusters(np.random.default_rng([11, seed]), clusters, size, rho)
+        rejected += kc.calibration_test(y, p, clusters=of, draws=199).pvalue <= 0.05
+    assert rejected <= _bound(sets, 0.075)
