@@ -10,6 +10,7 @@ from kernelcal.plots import (
     levels_plot,
     members_plot,
     null_plot,
+    profile_plot,
     reliability_plot,
     simplex_plot,
     witness_plot,
@@ -134,5 +135,29 @@ def witness_places(ax=None, name="class"):
     return witness_plot(x, gap, band, outside, connected=False, confidence_level=0.9, title=name, ax=ax)
 
 
-_LINES = (reliability, confidence, histogram, curve, levels, intervals, simplex, null, members, witness, witness_places)
-SUBJECTS = {f.__name__: f for f in _LINES}
+def profile(ax=None, name="age"):
+    gap = np.array([0.02, NAN, -0.15, 0.2])
+    labels = {"variable": name, "label": name, "title": name}
+    return profile_plot(
+        np.array([18.0, 30.0, 45.0, 60.0, 90.0]),
+        gap,
+        np.array([-0.1, NAN, -0.12, -0.14]),
+        np.array([0.1, NAN, 0.12, 0.14]),
+        np.array([False, False, True, True]),
+        **labels,
+        confidence_level=0.95,
+        ax=ax,
+    )
+
+
+def profile_places(ax=None, name="site"):
+    gap = np.array([0.02, -0.15, 0.2])
+    names = [name, "north", "south"]
+    return profile_plot(
+        names, gap, -0.1 + 0 * gap, 0.1 + 0 * gap, abs(gap) > 0.1, variable=name, confidence_level=0.9, ax=ax
+    )
+
+
+_CLASSES = (reliability, confidence, histogram, curve, levels, simplex)
+_OTHERS = (intervals, null, members, witness, witness_places, profile, profile_places)
+SUBJECTS = {f.__name__: f for f in (*_CLASSES, *_OTHERS)}

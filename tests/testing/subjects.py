@@ -264,6 +264,7 @@ NO_STATISTIC = {
     "UniformPIT": "compared with uniform numbers, not with redrawn targets: tests/inference/test_pit_test.py",
     "CallableStatistic": "a function is its own estimate: tests/inference/test_calibration.py",
     "Through": "another statistic through a lens: tests/statistics",
+    "GivenFamily": "of the rows whose columns it holds: tests/inference/test_given.py",
 }
 
 
@@ -283,6 +284,8 @@ LAW_OPTIONS = {
     "cme": {"statistic": kc.UCME()},
     "consistency": {"slack": 0.4},  # which does not keep its level, and says so
 }
+NO_LAW = {"Dependent": "of the rows that depend on each other, which it holds: tests/inference/test_dependent.py"}
+
 LAWS = {name: (make(), LAW_OPTIONS.get(name, {})) for name, make in NULL_LAWS.items()}
 
 BLOCKS = kc.SKCE(prediction_kernel=FIXED, estimator="block", block_size=6)

@@ -170,7 +170,7 @@ def below(base):
         (Kernel, [kernel for kernel, _ in subjects.KERNELS.values()], subjects.NO_KERNEL),
         (Metric, [metric for metric, _, _ in subjects.METRICS.values()], subjects.NO_METRIC),
         (Statistic, [statistic for statistic, _ in subjects.STATISTICS_CHECKED.values()], subjects.NO_STATISTIC),
-        (NullLaw, [law for law, _ in subjects.LAWS.values()], {}),
+        (NullLaw, [law for law, _ in subjects.LAWS.values()], subjects.NO_LAW),
         (Engine, [engine for engine, _ in subjects.ENGINES.values()], subjects.NO_ENGINE),
         (Lens, list(subjects.LENSES.values()), {}),
         (Binning, [binning for binning, _ in subjects.BINNINGS.values()], {}),

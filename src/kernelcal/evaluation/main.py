@@ -157,7 +157,7 @@ def evaluated(case: Case, run: Run, error: KernelError | None = None, groups: An
     found = _maker(case.predictions)(
         case,
         run,
-        tuple(dict.fromkeys((*suspicions(case.predictions, case.targets, case.weights), *notes))),
+        tuple(dict.fromkeys((*notes, *suspicions(case.predictions, case.targets, case.weights)))),
         n=n,
         estimate=estimate,
         interval=interval,

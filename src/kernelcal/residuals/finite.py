@@ -93,7 +93,7 @@ class ClassResidual(FeatureResidual):
 
     def features(self, targets: np.ndarray) -> Array:
         """Residuals of one set of targets, shape (n, r), in the library of the predictions."""
-        if self._table is self.mean:
+        if isinstance(self.mean, np.ndarray):
             return self.batch(targets[None])[:, 0]
         index = namespace(self.mean).asarray(targets.astype(np.int64), device=device(self.mean))
         if self.class_features is None:
