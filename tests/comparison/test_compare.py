@@ -670,6 +670,7 @@ def one_is_bold(rng, n, factor=2.0):
     return (rng.random(n) < p).astype(int), {"honest": p, "bold": slope(p, factor)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", [calibrated_pair, exchangeable_pair])
 def test_paired_tests_keep_their_level(data):
     repetitions, n = 300, 100
@@ -680,6 +681,7 @@ def test_paired_tests_keep_their_level(data):
         assert (pvalues[:, k] <= 0.05).sum() <= most
 
 
+@pytest.mark.slow
 def test_paired_tests_find_a_model_that_is_too_bold():
     pvalues = np.array([three_pvalues(*one_is_bold(np.random.default_rng([6, k]), 300, 3.5), k) for k in range(60)])
     ckce, skce, log_score = (pvalues <= 0.05).mean(axis=0)

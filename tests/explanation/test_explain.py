@@ -215,6 +215,7 @@ def test_the_band_covers_several_classes_and_numbers():
     assert binom.ppf(0.0005, 100, 0.1) <= numbers <= binom.ppf(0.9995, 100, 0.1)
 
 
+@pytest.mark.slow
 def test_the_swap_keeps_the_level_with_few_draws():
     def ensemble(n, seed):
         rng = np.random.default_rng([n, seed, 8])

@@ -176,6 +176,7 @@ def test_all_directions_of_a_group_are_told_the_clearest_first():
     assert found.group("fine").directions == ()
 
 
+@pytest.mark.slow
 def test_a_level_of_groups_that_overlap_and_are_small():
     """Family-wise level, of which binomial bounds are taken, with data of NumPy alone."""
     found, repetitions = 0, 150

@@ -319,6 +319,7 @@ def test_power_on_the_uncalibrated_model(d):
     assert (known <= 0.05).sum() >= 39
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", [CME(), None])
 def test_ensembles_keep_the_level_by_swapping(law):
     """Five draws of a law that nobody wrote down: the members are no law for the outcome, but exchangeable with it."""

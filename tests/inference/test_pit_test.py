@@ -45,6 +45,7 @@ def test_the_dispersion_has_mean_zero_and_is_symmetric():
     assert abs(stats.skew(spread)) < 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["normal", "poisson"])
 @pytest.mark.parametrize("n", [10, 30, 100])
 def test_level(n, family):

@@ -51,8 +51,8 @@ def suspicions(predictions: Predictions, targets: np.ndarray, weights: np.ndarra
 
     Notes
     -----
-    Cost: a sort, and 999 permutations of up to 2,000 residuals, 299 of up to 20,000; of more rows 20 stretches are
-    looked at.
+    Cost: a sort, and up to 999 permutations of up to 2,000 residuals, 299 of up to 20,000; of more rows 20 stretches
+    are looked at.
     """
     kept = _looked_at(len(targets))
     kept = kept if weights is None else kept[weights[kept] > 0]
@@ -150,5 +150,9 @@ def _of_equal(e: np.ndarray, described: np.ndarray, rng: np.random.Generator) ->
 def _unusual(e: np.ndarray, statistic: Callable[[np.ndarray], float], rng: np.random.Generator) -> bool:
     """Whether a statistic of residuals is as large for one in a hundred of their permutations at most."""
     observed, number = statistic(e), _PERMUTATIONS if len(e) <= _MANY else _FEW_PERMUTATIONS
-    above = sum(statistic(rng.permutation(e)) >= observed for _ in range(number))
-    return bool((1 + above) / (1 + number) <= _LEVEL)
+    above, most = 0, _LEVEL * (1 + number) - 1
+    for _ in range(number):
+        above += statistic(rng.permutation(e)) >= observed
+        if above > most:  # soon, where nothing is unusual
+            return False
+    return True
