@@ -457,3 +457,15 @@ def test_columns_of_vectors_and_of_single_classes():
     y = mean + rng.normal(size=(n, 2)) + np.where(given["site"] == "b", 1.0, 0.0)[:, None] * [0, 1]
     result = kc.calibration_test(y, kc.DiagonalNormal(mean, np.ones((n, 2))), given=given)
     assert result.given.sentences[0].startswith("where site is b, component 1 of the outcomes is higher than predicted")
+
+
+def test_the_figures_of_a_trend_are_those_of_its_upper_half():
+    rng = np.random.default_rng(5)
+    x, p = rng.normal(size=800), rng.uniform(0.2, 0.8, 800)
+    y = rng.random(800) < np.clip(p + 0.1 * x, 0, 1)
+    result = kc.calibration_test(y, p, given={"x": x}).given
+    (trend,) = (found for found in result.findings if found.where == "trend of x, upper half")
+    above = x > np.median(x)
+    assert trend.rows == above.sum() == 400
+    assert (trend.observed, trend.predicted) == pytest.approx((y[above].mean(), p[above].mean()))
+    assert trend.elsewhere == pytest.approx((y[~above].mean(), p[~above].mean()))

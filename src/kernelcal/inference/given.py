@@ -26,11 +26,11 @@ class PlaceFinding(Shown):
     columns : tuple of str
         Column, or the two of an intersection.
     where : str
-        In words; of a trend ``trend of age``.
+        In words; of a trend ``trend of age, upper half``.
     kind : str
         What deviates: the first of the words in which it is said.
     rows : int
-        Rows of the place.
+        Rows of the place; of a trend of its upper half, of a curve of both ends.
     observed, predicted : float
         Frequencies; of numbers the mean standardised residual and 0, or the spread in the unit of the predicted one
         and 1. Of a trend those of the upper half of the rows, of a curve those of both ends.

@@ -203,9 +203,9 @@ class GivenWords:
         kind = saying.more if more else saying.less
         return PlaceFinding(
             columns=place.columns,
-            where=place.where if place.trend is None else f"{'curve' if place.curved else 'trend'} of {place.where}",
+            where=place.where if place.trend is None else _side_of_trend(place),
             kind=kind,
-            rows=len(place.rows),
+            rows=len(inside),
             observed=observed,
             predicted=predicted,
             elsewhere=elsewhere,
@@ -371,6 +371,13 @@ def _short(saying: Saying, figures: tuple[float, float]) -> str:
     if saying.unit.startswith(("standard", "times")):
         return f"{observed:+.2f}" if saying.unit.startswith("standard") else f"{observed:.2f}"
     return f"{_share(observed, predicted)} against {_share(predicted, observed)}"
+
+
+def _side_of_trend(place: ColumnPlace) -> str:
+    """Name of a trend, and of the rows whose figures stand beside it."""
+    if place.curved:
+        return f"curve of {place.where}, both ends"
+    return f"trend of {place.where}, upper half"
 
 
 def _of_trend(
