@@ -283,8 +283,9 @@ def test_columns_that_matter_not_leave_power():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("d", "least"), [(2, 0.9), (10, 0.7)])
-def test_errors_that_cancel_over_a_column_are_found(d, least):
+@pytest.mark.parametrize(("d", "power"), [(2, 0.96), (10, 0.87)])
+def test_errors_that_cancel_over_a_column_are_found(d, power):
+    """Power as measured in 200 sets (``docs/tables/given.csv``), within what chance does to 40."""
     sets, with_x, without = 40, 0, 0
     for k in range(sets):
         rng = np.random.default_rng([k, 24])
@@ -292,7 +293,7 @@ def test_errors_that_cancel_over_a_column_are_found(d, least):
         y = (rng.random(400) < logistic(logit + 0.7 * np.sign(x[:, 0]))).astype(int)
         with_x += kc.calibration_test(y, logistic(logit), given=x, draws=199).rejected
         without += kc.calibration_test(y, logistic(logit), draws=199).rejected
-    assert with_x > least * sets
+    assert with_x >= binom.ppf(0.001, sets, power)
     assert without < 0.35 * sets
 
 
