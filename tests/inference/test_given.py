@@ -293,7 +293,7 @@ def test_errors_that_cancel_over_a_column_are_found(d, power):
         y = (rng.random(400) < logistic(logit + 0.7 * np.sign(x[:, 0]))).astype(int)
         with_x += kc.calibration_test(y, logistic(logit), given=x, draws=199).rejected
         without += kc.calibration_test(y, logistic(logit), draws=199).rejected
-    assert with_x >= binom.ppf(0.001, sets, power)
+    assert with_x >= stats.binom.ppf(0.001, sets, power)
     assert without < 0.35 * sets
 
 
