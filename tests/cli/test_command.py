@@ -474,6 +474,8 @@ def test_the_width_of_outcomes_of_several_models_and_of_parts(capsys, rounded, t
     assert status == 0
     assert "weighted interval score" in out
     assert out.count("outcomes rounded to 1") == 2
+    pytest.importorskip("jinja2")
+    pytest.importorskip("matplotlib")
     page = tmp_path / "page.html"
     status, out, _ = run(capsys, "report", *paths, *said, "-o", str(page))
     assert status == 0

@@ -3,14 +3,13 @@
 import datetime
 
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 
 import kernelcal as kc
 from kernelcal.covariates import Covariate, Covariates
 from kernelcal.errors import InputError
+
+pd, pl, pa = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
 
 N = 24
 NUMBERS = np.linspace(-1.0, 2.0, N)
