@@ -23,6 +23,7 @@ def keeps_level(pvalues, *, used_up=True):
         assert (pvalues <= 0.1).sum() >= binom.ppf(0.0005, len(pvalues), 0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [1, 10])
 @pytest.mark.parametrize("n", [10, *(pytest.param(n, marks=pytest.mark.slow) for n in (30, 100))])
 def test_the_exact_test_keeps_its_level(n, d):
@@ -34,6 +35,7 @@ def test_the_exact_test_keeps_its_level(n, d):
     keeps_level(np.array(pvalues))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [1, 10])
 @pytest.mark.parametrize("n", [10, *(pytest.param(n, marks=pytest.mark.slow) for n in (30, 100))])
 def test_the_swap_test_keeps_its_level(n, d):
