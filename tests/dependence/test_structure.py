@@ -47,6 +47,20 @@ def test_dates_are_steps_of_their_smallest_distance():
     assert Dependence.of(4, time=[0.75, 0.0, 0.25, 1.75], horizon=2).time.tolist() == [3, 0, 1, 7]
 
 
+@pytest.mark.parametrize(
+    ("times", "steps"),
+    [
+        (np.array(["2026-01-01", "2026-02-01", "2026-04-01", "2027-01-01"], dtype="M8[D]"), [0, 1, 3, 12]),
+        (["2024-01-31", "2024-02-29", "2024-03-31", "2025-02-28"], [0, 1, 2, 13]),
+        (np.array(["2020", "2021", "2023", "2030"], dtype="M8[Y]"), [0, 1, 3, 10]),
+        ([0, 2, 5, 7], [0, 2, 5, 7]),  # the step is 1, which no two rows have between them
+        (np.array([0, 2, 4, 10], dtype="m8[h]"), [0, 1, 2, 5]),
+    ],
+)
+def test_months_and_gaps_are_regular(times, steps):
+    assert Dependence.of(4, time=times, horizon=2).time.tolist() == steps
+
+
 def test_some_rows_are_the_same_rows():
     rows = Dependence.of(6, clusters=list("aabbcc"))[np.array([2, 3, 5])]
     assert rows.clusters.tolist() == [0, 0, 1]
@@ -66,7 +80,12 @@ def test_some_rows_are_the_same_rows():
         ({"horizon": 1.5}, "whole number of steps, 1 or more, got 1.5"),
         ({"horizon": 4}, "no two forecasts are apart"),
         ({"time": [1, 2, 2, 3], "horizon": 2}, "rows 1 and 2 have the same time, 2: say series="),
-        ({"time": [0, 1, 2.5, 4], "horizon": 2}, "row 2"),
+        ({"time": [0, 1, 2.5, 4], "horizon": 2}, r"in steps of 1, .*row 2 \(2.5\) lies 2.5 steps after"),
+        (
+            {"time": np.array(["2026-01-01", "2026-01-02", "2029-01-02", "2030-01-01"], dtype="M8[D]"), "horizon": 2},
+            "days",
+        ),
+        ({"time": [0.0, np.inf, 1.0, 2.0], "horizon": 2}, "row 1 is inf"),
         ({"time": ["spring", "summer", "autumn", "winter"], "horizon": 2}, "numbers or dates, got 'spring'"),
         ({"time": [1, 2, 3, 4], "series": [1, 2, 3, 4], "horizon": 2}, "every series has one row"),
     ],

@@ -46,6 +46,16 @@ def test_sorted_outcomes_say_nothing():
     assert told(y[order], kc.Normal(mean[order], 1.0)) == ()
 
 
+def test_laws_without_mean_are_binned_by_their_centres():
+    rng = np.random.default_rng(5)
+    loc = rng.normal(size=200)
+    batch = kc.StudentT(np.ones(200), loc, np.ones(200))
+    assert told(loc + rng.standard_t(1, 200), batch) == ()
+    path = np.convolve(rng.normal(size=207), np.full(8, 8**-0.5), "valid")
+    (sentence,) = told(loc + np.tan(np.pi * (norm.cdf(path) - 0.5)), batch)
+    assert "nan" not in sentence
+
+
 def test_too_few_rows_and_densities_without_draws_are_left():
     mean, y = overlapping(np.random.default_rng(3), n=29)
     assert told(y, kc.Normal(mean, 1.0)) == ()

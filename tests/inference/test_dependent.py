@@ -112,7 +112,13 @@ def test_what_cannot_be_redrawn_is_thinned(wrong):
     }[wrong]
     result = kc.calibration_test(y, batch, horizon=3)
     assert any("the p-value is that whatever the dependence inside 3 steps" in note for note in result.notes)
+    assert result.null.startswith("every third row by itself, 3 times the smallest p-value (")
+    assert "exact" not in result.null
     assert result.pvalue > 0.02
+    one_step = kc.calibration_test(y, batch, horizon=1)
+    assert one_step.null.endswith(", valid for one-step forecasts")
+    assert one_step.null.startswith({"draws": "the outcome swapped", "density": "wild"}.get(wrong, "targets redrawn"))
+    assert not any("null='swap' holds" in note for note in (*result.notes, *one_step.notes))
 
 
 def test_clusters_say_what_they_count_like():
@@ -141,6 +147,7 @@ def test_errors_are_seen_in_dependent_rows():
         ({"horizon": 3, "statistic": "pit"}, "statistic='pit' is for independent rows"),
         ({"clusters": [0, 1] * 20, "given": np.arange(40.0)}, "cannot be had together"),
         ({"clusters": [0, 1] * 20}, "clusters count like 2.0 of equal size"),
+        ({"horizon": 25}, "leave 1 without overlap, and at least 3 are needed"),
     ],
 )
 def test_what_does_not_go_together_is_refused(options, words):
@@ -155,10 +162,17 @@ def test_several_classes_in_clusters_are_refused_with_a_way_out():
     p = rng.dirichlet([1, 1, 1], 100)
     y = (p.cumsum(axis=1) < rng.random((100, 1))).sum(axis=1)
     of = np.repeat(np.arange(20), 5)
-    with pytest.raises(kc.InputError, match=r"lens=TopLabel\(\)"):
+    with pytest.raises(kc.InputError, match=r"lens=kernelcal.TopLabel\(\)"):
         kc.calibration_test(y, p, clusters=of)
     assert kc.calibration_test(y, p, clusters=of, lens=kc.TopLabel()).pvalue > 0.01
     assert kc.calibration_test(y, p, clusters=of, lens=kc.ClassWise()).pvalue > 0.01
+
+
+@pytest.mark.parametrize("said", [{"horizon": 3}, {"clusters": np.repeat(np.arange(12), 5)}])
+def test_predictions_that_are_certain_and_right_are_calibrated(said):
+    y = np.arange(60) % 2
+    assert kc.calibration_test(y, y.astype(float), **said).pvalue == 1
+    assert kc.calibration_test(1 - y, y.astype(float), **said).pvalue < 0.02
 
 
 def _bound(sets, level):

@@ -67,7 +67,8 @@ class Scores:
 
     def correlation(self, values: np.ndarray, earlier: np.ndarray, later: np.ndarray) -> float:
         """Correlation of latent numbers at which products of these scores have the mean that they have."""
-        wanted = float(values[earlier] @ values[later]) / float((values**2).mean())
+        mean = float((values**2).mean())
+        wanted = float(values[earlier] @ values[later]) / mean if mean > 0 else 0.0
         return _solved((self.coefficients[earlier] * self.coefficients[later]).sum(axis=0), wanted)
 
 
@@ -134,7 +135,8 @@ def shared_correlation(scores: Scores, values: np.ndarray, rows: Dependence) -> 
     columns = np.column_stack([values, scores.coefficients])
     np.add.at(by_cluster, rows.clusters, columns)
     pairs = 0.5 * ((by_cluster**2).sum(axis=0) - (columns**2).sum(axis=0))
-    wanted = pairs[0] / float((values**2).mean())
+    mean = float((values**2).mean())
+    wanted = float(pairs[0]) / mean if mean > 0 else 0.0
     return float(np.clip(_solved(pairs[1:], wanted), 0.0, _MOST))
 
 

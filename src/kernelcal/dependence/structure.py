@@ -168,7 +168,7 @@ def _horizon(given: Any, n: int) -> int:
         return 1
     if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 1:
         raise InputError(f"horizon must be a whole number of steps, 1 or more, got {given!r}")
-    if given >= n:
+    if given >= n and given > 1:
         raise InputError(f"horizon is {given:,} steps and there are {n:,} rows: no two forecasts are apart")
     return int(given)
 
@@ -185,7 +185,7 @@ def _positions(series: np.ndarray) -> np.ndarray:
 
 def _steps(values: np.ndarray, series: np.ndarray) -> np.ndarray:
     """Whole steps since the first row of the series, or refuse times without regular steps."""
-    numbers = _as_numbers(values)
+    numbers, unit = _as_numbers(values)
     order = np.lexsort((numbers, series))
     same, apart = np.diff(series[order]) == 0, np.diff(numbers[order])
     twice = np.flatnonzero(same & (apart <= 0))
@@ -197,26 +197,34 @@ def _steps(values: np.ndarray, series: np.ndarray) -> np.ndarray:
         )
     if not same.any():
         raise InputError("time: every series has one row, so that none overlaps another: leave time and series out")
-    step = apart[same].min()
+    whole_numbers = bool((apart[same] == np.rint(apart[same])).all())
+    step = float(np.gcd.reduce(apart[same].astype(np.int64))) if whole_numbers else float(apart[same].min())
     since = np.concatenate([[0.0], np.where(same, apart, 0.0)]).cumsum()
     starts = np.flatnonzero(np.append(True, ~same))
     since -= np.repeat(since[starts], np.diff(np.append(starts, len(series))))
     whole = np.rint(since / step)
     bad = np.flatnonzero(np.abs(since / step - whole) > _REGULAR * np.maximum(1, whole))
     if len(bad) or whole.max() > _SPARSE * len(series):
-        row = order[bad[0]] if len(bad) else order[int(whole.argmax())]
+        far = int(bad[0]) if len(bad) else int(whole.argmax())
         raise InputError(
-            f"time: the smallest distance of two times is {step:g}, and row {row} ({values[row]}) is not a whole "
-            "number of such steps from the first of its series, or very many: pass whole numbers of steps, such as "
-            "the number of the month; without time= rows are taken in their order"
+            f"time: in steps of {step * unit[0]:g}{unit[1]}, the largest that could be regular, row {order[far]} "
+            f"({values[order[far]]}) lies {since[far] / step:,.6g} steps after the first of its series, and there are "
+            f"{len(series):,} rows: pass whole numbers of steps, such as the number of the month; without time= rows "
+            "are taken in their order"
         )
     steps = np.empty(len(series), dtype=np.int64)
     steps[order] = whole
     return steps
 
 
-def _as_numbers(values: np.ndarray) -> np.ndarray:
-    """Numbers of numbers, dates and ISO text."""
+_DAY = 86_400 * 10**6  # microseconds
+
+
+def _as_numbers(values: np.ndarray) -> tuple[np.ndarray, tuple[float, str]]:
+    """Numbers of numbers, dates and ISO text, and what one of them is: factor and unit, for messages.
+
+    Dates that are all the same day of a month, or all the last one, are numbers of months, which differ in length.
+    """
     try:
         if values.dtype.kind in "OUS":
             whole = values.tolist()
@@ -224,10 +232,29 @@ def _as_numbers(values: np.ndarray) -> np.ndarray:
             values = np.array(
                 whole if numbers else [str(value) for value in whole], dtype=None if numbers else "M8[us]"
             )
-        if values.dtype.kind in "Mm":
-            values = values.astype("datetime64[us]" if values.dtype.kind == "M" else "timedelta64[us]").astype(np.int64)
-        return np.asarray(values, dtype=np.float64)
+        if values.dtype.kind == "m":
+            return values.astype("m8[us]").astype(np.int64).astype(np.float64), (1 / _DAY, " days")
+        if values.dtype.kind == "M":
+            times = values.astype("M8[us]")
+            months = _months(times)
+            if months is not None:
+                return months, (1.0, " months")
+            return times.astype(np.int64).astype(np.float64), (1 / _DAY, " days")
+        found = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise InputError(
             f"time must be numbers or dates, got {values[0]!r}: dates as text are ISO, such as 2026-03-31"
         ) from None
+    far = np.flatnonzero(~np.isfinite(found))
+    if len(far):
+        raise InputError(f"time: row {far[0]} is {found[far[0]]}, expected a number or a date: drop such rows")
+    return found, (1.0, "")
+
+
+def _months(times: np.ndarray) -> np.ndarray | None:
+    """Numbers of months, where times are the same day of every month, or its last one, at the same time of day."""
+    month = times.astype("M8[M]")
+    since = times - month  # since the first of the month
+    left = (month + 1).astype("M8[us]") - times
+    alike = bool((since == since[0]).all() or (left == left[0]).all())
+    return month.astype(np.int64).astype(np.float64) if alike and len(np.unique(month)) > 1 else None

@@ -88,8 +88,8 @@ def _residuals(batch: Any, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.nd
         values, levels = to_numpy(batch.values).astype(np.float64), to_numpy(batch.levels)
         return (values < y[:, None]).mean(axis=1) - (1 - levels).mean(), values[:, values.shape[1] // 2], values
     e = np.clip(batch.standardised(y).reshape(len(y), -1), -10, 10).mean(axis=1)
-    mean, width = (to_numpy(x).astype(np.float64).reshape(len(y), -1) for x in (batch.mean, batch.width))
-    return e, mean.mean(axis=1), np.concatenate([mean, width], axis=1)
+    centre, width = (to_numpy(x).astype(np.float64).reshape(len(y), -1) for x in (batch.centre, batch.width))
+    return e, centre.mean(axis=1), np.concatenate([centre, width], axis=1)
 
 
 def _less_bins(e: np.ndarray, key: np.ndarray) -> np.ndarray:

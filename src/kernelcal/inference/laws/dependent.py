@@ -24,13 +24,14 @@ from kernelcal.inference.laws.exact import exact_notes, exact_null
 from kernelcal.inference.laws.law import NullLaw, Outcome, Problem
 from kernelcal.inference.laws.ranking import merged_pvalue, ranks
 from kernelcal.kernels import Standardised
-from kernelcal.predictions import Bernoulli, ClassPredictions, Quantiles, Samples
+from kernelcal.predictions import Bernoulli, ClassPredictions, Predictions, Quantiles, Samples
 from kernelcal.randomness import generator_of
 from kernelcal.statistics import Merge, Prepared
 
 __all__ = ["ClusterSums", "Dependent", "effective_clusters", "flipped_pvalue", "refuse_dependent"]
 
 
+_FEWEST = 3  # rows that do not overlap
 _FEW_STRETCHES = 10  # stretches of h steps, below which estimated correlations are rough
 _REFUSED, _UNGATED, _SHOWN = 5, 10, 20  # effective clusters
 _MOST = 0.98  # correlation in a cluster
@@ -74,15 +75,20 @@ class Dependent(NullLaw):
     weighted: ClassVar[bool] = True
     name: ClassVar[str] = "dependent"
 
-    @property
-    def label(self) -> str:  # type: ignore[override]
-        """What the result says about the law."""
+    label: ClassVar[str] = "targets redrawn from the predictions, dependent on each other"
+
+    def described(self, case: Case) -> str:
+        """What the result says about the law: how rows depend, and what was done in place of redrawing."""
         rows = self.rows
         if rows.clusters is not None:
             return f"targets redrawn from the predictions, dependent inside {rows.groups:,} clusters"
         if rows.horizon == 1:
-            return "targets redrawn from the predictions, valid for one-step forecasts"
-        return f"targets redrawn from the predictions, dependent up to {rows.horizon - 1} steps"
+            return f"{self.base.described(case).removeprefix('exact, ')}, valid for one-step forecasts"
+        if _not_redrawn(case):
+            base = self.base.described(case).removeprefix("exact, ")
+            return f"every {_ordinal(rows.horizon)} row by itself, {rows.horizon} times the smallest p-value ({base})"
+        steps = "1 step" if rows.horizon == 2 else f"{rows.horizon - 1} steps"
+        return f"targets redrawn from the predictions, dependent up to {steps}"
 
     def test(self, problem: Problem) -> Outcome:
         """Rank the observed values among those of targets that depend on each other as the observed ones do."""
@@ -92,6 +98,12 @@ class Dependent(NullLaw):
 
     def _of_stretches(self, problem: Problem) -> Outcome:
         case, rows = problem.case, self.rows
+        apart = min(len(subset) for subset in rows.thinned)
+        if apart < _FEWEST:
+            raise InputError(
+                f"horizon: {len(rows):,} rows of forecasts {rows.horizon} steps ahead leave {apart} without overlap, "
+                f"and at least {_FEWEST} are needed: a shorter horizon, or more rows"
+            )
         pvalue, least = self._thinned(problem)
         beside = (
             f"whatever the dependence inside {rows.horizon} steps: p = {pvalue:.3g} ({rows.horizon} times the smallest "
@@ -131,10 +143,7 @@ class Dependent(NullLaw):
         case, rows, run = problem.case, self.rows, problem.run
         reason = _not_redrawn(case)
         if reason:
-            raise InputError(
-                f"clusters: {reason}: ask a simpler question, lens=TopLabel() or OneClass(label) of classes, one "
-                "coordinate of vectors, or keep one row a cluster"
-            )
+            raise InputError(f"clusters: {reason}: {_simpler(case.predictions)}keep one row a cluster")
         shown = case.in_cells if problem.prepared.by_cells else case
         scores = Scores.of(shown.predictions)
         rho = shared_correlation(scores, scores(shown.targets), rows)
@@ -193,6 +202,15 @@ def _not_redrawn(case: Case) -> str:
     return ""
 
 
+def _simpler(batch: Predictions) -> str:
+    """What else can be asked of rows in clusters."""
+    if isinstance(batch, ClassPredictions):
+        return "ask one question, lens=kernelcal.TopLabel() or OneClass(label), or "
+    if batch.event_shape:
+        return "take one coordinate, kernelcal.statistics.coordinate(predictions, k), or "
+    return ""
+
+
 def _few_stretches(rows: Dependence) -> tuple[str, ...]:
     stretches = len(rows) / rows.horizon
     if stretches >= _FEW_STRETCHES:
@@ -239,7 +257,7 @@ def effective_clusters(rows: Dependence, rho: float, variances: np.ndarray) -> f
     assert rows.clusters is not None
     own = np.bincount(rows.clusters, variances)
     v = own + rho * (np.bincount(rows.clusters, np.sqrt(variances)) ** 2 - own)
-    return float(v.sum() ** 2 / (v**2).sum())
+    return float(v.sum() ** 2 / (v**2).sum()) if v.any() else float(rows.groups)
 
 
 class ClusterSums(Prepared):

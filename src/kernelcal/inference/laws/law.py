@@ -111,6 +111,10 @@ class NullLaw(ABC):
             name = self.name or type(self).__name__
             raise InputError(f"null={name!r} takes no case weights: {_weighted_way(case.predictions)}")
 
+    def described(self, case: Case) -> str:
+        """What the result of a case says about the law."""
+        return self.label
+
     def refuse(self, statistic: Statistic) -> None:
         """Refuse a statistic that it is not the law of, with the remedy; called before data are looked at."""
         if self.estimators:

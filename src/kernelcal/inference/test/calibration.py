@@ -330,7 +330,7 @@ def _between_levels(prepared: Prepared, case: Case) -> tuple[str, ...]:
 
 def _null(law: NullLaw, prepared: Prepared, case: Case) -> str:
     """Name of the law: of quantile forecasts cells are redrawn."""
-    return law_of_cells(case) if prepared.by_cells and isinstance(law, Exact) else law.label
+    return law_of_cells(case) if prepared.by_cells and isinstance(law, Exact) else law.described(case)
 
 
 def draws_in(batch: Predictions) -> int:
@@ -369,8 +369,9 @@ def _result(law: NullLaw, outcome: Outcome, problem: Problem) -> TestResult:
     prepared, batch, members = problem.prepared, problem.case.predictions, outcome.members
     targets, family = problem.case.targets, isinstance(prepared, PreparedFamily)
     rows = impossible_rows(batch, targets)
-    notes = tuple(dict.fromkeys(prepared.notes + batch.notes + outcome.notes + _few_rows(law, batch)))
-    notes += _draws_as_law(law, batch) + _between_levels(prepared, problem.case)
+    of_rows = law.base if isinstance(law, Dependent) else law
+    notes = tuple(dict.fromkeys(prepared.notes + batch.notes + outcome.notes + _few_rows(of_rows, batch)))
+    notes += _draws_as_law(of_rows, batch) + _between_levels(prepared, problem.case)
     if len(rows):
         notes = (impossible_note(problem.case, rows, family), *notes)
     words: tuple[str, ...] = ()
