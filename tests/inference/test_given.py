@@ -470,3 +470,19 @@ def test_the_figures_of_a_trend_are_those_of_its_upper_half():
     assert trend.rows == above.sum() == 400
     assert (trend.observed, trend.predicted) == pytest.approx((y[above].mean(), p[above].mean()))
     assert trend.elsewhere == pytest.approx((y[~above].mean(), p[~above].mean()))
+
+
+@pytest.mark.parametrize("levels", [[0, 1, 2], [0, 0, 0, 1, 2], [0, 1, 2, 2, 2], [0, 0, 0, 0, 1, 5, 5, 5]])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_columns_of_few_levels_have_trends_with_two_sides(levels, weighted):
+    """Of three levels both ends may be more than half of the rows, or rows without weight all on one side."""
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        x, p = rng.choice(levels, 24), rng.choice([0.1, 0.5, 0.9], 24)
+        y = (rng.random(24) < p).astype(int)
+        weights = np.where(rng.random(24) < 0.3, 0.0, 1.0) if weighted else None
+        result = kc.calibration_test(y, p, given={"x": x}, weights=weights, draws=99).given
+        for found in result.findings:
+            if found.where.startswith(("trend", "curve")):
+                assert found.elsewhere is not None
+                assert 0 < found.rows < 24

@@ -242,14 +242,17 @@ class GivenWords:
             inside[place.rows] = True
             return np.flatnonzero(inside), np.flatnonzero(~inside)
         column = next(c for c in self.places.given.columns if c.name == place.columns[0])
-        x = column.values[place.rows]
+        rows = place.rows[self.places.weights[place.rows] > 0]
+        x = column.values[rows]
         if place.curved:
             low, high = np.quantile(x, [0.25, 0.75])
             ends = (x <= low) | (x >= high)
-            return place.rows[ends], place.rows[~ends]
+            if ends.all():  # few levels: ends are where the curve is above its mean
+                ends = place.trend[rows] > 0
+            return rows[ends], rows[~ends]
         upper = x > np.median(x)
         upper = upper if upper.any() else x >= np.median(x)
-        return place.rows[upper], place.rows[~upper]
+        return rows[upper], rows[~upper]
 
     def _specific(self, s: int, place: ColumnPlace) -> bool:
         """Whether the gap differs from that elsewhere, by the variances of calibrated outcomes."""
