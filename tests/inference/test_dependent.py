@@ -8,7 +8,8 @@ from scipy.stats import binom, norm
 
 import kernelcal as kc
 from kernelcal.cases import Case
-from kernelcal.dependence import Dependence, Scores
+from kernelcal.dependence import Dependence, Scores, shared_correlation
+from kernelcal.inference.laws import dependent
 from kernelcal.inference.laws.dependent import ClusterSums, effective_clusters, flipped_pvalue
 
 
@@ -129,6 +130,29 @@ def test_clusters_say_what_they_count_like():
     (counted,) = (note for note in result.notes if "they count like" in note)
     assert 25 <= int(counted.split("count like ")[1].split(" ")[0]) <= 30
     assert any("flipped signs of clusters" in note for note in result.notes)
+
+
+def test_clusters_with_slopes_of_their_own_are_not_rejected_for_them():
+    """Each row has its law, and no shared part explains how clusters differ: flipped signs decide."""
+    rng = np.random.default_rng(4)
+    of, x = np.repeat(np.arange(20), 15), rng.normal(size=300)
+    y = x + rng.normal(size=20)[of] * x + rng.normal(size=300)
+    result = kc.calibration_test(y, kc.Normal(x, np.sqrt(1 + x**2)), clusters=of)
+    (note,) = (note for note in result.notes if "not below that of flipped signs" in note)
+    assert min(member.pvalue for member in result.members) < 0.01  # what the redrawn targets say
+    assert result.pvalue == pytest.approx(float(note.rsplit(" ", 1)[1]), abs=5e-4)
+    assert result.pvalue > 0.3
+
+
+def test_the_correlation_of_clusters_is_raised_by_its_error(monkeypatch):
+    seen = []
+    plain = dependent.SharedPart
+    monkeypatch.setattr(dependent, "SharedPart", lambda rows, rho: seen.append(rho) or plain(rows, rho))
+    y, p, of = in_clusters(np.random.default_rng(12), 25, 10, 0.3)
+    case = Case.of(y, p, clusters=of)
+    scores = Scores.of(case.predictions)
+    kc.calibration_test(y, p, clusters=of, draws=99)
+    assert seen == [pytest.approx(1.2 * shared_correlation(scores, scores(case.targets), case.rows))]
 
 
 def test_errors_are_seen_in_dependent_rows():
