@@ -486,3 +486,33 @@ def test_columns_of_few_levels_have_trends_with_two_sides(levels, weighted):
             if found.where.startswith(("trend", "curve")):
                 assert found.elsewhere is not None
                 assert 0 < found.rows < 24
+
+
+@pytest.mark.parametrize("kind", ["numbers", "counts", "quantiles"])
+def test_a_wrong_width_is_not_called_a_shift(kind):
+    """Where outcomes spread twice as wide, chance moves the mean of some place far, in predicted units."""
+    shifts = 0
+    for seed in range(12):
+        rng = np.random.default_rng([9, seed])
+        m, given = rng.normal(size=400), {"x": rng.normal(size=400), "site": rng.choice(["a", "b", "c"], 400)}
+        if kind == "counts":
+            rate = np.exp(0.5 * m + 1)
+            y, batch = rng.negative_binomial(2, 2 / (2 + rate)), kc.Poisson(rate)
+        else:
+            y, batch = m + 2 * rng.normal(size=400), kc.Normal(m, 1.0)
+        if kind == "quantiles":
+            batch = kc.Quantiles(m[:, None] + np.array([-1.2816, 0.0, 1.2816]), [0.1, 0.5, 0.9])
+        found = kc.calibration_test(y, batch, given=given, draws=199).given
+        words = ("higher", "lower", "above the quantiles", "below the quantiles")
+        shifts += any(word in sentence.split(" (")[0] for sentence in found.sentences for word in words)
+    assert shifts <= 1
+
+
+def test_a_shift_is_said_beside_a_wrong_width():
+    rng = np.random.default_rng(3)
+    x, m = rng.normal(size=600), rng.normal(size=600)
+    y = m + 1.5 * rng.normal(size=600) + np.where(x > 0, 0.8, -0.8)
+    found = kc.calibration_test(y, kc.Normal(m, 1.0), given={"x": x}, draws=199).given
+    assert found.sentences[0].startswith("the higher x is, the higher are outcomes against the predictions")
+    far = kc.calibration_test(-y, kc.Normal(-m, 1.0), given={"x": x}, draws=199).given
+    assert far.sentences[0].startswith("the higher x is, the lower are outcomes against the predictions")

@@ -46,6 +46,9 @@ class PlaceFinding(Shown):
         Whether the gap differs from that elsewhere: if not, it is an error of all rows that shows here too.
     repeated : bool
         Whether nothing is left of it in rows outside the stronger places that are named.
+    clear : bool
+        Whether a shift is significant beside the spread that outcomes have too: where they spread wider than predicted,
+        chance moves them further. What is not clear is not said in words.
     """
 
     columns: tuple[str, ...]
@@ -60,6 +63,12 @@ class PlaceFinding(Shown):
     sentence: str
     specific: bool = True
     repeated: bool = False
+    clear: bool = True
+
+    @property
+    def said(self) -> bool:
+        """Whether it is said in words, if it is significant."""
+        return self.specific and self.clear and not self.repeated
 
     @property
     def gap(self) -> float:
@@ -195,8 +204,8 @@ class GivenResult(Shown):
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What is significant and does not only repeat a stronger place, or what is wrong in all rows; five at most."""
-        return tuple(found.sentence for found in self.rejected if found.specific and not found.repeated)[:_SENTENCES]
+        """What is significant, clear, and does not only repeat a stronger place, or all rows; five at most."""
+        return tuple(found.sentence for found in self.rejected if found.said)[:_SENTENCES]
 
     def profile(self, column: str) -> ColumnProfile:
         """Return the profile of one column."""

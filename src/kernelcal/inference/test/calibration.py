@@ -424,5 +424,5 @@ def _beside_given(
     directed = {member.name for member in outcome.members if member.pvalue <= alpha}
     others = words if directed & {*prepared.signals.directed, prepared.names[0]} else ()
     others = tuple(word for word in others if word != prepared.signals.aimless)
-    first = shown.sentences or tuple(found.sentence for found in shown.rejected[:1]) or (_IN_X,)
+    first = shown.sentences or tuple(found.sentence for found in shown.rejected if found.clear)[:1] or (_IN_X,)
     return (*first, *others)

@@ -140,7 +140,7 @@ class GivenWords:
         kept: list[tuple[int, int]] = []
         for s, p in sorted(named, key=lambda pair: pair[0] in self.scores.about):
             found[s, p] = not self._repeats(s, p, kept)
-            kept += [(s, p)] if found[s, p] and self._specific(s, self.places.places[p]) else []
+            kept += [(s, p)] if found[s, p] and self._clear(s, p) and self._specific(s, self.places.places[p]) else []
         return found
 
     @cached_property
@@ -167,6 +167,22 @@ class GivenWords:
         own = self._cleared_squares(s, left, shifts) if s in self.scores.about else self._observed_scores[s, left]
         spread = float(np.sqrt(w**2 @ self.scores.variance[s, left]))
         return not (spread > 0 and np.sign(self.observed[s, p]) * float(w @ own) >= _SPECIFIC * spread)
+
+    def _clear(self, s: int, p: int) -> bool:
+        """Whether a shift is significant in units of the spread about the mean of its place, if that is wider."""
+        if s not in self.scores.shifts:
+            return True
+        place = self.places.places[p]
+        own, w = self._observed_scores[s, place.rows], self.places.weights[place.rows]
+        if not (w > 0).sum() > 1:
+            return False
+        factor = w * (1.0 if place.trend is None else place.trend[place.rows])
+        counted = (w > 0).sum()
+        seen = factor**2 @ (own - np.average(own, weights=w)) ** 2 * counted / (counted - 1)
+        ratio = seen / max(float(factor**2 @ self.scores.variance[s, place.rows]), 1e-300)
+        kind = int(p >= self.places.single)
+        size = self._sizes[s, p] / np.sqrt(max(1.0, ratio))
+        return bool(self.family.pvalues(np.array([size]), kind)[0] <= self.alpha)
 
     def _cleared_squares(self, s: int, rows: np.ndarray, shifts: list[ColumnPlace]) -> np.ndarray:
         """Squares less 1 of the scores in some rows, less what shifts that are named explain of them."""
@@ -214,6 +230,7 @@ class GivenWords:
             sentence=sentence,
             specific=self._specific(s, place),
             repeated=repeated,
+            clear=self._clear(s, p),
         )
 
     def _elsewhere(self, s: int, outside: np.ndarray, *, more: bool) -> str:

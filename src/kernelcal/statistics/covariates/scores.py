@@ -56,6 +56,8 @@ class RowScores(ABC):
         Whether only large values speak against calibration, so that nothing may be subtracted.
     alike : tuple of int
         Scores that say everything, for sums over pairs of rows.
+    shifts : tuple of int
+        Scores that chance moves further where outcomes spread wider than predicted.
     """
 
     sayings: tuple[Saying, ...]
@@ -63,6 +65,7 @@ class RowScores(ABC):
     third: np.ndarray
     about: dict[int, int]
     alike: tuple[int, ...]
+    shifts: tuple[int, ...] = ()
     one_sided: bool = False
     least_variance: float = 0.0  # of a sum that is looked at; of counts one event or so must be uncertain
 
@@ -166,7 +169,7 @@ class NumberScores(RowScores):
         self.sayings = tuple(_of_shift(k if several else None) for k in range(d)) + tuple(
             _of_width(k if several else None) for k in range(d)
         )
-        self.about = {d + k: k for k in range(d)}
+        self.about, self.shifts = {d + k: k for k in range(d)}, tuple(range(d))
         spread = self.spread.astype(np.float64)
         self.variance, self.third = np.concatenate([spread, 2 * spread]), np.concatenate([0 * spread, 8 * spread])
         self.alike = tuple(range(2 * d))
@@ -226,7 +229,7 @@ class QuantileScores(RowScores):
         drawn = self.cells.table[:, self.cells.cells.drawn] - self.cells.mean.T[:, :, None]
         moments = [np.broadcast_to((drawn**k) @ self.cells.cells.spacings, (number, n)) for k in (2, 3)]
         self.variance, self.third = moments
-        self.sayings = _QUANTILES[:number]
+        self.sayings, self.shifts = _QUANTILES[:number], (0, 1)
         self.alike = tuple(range(number))
 
     def of(self, targets: np.ndarray) -> np.ndarray:
