@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,9 +15,9 @@ from kernelcal.inference import DrawnValues
 from kernelcal.kernels import Kernel, Stationary, resolve
 from kernelcal.predictions import ClassPredictions, Quantiles
 from kernelcal.runs import Run
-from kernelcal.statistics import SKCE, Prepared
+from kernelcal.statistics import SKCE, Together
 
-__all__ = ["Tested", "Together", "tested"]
+__all__ = ["Tested", "tested"]
 
 
 _FINER = 4.0  # the median distance is the scale of all predictions together; a place is smaller
@@ -27,21 +26,6 @@ _VECTORS = (
     "targets are vectors: there is no witness; explain a coordinate k by itself, y[:, k] with "
     "kernelcal.statistics.coordinate(predictions, k)"
 )
-
-
-class Together(Prepared):
-    """Several prepared statistics of the same targets, side by side."""
-
-    def __init__(self, parts: Sequence[Prepared]) -> None:
-        self.parts = parts
-        self.names = tuple(name for part in parts for name in part.names)
-        self.engine = "; ".join(dict.fromkeys(part.engine for part in parts))
-        self.bytes_per_draw = sum(part.bytes_per_draw for part in parts)
-        self.by_cells = all(part.by_cells for part in parts)
-
-    def values(self, targets: np.ndarray) -> np.ndarray:
-        """Values of all of them, shape (B, statistics)."""
-        return np.hstack([part.values(targets) for part in self.parts])
 
 
 @dataclass(frozen=True, eq=False)

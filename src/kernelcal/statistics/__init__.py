@@ -1,6 +1,15 @@
 """Statistics and scores: one room a kind. ``x_of(case)`` is the core of ``x(y, predictions)``: it checks nothing."""
 
-from kernelcal.statistics.base import CallableStatistic, Estimate, Merge, Prepared, Statistic, Through, target_notes
+from kernelcal.statistics.base import (
+    CallableStatistic,
+    Estimate,
+    Merge,
+    Prepared,
+    Statistic,
+    Through,
+    Together,
+    target_notes,
+)
 from kernelcal.statistics.binned import (
     ECE,
     BinnedEstimate,
@@ -112,6 +121,7 @@ __all__ = [
     "SpectralFunctions",
     "Statistic",
     "Through",
+    "Together",
     "UniformHistogram",
     "WeightedIntervalScore",
     "accuracy",

@@ -24,6 +24,7 @@ __all__ = [
     "Prepared",
     "Statistic",
     "Through",
+    "Together",
     "interpolation_notes",
     "target_notes",
 ]
@@ -142,6 +143,29 @@ class Prepared(ABC):
     @abstractmethod
     def values(self, targets: np.ndarray) -> np.ndarray:
         """Values for targets of shape (B, n): shape (B, statistics). Large values speak against calibration."""
+
+
+class Together(Prepared):
+    """Several prepared statistics of the same targets, side by side.
+
+    Parameters
+    ----------
+    parts : sequence of Prepared
+        Their names follow each other.
+    merge : Merge, optional
+        How they become one p-value; what it leaves out is told.
+    """
+
+    def __init__(self, parts: Sequence[Prepared], merge: Merge | None = None) -> None:
+        self.parts, self.merge = tuple(parts), merge
+        self.names = tuple(name for part in parts for name in part.names)
+        self.engine = "; ".join(dict.fromkeys(part.engine for part in parts))
+        self.bytes_per_draw = sum(part.bytes_per_draw for part in parts)
+        self.by_cells = all(part.by_cells for part in parts)
+
+    def values(self, targets: np.ndarray) -> np.ndarray:
+        """Values of all of them, shape (B, statistics)."""
+        return np.hstack([part.values(targets) for part in self.parts])
 
 
 class Statistic(ABC):

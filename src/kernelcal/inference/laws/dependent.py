@@ -26,7 +26,7 @@ from kernelcal.inference.laws.ranking import merged_pvalue, ranks
 from kernelcal.kernels import Standardised
 from kernelcal.predictions import Bernoulli, ClassPredictions, Predictions, Quantiles, Samples
 from kernelcal.randomness import generator_of
-from kernelcal.statistics import Merge, Prepared
+from kernelcal.statistics import Merge, Prepared, Together
 
 __all__ = ["ClusterSums", "Dependent", "effective_clusters", "flipped_pvalue", "refuse_dependent"]
 
@@ -155,7 +155,9 @@ class Dependent(NullLaw):
             )
         sums, own = ClusterSums(scores, case, rows), problem.prepared.names
         raised = min(rho * (1 + rows.groups**-0.5), _MOST)
-        outcome, values = self._outcome(problem, _Beside(problem.prepared, sums), SharedPart(rows, raised))
+        sums.by_cells = problem.prepared.by_cells
+        merge = problem.prepared.merge or Merge.of_each(len(own))  # sums of clusters have no part in the p-value
+        outcome, values = self._outcome(problem, Together((problem.prepared, sums), merge), SharedPart(rows, raised))
         spread = values[:, len(own) :]
         unlike = merged_pvalue(spread, ranks(spread))
         flipped = flipped_pvalue(sums.of(shown.targets[None])[0], run.draws, run.shared().rng)
@@ -334,17 +336,3 @@ def flipped_pvalue(sums: np.ndarray, draws: int, rng: object) -> float:
     signs = generator_of(rng, "signs of clusters").integers(0, 2, size=(draws, len(sums))) * 2.0 - 1.0
     values = np.abs(np.concatenate([np.ones((1, len(sums))), signs]) @ scaled)
     return merged_pvalue(values, ranks(values))
-
-
-class _Beside(Prepared):
-    """A prepared statistic, and others beside it that have no part in its p-value."""
-
-    def __init__(self, prepared: Prepared, others: Prepared) -> None:
-        self.prepared, self.others = prepared, others
-        self.names, self.engine = prepared.names + others.names, prepared.engine
-        self.bytes_per_draw = prepared.bytes_per_draw + others.bytes_per_draw
-        self.merge = prepared.merge or Merge.of_each(len(prepared.names))
-        self.by_cells = prepared.by_cells
-
-    def values(self, targets: np.ndarray) -> np.ndarray:
-        return np.hstack([self.prepared.values(targets), self.others.values(targets)])
