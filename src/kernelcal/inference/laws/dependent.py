@@ -77,15 +77,14 @@ class Dependent(NullLaw):
 
     label: ClassVar[str] = "targets redrawn from the predictions, dependent on each other"
 
-    def described(self, case: Case) -> str:
-        """What the result says about the law: how rows depend, and what was done in place of redrawing."""
-        rows = self.rows
+    def _described(self, case: Case) -> str:
+        """How rows depend, and what was done in place of redrawing."""
+        rows, base = self.rows, self.base.label.removeprefix("exact, ")
         if rows.clusters is not None:
             return f"targets redrawn from the predictions, dependent inside {rows.groups:,} clusters"
         if rows.horizon == 1:
-            return f"{self.base.described(case).removeprefix('exact, ')}, valid for one-step forecasts"
+            return f"{base}, valid for one-step forecasts"
         if _not_redrawn(case):
-            base = self.base.described(case).removeprefix("exact, ")
             return f"every {_ordinal(rows.horizon)} row by itself, {rows.horizon} times the smallest p-value ({base})"
         steps = "1 step" if rows.horizon == 2 else f"{rows.horizon - 1} steps"
         return f"targets redrawn from the predictions, dependent up to {steps}"
@@ -93,8 +92,10 @@ class Dependent(NullLaw):
     def test(self, problem: Problem) -> Outcome:
         """Rank the observed values among those of targets that depend on each other as the observed ones do."""
         if self.rows.clusters is not None:
-            return self._of_clusters(problem)
-        return self.base.test(problem) if self.rows.horizon == 1 else self._of_stretches(problem)
+            outcome = self._of_clusters(problem)
+        else:
+            outcome = self.base.test(problem) if self.rows.horizon == 1 else self._of_stretches(problem)
+        return replace(outcome, null=self._described(problem.case))
 
     def _of_stretches(self, problem: Problem) -> Outcome:
         case, rows = problem.case, self.rows

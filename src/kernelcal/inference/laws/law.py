@@ -68,6 +68,8 @@ class Outcome:
         What the reader must know about this law here.
     null_draws : mapping of str to numpy.ndarray
         Values of every statistic under calibration, where the law draws and they are few.
+    null : str
+        What was done, where the law's label does not say it; else empty.
     """
 
     pvalue: float
@@ -77,6 +79,7 @@ class Outcome:
     stopped_early: bool = False
     notes: tuple[str, ...] = ()
     null_draws: Mapping[str, np.ndarray] = field(default_factory=dict, compare=False)
+    null: str = ""
 
 
 class NullLaw(ABC):
@@ -110,10 +113,6 @@ class NullLaw(ABC):
         if case.weights is not None and not self.weighted:
             name = self.name or type(self).__name__
             raise InputError(f"null={name!r} takes no case weights: {_weighted_way(case.predictions)}")
-
-    def described(self, case: Case) -> str:
-        """What the result of a case says about the law."""
-        return self.label
 
     def refuse(self, statistic: Statistic) -> None:
         """Refuse a statistic that it is not the law of, with the remedy; called before data are looked at."""

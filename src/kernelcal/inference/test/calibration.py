@@ -328,9 +328,9 @@ def _between_levels(prepared: Prepared, case: Case) -> tuple[str, ...]:
     return (CLAIMS_ALONE,) if case.predictions.cells.has_ties(case.targets) else ()
 
 
-def _null(law: NullLaw, prepared: Prepared, case: Case) -> str:
+def _null(law: NullLaw, outcome: Outcome, prepared: Prepared, case: Case) -> str:
     """Name of the law: of quantile forecasts cells are redrawn."""
-    return law_of_cells(case) if prepared.by_cells and isinstance(law, Exact) else law.described(case)
+    return outcome.null or (law_of_cells(case) if prepared.by_cells and isinstance(law, Exact) else law.label)
 
 
 def draws_in(batch: Predictions) -> int:
@@ -385,7 +385,7 @@ def _result(law: NullLaw, outcome: Outcome, problem: Problem) -> TestResult:
     return TestResult(
         statistic=min(m.pvalue for m in members if m.ranked) if len(members) > 1 else members[0].value,
         pvalue=p,
-        null=_null(law, prepared, problem.case),
+        null=_null(law, outcome, prepared, problem.case),
         draws=draws,
         stopped_early=outcome.stopped_early,
         monte_carlo_error=math.sqrt(p * (1 - p) / (draws + 1)) if draws else 0.0,
