@@ -174,7 +174,8 @@ def _load_parquet(path: Path) -> dict[str, np.ndarray]:
     except ImportError:
         raise MissingExtraError("pyarrow", "frame", "reading parquet") from None
     try:
-        table = pyarrow.parquet.ParquetFile(path).read()
+        with pyarrow.parquet.ParquetFile(path) as file:  # closed at once, not when it is collected
+            table = file.read()
     except (pyarrow.ArrowException, OSError) as error:
         raise InputError(f"{path}: cannot be read as parquet: {error}") from None
     return arrow_arrays(path, table)
