@@ -255,6 +255,6 @@ def _months(times: np.ndarray) -> np.ndarray | None:
     """Numbers of months, where times are the same day of every month, or its last one, at the same time of day."""
     month = times.astype("M8[M]")
     since = times - month  # since the first of the month
-    left = (month + 1).astype("M8[us]") - times
+    left = (month + np.timedelta64(1, "M")).astype("M8[us]") - times  # to the first of the next
     alike = bool((since == since[0]).all() or (left == left[0]).all())
     return month.astype(np.int64).astype(np.float64) if alike and len(np.unique(month)) > 1 else None
