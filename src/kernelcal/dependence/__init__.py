@@ -2,6 +2,7 @@
 
 from kernelcal.dependence.latent import (
     Coupling,
+    Parts,
     Scores,
     SharedPart,
     Stretches,
@@ -14,6 +15,7 @@ from kernelcal.dependence.suspicion import suspicions
 __all__ = [
     "Coupling",
     "Dependence",
+    "Parts",
     "Scores",
     "SharedPart",
     "Stretches",

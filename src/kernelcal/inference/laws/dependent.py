@@ -80,14 +80,11 @@ class Dependent(NullLaw):
     def _described(self, case: Case) -> str:
         """How rows depend, and what was done in place of redrawing."""
         rows, base = self.rows, self.base.label.removeprefix("exact, ")
-        if rows.clusters is not None:
-            return f"targets redrawn from the predictions, dependent inside {rows.groups:,} clusters"
-        if rows.horizon == 1:
-            return f"{base}, valid for one-step forecasts"
-        if _not_redrawn(case):
+        if rows.clusters is None and rows.horizon == 1:
+            return f"{base}, {rows.in_words}"
+        if rows.clusters is None and _not_redrawn(case):
             return f"every {_ordinal(rows.horizon)} row by itself, {rows.horizon} times the smallest p-value ({base})"
-        steps = "1 step" if rows.horizon == 2 else f"{rows.horizon - 1} steps"
-        return f"targets redrawn from the predictions, dependent up to {steps}"
+        return f"targets redrawn from the predictions, {rows.in_words}"
 
     def test(self, problem: Problem) -> Outcome:
         """Rank the observed values among those of targets that depend on each other as the observed ones do."""
@@ -116,8 +113,7 @@ class Dependent(NullLaw):
                 least, pvalue=pvalue, notes=(*_few_stretches(rows), f"{reason}: the p-value is that {beside}")
             )
         shown = case.in_cells if problem.prepared.by_cells else case
-        scores = Scores.of(shown.predictions)
-        coupling = Stretches(rows, lagged_correlations(scores, scores(shown.targets), rows))
+        coupling, _ = coupled(Scores.of(shown.predictions), shown.targets, rows)
         outcome = self._outcome(problem, problem.prepared, coupling)[0]
         return replace(outcome, notes=(*outcome.notes, *_few_stretches(rows), beside))
 
@@ -147,18 +143,13 @@ class Dependent(NullLaw):
             raise InputError(f"clusters: {reason}: {_simpler(case.predictions)}keep one row a cluster")
         shown = case.in_cells if problem.prepared.by_cells else case
         scores = Scores.of(shown.predictions)
-        rho = shared_correlation(scores, scores(shown.targets), rows)
+        coupling, rho = coupled(scores, shown.targets, rows)
         effective = effective_clusters(rows, rho, _variances(case))
-        if effective < _REFUSED:
-            raise InputError(
-                f"clusters: {rows.groups:,} clusters count like {effective:.1f} of equal size, and no test of fewer "
-                f"than {_REFUSED} holds its level: more clusters are needed, not more rows"
-            )
+        refuse_few_clusters(rows, effective)
         sums, own = ClusterSums(scores, case, rows), problem.prepared.names
-        raised = min(rho * (1 + rows.groups**-0.5), _MOST)
         sums.by_cells = problem.prepared.by_cells
         merge = problem.prepared.merge or Merge.of_each(len(own))  # sums of clusters have no part in the p-value
-        outcome, values = self._outcome(problem, Together((problem.prepared, sums), merge), SharedPart(rows, raised))
+        outcome, values = self._outcome(problem, Together((problem.prepared, sums), merge), coupling)
         spread = values[:, len(own) :]
         unlike = merged_pvalue(spread, ranks(spread))
         flipped = flipped_pvalue(sums.of(shown.targets[None])[0], run.draws, run.shared().rng)
@@ -169,6 +160,24 @@ class Dependent(NullLaw):
             members=tuple(member for member in outcome.members if member.name in own),
             notes=(*outcome.notes, *_of_effective(effective, rho), *_of_flips(effective, unlike, flipped)),
             null_draws={name: drawn for name, drawn in outcome.null_draws.items() if name in own},
+        )
+
+
+def coupled(scores: Scores, targets: np.ndarray, rows: Dependence) -> tuple[Coupling, float]:
+    """How rows are drawn, by correlations that outcomes show; of clusters the correlation too, before it is raised."""
+    values = scores(targets)
+    if rows.clusters is None:
+        return Stretches(rows, lagged_correlations(scores, values, rows)), 0.0
+    rho = shared_correlation(scores, values, rows)
+    return SharedPart(rows, min(rho * (1 + rows.groups**-0.5), _MOST)), rho
+
+
+def refuse_few_clusters(rows: Dependence, effective: float) -> None:
+    """Refuse clusters that count like too few."""
+    if effective < _REFUSED:
+        raise InputError(
+            f"clusters: {rows.groups:,} clusters count like {effective:.1f} of equal size, and no test of fewer "
+            f"than {_REFUSED} holds its level: more clusters are needed, not more rows"
         )
 
 
