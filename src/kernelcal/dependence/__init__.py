@@ -9,6 +9,7 @@ from kernelcal.dependence.latent import (
     lagged_correlations,
     shared_correlation,
 )
+from kernelcal.dependence.means import mean_error, mean_interval, share_interval
 from kernelcal.dependence.structure import Dependence
 from kernelcal.dependence.suspicion import suspicions
 
@@ -20,6 +21,9 @@ __all__ = [
     "SharedPart",
     "Stretches",
     "lagged_correlations",
+    "mean_error",
+    "mean_interval",
+    "share_interval",
     "shared_correlation",
     "suspicions",
 ]
