@@ -216,12 +216,11 @@ def refuse_few_clusters(rows: Dependence, effective: float) -> None:
         )
 
 
-def refuse_dependent(case: Case, law: NullLaw | None, *, of_places: bool = False) -> None:
+def refuse_dependent(case: Case, law: NullLaw | None) -> None:
     """Refuse what is for independent rows alone, of a case whose rows depend on each other."""
-    if law is not None or of_places:
-        what = "statistic='pit'" if of_places else "null="
+    if law is not None:
         raise InputError(
-            f"{what} is for independent rows, and clusters=, time=, horizon= or series= say that they depend on each "
+            "null= is for independent rows, and clusters=, time=, horizon= or series= say that they depend on each "
             "other: leave it out, and targets are redrawn with as much dependence"
         )
     if case.given is not None:
