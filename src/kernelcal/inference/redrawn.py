@@ -30,11 +30,11 @@ from kernelcal.randomness import generator_of
 from kernelcal.runs import Run
 from kernelcal.statistics import Prepared, Together
 
-__all__ = ["Part", "Redrawn", "RedrawnValues", "Sliced"]
+__all__ = ["Piece", "Redrawn", "RedrawnValues", "Sliced"]
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class Piece:
     """Some rows: how strongly they depend on each other, by their own outcomes, and how much their clusters count.
 
     Attributes
@@ -124,11 +124,11 @@ class Redrawn:
     ----------
     case : Case
         All rows, of predictions that are redrawn from one number a row.
-    parts : sequence of Part
+    parts : sequence of Piece
         The sets.
     """
 
-    def __init__(self, case: Case, parts: Sequence[Part]) -> None:
+    def __init__(self, case: Case, parts: Sequence[Piece]) -> None:
         self.whole, self.parts = case, tuple(parts)
 
     @staticmethod

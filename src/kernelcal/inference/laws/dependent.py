@@ -48,6 +48,7 @@ _FEWEST = 3  # rows that do not overlap
 _FEW_STRETCHES = 10  # stretches of h steps, below which estimated correlations are rough
 _SHOWN = 20  # effective clusters
 _MOST = 0.98  # correlation in a cluster
+_PURPOSE = "draws of dependent rows"
 _EACH = 20  # draws a thinned series, so that the smallest p-value times h reaches 5 %
 
 
@@ -149,10 +150,18 @@ class Dependent(NullLaw):
 
     def _outcome(self, problem: Problem, prepared: Prepared, coupling: Coupling) -> tuple[Outcome, np.ndarray]:
         """What draws that depend on each other say, and all values."""
-        source = Draws(problem.run.shared().rng, "draws of dependent rows", coupling)
+        source = Draws(problem.run.shared().rng, _PURPOSE, coupling)
         drawn = exact_null(prepared, problem.case, problem.run, source)
         notes = exact_notes(drawn, problem.case.predictions, problem.run.alpha)
         return drawn.outcome(prepared.names, notes), drawn.values
+
+    def source(self, problem: Problem) -> Draws:
+        """The same draws again."""
+        if not self.rows.overlap:
+            return problem.source
+        shown = problem.case.in_cells if problem.prepared.by_cells else problem.case
+        coupling, _ = coupled(Scores.of(shown.predictions), shown.targets, self.rows)
+        return Draws(problem.run.shared().rng, _PURPOSE, coupling)
 
     def _thinned(self, problem: Problem) -> tuple[float, Outcome]:
         """H times the smallest p-value of the h series without overlap, at most 1, and what that series says."""
@@ -161,8 +170,10 @@ class Dependent(NullLaw):
         found: list[Outcome] = []
         for rows in subsets:
             part, source = problem.case[rows], Draws(run.rng, "draws of thinned rows")
-            prepared = problem.statistic.prepare(part.predictions, part.weights)
-            found.append(self.base.test(replace(problem, case=part, prepared=prepared, run=run, source=source)))
+            own = problem.statistic.among(rows)
+            prepared = own.prepare(part.predictions, part.weights)
+            few = replace(problem, case=part, statistic=own, prepared=prepared, run=run, source=source)
+            found.append(self.base.test(few))
         least = min(found, key=lambda outcome: outcome.pvalue)
         return min(1.0, len(subsets) * least.pvalue), least
 
@@ -182,7 +193,10 @@ class Dependent(NullLaw):
         outcome, values = self._outcome(problem, Together((problem.prepared, sums), merge), coupling)
         spread = values[:, len(own) :]
         unlike = merged_pvalue(spread, ranks(spread))
-        flipped = flipped_pvalue(sums.of(shown.targets[None])[0], run.draws, run.shared().rng)
+        flips = flipped_values(sums.of(shown.targets[None])[0], run.draws, run.shared().rng)
+        more = problem.prepared.flipped(shown.targets, flips.signs[:, rows.clusters])
+        every = flips.values if more is None else np.hstack([flips.values, more])
+        flipped = merged_pvalue(every, ranks(every))
         gated = Gate.looks(effective) and unlike <= Gate.level
         return replace(
             outcome,
@@ -190,6 +204,7 @@ class Dependent(NullLaw):
             members=tuple(member for member in outcome.members if member.name in own),
             notes=(*outcome.notes, *_of_effective(effective, rho), *_of_flips(effective, unlike, flipped)),
             null_draws={name: drawn for name, drawn in outcome.null_draws.items() if name in own},
+            flips=more[1:] if gated and more is not None else None,
         )
 
 
@@ -223,10 +238,12 @@ def refuse_dependent(case: Case, law: NullLaw | None) -> None:
             "null= is for independent rows, and clusters=, time=, horizon= or series= say that they depend on each "
             "other: leave it out, and targets are redrawn with as much dependence"
         )
-    if case.given is not None:
+    assert case.rows is not None  # for the type checker: it was asked for rows that depend
+    reason = not_redrawn(case) if case.given is not None and case.rows.overlap else ""
+    if reason:
         raise InputError(
-            "given= and rows that depend on each other cannot be had together: keep one row a cluster, or every "
-            "h-th row, and pass given= alone"
+            f"given= needs outcomes that are redrawn with as much dependence, and {reason}: "
+            f"{simpler(case.predictions)}keep one row a cluster, or every h-th row, and pass given= alone"
         )
 
 
@@ -359,8 +376,16 @@ def _robust(columns: np.ndarray) -> np.ndarray:
     return np.asarray(np.clip((columns - middle) / np.where(spread > 0, spread, 1.0), -6, 6))
 
 
-def flipped_pvalue(sums: np.ndarray, draws: int, rng: object) -> float:
-    """P-value of ``|sum_g e_g S_gj| / sqrt(sum_g S_gj^2)``, the smallest rank over j, with random signs e_g.
+@dataclass(frozen=True, eq=False)
+class FlippedSums:
+    """Signs of clusters (draws + 1, G), as observed in row 0, and values of J sums under them, (draws + 1, J)."""
+
+    signs: np.ndarray
+    values: np.ndarray
+
+
+def flipped_values(sums: np.ndarray, draws: int, rng: object) -> FlippedSums:
+    """``|sum_g e_g S_gj| / sqrt(sum_g S_gj^2)`` with random signs e_g.
 
     Parameters
     ----------
@@ -379,5 +404,11 @@ def flipped_pvalue(sums: np.ndarray, draws: int, rng: object) -> float:
     spread = np.sqrt((sums**2).sum(axis=0))
     scaled = sums / np.where(spread > 0, spread, 1.0)
     signs = generator_of(rng, "signs of clusters").integers(0, 2, size=(draws, len(sums))) * 2.0 - 1.0
-    values = np.abs(np.concatenate([np.ones((1, len(sums))), signs]) @ scaled)
+    signs = np.concatenate([np.ones((1, len(sums))), signs])
+    return FlippedSums(signs, np.abs(signs @ scaled))
+
+
+def flipped_pvalue(sums: np.ndarray, draws: int, rng: object) -> float:
+    """P-value of the values of `flipped_values`, by their smallest rank."""
+    values = flipped_values(sums, draws, rng).values
     return merged_pvalue(values, ranks(values))
