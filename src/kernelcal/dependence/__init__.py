@@ -10,6 +10,7 @@ from kernelcal.dependence.latent import (
 )
 from kernelcal.dependence.structure import Dependence
 from kernelcal.dependence.suspicion import suspicions
+from kernelcal.dependence.units import Units
 
 __all__ = [
     "Coupling",
@@ -17,6 +18,7 @@ __all__ = [
     "Scores",
     "SharedPart",
     "Stretches",
+    "Units",
     "lagged_correlations",
     "shared_correlation",
     "suspicions",
