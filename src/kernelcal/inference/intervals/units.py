@@ -21,7 +21,7 @@ from kernelcal.runs import Run
 from kernelcal.statistics import CKCE, SKCE
 from kernelcal.statistics.pairwise import Apart, PreparedPairMean, layered, steps_alike
 
-__all__ = ["BlockUnits", "Sharing", "UnitPairs", "spread_of_dependent", "wider"]
+__all__ = ["BlockUnits", "OperatorUnits", "Sharing", "UnitPairs", "mean_of_units", "spread_of_dependent", "wider"]
 
 
 _STRIP = 2**19  # numbers of some rows of the matrix
@@ -39,13 +39,17 @@ class Sharing:
         a unit were the same; between 0 and 1.
     effective : float
         How many units of equal size they count like.
+    seen : float
+        Variance of sums over units as a multiple of that of independent rows, ``1 + (m - 1) rho`` with m the mean size
+        of the unit of a row.
     rows : float
-        Rows that one surprise makes: ``1 + (m - 1) rho`` with m the mean size of the unit of a row. There rho is the
-        correlation with two more units that surprise as a whole, since few surprises tell little of it.
+        Rows that one surprise makes: the same with two more units that surprise as a whole in rho, since few surprises
+        tell little of it.
     """
 
     correlation: float
     effective: float
+    seen: float
     rows: float
 
     @classmethod
@@ -57,7 +61,8 @@ class Sharing:
         m = float((units.sizes**2).sum() / units.sizes.sum())
         more = FEWEST * m * (m - 1) * float(own.mean())
         correlation = _between(shared, most)
-        return cls(correlation, units.effective(correlation), 1 + (m - 1) * _between(shared + more, most + more))
+        raised = _between(shared + more, most + more)
+        return cls(correlation, units.effective(correlation), 1 + (m - 1) * correlation, 1 + (m - 1) * raised)
 
     def surprises(self, found: Surprises) -> Surprises:
         """Pseudo-surprises each of which comes with others of its unit."""
@@ -361,3 +366,35 @@ class OperatorUnits:
 
     units: Units
     sharing: Sharing
+
+
+def mean_of_units(values: np.ndarray, case: Case) -> tuple[float, float, float]:
+    """Mean of values of rows, its standard error by clusters or stretches, and degrees of freedom for Student's law.
+
+    For scores, shares and other means over rows that depend on each other. With ``S_g`` the sum over unit g of
+    ``w_i (v_i - mean)`` the variance is ``G / (G - 1) sum_g S_g^2 / (sum w)^2``, and the degrees of freedom are one less
+    than the units that they count like (`Sharing`).
+
+    Parameters
+    ----------
+    values : numpy.ndarray of shape (n,)
+        One a row of the case.
+    case : Case
+        With `rows`; where these count as independent, as of one-step forecasts, every row is a unit.
+    """
+    rows, w = case.rows, np.ones(len(case)) if case.weights is None else case.weights
+    assert rows is not None  # callers have asked
+    mean = float(w @ values / w.sum())
+    away = w * (values - mean)
+    units = Units.clusters(rows) if rows.clusters is not None else Units.stretches(rows, 1)
+    away = away[units.order]
+    if rows.clusters is None:
+        length = steps_alike(away, rows[units.order])
+        if rows.horizon == 1 and length <= 2:
+            return mean, float((len(away) / (len(away) - 1) * away @ away) ** 0.5 / w.sum()), len(away) - 1.0
+        units = Units.stretches(rows[units.order], length)
+    sums, own = units.sums(away), away**2
+    sharing = Sharing.of(units, float(sums @ sums - own.sum()), own, 0.0)
+    sharing.notes(units)  # too few are refused
+    error = math.sqrt(len(units) / (len(units) - 1) * float(sums @ sums)) / float(w.sum())
+    return mean, error, max(sharing.effective - 1, 1.0)

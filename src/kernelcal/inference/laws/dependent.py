@@ -52,7 +52,10 @@ class Dependent(NullLaw):
     h-th row by itself, whose forecasts do not overlap, and h times the smallest p-value. It is told beside the other,
     and is the p-value where targets cannot be redrawn (several classes, vectors).
 
-    **Clusters**: the correlation is raised by one part in the root of their number, its error: with few clusters a low
+    **Clusters** of outcomes that cannot be redrawn (several classes, vectors, draws) are tested so, too: by subsets of
+    rows of which no two are of one cluster, and their number times the smallest p-value.
+
+    **Clusters** of others: the correlation is raised by one part in the root of their number, its error: with few clusters a low
     estimate goes with outcomes that look too narrow. Where the sums of residuals over clusters vary more than a shared
     part explains (p at most 0.1), the p-value is the larger one of this and that of flipped signs of these sums.
 
@@ -80,6 +83,8 @@ class Dependent(NullLaw):
     def _described(self, case: Case) -> str:
         """How rows depend, and what was done in place of redrawing."""
         rows, base = self.rows, self.base.label.removeprefix("exact, ")
+        if rows.clusters is not None and _not_redrawn(case):
+            return f"at most one row a cluster, {len(rows.thinned)} times the smallest p-value of as many sets ({base})"
         if rows.clusters is not None:
             return f"targets redrawn from the predictions, dependent inside {rows.groups:,} clusters"
         if rows.horizon == 1:
@@ -140,11 +145,29 @@ class Dependent(NullLaw):
         least = min(found, key=lambda outcome: outcome.pvalue)
         return min(1.0, len(subsets) * least.pvalue), least
 
+    def _one_a_cluster(self, problem: Problem, reason: str) -> Outcome:
+        """What holds whatever the dependence inside clusters: sets of rows of which no two are of one cluster."""
+        subsets, n = self.rows.thinned, len(self.rows)
+        if min(map(len, subsets)) < _FEWEST:
+            raise InputError(
+                f"clusters: {reason}, and {self.rows.groups:,} clusters leave sets of {min(map(len, subsets))} rows of "
+                f"different clusters, of which at least {_FEWEST} are needed: "
+                f"{_simpler(problem.case.predictions)}more clusters are needed, not more rows"
+            )
+        pvalue, least = self._thinned(problem)
+        left_out = n - sum(map(len, subsets))
+        beyond = f"; {left_out:,} of {n:,} rows, of larger clusters, are left out" if left_out else ""
+        note = (
+            f"{reason}: the p-value is that whatever the dependence inside clusters: p = {pvalue:.3g} ({len(subsets)} "
+            f"times the smallest p-value of {len(subsets)} sets of rows, no two of one cluster{beyond})"
+        )
+        return replace(least, pvalue=pvalue, notes=(note,))
+
     def _of_clusters(self, problem: Problem) -> Outcome:
         case, rows, run = problem.case, self.rows, problem.run
         reason = _not_redrawn(case)
         if reason:
-            raise InputError(f"clusters: {reason}: {_simpler(case.predictions)}keep one row a cluster")
+            return self._one_a_cluster(problem, reason)
         shown = case.in_cells if problem.prepared.by_cells else case
         scores = Scores.of(shown.predictions)
         rho = shared_correlation(scores, scores(shown.targets), rows)
@@ -208,9 +231,9 @@ def _not_redrawn(case: Case) -> str:
 def _simpler(batch: Predictions) -> str:
     """What else can be asked of rows in clusters."""
     if isinstance(batch, ClassPredictions):
-        return "ask one question, lens=kernelcal.TopLabel() or OneClass(label), or "
+        return "ask one question, lens=kernelcal.TopLabel() or OneClass(label); else "
     if batch.event_shape:
-        return "take one coordinate, kernelcal.statistics.coordinate(predictions, k), or "
+        return "take one coordinate, kernelcal.statistics.coordinate(predictions, k); else "
     return ""
 
 
