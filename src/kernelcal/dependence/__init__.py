@@ -12,6 +12,7 @@ from kernelcal.dependence.latent import (
 from kernelcal.dependence.means import mean_error, mean_interval, share_interval
 from kernelcal.dependence.structure import Dependence
 from kernelcal.dependence.suspicion import suspicions
+from kernelcal.dependence.units import Units
 
 __all__ = [
     "Coupling",
@@ -20,6 +21,7 @@ __all__ = [
     "Scores",
     "SharedPart",
     "Stretches",
+    "Units",
     "lagged_correlations",
     "mean_error",
     "mean_interval",

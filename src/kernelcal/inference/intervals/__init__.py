@@ -46,6 +46,7 @@ from kernelcal.inference.intervals.surprises import (
     label_law_of_sums,
     surprises_of,
 )
+from kernelcal.inference.intervals.units import mean_of_units
 
 __all__ = [
     "BOOTSTRAP",
@@ -81,6 +82,7 @@ __all__ = [
     "label_law",
     "label_law_of_sums",
     "mean_difference",
+    "mean_of_units",
     "method_that_keeps_the_level",
     "of_draws",
     "root_spread",

@@ -41,6 +41,7 @@ __all__ = [
     "refuse_few_clusters",
     "residual_variances",
     "simpler",
+    "thinned_in_words",
 ]
 
 
@@ -83,7 +84,10 @@ class Dependent(NullLaw):
     h-th row by itself, whose forecasts do not overlap, and h times the smallest p-value. It is told beside the other,
     and is the p-value where targets cannot be redrawn (several classes, vectors).
 
-    **Clusters**: the correlation is raised by one part in the root of their number, its error: with few clusters a low
+    **Clusters** of outcomes that cannot be redrawn (several classes, vectors, draws) are tested so, too: by subsets of
+    rows of which no two are of one cluster, and their number times the smallest p-value.
+
+    **Clusters** of others: the correlation is raised by one part in the root of their number, its error: with few clusters a low
     estimate goes with outcomes that look too narrow. Where the sums of residuals over clusters vary more than a shared
     part explains (p at most 0.1), the p-value is the larger one of this and that of flipped signs of these sums.
 
@@ -113,8 +117,8 @@ class Dependent(NullLaw):
         rows, base = self.rows, self.base.label.removeprefix("exact, ")
         if rows.clusters is None and rows.horizon == 1:
             return f"{base}, {rows.in_words}"
-        if rows.clusters is None and not_redrawn(case):
-            return f"every {ordinal(rows.horizon)} row by itself, {rows.horizon} times the smallest p-value ({base})"
+        if not_redrawn(case):
+            return f"{thinned_in_words(rows)} ({base})"
         return f"targets redrawn from the predictions, {rows.in_words}"
 
     def test(self, problem: Problem) -> Outcome:
@@ -177,11 +181,29 @@ class Dependent(NullLaw):
         least = min(found, key=lambda outcome: outcome.pvalue)
         return min(1.0, len(subsets) * least.pvalue), least
 
+    def _one_a_cluster(self, problem: Problem, reason: str) -> Outcome:
+        """What holds whatever the dependence inside clusters: sets of rows of which no two are of one cluster."""
+        subsets, n = self.rows.thinned, len(self.rows)
+        if min(map(len, subsets)) < _FEWEST:
+            raise InputError(
+                f"clusters: {reason}, and {self.rows.groups:,} clusters leave sets of {min(map(len, subsets))} rows of "
+                f"different clusters, of which at least {_FEWEST} are needed: "
+                f"{simpler(problem.case.predictions)}more clusters are needed, not more rows"
+            )
+        pvalue, least = self._thinned(problem)
+        left_out = n - sum(map(len, subsets))
+        beyond = f"; {left_out:,} of {n:,} rows, of larger clusters, are left out" if left_out else ""
+        note = (
+            f"{reason}: the p-value is that whatever the dependence inside clusters: p = {pvalue:.3g} ({len(subsets)} "
+            f"times the smallest p-value of {len(subsets)} sets of rows, no two of one cluster{beyond})"
+        )
+        return replace(least, pvalue=pvalue, notes=(note,))
+
     def _of_clusters(self, problem: Problem) -> Outcome:
         case, rows, run = problem.case, self.rows, problem.run
         reason = not_redrawn(case)
         if reason:
-            raise InputError(f"clusters: {reason}: {simpler(case.predictions)}keep one row a cluster")
+            return self._one_a_cluster(problem, reason)
         shown = case.in_cells if problem.prepared.by_cells else case
         scores = Scores.of(shown.predictions)
         coupling, rho = coupled(scores, shown.targets, rows)
@@ -247,6 +269,14 @@ def refuse_dependent(case: Case, law: NullLaw | None) -> None:
         )
 
 
+def thinned_in_words(rows: Dependence) -> str:
+    """What a test of rows of which no two depend on each other is, and how its p-values become one."""
+    times = len(rows.thinned)
+    if rows.clusters is not None:
+        return f"at most one row a cluster, {times} times the smallest p-value of as many sets"
+    return f"every {ordinal(rows.horizon)} row by itself, {rows.horizon} times the smallest p-value"
+
+
 def ordinal(h: int) -> str:
     """Words for every h-th."""
     return {2: "second", 3: "third"}.get(h, f"{h}th")
@@ -269,9 +299,9 @@ def not_redrawn(case: Case) -> str:
 def simpler(batch: Predictions) -> str:
     """What else can be asked of rows in clusters."""
     if isinstance(batch, ClassPredictions):
-        return "ask one question, lens=kernelcal.TopLabel() or OneClass(label), or "
+        return "ask one question, lens=kernelcal.TopLabel() or OneClass(label); else "
     if batch.event_shape:
-        return "take one coordinate, kernelcal.statistics.coordinate(predictions, k), or "
+        return "take one coordinate, kernelcal.statistics.coordinate(predictions, k); else "
     return ""
 
 
