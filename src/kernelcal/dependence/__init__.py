@@ -9,7 +9,7 @@ from kernelcal.dependence.latent import (
     lagged_correlations,
     shared_correlation,
 )
-from kernelcal.dependence.means import mean_error, mean_interval, share_interval
+from kernelcal.dependence.shares import mean_error, mean_interval, share_interval
 from kernelcal.dependence.structure import Dependence
 from kernelcal.dependence.suspicion import suspicions
 from kernelcal.dependence.units import Units
