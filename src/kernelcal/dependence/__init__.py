@@ -8,16 +8,21 @@ from kernelcal.dependence.latent import (
     lagged_correlations,
     shared_correlation,
 )
+from kernelcal.dependence.means import ClusterMeans, MeanLaw, StretchMeans, mean_law
 from kernelcal.dependence.structure import Dependence
 from kernelcal.dependence.suspicion import suspicions
 
 __all__ = [
+    "ClusterMeans",
     "Coupling",
     "Dependence",
+    "MeanLaw",
     "Scores",
     "SharedPart",
+    "StretchMeans",
     "Stretches",
     "lagged_correlations",
+    "mean_law",
     "shared_correlation",
     "suspicions",
 ]
