@@ -127,6 +127,13 @@ class Dependence:
         found = np.flatnonzero(key[later] == key + lag)
         return found, later[found]
 
+    def near(self, rows: slice) -> np.ndarray:
+        """Which rows may depend on some of them, each on itself too: of one cluster, or less than h steps apart."""
+        if self.clusters is not None:
+            return np.asarray(self.clusters[rows, None] == self.clusters)
+        same = self.series[rows, None] == self.series
+        return np.asarray(same & (np.abs(self.time[rows, None] - self.time) < self.horizon))
+
     @cached_property
     def thinned(self) -> tuple[np.ndarray, ...]:
         """Rows of subsets that are independent: of overlapping forecasts those of time t, t + h, t + 2 h, ..., h subsets.

@@ -1,6 +1,12 @@
 """Confidence intervals, paired differences, and tests of being calibrated enough."""
 
-from kernelcal.inference.intervals.confidence import Interval, confidence_interval, default_method, interval_of
+from kernelcal.inference.intervals.confidence import (
+    Interval,
+    confidence_interval,
+    default_method,
+    interval_of,
+    spread_of,
+)
 from kernelcal.inference.intervals.equivalence import (
     Equivalence,
     checked_bound,
@@ -27,6 +33,7 @@ from kernelcal.inference.intervals.paired import (
     difference_of_pairs,
     mean_difference,
 )
+from kernelcal.inference.intervals.paired_along import Along
 from kernelcal.inference.intervals.row_bootstrap import (
     BOOTSTRAP,
     OPERATOR_METHODS,
@@ -52,6 +59,7 @@ __all__ = [
     "BOOTSTRAP",
     "INTERVAL_METHODS",
     "OPERATOR_METHODS",
+    "Along",
     "Contrast",
     "Equivalence",
     "Interval",
@@ -88,5 +96,6 @@ __all__ = [
     "root_spread",
     "say_bootstrap_cost",
     "seconds_of",
+    "spread_of",
     "surprises_of",
 ]

@@ -355,13 +355,17 @@ def effective_clusters(rows: Dependence, rho: float, variances: np.ndarray) -> f
 
 
 class ClusterSums(Prepared):
-    """Sums over clusters of residuals, alone and times location and width: ``V_j = sum_g S_gj^2`` of each."""
+    """Sums over clusters of residuals, alone and times location and width: ``V_j = sum_g S_gj^2 / sum_i s_ij^2``.
+
+    In V_j residuals are taken less their mean over all rows: an error that all clusters have alike is no difference
+    between them, nor is one that makes every residual larger.
+    """
 
     engine = "sums over clusters"
 
     def __init__(self, scores: Scores, case: Case, rows: Dependence) -> None:
         assert rows.clusters is not None
-        self.scores, self.case, self.clusters, self.groups = scores, case, rows.clusters, rows.groups
+        self.scores, self.weights, self.clusters, self.groups = scores, case.weights, rows.clusters, rows.groups
         self.by = _explaining(case.predictions)
         self.of_width = not isinstance(case.predictions, ClassPredictions)
         number = self.by.shape[1] * (1 + self.of_width)
@@ -370,19 +374,28 @@ class ClusterSums(Prepared):
 
     def of(self, targets: np.ndarray) -> np.ndarray:
         """Sums over clusters of targets (B, n): shape (B, G, J)."""
-        e = self.scores(targets)
-        if self.case.weights is not None:
-            e = e * self.case.weights
-        columns = [e[:, :, None] * self.by] + ([(e**2 - 1)[:, :, None] * self.by] if self.of_width else [])
-        rows = np.concatenate(columns, axis=2)
-        sums = np.zeros((len(targets), self.groups, rows.shape[2]))
-        for b in range(len(targets)):
-            np.add.at(sums[b], self.clusters, rows[b])
-        return sums
+        return self._summed(self._of_rows(targets))
 
     def values(self, targets: np.ndarray) -> np.ndarray:
-        """Sums of squares over clusters, shape (B, J)."""
-        return np.asarray((self.of(targets) ** 2).sum(axis=1))
+        """How much more residuals of one cluster are alike than those of others, shape (B, J)."""
+        rows = self._of_rows(targets)
+        share = np.full(rows.shape[1], 1 / rows.shape[1]) if self.weights is None else self.weights / self.weights.sum()
+        rows -= share[:, None] * rows.sum(axis=1, keepdims=True)
+        own, between = (rows**2).sum(axis=1), (self._summed(rows) ** 2).sum(axis=1)
+        return np.asarray(np.divide(between, own, out=np.zeros_like(own), where=own > 0))
+
+    def _of_rows(self, targets: np.ndarray) -> np.ndarray:
+        """Weighted scores, and of numbers how much larger their squares are than 1, each times what explains."""
+        e = self.scores(targets)
+        parts = np.stack([e, e**2 - 1] if self.of_width else [e], axis=-1)[..., None] * self.by[:, None, :]
+        rows = parts.reshape(*e.shape, -1)
+        return rows if self.weights is None else rows * self.weights[:, None]
+
+    def _summed(self, rows: np.ndarray) -> np.ndarray:
+        sums = np.zeros((len(rows), self.groups, rows.shape[2]))
+        for b in range(len(rows)):
+            np.add.at(sums[b], self.clusters, rows[b])
+        return sums
 
 
 def _explaining(predictions: Any) -> np.ndarray:
