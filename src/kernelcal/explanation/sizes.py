@@ -248,17 +248,29 @@ def kernel_size(case: Case, pairs: PreparedPairMean, pvalue: float, run: Run) ->
     Hoeffding variance, above 5,000 rows blocks of 500.
     """
     run = run.with_at_least(DRAWS)  # percentiles of few draws would be rough
-    overlap = case.rows is not None and case.rows.overlap  # there is no interval of rows that depend on each other
+    overlap = case.rows is not None and case.rows.overlap
     if len(case) > _BLOCKED and not overlap and case.weights is None and isinstance(pairs.statistic, SKCE):
         error = replace(pairs.statistic, estimator="block", block_size=_BLOCK, prediction_kernel=pairs.kernels[0])
         found = interval_of(case, error, run, method=INTERVAL_METHODS["block"], pvalue=pvalue)
         return KernelSize(found.estimate, found.root)
-    if len(case) < _ENOUGH or overlap:
+    if len(case) < _ENOUGH:
         return KernelSize(float(pairs.values(case.targets[None])[0, 0]))
+    assert isinstance(pairs.statistic, SKCE)  # for the type checker: what is split is a mean over pairs of residuals
+    if overlap:
+        return _of_units(case, pairs, pvalue, run)
     few = len(case) <= _BOOTSTRAPPED or case.weights is not None
     method = INTERVAL_METHODS["bootstrap" if few else "root"]
-    assert isinstance(pairs.statistic, SKCE)  # for the type checker: what is split is a mean over pairs of residuals
     found = interval_of(case, pairs.statistic, run, method=method, pvalue=pvalue, prepared=pairs)
+    return KernelSize(found.estimate, found.root)
+
+
+def _of_units(case: Case, pairs: PreparedPairMean, pvalue: float, run: Run) -> KernelSize:
+    """Interval over clusters or stretches; without one where these are too few."""
+    assert isinstance(pairs.statistic, SKCE)  # for the type checker
+    try:
+        found = interval_of(case, pairs.statistic, run, pvalue=pvalue, prepared=pairs)
+    except InputError:  # too few clusters or stretches
+        return KernelSize(float(pairs.values(case.targets[None])[0, 0]))
     return KernelSize(found.estimate, found.root)
 
 
