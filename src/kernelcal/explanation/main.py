@@ -226,7 +226,7 @@ def explained(
     estimate = error.estimated(case)
     fixed = replace(error, prediction_kernel=estimate.options["prediction_kernel"])
     pairs = fixed.prepare(case.predictions, case.weights)
-    contributions = row_shares(pairs, case.targets)
+    contributions = row_shares(pairs, case)
     fixed = replace(fixed, target_kernel=pairs.target_kernel)
     given = statistic is not None
     found = tested(

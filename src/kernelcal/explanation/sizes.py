@@ -253,7 +253,7 @@ def kernel_size(case: Case, pairs: PreparedPairMean, pvalue: float, run: Run) ->
         error = replace(pairs.statistic, estimator="block", block_size=_BLOCK, prediction_kernel=pairs.kernels[0])
         found = interval_of(case, error, run, method=INTERVAL_METHODS["block"], pvalue=pvalue)
         return KernelSize(found.estimate, found.root)
-    if len(case) < _ENOUGH:
+    if len(case) < _ENOUGH and not overlap:
         return KernelSize(float(pairs.values(case.targets[None])[0, 0]))
     assert isinstance(pairs.statistic, SKCE)  # for the type checker: what is split is a mean over pairs of residuals
     if overlap:
@@ -265,13 +265,17 @@ def kernel_size(case: Case, pairs: PreparedPairMean, pvalue: float, run: Run) ->
 
 
 def _of_units(case: Case, pairs: PreparedPairMean, pvalue: float, run: Run) -> KernelSize:
-    """Interval over clusters or stretches; without one where these are too few."""
+    """Interval over clusters or stretches; none where these are too few, and no error where there is one alone."""
     assert isinstance(pairs.statistic, SKCE)  # for the type checker
     try:
         found = interval_of(case, pairs.statistic, run, pvalue=pvalue, prepared=pairs)
+        return KernelSize(found.estimate, found.root)
     except InputError:  # too few clusters or stretches
-        return KernelSize(float(pairs.values(case.targets[None])[0, 0]))
-    return KernelSize(found.estimate, found.root)
+        pass
+    try:
+        return KernelSize(float(pairs.statistic.of_pairs(pairs, case)))
+    except InputError:  # no two rows are known to be independent
+        return KernelSize()
 
 
 def _normal(level: float) -> float:
