@@ -126,7 +126,7 @@ def _dependent(
     drawn, flipped = found.drawn, None
     notes: tuple[str, ...] = witness.signals.notes
     if found.gated(0):
-        flipped = witness.flipped(null.case, rows, null.run)
+        flipped = witness.suprema_of_flips(null.case, rows, null.run)
         notes = (*notes, _UNLIKE)
     elif rows.clusters is not None and coupled.redrawn.parts[0].sums is None:
         notes = (*notes, _FEW)

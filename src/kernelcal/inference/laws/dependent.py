@@ -87,8 +87,8 @@ class Dependent(NullLaw):
     **Clusters** of outcomes that cannot be redrawn (several classes, vectors, draws) are tested so, too: by subsets of
     rows of which no two are of one cluster, and their number times the smallest p-value.
 
-    **Clusters** of others: the correlation is raised by one part in the root of their number, its error: with few clusters a low
-    estimate goes with outcomes that look too narrow. Where the sums of residuals over clusters vary more than a shared
+    **Clusters** of others: the correlation is raised by one part in the root of their number, its error: with few
+    clusters a low estimate goes with outcomes that look too narrow. Where the sums of residuals over clusters vary more than a shared
     part explains (p at most 0.1), the p-value is the larger one of this and that of flipped signs of these sums.
 
     Parameters
