@@ -308,4 +308,9 @@ def _read(read: str | Mapping[str, str] | None, models: Sequence[ModelReport]) -
 
 def _in_python(models: Sequence[ModelReport], run: Run) -> str:
     given = "predictions" if models[0].name is None else "{" + ", ".join(f"{m.name!r}: ..." for m in models) + "}"
-    return f"kernelcal.reporting.report(y, {given}, path, draws={run.draws}, rng={run.rng})"
+    rows, said = models[0].rows, ""
+    if rows is not None and rows.clusters is not None:
+        said = ", clusters=..."
+    elif rows is not None:
+        said = f", horizon={rows.horizon}" + ", series=..." * (rows.groups > 1)
+    return f"kernelcal.reporting.report(y, {given}, path, draws={run.draws}, rng={run.rng}{said})"

@@ -24,7 +24,7 @@ from kernelcal.inference.laws.exact import exact_notes, exact_null
 from kernelcal.inference.laws.law import NullLaw, Outcome, Problem
 from kernelcal.inference.laws.ranking import merged_pvalue, ranks
 from kernelcal.kernels import Standardised
-from kernelcal.predictions import Bernoulli, ClassPredictions, Predictions, Quantiles, Samples
+from kernelcal.predictions import Bernoulli, ClassPredictions, Predictions, Quantiles, Samples, ScorePredictions
 from kernelcal.randomness import generator_of
 from kernelcal.statistics import Merge, Prepared, Together
 
@@ -88,8 +88,9 @@ class Dependent(NullLaw):
     rows of which no two are of one cluster, and their number times the smallest p-value.
 
     **Clusters** of others: the correlation is raised by one part in the root of their number, its error: with few
-    clusters a low estimate goes with outcomes that look too narrow. Where the sums of residuals over clusters vary more than a shared
-    part explains (p at most 0.1), the p-value is the larger one of this and that of flipped signs of these sums.
+    clusters a low estimate goes with outcomes that look too narrow. Where the sums of residuals over clusters vary more
+    than a shared part explains (p at most 0.1), the p-value is the larger one of this and that of flipped signs of
+    these sums.
 
     Parameters
     ----------
@@ -291,6 +292,8 @@ def not_redrawn(case: Case) -> str:
         return "vectors depend in more ways than one"
     if isinstance(batch, Samples):
         return "outcomes that change places with draws are not redrawn"
+    if isinstance(batch, ScorePredictions) and batch.drawable:
+        return "a sampler does not say which of its outcomes are large"
     if batch.uniforms > 1 or not batch.drawable:
         return f"{type(batch).__name__} is not drawn from one number a row"
     return ""
