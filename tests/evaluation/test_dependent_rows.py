@@ -16,7 +16,7 @@ MEAN, P = RNG.normal(size=N), RNG.uniform(0.1, 0.9, N)
 SEVERAL = RNG.dirichlet([1, 1, 1], N)
 LEVELS = np.array([0.1, 0.25, 0.5, 0.75, 0.9])
 SUBJECTS = {
-    "event": ((G > norm.ppf(1 - P)).astype(int), P),
+    "event": ((norm.ppf(1 - P) < G).astype(int), P),
     "classes": ((SEVERAL.cumsum(axis=1) < norm.cdf(G)[:, None]).sum(axis=1), SEVERAL),
     "normal": (MEAN + G, kc.Normal(MEAN, 1.0)),
     "counts": (poisson.ppf(norm.cdf(G), np.exp(MEAN)), kc.Poisson(np.exp(MEAN))),
@@ -115,7 +115,7 @@ def test_intervals_of_coverage_are_those_of_as_many_independent_rows_as_have_the
     found = kc.evaluate(y, predictions, draws=99, clusters=CLUSTERS).coverage[0]
     for k, level in enumerate(found.levels):
         inside = (np.abs(y - MEAN) <= norm.ppf(0.5 + level / 2)).astype(float)
-        sums = np.array([(inside[CLUSTERS == c] - inside.mean()).sum() for c in range(24)])
+        sums = np.array([(inside[c == CLUSTERS] - inside.mean()).sum() for c in range(24)])
         variance = 24 / 23 * (sums**2).sum() / N**2
         count = min(N, inside.mean() * (1 - inside.mean()) / variance) * (t.ppf(0.975, N - 1) / t.ppf(0.975, 23)) ** 2
         x = inside.mean() * count
@@ -139,7 +139,7 @@ def test_several_models_on_one_page_take_no_dependence():
 
 
 def test_errors_are_found_in_dependent_rows():
-    y, predictions = SUBJECTS["normal"]
+    y, _ = SUBJECTS["normal"]
     moved = kc.Normal(MEAN + 2.5, 1.0)
     for options in (ROWS["clusters"], ROWS["four steps"]):
         found = kc.report(y, moved, draws=99, groups=CLUSTERS % 2, **options)

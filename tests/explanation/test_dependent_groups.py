@@ -7,7 +7,7 @@ from scipy.stats import binom
 
 import kernelcal as kc
 from kernelcal.cases import Case
-from kernelcal.dependence import Dependence, Parts, Scores, SharedPart, Stretches
+from kernelcal.dependence import Dependence, Parts, SharedPart, Stretches
 from kernelcal.explanation import by_group, checked_groups
 from kernelcal.explanation.differing import _flipped, _form
 from kernelcal.explanation.tested import Null, _finer, _witness
