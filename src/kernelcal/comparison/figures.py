@@ -27,6 +27,7 @@ from kernelcal.inference import (
 )
 from kernelcal.inference.intervals import (
     BOOTSTRAP,
+    BlockSurprises,
     Contrast,
     LabelLaw,
     PairedSurprises,
@@ -108,7 +109,8 @@ def skce_differences(
     names = list(models)
     if prepared[names[0]].statistic.estimator == "block":
         values = {name: prepared[name].block_values(models[name].targets) for name in names}
-        return by_rows("SKCE", values), {
+        unseen = BlockSurprises.of(list(prepared.values()), list(models.values()), law or shared_law(models))
+        return by_rows("SKCE", values, unseen), {
             name: block_spread_of(own, prepared[name], models[name]) for name, own in values.items()
         }
     matrices = [prepared[name].matrix(models[name].targets) for name in names]
@@ -141,7 +143,7 @@ def by_draws(
 
 
 def by_rows(
-    measure: str, rows: Mapping[str, np.ndarray], surprises: ScoreSurprises | None = None
+    measure: str, rows: Mapping[str, np.ndarray], surprises: ScoreSurprises | BlockSurprises | None = None
 ) -> list[PairedDifference]:
     """Differences of means of what every row (or block) has."""
     place = list(rows).index

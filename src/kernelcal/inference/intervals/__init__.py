@@ -27,6 +27,7 @@ from kernelcal.inference.intervals.paired import (
     difference_of_pairs,
     mean_difference,
 )
+from kernelcal.inference.intervals.paired_blocks import BlockSurprises
 from kernelcal.inference.intervals.row_bootstrap import (
     BOOTSTRAP,
     OPERATOR_METHODS,
@@ -51,6 +52,7 @@ __all__ = [
     "BOOTSTRAP",
     "INTERVAL_METHODS",
     "OPERATOR_METHODS",
+    "BlockSurprises",
     "Contrast",
     "Equivalence",
     "Interval",
