@@ -192,7 +192,7 @@ def _steps(values: np.ndarray, series: np.ndarray) -> np.ndarray:
     if len(twice):
         first, second = sorted(order[twice[0] : twice[0] + 2])
         raise InputError(
-            f"time: rows {first} and {second} have the same time, {values[first]}: say series=, which series each row "
+            f"time: row {first} and row {second} have the same time, {values[first]}: say series=, which series each row "
             "belongs to (station, location, model run); one outcome a time is expected in a series"
         )
     if not same.any():

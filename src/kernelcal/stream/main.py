@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
@@ -335,7 +335,7 @@ def read_options(columns: Mapping[str, Any]) -> ReadOptions:
 
 
 def _plain(value: Any) -> bool:
-    return value is None or isinstance(value, str | bool)
+    return isinstance(value, str) or not isinstance(value, Iterable)
 
 
 def _plan(survey: Survey, pilot: Case, empty: Sketch, why: str, client: Any) -> Plan:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from kernelcal.cases import Case, refuse_lens
-from kernelcal.errors import InputError
+from kernelcal.errors import InputError, naming_rows
 from kernelcal.evaluation import Evaluation, evaluated
 from kernelcal.explanation import columns_of_text
 from kernelcal.io import Arrays, Data, ReadOptions, read, read_source
@@ -74,7 +74,9 @@ def evaluate_path(path: Any, *, memory: int = AT_ONCE, **options: Any) -> Evalua
         return evaluate_files(path, **options)
     try:
         data = _read(path, asked)
-        case = Case.of(data.y, data.predictions, weights=data.weights, lens=lens, given=data.given)
+        beside = {"weights": data.weights, "given": data.given, **data.dependence}
+        with naming_rows(data.row_in_words):
+            case = Case.of(data.y, data.predictions, lens=lens, **beside)
         return evaluated(case, run, groups=columns_of_text(data.groups))
     except InputError as error:
         named = str(error) if os.fspath(path) in str(error) else f"{path}: {error}"

@@ -72,6 +72,10 @@ class ReadOptions:
     model_column: str | None = None
     groups: str | None = None
     given: str | None = None
+    clusters: str | None = None
+    time: str | None = None
+    horizon: str | int | None = None
+    series: str | None = None
     missing: str | None = None
 
 
