@@ -27,6 +27,8 @@ _VECTORS = (
     "kernelcal.statistics.coordinate(predictions, k)"
 )
 
+_DEPENDENT = "no place is named of rows that depend on each other"
+
 
 @dataclass(frozen=True, eq=False)
 class Tested:
@@ -58,6 +60,8 @@ def tested(
     chosen = error.prepare(null.pool.predictions, null.pool.weights) if given and large else None
     prepared = prepared_groups(null, large, chosen) if large else None
     parts = [part for part in (witness, prepared) if part is not None]
+    if null.case.rows is not None:
+        return Tested(None, None, (_DEPENDENT,))
     notes = (_VECTORS,) if witness is None else witness.signals.notes
     drawn = null.ranked(Together(parts)) if parts else None
     seen = None if witness is None or drawn is None else _witness_of(witness, null, drawn)

@@ -47,6 +47,7 @@ __all__ = [
     "draws_in",
     "holm",
     "jointly",
+    "law_of",
     "tested",
 ]
 
