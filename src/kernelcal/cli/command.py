@@ -82,7 +82,7 @@ _KEYWORD = re.compile(r"\b(clusters|time|horizon|series|given)=(?=[\s,:;.)]|$)")
 
 def _refused(why: str) -> int:
     """Say why; keywords of Python are options here."""
-    print(f"kernelcal: {_KEYWORD.sub(r'--\1', why)}", file=sys.stderr)
+    print("kernelcal:", _KEYWORD.sub(r"--\1", why), file=sys.stderr)
     return 2
 
 

@@ -104,6 +104,7 @@ def _reported(models: dict[str, Data], options: argparse.Namespace) -> Report:
             options.output,
             groups=columns_of_text(first.groups),
             given=first.given,
+            **first.dependence,
             lens=lens_of(options.lens, first.predictions),
             weights=first.weights,
             rows=first.numbers,

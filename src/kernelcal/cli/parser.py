@@ -100,8 +100,8 @@ def _add_dependence(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--horizon",
         metavar="H",
-        help="steps that a forecast looks ahead, or a column that says it: forecasts less than H steps apart overlap; 1: "
-        "none do",
+        help="steps that a forecast looks ahead, or a column that says it: forecasts less than H steps apart overlap, "
+        "with 1 none do",
     )
     group.add_argument(
         "--time",

@@ -192,8 +192,8 @@ def _steps(values: np.ndarray, series: np.ndarray) -> np.ndarray:
     if len(twice):
         first, second = sorted(order[twice[0] : twice[0] + 2])
         raise InputError(
-            f"time: row {first} and row {second} have the same time, {values[first]}: say series=, which series each row "
-            "belongs to (station, location, model run); one outcome a time is expected in a series"
+            f"time: row {first} and row {second} have the same time, {values[first]}: say series=, which series each "
+            "row belongs to (station, location, model run); one outcome a time is expected in a series"
         )
     if not same.any():
         raise InputError("time: every series has one row, so that none overlaps another: leave time and series out")

@@ -97,11 +97,12 @@ def _read(path: Any, options: ReadOptions) -> Data:
 
 def read_together(paths: Sequence[Any], options: ReadOptions) -> Data:
     """Read files, folders and globs as one table; what is wrong names the file and the row in it."""
-    survey = survey_files(paths, options)
+    survey = survey_files(paths, options, together=True)
     batches = [columns for part in survey.parts for columns in _checked(part, survey)]
     whole = {name: np.concatenate([columns[name] for columns in batches]) for name in batches[0]}
     roles = survey.roles
-    asked = replace(roles.options, drop_missing=options.drop_missing, drop_target=options.drop_target)
+    dropped = {"drop_missing": options.drop_missing, "drop_target": options.drop_target}
+    asked = replace(roles.options, **dropped, **roles.known())
     return read_source(Arrays(survey.name, roles.as_read(whole)), asked)
 
 

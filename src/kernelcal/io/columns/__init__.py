@@ -49,9 +49,9 @@ from kernelcal.io.columns.selection import (
 
 __all__ = [
     "CROSSING",
-    "Dependents",
     "KINDS",
     "OUTCOMES",
+    "Dependents",
     "ReadOptions",
     "Units",
     "asked_columns",

@@ -159,9 +159,7 @@ def dependents_of_units(units: Units, options: ReadOptions) -> Dependents | None
     return _said(options, (), lambda asked, option: texts_of_units(units, asked, flag(option)) or {})
 
 
-def _said(
-    options: ReadOptions, targets: Sequence[str], texts: Callable[[str, str], _Columns]
-) -> Dependents | None:
+def _said(options: ReadOptions, targets: Sequence[str], texts: Callable[[str, str], _Columns]) -> Dependents | None:
     asked = {name: getattr(options, name) for name in ("clusters", "series", "time")}
     asked = {**asked, "horizon": horizon_column(options)}
     columns = {option: texts(names, option) for option, names in asked.items() if names}
