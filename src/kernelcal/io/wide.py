@@ -78,7 +78,7 @@ def read_classes(source: Source, options: ReadOptions) -> Data:
     keys = kept_keys(keys_of_rows(source, options), rows)
     groups = kept_groups(groups_of_rows(source, options), rows)
     given = kept_given(given_of_rows(source, options), rows)
-    dependence, depend = ({}, "") if dependents is None else dependents.kept(rows, in_file)
+    dependence, depend = ({}, "") if dependents is None else dependents.kept(rows, lambda row: f"row {row}")
     description = _describe(source, targets, columns, predictions, options) + depend + end
     return Data(y, predictions, description, weights, keys, groups, rows, given, dependence)
 
