@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,7 @@ from kernelcal.predictions import (
     trusted,
 )
 
-__all__ = ["Data", "FileArrays", "as_data", "family", "family_of_name"]
+__all__ = ["Data", "FileArrays", "as_data", "family", "family_of_name", "with_dependents"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,10 +245,21 @@ def as_data(table: FileArrays, options: ReadOptions) -> Data:
     keys, groups = kept_keys(table.keys, rows), kept_groups(table.groups, rows)
     numbers = rows if table.lines else None
     given = kept_given(table.given, rows)
-    dependence, depend = ({}, "") if table.dependents is None else table.dependents.kept(rows, table.row_in_words)
-    description = f"{start}{depend}{table.together(rows)}{table.end}{dropped}"
     y, weights = arrays["target"], arrays.get("weights")
-    return Data(y, predictions, description, weights, keys, groups, numbers, given, dependence)
+    data = Data(y, predictions, f"{table.together(rows)}{table.end}{dropped}", weights, keys, groups, numbers, given)
+    return with_dependents(data, start, table.dependents, rows, table.row_in_words)
+
+
+def with_dependents(
+    data: Data, start: str, dependents: Dependents | None, rows: np.ndarray, row_in_words: Callable[[int], str]
+) -> Data:
+    """Return data with what is known of rows that depend on each other, and the start of the sentence about them."""
+    if dependents is None:
+        return replace(data, description=start + data.description)
+    kept = dependents.kept(rows, row_in_words, redrawn=not isinstance(data.predictions, Samples))
+    batch = data.predictions
+    batch = trusted(batch, notes=(*batch.notes, *kept.notes)) if kept.notes else batch
+    return replace(data, predictions=batch, dependence=kept.said, description=start + kept.words + data.description)
 
 
 def _refuse_of_quantiles(options: ReadOptions) -> None:
@@ -264,7 +275,8 @@ def _rows(table: FileArrays, options: ReadOptions) -> tuple[np.ndarray, str]:
     if options.drop_target is not None and y.ndim > 1:
         raise InputError("--drop-target is for one target column: leave these rows out of the file")
     others = [array for role, array in table.arrays.items() if role != "target"]
-    others += [] if table.dependents is None else [table.dependents.holes]
+    holes = None if table.dependents is None else table.dependents.holes
+    others += [] if holes is None else [holes]
     kept, dropped = rows_to_keep(y, others, table.wanted, options)
     end = f"; dropped {', '.join(dropped)}" if dropped else ""
     if not kept.any():

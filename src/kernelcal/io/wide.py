@@ -43,7 +43,7 @@ from kernelcal.io.columns import (
     where_mask,
 )
 from kernelcal.io.sources import EXACT, Source
-from kernelcal.io.table import Data, FileArrays, family_of_name
+from kernelcal.io.table import Data, FileArrays, family_of_name, with_dependents
 from kernelcal.predictions import Bernoulli, Logits, LogProbs, Percent, Predictions, as_predictions, trusted
 
 __all__ = ["class_columns", "is_constant", "read_classes", "read_wide", "wide_columns"]
@@ -78,9 +78,9 @@ def read_classes(source: Source, options: ReadOptions) -> Data:
     keys = kept_keys(keys_of_rows(source, options), rows)
     groups = kept_groups(groups_of_rows(source, options), rows)
     given = kept_given(given_of_rows(source, options), rows)
-    dependence, depend = ({}, "") if dependents is None else dependents.kept(rows, lambda row: f"row {row}")
-    description = _describe(source, targets, columns, predictions, options) + depend + end
-    return Data(y, predictions, description, weights, keys, groups, rows, given, dependence)
+    start = _describe(source, targets, columns, predictions, options)
+    data = Data(y, predictions, end, weights, keys, groups, rows, given)
+    return with_dependents(data, start, dependents, rows, lambda row: f"row {row}")
 
 
 def _says_right(targets: Sequence[str]) -> bool:
@@ -115,8 +115,8 @@ def _rows(
     if options.kind == "probabilities":
         refuse_points(x, y, columns, targets)
     wanted = where_mask(source, options)
-    others = [x, *([] if w is None else [w]), *([] if dependents is None else [dependents.holes])]
-    kept, dropped = rows_to_keep(y, others, wanted, options)
+    others = [x, w, None if dependents is None else dependents.holes]
+    kept, dropped = rows_to_keep(y, [array for array in others if array is not None], wanted, options)
     end = where_in_words(options, source, wanted) + (f"; dropped {', '.join(dropped)}" if dropped else "")
     if not kept.any():
         raise InputError(f"no rows are left{end}" if len(y) else "there are no rows, only names")

@@ -1,14 +1,15 @@
-"""Rows that depend on each other: what columns of --clusters, --time, --horizon and --series say of them."""
+"""Rows that depend on each other: what --clusters, --time, --horizon and --series say of them, or their dates do."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from kernelcal.errors import InputError
+from kernelcal.io.columns.hubs import Hub, hub_columns
 from kernelcal.io.columns.rows import Units, count, kept_given, texts_of_rows, texts_of_units
 from kernelcal.io.columns.selection import ReadOptions, flag, listed
 from kernelcal.io.sources import Source, is_number, missing
@@ -21,6 +22,25 @@ _Columns = dict[str, list[str]]
 
 
 @dataclass(frozen=True, eq=False)
+class Kept:
+    """What is known of the rows that are kept.
+
+    Attributes
+    ----------
+    said : dict
+        Arguments for `kernelcal.cases.Case.of`: labels as numbers, times as numbers or dates, the horizon.
+    words : str
+        What the sentence of what was read says of it.
+    notes : tuple of str
+        What holds no more, for results.
+    """
+
+    said: dict[str, Any] = field(default_factory=dict)
+    words: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
 class Dependents:
     """What was said of which rows depend on each other, of all rows of a table.
 
@@ -30,50 +50,68 @@ class Dependents:
         By option, ``clusters``, ``series``, ``time`` and ``horizon``: the columns that were named.
     horizon : int or None
         Steps, where a number was said.
+    hub : tuple and columns, or None
+        Which columns hold the dates of forecasts (`hub_columns`), and these columns.
+    taken : bool
+        Whether what a table of forecasts knows is taken where nothing was said.
     """
 
     columns: dict[str, _Columns]
     horizon: int | None = None
+    hub: tuple[tuple[str, str, list[str]], _Columns] | None = None
+    taken: bool = True
 
     @property
-    def holes(self) -> np.ndarray:
+    def holes(self) -> np.ndarray | None:
         """NaN for every row without a label or time, else 0: such rows are dropped, or refused, as others are."""
+        if not self.columns:
+            return None
         empty = np.logical_or.reduce([_missing(texts) for named in self.columns.values() for texts in named.values()])
         return np.where(empty, np.nan, 0.0)
 
-    def kept(self, rows: np.ndarray, row_in_words: Callable[[int], str]) -> tuple[dict[str, Any], str]:
-        """Return arguments for `kernelcal.cases.Case.of` of some rows, and what the sentence of what was read says.
-
-        Labels become numbers, times numbers or dates.
+    def kept(self, rows: np.ndarray, row_in_words: Callable[[int], str], *, redrawn: bool = True) -> Kept:
+        """Return what is known of some rows, of predictions whose targets can be `redrawn` in clusters.
 
         Raises
         ------
         InputError
             Where a cell is missing, and where a column of horizons holds several.
         """
+        hub = None if self.hub is None else Hub.of(*self.hub, rows)
+        said = self._said(rows, row_in_words, of_hub=hub is not None)
+        if hub is None:
+            return Kept(said, self._in_words(said))
+        if not self.columns and self.horizon is None:
+            known = hub.known(redrawn=redrawn)
+            return Kept(known, hub.in_words(known)) if self.taken and known else Kept(notes=(hub.untaken(known),))
+        if "clusters" not in said:
+            said = {**hub.overlapping(said.get("horizon")), **said}
+        doubt = hub.doubt(said)
+        return Kept(said, self._in_words(said), (doubt,) if doubt else ())
+
+    def _said(self, rows: np.ndarray, row_in_words: Callable[[int], str], *, of_hub: bool) -> dict[str, Any]:
+        """What columns and numbers say of some rows; a column of a hub leaves its horizon to the dates."""
         said: dict[str, Any] = {} if self.horizon is None else {"horizon": self.horizon}
         for option, named in self.columns.items():
             _refuse_missing(option, named, rows, row_in_words)
             if option in _LABELS:
                 said[option] = _labels(list(named.values()), rows)
-                continue
-            ((name, texts),) = named.items()
-            if option == "horizon":
-                said[option] = _one_horizon(name, [texts[row] for row in rows])
-            else:
+            elif option == "time":
                 said[option] = _times(named, rows)
-        return said, self._in_words(said)
+            elif (steps := _one_horizon(named, rows, counted=not of_hub)) is not None:
+                said[option] = steps
+        return said
 
     def _in_words(self, said: dict[str, Any]) -> str:
         """Return ``; 60 clusters of patient`` of the kept rows, or what was said of forecasts that overlap."""
         words = []
         for option in _LABELS:
-            if option in said:
-                named = " and ".join(self.columns[option])
-                number = len(np.unique(said[option]))
-                words.append(f"{count(number, 'cluster')} of {named}" if option == "clusters" else f"series {named}")
-                words[-1] += f" ({number:,})" if option == "series" else ""
-        words += [f"time {next(iter(self.columns['time']))}"] if "time" in said else []
+            if option in said and option in self.columns:
+                named, number = " and ".join(self.columns[option]), len(np.unique(said[option]))
+                words.append(
+                    f"{count(number, 'cluster')} of {named}" if option == "clusters" else f"series {named} ({number:,})"
+                )
+        words += [f"time {name}" for name in self.columns.get("time", ())]
         words += [f"horizon {said['horizon']}"] if "horizon" in said else []
         return "".join(f"; {part}" for part in words)
 
@@ -112,8 +150,10 @@ def _times(named: _Columns, rows: np.ndarray) -> np.ndarray:
     )
 
 
-def _one_horizon(name: str, texts: list[str]) -> int:
-    """Steps that one column says of all rows."""
+def _one_horizon(named: _Columns, rows: np.ndarray, *, counted: bool) -> int | None:
+    """Steps that one column says of all rows; None where the dates of a hub count them, whose horizon 0 looks ahead."""
+    ((name, column),) = named.items()
+    texts = [column[row] for row in rows]
     found = dict.fromkeys(texts)
     if len(found) > 1:
         first = next(iter(found))
@@ -121,6 +161,8 @@ def _one_horizon(name: str, texts: list[str]) -> int:
             f"--horizon {name}: the column holds {len(found)} horizons ({listed(list(found))}), and forecasts of one "
             f"series at several horizons are not independent of each other: take one at a time, --where {name}={first}"
         )
+    if not counted:
+        return None
     steps = float(texts[0]) if is_number(texts[0]) else 0.0
     if steps < 1 or steps != int(steps):
         raise InputError(
@@ -150,21 +192,30 @@ def _steps(options: ReadOptions) -> int | None:
 
 
 def dependents_of_rows(source: Source, options: ReadOptions, targets: Sequence[str]) -> Dependents | None:
-    """What was said of every row of a table; None where nothing was."""
-    return _said(options, targets, lambda asked, _: texts_of_rows(source, asked))
+    """What was said of every row of a table, or its dates say; None where nothing is."""
+    found = hub_columns(source.names)
+    hub = None if found is None else (found, texts_of_rows(source, ",".join([*found[:2], *found[2]])))
+    return _said(options, targets, hub, lambda asked, _: texts_of_rows(source, asked))
 
 
 def dependents_of_units(units: Units, options: ReadOptions) -> Dependents | None:
-    """What was said of every prediction of a long table; None where nothing was."""
-    return _said(options, (), lambda asked, option: texts_of_units(units, asked, flag(option)) or {})
+    """What was said of every prediction of a long table, or its dates say; None where nothing is."""
+    found = hub_columns(units.names, tasks=units.names)
+    hub = None if found is None else (found, texts_of_units(units, ",".join([*found[:2], *found[2]]), "--unit") or {})
+    return _said(options, (), hub, lambda asked, option: texts_of_units(units, asked, flag(option)) or {})
 
 
-def _said(options: ReadOptions, targets: Sequence[str], texts: Callable[[str, str], _Columns]) -> Dependents | None:
+def _said(
+    options: ReadOptions,
+    targets: Sequence[str],
+    hub: tuple[tuple[str, str, list[str]], _Columns] | None,
+    texts: Callable[[str, str], _Columns],
+) -> Dependents | None:
     asked = {name: getattr(options, name) for name in ("clusters", "series", "time")}
     asked = {**asked, "horizon": horizon_column(options)}
     columns = {option: texts(names, option) for option, names in asked.items() if names}
     steps = _steps(options)
-    if not columns and steps is None:
+    if not columns and steps is None and hub is None:
         return None
     for option, named in columns.items():
         same = next((name for name in named if name in targets), None)
@@ -174,4 +225,5 @@ def _said(options: ReadOptions, targets: Sequence[str], texts: Callable[[str, st
             )
         if option not in _LABELS and len(named) > 1:
             raise InputError(f"{flag(option)} takes one column, got {listed(list(named))}")
-    return Dependents(columns, steps)
+    alone = options.unasked and not (options.groups or options.given)  # which are of independent rows
+    return Dependents(columns, steps, hub, alone)

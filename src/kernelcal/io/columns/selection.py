@@ -76,6 +76,7 @@ class ReadOptions:
     time: str | None = None
     horizon: str | int | None = None
     series: str | None = None
+    unasked: bool = True  # what a table of forecasts knows of its own rows is taken
     missing: str | None = None
 
 
