@@ -172,6 +172,5 @@ def test_dates_as_clusters_hold_the_level_where_places_move_together(save, load)
         for k, said in enumerate(({}, data.dependence)):
             case = kc.calibration_test(data.y, data.predictions, draws=99, rng=seed, **said)
             rejected[k] += case.pvalue <= 0.05
-    print(rejected)
     assert rejected[1] <= 19, rejected
     assert rejected[0] >= 60, rejected
