@@ -2,22 +2,28 @@
 
 from kernelcal.dependence.latent import (
     Coupling,
+    Parts,
     Scores,
     SharedPart,
     Stretches,
     lagged_correlations,
     shared_correlation,
 )
+from kernelcal.dependence.means import mean_error, mean_interval, share_interval
 from kernelcal.dependence.structure import Dependence
 from kernelcal.dependence.suspicion import suspicions
 
 __all__ = [
     "Coupling",
     "Dependence",
+    "Parts",
     "Scores",
     "SharedPart",
     "Stretches",
     "lagged_correlations",
+    "mean_error",
+    "mean_interval",
+    "share_interval",
     "shared_correlation",
     "suspicions",
 ]

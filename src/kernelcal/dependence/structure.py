@@ -90,6 +90,20 @@ class Dependence:
         series = np.unique(self.series[rows], return_inverse=True)[1]
         return replace(self, clusters=clusters, series=series, time=self.time[rows])
 
+    @property
+    def overlap(self) -> bool:
+        """Whether rows depend on each other beyond what one step after the other does."""
+        return self.clusters is not None or self.horizon > 1
+
+    @property
+    def in_words(self) -> str:
+        """How rows depend on each other."""
+        if self.clusters is not None:
+            return f"dependent inside {self.groups:,} clusters"
+        if self.horizon == 1:
+            return "valid for one-step forecasts"
+        return f"dependent up to {self.horizon - 1} step{'s' * (self.horizon > 2)}"
+
     @cached_property
     def groups(self) -> int:
         """Number of clusters, or of series."""

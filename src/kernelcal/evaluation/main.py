@@ -37,10 +37,6 @@ _UNTESTED = (
     "the weights, and pass that"
 )
 _NO_INTERVAL = "there is no interval of the kernel error for rows that depend on each other"
-_UNGROUPED = (
-    "groups= and rows that depend on each other cannot be had together: evaluate each group by itself, with its rows of "
-    "clusters=, time= and series="
-)
 
 
 def evaluate(
@@ -161,19 +157,20 @@ def evaluated(case: Case, run: Run, error: KernelError | None = None, groups: An
         refuse_given(case, None, None, several=False)
     if case.rows is not None:
         refuse_dependent(case, None)
-        if grouping is not None:
-            raise InputError(_UNGROUPED)
     run, placed, case = run.shared(), case.placed, case.in_numpy
     run.tell(0)  # the estimate comes before the draws, and is long for many rows
     error = error or KernelError(placed, run.engine)
     estimate, test, interval = error.estimate(), _test(placed, error, run), None
     of = error.interval_estimator
-    if of is not None and test is not None and case.rows is None:
+    overlap = case.rows is not None and case.rows.overlap
+    if of is not None and test is not None and not overlap:
         enough = run.with_at_least(DRAWS)  # percentiles of few draws would be rough
         prepared = error.prepared_for(of) if placed is case else None
         interval = interval_of(case, of, enough, pvalue=test.pvalue, prepared=prepared)
     notes = ((_UNTESTED,) if test is None else test.notes) + estimate.notes
-    seen = (_NO_INTERVAL,) if case.rows is not None else suspicions(case.predictions, case.targets, case.weights)
+    seen = (_NO_INTERVAL,) * overlap
+    if case.rows is None:  # who says how rows depend is not asked
+        seen = suspicions(case.predictions, case.targets, case.weights)
     found = _maker(case.predictions)(
         case,
         run,

@@ -146,7 +146,7 @@ def number_evaluation(
         negative_log_likelihood=_where_defined(negative_log_likelihood_of, case),
         crps=_where_defined(crps_of, case),
         coverage=coverage,
-        pit=_pit_tests(parts, run) if not weighted and common["test"] is not None and case.rows is None else (),
+        pit=_pit_tests(parts, run) if not weighted and common["test"] is not None else (),
         notes=tuple(dict.fromkeys(number_suspicions(case) + notes + more)),
         **common,
     )

@@ -38,11 +38,6 @@ _GROUPS_ALONE = (
     "rows are named, and groups are tested by what their levels claim"
 )
 
-_UNGROUPED = (
-    "groups= and rows that depend on each other cannot be had together: explain each group by itself, with its rows of "
-    "clusters=, time= and series="
-)
-
 
 def _refuse_unexplained(case: Case) -> None:
     """Refuse predictions without known residuals, and single rows."""
@@ -222,8 +217,6 @@ def explained(
     _refuse_unexplained(case)
     if case.rows is not None:
         refuse_dependent(case, None)
-        if groups is not None:
-            raise InputError(_UNGROUPED)
     case = case.map_arrays(lambda x: to_numpy(x).astype(np.float64))
     grouping = checked_groups(groups, len(case))
     if has_ties(case):

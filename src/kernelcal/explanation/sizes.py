@@ -12,6 +12,7 @@ import numpy as np
 from kernelcal.arrays import to_numpy
 from kernelcal.cases import Case
 from kernelcal.defaults import DRAWS
+from kernelcal.dependence import mean_interval
 from kernelcal.errors import InputError
 from kernelcal.inference.intervals import INTERVAL_METHODS, ScoreSurprises, expected, interval_of
 from kernelcal.lenses import TopLabel
@@ -56,6 +57,7 @@ class Sizes:
         Observed minus predicted; of numbers the mean standardised residual.
     gap_interval : tuple of float or None
         Of shares Clopper-Pearson, less what was predicted; of means the normal law, from 20 rows. None with weights.
+        Of rows that depend on each other the law of Student with the error of sums over clusters, or of cosine sums.
     median : float or None
         Of numbers the median of what `gap` is the mean of, which no single row rules.
     unseen : float or None
@@ -122,7 +124,7 @@ def sizes_of(case: Case, run: Run, level: float) -> Sizes:
     else:
         found = _of_numbers(case, run)
     variance = _variances(case.predictions)
-    if variance is None:
+    if variance is None or (case.rows is not None and case.rows.overlap):
         return found
     w = np.ones(len(case)) if own is None else own
     return replace(found, unseen=_normal(1 - level) * math.sqrt(float(w**2 @ variance)) / float(w.sum()))
@@ -133,11 +135,16 @@ def _of_classes(case: Case, run: Run) -> Sizes:
     observed, predicted = (float(np.average(x, weights=case.weights)) for x in (hit, p))
     interval = None
     if case.weights is None:
-        low, high = binomial_interval(np.array([hit.sum()]), len(hit), run.confidence_level)
-        interval = float(low[0]) - predicted, float(high[0]) - predicted
+        if case.rows is not None and case.rows.overlap:
+            interval = _between(mean_interval(hit - p, case.rows, run.confidence_level))
+        else:
+            low, high = binomial_interval(np.array([hit.sum()]), len(hit), run.confidence_level)
+            interval = float(low[0]) - predicted, float(high[0]) - predicted
     rows = log_score_rows_of(case)
     score, ends = float(np.average(rows, weights=case.weights)), None
-    if case.weights is None and len(rows) >= _ENOUGH and np.isfinite(rows).all():
+    if case.rows is not None and case.rows.overlap:
+        ends = _mean_interval(case, rows, run)
+    elif case.weights is None and len(rows) >= _ENOUGH and np.isfinite(rows).all():
         z = _normal(run.confidence_level)
         half = z * ScoreSurprises((case.predictions,)).errors(rows, 0)(expected(z))
         ends = score - half, score + half
@@ -207,8 +214,15 @@ def _mean_interval(case: Case, values: np.ndarray, run: Run) -> Ends | None:
     """Normal interval of a mean; None with weights, for few rows and for values that are not finite."""
     if case.weights is not None or len(values) < _ENOUGH or not np.isfinite(values).all():
         return None
+    if case.rows is not None and case.rows.overlap:
+        return _between(mean_interval(values, case.rows, run.confidence_level))
     half = _normal(run.confidence_level) * float(values.std(ddof=1)) / math.sqrt(len(values))
     return float(values.mean()) - half, float(values.mean()) + half
+
+
+def _between(ends: Ends) -> Ends | None:
+    """An interval, or None where it is not known."""
+    return None if math.isnan(ends[0]) else ends
 
 
 def _variances(batch: Any) -> np.ndarray | None:
@@ -234,11 +248,12 @@ def kernel_size(case: Case, pairs: PreparedPairMean, pvalue: float, run: Run) ->
     Hoeffding variance, above 5,000 rows blocks of 500.
     """
     run = run.with_at_least(DRAWS)  # percentiles of few draws would be rough
-    if len(case) > _BLOCKED and case.weights is None and isinstance(pairs.statistic, SKCE):
+    overlap = case.rows is not None and case.rows.overlap  # there is no interval of rows that depend on each other
+    if len(case) > _BLOCKED and not overlap and case.weights is None and isinstance(pairs.statistic, SKCE):
         error = replace(pairs.statistic, estimator="block", block_size=_BLOCK, prediction_kernel=pairs.kernels[0])
         found = interval_of(case, error, run, method=INTERVAL_METHODS["block"], pvalue=pvalue)
         return KernelSize(found.estimate, found.root)
-    if len(case) < _ENOUGH:
+    if len(case) < _ENOUGH or overlap:
         return KernelSize(float(pairs.values(case.targets[None])[0, 0]))
     few = len(case) <= _BOOTSTRAPPED or case.weights is not None
     method = INTERVAL_METHODS["bootstrap" if few else "root"]

@@ -43,6 +43,7 @@ from kernelcal.inference.laws import (
     known_null,
     one_member,
 )
+from kernelcal.inference.redrawn import Part, Redrawn, RedrawnValues, Sliced
 from kernelcal.inference.reliability_curves import class_reliability, class_reliability_of, reliability, reliability_of
 from kernelcal.inference.reliability_result import ClassReliability, Reliability
 from kernelcal.inference.result import Member, TestResult
@@ -85,13 +86,17 @@ __all__ = [
     "NullLaw",
     "Outcome",
     "PairedDifference",
+    "Part",
     "Pearson",
     "PlaceFinding",
     "Problem",
+    "Redrawn",
+    "RedrawnValues",
     "Reliability",
     "Request",
     "Saddlepoint",
     "SimplexCalibration",
+    "Sliced",
     "Spectrum",
     "Spread",
     "Swap",

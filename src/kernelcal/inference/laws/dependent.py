@@ -28,15 +28,45 @@ from kernelcal.predictions import Bernoulli, ClassPredictions, Predictions, Quan
 from kernelcal.randomness import generator_of
 from kernelcal.statistics import Merge, Prepared, Together
 
-__all__ = ["ClusterSums", "Dependent", "effective_clusters", "flipped_pvalue", "refuse_dependent"]
+__all__ = [
+    "ClusterSums",
+    "Dependent",
+    "Gate",
+    "coupled",
+    "effective_clusters",
+    "flipped_pvalue",
+    "not_redrawn",
+    "ordinal",
+    "refuse_dependent",
+    "refuse_few_clusters",
+    "residual_variances",
+    "simpler",
+]
 
 
 _FEWEST = 3  # rows that do not overlap
 _FEW_STRETCHES = 10  # stretches of h steps, below which estimated correlations are rough
-_REFUSED, _UNGATED, _SHOWN = 5, 10, 20  # effective clusters
+_SHOWN = 20  # effective clusters
 _MOST = 0.98  # correlation in a cluster
-_GATE = 0.1  # p-value of the sums of clusters below which they are not those of one shared part
 _EACH = 20  # draws a thinned series, so that the smallest p-value times h reaches 5 %
+
+
+class Gate:
+    """How many clusters a test needs, and when their sums are not those of one shared part."""
+
+    refused: ClassVar[int] = 5  # effective clusters, below which there is no test
+    ungated: ClassVar[int] = 10  # below which it is not looked at whether they differ by a common shift
+    level: ClassVar[float] = 0.1  # p-value of the sums of clusters up to which they do not
+
+    @classmethod
+    def serves(cls, effective: float) -> bool:
+        """Whether there is a test."""
+        return effective >= cls.refused
+
+    @classmethod
+    def looks(cls, effective: float) -> bool:
+        """Whether sums of clusters are looked at."""
+        return effective >= cls.ungated
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,14 +110,11 @@ class Dependent(NullLaw):
     def _described(self, case: Case) -> str:
         """How rows depend, and what was done in place of redrawing."""
         rows, base = self.rows, self.base.label.removeprefix("exact, ")
-        if rows.clusters is not None:
-            return f"targets redrawn from the predictions, dependent inside {rows.groups:,} clusters"
-        if rows.horizon == 1:
-            return f"{base}, valid for one-step forecasts"
-        if _not_redrawn(case):
-            return f"every {_ordinal(rows.horizon)} row by itself, {rows.horizon} times the smallest p-value ({base})"
-        steps = "1 step" if rows.horizon == 2 else f"{rows.horizon - 1} steps"
-        return f"targets redrawn from the predictions, dependent up to {steps}"
+        if rows.clusters is None and rows.horizon == 1:
+            return f"{base}, {rows.in_words}"
+        if rows.clusters is None and not_redrawn(case):
+            return f"every {ordinal(rows.horizon)} row by itself, {rows.horizon} times the smallest p-value ({base})"
+        return f"targets redrawn from the predictions, {rows.in_words}"
 
     def test(self, problem: Problem) -> Outcome:
         """Rank the observed values among those of targets that depend on each other as the observed ones do."""
@@ -108,16 +135,15 @@ class Dependent(NullLaw):
         pvalue, least = self._thinned(problem)
         beside = (
             f"whatever the dependence inside {rows.horizon} steps: p = {pvalue:.3g} ({rows.horizon} times the smallest "
-            f"p-value of every {_ordinal(rows.horizon)} row)"
+            f"p-value of every {ordinal(rows.horizon)} row)"
         )
-        reason = _not_redrawn(case)
+        reason = not_redrawn(case)
         if reason:
             return replace(
                 least, pvalue=pvalue, notes=(*_few_stretches(rows), f"{reason}: the p-value is that {beside}")
             )
         shown = case.in_cells if problem.prepared.by_cells else case
-        scores = Scores.of(shown.predictions)
-        coupling = Stretches(rows, lagged_correlations(scores, scores(shown.targets), rows))
+        coupling, _ = coupled(Scores.of(shown.predictions), shown.targets, rows)
         outcome = self._outcome(problem, problem.prepared, coupling)[0]
         return replace(outcome, notes=(*outcome.notes, *_few_stretches(rows), beside))
 
@@ -142,27 +168,22 @@ class Dependent(NullLaw):
 
     def _of_clusters(self, problem: Problem) -> Outcome:
         case, rows, run = problem.case, self.rows, problem.run
-        reason = _not_redrawn(case)
+        reason = not_redrawn(case)
         if reason:
-            raise InputError(f"clusters: {reason}: {_simpler(case.predictions)}keep one row a cluster")
+            raise InputError(f"clusters: {reason}: {simpler(case.predictions)}keep one row a cluster")
         shown = case.in_cells if problem.prepared.by_cells else case
         scores = Scores.of(shown.predictions)
-        rho = shared_correlation(scores, scores(shown.targets), rows)
-        effective = effective_clusters(rows, rho, _variances(case))
-        if effective < _REFUSED:
-            raise InputError(
-                f"clusters: {rows.groups:,} clusters count like {effective:.1f} of equal size, and no test of fewer "
-                f"than {_REFUSED} holds its level: more clusters are needed, not more rows"
-            )
+        coupling, rho = coupled(scores, shown.targets, rows)
+        effective = effective_clusters(rows, rho, residual_variances(case))
+        refuse_few_clusters(rows, effective)
         sums, own = ClusterSums(scores, case, rows), problem.prepared.names
-        raised = min(rho * (1 + rows.groups**-0.5), _MOST)
         sums.by_cells = problem.prepared.by_cells
         merge = problem.prepared.merge or Merge.of_each(len(own))  # sums of clusters have no part in the p-value
-        outcome, values = self._outcome(problem, Together((problem.prepared, sums), merge), SharedPart(rows, raised))
+        outcome, values = self._outcome(problem, Together((problem.prepared, sums), merge), coupling)
         spread = values[:, len(own) :]
         unlike = merged_pvalue(spread, ranks(spread))
         flipped = flipped_pvalue(sums.of(shown.targets[None])[0], run.draws, run.shared().rng)
-        gated = effective >= _UNGATED and unlike <= _GATE
+        gated = Gate.looks(effective) and unlike <= Gate.level
         return replace(
             outcome,
             pvalue=max(outcome.pvalue, flipped) if gated else outcome.pvalue,
@@ -172,12 +193,34 @@ class Dependent(NullLaw):
         )
 
 
-def refuse_dependent(case: Case, law: NullLaw | None, *, of_places: bool = False) -> None:
-    """Refuse what is for independent rows alone, of a case whose rows depend on each other."""
-    if law is not None or of_places:
-        what = "statistic='pit'" if of_places else "null="
+def coupled(
+    scores: Scores, targets: np.ndarray, rows: Dependence, whole: Dependence | None = None
+) -> tuple[Coupling, float]:
+    """How rows are drawn, by correlations that outcomes show; of clusters the correlation too, before it is raised.
+
+    With `whole` the rows are some of it, and the coupling is one of all its rows.
+    """
+    values = scores(targets)
+    if rows.clusters is None:
+        return Stretches(whole or rows, lagged_correlations(scores, values, rows)), 0.0
+    rho = shared_correlation(scores, values, rows)
+    return SharedPart(whole or rows, min(rho * (1 + rows.groups**-0.5), _MOST)), rho
+
+
+def refuse_few_clusters(rows: Dependence, effective: float) -> None:
+    """Refuse clusters that count like too few."""
+    if effective < Gate.refused:
         raise InputError(
-            f"{what} is for independent rows, and clusters=, time=, horizon= or series= say that they depend on each "
+            f"clusters: {rows.groups:,} clusters count like {effective:.1f} of equal size, and no test of fewer "
+            f"than {Gate.refused} holds its level: more clusters are needed, not more rows"
+        )
+
+
+def refuse_dependent(case: Case, law: NullLaw | None) -> None:
+    """Refuse what is for independent rows alone, of a case whose rows depend on each other."""
+    if law is not None:
+        raise InputError(
+            "null= is for independent rows, and clusters=, time=, horizon= or series= say that they depend on each "
             "other: leave it out, and targets are redrawn with as much dependence"
         )
     if case.given is not None:
@@ -187,11 +230,12 @@ def refuse_dependent(case: Case, law: NullLaw | None, *, of_places: bool = False
         )
 
 
-def _ordinal(h: int) -> str:
+def ordinal(h: int) -> str:
+    """Words for every h-th."""
     return {2: "second", 3: "third"}.get(h, f"{h}th")
 
 
-def _not_redrawn(case: Case) -> str:
+def not_redrawn(case: Case) -> str:
     """Say why targets that depend on each other cannot be drawn; empty where they can."""
     batch = case.predictions
     if isinstance(batch, ClassPredictions) and not isinstance(batch, Bernoulli):
@@ -205,7 +249,7 @@ def _not_redrawn(case: Case) -> str:
     return ""
 
 
-def _simpler(batch: Predictions) -> str:
+def simpler(batch: Predictions) -> str:
     """What else can be asked of rows in clusters."""
     if isinstance(batch, ClassPredictions):
         return "ask one question, lens=kernelcal.TopLabel() or OneClass(label), or "
@@ -226,14 +270,14 @@ def _few_stretches(rows: Dependence) -> tuple[str, ...]:
 
 def _of_effective(effective: float, rho: float) -> tuple[str, ...]:
     common = f"rows of one cluster have the latent correlation {rho:.2f}: they count like {effective:.0f} clusters"
-    few = f"with fewer than {_UNGATED} clusters the p-value holds where these differ by a common shift alone"
-    return (common, few) if effective < _UNGATED else (common,)
+    few = f"with fewer than {Gate.ungated} clusters the p-value holds where these differ by a common shift alone"
+    return (common, few) if effective < Gate.ungated else (common,)
 
 
 def _of_flips(effective: float, unlike: float, flipped: float) -> tuple[str, ...]:
-    if effective < _UNGATED:
+    if effective < Gate.ungated:
         return ()
-    if unlike <= _GATE:
+    if unlike <= Gate.level:
         return (
             f"clusters differ by more than a common shift (p = {unlike:.2g}): the p-value is not below that of flipped "
             f"signs of clusters, {flipped:.3g}",
@@ -243,7 +287,7 @@ def _of_flips(effective: float, unlike: float, flipped: float) -> tuple[str, ...
     return (f"by flipped signs of clusters, whatever the dependence inside them: p = {flipped:.3g}",)
 
 
-def _variances(case: Case) -> np.ndarray:
+def residual_variances(case: Case) -> np.ndarray:
     """Variance of a residual of every row; of numbers those of standardised outcomes, 1."""
     batch = case.predictions
     p = to_numpy(batch.p).astype(np.float64) if isinstance(batch, Bernoulli) else None

@@ -269,7 +269,7 @@ def asked(
     if case.given is not None:
         refuse_given(case, statistic, law, several=every is not None)
     if case.rows is not None:
-        refuse_dependent(case, law, of_places=isinstance(statistic, UniformPIT))
+        refuse_dependent(case, law)
     if every is not None:
         refuse_numbers(case.predictions)
     if isinstance(statistic, UniformPIT):
