@@ -197,6 +197,45 @@ def test_paths_name_the_row_of_the_file(here):
         kc.evaluate(path, horizon=3, time="day", drop_missing=True)
 
 
+def test_a_comparison_knows_which_rows_depend(here, capsys):
+    path = saved(here, {**CLASSES, "q": np.round(P**1.3, 6)}, ".csv")
+    (here / "other.csv").write_text(text({**CLASSES, "p": np.round(P**1.3, 6)}))
+    found, _ = answered(capsys, "compare", path, "other.csv", "--clusters", "patient")
+    own = kc.compare(Y, {"rows": P, "other": np.round(P**1.3, 6)}, clusters=PATIENT, draws=99)
+    assert [d["pvalue"] for d in found["differences"]] == [d.pvalue for d in own.differences]
+    assert "; 30 clusters of patient" in found["read"]["rows"]
+
+
+def test_rows_of_one_subject_that_deviate_alike_name_the_option(here, capsys):
+    rng = np.random.default_rng(2)
+    won = rng.random(30) < 0.5
+    columns = {"p": np.full(N, 0.5) + rng.uniform(-0.1, 0.1, N), "y": np.repeat(won, 4).astype(int), "race_id": PATIENT}
+    order = rng.permutation(N)
+    path = saved(here, {name: np.asarray(values)[order] for name, values in columns.items()}, ".csv")
+    words = "say --clusters race_id (clusters=) if it names what rows share"
+    assert words in " ".join(run(capsys, "evaluate", path)[1].split())
+    assert words in " ".join(run(capsys, "test", path)[1].split())
+    assert words not in " ".join(run(capsys, "evaluate", path, "--clusters", "race_id")[1].split())
+    (here / "other.csv").write_bytes((here / "rows.csv").read_bytes().replace(b"0.5", b"0.6"))
+    assert words in " ".join(run(capsys, "compare", path, "other.csv")[1].split())
+    pytest.importorskip("jinja2")
+    pytest.importorskip("matplotlib")
+    assert run(capsys, "report", path, "-o", "page.html")[0] == 0
+    assert words in " ".join((here / "page.html").read_text(encoding="utf-8").split())
+    assert any(words in note for note in kc.evaluate(path, draws=99).notes)
+
+
+def test_files_in_parts_say_where_neighbours_deviate_alike(here, capsys):
+    pytest.importorskip("pyarrow")
+    x = np.zeros(400)
+    for t, step in enumerate(np.random.default_rng(3).normal(size=399), 1):
+        x[t] = 0.9 * x[t - 1] + step * np.sqrt(0.19)
+    path = saved(here, {"mean": np.zeros(400), "std": np.ones(400), "y": x}, ".csv")
+    words = "neighbouring rows deviate alike (correlation 0.8"
+    assert words in " ".join(run(capsys, "evaluate", path, "--memory", "1kB")[1].split())
+    assert any(words in note for note in kc.evaluate(path, memory=1000, draws=99).notes)
+
+
 def test_the_installed_command(here):
     path = saved(here, CLASSES, ".csv")
     command = [sys.executable, "-m", "kernelcal.cli", "evaluate", path, "--clusters", "patient", "--draws", "99"]

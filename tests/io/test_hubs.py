@@ -129,9 +129,10 @@ def test_the_users_word_is_taken_and_its_doubts_are_said(save, load):
     assert "made on 1 date depend on what happened after it" in single.predictions.notes[-1]
 
 
-def test_groups_and_given_columns_leave_rows_as_they_are_and_say_so(save, load):
+def test_what_is_of_independent_rows_leaves_them_as_they_are_and_says_so(save, load):
     path = save(hub_table(12, [0], 6))
-    for asked in ({"groups": "location"}, {"given": "location"}):
+    assert set(load(path, target="observed", groups="location").dependence) == {"clusters"}
+    for asked in ({"given": "location"}, {"unasked": False}):
         data = load(path, target="observed", **asked)
         assert data.dependence == {}
         assert data.predictions.notes[-1].endswith("can be far too small: --clusters reference_date allows for it")

@@ -123,7 +123,7 @@ def _compared(options: argparse.Namespace) -> int:
 def _reading(options: argparse.Namespace) -> ReadOptions:
     """What was said about the file; a command that does not ask leaves the default."""
     said = {name: getattr(options, name) for name in _READ_FIELDS if hasattr(options, name)}
-    independent = options.command == "test" and (options.null is not None or options.statistic == "pit")
+    independent = options.command == "test" and options.null is not None
     return ReadOptions(**said, unasked=not independent)
 
 

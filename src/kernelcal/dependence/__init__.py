@@ -11,7 +11,7 @@ from kernelcal.dependence.latent import (
 )
 from kernelcal.dependence.means import mean_error, mean_interval, share_interval
 from kernelcal.dependence.structure import Dependence
-from kernelcal.dependence.suspicion import suspicions
+from kernelcal.dependence.suspicion import suspicions, suspicious_labels
 
 __all__ = [
     "Coupling",
@@ -26,4 +26,5 @@ __all__ = [
     "share_interval",
     "shared_correlation",
     "suspicions",
+    "suspicious_labels",
 ]

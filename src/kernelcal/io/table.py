@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from kernelcal.dependence import suspicious_labels
 from kernelcal.errors import InputError, with_rows
 from kernelcal.io.columns import (
     Dependents,
@@ -32,6 +33,7 @@ from kernelcal.predictions import (
     Quantiles,
     RealPredictions,
     Samples,
+    checked_pair,
     families,
     positive_numbers,
     trusted,
@@ -256,10 +258,21 @@ def with_dependents(
     """Return data with what is known of rows that depend on each other, and the start of the sentence about them."""
     if dependents is None:
         return replace(data, description=start + data.description)
-    kept = dependents.kept(rows, row_in_words, redrawn=not isinstance(data.predictions, Samples))
     batch = data.predictions
-    batch = trusted(batch, notes=(*batch.notes, *kept.notes)) if kept.notes else batch
+    kept = dependents.kept(rows, row_in_words, redrawn=not isinstance(batch, Samples))
+    notes = (*kept.notes, *_suspicious(data, kept.labels)) if kept.labels else kept.notes
+    batch = trusted(batch, notes=(*batch.notes, *notes)) if notes else batch
     return replace(data, predictions=batch, dependence=kept.said, description=start + kept.words + data.description)
+
+
+def _suspicious(data: Data, labels: dict[str, np.ndarray]) -> tuple[str, ...]:
+    """Say whether rows of one subject deviate alike; nothing of targets that will be refused, with their rows."""
+    try:
+        targets, batch = checked_pair(data.y, data.predictions)
+    except InputError:
+        return ()
+    found = suspicious_labels(batch, targets, labels)
+    return (found,) if found else ()
 
 
 def _refuse_of_quantiles(options: ReadOptions) -> None:

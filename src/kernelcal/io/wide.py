@@ -57,7 +57,7 @@ _RIGHT = ("correct", "correctness", "right", "hit", "was_correct", "was_right")
 def read_classes(source: Source, options: ReadOptions) -> Data:
     """Read labels and class probabilities."""
     targets, columns = class_columns(source, options)
-    dependents = dependents_of_rows(source, options, targets)
+    dependents = dependents_of_rows(source, options, targets, columns)
     x, y, weights, rows, end = _rows(source, targets, columns, options, dependents)
 
     def in_file(row: int) -> str:  # what messages call it, dropped rows counted
@@ -221,7 +221,7 @@ def read_wide(source: Source, form: str, options: ReadOptions) -> FileArrays:
         keys=keys_of_rows(source, options),
         groups=groups_of_rows(source, options),
         given=given_of_rows(source, options),
-        dependents=dependents_of_rows(source, options, targets),
+        dependents=dependents_of_rows(source, options, targets, [name for own in columns.values() for name in own]),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -33,11 +34,14 @@ class Kept:
         What the sentence of what was read says of it.
     notes : tuple of str
         What holds no more, for results.
+    labels : dict of str to numpy.ndarray
+        Where nothing was said: labels that rows may share, as numbers, by the name of the column.
     """
 
     said: dict[str, Any] = field(default_factory=dict)
     words: str = ""
     notes: tuple[str, ...] = ()
+    labels: dict[str, np.ndarray] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,12 +58,15 @@ class Dependents:
         Which columns hold the dates of forecasts (`hub_columns`), and these columns.
     taken : bool
         Whether what a table of forecasts knows is taken where nothing was said.
+    labels : dict of str to numpy.ndarray
+        Columns of a name that subjects have, as numbers of their labels.
     """
 
     columns: dict[str, _Columns]
     horizon: int | None = None
     hub: tuple[tuple[str, str, list[str]], _Columns] | None = None
     taken: bool = True
+    labels: dict[str, np.ndarray] = field(default_factory=dict)
 
     @property
     def holes(self) -> np.ndarray | None:
@@ -80,7 +87,8 @@ class Dependents:
         hub = None if self.hub is None else Hub.of(*self.hub, rows)
         said = self._said(rows, row_in_words, of_hub=hub is not None)
         if hub is None:
-            return Kept(said, self._in_words(said))
+            labels = {} if said else {name: numbers[rows] for name, numbers in self.labels.items()}
+            return Kept(said, self._in_words(said), labels=labels)
         if not self.columns and self.horizon is None:
             known = hub.known(redrawn=redrawn)
             return Kept(known, hub.in_words(known)) if self.taken and known else Kept(notes=(hub.untaken(known),))
@@ -191,18 +199,33 @@ def _steps(options: ReadOptions) -> int | None:
     return int(steps)
 
 
-def dependents_of_rows(source: Source, options: ReadOptions, targets: Sequence[str]) -> Dependents | None:
-    """What was said of every row of a table, or its dates say; None where nothing is."""
+_SUBJECTS = re.compile(
+    r"(?:\w+_)?(?:ids?|race|patient|subject|person|user|customer|account|family|question|prompt|item|case|document|doc|"
+    r"article|video|image|match|game|event|team\d?|player|station|site|county|district|state|city|hospital|school|"
+    r"cluster|household|plot|field|batch|run)(?:_(?:id|name|code|number))?",
+    re.IGNORECASE,
+)
+
+
+def dependents_of_rows(
+    source: Source, options: ReadOptions, targets: Sequence[str], used: Sequence[str] = ()
+) -> Dependents | None:
+    """What was said of every row of a table, or its dates or names of subjects say; None where nothing is."""
     found = hub_columns(source.names)
     hub = None if found is None else (found, texts_of_rows(source, ",".join([*found[:2], *found[2]])))
-    return _said(options, targets, hub, lambda asked, _: texts_of_rows(source, asked))
+    names = [name for name in source.names if _SUBJECTS.fullmatch(name) and name not in (*targets, *used)]
+    subjects = [name for name in names if source.axes(name) == 1] if hub is None else []
+    labels = {name: cells.numbers for name, cells in zip(subjects, source.cells(subjects), strict=True)}
+    return _said(options, targets, hub, lambda asked, _: texts_of_rows(source, asked), labels)
 
 
 def dependents_of_units(units: Units, options: ReadOptions) -> Dependents | None:
     """What was said of every prediction of a long table, or its dates say; None where nothing is."""
     found = hub_columns(units.names, tasks=units.names)
     hub = None if found is None else (found, texts_of_units(units, ",".join([*found[:2], *found[2]]), "--unit") or {})
-    return _said(options, (), hub, lambda asked, option: texts_of_units(units, asked, flag(option)) or {})
+    names = [name for name in units.names if _SUBJECTS.fullmatch(name)] if hub is None else []
+    labels = {name: units.numbers[:, units.names.index(name)] for name in names}
+    return _said(options, (), hub, lambda asked, option: texts_of_units(units, asked, flag(option)) or {}, labels)
 
 
 def _said(
@@ -210,12 +233,13 @@ def _said(
     targets: Sequence[str],
     hub: tuple[tuple[str, str, list[str]], _Columns] | None,
     texts: Callable[[str, str], _Columns],
+    labels: dict[str, np.ndarray],
 ) -> Dependents | None:
     asked = {name: getattr(options, name) for name in ("clusters", "series", "time")}
     asked = {**asked, "horizon": horizon_column(options)}
     columns = {option: texts(names, option) for option, names in asked.items() if names}
     steps = _steps(options)
-    if not columns and steps is None and hub is None:
+    if not columns and steps is None and hub is None and not labels:
         return None
     for option, named in columns.items():
         same = next((name for name in named if name in targets), None)
@@ -225,5 +249,6 @@ def _said(
             )
         if option not in _LABELS and len(named) > 1:
             raise InputError(f"{flag(option)} takes one column, got {listed(list(named))}")
-    alone = options.unasked and not (options.groups or options.given)  # which are of independent rows
-    return Dependents(columns, steps, hub, alone)
+    return Dependents(
+        columns, steps, hub, options.unasked and not options.given, labels
+    )  # which is of independent rows
