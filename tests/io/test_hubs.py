@@ -93,7 +93,11 @@ def test_clusters_are_not_taken_for_draws_whose_outcomes_are_not_redrawn(save, l
             "24 forecasts of 8 series made on 3 dates, up to 1 step of 7 days ahead, overlap in time",
         ),
         (hub_table(40, [2], 3), "up to 3 steps of 7 days ahead, overlap in time or share dates"),
-        (hub_table(40, [2], 3), "take one series at one horizon, --where location=..., whose overlap is allowed for"),
+        (
+            hub_table(40, [2], 3),
+            "take dates 3 steps apart, --where reference_date=... for each, which are taken as clusters, or one series at "
+            "one horizon, --where location=..., whose overlap is allowed for",
+        ),
         (
             hub_table(40, [0, 2], 3),
             "take the shortest horizon alone, --where horizon=..., whose dates are taken as clusters, or one series",
@@ -106,6 +110,13 @@ def test_what_nothing_allows_for_is_said_with_what_can_be_done(save, load, table
     assert data.dependence == {}
     assert words in data.predictions.notes[-1]
     assert data.predictions.notes[-1] in kc.evaluate(data.y, data.predictions, draws=99).notes
+
+
+def test_dates_that_are_apart_are_taken_as_the_sentence_says(save, load):
+    apart = [f"reference_date={FIRST + 7 * t}" for t in range(0, 40, 3)]
+    data = load(save(hub_table(40, [0, 2], 3)), target="observed", where=apart)
+    assert (data.dependence["clusters"] == np.repeat(np.arange(14), 6)).all()
+    assert data.predictions.notes == ()
 
 
 def test_the_users_word_is_taken_and_its_doubts_are_said(save, load):

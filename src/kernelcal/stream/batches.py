@@ -223,10 +223,11 @@ def _roles(
     texts: list[str],
     labels: Any,
 ) -> Roles:
-    keeping = replace(found, drop_missing=False, drop_target=None, **dict.fromkeys(_BESIDE))
+    beside: dict[str, Any] = dict.fromkeys(_BESIDE)
+    keeping = replace(found, drop_missing=False, drop_target=None, **beside)
     ordered, classes = tuple(dict.fromkeys(numbers)), found.predictions is not None
-    beside = tuple(name for name in dict.fromkeys(key_columns(head, asked)) if name not in (*ordered, *texts))
-    return Roles(keeping, asked, tuple(targets), ordered, tuple(texts), labels, classes, beside)
+    known = tuple(name for name in dict.fromkeys(key_columns(head, asked)) if name not in (*ordered, *texts))
+    return Roles(keeping, asked, tuple(targets), ordered, tuple(texts), labels, classes, known)
 
 
 def _listed(names: list[str]) -> str:

@@ -101,8 +101,8 @@ def read_together(paths: Sequence[Any], options: ReadOptions) -> Data:
     batches = [columns for part in survey.parts for columns in _checked(part, survey)]
     whole = {name: np.concatenate([columns[name] for columns in batches]) for name in batches[0]}
     roles = survey.roles
-    dropped = {"drop_missing": options.drop_missing, "drop_target": options.drop_target}
-    asked = replace(roles.options, **dropped, **roles.known())
+    said = {"drop_missing": options.drop_missing, "drop_target": options.drop_target, **roles.known()}
+    asked = replace(roles.options, **said)
     return read_source(Arrays(survey.name, roles.as_read(whole)), asked)
 
 

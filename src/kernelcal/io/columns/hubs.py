@@ -74,8 +74,8 @@ class Hub:
         days = [x.astype("M8[h]").astype(float) / 24 if x.dtype.kind == "M" else x for x in dates.values()]
         labels = {name: _codes([texts[name][row] for row in rows]) for name in tasks}
         vary = [name for name, codes in labels.items() if codes.max(initial=0) > 0]
-        series = _codes(list(zip(*(labels[name].tolist() for name in vary), strict=True)) or [()] * len(rows))
-        return cls((made, due), tuple(vary), *days, series)
+        together = np.stack([labels[name] for name in vary], axis=1).tolist() if vary else [[]] * len(rows)
+        return cls((made, due), tuple(vary), *days, _codes(list(map(tuple, together))))
 
     def __len__(self) -> int:
         return len(self.made)
@@ -183,15 +183,18 @@ class Hub:
 
     def _ways(self) -> str:
         """What can be tested of these rows."""
-        first = np.flatnonzero(self.due - self.made == (self.due - self.made).min())
-        if self.several_leads and self._some(first).known(redrawn=True):
-            shortest = "the shortest horizon alone, --where horizon=..., whose dates are taken as clusters, or "
-        else:
-            shortest = "" if self.dates >= _FEWEST * self.horizon else "more dates, or "
+        shortest = np.flatnonzero(self.due - self.made == (self.due - self.made).min())
         one = [f"--where {name}=..." for name in self.series_columns] + ["--where horizon=..."] * self.several_leads
-        if not one:
-            return f"take {shortest}a shorter horizon"
-        return f"take {shortest}one series at one horizon, {' '.join(one)}, whose overlap is allowed for"
+        ways = []
+        if self.several_leads and "clusters" in self._some(shortest).known(redrawn=True):
+            ways.append("the shortest horizon alone, --where horizon=..., whose dates are taken as clusters")
+        if self.dates >= _FEWEST * self.horizon > _FEWEST:
+            ways.append(
+                f"dates {self.horizon} steps apart, --where {self.columns[0]}=... for each, which are taken as clusters"
+            )
+        if one:
+            ways.append(f"one series at one horizon, {' '.join(one)}, whose overlap is allowed for")
+        return f"take {', or '.join(ways or ['more dates', 'a shorter horizon'])}"
 
     def _some(self, rows: np.ndarray) -> Hub:
         """The same of some rows."""
