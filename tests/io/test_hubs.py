@@ -95,12 +95,12 @@ def test_clusters_are_not_taken_for_draws_whose_outcomes_are_not_redrawn(save, l
         (hub_table(40, [2], 3), "up to 3 steps of 7 days ahead, overlap in time or share dates"),
         (
             hub_table(40, [2], 3),
-            "take dates 3 steps apart, --where reference_date=... for each, which are taken as clusters, or one series at "
-            "one horizon, --where location=..., whose overlap is allowed for",
+            "take dates 3 steps apart, --where reference_date=... for each, which are taken as clusters, or one series "
+            "at one horizon, --where location=..., whose overlap is allowed for",
         ),
         (
             hub_table(40, [0, 2], 3),
-            "take the shortest horizon alone, --where horizon=..., whose dates are taken as clusters, or one series",
+            "take the shortest horizon alone, --where horizon=..., whose dates are taken as clusters, or dates 3 steps",
         ),
         (hub_table(6, [3], 1), "take more dates, or a shorter horizon"),
     ],

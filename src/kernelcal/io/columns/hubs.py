@@ -71,11 +71,11 @@ class Hub:
         dates = kept_given({name: texts[name] for name in (made, due)}, rows) or {}
         if any(not isinstance(found, np.ndarray) for found in dates.values()):
             return None
-        days = [x.astype("M8[h]").astype(float) / 24 if x.dtype.kind == "M" else x for x in dates.values()]
+        first, last = (x.astype("M8[h]").astype(float) / 24 if x.dtype.kind == "M" else x for x in dates.values())
         labels = {name: _codes([texts[name][row] for row in rows]) for name in tasks}
         vary = [name for name, codes in labels.items() if codes.max(initial=0) > 0]
         together = np.stack([labels[name] for name in vary], axis=1).tolist() if vary else [[]] * len(rows)
-        return cls((made, due), tuple(vary), *days, _codes(list(map(tuple, together))))
+        return cls((made, due), tuple(vary), first, last, _codes(list(map(tuple, together))))
 
     def __len__(self) -> int:
         return len(self.made)
