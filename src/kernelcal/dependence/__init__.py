@@ -11,7 +11,7 @@ from kernelcal.dependence.latent import (
 )
 from kernelcal.dependence.means import mean_error, mean_interval, share_interval
 from kernelcal.dependence.structure import Dependence
-from kernelcal.dependence.suspicion import suspicions, suspicious_labels
+from kernelcal.dependence.suspicion import suspicions, suspicious_labels, suspicious_series
 
 __all__ = [
     "Coupling",
@@ -27,4 +27,5 @@ __all__ = [
     "shared_correlation",
     "suspicions",
     "suspicious_labels",
+    "suspicious_series",
 ]

@@ -33,12 +33,15 @@ class Dependence:
         Whole steps since the first row of the series.
     horizon : int
         How many steps ahead forecasts look: those less than so many steps apart look at spans that overlap. 1: none do.
+    moment : numpy.ndarray of int, shape (n,), or None
+        Number of the time of every row among all, alike for rows of several series at one time.
     """
 
     clusters: np.ndarray | None
     series: np.ndarray
     time: np.ndarray
     horizon: int = 1
+    moment: np.ndarray | None = None
 
     @classmethod
     def of(cls, n: int, *, clusters: Any = None, time: Any = None, horizon: Any = None, series: Any = None) -> Self:
@@ -79,7 +82,7 @@ class Dependence:
                 "a forecast looks ahead; rows that share something else are clusters="
             )
         when = _positions(of_series) if time is None else _steps(_values("time", time, n), of_series)
-        return cls(None, of_series, when, steps)
+        return cls(None, of_series, when, steps, when if time is None else _codes("time", time, n))
 
     def __len__(self) -> int:
         return len(self.series)
@@ -88,7 +91,8 @@ class Dependence:
         """Return the same for some of the rows."""
         clusters = None if self.clusters is None else np.unique(self.clusters[rows], return_inverse=True)[1]
         series = np.unique(self.series[rows], return_inverse=True)[1]
-        return replace(self, clusters=clusters, series=series, time=self.time[rows])
+        moment = None if self.moment is None else self.moment[rows]
+        return replace(self, clusters=clusters, series=series, time=self.time[rows], moment=moment)
 
     @property
     def overlap(self) -> bool:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from kernelcal.arrays import to_numpy
+from kernelcal.dependence.structure import Dependence
 from kernelcal.predictions import ClassPredictions, Predictions, Quantiles, ScorePredictions
 from kernelcal.randomness import generator_of
 
-__all__ = ["suspicions", "suspicious_labels"]
+__all__ = ["suspicions", "suspicious_labels", "suspicious_series"]
 
 
 _LEVEL = 0.01  # at which it is said
@@ -23,6 +25,7 @@ _STRETCHES, _LENGTH = 20, 1_000  # of consecutive rows that stand for very many
 _CLIP = 1e-3  # of probabilities, by whose spread residuals are divided
 _REPEATED = 40  # groups of equal predictions, at least
 _LABELS = 10  # that are there more than once, at least
+_FEWEST_TIMES = 10  # at which series are compared
 _COLUMNS = 50  # numbers by which predictions are told apart
 
 
@@ -96,6 +99,55 @@ def suspicious_labels(predictions: Predictions, targets: np.ndarray, labels: Map
                 f"as independent can be far too small: say --clusters {name} (clusters=) if it names what rows share"
             )
     return ""
+
+
+def suspicious_series(predictions: Predictions, targets: np.ndarray, rows: Dependence) -> tuple[str, ...]:
+    """Return a sentence if series that are taken as independent of each other deviate alike at the same times.
+
+    Parameters
+    ----------
+    predictions, targets
+        As for `suspicions`.
+    rows : Dependence
+        Series and times.
+
+    Notes
+    -----
+    The sum over times of the squared sum of residuals at that time, among the same where each series is turned by a
+    random number of steps: what series do by themselves stays, and what they do together does not. At 1 %.
+    """
+    several = rows.clusters is None and rows.moment is not None and rows.groups > 1
+    if not several or len(targets) < _FEWEST or isinstance(predictions, ScorePredictions):
+        return ()
+    assert rows.moment is not None  # for the type checker
+    index = np.unique(rows.moment, return_inverse=True)[1].ravel()
+    if np.bincount(index).max() < 2 or int(index.max()) < _FEWEST_TIMES:
+        return ()
+    e, key, _ = _residuals(predictions, targets)
+    order = np.lexsort((index, rows.series))
+    e, index = _less_bins(e, key)[order], index[order]
+    turned = _Turned(e, np.bincount(rows.series))
+    if not e.any() or not _unusual(e, partial(_within, index), generator_of(0, "turned series"), redrawn=turned):
+        return ()
+    return (
+        f"the {rows.groups:,} series deviate alike at the same times, and a p-value that takes them as independent of "
+        "each other can be far too small: say clusters= (--clusters) of the times where no forecasts overlap, or test "
+        "one series at a time",
+    )
+
+
+@dataclass(frozen=True)
+class _Turned:
+    """Residuals of every series, one after the other, each turned by a random number of rows."""
+
+    e: np.ndarray
+    lengths: np.ndarray
+
+    def __call__(self, rng: np.random.Generator) -> np.ndarray:
+        first = np.repeat(np.cumsum(self.lengths) - self.lengths, self.lengths)
+        length = np.repeat(self.lengths, self.lengths)
+        by = np.repeat(rng.integers(0, self.lengths), self.lengths)
+        return np.asarray(self.e[first + (np.arange(len(self.e)) - first + by) % length])
 
 
 def _are_groups(codes: np.ndarray) -> bool:
@@ -198,12 +250,18 @@ def _of_equal(e: np.ndarray, described: np.ndarray, rng: np.random.Generator) ->
     )
 
 
-def _unusual(e: np.ndarray, statistic: Callable[[np.ndarray], float], rng: np.random.Generator, among: int = 1) -> bool:
+def _unusual(
+    e: np.ndarray,
+    statistic: Callable[[np.ndarray], float],
+    rng: np.random.Generator,
+    among: int = 1,
+    redrawn: Callable[[np.random.Generator], np.ndarray] | None = None,
+) -> bool:
     """Whether a statistic of residuals, one among several, is as large for one in a hundred permutations at most."""
     observed, number = statistic(e), among * (_PERMUTATIONS if len(e) <= _MANY else _FEW_PERMUTATIONS)
     above, most = 0, _LEVEL / among * (1 + number) - 1
     for _ in range(number):
-        above += statistic(rng.permutation(e)) >= observed
+        above += statistic(rng.permutation(e) if redrawn is None else redrawn(rng)) >= observed
         if above > most:  # soon, where nothing is unusual
             return False
     return True
