@@ -16,6 +16,7 @@ __all__ = ["Dependence"]
 
 
 _REGULAR = 1e-6  # of a step; times are whole steps up to so much
+_SUBSETS = 20  # of clusters, whose smallest p-value is multiplied by their number
 _SPARSE = 50  # steps a row; a series with fewer rows than one in so many steps has irregular times
 
 
@@ -130,11 +131,37 @@ class Dependence:
         found = np.flatnonzero(key[later] == key + lag)
         return found, later[found]
 
+    def near(self, rows: slice) -> np.ndarray:
+        """Which rows may depend on some of them, each on itself too: of one cluster, or less than h steps apart."""
+        if self.clusters is not None:
+            return np.asarray(self.clusters[rows, None] == self.clusters)
+        same = self.series[rows, None] == self.series
+        return np.asarray(same & (np.abs(self.time[rows, None] - self.time) < self.horizon))
+
     @cached_property
     def thinned(self) -> tuple[np.ndarray, ...]:
-        """Rows of each of the h subsets in which no two forecasts overlap, those of time t, t + h, t + 2 h, ..."""
-        subset = self.time % self.horizon
-        return tuple(rows for k in range(self.horizon) if len(rows := np.flatnonzero(subset == k)))
+        """Rows of subsets that are independent: of overlapping forecasts those of time t, t + h, t + 2 h, ..., h subsets.
+
+        Of clusters m subsets of about equal size, in each at most one row of a cluster; of a cluster of more than m rows
+        m are taken, at even distances. m is at most 20, and the one at which the rows taken over sqrt(m) are most: with
+        clusters of one size this size, and few where few clusters have many rows.
+        """
+        if self.clusters is None:
+            subset, rows = self.time % self.horizon, np.arange(len(self))
+        else:
+            rows, number = self._taken
+            subset = np.arange(len(rows)) % number
+        return tuple(part for k in range(int(subset.max(initial=-1)) + 1) if len(part := np.sort(rows[subset == k])))
+
+    @cached_property
+    def _taken(self) -> tuple[np.ndarray, int]:
+        """At most m rows of every cluster, cluster by cluster, and m."""
+        order, sizes = np.argsort(self.clusters, kind="stable"), np.bincount(self.clusters)
+        numbers = np.arange(1, min(int(sizes.max()), _SUBSETS) + 1)
+        number = int(numbers[np.argmax([np.minimum(sizes, m).sum() / m**0.5 for m in numbers])])
+        starts = np.cumsum(sizes) - sizes
+        taken = [first + np.arange(min(m, number)) * m // min(m, number) for first, m in zip(starts, sizes, strict=True)]
+        return order[np.concatenate(taken)], number
 
 
 def _values(name: str, given: Any, n: int) -> np.ndarray:

@@ -36,7 +36,6 @@ _UNTESTED = (
     "there is no test: draws with unequal weights are not exchangeable with the outcome. Draw an unweighted sample by "
     "the weights, and pass that"
 )
-_NO_INTERVAL = "there is no interval of the kernel error for rows that depend on each other"
 
 
 def evaluate(
@@ -158,17 +157,21 @@ def evaluated(case: Case, run: Run, error: KernelError | None = None, groups: An
     if case.rows is not None:
         refuse_dependent(case, None)
     run, placed, case = run.shared(), case.placed, case.in_numpy
+    seen: tuple[str, ...] = ()
     run.tell(0)  # the estimate comes before the draws, and is long for many rows
     error = error or KernelError(placed, run.engine)
     estimate, test, interval = error.estimate(), _test(placed, error, run), None
     of = error.interval_estimator
-    overlap = case.rows is not None and case.rows.overlap
-    if of is not None and test is not None and not overlap:
+    if of is not None and test is not None:
         enough = run.with_at_least(DRAWS)  # percentiles of few draws would be rough
         prepared = error.prepared_for(of) if placed is case else None
-        interval = interval_of(case, of, enough, pvalue=test.pvalue, prepared=prepared)
+        try:
+            interval = interval_of(case, of, enough, pvalue=test.pvalue, prepared=prepared)
+        except InputError as why:
+            if case.rows is None:
+                raise
+            seen = (f"there is no interval of the kernel error: {why}",)  # of too few clusters or stretches
     notes = ((_UNTESTED,) if test is None else test.notes) + estimate.notes
-    seen = (_NO_INTERVAL,) * overlap
     if case.rows is None:  # who says how rows depend is not asked
         seen = suspicions(case.predictions, case.targets, case.weights)
     found = _maker(case.predictions)(

@@ -253,7 +253,7 @@ class ByGroup(Shown):
 def _test(law: str) -> str:
     if law in _PROVED:
         return f"{law} test"
-    return f"test of rows {law}" if law.startswith("dependent") else f"test {law.split(',')[0]}"
+    return f"test of rows {law}" if law.startswith("dependent") else f"test {law.split(', ')[0]}"
 
 
 def _number(tested: int) -> str:

@@ -9,13 +9,12 @@ from typing import Any, Self
 import numpy as np
 
 from kernelcal.cases import Case
-from kernelcal.errors import InputError
 from kernelcal.explanation.differing import difference_of
 from kernelcal.explanation.findings import ByGroup, GroupFinding
 from kernelcal.explanation.groups import Group, Grouping
 from kernelcal.explanation.sizes import KernelSize, gap_name, has_ties, kernel_size, score_name, sizes_of
-from kernelcal.inference import DefaultFamily, DrawnValues, Draws, Part, Redrawn, RedrawnValues, exact_null
-from kernelcal.inference.laws import family_wise_pvalues, merged_ranks, ordinal, refuse_few_clusters, simpler
+from kernelcal.inference import DefaultFamily, DrawnValues, Draws, Piece, Redrawn, RedrawnValues, exact_null
+from kernelcal.inference.laws import family_wise_pvalues, merged_ranks, refuse_few_clusters, thinned_in_words
 from kernelcal.inference.test import PreparedFamily, directions, family_of_pairs
 from kernelcal.predictions import Samples
 from kernelcal.runs import Run
@@ -174,10 +173,10 @@ class Coupled:
         """Look at the rows of every group."""
         case = null.pool
         assert case.rows is not None  # for the type checker: it was asked for rows that depend
-        every = [Part.of(case, np.arange(len(case)))] if whole else []
+        every = [Piece.of(case, np.arange(len(case)))] if whole else []
         if whole:
             refuse_few_clusters(case.rows, every[0].effective)
-        parts = [(group, Part.of(case, group.rows)) for group in groups]
+        parts = [(group, Piece.of(case, group.rows)) for group in groups]
         kept = [(group, part) for group, part in parts if part.enough]
         redrawn = Redrawn(case, [*every, *(part for _, part in kept)])
         weak = [group for group, part in parts if not part.enough]
@@ -366,7 +365,7 @@ def dependent_by_group(
     contributions: np.ndarray | None = None,
     chosen: PreparedPairMean | None = None,
 ) -> ByGroup:
-    """The same where rows depend on each other: drawn so, or of outcomes that are not every h-th row by itself."""
+    """The same where rows depend on each other: drawn so, or, of outcomes that are not, some rows by themselves."""
     rows = null.case.rows
     assert rows is not None  # for the type checker: it was asked for rows that depend
     if not rows.overlap:
@@ -395,16 +394,13 @@ def _thinned(
     contributions: np.ndarray | None,
     chosen: PreparedPairMean | None,
 ) -> ByGroup:
-    """Groups in each of the h series of every h-th row, which do not overlap: h times their smallest p-values.
+    """Groups in each of the h sets of rows of which no two depend on each other: h times their smallest p-values.
 
-    In each series p-values are corrected over all groups; that any calibrated group is rejected at level a in one of
-    them has probability at most h times a / h.
+    In each set p-values are corrected over all groups; that any calibrated group is rejected at level a in one of them
+    has probability at most h times a / h.
     """
     rows = null.case.rows
     assert rows is not None  # for the type checker
-    if rows.clusters is not None:
-        reason = Redrawn.reason(null.case)
-        raise InputError(f"clusters: {reason}: {simpler(null.case.predictions)}keep one row a cluster")
     subsets = rows.thinned
     best: dict[tuple[str, str], dict[str, Any]] = {}
     enough = replace(null.run, draws=max(null.run.draws, _EACH * len(subsets) - 1), progress=None)
@@ -431,8 +427,9 @@ def _thinned(
             least = best[group.column, group.name]
             corrected = {name: min(1.0, times * least[name]) for name in ("pvalue", "own_pvalue")}
             tested.append((group, {**least, **corrected}))
-    law = f"of every {ordinal(rows.horizon)} row by itself, {rows.horizon} times the smallest p-value"
+    law = f"of {thinned_in_words(rows)}"
     missing = [group for group in large if (group.column, group.name) not in best]
-    notes = _named(f"not tested, since no two of their rows are {rows.horizon} steps apart", missing)
-    beside = Beside(law, {}, (f"{Redrawn.reason(null.case)}: groups are tested by rows that do not overlap", *notes))
+    notes = _named("not tested, since no two of their rows are independent of each other", missing)
+    why = f"{Redrawn.reason(null.case)}: groups are tested by rows of which no two depend on each other"
+    beside = Beside(law, {}, (why, *notes))
     return _found(null, tested, small, error, run, grouping, contributions, beside, enough.draws)

@@ -21,7 +21,7 @@ from kernelcal.explanation.sizes import has_ties
 from kernelcal.explanation.tested import tested
 from kernelcal.inference import DefaultFamily, GivenResult
 from kernelcal.inference.laws import refuse_dependent
-from kernelcal.inference.test import default_law, impossible_note, impossible_rows, refuse_given
+from kernelcal.inference.test import impossible_note, impossible_rows, law_of, refuse_given
 from kernelcal.inference.test import tested as calibration_tested
 from kernelcal.kernels import Dirac, Kernel
 from kernelcal.lenses import Lens
@@ -226,7 +226,7 @@ def explained(
     estimate = error.estimated(case)
     fixed = replace(error, prediction_kernel=estimate.options["prediction_kernel"])
     pairs = fixed.prepare(case.predictions, case.weights)
-    contributions = row_shares(pairs, case.targets)
+    contributions = row_shares(pairs, case)
     fixed = replace(fixed, target_kernel=pairs.target_kernel)
     given = statistic is not None
     found = tested(
@@ -279,4 +279,4 @@ def _given(case: Case, run: Run) -> GivenResult | None:
     """What the columns show, by the default test with all its draws."""
     family = DefaultFamily()
     every = replace(run, early_stopping=False, progress=None)
-    return calibration_tested(case, family, default_law(case.predictions, family), every).given
+    return calibration_tested(case, family, law_of(case, family), every).given

@@ -248,18 +248,34 @@ def kernel_size(case: Case, pairs: PreparedPairMean, pvalue: float, run: Run) ->
     Hoeffding variance, above 5,000 rows blocks of 500.
     """
     run = run.with_at_least(DRAWS)  # percentiles of few draws would be rough
-    overlap = case.rows is not None and case.rows.overlap  # there is no interval of rows that depend on each other
+    overlap = case.rows is not None and case.rows.overlap
     if len(case) > _BLOCKED and not overlap and case.weights is None and isinstance(pairs.statistic, SKCE):
         error = replace(pairs.statistic, estimator="block", block_size=_BLOCK, prediction_kernel=pairs.kernels[0])
         found = interval_of(case, error, run, method=INTERVAL_METHODS["block"], pvalue=pvalue)
         return KernelSize(found.estimate, found.root)
-    if len(case) < _ENOUGH or overlap:
+    if len(case) < _ENOUGH and not overlap:
         return KernelSize(float(pairs.values(case.targets[None])[0, 0]))
+    assert isinstance(pairs.statistic, SKCE)  # for the type checker: what is split is a mean over pairs of residuals
+    if overlap:
+        return _of_units(case, pairs, pvalue, run)
     few = len(case) <= _BOOTSTRAPPED or case.weights is not None
     method = INTERVAL_METHODS["bootstrap" if few else "root"]
-    assert isinstance(pairs.statistic, SKCE)  # for the type checker: what is split is a mean over pairs of residuals
     found = interval_of(case, pairs.statistic, run, method=method, pvalue=pvalue, prepared=pairs)
     return KernelSize(found.estimate, found.root)
+
+
+def _of_units(case: Case, pairs: PreparedPairMean, pvalue: float, run: Run) -> KernelSize:
+    """Interval over clusters or stretches; none where these are too few, and no error where there is one alone."""
+    assert isinstance(pairs.statistic, SKCE)  # for the type checker
+    try:
+        found = interval_of(case, pairs.statistic, run, pvalue=pvalue, prepared=pairs)
+        return KernelSize(found.estimate, found.root)
+    except InputError:  # too few clusters or stretches
+        pass
+    try:
+        return KernelSize(float(pairs.statistic.of_pairs(pairs, case)))
+    except InputError:  # no two rows are known to be independent
+        return KernelSize()
 
 
 def _normal(level: float) -> float:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernelcal.errors import InputError
 from kernelcal.explanation.findings import ByGroup
 from kernelcal.explanation.group_test import (
     PURPOSE,
@@ -22,7 +21,7 @@ from kernelcal.explanation.groups import Grouping
 from kernelcal.explanation.smoothed import gaps_of
 from kernelcal.explanation.witness import PreparedWitness, Witness, places_of
 from kernelcal.inference import DrawnValues, Redrawn, Sliced
-from kernelcal.inference.laws import ordinal, simpler
+from kernelcal.inference.laws import ordinal
 from kernelcal.kernels import Kernel, Stationary, resolve
 from kernelcal.predictions import ClassPredictions, Quantiles
 from kernelcal.runs import Run
@@ -109,9 +108,8 @@ def _dependent(
     assert rows is not None  # for the type checker
     chosen = error.prepare(null.pool.predictions, null.pool.weights) if given and large else None
     if reason:
-        if rows.clusters is not None:
-            raise InputError(f"clusters: {reason}: {simpler(null.case.predictions)}keep one row a cluster")
-        why = f"{reason}: no place is named; of every {ordinal(rows.horizon)} row by itself places can be named"
+        alone = "of one row a cluster" if rows.clusters is not None else f"of every {ordinal(rows.horizon)} row"
+        why = f"{reason}: no place is named; {alone} by itself places can be named"
         if not grouping.groups:
             return Tested(None, None, (why,))
         of_groups = dependent_by_group(null, large, small, error, run, grouping, contributions, chosen)
@@ -128,7 +126,7 @@ def _dependent(
     drawn, flipped = found.drawn, None
     notes: tuple[str, ...] = witness.signals.notes
     if found.gated(0):
-        flipped = witness.flipped(null.case, rows, null.run)
+        flipped = witness.suprema_of_flips(null.case, rows, null.run)
         notes = (*notes, _UNLIKE)
     elif rows.clusters is not None and coupled.redrawn.parts[0].sums is None:
         notes = (*notes, _FEW)

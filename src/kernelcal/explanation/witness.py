@@ -247,7 +247,7 @@ class PreparedWitness(Prepared):
             total += self.alike(part) @ signals.reshape(len(signals), -1)
         return total.reshape(shape) / self.n
 
-    def flipped(self, case: Case, rows: Dependence, run: Run) -> np.ndarray:
+    def suprema_of_flips(self, case: Case, rows: Dependence, run: Run) -> np.ndarray:
         """Largest standardised values of witnesses whose clusters change their signs at random, shape (draws,)."""
         from scipy.sparse import csr_array  # imported when needed: the import of kernelcal stays light
 

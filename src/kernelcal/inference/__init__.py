@@ -43,7 +43,7 @@ from kernelcal.inference.laws import (
     known_null,
     one_member,
 )
-from kernelcal.inference.redrawn import Part, Redrawn, RedrawnValues, Sliced
+from kernelcal.inference.redrawn import Piece, Redrawn, RedrawnValues, Sliced, band_draws
 from kernelcal.inference.reliability_curves import class_reliability, class_reliability_of, reliability, reliability_of
 from kernelcal.inference.reliability_result import ClassReliability, Reliability
 from kernelcal.inference.result import Member, TestResult
@@ -86,8 +86,8 @@ __all__ = [
     "NullLaw",
     "Outcome",
     "PairedDifference",
-    "Part",
     "Pearson",
+    "Piece",
     "PlaceFinding",
     "Problem",
     "Redrawn",
@@ -103,6 +103,7 @@ __all__ = [
     "TestResult",
     "UniformPIT",
     "Wild",
+    "band_draws",
     "block_spread",
     "bootstrap_cost",
     "calibration_test",

@@ -30,11 +30,11 @@ from kernelcal.randomness import generator_of
 from kernelcal.runs import Run
 from kernelcal.statistics import Prepared, Together
 
-__all__ = ["Part", "Redrawn", "RedrawnValues", "Sliced"]
+__all__ = ["Piece", "Redrawn", "RedrawnValues", "Sliced", "band_draws"]
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class Piece:
     """Some rows: how strongly they depend on each other, by their own outcomes, and how much their clusters count.
 
     Attributes
@@ -93,6 +93,38 @@ class Sliced(Prepared):
         return self.prepared.values(targets[:, self.place])
 
 
+class _Nothing(Prepared):
+    """A statistic that is the same for all targets."""
+
+    names, engine, bytes_per_draw = ("nothing",), "nothing", 8
+
+    def __init__(self, *, by_cells: bool) -> None:
+        self.by_cells = by_cells
+
+    def values(self, targets: np.ndarray) -> np.ndarray:
+        """Zeros."""
+        return np.zeros((len(targets), 1))
+
+
+def band_draws(case: Case, run: Run, purpose: str) -> tuple[Draws | None, str]:
+    """Where targets of calibrated models are drawn from for a band, or None and the reason why there is no band.
+
+    Rows that depend on each other are redrawn so; where clusters differ by more than a common shift, draws of one
+    shared part would make a band too narrow.
+    """
+    if case.rows is None or not case.rows.overlap:
+        return Draws(run.rng, purpose), ""
+    reason = not_redrawn(case)
+    if reason:
+        return None, reason
+    redrawn = Redrawn(case, [Piece.of(case, np.arange(len(case)))])
+    if not redrawn.parts[0].enough:
+        return None, "there are too few clusters"
+    if redrawn.unlike(run, by_cells=isinstance(case.predictions, Quantiles))[0] <= Gate.level:
+        return None, "clusters differ by more than a common shift"
+    return redrawn.source(run, purpose), ""
+
+
 @dataclass(frozen=True, eq=False)
 class RedrawnValues:
     """What joint draws say.
@@ -124,11 +156,11 @@ class Redrawn:
     ----------
     case : Case
         All rows, of predictions that are redrawn from one number a row.
-    parts : sequence of Part
+    parts : sequence of Piece
         The sets.
     """
 
-    def __init__(self, case: Case, parts: Sequence[Part]) -> None:
+    def __init__(self, case: Case, parts: Sequence[Piece]) -> None:
         self.whole, self.parts = case, tuple(parts)
 
     @staticmethod
@@ -164,6 +196,13 @@ class Redrawn:
         for (k, _), spread in zip(asked, spreads, strict=True):
             unlike[k] = float(merged_ranks(spread, ranks(spread))[0][0] / len(spread))
         return RedrawnValues(DrawnValues.of(own, merge=prepared.merge), tuple(unlike))
+
+    def unlike(self, run: Run, *, by_cells: bool = False) -> tuple[float, ...]:
+        """For every set the p-value of sums over its clusters; 1 where they are not looked at."""
+        if all(part.sums is None for part in self.parts):
+            return (1.0,) * len(self.parts)
+        every = replace(run, early_stopping=False, progress=None)
+        return self.ranked(_Nothing(by_cells=by_cells), every, "draws of sums over clusters").unlike
 
     def flipped(self, chosen: Sequence[int], run: Run) -> tuple[np.ndarray, np.ndarray]:
         """P-values by flipped signs of clusters, the same signs for all chosen parts: each alone, and over all of them.

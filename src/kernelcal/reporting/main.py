@@ -72,6 +72,7 @@ def model_report(
         rows,
         key_figures(case, evaluation, run.confidence_level),
         tuple(drawn(drawing, f"p{number}-{k}") for k, drawing in enumerate(drawings)),
+        case.rows,
     )
 
 

@@ -13,6 +13,7 @@ from kernelcal.inference.laws.dependent import (
     refuse_few_clusters,
     residual_variances,
     simpler,
+    thinned_in_words,
 )
 from kernelcal.inference.laws.exact import STOP_ABOVE, DrawnValues, Exact, Swap, exact_notes, exact_null
 from kernelcal.inference.laws.law import NullLaw, Outcome, Problem, one_member
@@ -63,4 +64,5 @@ __all__ = [
     "refuse_few_clusters",
     "residual_variances",
     "simpler",
+    "thinned_in_words",
 ]

@@ -25,7 +25,7 @@ from kernelcal.inference.laws.exact import exact_notes, exact_null
 from kernelcal.inference.laws.law import NullLaw, Outcome, Problem
 from kernelcal.inference.laws.ranking import merged_pvalue, ranks
 from kernelcal.kernels import Standardised
-from kernelcal.predictions import Bernoulli, ClassPredictions, Predictions, Quantiles, Samples
+from kernelcal.predictions import Bernoulli, ClassPredictions, Predictions, Quantiles, Samples, ScorePredictions
 from kernelcal.randomness import generator_of
 from kernelcal.statistics import Merge, Prepared, Together
 
@@ -42,6 +42,7 @@ __all__ = [
     "refuse_few_clusters",
     "residual_variances",
     "simpler",
+    "thinned_in_words",
 ]
 
 
@@ -49,6 +50,7 @@ _FEWEST = 3  # rows that do not overlap
 _FEW_STRETCHES = 10  # stretches of h steps, below which estimated correlations are rough
 _SHOWN = 20  # effective clusters
 _MOST = 0.98  # correlation in a cluster
+_PURPOSE = "draws of dependent rows"
 _EACH = 20  # draws a thinned series, so that the smallest p-value times h reaches 5 %
 
 
@@ -83,9 +85,13 @@ class Dependent(NullLaw):
     h-th row by itself, whose forecasts do not overlap, and h times the smallest p-value. It is told beside the other,
     and is the p-value where targets cannot be redrawn (several classes, vectors).
 
-    **Clusters**: the correlation is raised by one part in the root of their number, its error: with few clusters a low
-    estimate goes with outcomes that look too narrow. Where the sums of residuals over clusters vary more than a shared
-    part explains (p at most 0.1), the p-value is the larger one of this and that of flipped signs of these sums.
+    **Clusters** of outcomes that cannot be redrawn (several classes, vectors, draws) are tested so, too: by subsets of
+    rows of which no two are of one cluster, and their number times the smallest p-value.
+
+    **Clusters** of others: the correlation is raised by one part in the root of their number, its error: with few
+    clusters a low estimate goes with outcomes that look too narrow. Where the sums of residuals over clusters vary more
+    than a shared part explains (p at most 0.1), the p-value is the larger one of this and that of flipped signs of
+    these sums.
 
     Parameters
     ----------
@@ -113,8 +119,8 @@ class Dependent(NullLaw):
         rows, base = self.rows, self.base.label.removeprefix("exact, ")
         if rows.clusters is None and rows.horizon == 1:
             return f"{base}, {rows.in_words}"
-        if rows.clusters is None and not_redrawn(case):
-            return f"every {ordinal(rows.horizon)} row by itself, {rows.horizon} times the smallest p-value ({base})"
+        if not_redrawn(case):
+            return f"{thinned_in_words(rows)} ({base})"
         return f"targets redrawn from the predictions, {rows.in_words}"
 
     def test(self, problem: Problem) -> Outcome:
@@ -151,10 +157,18 @@ class Dependent(NullLaw):
 
     def _outcome(self, problem: Problem, prepared: Prepared, coupling: Coupling) -> tuple[Outcome, np.ndarray]:
         """What draws that depend on each other say, and all values."""
-        source = Draws(problem.run.shared().rng, "draws of dependent rows", coupling)
+        source = Draws(problem.run.shared().rng, _PURPOSE, coupling)
         drawn = exact_null(prepared, problem.case, problem.run, source)
         notes = exact_notes(drawn, problem.case.predictions, problem.run.alpha)
         return drawn.outcome(prepared.names, notes), drawn.values
+
+    def source(self, problem: Problem) -> Draws:
+        """The same draws again."""
+        if not self.rows.overlap:
+            return problem.source
+        shown = problem.case.in_cells if problem.prepared.by_cells else problem.case
+        coupling, _ = coupled(Scores.of(shown.predictions), shown.targets, self.rows)
+        return Draws(problem.run.shared().rng, _PURPOSE, coupling)
 
     def _thinned(self, problem: Problem) -> tuple[float, Outcome]:
         """H times the smallest p-value of the h series without overlap, at most 1, and what that series says."""
@@ -163,16 +177,36 @@ class Dependent(NullLaw):
         found: list[Outcome] = []
         for rows in subsets:
             part, source = problem.case[rows], Draws(run.rng, "draws of thinned rows")
-            prepared = problem.statistic.prepare(part.predictions, part.weights)
-            found.append(self.base.test(replace(problem, case=part, prepared=prepared, run=run, source=source)))
+            own = problem.statistic.among(rows)
+            prepared = own.prepare(part.predictions, part.weights)
+            few = replace(problem, case=part, statistic=own, prepared=prepared, run=run, source=source)
+            found.append(self.base.test(few))
         least = min(found, key=lambda outcome: outcome.pvalue)
         return min(1.0, len(subsets) * least.pvalue), least
+
+    def _one_a_cluster(self, problem: Problem, reason: str) -> Outcome:
+        """What holds whatever the dependence inside clusters: sets of rows of which no two are of one cluster."""
+        subsets, n = self.rows.thinned, len(self.rows)
+        if min(map(len, subsets)) < _FEWEST:
+            raise InputError(
+                f"clusters: {reason}, and {self.rows.groups:,} clusters leave sets of {min(map(len, subsets))} rows of "
+                f"different clusters, of which at least {_FEWEST} are needed: "
+                f"{simpler(problem.case.predictions)}more clusters are needed, not more rows"
+            )
+        pvalue, least = self._thinned(problem)
+        left_out = n - sum(map(len, subsets))
+        beyond = f"; {left_out:,} of {n:,} rows, of larger clusters, are left out" if left_out else ""
+        note = (
+            f"{reason}: the p-value is that whatever the dependence inside clusters: p = {pvalue:.3g} ({len(subsets)} "
+            f"times the smallest p-value of {len(subsets)} sets of rows, no two of one cluster{beyond})"
+        )
+        return replace(least, pvalue=pvalue, notes=(note,))
 
     def _of_clusters(self, problem: Problem) -> Outcome:
         case, rows, run = problem.case, self.rows, problem.run
         reason = not_redrawn(case)
         if reason:
-            raise InputError(f"clusters: {reason}: {simpler(case.predictions)}keep one row a cluster")
+            return self._one_a_cluster(problem, reason)
         shown = case.in_cells if problem.prepared.by_cells else case
         scores = Scores.of(shown.predictions)
         coupling, rho = coupled(scores, shown.targets, rows)
@@ -184,7 +218,10 @@ class Dependent(NullLaw):
         outcome, values = self._outcome(problem, Together((problem.prepared, sums), merge), coupling)
         spread = values[:, len(own) :]
         unlike = merged_pvalue(spread, ranks(spread))
-        flipped = flipped_pvalue(sums.of(shown.targets[None])[0], run.draws, run.shared().rng)
+        flips = flipped_values(sums.of(shown.targets[None])[0], run.draws, run.shared().rng)
+        more = problem.prepared.flipped(shown.targets, flips.signs[:, rows.clusters])
+        every = flips.values if more is None else np.hstack([flips.values, more])
+        flipped = merged_pvalue(every, ranks(every))
         gated = Gate.looks(effective) and unlike <= Gate.level
         return replace(
             outcome,
@@ -192,6 +229,7 @@ class Dependent(NullLaw):
             members=tuple(member for member in outcome.members if member.name in own),
             notes=(*outcome.notes, *_of_effective(effective, rho), *_of_flips(effective, unlike, flipped)),
             null_draws={name: drawn for name, drawn in outcome.null_draws.items() if name in own},
+            flips=more[1:] if gated and more is not None else None,
         )
 
 
@@ -225,11 +263,21 @@ def refuse_dependent(case: Case, law: NullLaw | None) -> None:
             "null= is for independent rows, and clusters=, time=, horizon= or series= say that they depend on each "
             "other: leave it out, and targets are redrawn with as much dependence"
         )
-    if case.given is not None:
+    assert case.rows is not None  # for the type checker: it was asked for rows that depend
+    reason = not_redrawn(case) if case.given is not None and case.rows.overlap else ""
+    if reason:
         raise InputError(
-            "given= and rows that depend on each other cannot be had together: keep one row a cluster, or every "
-            "h-th row, and pass given= alone"
+            f"given= needs outcomes that are redrawn with as much dependence, and {reason}: "
+            f"{simpler(case.predictions)}keep one row a cluster, or every h-th row, and pass given= alone"
         )
+
+
+def thinned_in_words(rows: Dependence) -> str:
+    """What a test of rows of which no two depend on each other is, and how its p-values become one."""
+    times = len(rows.thinned)
+    if rows.clusters is not None:
+        return f"at most one row a cluster, {times} times the smallest p-value of as many sets"
+    return f"every {ordinal(rows.horizon)} row by itself, {rows.horizon} times the smallest p-value"
 
 
 def ordinal(h: int) -> str:
@@ -246,6 +294,8 @@ def not_redrawn(case: Case) -> str:
         return "vectors depend in more ways than one"
     if isinstance(batch, Samples):
         return "outcomes that change places with draws are not redrawn"
+    if isinstance(batch, ScorePredictions) and batch.drawable:
+        return "a sampler does not say which of its outcomes are large"
     if batch.uniforms > 1 or not batch.drawable:
         return f"{type(batch).__name__} is not drawn from one number a row"
     return ""
@@ -254,9 +304,9 @@ def not_redrawn(case: Case) -> str:
 def simpler(batch: Predictions) -> str:
     """What else can be asked of rows in clusters."""
     if isinstance(batch, ClassPredictions):
-        return "ask one question, lens=kernelcal.TopLabel() or OneClass(label), or "
+        return "ask one question, lens=kernelcal.TopLabel() or OneClass(label); else "
     if batch.event_shape:
-        return "take one coordinate, kernelcal.statistics.coordinate(predictions, k), or "
+        return "take one coordinate, kernelcal.statistics.coordinate(predictions, k); else "
     return ""
 
 
@@ -310,13 +360,17 @@ def effective_clusters(rows: Dependence, rho: float, variances: np.ndarray) -> f
 
 
 class ClusterSums(Prepared):
-    """Sums over clusters of residuals, alone and times location and width: ``V_j = sum_g S_gj^2`` of each."""
+    """Sums over clusters of residuals, alone and times location and width: ``V_j = sum_g S_gj^2 / sum_i s_ij^2``.
+
+    In V_j residuals are taken less their mean over all rows: an error that all clusters have alike is no difference
+    between them, nor is one that makes every residual larger.
+    """
 
     engine = "sums over clusters"
 
     def __init__(self, scores: Scores, case: Case, rows: Dependence) -> None:
         assert rows.clusters is not None
-        self.scores, self.case, self.clusters, self.groups = scores, case, rows.clusters, rows.groups
+        self.scores, self.weights, self.clusters, self.groups = scores, case.weights, rows.clusters, rows.groups
         self.by = _explaining(case.predictions)
         self.of_width = not isinstance(case.predictions, ClassPredictions)
         number = self.by.shape[1] * (1 + self.of_width)
@@ -325,19 +379,28 @@ class ClusterSums(Prepared):
 
     def of(self, targets: np.ndarray) -> np.ndarray:
         """Sums over clusters of targets (B, n): shape (B, G, J)."""
-        e = self.scores(targets)
-        if self.case.weights is not None:
-            e = e * self.case.weights
-        columns = [e[:, :, None] * self.by] + ([(e**2 - 1)[:, :, None] * self.by] if self.of_width else [])
-        rows = np.concatenate(columns, axis=2)
-        sums = np.zeros((len(targets), self.groups, rows.shape[2]))
-        for b in range(len(targets)):
-            np.add.at(sums[b], self.clusters, rows[b])
-        return sums
+        return self._summed(self._of_rows(targets))
 
     def values(self, targets: np.ndarray) -> np.ndarray:
-        """Sums of squares over clusters, shape (B, J)."""
-        return np.asarray((self.of(targets) ** 2).sum(axis=1))
+        """How much more residuals of one cluster are alike than those of others, shape (B, J)."""
+        rows = self._of_rows(targets)
+        share = np.full(rows.shape[1], 1 / rows.shape[1]) if self.weights is None else self.weights / self.weights.sum()
+        rows -= share[:, None] * rows.sum(axis=1, keepdims=True)
+        own, between = (rows**2).sum(axis=1), (self._summed(rows) ** 2).sum(axis=1)
+        return np.asarray(np.divide(between, own, out=np.zeros_like(own), where=own > 0))
+
+    def _of_rows(self, targets: np.ndarray) -> np.ndarray:
+        """Weighted scores, and of numbers how much larger their squares are than 1, each times what explains."""
+        e = self.scores(targets)
+        parts = np.stack([e, e**2 - 1] if self.of_width else [e], axis=-1)[..., None] * self.by[:, None, :]
+        rows = parts.reshape(*e.shape, -1)
+        return rows if self.weights is None else rows * self.weights[:, None]
+
+    def _summed(self, rows: np.ndarray) -> np.ndarray:
+        sums = np.zeros((len(rows), self.groups, rows.shape[2]))
+        for b in range(len(rows)):
+            np.add.at(sums[b], self.clusters, rows[b])
+        return sums
 
 
 def _explaining(predictions: Any) -> np.ndarray:
@@ -361,8 +424,16 @@ def _robust(columns: np.ndarray) -> np.ndarray:
     return np.asarray(np.clip((columns - middle) / np.where(spread > 0, spread, 1.0), -6, 6))
 
 
-def flipped_pvalue(sums: np.ndarray, draws: int, rng: object) -> float:
-    """P-value of ``|sum_g e_g S_gj| / sqrt(sum_g S_gj^2)``, the smallest rank over j, with random signs e_g.
+@dataclass(frozen=True, eq=False)
+class FlippedSums:
+    """Signs of clusters (draws + 1, G), as observed in row 0, and values of J sums under them, (draws + 1, J)."""
+
+    signs: np.ndarray
+    values: np.ndarray
+
+
+def flipped_values(sums: np.ndarray, draws: int, rng: object) -> FlippedSums:
+    """``|sum_g e_g S_gj| / sqrt(sum_g S_gj^2)`` with random signs e_g.
 
     Parameters
     ----------
@@ -381,5 +452,11 @@ def flipped_pvalue(sums: np.ndarray, draws: int, rng: object) -> float:
     spread = np.sqrt((sums**2).sum(axis=0))
     scaled = sums / np.where(spread > 0, spread, 1.0)
     signs = generator_of(rng, "signs of clusters").integers(0, 2, size=(draws, len(sums))) * 2.0 - 1.0
-    values = np.abs(np.concatenate([np.ones((1, len(sums))), signs]) @ scaled)
+    signs = np.concatenate([np.ones((1, len(sums))), signs])
+    return FlippedSums(signs, np.abs(signs @ scaled))
+
+
+def flipped_pvalue(sums: np.ndarray, draws: int, rng: object) -> float:
+    """P-value of the values of `flipped_values`, by their smallest rank."""
+    values = flipped_values(sums, draws, rng).values
     return merged_pvalue(values, ranks(values))

@@ -410,7 +410,7 @@ def _result(law: NullLaw, outcome: Outcome, problem: Problem) -> TestResult:
 def _given(prepared: PreparedGiven, law: NullLaw, outcome: Outcome, problem: Problem) -> GivenResult:
     """What the columns show."""
     seen, places, observed, drawn = drawn_given(prepared, law, outcome, problem)
-    return GivenWords(places, observed, drawn, seen, problem.run.alpha).result()
+    return GivenWords(places, observed, drawn, seen, problem.run.alpha, outcome.flips).result()
 
 
 _IN_X = "errors depend on the columns that are given, and no single column or pair of columns shows where"

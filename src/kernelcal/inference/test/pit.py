@@ -22,6 +22,7 @@ from kernelcal.randomness import generator_of
 from kernelcal.runs import Run
 from kernelcal.statistics import Estimate, Prepared, QuantileSignals, Statistic
 from kernelcal.statistics.outcomes import PreparedUniformity, RandomisedPIT, ends_of
+from kernelcal.statistics.signals import PreparedQuantileSignals
 
 __all__ = ["UniformPIT", "pit_test", "pit_tested"]
 
@@ -234,8 +235,9 @@ def _dependent(case: Case, run: Run, statistic: Statistic) -> TestResult:
     outcome = law.test(Problem(case, statistic, prepared, run, source))
     outcome = replace(outcome, members=tuple(member for member in outcome.members if member.ranked))
     words: tuple[str, ...] = ()
-    question, notes = "quantile calibration: do the levels hold?", ()
-    if isinstance(batch, Quantiles):
+    notes: tuple[str, ...] = ()
+    question = "quantile calibration: do the levels hold?"
+    if isinstance(prepared, PreparedQuantileSignals):
         if outcome.pvalue <= run.alpha:
             words = directions(prepared, case.targets, outcome.members, outcome.fired, run.alpha)
     else:
