@@ -168,8 +168,6 @@ def test_errors_are_seen_in_dependent_rows():
     ("options", "words"),
     [
         ({"clusters": [0, 1] * 20, "null": "exact"}, "null= is for independent rows"),
-        ({"horizon": 3, "statistic": "pit"}, "statistic='pit' is for independent rows"),
-        ({"clusters": [0, 1] * 20, "given": np.arange(40.0)}, "cannot be had together"),
         ({"clusters": [0, 1] * 20}, "clusters count like 2.0 of equal size"),
         ({"horizon": 25}, "leave 1 without overlap, and at least 3 are needed"),
     ],

@@ -11,6 +11,7 @@ import numpy as np
 
 from kernelcal.arrays import to_numpy
 from kernelcal.cases import Case, refuse_lens
+from kernelcal.dependence import Dependence
 from kernelcal.errors import InputError
 from kernelcal.kernels import (
     PIT,
@@ -144,12 +145,26 @@ def _resolved(kernel: Kernel, batches: Sequence[Predictions], known: Known) -> l
 Models = dict[str, Case]  # by their names
 
 
-def checked_models(y: Any, predictions: Any, lens: Lens | None, classes: Any, *, normalize: bool) -> Models:
-    """Targets and predictions of every model, checked one by one and against each other, as the lens shows them."""
+def checked_models(
+    y: Any,
+    predictions: Any,
+    lens: Lens | None,
+    classes: Any,
+    *,
+    normalize: bool,
+    said: Mapping[str, Any] | None = None,
+) -> Models:
+    """Targets and predictions of every model, checked one by one and against each other, as the lens shows them.
+
+    What was said of rows that depend on each other is checked once, and holds for all models.
+    """
     refuse_names(predictions)
     refuse_lens(lens)
     given = {str(n): named_case(str(n), y, p, classes=classes, normalize=normalize) for n, p in predictions.items()}
     refuse_unlike(given)
+    if said is not None and any(one is not None for one in said.values()):
+        rows = Dependence.of(len(next(iter(given.values()))), **said)
+        given = {name: replace(case, rows=rows) for name, case in given.items()}
     return seen_alike(given, lens)
 
 

@@ -16,6 +16,7 @@ from kernelcal.defaults import SIGNIFICANCE
 from kernelcal.errors import InputError
 from kernelcal.evaluation import Evaluation, evaluated
 from kernelcal.inference import PairedDifference
+from kernelcal.inference.intervals import Along
 from kernelcal.plots import interval_plot
 from kernelcal.predictions import Quantiles
 from kernelcal.runs import Run, Steps
@@ -168,10 +169,16 @@ def compared_by_scores(
     steps.finish()
     rows = {name: weighted_interval_score_rows_of(case) for name, case in asked.items()}
     ordered = sorted(models, key=lambda name: float(np.mean(rows[name])))
-    differences = (replace(d, alpha=run.alpha) for d in by_rows("WIS", {name: rows[name] for name in ordered}))
-    n = len(next(iter(rows.values())))
-    errors = tuple(float(rows[name].std(ddof=1)) / n**0.5 for name in ordered)
+    dependent, n = next(iter(asked.values())).rows, len(next(iter(rows.values())))
+    along = None if dependent is None else Along(dependent)
+    found_pairs = by_rows("WIS", {name: rows[name] for name in ordered}, along=along)
+    differences = (replace(d, alpha=run.alpha) for d in found_pairs)
+    notes: tuple[str, ...] = (_WHY,)
+    if along is None:
+        errors = tuple(float(rows[name].std(ddof=1)) / n**0.5 for name in ordered)
+    else:
+        errors, notes = tuple(along.law.error(rows[name]) for name in ordered), (_WHY, *along.notes)
     scores = tuple(float(rows[name].mean()) for name in ordered)
     own = tuple((name, found[name]) for name in ordered)
     seconds = time.perf_counter() - started
-    return ScoreComparison(own, scores, tuple(differences), errors, n, seconds, (_WHY,), run.alpha)
+    return ScoreComparison(own, scores, tuple(differences), errors, n, seconds, notes, run.alpha)

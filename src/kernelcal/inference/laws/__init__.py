@@ -1,7 +1,20 @@
 """Null laws: from a statistic to its p-value, and what is known of it under calibration. A new law is a file here."""
 
 from kernelcal.inference.laws.chi_square import ChiSquareSum
-from kernelcal.inference.laws.dependent import Dependent, refuse_dependent
+from kernelcal.inference.laws.dependent import (
+    ClusterSums,
+    Dependent,
+    Gate,
+    coupled,
+    effective_clusters,
+    not_redrawn,
+    ordinal,
+    refuse_dependent,
+    refuse_few_clusters,
+    residual_variances,
+    simpler,
+    thinned_in_words,
+)
 from kernelcal.inference.laws.exact import STOP_ABOVE, DrawnValues, Exact, Swap, exact_notes, exact_null
 from kernelcal.inference.laws.law import NullLaw, Outcome, Problem, one_member
 from kernelcal.inference.laws.mean_embedding import CME
@@ -19,11 +32,13 @@ __all__ = [
     "Bootstrap",
     "Bound",
     "ChiSquareSum",
+    "ClusterSums",
     "Consistency",
     "Dependent",
     "DrawnValues",
     "Exact",
     "GammaFit",
+    "Gate",
     "KnownNull",
     "NullLaw",
     "Outcome",
@@ -33,6 +48,8 @@ __all__ = [
     "Spectrum",
     "Swap",
     "Wild",
+    "coupled",
+    "effective_clusters",
     "exact_notes",
     "exact_null",
     "decisive",
@@ -40,7 +57,13 @@ __all__ = [
     "far_note",
     "known_null",
     "merged_ranks",
+    "not_redrawn",
     "one_member",
+    "ordinal",
     "ranks",
     "refuse_dependent",
+    "refuse_few_clusters",
+    "residual_variances",
+    "simpler",
+    "thinned_in_words",
 ]
