@@ -12,7 +12,7 @@ from kernelcal.dependence.latent import (
 from kernelcal.dependence.means import ClusterMeans, MeanLaw, StretchMeans, mean_law
 from kernelcal.dependence.shares import mean_error, mean_interval, share_interval
 from kernelcal.dependence.structure import Dependence
-from kernelcal.dependence.suspicion import suspicions
+from kernelcal.dependence.suspicion import suspicions, suspicious_labels, suspicious_series
 from kernelcal.dependence.units import Units
 
 __all__ = [
@@ -33,4 +33,6 @@ __all__ = [
     "share_interval",
     "shared_correlation",
     "suspicions",
+    "suspicious_labels",
+    "suspicious_series",
 ]

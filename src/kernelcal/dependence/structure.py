@@ -34,12 +34,15 @@ class Dependence:
         Whole steps since the first row of the series.
     horizon : int
         How many steps ahead forecasts look: those less than so many steps apart look at spans that overlap. 1: none do.
+    moment : numpy.ndarray of int, shape (n,), or None
+        Number of the time of every row among all, alike for rows of several series at one time.
     """
 
     clusters: np.ndarray | None
     series: np.ndarray
     time: np.ndarray
     horizon: int = 1
+    moment: np.ndarray | None = None
 
     @classmethod
     def of(cls, n: int, *, clusters: Any = None, time: Any = None, horizon: Any = None, series: Any = None) -> Self:
@@ -80,7 +83,7 @@ class Dependence:
                 "a forecast looks ahead; rows that share something else are clusters="
             )
         when = _positions(of_series) if time is None else _steps(_values("time", time, n), of_series)
-        return cls(None, of_series, when, steps)
+        return cls(None, of_series, when, steps, when if time is None else _codes("time", time, n))
 
     def __len__(self) -> int:
         return len(self.series)
@@ -89,7 +92,8 @@ class Dependence:
         """Return the same for some of the rows."""
         clusters = None if self.clusters is None else np.unique(self.clusters[rows], return_inverse=True)[1]
         series = np.unique(self.series[rows], return_inverse=True)[1]
-        return replace(self, clusters=clusters, series=series, time=self.time[rows])
+        moment = None if self.moment is None else self.moment[rows]
+        return replace(self, clusters=clusters, series=series, time=self.time[rows], moment=moment)
 
     @property
     def overlap(self) -> bool:
@@ -233,8 +237,8 @@ def _steps(values: np.ndarray, series: np.ndarray) -> np.ndarray:
     if len(twice):
         first, second = sorted(order[twice[0] : twice[0] + 2])
         raise InputError(
-            f"time: rows {first} and {second} have the same time, {values[first]}: say series=, which series each row "
-            "belongs to (station, location, model run); one outcome a time is expected in a series"
+            f"time: row {first} and row {second} have the same time, {values[first]}: say series=, which series each "
+            "row belongs to (station, location, model run); one outcome a time is expected in a series"
         )
     if not same.any():
         raise InputError("time: every series has one row, so that none overlaps another: leave time and series out")

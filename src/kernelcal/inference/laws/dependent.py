@@ -17,6 +17,7 @@ from kernelcal.dependence import (
     Stretches,
     lagged_correlations,
     shared_correlation,
+    suspicious_series,
 )
 from kernelcal.errors import InputError
 from kernelcal.inference.draws import Draws
@@ -128,7 +129,8 @@ class Dependent(NullLaw):
             outcome = self._of_clusters(problem)
         else:
             outcome = self.base.test(problem) if self.rows.horizon == 1 else self._of_stretches(problem)
-        return replace(outcome, null=self._described(problem.case))
+        alike = suspicious_series(problem.case.predictions, problem.case.targets, self.rows)
+        return replace(outcome, null=self._described(problem.case), notes=(*outcome.notes, *alike))
 
     def _of_stretches(self, problem: Problem) -> Outcome:
         case, rows = problem.case, self.rows
