@@ -1,6 +1,7 @@
 """Tests of rows that depend on each other: pieces against loops, level by simulation, what is refused."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,13 @@ import kernelcal as kc
 from kernelcal.cases import Case
 from kernelcal.dependence import Dependence, Scores, shared_correlation
 from kernelcal.inference.laws import dependent
-from kernelcal.inference.laws.dependent import ClusterSums, effective_clusters, flipped_pvalue
+from kernelcal.inference.laws.dependent import (
+    ClusterSums,
+    effective_clusters,
+    flipped_pvalue,
+    less_error,
+    shows_dependence,
+)
 
 
 def overlapping(rng, n, h, phi=0.9):
@@ -49,15 +56,64 @@ def test_sums_of_clusters_are_those_of_loops():
     low, middle, high = np.quantile(x, [0.25, 0.5, 0.75])
     x = np.clip((x - middle) / (high - low) * 1.349, -6, 6)
     columns = [np.ones(len(x)), x - x.mean()]
-    wanted = [
-        sum(
-            sum(case.weights[i] * (y[i] - p[i]) / np.sqrt(p[i] * (1 - p[i])) * c[i] for i in np.flatnonzero(of == g))
-            ** 2
-            for g in range(6)
-        )
-        for c in columns
-    ]
+    wanted, sums = [], np.zeros((6, 2))
+    for k, c in enumerate(columns):
+        each = [case.weights[i] * (y[i] - p[i]) / np.sqrt(p[i] * (1 - p[i])) * c[i] for i in range(len(y))]
+        left = [each[i] - case.weights[i] / case.weights.sum() * sum(each) for i in range(len(y))]
+        groups = [np.flatnonzero(of == g) for g in range(6)]
+        sums[:, k] = [sum(each[i] for i in group) for group in groups]
+        wanted.append(sum(sum(left[i] for i in group) ** 2 for group in groups) / sum(x**2 for x in left))
+    np.testing.assert_allclose(found.of(y[None])[0], sums, atol=1e-12)
     np.testing.assert_allclose(found.values(y[None])[0], wanted)
+
+
+def test_weights_leave_sums_of_widths_without_bias():
+    """A row of weight w has the mean 0, whatever w: with ``w^2 e^2 - 1`` flipped signs would reject weights."""
+    rng = np.random.default_rng(2)
+    case = Case.of(rng.normal(size=60), kc.Normal(np.zeros(60), np.ones(60)), clusters=np.arange(60) // 3)
+    case = replace(case, weights=rng.uniform(0, 2, 60))
+    found = ClusterSums(Scores.of(case.predictions), case, case.rows)
+    means = found.of(rng.normal(size=(4_000, 60))).sum(axis=1).mean(axis=0)
+    assert np.abs(means).max() < 5 * np.sqrt(2 * (case.weights**2).sum() / 4_000)
+    columns = found.of(np.full((1, 60), 2.0))[0]
+    np.testing.assert_allclose(columns[:, 1], 3 * np.bincount(case.rows.clusters, case.weights))
+
+
+def test_an_error_that_all_clusters_have_is_no_difference_between_them():
+    """The gate is for clusters that differ: it opened for slopes, and their test lost a quarter of its power."""
+    opened = 0
+    for number in range(20):
+        rng = np.random.default_rng([8, number])
+        p = 1 / (1 + np.exp(-2.5 * rng.normal(size=200)))
+        true = p**0.6 / (p**0.6 + (1 - p) ** 0.6)
+        found = kc.calibration_test(rng.random(200) < true, p, clusters=np.arange(200) // 10, draws=99)
+        opened += any("differ by more than a common shift" in note for note in found.notes)
+    assert opened <= 6  # of which 2 are expected where clusters have one shared part
+
+
+def along_time(n, h, seed):
+    rng = np.random.default_rng(seed)
+    return np.convolve(rng.normal(size=n + h - 1), np.full(h, h**-0.5), "valid")
+
+
+def test_correlations_count_where_they_show():
+    rows, by = Dependence.of(200, horizon=8), np.column_stack([np.ones(200), np.linspace(-1, 1, 200)])
+    alone = [shows_dependence(np.random.default_rng([1, k]).normal(size=200), by, rows) for k in range(100)]
+    assert sum(alone) <= 60
+    assert all(shows_dependence(along_time(200, 8, k), by, rows) for k in range(30))
+    shifted = [shows_dependence(1 + np.random.default_rng([1, k]).normal(size=200), by, rows) for k in range(100)]
+    assert shifted == alone  # a bias is no dependence
+
+
+def test_errors_beyond_two_standard_errors_are_not_taken_for_dependence():
+    rows, by = Dependence.of(200, horizon=8), np.ones((200, 1))
+    e = along_time(200, 8, 3)
+    e -= e.mean()
+    parts = [sum(e[i] * e[j] for j in range(200) if abs(i - j) < 8) for i in range(200)]
+    error = np.sqrt(max(sum(parts) / (1 - 15 / 200) / 200, (e**2).mean()) / 200)
+    for mean in (0.5, 1.9, 3.0):
+        left = less_error(e + mean * error, by, rows)
+        np.testing.assert_allclose(left, e + min(mean, 2.0) * error, atol=1e-9)
 
 
 def test_effective_clusters_are_those_of_loops():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -36,6 +37,8 @@ _FEW_STRETCHES = 10  # stretches of h steps, below which estimated correlations 
 _REFUSED, _UNGATED, _SHOWN = 5, 10, 20  # effective clusters
 _MOST = 0.98  # correlation in a cluster
 _GATE = 0.1  # p-value of the sums of clusters below which they are not those of one shared part
+_CLEAR = 2.0  # standard errors, beyond which an error is one of the forecasts
+_UNSEEN = 0.2  # sum of correlations that may go unseen
 _EACH = 20  # draws a thinned series, so that the smallest p-value times h reaches 5 %
 
 
@@ -117,7 +120,11 @@ class Dependent(NullLaw):
             )
         shown = case.in_cells if problem.prepared.by_cells else case
         scores = Scores.of(shown.predictions)
-        coupling = Stretches(rows, lagged_correlations(scores, scores(shown.targets), rows))
+        values, by = scores(shown.targets), _explaining(case.predictions)
+        correlations = np.zeros(rows.horizon - 1)
+        if shows_dependence(values, by, rows):
+            correlations = lagged_correlations(scores, less_error(values, by, rows), rows)
+        coupling = Stretches(rows, correlations)
         outcome = self._outcome(problem, problem.prepared, coupling)[0]
         return replace(outcome, notes=(*outcome.notes, *_few_stretches(rows), beside))
 
@@ -319,6 +326,50 @@ def _explaining(predictions: Any) -> np.ndarray:
         columns = to_numpy(Standardised().resolved(predictions).coordinates(predictions)).astype(np.float64)
     columns = columns - columns.mean(axis=0)
     return np.column_stack([np.ones(len(columns)), columns[:, columns.any(axis=0)]])
+
+
+def shows_dependence(values: np.ndarray, by: np.ndarray, rows: Dependence) -> bool:
+    """Whether residuals show that they depend along time.
+
+    Estimated correlations of independent rows cost power: what they add to the variance of a mean is as large as their
+    noise. They are therefore taken as 0 where none of the sums ``S_m = sum_{k <= m} r_k`` is above its standard
+    deviation ``sqrt(m / n)``, or 0.2, nor below -2 of them: the variance of a mean is then at most 1.4 times as large as
+    if rows were independent. Here r_k are correlations of what a regression on predictions leaves, plus 1 / n.
+    """
+    e, n = values - by @ np.linalg.lstsq(by, values, rcond=None)[0], len(values)
+    square = float(e @ e)
+    if not square > 0:
+        return True
+    total = 0.0
+    for lag in range(1, rows.horizon):
+        earlier, later = rows.pairs(lag)
+        total += float(e[earlier] @ e[later]) / square + len(earlier) / n**2
+        noise = math.sqrt(lag / n)
+        if total > min(noise, _UNSEEN) or total < -2 * noise:
+            return True
+    return False
+
+
+def less_error(values: np.ndarray, by: np.ndarray, rows: Dependence) -> np.ndarray:
+    """Residuals less what a regression on predictions finds beyond two standard errors.
+
+    Errors of the forecasts, such as a bias, make products of residuals large at every lag and would count as
+    dependence. The standard error of a coefficient ``sum_t q_t e_t``, q of length 1, is that of sums that are
+    uncorrelated from h steps on, divided by ``1 - (2 h - 1) / n`` for what the regression takes away, and not below
+    that of independent rows.
+    """
+    q = np.linalg.qr(by)[0]
+    found = q.T @ values
+    e, n = values - q @ found, len(values)
+    parts = q * e[:, None]
+    variances = (parts**2).sum(axis=0)
+    least = np.full(len(found), float((e**2).mean()))
+    for lag in range(1, rows.horizon):
+        earlier, later = rows.pairs(lag)
+        variances += 2 * (parts[earlier] * parts[later]).sum(axis=0)
+    left = max(1 - (2 * rows.horizon - 1) / n, 0.1)
+    beyond = np.maximum(np.abs(found) - _CLEAR * np.sqrt(np.maximum(variances / left, least)), 0.0)
+    return np.asarray(values - q @ (np.sign(found) * beyond))
 
 
 def _robust(columns: np.ndarray) -> np.ndarray:
