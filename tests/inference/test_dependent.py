@@ -9,15 +9,10 @@ from scipy.stats import binom, norm
 
 import kernelcal as kc
 from kernelcal.cases import Case
-from kernelcal.dependence import Dependence, Scores, shared_correlation
+from kernelcal.dependence import Dependence, Scores, less_error, shared_correlation
+from kernelcal.inference.cluster_sums import ClusterSums
 from kernelcal.inference.laws import dependent
-from kernelcal.inference.laws.dependent import (
-    ClusterSums,
-    effective_clusters,
-    flipped_pvalue,
-    less_error,
-    shows_dependence,
-)
+from kernelcal.inference.laws.dependent import effective_clusters, flipped_pvalue
 
 
 def overlapping(rng, n, h, phi=0.9):
@@ -94,15 +89,6 @@ def test_an_error_that_all_clusters_have_is_no_difference_between_them():
 def along_time(n, h, seed):
     rng = np.random.default_rng(seed)
     return np.convolve(rng.normal(size=n + h - 1), np.full(h, h**-0.5), "valid")
-
-
-def test_correlations_count_where_they_show():
-    rows, by = Dependence.of(200, horizon=8), np.column_stack([np.ones(200), np.linspace(-1, 1, 200)])
-    alone = [shows_dependence(np.random.default_rng([1, k]).normal(size=200), by, rows) for k in range(100)]
-    assert sum(alone) <= 60
-    assert all(shows_dependence(along_time(200, 8, k), by, rows) for k in range(30))
-    shifted = [shows_dependence(1 + np.random.default_rng([1, k]).normal(size=200), by, rows) for k in range(100)]
-    assert shifted == alone  # a bias is no dependence
 
 
 def test_errors_beyond_two_standard_errors_are_not_taken_for_dependence():
@@ -224,8 +210,6 @@ def test_errors_are_seen_in_dependent_rows():
     ("options", "words"),
     [
         ({"clusters": [0, 1] * 20, "null": "exact"}, "null= is for independent rows"),
-        ({"horizon": 3, "statistic": "pit"}, "statistic='pit' is for independent rows"),
-        ({"clusters": [0, 1] * 20, "given": np.arange(40.0)}, "cannot be had together"),
         ({"clusters": [0, 1] * 20}, "clusters count like 2.0 of equal size"),
         ({"horizon": 25}, "leave 1 without overlap, and at least 3 are needed"),
     ],

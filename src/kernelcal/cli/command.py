@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -76,8 +77,12 @@ def _main(options: argparse.Namespace) -> int:
     return 1 if below else 0
 
 
+_KEYWORD = re.compile(r"\b(clusters|time|horizon|series|given)=(?=[\s,:;.)]|$)")
+
+
 def _refused(why: str) -> int:
-    print(f"kernelcal: {why}", file=sys.stderr)
+    """Say why; keywords of Python are options here."""
+    print("kernelcal:", _KEYWORD.sub(r"--\1", why), file=sys.stderr)
     return 2
 
 
@@ -117,7 +122,9 @@ def _compared(options: argparse.Namespace) -> int:
 
 def _reading(options: argparse.Namespace) -> ReadOptions:
     """What was said about the file; a command that does not ask leaves the default."""
-    return ReadOptions(**{name: getattr(options, name) for name in _READ_FIELDS if hasattr(options, name)})
+    said = {name: getattr(options, name) for name in _READ_FIELDS if hasattr(options, name)}
+    independent = options.command == "test" and options.null is not None
+    return ReadOptions(**said, unasked=not independent)
 
 
 def _below(pvalue: float | None, level: float) -> bool:
@@ -161,8 +168,8 @@ def _compute(data: Data, options: argparse.Namespace) -> Any:
     every = lens if isinstance(lens, ClassWise) else None
     with bar() as progress, naming_rows(data.row_in_words):
         run = replace(options.run, progress=progress)
-        case = Case.of(data.y, data.predictions, weights=data.weights, lens=None if every else lens, given=data.given)
-        case = replace(case, numbers=data.numbers)
+        beside = {"weights": data.weights, "given": data.given, **data.dependence}
+        case = replace(Case.of(data.y, data.predictions, lens=None if every else lens, **beside), numbers=data.numbers)
         if options.command == "evaluate":
             return evaluated(case, run, groups=columns_of_text(data.groups))
         statistic, law = asked_test(

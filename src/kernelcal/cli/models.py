@@ -13,6 +13,7 @@ from typing import Any
 
 from kernelcal.cli.common import bar, lens_of
 from kernelcal.comparison import Comparison, ScoreComparison, checked_models, compared, cost_in_words, refuse_run
+from kernelcal.dependence import Dependence
 from kernelcal.errors import InputError, KernelcalWarning, naming_rows
 from kernelcal.explanation import columns_of_text
 from kernelcal.io import Data, ReadOptions, read, read_models
@@ -52,7 +53,8 @@ def _compared(first: Data, predictions: dict[str, Any], options: argparse.Namesp
     with bar() as progress, warnings.catch_warnings(), naming_rows(first.row_in_words):
         warnings.filterwarnings("ignore", ".* takes about ", KernelcalWarning)  # the cost has been said
         models = checked_models(first.y, predictions, lens, None, normalize=False)
-        models = {name: replace(case, numbers=first.numbers) for name, case in models.items()}
+        rows = Dependence.of(len(first.y), **first.dependence) if first.dependence else None
+        models = {name: replace(case, numbers=first.numbers, rows=rows) for name, case in models.items()}
         return compared(models, replace(options.run, progress=progress), within=options.within)
 
 
@@ -86,6 +88,7 @@ def run_report(groups: Sequence[Sequence[Path]], reading: ReadOptions, options: 
         raise InputError("a page about several models takes no case weights: leave out --weights")
     if several:
         refuse_run(options.run)
+        reading = replace(reading, unasked=False)  # a page about several models has no dependent rows
     models = read_models(groups, reading) if several else {groups[0][0].stem: read(groups[0], reading)}
     if not options.json:
         print("\n".join(data.description for data in models.values()), flush=True)
@@ -104,6 +107,7 @@ def _reported(models: dict[str, Data], options: argparse.Namespace) -> Report:
             options.output,
             groups=columns_of_text(first.groups),
             given=first.given,
+            **first.dependence,
             lens=lens_of(options.lens, first.predictions),
             weights=first.weights,
             rows=first.numbers,

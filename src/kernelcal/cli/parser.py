@@ -85,9 +85,32 @@ def argument_parser() -> argparse.ArgumentParser:
             help="columns that are known before the outcomes: are predictions right given these too, and where not?",
         )
     for command in (every, test, several, page):
+        _add_dependence(command.add_argument_group("rows that depend on each other"))
         _add_reading(command)
         _add_testing(command, one=command in (every, test))
     return parser
+
+
+def _add_dependence(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--clusters",
+        metavar="NAMES",
+        help="columns whose values are shared by rows that may depend on each other: a patient, a question, a race",
+    )
+    group.add_argument(
+        "--horizon",
+        metavar="H",
+        help="steps that a forecast looks ahead, or a column that says it: forecasts less than H steps apart overlap, "
+        "with 1 none do",
+    )
+    group.add_argument(
+        "--time",
+        metavar="NAME",
+        help="with --horizon: column of times at regular steps, numbers or ISO dates (default: the order of the rows)",
+    )
+    group.add_argument(
+        "--series", metavar="NAMES", help="with --horizon: columns that tell series apart, such as a station"
+    )
 
 
 def _add_report(commands: Any) -> argparse.ArgumentParser:

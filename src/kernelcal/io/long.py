@@ -15,6 +15,7 @@ from kernelcal.io.columns import (
     asked_columns,
     choose_target,
     count,
+    dependents_of_units,
     given_of_units,
     groups_of_units,
     keys_of_units,
@@ -257,6 +258,7 @@ def read_long(source: Source, options: ReadOptions) -> FileArrays:
         keys=keys_of_units(units, options),
         groups=groups_of_units(units, options),
         given=given_of_units(units, options),
+        dependents=dependents_of_units(units, options),
         lines=False,
     )
 

@@ -10,6 +10,7 @@ import numpy as np
 from kernelcal.errors import InputError, naming_rows, with_rows
 from kernelcal.io.columns import (
     OUTCOMES,
+    Dependents,
     ReadOptions,
     asked_columns,
     check_shapes,
@@ -18,6 +19,7 @@ from kernelcal.io.columns import (
     class_names,
     column_levels,
     count,
+    dependents_of_rows,
     given_of_rows,
     groups_of_rows,
     has_usual_predictions,
@@ -41,7 +43,7 @@ from kernelcal.io.columns import (
     where_mask,
 )
 from kernelcal.io.sources import EXACT, Source
-from kernelcal.io.table import Data, FileArrays, family_of_name
+from kernelcal.io.table import Data, FileArrays, family_of_name, with_dependents
 from kernelcal.predictions import Bernoulli, Logits, LogProbs, Percent, Predictions, as_predictions, trusted
 
 __all__ = ["class_columns", "is_constant", "read_classes", "read_wide", "wide_columns"]
@@ -55,7 +57,8 @@ _RIGHT = ("correct", "correctness", "right", "hit", "was_correct", "was_right")
 def read_classes(source: Source, options: ReadOptions) -> Data:
     """Read labels and class probabilities."""
     targets, columns = class_columns(source, options)
-    x, y, weights, rows, end = _rows(source, targets, columns, options)
+    dependents = dependents_of_rows(source, options, targets, columns)
+    x, y, weights, rows, end = _rows(source, targets, columns, options, dependents)
 
     def in_file(row: int) -> str:  # what messages call it, dropped rows counted
         return f"row {rows[row]}"
@@ -73,10 +76,11 @@ def read_classes(source: Source, options: ReadOptions) -> Data:
         predictions = _as_hits(predictions)
     refuse_outcome_groups(targets, options)
     keys = kept_keys(keys_of_rows(source, options), rows)
-    description = _describe(source, targets, columns, predictions, options) + end
     groups = kept_groups(groups_of_rows(source, options), rows)
     given = kept_given(given_of_rows(source, options), rows)
-    return Data(y, predictions, description, weights, keys, groups, rows, given)
+    start = _describe(source, targets, columns, predictions, options)
+    data = Data(y, predictions, end, weights, keys, groups, rows, given)
+    return with_dependents(data, start, dependents, rows, lambda row: f"row {row}")
 
 
 def _says_right(targets: Sequence[str]) -> bool:
@@ -97,7 +101,11 @@ def class_columns(
 
 
 def _rows(
-    source: Source, targets: Sequence[str], columns: Sequence[str], options: ReadOptions
+    source: Source,
+    targets: Sequence[str],
+    columns: Sequence[str],
+    options: ReadOptions,
+    dependents: Dependents | None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray, str]:
     """Predictions, targets and case weights of the rows to keep, their numbers, and what was dropped."""
     x, y = source.numbers(columns), read_targets(source, targets, options)
@@ -107,7 +115,8 @@ def _rows(
     if options.kind == "probabilities":
         refuse_points(x, y, columns, targets)
     wanted = where_mask(source, options)
-    kept, dropped = rows_to_keep(y, [x] if w is None else [x, w], wanted, options)
+    others = [x, w, None if dependents is None else dependents.holes]
+    kept, dropped = rows_to_keep(y, [array for array in others if array is not None], wanted, options)
     end = where_in_words(options, source, wanted) + (f"; dropped {', '.join(dropped)}" if dropped else "")
     if not kept.any():
         raise InputError(f"no rows are left{end}" if len(y) else "there are no rows, only names")
@@ -212,6 +221,7 @@ def read_wide(source: Source, form: str, options: ReadOptions) -> FileArrays:
         keys=keys_of_rows(source, options),
         groups=groups_of_rows(source, options),
         given=given_of_rows(source, options),
+        dependents=dependents_of_rows(source, options, targets, [name for own in columns.values() for name in own]),
     )
 
 

@@ -72,6 +72,7 @@ def model_report(
         rows,
         key_figures(case, evaluation, run.confidence_level),
         tuple(drawn(drawing, f"p{number}-{k}") for k, drawing in enumerate(drawings)),
+        case.rows,
     )
 
 
@@ -126,6 +127,10 @@ def report(
     date: Any = None,
     progress: Any = None,
     given: Any = None,
+    clusters: Any = None,
+    time: Any = None,
+    horizon: int | None = None,
+    series: Any = None,
 ) -> Report:
     """Write one self-contained HTML page: verdict, numbers, pictures, where the model is wrong, method and data.
 
@@ -159,6 +164,8 @@ def report(
     given : array of shape (n,) or (n, d), mapping of names to columns, or data frame, optional
         Columns that are known before the outcomes, as for `evaluate`: the page tells and draws where predictions are
         wrong in them. For one model.
+    clusters, time, horizon, series
+        Which rows depend on each other, as for `evaluate`. For one model.
     date : str or datetime.date, optional
         Date on the page. Default: that of the environment variable SOURCE_DATE_EPOCH, else today's.
 
@@ -212,7 +219,10 @@ def report(
         refuse_path(place)
     environment()  # what is missing is said before the work
     refuse_lens(lens)
-    options = {"weights": weights, "classes": classes, "normalize": normalize, "given": given}
+    dependent = {"clusters": clusters, "time": time, "horizon": horizon, "series": series}
+    if several and any(one is not None for one in dependent.values()):
+        raise InputError("clusters, time, horizon and series are for one model on a page: report one model at a time")
+    options = {"weights": weights, "classes": classes, "normalize": normalize, "given": given, **dependent}
     with naming_rows(_row_in_words(rows)):
         checked = _checked(y, models, several=several, **options)
         checked = {name: _numbered(case, rows) for name, case in checked.items()}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelcal.comparison import Comparison, ScoreComparison
+from kernelcal.dependence import Dependence
 from kernelcal.errors import InputError
 from kernelcal.evaluation import Evaluation
 from kernelcal.explanation import Explanation
@@ -62,6 +63,8 @@ class ModelReport(Shown):
         Key numbers with their intervals.
     pictures : tuple of Picture
         Pictures as SVG.
+    rows : Dependence or None
+        How its rows depend on each other, where that was said.
     """
 
     name: str | None
@@ -72,6 +75,7 @@ class ModelReport(Shown):
     explained_rows: int
     figures: tuple[KeyFigure, ...]
     pictures: tuple[Picture, ...]
+    rows: Dependence | None = None
 
     def _table(self) -> Table:
         rows = [(figure.name, f"{figure.value} ({figure.interval})") for figure in self.figures]

@@ -144,6 +144,13 @@ class Prepared(ABC):
     def values(self, targets: np.ndarray) -> np.ndarray:
         """Values for targets of shape (B, n): shape (B, statistics). Large values speak against calibration."""
 
+    def flipped(self, targets: np.ndarray, signs: np.ndarray) -> np.ndarray | None:
+        """Values of sums over rows whose signs change, for signs of shape (B, n): shape (B, sums); None without any.
+
+        Beside sums of residuals they are looked at where rows are in clusters that differ by more than a shared part.
+        """
+        return None
+
 
 class Together(Prepared):
     """Several prepared statistics of the same targets, side by side.
@@ -235,6 +242,10 @@ class Statistic(ABC):
 
     def resolved(self, predictions: Any) -> Statistic:
         """Fix what is chosen from the predictions, such as a median lengthscale, for use with other rows."""
+        return self
+
+    def among(self, rows: np.ndarray) -> Statistic:
+        """Return the same for some of the rows, where it knows anything of rows."""
         return self
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from kernelcal.cases import Case, refuse_lens
-from kernelcal.errors import InputError
+from kernelcal.errors import InputError, naming_rows
 from kernelcal.evaluation import Evaluation, evaluated
 from kernelcal.explanation import columns_of_text
 from kernelcal.io import Arrays, Data, ReadOptions, read, read_source
@@ -74,7 +74,9 @@ def evaluate_path(path: Any, *, memory: int = AT_ONCE, **options: Any) -> Evalua
         return evaluate_files(path, **options)
     try:
         data = _read(path, asked)
-        case = Case.of(data.y, data.predictions, weights=data.weights, lens=lens, given=data.given)
+        beside = {"weights": data.weights, "given": data.given, **data.dependence}
+        with naming_rows(data.row_in_words):
+            case = Case.of(data.y, data.predictions, lens=lens, **beside)
         return evaluated(case, run, groups=columns_of_text(data.groups))
     except InputError as error:
         named = str(error) if os.fspath(path) in str(error) else f"{path}: {error}"
@@ -95,11 +97,12 @@ def _read(path: Any, options: ReadOptions) -> Data:
 
 def read_together(paths: Sequence[Any], options: ReadOptions) -> Data:
     """Read files, folders and globs as one table; what is wrong names the file and the row in it."""
-    survey = survey_files(paths, options)
+    survey = survey_files(paths, options, together=True)
     batches = [columns for part in survey.parts for columns in _checked(part, survey)]
     whole = {name: np.concatenate([columns[name] for columns in batches]) for name in batches[0]}
     roles = survey.roles
-    asked = replace(roles.options, drop_missing=options.drop_missing, drop_target=options.drop_target)
+    said = {"drop_missing": options.drop_missing, "drop_target": options.drop_target, **roles.known()}
+    asked = replace(roles.options, **said)
     return read_source(Arrays(survey.name, roles.as_read(whole)), asked)
 
 

@@ -34,6 +34,7 @@ from kernelcal.inference.intervals.paired import (
     mean_difference,
 )
 from kernelcal.inference.intervals.paired_along import Along
+from kernelcal.inference.intervals.paired_blocks import BlockSurprises
 from kernelcal.inference.intervals.row_bootstrap import (
     BOOTSTRAP,
     OPERATOR_METHODS,
@@ -53,12 +54,14 @@ from kernelcal.inference.intervals.surprises import (
     label_law_of_sums,
     surprises_of,
 )
+from kernelcal.inference.intervals.units import mean_of_units
 
 __all__ = [
     "BOOTSTRAP",
     "INTERVAL_METHODS",
     "OPERATOR_METHODS",
     "Along",
+    "BlockSurprises",
     "Contrast",
     "Equivalence",
     "Interval",
@@ -89,6 +92,7 @@ __all__ = [
     "label_law",
     "label_law_of_sums",
     "mean_difference",
+    "mean_of_units",
     "method_that_keeps_the_level",
     "of_draws",
     "root_spread",

@@ -14,7 +14,8 @@ from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS
 from kernelcal.errors import InputError
 from kernelcal.inference.intervals.methods import INTERVAL_METHODS, IntervalMethod, Request, Spread
 from kernelcal.inference.intervals.row_bootstrap import OPERATOR_METHODS, say_bootstrap_cost
-from kernelcal.inference.test import default_law, default_statistic, tested
+from kernelcal.inference.intervals.units import spread_of_dependent
+from kernelcal.inference.test import default_statistic, law_of, tested
 from kernelcal.lenses import Lens
 from kernelcal.runs import Run
 from kernelcal.statistics import CKCE, SKCE, target_notes
@@ -57,10 +58,17 @@ def _with_weights(method: IntervalMethod) -> IntervalMethod:
     return method
 
 
-def default_method(statistic: SKCE | CKCE, n: int, *, weighted: bool = False) -> IntervalMethod:
-    """Return the method for so many rows where none is named; with case weights of all pairs always the bootstrap."""
+def default_method(
+    statistic: SKCE | CKCE, n: int, *, weighted: bool = False, dependent: bool = False
+) -> IntervalMethod:
+    """Return the method for so many rows where none is named; with case weights of all pairs always the bootstrap.
+
+    Of rows that depend on each other it is ``root``, also with case weights.
+    """
     if isinstance(statistic, CKCE):
         return OPERATOR_METHODS["bootstrap"]
+    if dependent:
+        return INTERVAL_METHODS["block" if statistic.estimator == "block" else "root"]
     if statistic.estimator == "block":
         return _with_weights(INTERVAL_METHODS["block"]) if weighted else INTERVAL_METHODS["block"]
     return INTERVAL_METHODS["bootstrap" if weighted or n <= _BOOTSTRAP_UP_TO else "root"]
@@ -69,13 +77,16 @@ def default_method(statistic: SKCE | CKCE, n: int, *, weighted: bool = False) ->
 def spread_of(
     method: IntervalMethod, statistic: SKCE | CKCE, case: Case, run: Run, prepared: PreparedPairMean | None = None
 ) -> Spread:
-    """Prepare the statistic, unless that is done, and let the method work."""
-    if prepared is not None:
-        return method.spread(Request(case, prepared, run))
-    if isinstance(statistic, CKCE):
+    """Prepare the statistic, unless that is done, and let the method work, on units where rows depend on each other."""
+    if isinstance(statistic, CKCE) and prepared is None:
         say_bootstrap_cost(statistic, case.predictions, run.draws)
         statistic = statistic.fixed(case.targets, case.predictions, case.weights)
-    return method.spread(Request(case, statistic.prepare(case.predictions, case.weights), run))
+    if case.rows is not None:
+        found = spread_of_dependent(method, statistic, case, run, prepared)
+        if found is not None:
+            return found
+    ready = statistic.prepare(case.predictions, case.weights) if prepared is None else prepared
+    return method.spread(Request(case, ready, run))
 
 
 @dataclass(frozen=True, repr=False)
@@ -143,6 +154,10 @@ def confidence_interval(
     classes: Any = None,
     normalize: bool = False,
     progress: Callable[[int, int], None] | None = None,
+    clusters: Any = None,
+    time: Any = None,
+    horizon: int | None = None,
+    series: Any = None,
 ) -> Interval:
     """Confidence interval of the squared kernel calibration error, or of its conditional form, the `CKCE`.
 
@@ -198,9 +213,11 @@ def confidence_interval(
     """
     run = Run(confidence_level=confidence_level, draws=draws, rng=rng, progress=progress).shared()
     statistic = SKCE() if statistic is None else statistic
-    chosen = method_of(method, statistic, weighted=weights is not None)
+    rows = {"clusters": clusters, "time": time, "horizon": horizon, "series": series}
+    chosen = method_of(method, statistic, weighted=weights is not None and all(one is None for one in rows.values()))
     _refuse_pvalue(pvalue)
-    case = Case.of(y, predictions, weights=weights, lens=lens, classes=classes, normalize=normalize)
+    options = {"weights": weights, "lens": lens, "classes": classes, "normalize": normalize}
+    case = Case.of(y, predictions, **options, **rows)
     return interval_of(case, statistic, run, method=chosen, pvalue=pvalue)
 
 
@@ -215,25 +232,32 @@ def interval_of(
 ) -> Interval:
     """Make the interval of what was checked already; None for what is then chosen, computed or prepared here."""
     case, n = case.in_numpy, len(case.targets)
-    chosen = default_method(statistic, n, weighted=case.weights is not None) if method is None else method
+    chosen = method
+    if chosen is None:
+        options = {"weighted": case.weights is not None, "dependent": case.rows is not None}
+        chosen = default_method(statistic, n, **options)
     if pvalue is None and chosen.tested:
         asked = default_statistic(case.predictions)
-        pvalue = tested(case, asked, default_law(case.predictions, asked), replace(run, progress=None)).pvalue
+        pvalue = tested(case, asked, law_of(case, asked), replace(run, progress=None)).pvalue
     spread = spread_of(chosen, statistic, case, run, prepared)
     lower, upper = spread.ends(run.confidence_level)
-    notes = (*case.predictions.notes, *target_notes(case.predictions, statistic.integrator))
+    notes = (*case.predictions.notes, *target_notes(case.predictions, statistic.integrator), *spread.notes)
     if chosen.tested and pvalue is not None and pvalue > 1 - run.confidence_level:
-        lower, notes = 0.0, (*notes, f"the lower end is 0: the exact test does not reject (p = {pvalue:.3g})")
+        lower, notes = 0.0, (*notes, f"the lower end is 0: the {_tested(case)} does not reject (p = {pvalue:.3g})")
     return Interval(
         spread.estimate,
         max(lower, 0.0),
         max(upper, 0.0),
         run.confidence_level,
-        chosen.label,
+        chosen.label + spread.units,
         n,
         notes,
         "SKCE" if isinstance(statistic, SKCE) else "CKCE, corrected",
     )
+
+
+def _tested(case: Case) -> str:
+    return "exact test" if case.rows is None else "test of dependent rows"
 
 
 def _refuse_pvalue(pvalue: Any) -> None:

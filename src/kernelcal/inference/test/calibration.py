@@ -47,6 +47,7 @@ __all__ = [
     "draws_in",
     "holm",
     "jointly",
+    "law_of",
     "tested",
 ]
 
@@ -268,7 +269,7 @@ def asked(
     if case.given is not None:
         refuse_given(case, statistic, law, several=every is not None)
     if case.rows is not None:
-        refuse_dependent(case, law, of_places=isinstance(statistic, UniformPIT))
+        refuse_dependent(case, law)
     if every is not None:
         refuse_numbers(case.predictions)
     if isinstance(statistic, UniformPIT):
@@ -409,7 +410,7 @@ def _result(law: NullLaw, outcome: Outcome, problem: Problem) -> TestResult:
 def _given(prepared: PreparedGiven, law: NullLaw, outcome: Outcome, problem: Problem) -> GivenResult:
     """What the columns show."""
     seen, places, observed, drawn = drawn_given(prepared, law, outcome, problem)
-    return GivenWords(places, observed, drawn, seen, problem.run.alpha).result()
+    return GivenWords(places, observed, drawn, seen, problem.run.alpha, outcome.flips).result()
 
 
 _IN_X = "errors depend on the columns that are given, and no single column or pair of columns shows where"

@@ -1,5 +1,6 @@
 """Which columns of a file hold what, and which rows are kept."""
 
+from kernelcal.io.columns.dependent import Dependents, dependents_of_rows, dependents_of_units
 from kernelcal.io.columns.levels import (
     check_shapes,
     column_levels,
@@ -50,6 +51,7 @@ __all__ = [
     "CROSSING",
     "KINDS",
     "OUTCOMES",
+    "Dependents",
     "ReadOptions",
     "Units",
     "asked_columns",
@@ -59,6 +61,8 @@ __all__ = [
     "class_names",
     "column_levels",
     "count",
+    "dependents_of_rows",
+    "dependents_of_units",
     "flag",
     "given_of_rows",
     "given_of_units",

@@ -29,6 +29,8 @@ __all__ = [
     "keys_of_units",
     "refuse_outcome_groups",
     "rows_to_keep",
+    "texts_of_rows",
+    "texts_of_units",
     "units_of",
     "where_in_words",
     "where_mask",
@@ -172,8 +174,10 @@ _MODELS = ("model", "model_id")
 
 
 def key_columns(source: Source, options: ReadOptions) -> list[str]:
-    """Columns that --row-id, --groups, --given and --model-column name: they hold no predictions."""
-    lists = (options.row_id, options.groups, options.given, options.model_column)
+    """Columns that tell rows apart, or what is known of them: they hold no predictions."""
+    dependent = (options.clusters, options.time, options.series)
+    horizon = options.horizon if options.horizon in source.names else None
+    lists = (options.row_id, options.groups, options.given, options.model_column, *dependent, horizon)
     return [known(source, name.strip()) for text in lists for name in (text or "").split(",") if name.strip()]
 
 
@@ -213,17 +217,18 @@ def groups_of_rows(source: Source, options: ReadOptions) -> dict[str, list[str]]
     """What the columns of --groups say of every row of the table; None where it was not said."""
     if not options.groups:
         return None
-    return _texts_of_rows(source, options.groups)
+    return texts_of_rows(source, options.groups)
 
 
-def _texts_of_rows(source: Source, asked: str) -> dict[str, list[str]]:
+def texts_of_rows(source: Source, asked: str) -> dict[str, list[str]]:
+    """What columns of a list of names say of every row of the table."""
     names = [known(source, name.strip()) for name in asked.split(",")]
     return dict(zip(names, map(_of_rows, source.cells(names)), strict=True))
 
 
 def given_of_rows(source: Source, options: ReadOptions) -> dict[str, list[str]] | None:
     """What the columns of --given say of every row of the table; None where it was not said."""
-    return _texts_of_rows(source, options.given) if options.given else None
+    return texts_of_rows(source, options.given) if options.given else None
 
 
 def kept_given(given: dict[str, list[str]] | None, rows: np.ndarray) -> dict[str, Any] | None:
@@ -268,15 +273,16 @@ def refuse_outcome_groups(targets: Sequence[str], options: ReadOptions) -> None:
 
 def groups_of_units(units: Units, options: ReadOptions) -> dict[str, list[str]] | None:
     """The same of every prediction of a long table."""
-    return _texts_of_units(units, options.groups, "--groups")
+    return texts_of_units(units, options.groups, "--groups")
 
 
 def given_of_units(units: Units, options: ReadOptions) -> dict[str, list[str]] | None:
     """What the columns of --given say of every prediction of a long table."""
-    return _texts_of_units(units, options.given, "--given")
+    return texts_of_units(units, options.given, "--given")
 
 
-def _texts_of_units(units: Units, asked: str | None, flag: str) -> dict[str, list[str]] | None:
+def texts_of_units(units: Units, asked: str | None, flag: str) -> dict[str, list[str]] | None:
+    """What columns of a list of names, of the option `flag`, say of every prediction of a long table."""
     if not asked:
         return None
     names = [name.strip() for name in asked.split(",")]

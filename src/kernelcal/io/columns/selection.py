@@ -72,6 +72,11 @@ class ReadOptions:
     model_column: str | None = None
     groups: str | None = None
     given: str | None = None
+    clusters: str | None = None
+    time: str | None = None
+    horizon: str | int | None = None
+    series: str | None = None
+    unasked: bool = True  # what a table of forecasts knows of its own rows is taken
     missing: str | None = None
 
 

@@ -23,6 +23,7 @@ _LEVELS = 12  # categories that are looked at alone, the most frequent ones; the
 _PAIRED = 10  # columns whose intersections are looked at
 _FEWEST = 5.0  # rows, by their weights, of a place that is looked at
 _SKEW = 1e-3  # below it a sum is normal
+_AT_ONCE = 2**26  # bytes of sums under changed signs
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,7 +233,10 @@ class PreparedPlaces(Prepared):
 
     def normal(self, targets: np.ndarray) -> np.ndarray:
         """Sums as normal quantiles, for targets of shape (B, n, ...): shape (scores, B, places); 0 if not looked at."""
-        found = self.scores.of(targets)
+        return self._normal_of(self.scores.of(targets))
+
+    def _normal_of(self, found: np.ndarray) -> np.ndarray:
+        """Sums of scores of shape (scores, B, n) as normal quantiles."""
         count, draws, n = found.shape
         flat = np.ascontiguousarray(found.reshape(count * draws, n).T)
         sums = (self.matrix @ flat).T.reshape(count, draws, len(self.places))
@@ -255,7 +259,15 @@ class PreparedPlaces(Prepared):
 
     def values(self, targets: np.ndarray) -> np.ndarray:
         """Largest sums over places of one column, and of two: shape (B, 1 or 2)."""
-        normal = self.normal(targets)
+        return self._largest(self.normal(targets))
+
+    def flipped(self, targets: np.ndarray, signs: np.ndarray) -> np.ndarray:
+        """Largest sums over places where the scores of rows change their signs, for signs of shape (B, n)."""
+        scores, step = self.scores.of(targets[None]), max(1, _AT_ONCE // self.bytes_per_draw)
+        parts = [signs[first : first + step] for first in range(0, len(signs), step)]
+        return np.concatenate([self._largest(self._normal_of(scores * part)) for part in parts])
+
+    def _largest(self, normal: np.ndarray) -> np.ndarray:
         if not self.scores.one_sided:
             normal = np.abs(normal)
         parts = (slice(0, self.single), slice(self.single, None))[: len(self.names)]
