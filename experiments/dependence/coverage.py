@@ -106,13 +106,23 @@ WRONG = {"binary": 0.4, "rare": 0.5, "normal": 0.4, "narrow": 0.5, "counts": 1.0
 SETTINGS = {
     f"{name}, {design}{', wrong' if wrong else ''}": (name, design, WRONG[name] if wrong else 0.0)
     for name, design in [
-        *((name, design) for name in ("binary", "normal", "classes") for design in DESIGNS),
+        ("binary", "30 x 10, rho .4"),
+        ("binary", "30 x 20, rho .8, alike"),
+        ("binary", "50 unequal, rho .3"),
+        ("binary", "AR .9, h 8, n 480"),
+        ("binary", "MA, h 8, n 240"),
+        ("binary", "12 x 10, rho .4"),
         ("rare", "30 x 10, rho .4"),
         ("rare", "MA, h 8, n 240"),
-        ("narrow", "60 x 5, rho .8"),
-        ("narrow", "AR .9, h 8, n 480"),
+        ("classes", "60 x 5, rho .8"),
+        ("classes", "30 x 20, rho .8, alike"),
+        ("classes", "AR .9, h 4, n 160"),
+        ("normal", "60 x 5, rho .8"),
+        ("normal", "30 x 20, rho .8, alike"),
+        ("normal", "AR .9, h 8, n 480"),
+        ("normal", "AR .97, h 4, n 240"),
+        ("narrow", "AR .7, h 6, n 240"),
         ("counts", "50 unequal, rho .3"),
-        ("counts", "AR .7, h 6, n 240"),
         ("quantiles", "30 x 10, rho .4"),
         ("quantiles", "MA, h 8, n 240"),
     ]
@@ -212,7 +222,17 @@ def some(setting: str, first: int, last: int) -> list[dict[str, float]]:
     return [one(setting, number) for number in range(first, last)]
 
 
-COLUMNS = ("root", "bootstrap", "ball", "ckce", "score", "equivalence", "width", "rows as independent", "score, independent")
+COLUMNS = (
+    "root",
+    "bootstrap",
+    "ball",
+    "ckce",
+    "score",
+    "equivalence",
+    "width",
+    "rows as independent",
+    "score, independent",
+)
 
 
 def main() -> int:

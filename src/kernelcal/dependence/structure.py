@@ -135,7 +135,9 @@ class Dependence:
         numbers = np.arange(1, min(int(sizes.max()), _SUBSETS) + 1)
         number = int(numbers[np.argmax([np.minimum(sizes, m).sum() / m**0.5 for m in numbers])])
         starts = np.cumsum(sizes) - sizes
-        taken = [first + np.arange(min(m, number)) * m // min(m, number) for first, m in zip(starts, sizes, strict=True)]
+        taken = [
+            first + np.arange(min(m, number)) * m // min(m, number) for first, m in zip(starts, sizes, strict=True)
+        ]
         return order[np.concatenate(taken)], number
 
 

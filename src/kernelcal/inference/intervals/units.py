@@ -196,7 +196,9 @@ class UnitPairs:
         parts = zip(*threaded_map(work, self._parts, None), strict=True)
         sums, pairs, products, own, inside = parts
         joined = [np.concatenate(one) for one in (sums, pairs, own, inside)]
-        return dict(zip(("sums", "pairs", "own", "inside"), joined, strict=True)) | {"products": np.sum(products, axis=0)}
+        return dict(zip(("sums", "pairs", "own", "inside"), joined, strict=True)) | {
+            "products": np.sum(products, axis=0)
+        }
 
     def _pairs_of(self, part: slice) -> np.ndarray:
         """N of some units with all."""
@@ -303,7 +305,9 @@ def spread_of_dependent(
     else:
         apart = Apart.of(statistic.prepare(case.predictions, case.weights) if prepared is None else prepared, case)
         pairs = None if apart is None else UnitPairs(apart)
-        found = None if apart is None or pairs is None else (apart.case, apart.prepared, pairs, apart.units, pairs.sharing)
+        found = (
+            None if apart is None or pairs is None else (apart.case, apart.prepared, pairs, apart.units, pairs.sharing)
+        )
     if found is None:
         return None
     case, ready, of, units, sharing = found
@@ -312,7 +316,9 @@ def spread_of_dependent(
     label = f", {len(units)} {units.name} in the place of rows"
     if isinstance(of, BlockUnits):  # which has the law of Student already
         return replace(spread, notes=(*spread.notes, *notes), units=label)
-    return replace(wider(spread, max(sharing.effective - 1, 1.0), len(units)), notes=(*spread.notes, *notes), units=label)
+    return replace(
+        wider(spread, max(sharing.effective - 1, 1.0), len(units)), notes=(*spread.notes, *notes), units=label
+    )
 
 
 Found = tuple[Case, Any, Any, Units, Sharing]

@@ -116,7 +116,9 @@ class PairMean(Statistic):
             if units is not None:
                 blocks, case, _ = layered(self, case, units)
                 ready = blocks.prepare(case.predictions, case.weights)
-                return blocks._estimate(ready, case, (*notes, "blocks are made of rows that do not depend on each other"))
+                return blocks._estimate(
+                    ready, case, (*notes, "blocks are made of rows that do not depend on each other")
+                )
         prepared = self.prepare(case.predictions, case.weights) if prepared is None else prepared
         apart = Apart.of(prepared, case) if self.estimator == "unbiased" else None
         if apart is None:
