@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kernelcal.dependence import Dependence, Units
+from kernelcal.dependence import Dependence, DependentUnits
 
 
 def of_series(seed=0, n=90, h=4):
@@ -36,7 +36,7 @@ def left_out_by_loops(units, rows):
 @pytest.mark.parametrize("length", [0, 5, 19, 400])
 def test_what_is_left_out_beside_a_row_is_a_run_of_rows(seed, length):
     rows = of_series(seed) if length else of_clusters(seed)
-    units = Units.stretches(rows, length) if length else Units.clusters(rows)
+    units = DependentUnits.stretches(rows, length) if length else DependentUnits.clusters(rows)
     wanted = left_out_by_loops(units, rows)
     place = np.arange(len(rows))
     found = (place >= units.first[:, None]) & (place < units.last[:, None])
@@ -55,7 +55,7 @@ def test_what_is_left_out_beside_a_row_is_a_run_of_rows(seed, length):
 
 def test_units_are_clusters_or_stretches_of_two_horizons():
     rows = of_series(h=3)
-    units = Units.of(rows)
+    units = DependentUnits.of(rows)
     there = rows[units.order]
     assert units.length == 6
     assert units.name == "stretches of 6 steps"
@@ -64,15 +64,15 @@ def test_units_are_clusters_or_stretches_of_two_horizons():
         assert len(set(there.series[part])) == 1
         assert np.ptp(there.time[part]) < 12  # at least 6 and less than twice as many steps
     assert sorted(units.order) == list(range(90))
-    assert len(Units.of(of_clusters())) == of_clusters().groups
-    assert Units.of(Dependence.of(10, horizon=1)) is None
-    assert Units.of(Dependence.of(12, horizon=2)).sorted
-    np.testing.assert_array_equal(Units.of(Dependence.of(12, horizon=2)).sizes, [4, 4, 4])
+    assert len(DependentUnits.of(of_clusters())) == of_clusters().groups
+    assert DependentUnits.of(Dependence.of(10, horizon=1)) is None
+    assert DependentUnits.of(Dependence.of(12, horizon=2)).sorted
+    np.testing.assert_array_equal(DependentUnits.of(Dependence.of(12, horizon=2)).sizes, [4, 4, 4])
 
 
 @pytest.mark.parametrize("rows", [of_clusters(3), of_series(3)], ids=["clusters", "series"])
 def test_blocks_hold_rows_of_different_units_and_groups_share_none(rows):
-    units = Units.of(rows)
+    units = DependentUnits.of(rows)
     unit_of = np.empty(len(rows), dtype=int)
     unit_of[units.order] = units.unit
     taken, group = units.layers(3)
@@ -88,7 +88,7 @@ def test_blocks_hold_rows_of_different_units_and_groups_share_none(rows):
 
 
 def test_effective_units_are_those_of_loops():
-    units = Units.clusters(Dependence.of(6, clusters=[0, 0, 0, 1, 2, 2]))
+    units = DependentUnits.clusters(Dependence.of(6, clusters=[0, 0, 0, 1, 2, 2]))
     sums = [sum(1.0 if i == j else 0.4 for i in range(m) for j in range(m)) for m in (3, 1, 2)]
     assert units.effective(0.4) == pytest.approx(sum(sums) ** 2 / sum(s**2 for s in sums))
 

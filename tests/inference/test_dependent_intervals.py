@@ -9,7 +9,7 @@ from scipy.stats import binom, norm, t
 
 import kernelcal as kc
 from kernelcal.cases import Case
-from kernelcal.dependence import Units
+from kernelcal.dependence import DependentUnits
 from kernelcal.inference import equivalence_test
 from kernelcal.inference.draws import Draws
 from kernelcal.inference.intervals import Request, RowBootstrap, interval_of, mean_of_units
@@ -262,7 +262,7 @@ def test_the_ckce_of_units_equals_the_formula_with_inverses(kind, engine):
     rng = np.random.default_rng(4)
     y, p, said = DATA[kind](rng)
     case = Case.of(y, p, **said).in_numpy
-    units = Units.of(case.rows)
+    units = DependentUnits.of(case.rows)
     case = case[units.order]
     kernel = kc.kernels.Linear() + kc.Gaussian(0.5)
     ready = CKCE(prediction_kernel=kernel, regularization=0.3, engine=engine).prepare(case.predictions)
@@ -294,7 +294,7 @@ def test_the_ckce_has_an_interval_of_units():
 def test_blocks_are_made_of_rows_that_do_not_depend(kind):
     case, _ = prepared(kind)
     blocks = kc.SKCE(prediction_kernel=KERNEL, estimator="block", block_size=2)
-    units = Units.of(case.rows)
+    units = DependentUnits.of(case.rows)
     rows, group = units.layers(2)
     values = blocks.prepare(case.predictions[rows]).block_values(case.targets[rows])
     found = interval_of(case, blocks, Run())

@@ -10,15 +10,15 @@ from kernelcal.dependence.latent import (
 )
 from kernelcal.dependence.structure import Dependence
 from kernelcal.dependence.suspicion import suspicions
-from kernelcal.dependence.units import Units
+from kernelcal.dependence.units import DependentUnits
 
 __all__ = [
     "Coupling",
     "Dependence",
+    "DependentUnits",
     "Scores",
     "SharedPart",
     "Stretches",
-    "Units",
     "lagged_correlations",
     "shared_correlation",
     "suspicions",

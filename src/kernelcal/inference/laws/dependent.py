@@ -55,9 +55,10 @@ class Dependent(NullLaw):
     **Clusters** of outcomes that cannot be redrawn (several classes, vectors, draws) are tested so, too: by subsets of
     rows of which no two are of one cluster, and their number times the smallest p-value.
 
-    **Clusters** of others: the correlation is raised by one part in the root of their number, its error: with few clusters a low
-    estimate goes with outcomes that look too narrow. Where the sums of residuals over clusters vary more than a shared
-    part explains (p at most 0.1), the p-value is the larger one of this and that of flipped signs of these sums.
+    **Clusters** of others: the correlation is raised by one part in the root of their number, its error: with few
+    clusters a low estimate goes with outcomes that look too narrow. Where the sums of residuals over clusters vary more
+    than a shared part explains (p at most 0.1), the p-value is the larger one of this and that of flipped signs of
+    these sums.
 
     Parameters
     ----------
@@ -84,7 +85,8 @@ class Dependent(NullLaw):
         """How rows depend, and what was done in place of redrawing."""
         rows, base = self.rows, self.base.label.removeprefix("exact, ")
         if rows.clusters is not None and _not_redrawn(case):
-            return f"at most one row a cluster, {len(rows.thinned)} times the smallest p-value of as many sets ({base})"
+            sets = len(rows.thinned)
+            return f"at most one row a cluster, {sets} times the smallest p-value of as many sets ({base})"
         if rows.clusters is not None:
             return f"targets redrawn from the predictions, dependent inside {rows.groups:,} clusters"
         if rows.horizon == 1:
