@@ -380,8 +380,8 @@ def mean_of_units(values: np.ndarray, case: Case) -> tuple[float, float, float]:
     """Mean of values of rows, its standard error by clusters or stretches, degrees of freedom of Student.
 
     For scores, shares and other means over rows that depend on each other. With ``S_g`` the sum over unit g of
-    ``w_i (v_i - mean)`` the variance is ``G / (G - 1) sum_g S_g^2 / (sum w)^2``, and the degrees of freedom are one less
-    than the units that they count like (`Sharing`).
+    ``w_i (v_i - mean)`` the variance is ``G / (G - 1) sum_g S_g^2 / (sum w)^2``, and the degrees of freedom are one
+    less than the units that they count like (`Sharing`).
 
     Parameters
     ----------
