@@ -221,15 +221,63 @@ def test_what_does_not_go_together_is_refused(options, words):
         kc.calibration_test(mean + rng.normal(size=40), kc.Normal(mean, 1.0), **options)
 
 
-def test_several_classes_in_clusters_are_refused_with_a_way_out():
-    rng = np.random.default_rng(9)
-    p = rng.dirichlet([1, 1, 1], 100)
-    y = (p.cumsum(axis=1) < rng.random((100, 1))).sum(axis=1)
+def what_cannot_be_redrawn(wrong, rng, n):
+    p = rng.dirichlet([1, 1, 1], n)
+    x = rng.normal(size=(n, 2))
+    return {
+        "classes": ((p.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1), p),
+        "draws": (x[:, 0], kc.Samples(rng.normal(size=(n, 9)))),
+        "vectors": (x, kc.MultivariateNormal.diagonal(np.zeros((n, 2)), np.ones((n, 2)))),
+        "density": (x[:, 0], kc.Score(lambda y, m: m - y, parameters=(np.zeros(n),))),
+    }[wrong]
+
+
+@pytest.mark.parametrize("wrong", ["classes", "draws", "vectors", "density"])
+def test_clusters_of_what_cannot_be_redrawn_are_thinned(wrong):
+    y, batch = what_cannot_be_redrawn(wrong, np.random.default_rng(9), 100)
     of = np.repeat(np.arange(20), 5)
-    with pytest.raises(kc.InputError, match=r"lens=kernelcal.TopLabel\(\)"):
-        kc.calibration_test(y, p, clusters=of)
+    result = kc.calibration_test(y, batch, clusters=of, early_stopping=False)
+    assert result.null.startswith("at most one row a cluster, 5 times the smallest p-value of as many sets (")
+    assert "exact" not in result.null
+    (note,) = (note for note in result.notes if "whatever the dependence inside clusters" in note)
+    assert "5 times the smallest p-value of 5 sets of rows, no two of one cluster)" in note
+    assert 0.02 < result.pvalue <= 1
+    case = Case.of(y, batch, clusters=of)
+    parts = [
+        kc.calibration_test(y[rows], case.predictions[rows], early_stopping=False).pvalue for rows in case.rows.thinned
+    ]
+    assert result.pvalue == pytest.approx(min(1, 5 * min(parts)), abs=0.15)
+
+
+def test_thinned_clusters_of_unequal_sizes_say_what_is_left_out():
+    rng = np.random.default_rng(10)
+    of = np.concatenate([np.zeros(40, int), np.repeat(np.arange(1, 41), 2)])
+    y, p = what_cannot_be_redrawn("classes", rng, len(of))
+    result = kc.calibration_test(y, p, clusters=of)
+    assert any("2 sets of rows, no two of one cluster; 38 of 120 rows, of larger clusters" in n for n in result.notes)
+    few = np.repeat([0, 1], [3, 5])
+    with pytest.raises(kc.InputError, match=r"at least 3 are needed: ask one question, lens=kernelcal.TopLabel\(\)"):
+        kc.calibration_test(y[:8], p[:8], clusters=few)
+
+
+def test_questions_about_classes_in_clusters_are_redrawn():
+    y, p = what_cannot_be_redrawn("classes", np.random.default_rng(9), 100)
+    of = np.repeat(np.arange(20), 5)
     assert kc.calibration_test(y, p, clusters=of, lens=kc.TopLabel()).pvalue > 0.01
     assert kc.calibration_test(y, p, clusters=of, lens=kc.ClassWise()).pvalue > 0.01
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unequal", [False, True])
+def test_thinned_clusters_hold_their_level(unequal):
+    rng, sets, rejected = np.random.default_rng(12), 60, 0
+    for _ in range(sets):
+        of = np.repeat(np.arange(25), 1 + rng.geometric(0.2, 25) if unequal else 6)
+        shared, p = rng.normal(size=25)[of], rng.dirichlet([1, 1, 1], len(of))
+        u = norm.cdf(0.9 * shared + np.sqrt(1 - 0.81) * rng.normal(size=len(of)))
+        y = (u[:, None] > p.cumsum(axis=1)[:, :-1]).sum(axis=1)
+        rejected += kc.calibration_test(y, p, clusters=of, draws=99).pvalue <= 0.05
+    assert rejected <= binom.ppf(0.999, sets, 0.05)
 
 
 @pytest.mark.parametrize("said", [{"horizon": 3}, {"clusters": np.repeat(np.arange(12), 5)}])
