@@ -1,6 +1,6 @@
 """Level and power of paired tests of two models on rows that depend on each other.
 
-    python experiments/dependence/compare.py                    # 400 data sets a setting: about ten minutes on one core
+    python experiments/dependence/compare.py                    # 200 data sets a setting: about ten minutes on one core
     python experiments/dependence/compare.py --sets 20 --no-write
 
 Writes docs/tables/dependence_compare.csv: shares rejected at 5 % of CKCE, SKCE and scores as `kernelcal.compare` makes
@@ -207,7 +207,7 @@ def some(name: str, first: int, last: int) -> list[dict[str, float]]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--sets", type=int, default=400, help="data sets of every setting")
+    parser.add_argument("--sets", type=int, default=200, help="data sets of every setting")
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     parser.add_argument("--only", default="", help="settings whose name has these words")
     parser.add_argument("--no-write", action="store_true")

@@ -68,7 +68,14 @@ class MeanLaw(ABC):
         logs = np.log1p(ratios[:, None] / squares).sum(axis=0)
         return float(min(max(0.5 * weights @ np.exp(-0.5 * logs), _SMALLEST), 1.0))
 
+    def quantile(self, level: float) -> float:
+        """How many standard errors an interval of a level goes to both sides."""
+        from scipy.optimize import brentq  # imported when needed: the import of kernelcal stays light
 
+        return float(brentq(lambda t: self.pvalue(t) - (1 - level), 0.0, _MOST, xtol=1e-9))
+
+
+_MOST = 1e6  # standard errors
 _NODES = 200
 
 
