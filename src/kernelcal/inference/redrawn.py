@@ -11,9 +11,9 @@ import numpy as np
 
 from kernelcal.cases import Case
 from kernelcal.dependence import Coupling, Parts, Scores
+from kernelcal.inference.cluster_sums import ClusterSums
 from kernelcal.inference.draws import Draws
 from kernelcal.inference.laws import (
-    ClusterSums,
     DrawnValues,
     Gate,
     coupled,

@@ -2,7 +2,6 @@
 
 from kernelcal.inference.laws.chi_square import ChiSquareSum
 from kernelcal.inference.laws.dependent import (
-    ClusterSums,
     Dependent,
     Gate,
     coupled,
@@ -32,7 +31,6 @@ __all__ = [
     "Bootstrap",
     "Bound",
     "ChiSquareSum",
-    "ClusterSums",
     "Consistency",
     "Dependent",
     "DrawnValues",
