@@ -77,8 +77,8 @@ class Dependents:
         empty = np.logical_or.reduce([_missing(texts) for named in self.columns.values() for texts in named.values()])
         return np.where(empty, np.nan, 0.0)
 
-    def kept(self, rows: np.ndarray, row_in_words: Callable[[int], str], *, redrawn: bool = True) -> Kept:
-        """Return what is known of some rows, of predictions whose targets can be `redrawn` in clusters.
+    def kept(self, rows: np.ndarray, row_in_words: Callable[[int], str]) -> Kept:
+        """Return what is known of some rows.
 
         Raises
         ------
@@ -92,7 +92,7 @@ class Dependents:
             labels = {name: numbers[rows] for name, numbers in looked.items()}
             return Kept(said, self._in_words(said), labels=labels)
         if not self.columns and self.horizon is None:
-            known = hub.known(redrawn=redrawn)
+            known = hub.known()
             return Kept(known, hub.in_words(known)) if self.taken and known else Kept(notes=(hub.untaken(known),))
         if "clusters" not in said:
             said = {**hub.overlapping(said.get("horizon")), **said}
