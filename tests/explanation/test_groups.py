@@ -15,6 +15,7 @@ from kernelcal.explanation.differing import _common as common_fit
 from kernelcal.explanation.differing import _of_shares as of_shares
 from kernelcal.explanation.differing import difference_of
 from kernelcal.explanation.group_test import Null, prepared_groups
+from kernelcal.explanation.sizes import sizes_of
 from kernelcal.inference.laws.ranking import family_wise_pvalues, merged_ranks, ranks, standardised
 from kernelcal.runs import Run
 from kernelcal.statistics import Merge
@@ -597,7 +598,7 @@ def test_quantiles_with_ties_have_groups_with_conservative_pvalues():
     )
     assert found.by_group.law == "conservative"
     assert len(found.by_group.rejected) == 2
-    assert all(g.skce is None and g.gap > 0 and g.gap_interval is None for g in found.by_group.findings)
+    assert all(g.skce is None and 0 < g.gap_interval[0] < g.gap < g.gap_interval[1] for g in found.by_group.findings)
     assert "with conservative p-values" in found.by_group.test_in_words
     assert found.by_group.gap_name == "least share above quantiles, observed - claimed"
 
@@ -615,3 +616,52 @@ def test_the_gap_of_quantiles_with_ties_is_the_least_that_agrees_with_the_claims
         found = by_group(Case.of(y, kc.Quantiles(q, levels)), checked_groups(["one"] * 120, 120), Run(draws=19))
         assert found.findings[0].gap == pytest.approx(np.clip(0, low, high))
         assert np.sign(found.findings[0].gap) == sign
+
+
+def agresti_coull(count, n, level):
+    z = norm.ppf(0.5 + level / 2)
+    share, whole = (count + z * z / 2) / (n + z * z), n + z * z
+    half = z * np.sqrt(share * (1 - share) / whole)
+    return max(share - half, 0), min(share + half, 1)
+
+
+def test_the_gap_of_one_quantile_has_the_interval_of_agresti_and_coull():
+    rng = np.random.default_rng(2)
+    mean = rng.normal(size=40)
+    batch = kc.Quantiles(mean[:, None] + 2.0, [0.95])
+    for y in (mean + rng.normal(size=40) + 1, mean):  # some above, and none
+        found = by_group(Case.of(y, batch), checked_groups(["one"] * 40, 40), Run(draws=19)).findings[0]
+        low, high = agresti_coull((y > mean + 2).sum(), 40, 0.95)
+        assert found.gap_interval == pytest.approx((low - 0.05, high - 0.05))
+
+
+def test_the_interval_of_a_gap_with_ties_bounds_both_claims():
+    """One level: the least gap is above 0 by the share above the quantile, below 0 by the share at or above it."""
+    n, zero = 60, np.zeros(60)
+    for above, same, level in ((30, 20, 0.9), (3, 20, 0.1), (10, 40, 0.5), (0, 60, 0.99)):
+        y = np.r_[np.full(above, 1.0), np.zeros(same), np.full(n - above - same, -1.0)]
+        case = Case.of(y, kc.Quantiles(zero[:, None], [level]))
+        found = by_group(case, checked_groups(["one"] * n, n), Run(draws=19)).findings[0]
+        (a, b), (c, d) = (np.array(agresti_coull(k, n, 0.95)) - (1 - level) for k in (above, above + same))
+        assert found.gap_interval == pytest.approx((max(a, 0) + min(c, 0), max(b, 0) + min(d, 0)))
+        assert found.gap_interval[0] <= found.gap <= found.gap_interval[1]
+
+
+@pytest.mark.parametrize("factor", [0.6, 1.0, 1.6, 3.0])
+def test_intervals_of_gaps_with_ties_hold(factor):
+    levels, n, missed = np.array([0.1, 0.5, 0.9, 0.99]), 25, 0
+
+    def drawn(rng, size):
+        rate = rng.uniform(0.05, 3, size)
+        return rng.poisson(factor * rate).astype(float), poisson.ppf(levels, rate[:, None])
+
+    y, q = drawn(np.random.default_rng(0), 100_000)
+    last = levels[3 - np.argmax((q[:, :, None] == q[:, None])[:, :, ::-1], axis=2)]
+    first = levels[np.argmax(q[:, :, None] == q[:, None], axis=2)]
+    low, high = ((y[:, None] > q) - (1 - last)).mean(), ((y[:, None] >= q) - (1 - first)).mean()
+    truth = np.clip(0, low, high)
+    for seed in range(150):
+        y, q = drawn(np.random.default_rng([1, seed]), n)
+        lower, upper = sizes_of(Case.of(y, kc.Quantiles(q, levels)), Run(), 0.05).gap_interval
+        missed += not lower <= truth <= upper
+    assert missed <= binom.ppf(0.999, 150, 0.05)

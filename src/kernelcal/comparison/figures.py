@@ -29,6 +29,7 @@ from kernelcal.inference import (
 from kernelcal.inference.intervals import (
     BOOTSTRAP,
     Along,
+    BlockSurprises,
     Contrast,
     LabelLaw,
     PairedSurprises,
@@ -125,7 +126,8 @@ def skce_differences(
         if along is not None:
             raise InputError(_TOO_MANY)
         values = {name: prepared[name].block_values(models[name].targets) for name in names}
-        return by_rows("SKCE", values), {
+        unseen = BlockSurprises.of(list(prepared.values()), list(models.values()), law or shared_law(models))
+        return by_rows("SKCE", values, unseen), {
             name: block_spread_of(own, prepared[name], models[name]) for name, own in values.items()
         }
     matrices = [prepared[name].matrix(models[name].targets) for name in names]
@@ -172,7 +174,7 @@ def by_draws(
 def by_rows(
     measure: str,
     rows: Mapping[str, np.ndarray],
-    surprises: ScoreSurprises | None = None,
+    surprises: ScoreSurprises | BlockSurprises | None = None,
     along: Along | None = None,
 ) -> list[PairedDifference]:
     """Differences of means of what every row (or block) has."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -12,11 +12,12 @@ from kernelcal.arrays import to_numpy
 from kernelcal.cases import Case
 from kernelcal.explanation.groups import Group
 from kernelcal.explanation.sizes import hits
-from kernelcal.inference.laws import merged_ranks, ranks
+from kernelcal.inference.laws import decisive, merged_ranks, ranks
 from kernelcal.kernels import Standardised
 from kernelcal.predictions import ClassPredictions, Quantiles
 from kernelcal.randomness import generator_of
 from kernelcal.runs import Run
+from kernelcal.statistics import Merge
 from kernelcal.statistics.signals import CellScores
 from kernelcal.tables import Shown, Table
 
@@ -118,15 +119,22 @@ def difference_of(case: Case, column: str, groups: Sequence[Group], run: Run) ->
     for k, group in enumerate(kept):
         own[np.searchsorted(rows, group.rows), k] = 1.0
     rng = generator_of(run.rng, "draws of a difference of groups")
+    names: tuple[str, ...] = ("bias", "width")
+    merge: Merge | None = None
     clusters = None if part.rows is None else part.rows.clusters
-    if isinstance(case.predictions, ClassPredictions):
-        values, names = _of_shares(*hits(part), own, run.draws, rng, clusters), ("bias", "slope")
+    if not isinstance(case.predictions, ClassPredictions):
+        values = _of_scores(*_scores(part), own, run.draws, rng, clusters)
+    elif case.predictions.n_classes == 2 or clusters is not None:
+        first = "" if case.predictions.n_classes == 2 else " of the first choice"
+        values, names = _of_shares(*hits(part), own, run.draws, rng, clusters), (f"bias{first}", f"slope{first}")
     else:
-        values, names = _of_scores(*_scores(part), own, run.draws, rng, clusters), ("bias", "width")
+        model = _ClassModel(part.predictions, part.targets)
+        values, names, merge = model.forms(own, run.draws, rng), model.names, model.merge
     rank = ranks(values)
-    merged, _ = merged_ranks(values, rank)
-    first = names[min(range(2), key=lambda k: (rank[0, k], -values[0, k]))]
-    return GroupDifference(column, len(kept), len(rows), float(merged[0] / len(values)), first)
+    merged, _ = merged_ranks(values, rank, merge)
+    return GroupDifference(
+        column, len(kept), len(rows), float(merged[0] / len(values)), names[decisive(values, rank, merge)]
+    )
 
 
 def _why_not(case: Case, found: GroupDifference) -> str:
@@ -190,6 +198,153 @@ def _common(basis: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         if np.abs(step).max() < 1e-8:
             break
     return np.asarray(1 / (1 + np.exp(-np.clip(basis @ beta, -30, 30))))
+
+
+_OWN, _OF_CLASS = 10, 20  # classes that are looked at, and how often each must have been expected and have happened
+PER = 8
+_AT_ONCE = 2**22  # labels that are drawn together
+
+
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """A class of every row that may have happened or not: the same in all rows, or the first choice.
+
+    Attributes
+    ----------
+    chosen : numpy.ndarray of int, shape (n,)
+        The class.
+    x : numpy.ndarray of shape (n,)
+        Its log probability; of the first choice its log-odds.
+    basis : numpy.ndarray of shape (n, r)
+        What a common recalibration may add to the log probability of this class.
+    """
+
+    chosen: np.ndarray
+    x: np.ndarray
+    basis: np.ndarray
+
+
+class _ClassModel:
+    """A common recalibration of several classes, and what groups add to the first choice and to each class.
+
+    The commonest classes are looked at, others are one: the first choice if it is among them, or the rest. Of every row
+    ``log q_c = log p_c + sum of basis functions of class c, and of the first choice if it is c``, made to sum to 1: an
+    intercept and a slope of every class, kinks at the quartiles of the first choice, a multinomial logistic regression.
+    """
+
+    def __init__(self, batch: ClassPredictions, targets: np.ndarray) -> None:
+        p = np.asarray(batch.table(), dtype=np.float64)
+        n, m = p.shape
+        rows, top, labels = np.arange(n), p.argmax(axis=1), np.asarray(targets).astype(np.intp)
+        often = np.minimum(p.sum(axis=0), np.bincount(labels, minlength=m))
+        most = next(k for k in range(_OWN, 0, -1) if k * (k + 4) + 5 <= n / PER)
+        self.own = np.sort([k for k in np.argsort(-often, kind="stable")[:most] if often[k] >= _OF_CLASS]).astype(int)
+        place = np.full(m, len(self.own) + 1)
+        place[self.own] = np.arange(len(self.own))
+        choice = np.where(place[top] < len(self.own), place[top], len(self.own))
+        first = np.where(place[top] < len(self.own), 0.0, p[rows, top])
+        rest = np.maximum(1 - p[:, self.own].sum(axis=1) - first, 0.0)
+        self.p = np.column_stack([p[:, self.own], first, rest])
+        self.y = np.where(labels == top, choice, place[labels])
+        self.names = ("bias of the first choice", "slope of the first choice") + tuple(
+            f"{what} of class {batch.class_name(k)}" for k in self.own for what in ("frequency", "slope")
+        )
+        self.merge = Merge(((0, 1), tuple(range(2, len(self.names))))[: 2 if len(self.own) else 1])
+        confidence = np.clip(p[rows, top], _CLIP, 1 - _CLIP)
+        odds = np.log(confidence) - np.log1p(-confidence)
+        self.sides = [_Side(choice, odds, _basis(odds))]
+        every = np.log(np.maximum(p[:, self.own], _CLIP))
+        for k in (*range(len(self.own)), *([len(self.own) + 1] if rest.max() > _CLIP else [])):
+            x = np.log(np.maximum(self.p[:, k], _CLIP))
+            self.sides.append(_Side(np.full(n, k), x, np.column_stack([_basis(x), np.delete(every, k, axis=1) if k < len(self.own) else every])))
+        self.q = self._fitted()
+
+    def _fitted(self) -> np.ndarray:
+        """Probabilities of the common recalibration, drawn a little to those that were predicted."""
+        with np.errstate(divide="ignore"):
+            start = np.log(self.p)
+        start = np.where((self.p <= _CLIP) & (self.p > 0), np.log(_CLIP), start)
+        bounds = np.cumsum([0, *(side.basis.shape[1] for side in self.sides)])
+        beta, penalty = np.zeros(bounds[-1]), np.full(bounds[-1], _RIDGE)
+        penalty[bounds[:-1]] = 1e-3
+        for _ in range(_STEPS):
+            eta = start.copy()
+            for side, a, b in zip(self.sides, bounds[:-1], bounds[1:], strict=True):
+                eta[np.arange(len(eta)), side.chosen] += np.clip(side.basis @ beta[a:b], -30, 30)
+            self.q = np.exp(eta - eta.max(axis=1, keepdims=True))
+            self.q /= self.q.sum(axis=1, keepdims=True)
+            gradient = np.concatenate([(self._surprise(side, self.y[None]) @ side.basis)[0] for side in self.sides])
+            bases = [side.basis for side in self.sides]
+            moments = self._moments(self.sides, bases, self.sides, bases)
+            step = np.linalg.solve(moments + np.diag(penalty), gradient - penalty * beta)
+            beta += step * min(1.0, 2.0 / max(float(np.abs(step).max()), 1e-12))
+            if np.abs(step).max() < 1e-8:
+                break
+        return self.q
+
+    def _surprise(self, side: _Side, labels: np.ndarray) -> np.ndarray:
+        """Whether the class of a side happened, less its probability, shape (B, n)."""
+        return (labels == side.chosen) - self.q[np.arange(len(self.q)), side.chosen]
+
+    def _moments(
+        self, left: Sequence[_Side], f: Sequence[np.ndarray], right: Sequence[_Side], g: Sequence[np.ndarray]
+    ) -> np.ndarray:
+        """Covariance of the sums of features times surprises of some sides with those of others."""
+        rows = np.arange(len(self.q))
+        blocks = []
+        for one, a in zip(left, f, strict=True):
+            own = self.q[rows, one.chosen, None] * a
+            line = []
+            for two, b in zip(right, g, strict=True):
+                same = (one.chosen == two.chosen)[:, None]
+                line.append(own.T @ (same * b) - own.T @ (self.q[rows, two.chosen, None] * b))
+            blocks.append(np.hstack(line))
+        return np.vstack(blocks)
+
+    def forms(self, own: np.ndarray, draws: int, rng: np.random.Generator) -> np.ndarray:
+        """Quadratic forms of what groups add, observed and drawn, shape (draws + 1, members)."""
+        bases = [side.basis for side in self.sides]
+        sides = self.sides[: 1 + len(self.own)]
+        features = [[own, own * (side.x - side.x.mean())[:, None]] for side in sides]
+        inverse = np.linalg.pinv(self._moments(self.sides, bases, self.sides, bases), hermitian=True)
+        sums = [np.vstack(parts) for parts in zip(*self._all_sums(bases, features, draws, rng), strict=True)]
+        fitted, groups = sums[0], own.shape[1]
+        forms = []
+        for place, (side, both) in enumerate(zip(sides, features, strict=True)):
+            for number, feature in enumerate(both):
+                shared = self._moments(self.sides, bases, [side], [feature])
+                cleared = sums[1 + place][:, number * groups : (number + 1) * groups] - fitted @ (inverse @ shared)
+                covariance = self._moments([side], [feature], [side], [feature]) - shared.T @ inverse @ shared
+                forms.append(_form(cleared, covariance))
+        return np.stack(forms, axis=1)
+
+    def _all_sums(
+        self,
+        bases: Sequence[np.ndarray],
+        features: Sequence[Sequence[np.ndarray]],
+        draws: int,
+        rng: np.random.Generator,
+    ) -> Iterator[list[np.ndarray]]:
+        """Sums of the basis functions of all sides together, and of the features of each, for labels after labels."""
+        bounds, step = np.cumsum(self.q, axis=1)[:, :-1], max(1, _AT_ONCE // len(self.q))
+        yield self._sums(self.y[None], bases, features)
+        for start in range(0, draws, step):
+            uniforms = rng.random((min(step, draws - start), len(self.q)))
+            labels = np.zeros(uniforms.shape, dtype=np.int8)
+            for bound in bounds.T:
+                labels += uniforms > bound
+            yield self._sums(labels, bases, features)
+
+    def _sums(
+        self, labels: np.ndarray, bases: Sequence[np.ndarray], features: Sequence[Sequence[np.ndarray]]
+    ) -> list[np.ndarray]:
+        fitted, found = [], []
+        for k, (side, basis) in enumerate(zip(self.sides, bases, strict=True)):
+            own = np.hstack([basis, *(features[k] if k < len(features) else ())])
+            sums = self._surprise(side, labels) @ own
+            fitted.append(sums[:, : basis.shape[1]])
+            found.append(sums[:, basis.shape[1] :])
+        return [np.hstack(fitted), *found[: len(features)]]
 
 
 def _scores(case: Case) -> tuple[np.ndarray, np.ndarray]:

@@ -39,7 +39,7 @@ class GroupFinding(Shown):
     observed, predicted : float or None
         What `gap` is the difference of; of numbers the mean outcome and predicted mean, in their own unit.
     gap_interval : tuple of float or None
-        Interval of this gap alone: Clopper-Pearson of shares, the normal law of means.
+        Interval of this gap alone: Clopper-Pearson of shares, Agresti-Coull of quantiles, the normal law of means.
     unseen : float or None
         A gap below this lies within chance: it does not show by itself.
     score, score_interval : float and tuple of float, or None

@@ -56,7 +56,8 @@ class Sizes:
     gap : float or None
         Observed minus predicted; of numbers the mean standardised residual.
     gap_interval : tuple of float or None
-        Of shares Clopper-Pearson, less what was predicted; of means the normal law, from 20 rows. None with weights.
+        Of shares Clopper-Pearson, less what was predicted; of means the normal law, and of quantiles that of Agresti
+        and Coull, from 20 rows; with ties of the least gap that agrees with the claims. None with weights.
         Of rows that depend on each other the law of Student with the error of sums over clusters, or of cosine sums.
     median : float or None
         Of numbers the median of what `gap` is the mean of, which no single row rules.
@@ -161,14 +162,43 @@ def hits(case: Case) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _of_quantiles(case: Case, run: Run) -> Sizes:
-    """With ties levels claim bounds: the gap is the least that agrees with them, and has no interval."""
+    """With ties levels claim bounds: the gap is the least that agrees with them, and its interval that of the least."""
     scores = weighted_interval_score_rows_of(case)
     score, ends = float(np.average(scores, weights=case.weights)), _mean_interval(case, scores, run)
-    low, high = _claim_gaps(case)
-    gap = float(np.clip(0.0, *(np.average(gaps, weights=case.weights) for gaps in (low, high))))
+    sides = _claims(case)
+    gap = _least(*(float(np.average(shares - claimed, weights=case.weights)) for shares, claimed in sides))
     claimed = float((1 - case.predictions.cells.taus).mean())
-    interval = None if has_ties(case) else _mean_interval(case, low, run)
+    interval = None
+    if case.weights is None and len(case) >= _ENOUGH:
+        low, high = (_share_interval(case, *side, run.confidence_level) for side in sides)
+        interval = _between((_least(low[0], high[0]), _least(low[1], high[1])))
     return Sizes(claimed + gap, claimed, gap, interval, None, None, score, ends)
+
+
+def _least(low: float, high: float) -> float:
+    """Least gap that agrees with claims by which it is at least `low` and at most `high`; nan where one is not known.
+
+    It never falls when one of these rises. Above 0 only `low` decides, below 0 only `high`, and where neither does it
+    is 0: so the ends of intervals of both, of one level each, are those of an interval of it, of the same level.
+    """
+    return low + high if math.isnan(low + high) else max(low, 0.0) + min(high, 0.0)
+
+
+def _share_interval(case: Case, shares: np.ndarray, claimed: np.ndarray, level: float) -> Ends:
+    """Interval of a mean of shares of levels less what was claimed: Agresti and Coull, with the spread of the rows.
+
+    ``z^2 / 2`` rows above no level and as many above all of them are added; of one level this is their interval of a
+    proportion. By the normal law outcomes that never surprise would have no noise at all. Of rows that depend on each
+    other that of any mean.
+    """
+    if case.rows is not None and case.rows.overlap:
+        return mean_interval(shares - claimed, case.rows, level)
+    gaps, z = shares - claimed, _normal(level)
+    least, n = -float(claimed.mean()), len(gaps) + z * z
+    mean = (float(gaps.sum()) + z * z * (least + 0.5)) / n
+    squares = float(((gaps - mean) ** 2).sum()) + z * z / 2 * ((least - mean) ** 2 + (least + 1 - mean) ** 2)
+    half = z * math.sqrt(squares) / n
+    return max(mean - half, least), min(mean + half, least + 1)
 
 
 def has_ties(case: Case) -> bool:
@@ -176,16 +206,17 @@ def has_ties(case: Case) -> bool:
     return isinstance(case.predictions, Quantiles) and case.predictions.cells.has_ties(case.targets)
 
 
-def _claim_gaps(case: Case) -> tuple[np.ndarray, np.ndarray]:
-    """Bounds of the gap of every row: means over levels of ``1[y > q] - (1 - l)`` and ``1[y >= q] - (1 - l)``.
+def _claims(case: Case) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
+    """Bounds of the gap of every row, as shares of levels and what was claimed of them.
 
-    Of a calibrated model the first has a mean of at most 0, and the second of at least 0; without ties they are equal.
-    Of equal quantiles the level l is the last one of them in the first bound, and the first one in the second.
+    They are means over levels of ``1[y > q]`` and of ``1[y >= q]``, each beside those of ``1 - l``. Of a calibrated
+    model the first gap has a mean of at most 0, and the second of at least 0; without ties they are equal. Of equal
+    quantiles the level l is the last one of them in the first bound, and the first one in the second.
     """
     cells = case.predictions.cells
     lo, hi = cells.ends(cells.codes(case.targets))
     below, upto = (claims.mean(axis=1) for claims in cells.claims)
-    return lo / len(cells.taus) - (1 - upto), hi / len(cells.taus) - (1 - below)
+    return (lo / len(cells.taus), 1 - upto), (hi / len(cells.taus), 1 - below)
 
 
 def _of_numbers(case: Case, run: Run) -> Sizes:

@@ -34,6 +34,7 @@ from kernelcal.inference.intervals.paired import (
     mean_difference,
 )
 from kernelcal.inference.intervals.paired_along import Along
+from kernelcal.inference.intervals.paired_blocks import BlockSurprises
 from kernelcal.inference.intervals.row_bootstrap import (
     BOOTSTRAP,
     OPERATOR_METHODS,
@@ -60,6 +61,7 @@ __all__ = [
     "INTERVAL_METHODS",
     "OPERATOR_METHODS",
     "Along",
+    "BlockSurprises",
     "Contrast",
     "Equivalence",
     "Interval",
