@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from kernelcal.cases import Case
-from kernelcal.explanation.differing import difference_of
+from kernelcal.explanation.differing import differences_of
 from kernelcal.explanation.findings import ByGroup, GroupFinding
 from kernelcal.explanation.groups import Group, Grouping
 from kernelcal.explanation.sizes import KernelSize, gap_name, has_ties, kernel_size, score_name, sizes_of
@@ -160,7 +160,7 @@ def found_by_group(
         max(len(values) - 1, 0),
         (*grouping.notes, *_untested_note(untested)),
         "conservative" if ties else "exact",
-        tuple(difference_of(null.case, column, own, null.run) for column, own in _columns(grouping.groups).items()),
+        differences_of(null.case, _columns(grouping.groups), null.run),
     )
 
 
