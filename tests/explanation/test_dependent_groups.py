@@ -11,7 +11,7 @@ from kernelcal.dependence import Dependence, Parts, SharedPart, Stretches
 from kernelcal.explanation import by_group, checked_groups
 from kernelcal.explanation.differing import _flipped, _form
 from kernelcal.explanation.tested import Null, _finer, _witness
-from kernelcal.inference import DrawnValues, Redrawn, RowSet
+from kernelcal.inference import CoupledRows, DrawnValues, Redrawn
 from kernelcal.kernels import Laplacian, resolve
 from kernelcal.randomness import generator_of
 from kernelcal.runs import Run
@@ -59,7 +59,7 @@ def test_a_set_is_drawn_by_the_correlation_of_its_own_rows():
     half = of < 30
     g[half] = in_clusters(rng, 30, 6, 0.6)[0]
     case = normal_case(g, mean, clusters=of)
-    first, second = (RowSet.of(case, np.flatnonzero(rows)).coupling.rho for rows in (half, ~half))
+    first, second = (CoupledRows.of(case, np.flatnonzero(rows)).coupling.rho for rows in (half, ~half))
     assert first > 0.4
     assert second < 0.2
 
@@ -72,7 +72,7 @@ def test_p_values_of_groups_by_hand():
     kind = np.arange(n) % 2
     found = by_group(case, checked_groups(kind, n), Run(draws=99))
     rows = [np.flatnonzero(kind == k) for k in (0, 1)]
-    redrawn = Redrawn(case, [RowSet.of(case, part) for part in rows])
+    redrawn = Redrawn(case, [CoupledRows.of(case, part) for part in rows])
     assert [part.tolist() for part in (np.arange(120)[redrawn.places[0]], np.arange(120)[redrawn.places[1]])] == [
         list(range(60)),
         list(range(60, 120)),
@@ -124,7 +124,7 @@ def test_clusters_that_differ_by_more_than_a_shift_take_the_larger_p_value():
     case = normal_case((g + 2 * slopes * mean) / np.sqrt(1 + 4 * mean**2), mean, clusters=of)
     found = by_group(case, checked_groups(kind, len(of)), Run(draws=199))
     assert any("flipped signs of them" in note for note in found.notes)
-    redrawn = Redrawn(case, [RowSet.of(case, np.flatnonzero(kind == k)) for k in (0, 1)])
+    redrawn = Redrawn(case, [CoupledRows.of(case, np.flatnonzero(kind == k)) for k in (0, 1)])
     _, corrected = redrawn.flipped([0, 1], Run(draws=199))
     for group in found.findings:
         assert group.pvalue >= corrected[int(group.name)] - 1e-12
