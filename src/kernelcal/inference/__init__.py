@@ -43,7 +43,7 @@ from kernelcal.inference.laws import (
     known_null,
     one_member,
 )
-from kernelcal.inference.redrawn import Redrawn, RedrawnValues, RowSet, Sliced, band_draws
+from kernelcal.inference.redrawn import CoupledRows, Redrawn, RedrawnValues, Sliced, band_draws
 from kernelcal.inference.reliability_curves import class_reliability, class_reliability_of, reliability, reliability_of
 from kernelcal.inference.reliability_result import ClassReliability, Reliability
 from kernelcal.inference.result import Member, TestResult
@@ -70,6 +70,7 @@ __all__ = [
     "ClassReliability",
     "ColumnProfile",
     "Consistency",
+    "CoupledRows",
     "DefaultFamily",
     "Dependent",
     "DrawnValues",
@@ -93,7 +94,6 @@ __all__ = [
     "RedrawnValues",
     "Reliability",
     "Request",
-    "RowSet",
     "Saddlepoint",
     "SimplexCalibration",
     "Sliced",
