@@ -225,6 +225,22 @@ def test_rows_of_one_subject_that_deviate_alike_name_the_option(here, capsys):
     assert any(words in note for note in kc.evaluate(path, draws=99).notes)
 
 
+def test_a_hub_table_made_on_one_date_says_so_in_every_command(here, capsys, data_folder):
+    folder, path = data_folder / "flusight", here / "other.csv"
+    table, truth = folder / "2024-01-06-FluSight-baseline.csv", folder / "target-hospital-admissions_2024-04-27.csv"
+    path.write_bytes(table.read_bytes())
+    words = "60 forecasts of 12 series made on 1 date depend on what happened after it, all of them, and a p-value that"
+    for asked in (["evaluate", table], ["test", table], ["compare", table, path]):
+        status, out, _ = run(capsys, *asked, "--truth", truth)
+        assert status == 0
+        assert words in " ".join(out.split())
+    pytest.importorskip("jinja2")
+    pytest.importorskip("matplotlib")
+    for tables in ([table], [table, path]):
+        assert run(capsys, "report", *tables, "--truth", truth, "-o", "page.html")[0] == 0
+        assert words in " ".join((here / "page.html").read_text(encoding="utf-8").split())
+
+
 def test_columns_of_subjects_that_cannot_be_read_do_no_harm(here, capsys):
     np.savez("a.npz", p=P, y=Y, patient=np.array([{}] * N, dtype=object), race=np.ones((N, 2)))
     assert run(capsys, "evaluate", "a.npz")[0] == 0
