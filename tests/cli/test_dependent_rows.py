@@ -206,6 +206,15 @@ def test_a_comparison_knows_which_rows_depend(here, capsys):
     assert "; 30 clusters of patient" in found["read"]["rows"]
 
 
+def test_a_page_about_two_models_of_dependent_rows(here, capsys):
+    pytest.importorskip("jinja2")
+    pytest.importorskip("matplotlib")
+    path = saved(here, CLASSES, ".csv")
+    (here / "other.csv").write_text(text({**CLASSES, "p": np.round(P**1.3, 6)}))
+    assert run(capsys, "report", path, "other.csv", "--clusters", "patient", "-o", "page.html")[0] == 0
+    assert "30 clusters" in (here / "page.html").read_text(encoding="utf-8")
+
+
 def test_rows_of_one_subject_that_deviate_alike_name_the_option(here, capsys):
     rng = np.random.default_rng(2)
     won = rng.random(30) < 0.5

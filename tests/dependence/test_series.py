@@ -25,9 +25,7 @@ def test_a_shared_part_is_seen_in_any_order_of_the_rows(steps):
     order = np.random.default_rng(1).permutation(len(y))
     rows = Dependence.of(len(y), time=time[order], series=series[order], horizon=steps)
     (said,) = suspicious_series(predictions[order], y[order], rows)
-    assert said.startswith(
-        "the 6 series deviate alike at the same times, and a p-value that takes them as independent"
-    )
+    assert said.startswith("the 6 series deviate alike at the same times, and a p-value that takes them as independent")
     result = kc.calibration_test(
         y[order], predictions[order], time=time[order], series=series[order], horizon=steps, draws=99
     )

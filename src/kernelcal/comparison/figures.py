@@ -269,7 +269,8 @@ def dependent_spreads(models: Mapping[str, Case], skce: SKCE, run: Run) -> dict[
 
 def equivalence(spread: Spread, within: float, skce: SKCE, n: int, alpha: float) -> Equivalence:
     """Whether a model is calibrated to within the bound."""
-    return equivalence_of(spread, within, INTERVAL_METHODS[method_that_keeps_the_level(skce)].label, n, alpha)
+    label = INTERVAL_METHODS[method_that_keeps_the_level(skce)].label + spread.units
+    return equivalence_of(spread, within, label, n, alpha, spread.notes)
 
 
 _ALL_PAIRS = 4.0  # seconds; above, blocks are taken

@@ -236,7 +236,9 @@ def compared(
         notes = (_OTHER_OUTCOMES, *notes)
     differences = [replace(d, alpha=run.alpha) for d in differences]
     seconds = perf_counter() - started
-    return Comparison(tuple(found), tuple(differences), pairs, ckce, n, seconds, notes)
+    return Comparison(
+        tuple(found), tuple(differences), pairs, ckce, n, seconds, notes, None if along is None else along.law
+    )
 
 
 def _errors(models: Models, run: Run, skce: SKCE, known: Sequence[Medians]) -> dict[str, KernelError]:

@@ -11,8 +11,9 @@ import numpy as np
 
 from kernelcal.cases import Case
 from kernelcal.comparison.figures import by_rows
-from kernelcal.comparison.result import pairs_table
+from kernelcal.comparison.result import pairs_table, tested_in_words
 from kernelcal.defaults import SIGNIFICANCE
+from kernelcal.dependence import MeanLaw
 from kernelcal.errors import InputError
 from kernelcal.evaluation import Evaluation, evaluated
 from kernelcal.inference import PairedDifference
@@ -55,6 +56,8 @@ class ScoreComparison(Shown):
         What the reader must know.
     alpha : float
         Level at which tests reject and differences are no ties.
+    law : MeanLaw or None
+        Of differences of rows that depend on each other, and of errors; None of independent rows.
     """
 
     models: tuple[tuple[str, Evaluation], ...]
@@ -65,6 +68,7 @@ class ScoreComparison(Shown):
     seconds: float
     notes: tuple[str, ...] = ()
     alpha: float = SIGNIFICANCE
+    law: MeanLaw | None = None
 
     def __getitem__(self, name: str) -> Evaluation:
         found = dict(self.models)
@@ -144,7 +148,7 @@ class ScoreComparison(Shown):
         ]
         title = f"{self.verdict} {self.n:,} rows."
         return Grid(
-            title, ["model", "WIS\n(standard error)", "exact\np-value", "tied with"], rows, self.notes
+            title, ["model", "WIS\n(standard error)", tested_in_words(self), "tied with"], rows, self.notes
         ), pairs_table(self)
 
 
@@ -183,7 +187,7 @@ def compared_by_scores(
     along = None if dependent is None else Along(dependent)
     found_pairs = by_rows("WIS", {name: rows[name] for name in ordered}, along=along)
     differences = (replace(d, alpha=run.alpha) for d in found_pairs)
-    notes = (_WHY, *notes_of(found)) if along is None else (_WHY, *along.notes, *notes_of(found))
+    notes = (_WHY, *notes_of(found)) if along is None else (_WHY, *along.law.notes, *notes_of(found))
     if along is None:
         errors = tuple(float(rows[name].std(ddof=1)) / n**0.5 for name in ordered)
     else:
@@ -191,4 +195,6 @@ def compared_by_scores(
     scores = tuple(float(rows[name].mean()) for name in ordered)
     own = tuple((name, found[name]) for name in ordered)
     seconds = time.perf_counter() - started
-    return ScoreComparison(own, scores, tuple(differences), errors, n, seconds, notes, run.alpha)
+    return ScoreComparison(
+        own, scores, tuple(differences), errors, n, seconds, notes, run.alpha, None if along is None else along.law
+    )

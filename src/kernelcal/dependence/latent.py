@@ -15,7 +15,16 @@ from kernelcal.arrays import to_numpy
 from kernelcal.dependence.structure import Dependence
 from kernelcal.predictions import Bernoulli
 
-__all__ = ["Coupling", "Parts", "Scores", "SharedPart", "Stretches", "lagged_correlations", "shared_correlation"]
+__all__ = [
+    "Coupling",
+    "Parts",
+    "Scores",
+    "SharedPart",
+    "Stretches",
+    "lagged_correlations",
+    "less_error",
+    "shared_correlation",
+]
 
 
 _TERMS = 12  # of the expansion; the rest is below 2 % for correlations up to 0.8
@@ -127,6 +136,31 @@ def lagged_correlations(scores: Scores, values: np.ndarray, rows: Dependence) ->
         share = np.maximum(lengths - lag, 0).sum() / lengths.sum()
         found.append(share * scores.correlation(values, earlier, later) if len(earlier) > 1 else 0.0)
     return np.array(found)
+
+
+_CLEAR = 2.0  # standard errors, beyond which an error is one of the forecasts
+
+
+def less_error(values: np.ndarray, by: np.ndarray, rows: Dependence) -> np.ndarray:
+    """Residuals less what a regression on predictions finds beyond two standard errors.
+
+    Errors of the forecasts, such as a bias, make products of residuals large at every lag and would count as
+    dependence. The standard error of a coefficient ``sum_t q_t e_t``, q of length 1, is that of sums that are
+    uncorrelated from h steps on, divided by ``1 - (2 h - 1) / n`` for what the regression takes away, and not below
+    that of independent rows.
+    """
+    q = np.linalg.qr(by)[0]
+    found = q.T @ values
+    e, n = values - q @ found, len(values)
+    parts = q * e[:, None]
+    variances = (parts**2).sum(axis=0)
+    least = np.full(len(found), float((e**2).mean()))
+    for lag in range(1, rows.horizon):
+        earlier, later = rows.pairs(lag)
+        variances += 2 * (parts[earlier] * parts[later]).sum(axis=0)
+    left = max(1 - (2 * rows.horizon - 1) / n, 0.1)
+    beyond = np.maximum(np.abs(found) - _CLEAR * np.sqrt(np.maximum(variances / left, least)), 0.0)
+    return np.asarray(values - q @ (np.sign(found) * beyond))
 
 
 def shared_correlation(scores: Scores, values: np.ndarray, rows: Dependence) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -63,13 +63,25 @@ class MeanLaw(ABC):
         if not t > 0:
             return 1.0
         ratios = self._ratios(t * t)
-        nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+        nodes, weights = _nodes()
         squares = np.sin(0.25 * math.pi * (nodes + 1)) ** 2
         logs = np.log1p(ratios[:, None] / squares).sum(axis=0)
         return float(min(max(0.5 * weights @ np.exp(-0.5 * logs), _SMALLEST), 1.0))
 
+    def quantile(self, level: float) -> float:
+        """How many standard errors an interval of a level goes to both sides."""
+        from scipy.optimize import brentq  # imported when needed: the import of kernelcal stays light
 
+        return float(brentq(lambda t: self.pvalue(t) - (1 - level), 0.0, _MOST, xtol=1e-9))
+
+
+_MOST = 1e6  # standard errors
 _NODES = 200
+
+
+@cache
+def _nodes() -> tuple[np.ndarray, np.ndarray]:
+    return np.polynomial.legendre.leggauss(_NODES)
 
 
 class StretchMeans(MeanLaw):

@@ -140,11 +140,11 @@ class Dependence:
 
     @cached_property
     def thinned(self) -> tuple[np.ndarray, ...]:
-        """Rows of subsets that are independent: of overlapping forecasts those of time t, t + h, t + 2 h, ..., h subsets.
+        """Rows of subsets that are independent: of overlapping forecasts h, those of time t, t + h, t + 2 h, ...
 
-        Of clusters m subsets of about equal size, in each at most one row of a cluster; of a cluster of more than m rows
-        m are taken, at even distances. m is at most 20, and the one at which the rows taken over sqrt(m) are most: with
-        clusters of one size this size, and few where few clusters have many rows.
+        Of clusters m subsets of about equal size, in each at most one row of a cluster; of a cluster of more than m
+        rows m are taken, at even distances. m is at most 20, and the one at which the rows taken over sqrt(m) are most:
+        with clusters of one size this size, and few where few clusters have many rows.
         """
         if self.clusters is None:
             subset, rows = self.time % self.horizon, np.arange(len(self))
@@ -156,11 +156,14 @@ class Dependence:
     @cached_property
     def _taken(self) -> tuple[np.ndarray, int]:
         """At most m rows of every cluster, cluster by cluster, and m."""
+        assert self.clusters is not None
         order, sizes = np.argsort(self.clusters, kind="stable"), np.bincount(self.clusters)
         numbers = np.arange(1, min(int(sizes.max()), _SUBSETS) + 1)
         number = int(numbers[np.argmax([np.minimum(sizes, m).sum() / m**0.5 for m in numbers])])
         starts = np.cumsum(sizes) - sizes
-        taken = [first + np.arange(min(m, number)) * m // min(m, number) for first, m in zip(starts, sizes, strict=True)]
+        taken = [
+            first + np.arange(min(m, number)) * m // min(m, number) for first, m in zip(starts, sizes, strict=True)
+        ]
         return order[np.concatenate(taken)], number
 
 

@@ -10,14 +10,14 @@ import numpy as np
 
 from kernelcal.dependence.structure import Dependence
 
-__all__ = ["Units"]
+__all__ = ["DependentUnits"]
 
 
 _STEPS = 2  # horizons, the least length of a stretch
 
 
 @dataclass(frozen=True, eq=False)
-class Units:
+class DependentUnits:
     """Parts of the rows that count as independent of each other, and pairs of rows that are too near to be.
 
     A unit is a cluster, or a stretch of consecutive times of one series. Rows are put in order, those of one unit
@@ -128,8 +128,8 @@ class Units:
     def layers(self, size: int) -> tuple[np.ndarray, np.ndarray]:
         """Rows in blocks of so many rows of as many units, and which blocks have the same units.
 
-        Units are put in order of their rows, the largest first, and cut into groups of `size` units; a block has one row
-        of every unit of a group. Blocks of different groups share no unit.
+        Units are put in order of their rows, the largest first, and cut into groups of `size` units; a block has one
+        row of every unit of a group. Blocks of different groups share no unit.
 
         Returns
         -------

@@ -165,7 +165,7 @@ def report(
         Columns that are known before the outcomes, as for `evaluate`: the page tells and draws where predictions are
         wrong in them. For one model.
     clusters, time, horizon, series
-        Which rows depend on each other, as for `evaluate`. For one model.
+        Which rows depend on each other, as for `evaluate` and `compare`.
     date : str or datetime.date, optional
         Date on the page. Default: that of the environment variable SOURCE_DATE_EPOCH, else today's.
 
@@ -220,8 +220,6 @@ def report(
     environment()  # what is missing is said before the work
     refuse_lens(lens)
     dependent = {"clusters": clusters, "time": time, "horizon": horizon, "series": series}
-    if several and any(one is not None for one in dependent.values()):
-        raise InputError("clusters, time, horizon and series are for one model on a page: report one model at a time")
     options = {"weights": weights, "classes": classes, "normalize": normalize, "given": given, **dependent}
     with naming_rows(_row_in_words(rows)):
         checked = _checked(y, models, several=several, **options)

@@ -172,16 +172,20 @@ def _groups(found: ByGroup) -> str:
 
 
 def _comparison(compared: Comparison | ScoreComparison, run: Run) -> str:
+    law = "These p-values are those of many rows."
+    if compared.law is not None:
+        law = f"{compared.law.notes[0][:1].upper()}{compared.law.notes[0][1:]}."
     if isinstance(compared, ScoreComparison):
         return (
             "The mean weighted interval score of every model by the levels that are forecast; differences of pairs on "
             "the same rows, with p-values corrected for the number of pairs (Holm), at "
-            f"{percent(run.alpha)}. These p-values are those of many rows."
+            f"{percent(run.alpha)}. {law}"
         )
+    units = "rows" if compared.law is None else "clusters or stretches of rows"
     return (
-        "The conditional error (CKCE, without the noise of the outcomes) of every model, with the rows drawn again "
+        f"The conditional error (CKCE, without the noise of the outcomes) of every model, with the {units} drawn again "
         f"{run.draws:,} times for its interval; differences of pairs on the same rows, with p-values corrected "
-        f"for the number of pairs (Holm), at {percent(run.alpha)}. These p-values are those of many rows."
+        f"for the number of pairs (Holm), at {percent(run.alpha)}. {law}"
     )
 
 

@@ -243,7 +243,8 @@ def interval_of(
     lower, upper = spread.ends(run.confidence_level)
     notes = (*case.predictions.notes, *target_notes(case.predictions, statistic.integrator), *spread.notes)
     if chosen.tested and pvalue is not None and pvalue > 1 - run.confidence_level:
-        lower, notes = 0.0, (*notes, f"the lower end is 0: the {_tested(case)} does not reject (p = {pvalue:.3g})")
+        test = "exact test" if case.rows is None else "test of dependent rows"
+        lower, notes = 0.0, (*notes, f"the lower end is 0: the {test} does not reject (p = {pvalue:.3g})")
     return Interval(
         spread.estimate,
         max(lower, 0.0),
@@ -254,10 +255,6 @@ def interval_of(
         notes,
         "SKCE" if isinstance(statistic, SKCE) else "CKCE, corrected",
     )
-
-
-def _tested(case: Case) -> str:
-    return "exact test" if case.rows is None else "test of dependent rows"
 
 
 def _refuse_pvalue(pvalue: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kernelcal.cases import Case
-from kernelcal.dependence import Units
+from kernelcal.dependence import DependentUnits
 from kernelcal.inference.draws import Draws
 from kernelcal.inference.intervals.surprises import LabelLaw, label_law
 from kernelcal.pairs import PairMatrix
@@ -60,9 +60,9 @@ class Flips:
         Of the labels.
     at_once : callable, optional
         Changes for counts, flips and labels where the rows of M are not at hand: all rows at once.
-    units : Units, optional
-        Drawn in the place of rows, which are in their order; pairs that they leave out change nothing. Of a unit that is
-        flipped every row has the label of the draw with probability `shared` over the rows of a unit.
+    units : DependentUnits, optional
+        Drawn in the place of rows, which are in their order; pairs that they leave out change nothing. Of a unit that
+        is flipped every row has the label of the draw with probability `shared` over the rows of a unit.
     shared : float
         Rows that one surprise makes.
     """
@@ -77,7 +77,7 @@ class Flips:
     weights: np.ndarray
     law: LabelLaw
     at_once: AtOnce | None = None
-    units: Units | None = None
+    units: DependentUnits | None = None
     shared: float = 1.0
     _known: dict[float, np.ndarray] = field(default_factory=dict)
 
@@ -127,7 +127,7 @@ class Flips:
         np.add.at(flips, (place[draw, number], draw), 1.0)
         return self.of_flips(counts, flips, labels) if self.at_once is None else self.at_once(counts, flips, labels)
 
-    def _of_units(self, units: Units, start: int, stop: int, surprises: float) -> np.ndarray:
+    def _of_units(self, units: DependentUnits, start: int, stop: int, surprises: float) -> np.ndarray:
         """Numbers of a draw: G for the units drawn, G for which of them are flipped, n for their rows, one a label."""
         n, number = len(self.targets), len(units)
         counts, uniforms = self.source.resampled(start, stop, number, more=number + n + 1)

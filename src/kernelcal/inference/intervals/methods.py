@@ -15,7 +15,6 @@ from kernelcal.errors import InputError
 from kernelcal.inference.draws import Draws
 from kernelcal.inference.intervals.flips import Flips
 from kernelcal.inference.intervals.surprises import FEWEST, Surprises, deepest, expected, hoeffding_parts, surprises_of
-from kernelcal.pairs import PairMatrix
 from kernelcal.registry import Registry
 from kernelcal.runs import Run
 
@@ -48,8 +47,8 @@ class Request:
     run : Run
         How many draws, of which seed, and whom to tell.
     units
-        Units in the place of rows, where rows depend on each other (`UnitPairs`, `BlockUnits` or `OperatorUnits`); else
-        None. Case and statistic are then in their order.
+        Units in the place of rows, where rows depend on each other (``UnitPairs``, ``BlockUnits``, ``OperatorUnits``);
+        else None. Case and statistic are then in their order.
     """
 
     case: Case
@@ -80,11 +79,6 @@ class Request:
     def source(self) -> Draws:
         """Where the draws come from."""
         return Draws(self.run.rng, "draws of an interval")
-
-    @property
-    def rows(self) -> Any:
-        """Values of pairs of rows, where there are units too."""
-        return self.matrix if self.units is None else self.units.below
 
     def columns(self, n: int) -> list[slice]:
         """Batches of draws that fit the memory, for n numbers a draw."""
@@ -197,7 +191,7 @@ def _bootstrap(request: Request) -> Spread:
     """
     matrix = request.matrix
     n = matrix.n
-    totals = _row_totals(request.case) if request.units is None else request.units.totals
+    totals = _row_totals(n, request.case.weights) if request.units is None else request.units.totals
     values, sizes = [], []
     for part in request.columns(n):
         counts, _ = request.source.resampled(part.start, part.stop, n)  # of rows or of units
@@ -207,10 +201,10 @@ def _bootstrap(request: Request) -> Spread:
         sizes.append(totals(counts))
         request.run.tell(part.stop)
     pairs, total = np.concatenate(values), np.concatenate(sizes)
-    some = total > 1e-9 * len(request.case)  # a single row drawn n times makes no pair
+    some = total > 1e-9 * n  # a single row drawn n times makes no pair
     estimate, drawn = float(pairs[0] / total[0]), (pairs[1:] / np.where(some, total, 1)[1:])[some[1:]]
-    drawn_units = {} if request.units is None else request.units.drawn
-    flips = Flips.of(request.rows, request.case, request.source, request.run.draws, **drawn_units)
+    rows, units = (matrix, {}) if request.units is None else (matrix.below, matrix.drawn)
+    flips = Flips.of(rows, request.case, request.source, request.run.draws, **units)
     if flips is None:
         return _widened(estimate, drawn, request)
 
@@ -221,9 +215,9 @@ def _bootstrap(request: Request) -> Spread:
     return of_draws(estimate, drawn, surprised)
 
 
-def _row_totals(case: Case) -> Callable[[np.ndarray], np.ndarray]:
+def _row_totals(n: int, given: np.ndarray | None) -> Callable[[np.ndarray], np.ndarray]:
     """Sum of ``w_i w_j c_i c_j`` over pairs of different rows, for every column c."""
-    weights = np.ones(len(case)) if case.weights is None else case.weights
+    weights = np.ones(n) if given is None else given
     return lambda counts: (weights @ counts) ** 2 - weights**2 @ counts**2
 
 

@@ -45,7 +45,10 @@ class Along:
     @property
     def notes(self) -> tuple[str, ...]:
         """What was done, and how far it can be trusted, for results."""
-        return self.law.notes
+        if not self.rows.overlap:
+            return self.law.notes
+        left = "of one cluster" if self.rows.clusters is not None else f"less than {self.rows.horizon} steps apart"
+        return (*self.law.notes, f"differences of the SKCE leave out pairs of rows {left}")
 
     def of_rows(
         self, first: np.ndarray, second: np.ndarray, surprised: Callable[[np.ndarray], Error] | None = None

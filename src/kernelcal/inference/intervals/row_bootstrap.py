@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from kernelcal.arrays import row_slices
-from kernelcal.dependence import Units
+from kernelcal.dependence import DependentUnits
 from kernelcal.errors import KernelcalWarning
 from kernelcal.inference.intervals.flips import Flips
 from kernelcal.inference.intervals.methods import IntervalMethod, Request, Spread, of_draws
@@ -105,11 +105,11 @@ class RowBootstrap:
         Its lambda a number.
     targets : numpy.ndarray
         Observed targets.
-    units : Units, optional
+    units : DependentUnits, optional
         What is drawn in the place of rows, which are in its order.
     """
 
-    def __init__(self, prepared: PreparedCKCE, targets: np.ndarray, units: Units | None = None) -> None:
+    def __init__(self, prepared: PreparedCKCE, targets: np.ndarray, units: DependentUnits | None = None) -> None:
         if not prepared.kernel.positive_definite(prepared.predictions):
             warnings.warn(not_definite(prepared.kernel, prepared.predictions), KernelcalWarning, stacklevel=2)
         self.prepared, self.operator = prepared, prepared.operator
@@ -128,7 +128,7 @@ class RowBootstrap:
         self.linear = 2 * units.sums(np.einsum("nk,nk->n", self.e, mr - near))
         self.estimate = float(np.einsum("nk,nk->", r, mr - near))
 
-    def _near(self, units: Units) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _near(self, units: DependentUnits) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Sums over pairs that are left out: of ``M_ij r_j`` for every row, shape (n, k), and of ``M_ij <e_i, e_j>``.
 
         These inside every unit, shape (G,), and of a unit and the one after it, both orders counted, shape (G - 1,).

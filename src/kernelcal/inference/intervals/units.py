@@ -1,4 +1,4 @@
-"""Units in the place of rows: what intervals need where rows of one cluster, or of one stretch of time, move together."""
+"""Units in the place of rows: intervals where rows of one cluster, or of one stretch of time, move together."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from kernelcal.arrays import row_slices
 from kernelcal.cases import Case
-from kernelcal.dependence import Units
+from kernelcal.dependence import DependentUnits
 from kernelcal.errors import InputError
 from kernelcal.inference.intervals.methods import IntervalMethod, Request, Spread
 from kernelcal.inference.intervals.surprises import FEWEST, Surprises
@@ -53,7 +53,7 @@ class Sharing:
     rows: float
 
     @classmethod
-    def of(cls, units: Units, inside: float, own: np.ndarray, pairs: float, mean: float = 0.0) -> Sharing:
+    def of(cls, units: DependentUnits, inside: float, own: np.ndarray, pairs: float, mean: float = 0.0) -> Sharing:
         """From the sum over pairs inside units, the values h_ii, and the sum of ``w_i w_j`` over these pairs."""
         root = np.sqrt(np.maximum(own, 0.0))
         most = float((units.sums(root) ** 2).sum() - own.sum())
@@ -68,7 +68,7 @@ class Sharing:
         """Pseudo-surprises each of which comes with others of its unit."""
         return replace(found, each=found.each * self.rows, shared=self.rows)
 
-    def notes(self, units: Units) -> tuple[str, ...]:
+    def notes(self, units: DependentUnits) -> tuple[str, ...]:
         """How many units there are, and what that means; few are refused."""
         if self.effective < _REFUSED:
             raise InputError(
@@ -196,7 +196,9 @@ class UnitPairs:
         parts = zip(*threaded_map(work, self._parts, None), strict=True)
         sums, pairs, products, own, inside = parts
         joined = [np.concatenate(one) for one in (sums, pairs, own, inside)]
-        return dict(zip(("sums", "pairs", "own", "inside"), joined, strict=True)) | {"products": np.sum(products, axis=0)}
+        return dict(zip(("sums", "pairs", "own", "inside"), joined, strict=True)) | {
+            "products": np.sum(products, axis=0)
+        }
 
     def _pairs_of(self, part: slice) -> np.ndarray:
         """N of some units with all."""
@@ -303,7 +305,9 @@ def spread_of_dependent(
     else:
         apart = Apart.of(statistic.prepare(case.predictions, case.weights) if prepared is None else prepared, case)
         pairs = None if apart is None else UnitPairs(apart)
-        found = None if apart is None or pairs is None else (apart.case, apart.prepared, pairs, apart.units, pairs.sharing)
+        found = (
+            None if apart is None or pairs is None else (apart.case, apart.prepared, pairs, apart.units, pairs.sharing)
+        )
     if found is None:
         return None
     case, ready, of, units, sharing = found
@@ -312,10 +316,12 @@ def spread_of_dependent(
     label = f", {len(units)} {units.name} in the place of rows"
     if isinstance(of, BlockUnits):  # which has the law of Student already
         return replace(spread, notes=(*spread.notes, *notes), units=label)
-    return replace(wider(spread, max(sharing.effective - 1, 1.0), len(units)), notes=(*spread.notes, *notes), units=label)
+    return replace(
+        wider(spread, max(sharing.effective - 1, 1.0), len(units)), notes=(*spread.notes, *notes), units=label
+    )
 
 
-Found = tuple[Case, Any, Any, Units, Sharing]
+Found = tuple[Case, Any, Any, DependentUnits, Sharing]
 
 
 def _of_blocks(statistic: SKCE, case: Case) -> Found | None:
@@ -325,7 +331,9 @@ def _of_blocks(statistic: SKCE, case: Case) -> Found | None:
     if apart is None:
         return None
     units, matrix = apart.units, apart.matrix
-    statistic, blocks, group = layered(statistic, case, units)
+    assert statistic.block_size is not None  # that of blocks has one
+    size, blocks, group = layered(statistic.block_size, case, units)
+    statistic = replace(statistic, block_size=size)
     ends, own = np.append(units.starts, len(case)), np.arange(len(case))
     inside = float(matrix.run_sums(ends[units.unit], ends[units.unit + 1]).sum())
     own = matrix.run_sums(own, own + 1)
@@ -337,7 +345,7 @@ def _of_operator(statistic: CKCE, case: Case) -> Found | None:
     """Rows in the order of units, and how much residuals of one unit share."""
     rows = case.rows
     assert rows is not None  # callers have asked
-    units = Units.clusters(rows) if rows.clusters is not None else Units.stretches(rows, 1)
+    units = DependentUnits.clusters(rows) if rows.clusters is not None else DependentUnits.stretches(rows, 1)
     case = case[units.order]
     ready = statistic.prepare(case.predictions, case.weights)
     residuals = ready.observed(case.targets)
@@ -346,7 +354,7 @@ def _of_operator(statistic: CKCE, case: Case) -> Found | None:
         length = steps_alike(np.einsum("nk,nk->n", residuals, ready.operator.regression(residuals)[1]), case.rows)
         if rows.horizon == 1 and length <= 2:
             return None
-        units = Units.stretches(case.rows, length)
+        units = DependentUnits.stretches(case.rows, length)
     own = np.einsum("nk,nk->n", residuals, residuals)
     sharing = Sharing.of(units, float((units.sums(residuals) ** 2).sum() - own.sum()), own, 0.0)
     return case, ready, OperatorUnits(units, sharing), units, sharing
@@ -358,22 +366,22 @@ class OperatorUnits:
 
     Attributes
     ----------
-    units : Units
+    units : DependentUnits
         Rows are in their order.
     sharing : Sharing
         How much rows of one unit share.
     """
 
-    units: Units
+    units: DependentUnits
     sharing: Sharing
 
 
 def mean_of_units(values: np.ndarray, case: Case) -> tuple[float, float, float]:
-    """Mean of values of rows, its standard error by clusters or stretches, and degrees of freedom for Student's law.
+    """Mean of values of rows, its standard error by clusters or stretches, degrees of freedom of Student.
 
     For scores, shares and other means over rows that depend on each other. With ``S_g`` the sum over unit g of
-    ``w_i (v_i - mean)`` the variance is ``G / (G - 1) sum_g S_g^2 / (sum w)^2``, and the degrees of freedom are one less
-    than the units that they count like (`Sharing`).
+    ``w_i (v_i - mean)`` the variance is ``G / (G - 1) sum_g S_g^2 / (sum w)^2``, and the degrees of freedom are one
+    less than the units that they count like (`Sharing`).
 
     Parameters
     ----------
@@ -386,13 +394,13 @@ def mean_of_units(values: np.ndarray, case: Case) -> tuple[float, float, float]:
     assert rows is not None  # callers have asked
     mean = float(w @ values / w.sum())
     away = w * (values - mean)
-    units = Units.clusters(rows) if rows.clusters is not None else Units.stretches(rows, 1)
+    units = DependentUnits.clusters(rows) if rows.clusters is not None else DependentUnits.stretches(rows, 1)
     away = away[units.order]
     if rows.clusters is None:
         length = steps_alike(away, rows[units.order])
         if rows.horizon == 1 and length <= 2:
             return mean, float((len(away) / (len(away) - 1) * away @ away) ** 0.5 / w.sum()), len(away) - 1.0
-        units = Units.stretches(rows[units.order], length)
+        units = DependentUnits.stretches(rows[units.order], length)
     sums, own = units.sums(away), away**2
     sharing = Sharing.of(units, float(sums @ sums - own.sum()), own, 0.0)
     sharing.notes(units)  # too few are refused

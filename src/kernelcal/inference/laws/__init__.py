@@ -2,7 +2,6 @@
 
 from kernelcal.inference.laws.chi_square import ChiSquareSum
 from kernelcal.inference.laws.dependent import (
-    ClusterSums,
     Dependent,
     Gate,
     coupled,
@@ -32,7 +31,6 @@ __all__ = [
     "Bootstrap",
     "Bound",
     "ChiSquareSum",
-    "ClusterSums",
     "Consistency",
     "Dependent",
     "DrawnValues",
@@ -49,10 +47,10 @@ __all__ = [
     "Swap",
     "Wild",
     "coupled",
+    "decisive",
     "effective_clusters",
     "exact_notes",
     "exact_null",
-    "decisive",
     "family_wise_pvalues",
     "far_note",
     "known_null",

@@ -5,19 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 
 from kernelcal.cases import Case
-from kernelcal.dependence import Dependence, Units
+from kernelcal.dependence import Dependence, DependentUnits
 from kernelcal.errors import InputError
 from kernelcal.pairs import PairMatrix
-
-if TYPE_CHECKING:
-    from kernelcal.statistics.pairwise.pair_means import PairMean, PreparedPairMean
-
-Blocks = TypeVar("Blocks", bound="PairMean")
 
 __all__ = ["Apart", "layered", "steps_alike"]
 
@@ -37,16 +32,16 @@ class Apart:
         Of these rows.
     case : Case
         In this order, predictions as they were prepared.
-    units : Units
+    units : DependentUnits
         Its `order` leads from the rows as given to these.
     """
 
-    prepared: PreparedPairMean
+    prepared: Any  # what imports this
     case: Case
-    units: Units
+    units: DependentUnits
 
     @classmethod
-    def of(cls, prepared: PreparedPairMean, case: Case) -> Self | None:
+    def of(cls, prepared: Any, case: Case) -> Self | None:
         """Put rows in order and find the units; None where rows count as independent.
 
         Forecasts that overlap less than h steps make stretches of two horizons, or longer ones where what a row adds to
@@ -54,7 +49,7 @@ class Apart:
         """
         rows = case.rows
         assert rows is not None  # callers have asked
-        units = Units.clusters(rows) if rows.clusters is not None else Units.stretches(rows, 1)
+        units = DependentUnits.clusters(rows) if rows.clusters is not None else DependentUnits.stretches(rows, 1)
         if not units.sorted:
             prepared, case = prepared.arranged(units.order), case[units.order]
         if rows.clusters is None:
@@ -62,11 +57,11 @@ class Apart:
             length = _persistent(prepared.matrix(case.targets), case.rows, units)
             if rows.horizon == 1 and length <= 2:
                 return None
-            units = replace(Units.stretches(case.rows, length), order=units.order)
+            units = replace(DependentUnits.stretches(case.rows, length), order=units.order)
         if len(units) < 2:
             raise InputError(
-                f"horizon: {len(case):,} rows make one stretch of {units.length} steps, and no two rows are known to be "
-                "independent: a shorter horizon, or more rows"
+                f"horizon: {len(case):,} rows make one stretch of {units.length} steps, and no two rows are known to "
+                "be independent: a shorter horizon, or more rows"
             )
         return cls(prepared, case, units)
 
@@ -93,7 +88,7 @@ class Apart:
         return (float(sums.off_diagonal) + float(sums.diagonal) - left_out) / self.pairs
 
 
-def _persistent(matrix: PairMatrix, rows: Dependence, units: Units) -> int:
+def _persistent(matrix: PairMatrix, rows: Dependence, units: DependentUnits) -> int:
     """Steps of stretches for what rows add to the mean over pairs, by the sum of h_ij over some rows j far away."""
     n = matrix.n
     some = slice(0, n, -(-n // _SOME))
@@ -122,17 +117,16 @@ def steps_alike(a: np.ndarray, rows: Dependence) -> int:
     return int(min(math.ceil(steps), n // _LEAST_UNITS))
 
 
-def layered(statistic: Blocks, case: Case, units: Units) -> tuple[Blocks, Case, np.ndarray]:
-    """Blocks of rows of different units: the statistic with their size, their rows, and the group of every block.
+def layered(size: int, case: Case, units: DependentUnits) -> tuple[int, Case, np.ndarray]:
+    """Blocks of rows of different units: how many rows they have, their rows, and the group of every block.
 
-    Blocks of one group have the same units; there are at least 30 groups where there are units enough.
+    Blocks of one group have the same units; they are made smaller until there are 30 groups, down to two rows.
     """
-    assert statistic.block_size is not None  # callers have asked
-    size = min(statistic.block_size, max(2, len(units) // _GROUPS))
+    size = min(size, max(2, len(units) // _GROUPS))
     rows, group = units.layers(size)
     if len(group) == 0:
         raise InputError(
             f"blocks are made of rows of different {units.name}, and there are {len(units)}: more of them are needed, "
             "not more rows"
         )
-    return replace(statistic, block_size=size), case[rows], group
+    return size, case[rows], group

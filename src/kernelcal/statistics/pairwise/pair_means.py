@@ -12,7 +12,7 @@ import numpy as np
 
 from kernelcal.arrays import Array
 from kernelcal.cases import Case
-from kernelcal.dependence import Units
+from kernelcal.dependence import DependentUnits
 from kernelcal.errors import InputError, KernelcalWarning
 from kernelcal.kernels import Integrator, Kernel, Laplacian, Stationary, leaves, resolve
 from kernelcal.pairs import (
@@ -111,12 +111,12 @@ class PairMean(Statistic):
             raise InputError(
                 "estimator='incomplete' takes neighbouring rows, which depend on each other: use estimator='unbiased'"
             )
-        if self.estimator == "block":
-            units = None if case.rows is None else Units.of(case.rows)
-            if units is not None:
-                blocks, case, _ = layered(self, case, units)
-                ready = blocks.prepare(case.predictions, case.weights)
-                return blocks._estimate(ready, case, (*notes, "blocks are made of rows that do not depend on each other"))
+        units = None if case.rows is None else DependentUnits.of(case.rows)
+        if self.block_size is not None and units is not None:
+            size, case, _ = layered(self.block_size, case, units)
+            blocks = replace(self, block_size=size)
+            ready = blocks.prepare(case.predictions, case.weights)
+            return blocks._estimate(ready, case, (*notes, "blocks are made of rows that do not depend on each other"))
         prepared = self.prepare(case.predictions, case.weights) if prepared is None else prepared
         apart = Apart.of(prepared, case) if self.estimator == "unbiased" else None
         if apart is None:
