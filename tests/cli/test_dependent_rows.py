@@ -190,6 +190,12 @@ def test_what_cannot_be_had_is_refused_with_the_cure(here, capsys, asked, words)
     assert words in err
 
 
+def test_what_is_refused_has_the_names_of_options(here, capsys):
+    path = saved(here, CLASSES, ".csv")
+    err = run(capsys, "test", path, "--clusters", "patient", "--null", "saddlepoint")[2]
+    assert "--null is for independent rows, and --clusters, --time, --horizon or --series say that they depend" in err
+
+
 def test_paths_name_the_row_of_the_file(here):
     columns = {**NUMBERS, "y": ["", *OUTCOME[1:]], "day": [*DAY[:5], *DAY[4:-1]]}
     path = saved(here, columns, ".csv")

@@ -141,10 +141,10 @@ def test_the_users_word_is_taken_and_its_doubts_are_said(save, load):
 
 
 def test_what_is_of_independent_rows_leaves_them_as_they_are_and_says_so(save, load):
-    path = save(hub_table(12, [0], 6))
-    assert set(load(path, target="observed", groups="location").dependence) == {"clusters"}
-    for asked in ({"given": "location"}, {"unasked": False}):
-        data = load(path, target="observed", **asked)
+    path, draws = save(hub_table(12, [0], 6)), save(hub_table(12, [0], 6).replace("quantile,", "sample,"), "b.csv")
+    for asked in ({"groups": "location"}, {"given": "location"}):
+        assert set(load(path, target="observed", **asked).dependence) == {"clusters"}
+    for data in (load(path, target="observed", unasked=False), load(draws, target="observed", given="location")):
         assert data.dependence == {}
         assert data.predictions.notes[-1].endswith("can be far too small: --clusters reference_date allows for it")
 
