@@ -19,7 +19,7 @@ _MADE = ("reference_date", "origin_date", "forecast_date")
 _DUE = ("target_end_date", "target_date")
 _LEADS = ("horizon",)
 _TASKS = ("location", "target", "target_type", "model", "model_id", "age_group", "variant", "station", "site")
-_FEWEST = 5  # clusters, or rows of every thinned series, below which no test is begun unasked
+_FEWEST = 8  # dates as clusters that are taken unasked; with five a test is refused in one of five tables
 _APART = 3  # rows that do not overlap
 _TOO_SMALL = "a p-value that takes rows as independent can be far too small"
 
