@@ -89,8 +89,12 @@ def test_draws_are_clusters_too(save, load):
     [
         (hub_table(1, [0, 1, 2], 8), "24 forecasts of 8 series made on 1 date depend on what happened after it"),
         (
-            hub_table(3, [0], 8),
-            "24 forecasts of 8 series made on 3 dates, up to 1 step of 7 days ahead, overlap in time",
+            hub_table(7, [0], 8),
+            "56 forecasts of 8 series made on 7 dates, up to 1 step of 7 days ahead, overlap in time",
+        ),
+        (
+            hub_table(7, [0], 8),
+            "take --clusters reference_date, whose test may be refused for so few dates, or one series",
         ),
         (hub_table(40, [2], 3), "up to 3 steps of 7 days ahead, overlap in time or share dates"),
         (
