@@ -77,7 +77,7 @@ def _main(options: argparse.Namespace) -> int:
     return 1 if below else 0
 
 
-_KEYWORD = re.compile(r"\b(clusters|time|horizon|series|given)=(?=[\s,:;.)]|$)")
+_KEYWORD = re.compile(r"\b(clusters|time|horizon|series|given|null)=(?=[\s,:;.)]|$)")
 
 
 def _refused(why: str) -> int:

@@ -88,7 +88,6 @@ def run_report(groups: Sequence[Sequence[Path]], reading: ReadOptions, options: 
         raise InputError("a page about several models takes no case weights: leave out --weights")
     if several:
         refuse_run(options.run)
-        reading = replace(reading, unasked=False)  # a page about several models has no dependent rows
     models = read_models(groups, reading) if several else {groups[0][0].stem: read(groups[0], reading)}
     if not options.json:
         print("\n".join(data.description for data in models.values()), flush=True)
