@@ -225,6 +225,12 @@ def test_rows_of_one_subject_that_deviate_alike_name_the_option(here, capsys):
     assert any(words in note for note in kc.evaluate(path, draws=99).notes)
 
 
+def test_columns_of_subjects_that_cannot_be_read_do_no_harm(here, capsys):
+    np.savez("a.npz", p=P, y=Y, patient=np.array([{}] * N, dtype=object), race=np.ones((N, 2)))
+    assert run(capsys, "evaluate", "a.npz")[0] == 0
+    assert run(capsys, "evaluate", "a.npz", "--clusters", "patient")[0] == 2
+
+
 def test_files_in_parts_say_where_neighbours_deviate_alike(here, capsys):
     pytest.importorskip("pyarrow")
     x = np.zeros(400)

@@ -15,7 +15,7 @@ from kernelcal.inference.draws import Draws
 from kernelcal.inference.intervals import Request, RowBootstrap, interval_of, mean_of_units
 from kernelcal.inference.intervals.confidence import spread_of
 from kernelcal.inference.intervals.flips import Flips
-from kernelcal.inference.intervals.methods import INTERVAL_METHODS
+from kernelcal.inference.intervals.methods import INTERVAL_METHODS, IntervalMethod
 from kernelcal.inference.intervals.surprises import hoeffding_parts, hoeffding_sums, surprises_of
 from kernelcal.inference.intervals.units import UnitPairs, wider
 from kernelcal.runs import Run
@@ -322,6 +322,30 @@ def test_the_mean_of_a_score_is_that_of_loops():
     assert freedom == pytest.approx(11)  # clusters of one size
     one_step = Case.of(y, p, horizon=1)
     assert mean_of_units(values, one_step)[1] == pytest.approx(values.std(ddof=1) / len(y) ** 0.5)
+
+
+def test_the_mean_over_stretches_allows_for_what_neighbours_share():
+    y, p, said = overlapping(np.random.default_rng(7), power=1)
+    case = Case.of(y, p, **said)
+    values = (y - p) ** 2
+    mean, error, freedom = mean_of_units(values, case)
+    away = (values - values.mean())[np.argsort(said["time"])].reshape(15, 8)
+    sums = away.sum(axis=1)
+    size = np.abs(away).sum(axis=1)
+    correlation = (np.square(sums).sum() - np.square(away).sum()) / (np.square(size).sum() - np.square(away).sum())
+    seen = 1 + 7 * correlation
+    assert seen > 1
+    more = 1 + (1 - 1 / seen) * (1 / (1 - 4 / 24) - 1)
+    assert error == pytest.approx(np.sqrt(15 / 14 * np.square(sums).sum() * more) / 120)
+    assert (mean, freedom) == (pytest.approx(values.mean()), pytest.approx(14))
+
+
+def test_a_method_that_does_not_know_units_is_refused():
+    y, p, said = in_clusters(np.random.default_rng(3), 12, 9)
+    own = IntervalMethod(INTERVAL_METHODS["root"].spread, "mine")
+    assert kc.confidence_interval(y, p, method=own).method == "mine"
+    with pytest.raises(kc.InputError, match="mine: this method takes rows as independent"):
+        kc.confidence_interval(y, p, method=own, pvalue=0.5, **said)
 
 
 def test_stretches_grow_where_rows_stay_alike():

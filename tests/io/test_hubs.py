@@ -77,11 +77,11 @@ def test_rows_of_one_date_are_clusters_where_one_is_known_before_the_next(save, 
     assert (wide_apart.dependence["clusters"] == np.repeat(np.arange(8), 9)).all()
 
 
-def test_clusters_are_not_taken_for_draws_whose_outcomes_are_not_redrawn(save, load):
-    text = hub_table(12, [0], 6).replace("quantile,", "sample,")
-    data = load(save(text), target="observed")
-    assert data.dependence == {}
-    assert "p-value that takes rows as independent can be far too small" in data.predictions.notes[-1]
+def test_draws_are_clusters_too(save, load):
+    data = load(save(hub_table(12, [0], 6).replace("quantile,", "sample,")), target="observed")
+    assert (data.dependence["clusters"] == np.repeat(np.arange(12), 6)).all()
+    null = kc.calibration_test(data.y, data.predictions, draws=99, **data.dependence).null
+    assert null.startswith("at most one row a cluster, 6 times the smallest p-value")
 
 
 @pytest.mark.parametrize(

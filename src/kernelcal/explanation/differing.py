@@ -119,7 +119,8 @@ def difference_of(case: Case, column: str, groups: Sequence[Group], run: Run) ->
     for k, group in enumerate(kept):
         own[np.searchsorted(rows, group.rows), k] = 1.0
     rng = generator_of(run.rng, "draws of a difference of groups")
-    names, merge = ("bias", "width"), None
+    names: tuple[str, ...] = ("bias", "width")
+    merge: Merge | None = None
     clusters = None if part.rows is None else part.rows.clusters
     if not isinstance(case.predictions, ClassPredictions):
         values = _of_scores(*_scores(part), own, run.draws, rng, clusters)

@@ -43,7 +43,7 @@ from kernelcal.inference.laws import (
     known_null,
     one_member,
 )
-from kernelcal.inference.redrawn import Piece, Redrawn, RedrawnValues, Sliced, band_draws
+from kernelcal.inference.redrawn import Redrawn, RedrawnValues, RowSet, Sliced, band_draws
 from kernelcal.inference.reliability_curves import class_reliability, class_reliability_of, reliability, reliability_of
 from kernelcal.inference.reliability_result import ClassReliability, Reliability
 from kernelcal.inference.result import Member, TestResult
@@ -87,13 +87,13 @@ __all__ = [
     "Outcome",
     "PairedDifference",
     "Pearson",
-    "Piece",
     "PlaceFinding",
     "Problem",
     "Redrawn",
     "RedrawnValues",
     "Reliability",
     "Request",
+    "RowSet",
     "Saddlepoint",
     "SimplexCalibration",
     "Sliced",

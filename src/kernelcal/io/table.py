@@ -259,7 +259,7 @@ def with_dependents(
     if dependents is None:
         return replace(data, description=start + data.description)
     batch = data.predictions
-    kept = dependents.kept(rows, row_in_words, redrawn=not isinstance(batch, Samples))
+    kept = dependents.kept(rows, row_in_words)
     notes = (*kept.notes, *_suspicious(data, kept.labels)) if kept.labels else kept.notes
     batch = trusted(batch, notes=(*batch.notes, *notes)) if notes else batch
     return replace(data, predictions=batch, dependence=kept.said, description=start + kept.words + data.description)

@@ -62,7 +62,9 @@ class Sketch:
     -----
     The p-value is that of ``calibration_test(..., statistic=SKCE(prediction_kernel=..., engine=RandomFourier(...)),
     draws=B, early_stopping=False)`` with the same seeds, to rounding (that test holds features of many rows in single
-    precision). Assumes that rows are independent given the predictions. There are no case weights.
+    precision). Assumes that rows are independent given the predictions: how strongly they depend would be learned from
+    all of them before targets are redrawn (`calibration_test` takes ``clusters=`` and ``horizon=``). There are no case
+    weights.
 
     Time a row: O(m D B) for m classes, and O((m D)^2) for the second moments. Memory: O(m D B + (m D)^2), and some 100
     MB for the part of a batch at work, whatever the number of rows.

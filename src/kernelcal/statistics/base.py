@@ -144,8 +144,8 @@ class Prepared(ABC):
     def values(self, targets: np.ndarray) -> np.ndarray:
         """Values for targets of shape (B, n): shape (B, statistics). Large values speak against calibration."""
 
-    def flipped(self, targets: np.ndarray, signs: np.ndarray) -> np.ndarray | None:
-        """Values of sums over rows whose signs change, for signs of shape (B, n): shape (B, sums); None without any.
+    def flipped(self, targets: np.ndarray, clusters: np.ndarray, signs: np.ndarray) -> np.ndarray | None:
+        """Values of sums over rows whose clusters change signs, (B, G): shape (B, sums); None without any.
 
         Beside sums of residuals they are looked at where rows are in clusters that differ by more than a shared part.
         """

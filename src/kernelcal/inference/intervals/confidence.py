@@ -165,6 +165,9 @@ def confidence_interval(
     ----------
     y, predictions, lens, weights, classes, normalize
         As for `calibration_test`.
+    clusters, time, horizon, series
+        Which rows depend on each other, as for `calibration_test`: clusters, or stretches of two horizons or more, then
+        take the place of rows in every method, and pairs of rows of one of them are left out of the estimate.
     statistic : SKCE or CKCE, optional
         Estimator and kernels; default `SKCE()`, unbiased. An interval is one of the error of the model, from which the
         biased estimator is away by construction: it has none. Of a `CKCE` the interval is that of the value without the
@@ -176,8 +179,9 @@ def confidence_interval(
         the model is calibrated or not, and is wide. ``block``: law of Student of the block values. Upper ends allow for
         two surprises that did not happen, so that they hold where few outcomes were surprising. The default is
         ``bootstrap`` up to 5,000 rows and with case weights, which the others do not take, ``root`` above, and
-        ``block`` for the block estimator. `CKCE` has
-        ``bootstrap``: one factorisation serves all draws, whose change of the operator is taken to the first order.
+        ``block`` for the block estimator. Of rows that depend on each other it is ``root``, which then takes case
+        weights, too. `CKCE` has ``bootstrap``: one factorisation serves all draws, whose change of the operator is
+        taken to the first order.
     confidence_level : float
         Nominal coverage, between 0 and 1.
     draws, rng
@@ -198,8 +202,10 @@ def confidence_interval(
     Notes
     -----
     For calibrated models the estimate is degenerate and intervals cover more often than their nominal level; the
-    how-to on null laws has the simulated coverage. Cost: O(n^2 (m + draws)) for ``bootstrap`` and ``ball``,
-    O(n^2 m) for ``root``. Of `CKCE`: 2 n^2 m a draw (`ExactPairs`) or n D m; more than a minute is announced.
+    how-to on null laws has the simulated coverage. Of rows that depend on each other few clusters or stretches are
+    marked, and fewer than five, as they count, refused; the theory page has the coverage. Cost: O(n^2 (m + draws)) for
+    ``bootstrap`` and ``ball``, O(n^2 m) for ``root``. Of `CKCE`: 2 n^2 m a draw (`ExactPairs`) or n D m; more than a
+    minute is announced.
 
     Examples
     --------
@@ -210,6 +216,11 @@ def confidence_interval(
     >>> low, high = kc.confidence_interval(y, p**2).root
     >>> 0 < low < high < 1
     True
+
+    Patients with five visits each:
+
+    >>> kc.confidence_interval(y, p**2, clusters=np.repeat(np.arange(60), 5)).method
+    'root scale, Hoeffding variance, 60 clusters in the place of rows'
     """
     run = Run(confidence_level=confidence_level, draws=draws, rng=rng, progress=progress).shared()
     statistic = SKCE() if statistic is None else statistic

@@ -128,12 +128,15 @@ class IntervalMethod:
         Whether the lower end is 0 unless the exact test rejects.
     weightless : str
         Why it takes no case weights, and what does; empty where it takes them.
+    of_units : bool
+        Whether it works on `Request.units` where rows depend on each other; else it is refused for such rows.
     """
 
     spread: Callable[[Request], Spread]
     label: str
     tested: bool = False
     weightless: str = ""
+    of_units: bool = False
 
 
 def of_draws(estimate: float, values: np.ndarray, surprised: Callable[[float], np.ndarray] | None = None) -> Spread:
@@ -388,12 +391,12 @@ _NO_WEIGHTS = "method={!r} takes no case weights: use method='bootstrap'"
 _NO_WEIGHTS_OF_BLOCKS = "method='block' takes no case weights: use estimator='unbiased'"
 INTERVAL_METHODS: Registry[IntervalMethod] = Registry("method", "or 'default', or an IntervalMethod")
 for _name, _method, _serves in (
-    ("bootstrap", IntervalMethod(_bootstrap, _ROWS, tested=True), _ALL),
-    ("root", IntervalMethod(_root, "root scale, Hoeffding variance", True, _NO_WEIGHTS.format("root")), _ALL),
-    ("ball", IntervalMethod(_ball, _BALL, True, _NO_WEIGHTS.format("ball")), _ALL),
+    ("bootstrap", IntervalMethod(_bootstrap, _ROWS, tested=True, of_units=True), _ALL),
+    ("root", IntervalMethod(_root, "root scale, Hoeffding variance", True, _NO_WEIGHTS.format("root"), True), _ALL),
+    ("ball", IntervalMethod(_ball, _BALL, True, _NO_WEIGHTS.format("ball"), True), _ALL),
     (
         "block",
-        IntervalMethod(_block, "law of Student of the block values", False, _NO_WEIGHTS_OF_BLOCKS),
+        IntervalMethod(_block, "law of Student of the block values", False, _NO_WEIGHTS_OF_BLOCKS, True),
         "SKCE, block",
     ),
 ):

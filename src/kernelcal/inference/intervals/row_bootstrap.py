@@ -245,6 +245,7 @@ def _rows(request: Request) -> Spread:
     return of_draws(rows.estimate, drawn, rows.surprised(request, drawn))
 
 
-BOOTSTRAP = IntervalMethod(_rows, "percentile bootstrap of the rows, the operator to the first order", tested=True)
+_LABEL = "percentile bootstrap of the rows, the operator to the first order"
+BOOTSTRAP = IntervalMethod(_rows, _LABEL, tested=True, of_units=True)
 OPERATOR_METHODS: Registry[IntervalMethod] = Registry("method", "or 'default', or an IntervalMethod")
 OPERATOR_METHODS.register("bootstrap", BOOTSTRAP, summary=BOOTSTRAP.label, serves="CKCE")

@@ -298,6 +298,11 @@ def spread_of_dependent(
     method: IntervalMethod, statistic: SKCE | CKCE, case: Case, run: Run, prepared: PreparedPairMean | None = None
 ) -> Spread | None:
     """Let a method work on units in the place of rows; None where rows count as independent."""
+    if not method.of_units:
+        raise InputError(
+            f"{method.label}: this method takes rows as independent, and clusters=, time=, horizon= or series= say "
+            "that they are not: use method='root', or work on Request.units and say IntervalMethod(of_units=True)"
+        )
     if isinstance(statistic, CKCE):
         found = _of_operator(statistic, case)
     elif statistic.estimator == "block":
@@ -381,7 +386,8 @@ def mean_of_units(values: np.ndarray, case: Case) -> tuple[float, float, float]:
 
     For scores, shares and other means over rows that depend on each other. With ``S_g`` the sum over unit g of
     ``w_i (v_i - mean)`` the variance is ``G / (G - 1) sum_g S_g^2 / (sum w)^2``, and the degrees of freedom are one
-    less than the units that they count like (`Sharing`).
+    less than the units that they count like (`Sharing`). Stretches of L steps that follow each other share something:
+    the part of the variance that comes from rows that are alike is divided by ``1 - h / (3 L)``.
 
     Parameters
     ----------
@@ -404,5 +410,8 @@ def mean_of_units(values: np.ndarray, case: Case) -> tuple[float, float, float]:
     sums, own = units.sums(away), away**2
     sharing = Sharing.of(units, float(sums @ sums - own.sum()), own, 0.0)
     sharing.notes(units)  # too few are refused
-    error = math.sqrt(len(units) / (len(units) - 1) * float(sums @ sums)) / float(w.sum())
-    return mean, error, max(sharing.effective - 1, 1.0)
+    variance = len(units) / (len(units) - 1) * float(sums @ sums) / float(w.sum()) ** 2
+    if units.length:  # what rows of two stretches share, as much as of means of h shocks
+        shared = 1 - 1 / sharing.seen
+        variance *= 1 + shared * (1 / (1 - units.horizon / (3 * units.length)) - 1)
+    return mean, math.sqrt(variance), max(sharing.effective - 1, 1.0)

@@ -215,7 +215,8 @@ def calibration_test(
     clusters : array of shape (n,), optional
         Labels of what rows share, such as patients or races: rows of one cluster may depend on each other. Targets are
         then redrawn with as much dependence (`inference.Dependent`): the test is no longer exact, and holds for many
-        clusters. For laws of one number or two classes.
+        clusters. Several classes, vectors and draws are not redrawn: sets of rows of which no two are of one cluster
+        are tested, and their number times the smallest p-value holds whatever happens inside clusters.
     time : array of shape (n,), optional
         When, at regular steps; default: rows are in the order of time.
     horizon : int, optional

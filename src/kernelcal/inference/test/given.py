@@ -76,9 +76,9 @@ class PreparedGiven(PreparedFamily):
         super().__init__(family.kernels, family.signals, (*family.more, places, alike), merge)
         self.places, self.first, self.notes = places, first, family.notes
 
-    def flipped(self, targets: np.ndarray, signs: np.ndarray) -> np.ndarray:
-        """Largest sums over places where the scores of rows change their signs."""
-        return self.places.flipped(targets, signs)
+    def flipped(self, targets: np.ndarray, clusters: np.ndarray, signs: np.ndarray) -> np.ndarray:
+        """Largest sums over places whose clusters change their signs."""
+        return self.places.flipped(targets, clusters, signs)
 
 
 def joined(

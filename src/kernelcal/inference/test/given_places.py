@@ -10,7 +10,7 @@ import numpy as np
 from kernelcal.cases import Case
 from kernelcal.inference.given import ColumnProfile, GivenResult, PlaceFinding
 from kernelcal.inference.laws import STOP_ABOVE, DrawnValues
-from kernelcal.inference.test.place_family import FamilyOfPlaces, LargerOfTwo
+from kernelcal.inference.test.place_family import FamilyOfPlaces, FlippedPlaces
 from kernelcal.statistics.covariates import ColumnPlace, PreparedPlaces, Saying
 
 __all__ = ["GivenWords"]
@@ -50,9 +50,11 @@ class GivenWords:
     ) -> None:
         self.places, self.observed, self.drawn, self.case, self.alpha = places, observed, drawn, case, alpha
         self.scores, self.n = places.scores, len(case)
-        own = FamilyOfPlaces(drawn.values[1:, : len(places.names)], stopped_early=drawn.stopped_early)
-        self.family = own if flips is None else LargerOfTwo(own, FamilyOfPlaces(flips))
-        self.least = 0.0 if flips is None else self._least()
+        self.family = FamilyOfPlaces(drawn.values[1:, : len(places.names)], stopped_early=drawn.stopped_early)
+        self.flips, self.least = None, np.zeros_like(observed)
+        if flips is not None and case.rows is not None and case.rows.clusters is not None:
+            self.flips = FlippedPlaces(flips, *places.by_cluster(case.targets, case.rows.clusters), places.single)
+            self.least = self.flips.pvalues(one_sided=self.scores.one_sided)
         self.law = "exact" if case.rows is None else case.rows.in_words
 
     def result(self) -> GivenResult:
@@ -66,19 +68,13 @@ class GivenWords:
             columns=self.places.given.names,
             places=self.places.number,
             findings=findings,
-            pvalue=max(self.drawn.pvalue, self.least),
+            pvalue=max(self.drawn.pvalue, 0.0 if self.flips is None else float(self.least.min(initial=1.0))),
             profiles=profiles,
             draws=self.drawn.draws,
             alpha=self.alpha,
             notes=(*self.places.given.notes, *self.places.notes, *self._stopped()),
             law=self.law,
         )
-
-    def _least(self) -> float:
-        """Smallest p-value of any place."""
-        parts = (self._sizes[:, : self.places.single], self._sizes[:, self.places.single :])[: len(self.places.names)]
-        found = [self.family.pvalues(part.ravel(), kind).min(initial=1.0) for kind, part in enumerate(parts)]
-        return float(min(found, default=1.0))
 
     def _stopped(self) -> tuple[str, ...]:
         if not self.drawn.stopped_early:
@@ -99,6 +95,7 @@ class GivenWords:
             if kind < len(self.places.names):
                 shape = self._sizes[:, part].shape
                 pvalues[:, part] = self.family.pvalues(self._sizes[:, part].ravel(), kind).reshape(shape)
+        pvalues = np.maximum(pvalues, self.least)
         score, place = np.nonzero(self.places.looked_at & (self._sizes > 0))
         order = np.lexsort((-self._sizes[score, place], pvalues[score, place]))[:_KEPT]
         chosen = [(int(score[k]), int(place[k])) for k in order]
@@ -154,7 +151,7 @@ class GivenWords:
         ratio = seen / max(float(factor**2 @ self.scores.variance[s, place.rows]), 1e-300)
         kind = int(p >= self.places.single)
         size = self._sizes[s, p] / np.sqrt(max(1.0, ratio))
-        return bool(self.family.pvalues(np.array([size]), kind)[0] <= self.alpha)
+        return bool(max(self.family.pvalues(np.array([size]), kind)[0], self.least[s, p]) <= self.alpha)
 
     def _cleared_squares(self, s: int, rows: np.ndarray, shifts: list[ColumnPlace]) -> np.ndarray:
         """Squares less 1 of the scores in some rows, less what shifts that are named explain of them."""
@@ -293,8 +290,9 @@ class GivenWords:
             if not self.places.looked_at[s, k]:
                 continue
             gap[j] = self.places.gap_at(s, k, self.observed[s, k])
-            high[j] = self.places.gap_at(s, k, critical)
-            low[j] = self._lower_end(s, k, critical)
+            end = critical if self.flips is None else max(critical, float(self.flips.critical(self.alpha)[s, k]))
+            high[j] = self.places.gap_at(s, k, end)
+            low[j] = self._lower_end(s, k, end)
         kept = [self.places.places[k] for k in chosen]
         edges = None
         if column.is_number and all(p.bounds for p in kept):

@@ -6,7 +6,7 @@ import numpy as np
 
 from kernelcal.inference.laws import STOP_ABOVE
 
-__all__ = ["FamilyOfPlaces", "LargerOfTwo"]
+__all__ = ["FamilyOfPlaces", "FlippedPlaces"]
 
 
 class FamilyOfPlaces:
@@ -56,16 +56,34 @@ class FamilyOfPlaces:
         return float(inside[-1]) if len(inside) else float(values[0]) if len(values) else 0.0
 
 
-class LargerOfTwo:
-    """P-values that are the larger ones of two families of the same places."""
+class FlippedPlaces:
+    """P-values of sums over all places by flipped signs of clusters, each sum over the root of its clusters' squares.
 
-    def __init__(self, one: FamilyOfPlaces, other: FamilyOfPlaces) -> None:
-        self.families = one, other
+    Parameters
+    ----------
+    largest : numpy.ndarray of shape (draws, kinds)
+        Largest sums under flipped signs, without their own signs.
+    sums : numpy.ndarray of shape (scores, G, places)
+        Sums over clusters, over the root of their squares.
+    roots : numpy.ndarray of shape (scores, places)
+        These roots, in standard deviations of calibrated, independent rows.
+    single : int
+        Places of one column; the others are intersections.
+    """
 
-    def pvalues(self, values: np.ndarray, kind: int) -> np.ndarray:
-        """P-values over all places, of sums of one kind without their signs."""
-        return np.asarray(np.maximum(*(family.pvalues(values, kind) for family in self.families)))
+    def __init__(self, largest: np.ndarray, sums: np.ndarray, roots: np.ndarray, single: int) -> None:
+        self.family, self.roots, self.single = FamilyOfPlaces(largest), roots, single
+        self.observed = np.asarray(sums.sum(axis=1))
 
-    def critical(self, alpha: float, kind: int = 0) -> float:
-        """The end of the wider band."""
-        return max(family.critical(alpha, kind) for family in self.families)
+    def pvalues(self, *, one_sided: bool) -> np.ndarray:
+        """P-values of all sums, shape (scores, places)."""
+        sizes = np.maximum(self.observed, 0.0) if one_sided else np.abs(self.observed)
+        found = np.ones_like(sizes)
+        for kind, part in enumerate((slice(0, self.single), slice(self.single, None))):
+            if sizes[:, part].size:
+                found[:, part] = self.family.pvalues(sizes[:, part].ravel(), kind).reshape(sizes[:, part].shape)
+        return found
+
+    def critical(self, alpha: float) -> np.ndarray:
+        """Ends of bands, in standard deviations of calibrated, independent rows, shape (scores, places)."""
+        return np.asarray(self.family.critical(alpha) * self.roots)

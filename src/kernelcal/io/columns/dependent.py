@@ -13,12 +13,13 @@ from kernelcal.errors import InputError
 from kernelcal.io.columns.hubs import Hub, hub_columns
 from kernelcal.io.columns.rows import Units, count, kept_given, texts_of_rows, texts_of_units
 from kernelcal.io.columns.selection import ReadOptions, flag, listed
-from kernelcal.io.sources import Source, is_number, missing
+from kernelcal.io.sources import Cells, Source, is_number, missing
 
 __all__ = ["Dependents", "dependents_of_rows", "dependents_of_units", "horizon_column"]
 
 
 _LABELS = ("clusters", "series")
+_MANY = 200_000  # rows, above which columns are not looked at unasked
 _Columns = dict[str, list[str]]
 
 
@@ -58,15 +59,15 @@ class Dependents:
         Which columns hold the dates of forecasts (`hub_columns`), and these columns.
     taken : bool
         Whether what a table of forecasts knows is taken where nothing was said.
-    labels : dict of str to numpy.ndarray
-        Columns of a name that subjects have, as numbers of their labels.
+    labels : callable
+        Reads the columns of a name that subjects have: numbers of their labels, by name.
     """
 
     columns: dict[str, _Columns]
     horizon: int | None = None
     hub: tuple[tuple[str, str, list[str]], _Columns] | None = None
     taken: bool = True
-    labels: dict[str, np.ndarray] = field(default_factory=dict)
+    labels: Callable[[], dict[str, np.ndarray]] = dict
 
     @property
     def holes(self) -> np.ndarray | None:
@@ -76,8 +77,8 @@ class Dependents:
         empty = np.logical_or.reduce([_missing(texts) for named in self.columns.values() for texts in named.values()])
         return np.where(empty, np.nan, 0.0)
 
-    def kept(self, rows: np.ndarray, row_in_words: Callable[[int], str], *, redrawn: bool = True) -> Kept:
-        """Return what is known of some rows, of predictions whose targets can be `redrawn` in clusters.
+    def kept(self, rows: np.ndarray, row_in_words: Callable[[int], str]) -> Kept:
+        """Return what is known of some rows.
 
         Raises
         ------
@@ -87,10 +88,11 @@ class Dependents:
         hub = None if self.hub is None else Hub.of(*self.hub, rows)
         said = self._said(rows, row_in_words, of_hub=hub is not None)
         if hub is None:
-            labels = {} if said else {name: numbers[rows] for name, numbers in self.labels.items()}
+            looked = {} if said or len(rows) > _MANY else self.labels()
+            labels = {name: numbers[rows] for name, numbers in looked.items()}
             return Kept(said, self._in_words(said), labels=labels)
         if not self.columns and self.horizon is None:
-            known = hub.known(redrawn=redrawn)
+            known = hub.known()
             return Kept(known, hub.in_words(known)) if self.taken and known else Kept(notes=(hub.untaken(known),))
         if "clusters" not in said:
             said = {**hub.overlapping(said.get("horizon")), **said}
@@ -212,20 +214,41 @@ def dependents_of_rows(
 ) -> Dependents | None:
     """What was said of every row of a table, or its dates or names of subjects say; None where nothing is."""
     found = hub_columns(source.names)
-    hub = None if found is None else (found, texts_of_rows(source, ",".join([*found[:2], *found[2]])))
+    dates = {} if found is None else _readable(source, [*found[:2], *found[2]])
+    hub = (
+        None if found is None or len(dates) < len({*found[:2], *found[2]}) else (found, texts_of_rows(source, [*dates]))
+    )
     names = [name for name in source.names if _SUBJECTS.fullmatch(name) and name not in (*targets, *used)]
-    subjects = [name for name in names if source.axes(name) == 1] if hub is None else []
-    labels = {name: cells.numbers for name, cells in zip(subjects, source.cells(subjects), strict=True)}
-    return _said(options, targets, hub, lambda asked, _: texts_of_rows(source, asked), labels)
+
+    def labels() -> dict[str, np.ndarray]:
+        return {name: cells.numbers for name, cells in _readable(source, names).items()}
+
+    subjects = labels if names and hub is None else None
+    return _said(options, targets, hub, lambda asked, _: texts_of_rows(source, asked), subjects)
+
+
+def _readable(source: Source, names: Sequence[str]) -> dict[str, Cells]:
+    """Cells of the columns that hold one value a row; nobody asked for them, so that others are left."""
+    try:
+        whole = [name for name in names if source.axes(name) == 1]
+        return dict(zip(whole, source.cells(whole), strict=True))
+    except InputError:
+        return {}
 
 
 def dependents_of_units(units: Units, options: ReadOptions) -> Dependents | None:
     """What was said of every prediction of a long table, or its dates say; None where nothing is."""
     found = hub_columns(units.names, tasks=units.names)
-    hub = None if found is None else (found, texts_of_units(units, ",".join([*found[:2], *found[2]]), "--unit") or {})
+    hub = None if found is None else (found, texts_of_units(units, [*found[:2], *found[2]], "--unit") or {})
     names = [name for name in units.names if _SUBJECTS.fullmatch(name)] if hub is None else []
-    labels = {name: units.numbers[:, units.names.index(name)] for name in names}
-    return _said(options, (), hub, lambda asked, option: texts_of_units(units, asked, flag(option)) or {}, labels)
+
+    def labels() -> dict[str, np.ndarray]:
+        return {name: units.numbers[:, units.names.index(name)] for name in names}
+
+    def texts(asked: str, option: str) -> _Columns:
+        return texts_of_units(units, asked, flag(option)) or {}
+
+    return _said(options, (), hub, texts, labels if names else None)
 
 
 def _said(
@@ -233,13 +256,13 @@ def _said(
     targets: Sequence[str],
     hub: tuple[tuple[str, str, list[str]], _Columns] | None,
     texts: Callable[[str, str], _Columns],
-    labels: dict[str, np.ndarray],
+    labels: Callable[[], dict[str, np.ndarray]] | None,
 ) -> Dependents | None:
     asked = {name: getattr(options, name) for name in ("clusters", "series", "time")}
     asked = {**asked, "horizon": horizon_column(options)}
     columns = {option: texts(names, option) for option, names in asked.items() if names}
     steps = _steps(options)
-    if not columns and steps is None and hub is None and not labels:
+    if not columns and steps is None and hub is None and labels is None:
         return None
     for option, named in columns.items():
         same = next((name for name in named if name in targets), None)
@@ -249,6 +272,5 @@ def _said(
             )
         if option not in _LABELS and len(named) > 1:
             raise InputError(f"{flag(option)} takes one column, got {listed(list(named))}")
-    return Dependents(
-        columns, steps, hub, options.unasked and not options.given, labels
-    )  # which is of independent rows
+    taken = options.unasked and not options.given  # which are of independent rows
+    return Dependents(columns, steps, hub, taken, labels or dict)

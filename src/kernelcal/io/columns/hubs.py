@@ -119,11 +119,11 @@ class Hub:
         order = np.argsort(first)
         return bool((first[order][1:] > last[order][:-1]).all())
 
-    def known(self, *, redrawn: bool) -> dict[str, Any]:
+    def known(self) -> dict[str, Any]:
         """What holds of these rows, as arguments of `kernelcal.cases.Case.of`; empty where nothing does.
 
         One series of one lead: times and the horizon. Several rows a date: clusters of the dates, where outcomes of one
-        are known before the next, where there are enough of them, and where outcomes in clusters can be `redrawn`.
+        are known before the next, and where there are enough of them.
         """
         if self.number == 1 and not self.several_leads:
             if not self.step:
@@ -135,7 +135,7 @@ class Hub:
         clusters = np.unique(self.made, return_inverse=True)[1]
         sizes = np.bincount(clusters).astype(np.float64) ** 2  # as if rows of one date were all the same
         enough = sizes.sum() ** 2 / (sizes**2).sum() >= _FEWEST
-        return {"clusters": clusters} if redrawn and enough and self.apart(clusters) else {}
+        return {"clusters": clusters} if enough and self.apart(clusters) else {}
 
     def overlapping(self, steps: int | None) -> dict[str, Any]:
         """Times, series and horizon of these rows, where the user says some of them."""
@@ -186,7 +186,7 @@ class Hub:
         shortest = np.flatnonzero(self.due - self.made == (self.due - self.made).min())
         one = [f"--where {name}=..." for name in self.series_columns] + ["--where horizon=..."] * self.several_leads
         ways = []
-        if self.several_leads and "clusters" in self._some(shortest).known(redrawn=True):
+        if self.several_leads and "clusters" in self._some(shortest).known():
             ways.append("the shortest horizon alone, --where horizon=..., whose dates are taken as clusters")
         if self.dates >= _FEWEST * self.horizon > _FEWEST:
             ways.append(

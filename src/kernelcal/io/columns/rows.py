@@ -220,9 +220,9 @@ def groups_of_rows(source: Source, options: ReadOptions) -> dict[str, list[str]]
     return texts_of_rows(source, options.groups)
 
 
-def texts_of_rows(source: Source, asked: str) -> dict[str, list[str]]:
-    """What columns of a list of names say of every row of the table."""
-    names = [known(source, name.strip()) for name in asked.split(",")]
+def texts_of_rows(source: Source, asked: str | Sequence[str]) -> dict[str, list[str]]:
+    """What columns say of every row of the table, by a list of names as text, or by their names."""
+    names = [known(source, name.strip()) for name in asked.split(",")] if isinstance(asked, str) else list(asked)
     return dict(zip(names, map(_of_rows, source.cells(names)), strict=True))
 
 
@@ -281,11 +281,11 @@ def given_of_units(units: Units, options: ReadOptions) -> dict[str, list[str]] |
     return texts_of_units(units, options.given, "--given")
 
 
-def texts_of_units(units: Units, asked: str | None, flag: str) -> dict[str, list[str]] | None:
-    """What columns of a list of names, of the option `flag`, say of every prediction of a long table."""
+def texts_of_units(units: Units, asked: str | Sequence[str] | None, flag: str) -> dict[str, list[str]] | None:
+    """What columns say of every prediction of a long table, by a list of names in the option `flag`, or their names."""
     if not asked:
         return None
-    names = [name.strip() for name in asked.split(",")]
+    names = [name.strip() for name in asked.split(",")] if isinstance(asked, str) else list(asked)
     unknown = next((name for name in names if name not in units.names), None)
     if unknown is not None:
         raise InputError(f"{flag} {unknown}: the columns that tell predictions apart are {listed(units.names)}")

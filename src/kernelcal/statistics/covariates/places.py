@@ -23,7 +23,6 @@ _LEVELS = 12  # categories that are looked at alone, the most frequent ones; the
 _PAIRED = 10  # columns whose intersections are looked at
 _FEWEST = 5.0  # rows, by their weights, of a place that is looked at
 _SKEW = 1e-3  # below it a sum is normal
-_AT_ONCE = 2**26  # bytes of sums under changed signs
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,10 +232,7 @@ class PreparedPlaces(Prepared):
 
     def normal(self, targets: np.ndarray) -> np.ndarray:
         """Sums as normal quantiles, for targets of shape (B, n, ...): shape (scores, B, places); 0 if not looked at."""
-        return self._normal_of(self.scores.of(targets))
-
-    def _normal_of(self, found: np.ndarray) -> np.ndarray:
-        """Sums of scores of shape (scores, B, n) as normal quantiles."""
+        found = self.scores.of(targets)
         count, draws, n = found.shape
         flat = np.ascontiguousarray(found.reshape(count * draws, n).T)
         sums = (self.matrix @ flat).T.reshape(count, draws, len(self.places))
@@ -261,11 +257,26 @@ class PreparedPlaces(Prepared):
         """Largest sums over places of one column, and of two: shape (B, 1 or 2)."""
         return self._largest(self.normal(targets))
 
-    def flipped(self, targets: np.ndarray, signs: np.ndarray) -> np.ndarray:
-        """Largest sums over places where the scores of rows change their signs, for signs of shape (B, n)."""
-        scores, step = self.scores.of(targets[None]), max(1, _AT_ONCE // self.bytes_per_draw)
-        parts = [signs[first : first + step] for first in range(0, len(signs), step)]
-        return np.concatenate([self._largest(self._normal_of(scores * part)) for part in parts])
+    def by_cluster(self, targets: np.ndarray, clusters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Sums over clusters of every sum, over the root of their squares, (scores, G, places), and these roots.
+
+        Roots are in standard deviations of calibrated, independent rows; sums that are not looked at are 0.
+        """
+        from scipy.sparse import csr_array  # imported when needed: the import of kernelcal stays light
+
+        n, groups = len(clusters), int(clusters.max()) + 1
+        member = csr_array((np.ones(n), (clusters, np.arange(n))), shape=(groups, n))
+        scores = self.scores.of(targets[None])[:, 0]
+        sums = np.stack([((member * one) @ self.matrix.T).toarray() for one in scores])
+        sums = np.where(self.looked_at[:, None, :], sums, 0.0)
+        roots = np.sqrt((sums**2).sum(axis=1))
+        spread = np.sqrt(np.maximum(self._moments[0], 1e-300))
+        return sums / np.where(roots > 0, roots, 1.0)[:, None, :], roots / spread
+
+    def flipped(self, targets: np.ndarray, clusters: np.ndarray, signs: np.ndarray) -> np.ndarray:
+        """Largest sums over places whose clusters change their signs, (B, G), each over the root of its squares."""
+        sums, _ = self.by_cluster(targets, clusters)
+        return self._largest(np.stack([signs @ one for one in sums]))
 
     def _largest(self, normal: np.ndarray) -> np.ndarray:
         if not self.scores.one_sided:
