@@ -84,6 +84,19 @@ def test_several_models_are_compared_and_come_in_the_order_of_their_error():
     assert "error below 0.4?" in found.to_html()
 
 
+def test_several_models_of_dependent_rows_have_one_page():
+    said = {"clusters": np.arange(len(Y)) // 2}
+    found = report(Y, {"inverted": 1 - P, "honest": P}, **said, **FAST)
+    alone = kc.compare(Y, {"inverted": 1 - P, "honest": P}, **said, draws=FAST["draws"])
+    assert found.comparison.differences == alone.differences
+    page = found.to_html()
+    assert f"standard errors by sums over {len(Y) // 2} clusters" in page
+    assert "These p-values are those of many rows" not in page
+    d = alone.differences[0]
+    half = alone.law.quantile(0.95) * d.standard_error
+    assert f"\N{PLUS-MINUS SIGN} {half:.3g}"[:5] in page
+
+
 def test_models_that_are_alike_are_not_told_apart():
     found = report(Y, {"one": P, "two": np.clip(P + 0.001, 0, 1)}, **FAST)
     assert found.verdict.heading == "The models cannot be told apart by their conditional calibration errors (CKCE)."
