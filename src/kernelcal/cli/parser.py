@@ -204,6 +204,12 @@ def _add_numbers(group: argparse._ArgumentGroup) -> None:
         help="levels 0.05,0.5,0.95 in the order of the columns, or an array of them",
     )
     group.add_argument(
+        "--interval",
+        type=float,
+        metavar="SHARE",
+        help="share of the outcomes that a lower and an upper end shall hold, such as 0.9 of 90 %% intervals",
+    )
+    group.add_argument(
         "--family",
         metavar="NAME",
         help="family whose parameters the columns hold, such as student-t, gamma, beta, poisson, binomial, dirichlet",

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from kernelcal.errors import InputError
-from kernelcal.io.columns import ReadOptions, flag, has_usual_predictions, known, listed, missing_words, was_said
+from kernelcal.io.columns import (
+    Choice,
+    ReadOptions,
+    flag,
+    has_usual_predictions,
+    known,
+    listed,
+    missing_words,
+    was_said,
+)
 from kernelcal.io.long import is_hubverse, read_long
 from kernelcal.io.opening import open_source
+from kernelcal.io.roles import resolved
 from kernelcal.io.sources import Source, missing
 from kernelcal.io.table import Data, as_data
 from kernelcal.io.wide import read_classes, read_wide
@@ -39,11 +49,13 @@ def read(paths: Sequence[Path], options: ReadOptions) -> Data:
 
 def read_source(source: Source, options: ReadOptions) -> Data:
     """Read targets and predictions of an opened file."""
-    form = form_of(source, options)
+    form, found, choices = form_of(source, options)
     if form == "classes":
-        return read_classes(source, options)
-    table = read_long(source, options) if form == "long" else read_wide(source, form, options)
-    return as_data(table, options)
+        data = read_classes(source, found, said=options.predictions is not None)
+    else:
+        table = read_long(source, found) if form == "long" else read_wide(source, form, found)
+        data = as_data(table, found)
+    return replace(data, choices=choices)
 
 
 # what each form is asked for by, and the names of arrays or columns that stand for it without an option
@@ -73,14 +85,28 @@ _IN_WORDS = {
 }
 _BELONGS = {
     **dict.fromkeys(("kind", "predicted_label", "classes", "one_based", "normalize"), ("classes",)),
-    "quantile_levels": ("quantiles",),
+    **dict.fromkeys(("quantile_levels", "interval"), ("quantiles",)),
     **dict.fromkeys(("crossing", "resolution"), ("quantiles", "long")),
     **dict.fromkeys(("value", "unit", "truth"), ("long",)),
 }
 
 
-def form_of(source: Source, options: ReadOptions) -> str:
-    """Return the form of the predictions, one of those above: as asked, or by names that leave no doubt."""
+def form_of(
+    source: Source, options: ReadOptions, labels: Callable[[], set[str]] | None = None
+) -> tuple[str, ReadOptions, tuple[Choice, ...]]:
+    """Return the form of the predictions, one of those above, options with the columns that were found, and reasons.
+
+    `labels` gives the text labels of all rows, where the source does not hold them all.
+    """
+    _asked_form(options)
+    found, choices = resolved(source, options, labels)
+    form = _asked_form(found) or _by_names(source)
+    _refuse_other_options(form, options)
+    return form, found, choices
+
+
+def _asked_form(options: ReadOptions) -> str | None:
+    """The form that options name, None where they name none; two are refused."""
     asked = {form: [name for name in names if was_said(options, name)] for form, names in _ASKED.items()}
     forms = [form for form, names in asked.items() if names]
     if len(forms) > 1:
@@ -89,9 +115,7 @@ def form_of(source: Source, options: ReadOptions) -> str:
             f"{first} says that the file holds {_IN_WORDS[forms[0]]}, {second} that it holds {_IN_WORDS[forms[1]]}: "
             "say one of them, the other columns are then left aside"
         )
-    form = forms[0] if forms else _by_names(source)
-    _refuse_other_options(form, options)
-    return form
+    return forms[0] if forms else None
 
 
 def _by_names(source: Source) -> str:

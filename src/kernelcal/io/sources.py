@@ -188,6 +188,10 @@ class Source(ABC):
     def values(self, name: str) -> np.ndarray:
         """One column as it is: numbers, booleans or text, shape (n,), with None or NaN for missing values."""
 
+    def first(self, name: str, rows: int) -> np.ndarray:
+        """First values of one column, by which it is told what it holds."""
+        return self.values(name)[:rows]
+
     @abstractmethod
     def cells(self, names: Sequence[str]) -> list[Cells]:
         """What the cells of some columns say, as text: what tells rows apart, levels, dates and places."""
@@ -213,16 +217,18 @@ class Arrays(Source):
 
     def wide(self, name: str) -> bool:
         """Tell whether an array has several columns."""
-        shape = self.columns[name].shape
-        return len(shape) == 2 and shape[1] > 1
+        return self.axes(name) == 2 and self.columns[name].shape[1] > 1
 
     def array(self, name: str) -> np.ndarray:
         """One array of numbers with any number of axes."""
         return self._numeric(name, axes=(1, 2, 3, 4))
 
     def axes(self, name: str) -> int:
-        """Number of axes of an array."""
-        return int(self.columns[name].ndim)
+        """Number of axes of an array; one that cannot be read does no harm until it is asked for."""
+        try:
+            return int(self.columns[name].ndim)
+        except InputError:
+            return 1
 
     def cells(self, names: Sequence[str]) -> list[Cells]:
         """Text of every value; dates without a time as 2024-01-06, whole numbers without a point."""
@@ -264,6 +270,11 @@ class Arrays(Source):
     def values(self, name: str) -> np.ndarray:
         """One array of shape (n,) or (n, 1)."""
         array = self._single(name)
+        return typed(array.tolist()) if array.dtype.kind == "O" else array
+
+    def first(self, name: str, rows: int) -> np.ndarray:
+        """First values of one array."""
+        array = self._single(name)[:rows]
         return typed(array.tolist()) if array.dtype.kind == "O" else array
 
     def _single(self, name: str) -> np.ndarray:

@@ -11,6 +11,7 @@ import numpy as np
 
 from kernelcal.errors import InputError, with_rows
 from kernelcal.io.columns import (
+    Choice,
     ReadOptions,
     count,
     flag,
@@ -61,6 +62,8 @@ class Data:
         Numbers of the rows in the file, dropped ones counted; None where a row of it is no prediction.
     given : dict of str to columns, or None
         Columns that --given names: numbers, dates or text.
+    choices : tuple of Choice
+        Columns that were found by their names, with the reasons.
     """
 
     y: np.ndarray
@@ -71,6 +74,7 @@ class Data:
     groups: dict[str, list[str]] | None = None
     numbers: np.ndarray | None = None
     given: dict[str, Any] | None = None
+    choices: tuple[Choice, ...] = ()
 
     def row_in_words(self, row: int) -> str:
         """What messages call a row: by its number in the file."""

@@ -8,6 +8,7 @@ import json
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -150,6 +151,11 @@ class Text(Source):
     def values(self, name: str) -> np.ndarray:
         """Cells of one column, as what they are."""
         return typed([row[0].strip() for _, cells in self._columns([name]) for row in cells])
+
+    def first(self, name: str, rows: int) -> np.ndarray:
+        """First cells of one column."""
+        chunks = islice(self._columns([name]), max(rows // _CHUNK, 1))
+        return typed([row[0].strip() for _, cells in chunks for row in cells])
 
 
 def _cells(number: int) -> str:

@@ -40,6 +40,7 @@ from kernelcal.io.columns import (
     where_in_words,
     where_mask,
 )
+from kernelcal.io.roles import says_right
 from kernelcal.io.sources import EXACT, Source
 from kernelcal.io.table import Data, FileArrays, family_of_name
 from kernelcal.predictions import Bernoulli, Logits, LogProbs, Percent, Predictions, as_predictions, trusted
@@ -49,11 +50,10 @@ __all__ = ["class_columns", "is_constant", "read_classes", "read_wide", "wide_co
 
 _SHOWN = 6  # class names in the sentence that says what was read
 _WRAPPERS: dict[str, Any] = {"logits": Logits, "log-probabilities": LogProbs, "percent": Percent}
-_RIGHT = ("correct", "correctness", "right", "hit", "was_correct", "was_right")
 
 
-def read_classes(source: Source, options: ReadOptions) -> Data:
-    """Read labels and class probabilities."""
+def read_classes(source: Source, options: ReadOptions, *, said: bool = True) -> Data:
+    """Read labels and class probabilities, whose columns were said or found by their names."""
     targets, columns = class_columns(source, options)
     x, y, weights, rows, end = _rows(source, targets, columns, options)
 
@@ -61,10 +61,12 @@ def read_classes(source: Source, options: ReadOptions) -> Data:
         return f"row {rows[row]}"
 
     with naming_rows(in_file):
-        names = class_names(source, options, columns, x.shape[1], y)
-        if is_one_hot(source, targets):
-            y = name_positions(y, names, source.numbers(targets).shape[1], x.shape[1])
-        elif names is None and options.predictions is None:
+        one_hot = targets if is_one_hot(source, targets) else []
+        names = class_names(source, options, columns, x.shape[1], y, one_hot)
+        if one_hot:
+            width = source.numbers(targets).shape[1]
+            y = name_positions(y, names, one_hot, width, x.shape[1], said=bool(options.classes))
+        elif names is None and not said:
             refuse_doubt(columns, y)
         predictions = _predictions(x, names, options)
     if predictions.notes:
@@ -81,7 +83,7 @@ def read_classes(source: Source, options: ReadOptions) -> Data:
 
 def _says_right(targets: Sequence[str]) -> bool:
     """Whether the one outcome says by its name that an answer was right: the probability is then a confidence in it."""
-    return len(targets) == 1 and targets[0].strip().lower().removeprefix("is_") in _RIGHT
+    return len(targets) == 1 and says_right(targets[0])
 
 
 def class_columns(
@@ -184,6 +186,7 @@ def _shown_classes(columns: Sequence[str], predictions: Any) -> str:
 
 
 _ROLES = ("mean", "std", "variance", "samples", "quantiles")
+_CONSTANT = ("mean", "std", "variance")  # a number serves all rows
 
 
 def read_wide(source: Source, form: str, options: ReadOptions) -> FileArrays:
@@ -239,7 +242,12 @@ def _columns(source: Source, form: str, options: ReadOptions, taken: Sequence[st
             f"a normal prediction takes --mean NAME and one of --std NAME and --variance NAME, got {said} (a mean "
             f"alone cannot be tested for calibration). The columns are {listed(source.names)}"
         )
-    return {role: asked_columns(source, names, taken) for role, names in asked.items()}
+    return {
+        role: [names.strip()]
+        if role in _CONSTANT and is_constant(source, names)
+        else asked_columns(source, names, taken, draws=role == "samples")
+        for role, names in asked.items()
+    }
 
 
 def _of_family(source: Source, options: ReadOptions, taken: Sequence[str]) -> dict[str, list[str]]:
@@ -285,4 +293,17 @@ def _array(source: Source, names: Sequence[str], rows: int) -> np.ndarray:
 
 def _levels(source: Source, names: Sequence[str], values: np.ndarray, options: ReadOptions) -> np.ndarray:
     stated = options.quantile_levels or (None if options.quantiles else "levels")
+    if options.interval is not None and not options.quantile_levels:
+        stated = _of_interval(names, options.interval)
     return column_levels(source, names, stated, values.shape[1])
+
+
+def _of_interval(names: Sequence[str], share: float) -> str:
+    """Levels of the lower and the upper end, with as many outcomes below as above."""
+    if not 0 < share < 1:
+        raise InputError(
+            f"--interval is the share of outcomes between two ends, a number between 0 and 1, got {share:g}"
+        )
+    if len(names) != 2:
+        raise InputError(f"--interval is said of two columns, a lower and an upper end, got {listed(names)}")
+    return f"{(1 - share) / 2:.10g},{(1 + share) / 2:.10g}"

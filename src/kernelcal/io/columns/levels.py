@@ -9,10 +9,9 @@ from itertools import pairwise
 import numpy as np
 
 from kernelcal.errors import InputError
-from kernelcal.io.columns.names import common_start
 from kernelcal.io.columns.selection import listed
 from kernelcal.io.sources import Source, is_number
-from kernelcal.predictions.compositions import SAME_LEVEL
+from kernelcal.predictions import SAME_LEVEL, common_start
 
 __all__ = [
     "check_shapes",

@@ -1,0 +1,109 @@
+"""Which columns hold what where it was not said: found by names that leave no doubt, each with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from kernelcal.io.columns import Choice, ReadOptions, known, was_said
+from kernelcal.io.long import is_hubverse
+from kernelcal.io.roles import vocabulary as words
+from kernelcal.io.roles.classes import OF_CLASSES, predicted
+from kernelcal.io.roles.numbers import OF_NUMBERS, by_stems, errors, refuse_absolute
+from kernelcal.io.roles.table import Found, NamedColumns, choice
+from kernelcal.io.sources import Source
+
+__all__ = ["resolved"]
+
+
+_FORMS = ("predictions", "mean", "std", "variance", "samples", "quantiles", "family", "parameters")
+_LONG = ("long", "level", "sample_id", "value", "truth")
+_ARRAYS = ("samples", "quantiles", "cov", "levels")  # names of arrays that tell the form by themselves
+
+
+def resolved(
+    source: Source, options: ReadOptions, labels: Callable[[], set[str]] | None = None
+) -> tuple[ReadOptions, tuple[Choice, ...]]:
+    """Options with the columns that names tell, and the reasons; what leaves a doubt stays open, to be asked for.
+
+    `labels` gives the text labels of all rows, where the source does not hold them all.
+    """
+    if is_hubverse(source) or any(was_said(options, name) for name in _LONG):
+        return options, ()
+    table = NamedColumns(source, options, labels)
+    said = [name for name in _FORMS if was_said(options, name)]
+    if said:
+        found = _beside_what_was_said(table, said)
+    elif any(name in source.names and source.axes(name) > 1 for name in _ARRAYS):
+        return options, ()
+    else:
+        found = _of_all(table)
+    if found is None:
+        return options, ()
+    patch, choices = found
+    if any("," in name for one in choices for name in one.columns):
+        return options, ()  # names are listed with commas
+    return replace(options, **patch), tuple(choices)
+
+
+def _target(table: NamedColumns) -> Choice | None:
+    if table.options.target:
+        return None
+    hits = table.called(words.HIT)
+    if len(hits) == 1 and table.one(words.CONFIDENCE) and not table.called(words.PROBABILITY[:2]):
+        return choice("target", hits, f"{hits[0]} says whether an answer was right, beside a confidence in it")
+    found = table.called(words.TARGET) or hits
+    if len(found) != 1:
+        return None
+    return choice("target", found, f"{found[0]} is a usual name of outcomes")
+
+
+def _beside_what_was_said(table: NamedColumns, said: Sequence[str]) -> Found | None:
+    """Predictions were named: the target, and a mean of 0 where the target is an error."""
+    asked = [part.strip() for name in said for part in str(getattr(table.options, name)).split(",")]
+    table.free = [name for name in table.free if name not in asked]
+    options, chosen = table.options, _target(table)
+    patch: dict[str, Any] = {} if chosen is None else {"target": chosen.columns[0]}
+    choices = [] if chosen is None else [chosen]
+    spread = {"std", "variance"} & set(said)
+    if spread and not options.mean and len(said) == 1:
+        error = options.target if options.target else table.one(words.ERROR)
+        if error and words.plain(error) in words.ERROR[0]:
+            refuse_absolute(table, error)
+            why = f"{error} is an error, which is predicted to be 0 on average"
+            choices = [choice("target", error, "an error"), choice("mean", "0", why)]
+            patch = {"target": error, "mean": "0"}
+    return (patch, choices) if patch else None
+
+
+def _of_all(table: NamedColumns) -> Found | None:
+    """Target and predictions by their names; None where one of them is not found without a doubt."""
+    chosen = _target(table)
+    targets = [part.strip() for part in table.options.target.split(",")] if table.options.target else []
+    targets = list(chosen.columns) if chosen is not None else [known(table.source, name) for name in targets]
+    if not targets:
+        return by_stems(table) or errors(table)
+    table.free = [name for name in table.free if name not in targets]
+    kind = table.kind(targets[0]) if len(targets) == 1 else "array"
+    for way in OF_CLASSES:
+        if kind not in ("real", "none", "fractions"):
+            found = way(table, targets[0], kind)
+            if found is not None:
+                return _with(chosen, found)
+    for of_numbers in OF_NUMBERS:
+        found = of_numbers(table, targets[0], kind)
+        if found is not None:
+            return _with(chosen, found)
+    found = predicted(table, targets[0], kind)
+    if found is not None:
+        return _with(chosen, found)
+    stems = by_stems(table, targets[0]) if chosen is None and len(targets) == 1 else None
+    return stems or (None if chosen is None else ({"target": chosen.columns[0]}, [chosen]))
+
+
+def _with(chosen: Choice | None, found: Found) -> Found:
+    patch, choices = found
+    if chosen is None or "target" in patch:
+        return patch, choices
+    return {"target": chosen.columns[0], **patch}, [chosen, *choices]
