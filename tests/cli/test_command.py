@@ -144,7 +144,7 @@ def bad_files(tmp_path):
         "huge.csv": (b"y,p\n1" + b"0" * 400 + b",0.5\n0,0.2\n", "the targets are text"),
         "one.csv": (b"y,p\n1,0.5\n", "at least 2 rows"),
         "names.csv": (b"a,b\n1,0.5\n0,0.2\n", "--target NAME"),
-        "semicolon.csv": (b"y;p\n1;0.5\n0;0.2\n", "--delimiter ';'"),
+        "semicolon.csv": (b"y;p\n1;0.5\n0;0.2;1\n", "--delimiter ';'"),
     }
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+import tempfile
+import weakref
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,7 +21,7 @@ from kernelcal.io.text import Text
 __all__ = ["arrow_arrays", "open_source", "readers"]
 
 
-_DELIMITERS = {".csv": ",", ".txt": ",", ".tsv": "tab"}
+_DELIMITERS = {".csv": ",", ".txt": ",", ".tsv": "tab", ".dat": ",", ".tab": "tab"}
 _LINES = (".jsonl", ".ndjson")
 _PICKLED = (".pkl", ".pickle", ".joblib", ".pt", ".pth", ".p")
 
@@ -32,6 +36,8 @@ def open_source(paths: Sequence[Path], delimiter: str | None = None, missing: fr
     MissingExtraError
         For parquet without the extra ``frame``.
     """
+    if len(paths) == 1 and _is_stream(paths[0]):
+        return _from_stream(paths[0], delimiter, missing)
     for path in paths:
         if not path.exists():
             raise InputError(f"{path}: there is no such file")
@@ -41,12 +47,48 @@ def open_source(paths: Sequence[Path], delimiter: str | None = None, missing: fr
         return _pair(paths)
     if len(paths) != 1:
         raise InputError(f"{', '.join(map(str, paths))}: only npy files are read together, predictions and targets")
-    path, suffix = paths[0], _suffix(paths[0])
+    return _opened(paths[0], _suffix(paths[0]), delimiter, missing)
+
+
+def _opened(path: Path, suffix: str, delimiter: str | None, missing: frozenset[str], name: Any = None) -> Source:
+    """Open one file as what a suffix says; `name` is what messages call it."""
     if suffix in _DELIMITERS:
-        return Text(path, delimiter or _DELIMITERS[suffix], missing)
+        said = delimiter is not None
+        return Text(path, str(delimiter) if said else _DELIMITERS[suffix], missing, said=said, name=name)
     if suffix in READERS:
-        return Arrays(path, READERS[suffix](path))
+        return Arrays(name or path, READERS[suffix](path))
     raise InputError(f"{path}: {_PICKLES if suffix in _PICKLED else f'unknown kind of file {suffix!r}: {_known()}'}")
+
+
+_STANDARD = "-"
+_FIRST_BYTES = ((b"PAR1", ".parquet"), (b"ARROW1", ".feather"), (b"PK", ".npz"), (b"{", ".jsonl"))
+
+
+def _is_stream(path: Path) -> bool:
+    """Tell whether something can be read once: standard input, a pipe with or without a name."""
+    return str(path) == _STANDARD or (path.exists() and not path.is_file() and not path.is_dir())
+
+
+def _from_stream(path: Path, delimiter: str | None, missing: frozenset[str]) -> Source:
+    """Read it to its end, once, and open what was read: as what its suffix says, or its first bytes."""
+    name = "standard input" if str(path) == _STANDARD else str(path)
+    content = sys.stdin.buffer.read() if str(path) == _STANDARD else path.read_bytes()
+    if not content:
+        raise InputError(f"{name}: there is nothing to read")
+    suffix = _suffix(path)
+    if suffix not in (*_DELIMITERS, *READERS):
+        start = content[:64].lstrip()
+        suffix = next((suffix for mark, suffix in _FIRST_BYTES if start.startswith(mark)), ".csv")
+    folder = tempfile.mkdtemp(prefix="kernelcal-")
+    copy = Path(folder) / f"input{suffix}"
+    copy.write_bytes(content)
+    try:
+        source = _opened(copy, suffix, delimiter, missing, name)
+    except InputError as error:
+        shutil.rmtree(folder)
+        raise InputError(str(error).replace(str(copy), name)) from None
+    weakref.finalize(source, shutil.rmtree, folder, ignore_errors=True)  # the copy is there as long as what reads it
+    return source
 
 
 def readers() -> tuple[str, ...]:
@@ -65,7 +107,7 @@ def _known() -> str:
     """Kinds of files in words; a second suffix of a reader is not named."""
     first = {reader: suffix for suffix, reader in sorted(READERS.items(), reverse=True)}
     kinds = sorted(suffix.lstrip(".") for suffix in first.values())
-    return f"csv, tsv, npy (a pair), {', '.join(kinds[:-1])} and {kinds[-1]} are read"
+    return f"csv, tsv, txt, dat, npy (a pair), {', '.join(kinds[:-1])} and {kinds[-1]} are read"
 
 
 def _suffix(path: Path) -> str:

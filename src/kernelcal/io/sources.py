@@ -175,10 +175,21 @@ def reads(*suffixes: str) -> Callable[[Reader], Reader]:
 
 
 class Source(ABC):
-    """Columns of one file (or of a pair of npy files)."""
+    """Columns of one file (or of a pair of npy files).
+
+    Attributes
+    ----------
+    path : object
+        What messages call it.
+    names : list of str
+        Columns.
+    percent : dict of str to int
+        Columns whose numbers were found to have a percent sign, and a line that has one.
+    """
 
     path: Any
     names: list[str]
+    percent: dict[str, int]
 
     @abstractmethod
     def numbers(self, names: Sequence[str]) -> np.ndarray:
@@ -214,6 +225,7 @@ class Arrays(Source):
 
     def __init__(self, path: Any, columns: Mapping[str, np.ndarray]) -> None:
         self.path, self.columns, self.names = path, columns, list(columns)
+        self.percent = {}
 
     def wide(self, name: str) -> bool:
         """Tell whether an array has several columns."""

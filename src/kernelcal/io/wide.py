@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,8 @@ from kernelcal.predictions import Bernoulli, Logits, LogProbs, Percent, Predicti
 __all__ = ["class_columns", "is_constant", "read_classes", "read_wide", "wide_columns"]
 
 
+_FEW = 20  # rows of which none may reach what others do
+_BELOW_ONE = "no number on the scale from 0 to 10 exceeds 1: are these probabilities already (--kind probabilities)?"
 _SHOWN = 6  # class names in the sentence that says what was read
 _WRAPPERS: dict[str, Any] = {"logits": Logits, "log-probabilities": LogProbs, "percent": Percent}
 
@@ -55,7 +58,9 @@ _WRAPPERS: dict[str, Any] = {"logits": Logits, "log-probabilities": LogProbs, "p
 def read_classes(source: Source, options: ReadOptions, *, said: bool = True) -> Data:
     """Read labels and class probabilities, whose columns were said or found by their names."""
     targets, columns = class_columns(source, options)
-    x, y, weights, rows, end = _rows(source, targets, columns, options)
+    x = source.numbers(columns)
+    options = _with_signs(source, columns, options)
+    x, y, weights, rows, end = _rows(source, targets, columns, x, options)
 
     def in_file(row: int) -> str:  # what messages call it, dropped rows counted
         return f"row {rows[row]}"
@@ -68,7 +73,7 @@ def read_classes(source: Source, options: ReadOptions, *, said: bool = True) -> 
             y = name_positions(y, names, one_hot, width, x.shape[1], said=bool(options.classes))
         elif names is None and not said:
             refuse_doubt(columns, y)
-        predictions = _predictions(x, names, options)
+        predictions = _predictions(x, names, options, signed=columns[0] in source.percent)
     if predictions.notes:
         predictions = trusted(predictions, notes=tuple(with_rows(note, in_file) for note in predictions.notes))
     if options.kind == "top-label" or (names is None and x.shape[1] == 1 and _says_right(targets)):
@@ -79,6 +84,21 @@ def read_classes(source: Source, options: ReadOptions, *, said: bool = True) -> 
     groups = kept_groups(groups_of_rows(source, options), rows)
     given = kept_given(given_of_rows(source, options), rows)
     return Data(y, predictions, description, weights, keys, groups, rows, given)
+
+
+def _with_signs(source: Source, columns: Sequence[str], options: ReadOptions) -> ReadOptions:
+    """Numbers with a percent sign are percentages; another scale is refused."""
+    signed = [name for name in columns if name in source.percent]
+    if not signed:
+        return options
+    if len(signed) < len(columns) or options.kind not in ("probabilities", "percent", "top-label"):
+        other = next((name for name in columns if name not in signed), None)
+        raise InputError(
+            f"{source.path}, line {source.percent[signed[0]]}, column {signed[0]!r}: a number with a percent sign, but "
+            + (f"column {other!r} has none" if other else f"--kind {options.kind} was said")
+            + ": write all numbers alike"
+        )
+    return replace(options, kind="percent") if options.kind == "probabilities" else options
 
 
 def _says_right(targets: Sequence[str]) -> bool:
@@ -99,10 +119,10 @@ def class_columns(
 
 
 def _rows(
-    source: Source, targets: Sequence[str], columns: Sequence[str], options: ReadOptions
+    source: Source, targets: Sequence[str], columns: Sequence[str], x: np.ndarray, options: ReadOptions
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray, str]:
     """Predictions, targets and case weights of the rows to keep, their numbers, and what was dropped."""
-    x, y = source.numbers(columns), read_targets(source, targets, options)
+    y = read_targets(source, targets, options)
     if len(x) != len(y):
         raise InputError(f"{len(y)} targets in {', '.join(targets)}, but {len(x)} rows in {columns[0]}")
     w = None if options.weights is None else source.numbers([known(source, options.weights)])[:, 0]
@@ -138,13 +158,20 @@ def _as_written(y: np.ndarray) -> np.ndarray:
     return y
 
 
-def _predictions(x: np.ndarray, classes: Sequence[Any] | None, options: ReadOptions) -> Predictions:
+def _predictions(
+    x: np.ndarray, classes: Sequence[Any] | None, options: ReadOptions, *, signed: bool = False
+) -> Predictions:
     values = x[:, 0] if x.shape[1] == 1 else x
+    if signed and options.kind == "top-label":
+        values = values / 100
     wrapper = _out_of_ten if options.kind == "out-of-ten" else _WRAPPERS.get(options.kind)
-    return as_predictions(values if wrapper is None else wrapper(values), classes=classes, normalize=options.normalize)
+    made = as_predictions(values if wrapper is None else wrapper(values), classes=classes, normalize=options.normalize)
+    if options.kind == "out-of-ten" and len(values) > _FEW and values.max() <= 1:
+        return trusted(made, notes=(*made.notes, _BELOW_ONE))
+    return made
 
 
-def _out_of_ten(x: np.ndarray) -> Percent:
+def _out_of_ten(x: np.ndarray) -> np.ndarray:
     """Confidence on a scale from 0 to 10."""
     outside = np.argwhere((x < 0) | (x > 10))
     if len(outside):
@@ -152,7 +179,7 @@ def _out_of_ten(x: np.ndarray) -> Percent:
             f"--kind out-of-ten reads a scale from 0 to 10, and row {outside[0, 0]} holds {x[tuple(outside[0])]:g}: "
             "what are these numbers?"
         )
-    return Percent(10 * x)
+    return x / 10
 
 
 def _as_hits(predictions: Any) -> Predictions:
@@ -197,6 +224,7 @@ def read_wide(source: Source, form: str, options: ReadOptions) -> FileArrays:
     arrays = {"target": _array(source, columns["target"], 0)}
     rows = len(arrays["target"])
     arrays |= {role: _array(source, names, rows) for role, names in columns.items() if role != "target"}
+    _refuse_some_signs(source, columns)
     check_shapes(form, arrays, columns)
     wanted = where_mask(source, options)
     return FileArrays(
@@ -216,6 +244,18 @@ def read_wide(source: Source, form: str, options: ReadOptions) -> FileArrays:
         groups=groups_of_rows(source, options),
         given=given_of_rows(source, options),
     )
+
+
+def _refuse_some_signs(source: Source, columns: dict[str, list[str]]) -> None:
+    """Refuse percent signs in some of the columns: their numbers have another unit than the others."""
+    names = [name for of_role in columns.values() for name in of_role]
+    signed = [name for name in names if name in source.percent]
+    if signed and len(signed) < len(names):
+        other = next(name for name in names if name not in signed)
+        raise InputError(
+            f"{source.path}, line {source.percent[signed[0]]}, column {signed[0]!r}: a number with a percent sign, but "
+            f"column {other!r} has none: write all numbers alike"
+        )
 
 
 def wide_columns(source: Source, form: str, options: ReadOptions) -> tuple[list[str], dict[str, list[str]]]:

@@ -76,7 +76,10 @@ def _target_array(y: Any) -> np.ndarray:
             "is (y, predictions)"
         )
     try:
-        values = series_to_array(y) if is_frame(y) else to_numpy(as_array(y))
+        if is_frame(y) and len(getattr(y, "columns", ())) > 1 and not hasattr(y, "dtype"):
+            values = to_numpy(plain_array(y)[0])  # the numbers of vectors
+        else:
+            values = series_to_array(y) if is_frame(y) else to_numpy(as_array(y))
     except InputError:
         raise
     except ValueError as error:  # rows of unequal length

@@ -83,7 +83,7 @@ def _of_all(table: NamedColumns) -> Found | None:
     targets = [part.strip() for part in table.options.target.split(",")] if table.options.target else []
     targets = list(chosen.columns) if chosen is not None else [known(table.source, name) for name in targets]
     if not targets:
-        return by_stems(table) or errors(table)
+        return by_stems(table) or errors(table) or _without_names(table)
     table.free = [name for name in table.free if name not in targets]
     kind = table.kind(targets[0]) if len(targets) == 1 else "array"
     for way in OF_CLASSES:
@@ -100,6 +100,17 @@ def _of_all(table: NamedColumns) -> Found | None:
         return _with(chosen, found)
     stems = by_stems(table, targets[0]) if chosen is None and len(targets) == 1 else None
     return stems or (None if chosen is None else ({"target": chosen.columns[0]}, [chosen]))
+
+
+def _without_names(table: NamedColumns) -> Found | None:
+    """Two columns of a table without a header: outcomes of 0 and 1, and fractions from 0 to 1."""
+    if table.source.names != ["1", "2"] or sorted(map(table.kind, table.free)) != ["binary", "fractions"]:
+        return None
+    target, p = sorted(table.free, key=table.kind)
+    return {"target": target, "predictions": p}, [
+        choice("target", target, "there is no header: the one of two columns that holds only 0 and 1"),
+        choice("predictions", p, "the one that holds fractions from 0 to 1"),
+    ]
 
 
 def _with(chosen: Choice | None, found: Found) -> Found:
