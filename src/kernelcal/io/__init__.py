@@ -1,8 +1,9 @@
 """Files to predictions and targets: opened, their columns chosen, the kind of table told, and read."""
 
 from kernelcal.io.columns import CROSSING, KINDS, ReadOptions
+from kernelcal.io.models import read_models
 from kernelcal.io.opening import arrow_arrays, open_source, readers
-from kernelcal.io.reading import form_of, read, read_models, read_source
+from kernelcal.io.reading import form_of, read, read_source
 from kernelcal.io.sources import MISSING, READERS, Arrays, Source, missing, reads, typed
 from kernelcal.io.table import Data
 from kernelcal.io.text import Text

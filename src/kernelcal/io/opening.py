@@ -7,6 +7,7 @@ import sys
 import tempfile
 import weakref
 import zipfile
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,14 +16,16 @@ from typing import Any
 import numpy as np
 
 from kernelcal.errors import InputError, MissingExtraError
-from kernelcal.io.sources import READERS, Arrays, Source, reads, side_by_side
+from kernelcal.io.json_lines import load_json, load_json_lines
+from kernelcal.io.sources import READERS, Arrays, Source, column_of, reads
 from kernelcal.io.text import Text
 
 __all__ = ["arrow_arrays", "open_source", "readers"]
 
 
 _DELIMITERS = {".csv": ",", ".txt": ",", ".tsv": "tab", ".dat": ",", ".tab": "tab"}
-_LINES = (".jsonl", ".ndjson")
+_LINES = (".jsonl", ".ndjson", ".json")
+_DEEPEST = 3  # structures in structures
 _PICKLED = (".pkl", ".pickle", ".joblib", ".pt", ".pth", ".p")
 
 
@@ -150,6 +153,10 @@ def _load_npy(path: Path) -> np.ndarray:
         return np.asarray(array)
 
 
+reads(".jsonl", ".ndjson")(load_json_lines)
+reads(".json")(load_json)
+
+
 @reads(".npz")
 def _load_npz(path: Path) -> Mapping[str, np.ndarray]:
     """Arrays by name."""
@@ -224,14 +231,17 @@ def _load_parquet(path: Path) -> dict[str, np.ndarray]:
 
 
 def arrow_arrays(where: Any, table: Any) -> dict[str, np.ndarray]:
-    """Columns of an Arrow table; `where` names the file in messages."""
-    doubles = sorted({name for name in table.column_names if table.column_names.count(name) > 1})
+    """Columns of an Arrow table, those of structures by both names; `where` names the file in messages."""
+    for _ in range(_DEEPEST):
+        if any(str(kind).startswith("struct") for kind in table.schema.types):
+            table = table.flatten()
+    doubles = sorted(name for name, number in Counter(table.column_names).items() if number > 1)
     if doubles:
         raise InputError(f"{where}: column {doubles[0]!r} occurs more than once: columns need distinct names")
-    return {name: _column(f"{where}, column {name!r}", table.column(name)) for name in table.column_names}
+    return {name: _column(table.column(name)) for name in table.column_names}
 
 
-def _column(where: str, column: Any) -> np.ndarray:
+def _column(column: Any) -> np.ndarray:
     if str(column.type).startswith("dictionary"):  # to_numpy would give null the last of the values
         column = column.cast(column.type.value_type)
     values = column.to_numpy()
@@ -239,4 +249,4 @@ def _column(where: str, column: Any) -> np.ndarray:
     if not lists:
         return values
     same = len({getattr(value, "shape", None) for value in values}) == 1
-    return np.stack(list(values)) if same and values[0].dtype.kind in "fiub" else side_by_side(where, list(values))
+    return np.stack(list(values)) if same and values[0].dtype.kind in "fiub" else column_of(list(values))

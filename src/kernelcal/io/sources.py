@@ -23,6 +23,7 @@ __all__ = [
     "Reader",
     "Source",
     "absent",
+    "column_of",
     "is_number",
     "missing",
     "reads",
@@ -115,6 +116,18 @@ def side_by_side(where: str, rows: Sequence[Any]) -> np.ndarray:
     except (TypeError, ValueError, OverflowError):
         number = next(k for k, row in enumerate(rows) if row is not None and not all(map(_fits, row)))
         raise InputError(f"{where}, row {number}: expected a list of numbers, got {_short(rows[number])}") from None
+
+
+def column_of(values: Sequence[Any]) -> np.ndarray:
+    """Values of a column: lists of one length as an array; others as they are, refused when they are asked for."""
+    if any(_is_list(value) for value in values):
+        try:
+            return side_by_side("", values)
+        except InputError:
+            pass
+    column = np.empty(len(values), dtype=object)
+    column[:] = values
+    return column
 
 
 def _is_list(value: Any) -> bool:
@@ -259,6 +272,8 @@ class Arrays(Source):
 
     def _numeric(self, name: str, axes: Sequence[int] = (1, 2)) -> np.ndarray:
         array = self.columns[name]
+        if array.dtype.kind == "O" and any(map(_is_list, array)):
+            array = side_by_side(f"{self.path}, column {name!r}", list(array))
         if array.dtype.kind == "O" and array.ndim == 1:
             array = self._floats(name, array)
         if array.dtype.kind not in "fiub" or array.ndim not in axes:

@@ -1,10 +1,9 @@
-"""Text that is read as a stream: csv and tsv, keeping only the columns that are asked for, and json lines."""
+"""Tables of text, read as a stream: csv, tsv and their kin, keeping only the columns that are asked for."""
 
 from __future__ import annotations
 
 import csv
 import gzip
-import json
 import re
 import zlib
 from collections.abc import Iterator, Sequence
@@ -16,7 +15,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from kernelcal.errors import InputError
-from kernelcal.io.sources import Cells, Source, is_number, missing, reads, side_by_side, typed
+from kernelcal.io.sources import Cells, Source, is_number, missing, typed
 
 __all__ = ["Text", "open_text"]
 
@@ -236,54 +235,3 @@ def _hint(text: str) -> str:
     if "," in text and is_number(text.replace(",", ".")):
         return "; write the decimal comma as a point"
     return ""
-
-
-@reads(".jsonl", ".ndjson")
-def _load_json_lines(path: Path) -> dict[str, np.ndarray]:
-    """Columns by name; a name that a line lacks is missing there."""
-    columns: dict[str, list[Any]] = {}
-    count = 0
-    with open_text(path) as stream:
-        for number, line in enumerate(stream, 1):
-            if not line.strip():
-                continue
-            for name, value in _object(f"{path}, line {number}", line).items():
-                columns.setdefault(name, [None] * count).append(value)
-            count += 1
-            for values in columns.values():
-                values.extend([None] * (count - len(values)))
-    if count == 0:
-        raise InputError(f"{path}: the file is empty")
-    return {name: _column(f"{path}, column {name!r}", values) for name, values in columns.items()}
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse an object that says two values of one name: which of them is meant?"""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        double = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"the name {double!r} is given twice in one object: leave one of the two values")
-    return found
-
-
-def _object(where: str, line: str) -> dict[str, Any]:
-    try:
-        value = json.loads(line, object_pairs_hook=_once)
-    except json.JSONDecodeError as error:
-        raise InputError(f"{where}: not JSON: {error.msg}") from None
-    except InputError as error:
-        raise InputError(f"{where}: {error}") from None
-    except (ValueError, RecursionError) as error:  # a number of thousands of digits, brackets in thousands of brackets
-        raise InputError(f"{where}: cannot be read: {error}") from None
-    if not isinstance(value, dict):
-        raise InputError(f'{where}: expected an object such as {{"p": 0.3, "y": 1}}, got {line.strip()[:40]!r}')
-    return value
-
-
-def _column(where: str, values: list[Any]) -> np.ndarray:
-    if any(isinstance(value, list) for value in values):
-        return side_by_side(where, values)
-    column = np.empty(len(values), dtype=object)
-    column[:] = values
-    return column

@@ -204,6 +204,8 @@ def _of_rows(column: Cells) -> list[str]:
 def keys_of_units(units: Units, options: ReadOptions) -> list[str]:
     """The same of every prediction of a long table, by all that tells predictions apart but the model.
 
+    Columns are in the order of their names: files of one hub may have them in another.
+
     A column ``model`` that is the same in the whole file names the file, not its rows. --row-id names the columns.
     """
     asked = [name.strip() for name in (options.row_id or "").split(",") if name.strip()]
@@ -215,6 +217,7 @@ def keys_of_units(units: Units, options: ReadOptions) -> list[str]:
         for k, name in enumerate(units.names)
         if name != options.model_column and not (name in _MODELS and np.ptp(units.numbers[:, k]) == 0)
     ]
+    columns = sorted(columns, key=lambda k: units.names[k])
     texts = [[units.text(unit, k) for unit in range(len(units))] for k in columns]
     return _in_words([units.names[k] for k in columns], texts) if columns else [str(k) for k in range(len(units))]
 

@@ -11,7 +11,7 @@ from kernelcal.errors import InputError
 from kernelcal.io.columns import listed
 from kernelcal.io.roles import vocabulary as words
 from kernelcal.io.roles.table import Found, NamedColumns, choice, join
-from kernelcal.predictions import columns_of_labels, negative_and_positive
+from kernelcal.predictions import columns_of_labels, common_start, negative_and_positive
 
 __all__ = ["OF_CLASSES", "predicted"]
 
@@ -75,8 +75,17 @@ def _of_labels(table: NamedColumns, target: str, kind: str) -> Found | None:
     more = [name for name in more if table.kind(name) not in ("text", "none", "array")]
     if len(columns) > 1:
         columns = more if more != columns and not _sum_to_one(table, columns) and _sum_to_one(table, more) else columns
-        return {"predictions": join(columns)}, [choice("predictions", columns, "called as the labels of the target")]
+        chosen = choice("predictions", columns, "called as the labels of the target")
+        scale = _scale_of(common_start(columns))
+        return {"predictions": join(columns), **({"kind": scale} if scale else {})}, [chosen]
     return _of_two_labels(table, target, kind, columns[0]) if len(columns) == 1 and len(labels) == 2 else None
+
+
+def _scale_of(start: str) -> str | None:
+    """Scale that names begin with, such as logprobs.yes and logprobs.no."""
+    word = words.plain(start)
+    scales = {"logits": words.LOGIT, "log-probabilities": words.LOG_PROBABILITY}
+    return next((scale for scale, tiers in scales.items() if any(word in tier for tier in tiers)), None)
 
 
 def _sum_to_one(table: NamedColumns, columns: Sequence[str]) -> bool:
@@ -90,7 +99,7 @@ def _confidence(table: NamedColumns, target: str, kind: str) -> Found | None:
     name = table.one(words.CONFIDENCE)
     if name is None or table.kind(name) in ("text", "none"):
         return None
-    if words.plain(target) in words.HIT[0]:
+    if words.says_right(target):
         return {"predictions": name}, [choice("predictions", name, f"the confidence that {target} is true")]
     label = table.options.predicted_label or table.one(words.PREDICTED_LABEL, but=[name])
     if label is not None and _alike(table.kind(label), kind):

@@ -14,7 +14,7 @@ from kernelcal.io.roles.numbers import OF_NUMBERS, by_stems, errors, refuse_abso
 from kernelcal.io.roles.table import Found, NamedColumns, choice
 from kernelcal.io.sources import Source
 
-__all__ = ["resolved"]
+__all__ = ["columns_of_models", "resolved"]
 
 
 _FORMS = ("predictions", "mean", "std", "variance", "samples", "quantiles", "family", "parameters")
@@ -118,3 +118,42 @@ def _with(chosen: Choice | None, found: Found) -> Found:
     if chosen is None or "target" in patch:
         return patch, choices
     return {"target": chosen.columns[0], **patch}, [chosen, *choices]
+
+
+def columns_of_models(source: Source, options: ReadOptions) -> list[dict[str, str]] | None:
+    """Options of every model of a table with a column (or a mean and a spread) a model; None where names tell none.
+
+    Names of columns are then alike but for the model: ``p_forest`` and ``p_linear``, ``a_mean`` and ``a_std``.
+    """
+    table = NamedColumns(source, options, None)
+    chosen = _target(table)
+    target = options.target or (chosen.columns[0] if chosen is not None else None)
+    if target is None or target not in source.names:
+        return None
+    table.free = [name for name in table.free if name != target]
+    groups: dict[str, dict[str, str]] = {}
+    for name in table.free:
+        role = words.role_and_stem(name)
+        if role is not None and role[1]:
+            groups.setdefault(role[1], {}).setdefault(role[0], name)
+    spread = next((role for role in ("std", "variance") if any(role in roles for roles in groups.values())), "")
+    numbers = [roles for roles in groups.values() if "mean" in roles and spread in roles]
+    if len(numbers) > 1:
+        return [{"mean": roles["mean"], spread: roles[spread], "target": target} for roles in numbers]
+    classes = [
+        roles["probability"]
+        for roles in groups.values()
+        if "probability" in roles and table.kind(roles["probability"]) == "fractions"
+    ]
+    if len(classes) > 1 and table.kind(target) == "binary" and len(_affixes(classes)) == 1:
+        return [{"predictions": name, "target": target} for name in classes]
+    return None
+
+
+def _affixes(names: Sequence[str]) -> set[str]:
+    """Words by which the names say that they are probabilities."""
+    found = set()
+    for name in names:
+        whole, role = words.plain(name), words.role_and_stem(name)
+        found.add(whole.replace(role[1] if role else "", "*", 1))
+    return found

@@ -49,7 +49,8 @@ TARGET = _names(
 )
 HIT = _names(
     "correct correctness right hit was_correct was_right is_correct is_right is_hit answered_correctly correct_answer "
-    "answer_correct answer_is_correct exact_match em acc top1_correct is_accurate"
+    "answer_correct answer_is_correct top1_correct is_accurate",
+    "acc exact_match em",
 )
 PROBABILITY = _names(
     "p probability probabilities prob probs proba predictions scores y_prob",
@@ -140,7 +141,7 @@ def plain(name: str) -> str:
 
 def says_right(name: str) -> bool:
     """Tell whether a column says by its name that an answer was right."""
-    return plain(name) in HIT[0]
+    return any(plain(name) in tier for tier in HIT)
 
 
 def role_and_stem(name: str) -> tuple[str, str] | None:
