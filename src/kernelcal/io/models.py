@@ -15,13 +15,11 @@ from kernelcal.io.columns import (
     choose_target,
     known,
     listed,
-    missing_words,
     refuse_another_order,
     was_said,
     where_mask,
 )
-from kernelcal.io.opening import open_source
-from kernelcal.io.reading import read_source
+from kernelcal.io.reading import opened, read_source
 from kernelcal.io.roles import columns_of_models
 from kernelcal.io.sources import Source, missing
 from kernelcal.io.table import Data
@@ -81,10 +79,7 @@ def _by_file(groups: Sequence[Sequence[Path]], options: ReadOptions) -> dict[str
         names = [str(paths[0]) for paths in groups]
     if len(set(names)) < len(names):
         raise InputError(f"the same file was given twice among {', '.join(names)}")
-    return {
-        name: _of_model(open_source(paths, options.delimiter, missing_words(options)), name, options)
-        for name, paths in zip(names, groups, strict=True)
-    }
+    return {name: _of_model(opened(paths, options), name, options) for name, paths in zip(names, groups, strict=True)}
 
 
 def _by_column(groups: Sequence[Sequence[Path]], options: ReadOptions) -> dict[str, Data]:
@@ -93,7 +88,7 @@ def _by_column(groups: Sequence[Sequence[Path]], options: ReadOptions) -> dict[s
         raise InputError(
             f"--model-column {column} reads one table, got {len(groups)} files: join them, or leave it out"
         )
-    source = open_source(groups[0], options.delimiter, missing_words(options))
+    source = opened(groups[0], options)
     asked, others = _split(options.where or (), column)
     names = asked or _models_in(source, known(source, column), replace(options, where=others or None))
     without = next((name for name in names if missing(name)), None)
@@ -127,7 +122,7 @@ def _split(where: Sequence[str], column: str) -> tuple[list[str], list[str]]:
 
 def _by_names(paths: Sequence[Path], options: ReadOptions) -> dict[str, Data] | None:
     """A column (or a mean and a spread) a model; None where the table is one of one model."""
-    source = open_source(paths, options.delimiter, missing_words(options))
+    source = opened(paths, options)
     found = _said_columns(source, options) or _found_columns(source, options)
     if found is None:
         return None

@@ -7,7 +7,6 @@ import sys
 import tempfile
 import weakref
 import zipfile
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,15 +16,15 @@ import numpy as np
 
 from kernelcal.errors import InputError, MissingExtraError
 from kernelcal.io.json_lines import load_json, load_json_lines
-from kernelcal.io.sources import READERS, Arrays, Source, column_of, reads
+from kernelcal.io.libraries import arrow_arrays, load_arrow, load_excel, load_r
+from kernelcal.io.sources import READERS, Arrays, Source, reads
 from kernelcal.io.text import Text
 
-__all__ = ["arrow_arrays", "open_source", "readers"]
+__all__ = ["open_source", "readers"]
 
 
 _DELIMITERS = {".csv": ",", ".txt": ",", ".tsv": "tab", ".dat": ",", ".tab": "tab"}
 _LINES = (".jsonl", ".ndjson", ".json")
-_DEEPEST = 3  # structures in structures
 _PICKLED = (".pkl", ".pickle", ".joblib", ".pt", ".pth", ".p")
 
 
@@ -155,6 +154,9 @@ def _load_npy(path: Path) -> np.ndarray:
 
 reads(".jsonl", ".ndjson")(load_json_lines)
 reads(".json")(load_json)
+reads(".feather", ".arrow", ".ipc")(load_arrow)
+reads(".xlsx", ".xlsm")(load_excel)
+reads(".rda", ".rds", ".rdata")(load_r)
 
 
 @reads(".npz")
@@ -228,25 +230,3 @@ def _load_parquet(path: Path) -> dict[str, np.ndarray]:
     except (pyarrow.ArrowException, OSError) as error:
         raise InputError(f"{path}: cannot be read as parquet: {error}") from None
     return arrow_arrays(path, table)
-
-
-def arrow_arrays(where: Any, table: Any) -> dict[str, np.ndarray]:
-    """Columns of an Arrow table, those of structures by both names; `where` names the file in messages."""
-    for _ in range(_DEEPEST):
-        if any(str(kind).startswith("struct") for kind in table.schema.types):
-            table = table.flatten()
-    doubles = sorted(name for name, number in Counter(table.column_names).items() if number > 1)
-    if doubles:
-        raise InputError(f"{where}: column {doubles[0]!r} occurs more than once: columns need distinct names")
-    return {name: _column(table.column(name)) for name in table.column_names}
-
-
-def _column(column: Any) -> np.ndarray:
-    if str(column.type).startswith("dictionary"):  # to_numpy would give null the last of the values
-        column = column.cast(column.type.value_type)
-    values = column.to_numpy()
-    lists = values.dtype.kind == "O" and any(isinstance(value, np.ndarray) for value in values)
-    if not lists:
-        return values
-    same = len({getattr(value, "shape", None) for value in values}) == 1
-    return np.stack(list(values)) if same and values[0].dtype.kind in "fiub" else column_of(list(values))

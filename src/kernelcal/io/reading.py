@@ -15,6 +15,7 @@ from kernelcal.io.columns import (
     missing_words,
     was_said,
 )
+from kernelcal.io.labelled import in_labelled_file, open_labelled
 from kernelcal.io.long import is_hubverse, read_long
 from kernelcal.io.opening import open_source
 from kernelcal.io.roles import resolved
@@ -22,7 +23,7 @@ from kernelcal.io.sources import Source
 from kernelcal.io.table import Data, as_data
 from kernelcal.io.wide import read_classes, read_wide
 
-__all__ = ["Data", "form_of", "read", "read_source"]
+__all__ = ["Data", "form_of", "opened", "read", "read_source"]
 
 
 def read(paths: Sequence[Path], options: ReadOptions) -> Data:
@@ -40,7 +41,14 @@ def read(paths: Sequence[Path], options: ReadOptions) -> Data:
     InputError
         With file, line, column and remedy.
     """
-    return read_source(open_source(paths, options.delimiter, missing_words(options)), options)
+    return read_source(opened(paths, options), options)
+
+
+def opened(paths: Sequence[Path], options: ReadOptions) -> Source:
+    """Open what is to be read, arrays with named axes too."""
+    if len(paths) == 1 and in_labelled_file(paths[0]):
+        return open_labelled(paths[0], options)
+    return open_source(paths, options.delimiter, missing_words(options))
 
 
 def read_source(source: Source, options: ReadOptions) -> Data:

@@ -107,6 +107,8 @@ def _suffix(path: str) -> str:
 def is_many(name: str | os.PathLike[str]) -> bool:
     """Tell whether a name stands for several files: a folder or a glob."""
     path = Path(name)
+    if path.suffix.lower() == ".zarr":
+        return False  # a store is one thing
     return path.is_dir() or (not path.exists() and bool(_GLOB.search(os.fspath(name))))
 
 

@@ -1,6 +1,6 @@
 """What columns hold where it was not said, by the names that people give them."""
 
 from kernelcal.io.roles.main import columns_of_models, resolved
-from kernelcal.io.roles.vocabulary import says_right
+from kernelcal.io.roles.vocabulary import is_target, plain, says_right
 
-__all__ = ["columns_of_models", "resolved", "says_right"]
+__all__ = ["columns_of_models", "is_target", "plain", "resolved", "says_right"]

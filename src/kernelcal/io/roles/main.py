@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from kernelcal.errors import InputError
 from kernelcal.io.columns import Choice, ReadOptions, known, was_said
 from kernelcal.io.long import is_hubverse
 from kernelcal.io.roles import vocabulary as words
@@ -32,10 +33,11 @@ def resolved(
     if is_hubverse(source) or any(was_said(options, name) for name in _LONG):
         return options, ()
     table = NamedColumns(source, options, labels)
+    across = getattr(source, "across", {})
     said = [name for name in _FORMS if was_said(options, name)]
     if said:
         found = _beside_what_was_said(table, said)
-    elif any(name in source.names and source.axes(name) > 1 for name in _ARRAYS):
+    elif not across and any(name in source.names and source.axes(name) > 1 for name in _ARRAYS):
         return options, ()
     else:
         found = _of_all(table)
@@ -86,6 +88,9 @@ def _of_all(table: NamedColumns) -> Found | None:
         return by_stems(table) or errors(table) or _without_names(table)
     table.free = [name for name in table.free if name not in targets]
     kind = table.kind(targets[0]) if len(targets) == 1 else "array"
+    found = _across(table)
+    if found is not None:
+        return _with(chosen, found)
     for way in OF_CLASSES:
         if kind not in ("real", "none", "fractions"):
             found = way(table, targets[0], kind)
@@ -100,6 +105,26 @@ def _of_all(table: NamedColumns) -> Found | None:
         return _with(chosen, found)
     stems = by_stems(table, targets[0]) if chosen is None and len(targets) == 1 else None
     return stems or (None if chosen is None else ({"target": chosen.columns[0]}, [chosen]))
+
+
+_OPTION = {"samples": "samples", "quantiles": "quantiles", "classes": "predictions"}
+_LABELS = {"quantiles": "quantile_levels", "classes": "classes"}
+
+
+def _across(table: NamedColumns) -> Found | None:
+    """A variable with one axis more than the outcomes have, whose name tells what it holds."""
+    across = {name: way for name, way in getattr(table.source, "across", {}).items() if name in table.free}
+    if len(across) != 1:
+        if len(across) > 1:
+            ways = ", ".join(f"--{_OPTION[kind]} {name}" for name, (kind, _) in across.items())
+            raise InputError(f"{table.source.path}: several variables hold predictions: say which is meant, {ways}")
+        return None
+    ((name, (kind, labels)),) = across.items()
+    patch, choices = {_OPTION[kind]: name}, [choice(_OPTION[kind], name, f"its further axis tells {kind}")]
+    if labels:
+        patch[_LABELS[kind]] = labels
+        choices.append(choice(_LABELS[kind], labels, "the coordinate of that axis"))
+    return patch, choices
 
 
 def _without_names(table: NamedColumns) -> Found | None:

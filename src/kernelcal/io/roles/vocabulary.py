@@ -26,6 +26,7 @@ __all__ = [
     "TARGET",
     "UPPER",
     "VARIANCE",
+    "is_target",
     "plain",
     "role_and_stem",
     "says_right",
@@ -137,6 +138,11 @@ def plain(name: str) -> str:
     """Name in small letters, with ``_`` between its words: ``yTrue`` and ``Y true`` are ``y_true``."""
     apart = re.sub(r"(?<=[a-z\d])(?=[A-Z])", "_", name)
     return re.sub(r"[^\w.]+|(?<!\d)\.|\.(?!\d)", "_", apart).strip("_").casefold().replace("__", "_")
+
+
+def is_target(name: str) -> bool:
+    """Tell whether something has a usual name of outcomes."""
+    return any(plain(name) in tier for tier in TARGET[:2])
 
 
 def says_right(name: str) -> bool:
