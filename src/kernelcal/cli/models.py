@@ -35,9 +35,11 @@ def run_compare(groups: Sequence[Sequence[Path]], reading: ReadOptions, options:
         raise InputError("compare takes no case weights: leave out --weights")
     refuse_run(options.run)
     models = read_models(groups, reading)
+    if options.explain_reading:
+        return _explained(models, options)
     predictions = {name: data.predictions for name, data in models.items()}
     if not options.json:
-        print("\n".join(f"{name}: {data.description}" for name, data in models.items()), flush=True)
+        print("\n".join(f"{name}: {data.sentence}" for name, data in models.items()), flush=True)
         print(cost_in_words(predictions, options.run.draws) + "\n", flush=True)
     result = _compared(models, predictions, options)
     if not options.json:
@@ -46,6 +48,14 @@ def run_compare(groups: Sequence[Sequence[Path]], reading: ReadOptions, options:
         _save(result, options.plot)
         print(f"wrote {options.plot}", file=sys.stderr if options.json else sys.stdout, flush=True)
     return {"read": {name: data.description for name, data in models.items()}, **result.to_dict()}
+
+
+def _explained(models: dict[str, Data], options: argparse.Namespace) -> dict[str, Any]:
+    """Say of every model how it was read."""
+    typed = ["kernelcal", *(part for part in map(str, options.said) if part != "--explain-reading")]
+    for name, data in models.items():
+        print(f"{name}: {data.explained(typed)}", flush=True)
+    return {"read": {name: data.description for name, data in models.items()}}
 
 
 def _outcomes(models: dict[str, Data]) -> Any:
@@ -98,8 +108,10 @@ def run_report(groups: Sequence[Sequence[Path]], reading: ReadOptions, options: 
     if several:
         refuse_run(options.run)
     models = read_models(groups, reading) if several else {groups[0][0].stem: read(groups[0], reading)}
+    if options.explain_reading:
+        return _explained(models, options)
     if not options.json:
-        print("\n".join(data.description for data in models.values()), flush=True)
+        print("\n".join(data.sentence for data in models.values()), flush=True)
     found = _reported(models, options)
     print(f"{found.verdict.heading}\nwrote {found.path}", file=sys.stderr if options.json else sys.stdout, flush=True)
     return {"read": {name: data.description for name, data in models.items()}, **found.to_dict()}

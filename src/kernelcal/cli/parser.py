@@ -167,6 +167,11 @@ def _add_rows(group: argparse._ArgumentGroup) -> None:
         "--drop-target", metavar="VALUE", help="leave out rows with this target (draws, unclear outcomes)"
     )
     group.add_argument(
+        "--explain-reading",
+        action="store_true",
+        help="say which columns were taken for what and why, and the command that states it, and stop",
+    )
+    group.add_argument(
         "--delimiter", metavar="CHARACTER", help="between the cells of a csv file: one character, or the word tab"
     )
 

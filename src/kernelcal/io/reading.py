@@ -59,7 +59,8 @@ def read_source(source: Source, options: ReadOptions) -> Data:
     else:
         table = read_long(source, found) if form == "long" else read_wide(source, form, found)
         data = table if isinstance(table, Data) else as_data(table, found)
-    return replace(data, choices=choices)
+    told = {one.role for one in choices}
+    return replace(data, choices=(*choices, *(one for one in data.choices if one.role not in told)))
 
 
 # what each form is asked for by, and the names of arrays or columns that stand for it without an option

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -37,7 +38,7 @@ from kernelcal.predictions import (
     trusted,
 )
 
-__all__ = ["Data", "FileArrays", "as_data", "family", "family_of_name"]
+__all__ = ["Data", "FileArrays", "as_data", "family", "family_of_name", "shown"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +65,8 @@ class Data:
         Columns that --given names: numbers, dates or text.
     choices : tuple of Choice
         Columns that were found by their names, with the reasons.
+    doubts : tuple of str
+        Questions about what was read.
     """
 
     y: np.ndarray
@@ -75,12 +78,41 @@ class Data:
     numbers: np.ndarray | None = None
     given: dict[str, Any] | None = None
     choices: tuple[Choice, ...] = ()
+    doubts: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """What was read and how that was decided, in a line; then what is doubtful, a line each."""
+        roles = list(dict.fromkeys(flag(one.role)[2:] for one in self.choices))
+        how = f"; found by name: {', '.join(roles)}" if roles else ""
+        return "\n".join([f"{self.description}{how}", *(f"question: {doubt}" for doubt in self.doubts)])
+
+    def explained(self, command: Sequence[str]) -> str:
+        """Which columns were taken for what and why, and the command that states it, from the one that was given."""
+        lines = [self.sentence]
+        if not self.choices:
+            return "\n".join([*lines, "every column was named; nothing was found by name"])
+        for one in self.choices:
+            lines.append(f"{flag(one.role)} {shown(one.columns)}: {one.why}")
+        stated = [part for one in self.choices for part in _stated(one)]
+        return "\n".join([*lines, f"the same, stated: {shlex.join([*command, *stated])}"])
 
     def row_in_words(self, row: int) -> str:
         """What messages call a row: by its number in the file."""
         return f"row {row if self.numbers is None or row >= len(self.numbers) else self.numbers[row]}"
 
 
+def shown(names: Sequence[str]) -> str:
+    """Names, the first and the last of many."""
+    return ",".join(names) if len(names) < _LISTED else f"{names[0]},...,{names[-1]} ({len(names)} of them)"
+
+
+def _stated(one: Choice) -> list[str]:
+    value = ",".join(one.columns)
+    return [f"{flag(one.role)}={value}"] if value.startswith("-") else [flag(one.role), value]
+
+
+_LISTED = 12
 _SHOWN = 6  # components in the sentence that says what was read
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from kernelcal.errors import InputError, naming_rows, with_rows
 from kernelcal.io.columns import (
     OUTCOMES,
+    Choice,
     ReadOptions,
     asked_columns,
     check_shapes,
@@ -41,7 +42,7 @@ from kernelcal.io.columns import (
     where_in_words,
     where_mask,
 )
-from kernelcal.io.roles import says_right
+from kernelcal.io.roles import doubts, says_right
 from kernelcal.io.sources import EXACT, Source
 from kernelcal.io.table import Data, FileArrays, family_of_name
 from kernelcal.predictions import Bernoulli, Logits, LogProbs, Percent, Predictions, as_predictions, trusted
@@ -83,7 +84,21 @@ def read_classes(source: Source, options: ReadOptions, *, said: bool = True) -> 
     description = _describe(source, targets, columns, predictions, options) + end
     groups = kept_groups(groups_of_rows(source, options), rows)
     given = kept_given(given_of_rows(source, options), rows)
-    return Data(y, predictions, description, weights, keys, groups, rows, given)
+    asked = () if options.kind == "top-label" or _says_right(targets) else doubts(y, predictions)
+    choices = _by_names_and_signs(source, columns, names, one_hot, options)
+    return Data(y, predictions, description, weights, keys, groups, rows, given, choices, asked)
+
+
+def _by_names_and_signs(
+    source: Source, columns: Sequence[str], names: Sequence[Any] | None, one_hot: Sequence[str], options: ReadOptions
+) -> tuple[Choice, ...]:
+    """Classes that the names of columns told, and a scale that signs told."""
+    found = []
+    if names is not None and not options.classes and not options.one_based and not one_hot and len(columns) > 1:
+        found.append(Choice("classes", tuple(map(str, names)), "the names of the columns, beside the labels"))
+    if options.kind == "percent" and any(name in source.percent for name in columns):
+        found.append(Choice("kind", ("percent",), "the numbers have a percent sign"))
+    return tuple(found)
 
 
 def _with_signs(source: Source, columns: Sequence[str], options: ReadOptions) -> ReadOptions:

@@ -46,6 +46,8 @@ def resolved(
     patch, choices = found
     if any("," in name for one in choices for name in one.columns):
         return options, ()  # names are listed with commas
+    said_by = {one.role for one in choices}
+    choices += [choice(name, str(value), "the names say so") for name, value in patch.items() if name not in said_by]
     return replace(options, **patch), tuple(choices)
 
 
