@@ -31,7 +31,16 @@ from kernelcal.io.sources import Cells, Source, is_number, missing
 from kernelcal.io.table import Data, FileArrays
 from kernelcal.io.truth import Outcomes, join_outcomes
 
-__all__ = ["Layout", "constant", "hubverse_layout", "is_hubverse", "pivot_draws", "pivot_quantiles", "read_long"]
+__all__ = [
+    "Layout",
+    "constant",
+    "hubverse_layout",
+    "is_hubverse",
+    "is_long",
+    "pivot_draws",
+    "pivot_quantiles",
+    "read_long",
+]
 
 
 @dataclass(frozen=True)
@@ -60,6 +69,7 @@ class Layout:
     said: str = ""
 
 
+_VALUES = ("predicted", "prediction", "value")
 _TYPE, _KEY, _VALUE = "output_type", "output_type_id", "value"
 _FORMS = {"quantile": "quantiles", "sample": "samples", "pmf": "classes"}
 
@@ -67,6 +77,12 @@ _FORMS = {"quantile": "quantiles", "sample": "samples", "pmf": "classes"}
 def is_hubverse(source: Source) -> bool:
     """Tell whether a table has the three columns that every hubverse table has."""
     return {_TYPE, _KEY, _VALUE} <= set(source.names)
+
+
+def is_long(source: Source) -> bool:
+    """Tell whether a table is one of a hub, or has the columns of one line a quantile or a draw by their full names."""
+    names = {name.lower() for name in source.names}
+    return is_hubverse(source) or bool(names & {"quantile_level", "sample_id"} and len(names & {*_VALUES}) == 1)
 
 
 def hubverse_layout(source: Source, options: ReadOptions, wanted: np.ndarray | None) -> Layout:
@@ -220,7 +236,6 @@ def _refuse_uneven(sizes: np.ndarray, size: int, without: np.ndarray, units: Uni
         raise InputError("every prediction has one draw: several lines a prediction are expected, name --unit a,b,c")
 
 
-_VALUES = ("predicted", "prediction", "value")
 _LEVELS = ("quantile_level", "quantile", "level")
 _DRAWS = ("sample_id", "sample", "draw", "member")
 _MIXED = ("target", "target_type", "model", "model_id")  # what a reader must know when they are judged together
@@ -317,7 +332,7 @@ def _unit_columns(source: Source, options: ReadOptions, layout: Layout, numbers:
     """Columns that tell predictions apart: as asked, else all that hold nothing else."""
     taken = [layout.value, layout.key, *layout.apart, *numbers[1:]]
     if options.unit:
-        return asked_columns(source, options.unit, taken)
+        return asked_columns(source, options.unit, taken, "unit")
     rest = [name for name in source.names if name not in taken]
     if not rest:
         raise InputError(

@@ -100,7 +100,7 @@ def readers() -> tuple[str, ...]:
     --------
     >>> from kernelcal.io import readers
     >>> readers()[:4]
-    ('.csv', '.txt', '.tsv', '.npy')
+    ('.csv', '.txt', '.tsv', '.dat')
     """
     return (*_DELIMITERS, ".npy", *sorted(READERS))
 

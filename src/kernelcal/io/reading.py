@@ -16,7 +16,7 @@ from kernelcal.io.columns import (
     was_said,
 )
 from kernelcal.io.labelled import in_labelled_file, open_labelled
-from kernelcal.io.long import is_hubverse, read_long
+from kernelcal.io.long import is_long, read_long
 from kernelcal.io.opening import open_source
 from kernelcal.io.roles import resolved
 from kernelcal.io.sources import Source
@@ -125,7 +125,7 @@ def _asked_form(options: ReadOptions) -> str | None:
 
 def _by_names(source: Source) -> str:
     """Hubverse columns, else usual names of class predictions, else those of numbers; classes where none is there."""
-    if is_hubverse(source):
+    if is_long(source):
         return "long"
     if has_usual_predictions(source):
         return "classes"

@@ -42,10 +42,19 @@ from kernelcal.io.columns import (
     where_in_words,
     where_mask,
 )
-from kernelcal.io.roles import doubts, says_right
+from kernelcal.io.roles import doubts, other_scale, says_right
 from kernelcal.io.sources import EXACT, Source
 from kernelcal.io.table import Data, FileArrays, family_of_name
-from kernelcal.predictions import Bernoulli, Logits, LogProbs, Percent, Predictions, as_predictions, trusted
+from kernelcal.predictions import (
+    Bernoulli,
+    Logits,
+    LogProbs,
+    Percent,
+    Predictions,
+    as_predictions,
+    checked_pair,
+    trusted,
+)
 
 __all__ = ["class_columns", "is_constant", "read_classes", "read_wide", "wide_columns"]
 
@@ -85,6 +94,8 @@ def read_classes(source: Source, options: ReadOptions, *, said: bool = True) -> 
     groups = kept_groups(groups_of_rows(source, options), rows)
     given = kept_given(given_of_rows(source, options), rows)
     asked = () if options.kind == "top-label" or _says_right(targets) else doubts(y, predictions)
+    if x.shape[1] == 1:
+        asked = (*asked, *other_scale(x[:, 0], checked_pair(y, predictions)[0], options.kind))
     choices = _by_names_and_signs(source, columns, names, one_hot, options)
     return Data(y, predictions, description, weights, keys, groups, rows, given, choices, asked)
 
@@ -300,7 +311,7 @@ def _columns(source: Source, form: str, options: ReadOptions, taken: Sequence[st
     return {
         role: [names.strip()]
         if role in _CONSTANT and is_constant(source, names)
-        else asked_columns(source, names, taken, draws=role == "samples")
+        else asked_columns(source, names, taken, role)
         for role, names in asked.items()
     }
 
@@ -317,7 +328,9 @@ def _of_family(source: Source, options: ReadOptions, taken: Sequence[str]) -> di
             f"{kind.__name__} has the parameters {', '.join(kind.given_by)}, and no column is called {missing[0]}: say "
             f"which hold them with --parameters NAMES, in this order. The columns are {listed(source.names)}"
         )
-    found = [[part] if is_constant(source, part) else asked_columns(source, part, taken) for part in asked]
+    found = [
+        [part] if is_constant(source, part) else asked_columns(source, part, taken, "parameters") for part in asked
+    ]
     if len(kind.given_by) == 1:  # perhaps of vectors, which have a column a component
         return {kind.given_by[0]: [name for part in found for name in part]}
     columns = [name for part in found for name in part]

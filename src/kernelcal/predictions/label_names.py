@@ -131,7 +131,7 @@ def _same(labels: Sequence[Any], columns: list[str]) -> list[Any] | None:
 
 def _by_key(of_key: dict[str, Any], ways: Sequence[Sequence[str]]) -> list[Any] | None:
     """Labels whose key is that of one of the ways to read one column."""
-    names: list[Any] = [some[-1].strip() for some in ways]
+    names: list[Any] = [some[-1].strip(" _.:-()[]{}") for some in ways]
     for key, label in of_key.items():
         places = [k for k, some in enumerate(ways) if any(_key(text) == key for text in some)]
         if len(places) != 1:

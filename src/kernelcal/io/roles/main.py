@@ -8,7 +8,7 @@ from typing import Any
 
 from kernelcal.errors import InputError
 from kernelcal.io.columns import Choice, ReadOptions, known, was_said
-from kernelcal.io.long import is_hubverse
+from kernelcal.io.long import is_long
 from kernelcal.io.roles import vocabulary as words
 from kernelcal.io.roles.classes import OF_CLASSES, predicted
 from kernelcal.io.roles.numbers import OF_NUMBERS, by_stems, errors, refuse_absolute
@@ -30,11 +30,11 @@ def resolved(
 
     `labels` gives the text labels of all rows, where the source does not hold them all.
     """
-    if is_hubverse(source) or any(was_said(options, name) for name in _LONG):
+    said = [name for name in _FORMS if was_said(options, name)]
+    if (is_long(source) and not said) or any(was_said(options, name) for name in _LONG):
         return options, ()
     table = NamedColumns(source, options, labels)
     across = getattr(source, "across", {})
-    said = [name for name in _FORMS if was_said(options, name)]
     if said:
         found = _beside_what_was_said(table, said)
     elif not across and any(name in source.names and source.axes(name) > 1 for name in _ARRAYS):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +17,7 @@ from kernelcal.io.sources import Source
 __all__ = ["Found", "NamedColumns", "choice", "join"]
 
 
+_PERCENT = re.compile(r"\d+(?:[.,]\d+)?\s*%")
 _LOOKED_AT = 65_536  # rows by which it is told what a column holds
 Found = tuple[dict[str, Any], list[Choice]]  # options, and why they are these
 
@@ -64,6 +66,8 @@ class NamedColumns:
             return "none"
         if values.dtype.kind in "OUS":
             there = [v for v in values.tolist() if v is not None]
+            if there and all(isinstance(v, str) and _PERCENT.fullmatch(v.strip()) for v in there):
+                return "fractions"
             return "binary" if there and all(isinstance(v, bool) for v in there) else "text"
         if values.dtype.kind == "b":
             return "binary"
