@@ -144,12 +144,20 @@ def _run(paths: list[Path], options: argparse.Namespace, *, first: bool) -> dict
         return run_in_parts(paths, why, _reading(options), options, first=first)
     read_all = read_together if is_one_table(paths, options) else read
     data = read_all(paths, _reading(options))
+    if options.explain_reading:
+        print(data.explained(_without_explaining(options)), flush=True)
+        return {"read": data.description}
     if not options.json:
-        print(data.description if first else f"\n{data.description}", flush=True)
+        print(data.sentence if first else f"\n{data.sentence}", flush=True)
     result = _planned(data, options) or _compute(data, options)
     if not options.json:
         print(result.summary(), flush=True)
     return {"read": data.description, **result.to_dict()}
+
+
+def _without_explaining(options: argparse.Namespace) -> list[str]:
+    """The command as it was typed, but for the option that asks how it is understood."""
+    return ["kernelcal", *(part for part in map(str, options.said) if part != "--explain-reading")]
 
 
 def _planned(data: Data, options: argparse.Namespace) -> Plan | None:

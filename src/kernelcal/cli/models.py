@@ -11,6 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from kernelcal.cli.common import bar, lens_of
 from kernelcal.comparison import Comparison, ScoreComparison, checked_models, compared, cost_in_words, refuse_run
 from kernelcal.dependence import Dependence
@@ -34,12 +36,13 @@ def run_compare(groups: Sequence[Sequence[Path]], reading: ReadOptions, options:
         raise InputError("compare takes no case weights: leave out --weights")
     refuse_run(options.run)
     models = read_models(groups, reading)
-    first = next(iter(models.values()))
+    if options.explain_reading:
+        return _explained(models, options)
     predictions = {name: data.predictions for name, data in models.items()}
     if not options.json:
-        print("\n".join(f"{name}: {data.description}" for name, data in models.items()), flush=True)
+        print("\n".join(f"{name}: {data.sentence}" for name, data in models.items()), flush=True)
         print(cost_in_words(predictions, options.run.draws) + "\n", flush=True)
-    result = _compared(first, predictions, options)
+    result = _compared(models, predictions, options)
     if not options.json:
         print(result.summary(), flush=True)
     if options.plot is not None:
@@ -48,11 +51,29 @@ def run_compare(groups: Sequence[Sequence[Path]], reading: ReadOptions, options:
     return {"read": {name: data.description for name, data in models.items()}, **result.to_dict()}
 
 
-def _compared(first: Data, predictions: dict[str, Any], options: argparse.Namespace) -> Comparison | ScoreComparison:
+def _explained(models: dict[str, Data], options: argparse.Namespace) -> dict[str, Any]:
+    """Say of every model how it was read."""
+    typed = ["kernelcal", *(part for part in map(str, options.said) if part != "--explain-reading")]
+    for name, data in models.items():
+        print(f"{name}: {data.explained(typed)}", flush=True)
+    return {"read": {name: data.description for name, data in models.items()}}
+
+
+def _outcomes(models: dict[str, Data]) -> Any:
+    """The outcomes of all models: those of the first, unless each was asked about its own."""
+    first = next(iter(models.values()))
+    same = all(np.array_equal(first.y, data.y) for data in models.values())
+    return first.y if same else {name: data.y for name, data in models.items()}
+
+
+def _compared(
+    found: dict[str, Data], predictions: dict[str, Any], options: argparse.Namespace
+) -> Comparison | ScoreComparison:
+    first = next(iter(found.values()))
     lens = lens_of(options.lens, first.predictions)
     with bar() as progress, warnings.catch_warnings(), naming_rows(first.row_in_words):
         warnings.filterwarnings("ignore", ".* takes about ", KernelcalWarning)  # the cost has been said
-        models = checked_models(first.y, predictions, lens, None, normalize=False)
+        models = checked_models(_outcomes(found), predictions, lens, None, normalize=False)
         rows = Dependence.of(len(first.y), **first.dependence) if first.dependence else None
         models = {name: replace(case, numbers=first.numbers, rows=rows) for name, case in models.items()}
         return compared(models, replace(options.run, progress=progress), within=options.within)
@@ -89,8 +110,10 @@ def run_report(groups: Sequence[Sequence[Path]], reading: ReadOptions, options: 
     if several:
         refuse_run(options.run)
     models = read_models(groups, reading) if several else {groups[0][0].stem: read(groups[0], reading)}
+    if options.explain_reading:
+        return _explained(models, options)
     if not options.json:
-        print("\n".join(data.description for data in models.values()), flush=True)
+        print("\n".join(data.sentence for data in models.values()), flush=True)
     found = _reported(models, options)
     print(f"{found.verdict.heading}\nwrote {found.path}", file=sys.stderr if options.json else sys.stdout, flush=True)
     return {"read": {name: data.description for name, data in models.items()}, **found.to_dict()}
@@ -101,7 +124,7 @@ def _reported(models: dict[str, Data], options: argparse.Namespace) -> Report:
     with bar() as progress, warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".* takes about ", KernelcalWarning)  # a bar shows how long it takes
         return report(
-            first.y,
+            _outcomes(models),
             {name: data.predictions for name, data in models.items()},
             options.output,
             groups=columns_of_text(first.groups),

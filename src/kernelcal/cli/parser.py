@@ -190,6 +190,11 @@ def _add_rows(group: argparse._ArgumentGroup) -> None:
         "--drop-target", metavar="VALUE", help="leave out rows with this target (draws, unclear outcomes)"
     )
     group.add_argument(
+        "--explain-reading",
+        action="store_true",
+        help="say which columns were taken for what and why, and the command that states it, and stop",
+    )
+    group.add_argument(
         "--delimiter", metavar="CHARACTER", help="between the cells of a csv file: one character, or the word tab"
     )
 
@@ -225,6 +230,12 @@ def _add_numbers(group: argparse._ArgumentGroup) -> None:
         "--quantile-levels",
         metavar="LEVELS",
         help="levels 0.05,0.5,0.95 in the order of the columns, or an array of them",
+    )
+    group.add_argument(
+        "--interval",
+        type=float,
+        metavar="SHARE",
+        help="share of the outcomes that a lower and an upper end shall hold, such as 0.9 of 90 %% intervals",
     )
     group.add_argument(
         "--family",

@@ -84,7 +84,8 @@ def compare(
     Parameters
     ----------
     y : array of shape (n,), or (n, d) for vectors
-        Targets, the same for all models.
+        Targets, the same for all models. Or a mapping of the names of the models to their own, such as whether the
+        answer of each was right.
     predictions : mapping of str to Predictions or what `as_predictions` takes
         What each model predicted for these rows, in this order: all classes, or all numbers, of any families.
     skce : SKCE, optional
