@@ -5,6 +5,11 @@ from types import ModuleType
 
 __version__ = "0.1.0"
 
+from kernelcal.surroundings import expect_interrupts as _expect_interrupts
+
+_expect_interrupts()  # before anything that takes time; of the command alone
+
+# isort: split
 from kernelcal import datasets
 from kernelcal.binning import EdgeBins, EqualMassBins, MedianVarianceBins, QuantileBins, UniformBins
 from kernelcal.comparison import compare

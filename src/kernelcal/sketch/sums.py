@@ -5,13 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
-import secrets
 import zipfile
 import zlib
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,6 +34,7 @@ from kernelcal.statistics import (
     weighted_interval_score_of,
 )
 from kernelcal.statistics.binned import usual_questions
+from kernelcal.surroundings import refuse_place, written_whole
 
 __all__ = [
     "Arrays",
@@ -246,18 +244,10 @@ _DAMAGED = (
 
 def write_file(path: Any, settings: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
     """Write the whole file beside its place, then move it there: a reader finds the old file or the new one."""
-    path = Path(path)
     settings = {**settings, "checksum": checksum(settings, arrays)}
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     head = json.dumps({"format": _FORMAT, "version": _VERSION, **settings})
-    try:
-        with open(beside, "xb") as file:
-            np.savez(file, settings=np.array(head), **{f"/{name}": x for name, x in arrays.items()})  # type: ignore[arg-type]
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
+    with written_whole(refuse_place(path)) as unfinished, open(unfinished, "xb") as file:
+        np.savez(file, settings=np.array(head), **{f"/{name}": x for name, x in arrays.items()})  # type: ignore[arg-type]
 
 
 def checksum(settings: dict[str, Any], arrays: dict[str, np.ndarray]) -> str:
