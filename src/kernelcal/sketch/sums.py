@@ -203,7 +203,8 @@ def _contradiction(arrays: Arrays, of_classes: bool) -> str:
         "totals and diagonal": bool(np.any(squares > n * diagonal * (1 + 1e-6) + 1e-300)),  # Cauchy and Schwarz
         "moments": "covariance" in arrays and not _are_moments(arrays),
     }
-    for name in CLASS_SCORES if of_classes else ("crps", "mean_squared_error"):
+    scores = CLASS_SCORES if of_classes else ("crps", "mean_squared_error", *QUANTILE_SCORES)
+    for name in (name for name in scores if name in arrays):
         wrong[name] = not 0 <= float(np.nan_to_num(arrays[name], posinf=0)) <= most.get(name, math.inf) * (1 + slack)
     if of_classes:
         wrong["log score"] = (impossible > 0) != np.isposinf(float(arrays["log_score"]))

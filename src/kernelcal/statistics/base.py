@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from kernelcal.arrays import Array, to_numpy
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.kernels import Integrator, Kernel, QuantileLevels
 from kernelcal.lenses import Lens
 from kernelcal.predictions import ClassPredictions, Predictions, Quantiles, Samples
-from kernelcal.tables import Shown, Table
+from kernelcal.statistics.estimate import Estimate
 
 __all__ = [
     "CallableStatistic",
@@ -28,47 +27,6 @@ __all__ = [
     "interpolation_notes",
     "target_notes",
 ]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Estimate(Shown):
-    """A number and how it came about.
-
-    Attributes
-    ----------
-    value : scalar array
-        The estimate, in the array library of the predictions, with its gradient. ``float(estimate)`` works.
-    name, estimator, engine : str
-        What was estimated, by which estimator, on which engine.
-    n : int
-        Rows that were used.
-    options : dict
-        Kernels with resolved lengthscales and other settings.
-    notes : tuple of str
-        What the reader must know.
-    """
-
-    value: Array
-    name: str
-    estimator: str
-    n: int
-    engine: str
-    options: dict[str, Any] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-
-    def __float__(self) -> float:
-        return float(to_numpy(self.value))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        options = {key: str(value) for key, value in self.options.items()}
-        own = {"name": self.name, "value": float(self), "estimator": self.estimator, "n": self.n}
-        return {**own, "engine": self.engine, **options, "notes": list(self.notes)}
-
-    def _table(self) -> Table:
-        rows = [(self.name, f"{float(self):.6g}"), ("estimator", self.estimator), ("rows", f"{self.n:,}")]
-        rows += [(key.replace("_", " "), str(value)) for key, value in self.options.items()]
-        return Table(self.name, [*rows, ("engine", self.engine)], self.notes)
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ def expect_interrupts() -> None:
 
 
 def raise_interrupts() -> None:
-    """Raise `KeyboardInterrupt` again, as Python does: whoever calls this catches it."""
+    """Raise KeyboardInterrupt again, as Python does: whoever calls this catches it."""
     if signal.getsignal(signal.SIGINT) is _end:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
