@@ -10,7 +10,7 @@ import numpy as np
 
 from kernelcal.binning import Bins
 from kernelcal.defaults import CONFIDENCE_LEVEL
-from kernelcal.statistics.estimate import NumberEstimate
+from kernelcal.statistics.base import NumberEstimate
 from kernelcal.tables import Shown, Table
 
 __all__ = ["BinTable", "BinnedEstimate", "binomial_interval", "plain_values"]
