@@ -39,7 +39,7 @@ _KEYWORD = re.compile(r"\b(clusters|time|horizon|series|given)=(?=[\s,:;.)]|$)")
 
 def refused(why: str) -> int:
     """Say why on standard error, keywords of Python as options; returns the status of wrong use."""
-    say(f"kernelcal: {_KEYWORD.sub(r'--\1', why)}", to_errors=True)
+    say("kernelcal: " + _KEYWORD.sub(r"--\1", why), to_errors=True)
     return WRONG
 
 
