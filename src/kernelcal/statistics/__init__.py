@@ -1,12 +1,12 @@
 """Statistics and scores: one room a kind. ``x_of(case)`` is the core of ``x(y, predictions)``: it checks nothing."""
 
 from kernelcal.statistics.base import (
-    CallableStatistic,
     Estimate,
+    GradientEstimate,
     Merge,
+    NumberEstimate,
     Prepared,
     Statistic,
-    Through,
     Together,
     target_notes,
 )
@@ -22,6 +22,7 @@ from kernelcal.statistics.binned import (
     mce,
 )
 from kernelcal.statistics.conditional import CKCE, JKCE, IncompleteCholesky, ckce, jkce
+from kernelcal.statistics.derived import CallableStatistic, Through
 from kernelcal.statistics.functions import function_of
 from kernelcal.statistics.locations import Locations, draw_locations, normal_locations
 from kernelcal.statistics.mean_embedding import UCME, PreparedUCME, ucme
@@ -104,12 +105,14 @@ __all__ = [
     "ClassFunctions",
     "ClassSignals",
     "Estimate",
+    "GradientEstimate",
     "HighestDensityCoverage",
     "IncompleteCholesky",
     "KernelFunctions",
     "Locations",
     "Merge",
     "NullBand",
+    "NumberEstimate",
     "NumberSignals",
     "PinballLoss",
     "PlaceFunctions",
