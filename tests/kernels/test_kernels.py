@@ -183,7 +183,7 @@ def test_bad_kernels_are_refused_with_the_remedy(make, message):
 
 def test_a_finite_kernel_between_predictions_is_refused():
     with pytest.raises(kc.errors.InputError, match="use it as target_kernel"):
-        kc.skce([0, 1], [[0.5, 0.5], [0.1, 0.9]], prediction_kernel=kc.FiniteKernel(np.eye(2)))
+        kc.ckce([0, 1], [[0.5, 0.5], [0.1, 0.9]], prediction_kernel=kc.FiniteKernel(np.eye(2)))
 
 
 def test_aligned_pairs_are_the_diagonal_of_cross_pairs(make_data):

@@ -99,6 +99,7 @@ KERNELS = {
         {"formula": lambda d: (1 + d**2 / (3 * 0.49)) ** -1.5},
     ),
     "linear": (kc.Linear(), {"targets": None, "formula": lambda x, y: (x * y).sum(axis=-1)}),
+    "constant": (kc.kernels.Constant(), {"formula": lambda x, y: 1.0 + 0 * (x * y).sum(axis=-1)}),
     "dirac": (kc.Dirac(), {"classes": 3, "formula": lambda x, y: (x == y).all(axis=-1) * 1.0}),
     "brownian": (
         kc.kernels.Brownian(),
@@ -142,6 +143,7 @@ KERNELS = {
     ),
 }
 NO_KERNEL = {
+    "OnTargets": "a factor inside sums of products, no values: tests/statistics/pairwise/test_joint_kernels.py",
     "QuantileLevels": "between outcomes among the quantiles of their rows: tests/inference/test_quantile_family.py",
     "PIT": "between outcomes in their predictions, no values of two targets: tests/residuals/test_pit.py",
     "MeanEmbedding": "between predictions, under MMD alone: tests/kernels/test_metrics.py",

@@ -28,6 +28,7 @@ from kernelcal.kernels.embeddings import (
     plan,
     point,
 )
+from kernelcal.kernels.joint import Constant, OnTargets, Term, joint_mixture, on_targets, terms_of
 from kernelcal.kernels.lengthscales import (
     Medians,
     median_lengthscale,
@@ -65,6 +66,7 @@ __all__ = [
     "PIT",
     "AlignedPairs",
     "Brownian",
+    "Constant",
     "Coordinatewise",
     "CrossPairs",
     "Dirac",
@@ -87,6 +89,7 @@ __all__ = [
     "Metric",
     "MixtureWasserstein",
     "MonteCarlo",
+    "OnTargets",
     "Pairs",
     "PairwiseMetric",
     "Points",
@@ -99,12 +102,14 @@ __all__ = [
     "Standardised",
     "Stationary",
     "Sum",
+    "Term",
     "TotalVariation",
     "Wasserstein",
     "class_matrix",
     "cross_of",
     "ground_lengthscale",
     "has_leaf",
+    "joint_mixture",
     "kernel_between",
     "kernel_from_plain",
     "kernel_to_plain",
@@ -112,6 +117,7 @@ __all__ = [
     "leaves",
     "mean_of",
     "median_lengthscale",
+    "on_targets",
     "plan",
     "point",
     "positive",
@@ -120,4 +126,5 @@ __all__ = [
     "rows_that_count",
     "smaller",
     "target_lengthscale",
+    "terms_of",
 ]

@@ -61,7 +61,15 @@ class Pairs(Protocol):
 
 
 class Kernel(ABC):
-    """A function of two points, k(x, x') = k(x', x). Add, multiply and scale kernels with ``+`` and ``*``."""
+    """A function of two points, k(x, x') = k(x', x). Add, multiply and scale kernels with ``+`` and ``*``.
+
+    Attributes
+    ----------
+    joint : bool
+        Whether a factor of it compares targets, so that it is a kernel on predictions and targets together.
+    """
+
+    joint: bool = False
 
     @abstractmethod
     def evaluate(self, pairs: Pairs) -> Array:
@@ -100,6 +108,10 @@ class _OfTwo(Kernel):
 
     left: Kernel
     right: Kernel
+
+    def __post_init__(self) -> None:
+        if self.left.joint or self.right.joint:
+            object.__setattr__(self, "joint", True)
 
     def positive_definite(self, points: Any) -> bool:
         """Both parts must be."""
@@ -151,6 +163,8 @@ class Scaled(Kernel):
 
     def __post_init__(self) -> None:
         positive("the factor of a kernel", self.factor)
+        if self.kernel.joint:
+            object.__setattr__(self, "joint", True)
 
     def evaluate(self, pairs: Pairs) -> Array:
         """Kernel values of the pairs."""

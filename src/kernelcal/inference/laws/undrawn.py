@@ -215,7 +215,7 @@ class Bound(NullLaw):
         prepared = prepared_pairs(problem)
         value = float(prepared.values(problem.case.targets[None])[0, 0])
         statistic = prepared.statistic
-        bound = _kernel_bound(prepared.kernels[0], problem.case.predictions) * prepared.residual.bound()
+        bound = _kernel_bound(prepared.compared[0], problem.case.predictions) * prepared.residual.bound()
         block = statistic.block_size or prepared.n
         pvalue = bound_pvalue(value, prepared.n, bound, None if statistic.estimator == "biased" else block)
         return one_member(prepared, value, pvalue, math.nan)

@@ -13,7 +13,16 @@ import numpy as np
 from kernelcal.arrays import Array
 from kernelcal.cases import Case
 from kernelcal.errors import InputError, KernelcalWarning
-from kernelcal.kernels import Integrator, Kernel, Laplacian, Stationary, leaves, resolve
+from kernelcal.kernels import (
+    Integrator,
+    Kernel,
+    Laplacian,
+    Stationary,
+    leaves,
+    on_targets,
+    resolve,
+    terms_of,
+)
 from kernelcal.pairs import (
     BandMatrix,
     BlockDiagonal,
@@ -23,9 +32,18 @@ from kernelcal.pairs import (
     QuadraticForms,
     Sums,
     SuperDiagonals,
+    of_terms,
 )
 from kernelcal.predictions import Predictions
-from kernelcal.residuals import QuantileResidual, Residual, residual_of, target_kernel_of
+from kernelcal.residuals import (
+    JointResidual,
+    QuantileResidual,
+    Residual,
+    ResidualTerm,
+    joint_residual,
+    residual_of,
+    target_kernel_of,
+)
 from kernelcal.statistics.base import Estimate, Prepared, Statistic, interpolation_notes, target_notes
 from kernelcal.statistics.functions import function_of
 
@@ -108,17 +126,42 @@ class PairMean(Statistic):
     def prepare(self, predictions: Predictions, weights: np.ndarray | None = None) -> PreparedPairMean:
         """Resolve lengthscales and make the engine ready."""
         kernel, notes = resolve(self.kernel_of(predictions, weights), predictions, weights=weights)
+        kernel = self._with_targets(kernel, predictions, weights)
         return PreparedPairMean(self, (kernel,), predictions, (self.label,), predictions.notes + notes, weights)
+
+    def _with_targets(self, kernel: Kernel, predictions: Predictions, weights: np.ndarray | None) -> Kernel:
+        """Fix the lengthscales of the factors between targets of a joint kernel."""
+        if not kernel.joint:
+            return kernel
+        return on_targets(kernel, lambda k: replace(self, target_kernel=k).target_kernel_of(predictions, weights))
+
+    def compared(
+        self,
+        kernel: Kernel,
+        target_kernel: Kernel,
+        predictions: Predictions,
+        weights: np.ndarray | None,
+        residual: Residual | None = None,
+    ) -> tuple[Kernel, Residual]:
+        """Kernel between predictions, and residuals, whose product is h; of a joint kernel made of its terms."""
+        if not kernel.joint:
+            return kernel, residual or self.residual_of(predictions, target_kernel, weights)
+        terms = [(term.kernel, term.target or target_kernel) for term in terms_of(kernel)]
+        residuals = [ResidualTerm(k, self.residual_of(predictions, target, weights)) for k, target in terms]
+        return joint_residual(residuals, predictions)
 
     def seconds(self, predictions: Predictions) -> float:
         """Time of one value on two cores, roughly, as the engine tells it."""
         kernel = self.kernel_of(predictions).map_leaves(_with_number)
+        if kernel.joint:
+            return self.prepare(predictions).forms.seconds
         residual = self.residual_of(predictions, self.target_kernel_of(predictions), None)
         return _engine(self).prepare((kernel,), predictions, residual).seconds
 
     def resolved(self, predictions: Predictions, weights: np.ndarray | None = None) -> Self:
         """Fix the lengthscales of both kernels."""
         kernel, _ = resolve(self.kernel_of(predictions, weights), predictions, weights=weights)
+        kernel = self._with_targets(kernel, predictions, weights)
         target_kernel = self.target_kernel_of(predictions, weights)
         return replace(self, prediction_kernel=kernel, target_kernel=target_kernel)
 
@@ -127,7 +170,15 @@ class PreparedPairMean(Prepared):
     """One estimator for several prediction kernels: they share distances, residuals and draws.
 
     Residuals of these predictions that are there already, under the statistic's own target kernel, may be passed, and a
-    preparation for other kernels with these residuals.
+    preparation for other kernels with these residuals. A joint kernel stands alone, as the first.
+
+    Attributes
+    ----------
+    kernels : tuple of Kernel
+        As they were given, with their lengthscales.
+    compared : tuple of Kernel
+        What is left of them between predictions, to be multiplied with inner products of `residual`: themselves, but
+        for a kernel on predictions and targets together.
     """
 
     def __init__(
@@ -145,21 +196,25 @@ class PreparedPairMean(Prepared):
         _refuse_small(statistic, self.n)
         self.predictions, self.names, self.notes = predictions, names, notes
         if residual is None or statistic.target_kernel is None:
-            self.target_kernel = statistic.target_kernel_of(predictions, weights)
-            self.residual = statistic.residual_of(predictions, self.target_kernel, weights)
+            self.target_kernel, residual = statistic.target_kernel_of(predictions, weights), None
         else:
-            self.target_kernel, self.residual = statistic.target_kernel, residual
+            self.target_kernel = statistic.target_kernel
+        first, self.residual = statistic.compared(self.kernels[0], self.target_kernel, predictions, weights, residual)
+        self.compared = (first, *self.kernels[1:])
         self.by_cells = isinstance(self.residual, QuantileResidual)
         self.notes += interpolation_notes(predictions, self.target_kernel)
-        engine = _engine(statistic)
-        self.forms: QuadraticForms = (
-            engine.again(like.forms, self.kernels)
-            if like is not None and isinstance(engine, ExactPairs) and engine == _engine(like.statistic)
-            else engine.prepare(self.kernels, predictions, self.residual)
-        )
+        self.forms: QuadraticForms = self._forms(like)
         self.total = _total_weight(np.ones(self.n) if weights is None else weights, statistic)
         self.engine, self.bytes_per_draw = self.forms.label, self.forms.bytes_per_draw
         self._matrix: tuple[np.ndarray, PairMatrix] | None = None
+
+    def _forms(self, like: PreparedPairMean | None) -> QuadraticForms:
+        engine = _engine(self.statistic)
+        if isinstance(self.residual, JointResidual):
+            return of_terms(engine, self.predictions, self.residual)
+        if like is not None and isinstance(engine, ExactPairs) and engine == _engine(like.statistic):
+            return engine.again(like.forms, self.compared)
+        return engine.prepare(self.compared, self.predictions, self.residual)
 
     def matrix(self, targets: np.ndarray) -> PairMatrix:
         """Matrix h_ij of the first kernel; asked again about the same targets, the same one."""
@@ -265,7 +320,9 @@ class SKCE(PairMean):
     Parameters
     ----------
     prediction_kernel : Kernel
-        k_P. Default `Laplacian` at the median Euclidean distance of the predictions.
+        k_P. Default `Laplacian` at the median Euclidean distance of the predictions. With factors between targets
+        (`kernels.OnTargets`, `FiniteKernel`) it is a kernel on predictions and targets together, such as
+        ``k_1 * FiniteKernel(A_1) + k_2 * FiniteKernel(A_2)``.
     target_kernel : Kernel, optional
         k_Y between targets. Default: `Dirac` between class labels; `Gaussian` between numbers and vectors, at the
         median predicted standard deviation, where the family itself has a closed form (normal laws), else its finite
