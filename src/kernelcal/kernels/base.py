@@ -109,9 +109,10 @@ class _OfTwo(Kernel):
     left: Kernel
     right: Kernel
 
-    def __post_init__(self) -> None:
-        if self.left.joint or self.right.joint:
-            object.__setattr__(self, "joint", True)
+    @property
+    def joint(self) -> bool:  # type: ignore[override]
+        """Whether a factor compares targets."""
+        return self.left.joint or self.right.joint
 
     def positive_definite(self, points: Any) -> bool:
         """Both parts must be."""
@@ -163,8 +164,11 @@ class Scaled(Kernel):
 
     def __post_init__(self) -> None:
         positive("the factor of a kernel", self.factor)
-        if self.kernel.joint:
-            object.__setattr__(self, "joint", True)
+
+    @property
+    def joint(self) -> bool:  # type: ignore[override]
+        """Whether a factor compares targets."""
+        return self.kernel.joint
 
     def evaluate(self, pairs: Pairs) -> Array:
         """Kernel values of the pairs."""

@@ -126,27 +126,19 @@ class PairMean(Statistic):
     def prepare(self, predictions: Predictions, weights: np.ndarray | None = None) -> PreparedPairMean:
         """Resolve lengthscales and make the engine ready."""
         kernel, notes = resolve(self.kernel_of(predictions, weights), predictions, weights=weights)
-        kernel = self._with_targets(kernel, predictions, weights)
+        if kernel.joint:
+            kernel = self._with_targets(kernel, predictions, weights)
         return PreparedPairMean(self, (kernel,), predictions, (self.label,), predictions.notes + notes, weights)
 
     def _with_targets(self, kernel: Kernel, predictions: Predictions, weights: np.ndarray | None) -> Kernel:
         """Fix the lengthscales of the factors between targets of a joint kernel."""
-        if not kernel.joint:
-            return kernel
         return on_targets(kernel, lambda k: replace(self, target_kernel=k).target_kernel_of(predictions, weights))
 
-    def compared(
-        self,
-        kernel: Kernel,
-        target_kernel: Kernel,
-        predictions: Predictions,
-        weights: np.ndarray | None,
-        residual: Residual | None = None,
+    def taken_apart(
+        self, kernel: Kernel, target_kernel: Kernel, predictions: Predictions, weights: np.ndarray | None
     ) -> tuple[Kernel, Residual]:
-        """Kernel between predictions, and residuals, whose product is h; of a joint kernel made of its terms."""
-        if not kernel.joint:
-            return kernel, residual or self.residual_of(predictions, target_kernel, weights)
-        terms = [(term.kernel, term.target or target_kernel) for term in terms_of(kernel)]
+        """Kernel between predictions, and residuals, whose product is h of a joint kernel, made of its terms."""
+        terms = [(term.kernel, target_kernel if term.target is None else term.target) for term in terms_of(kernel)]
         residuals = [ResidualTerm(k, self.residual_of(predictions, target, weights)) for k, target in terms]
         return joint_residual(residuals, predictions)
 
@@ -161,7 +153,8 @@ class PairMean(Statistic):
     def resolved(self, predictions: Predictions, weights: np.ndarray | None = None) -> Self:
         """Fix the lengthscales of both kernels."""
         kernel, _ = resolve(self.kernel_of(predictions, weights), predictions, weights=weights)
-        kernel = self._with_targets(kernel, predictions, weights)
+        if kernel.joint:
+            kernel = self._with_targets(kernel, predictions, weights)
         target_kernel = self.target_kernel_of(predictions, weights)
         return replace(self, prediction_kernel=kernel, target_kernel=target_kernel)
 
@@ -195,26 +188,30 @@ class PreparedPairMean(Prepared):
         self.statistic, self.kernels, self.n = statistic, tuple(kernels), len(predictions)
         _refuse_small(statistic, self.n)
         self.predictions, self.names, self.notes = predictions, names, notes
+        self.compared = self.kernels
         if residual is None or statistic.target_kernel is None:
             self.target_kernel, residual = statistic.target_kernel_of(predictions, weights), None
         else:
             self.target_kernel = statistic.target_kernel
-        first, self.residual = statistic.compared(self.kernels[0], self.target_kernel, predictions, weights, residual)
-        self.compared = (first, *self.kernels[1:])
+        if self.kernels[0].joint:
+            first, residual = statistic.taken_apart(self.kernels[0], self.target_kernel, predictions, weights)
+            self.compared = (first, *self.kernels[1:])
+        if residual is None:
+            residual = statistic.residual_of(predictions, self.target_kernel, weights)
+        self.residual = residual
         self.by_cells = isinstance(self.residual, QuantileResidual)
         self.notes += interpolation_notes(predictions, self.target_kernel)
-        self.forms: QuadraticForms = self._forms(like)
+        engine, seen = _engine(statistic), self.residual
+        self.forms: QuadraticForms = (
+            of_terms(engine, predictions, seen)
+            if isinstance(seen, JointResidual)
+            else engine.again(like.forms, self.compared)
+            if like is not None and isinstance(engine, ExactPairs) and engine == _engine(like.statistic)
+            else engine.prepare(self.compared, predictions, seen)
+        )
         self.total = _total_weight(np.ones(self.n) if weights is None else weights, statistic)
         self.engine, self.bytes_per_draw = self.forms.label, self.forms.bytes_per_draw
         self._matrix: tuple[np.ndarray, PairMatrix] | None = None
-
-    def _forms(self, like: PreparedPairMean | None) -> QuadraticForms:
-        engine = _engine(self.statistic)
-        if isinstance(self.residual, JointResidual):
-            return of_terms(engine, self.predictions, self.residual)
-        if like is not None and isinstance(engine, ExactPairs) and engine == _engine(like.statistic):
-            return engine.again(like.forms, self.compared)
-        return engine.prepare(self.compared, self.predictions, self.residual)
 
     def matrix(self, targets: np.ndarray) -> PairMatrix:
         """Matrix h_ij of the first kernel; asked again about the same targets, the same one."""
