@@ -13,7 +13,7 @@ from kernelcal.cases import Case
 from kernelcal.errors import InputError, KernelcalWarning
 from kernelcal.kernels import Integrator, Kernel, positive, resolve
 from kernelcal.pairs import ExactPairs, RandomFourier
-from kernelcal.predictions import Predictions
+from kernelcal.predictions import Predictions, Quantiles
 from kernelcal.residuals import FeatureResidual, QuantileResidual, residual_of, target_kernel_of
 from kernelcal.statistics.base import Estimate, Prepared, Statistic, interpolation_notes, target_notes
 from kernelcal.statistics.conditional.engines import (
@@ -254,7 +254,8 @@ class PreparedCKCE(Prepared):
         self.residual = residual_of(self.predictions, self.target_kernel, self.roots, statistic.integrator)
         self.names, self.notes = ("CKCE",), predictions.notes + notes
         self.by_cells = isinstance(self.residual, QuantileResidual)
-        self.notes += interpolation_notes(predictions, self.target_kernel)
+        if isinstance(predictions, Quantiles):
+            self.notes += interpolation_notes(predictions, self.target_kernel)
         self.regularization = statistic.regularization_of(n)
         self.engine, self._solver = self._prepared()
         dimension = self.residual.dimension
