@@ -34,7 +34,7 @@ from kernelcal.pairs import (
     SuperDiagonals,
     of_terms,
 )
-from kernelcal.predictions import Predictions
+from kernelcal.predictions import Predictions, Quantiles
 from kernelcal.residuals import (
     JointResidual,
     QuantileResidual,
@@ -200,7 +200,8 @@ class PreparedPairMean(Prepared):
             residual = statistic.residual_of(predictions, self.target_kernel, weights)
         self.residual = residual
         self.by_cells = isinstance(self.residual, QuantileResidual)
-        self.notes += interpolation_notes(predictions, self.target_kernel)
+        if isinstance(predictions, Quantiles):
+            self.notes += interpolation_notes(predictions, self.target_kernel)
         engine, seen = _engine(statistic), self.residual
         self.forms: QuadraticForms = (
             of_terms(engine, predictions, seen)
