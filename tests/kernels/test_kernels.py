@@ -169,7 +169,7 @@ def test_class_matrices():
         (lambda: kc.Laplacian("mean"), "must be a number or 'median', got 'mean'"),
         (lambda: kc.Laplacian(1.0, metric="tv"), "metric must be a metric such as kernelcal.Euclidean"),
         (lambda: kc.kernels.PowerExponential(1.0, power=2.5), r"power must lie in \(0, 2\], got 2.5"),
-        (lambda: kc.InverseMultiquadric(1.0, beta=0.5), r"beta must lie in \(-1, 0\), got 0.5"),
+        (lambda: kc.InverseMultiquadric(1.0, beta=0.5), "beta must be a negative number above -1000, got 0.5"),
         (lambda: kc.kernels.RationalQuadratic(1.0, alpha=-1), "alpha must be a positive finite number"),
         (lambda: -2 * kc.Laplacian(1.0), "factor of a kernel must be a positive"),
         (lambda: kc.FiniteKernel([[1, 2], [2, 1]]), "least eigenvalue is -1"),

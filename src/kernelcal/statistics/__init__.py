@@ -21,7 +21,7 @@ from kernelcal.statistics.binned import (
     ece,
     mce,
 )
-from kernelcal.statistics.conditional import CKCE, JKCE, IncompleteCholesky, ckce, jkce
+from kernelcal.statistics.conditional import CKCE, JKCE, IncompleteCholesky, MeanEmbedding, ckce, jkce
 from kernelcal.statistics.functions import function_of
 from kernelcal.statistics.locations import Locations, draw_locations, normal_locations
 from kernelcal.statistics.mean_embedding import UCME, PreparedUCME, ucme
@@ -108,6 +108,7 @@ __all__ = [
     "IncompleteCholesky",
     "KernelFunctions",
     "Locations",
+    "MeanEmbedding",
     "Merge",
     "NullBand",
     "NumberSignals",

@@ -2,7 +2,7 @@
 
 from kernelcal.statistics.conditional.conditional_error import CKCE, PreparedCKCE, ckce
 from kernelcal.statistics.conditional.engines import ConditionalEngine, IncompleteCholesky
-from kernelcal.statistics.conditional.kernel import JKCE, jkce, linear_and_gaussian, two_columns
+from kernelcal.statistics.conditional.kernel import JKCE, MeanEmbedding, jkce, linear_and_gaussian, two_columns
 from kernelcal.statistics.conditional.operator import MATRIX_UP_TO
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "MATRIX_UP_TO",
     "ConditionalEngine",
     "IncompleteCholesky",
+    "MeanEmbedding",
     "PreparedCKCE",
     "ckce",
     "jkce",

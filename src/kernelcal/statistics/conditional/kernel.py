@@ -46,6 +46,17 @@ class MeanEmbedding(Kernel):
         Target kernel k, its lengthscale a number.
     integrator : Integrator, optional
         How expectations without a closed form are computed.
+
+    References
+    ----------
+    Glaser, Widmann, Lindsten, Gretton (2023), section 2.1, the linear kernel on embeddings.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> linear = kc.statistics.MeanEmbedding(kc.Gaussian(1.0))
+    >>> round(float(kc.skce([0.3, 1.0], kc.Normal([0.0, 1.0], [1.0, 2.0]), prediction_kernel=linear)), 6)
+    0.0112
     """
 
     kernel: Kernel
