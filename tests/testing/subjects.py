@@ -259,6 +259,12 @@ STATISTICS_CHECKED = {
     "skce of numbers": (kc.SKCE(), {"predictions": NORMALS}),
     "skce of one probability": (kc.SKCE(), {"predictions": ONE}),
     "skce, biased": (kc.SKCE(prediction_kernel=FIXED, estimator="biased"), {}),
+    "skce of a sum of products": (
+        kc.SKCE(prediction_kernel=FIXED * kc.kernels.OnTargets(kc.Gaussian(1.0)) + kc.Gaussian(0.5)),
+        {},
+    ),
+    "ecmmd": (kc.statistics.ECMMD(), {"tries": 20}),
+    "ece of numbers": (kc.ECE(distance="mmd", bins=4), {"predictions": NORMALS}),
     "ucme of numbers": (kc.UCME(), {"predictions": NORMALS}),
     "default of numbers": (kc.DefaultFamily(), {"predictions": NORMALS, "estimate": False, "tries": 15}),
     "signals of classes": (kc.statistics.ClassSignals(), {"estimate": False}),

@@ -1,5 +1,6 @@
 """From a statistic to a p-value."""
 
+from kernelcal.inference.bounded import BoundedError, acceptance_threshold, bounded_error
 from kernelcal.inference.draws import Draws
 from kernelcal.inference.given import ColumnProfile, GivenResult, PlaceFinding
 from kernelcal.inference.intervals import (
@@ -65,6 +66,7 @@ __all__ = [
     "Block",
     "Bootstrap",
     "Bound",
+    "BoundedError",
     "ChiSquareSum",
     "ClassReliability",
     "ColumnProfile",
@@ -98,8 +100,10 @@ __all__ = [
     "TestResult",
     "UniformPIT",
     "Wild",
+    "acceptance_threshold",
     "block_spread",
     "bootstrap_cost",
+    "bounded_error",
     "calibration_test",
     "class_reliability",
     "class_reliability_of",

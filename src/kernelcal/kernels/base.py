@@ -61,15 +61,9 @@ class Pairs(Protocol):
 
 
 class Kernel(ABC):
-    """A function of two points, k(x, x') = k(x', x). Add, multiply and scale kernels with ``+`` and ``*``.
+    """A function of two points, k(x, x') = k(x', x). Add, multiply and scale kernels with ``+`` and ``*``."""
 
-    Attributes
-    ----------
-    joint : bool
-        Whether a factor of it compares targets, so that it is a kernel on predictions and targets together.
-    """
-
-    joint: bool = False
+    joint: bool = False  # whether a factor compares targets: then it is a kernel on predictions and targets together
 
     @abstractmethod
     def evaluate(self, pairs: Pairs) -> Array:

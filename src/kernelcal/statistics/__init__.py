@@ -21,7 +21,17 @@ from kernelcal.statistics.binned import (
     ece,
     mce,
 )
-from kernelcal.statistics.conditional import CKCE, JKCE, IncompleteCholesky, MeanEmbedding, ckce, jkce
+from kernelcal.statistics.conditional import (
+    CKCE,
+    ECMMD,
+    JKCE,
+    IncompleteCholesky,
+    MeanEmbedding,
+    ckce,
+    ecmmd,
+    jkce,
+    mcmd,
+)
 from kernelcal.statistics.functions import function_of
 from kernelcal.statistics.locations import Locations, draw_locations, normal_locations
 from kernelcal.statistics.mean_embedding import UCME, PreparedUCME, ucme
@@ -90,6 +100,7 @@ from kernelcal.statistics.signals import ClassSignals, NumberSignals, QuantileSi
 __all__ = [
     "CKCE",
     "ECE",
+    "ECMMD",
     "JKCE",
     "KCCSD",
     "MMCE",
@@ -143,6 +154,7 @@ __all__ = [
     "crps_rows_of",
     "draw_locations",
     "ece",
+    "ecmmd",
     "function_of",
     "highest_density_coverage",
     "highest_density_coverage_of",
@@ -153,6 +165,7 @@ __all__ = [
     "log_score_rows",
     "log_score_rows_of",
     "mce",
+    "mcmd",
     "mean_squared_error",
     "mean_squared_error_of",
     "mmce",

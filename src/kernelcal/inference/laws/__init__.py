@@ -9,7 +9,16 @@ from kernelcal.inference.laws.named import NULL_LAWS
 from kernelcal.inference.laws.null_moments import KnownNull, known_null
 from kernelcal.inference.laws.ranking import family_wise_pvalues, merged_ranks, ranks
 from kernelcal.inference.laws.resampled import Bootstrap, Consistency, Wild
-from kernelcal.inference.laws.undrawn import Block, Bound, GammaFit, Pearson, Saddlepoint, Spectrum, far_note
+from kernelcal.inference.laws.undrawn import (
+    Block,
+    Bound,
+    GammaFit,
+    Pearson,
+    Saddlepoint,
+    Spectrum,
+    far_note,
+    pair_bound,
+)
 
 __all__ = [
     "CME",
@@ -40,6 +49,7 @@ __all__ = [
     "known_null",
     "merged_ranks",
     "one_member",
+    "pair_bound",
     "ranks",
     "refuse_dependent",
 ]

@@ -316,11 +316,9 @@ class MixtureWasserstein(PairwiseMetric):
 
     def _squared_costs(self, p: tuple[Any, ...], q: tuple[Any, ...]) -> np.ndarray:
         """Squared distances between all components, shape (..., K, K); their leading axes broadcast."""
-        if isinstance(p[0], np.ndarray):
-            distance = _squares if self.cost.order == 2 else _squared_sums
-        else:
-            pairwise = self.cost if isinstance(self.cost, PairwiseMetric) else Bures()
-            distance = pairwise.squared_distances
+        distance: Callable[[Any, Any], np.ndarray] = _squares if self.cost.order == 2 else _squared_sums
+        if not isinstance(p[0], np.ndarray):
+            distance = (self.cost if isinstance(self.cost, PairwiseMetric) else Bures()).squared_distances
         return np.stack([np.stack([distance(a, b) for b in q], axis=-1) for a in p], axis=-2)
 
     def numbers(self, predictions: Any) -> int:

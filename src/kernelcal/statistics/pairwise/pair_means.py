@@ -10,13 +10,15 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from kernelcal.arrays import Array
+from kernelcal.arrays import Array, to_double
 from kernelcal.cases import Case
 from kernelcal.errors import InputError, KernelcalWarning
 from kernelcal.kernels import (
+    CrossPairs,
     Integrator,
     Kernel,
     Laplacian,
+    Points,
     Stationary,
     leaves,
     on_targets,
@@ -50,6 +52,7 @@ from kernelcal.statistics.functions import function_of
 __all__ = ["SKCE", "PairMean", "PreparedPairMean", "not_definite", "skce"]
 
 
+_ALL = slice(None)
 _SIZES = {"block": "block_size", "incomplete": "superdiagonals"}  # options that belong to an estimator each
 _ESTIMATORS = ("unbiased", "biased", *_SIZES)
 
@@ -235,6 +238,17 @@ class PreparedPairMean(Prepared):
         """Unbiased value of the first kernel inside each block."""
         block = self.statistic.block_size or self.n
         return self.forms.by_block(targets) / (block * (block - 1))
+
+    def mean_square(self, targets: np.ndarray) -> float:
+        """Mean of ``h_ij^2`` over the pairs inside blocks."""
+        block, squares, pairs = self.statistic.block_size or self.n, 0.0, 0
+        for start in range(0, self.n - block + 1, block):
+            rows = slice(start, start + block)
+            kernels, inner = self.compared[0], self.residual[rows].double().inner(targets[rows])
+            points = CrossPairs(Points(self.predictions[rows].map_arrays(to_double)), _ALL, _ALL)
+            h = np.triu(np.asarray(kernels.evaluate(points)) * np.asarray(inner.block(_ALL, _ALL)), 1)
+            squares, pairs = squares + float((h * h).sum()), pairs + block * (block - 1) // 2
+        return squares / pairs
 
     def estimate(self, targets: np.ndarray) -> Array:
         """Value of the first kernel, with its gradient."""
