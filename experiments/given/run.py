@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import csv
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +27,11 @@ import numpy as np
 
 import kernelcal as kc
 
-TABLE = Path(__file__).resolve().parents[2] / "docs" / "tables" / "given.csv"
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # of what all experiments share
+
+import outputs
+
+TABLE = outputs.tables() / "given.csv"
 LEVEL, DRAWS, SIGMAS = 0.05, 199, 5.0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kernelcal.cases import Case
@@ -78,6 +79,7 @@ def acceptance_threshold(
     return bound * deep / math.sqrt(pairs)
 
 
+@dataclass(frozen=True, repr=False)
 class BoundedError(Shown):
     """Distribution-free interval of the kernel calibration error, on the scale of its root.
 
@@ -93,9 +95,12 @@ class BoundedError(Shown):
         Rows.
     """
 
-    def __init__(self, estimate: float, reach: float, confidence_level: float, bound: float, n: int) -> None:
-        self.estimate, self.lower, self.upper = estimate, max(estimate - reach, 0.0), estimate + reach
-        self.confidence_level, self.bound, self.n = confidence_level, bound, n
+    estimate: float
+    lower: float
+    upper: float
+    confidence_level: float
+    bound: float
+    n: int
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
@@ -162,12 +167,12 @@ def bounded_error(
     if not isinstance(given, SKCE):
         raise InputError(f"statistic must be an SKCE such as kernelcal.SKCE(), got {given!r}")
     case = Case.of(y, predictions)
-    options = {"prediction_kernel": given.prediction_kernel, "target_kernel": given.target_kernel}
-    biased = SKCE(estimator="biased", engine=given.engine, integrator=given.integrator, **options)
+    biased = replace(given, estimator="biased", block_size=None, superdiagonals=None)
     prepared = biased.prepare(case.in_numpy.predictions)
     value, bound, n = float(prepared.values(case.targets[None])[0, 0]), pair_bound(prepared), len(case)
     reach = 2 * math.sqrt(bound / n) + math.sqrt(-2 * bound * math.log(1 - run.confidence_level) / n)
-    return BoundedError(math.sqrt(max(value, 0.0)), reach, run.confidence_level, bound, n)
+    root = math.sqrt(max(value, 0.0))
+    return BoundedError(root, max(root - reach, 0.0), root + reach, run.confidence_level, bound, n)
 
 
 def _refuse_no_rows(n: Any, bound: Any) -> None:

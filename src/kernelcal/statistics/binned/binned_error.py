@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from kernelcal.predictions import ClassPredictions, RealPredictions
 from kernelcal.registry import Registry
 from kernelcal.statistics.base import Prepared, Statistic
 from kernelcal.statistics.binned.bin_table import BinnedEstimate, BinTable
-from kernelcal.statistics.binned.law_errors import LawPart, law_part
+from kernelcal.statistics.binned.law_errors import law_part
 from kernelcal.statistics.binned.questions import PRESETS, QUESTIONS, Part, asked, parts_of
 from kernelcal.statistics.functions import function_of
 
@@ -80,9 +80,7 @@ class PreparedECE(Prepared):
 
     engine = "one pass"
 
-    def __init__(
-        self, kind: str, question: str, parts: tuple[BinnedPart | LawPart, ...], notes: tuple[str, ...]
-    ) -> None:
+    def __init__(self, kind: str, question: str, parts: tuple[BinnedPart, ...], notes: tuple[str, ...]) -> None:
         self.names, self.parts, self.notes = (f"{kind}, {question}",), parts, notes
         self.question = question
         self.bytes_per_draw = max(part.bytes_per_draw for part in parts)
@@ -333,8 +331,8 @@ class ECE(Statistic):
                 "leave it out"
             )
         part = law_part(predictions, self._binning, weights, summary, distances)
-        kind = "MCE" if self.norm == "max" else "ECE"
-        return PreparedECE(kind, part.name, (part,), predictions.notes)
+        parts = cast("tuple[BinnedPart, ...]", (part,))  # it has the methods that an estimate and a test ask for
+        return PreparedECE("MCE" if self.norm == "max" else "ECE", part.name, parts, predictions.notes)
 
     @cached_property
     def _binning(self) -> Binning:
