@@ -16,7 +16,7 @@ import kernelcal as kc
 from kernelcal import tables
 from kernelcal.cases import Case
 from kernelcal.explanation import explain
-from kernelcal.inference import class_reliability, exact_null, known_null, simplex_calibration
+from kernelcal.inference import bounded_error, class_reliability, exact_null, known_null, simplex_calibration
 from kernelcal.predictions import UnnormalizedDensity
 from kernelcal.reporting import report
 from kernelcal.runs import Run
@@ -122,6 +122,7 @@ def found(tmp_path_factory):
         quantile_calibration(t, normal),
         exact_null(prepared, Case(k, kc.Categorical(p)), Run(draws=19)),
         known_null(prepared),
+        bounded_error(k, p),
         report(y, {HOSTILE[0]: q}, date="2026-01-02", **fast),
         kc.skce(k, torch.tensor(q, requires_grad=True), prediction_kernel=kc.Laplacian(0.5)),
         _streamed(tmp_path_factory.mktemp("table") / "events.csv", event, q[:, 2]),
