@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kernelcal.cases import Case
-from kernelcal.dependence import Dependence, mean_interval, share_interval
+from kernelcal.dependence import Dependence, mean_law, share_interval
 from kernelcal.evaluation import Evaluation
 from kernelcal.kernels import PIT
 from kernelcal.lenses import TopLabel
@@ -200,7 +200,7 @@ def _tests(found: Any) -> list[KeyFigure]:
 class Intervals:
     """Intervals of one confidence level; none with case weights.
 
-    Of rows that depend on each other they are those of `dependence.mean_interval` and `dependence.share_interval`.
+    Of rows that depend on each other they are those of `dependence.MeanLaw` and `dependence.share_interval`.
     """
 
     confidence_level: float
@@ -214,7 +214,7 @@ class Intervals:
         if self.weighted or len(values) < _ENOUGH or not np.isfinite(values).all():
             return math.nan
         if self.rows is not None:
-            low, high = mean_interval(values, self.rows, self.confidence_level)
+            low, high = mean_law(self.rows).interval(values, self.confidence_level)
             return (high - low) / 2
         return float(ndtri((1 + self.confidence_level) / 2) * values.std(ddof=1) / math.sqrt(len(values)))
 
