@@ -623,7 +623,7 @@ def test_a_picture_that_fails_leaves_nothing_behind(capsys, three, tmp_path, mon
     old.write_bytes(b"the picture of yesterday")
     monkeypatch.setattr(Figure, "savefig", half)
     status, _, err = run(capsys, "compare", *three, "--plot", str(old), *DRAWS)
-    assert (status, err) == (2, "kernelcal: no space left on device\n")
+    assert (status, err) == (3, "kernelcal: reading or writing failed: no space left on device\n")
     assert old.read_bytes() == b"the picture of yesterday"
     assert [p.name for p in tmp_path.iterdir() if "part" in p.name] == []
 
@@ -631,7 +631,9 @@ def test_a_picture_that_fails_leaves_nothing_behind(capsys, three, tmp_path, mon
 def test_a_picture_that_cannot_be_is_refused_before_the_work(capsys, three, tmp_path):
     status, out, err = run(capsys, "compare", *three, "--plot", str(tmp_path / "a.xyz"), *DRAWS)
     assert (status, out) == (2, "")
-    assert err == f"kernelcal: --plot writes .png, .svg, .pdf, got {tmp_path / 'a.xyz'}\n"
+    assert (
+        err == f"kernelcal: --plot draws a picture: its name ends in .png or .svg or .pdf, got {tmp_path / 'a.xyz'}\n"
+    )
     status, out, err = run(capsys, "compare", *three, "--plot", str(tmp_path / "absent" / "a.png"), *DRAWS)
     assert (status, out) == (2, "")
     assert "there is no folder" in err

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import sys
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from kernelcal.cli.common import bar, lens_of
+from kernelcal.cli.ending import say
 from kernelcal.comparison import Comparison, ScoreComparison, checked_models, compared, cost_in_words, refuse_run
 from kernelcal.dependence import Dependence
 from kernelcal.errors import InputError, KernelcalWarning, naming_rows
@@ -21,6 +21,7 @@ from kernelcal.explanation import columns_of_text
 from kernelcal.io import Data, ReadOptions, read, read_models
 from kernelcal.plots import pyplot
 from kernelcal.reporting import Report, environment, refuse_path, report
+from kernelcal.surroundings import refuse_place, written_whole
 
 __all__ = ["run_compare", "run_report"]
 
@@ -40,14 +41,14 @@ def run_compare(groups: Sequence[Sequence[Path]], reading: ReadOptions, options:
         return _explained(models, options)
     predictions = {name: data.predictions for name, data in models.items()}
     if not options.json:
-        print("\n".join(f"{name}: {data.sentence}" for name, data in models.items()), flush=True)
-        print(cost_in_words(predictions, options.run.draws) + "\n", flush=True)
+        say("\n".join(f"{name}: {data.sentence}" for name, data in models.items()))
+        say(cost_in_words(predictions, options.run.draws) + "\n")
     result = _compared(models, predictions, options)
     if not options.json:
-        print(result.summary(), flush=True)
+        say(result.summary())
     if options.plot is not None:
         _save(result, options.plot)
-        print(f"wrote {options.plot}", file=sys.stderr if options.json else sys.stdout, flush=True)
+        say(f"wrote {options.plot}", to_errors=options.json)
     return {"read": {name: data.description for name, data in models.items()}, **result.to_dict()}
 
 
@@ -55,7 +56,7 @@ def _explained(models: dict[str, Data], options: argparse.Namespace) -> dict[str
     """Say of every model how it was read."""
     typed = ["kernelcal", *(part for part in map(str, options.said) if part != "--explain-reading")]
     for name, data in models.items():
-        print(f"{name}: {data.explained(typed)}", flush=True)
+        say(f"{name}: {data.explained(typed)}")
     return {"read": {name: data.description for name, data in models.items()}}
 
 
@@ -81,22 +82,17 @@ def _compared(
 
 def _refuse_picture(path: Path) -> None:
     """Refuse a picture that could not be written, before the work and not after it."""
-    if path.suffix.lower() not in _PICTURES:
-        raise InputError(f"--plot writes {', '.join(_PICTURES)}, got {path}")
-    if not path.parent.is_dir():
-        raise InputError(f"--plot {path}: there is no folder {path.parent}")
+    refuse_place(path, suffixes=_PICTURES, what="--plot draws a picture")
     pyplot()
 
 
 def _save(result: Comparison | ScoreComparison, path: Path) -> None:
-    """Write the picture beside its place, and move it there when it is whole."""
+    """Write the picture, whole or not at all."""
     figure = result.plot().figure
-    unfinished = path.with_name(f".{path.name}.part{path.suffix}")
     try:
-        figure.savefig(unfinished)
-        unfinished.replace(path)
+        with written_whole(path) as unfinished:
+            figure.savefig(unfinished)
     finally:
-        unfinished.unlink(missing_ok=True)
         pyplot().close(figure)
 
 
@@ -113,9 +109,9 @@ def run_report(groups: Sequence[Sequence[Path]], reading: ReadOptions, options: 
     if options.explain_reading:
         return _explained(models, options)
     if not options.json:
-        print("\n".join(data.sentence for data in models.values()), flush=True)
+        say("\n".join(data.sentence for data in models.values()))
     found = _reported(models, options)
-    print(f"{found.verdict.heading}\nwrote {found.path}", file=sys.stderr if options.json else sys.stdout, flush=True)
+    say(f"{found.verdict.heading}\nwrote {found.path}", to_errors=options.json)
     return {"read": {name: data.description for name, data in models.items()}, **found.to_dict()}
 
 

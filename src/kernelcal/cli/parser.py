@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import Any
 
 from kernelcal import __version__
+from kernelcal.cli.ending import say
 from kernelcal.cli.streaming import add_streaming
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, DRAWS_OF_A_PASS, SIGNIFICANCE
 from kernelcal.inference import NULL_LAWS, STATISTICS
@@ -17,14 +19,20 @@ from kernelcal.pairs import ENGINES
 __all__ = ["argument_parser"]
 
 
+_DIGITS = 40  # of a whole number: Python itself reads no more than some thousands
 _PAGE = "the page, .html; a file of this name is replaced (default: %(default)s)"
+
+
+class _Parser(argparse.ArgumentParser):
+    """Messages repeat what was typed, control characters written out; an output that fails is an error."""
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        say(message.removesuffix("\n"), to_errors=file is not sys.stdout)
 
 
 def argument_parser() -> argparse.ArgumentParser:
     """Return the parser of ``kernelcal evaluate``, ``test``, ``compare`` and ``report``."""
-    parser = argparse.ArgumentParser(
-        prog="kernelcal", description="Can a probabilistic model be believed? Calibration of predictions."
-    )
+    parser = _Parser(prog="kernelcal", description="Can a probabilistic model be believed? Calibration of predictions.")
     parser.add_argument("--version", action="version", version=f"kernelcal {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
     every = commands.add_parser(
@@ -318,21 +326,23 @@ def _add_testing(parser: argparse.ArgumentParser, *, one: bool) -> None:
 
 
 def _count(text: str) -> int:
-    if not text.strip().isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"expected a whole number from 1, got {text!r}")
+    if not text.strip().isdecimal() or len(text) > _DIGITS or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1, got {text[:_DIGITS]!r}")
     return int(text)
 
 
 def _draws(text: str) -> int:
     try:
+        if len(text) > _DIGITS:
+            raise ValueError
         return int(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"expected a whole number such as {DRAWS}, got {text!r}") from None
+        raise argparse.ArgumentTypeError(f"expected a whole number such as {DRAWS}, got {text[:_DIGITS]!r}") from None
 
 
 def _seed(text: str) -> int:
-    if not text.strip().isdecimal():
-        raise argparse.ArgumentTypeError(f"expected a whole number from 0, got {text!r}")
+    if not text.strip().isdecimal() or len(text) > _DIGITS:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 0, got {text[:_DIGITS]!r}")
     return int(text)
 
 

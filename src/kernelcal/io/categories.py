@@ -11,6 +11,7 @@ from kernelcal.io.columns import (
     ReadOptions,
     Units,
     count,
+    dependents_of_units,
     given_of_units,
     groups_of_units,
     kept_given,
@@ -21,7 +22,7 @@ from kernelcal.io.columns import (
     rows_to_keep,
 )
 from kernelcal.io.sources import Cells, Source, missing
-from kernelcal.io.table import Data
+from kernelcal.io.table import Data, with_dependents
 from kernelcal.io.truth import Outcomes
 from kernelcal.predictions import as_predictions
 
@@ -69,7 +70,9 @@ def of_categories(
     """Predictions of classes, and the category that came true of every one that the truth file has."""
     there = np.array([value is not None for value in found.y], dtype=bool)
     left = f"; {count(int((~there).sum()))} without outcome left out" if not there.all() else ""
-    kept, dropped = rows_to_keep(found.y, [probs] if weights is None else [probs, weights], there, options)
+    dependents = dependents_of_units(units, options)
+    others = [probs, weights, None if dependents is None else dependents.holes]
+    kept, dropped = rows_to_keep(found.y, [array for array in others if array is not None], there, options)
     rows = np.flatnonzero(kept)
     if not len(rows):
         raise InputError(f"no rows are left{said}{left}")
@@ -81,17 +84,18 @@ def of_categories(
         predictions = as_predictions(probs[rows], classes=list(names), normalize=options.normalize)
     read = f"{source.path} with outcomes of {found.joined}"
     end = f"; dropped {', '.join(dropped)}" if dropped else ""
-    description = (
+    start = (
         f"read {read}: {count(len(rows))}, one a combination of {listed(units.names)}, from {count(lines, 'line')}; "
-        f"target {found.name}; {len(names)} categories: {listed(names)}{together(rows)}{said}{left}{end}"
+        f"target {found.name}; {len(names)} categories: {listed(names)}"
     )
-    return Data(
+    data = Data(
         found.y[rows],
         predictions,
-        description,
+        f"{together(rows)}{said}{left}{end}",
         None if weights is None else weights[rows],
         kept_keys(keys_of_units(units, options), rows),
         kept_groups(groups_of_units(units, options), rows),
         None,
         kept_given(given_of_units(units, options), rows),
     )
+    return with_dependents(data, start, dependents, rows, units.in_words)
