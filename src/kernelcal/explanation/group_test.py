@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from kernelcal.cases import Case
-from kernelcal.explanation.differing import difference_of
+from kernelcal.explanation.differing import differences_of
 from kernelcal.explanation.findings import ByGroup, GroupFinding
 from kernelcal.explanation.groups import Group, Grouping
 from kernelcal.explanation.sizes import KernelSize, gap_name, has_ties, kernel_size, score_name, sizes_of
@@ -290,7 +290,7 @@ def _found(
         (*grouping.notes, *_named("not tested, since fewer than two of their rows count", untested))
         + (() if beside is None else beside.notes),
         law if beside is None else beside.law,
-        tuple(difference_of(null.case, column, own, null.run) for column, own in _columns(grouping.groups).items()),
+        differences_of(null.case, _columns(grouping.groups), null.run),
     )
 
 

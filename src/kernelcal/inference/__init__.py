@@ -1,5 +1,6 @@
 """From a statistic to a p-value."""
 
+from kernelcal.inference.bounded import BoundedError, acceptance_threshold, bounded_error
 from kernelcal.inference.draws import Draws
 from kernelcal.inference.given import ColumnProfile, GivenResult, PlaceFinding
 from kernelcal.inference.intervals import (
@@ -66,6 +67,7 @@ __all__ = [
     "Block",
     "Bootstrap",
     "Bound",
+    "BoundedError",
     "ChiSquareSum",
     "ClassReliability",
     "ColumnProfile",
@@ -103,9 +105,11 @@ __all__ = [
     "TestResult",
     "UniformPIT",
     "Wild",
+    "acceptance_threshold",
     "band_draws",
     "block_spread",
     "bootstrap_cost",
+    "bounded_error",
     "calibration_test",
     "class_reliability",
     "class_reliability_of",
