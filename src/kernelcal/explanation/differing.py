@@ -178,7 +178,7 @@ Flips = tuple[np.ndarray, np.ndarray] | None  # clusters of rows, and their sign
 
 
 def _of_shares(
-    hit: np.ndarray, p: np.ndarray, own: np.ndarray, draws: int, rng: np.random.Generator, flips: Flips
+    hit: np.ndarray, p: np.ndarray, own: np.ndarray, draws: int, rng: np.random.Generator, flips: Flips = None
 ) -> np.ndarray:
     """Quadratic forms of the groups' bias and slope beside a common recalibration, shape (draws + 1, 2)."""
     clipped = np.clip(p, _CLIP, 1 - _CLIP)
@@ -409,7 +409,7 @@ def _scores(case: Case) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _of_scores(
-    z: np.ndarray, where: np.ndarray, own: np.ndarray, draws: int, rng: np.random.Generator, flips: Flips
+    z: np.ndarray, where: np.ndarray, own: np.ndarray, draws: int, rng: np.random.Generator, flips: Flips = None
 ) -> np.ndarray:
     """Quadratic forms of the groups' means and widths beside a common one, shape (draws + 1, 2)."""
     columns = where - where.mean(axis=0)
