@@ -61,7 +61,7 @@ def methods(
         found.append(("Lens", f"Everything here is about a simpler question: {first.question}."))
     if first.test is not None:
         found.append(("Test", _test(models, run)))
-        found.append(("Level", _level(run)))
+        found.append(("Level", _level(models, run)))
     name = first.estimate.name
     size = (
         f"{name}, {first.estimate.estimator}: {_kernels(first.estimate.options)}. Computed by: {first.estimate.engine}."
@@ -140,10 +140,11 @@ def _test(models: Sequence[ModelReport], run: Run) -> str:
     )
 
 
-def _level(run: Run) -> str:
+def _level(models: Sequence[ModelReport], run: Run) -> str:
+    often = "in at most" if models[0].rows is None else "in about"
     return (
         f"The verdict, the places, classes, groups and rows that are named, and differences of models all ask for the "
-        f"level {percent(run.alpha)}: of a calibrated model each of these says something wrong in at most so many data "
+        f"level {percent(run.alpha)}: of a calibrated model each of these says something wrong {often} so many data "
         f"sets. It does not depend on the coverage of the intervals, {percent(run.confidence_level)}."
     )
 
@@ -165,9 +166,10 @@ def _explained(models: Sequence[ModelReport], run: Run) -> str:
 
 
 def _groups(found: ByGroup) -> str:
+    rows = "of every set of independent rows" if found.law.startswith("of ") else "for all rows"
     return (
         f"{found.test_in_words[:1].upper()}{found.test_in_words[1:]}. All groups are compared with the same "
-        f"{found.draws:,} sets of outcomes, drawn for all rows (Westfall and Young, step-down)."
+        f"{found.draws:,} sets of outcomes, drawn {rows} (Westfall and Young, step-down)."
     )
 
 
