@@ -8,6 +8,7 @@ from kernelcal.inference.intervals.equivalence import (
     equivalence_test,
     method_that_keeps_the_level,
 )
+from kernelcal.inference.intervals.means import UnitMean, mean_of_units
 from kernelcal.inference.intervals.methods import (
     INTERVAL_METHODS,
     IntervalMethod,
@@ -46,7 +47,6 @@ from kernelcal.inference.intervals.surprises import (
     label_law_of_sums,
     surprises_of,
 )
-from kernelcal.inference.intervals.units import mean_of_units
 
 __all__ = [
     "BOOTSTRAP",
@@ -64,6 +64,7 @@ __all__ = [
     "ScoreSurprises",
     "Spread",
     "Surprises",
+    "UnitMean",
     "block_spread",
     "block_spread_of",
     "bootstrap_cost",
