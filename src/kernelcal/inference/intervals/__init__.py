@@ -14,6 +14,7 @@ from kernelcal.inference.intervals.equivalence import (
     equivalence_test,
     method_that_keeps_the_level,
 )
+from kernelcal.inference.intervals.means import UnitMean, mean_of_units
 from kernelcal.inference.intervals.methods import (
     INTERVAL_METHODS,
     IntervalMethod,
@@ -54,7 +55,6 @@ from kernelcal.inference.intervals.surprises import (
     label_law_of_sums,
     surprises_of,
 )
-from kernelcal.inference.intervals.units import mean_of_units
 
 __all__ = [
     "BOOTSTRAP",
@@ -74,6 +74,7 @@ __all__ = [
     "ScoreSurprises",
     "Spread",
     "Surprises",
+    "UnitMean",
     "block_spread",
     "block_spread_of",
     "bootstrap_cost",
