@@ -197,7 +197,8 @@ def one(name: str, number: int) -> dict[str, float]:
     for measure, scores in score_rows(cases).items():
         found += by_rows(measure, scores, score_surprises(measure, cases), along)
         if measure != "CRPS":
-            naive = by_rows(measure, scores)[0].pvalue
+            alone = by_rows(measure, scores)[0].pvalue
+            naive = np.nan if alone is None else alone
     return {d.measure: np.nan if d.pvalue is None else d.pvalue for d in found} | {"independent": naive}
 
 
