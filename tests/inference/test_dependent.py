@@ -9,7 +9,7 @@ from scipy.stats import binom, norm
 
 import kernelcal as kc
 from kernelcal.cases import Case
-from kernelcal.dependence import Dependence, Scores, StretchMeans, less_error, shared_correlation
+from kernelcal.dependence import Dependence, Scores, less_error, shared_correlation
 from kernelcal.inference.cluster_sums import ClusterSums
 from kernelcal.inference.laws import dependent
 from kernelcal.inference.laws.dependent import effective_clusters, flipped_pvalue
@@ -97,11 +97,11 @@ def test_errors_beyond_what_chance_explains_are_not_taken_for_dependence():
     e -= e.mean()
     parts = [sum(e[i] * e[j] for j in range(200) if abs(i - j) < 8) for i in range(200)]
     error = np.sqrt(max(sum(parts) / (1 - 15 / 200) / 200, (e**2).mean()) / 200)
-    clear = StretchMeans(rows).quantile(0.98)
-    assert 2.4 < clear < 3
-    for mean in (0.5, 0.99 * clear, 3.5):
+    for mean in (0.5, 1.9, 3.5):
         left = less_error(e + mean * error, by, rows)
-        np.testing.assert_allclose(left, e + min(mean, clear) * error, atol=1e-9)
+        np.testing.assert_allclose(left, e + min(mean, 2.0) * error, atol=1e-9)
+    few = less_error(e[:40] - e[:40].mean() + 9, by[:40], Dependence.of(40, horizon=8))
+    assert few.mean() > less_error(e[:40] - e[:40].mean() + 9, by[:40], Dependence.of(40, horizon=2)).mean() > 0
 
 
 def test_effective_clusters_are_those_of_loops():
