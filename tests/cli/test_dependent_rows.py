@@ -190,6 +190,12 @@ def test_what_cannot_be_had_is_refused_with_the_cure(here, capsys, asked, words)
     assert words in err
 
 
+def test_what_is_refused_has_the_names_of_options(here, capsys):
+    path = saved(here, CLASSES, ".csv")
+    err = run(capsys, "test", path, "--clusters", "patient", "--null", "saddlepoint")[2]
+    assert "--null is for independent rows, and --clusters, --time, --horizon or --series say that they depend" in err
+
+
 def test_paths_name_the_row_of_the_file(here):
     columns = {**NUMBERS, "y": ["", *OUTCOME[1:]], "day": [*DAY[:5], *DAY[4:-1]]}
     path = saved(here, columns, ".csv")
@@ -204,6 +210,15 @@ def test_a_comparison_knows_which_rows_depend(here, capsys):
     own = kc.compare(Y, {"rows": P, "other": np.round(P**1.3, 6)}, clusters=PATIENT, draws=99)
     assert [d["pvalue"] for d in found["differences"]] == [d.pvalue for d in own.differences]
     assert "; 30 clusters of patient" in found["read"]["rows"]
+
+
+def test_a_page_about_two_models_of_dependent_rows(here, capsys):
+    pytest.importorskip("jinja2")
+    pytest.importorskip("matplotlib")
+    path = saved(here, CLASSES, ".csv")
+    (here / "other.csv").write_text(text({**CLASSES, "p": np.round(P**1.3, 6)}))
+    assert run(capsys, "report", path, "other.csv", "--clusters", "patient", "-o", "page.html")[0] == 0
+    assert "30 clusters" in (here / "page.html").read_text(encoding="utf-8")
 
 
 def test_rows_of_one_subject_that_deviate_alike_name_the_option(here, capsys):
@@ -223,6 +238,22 @@ def test_rows_of_one_subject_that_deviate_alike_name_the_option(here, capsys):
     assert run(capsys, "report", path, "-o", "page.html")[0] == 0
     assert words in " ".join((here / "page.html").read_text(encoding="utf-8").split())
     assert any(words in note for note in kc.evaluate(path, draws=99).notes)
+
+
+def test_a_hub_table_made_on_one_date_says_so_in_every_command(here, capsys, data_folder):
+    folder, path = data_folder / "flusight", here / "other.csv"
+    table, truth = folder / "2024-01-06-FluSight-baseline.csv", folder / "target-hospital-admissions_2024-04-27.csv"
+    path.write_bytes(table.read_bytes())
+    words = "60 forecasts of 12 series made on 1 date depend on what happened after it, all of them, and a p-value that"
+    for asked in (["evaluate", table], ["test", table], ["compare", table, path]):
+        status, out, _ = run(capsys, *asked, "--truth", truth)
+        assert status == 0
+        assert words in " ".join(out.split())
+    pytest.importorskip("jinja2")
+    pytest.importorskip("matplotlib")
+    for tables in ([table], [table, path]):
+        assert run(capsys, "report", *tables, "--truth", truth, "-o", "page.html")[0] == 0
+        assert words in " ".join((here / "page.html").read_text(encoding="utf-8").split())
 
 
 def test_columns_of_subjects_that_cannot_be_read_do_no_harm(here, capsys):

@@ -132,10 +132,14 @@ def test_few_clusters_leave_out_the_interval_and_keep_the_test():
     assert found.pvalue == kc.calibration_test(y[:24], predictions[:24], draws=99, clusters=few).pvalue
 
 
-def test_several_models_on_one_page_take_no_dependence():
+def test_several_models_on_one_page_are_each_tested_as_dependent_rows():
     y, p = SUBJECTS["event"]
-    with pytest.raises(kc.InputError, match="for one model on a page"):
-        kc.report(y, {"a": p, "b": p**2}, horizon=3)
+    models = {"a": p, "b": p**2}
+    page = kc.report(y, models, horizon=3, draws=99)
+    for model in page.models:
+        assert model.evaluation.pvalue == kc.calibration_test(y, models[model.name], horizon=3, draws=99).pvalue
+        assert model.rows.horizon == 3
+    assert INDEPENDENT[1] not in page.to_html()
 
 
 def test_errors_are_found_in_dependent_rows():

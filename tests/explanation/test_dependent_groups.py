@@ -7,14 +7,15 @@ from scipy.stats import binom
 
 import kernelcal as kc
 from kernelcal.cases import Case
-from kernelcal.dependence import Dependence, Parts, SharedPart, Stretches
+from kernelcal.dependence import Dependence, Parts, Scores, SharedPart, Stretches, shared_correlation
 from kernelcal.explanation import by_group, checked_groups
 from kernelcal.explanation.differing import _flipped, _form
 from kernelcal.explanation.tested import Null, _finer, _witness
-from kernelcal.inference import DrawnValues, Redrawn, RowSet
-from kernelcal.kernels import Laplacian, resolve
+from kernelcal.inference import CoupledRows, DrawnValues, Redrawn
+from kernelcal.kernels import Laplacian, kernel_between, resolve
 from kernelcal.randomness import generator_of
 from kernelcal.runs import Run
+from kernelcal.statistics.pairwise import Apart
 
 
 def in_clusters(rng, clusters, size, rho):
@@ -59,7 +60,7 @@ def test_a_set_is_drawn_by_the_correlation_of_its_own_rows():
     half = of < 30
     g[half] = in_clusters(rng, 30, 6, 0.6)[0]
     case = normal_case(g, mean, clusters=of)
-    first, second = (RowSet.of(case, np.flatnonzero(rows)).coupling.rho for rows in (half, ~half))
+    first, second = (CoupledRows.of(case, np.flatnonzero(rows)).coupling.rho for rows in (half, ~half))
     assert first > 0.4
     assert second < 0.2
 
@@ -72,12 +73,20 @@ def test_p_values_of_groups_by_hand():
     kind = np.arange(n) % 2
     found = by_group(case, checked_groups(kind, n), Run(draws=99))
     rows = [np.flatnonzero(kind == k) for k in (0, 1)]
-    redrawn = Redrawn(case, [RowSet.of(case, part) for part in rows])
+    redrawn = Redrawn(case, [CoupledRows.of(case, part) for part in rows])
     assert [part.tolist() for part in (np.arange(120)[redrawn.places[0]], np.arange(120)[redrawn.places[1]])] == [
         list(range(60)),
         list(range(60, 120)),
     ]
-    drawn = redrawn.source(Run(draws=99), "draws of an explanation").targets(redrawn.case.predictions, 0, 99)
+    source = redrawn.source(Run(draws=99), "draws of an explanation")
+    drawn = source.targets(redrawn.case.predictions, 0, 99)
+    u = ndtri(source.uniforms(0, 99, n + 30))
+    for k, part in enumerate(rows):  # each by its own correlation, raised by its error
+        some = case[part]
+        scores = Scores.of(some.predictions)
+        rho = shared_correlation(scores, scores(some.targets), some.rows) * (1 + 30**-0.5)
+        wanted = mean[part] + np.sqrt(1 - rho) * u[:, part] + np.sqrt(rho) * u[:, n + of[part]]
+        np.testing.assert_allclose(drawn[:, redrawn.places[k]], wanted)
     family = kc.DefaultFamily().resolved(case.predictions)
     for k, part in enumerate(rows):
         prepared = family.prepare(case.predictions[part])
@@ -85,6 +94,29 @@ def test_p_values_of_groups_by_hand():
         alone = next(group for group in found.findings if group.name == str(k))
         assert alone.own_pvalue == pytest.approx(DrawnValues.of(values, merge=prepared.merge).pvalue)
         assert alone.pvalue >= alone.own_pvalue
+
+
+@pytest.mark.parametrize("rows", ["clusters", "four steps"])
+def test_what_rows_add_by_loops_over_pairs_of_independent_rows(rows):
+    """Rows in any order; pairs of one cluster, or of one stretch or less than four steps apart, are left out."""
+    rng = np.random.default_rng(11)
+    p, n = rng.dirichlet([1, 1, 1], 48), 48
+    y = (p.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1)
+    of, when = rng.permutation(np.repeat(np.arange(12), 4)), rng.permutation(n)
+    said = {"clusters": of} if rows == "clusters" else {"time": when, "horizon": 4}
+    found = kc.explain(y, p, draws=99, **said)
+    kernel, residual = found.estimate.options["prediction_kernel"], np.eye(3)[y] - p
+    values = np.asarray(kernel_between(kernel, kc.Categorical(p), kc.Categorical(p))) * (residual @ residual.T)
+    if rows == "clusters":
+        near = of[:, None] == of
+    else:
+        units = Apart.of(kc.SKCE().prepare(kc.Categorical(p)), Case.of(y, p, **said).in_numpy).units
+        unit = np.empty(n, dtype=int)
+        unit[units.order] = units.unit
+        near = (unit[:, None] == unit) | (np.abs(when[:, None] - when) < 4)
+    wanted = np.where(near, 0.0, values).sum(axis=1) / (~near).sum()
+    np.testing.assert_allclose(found.contributions, wanted, atol=1e-12)
+    assert sum(part.contribution for part in found.classes) == pytest.approx(wanted.sum())
 
 
 def test_groups_of_several_classes_are_tested_in_sets_of_independent_rows():
@@ -124,7 +156,7 @@ def test_clusters_that_differ_by_more_than_a_shift_take_the_larger_p_value():
     case = normal_case((g + 2 * slopes * mean) / np.sqrt(1 + 4 * mean**2), mean, clusters=of)
     found = by_group(case, checked_groups(kind, len(of)), Run(draws=199))
     assert any("flipped signs of them" in note for note in found.notes)
-    redrawn = Redrawn(case, [RowSet.of(case, np.flatnonzero(kind == k)) for k in (0, 1)])
+    redrawn = Redrawn(case, [CoupledRows.of(case, np.flatnonzero(kind == k)) for k in (0, 1)])
     _, corrected = redrawn.flipped([0, 1], Run(draws=199))
     for group in found.findings:
         assert group.pvalue >= corrected[int(group.name)] - 1e-12

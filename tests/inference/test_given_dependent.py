@@ -9,7 +9,11 @@ import kernelcal as kc
 from kernelcal.cases import Case
 from kernelcal.covariates import Covariates
 from kernelcal.inference.laws import exact
+from kernelcal.inference.test import DefaultFamily, law_of
+from kernelcal.inference.test import tested as answer_of
 from kernelcal.inference.test.place_family import FamilyOfPlaces, FlippedPlaces
+from kernelcal.randomness import generator_of
+from kernelcal.runs import Run
 from kernelcal.statistics.covariates import PreparedPlaces, scores_of
 
 
@@ -17,6 +21,10 @@ def in_clusters(rng, clusters, size, rho):
     of = np.repeat(np.arange(clusters), size)
     g = np.sqrt(rho) * rng.normal(size=clusters)[of] + np.sqrt(1 - rho) * rng.normal(size=len(of))
     return g, rng.normal(size=len(of)), of
+
+
+def calibration_of(case, run):
+    return answer_of(case, DefaultFamily(), law_of(case, DefaultFamily()), run)
 
 
 def moving(rng, n, h):
@@ -125,6 +133,27 @@ def test_p_values_and_bands_of_flipped_places():
     np.testing.assert_array_equal(found[:, :2], family.pvalues(observed[:, :2].ravel(), 0).reshape(2, 2))
     np.testing.assert_array_equal(found[:, 2], family.pvalues(observed[:, 2], 1))
     np.testing.assert_allclose(places.critical(0.05), family.critical(0.05) * roots)
+
+
+def test_places_of_clusters_that_differ_by_more_than_a_shift_take_the_larger_p_value():
+    rng = np.random.default_rng(8)
+    g, mean, of = in_clusters(rng, 60, 5, 0.0)
+    slopes = rng.normal(size=60)[of]
+    y = mean + (g + 2 * slopes * mean) / np.sqrt(1 + 4 * mean**2)
+    case = Case.of(y, kc.Normal(mean, 1.0), given=columns(rng, 300, of), clusters=of).in_numpy
+    found = calibration_of(case, Run(draws=199, early_stopping=False))
+    assert any("flipped signs of clusters" in note and "differ" in note for note in found.notes)
+    places = PreparedPlaces(case.given, scores_of(case.predictions))
+    signs = generator_of(0, "signs of clusters").integers(0, 2, size=(199, 60)) * 2.0 - 1.0
+    flips = FlippedPlaces(places.flipped(case.targets, of, signs), *places.by_cluster(case.targets, of), places.single)
+    least, seen = flips.pvalues(one_sided=False), 0
+    normal = places.normal(case.targets[None])[:, 0]
+    for finding in found.given.findings:
+        s, p = np.argwhere(normal == finding.score)[0]
+        assert finding.pvalue >= least[s, p]
+        seen += finding.pvalue == least[s, p] < 1
+    assert seen
+    assert found.given.pvalue >= least.min()
 
 
 def test_an_error_in_a_column_is_seen_in_dependent_rows():

@@ -89,8 +89,12 @@ def test_draws_are_clusters_too(save, load):
     [
         (hub_table(1, [0, 1, 2], 8), "24 forecasts of 8 series made on 1 date depend on what happened after it"),
         (
-            hub_table(3, [0], 8),
-            "24 forecasts of 8 series made on 3 dates, up to 1 step of 7 days ahead, overlap in time",
+            hub_table(7, [0], 8),
+            "56 forecasts of 8 series made on 7 dates, up to 1 step of 7 days ahead, overlap in time",
+        ),
+        (
+            hub_table(7, [0], 8),
+            "take --clusters reference_date, whose test may be refused for so few dates, or one series",
         ),
         (hub_table(40, [2], 3), "up to 3 steps of 7 days ahead, overlap in time or share dates"),
         (
@@ -141,10 +145,10 @@ def test_the_users_word_is_taken_and_its_doubts_are_said(save, load):
 
 
 def test_what_is_of_independent_rows_leaves_them_as_they_are_and_says_so(save, load):
-    path = save(hub_table(12, [0], 6))
-    assert set(load(path, target="observed", groups="location").dependence) == {"clusters"}
-    for asked in ({"given": "location"}, {"unasked": False}):
-        data = load(path, target="observed", **asked)
+    path, draws = save(hub_table(12, [0], 6)), save(hub_table(12, [0], 6).replace("quantile,", "sample,"), "b.csv")
+    for asked in ({"groups": "location"}, {"given": "location"}):
+        assert set(load(path, target="observed", **asked).dependence) == {"clusters"}
+    for data in (load(path, target="observed", unasked=False), load(draws, target="observed", given="location")):
         assert data.dependence == {}
         assert data.predictions.notes[-1].endswith("can be far too small: --clusters reference_date allows for it")
 

@@ -124,7 +124,7 @@ def test_a_file_is_whole_or_not_there(tmp_path, monkeypatch, error):
         raise error
 
     path = tmp_path / "page.html"
-    monkeypatch.setattr(sys.modules["kernelcal.reporting.result"].os, "replace", fails)
+    monkeypatch.setattr("os.replace", fails)
     with pytest.raises(error):
         write_whole(path, "text")
     assert list(tmp_path.iterdir()) == []
@@ -152,7 +152,7 @@ def test_an_old_page_stays_until_the_new_one_is_whole(tmp_path, monkeypatch):
         ({"rng": None}, "rng must be a seed, a whole number from 0: the page names it"),
         ({"rng": True}, "rng must be a seed"),
         ({"path": "missing/page.html"}, "there is no folder missing: make it first"),
-        ({"path": "page.pdf"}, r"its name ends in \.html, got page\.pdf"),
+        ({"path": "page.pdf"}, r"its name ends in \.html or \.htm, got page\.pdf"),
         ({"path": "."}, r"\. is a folder: name a file in it, such as report\.html"),
         ({"groups": [1, 2]}, "has 2 values, and there are 60 rows"),
     ],

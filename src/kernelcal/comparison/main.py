@@ -30,7 +30,7 @@ from kernelcal.comparison.models import (
     shared_skce,
 )
 from kernelcal.comparison.result import ComparedModel, Comparison, sort_key
-from kernelcal.comparison.scores import ScoreComparison, compared_by_scores, with_ties
+from kernelcal.comparison.scores import ScoreComparison, compared_by_scores, notes_of, with_ties
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError
 from kernelcal.evaluation import KernelError, evaluated, pairs_or_blocks
@@ -84,7 +84,8 @@ def compare(
     Parameters
     ----------
     y : array of shape (n,), or (n, d) for vectors
-        Targets, the same for all models.
+        Targets, the same for all models. Or a mapping of the names of the models to their own, such as whether the
+        answer of each was right.
     predictions : mapping of str to Predictions or what `as_predictions` takes
         What each model predicted for these rows, in this order: all classes, or all numbers, of any families.
     skce : SKCE, optional
@@ -225,7 +226,8 @@ def compared(
     if within is not None:
         found = [replace(m, equivalence=equivalence(spreads[m.name], within, pairs, n, run.alpha)) for m in found]
     mixed = () if whole is models else (_LEVELS,)
-    notes = (*mixed, *_blocks_in_words(pairs), *_few_draws(ordered), *_notes(found))
+    own_notes = notes_of({model.name: model.evaluation for model in found})
+    notes = (*mixed, *_blocks_in_words(pairs), *_few_draws(ordered), *own_notes)
     if along is not None:
         notes = (*along.notes, *notes)
     if _one_outcome(ordered):
@@ -300,17 +302,6 @@ def _near_0(differences: list[PairedDifference], models: list[ComparedModel]) ->
         replace(d, notes=(*d.notes, _NEAR_0)) if d.better is None and {d.first, d.second} <= calibrated else d
         for d in differences
     ]
-
-
-def _notes(models: list[ComparedModel]) -> tuple[str, ...]:
-    """What the reader must know of one model, named, or of all."""
-    said = [(model.name, note) for model in models for note in model.evaluation.notes]
-    notes = dict.fromkeys(note for _, note in said)
-    return tuple(
-        note if len(names) == len(models) else f"{', '.join(names)}: {note}"
-        for note in notes
-        for names in [[name for name, own in said if own == note]]
-    )
 
 
 def _refuse_few(n: int) -> None:

@@ -48,6 +48,7 @@ __all__ = [
     "ckce_engine",
     "named_case",
     "naming",
+    "outcomes_of",
     "refuse_names",
     "refuse_statistics",
     "refuse_unlike",
@@ -160,7 +161,10 @@ def checked_models(
     """
     refuse_names(predictions)
     refuse_lens(lens)
-    given = {str(n): named_case(str(n), y, p, classes=classes, normalize=normalize) for n, p in predictions.items()}
+    outcomes = outcomes_of(y, predictions)
+    given = {
+        str(n): named_case(str(n), outcomes[n], p, classes=classes, normalize=normalize) for n, p in predictions.items()
+    }
     refuse_unlike(given)
     if said is not None and any(one is not None for one in said.values()):
         rows = Dependence.of(len(next(iter(given.values()))), **said)
@@ -180,6 +184,16 @@ def refuse_names(predictions: Any) -> None:
     names = [str(name) for name in predictions]
     if len(set(names)) < len(names):
         raise InputError(f"two models have the same name among {', '.join(names)}: name them apart")
+
+
+def outcomes_of(y: Any, predictions: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    """Outcomes of every model by its name: the same of all, unless a mapping gives each its own."""
+    if not isinstance(y, Mapping):
+        return dict.fromkeys(predictions, y)
+    without = next((name for name in predictions if name not in y), None)
+    if without is not None:
+        raise InputError(f"model {str(without)!r} has no outcomes, though those of {', '.join(map(str, y))} were given")
+    return y
 
 
 def named_case(name: str, y: Any, predictions: Any, **options: Any) -> Case:

@@ -24,7 +24,7 @@ from kernelcal.runs import Run, Steps
 from kernelcal.statistics import weighted_interval_score_rows_of
 from kernelcal.tables import Grid, Shown
 
-__all__ = ["ScoreComparison", "compared_by_scores", "with_ties"]
+__all__ = ["ScoreComparison", "compared_by_scores", "notes_of", "with_ties"]
 
 
 _WHY = (
@@ -152,6 +152,16 @@ class ScoreComparison(Shown):
         ), pairs_table(self)
 
 
+def notes_of(evaluations: Mapping[str, Evaluation]) -> tuple[str, ...]:
+    """What the reader must know of one model, named, or of all."""
+    said = [(name, note) for name, found in evaluations.items() for note in found.notes]
+    return tuple(
+        note if len(names) == len(evaluations) else f"{', '.join(names)}: {note}"
+        for note in dict.fromkeys(note for _, note in said)
+        for names in [[name for name, own in said if own == note]]
+    )
+
+
 def with_ties(models: Mapping[str, Case]) -> bool:
     """Tell whether an outcome equals a quantile, or quantiles each other, in a model of quantile forecasts."""
     quantiles = [case for case in models.values() if isinstance(case.predictions, Quantiles)]
@@ -177,11 +187,11 @@ def compared_by_scores(
     along = None if dependent is None else Along(dependent)
     found_pairs = by_rows("WIS", {name: rows[name] for name in ordered}, along=along)
     differences = (replace(d, alpha=run.alpha) for d in found_pairs)
-    notes: tuple[str, ...] = (_WHY,)
+    notes = (_WHY, *notes_of(found)) if along is None else (_WHY, *along.law.notes, *notes_of(found))
     if along is None:
         errors = tuple(float(rows[name].std(ddof=1)) / n**0.5 for name in ordered)
     else:
-        errors, notes = tuple(along.law.error(rows[name]) for name in ordered), (_WHY, *along.law.notes)
+        errors = tuple(along.law.error(rows[name]) for name in ordered)
     scores = tuple(float(rows[name].mean()) for name in ordered)
     own = tuple((name, found[name]) for name in ordered)
     seconds = time.perf_counter() - started

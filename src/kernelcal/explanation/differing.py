@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from kernelcal.cases import Case
 from kernelcal.explanation.groups import Group
 from kernelcal.explanation.sizes import hits
 from kernelcal.inference.laws import decisive, merged_ranks, ranks
+from kernelcal.inference.test import holm_adjusted
 from kernelcal.kernels import Standardised
 from kernelcal.predictions import ClassPredictions, Quantiles
 from kernelcal.randomness import generator_of
@@ -21,7 +22,7 @@ from kernelcal.statistics import Merge
 from kernelcal.statistics.signals import CellScores
 from kernelcal.tables import Shown, Table
 
-__all__ = ["GroupDifference", "difference_of"]
+__all__ = ["GroupDifference", "difference_of", "differences_of"]
 
 
 LEAST, OF_EACH = 200, 10  # rows of a column, and of a group: fewer were not simulated
@@ -47,9 +48,16 @@ class GroupDifference(Shown):
         Approximate p-value of the hypothesis that outcomes depend on the group through the predictions alone: a
         miscalibration that is the same function of the prediction in all groups. None where it was not tested.
     signal : str
-        In what they differ most: ``bias``, ``slope`` (of classes) or ``width`` (of numbers).
+        In what they differ most: ``bias``, ``slope`` (of one probability) or ``width`` (of numbers); of several classes
+        bias or slope of the first choice, frequency or slope of one class.
     reason : str
         Why it was not tested; empty where it was.
+    adjusted : float or None
+        The p-value corrected for the choice among all columns that were tested (Holm).
+    columns : int
+        How many these are.
+    looks_at : str
+        What a difference is looked for in, where this is not all that was predicted.
     """
 
     column: str
@@ -58,24 +66,43 @@ class GroupDifference(Shown):
     pvalue: float | None = None
     signal: str = ""
     reason: str = ""
+    adjusted: float | None = None
+    columns: int = 1
+    looks_at: str = ""
 
     def in_words(self, alpha: float) -> str:
         """One sentence, at a level."""
         if self.pvalue is None:
             return f"whether groups of {self.column} differ was not tested: {self.reason}"
-        p = f"p = {self.pvalue:.3g}, approximate"
-        if self.pvalue > alpha:
-            return f"no evidence that the {self.groups} groups of {self.column} differ from each other ({p})"
-        return f"the {self.groups} groups of {self.column} differ from each other in their {self.signal} ({p})"
+        p, said = self._pvalue_in_words, f"; looked at: {self.looks_at}" if self.looks_at else ""
+        if self.adjusted is None or self.adjusted > alpha:
+            return f"no evidence that the {self.groups} groups of {self.column} differ from each other ({p}{said})"
+        return f"the {self.groups} groups of {self.column} differ from each other in their {self.signal} ({p}{said})"
+
+    @property
+    def _pvalue_in_words(self) -> str:
+        over = f" over {self.columns} columns (Holm)" if self.columns > 1 else ""
+        return f"p = {self.adjusted:.3g}{over}, approximate"
 
     def _table(self) -> Table:
-        p = "not tested" if self.pvalue is None else f"{self.pvalue:.4g}, approximate"
+        p = "not tested" if self.pvalue is None else self._pvalue_in_words
         rows = [("groups, rows", f"{self.groups:,}, {self.n:,}"), ("p-value", p)]
+        rows += [("looked at", self.looks_at)] if self.looks_at else []
         return Table(f"Do groups of {self.column} differ?", [*rows, ("most", self.signal or self.reason)])
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         return asdict(self)
+
+
+def differences_of(case: Case, columns: Mapping[str, Sequence[Group]], run: Run) -> tuple[GroupDifference, ...]:
+    """Test every column whether its groups differ, with p-values corrected for the choice among them (Holm)."""
+    found = [difference_of(case, column, groups, run) for column, groups in columns.items()]
+    own = [difference.pvalue for difference in found if difference.pvalue is not None]
+    adjusted = iter(holm_adjusted(np.array(own)).tolist() if own else ())
+    return tuple(
+        d if d.pvalue is None else replace(d, adjusted=next(adjusted), columns=max(len(own), 1)) for d in found
+    )
 
 
 def difference_of(case: Case, column: str, groups: Sequence[Group], run: Run) -> GroupDifference:
@@ -94,16 +121,19 @@ def difference_of(case: Case, column: str, groups: Sequence[Group], run: Run) ->
 
     Notes
     -----
-    A common recalibration is fitted to all rows: of one probability (of several classes: of the first choice) a
-    logistic regression on ``logit p`` with kinks at its quartiles; of numbers mean and width of the normal scores as
-    quadratic functions of location and scale. What groups add to it are sums over their rows of the residuals
-    ``y - q`` and ``logit(p) (y - q)``, or ``e`` and ``|e|``, cleared of the common fit (the efficient score: membership
-    less its regression on what was fitted), as quadratic forms with their covariance. They are ranked among draws from
-    the common fit, of numbers permutations of e, and merged by the smallest rank. Fitting moves these sums in the
-    second order only. Of rows in clusters the sums over each cluster change their signs instead (sign flips of
-    efficient scores), which is valid for many clusters whatever the dependence inside them. The law is that of many
-    rows: groups of less than 10 rows are left out, and columns of less than
-    200 rows are not tested, since levels were not simulated there.
+    A common recalibration is fitted to all rows: of one probability a logistic regression on ``logit p`` with kinks at
+    its quartiles; of several classes a multinomial one, in which the first choice and each of the commonest classes
+    have such functions; of numbers mean and width of the normal scores as quadratic functions of location and scale.
+    What groups add to it are sums over their rows of the residuals ``y - q`` and ``logit(p) (y - q)`` (of one
+    probability, of the first choice, and of each class with ``log p``), or ``e`` and ``|e|``, cleared of the common fit
+    (the efficient score: membership less its regression on what was fitted), as quadratic forms with their covariance.
+    They are ranked among draws from the common fit, of numbers permutations of e, and merged by the smallest rank;
+    those of classes among each other first. Fitting moves these sums in the second order only. Of rows in clusters the
+    sums over each cluster change their signs instead (sign flips of efficient scores), which is valid for many clusters
+    whatever the dependence inside them, and of several classes looks at the first choice alone. The law is that of many
+    rows: groups of less than 10 rows are left out, and columns of less than 200 rows are not tested, since levels were
+    not simulated there. Of several classes at most 6 are looked at, those that happened and were expected 20 times or
+    more, and fewer where less than 8 rows would be left for each number of the common recalibration.
 
     References
     ----------
@@ -121,19 +151,23 @@ def difference_of(case: Case, column: str, groups: Sequence[Group], run: Run) ->
     rng = generator_of(run.rng, "draws of a difference of groups")
     names: tuple[str, ...] = ("bias", "width")
     merge: Merge | None = None
+    looks_at = ""
     clusters = None if part.rows is None else part.rows.clusters
     if not isinstance(case.predictions, ClassPredictions):
         values = _of_scores(*_scores(part), own, run.draws, rng, clusters)
     elif case.predictions.n_classes == 2 or clusters is not None:
-        first = "" if case.predictions.n_classes == 2 else " of the first choice"
-        values, names = _of_shares(*hits(part), own, run.draws, rng, clusters), (f"bias{first}", f"slope{first}")
+        values, names = _of_shares(*hits(part), own, run.draws, rng, clusters), ("bias", "slope")
+        if case.predictions.n_classes > 2:
+            names, looks_at = ("bias of the first choice", "slope of the first choice"), "the first choice"
     else:
         model = _ClassModel(part.predictions, part.targets)
         values, names, merge = model.forms(own, run.draws, rng), model.names, model.merge
+        looks_at = model.in_words
     rank = ranks(values)
     merged, _ = merged_ranks(values, rank, merge)
+    pvalue = float(merged[0] / len(values))
     return GroupDifference(
-        column, len(kept), len(rows), float(merged[0] / len(values)), names[decisive(values, rank, merge)]
+        column, len(kept), len(rows), pvalue, names[decisive(values, rank, merge)], "", pvalue, 1, looks_at
     )
 
 
@@ -177,8 +211,8 @@ def _of_shares(
     return np.stack(forms, axis=1)
 
 
-def _basis(x: np.ndarray) -> np.ndarray:
-    knots = np.unique(np.quantile(x, _KNOTS))
+def _basis(x: np.ndarray, where: Sequence[float] = _KNOTS) -> np.ndarray:
+    knots = np.unique(np.quantile(x, where))
     return np.column_stack([np.ones_like(x), x, *(np.maximum(x - knot, 0.0) for knot in knots)])
 
 
@@ -200,8 +234,9 @@ def _common(basis: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.asarray(1 / (1 + np.exp(-np.clip(basis @ beta, -30, 30))))
 
 
-_OWN, _OF_CLASS = 10, 20  # classes that are looked at, and how often each must have been expected and have happened
-PER = 8
+_OWN, _OF_CLASS = 6, 20  # classes that are looked at, and how often each must have been expected and have happened
+_ROWS_OF_ONE = 8  # for each number that a common recalibration of classes has
+_FINER = (0.1, 0.3, 0.5, 0.7, 0.9)  # knots of classes: rare ones have tails that three knots miss
 _AT_ONCE = 2**22  # labels that are drawn together
 
 
@@ -228,8 +263,25 @@ class _ClassModel:
     """A common recalibration of several classes, and what groups add to the first choice and to each class.
 
     The commonest classes are looked at, others are one: the first choice if it is among them, or the rest. Of every row
-    ``log q_c = log p_c + sum of basis functions of class c, and of the first choice if it is c``, made to sum to 1: an
-    intercept and a slope of every class, kinks at the quartiles of the first choice, a multinomial logistic regression.
+    ``log q_c = log p_c + f_c + f``, made to sum to 1: f a function of the odds of the first choice, which it has where
+    c is that, and f_c one of the log probabilities of all classes that are looked at; linear with kinks, five of their
+    own and one at the median of each other. A multinomial logistic regression, drawn a little to what was predicted.
+    Fewer functions broke the level where all groups share a miscalibration that they cannot be.
+
+    Attributes
+    ----------
+    own : numpy.ndarray of int
+        Classes that are looked at.
+    p, q : numpy.ndarray of shape (n, classes + 2)
+        Probabilities of these, of another first choice and of the rest: predicted, and of the common recalibration.
+    y : numpy.ndarray of int, shape (n,)
+        Which of them happened.
+    sides : list of _Side
+        The first choice, the classes, and the rest where there is one.
+    names, merge
+        Of the forms, and how they are ranked together.
+    in_words : str
+        What is looked at, where this is not all.
     """
 
     def __init__(self, batch: ClassPredictions, targets: np.ndarray) -> None:
@@ -237,33 +289,37 @@ class _ClassModel:
         n, m = p.shape
         rows, top, labels = np.arange(n), p.argmax(axis=1), np.asarray(targets).astype(np.intp)
         often = np.minimum(p.sum(axis=0), np.bincount(labels, minlength=m))
-        most = next(k for k in range(_OWN, 0, -1) if k * (k + 4) + 5 <= n / PER)
+        most = next(k for k in range(_OWN, 0, -1) if k * (2 * k + 5) + 7 <= n / _ROWS_OF_ONE)
         self.own = np.sort([k for k in np.argsort(-often, kind="stable")[:most] if often[k] >= _OF_CLASS]).astype(int)
         place = np.full(m, len(self.own) + 1)
         place[self.own] = np.arange(len(self.own))
         choice = np.where(place[top] < len(self.own), place[top], len(self.own))
         first = np.where(place[top] < len(self.own), 0.0, p[rows, top])
-        rest = np.maximum(1 - p[:, self.own].sum(axis=1) - first, 0.0)
+        others = 1 - p[:, self.own].sum(axis=1) - first
+        rest = np.maximum(others, _CLIP) if len(self.own) < m else np.zeros(n)
         self.p = np.column_stack([p[:, self.own], first, rest])
         self.y = np.where(labels == top, choice, place[labels])
-        self.names = ("bias of the first choice", "slope of the first choice") + tuple(
-            f"{what} of class {batch.class_name(k)}" for k in self.own for what in ("frequency", "slope")
-        )
+        names = [str(batch.class_name(k)) for k in self.own]
+        some = f" and classes {', '.join(names)} of {m}" if names else ""
+        self.in_words = "" if len(names) == m else f"the first choice{some}"
+        of_classes = (f"{what} of class {name}" for name in names for what in ("frequency", "slope"))
+        self.names = ("bias of the first choice", "slope of the first choice", *of_classes)
         self.merge = Merge(((0, 1), tuple(range(2, len(self.names))))[: 2 if len(self.own) else 1])
         confidence = np.clip(p[rows, top], _CLIP, 1 - _CLIP)
         odds = np.log(confidence) - np.log1p(-confidence)
-        self.sides = [_Side(choice, odds, _basis(odds))]
-        every = np.log(np.maximum(p[:, self.own], _CLIP))
-        for k in (*range(len(self.own)), *([len(self.own) + 1] if rest.max() > _CLIP else [])):
+        self.sides = [_Side(choice, odds, _basis(odds, _FINER))]
+        logs = np.log(np.maximum(p[:, self.own], _CLIP))
+        bent = np.maximum(logs - np.median(logs, axis=0), 0.0)
+        for k in (*range(len(self.own)), *([len(self.own) + 1] if len(self.own) < m else [])):
             x = np.log(np.maximum(self.p[:, k], _CLIP))
-            self.sides.append(_Side(np.full(n, k), x, np.column_stack([_basis(x), np.delete(every, k, axis=1) if k < len(self.own) else every])))
+            beside = [j for j in range(len(self.own)) if j != k]
+            self.sides.append(_Side(np.full(n, k), x, np.hstack([_basis(x, _FINER), logs[:, beside], bent[:, beside]])))
         self.q = self._fitted()
 
     def _fitted(self) -> np.ndarray:
         """Probabilities of the common recalibration, drawn a little to those that were predicted."""
         with np.errstate(divide="ignore"):
-            start = np.log(self.p)
-        start = np.where((self.p <= _CLIP) & (self.p > 0), np.log(_CLIP), start)
+            start = np.log(np.where(self.p > 0, np.maximum(self.p, _CLIP), 0.0))
         bounds = np.cumsum([0, *(side.basis.shape[1] for side in self.sides)])
         beta, penalty = np.zeros(bounds[-1]), np.full(bounds[-1], _RIDGE)
         penalty[bounds[:-1]] = 1e-3
@@ -289,17 +345,22 @@ class _ClassModel:
     def _moments(
         self, left: Sequence[_Side], f: Sequence[np.ndarray], right: Sequence[_Side], g: Sequence[np.ndarray]
     ) -> np.ndarray:
-        """Covariance of the sums of features times surprises of some sides with those of others."""
+        """Covariance of the sums of features times surprises of some sides with those of others.
+
+        Of a row it is ``f g q_c`` where both sides have the class c, less ``f q_c g q_d`` for the classes c and d.
+        """
         rows = np.arange(len(self.q))
-        blocks = []
-        for one, a in zip(left, f, strict=True):
-            own = self.q[rows, one.chosen, None] * a
-            line = []
-            for two, b in zip(right, g, strict=True):
-                same = (one.chosen == two.chosen)[:, None]
-                line.append(own.T @ (same * b) - own.T @ (self.q[rows, two.chosen, None] * b))
-            blocks.append(np.hstack(line))
-        return np.vstack(blocks)
+        own, others = (
+            [self.q[rows, side.chosen, None] * x for side, x in zip(sides, parts, strict=True)]
+            for sides, parts in ((left, f), (right, g))
+        )
+        found = -np.hstack(own).T @ np.hstack(others)
+        first, second = (np.cumsum([0, *(x.shape[1] for x in parts)]) for parts in (f, g))
+        for i, one in enumerate(left):
+            for j, two in enumerate(right):
+                same = slice(None) if one is two else np.flatnonzero(one.chosen == two.chosen)
+                found[first[i] : first[i + 1], second[j] : second[j + 1]] += own[i][same].T @ g[j][same]
+        return found
 
     def forms(self, own: np.ndarray, draws: int, rng: np.random.Generator) -> np.ndarray:
         """Quadratic forms of what groups add, observed and drawn, shape (draws + 1, members)."""

@@ -9,11 +9,11 @@ from typing import Any, Self
 import numpy as np
 
 from kernelcal.cases import Case
-from kernelcal.explanation.differing import difference_of
+from kernelcal.explanation.differing import differences_of
 from kernelcal.explanation.findings import ByGroup, GroupFinding
 from kernelcal.explanation.groups import Group, Grouping
 from kernelcal.explanation.sizes import KernelSize, gap_name, has_ties, kernel_size, score_name, sizes_of
-from kernelcal.inference import DefaultFamily, DrawnValues, Draws, Redrawn, RedrawnValues, RowSet, exact_null
+from kernelcal.inference import CoupledRows, DefaultFamily, DrawnValues, Draws, Redrawn, RedrawnValues, exact_null
 from kernelcal.inference.laws import family_wise_pvalues, merged_ranks, refuse_few_clusters, thinned_in_words
 from kernelcal.inference.test import PreparedFamily, directions, family_of_pairs
 from kernelcal.predictions import Samples
@@ -173,10 +173,10 @@ class Coupled:
         """Look at the rows of every group."""
         case = null.pool
         assert case.rows is not None  # for the type checker: it was asked for rows that depend
-        every = [RowSet.of(case, np.arange(len(case)))] if whole else []
+        every = [CoupledRows.of(case, np.arange(len(case)))] if whole else []
         if whole:
             refuse_few_clusters(case.rows, every[0].effective)
-        parts = [(group, RowSet.of(case, group.rows)) for group in groups]
+        parts = [(group, CoupledRows.of(case, group.rows)) for group in groups]
         kept = [(group, part) for group, part in parts if part.enough]
         redrawn = Redrawn(case, [*every, *(part for _, part in kept)])
         weak = [group for group, part in parts if not part.enough]
@@ -290,7 +290,7 @@ def _found(
         (*grouping.notes, *_named("not tested, since fewer than two of their rows count", untested))
         + (() if beside is None else beside.notes),
         law if beside is None else beside.law,
-        tuple(difference_of(null.case, column, own, null.run) for column, own in _columns(grouping.groups).items()),
+        differences_of(null.case, _columns(grouping.groups), null.run),
     )
 
 

@@ -1,5 +1,6 @@
 """From a statistic to a p-value."""
 
+from kernelcal.inference.bounded import BoundedError, acceptance_threshold, bounded_error
 from kernelcal.inference.draws import Draws
 from kernelcal.inference.given import ColumnProfile, GivenResult, PlaceFinding
 from kernelcal.inference.intervals import (
@@ -43,7 +44,7 @@ from kernelcal.inference.laws import (
     known_null,
     one_member,
 )
-from kernelcal.inference.redrawn import Redrawn, RedrawnValues, RowSet, Sliced, band_draws
+from kernelcal.inference.redrawn import CoupledRows, Redrawn, RedrawnValues, Sliced, band_draws
 from kernelcal.inference.reliability_curves import class_reliability, class_reliability_of, reliability, reliability_of
 from kernelcal.inference.reliability_result import ClassReliability, Reliability
 from kernelcal.inference.result import Member, TestResult
@@ -66,10 +67,12 @@ __all__ = [
     "Block",
     "Bootstrap",
     "Bound",
+    "BoundedError",
     "ChiSquareSum",
     "ClassReliability",
     "ColumnProfile",
     "Consistency",
+    "CoupledRows",
     "DefaultFamily",
     "Dependent",
     "DrawnValues",
@@ -93,7 +96,6 @@ __all__ = [
     "RedrawnValues",
     "Reliability",
     "Request",
-    "RowSet",
     "Saddlepoint",
     "SimplexCalibration",
     "Sliced",
@@ -103,9 +105,11 @@ __all__ = [
     "TestResult",
     "UniformPIT",
     "Wild",
+    "acceptance_threshold",
     "band_draws",
     "block_spread",
     "bootstrap_cost",
+    "bounded_error",
     "calibration_test",
     "class_reliability",
     "class_reliability_of",

@@ -30,11 +30,11 @@ from kernelcal.randomness import generator_of
 from kernelcal.runs import Run
 from kernelcal.statistics import Prepared, Together
 
-__all__ = ["Redrawn", "RedrawnValues", "RowSet", "Sliced", "band_draws"]
+__all__ = ["CoupledRows", "Redrawn", "RedrawnValues", "Sliced", "band_draws"]
 
 
 @dataclass(frozen=True, eq=False)
-class RowSet:
+class CoupledRows:
     """Some rows: how strongly they depend on each other, by their own outcomes, and how much their clusters count.
 
     Attributes
@@ -117,7 +117,7 @@ def band_draws(case: Case, run: Run, purpose: str) -> tuple[Draws | None, str]:
     reason = not_redrawn(case)
     if reason:
         return None, reason
-    redrawn = Redrawn(case, [RowSet.of(case, np.arange(len(case)))])
+    redrawn = Redrawn(case, [CoupledRows.of(case, np.arange(len(case)))])
     if not redrawn.parts[0].enough:
         return None, "there are too few clusters"
     if redrawn.unlike(run, by_cells=isinstance(case.predictions, Quantiles))[0] <= Gate.level:
@@ -156,11 +156,11 @@ class Redrawn:
     ----------
     case : Case
         All rows, of predictions that are redrawn from one number a row.
-    parts : sequence of RowSet
+    parts : sequence of CoupledRows
         The sets.
     """
 
-    def __init__(self, case: Case, parts: Sequence[RowSet]) -> None:
+    def __init__(self, case: Case, parts: Sequence[CoupledRows]) -> None:
         self.whole, self.parts = case, tuple(parts)
 
     @staticmethod

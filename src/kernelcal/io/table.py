@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 from kernelcal.dependence import suspicious_labels
 from kernelcal.errors import InputError, with_rows
 from kernelcal.io.columns import (
+    Choice,
     Dependents,
     ReadOptions,
     count,
@@ -39,7 +41,7 @@ from kernelcal.predictions import (
     trusted,
 )
 
-__all__ = ["Data", "FileArrays", "as_data", "family", "family_of_name", "with_dependents"]
+__all__ = ["Data", "FileArrays", "as_data", "family", "family_of_name", "shown", "with_dependents"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +69,10 @@ class Data:
     dependence : dict
         What is known of rows that depend on each other: ``clusters``, ``time``, ``horizon``, ``series``, as
         `kernelcal.cases.Case.of` takes them; empty where nothing is.
+    choices : tuple of Choice
+        Columns that were found by their names, with the reasons.
+    doubts : tuple of str
+        Questions about what was read.
     """
 
     y: np.ndarray
@@ -78,12 +84,42 @@ class Data:
     numbers: np.ndarray | None = None
     given: dict[str, Any] | None = None
     dependence: dict[str, Any] = field(default_factory=dict)
+    choices: tuple[Choice, ...] = ()
+    doubts: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """What was read and how that was decided, in a line; then what is doubtful, a line each."""
+        roles = list(dict.fromkeys(flag(one.role)[2:] for one in self.choices))
+        how = f"; found by name: {', '.join(roles)}" if roles else ""
+        return "\n".join([f"{self.description}{how}", *(f"question: {doubt}" for doubt in self.doubts)])
+
+    def explained(self, command: Sequence[str]) -> str:
+        """Which columns were taken for what and why, and the command that states it, from the one that was given."""
+        lines = [self.sentence]
+        if not self.choices:
+            return "\n".join([*lines, "every column was named; nothing was found by name"])
+        for one in self.choices:
+            lines.append(f"{flag(one.role)} {shown(one.columns)}: {one.why}")
+        stated = [part for one in self.choices for part in _stated(one)]
+        return "\n".join([*lines, f"the same, stated: {shlex.join([*command, *stated])}"])
 
     def row_in_words(self, row: int) -> str:
         """What messages call a row: by its number in the file."""
         return f"row {row if self.numbers is None or row >= len(self.numbers) else self.numbers[row]}"
 
 
+def shown(names: Sequence[str]) -> str:
+    """Names, the first and the last of many."""
+    return ",".join(names) if len(names) < _LISTED else f"{names[0]},...,{names[-1]} ({len(names)} of them)"
+
+
+def _stated(one: Choice) -> list[str]:
+    value = ",".join(one.columns)
+    return [f"{flag(one.role)}={value}"] if value.startswith("-") else [flag(one.role), value]
+
+
+_LISTED = 12
 _SHOWN = 6  # components in the sentence that says what was read
 
 
@@ -259,7 +295,8 @@ def with_dependents(
     if dependents is None:
         return replace(data, description=start + data.description)
     batch = data.predictions
-    kept = dependents.kept(rows, row_in_words)
+    ordered = getattr(batch, "n_classes", 2) == 2 and not getattr(batch, "event_shape", ())
+    kept = dependents.kept(rows, row_in_words, redrawn=ordered and not isinstance(batch, Samples))
     notes = (*kept.notes, *_suspicious(data, kept.labels)) if kept.labels else kept.notes
     batch = trusted(batch, notes=(*batch.notes, *notes)) if notes else batch
     return replace(data, predictions=batch, dependence=kept.said, description=start + kept.words + data.description)

@@ -17,6 +17,7 @@ from kernelcal.comparison import (
     ScoreComparison,
     named_case,
     naming,
+    outcomes_of,
     refuse_names,
     refuse_run,
     refuse_unlike,
@@ -293,7 +294,8 @@ def _checked(y: Any, models: dict[str, Any], *, several: bool, **options: Any) -
     """Models as they were given; of several every message carries the name."""
     if not several:
         return {name: Case.of(y, p, **options) for name, p in models.items()}
-    return {name: named_case(name, y, p, **options) for name, p in models.items()}
+    outcomes = outcomes_of(y, models)
+    return {name: named_case(name, outcomes[name], p, **options) for name, p in models.items()}
 
 
 def _seen(models: Models, lens: Lens | None, *, several: bool) -> Models:

@@ -158,7 +158,8 @@ def label_columns(head: Arrays, options: ReadOptions, *, together: bool = False)
     What needs all rows at once is refused, unless they are read `together`.
     """
     _refuse(options, together)
-    if form_of(head, options) != "classes":
+    form, options, _ = form_of(head, options)
+    if form != "classes":
         return []
     targets = choose_target(head, options.target)
     if is_one_hot(head, targets):
@@ -169,7 +170,8 @@ def label_columns(head: Arrays, options: ReadOptions, *, together: bool = False)
 
 def roles_of(head: Arrays, labels: Labels | None, options: ReadOptions) -> Roles:
     """Decide what the columns hold, from the first rows and the labels of all rows."""
-    form = form_of(head, options)
+    said = options.predictions is not None
+    form, options, _ = form_of(head, options, None if labels is None else lambda: labels.texts)
     if form == "long":
         raise InputError(
             "a long table spreads a prediction over several lines, which may lie in several parts: write one row a "
@@ -181,31 +183,31 @@ def roles_of(head: Arrays, labels: Labels | None, options: ReadOptions) -> Roles
             f"pass quantiles, or a mean and a standard deviation. {_WHOLE}"
         )
     if form == "classes":
-        return _of_classes(head, labels, options)
+        return _of_classes(head, labels, options, said=said)
     targets, columns = wide_columns(head, form, options)
     if options.drop_target is not None and len(targets) > 1:
         raise InputError("--drop-target is for one target column: leave these rows out of the files")
-    said: dict[str, Any] = {} if form == "covariances" else {role: _listed(names) for role, names in columns.items()}
+    named: dict[str, Any] = {} if form == "covariances" else {role: _listed(names) for role, names in columns.items()}
     if form == "parameters":
-        said = {"parameters": _listed([name for names in columns.values() for name in names])}
-    found = replace(options, target=_listed(targets), **said)
-    named = [name for names in columns.values() for name in names if not is_constant(head, name)]
-    return _roles(head, found, options, targets, [*targets, *named], [], None)
+        named = {"parameters": _listed([name for names in columns.values() for name in names])}
+    found = replace(options, target=_listed(targets), **named)
+    read = [name for names in columns.values() for name in names if not is_constant(head, name)]
+    return _roles(head, found, options, targets, [*targets, *read], [], None)
 
 
-def _of_classes(head: Arrays, labels: Labels | None, options: ReadOptions) -> Roles:
+def _of_classes(head: Arrays, labels: Labels | None, options: ReadOptions, *, said: bool) -> Roles:
     texts = label_columns(head, options, together=True)
     targets, columns = class_columns(head, options, None if labels is None else lambda: labels.texts)
     y = _known_labels(head, labels, targets)
     width = head.columns[columns[0]].shape[1] if head.wide(columns[0]) else len(columns)
-    names = class_names(head, options, columns, width, y)
-    if names is None and options.predictions is None and texts:
+    names = class_names(head, options, columns, width, y, targets if is_one_hot(head, targets) else ())
+    if names is None and not said and texts:
         refuse_doubt(columns, y)
-    said: dict[str, Any] = {"target": _listed(targets), "predictions": _listed(columns)}
+    named: dict[str, Any] = {"target": _listed(targets), "predictions": _listed(columns)}
     if names is not None and not options.one_based:
-        said["classes"] = _listed(list(map(str, names)))
+        named["classes"] = _listed(list(map(str, names)))
     numbers = [*columns, *(() if texts else targets)]
-    return _roles(head, replace(options, **said), options, targets, numbers, texts, labels)
+    return _roles(head, replace(options, **named), options, targets, numbers, texts, labels)
 
 
 def _known_labels(head: Arrays, labels: Labels | None, targets: list[str]) -> np.ndarray:

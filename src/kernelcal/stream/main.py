@@ -335,9 +335,11 @@ def read_options(columns: Mapping[str, Any]) -> ReadOptions:
     unknown = next((name for name in columns if name not in known), None)
     if unknown is not None:
         raise InputError(
-            f"there is no option {unknown!r} for rows read in parts: options are {', '.join(sorted(known))}"
+            f"there is no option {unknown!r} for rows of files and tables: options are {', '.join(sorted(known))}"
         )
     said: dict[str, Any] = {name: x if _plain(x) else ",".join(map(str, x)) for name, x in columns.items()}
+    if columns.get("where") is not None:
+        said["where"] = [columns["where"]] if isinstance(columns["where"], str) else list(columns["where"])
     return ReadOptions(**said)
 
 

@@ -107,6 +107,8 @@ def _suffix(path: str) -> str:
 def is_many(name: str | os.PathLike[str]) -> bool:
     """Tell whether a name stands for several files: a folder or a glob."""
     path = Path(name)
+    if path.suffix.lower() == ".zarr":
+        return False  # a store is one thing
     return path.is_dir() or (not path.exists() and bool(_GLOB.search(os.fspath(name))))
 
 
@@ -126,7 +128,9 @@ def open_in_pieces(path: str, options: ReadOptions) -> InPieces:
     if suffix in _PARQUET:
         return Parquet(path)
     if suffix in _DELIMITERS:
-        return CsvBlocks(path, options.delimiter or _DELIMITERS[suffix], missing_words(options))
+        said = options.delimiter is not None
+        given = str(options.delimiter) if said else _DELIMITERS[suffix]
+        return CsvBlocks(path, given, missing_words(options), said=said)
     why = _OTHERS.get(suffix, f"{suffix or 'this'} is not read in parts: {_READ}")
     raise InputError(f"{path}: {why}")
 

@@ -174,12 +174,12 @@ class UnitPairs:
             unit = units.unit[index] - part.start
             own[index - first] = strip[index - rows.start, index]
             squares += float(np.einsum("ij,ij->", strip, strip)) - float((own[index - first] ** 2).sum())
-            sums = np.add.reduceat(strip, units.starts, axis=1)
-            np.add.at(inside, unit, sums[np.arange(len(index)), units.unit[index]])
+            for row, g in zip(strip, unit, strict=True):
+                inside[g] += row[ends[g + part.start] : ends[g + part.start + 1]].sum()
             if not whole:
                 units.leave_out(strip, rows.start)
-                sums = np.add.reduceat(strip, units.starts, axis=1)
-            np.add.at(found, unit, sums)
+            starts = np.flatnonzero(np.diff(unit, prepend=-1))
+            found[unit[starts]] += np.add.reduceat(np.add.reduceat(strip, starts, axis=0), units.starts, axis=1)
         return found, squares, own, inside
 
     @cached_property

@@ -21,7 +21,16 @@ from kernelcal.inference.laws.named import NULL_LAWS
 from kernelcal.inference.laws.null_moments import KnownNull, known_null
 from kernelcal.inference.laws.ranking import decisive, family_wise_pvalues, merged_ranks, ranks
 from kernelcal.inference.laws.resampled import Bootstrap, Consistency, Wild
-from kernelcal.inference.laws.undrawn import Block, Bound, GammaFit, Pearson, Saddlepoint, Spectrum, far_note
+from kernelcal.inference.laws.undrawn import (
+    Block,
+    Bound,
+    GammaFit,
+    Pearson,
+    Saddlepoint,
+    Spectrum,
+    far_note,
+    pair_bound,
+)
 
 __all__ = [
     "CME",
@@ -58,6 +67,7 @@ __all__ = [
     "not_redrawn",
     "one_member",
     "ordinal",
+    "pair_bound",
     "ranks",
     "refuse_dependent",
     "refuse_few_clusters",

@@ -59,6 +59,8 @@ class Dependents:
         Which columns hold the dates of forecasts (`hub_columns`), and these columns.
     taken : bool
         Whether what a table of forecasts knows is taken where nothing was said.
+    given : bool
+        Whether columns are given, which goes with rows that depend on each other only where outcomes are redrawn.
     labels : callable
         Reads the columns of a name that subjects have: numbers of their labels, by name.
     """
@@ -67,6 +69,7 @@ class Dependents:
     horizon: int | None = None
     hub: tuple[tuple[str, str, list[str]], _Columns] | None = None
     taken: bool = True
+    given: bool = False
     labels: Callable[[], dict[str, np.ndarray]] = dict
 
     @property
@@ -77,8 +80,8 @@ class Dependents:
         empty = np.logical_or.reduce([_missing(texts) for named in self.columns.values() for texts in named.values()])
         return np.where(empty, np.nan, 0.0)
 
-    def kept(self, rows: np.ndarray, row_in_words: Callable[[int], str]) -> Kept:
-        """Return what is known of some rows.
+    def kept(self, rows: np.ndarray, row_in_words: Callable[[int], str], *, redrawn: bool = True) -> Kept:
+        """Return what is known of some rows, of predictions whose outcomes are `redrawn`, as those of draws are not.
 
         Raises
         ------
@@ -93,7 +96,8 @@ class Dependents:
             return Kept(said, self._in_words(said), labels=labels)
         if not self.columns and self.horizon is None:
             known = hub.known()
-            return Kept(known, hub.in_words(known)) if self.taken and known else Kept(notes=(hub.untaken(known),))
+            taken = known and self.taken and (redrawn or not self.given)
+            return Kept(known, hub.in_words(known)) if taken else Kept(notes=(hub.untaken(known),))
         if "clusters" not in said:
             said = {**hub.overlapping(said.get("horizon")), **said}
         doubt = hub.doubt(said)
@@ -272,5 +276,4 @@ def _said(
             )
         if option not in _LABELS and len(named) > 1:
             raise InputError(f"{flag(option)} takes one column, got {listed(list(named))}")
-    taken = options.unasked and not options.given  # which are of independent rows
-    return Dependents(columns, steps, hub, taken, labels or dict)
+    return Dependents(columns, steps, hub, options.unasked, bool(options.given), labels or dict)

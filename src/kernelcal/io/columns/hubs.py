@@ -19,7 +19,8 @@ _MADE = ("reference_date", "origin_date", "forecast_date")
 _DUE = ("target_end_date", "target_date")
 _LEADS = ("horizon",)
 _TASKS = ("location", "target", "target_type", "model", "model_id", "age_group", "variant", "station", "site")
-_FEWEST = 5  # clusters, or rows of every thinned series, below which no test is begun unasked
+_FEWEST = 8  # dates as clusters that are taken unasked; with five a test is refused in one of five tables
+_LEAST = 5  # dates that a test of clusters takes at all
 _APART = 3  # rows that do not overlap
 _TOO_SMALL = "a p-value that takes rows as independent can be far too small"
 
@@ -192,6 +193,8 @@ class Hub:
             ways.append(
                 f"dates {self.horizon} steps apart, --where {self.columns[0]}=... for each, which are taken as clusters"
             )
+        if self.horizon == 1 and _LEAST <= self.dates < _FEWEST:
+            ways.append(f"--clusters {self.columns[0]}, whose test may be refused for so few dates")
         if one:
             ways.append(f"one series at one horizon, {' '.join(one)}, whose overlap is allowed for")
         return f"take {', or '.join(ways or ['more dates', 'a shorter horizon'])}"

@@ -47,6 +47,14 @@ def holes(array: np.ndarray) -> np.ndarray:
     return absent(array) if array.ndim == 1 else np.isnan(array.reshape(len(array), -1)).any(axis=1)
 
 
+def _endless(array: np.ndarray, options: ReadOptions) -> np.ndarray:
+    """Tell for every row whether a number is infinite that must not be; a logarithm of 0 may."""
+    if array.dtype.kind != "f":
+        return np.zeros(len(array), dtype=bool)
+    wrong = array == np.inf if options.kind in ("logits", "log-probabilities") else np.isinf(array)
+    return wrong.reshape(len(array), -1).any(axis=1)
+
+
 def where_mask(source: Source, options: ReadOptions) -> np.ndarray | None:
     """Rows that --where asks for; None where it was not said."""
     wanted = _conditions(source, options)
@@ -94,8 +102,10 @@ def rows_to_keep(
     kept, dropped = np.ones(len(y), dtype=bool) if wanted is None else wanted.copy(), []
     if options.drop_missing:
         empty = kept & np.logical_or.reduce([holes(array) for array in (y, *others)])
-        kept &= ~empty
-        dropped.append(f"{count(int(empty.sum()))} with missing values")
+        endless = kept & ~empty & np.logical_or.reduce([_endless(array, options) for array in (y, *others)])
+        kept &= ~(empty | endless)
+        also = f" and {count(int(endless.sum()))} with infinite ones" if endless.any() else ""
+        dropped.append(f"{count(int(empty.sum()))} with missing values{also}")
     if options.drop_target is not None:
         unwanted = kept & np.array([_same(v, options.drop_target) for v in y.tolist()], dtype=bool)
         kept &= ~unwanted
@@ -198,6 +208,8 @@ def _of_rows(column: Cells) -> list[str]:
 def keys_of_units(units: Units, options: ReadOptions) -> list[str]:
     """The same of every prediction of a long table, by all that tells predictions apart but the model.
 
+    Columns are in the order of their names: files of one hub may have them in another.
+
     A column ``model`` that is the same in the whole file names the file, not its rows. --row-id names the columns.
     """
     asked = [name.strip() for name in (options.row_id or "").split(",") if name.strip()]
@@ -209,6 +221,7 @@ def keys_of_units(units: Units, options: ReadOptions) -> list[str]:
         for k, name in enumerate(units.names)
         if name != options.model_column and not (name in _MODELS and np.ptp(units.numbers[:, k]) == 0)
     ]
+    columns = sorted(columns, key=lambda k: units.names[k])
     texts = [[units.text(unit, k) for unit in range(len(units))] for k in columns]
     return _in_words([units.names[k] for k in columns], texts) if columns else [str(k) for k in range(len(units))]
 

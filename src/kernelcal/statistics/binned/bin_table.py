@@ -10,7 +10,7 @@ import numpy as np
 
 from kernelcal.binning import Bins
 from kernelcal.defaults import CONFIDENCE_LEVEL
-from kernelcal.statistics.base import Estimate
+from kernelcal.statistics.base import NumberEstimate
 from kernelcal.tables import Shown, Table
 
 __all__ = ["BinTable", "BinnedEstimate", "binomial_interval", "plain_values"]
@@ -143,7 +143,7 @@ class BinTable(Shown):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BinnedEstimate(Estimate):
+class BinnedEstimate(NumberEstimate):
     """A binned error with its bins.
 
     Attributes
