@@ -35,7 +35,7 @@ from kernelcal.inference.test import default_law, tested
 from kernelcal.runs import Run
 
 TABLE = Path(__file__).resolve().parents[2] / "docs" / "tables" / "dependence_power.csv"
-_BESIDE = re.compile(r"whatever the dependence inside .*?: p = ([0-9.e-]+)")
+_BESIDE = re.compile(r"whatever the dependence inside [0-9]+ steps: p = ([0-9.e-]+)")
 
 Data = tuple[np.ndarray, Any, Dependence, Coupling]
 

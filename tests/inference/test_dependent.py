@@ -91,15 +91,17 @@ def along_time(n, h, seed):
     return np.convolve(rng.normal(size=n + h - 1), np.full(h, h**-0.5), "valid")
 
 
-def test_errors_beyond_two_standard_errors_are_not_taken_for_dependence():
+def test_errors_beyond_what_chance_explains_are_not_taken_for_dependence():
     rows, by = Dependence.of(200, horizon=8), np.ones((200, 1))
     e = along_time(200, 8, 3)
     e -= e.mean()
     parts = [sum(e[i] * e[j] for j in range(200) if abs(i - j) < 8) for i in range(200)]
     error = np.sqrt(max(sum(parts) / (1 - 15 / 200) / 200, (e**2).mean()) / 200)
-    for mean in (0.5, 1.9, 3.0):
+    for mean in (0.5, 1.9, 3.5):
         left = less_error(e + mean * error, by, rows)
         np.testing.assert_allclose(left, e + min(mean, 2.0) * error, atol=1e-9)
+    few = less_error(e[:40] - e[:40].mean() + 9, by[:40], Dependence.of(40, horizon=8))
+    assert few.mean() > less_error(e[:40] - e[:40].mean() + 9, by[:40], Dependence.of(40, horizon=2)).mean() > 0
 
 
 def test_effective_clusters_are_those_of_loops():

@@ -92,6 +92,10 @@ def test_rows_without_spread_and_infinite_rows():
     ones = np.ones(40)
     assert along.of_rows(ones, ones).pvalue == 1
     assert along.of_rows(2 * ones, ones).pvalue == pytest.approx(2.0 ** (1 - 10))  # ten stretches, not forty rows
+    pairs = Along(Dependence.of(40, clusters=np.arange(40) // 2))
+    alike = pairs.of_rows(np.tile([0.3, 0.5], 20), np.zeros(40))  # every cluster has the same two rows
+    assert alike.difference == pytest.approx(0.4)
+    assert alike.pvalue == pytest.approx(2.0**-19)
     infinite = np.where(np.arange(40) == 3, np.inf, 1.0)
     found = along.of_rows(infinite, ones)
     assert np.isinf(found.difference)

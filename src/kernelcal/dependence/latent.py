@@ -138,16 +138,17 @@ def lagged_correlations(scores: Scores, values: np.ndarray, rows: Dependence) ->
     return np.array(found)
 
 
-_CLEAR = 2.0  # standard errors, beyond which an error is one of the forecasts
+_CLEAR, _ROUGH = 2.0, 20  # standard errors, beyond which an error is one of the forecasts; stretches that tell them
 
 
 def less_error(values: np.ndarray, by: np.ndarray, rows: Dependence) -> np.ndarray:
-    """Residuals less what a regression on predictions finds beyond two standard errors.
+    """Residuals less what a regression on predictions finds beyond some standard errors.
 
     Errors of the forecasts, such as a bias, make products of residuals large at every lag and would count as
     dependence. The standard error of a coefficient ``sum_t q_t e_t``, q of length 1, is that of sums that are
     uncorrelated from h steps on, divided by ``1 - (2 h - 1) / n`` for what the regression takes away, and not below
-    that of independent rows.
+    that of independent rows. A coefficient is an error beyond two of them, or beyond ``2 sqrt(20 / s)`` where there are
+    fewer than 20 stretches, s of h steps, and standard errors are rough.
     """
     q = np.linalg.qr(by)[0]
     found = q.T @ values
@@ -158,8 +159,9 @@ def less_error(values: np.ndarray, by: np.ndarray, rows: Dependence) -> np.ndarr
     for lag in range(1, rows.horizon):
         earlier, later = rows.pairs(lag)
         variances += 2 * (parts[earlier] * parts[later]).sum(axis=0)
+    clear = _CLEAR * math.sqrt(max(1.0, _ROUGH * rows.horizon / n))
     left = max(1 - (2 * rows.horizon - 1) / n, 0.1)
-    beyond = np.maximum(np.abs(found) - _CLEAR * np.sqrt(np.maximum(variances / left, least)), 0.0)
+    beyond = np.maximum(np.abs(found) - clear * np.sqrt(np.maximum(variances / left, least)), 0.0)
     return np.asarray(values - q @ (np.sign(found) * beyond))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from kernelcal.dependence import Dependence, MeanLaw, mean_law
 from kernelcal.inference.intervals.paired import Contrast, PairedSurprises
-from kernelcal.inference.intervals.surprises import FEWEST, Error, hoeffding_sums
+from kernelcal.inference.intervals.surprises import FEWEST, Error, hoeffding_sums, larger
 from kernelcal.pairs import PairMatrix, map_strips
 
 __all__ = ["Along"]
@@ -60,8 +60,6 @@ class Along:
         if not math.isfinite(mean):
             return Contrast(mean, math.nan, None)
         size = float(np.abs(first, out=np.zeros(len(rows)), where=np.isfinite(first)).max())
-        if abs(mean) > _EQUAL * size and float(np.ptp(rows)) <= _EQUAL * size:
-            return Contrast(mean, 0.0, max(2.0 ** (1 - self.law.parts), _LEAST))
         own = float(rows.std(ddof=1)) / math.sqrt(len(rows))
         return self.contrast(mean, rows, size, own, None if surprised is None else surprised(rows))
 
@@ -110,14 +108,20 @@ class Along:
     def contrast(
         self, difference: float, influence: np.ndarray, size: float, own: float, surprised: Error | None
     ) -> Contrast:
-        """What is known of a difference from what every row adds; `own` as `surprised` is that of independent rows."""
+        """What is known of a difference from what every row adds; `own` as `surprised` is that of independent rows.
+
+        Where all stretches or clusters differ by the same amount, the p-value is that of as many equal signs.
+        """
         error = self.law.error(influence)
 
         def wider(surprises: float) -> float:
             assert surprised is not None
             return math.sqrt(error**2 + max(surprised(surprises) ** 2 - own**2, 0.0))
 
-        return Contrast.of(difference, error, size, None if surprised is None else wider, law=self.law)
+        more = None if surprised is None else wider
+        if abs(difference) > _EQUAL * size and larger(error, more, FEWEST) <= _EQUAL * size:
+            return Contrast(difference, 0.0, max(2.0 ** (1 - self.law.parts), _LEAST))
+        return Contrast.of(difference, error, size, more, law=self.law)
 
     def far_sums(self, matrices: Sequence[PairMatrix]) -> tuple[np.ndarray, np.ndarray]:
         """Sums of every matrix over the rows that are independent of each, shape (M, n), and how many these are."""

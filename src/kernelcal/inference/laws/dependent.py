@@ -226,7 +226,7 @@ class Dependent(NullLaw):
         spread = values[:, len(own) :]
         unlike = merged_pvalue(spread, ranks(spread))
         flips = flipped_values(sums.of(shown.targets[None])[0], run.draws, run.shared().rng)
-        more = problem.prepared.flipped(shown.targets, rows.clusters, flips.signs)
+        more = problem.prepared.flipped(shown.targets, sums.clusters, flips.signs)
         every = flips.values if more is None else np.hstack([flips.values, more])
         flipped = merged_pvalue(every, ranks(every))
         gated = Gate.looks(effective) and unlike <= Gate.level
