@@ -16,7 +16,7 @@ import kernelcal as kc
 from kernelcal import tables
 from kernelcal.cases import Case
 from kernelcal.explanation import explain
-from kernelcal.inference import class_reliability, exact_null, known_null, simplex_calibration
+from kernelcal.inference import bounded_error, class_reliability, exact_null, known_null, simplex_calibration
 from kernelcal.predictions import UnnormalizedDensity
 from kernelcal.reporting import report
 from kernelcal.runs import Run
@@ -89,6 +89,7 @@ def parts_of(value, seen):
 def found(tmp_path_factory):
     """One of every kind of result, with hostile names wherever a name can be given."""
     pytest.importorskip("jinja2")
+    torch = pytest.importorskip("torch")
     rng, names = np.random.default_rng(0), list(HOSTILE)
     p = rng.dirichlet([1, 1, 1], 60)
     q = p**3 / (p**3).sum(axis=1, keepdims=True)
@@ -121,7 +122,9 @@ def found(tmp_path_factory):
         quantile_calibration(t, normal),
         exact_null(prepared, Case(k, kc.Categorical(p)), Run(draws=19)),
         known_null(prepared),
+        bounded_error(k, p),
         report(y, {HOSTILE[0]: q}, date="2026-01-02", **fast),
+        kc.skce(k, torch.tensor(q, requires_grad=True), prediction_kernel=kc.Laplacian(0.5)),
         _streamed(tmp_path_factory.mktemp("table") / "events.csv", event, q[:, 2]),
     ]
     seen = {}
@@ -139,8 +142,11 @@ def _slope(y, m):
     return -2 * (y - m)
 
 
+BASES = ("Coverage", "Estimate")  # results are of their subclasses
+
+
 def test_every_result_class_is_among_those_looked_at(found):
-    concrete = [c for c in result_classes() if not inspect.isabstract(c) and c.__name__ != "Coverage"]
+    concrete = [c for c in result_classes() if not inspect.isabstract(c) and c.__name__ not in BASES]
     assert len(concrete) >= 25
     assert {c.__name__ for c in concrete} == {c.__name__ for c in found}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import sys
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -13,7 +14,11 @@ import numpy as np
 import kernelcal as kc
 from kernelcal.statistics import CKCE, ECE, JKCE
 
-TABLES = Path(__file__).resolve().parents[2] / "docs" / "tables"
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # of what all experiments share
+
+import outputs
+
+TABLES = outputs.tables()
 SHARED = Path(__file__).resolve().parents[3] / "shared"  # real data and reference values lie beside the repository
 
 JOINT = JKCE(engine=kc.ExactPairs(threads=1))

@@ -24,7 +24,7 @@ def panels(rows, columns, width, height, **options):
 
 
 def save(figure, name):
-    figure.savefig(common.TABLES.parent / "images" / f"ckce2025_{name}.png", dpi=90, metadata={"Software": None})
+    figure.savefig(common.TABLES.parent / "images" / f"ckce2025_{name}.png", dpi=90, metadata=common.outputs.metadata())
 
 
 def draw_setting(axis):

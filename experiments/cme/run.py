@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import csv
 import os
+import sys
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -27,7 +28,11 @@ from kernelcal.kernels.metrics import Wasserstein
 from kernelcal.predictions import IsotropicNormal, Normal
 from kernelcal.statistics import UCME, normal_locations
 
-TABLE = Path(__file__).resolve().parents[2] / "docs" / "tables" / "cme.csv"
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # of what all experiments share
+
+import outputs
+
+TABLE = outputs.tables() / "cme.csv"
 SIZES, DIMENSIONS, LEVEL, DRAWS = (10, 16, 30, 64, 100, 256), (1, 10), 0.05, 199
 LAWS = {
     "known, exact": CME(),

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import csv
 import os
+import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -30,7 +31,11 @@ from kernelcal.runs import Run
 from kernelcal.statistics import CKCE, log_score_rows
 from kernelcal.statistics.conditional.engines import incomplete_cholesky
 
-TABLES = Path(__file__).resolve().parents[2] / "docs" / "tables"
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # of what all experiments share
+
+import outputs
+
+TABLES = outputs.tables()
 DRAWS = 199
 EXACT_UP_TO = 300  # rows; above, an incomplete factor in place of the matrix
 

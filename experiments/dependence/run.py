@@ -14,6 +14,7 @@ import argparse
 import csv
 import os
 import re
+import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -29,7 +30,11 @@ from kernelcal.inference import DefaultFamily, Dependent
 from kernelcal.inference.test import default_law, tested
 from kernelcal.runs import Run
 
-TABLE = Path(__file__).resolve().parents[2] / "docs" / "tables" / "dependence.csv"
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # of what all experiments share
+
+import outputs
+
+TABLE = outputs.tables() / "dependence.csv"
 SETTINGS = {**OVERLAPS, **CLUSTERS}
 _BESIDE = re.compile(
     r"(?:whatever the dependence inside .*?: p = |flipped signs of clusters.*?[:,] (?:p = )?)([0-9.e-]+)"

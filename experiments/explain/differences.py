@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import csv
 import os
+import sys
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -28,7 +29,11 @@ from kernelcal.explanation import checked_groups
 from kernelcal.explanation.differing import difference_of
 from kernelcal.runs import Run
 
-TABLE = Path(__file__).resolve().parents[2] / "docs" / "tables" / "group_differences.csv"
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # of what all experiments share
+
+import outputs
+
+TABLE = outputs.tables() / "group_differences.csv"
 SETTINGS = ((200, 3, "equal"), (260, 10, "unequal"), (500, 5, "unequal"), (2000, 10, "unequal"))
 DRAWS, LEVELS = 199, np.array([0.05, 0.25, 0.5, 0.75, 0.95])
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import csv
 import os
+import sys
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -25,7 +26,11 @@ from kernelcal.explanation import checked_groups, explain
 from kernelcal.explanation.group_test import Null, prepared_groups
 from kernelcal.runs import Run
 
-TABLE = Path(__file__).resolve().parents[2] / "docs" / "tables" / "explain.csv"
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # of what all experiments share
+
+import outputs
+
+TABLE = outputs.tables() / "explain.csv"
 DRAWS, BAD = 199, "3"
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import csv
 import os
+import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
@@ -33,7 +34,11 @@ from kernelcal.inference.intervals.confidence import method_of, spread_of
 from kernelcal.runs import Run
 from kernelcal.statistics import CKCE
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # of what all experiments share
+
+import outputs
+
+DOCS = outputs.tables().parent
 DRAWS = 199
 LEVEL, COVERAGE = 0.05, 0.95
 

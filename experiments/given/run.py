@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import csv
 import os
+import sys
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # one process a core
@@ -25,7 +26,11 @@ from simulated import Setting, logits, quick_start
 
 import kernelcal as kc
 
-TABLE = Path(__file__).resolve().parents[2] / "docs" / "tables" / "given.csv"
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # of what all experiments share
+
+import outputs
+
+TABLE = outputs.tables() / "given.csv"
 LEVEL, DRAWS, SIGMAS = 0.05, 199, 5.0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -16,9 +17,13 @@ from matplotlib.figure import Figure
 import kernelcal as kc
 from kernelcal.kernels.metrics import Wasserstein
 
-HERE = Path(__file__).resolve().parent
-DOCS = HERE.parents[1] / "docs"
-SHARED = HERE.parents[2] / "shared"  # published values lie beside the repository
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # of what all experiments share
+
+import outputs
+
+HERE = outputs.folder(Path(__file__).parent)
+DOCS = outputs.tables().parent
+SHARED = Path(__file__).resolve().parents[3] / "shared"  # published values lie beside the repository
 KERNEL = kc.Laplacian(1.0, metric=Wasserstein())  # exp(-W2)
 TARGET_KERNEL = kc.Gaussian(1.0)  # exp(-|y - y'|^2 / 2)
 LEVEL = 0.05
@@ -72,7 +77,7 @@ def save(figure, name):
     """Write a picture that the documentation shows."""
     path = DOCS / "images" / f"iclr2021_{name}.png"
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=90, metadata={"Software": None})
+    figure.savefig(path, dpi=90, metadata=outputs.metadata())
 
 
 def panels(rows, columns, width, height, **options):

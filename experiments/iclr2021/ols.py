@@ -44,23 +44,37 @@ def pvalues(seed):
     return [*(result.pvalue for result in results), quantile_calibration(y, predictions).largest_gap]
 
 
-def draw(seed, p):
-    """Figures 4 and 5 for one seed: data and predictions, and the quantile curve."""
-    x, y, predictions = experiment(seed)
-    figure, ((left, right),) = panels(1, 2, 9, 3.6)
-    order = np.argsort(x)
+def training(seed):
+    """The 100 pairs that the model of a seed was fitted on."""
+    return sample(np.random.default_rng([3, seed]), TRAINING)
+
+
+def bands(axis, x, mean, std, colour, label):
+    """Mean, and bands of one and two standard deviations, of a law given X."""
     for width, alpha in ((2, 0.15), (1, 0.3)):
-        low, high = (predictions.mean + sign * width * predictions.std for sign in (-1, 1))
-        left.fill_between(x[order], low[order], high[order], color=BLUE, alpha=alpha, linewidth=0)
-    left.plot(x[order], np.sin(np.pi * x[order]), color=GREY, label="E(Y | X)")
-    left.scatter(x, y, s=14, color=ORANGE, label="validation data")
-    left.set_xlabel("X")
-    left.set_ylabel("Y")
-    left.legend(fontsize=7)
+        axis.fill_between(x, mean - width * std, mean + width * std, color=colour, alpha=alpha, linewidth=0)
+    axis.plot(x, mean, color=colour, label=label)
+    axis.set_xlabel("X")
+
+
+def draw(seed, p):
+    """Figures 1, 4 and 5 for one seed: the true law with training data, the predicted one, and the quantile curve."""
+    x, y, predictions = experiment(seed)
+    figure, ((true, predicted, right),) = panels(1, 3, 12, 3.6)
+    order, grid = np.argsort(x), np.linspace(-1, 1, 201)
+    bands(true, grid, np.sin(np.pi * grid), 0.15 * np.abs(1 + grid), GREY, "P(Y | X), mean and 1, 2 sd")
+    true.scatter(*training(seed), s=10, color=ORANGE, label=f"{TRAINING} training pairs")
+    bands(predicted, x[order], predictions.mean[order], predictions.std[order], BLUE, "predicted P(Y | X)")
+    predicted.plot(grid, np.sin(np.pi * grid), color=GREY, label="E(Y | X)")
+    predicted.scatter(x, y, s=14, color=GREEN, label=f"{VALIDATION} validation pairs")
+    predicted.set_ylim(true.get_ylim())
+    true.set_ylabel("Y")
+    for axis in (true, predicted):
+        axis.legend(fontsize=7)
     values = np.sort(pit(y, predictions))
     steps = np.arange(len(values) + 1) / len(values)
-    right.plot([0, 1], [0, 1], color=GREEN, label="ideal")
-    right.step([0, *values, 1], [*steps, 1], where="post", color=ORANGE, label="data")
+    right.plot([0, 1], [0, 1], color=GREY, label="ideal")
+    right.step([0, *values, 1], [*steps, 1], where="post", color=GREEN, label="validation pairs")
     right.set_xlabel("quantile level")
     right.set_ylabel("cumulative probability")
     right.legend(fontsize=7)

@@ -16,7 +16,7 @@ import time
 
 import common  # noqa: F401  first: it sets the threads of the linear algebra library before NumPy is loaded
 
-PARTS = ("ols", "estimates", "error_rates", "locations", "times", "friedman")
+PARTS = ("ols", "ols_picture", "estimates", "error_rates", "locations", "times", "friedman")
 
 
 def main():

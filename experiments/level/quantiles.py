@@ -15,6 +15,7 @@ import argparse
 import csv
 import itertools
 import os
+import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -25,7 +26,11 @@ from scipy import stats
 
 import kernelcal as kc
 
-TABLES = Path(__file__).resolve().parents[2] / "docs" / "tables"
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # of what all experiments share
+
+import outputs
+
+TABLES = outputs.tables()
 DRAWS = 199
 HUB = (0.01, 0.025, *np.arange(1, 20) / 20, 0.975, 0.99)
 LEVELS = {

@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import csv
 import os
+import sys
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -27,7 +28,11 @@ from scipy import stats
 
 import kernelcal as kc
 
-TABLE = Path(__file__).resolve().parents[2] / "docs" / "tables" / "randomised.csv"
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # of what all experiments share
+
+import outputs
+
+TABLE = outputs.tables() / "randomised.csv"
 DRAWS, LEVEL = 999, 0.05
 
 

@@ -6,6 +6,7 @@ python experiments/level/rates.py       # puts the tables that run.py and power.
 from __future__ import annotations
 
 import csv
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -13,7 +14,11 @@ import numpy as np
 from frame import DRAWS, EXACT, LEVELS, MANY_ROWS, NOTHING, Rates, by_kind
 from scipy.stats import betabinom, binom
 
-TABLES = Path(__file__).resolve().parents[2] / "docs" / "tables"
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # of what all experiments share
+
+import outputs
+
+TABLES = outputs.tables()
 README = TABLES.parents[1] / "README.md"
 FIVE = LEVELS.index(0.05)
 CLAIMS = {EXACT: "exact", MANY_ROWS: "for many rows", NOTHING: "no claim"}

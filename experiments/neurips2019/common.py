@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -18,8 +19,12 @@ from kernelcal import datasets
 from kernelcal.binning import MedianVarianceBins, UniformBins
 from kernelcal.statistics import ECE
 
-HERE = Path(__file__).resolve().parent
-SHARED = HERE.parents[2] / "shared"  # real data and published values lie beside the repository
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # of what all experiments share
+
+import outputs
+
+HERE = outputs.folder(Path(__file__).parent)
+SHARED = Path(__file__).resolve().parents[3] / "shared"  # real data and published values lie beside the repository
 MODELS = {"M1": datasets.m1(), "M2": datasets.m2(), "M3": datasets.m3()}
 ROWS, DRAWS = 250, 999
 PUBLISHED_NAMES = {
@@ -92,7 +97,7 @@ def write(name, header, rows):
 
 
 def save(figure, name):
-    figure.savefig(HERE / name, dpi=90, metadata={"Software": None})
+    figure.savefig(HERE / name, dpi=90, metadata=outputs.metadata())
 
 
 def panels(rows, columns, width, height, **options):

@@ -1,4 +1,4 @@
-"""Figures 1, 2, 35, 36 and 37 of Widmann, Lindsten, Zachariah (NeurIPS 2019).
+"""Figures 1, 2, 3 to 34 (as one, 3), 35, 36 and 37 of Widmann, Lindsten, Zachariah (NeurIPS 2019).
 
     python experiments/neurips2019/run.py                        # all of them, some minutes on two cores
     python experiments/neurips2019/run.py --figure 1 2 --repetitions 10000
@@ -19,8 +19,9 @@ import figure2
 import figure35
 import figure36
 import figure37
+import supplement
 
-FIGURES = {1: figure1, 2: figure2, 35: figure35, 36: figure36, 37: figure37}
+FIGURES = {1: figure1, 2: figure2, 3: supplement, 35: figure35, 36: figure36, 37: figure37}
 NEED_NETWORKS = (35, 36)
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import csv
 import os
+import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -24,7 +25,11 @@ import kernelcal as kc
 from kernelcal.datasets import m1, m2, m3
 from kernelcal.inference import Draws, known_null
 
-TABLES = Path(__file__).resolve().parents[2] / "docs" / "tables"
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # of what all experiments share
+
+import outputs
+
+TABLES = outputs.tables()
 TV = kc.TotalVariation()
 DRAWS = 199
 SIMPLEX = kc.ECE(question="simplex", bins=10)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import csv
 import os
+import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -27,7 +28,11 @@ from scipy.stats import binom
 
 import kernelcal as kc
 
-TABLES = Path(__file__).resolve().parents[2] / "docs" / "tables"
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # of what all experiments share
+
+import outputs
+
+TABLES = outputs.tables()
 LEVEL, DRAWS = 0.05, 199
 DEFAULT = "default family"
 

@@ -16,7 +16,7 @@ import os
 from importlib import import_module
 from pathlib import Path
 
-from common import TABLES, picture, powers, write
+from common import TABLES, outputs, picture, powers, write
 
 HERE = Path(__file__).resolve().parent
 FAMILIES = [name for name in ("classes", "real_numbers") if (HERE / f"{name}.py").exists()]
@@ -42,7 +42,7 @@ def main():
         print(found[-1].sentence(), flush=True)
         if not options.no_write:
             write(TABLES / f"power_{family}.csv", found[-1].rows())
-            write(HERE / f"{family}.csv", found[-1].every())
+            write(outputs.folder(HERE) / f"{family}.csv", found[-1].every())
     if not options.no_write and [f.family for f in found] == FAMILIES:
         picture(found, TABLES.parent / "images" / "power.png")
     broken = [f for f in found if (f.shares[f.calibrated] > f.bounds[1]).any()]

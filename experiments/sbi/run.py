@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import csv
 import os
+import sys
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -24,7 +25,11 @@ from picture import draw
 from questions import LEVELS, coverages, estimated_posterior, exact_posterior, pvalues
 from simulator import simulate
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # of what all experiments share
+
+import outputs
+
+DOCS = outputs.tables().parent
 MANY, FEW, ROWS, REPETITIONS, LEVEL, FACTOR = 50_000, 300, 500, 20, 0.05, 0.7
 
 

@@ -1,4 +1,4 @@
-"""The four Gaussian models of Glaser, Widmann, Lindsten, Gretton (2023), Sec. 6; delta 0 is calibrated."""
+"""The Gaussian models of Glaser, Widmann, Lindsten, Gretton (2023), Sec. 6; delta 0 is calibrated."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ import numpy as np
 from kernelcal.predictions import IsotropicNormal, Normal
 
 
-def mgm(rng, n, delta):
-    """Mean Gaussian model: all five means are off by delta (the paper's c is the vector of ones)."""
+def mgm(rng, n, delta, off=np.ones(5)):  # noqa: B008
+    """Mean Gaussian model: the means are off by delta c, with c the vector of ones: all five are."""
     x = rng.standard_normal((n, 5))
-    return x + rng.standard_normal((n, 5)), IsotropicNormal(x + delta, np.ones(n))
+    return x + rng.standard_normal((n, 5)), IsotropicNormal(x + delta * off, np.ones(n))
+
+
+def mgm_first(rng, n, delta):
+    """Mean Gaussian model with c the first unit vector, the other one of the paper: one mean of five is off."""
+    return mgm(rng, n, delta, np.eye(5)[0])
 
 
 def lgm(rng, n, delta):
@@ -33,7 +38,7 @@ def qgm(rng, n, delta):
     return 0.1 * x**2 + x + 1 + rng.standard_normal(n), Normal(0.1 * (1 - delta) * x**2 + x + 1, 1.0)
 
 
-MODELS = {"MGM d=5": mgm, "LGM": lgm, "HGM": hgm, "QGM": qgm}
+MODELS = {"MGM d=5": mgm, "LGM": lgm, "HGM": hgm, "QGM": qgm, "MGM d=5, c = e1": mgm_first}
 
 
 def seeded(name, delta, n, repetition):

@@ -61,4 +61,4 @@ def main(options):
     figure, axes = plt.subplots(1, 5, figsize=(14, 2.8), layout="constrained")
     draw_power(axes[:4], rows_of("power"))
     draw_chains(axes[4], rows_of("langevin"))
-    figure.savefig(common.TABLES.parent / "images" / "uai2023.png", dpi=90, metadata={"Software": None})
+    figure.savefig(common.TABLES.parent / "images" / "uai2023.png", dpi=90, metadata=common.outputs.metadata())

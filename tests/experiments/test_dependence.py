@@ -13,17 +13,31 @@ if not FOLDER.exists():  # an installed package has no experiments
     pytest.skip("the experiments are not here", allow_module_level=True)
 
 
-@pytest.fixture(scope="module")
-def run():
+def loaded(name):
     sys.path.insert(0, str(FOLDER))
     try:
-        spec = importlib.util.spec_from_file_location("dependence_run", FOLDER / "run.py")
+        spec = importlib.util.spec_from_file_location(f"dependence_{name}", FOLDER / f"{name}.py")
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         yield module
     finally:
         sys.path.remove(str(FOLDER))
         sys.modules.pop("settings", None)
+
+
+@pytest.fixture(scope="module")
+def run():
+    yield from loaded("run")
+
+
+@pytest.fixture(scope="module")
+def coverage():
+    yield from loaded("coverage")
+
+
+@pytest.fixture(scope="module")
+def thinned():
+    yield from loaded("thinned")
 
 
 def test_there_are_thirty_settings(run):
@@ -37,3 +51,29 @@ def test_every_setting_has_pvalues(run):
         kept = found[~np.isnan(found[:, 0])]
         assert ((kept[:, [0, 2]] > 0) & (kept[:, [0, 2]] <= 1)).all(), name
         assert ((kept[:, 1] > 0) | np.isnan(kept[:, 1])).all(), name
+
+
+def test_there_are_twelve_settings_with_many_clusters_or_stretches(coverage):
+    many = [name for name, (_, design, _) in coverage.SETTINGS.items() if design not in coverage.FEW]
+    assert len(many) >= 12
+    assert {name for name, _, _ in coverage.SETTINGS.values()} == set(coverage.WRONG)
+
+
+@pytest.mark.slow
+def test_intervals_of_every_setting_hold_the_truth_more_often_than_not(coverage, monkeypatch):
+    monkeypatch.setattr(coverage, "truth", lambda name, design, wrong: (0.0, 0.0, 0.0))
+    monkeypatch.setattr(coverage, "DRAWS", 99)
+    held = []
+    for name, (_, _, wrong) in coverage.SETTINGS.items():
+        if not wrong:
+            found = coverage.held(name, 0)
+            assert not found or {"root", "bootstrap", "ball", "score", "equivalence", "width"} <= set(found), name
+            held.append(found.get("root", 1.0))
+    assert np.mean(held) >= 0.8
+
+
+@pytest.mark.slow
+def test_thinned_clusters_of_every_setting_are_tested(thinned):
+    found = np.array([thinned.one(name, False, 0) for name in list(thinned.SETTINGS)[::4]])
+    assert found.shape[1] == 3
+    assert found[:, 0].sum() <= 1

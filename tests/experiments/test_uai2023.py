@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 FOLDER = Path(__file__).resolve().parents[2] / "experiments" / "uai2023"
-PARTS = ("common", "models", "rates", "langevin", "picture")
+PARTS = ("common", "models", "rates", "variants", "langevin", "picture")
 
 if not FOLDER.exists():  # an installed package has no experiments
     pytest.skip("the experiments are not here", allow_module_level=True)
@@ -34,7 +34,7 @@ def scripts(data_folder):
 # The models
 
 
-@pytest.mark.parametrize("name", ["MGM d=5", "LGM", "HGM", "QGM"])
+@pytest.mark.parametrize("name", ["MGM d=5", "LGM", "HGM", "QGM", "MGM d=5, c = e1"])
 def test_models_are_calibrated_without_delta(name, scripts):
     y, predictions = scripts.models.seeded(name, 0.0, 20_000, 0)
     z = predictions.standardised(y)
@@ -46,6 +46,8 @@ def test_what_delta_does(scripts):
     seeded, n = scripts.models.seeded, 20_000
     y, predictions = seeded("MGM d=5", 0.3, n, 0)
     assert (y - predictions.mean).mean(axis=0) == pytest.approx(np.full(5, -0.3), abs=0.04)
+    y, predictions = seeded("MGM d=5, c = e1", 0.3, n, 0)
+    assert (y - predictions.mean).mean(axis=0) == pytest.approx([-0.3, 0, 0, 0, 0], abs=0.04)
     y, predictions = seeded("LGM", 0.2, n, 0)
     assert (y - predictions.mean).mean() == pytest.approx(-0.2, abs=0.04)
     assert predictions.mean.var() == pytest.approx(55, rel=0.05)
@@ -100,6 +102,48 @@ def test_rates_that_differ_do_not_agree(scripts):
     assert not scripts.common.rates_agree(30, 100, 0.64, 100)
     assert scripts.common.at_level(8, 100)
     assert not scripts.common.at_level(20, 100)
+
+
+def test_the_check_fails_where_rates_are_wrong_and_says_where_it_could_not(scripts, capsys, monkeypatch, tmp_path):
+    """Shown failing: twice as many rejections, calibrated models rejected; and one data set, which proves nothing."""
+    monkeypatch.setattr(scripts.common, "TABLES", tmp_path)
+    found = [5, 5, 5, 5, 4, 4], [64, 64, 64, 65, 62, 62]
+    cells = [("MGM d=5", 0.0, 200), ("MGM d=5", 0.1, 200)]
+
+    def run(counts, repetitions=100):
+        monkeypatch.setattr(scripts.rates, "simulate", lambda k: dict(zip(cells, counts, strict=True)))
+        status = scripts.rates.main(SimpleNamespace(repetitions=repetitions))
+        return status, capsys.readouterr().out
+
+    assert run(found) == (
+        0,
+        "12 of 12 rates of the authors' code agree with ours\n6 of 6 calibrated models at the level\n",
+    )
+    assert run((found[0], [30, *found[1][1:]]))[0] == 1  # one rate is half of theirs
+    status, said = run(([25, *found[0][1:]], found[1]))  # a calibrated model is rejected in a quarter of the data sets
+    assert status == 1
+    assert "5 of 6 calibrated models at the level" in said
+    status, said = run(([0] * 6, [0] * 6), repetitions=1)
+    assert status == 0
+    assert "0 of 0 rates" in said
+    assert "12 were not checked: so few data sets cannot disagree" in said
+
+
+def test_what_figure_1_leaves_out(scripts, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(scripts.common, "TABLES", tmp_path)
+    settings = {
+        "one mean of five is off": [("MGM d=5, c = e1", 0.3, 100)],
+        "inverse multiquadric of targets": [("HGM", 1.0, 60)],
+        "drawn points": [("MGM d=5", 0.0, 40)],
+    }
+    simulate = scripts.variants.simulate
+    monkeypatch.setattr(scripts.variants, "simulate", lambda k: simulate(k, settings))
+    assert scripts.variants.main(SimpleNamespace(repetitions=3)) == 0
+    lines = (tmp_path / "uai2023_variants.csv").read_text().splitlines()
+    assert len(lines) == 1 + 2 + 1 + 3
+    y, predictions = scripts.models.seeded("HGM", 0.0, 30, 0)
+    multiquadric = scripts.variants.statistics("inverse multiquadric of targets", y, predictions, 0)
+    assert isinstance(multiquadric["KCCSD", "exp gfd"].target_kernel, scripts.variants.kc.InverseMultiquadric)
 
 
 def test_tables_mark_what_does_not_agree(scripts):
@@ -163,7 +207,7 @@ def test_tables_are_written(scripts, tmp_path, monkeypatch, capsys):
     scripts.langevin.main(options)
     lines = {p.stem: len(p.read_text().splitlines()) for p in tmp_path.glob("*.csv")}
     assert lines == {"uai2023_level": 7, "uai2023_power": 7, "uai2023_langevin": 2}
-    assert "of calibrated models are at the level" in capsys.readouterr().out
+    assert "calibrated models at the level" in capsys.readouterr().out
 
 
 def test_the_picture_shows_the_committed_tables(scripts, monkeypatch, tmp_path):

@@ -84,6 +84,19 @@ def test_several_models_are_compared_and_come_in_the_order_of_their_error():
     assert "error below 0.4?" in found.to_html()
 
 
+def test_several_models_of_dependent_rows_have_one_page():
+    said = {"clusters": np.arange(len(Y)) // 2}
+    found = report(Y, {"inverted": 1 - P, "honest": P}, **said, **FAST)
+    alone = kc.compare(Y, {"inverted": 1 - P, "honest": P}, **said, draws=FAST["draws"])
+    assert found.comparison.differences == alone.differences
+    page = found.to_html()
+    assert f"standard errors by sums over {len(Y) // 2} clusters" in page
+    assert "These p-values are those of many rows" not in page
+    d = alone.differences[0]
+    half = alone.law.quantile(0.95) * d.standard_error
+    assert f"\N{PLUS-MINUS SIGN} {half:.3g}"[:5] in page
+
+
 def test_models_that_are_alike_are_not_told_apart():
     found = report(Y, {"one": P, "two": np.clip(P + 0.001, 0, 1)}, **FAST)
     assert found.verdict.heading == "The models cannot be told apart by their conditional calibration errors (CKCE)."
@@ -111,7 +124,7 @@ def test_a_file_is_whole_or_not_there(tmp_path, monkeypatch, error):
         raise error
 
     path = tmp_path / "page.html"
-    monkeypatch.setattr(sys.modules["kernelcal.reporting.result"].os, "replace", fails)
+    monkeypatch.setattr("os.replace", fails)
     with pytest.raises(error):
         write_whole(path, "text")
     assert list(tmp_path.iterdir()) == []
@@ -139,7 +152,7 @@ def test_an_old_page_stays_until_the_new_one_is_whole(tmp_path, monkeypatch):
         ({"rng": None}, "rng must be a seed, a whole number from 0: the page names it"),
         ({"rng": True}, "rng must be a seed"),
         ({"path": "missing/page.html"}, "there is no folder missing: make it first"),
-        ({"path": "page.pdf"}, r"its name ends in \.html, got page\.pdf"),
+        ({"path": "page.pdf"}, r"its name ends in \.html or \.htm, got page\.pdf"),
         ({"path": "."}, r"\. is a folder: name a file in it, such as report\.html"),
         ({"groups": [1, 2]}, "has 2 values, and there are 60 rows"),
     ],

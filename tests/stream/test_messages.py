@@ -193,6 +193,10 @@ def test_numbered_columns_leave_the_doubt_of_small_files(tmp_path):
     frame, y, _ = class_table(600)
     frame.columns = ["p1", "p2", "p3", "label"]
     frame["label"] = y
+    assert (
+        "0 (p1), 1 (p2), 2 (p3)" in evaluate_files(cut(frame, tmp_path / "c", [30]), draws=99, **subjects.SETTINGS).read
+    )
+    frame["label"] = np.maximum(y, 1)  # neither 0 nor 3 occurs
     data = cut(frame, tmp_path / "d", [30])
     with pytest.raises(InputError, match="is label 1 the first or the second of them"):
         evaluate_files(data)

@@ -99,6 +99,7 @@ KERNELS = {
         {"formula": lambda d: (1 + d**2 / (3 * 0.49)) ** -1.5},
     ),
     "linear": (kc.Linear(), {"targets": None, "formula": lambda x, y: (x * y).sum(axis=-1)}),
+    "constant": (kc.kernels.Constant(), {"formula": lambda x, y: 1.0 + 0 * (x * y).sum(axis=-1)}),
     "dirac": (kc.Dirac(), {"classes": 3, "formula": lambda x, y: (x == y).all(axis=-1) * 1.0}),
     "brownian": (
         kc.kernels.Brownian(),
@@ -142,6 +143,7 @@ KERNELS = {
     ),
 }
 NO_KERNEL = {
+    "OnTargets": "a factor inside sums of products, no values: tests/statistics/pairwise/test_joint_kernels.py",
     "QuantileLevels": "between outcomes among the quantiles of their rows: tests/inference/test_quantile_family.py",
     "PIT": "between outcomes in their predictions, no values of two targets: tests/residuals/test_pit.py",
     "MeanEmbedding": "between predictions, under MMD alone: tests/kernels/test_metrics.py",
@@ -206,6 +208,11 @@ METRICS = {
     "mixtures of vectors": (MixtureWasserstein(2), "vector mixture", {}),
     "squared mixtures": (MixtureWasserstein(2), "mixture", {}),
     "mixtures of vectors, by length": (MixtureWasserstein(1), "vector mixture", {}),
+    "mixtures, by mmd": (MixtureWasserstein(2, cost=MMD(kc.Gaussian(1.3))), "mixture", {}),
+    "sliced": (kc.kernels.SlicedWasserstein(8), "full", {"refuses": [Poisson([1.0, 2.0])]}),
+    "sliced, draws": (kc.kernels.SlicedWasserstein(8), "vector samples", {}),
+    "kernel fisher, matrix": (KernelFisherDivergence(kc.Gaussian(1.0), matrix=[2.0, 0.5, 1.0]), "full", {}),
+    "kernel fisher, diffusion": (KernelFisherDivergence(kc.Gaussian(1.0), size=20, matrix="diffusion"), "full", {}),
     "standardised": (Standardised((0.5, 0.0), (2.0, 0.5)), "normal", {"refuses": [kc.Bernoulli([0.5])]}),
     "bures": (kc.Wasserstein(), "full", {}),
     "mmd": (MMD(kc.Gaussian(1.3)), "normal", {}),
@@ -252,6 +259,12 @@ STATISTICS_CHECKED = {
     "skce of numbers": (kc.SKCE(), {"predictions": NORMALS}),
     "skce of one probability": (kc.SKCE(), {"predictions": ONE}),
     "skce, biased": (kc.SKCE(prediction_kernel=FIXED, estimator="biased"), {}),
+    "skce of a sum of products": (
+        kc.SKCE(prediction_kernel=FIXED * kc.kernels.OnTargets(kc.Gaussian(1.0)) + kc.Gaussian(0.5)),
+        {},
+    ),
+    "ecmmd": (kc.statistics.ECMMD(), {"tries": 20}),
+    "ece of numbers": (kc.ECE(distance="mmd", bins=4), {"predictions": NORMALS}),
     "ucme of numbers": (kc.UCME(), {"predictions": NORMALS}),
     "default of numbers": (kc.DefaultFamily(), {"predictions": NORMALS, "estimate": False, "tries": 15}),
     "signals of classes": (kc.statistics.ClassSignals(), {"estimate": False}),

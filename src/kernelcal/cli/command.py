@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,11 +12,12 @@ from typing import Any
 
 from kernelcal.cases import Case
 from kernelcal.cli.common import bar, check_lens, engine_of, lens_of, with_engine
+from kernelcal.cli.ending import FINE, SAID_NO, ended, refused, say, sentence
 from kernelcal.cli.models import run_compare, run_report
 from kernelcal.cli.parser import argument_parser
 from kernelcal.cli.streaming import check_streaming, is_one_table, run_in_parts, why_in_parts
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS
-from kernelcal.errors import InputError, KernelcalError, naming_rows
+from kernelcal.errors import KernelcalError, naming_rows
 from kernelcal.evaluation import Plan, evaluated, plan
 from kernelcal.explanation import columns_of_text
 from kernelcal.inference.intervals import checked_bound
@@ -36,49 +36,33 @@ _READ_FIELDS = tuple(ReadOptions.__dataclass_fields__)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit status: 0 done, 1 p below --fail-below, 2 bad input."""
-    options = argument_parser().parse_args(arguments)
-    options.said = [*(sys.argv[1:] if arguments is None else arguments)]
-    try:
+    """Run the command line; returns the exit status: 0 fine, 1 a gate said no, 2 wrong use or input, 3 fault inside."""
+
+    def work() -> int:
+        options = argument_parser().parse_args(arguments)
+        options.said = [*(sys.argv[1:] if arguments is None else arguments)]
         return _main(options)
-    except BrokenPipeError:  # the reader of our output has seen enough: end as other tools do
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 128 + 13
-    except KeyboardInterrupt:
-        print("kernelcal: interrupted", file=sys.stderr)
-        return 128 + 2
+
+    return ended(work)
 
 
 def _main(options: argparse.Namespace) -> int:
-    try:
-        options.run = _run_of(options)
-        _refuse(options)
-    except InputError as error:
-        return _refused(str(error))
+    options.run = _run_of(options)
+    _refuse(options)
     if options.command in ("compare", "report"):
         return _compared(options)
     results: list[dict[str, Any]] = []
     groups = _groups(options.files, together=getattr(options, "together", False))
-    try:
-        check_streaming(groups, options)
-    except InputError as error:
-        return _refused(str(error))
+    check_streaming(groups, options)
     for paths in groups:
         try:
             results.append(_run(paths, options, first=not results))
-        except BrokenPipeError:
-            raise
-        except (KernelcalError, OSError, UnicodeError) as error:
-            return _refused(_sentence(paths, error))
+        except (KernelcalError, UnicodeError) as error:
+            return refused(_naming_file(paths, error))
     if options.json:
-        print(json.dumps(results if len(results) > 1 else results[0], indent=2, allow_nan=False))
+        say(json.dumps(results if len(results) > 1 else results[0], indent=2, allow_nan=False))
     below = options.fail_below is not None and any(_below(r.get("pvalue"), options.fail_below) for r in results)
-    return 1 if below else 0
-
-
-def _refused(why: str) -> int:
-    print(f"kernelcal: {why}", file=sys.stderr)
-    return 2
+    return SAID_NO if below else FINE
 
 
 def _run_of(options: argparse.Namespace) -> Run:
@@ -103,21 +87,18 @@ def _refuse(options: argparse.Namespace) -> None:
 
 
 def _compared(options: argparse.Namespace) -> int:
-    try:
-        run = run_compare if options.command == "compare" else run_report
-        found = run(_groups(options.files), _reading(options), options)
-    except BrokenPipeError:
-        raise
-    except (KernelcalError, OSError, UnicodeError) as error:
-        return _refused(" ".join(str(error).split()) or type(error).__name__)
+    run = run_compare if options.command == "compare" else run_report
+    found = run(_groups(options.files), _reading(options), options)
     if options.json:
-        print(json.dumps(found, indent=2, allow_nan=False))
-    return 0
+        say(json.dumps(found, indent=2, allow_nan=False))
+    return FINE
 
 
 def _reading(options: argparse.Namespace) -> ReadOptions:
     """What was said about the file; a command that does not ask leaves the default."""
-    return ReadOptions(**{name: getattr(options, name) for name in _READ_FIELDS if hasattr(options, name)})
+    said = {name: getattr(options, name) for name in _READ_FIELDS if hasattr(options, name)}
+    independent = options.command == "test" and options.null is not None
+    return ReadOptions(**said, unasked=not independent)
 
 
 def _below(pvalue: float | None, level: float) -> bool:
@@ -125,9 +106,9 @@ def _below(pvalue: float | None, level: float) -> bool:
     return pvalue is not None and pvalue < level
 
 
-def _sentence(paths: list[Path], error: Exception) -> str:
+def _naming_file(paths: list[Path], error: Exception) -> str:
     """One line that names the file."""
-    text = " ".join(str(error).split()) or type(error).__name__
+    text = sentence(error)
     return text if str(paths[0]) in text else f"{' and '.join(map(str, paths))}: {text}"
 
 
@@ -137,12 +118,20 @@ def _run(paths: list[Path], options: argparse.Namespace, *, first: bool) -> dict
         return run_in_parts(paths, why, _reading(options), options, first=first)
     read_all = read_together if is_one_table(paths, options) else read
     data = read_all(paths, _reading(options))
+    if options.explain_reading:
+        say(data.explained(_without_explaining(options)))
+        return {"read": data.description}
     if not options.json:
-        print(data.description if first else f"\n{data.description}", flush=True)
+        say(data.sentence if first else f"\n{data.sentence}")
     result = _planned(data, options) or _compute(data, options)
     if not options.json:
-        print(result.summary(), flush=True)
+        say(result.summary())
     return {"read": data.description, **result.to_dict()}
+
+
+def _without_explaining(options: argparse.Namespace) -> list[str]:
+    """The command as it was typed, but for the option that asks how it is understood."""
+    return ["kernelcal", *(part for part in map(str, options.said) if part != "--explain-reading")]
 
 
 def _planned(data: Data, options: argparse.Namespace) -> Plan | None:
@@ -152,7 +141,7 @@ def _planned(data: Data, options: argparse.Namespace) -> Plan | None:
     run, lens = options.run, lens_of(options.lens, data.predictions)
     found = plan(data.predictions, lens=lens, draws=run.draws, engine=run.engine)
     if not options.plan and not options.json and found.seconds >= _LONG:
-        print(found.sentence(), flush=True)
+        say(found.sentence())
     return found if options.plan else None
 
 
@@ -161,8 +150,8 @@ def _compute(data: Data, options: argparse.Namespace) -> Any:
     every = lens if isinstance(lens, ClassWise) else None
     with bar() as progress, naming_rows(data.row_in_words):
         run = replace(options.run, progress=progress)
-        case = Case.of(data.y, data.predictions, weights=data.weights, lens=None if every else lens, given=data.given)
-        case = replace(case, numbers=data.numbers)
+        beside = {"weights": data.weights, "given": data.given, **data.dependence}
+        case = replace(Case.of(data.y, data.predictions, lens=None if every else lens, **beside), numbers=data.numbers)
         if options.command == "evaluate":
             return evaluated(case, run, groups=columns_of_text(data.groups))
         statistic, law = asked_test(

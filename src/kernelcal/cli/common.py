@@ -25,7 +25,7 @@ _BAR = 30
 @contextmanager
 def bar(what: str = "draws") -> Iterator[Callable[[int, int], None] | None]:
     """Show progress where somebody looks; it is wiped when the work is done, has stopped early or has failed."""
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
     try:

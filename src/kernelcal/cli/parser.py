@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import Any
 
 from kernelcal import __version__
+from kernelcal.cli.ending import say
 from kernelcal.cli.streaming import add_streaming
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, DRAWS_OF_A_PASS, SIGNIFICANCE
 from kernelcal.inference import NULL_LAWS, STATISTICS
@@ -17,14 +19,20 @@ from kernelcal.pairs import ENGINES
 __all__ = ["argument_parser"]
 
 
+_DIGITS = 40  # of a whole number: Python itself reads no more than some thousands
 _PAGE = "the page, .html; a file of this name is replaced (default: %(default)s)"
+
+
+class _Parser(argparse.ArgumentParser):
+    """Messages repeat what was typed, control characters written out; an output that fails is an error."""
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        say(message.removesuffix("\n"), to_errors=file is not sys.stdout)
 
 
 def argument_parser() -> argparse.ArgumentParser:
     """Return the parser of ``kernelcal evaluate``, ``test``, ``compare`` and ``report``."""
-    parser = argparse.ArgumentParser(
-        prog="kernelcal", description="Can a probabilistic model be believed? Calibration of predictions."
-    )
+    parser = _Parser(prog="kernelcal", description="Can a probabilistic model be believed? Calibration of predictions.")
     parser.add_argument("--version", action="version", version=f"kernelcal {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
     every = commands.add_parser(
@@ -85,9 +93,32 @@ def argument_parser() -> argparse.ArgumentParser:
             help="columns that are known before the outcomes: are predictions right given these too, and where not?",
         )
     for command in (every, test, several, page):
+        _add_dependence(command.add_argument_group("rows that depend on each other"))
         _add_reading(command)
         _add_testing(command, one=command in (every, test))
     return parser
+
+
+def _add_dependence(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--clusters",
+        metavar="NAMES",
+        help="columns whose values are shared by rows that may depend on each other: a patient, a question, a race",
+    )
+    group.add_argument(
+        "--horizon",
+        metavar="H",
+        help="steps that a forecast looks ahead, or a column that says it: forecasts less than H steps apart overlap, "
+        "with 1 none do",
+    )
+    group.add_argument(
+        "--time",
+        metavar="NAME",
+        help="with --horizon: column of times at regular steps, numbers or ISO dates (default: the order of the rows)",
+    )
+    group.add_argument(
+        "--series", metavar="NAMES", help="with --horizon: columns that tell series apart, such as a station"
+    )
 
 
 def _add_report(commands: Any) -> argparse.ArgumentParser:
@@ -167,6 +198,11 @@ def _add_rows(group: argparse._ArgumentGroup) -> None:
         "--drop-target", metavar="VALUE", help="leave out rows with this target (draws, unclear outcomes)"
     )
     group.add_argument(
+        "--explain-reading",
+        action="store_true",
+        help="say which columns were taken for what and why, and the command that states it, and stop",
+    )
+    group.add_argument(
         "--delimiter", metavar="CHARACTER", help="between the cells of a csv file: one character, or the word tab"
     )
 
@@ -202,6 +238,12 @@ def _add_numbers(group: argparse._ArgumentGroup) -> None:
         "--quantile-levels",
         metavar="LEVELS",
         help="levels 0.05,0.5,0.95 in the order of the columns, or an array of them",
+    )
+    group.add_argument(
+        "--interval",
+        type=float,
+        metavar="SHARE",
+        help="share of the outcomes that a lower and an upper end shall hold, such as 0.9 of 90 %% intervals",
     )
     group.add_argument(
         "--family",
@@ -284,21 +326,23 @@ def _add_testing(parser: argparse.ArgumentParser, *, one: bool) -> None:
 
 
 def _count(text: str) -> int:
-    if not text.strip().isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"expected a whole number from 1, got {text!r}")
+    if not text.strip().isdecimal() or len(text) > _DIGITS or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1, got {text[:_DIGITS]!r}")
     return int(text)
 
 
 def _draws(text: str) -> int:
     try:
+        if len(text) > _DIGITS:
+            raise ValueError
         return int(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"expected a whole number such as {DRAWS}, got {text!r}") from None
+        raise argparse.ArgumentTypeError(f"expected a whole number such as {DRAWS}, got {text[:_DIGITS]!r}") from None
 
 
 def _seed(text: str) -> int:
-    if not text.strip().isdecimal():
-        raise argparse.ArgumentTypeError(f"expected a whole number from 0, got {text!r}")
+    if not text.strip().isdecimal() or len(text) > _DIGITS:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 0, got {text[:_DIGITS]!r}")
     return int(text)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelcal.cli.common import bar, lens_of
+from kernelcal.cli.ending import say
 from kernelcal.defaults import DRAWS_OF_A_PASS
 from kernelcal.errors import InputError
 from kernelcal.evaluation import size_in_words
@@ -26,11 +27,13 @@ from kernelcal.stream import (
     sketch_options,
     survey_files,
 )
+from kernelcal.surroundings import refuse_place
 
 __all__ = ["add_streaming", "check_streaming", "is_one_table", "run_in_parts", "why_in_parts"]
 
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
+_DIGITS = 40  # characters of a size: beyond, no machine has it
 
 
 def add_streaming(group: argparse._ArgumentGroup) -> None:
@@ -57,8 +60,8 @@ def add_streaming(group: argparse._ArgumentGroup) -> None:
 def size(text: str) -> int:
     """Bytes of 256MiB, 2GB or 1000000."""
     found = _SIZE.fullmatch(text.strip())
-    if found is None:
-        raise argparse.ArgumentTypeError(f"expected a size such as 256MiB, 2GB or 1000000 (bytes), got {text!r}")
+    if found is None or len(text) > _DIGITS:
+        raise argparse.ArgumentTypeError(f"expected a size such as 256MiB, 2GB or 1000000 (bytes), got {text[:40]!r}")
     number, unit, binary = found.groups()
     base = 1024 if binary else 1000
     return int(float(number) * base ** ("kmgt".index(unit.lower()) + 1 if unit else 0))
@@ -71,8 +74,8 @@ def check_streaming(groups: Sequence[Sequence[Path]], options: argparse.Namespac
         raise InputError(
             f"--save {save} keeps the sums of one table, got {len(groups)}: say --together if they are one"
         )
-    if save is not None and (save.suffix != ".npz" or not save.parent.is_dir()):
-        raise InputError(f"--save takes the name of an npz file in a folder that is there, got {save}")
+    if save is not None:
+        refuse_place(save, suffixes=(".npz",), what="--save keeps sums in an npz file")
     if dask and ":" not in dask:
         raise InputError(
             f"--dask {dask}: the address of a scheduler is expected, such as tcp://10.0.0.1:8786; say it after the "
@@ -126,7 +129,7 @@ def run_in_parts(
         )
         if not options.json:
             said = begun.plan.summary() if options.plan else begun.plan.sentence()
-            print(f"{'' if first else chr(10)}{begun.read}\n{said}", flush=True)
+            say(f"{'' if first else chr(10)}{begun.read}\n{said}")
         if options.plan:
             return {"read": begun.read, **begun.plan.to_dict()}
         with bar("rows") as progress:
@@ -134,7 +137,7 @@ def run_in_parts(
     if options.save is not None:
         result.sketch.save(options.save)
     if not options.json:
-        print(result.summary(), flush=True)
+        say(result.summary())
     return result.to_dict()
 
 

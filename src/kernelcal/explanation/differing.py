@@ -26,6 +26,7 @@ __all__ = ["GroupDifference", "difference_of", "differences_of"]
 
 
 LEAST, OF_EACH = 200, 10  # rows of a column, and of a group: fewer were not simulated
+CLUSTERS = 20  # whose signs are flipped
 _KNOTS = (0.25, 0.5, 0.75)
 _RIDGE, _STEPS = 1.0, 25
 _SMALLEST = 0.2  # of a width beside its mean
@@ -128,10 +129,16 @@ def difference_of(case: Case, column: str, groups: Sequence[Group], run: Run) ->
     probability, of the first choice, and of each class with ``log p``), or ``e`` and ``|e|``, cleared of the common fit
     (the efficient score: membership less its regression on what was fitted), as quadratic forms with their covariance.
     They are ranked among draws from the common fit, of numbers permutations of e, and merged by the smallest rank;
-    those of classes among each other first. Fitting moves these sums in the second order only. The law is that of many
+    those of classes among each other first. Fitting moves these sums in the second order only. Of rows in clusters the
+    sums over each cluster change their signs instead (sign flips of efficient scores), which is valid for many clusters
+    whatever the dependence inside them, and of several classes looks at the first choice alone. The law is that of many
     rows: groups of less than 10 rows are left out, and columns of less than 200 rows are not tested, since levels were
     not simulated there. Of several classes at most 6 are looked at, those that happened and were expected 20 times or
     more, and fewer where less than 8 rows would be left for each number of the common recalibration.
+
+    References
+    ----------
+    Hemerik, Goeman, Finos (2020), Robust testing in generalized linear models by sign flipping score contributions.
     """
     kept = [group for group in groups if len(group.rows) >= OF_EACH]
     rows = np.sort(np.concatenate([group.rows for group in kept])) if kept else np.empty(0, dtype=np.intp)
@@ -144,11 +151,15 @@ def difference_of(case: Case, column: str, groups: Sequence[Group], run: Run) ->
         own[np.searchsorted(rows, group.rows), k] = 1.0
     rng = generator_of(run.rng, "draws of a difference of groups")
     names: tuple[str, ...] = ("bias", "width")
-    merge, looks_at = None, ""
+    merge: Merge | None = None
+    looks_at = ""
+    clusters = None if part.rows is None else part.rows.clusters
     if not isinstance(case.predictions, ClassPredictions):
-        values = _of_scores(*_scores(part), own, run.draws, rng)
-    elif case.predictions.n_classes == 2:
-        values, names = _of_shares(*hits(part), own, run.draws, rng), ("bias", "slope")
+        values = _of_scores(*_scores(part), own, run.draws, rng, clusters)
+    elif case.predictions.n_classes == 2 or clusters is not None:
+        values, names = _of_shares(*hits(part), own, run.draws, rng, clusters), ("bias", "slope")
+        if case.predictions.n_classes > 2:
+            names, looks_at = ("bias of the first choice", "slope of the first choice"), "the first choice"
     else:
         model = _ClassModel(part.predictions, part.targets)
         values, names, merge = model.forms(own, run.draws, rng), model.names, model.merge
@@ -168,23 +179,38 @@ def _why_not(case: Case, found: GroupDifference) -> str:
         return f"its law is that of {LEAST} rows and more, and there are {found.n}"
     if case.weights is not None:
         return "it takes no case weights"
+    if case.rows is not None and case.rows.horizon > 1:
+        return "it takes rows that do not overlap, such as every h-th one"
+    if case.rows is not None and case.rows.clusters is not None and case.rows.groups < CLUSTERS:
+        return f"its law is that of {CLUSTERS} clusters and more, and there are {case.rows.groups}"
     return "of vectors test a coordinate at a time" if case.predictions.event_shape else ""
 
 
-def _of_shares(hit: np.ndarray, p: np.ndarray, own: np.ndarray, draws: int, rng: np.random.Generator) -> np.ndarray:
+def _of_shares(
+    hit: np.ndarray,
+    p: np.ndarray,
+    own: np.ndarray,
+    draws: int,
+    rng: np.random.Generator,
+    clusters: np.ndarray | None = None,
+) -> np.ndarray:
     """Quadratic forms of the groups' bias and slope beside a common recalibration, shape (draws + 1, 2)."""
     clipped = np.clip(p, _CLIP, 1 - _CLIP)
     x = np.log(clipped / (1 - clipped))
     basis = _basis(x)
     q = _common(basis, x, hit.astype(np.float64))
-    outcomes = np.concatenate([hit[None], rng.random((draws, len(q))) < q])
+    signs = None if clusters is None else _signs(clusters, draws, rng)
+    outcomes = hit[None] if clusters is not None else np.concatenate([hit[None], rng.random((draws, len(q))) < q])
     forms, v = [], q * (1 - q)
     if v.sum() < _SURPRISES:
         return np.zeros((draws + 1, 2))
     for features in (own, own * (x - x.mean())[:, None]):
         moments = basis.T @ (basis * v[:, None])
         left = features - basis @ np.linalg.pinv(moments, hermitian=True) @ (basis.T @ (features * v[:, None]))
-        forms.append(_form((outcomes - q) @ left, left.T @ (left * v[:, None])))
+        sums = (outcomes - q) @ left
+        if clusters is not None and signs is not None:
+            sums = _flipped((hit - q)[:, None] * left, clusters, signs)
+        forms.append(_form(sums, left.T @ (left * v[:, None])))
     return np.stack(forms, axis=1)
 
 
@@ -405,7 +431,14 @@ def _scores(case: Case) -> tuple[np.ndarray, np.ndarray]:
     return np.nan_to_num(z, posinf=_FAR, neginf=-_FAR), (where - where.mean(axis=0)) / spread
 
 
-def _of_scores(z: np.ndarray, where: np.ndarray, own: np.ndarray, draws: int, rng: np.random.Generator) -> np.ndarray:
+def _of_scores(
+    z: np.ndarray,
+    where: np.ndarray,
+    own: np.ndarray,
+    draws: int,
+    rng: np.random.Generator,
+    clusters: np.ndarray | None = None,
+) -> np.ndarray:
     """Quadratic forms of the groups' means and widths beside a common one, shape (draws + 1, 2)."""
     columns = where - where.mean(axis=0)
     products = [columns[:, i] * columns[:, j] for i in range(columns.shape[1]) for j in range(i + 1)]
@@ -415,11 +448,30 @@ def _of_scores(z: np.ndarray, where: np.ndarray, own: np.ndarray, draws: int, rn
     width = basis @ (inverse @ np.abs(e))
     e /= np.maximum(width, _SMALLEST * np.abs(e).mean())
     left = own - basis @ (inverse @ own)
+    forms, both = [], (e - e.mean(), np.abs(e) - np.abs(e).mean())
+    if clusters is not None:
+        signs = _signs(clusters, draws, rng)
+        for values in both:
+            sums = _flipped(values[:, None] * left, clusters, signs)
+            forms.append(_form(sums, left.T @ left * float(values.var())))
+        return np.stack(forms, axis=1)
     order = np.stack([np.arange(len(e)), *(rng.permutation(len(e)) for _ in range(draws))])
-    forms = []
-    for values in (e - e.mean(), np.abs(e) - np.abs(e).mean()):
+    for values in both:
         forms.append(_form(values[order] @ left, left.T @ left * float(values.var())))
     return np.stack(forms, axis=1)
+
+
+def _signs(clusters: np.ndarray, draws: int, rng: np.random.Generator) -> np.ndarray:
+    """Signs of clusters, those that were observed first, shape (draws + 1, G)."""
+    groups = int(clusters.max()) + 1
+    return np.concatenate([np.ones((1, groups)), rng.integers(0, 2, size=(draws, groups)) * 2.0 - 1.0])
+
+
+def _flipped(parts: np.ndarray, clusters: np.ndarray, signs: np.ndarray) -> np.ndarray:
+    """Sums over rows of parts (n, features) whose clusters change their signs, shape (B, features)."""
+    sums = np.zeros((signs.shape[1], parts.shape[1]))
+    np.add.at(sums, clusters, parts)
+    return np.asarray(signs @ sums)
 
 
 def _form(sums: np.ndarray, covariance: np.ndarray) -> np.ndarray:

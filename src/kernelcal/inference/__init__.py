@@ -1,5 +1,6 @@
 """From a statistic to a p-value."""
 
+from kernelcal.inference.bounded import BoundedError, acceptance_threshold, bounded_error
 from kernelcal.inference.draws import Draws
 from kernelcal.inference.given import ColumnProfile, GivenResult, PlaceFinding
 from kernelcal.inference.intervals import (
@@ -43,6 +44,7 @@ from kernelcal.inference.laws import (
     known_null,
     one_member,
 )
+from kernelcal.inference.redrawn import CoupledRows, Redrawn, RedrawnValues, Sliced, band_draws
 from kernelcal.inference.reliability_curves import class_reliability, class_reliability_of, reliability, reliability_of
 from kernelcal.inference.reliability_result import ClassReliability, Reliability
 from kernelcal.inference.result import Member, TestResult
@@ -65,10 +67,12 @@ __all__ = [
     "Block",
     "Bootstrap",
     "Bound",
+    "BoundedError",
     "ChiSquareSum",
     "ClassReliability",
     "ColumnProfile",
     "Consistency",
+    "CoupledRows",
     "DefaultFamily",
     "Dependent",
     "DrawnValues",
@@ -88,18 +92,24 @@ __all__ = [
     "Pearson",
     "PlaceFinding",
     "Problem",
+    "Redrawn",
+    "RedrawnValues",
     "Reliability",
     "Request",
     "Saddlepoint",
     "SimplexCalibration",
+    "Sliced",
     "Spectrum",
     "Spread",
     "Swap",
     "TestResult",
     "UniformPIT",
     "Wild",
+    "acceptance_threshold",
+    "band_draws",
     "block_spread",
     "bootstrap_cost",
+    "bounded_error",
     "calibration_test",
     "class_reliability",
     "class_reliability_of",

@@ -63,6 +63,8 @@ class Pairs(Protocol):
 class Kernel(ABC):
     """A function of two points, k(x, x') = k(x', x). Add, multiply and scale kernels with ``+`` and ``*``."""
 
+    joint: bool = False  # whether a factor compares targets: then it is a kernel on predictions and targets together
+
     @abstractmethod
     def evaluate(self, pairs: Pairs) -> Array:
         """Kernel values of the pairs."""
@@ -100,6 +102,11 @@ class _OfTwo(Kernel):
 
     left: Kernel
     right: Kernel
+
+    @property
+    def joint(self) -> bool:  # type: ignore[override]
+        """Whether a factor compares targets."""
+        return self.left.joint or self.right.joint
 
     def positive_definite(self, points: Any) -> bool:
         """Both parts must be."""
@@ -151,6 +158,11 @@ class Scaled(Kernel):
 
     def __post_init__(self) -> None:
         positive("the factor of a kernel", self.factor)
+
+    @property
+    def joint(self) -> bool:  # type: ignore[override]
+        """Whether a factor compares targets."""
+        return self.kernel.joint
 
     def evaluate(self, pairs: Pairs) -> Array:
         """Kernel values of the pairs."""

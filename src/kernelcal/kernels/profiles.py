@@ -231,16 +231,20 @@ class Matern52(Stationary):
         return _student(rng, size, 5)
 
 
+_LARGEST_POWER = 1000  # beyond, the kernel is a Gaussian to all digits that count
+
+
 @dataclass(frozen=True)
 class InverseMultiquadric(Stationary):
-    """Inverse multiquadric kernel ``(c^2 + d^2 / l^2)^beta`` with -1 < beta < 0: heavy tails.
+    """Inverse multiquadric kernel ``(c^2 + d^2 / l^2)^beta`` with beta < 0: heavy tails.
 
     Parameters
     ----------
     lengthscale, metric
         As for every profile.
     beta : float
-        Exponent, default -1/2.
+        Exponent, negative, default -1/2; -1 is that of Glaser et al. (2023), section 2.1. As a target kernel of `KCCSD`
+        exponents between -1 and 0 are those for which a Stein discrepancy is known to control convergence.
     offset : float
         c, default 1.
     """
@@ -251,8 +255,8 @@ class InverseMultiquadric(Stationary):
     def __post_init__(self) -> None:
         super().__post_init__()
         of_usable_size("offset", self.offset)
-        if not -1 < self.beta < 0:
-            raise InputError(f"beta must lie in (-1, 0), got {self.beta!r}")
+        if not isinstance(self.beta, int | float | np.number) or not -_LARGEST_POWER < self.beta < 0:
+            raise InputError(f"beta must be a negative number above -{_LARGEST_POWER}, got {self.beta!r}")
 
     def evaluate(self, pairs: Any) -> Array:
         """Kernel values of the pairs."""

@@ -104,6 +104,8 @@ class FiniteKernel(Kernel):
     0.0199
     """
 
+    joint = True
+
     matrix: np.ndarray
 
     def __post_init__(self) -> None:

@@ -142,6 +142,11 @@ class QuadraticForms(ABC):
     def batch(self, targets: np.ndarray) -> Sums:
         """Sums of all kernels for many sets of targets, shape (B, n): NumPy arrays of shape (B, kernels)."""
 
+    @property
+    def terms(self) -> tuple[QuadraticForms, ...]:
+        """Forms whose sum these are: themselves, but of a kernel on predictions and targets those of its products."""
+        return (self,)
+
     def kernel_rows(self, rows: slice, columns: slice = _ALL) -> np.ndarray:
         """Values K_ij of the first kernel for some rows i and columns j, a NumPy array that may be overwritten."""
         raise InputError(

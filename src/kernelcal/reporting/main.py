@@ -17,6 +17,7 @@ from kernelcal.comparison import (
     ScoreComparison,
     named_case,
     naming,
+    outcomes_of,
     refuse_names,
     refuse_run,
     refuse_unlike,
@@ -72,6 +73,7 @@ def model_report(
         rows,
         key_figures(case, evaluation, run.confidence_level),
         tuple(drawn(drawing, f"p{number}-{k}") for k, drawing in enumerate(drawings)),
+        case.rows,
     )
 
 
@@ -126,6 +128,10 @@ def report(
     date: Any = None,
     progress: Any = None,
     given: Any = None,
+    clusters: Any = None,
+    time: Any = None,
+    horizon: int | None = None,
+    series: Any = None,
 ) -> Report:
     """Write one self-contained HTML page: verdict, numbers, pictures, where the model is wrong, method and data.
 
@@ -159,6 +165,8 @@ def report(
     given : array of shape (n,) or (n, d), mapping of names to columns, or data frame, optional
         Columns that are known before the outcomes, as for `evaluate`: the page tells and draws where predictions are
         wrong in them. For one model.
+    clusters, time, horizon, series
+        Which rows depend on each other, as for `evaluate` and `compare`.
     date : str or datetime.date, optional
         Date on the page. Default: that of the environment variable SOURCE_DATE_EPOCH, else today's.
 
@@ -212,7 +220,8 @@ def report(
         refuse_path(place)
     environment()  # what is missing is said before the work
     refuse_lens(lens)
-    options = {"weights": weights, "classes": classes, "normalize": normalize, "given": given}
+    dependent = {"clusters": clusters, "time": time, "horizon": horizon, "series": series}
+    options = {"weights": weights, "classes": classes, "normalize": normalize, "given": given, **dependent}
     with naming_rows(_row_in_words(rows)):
         checked = _checked(y, models, several=several, **options)
         checked = {name: _numbered(case, rows) for name, case in checked.items()}
@@ -285,7 +294,8 @@ def _checked(y: Any, models: dict[str, Any], *, several: bool, **options: Any) -
     """Models as they were given; of several every message carries the name."""
     if not several:
         return {name: Case.of(y, p, **options) for name, p in models.items()}
-    return {name: named_case(name, y, p, **options) for name, p in models.items()}
+    outcomes = outcomes_of(y, models)
+    return {name: named_case(name, outcomes[name], p, **options) for name, p in models.items()}
 
 
 def _seen(models: Models, lens: Lens | None, *, several: bool) -> Models:

@@ -42,6 +42,9 @@ def day(date: Any) -> str:
 
 _LONG = re.compile(r"\d+\.\d{5,}")  # digits that say nothing
 _LEAST = "least gap"
+_BESIDE = re.compile(
+    r"whatever the dependence|by flipped signs|rows of one cluster|clusters differ|few |.*: the p-value"
+)
 _NO_PLACES = (
     "Where outcomes equal quantiles, or quantiles each other, residuals have bounds and no values: no place and no row "
     "is named, and groups are tested by what their levels claim."
@@ -69,13 +72,16 @@ def methods(
     if first.interval is not None:
         nominal = f"nominal {first.interval.confidence_level:.0%}, {first.interval.method}"
         found.append(("Interval of the error", f"{nominal}. It may miss its level in small samples."))
-    found.append(
-        (
-            "Intervals of shares and means",
-            f"{percent(run.confidence_level)}: Clopper-Pearson for shares, the normal law for means over rows. "
-            "With case weights there are none.",
-        )
-    )
+    own = "Clopper-Pearson for shares, the normal law for means over rows"
+    if models[0].rows is not None:
+        found.append(("Rows that depend on each other", _dependence(models[0])))
+        if models[0].rows.overlap:
+            own = (
+                "of means the law of Student with the error of sums over clusters, or of cosine sums along time, of "
+                "shares Clopper and Pearson's for as many independent rows as have this error"
+            )
+    words = f"{percent(run.confidence_level)}: {own}. With case weights there are none."
+    found.append(("Intervals of shares and means", words))
     if any(model.explanation is not None for model in models):
         found.append(("Where it is wrong", _explained(models, run)))
     if any(model.evaluation.estimate.name == _LEAST for model in models):
@@ -90,9 +96,18 @@ def methods(
 
 def assumptions(models: Sequence[ModelReport], compared: Comparison | ScoreComparison | None) -> list[str]:
     """What the reader must make sure of."""
-    found = [
+    independent = (
         "Rows are independent of each other, given the predictions. Answers to one prompt, visits of one patient or "
-        "neighbouring days may not be: p-values are then too small, and intervals too short.",
+        "neighbouring days may not be: p-values are then too small, and intervals too short."
+    )
+    rows = models[0].rows
+    if rows is not None and rows.clusters is not None:
+        independent = "Rows of different clusters are independent of each other, given the predictions."
+    elif rows is not None:
+        step = "1 step" if rows.horizon == 1 else f"{rows.horizon} steps"
+        independent = f"Forecasts look {step} ahead, and different series are independent of each other."
+    found = [
+        independent,
         "The model was not fitted, chosen or recalibrated on these rows.",
     ]
     if any(model.evaluation.by_group is not None for model in models):
@@ -100,6 +115,16 @@ def assumptions(models: Sequence[ModelReport], compared: Comparison | ScoreCompa
     if compared is not None:
         found.append("All models predict the same rows.")
     return [*found, "A large p-value does not show that a model is calibrated: small errors and few rows hide."]
+
+
+def _dependence(model: ModelReport) -> str:
+    """How rows depend, and what p-values rest on."""
+    test, rows = model.evaluation.test, model.rows
+    assert rows is not None  # for the type checker: it was asked for rows that depend
+    beside = [] if test is None else [note for note in test.notes if _BESIDE.match(note)]
+    what = rows.in_words if test is None else test.null
+    words = ". ".join(f"{text[:1].upper()}{text[1:]}" for text in (what, *beside))
+    return f"{words}. P-values, bands and intervals allow for it; what could not be had is left out."
 
 
 def _test(models: Sequence[ModelReport], run: Run) -> str:
@@ -147,16 +172,20 @@ def _groups(found: ByGroup) -> str:
 
 
 def _comparison(compared: Comparison | ScoreComparison, run: Run) -> str:
+    law = "These p-values are those of many rows."
+    if compared.law is not None:
+        law = f"{compared.law.notes[0][:1].upper()}{compared.law.notes[0][1:]}."
     if isinstance(compared, ScoreComparison):
         return (
             "The mean weighted interval score of every model by the levels that are forecast; differences of pairs on "
             "the same rows, with p-values corrected for the number of pairs (Holm), at "
-            f"{percent(run.alpha)}. These p-values are those of many rows."
+            f"{percent(run.alpha)}. {law}"
         )
+    units = "rows" if compared.law is None else "clusters or stretches of rows"
     return (
-        "The conditional error (CKCE, without the noise of the outcomes) of every model, with the rows drawn again "
+        f"The conditional error (CKCE, without the noise of the outcomes) of every model, with the {units} drawn again "
         f"{run.draws:,} times for its interval; differences of pairs on the same rows, with p-values corrected "
-        f"for the number of pairs (Holm), at {percent(run.alpha)}. These p-values are those of many rows."
+        f"for the number of pairs (Holm), at {percent(run.alpha)}. {law}"
     )
 
 
@@ -283,4 +312,9 @@ def _read(read: str | Mapping[str, str] | None, models: Sequence[ModelReport]) -
 
 def _in_python(models: Sequence[ModelReport], run: Run) -> str:
     given = "predictions" if models[0].name is None else "{" + ", ".join(f"{m.name!r}: ..." for m in models) + "}"
-    return f"kernelcal.reporting.report(y, {given}, path, draws={run.draws}, rng={run.rng})"
+    rows, said = models[0].rows, ""
+    if rows is not None and rows.clusters is not None:
+        said = ", clusters=..."
+    elif rows is not None:
+        said = f", horizon={rows.horizon}" + ", series=..." * (rows.groups > 1)
+    return f"kernelcal.reporting.report(y, {given}, path, draws={run.draws}, rng={run.rng}{said})"

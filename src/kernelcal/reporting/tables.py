@@ -96,7 +96,7 @@ def _by_errors(compared: Comparison) -> Grid:
 
 def pairs(compared: Comparison | ScoreComparison, level: float) -> Grid:
     """Differences of all pairs with their intervals, and which are more than chance."""
-    z = _normal(level)
+    z = _normal(level) if compared.law is None else compared.law.quantile(level)
     measures = list(dict.fromkeys(d.measure for d in compared.differences))
     found = {(d.measure, d.first, d.second): d for d in compared.differences}
     every = list(dict.fromkeys((d.first, d.second) for d in compared.differences))

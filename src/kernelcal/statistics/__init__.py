@@ -1,12 +1,12 @@
 """Statistics and scores: one room a kind. ``x_of(case)`` is the core of ``x(y, predictions)``: it checks nothing."""
 
 from kernelcal.statistics.base import (
-    CallableStatistic,
     Estimate,
+    GradientEstimate,
     Merge,
+    NumberEstimate,
     Prepared,
     Statistic,
-    Through,
     Together,
     target_notes,
 )
@@ -21,7 +21,18 @@ from kernelcal.statistics.binned import (
     ece,
     mce,
 )
-from kernelcal.statistics.conditional import CKCE, JKCE, IncompleteCholesky, ckce, jkce
+from kernelcal.statistics.conditional import (
+    CKCE,
+    ECMMD,
+    JKCE,
+    IncompleteCholesky,
+    MeanEmbedding,
+    ckce,
+    ecmmd,
+    jkce,
+    mcmd,
+)
+from kernelcal.statistics.derived import CallableStatistic, Through
 from kernelcal.statistics.functions import function_of
 from kernelcal.statistics.locations import Locations, draw_locations, normal_locations
 from kernelcal.statistics.mean_embedding import UCME, PreparedUCME, ucme
@@ -90,6 +101,7 @@ from kernelcal.statistics.signals import ClassSignals, NumberSignals, QuantileSi
 __all__ = [
     "CKCE",
     "ECE",
+    "ECMMD",
     "JKCE",
     "KCCSD",
     "MMCE",
@@ -104,12 +116,15 @@ __all__ = [
     "ClassFunctions",
     "ClassSignals",
     "Estimate",
+    "GradientEstimate",
     "HighestDensityCoverage",
     "IncompleteCholesky",
     "KernelFunctions",
     "Locations",
+    "MeanEmbedding",
     "Merge",
     "NullBand",
+    "NumberEstimate",
     "NumberSignals",
     "PinballLoss",
     "PlaceFunctions",
@@ -142,6 +157,7 @@ __all__ = [
     "crps_rows_of",
     "draw_locations",
     "ece",
+    "ecmmd",
     "function_of",
     "highest_density_coverage",
     "highest_density_coverage_of",
@@ -152,6 +168,7 @@ __all__ = [
     "log_score_rows",
     "log_score_rows_of",
     "mce",
+    "mcmd",
     "mean_squared_error",
     "mean_squared_error_of",
     "mmce",

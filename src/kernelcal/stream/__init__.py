@@ -2,7 +2,7 @@
 
 from kernelcal.stream.main import StreamResult, evaluate_files, evaluate_frame, prepared, sketch_options
 from kernelcal.stream.on_dask import cluster
-from kernelcal.stream.paths import AT_ONCE, evaluate_path, read_together
+from kernelcal.stream.paths import AT_ONCE, evaluate_path, evaluate_table, read_together
 from kernelcal.stream.survey import find_files, in_pieces, is_many, size_of, survey_files
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "evaluate_files",
     "evaluate_frame",
     "evaluate_path",
+    "evaluate_table",
     "find_files",
     "in_pieces",
     "is_many",

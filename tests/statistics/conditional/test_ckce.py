@@ -589,3 +589,97 @@ def test_corrected_has_mean_zero_for_calibrated_models_and_the_plug_in_has_not()
         values = CKCE(estimator=estimator).prepare(predictions).values(targets)[:, 0]
         z = values.mean() / (values.std() / len(values) ** 0.5)
         assert (abs(z) < 3.3) == centred
+
+
+def _naive_ckce(y, p, kernel, regularization, matrix, corrected=False):
+    """tr(W R W K) with matrices, as printed."""
+    n = len(y)
+    r = np.eye(p.shape[1])[y] - p
+    k = np.array([[kernel(a, b) for b in p] for a in p])
+    w = np.linalg.inv(k + regularization * n * np.eye(n))
+    inner = r @ matrix @ r.T
+    m = w @ k @ w
+    return np.sum(m * inner) - (np.sum(np.diag(m) * np.diag(inner)) if corrected else 0)
+
+
+def _both(a, b):
+    return a @ b + np.exp(-((a - b) ** 2).sum() / (2 * 0.4**2))
+
+
+_TRAINED = {"prediction_kernel": kc.Linear() + kc.Gaussian(0.4)}
+
+
+def _differences(function, x, step=1e-6):
+    found = np.zeros_like(x)
+    for index in np.ndindex(*x.shape):
+        e = np.zeros_like(x)
+        e[index] = step
+        found[index] = (function(x + e) - function(x - e)) / (2 * step)
+    return found
+
+
+def _softmax(z):
+    e = np.exp(z - z.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def _gradient(library, function, z):
+    if library == "torch":
+        torch = pytest.importorskip("torch")
+        x = torch.tensor(z, requires_grad=True)
+        value = function(x)
+        value.backward()
+        return float(value.detach()), x.grad.numpy()
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", True)
+    value, found = jax.value_and_grad(function)(z)
+    return float(value), np.asarray(found)
+
+
+@pytest.mark.parametrize("library", ["torch", "jax"])
+@pytest.mark.parametrize("corrected", [False, True])
+def test_gradient_of_classes_is_that_of_differences(library, corrected):
+    rng = np.random.default_rng(0)
+    z, y = rng.normal(size=(7, 3)), rng.integers(0, 3, 7)
+    matrix = np.array([[1.0, 0.4, 0], [0.4, 1, 0], [0, 0, 2]])
+    options = {**_TRAINED, "target_kernel": kc.FiniteKernel(matrix), "regularization": 0.2}
+    options["estimator"] = "corrected" if corrected else "plug-in"
+
+    def naive(z):
+        return _naive_ckce(y, _softmax(z), _both, 0.2, matrix, corrected)
+
+    value, found = _gradient(library, lambda x: kc.ckce(y, kc.Logits(x), **options).value, z)
+    assert value == pytest.approx(naive(z), rel=1e-10)
+    np.testing.assert_allclose(found, _differences(naive, z), rtol=1e-5, atol=1e-9)
+
+
+@pytest.mark.parametrize("library", ["torch", "jax"])
+def test_gradient_of_normal_laws_and_of_features(library):
+    rng = np.random.default_rng(1)
+    mean, y = rng.normal(size=6), rng.normal(size=6)
+    for options in (
+        {"prediction_kernel": kc.Gaussian(0.8), "target_kernel": kc.Gaussian(1.0)},
+        {"prediction_kernel": kc.Gaussian(0.8)},
+        {"prediction_kernel": kc.Gaussian(0.8), "engine": kc.RandomFourier(20), "target_kernel": kc.Gaussian(1.0)},
+    ):
+
+        def value(m, options=options):
+            return kc.ckce(y, kc.Normal(m, 1.0 + 0 * m), **options).value
+
+        found, gradient = _gradient(library, value, mean)
+        assert found == pytest.approx(float(value(mean)), rel=1e-9)
+        np.testing.assert_allclose(gradient, _differences(lambda m: float(value(m)), mean), rtol=1e-5, atol=1e-9)
+
+
+def test_one_probability_weights_and_few_rows_of_tensors():
+    torch = pytest.importorskip("torch")
+    p, y, w = np.array([0.2, 0.7, 0.4, 0.9]), [0, 1, 1, 0], [1.0, 2.0, 0.5, 1.0]
+    tensor = torch.tensor(p, requires_grad=True)
+    for options in (_TRAINED, {**_TRAINED, "engine": kc.RandomFourier(5)}):
+        found = kc.CKCE(**options)(y, tensor, weights=w)
+        assert found.value.requires_grad
+        assert float(found) == pytest.approx(float(kc.CKCE(**options)(y, p, weights=w)), rel=1e-9)
+    chosen = kc.ckce(y, tensor, regularization="cross-validation")
+    assert not hasattr(chosen.value, "requires_grad")  # chosen by values, as documented
+    with pytest.raises(kc.errors.InputError, match="at least 2 rows, got 1"):
+        kc.ckce([0], tensor[:1], **_TRAINED)

@@ -1,6 +1,12 @@
 """Confidence intervals, paired differences, and tests of being calibrated enough."""
 
-from kernelcal.inference.intervals.confidence import Interval, confidence_interval, default_method, interval_of
+from kernelcal.inference.intervals.confidence import (
+    Interval,
+    confidence_interval,
+    default_method,
+    interval_of,
+    spread_of,
+)
 from kernelcal.inference.intervals.equivalence import (
     Equivalence,
     checked_bound,
@@ -27,6 +33,7 @@ from kernelcal.inference.intervals.paired import (
     difference_of_pairs,
     mean_difference,
 )
+from kernelcal.inference.intervals.paired_along import Along
 from kernelcal.inference.intervals.paired_blocks import BlockSurprises
 from kernelcal.inference.intervals.row_bootstrap import (
     BOOTSTRAP,
@@ -47,11 +54,13 @@ from kernelcal.inference.intervals.surprises import (
     label_law_of_sums,
     surprises_of,
 )
+from kernelcal.inference.intervals.units import mean_of_units
 
 __all__ = [
     "BOOTSTRAP",
     "INTERVAL_METHODS",
     "OPERATOR_METHODS",
+    "Along",
     "BlockSurprises",
     "Contrast",
     "Equivalence",
@@ -83,10 +92,12 @@ __all__ = [
     "label_law",
     "label_law_of_sums",
     "mean_difference",
+    "mean_of_units",
     "method_that_keeps_the_level",
     "of_draws",
     "root_spread",
     "say_bootstrap_cost",
     "seconds_of",
+    "spread_of",
     "surprises_of",
 ]

@@ -94,6 +94,10 @@ def equivalence_test(
     classes: Any = None,
     normalize: bool = False,
     progress: Callable[[int, int], None] | None = None,
+    clusters: Any = None,
+    time: Any = None,
+    horizon: int | None = None,
+    series: Any = None,
 ) -> Equivalence:
     """Is this model calibrated to within a bound? Here a small p-value speaks for the model.
 
@@ -103,8 +107,8 @@ def equivalence_test(
 
     Parameters
     ----------
-    y, predictions, lens, weights, classes, normalize
-        As for `calibration_test`.
+    y, predictions, lens, weights, classes, normalize, clusters, time, horizon, series
+        As for `calibration_test`; of rows that depend on each other as for `confidence_interval`.
     within : float
         The bound, positive, on the root of the SKCE: in units of probability, as `Interval.root` is.
     alpha : float
@@ -147,12 +151,14 @@ def equivalence_test(
     if not isinstance(statistic, SKCE):
         raise InputError(f"statistic must be an SKCE, whose root is in units of probability, got {statistic!r}")
     name = method_that_keeps_the_level(statistic) if method == "default" else method
-    chosen = method_of(name, statistic, weighted=weights is not None)
+    rows = {"clusters": clusters, "time": time, "horizon": horizon, "series": series}
+    chosen = method_of(name, statistic, weighted=weights is not None and all(one is None for one in rows.values()))
     assert chosen is not None  # for the type checker: one is named
-    case = Case.of(y, predictions, weights=weights, lens=lens, classes=classes, normalize=normalize).in_numpy
+    options = {"weights": weights, "lens": lens, "classes": classes, "normalize": normalize}
+    case = Case.of(y, predictions, **options, **rows).in_numpy
     spread = spread_of(chosen, statistic, case, run)
-    notes = (*case.predictions.notes, *target_notes(case.predictions, statistic.integrator))
-    return equivalence_of(spread, bound, chosen.label, len(case), run.alpha, notes)
+    notes = (*case.predictions.notes, *target_notes(case.predictions, statistic.integrator), *spread.notes)
+    return equivalence_of(spread, bound, chosen.label + spread.units, len(case), run.alpha, notes)
 
 
 def equivalence_of(

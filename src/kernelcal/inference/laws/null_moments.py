@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,11 +17,14 @@ from kernelcal.inference.laws.chi_square import ChiSquareSum
 from kernelcal.pairs import KernelProducts, QuadraticForms, map_strips
 from kernelcal.predictions import Bernoulli, ClassPredictions
 from kernelcal.randomness import generator_of
-from kernelcal.residuals import ClassResidual
+from kernelcal.residuals import ClassResidual, JointResidual
 from kernelcal.statistics.pairwise import PreparedPairMean
 from kernelcal.tables import Shown, Table
 
 __all__ = ["Covariance", "KnownNull", "ScalarMoments", "known_null", "scalar_moments"]
+
+
+Kernels = Sequence[np.ndarray]  # values K_ij of every term of the kernel, of the same rows and columns
 
 
 class Covariance:
@@ -29,20 +34,31 @@ class Covariance:
     ``F_i = L' (diag(s_i) - p_i s_i')``, since ``s_i's_i = 1``; it is applied and never stored. For one probability
     it is a number. Case weights multiply it.
 
+    Of a kernel that is a sum of products, L holds the features L_t of all terms side by side, and a pair of rows has
+    the block ``sum_t K^t_ij F^t_i' F^t_j``: kernels come as one matrix a term.
+
     Attributes
     ----------
     columns : int
         Columns q of the factor.
+    parts : list of slice
+        Features of every term.
     """
 
-    def __init__(self, predictions: ClassPredictions, residual: ClassResidual) -> None:
-        self.weights = np.ones(len(predictions)) if residual.weights is None else residual.weights
+    def __init__(self, predictions: ClassPredictions, residuals: Sequence[ClassResidual]) -> None:
+        weights = residuals[0].weights
+        self.weights = np.ones(len(predictions)) if weights is None else weights
         self.binary = isinstance(predictions, Bernoulli)
-        self.features = residual.class_features
+        several = len(residuals) > 1
+        self.features = (
+            np.hstack([residual.label_features for residual in residuals]) if several else residuals[0].class_features
+        )
         p = to_numpy(predictions.probabilities).astype(np.float64)
         self.p = p / p.sum(axis=1, keepdims=True)  # the law of the labels, see ClassPredictions.draw
         self.root = np.sqrt(self.p)
         self.columns = 1 if self.binary else self.p.shape[1]
+        ends = np.cumsum([0, *(residual.dimension for residual in residuals)]).tolist()
+        self.parts = [slice(first, last) for first, last in pairwise(ends)]
 
     @property
     def size(self) -> int:
@@ -87,14 +103,44 @@ class Covariance:
         """F_i as an array (n, r, q): for few rows only."""
         return self.apply(np.broadcast_to(np.eye(self.columns), (len(self.p), self.columns, self.columns)))
 
-    def block_matrix(self, kernel: np.ndarray) -> np.ndarray:
-        """Matrix of the blocks ``K_ij F_i' F_j``, shape (n q, n q)."""
+    def multiply(self, kernels: Kernels, z: np.ndarray) -> np.ndarray:
+        """``sum_j K^t_ij z_j`` for some rows i and z of shape (n, r, J), each feature by its term: (rows, r, J)."""
+        return np.concatenate(
+            [np.tensordot(k, z[:, part], 1) for k, part in zip(kernels, self.parts, strict=True)], axis=1
+        )
+
+    def block_matrix(self, kernels: Kernels) -> np.ndarray:
+        """Matrix of the blocks ``sum_t K^t_ij F^t_i' F^t_j``, shape (n q, n q)."""
         f = self.factors()
-        n, r, q = f.shape
-        flat = f.transpose(0, 2, 1).reshape(n * q, r)
-        matrix = flat @ flat.T
-        matrix.reshape(n, q, n, q)[...] *= kernel[:, None, :, None]
-        return matrix
+        n, _, q = f.shape
+        return self._summed(kernels, [f[:, part].transpose(0, 2, 1).reshape(n * q, -1) for part in self.parts], n, q)
+
+    @staticmethod
+    def _summed(kernels: Kernels, features: Sequence[np.ndarray], n: int, q: int) -> np.ndarray:
+        """``sum_t K^t_ij <f^t_ia, f^t_jb>`` over features of (row, label), shape (n q, n q)."""
+        total: np.ndarray | None = None
+        for kernel, flat in zip(kernels, features, strict=True):
+            matrix = flat @ flat.T
+            matrix.reshape(n, q, n, q)[...] *= kernel[:, None, :, None]
+            total = matrix if total is None else np.add(total, matrix, out=total)
+        assert total is not None  # for the type checker: there is a term
+        return total
+
+    def squares(self, kernels: Kernels, rows: slice) -> np.ndarray:
+        """Squared size of the blocks of some rows i and all j, overwriting the kernels: shape (rows, n).
+
+        ``sum_st K^s_ij K^t_ij tr(A_s C_i A_t C_j)`` with ``A_t = L_t L_t'`` and ``C_i = diag(p_i) - p_i p_i'``.
+        """
+        if len(kernels) == 1:
+            strip = kernels[0]
+            strip *= strip
+            strip *= self.traces(rows)
+            return strip
+        total = np.zeros_like(kernels[0])
+        for s, left in enumerate(kernels):
+            for t, right in enumerate(kernels[: s + 1]):
+                total += (1 if s == t else 2) * left * right * self._traces(rows, self.parts[s], self.parts[t])
+        return total
 
     def traces(self, rows: slice) -> np.ndarray:
         """tr(V_i V_j) for some rows i and all j, shape (rows, n).
@@ -123,17 +169,26 @@ class Covariance:
         a = p @ matrix
         return np.hstack([p @ matrix**2, -p, -a * a]), np.hstack([p, a * a, p]), a
 
-    def pair_moments(self, kernel: np.ndarray) -> tuple[float, float]:
-        """``sum_{i != j} K_ij^s E <r_i, r_j>^s`` for s = 3 and 4, over all labels of both rows; K has a zero diagonal.
+    def _traces(self, rows: slice, first: slice, second: slice) -> np.ndarray:
+        """tr(A C_i B C_j) of the matrices A and B of two terms: as `traces`, with ``(A p) (B p)`` for squares."""
+        assert self.features is not None  # several terms have theirs side by side
+        one, two = (self.features[:, part] @ self.features[:, part].T for part in (first, second))
+        p, a, b = self.p, self.p @ one, self.p @ two
+        inner = (p[rows] @ a.T) * (p[rows] @ b.T)
+        inner += p[rows] @ ((one * two) @ p.T - (a * b).T) - (a * b)[rows] @ p.T
+        w = self.weights**2
+        return inner * w * w[rows, None]
 
-        The first is the sum of ``K_ij^3 <kappa_i, kappa_j>`` with the third cumulants of the residuals. For few rows
-        only: a matrix over pairs (row, label).
+    def pair_moments(self, kernels: Kernels) -> tuple[float, float]:
+        """``sum_{i != j} E h_ij^s`` for s = 3 and 4, over all labels of both rows; kernels have zero diagonals.
+
+        The first is, of one term, the sum of ``K_ij^3 <kappa_i, kappa_j>`` with the third cumulants of the residuals.
+        For few rows only: a matrix over pairs (row, label).
         """
         features = np.eye(self.p.shape[1]) if self.features is None else self.features
         mean = self.p @ features
         r = ((features - mean[:, None, :]) * self.weights[:, None, None]).reshape(self.p.size, -1)
-        h = r @ r.T
-        h.reshape(*self.p.shape, *self.p.shape)[...] *= kernel[:, None, :, None]
+        h = self._summed(kernels, [r[:, part] for part in self.parts], *self.p.shape)
         p = self.p.ravel()
         cubes = h * h * h
         return float(p @ (cubes @ p)), float(p @ ((cubes * h) @ p))
@@ -209,7 +264,7 @@ def known_null(prepared: PreparedPairMean) -> KnownNull:
     """
     covariance = _covariance(prepared)
     if covariance.size <= _DENSE_UP_TO:
-        return _whole(prepared.forms.kernel_rows(slice(None)), covariance)
+        return _whole(_own_kernels(prepared), covariance)
     if covariance.binary and prepared.forms.products is not None:
         return _scalar(prepared, prepared.forms.products, covariance)
     return _leading(prepared, covariance)
@@ -217,21 +272,36 @@ def known_null(prepared: PreparedPairMean) -> KnownNull:
 
 def _covariance(prepared: PreparedPairMean) -> Covariance:
     predictions, residual = prepared.predictions, prepared.residual
-    if not isinstance(predictions, ClassPredictions) or not isinstance(residual, ClassResidual):
+    several = residual.terms if isinstance(residual, JointResidual) else ()
+    residuals = [term.residual for term in several] or [residual]
+    classes = [own for own in residuals if isinstance(own, ClassResidual)]
+    if not isinstance(predictions, ClassPredictions) or len(classes) < len(residuals):
         raise InputError(
             f"null='saddlepoint' serves class predictions, got {type(predictions).__name__}: use null='exact' or "
             "null='bootstrap'"
         )
-    return Covariance(predictions, residual)
+    return Covariance(predictions, classes)
 
 
-def _whole(kernel: np.ndarray, covariance: Covariance) -> KnownNull:
-    np.fill_diagonal(kernel, 0)
-    eigenvalues = np.linalg.eigvalsh(covariance.block_matrix(kernel))
+def _kernels(forms: QuadraticForms, rows: slice) -> Kernels:
+    """Values K_ij of every term for some rows, arrays that may be overwritten."""
+    return [term.kernel_rows(rows) for term in forms.terms]
+
+
+def _own_kernels(prepared: PreparedPairMean) -> Kernels:
+    """Values of all pairs of every term, with zero diagonals."""
+    kernels = _kernels(prepared.forms, _ALL)
+    for kernel in kernels:
+        np.fill_diagonal(kernel, 0)
+    return kernels
+
+
+def _whole(kernels: Kernels, covariance: Covariance) -> KnownNull:
+    eigenvalues = np.linalg.eigvalsh(covariance.block_matrix(kernels))
     variance, third = 2 * float((eigenvalues**2).sum()), 8 * float((eigenvalues**3).sum())
     if variance == 0:
         return KnownNull(0.0, 0.0, 0.0, None, exact=True)
-    cubes, fourths = covariance.pair_moments(kernel)
+    cubes, fourths = covariance.pair_moments(kernels)
     leading = eigenvalues[np.argsort(-np.abs(eigenvalues))][: len(eigenvalues) // 2]
     law = ChiSquareSum.matched(leading, 0.0, variance, third + 4 * cubes)
     return KnownNull(variance, third + 4 * cubes, 8 * fourths / variance**2, law, exact=True)
@@ -245,7 +315,7 @@ def _scalar(prepared: PreparedPairMean, products: KernelProducts, covariance: Co
     rows, part = _subsample(prepared, covariance, _FEW)
     n = len(prepared.predictions)
     number = int(np.clip(_LONG // n, _LEAST, _LEADING))
-    vectors = _eigenvectors(part.forms.kernel_rows(_ALL), _covariance(part), number)
+    vectors = _eigenvectors(_own_kernels(part), _covariance(part), number)
     columns = np.zeros((n, number))
     columns[rows] = vectors[:, 0]
     guess = covariance.scaled(products.apply(columns))
@@ -308,13 +378,12 @@ class _Sample:
 
 def _sample(prepared: PreparedPairMean, covariance: Covariance) -> _Sample:
     rows, part = _subsample(prepared, covariance, _DENSE_UP_TO)
-    own, kernel = _covariance(part), part.forms.kernel_rows(_ALL)
-    np.fill_diagonal(kernel, 0)
-    matrix = own.block_matrix(kernel)
+    own, kernels = _covariance(part), _own_kernels(part)
+    matrix = own.block_matrix(kernels)
     third = 8 * float(np.einsum("ij,ij->", matrix @ matrix, matrix))
-    cubes, fourths = own.pair_moments(kernel)
+    cubes, fourths = own.pair_moments(kernels)
     number = min(_LEADING, max(1, _PRODUCTS // covariance.columns))
-    return _Sample(rows, _eigenvectors(kernel, own, number), third + 4 * cubes, fourths)
+    return _Sample(rows, _eigenvectors(kernels, own, number), third + 4 * cubes, fourths)
 
 
 def _subsample(prepared: PreparedPairMean, covariance: Covariance, size: int) -> tuple[np.ndarray, PreparedPairMean]:
@@ -329,37 +398,37 @@ def _subsample(prepared: PreparedPairMean, covariance: Covariance, size: int) ->
     return rows, prepared.part(rows)
 
 
-def _eigenvectors(kernel: np.ndarray, covariance: Covariance, number: int) -> np.ndarray:
+def _eigenvectors(kernels: Kernels, covariance: Covariance, number: int) -> np.ndarray:
     """Leading eigenvectors of few rows' block matrix times the factors of the covariance: (rows, columns, J)."""
     from scipy.linalg import eigh  # imported when needed: the import of kernelcal stays light
 
-    np.fill_diagonal(kernel, 0)
-    matrix, q = covariance.block_matrix(kernel), covariance.columns
+    matrix, q = covariance.block_matrix(kernels), covariance.columns
     _, vectors = eigh(matrix, subset_by_index=[len(matrix) - number, len(matrix) - 1])
-    return covariance.apply(vectors.reshape(len(kernel), q, number))
+    return covariance.apply(vectors.reshape(-1, q, number))
 
 
 def _extended(prepared: PreparedPairMean, covariance: Covariance, sample: _Sample) -> np.ndarray:
     """Eigenvectors of the sample extended to all rows by one product, as an orthonormal array (n, columns, J)."""
-    strips = [prepared.forms.kernel_rows(slice(int(i), int(i) + 1)) for i in sample.rows]
-    kernel = np.concatenate(strips)
-    kernel[np.arange(len(kernel)), sample.rows] = 0
-    lifted = covariance.apply_transposed(np.tensordot(kernel.T, sample.vectors, 1))
+    kernels = []
+    for form in prepared.forms.terms:
+        kernel = np.concatenate([form.kernel_rows(slice(int(i), int(i) + 1)) for i in sample.rows])
+        kernel[np.arange(len(kernel)), sample.rows] = 0
+        kernels.append(kernel.T)
+    lifted = covariance.apply_transposed(covariance.multiply(kernels, sample.vectors))
     flat, _ = np.linalg.qr(lifted.reshape(covariance.size, -1))
     return flat.reshape(lifted.shape[0], covariance.columns, -1)
 
 
 def _pass(forms: QuadraticForms, covariance: Covariance, guess: np.ndarray) -> tuple[float, np.ndarray]:
     """One pass over all pairs: the exact variance, and K0 times the columns of the guess."""
-    columns = covariance.apply(guess).reshape(len(guess), -1)
+    columns = covariance.apply(guess)
 
     def work(rows: slice) -> np.ndarray:
-        strip = forms.kernel_rows(rows)
-        strip[np.arange(len(strip)), np.arange(rows.start, rows.stop)] = 0
-        products = strip @ columns
-        strip *= strip
-        strip *= covariance.traces(rows)
-        return np.hstack([products, strip.sum(axis=1, keepdims=True)])
+        strips = _kernels(forms, rows)
+        for strip in strips:
+            strip[np.arange(len(strip)), np.arange(rows.start, rows.stop)] = 0
+        products = covariance.multiply(strips, columns).reshape(len(strips[0]), -1)
+        return np.hstack([products, covariance.squares(strips, rows).sum(axis=1, keepdims=True)])
 
     found = np.concatenate(map_strips(len(guess), work))
     return 2 * float(found[:, -1].sum()), found[:, :-1].reshape(len(guess), -1, guess.shape[2])

@@ -64,13 +64,13 @@ def few_surprises_notes(problem: Problem, harm: str) -> tuple[str, ...]:
 def trust_notes(problem: Problem, matrix: PairMatrix | BandMatrix, pvalue: float) -> tuple[str, ...]:
     """Say where the variance of what was seen is not that of what could have been seen."""
     predictions, residual = problem.case.predictions, prepared_pairs(problem).residual
-    if not isinstance(predictions, ClassPredictions) or not isinstance(residual, ClassResidual):
+    if not isinstance(predictions, ClassPredictions):
         return ()
     few = expected_surprises(predictions)
     cure = "this law, estimated from the residuals seen, can reject calibrated models far too often; use null='exact'"
     if few < (_FEW_IN_THE_TAIL if pvalue < _TAIL else _FEW):
         return (f"few outcomes could surprise ({few:.2g} expected): {cure}",)
-    if isinstance(matrix, BandMatrix):
+    if isinstance(matrix, BandMatrix) or not isinstance(residual, ClassResidual):
         return ()
     ratio = noise_ratio(matrix, residual, predictions)
     if ratio >= _RATIO:

@@ -16,8 +16,9 @@ from kernelcal.inference.laws.trust import few_surprises_notes, trust_notes
 from kernelcal.kernels import Kernel, Linear, has_leaf
 from kernelcal.pairs import PairMatrix
 from kernelcal.predictions import Predictions, RealPredictions
+from kernelcal.statistics.pairwise import PreparedPairMean
 
-__all__ = ["Block", "Bound", "GammaFit", "Pearson", "Saddlepoint", "Spectrum", "bound_pvalue", "far_note"]
+__all__ = ["Block", "Bound", "GammaFit", "Pearson", "Saddlepoint", "Spectrum", "bound_pvalue", "far_note", "pair_bound"]
 
 
 @dataclass(frozen=True)
@@ -147,19 +148,34 @@ _FEW = 30  # blocks; below, the normal law is a rough approximation
 class Block(NullLaw):
     """Normal law of the block estimator: ``p = 1 - Phi(sqrt(J) mean / sd)`` over the values of J blocks (ddof 1).
 
+    Parameters
+    ----------
+    variance : {"blocks", "pairs"}
+        ``blocks``: sd of the block values. ``pairs``: that under calibration, ``sd^2 = E h^2 / (b (b - 1) / 2)`` for
+        blocks of b rows, with the mean of ``h_ij^2`` over the pairs inside blocks. It holds under calibration alone,
+        and is steadier where blocks are few.
+
     Notes
     -----
-    Asymptotic in the number of blocks. Cost: O(n b m) for blocks of b rows; no draws.
+    Asymptotic in the number of blocks. Cost: O(n b m) for blocks of b rows; no draws. As b grows with n too, block
+    values times b tend to a sum of weighted chi-square variables less their means, of variance ``2 sum lambda^2``: the
+    mean over many blocks is normal all the same.
 
     References
     ----------
-    Widmann, Lindsten, Zachariah (2019), Corollary 1; (2021), Remark B.1, whose second formula lacks a root over the
-    number of pairs: the standard deviation of the block values is used.
+    Widmann, Lindsten, Zachariah (2019), Corollary 1; (2021), Remark B.1, whose second formula prints the root over
+    ``floor(n/b)`` alone, and Corollary B.5, which prints ``sqrt(b)`` for b and another variance: corrected here.
     """
 
     label: ClassVar[str] = "normal law of the block values"
     name: ClassVar[str] = "block"
     estimators: ClassVar[tuple[str, ...]] = ("block",)
+
+    variance: str = "blocks"
+
+    def __post_init__(self) -> None:
+        if self.variance not in ("blocks", "pairs"):
+            raise InputError(f"variance must be 'blocks' or 'pairs', got {self.variance!r}")
 
     def test(self, problem: Problem) -> Outcome:
         """Compare the mean of the block values with its standard error."""
@@ -180,6 +196,9 @@ class Block(NullLaw):
                 math.nan,
                 notes=("all block values are equal: no spread to compare with; use null='exact'", *notes),
             )
+        if self.variance == "pairs":
+            size = prepared.statistic.block_size or prepared.n
+            error = math.sqrt(prepared.mean_square(problem.case.targets) / (len(values) * size * (size - 1) / 2))
         z = mean / error
         return one_member(prepared, mean, float(ndtr(-z)), z, notes=notes)
 
@@ -215,10 +234,15 @@ class Bound(NullLaw):
         prepared = prepared_pairs(problem)
         value = float(prepared.values(problem.case.targets[None])[0, 0])
         statistic = prepared.statistic
-        bound = _kernel_bound(prepared.kernels[0], problem.case.predictions) * prepared.residual.bound()
+        bound = pair_bound(prepared)
         block = statistic.block_size or prepared.n
         pvalue = bound_pvalue(value, prepared.n, bound, None if statistic.estimator == "biased" else block)
         return one_member(prepared, value, pvalue, math.nan)
+
+
+def pair_bound(prepared: PreparedPairMean) -> float:
+    """Bound of ``|h_ij|`` of the first kernel."""
+    return _kernel_bound(prepared.compared[0], prepared.predictions) * prepared.residual.bound()
 
 
 def _kernel_bound(kernel: Kernel, predictions: Predictions) -> float:

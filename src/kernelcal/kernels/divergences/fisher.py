@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from kernelcal.arrays import Array, like, namespace
+from kernelcal.arrays import Array, like, namespace, numbers
 from kernelcal.errors import InputError
 from kernelcal.kernels.base import Kernel
 from kernelcal.kernels.divergences.ground import ground_lengthscale
@@ -16,6 +16,7 @@ from kernelcal.kernels.divergences.score_functions import (
     BaseMeasure,
     NormalBase,
     ScoreMoments,
+    affine_coordinates,
     checked_base,
     fixed_base,
     gaussian_moments,
@@ -137,6 +138,10 @@ class KernelFisherDivergence(Metric):
         The lengthscale ``"median"`` is `ground_lengthscale` of the predictions.
     base, size, rng
         As for `FisherDivergence`.
+    matrix : array of shape (d, d) or (d,), or "diffusion", optional
+        For a matrix-valued ground kernel. A positive semi-definite matrix B, or its diagonal: the kernel ``k B``, in
+        which directions of the targets count differently. ``"diffusion"``: the kernel ``grad_x grad_x' k(x, x')``,
+        whose divergence is how fast the diffusions towards both predictions part from the base measure, in MMD of k.
 
     Raises
     ------
@@ -150,11 +155,18 @@ class KernelFisherDivergence(Metric):
     those of `FisherDivergence` with C replaced by ``C^2 (l^2 I + 2 C)^-1``, times ``det(I + 2 C / l^2)^(-1/4)``. For
     other ground kernels, and for base points, they come from the matrix K of the ground kernel at m base points, as
     exactly as these stand for the base measure. For other predictions the scores at the base points are multiplied with
-    a root of K / m^2: r d numbers a row where K has rank r. The matrix is m x m, and its root costs m^3.
+    a root of K / m^2: r d numbers a row where K has rank r. The matrix is m x m, and its root costs m^3. With
+    ``"diffusion"``, for a Gaussian ground kernel, it is the matrix of size m d of ``k (I / l^2 - (x - x')(x - x')' /
+    l^4)`` at base points, for every family.
+
+    The squared distance over m drawn base points is the mean over all pairs of them, each with itself included, as it
+    must be for a Hilbertian metric. It is **above** that of the base measure on average, by ``(k(x, x) E |s_P - s_P'|^2
+    - d^2) / m``: at unit lengthscale in five dimensions .774 with 10 points, .362 with 100 and .329 with 1,000 where
+    the base measure has .321. The paper calls the same mean unbiased (section 4.2). Exact tests hold with any points.
 
     References
     ----------
-    Glaser, Widmann, Lindsten, Gretton (2023), Def. 4.4 and eq. (7).
+    Glaser, Widmann, Lindsten, Gretton (2023), Def. 4.4, eq. (7) and Proposition 4.6.
 
     Examples
     --------
@@ -172,23 +184,43 @@ class KernelFisherDivergence(Metric):
     base: Any = "predictions"
     size: int = 100
     rng: int = 0
+    matrix: Any = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.kernel, Kernel):
             raise InputError(f"kernel must be a target kernel such as kernelcal.Gaussian(1.0), got {self.kernel!r}")
         self.kernel.map_leaves(_refuse_no_profile)
         object.__setattr__(self, "base", checked_base(self.base, self.size, self.rng))
+        object.__setattr__(self, "matrix", _checked_matrix(self.matrix, self.kernel))
 
     def coordinates(self, predictions: Any) -> Array:
         """Smoothed scores, shape (n, k)."""
         metric = self.resolved(predictions)
         base = fixed_base(metric.base, predictions)
+        if self.matrix is not None:
+            return metric._with_matrix(predictions, base)
         if predictions.score_is_affine:
             return normal_coordinates(predictions, metric._moments(base))
         points = base.points(metric.size, metric.rng)
         scores = scores_at(predictions, points)
         xp, root = namespace(scores), psd_root(_gram(metric.kernel, points)) / len(points)
         return xp.reshape(xp.matmul(like(root.T, scores), scores), (len(predictions), -1))
+
+    def _with_matrix(self, predictions: Any, base: BaseMeasure) -> Array:
+        """Smoothed scores under a matrix-valued ground kernel."""
+        if self.matrix == _DIFFUSION:
+            points = base.points(self.size, self.rng)
+            scores = scores_at(predictions, points)
+            xp, root = namespace(scores), psd_root(_diffusion_gram(self.kernel, points)) / len(points)
+            return xp.reshape(scores, (len(predictions), -1)) @ like(root, scores)
+        left = _left_root(self.matrix, base.dimension)
+        if predictions.score_is_affine:
+            return affine_coordinates(predictions, self._moments(base), left)
+        points = base.points(self.size, self.rng)
+        scores = scores_at(predictions, points)
+        xp, root = namespace(scores), psd_root(_gram(self.kernel, points)) / len(points)
+        turned = xp.matmul(scores, like(left, scores))
+        return xp.reshape(xp.matmul(like(root.T, scores), turned), (len(predictions), -1))
 
     def resolved(self, predictions: Any) -> Self:
         """Copy with the ground lengthscale and the base measure that these predictions choose."""
@@ -212,6 +244,49 @@ class KernelFisherDivergence(Metric):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join([repr(self.kernel), *changed_fields(self)[1:]])})"
+
+
+_DIFFUSION = "diffusion"
+_MATRICES = (
+    "matrix must be a positive semi-definite matrix on the coordinates of the targets, its diagonal, or 'diffusion'"
+)
+
+
+def _checked_matrix(given: Any, kernel: Kernel) -> Any:
+    """Return a matrix as nested tuples, so that metrics are compared and hashed by it."""
+    if given is None or (isinstance(given, str) and given == _DIFFUSION):
+        if given is not None and not isinstance(kernel, Gaussian):
+            raise InputError(f"matrix='diffusion' has a closed form for a Gaussian ground kernel, got {kernel!r}")
+        return given
+    try:
+        b = numbers(given)
+    except (TypeError, ValueError):
+        raise InputError(f"{_MATRICES}, got {given!r:.80}") from None
+    if b.ndim == 1:
+        b = np.diag(b)
+    if b.ndim != 2 or b.shape[0] != b.shape[1] or not np.isfinite(b).all() or not np.allclose(b, b.T):
+        raise InputError(f"{_MATRICES}, got shape {b.shape}")
+    least = float(np.linalg.eigvalsh(b)[0])
+    if least < -1e-10 * float(np.abs(b).max()) or not b.any():
+        raise InputError(f"{_MATRICES}; its least eigenvalue is {least:.3g}")
+    return tuple(map(tuple, b.tolist()))
+
+
+def _left_root(matrix: Any, dimension: int) -> np.ndarray:
+    """L with ``B = L L'``."""
+    b = np.array(matrix)
+    if len(b) != dimension:
+        raise InputError(f"matrix is {len(b)} x {len(b)}, the predictions have d = {dimension}")
+    return psd_root(b)
+
+
+def _diffusion_gram(kernel: Any, points: np.ndarray) -> np.ndarray:
+    """Blocks ``k (I / l^2 - (x - x')(x - x')' / l^4)`` at base points, shape (m d, m d)."""
+    m, d = points.shape
+    square, difference = kernel.scale**2, points[:, None] - points[None]
+    blocks = np.eye(d) / square - difference[..., :, None] * difference[..., None, :] / square**2
+    blocks *= np.exp(-0.5 * (difference**2).sum(axis=-1) / square)[..., None, None]
+    return np.ascontiguousarray(blocks.transpose(0, 2, 1, 3)).reshape(m * d, m * d)
 
 
 def _gram(kernel: Kernel, points: np.ndarray) -> np.ndarray:

@@ -19,6 +19,7 @@ __all__ = [
     "NormalBase",
     "PointBase",
     "ScoreMoments",
+    "affine_coordinates",
     "checked_base",
     "fixed_base",
     "gaussian_moments",
@@ -277,6 +278,20 @@ def normal_coordinates(predictions: Any, seen: ScoreMoments) -> Array:
             "differences: use a larger lengthscale, such as kernelcal.kernels.ground_lengthscale(predictions)"
         )
     return math.sqrt(seen.weight) * predictions.affine_score(seen)
+
+
+def affine_coordinates(predictions: Any, seen: ScoreMoments, left: np.ndarray) -> Array:
+    """Coordinates ``sqrt(c) (L'A R, L'(A m + b))`` of affine scores ``A x + b`` for a matrix ``B = L L'``: (n, k).
+
+    A and b are read off scores at the centre m and one step from it along the columns of R.
+    """
+    root, centre = seen.root, seen.centre
+    scores = scores_at(predictions, np.vstack([centre, centre + root.T]))  # (n, 1 + columns, d)
+    xp = namespace(scores)
+    at_centre = scores[:, :1, :]
+    both = xp.concat([scores[:, 1:, :] - at_centre, at_centre], axis=1)
+    turned = xp.matmul(both, like(left, scores))
+    return math.sqrt(seen.weight) * xp.reshape(turned, (len(predictions), -1))
 
 
 _NUMBERS_AT_ONCE = 2**20  # 8 MiB of float64 are given to a score at once

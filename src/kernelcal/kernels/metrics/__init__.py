@@ -19,7 +19,7 @@ from kernelcal.kernels.metrics.base import (
     view,
 )
 from kernelcal.kernels.metrics.standardised import Standardised
-from kernelcal.kernels.metrics.wasserstein import MixtureWasserstein, Wasserstein
+from kernelcal.kernels.metrics.wasserstein import MixtureWasserstein, SlicedWasserstein, Wasserstein
 
 __all__ = [
     "CLOSE",
@@ -31,6 +31,7 @@ __all__ = [
     "MixtureWasserstein",
     "PairwiseMetric",
     "PairwiseView",
+    "SlicedWasserstein",
     "Standardised",
     "TotalVariation",
     "Wasserstein",

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 
 from kernelcal.arrays import row_slices
 from kernelcal.binning import Binning, Bins, UniformBins, checked_choice
 from kernelcal.cases import Case, refuse_numbers
+from kernelcal.dependence import share_interval
 from kernelcal.errors import InputError
 from kernelcal.lenses import Lens
-from kernelcal.predictions import ClassPredictions
+from kernelcal.predictions import ClassPredictions, RealPredictions
 from kernelcal.registry import Registry
 from kernelcal.statistics.base import Prepared, Statistic
 from kernelcal.statistics.binned.bin_table import BinnedEstimate, BinTable
+from kernelcal.statistics.binned.law_errors import law_part
 from kernelcal.statistics.binned.questions import PRESETS, QUESTIONS, Part, asked, parts_of
 from kernelcal.statistics.functions import function_of
 
@@ -31,8 +33,13 @@ for _name, _function, _is in (
     ("euclidean", lambda gap: np.sqrt(np.einsum("...k,...k->...", gap, gap)), "root of the sum of squared gaps"),
     ("squared", lambda gap: np.einsum("...k,...k->...", gap, gap), "sum of squared gaps"),
     ("max", lambda gap: np.abs(gap, out=gap).max(axis=-1), "largest absolute gap"),
+    ("mmd", lambda gap: np.sqrt(np.einsum("...k,...k->...", gap, gap)), "distance of mean embeddings"),
+    ("squared mmd", lambda gap: np.einsum("...k,...k->...", gap, gap), "its square"),
 ):
     DISTANCES.register(_name, _function, summary=_is)
+
+
+SQUARES = ("squared", "squared mmd")
 
 
 def distances(distance: Any, sums: np.ndarray, counts: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -43,7 +50,7 @@ def distances(distance: Any, sums: np.ndarray, counts: np.ndarray, weight: np.nd
     gap = counts - sums
     gap /= weight[:, None]
     if gap.shape[-1] == 1:  # one probability: every norm is |gap|, as is the total variation between Bernoullis
-        return gap[..., 0] ** 2 if distance == "squared" else np.abs(gap[..., 0])
+        return gap[..., 0] ** 2 if distance in SQUARES else np.abs(gap[..., 0])
     return DISTANCES[distance](gap)
 
 
@@ -111,6 +118,22 @@ class BinnedPart:
         table = BinTable(self.part.name, self.bins, self.weight, self.sums, counts[0], squares)
         return float(self._from_counts(counts, events)[0]), table
 
+    def along(self, table: BinTable, case: Case) -> BinTable:
+        """The same bins, with intervals for rows that depend on each other; with case weights there are none."""
+        if self.p.shape[1] > 1:
+            return table
+        assert case.rows is not None  # for the type checker: it was asked for rows that depend
+        rows, hit = case.rows if self.part.rows is None else case.rows[self.part.rows], self.part.relabel(case.targets)
+
+        def within(level: float) -> tuple[np.ndarray, np.ndarray]:
+            low, high = np.full((2, self.bins.size), np.nan)
+            for k in np.unique(self.bins.index) if self.weights is None else ():
+                inside = np.flatnonzero(self.bins.index == k)
+                low[k : k + 1], high[k : k + 1] = share_interval(hit[None, inside], rows[inside], level)
+            return low, high
+
+        return replace(table, within=within)
+
     def _values(self, events: np.ndarray) -> np.ndarray:
         return self._from_counts(self.counts(events), events)
 
@@ -174,9 +197,10 @@ class ECE(Statistic):
         of the predictions already, else ``top label``.
     bins : int or Binning
         A number stands for `UniformBins`.
-    distance : {"total variation", "l1", "euclidean", "squared", "max"} or callable
+    distance : {"total variation", "l1", "euclidean", "squared", "max", "mmd", "squared mmd"} or callable
         Distance d in a bin; total variation is half of l1. For questions about one probability all are ``|gap|``,
-        and ``squared`` is its square. A function gets means and frequencies of shape (b, d) and returns (b,).
+        and ``squared`` is its square. A function gets means and frequencies of shape (b, d) and returns (b,). ``mmd``
+        compares mean embeddings under the default target kernel, of classes as ``euclidean``.
     norm : {"mean", "max"}
         ``max`` takes the largest distance of all bins: the maximum calibration error, MCE.
     estimator : {"plug-in", "corrected"}
@@ -194,6 +218,11 @@ class ECE(Statistic):
 
     Notes
     -----
+    Of counts, numbers and vectors the law of the outcomes in a bin is compared with the mean predicted law; bins are
+    made by ranks of the predicted means, so that equal-width bins hold equally many rows. Counts take all distances
+    between laws on 0, 1, 2, ...; other targets take ``mmd`` and ``squared mmd``, with which the value estimates the
+    mean (squared) MMD of the conditional laws, ECMMD.
+
     Case weights w replace every count by a sum of weights; ``w_i^2`` multiplies what the corrected error leaves out.
     A binned error depends on its bins and is positive for calibrated models too: it is an effect size to be compared
     with others' figures, not evidence. ``calibration_test(y, predictions, statistic=ECE())`` gives evidence.
@@ -201,7 +230,8 @@ class ECE(Statistic):
 
     References
     ----------
-    Naeini, Cooper, Hauskrecht (2015); Widmann, Lindsten, Zachariah (2019), section J.1.1; Kumar, Liang, Ma (2019);
+    Naeini, Cooper, Hauskrecht (2015); Widmann, Lindsten, Zachariah (2019), section J.1.1; (2021), Definition B.1 and
+    Theorem G.1, for counts and general targets; Kumar, Liang, Ma (2019);
     Gupta, Ramdas (2021) for ``top label by class``.
 
     Examples
@@ -245,7 +275,7 @@ class ECE(Statistic):
         if self.convention:
             checked_choice(self.convention, "convention", tuple(PRESETS))
         checked_choice(self.estimator, "estimator", ("plug-in", "corrected"))
-        if self.estimator == "corrected" and (self.distance != "squared" or self.norm != "mean"):
+        if self.estimator == "corrected" and (self.distance not in SQUARES or self.norm != "mean"):
             raise InputError(
                 "estimator='corrected' needs distance='squared' and norm='mean': only there the noise is known"
             )
@@ -280,12 +310,14 @@ class ECE(Statistic):
 
     def estimated(self, case: Case) -> BinnedEstimate:
         """Estimate, in NumPy."""
-        case = case.of_classes().in_numpy
+        case = case.in_numpy
         return self.of_bins(self.prepare(case.predictions, case.weights), case)
 
     def of_bins(self, prepared: PreparedECE, case: Case) -> BinnedEstimate:
         """Estimate with bins that were made for these predictions and weights."""
         parts, tables = zip(*(part.estimate(case.targets) for part in prepared.parts), strict=True)
+        if case.rows is not None and case.rows.overlap:
+            tables = tuple(part.along(table, case) for part, table in zip(prepared.parts, tables, strict=True))
         return BinnedEstimate(
             value=np.mean(parts),
             name=prepared.names[0],
@@ -298,15 +330,28 @@ class ECE(Statistic):
             parts=parts,
         )
 
-    def prepare(self, predictions: ClassPredictions, weights: np.ndarray | None = None) -> PreparedECE:
+    def prepare(self, predictions: Any, weights: np.ndarray | None = None) -> PreparedECE:
         """Make the bins, which depend on the predictions alone."""
-        refuse_numbers(predictions, "ECE")
         summary = Summary(self.distance, self.norm, self.estimator == "corrected")
+        if isinstance(predictions, RealPredictions):
+            return self._of_laws(predictions, weights, summary)
+        refuse_numbers(predictions, "ECE")
         question = asked(self.question, predictions)
         parts = parts_of(question, predictions)
         binned = tuple(BinnedPart(part, self._binning, weights, summary) for part in parts)
         kind, notes = "MCE" if self.norm == "max" else "ECE", predictions.notes + _mean_note(len(parts))
         return PreparedECE(kind, _in_words(question, predictions), binned, notes)
+
+    def _of_laws(self, predictions: RealPredictions, weights: np.ndarray | None, summary: Summary) -> PreparedECE:
+        """Whole laws of counts, numbers and vectors, in bins by their means."""
+        if self.question is not None:
+            raise InputError(
+                f"question={self.question!r} is for classes; of {type(predictions).__name__} whole laws are compared: "
+                "leave it out"
+            )
+        part = law_part(predictions, self._binning, weights, summary, distances)
+        parts = cast("tuple[BinnedPart, ...]", (part,))  # it has the methods that an estimate and a test ask for
+        return PreparedECE("MCE" if self.norm == "max" else "ECE", part.name, parts, predictions.notes)
 
     @cached_property
     def _binning(self) -> Binning:

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.arrays import row_slices, to_double
+from kernelcal.arrays import is_numpy, row_slices, to_double
 from kernelcal.cases import Case
 from kernelcal.errors import InputError, KernelcalWarning
 from kernelcal.kernels import Integrator, Kernel, positive, resolve
 from kernelcal.pairs import ExactPairs, RandomFourier
-from kernelcal.predictions import Predictions
+from kernelcal.predictions import Predictions, Quantiles
 from kernelcal.residuals import FeatureResidual, QuantileResidual, residual_of, target_kernel_of
 from kernelcal.statistics.base import Estimate, Prepared, Statistic, interpolation_notes, target_notes
 from kernelcal.statistics.conditional.engines import (
@@ -25,6 +25,7 @@ from kernelcal.statistics.conditional.engines import (
     pivoted_factor,
     refuse_other_engines,
 )
+from kernelcal.statistics.conditional.gradient import flows, traced_value
 from kernelcal.statistics.conditional.kernel import gram, linear_and_gaussian, refuse_not_finite, two_columns
 from kernelcal.statistics.conditional.operator import ByCholesky, ByFeatures, CrossValidation, Operator
 from kernelcal.statistics.functions import function_of
@@ -92,8 +93,11 @@ class CKCE(Statistic):
     Case weights w, of mean 1, enter both empirical operators, ``K_ij sqrt(w_i w_j)`` and ``R_ij sqrt(w_i w_j)``: at a
     given lambda and lengthscale a whole number as weight is the same as so many copies of the row.
 
-    A `Bernoulli` is taken as the two probabilities (1 - p, p). Computed in NumPy and float64, without gradient. Assumes
-    that rows are independent given the predictions.
+    A `Bernoulli` is taken as the two probabilities (1 - p, p). Of NumPy arrays the value is computed in float64; of
+    PyTorch and JAX arrays in their library and precision, with its gradient, for `ExactPairs` and `RandomFourier` with
+    lambda a number and target kernels that have one (`Dirac` and `FiniteKernel` of classes, `PIT` and `Gaussian` of
+    normal laws): as a penalty in training, which the paper proposes. Otherwise such arrays are moved to NumPy, and the
+    value has no gradient. Assumes that rows are independent given the predictions.
 
     References
     ----------
@@ -143,21 +147,47 @@ class CKCE(Statistic):
     def estimated(self, case: Case) -> Estimate:
         """Estimate; with case weights rows count by their weights."""
         batch = case.predictions
+        if not is_numpy(batch.reference) and self._flows(case):
+            return self._with_gradient(case)
         prepared = self.prepare(batch, case.weights)
         if not prepared.kernel.positive_definite(prepared.predictions):
             warnings.warn(not_definite(prepared.kernel, prepared.predictions), KernelcalWarning, stacklevel=3)
         (value,), (chosen,) = prepared.with_regularization(case.targets[None])
-        options: dict[str, Any] = {
-            "prediction_kernel": prepared.kernel,
-            "target_kernel": prepared.target_kernel,
-            "regularization": float(f"{chosen:.6g}"),
-        }
+        notes = prepared.notes + target_notes(batch, self.integrator) + prepared.notes_of(chosen)
+        options = self._options(prepared.kernel, prepared.target_kernel, chosen, batch)
+        return Estimate(value, "CKCE", self.estimator, len(batch), prepared.engine, options, notes)
+
+    def _options(self, kernel: Kernel, target_kernel: Kernel, chosen: float, batch: Predictions) -> dict[str, Any]:
+        options: dict[str, Any] = {"prediction_kernel": kernel, "target_kernel": target_kernel}
+        options["regularization"] = float(f"{chosen:.6g}")
         if self.integrator is not None:
             options["integrator"] = self.integrator
         if batch.question is not None:
             options["question"] = batch.question
-        notes = prepared.notes + target_notes(batch, self.integrator) + prepared.notes_of(chosen)
-        return Estimate(value, "CKCE", self.estimator, len(batch), prepared.engine, options, notes)
+        return options
+
+    def _flows(self, case: Case) -> bool:
+        """Whether the value has a gradient here."""
+        target_kernel = target_kernel_of(self.target_kernel, case.predictions, case.weights)
+        return flows(case.predictions, target_kernel, self.engine, self.regularization)
+
+    def _with_gradient(self, case: Case) -> Estimate:
+        """Estimate in the library of the predictions."""
+        n, batch = len(case.targets), two_columns(case.predictions)
+        refuse_few(n)
+        kernel, target_kernel, notes = self.kernels_of(batch, case.weights)
+        if not kernel.positive_definite(batch):
+            warnings.warn(not_definite(kernel, batch), KernelcalWarning, stacklevel=4)
+        roots = None if case.weights is None else np.sqrt(case.weights)
+        residual = residual_of(batch, target_kernel, roots, self.integrator)
+        chosen = self.regularization_of(n)
+        assert not isinstance(chosen, str)  # for the type checker: cross-validation does not flow
+        corrected = self.estimator == "corrected"
+        value, engine = traced_value(batch, kernel, residual, case.targets, chosen, self.engine, corrected=corrected)
+        notes = (*case.predictions.notes, *notes, *interpolation_notes(case.predictions, target_kernel))
+        notes += target_notes(case.predictions, self.integrator)
+        options = self._options(kernel, target_kernel, chosen, case.predictions)
+        return Estimate(value, "CKCE", self.estimator, n, engine, options, notes)
 
     def prepare(self, predictions: Predictions, weights: np.ndarray | None = None) -> PreparedCKCE:
         """Resolve lengthscales, and factorise what no target changes."""
@@ -193,6 +223,12 @@ class CKCE(Statistic):
         return n**-0.25 if self.regularization is None else self.regularization
 
 
+def refuse_few(n: int) -> None:
+    """Refuse a single row."""
+    if n < 2:
+        raise InputError(f"CKCE needs at least 2 rows, got {n}: a regression on predictions needs several")
+
+
 class PreparedCKCE(Prepared):
     """The operator of fixed predictions, ready for many sets of targets.
 
@@ -210,8 +246,7 @@ class PreparedCKCE(Prepared):
 
     def __init__(self, statistic: CKCE, predictions: Predictions, weights: np.ndarray | None) -> None:
         n = len(predictions)
-        if n < 2:
-            raise InputError(f"CKCE needs at least 2 rows, got {n}: a regression on predictions needs several")
+        refuse_few(n)
         self.statistic, self.n, self.corrected = statistic, n, statistic.estimator == "corrected"
         self.predictions = two_columns(predictions).map_arrays(to_double)
         self.kernel, self.target_kernel, notes = statistic.kernels_of(self.predictions, weights)
@@ -219,7 +254,8 @@ class PreparedCKCE(Prepared):
         self.residual = residual_of(self.predictions, self.target_kernel, self.roots, statistic.integrator)
         self.names, self.notes = ("CKCE",), predictions.notes + notes
         self.by_cells = isinstance(self.residual, QuantileResidual)
-        self.notes += interpolation_notes(predictions, self.target_kernel)
+        if isinstance(predictions, Quantiles):
+            self.notes += interpolation_notes(predictions, self.target_kernel)
         self.regularization = statistic.regularization_of(n)
         self.engine, self._solver = self._prepared()
         dimension = self.residual.dimension

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.arrays import row_slices
+from kernelcal.arrays import Array, like, namespace, row_slices
 from kernelcal.errors import InputError
 from kernelcal.kernels import AlignedPairs, Euclidean, Kernel, Linear, Points, Scaled, Stationary, Sum, positive
 from kernelcal.pairs import BlockPoints, ExactPairs, RandomFourier, Tile
@@ -95,7 +95,7 @@ def _refuse_no_count(name: str, given: Any, least: int) -> None:
         raise InputError(f"{name} must be a whole number, at least {least}, got {given!r}")
 
 
-Features = Callable[[slice], np.ndarray]  # rows -> their features, shape (rows, D)
+Features = Callable[[slice], Array]  # rows -> their features, shape (rows, D)
 _DIAGONAL_ROWS = 4096
 _NEGATIVE = -1e-8  # of the largest diagonal entry: below, it is no rounding
 
@@ -103,7 +103,12 @@ _NEGATIVE = -1e-8  # of the largest diagonal entry: below, it is no rounding
 def fourier_features(kernel: Kernel, predictions: Predictions, frequencies: int, rng: int) -> Features:
     """``[p, cos(w.p) / sqrt(D), sin(w.p) / sqrt(D)]``: the linear parts as they are, profiles by their spectrum."""
     parts = _parts(kernel, predictions, frequencies, generator_of(rng, "random Fourier features of the CKCE"))
-    return lambda rows: np.hstack([part(rows) for part in parts])
+
+    def features(rows: slice) -> Array:
+        found = [part(rows) for part in parts]
+        return namespace(*found).concat(found, axis=1)
+
+    return features
 
 
 def _parts(kernel: Kernel, predictions: Predictions, size: int, rng: np.random.Generator) -> list[Features]:
@@ -115,28 +120,28 @@ def _parts(kernel: Kernel, predictions: Predictions, size: int, rng: np.random.G
     if isinstance(kernel, Stationary):
         return [_waves(kernel, predictions, size, rng)]
     x = _linear(kernel, predictions)
-    return [lambda rows: x[rows]]
+    return [lambda rows: x[rows, ...]]
 
 
 def _waves(kernel: Stationary, predictions: Predictions, size: int, rng: np.random.Generator) -> Features:
     x = Points(predictions).coordinates(kernel.metric)
-    w = kernel.frequencies(rng, size, x.shape[1]).T
+    xp, w = namespace(x), like(kernel.frequencies(rng, size, x.shape[1]).T, x)
     amplitude = (kernel.amplitude / size) ** 0.5
 
-    def features(rows: slice) -> np.ndarray:
-        phase = x[rows] @ w
-        return np.hstack([amplitude * np.cos(phase), amplitude * np.sin(phase)])
+    def features(rows: slice) -> Array:
+        phase = x[rows, ...] @ w
+        return xp.concat([amplitude * xp.cos(phase), amplitude * xp.sin(phase)], axis=1)
 
     return features
 
 
-def _linear(kernel: Kernel, predictions: Predictions) -> np.ndarray:
+def _linear(kernel: Kernel, predictions: Predictions) -> Array:
     if isinstance(kernel, Linear):
-        return np.asarray(Euclidean().coordinates(predictions))
+        return Euclidean().coordinates(predictions)
     if isinstance(kernel, MeanEmbedding):
         means = mean_features(residual_of(predictions, kernel.kernel, None, kernel.integrator), kernel.kernel)
         if means is not None:
-            return np.asarray(means)
+            return means
         cure = "target_kernel=kernelcal.kernels.Spectral(kernelcal.Gaussian()) or prediction_kernel=Gaussian()"
     else:
         cure = "sums of Linear() and profiles such as Gaussian()"

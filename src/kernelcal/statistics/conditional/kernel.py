@@ -23,6 +23,7 @@ __all__ = [
     "jkce",
     "linear_and_gaussian",
     "mean_features",
+    "refuse_many",
     "refuse_not_finite",
     "two_columns",
 ]
@@ -45,6 +46,17 @@ class MeanEmbedding(Kernel):
         Target kernel k, its lengthscale a number.
     integrator : Integrator, optional
         How expectations without a closed form are computed.
+
+    References
+    ----------
+    Glaser, Widmann, Lindsten, Gretton (2023), section 2.1, the linear kernel on embeddings.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> linear = kc.statistics.MeanEmbedding(kc.Gaussian(1.0))
+    >>> round(float(kc.skce([0.3, 1.0], kc.Normal([0.0, 1.0], [1.0, 2.0]), prediction_kernel=linear)), 6)
+    0.0112
     """
 
     kernel: Kernel
@@ -126,12 +138,7 @@ def two_columns(predictions: Any) -> Any:
 def gram(kernel: Kernel, predictions: Predictions, roots: np.ndarray | None) -> np.ndarray:
     """Matrix of kernel values of all pairs, times the roots of the weights of both: 8 n^2 bytes."""
     n = len(predictions)
-    if n > _MOST_ROWS:
-        raise InputError(
-            f"engine=kernelcal.ExactPairs() holds an n x n matrix, {8e-9 * n * n:.0f} GB for {n:,} rows, and "
-            f"serves up to {_MOST_ROWS:,}: use engine=kernelcal.RandomFourier(100) or "
-            "engine=kernelcal.IncompleteCholesky()"
-        )
+    refuse_many(n)
     points, matrix = BlockPoints(predictions), np.empty((n, n))
     for rows in row_slices(n, _STRIP // n):
         matrix[rows] = kernel.evaluate(Tile(points, rows, slice(None), shared=False))
@@ -140,6 +147,16 @@ def gram(kernel: Kernel, predictions: Predictions, roots: np.ndarray | None) -> 
         matrix *= roots[:, None]
         matrix *= roots
     return matrix
+
+
+def refuse_many(n: int) -> None:
+    """Refuse a matrix that would fill the memory."""
+    if n > _MOST_ROWS:
+        raise InputError(
+            f"engine=kernelcal.ExactPairs() holds an n x n matrix, {8e-9 * n * n:.0f} GB for {n:,} rows, and "
+            f"serves up to {_MOST_ROWS:,}: use engine=kernelcal.RandomFourier(100) or "
+            "engine=kernelcal.IncompleteCholesky()"
+        )
 
 
 def refuse_not_finite(kernel: Kernel, values: np.ndarray) -> None:

@@ -10,10 +10,22 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from kernelcal.arrays import Array
+from kernelcal.arrays import Array, to_double
 from kernelcal.cases import Case
+from kernelcal.dependence import DependentUnits
 from kernelcal.errors import InputError, KernelcalWarning
-from kernelcal.kernels import Integrator, Kernel, Laplacian, Stationary, leaves, resolve
+from kernelcal.kernels import (
+    CrossPairs,
+    Integrator,
+    Kernel,
+    Laplacian,
+    Points,
+    Stationary,
+    leaves,
+    on_targets,
+    resolve,
+    terms_of,
+)
 from kernelcal.pairs import (
     BandMatrix,
     BlockDiagonal,
@@ -23,15 +35,26 @@ from kernelcal.pairs import (
     QuadraticForms,
     Sums,
     SuperDiagonals,
+    of_terms,
 )
-from kernelcal.predictions import Predictions
-from kernelcal.residuals import QuantileResidual, Residual, residual_of, target_kernel_of
+from kernelcal.predictions import Predictions, Quantiles
+from kernelcal.residuals import (
+    JointResidual,
+    QuantileResidual,
+    Residual,
+    ResidualTerm,
+    joint_residual,
+    residual_of,
+    target_kernel_of,
+)
 from kernelcal.statistics.base import Estimate, Prepared, Statistic, interpolation_notes, target_notes
 from kernelcal.statistics.functions import function_of
+from kernelcal.statistics.pairwise.apart import Apart, layered
 
 __all__ = ["SKCE", "PairMean", "PreparedPairMean", "not_definite", "skce"]
 
 
+_ALL = slice(None)
 _SIZES = {"block": "block_size", "incomplete": "superdiagonals"}  # options that belong to an estimator each
 _ESTIMATORS = ("unbiased", "biased", *_SIZES)
 
@@ -88,12 +111,40 @@ class PairMean(Statistic):
             raise InputError(f"estimator='incomplete' is made of exact pairs, got engine={self.engine!r}: leave it out")
 
     def estimated(self, case: Case) -> Estimate:
-        """Estimate, with its gradient; with case weights pairs count by the product of their weights."""
+        """Estimate, with its gradient; with case weights pairs count by the product of their weights.
+
+        Of rows that depend on each other pairs of one unit are left out, and there is no gradient.
+        """
         statistic, notes = self.seeing(case.targets, case.predictions)
+        if case.rows is not None:
+            return statistic._of_dependent(None, case, notes)
         return self.of_pairs(statistic.prepare(case.predictions, case.weights), case, notes)
 
     def of_pairs(self, prepared: PreparedPairMean, case: Case, notes: tuple[str, ...] = ()) -> Estimate:
         """Estimate with what was prepared for these predictions and weights."""
+        if case.rows is not None:
+            return self._of_dependent(prepared, case, notes)
+        return self._estimate(prepared, case, notes)
+
+    def _of_dependent(self, prepared: PreparedPairMean | None, case: Case, notes: tuple[str, ...]) -> Estimate:
+        """Estimate of rows that depend on each other: the mean over pairs of rows that do not."""
+        if self.estimator == "incomplete":
+            raise InputError(
+                "estimator='incomplete' takes neighbouring rows, which depend on each other: use estimator='unbiased'"
+            )
+        units = None if case.rows is None else DependentUnits.of(case.rows)
+        if self.block_size is not None and units is not None:
+            size, case, _ = layered(self.block_size, case, units)
+            blocks = replace(self, block_size=size)
+            ready = blocks.prepare(case.predictions, case.weights)
+            return blocks._estimate(ready, case, (*notes, "blocks are made of rows that do not depend on each other"))
+        prepared = self.prepare(case.predictions, case.weights) if prepared is None else prepared
+        apart = Apart.of(prepared, case) if self.estimator == "unbiased" else None
+        if apart is None:
+            return self._estimate(prepared, case, notes)
+        return replace(self._estimate(prepared, case, (*notes, apart.units.said)), value=np.float64(apart.estimate()))
+
+    def _estimate(self, prepared: PreparedPairMean, case: Case, notes: tuple[str, ...]) -> Estimate:
         batch, value, kernel = case.predictions, prepared.estimate(case.targets), prepared.kernels[0]
         if not kernel.positive_definite(batch):
             warnings.warn(not_definite(kernel, batch), KernelcalWarning, stacklevel=4)
@@ -108,17 +159,35 @@ class PairMean(Statistic):
     def prepare(self, predictions: Predictions, weights: np.ndarray | None = None) -> PreparedPairMean:
         """Resolve lengthscales and make the engine ready."""
         kernel, notes = resolve(self.kernel_of(predictions, weights), predictions, weights=weights)
+        if kernel.joint:
+            kernel = self._with_targets(kernel, predictions, weights)
         return PreparedPairMean(self, (kernel,), predictions, (self.label,), predictions.notes + notes, weights)
+
+    def _with_targets(self, kernel: Kernel, predictions: Predictions, weights: np.ndarray | None) -> Kernel:
+        """Fix the lengthscales of the factors between targets of a joint kernel."""
+        return on_targets(kernel, lambda k: replace(self, target_kernel=k).target_kernel_of(predictions, weights))
+
+    def taken_apart(
+        self, kernel: Kernel, target_kernel: Kernel, predictions: Predictions, weights: np.ndarray | None
+    ) -> tuple[Kernel, Residual]:
+        """Kernel between predictions, and residuals, whose product is h of a joint kernel, made of its terms."""
+        terms = [(term.kernel, target_kernel if term.target is None else term.target) for term in terms_of(kernel)]
+        residuals = [ResidualTerm(k, self.residual_of(predictions, target, weights)) for k, target in terms]
+        return joint_residual(residuals, predictions)
 
     def seconds(self, predictions: Predictions) -> float:
         """Time of one value on two cores, roughly, as the engine tells it."""
         kernel = self.kernel_of(predictions).map_leaves(_with_number)
+        if kernel.joint:
+            return self.prepare(predictions).forms.seconds
         residual = self.residual_of(predictions, self.target_kernel_of(predictions), None)
         return _engine(self).prepare((kernel,), predictions, residual).seconds
 
     def resolved(self, predictions: Predictions, weights: np.ndarray | None = None) -> Self:
         """Fix the lengthscales of both kernels."""
         kernel, _ = resolve(self.kernel_of(predictions, weights), predictions, weights=weights)
+        if kernel.joint:
+            kernel = self._with_targets(kernel, predictions, weights)
         target_kernel = self.target_kernel_of(predictions, weights)
         return replace(self, prediction_kernel=kernel, target_kernel=target_kernel)
 
@@ -127,7 +196,15 @@ class PreparedPairMean(Prepared):
     """One estimator for several prediction kernels: they share distances, residuals and draws.
 
     Residuals of these predictions that are there already, under the statistic's own target kernel, may be passed, and a
-    preparation for other kernels with these residuals.
+    preparation for other kernels with these residuals. A joint kernel stands alone, as the first.
+
+    Attributes
+    ----------
+    kernels : tuple of Kernel
+        As they were given, with their lengthscales.
+    compared : tuple of Kernel
+        What is left of them between predictions, to be multiplied with inner products of `residual`: themselves, but
+        for a kernel on predictions and targets together.
     """
 
     def __init__(
@@ -144,18 +221,27 @@ class PreparedPairMean(Prepared):
         self.statistic, self.kernels, self.n = statistic, tuple(kernels), len(predictions)
         _refuse_small(statistic, self.n)
         self.predictions, self.names, self.notes = predictions, names, notes
+        self.compared = self.kernels
         if residual is None or statistic.target_kernel is None:
-            self.target_kernel = statistic.target_kernel_of(predictions, weights)
-            self.residual = statistic.residual_of(predictions, self.target_kernel, weights)
+            self.target_kernel, residual = statistic.target_kernel_of(predictions, weights), None
         else:
-            self.target_kernel, self.residual = statistic.target_kernel, residual
+            self.target_kernel = statistic.target_kernel
+        if self.kernels[0].joint:
+            first, residual = statistic.taken_apart(self.kernels[0], self.target_kernel, predictions, weights)
+            self.compared = (first, *self.kernels[1:])
+        if residual is None:
+            residual = statistic.residual_of(predictions, self.target_kernel, weights)
+        self.residual = residual
         self.by_cells = isinstance(self.residual, QuantileResidual)
-        self.notes += interpolation_notes(predictions, self.target_kernel)
-        engine = _engine(statistic)
+        if isinstance(predictions, Quantiles):
+            self.notes += interpolation_notes(predictions, self.target_kernel)
+        engine, seen = _engine(statistic), self.residual
         self.forms: QuadraticForms = (
-            engine.again(like.forms, self.kernels)
+            of_terms(engine, predictions, seen)
+            if isinstance(seen, JointResidual)
+            else engine.again(like.forms, self.compared)
             if like is not None and isinstance(engine, ExactPairs) and engine == _engine(like.statistic)
-            else engine.prepare(self.kernels, predictions, self.residual)
+            else engine.prepare(self.compared, predictions, seen)
         )
         self.total = _total_weight(np.ones(self.n) if weights is None else weights, statistic)
         self.engine, self.bytes_per_draw = self.forms.label, self.forms.bytes_per_draw
@@ -178,10 +264,29 @@ class PreparedPairMean(Prepared):
         weights = None if self.residual.weights is None else self.residual.weights[rows]
         return PreparedPairMean(self.statistic, self.kernels, self.predictions[rows], self.names, self.notes, weights)
 
+    def arranged(self, order: np.ndarray) -> PreparedPairMean:
+        """Return the same kernels over the rows in another order, or over some of them."""
+        weights = None if self.residual.weights is None else self.residual.weights[order]
+        statistic = replace(self.statistic, target_kernel=self.target_kernel)
+        there = PreparedPairMean(statistic, self.kernels, self.predictions[order], self.names, (), weights)
+        there.notes = self.notes
+        return there
+
     def block_values(self, targets: np.ndarray) -> np.ndarray:
         """Unbiased value of the first kernel inside each block."""
         block = self.statistic.block_size or self.n
         return self.forms.by_block(targets) / (block * (block - 1))
+
+    def mean_square(self, targets: np.ndarray) -> float:
+        """Mean of ``h_ij^2`` over the pairs inside blocks."""
+        block, squares, pairs = self.statistic.block_size or self.n, 0.0, 0
+        for start in range(0, self.n - block + 1, block):
+            rows = slice(start, start + block)
+            kernels, inner = self.compared[0], self.residual[rows].double().inner(targets[rows])
+            points = CrossPairs(Points(self.predictions[rows].map_arrays(to_double)), _ALL, _ALL)
+            h = np.triu(np.asarray(kernels.evaluate(points)) * np.asarray(inner.block(_ALL, _ALL)), 1)
+            squares, pairs = squares + float((h * h).sum()), pairs + block * (block - 1) // 2
+        return squares / pairs
 
     def estimate(self, targets: np.ndarray) -> Array:
         """Value of the first kernel, with its gradient."""
@@ -265,7 +370,9 @@ class SKCE(PairMean):
     Parameters
     ----------
     prediction_kernel : Kernel
-        k_P. Default `Laplacian` at the median Euclidean distance of the predictions.
+        k_P. Default `Laplacian` at the median Euclidean distance of the predictions. With factors between targets
+        (`kernels.OnTargets`, `FiniteKernel`) it is a kernel on predictions and targets together, such as
+        ``k_1 * FiniteKernel(A_1) + k_2 * FiniteKernel(A_2)``.
     target_kernel : Kernel, optional
         k_Y between targets. Default: `Dirac` between class labels; `Gaussian` between numbers and vectors, at the
         median predicted standard deviation, where the family itself has a closed form (normal laws), else its finite
