@@ -32,6 +32,7 @@ _RIDGE, _STEPS = 1.0, 25
 _SMALLEST = 0.2  # of a width beside its mean
 _CLIP = 1e-6
 _FAR = 10.0  # normal scores of what was ruled out
+_SURPRISES = 5.0  # that a common recalibration must expect of what is looked at: of fewer no law is known
 
 
 @dataclass(frozen=True)
@@ -187,6 +188,8 @@ def _of_shares(
     q = _common(basis, x, hit.astype(np.float64))
     outcomes = np.concatenate([hit[None], rng.random((draws if flips is None else 0, len(q))) < q])
     forms, v = [], q * (1 - q)
+    if v.sum() < _SURPRISES:
+        return np.zeros((draws + 1, 2))
     for features in (own, own * (x - x.mean())[:, None]):
         moments = basis.T @ (basis * v[:, None])
         left = features - basis @ np.linalg.pinv(moments, hermitian=True) @ (basis.T @ (features * v[:, None]))
@@ -284,7 +287,7 @@ class _ClassModel:
         self.p = np.column_stack([p[:, self.own], first, rest])
         self.y = np.where(labels == top, choice, place[labels])
         names = [str(batch.class_name(k)) for k in self.own]
-        some = f" and classes {', '.join(names)} of {m}" if names else ""
+        some = f" and class{'es' * (len(names) > 1)} {', '.join(names)} of {m}" if names else ""
         self.in_words = "" if len(names) == m else f"the first choice{some}"
         of_classes = (f"{what} of class {name}" for name in names for what in ("frequency", "slope"))
         self.names = ("bias of the first choice", "slope of the first choice", *of_classes)
@@ -321,6 +324,10 @@ class _ClassModel:
             if np.abs(step).max() < 1e-8:
                 break
         return self.q
+
+    def _surprises(self, side: _Side) -> float:
+        q = self.q[np.arange(len(self.q)), side.chosen]
+        return float((q * (1 - q)).sum())
 
     def _surprise(self, side: _Side, labels: np.ndarray) -> np.ndarray:
         """Whether the class of a side happened, less its probability, shape (B, n)."""
@@ -360,7 +367,7 @@ class _ClassModel:
                 shared = self._moments(self.sides, bases, [side], [feature])
                 cleared = sums[1 + place][:, number * groups : (number + 1) * groups] - fitted @ (inverse @ shared)
                 covariance = self._moments([side], [feature], [side], [feature]) - shared.T @ inverse @ shared
-                forms.append(_form(cleared, covariance))
+                forms.append(_form(cleared, covariance) if self._surprises(side) >= _SURPRISES else np.zeros(draws + 1))
         return np.stack(forms, axis=1)
 
     def _all_sums(
