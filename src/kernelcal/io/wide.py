@@ -97,7 +97,8 @@ def read_classes(source: Source, options: ReadOptions, *, said: bool = True) -> 
     if x.shape[1] == 1:
         asked = (*asked, *other_scale(x[:, 0], checked_pair(y, predictions)[0], options.kind))
     choices = _by_names_and_signs(source, columns, names, one_hot, options)
-    return Data(y, predictions, description, weights, keys, groups, rows, given, choices, asked)
+    labels = source.values(targets[0])[rows] if options.kind == "top-label" and not one_hot else None
+    return Data(y, predictions, description, weights, keys, groups, rows, given, choices, asked, labels)
 
 
 def _by_names_and_signs(
