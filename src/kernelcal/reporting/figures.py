@@ -12,6 +12,7 @@ import numpy as np
 from kernelcal.cases import Case
 from kernelcal.dependence import Dependence, mean_law, share_interval
 from kernelcal.evaluation import Evaluation
+from kernelcal.inference import Equivalence
 from kernelcal.kernels import PIT
 from kernelcal.lenses import TopLabel
 from kernelcal.plots import percent
@@ -46,8 +47,10 @@ class KeyFigure:
     meaning: str
 
 
-def key_figures(case: Case, found: Evaluation, confidence_level: float) -> tuple[KeyFigure, ...]:
-    """Scores with the intervals of their means, the kernel error with its own, and the p-value."""
+def key_figures(
+    case: Case, found: Evaluation, confidence_level: float, equivalence: Equivalence | None = None
+) -> tuple[KeyFigure, ...]:
+    """Scores with the intervals of their means, the kernel error with its own, and the p-values."""
     dependent = case.rows if case.rows is not None and case.rows.overlap else None
     batch, ends = case.predictions, Intervals(confidence_level, case.weights is not None, dependent)
     if isinstance(batch, ClassPredictions):
@@ -56,7 +59,16 @@ def key_figures(case: Case, found: Evaluation, confidence_level: float) -> tuple
         rows = _quantiles(case, found, ends)
     else:
         rows = _numbers(case, found, ends) if is_number(batch) else []
-    return (*rows, *_coverage(found, ends), *_kernel_error(found), *_tests(found))
+    return (*rows, *_coverage(found, ends), *_kernel_error(found), *_tests(found), *_within(equivalence))
+
+
+def _within(found: Equivalence | None) -> list[KeyFigure]:
+    """Whether the error is below the bound that was asked for."""
+    if found is None:
+        return []
+    interval = f"error below {found.upper:.4f} ({percent(1 - found.alpha)} limit)"
+    name = f"p-value of an error of {found.within:g} or more"
+    return [KeyFigure(name, f"{found.pvalue:.3g}", interval, found.verdict.removesuffix("."))]
 
 
 def is_number(batch: Any) -> bool:

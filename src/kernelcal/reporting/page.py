@@ -12,8 +12,9 @@ from typing import Any
 
 from kernelcal import __version__
 from kernelcal.comparison import Comparison, ScoreComparison
-from kernelcal.errors import MissingExtraError
+from kernelcal.errors import MissingExtraError, printable
 from kernelcal.explanation import ByGroup
+from kernelcal.lenses import Lens
 from kernelcal.plots import percent
 from kernelcal.reporting.drawings import Drawing, Picture, dark_colours, drawn
 from kernelcal.reporting.result import ModelReport
@@ -21,7 +22,7 @@ from kernelcal.reporting.tables import pairs, ranking, where
 from kernelcal.reporting.verdict import Verdict
 from kernelcal.runs import Run
 
-__all__ = ["assumptions", "day", "environment", "methods", "rendered", "versions"]
+__all__ = ["assumptions", "call_in_python", "day", "environment", "methods", "rendered", "versions"]
 
 
 def versions() -> list[tuple[str, str]]:
@@ -232,14 +233,14 @@ def rendered(
     run: Run,
     *,
     read: str | Mapping[str, str] | None,
-    command: str | None,
+    command: str,
     date: str,
 ) -> str:
-    """HTML of the whole page."""
+    """HTML of the whole page, control characters in names written out."""
     level, band = percent(run.confidence_level), percent(1 - run.alpha)
     chart = None if compared is None else _chart(compared)
     pictures = [p for model in models for p in model.pictures] + ([] if chart is None else [chart])
-    return str(
+    return printable(
         environment()
         .get_template("report.html")
         .render(
@@ -260,7 +261,7 @@ def rendered(
             methods=methods(models, compared, run),
             assumptions=assumptions(models, compared),
             read=_read(read, models),
-            command=command or _in_python(models, run),
+            command=command,
             run=run,
             versions=versions(),
             date=date,
@@ -312,11 +313,30 @@ def _read(read: str | Mapping[str, str] | None, models: Sequence[ModelReport]) -
     ]
 
 
-def _in_python(models: Sequence[ModelReport], run: Run) -> str:
-    given = "predictions" if models[0].name is None else "{" + ", ".join(f"{m.name!r}: ..." for m in models) + "}"
-    rows, said = models[0].rows, ""
-    if rows is not None and rows.clusters is not None:
-        said = ", clusters=..."
-    elif rows is not None:
-        said = f", horizon={rows.horizon}" + ", series=..." * (rows.groups > 1)
-    return f"kernelcal.reporting.report(y, {given}, path, draws={run.draws}, rng={run.rng}{said})"
+def call_in_python(path: Any, run: Run, given: Mapping[str, Any]) -> str:
+    """The call that makes the page again: it can be typed where the data have the names of the parameters.
+
+    Numbers, words and lenses are written out, of data only the name of the parameter; what was not said is left out.
+    """
+    named = [f"{name}={_written(name, x)}" for name, x in given.items() if x is not None and x is not False]
+    usual = Run()
+    levels = [
+        f"{name}={getattr(run, name)!r}"
+        for name in ("confidence_level", "alpha", "early_stopping")
+        if getattr(run, name) != getattr(usual, name)
+    ]
+    place = [] if path is None else [repr(str(path))]
+    arguments = ["y", "predictions", *place, *named, *levels, f"draws={run.draws}", f"rng={run.rng}"]
+    return f"import kernelcal\nkernelcal.report({', '.join(arguments)})"
+
+
+def _written(name: str, value: Any) -> str:
+    """Value of an option as it is typed, or its name where it is data."""
+    if isinstance(value, Lens):
+        return f"kernelcal.lenses.{value!r}"
+    if isinstance(value, str | bool | int | float | datetime.date):
+        return repr(value.isoformat() if isinstance(value, datetime.date) else value)
+    plain = isinstance(value, list | tuple) and all(isinstance(x, str | int) for x in value)
+    if plain and name == "classes":
+        return repr(list(value))
+    return name

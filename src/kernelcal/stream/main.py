@@ -307,12 +307,16 @@ def prepared(
     options: Mapping[str, Any],
     dask: bool = False,
     client: Any = None,
+    like: Sketch | None = None,
 ) -> Pass:
-    """Look at some rows and decide what will be done; `make_lens` is given the predictions of some rows."""
+    """Look at some rows and decide what will be done; `make_lens` is given the predictions of some rows.
+
+    With a sketch `like` this its settings are taken, so that the sums can be added to its own.
+    """
     pilot, description = pilot_of(survey)
     lens = make_lens(pilot.predictions)
     pilot = pilot.through(lens)
-    empty = Sketch.like(pilot.predictions, **options)
+    empty = Sketch.like(pilot.predictions, **options) if like is None else like.empty()
     plan = _plan(survey, pilot, empty, why, client if dask else None)
     seen = suspicions(pilot.predictions, pilot.targets)
     return Pass(survey, empty, lens, _read(survey, description), plan, run, dask, client, seen)

@@ -70,7 +70,7 @@ def _try(place: Path) -> None:
 
 
 def _beside(place: Path) -> Path:
-    return place.with_name(f".kernelcal.{os.urandom(4).hex()}.part{place.suffix}")
+    return place.with_name(f".kernelcal.{os.urandom(4).hex()}.part")  # a name that nothing reads
 
 
 @contextmanager

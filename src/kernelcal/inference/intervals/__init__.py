@@ -12,6 +12,7 @@ from kernelcal.inference.intervals.equivalence import (
     checked_bound,
     equivalence_of,
     equivalence_test,
+    equivalent,
     method_that_keeps_the_level,
 )
 from kernelcal.inference.intervals.means import UnitMean, mean_of_units
@@ -85,6 +86,7 @@ __all__ = [
     "difference_of_pairs",
     "equivalence_of",
     "equivalence_test",
+    "equivalent",
     "expected",
     "hoeffding",
     "hoeffding_sums",
