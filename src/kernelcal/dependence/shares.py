@@ -102,7 +102,7 @@ def bounded_interval(
         error = law.error(values)
         if math.isnan(error):
             return math.nan, math.nan
-        z, count = law.quantile(confidence_level), min(_alike(rows), len(values))
+        z, count = law.quantile(confidence_level), min(_alike(rows), float(len(values)))
     n = count + z * z
     middle = (count * mean + z * z * (least + most) / 2) / n
     added = count * (mean - middle) ** 2 + z * z / 2 * ((least - middle) ** 2 + (most - middle) ** 2)
