@@ -193,7 +193,7 @@ def _intervals(law: str) -> str:
     """What intervals of groups are, by how rows depend on each other."""
     if law in ("exact", "conservative") or law.startswith("valid"):
         return "that of shares is Clopper and Pearson's, that of means the normal law's"
-    return "it allows for rows that depend on each other, by sums over clusters or cosine sums along time"
+    return "it allows for rows that depend on each other, by sums over clusters or windows along time"
 
 
 def _group(g: GroupFinding, numbers: bool) -> list[str]:
