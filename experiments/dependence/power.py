@@ -1,6 +1,6 @@
 """Power of the test of dependent rows, beside one that knows the correlations and one that takes rows as independent.
 
-    python experiments/dependence/power.py                    # 200 data sets a setting: about ten minutes on one core
+    python experiments/dependence/power.py                    # 100 data sets a setting: some minutes on one core
     python experiments/dependence/power.py --sets 20 --no-write
 
 Writes docs/tables/dependence_power.csv: shares rejected at 5 % of data sets whose predictions are wrong. Where rows
@@ -138,7 +138,7 @@ def some(name: str, first: int, last: int) -> list[tuple[float, float, float, fl
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--sets", type=int, default=200, help="data sets of every setting")
+    parser.add_argument("--sets", type=int, default=100, help="data sets of every setting")
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     parser.add_argument("--only", default="", help="settings whose name has these words")
     parser.add_argument("--no-write", action="store_true")
