@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -128,7 +129,8 @@ def _by_names(paths: Sequence[Path], options: ReadOptions) -> dict[str, Data] | 
         return None
     named = _told_apart([next(iter(columns.values())) for columns in found])
     models = {
-        name: _of_model(source, name, replace(options, **columns)) for name, columns in zip(named, found, strict=True)
+        name: _of_model(source, name, replace(options, **dict[str, Any](columns)))
+        for name, columns in zip(named, found, strict=True)
     }
     _refuse_classes(found, models)
     return {name: replace(data, description=f"{data.description}; a column a model") for name, data in models.items()}
