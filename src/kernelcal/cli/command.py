@@ -114,6 +114,8 @@ def _naming_file(paths: list[Path], error: Exception) -> str:
 
 def _run(paths: list[Path], options: argparse.Namespace, *, first: bool) -> dict[str, Any]:
     why = why_in_parts(paths, options)
+    if why is not None and options.explain_reading:
+        raise InputError(f"--explain-reading is about a file that is read at once, and this one is not ({why})")
     if why is not None:
         return run_in_parts(paths, why, _reading(options), options, first=first)
     read_all = read_together if is_one_table(paths, options) else read
