@@ -134,9 +134,8 @@ def _of_labels(table: NamedColumns, target: str, kind: str) -> Found | None:
         return None
     labels = table.texts(target)
     columns, more = columns_of_labels(labels, table.free)
-    if any(table.kind(name) in ("text", "none", "array") for name in columns):
+    if columns and table.numbers(columns) is None:
         return None
-    more = [name for name in more if table.kind(name) not in ("text", "none", "array")]
     if len(columns) > 1:
         columns = more if more != columns and not _sum_to_one(table, columns) and _sum_to_one(table, more) else columns
         chosen = choice("predictions", columns, "called as the labels of the target")
@@ -153,9 +152,13 @@ def _scale_of(start: str) -> str | None:
 
 
 def _sum_to_one(table: NamedColumns, columns: Sequence[str]) -> bool:
-    sums = table.source.numbers(columns).sum(axis=1)
-    sums = sums[np.isfinite(sums)]
-    return bool(np.all(np.abs(sums - 1) < 0.02) or np.all(np.abs(sums - 100) < 2))
+    """Tell whether columns hold numbers from 0 to 1, or percentages, that sum to 1 or 100 in every row."""
+    values = table.numbers(columns)
+    if values is None or not len(values):
+        return False
+    sums = values.sum(axis=1)
+    sums, least = sums[np.isfinite(sums)], float(np.nanmin(values, initial=0.0))
+    return least > -1e-6 and bool(np.all(np.abs(sums - 1) < 0.02) or np.all(np.abs(sums - 100) < 2))
 
 
 def _confidence(table: NamedColumns, target: str, kind: str) -> Found | None:
@@ -212,9 +215,7 @@ def _sums_to_one(table: NamedColumns, target: str, kind: str) -> Found | None:
         names = [name for name, _ in columns]
         numbers = sorted(number for _, number in columns)
         counted = numbers in (list(range(len(names))), list(range(1, len(names) + 1)))
-        if not counted or any(table.kind(name) not in ("fractions", "binary") for name in names):
-            continue
-        if kind == "whole" and not _may_be_classes(table, target, len(names)):
+        if not counted or (kind != "text" and not _labels(table, target) <= set(range(len(names) + 1))):
             continue
         if _sum_to_one(table, names):
             found.append(names)
@@ -231,8 +232,7 @@ def by_labels(table: NamedColumns) -> Found | None:
         if not 1 < len(labels) <= _MOST_LABELS:
             continue
         columns, _ = columns_of_labels(labels, [other for other in table.free if other != name])
-        numbers = all(table.kind(other) in ("fractions", "binary", "real", "whole") for other in columns)
-        if len(columns) > 1 and numbers and _sum_to_one(table, columns):
+        if len(columns) > 1 and _sum_to_one(table, columns):
             found.append((name, columns))
     if len(found) != 1:
         return None

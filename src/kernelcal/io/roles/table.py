@@ -89,6 +89,15 @@ class NamedColumns:
         first, second = (self.source.first(name, _LOOKED_AT).tolist() for name in (one, other))
         return first != second and len(set(first) & set(second)) > 0
 
+    def numbers(self, names: Sequence[str]) -> np.ndarray | None:
+        """Columns side by side in one pass; None where some hold no numbers."""
+        if any(self.source.axes(name) > 1 for name in names):
+            return None
+        try:
+            return self.source.numbers(names)
+        except InputError:
+            return None
+
     def texts(self, target: str) -> set[str]:
         """Different text labels of the target."""
         if self.labels is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cache
+from functools import lru_cache
 
 __all__ = [
     "CONFIDENCE",
@@ -135,7 +135,7 @@ _AFFIXES = {
 }
 
 
-@cache
+@lru_cache(maxsize=4096)
 def plain(name: str) -> str:
     """Name in small letters, with ``_`` between its words: ``yTrue`` and ``Y true`` are ``y_true``."""
     apart = re.sub(r"(?<=[a-z\d])(?=[A-Z])", "_", name)
