@@ -99,8 +99,9 @@ def read_classes(source: Source, options: ReadOptions, *, said: bool = True) -> 
     if x.shape[1] == 1:
         asked = (*asked, *other_scale(x[:, 0], checked_pair(y, predictions)[0], options.kind))
     choices = _by_names_and_signs(source, columns, names, one_hot, options)
+    labels = source.values(targets[0])[rows] if options.kind == "top-label" and not one_hot else None
     start = _describe(source, targets, columns, predictions, options)
-    data = Data(y, predictions, end, weights, keys, groups, rows, given, {}, choices, asked)
+    data = Data(y, predictions, end, weights, keys, groups, rows, given, {}, choices, asked, labels)
     return with_dependents(data, start, dependents, rows, lambda row: f"row {row}")
 
 
