@@ -17,7 +17,7 @@ from kernelcal.cli.models import run_compare, run_report
 from kernelcal.cli.parser import argument_parser
 from kernelcal.cli.streaming import check_streaming, is_one_table, run_in_parts, why_in_parts
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS
-from kernelcal.errors import KernelcalError, naming_rows
+from kernelcal.errors import InputError, KernelcalError, naming_rows
 from kernelcal.evaluation import Plan, evaluated, plan
 from kernelcal.explanation import columns_of_text
 from kernelcal.inference.intervals import checked_bound
