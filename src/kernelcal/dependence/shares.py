@@ -92,11 +92,8 @@ def bounded_interval(
 
     (least, most), mean = ends, float(values.mean())
     if rows is None:
-        error, z, count = (
-            float(values.std()) / math.sqrt(len(values)),
-            float(ndtri(0.5 + confidence_level / 2)),
-            len(values),
-        )
+        error, count = float(values.std()) / math.sqrt(len(values)), float(len(values))
+        z = float(ndtri(0.5 + confidence_level / 2))
     else:
         law = mean_law(rows)
         error = law.error(values)
