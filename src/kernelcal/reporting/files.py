@@ -60,7 +60,7 @@ def _of_files(path: Any, options: dict[str, Any]) -> Report:
     Run(**{name: options[name] for name in options if name in _RUN})  # refuses wrong ones before a file is opened
     refuse_lens(options.get("lens"))
     if options.get("path") is not None:
-        refuse_path(Path(options["path"]))
+        refuse_path(options["path"])
     own = inspect.signature(report_arrays).parameters
     known = ReadOptions.__dataclass_fields__
     said = {name: options.pop(name) for name in [*options] if name in known or name not in own}

@@ -231,9 +231,9 @@ def report(
     bound = None if within is None else checked_bound(within)
     if several:
         refuse_run(run)
+    if path is not None:
+        refuse_path(path)
     place = None if path is None else Path(path)
-    if place is not None:
-        refuse_path(place)
     environment()  # what is missing is said before the work
     refuse_lens(lens)
     dependent = {"clusters": clusters, "time": time, "horizon": horizon, "series": series}

@@ -23,7 +23,7 @@ __all__ = ["ModelReport", "Report", "refuse_path", "write_whole"]
 _PAGES = (".html", ".htm")
 
 
-def refuse_path(path: Path) -> None:
+def refuse_path(path: Any) -> None:
     """Refuse a file that could not be written, before the work and not after it."""
     refuse_place(path, suffixes=_PAGES, what="a report is a page", example="report")
 
@@ -125,7 +125,7 @@ class Report(Shown):
         InputError
             For a place that cannot be written to, with the remedy.
         """
-        refuse_path(Path(path))
+        refuse_path(path)
         write_whole(Path(path), self._html)
         return Path(path)
 

@@ -175,7 +175,7 @@ def equivalent(case: Case, statistic: SKCE, within: float, run: Run) -> Equivale
 
 
 def _chosen(statistic: SKCE, method: str | IntervalMethod, *, weighted: bool) -> IntervalMethod:
-    name = method_that_keeps_the_level(statistic) if method == "default" else method
+    name = method_that_keeps_the_level(statistic) if isinstance(method, str) and method == "default" else method
     chosen = method_of(name, statistic, weighted=weighted)
     assert chosen is not None  # for the type checker: one is named
     return chosen
@@ -200,9 +200,12 @@ def method_that_keeps_the_level(statistic: SKCE) -> str:
     return "block" if statistic.estimator == "block" else "root"
 
 
+_LARGEST = float(np.finfo(np.float64).max)
+
+
 def checked_bound(within: Any) -> float:
     """Return the bound of an equivalence test, or refuse it."""
-    number = isinstance(within, int | float | np.number) and not isinstance(within, bool) and math.isfinite(within)
-    if not number or not within > 0:
-        raise InputError(f"within must be a positive number, such as 0.05 of probability, got {within!r}")
+    number = isinstance(within, int | float | np.number) and not isinstance(within, bool)
+    if not number or not 0 < within <= _LARGEST:
+        raise InputError(f"within must be a positive number, such as 0.05 of probability, got {within!r:.60}")
     return float(within)
