@@ -2,6 +2,7 @@
 
     python experiments/explain/differences.py               # ten minutes; writes docs/tables/group_differences.csv
     python experiments/explain/differences.py --share 0.05  # a look; the table is not written
+    python experiments/explain/differences.py --match five  # some rows; others stay
 
 Predictions of the groups differ in law. Under the null hypothesis all groups share one miscalibration, under the
 alternatives the first group alone is wrong. Groups are equally large, or of random sizes.
@@ -82,6 +83,29 @@ def five(rng, group, power, wrong=all_of):
     return y, kc.Categorical(q / q.sum(axis=1, keepdims=True))
 
 
+def classes(rng, group, m, law_of, wrong=all_of):
+    """Predictions of several classes, and outcomes whose law is a function of them."""
+    weights = rng.gamma(np.linspace(0.3, 1.5, group.max() + 1)[group][:, None] * np.ones(m)) + 1e-9
+    p = weights / weights.sum(axis=1, keepdims=True)
+    true = np.where(wrong(group)[:, None], law_of(p), p)
+    true /= true.sum(axis=1, keepdims=True)
+    return (rng.random(len(group))[:, None] > true.cumsum(axis=1)[:, :-1]).sum(axis=1), kc.Categorical(p)
+
+
+def swapped(p):
+    """The second and the third class change places."""
+    return p[:, [0, 2, 1, *range(3, p.shape[1])]]
+
+
+def towards_uniform(p):
+    return 0.75 * p + 0.25 / p.shape[1]
+
+
+def frequencies(p):
+    """The first class happens half as often, the last one twice as often, others between."""
+    return p * np.geomspace(0.5, 2, p.shape[1])
+
+
 def quantiles(rng, group, **options):
     y, batch = normal(rng, group, **options)
     return y, kc.Quantiles(batch.mean[:, None] + batch.std[:, None] * norm.ppf(LEVELS), LEVELS)
@@ -95,6 +119,9 @@ COMMON = {
     "waves": lambda *a: binary(*a, lambda p: np.clip(p + 0.12 * np.sin(4 * np.pi * p), 0, 1)),
     "rare p/10 +.5": rare,
     "five power 1.6": lambda *a: five(*a, 1.6),
+    "three towards uniform": lambda *a: classes(*a, 3, towards_uniform),
+    "five swapped": lambda *a: classes(*a, 5, swapped),
+    "ten frequencies": lambda *a: classes(*a, 10, frequencies),
     "normal calibrated": normal,
     "too narrow": lambda *a: normal(*a, scale=1.4),
     "shift .5sd": lambda *a: normal(*a, shift=0.5),
@@ -106,6 +133,9 @@ DIFFERENT = {
     "one bias +.8": lambda *a: binary(*a, lambda p: expit(logit(p) + 0.8), first),
     "one slope .4": lambda *a: binary(*a, lambda p: expit(0.4 * logit(p)), first),
     "one five 2": lambda *a: five(*a, 2.0, first),
+    "one three frequencies": lambda *a: classes(*a, 3, frequencies, first),
+    "one five swapped": lambda *a: classes(*a, 5, swapped, first),
+    "one ten swapped": lambda *a: classes(*a, 10, swapped, first),
     "one narrow 1.4": lambda *a: normal(*a, scale=1.4, wrong=first),
     "one shift .4": lambda *a: normal(*a, shift=0.4, wrong=first),
     "one quant narrow 1.4": lambda *a: quantiles(*a, scale=1.4, wrong=first),
@@ -125,10 +155,12 @@ def share_rejected(name, data, n, number, kind, sets):
     return rejected / max(tested, 1)
 
 
-def rows(share):
+def rows(share, match=""):
     yield ["miscalibration", *(f"{n:,} rows, {number} {kind} groups" for n, number, kind in SETTINGS)]
     for family, full in SETS:
         for name, data in family.items():
+            if match not in name:
+                continue
             sets = [max(2, int(share * full // (1 + (n >= 2000)))) for n, _, _ in SETTINGS]
             found = [share_rejected(name, data, *s, m) for s, m in zip(SETTINGS, sets, strict=True)]
             yield [
@@ -137,17 +169,29 @@ def rows(share):
             ]
 
 
+def written(made):
+    """Rows of the whole table, in order: those that were made, and of others what the table has."""
+    with open(TABLE) as stream:
+        known = {row[0]: row for row in csv.reader(stream)}
+    known |= {row[0]: row for row in made}
+    names = [made[0][0], *(f"common: {name}" for name in COMMON)]
+    names += [f"of one group: {name.removeprefix('one ')}" for name in DIFFERENT]
+    return [known[name] for name in names if name in known]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--share", type=float, default=1.0, help="share of the repetitions")
+    parser.add_argument("--match", default="", help="only miscalibrations whose name holds this; other rows stay")
     options = parser.parse_args()
     found = []
-    for row in rows(options.share):
+    for row in rows(options.share, options.match):
         found.append(row)
         print(*row, sep=", ", flush=True)
-    if options.share == 1:
-        with open(TABLE, "w", newline="") as stream:
-            csv.writer(stream, lineterminator="\n").writerows(found)
+        if options.share == 1:
+            whole = written(found)
+            with open(TABLE, "w", newline="") as stream:
+                csv.writer(stream, lineterminator="\n").writerows(whole)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import os
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # one process a core
@@ -109,6 +110,8 @@ def compared(task):
         found += by_draws("CKCE", estimates, drawn, surprised)
     if "SKCE" in setting.measures:
         skce = shared_skce(None, batches)
+        if setting.size is not None:
+            skce = replace(skce, estimator="block", block_size=setting.size)
         found += skce_differences(cases, {key: skce.prepare(case.predictions) for key, case in cases.items()})[0]
     for measure, rows in score_rows(cases).items():
         if measure in setting.measures:

@@ -263,6 +263,7 @@ class Two:
     draw: Callable[[np.random.Generator, int], tuple[np.ndarray, list[Any]]]
     n: int
     measures: tuple[str, ...] = ("CKCE", "SKCE", "log score")
+    size: int | None = None  # rows of a block, where the SKCE is compared over blocks
 
 
 def swapped(first, second, truth=lambda a, b: (a + b) / 2):
@@ -361,4 +362,15 @@ TWO = {
     ),
     "five models of numbers, n = 10": Two(five_normals, 10, ("CRPS",)),
     "five models of numbers, n = 30": Two(five_normals, 30, ("CRPS",)),
+    "blocks of 66, risks .0001 and .0005, truth .0003, n = 2,000": Two(half_way(0.0001, 0.0005), 2000, ("SKCE",), 66),
+    "blocks of 66, risks .0005 and .0025, truth .0015, n = 2,000": Two(half_way(0.0005, 0.0025), 2000, ("SKCE",), 66),
+    "blocks of 66, risks .001 and .01 change places, n = 2,000": Two(
+        swapped(level(0.001), level(0.01)), 2000, ("SKCE",), 66
+    ),
+    "blocks of 66, uniform risks change places, n = 2,000": Two(
+        swapped(lambda rng, n: rng.uniform(size=n), lambda rng, n: rng.uniform(size=n)), 2000, ("SKCE",), 66
+    ),
+    "blocks of 33, 10 classes, .9999 and .999 sure change places, n = 1,000": Two(
+        swapped(top(10, 0.9999), top(10, 0.999)), 1000, ("SKCE",), 33
+    ),
 }

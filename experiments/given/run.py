@@ -16,14 +16,13 @@ import argparse
 import csv
 import os
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # one process a core
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
+from simulated import Setting, logits, quick_start
 
 import kernelcal as kc
 
@@ -33,43 +32,6 @@ import outputs
 
 TABLE = outputs.tables() / "given.csv"
 LEVEL, DRAWS, SIGMAS = 0.05, 199, 5.0
-
-
-@dataclass(frozen=True)
-class Setting:
-    """Data of one kind: called with a generator it returns outcomes, predictions and columns."""
-
-    name: str
-    draw: Callable[[np.random.Generator], tuple[np.ndarray, np.ndarray, dict]]
-
-
-def quick_start(n, shift, numbers=0):
-    """Predictions between 0.3 and 0.7; the true probability is higher in one country and of one type of content."""
-
-    def draw(rng):
-        given = {
-            "country": rng.choice(["US", "UK"], n),
-            "content": rng.choice(["photo", "video"], n),
-            "surface": rng.choice(["feed", "stories"], n),
-        }
-        given |= {f"number{k}": rng.normal(size=n) for k in range(numbers)}
-        p = rng.uniform(0.3, 0.7, n)
-        true = p + shift * (0.15 * ((given["country"] == "US") - 0.5) + 0.1 * ((given["content"] == "video") - 0.5))
-        return (rng.random(n) < true).astype(int), p, given
-
-    return draw
-
-
-def logits(n, columns, shift=0.0, slope=1.0):
-    """Logits are normal; the true ones are shifted by the sign of the first column, or flatter than predicted."""
-
-    def draw(rng):
-        x, logit = rng.normal(size=(n, columns)), rng.normal(size=n)
-        true = 1 / (1 + np.exp(-slope * logit - shift * np.sign(x[:, 0])))
-        given = {f"x{k}": x[:, k] for k in range(columns)}
-        return (rng.random(n) < true).astype(int), 1 / (1 + np.exp(-logit)), given
-
-    return draw
 
 
 SETTINGS = [

@@ -196,9 +196,10 @@ PARTS = {"level": level_and_power, "saddlepoint": saddlepoint, "coverage": cover
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repetitions", type=int, default=300)
+    parser.add_argument("--processes", type=int, default=os.cpu_count())
     parser.add_argument("--only", choices=tuple(PARTS))
     options = parser.parse_args()
-    with ProcessPoolExecutor() as pool:
+    with ProcessPoolExecutor(options.processes) as pool:
         for name, part in PARTS.items():
             if options.only in (None, name):
                 start = time.perf_counter()

@@ -5,6 +5,11 @@ from types import ModuleType
 
 __version__ = "0.1.0"
 
+from kernelcal.surroundings import expect_interrupts as _expect_interrupts
+
+_expect_interrupts()  # before anything that takes time; of the command alone
+
+# isort: split
 from kernelcal import datasets
 from kernelcal.binning import EdgeBins, EqualMassBins, MedianVarianceBins, QuantileBins, UniformBins
 from kernelcal.comparison import compare
@@ -245,6 +250,6 @@ __all__ = [
 
 def __getattr__(name: str) -> ModuleType:
     """Import what only some need when it is asked for: ``kernelcal.testing``, ``kernelcal.stream``."""
-    if name in ("stream", "testing"):
+    if name in ("sklearn", "stream", "testing", "torchmetrics"):
         return importlib.import_module(f"kernelcal.{name}")
     raise AttributeError(f"module 'kernelcal' has no attribute {name!r}")

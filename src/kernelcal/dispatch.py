@@ -14,14 +14,20 @@ from kernelcal.predictions import is_in_chunks, is_in_parts
 __all__ = ["evaluate"]
 
 
+_TABLES = ("pandas", "polars", "pyarrow", "duckdb", "_duckdb", "modin", "cudf", "xarray", "arviz", "arviz_base")
+_NAMED = frozenset(
+    {"DataFrame", "LazyFrame", "Table", "RecordBatch", "RecordBatchReader", "DuckDBPyRelation"}
+    | {"Dataset", "DataTree", "InferenceData"}
+)
+
+
 @functools.wraps(evaluate_arrays)
 def evaluate(y: Any, *predictions: Any, **options: Any) -> Evaluation:
-    """Evaluate arrays, those of Dask too; or a path or a frame in partitions, with the names of prediction columns."""
+    """Evaluate arrays, those of Dask too; or a path, a table or a frame in partitions, with names of columns."""
     if is_in_chunks(y) and predictions and is_in_chunks(predictions[0]):
         y, predictions = (y, predictions[0]), predictions[1:]
-    in_parts = _in_parts(y)
+    in_parts = _in_parts(y, predictions)
     if in_parts is None:
-        _refuse_names(y, predictions)
         return evaluate_arrays(y, *predictions, **options)
     if len(predictions) > 1:
         raise InputError(
@@ -31,17 +37,22 @@ def evaluate(y: Any, *predictions: Any, **options: Any) -> Evaluation:
     return in_parts(y, **({"predictions": predictions[0]} if predictions else {}), **options)
 
 
-def _refuse_names(y: Any, predictions: tuple[Any, ...]) -> None:
-    """Names of columns are for files and frames in partitions; a frame in memory has the columns at hand."""
-    if hasattr(y, "columns") and predictions and isinstance(predictions[0], str):
-        raise InputError(
-            f"names of columns belong to files and to frames in partitions, got a {type(y).__name__} in memory: pass "
-            "its columns, kernelcal.evaluate(frame['y'], frame[['p0', 'p1']])"
-        )
+def _is_table(y: Any, predictions: tuple[Any, ...]) -> bool:
+    """Tell whether columns of a table in memory are meant, by their names; a frame beside arrays holds targets."""
+    if type(y).__module__.split(".")[0] not in _TABLES or type(y).__name__ not in _NAMED:
+        return False
+    names = predictions[0] if predictions else ""
+    return isinstance(names, str) or (
+        isinstance(names, list | tuple) and bool(names) and all(isinstance(name, str) for name in names)
+    )
 
 
-def _in_parts(y: Any) -> Any:
+def _in_parts(y: Any, predictions: tuple[Any, ...]) -> Any:
     """What evaluates rows that are no arrays; None for arrays."""
+    if _is_table(y, predictions):
+        from kernelcal.stream import evaluate_table  # as below
+
+        return evaluate_table
     path = isinstance(y, str | os.PathLike)
     if not path and not is_in_parts(y) and not (isinstance(y, tuple) and all(map(is_in_chunks, y))):
         return None

@@ -13,15 +13,33 @@ __all__ = [
     "MissingExtraError",
     "NoClosedFormError",
     "naming_rows",
+    "printable",
     "with_rows",
 ]
 
 
 _ROW = re.compile(r"\brow (\d+)")
+# Control characters but tab and line feed, marks that turn the direction of text round, halves of surrogate pairs
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    r"""Text whose control characters are written out, so that names from files cannot command a terminal.
+
+    Examples
+    --------
+    >>> from kernelcal.errors import printable
+    >>> print(printable("cat\x1b[31m"))
+    cat\x1b[31m
+    """
+    return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape", "surrogatepass").decode(), text)
 
 
 class KernelcalError(Exception):
-    """Base class of every error that kernelcal raises on purpose."""
+    """Base class of every error that kernelcal raises on purpose; what cannot be seen in its text is written out."""
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*(printable(x) if isinstance(x, str) else x for x in arguments))
 
 
 class InputError(KernelcalError, ValueError):
@@ -43,6 +61,9 @@ class MissingExtraError(KernelcalError, ImportError):
 
 class KernelcalWarning(UserWarning):
     """A result can be computed, but the reader must know something about it."""
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*(printable(x) if isinstance(x, str) else x for x in arguments))
 
 
 def with_rows(text: str, in_words: Callable[[int], str]) -> str:

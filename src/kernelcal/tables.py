@@ -7,6 +7,8 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kernelcal.errors import printable
+
 __all__ = ["Grid", "Shown", "Table", "few_rule"]
 
 
@@ -28,7 +30,7 @@ class Table:
         for name, value in self.rows:
             indent = " " * (width + 2)
             lines += textwrap.wrap(f"{name:<{width}}  {value}", _WIDTH, subsequent_indent=indent) or [name]
-        return "\n".join([*lines, *_wrapped(self.notes)])
+        return printable("\n".join([*lines, *_wrapped(self.notes)]))
 
     def html(self) -> str:
         """One HTML table, every value escaped."""
@@ -37,7 +39,8 @@ class Table:
             f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
             for name, value in self.rows
         )
-        return f"<table><caption>{html.escape(self.title)}</caption><tbody>{cells}</tbody></table>{_notes(self.notes)}"
+        title = html.escape(self.title)
+        return printable(f"<table><caption>{title}</caption><tbody>{cells}</tbody></table>{_notes(self.notes)}")
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class Grid:
         table = [*zip(*lines, strict=True), *self.rows]
         widths = [max(len(row[k]) for row in table) for k in range(len(self.header))]
         body = [self._line(row, widths) for row in table]
-        return "\n".join([self.title, "-" * len(self.title), *body, *_wrapped(self.notes)])
+        return printable("\n".join([self.title, "-" * len(self.title), *body, *_wrapped(self.notes)]))
 
     @staticmethod
     def _line(row: Sequence[str], widths: Sequence[int]) -> str:
@@ -74,7 +77,7 @@ class Grid:
             + "</tr>"
             for row in self.rows
         )
-        return (
+        return printable(
             f"<table><caption>{html.escape(self.title)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
             f"</table>{_notes(self.notes)}"
         )

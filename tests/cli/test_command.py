@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 
@@ -44,7 +45,8 @@ def test_evaluate_says_what_it_read_and_then_the_table(capsys, honest):
     status, out, err = run(capsys, "evaluate", honest)
     assert (status, err) == (0, "")
     lines = out.splitlines()
-    assert lines[0] == f"read {honest}: 120 rows; target y; predictions p, probabilities; 2 classes: 0, 1"
+    sentence = f"read {honest}: 120 rows; target y; predictions p, probabilities; 2 classes: 0, 1"
+    assert lines[0] == f"{sentence}; found by name: target, predictions"
     assert lines[1] == "Calibration of class predictions"
     assert "No evidence against calibration" in out
 
@@ -127,12 +129,12 @@ def bad_files(tmp_path):
         "garbage.jsonl": (garbage, "not text in UTF-8"),
         "model.pkl": (b"\x80\x04K\x01.", "pickles are not opened"),
         "model.pt": (garbage, "pickles are not opened"),
-        "sheet.xlsx": (garbage, "csv, tsv, npy (a pair), jsonl, npz and parquet are read"),
+        "sheet.ods": (garbage, "csv, tsv, txt, dat, npy (a pair), "),
         "empty.csv": (b"", "the file is empty"),
         "header.csv": (b"y,p\n", "no rows"),
         "ragged.csv": (b"y,p\n1,0.5\n1\n", "line 3: 1 cell, the header has 2"),
         "text.csv": (b"y,p\n1,0.5\n0,often\n", "line 3, column 'p': 'often' is not a number"),
-        "percent.csv": (b"y,p\n1,50%\n0,20%\n", "--kind percent"),
+        "percent.csv": (b"y,p\n1,50%\n0,20\n", "cells with and without a percent sign"),
         "percents.csv": (b"y,p\n1,50\n0,20\n1,80\n", "--kind percent"),
         "logits.csv": (b"y,p\n1,-2.5\n0,3\n1,8\n", "--kind"),
         "missing.csv": (b"y,p\n1,0.5\n0,NA\n1,0.5\n", "--drop-missing"),
@@ -144,7 +146,7 @@ def bad_files(tmp_path):
         "huge.csv": (b"y,p\n1" + b"0" * 400 + b",0.5\n0,0.2\n", "the targets are text"),
         "one.csv": (b"y,p\n1,0.5\n", "at least 2 rows"),
         "names.csv": (b"a,b\n1,0.5\n0,0.2\n", "--target NAME"),
-        "semicolon.csv": (b"y;p\n1;0.5\n0;0.2\n", "--delimiter ';'"),
+        "semicolon.csv": (b"y;p\n1;0.5\n0;0.2;1\n", "--delimiter ';'"),
     }
 
 
@@ -326,7 +328,9 @@ def numbers(tmp_path):
 def test_evaluate_numbers(capsys, numbers):
     status, out, err = run(capsys, "evaluate", str(numbers), "--mean", "mu", "--std", "sd")
     assert (status, err) == (0, "")
-    assert out.startswith(f"read {numbers}: 150 rows; target y; Normal from mean mu and std sd\n")
+    assert out.startswith(
+        f"read {numbers}: 150 rows; target y; Normal from mean mu and std sd; found by name: target\n"
+    )
     assert "too narrow" in out
     found = json.loads(run(capsys, "evaluate", str(numbers), "--mean", "mu", "--std", "sd", "--json")[1])
     table = np.genfromtxt(numbers, delimiter=",", names=True)
@@ -518,7 +522,8 @@ def test_compare_says_what_it_read_what_it_costs_and_then_the_tables(capsys, thr
     status, out, err = run(capsys, "compare", *three, *DRAWS)
     assert (status, err) == (0, "")
     lines = out.splitlines()
-    assert lines[0] == f"fair: read {three[0]}: 150 rows; target y; predictions p, probabilities; 2 classes: 0, 1"
+    sentence = f"fair: read {three[0]}: 150 rows; target y; predictions p, probabilities; 2 classes: 0, 1"
+    assert lines[0] == f"{sentence}; found by name: target, predictions"
     assert [line.partition(":")[0] for line in lines[1:3]] == ["bold", "meek"]
     assert lines[3] == "comparing 3 models on 150 rows: about 1 s on two cores"
     assert lines[5].endswith(" 150 rows.")
@@ -618,7 +623,7 @@ def test_a_picture_that_fails_leaves_nothing_behind(capsys, three, tmp_path, mon
     old.write_bytes(b"the picture of yesterday")
     monkeypatch.setattr(Figure, "savefig", half)
     status, _, err = run(capsys, "compare", *three, "--plot", str(old), *DRAWS)
-    assert (status, err) == (2, "kernelcal: no space left on device\n")
+    assert (status, err) == (3, "kernelcal: reading or writing failed: no space left on device\n")
     assert old.read_bytes() == b"the picture of yesterday"
     assert [p.name for p in tmp_path.iterdir() if "part" in p.name] == []
 
@@ -626,7 +631,9 @@ def test_a_picture_that_fails_leaves_nothing_behind(capsys, three, tmp_path, mon
 def test_a_picture_that_cannot_be_is_refused_before_the_work(capsys, three, tmp_path):
     status, out, err = run(capsys, "compare", *three, "--plot", str(tmp_path / "a.xyz"), *DRAWS)
     assert (status, out) == (2, "")
-    assert err == f"kernelcal: --plot writes .png, .svg, .pdf, got {tmp_path / 'a.xyz'}\n"
+    assert (
+        err == f"kernelcal: --plot draws a picture: its name ends in .png or .svg or .pdf, got {tmp_path / 'a.xyz'}\n"
+    )
     status, out, err = run(capsys, "compare", *three, "--plot", str(tmp_path / "absent" / "a.png"), *DRAWS)
     assert (status, out) == (2, "")
     assert "there is no folder" in err
@@ -704,3 +711,37 @@ def test_compare_classes_against_numbers(capsys, tmp_path):
     status, _, err = run(capsys, "compare", str(tmp_path / "classes.npz"), str(tmp_path / "numbers.npz"), *DRAWS)
     assert status == 2
     assert "do not both predict classes" in err
+
+
+def test_how_a_file_is_read_and_how_that_is_stated(capsys, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("P_Cat,P_Dog,label\n" + "0.2,0.8,dog\n0.7,0.3,cat\n0.5,0.5,cat\n" * 20)
+    assert main(["evaluate", str(path), "--explain-reading"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].endswith("2 classes: cat (P_Cat), dog (P_Dog); found by name: target, predictions, classes")
+    assert lines[
+        1
+    ] == "question: the predictions have only 3 different values (0.3, 0.5, 0.8): are these predicted " + (
+        "labels, or numbers that were rounded?"
+    )
+    assert lines[2:5] == [
+        "--target label: label is a usual name of outcomes",
+        "--predictions P_Cat,P_Dog: called as the labels of the target",
+        "--classes cat,dog: the names of the columns, beside the labels",
+    ]
+    stated = shlex.split(lines[5].removeprefix("the same, stated: "))
+    assert stated[:3] == ["kernelcal", "evaluate", str(path)]
+    assert len(lines) == 6  # nothing was computed
+    assert main([*stated[1:], "--draws", "99"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == lines[0].removesuffix("; found by name: target, predictions, classes")
+    assert main([*stated[1:], "--explain-reading"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "every column was named; nothing was found by name"
+    assert main(["compare", str(path), str(path.rename(tmp_path / "b.csv")), "--explain-reading"]) == 2
+
+
+def test_labels_that_seem_to_count_from_one(capsys, tmp_path):
+    path = tmp_path / "a.npz"
+    np.savez(path, p=np.full((60, 3), 1 / 3), y=np.tile([1, 2], 30))
+    assert main(["evaluate", str(path), "--draws", "99"]) == 0
+    assert "question: no row has label 0, though 20 are expected: do the labels count from 1" in capsys.readouterr().out

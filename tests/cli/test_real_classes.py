@@ -45,7 +45,7 @@ RIGHT = {
 
 WRONG = {
     "top label without its label": ("imagenet_toplabel/resnet101.csv", TOP[2:4] + TOP[6:], "--kind top-label"),
-    "no such names": ("imagenet_toplabel/snacks.csv", [], "--target NAME"),
+    "no such names": (PAIR.format("agnews_gpt2"), ["--where", "split=test"], "there is no column 'split'"),
     "log-probabilities": (PAIR.format("agnews_gpt2"), [], "--kind log-probabilities"),
     "log-probabilities too": (PAIR.format("pathmnist_resnet50"), [], "--kind log-probabilities"),
     "logits": (PAIR.format("cifar10_repvgg_a2"), [], "--kind logits"),

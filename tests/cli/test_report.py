@@ -93,7 +93,7 @@ def test_groups_of_numbers_and_of_long_tables(folder, capsys):
 @pytest.mark.parametrize(
     ("command", "text"),
     [
-        ("report one.csv -o page.pdf", "its name ends in .html, got page.pdf"),
+        ("report one.csv -o page.pdf", "its name ends in .html or .htm, got page.pdf"),
         ("report one.csv -o missing/page.html", "there is no folder missing"),
         ("report one.csv --groups planet", "'planet'"),
         ("report one.csv two.csv --weights case", "takes no case weights: leave out --weights"),

@@ -47,6 +47,10 @@ TIES = ("nfl_games", "mlb_games")  # games without a winner are rare: all are ke
 PLACES = ("01", "02", "04", "05", "06", "11", "17", "36", "48", "56", "72", "US")  # of the influenza forecasts
 FORECASTS = "data/flusight/2024-01-06-FluSight-baseline.csv"
 OUTCOMES = "data/flusight/target-hospital-admissions_2024-04-27.csv"
+COVID = "data/scoringutils/example_quantile.rda"
+ASKED = "data/llm_confidence/llm-confidence-correct.csv"
+ANSWERS = ("gemini-2.5-flash", "gemini-2.5-pro")  # two models' answers to every third question
+QUESTIONS = 3
 RAIN = "data/niamey_precip/precip_Niamey_2016.csv"
 
 
@@ -93,6 +97,33 @@ def rain(path):
     return "".join(",".join(row[k] for k in kept) + "\n" for row in table).encode()
 
 
+def covid(path):
+    """Forecasts of the ensemble as a hub has them, a line a quantile, the outcome beside each; seven of 23 levels."""
+    import rdata
+
+    frame = next(iter(rdata.read_rda(path).values()))
+    frame = frame[(frame["model"] == "EuroCOVIDhub-ensemble") & frame["predicted"].notna()]
+    levels = (0.025, 0.1, 0.25, 0.5, 0.75, 0.9, 0.975)
+    lines = ["forecast_date,horizon,target_end_date,location,target,output_type,output_type_id,value,observed"]
+    for row in frame.itertuples():
+        level = next((level for level in levels if abs(row.quantile_level - level) < 1e-9), None)
+        if level is not None:
+            made, due = (np.datetime64(int(day), "D") for day in (row.forecast_date, row.target_end_date))
+            known = f"{made},{int(row.horizon)},{due},{row.location},{row.target_type},quantile"
+            lines.append(f"{known},{level:g},{row.predicted:.12g},{row.observed:.12g}")
+    return ("\n".join(lines) + "\n").encode()
+
+
+def answers(path):
+    """Two models' answers to the same questions, and how sure they said they were."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    rows = [dict(zip(lines[0].split(","), line.split(","), strict=True)) for line in lines[1:]]
+    mine = [row for row in rows if row["qset"] == "sciq_test" and row["llm"] in ANSWERS]
+    named = ("llm", "question_id", "stated_confidence", "correct")
+    kept = [[row[name] for name in named] for row in mine if int(row["question_id"]) % QUESTIONS == 0]
+    return "".join(",".join(cells) + "\n" for cells in [named, *kept]).encode()
+
+
 def cuts(collection):
     """Path under `tests/data` and bytes of every file."""
     for name in WHOLE:
@@ -107,6 +138,8 @@ def cuts(collection):
         )
         yield name.removeprefix("data/"), kept
     yield RAIN.removeprefix("data/"), rain(collection / RAIN)
+    yield "scoringutils/ensemble_forecasts.csv", covid(collection / COVID)
+    yield "llm_confidence/two_models.csv", answers(collection / ASKED)
 
 
 def main(arguments):

@@ -79,7 +79,7 @@ def test_some_rows_are_the_same_rows():
         ({"horizon": 0}, "whole number of steps, 1 or more, got 0"),
         ({"horizon": 1.5}, "whole number of steps, 1 or more, got 1.5"),
         ({"horizon": 4}, "no two forecasts are apart"),
-        ({"time": [1, 2, 2, 3], "horizon": 2}, "rows 1 and 2 have the same time, 2: say series="),
+        ({"time": [1, 2, 2, 3], "horizon": 2}, "row 1 and row 2 have the same time, 2: say series="),
         ({"time": [0, 1, 2.5, 4], "horizon": 2}, r"in steps of 1, .*row 2 \(2.5\) lies 2.5 steps after"),
         (
             {"time": np.array(["2026-01-01", "2026-01-02", "2029-01-02", "2030-01-01"], dtype="M8[D]"), "horizon": 2},

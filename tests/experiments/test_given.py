@@ -20,10 +20,13 @@ def script():
     module = importlib.util.module_from_spec(spec)
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "given_run", module)
+        patch.syspath_prepend(FOLDER)  # of what it simulates
+        patch.delitem(sys.modules, "simulated", raising=False)
         patch.setenv("OMP_NUM_THREADS", "1")
         patch.setenv("OPENBLAS_NUM_THREADS", "1")
         spec.loader.exec_module(module)
         yield module
+    sys.modules.pop("simulated", None)
 
 
 def named(script, words):

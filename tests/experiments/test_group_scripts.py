@@ -1,4 +1,4 @@
-"""Short versions of experiments/power/groups.py and experiments/explain/differences.py."""
+"""Short versions of experiments/power/groups.py and given.py, and of experiments/explain/differences.py."""
 
 import importlib
 import sys
@@ -24,7 +24,7 @@ def script():
             return importlib.import_module(name)
 
         yield load
-    for name in ("groups", "differences"):
+    for name in ("groups", "given", "simulated", "differences"):
         sys.modules.pop(name, None)
 
 
@@ -37,6 +37,21 @@ def test_power_of_groups(script):
     header, row = power.table(2, ["binary, slope .5, one of five"], tell=lambda *a, **o: None)
     assert header[3:6] == ["whole family", "kernel error alone", "each group by itself, Bonferroni"]
     assert row[:3] == ["binary, slope .5, one of five", 5, 200]
+
+
+def test_power_given_columns(script, monkeypatch):
+    monkeypatch.setattr(sys, "path", list(sys.path))  # the script adds the folder of its data
+    power = script("power", "given")
+    name = "product of 2 numbers, 400 rows"
+    given, _, _, regression = power.shares(name, 6)
+    assert given >= 0.5 > regression  # main effects alone say nothing of a product
+    header, row = power.table(1, [name], tell=lambda *a, **o: None)
+    assert header[1:4] == ["data sets", "given the columns", "without"]
+    assert row[0] == name
+    for name, draw in power.ALTERNATIVES.items():
+        y, batch, columns = draw(np.random.default_rng(0))
+        assert len(y) == len(batch) == len(next(iter(columns.values())))
+        assert power.TESTS["regression on the columns"](y, batch, columns, 1) <= 1, name
 
 
 def test_differences_of_groups(script):

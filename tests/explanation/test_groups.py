@@ -4,6 +4,8 @@ import json
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
+from scipy.special import logsumexp
 from scipy.stats import binom, binomtest, norm, poisson
 
 import kernelcal as kc
@@ -11,10 +13,12 @@ from kernelcal.cases import Case
 from kernelcal.cli import main
 from kernelcal.errors import InputError
 from kernelcal.explanation import by_group, checked_groups, columns_of_text, explain
+from kernelcal.explanation.differing import _ClassModel as ClassModel
 from kernelcal.explanation.differing import _common as common_fit
 from kernelcal.explanation.differing import _of_shares as of_shares
 from kernelcal.explanation.differing import difference_of
 from kernelcal.explanation.group_test import Null, prepared_groups
+from kernelcal.explanation.sizes import sizes_of
 from kernelcal.inference.laws.ranking import family_wise_pvalues, merged_ranks, ranks, standardised
 from kernelcal.runs import Run
 from kernelcal.statistics import Merge
@@ -521,6 +525,112 @@ def test_bias_beside_a_common_fit_against_the_score_test_of_a_logistic_regressio
     assert forms[0, 0] == pytest.approx(cleared @ np.linalg.solve(covariance, cleared), rel=1e-6)
 
 
+def stacked(sides, parts, n, m):
+    """Features of some sides as columns that are 0 but at one class of each row, shape (n, m, features)."""
+    whole = []
+    for side, part in zip(sides, parts, strict=True):
+        columns = np.zeros((n, m, part.shape[1]))
+        for i in range(n):
+            columns[i, side.chosen[i]] = part[i]
+        whole.append(columns)
+    return np.concatenate(whole, axis=2)
+
+
+def test_what_groups_add_to_classes_is_the_score_test_of_a_multinomial_regression():
+    rng = np.random.default_rng(5)
+    n, own = 240, np.eye(3)[np.arange(240) % 3]
+    p = rng.dirichlet([2.0, 1.0, 0.7], n)
+    y = (rng.random((n, 1)) > p.cumsum(axis=1)[:, :-1]).sum(axis=1)
+    model = ClassModel(kc.Categorical(p), y)
+    assert (list(model.own), model.in_words) == ([0, 1], "the first choice and classes 0, 1 of 3")
+    m = model.q.shape[1]
+    design = stacked(model.sides, [side.basis for side in model.sides], n, m)
+    start = np.where(model.p > 0, np.log(np.maximum(model.p, 1e-6)), -300)
+    intercepts = np.cumsum([0, *(side.basis.shape[1] for side in model.sides)])[:-1]
+    penalty = np.where(np.isin(np.arange(design.shape[2]), intercepts), 1e-3, 1.0)
+
+    def loss(beta):
+        eta = start + design @ beta
+        logs = eta - logsumexp(eta, axis=1, keepdims=True)
+        slope = np.einsum("imk,im->k", design, np.exp(logs)) - design[np.arange(n), model.y].sum(axis=0)
+        return -logs[np.arange(n), model.y].sum() + (penalty * beta**2).sum() / 2, slope + penalty * beta
+
+    beta = minimize(loss, np.zeros(design.shape[2]), jac=True, method="BFGS", options={"gtol": 1e-7}).x
+    eta = start + design @ beta
+    np.testing.assert_allclose(model.q, np.exp(eta - logsumexp(eta, axis=1, keepdims=True)), atol=1e-5)
+
+    variances = np.einsum("im,mk->imk", model.q, np.eye(m)) - np.einsum("im,ik->imk", model.q, model.q)
+    residuals = np.eye(m)[model.y] - model.q
+
+    def products(a, b):
+        return np.einsum("imf,imk,ikg->fg", a, variances, b, optimize=True)
+
+    forms = model.forms(own, 3, rng)
+    assert forms.shape == (4, 6) == (4, len(model.names))
+    clearing = np.linalg.pinv(products(design, design), hermitian=True)
+    for k, side in enumerate(model.sides[:3]):
+        for j, features in enumerate((own, own * (side.x - side.x.mean())[:, None])):
+            f = stacked([side], [features], n, m)
+            shared = products(design, f)
+            u = np.einsum("imf,im->f", f, residuals) - shared.T @ clearing @ np.einsum("imf,im->f", design, residuals)
+            covariance = products(f, f) - shared.T @ clearing @ shared
+            expected = u @ np.linalg.pinv(covariance, rcond=1e-8, hermitian=True) @ u
+            assert forms[0, 2 * k + j] == pytest.approx(expected, rel=1e-6)
+
+
+def rare_classes(seed, wrong, n=900):
+    """The first choice is always class 0; in the first of three groups classes 2 and 3 change places, or in all."""
+    rng = np.random.default_rng(seed)
+    group = np.arange(n) % 3
+    p = np.column_stack([np.full(n, 0.6), 0.4 * rng.dirichlet([1.0 + g for g in (0, 1, 0.5)], n)])
+    law = np.where(wrong(group)[:, None], p[:, [0, 1, 3, 2]], p)
+    return (rng.random((n, 1)) > law.cumsum(axis=1)[:, :-1]).sum(axis=1), kc.Categorical(p), group
+
+
+def test_rarer_classes_that_change_places_in_one_group_are_found_and_named():
+    found = difference(*rare_classes(0, lambda group: group == 0))
+    assert found.pvalue <= 0.01
+    assert found.signal in ("slope of class 2", "slope of class 3")
+    assert found.looks_at == ""
+    assert found.signal in found.in_words(0.05)
+    rejected = sum(
+        difference(*rare_classes(seed, lambda group: group >= 0), seed, 99).pvalue <= 0.05 for seed in range(40)
+    )
+    assert rejected <= binom.ppf(0.999, 40, 0.05)
+
+
+def test_what_a_difference_of_many_classes_looks_at_is_said():
+    rng = np.random.default_rng(1)
+    p = rng.dirichlet(np.r_[8.0, 4.0, np.full(18, 0.2)], 400)
+    y = (rng.random((400, 1)) > p.cumsum(axis=1)[:, :-1]).sum(axis=1)
+    found = difference(y, kc.Categorical(p), np.arange(400) % 2)
+    assert found.looks_at == "the first choice and classes 0, 1 of 20"
+    assert found.in_words(0.05).endswith("approximate; looked at: the first choice and classes 0, 1 of 20)")
+    alike = kc.Categorical(np.full((400, 40), 1 / 40))
+    assert difference(rng.integers(0, 40, 400), alike, np.arange(400) % 2).looks_at == "the first choice"
+
+
+@pytest.mark.parametrize("moved", [0, 1])
+def test_certain_predictions_show_no_difference_of_groups(moved):
+    y = np.random.default_rng(0).integers(0, 3, 300)
+    assert difference(y, kc.Categorical(np.eye(3)[(y + moved) % 3]), np.arange(300) % 2).pvalue == 1
+    assert difference(y > 1, np.where(y > 1, 1.0 - moved, moved), np.arange(300) % 2).pvalue == 1
+
+
+def test_differences_are_corrected_for_the_choice_of_a_column():
+    y, p = one_probability(400, 6)
+    rng = np.random.default_rng(0)
+    groups = {name: rng.integers(0, 3, 400) for name in "abc"} | {"small": np.arange(400)[::-1] // 395}
+    case, read = Case.of(y, p), checked_groups(groups, 400)
+    found = by_group(case, read, Run(draws=99)).differences
+    own = sorted(d.pvalue for d in found[:3])
+    holm = np.minimum(np.maximum.accumulate([3 * own[0], 2 * own[1], own[2]]), 1)
+    assert sorted(d.adjusted for d in found[:3]) == pytest.approx(holm)
+    assert (found[3].pvalue, found[3].adjusted, [d.columns for d in found]) == (None, None, [3, 3, 3, 1])
+    assert "over 3 columns (Holm), approximate" in found[0].in_words(0.05)
+    assert found[0].to_dict()["adjusted"] == found[0].adjusted
+
+
 def test_where_a_difference_is_not_tested_it_is_said_why():
     y, p = one_probability(150, 3)
     half = np.arange(150) % 2
@@ -597,7 +707,7 @@ def test_quantiles_with_ties_have_groups_with_conservative_pvalues():
     )
     assert found.by_group.law == "conservative"
     assert len(found.by_group.rejected) == 2
-    assert all(g.skce is None and g.gap > 0 and g.gap_interval is None for g in found.by_group.findings)
+    assert all(g.skce is None and 0 < g.gap_interval[0] < g.gap < g.gap_interval[1] for g in found.by_group.findings)
     assert "with conservative p-values" in found.by_group.test_in_words
     assert found.by_group.gap_name == "least share above quantiles, observed - claimed"
 
@@ -615,3 +725,52 @@ def test_the_gap_of_quantiles_with_ties_is_the_least_that_agrees_with_the_claims
         found = by_group(Case.of(y, kc.Quantiles(q, levels)), checked_groups(["one"] * 120, 120), Run(draws=19))
         assert found.findings[0].gap == pytest.approx(np.clip(0, low, high))
         assert np.sign(found.findings[0].gap) == sign
+
+
+def agresti_coull(count, n, level):
+    z = norm.ppf(0.5 + level / 2)
+    share, whole = (count + z * z / 2) / (n + z * z), n + z * z
+    half = z * np.sqrt(share * (1 - share) / whole)
+    return max(share - half, 0), min(share + half, 1)
+
+
+def test_the_gap_of_one_quantile_has_the_interval_of_agresti_and_coull():
+    rng = np.random.default_rng(2)
+    mean = rng.normal(size=40)
+    batch = kc.Quantiles(mean[:, None] + 2.0, [0.95])
+    for y in (mean + rng.normal(size=40) + 1, mean):  # some above, and none
+        found = by_group(Case.of(y, batch), checked_groups(["one"] * 40, 40), Run(draws=19)).findings[0]
+        low, high = agresti_coull((y > mean + 2).sum(), 40, 0.95)
+        assert found.gap_interval == pytest.approx((low - 0.05, high - 0.05))
+
+
+def test_the_interval_of_a_gap_with_ties_bounds_both_claims():
+    """One level: the least gap is above 0 by the share above the quantile, below 0 by the share at or above it."""
+    n, zero = 60, np.zeros(60)
+    for above, same, level in ((30, 20, 0.9), (3, 20, 0.1), (10, 40, 0.5), (0, 60, 0.99)):
+        y = np.r_[np.full(above, 1.0), np.zeros(same), np.full(n - above - same, -1.0)]
+        case = Case.of(y, kc.Quantiles(zero[:, None], [level]))
+        found = by_group(case, checked_groups(["one"] * n, n), Run(draws=19)).findings[0]
+        (a, b), (c, d) = (np.array(agresti_coull(k, n, 0.95)) - (1 - level) for k in (above, above + same))
+        assert found.gap_interval == pytest.approx((max(a, 0) + min(c, 0), max(b, 0) + min(d, 0)))
+        assert found.gap_interval[0] <= found.gap <= found.gap_interval[1]
+
+
+@pytest.mark.parametrize("factor", [0.6, 1.0, 1.6, 3.0])
+def test_intervals_of_gaps_with_ties_hold(factor):
+    levels, n, missed = np.array([0.1, 0.5, 0.9, 0.99]), 25, 0
+
+    def drawn(rng, size):
+        rate = rng.uniform(0.05, 3, size)
+        return rng.poisson(factor * rate).astype(float), poisson.ppf(levels, rate[:, None])
+
+    y, q = drawn(np.random.default_rng(0), 100_000)
+    last = levels[3 - np.argmax((q[:, :, None] == q[:, None])[:, :, ::-1], axis=2)]
+    first = levels[np.argmax(q[:, :, None] == q[:, None], axis=2)]
+    low, high = ((y[:, None] > q) - (1 - last)).mean(), ((y[:, None] >= q) - (1 - first)).mean()
+    truth = np.clip(0, low, high)
+    for seed in range(150):
+        y, q = drawn(np.random.default_rng([1, seed]), n)
+        lower, upper = sizes_of(Case.of(y, kc.Quantiles(q, levels)), Run(), 0.05).gap_interval
+        missed += not lower <= truth <= upper
+    assert missed <= binom.ppf(0.999, 150, 0.05)

@@ -9,7 +9,7 @@ from scipy import stats
 
 import kernelcal as kc
 from kernelcal.errors import InputError
-from kernelcal.inference.test.given_places import FamilyOfPlaces
+from kernelcal.inference.test.place_family import FamilyOfPlaces
 
 N = 900
 

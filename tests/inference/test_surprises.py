@@ -9,9 +9,9 @@ from scipy.stats import beta, binom, norm, ttest_1samp
 
 import kernelcal as kc
 from kernelcal.cases import Case
-from kernelcal.comparison.figures import by_rows, conditional, score_surprises
+from kernelcal.comparison.figures import by_rows, conditional, score_surprises, shared_law, skce_differences
 from kernelcal.inference import Draws, equivalence_test
-from kernelcal.inference.intervals import PairedSurprises, RowBootstrap, label_law, surprises_of
+from kernelcal.inference.intervals import BlockSurprises, PairedSurprises, RowBootstrap, label_law, surprises_of
 from kernelcal.inference.intervals.flips import Flips
 from kernelcal.inference.intervals.methods import Request
 from kernelcal.inference.intervals.paired import ScoreSurprises
@@ -461,6 +461,62 @@ def test_the_paired_error_of_numbers_grows_by_outcomes_far_away():
     assert found.between(0, 1).error(2.0) == pytest.approx(
         np.sqrt(linear + 2 / pairs * max(q / pairs - t, 0)), rel=1e-9
     )
+
+
+def blocks_by_hand(y, tables, size, eps):
+    """Hoeffding's variance of a mean over blocks, z1 and z2 from all rows that are written out."""
+    v, _ = law_by_hand(y, tables)
+    first, second = (Written(y, p, v, eps) for p in tables)
+    d, w = first.h - second.h, first.weights
+    sums = d @ w - np.diag(d)
+    q = w @ d**2 @ w - np.sum(np.diag(d)[: len(y)] ** 2)
+    whole, b = w.sum(), size * (1 + eps)
+    pairs = whole * (whole - 1)
+    mean = (w @ sums / pairs) ** 2
+    z1 = max((w @ sums**2 - q) / (pairs * (whole - 2)) - mean, 0)
+    return (4 * (b - 2) * z1 + 2 * max(q / pairs - mean, 0)) / (len(y) // size * b * (b - 1))
+
+
+def in_blocks(y, tables, size):
+    cases = {str(k): Case(y, batch_of(p)) for k, p in enumerate(tables)}
+    statistic = replace(STATISTIC, estimator="block", block_size=size)
+    return cases, {name: statistic.prepare(case.predictions) for name, case in cases.items()}
+
+
+@pytest.mark.parametrize(("m", "size"), [(2, 5), (3, 4), (5, 2)])
+def test_what_surprises_add_to_blocks_equals_rows_that_are_written_out(m, size):
+    y, p = data(14, m)
+    tables = [p, data(14, m, seed=8)[1]]
+    cases, prepared = in_blocks(y, tables, size)
+    found = BlockSurprises.of(list(prepared.values()), list(cases.values()), shared_law(cases))
+    values = prepared["0"].block_values(y) - prepared["1"].block_values(y)
+    each = law_by_hand(y, tables)[1]
+    for surprises in (2.0, 6.0):
+        more = blocks_by_hand(y, tables, size, surprises * each / 14) - blocks_by_hand(y, tables, size, 0.0)
+        expected_error = np.sqrt(values.var(ddof=1) / len(values) + max(more, 0))
+        assert found.errors(values, 0, 1)(surprises) == pytest.approx(expected_error, rel=1e-9)
+
+
+def test_parts_of_many_rows_know_the_variance_of_a_mean_over_blocks():
+    rng = np.random.default_rng(3)
+    p, q = rng.uniform(size=(2, 9000))
+    y = (rng.random(9000) < p).astype(int)
+    cases, prepared = in_blocks(y, [np.stack([1 - x, x], axis=1) for x in (p, q)], 30)
+    found = BlockSurprises.of(list(prepared.values()), list(cases.values()), shared_law(cases))
+    assert len(found.parts) == 16
+    values = prepared["0"].block_values(y) - prepared["1"].block_values(y)
+    own = values.var(ddof=1) / len(values)
+    assert found._variance([part.between(0, 1) for part in found.parts], 0.0) == pytest.approx(own, rel=0.2)
+    assert found.errors(values, 0, 1)(2.0) == pytest.approx(np.sqrt(own), rel=0.02)  # many outcomes surprise
+
+
+def test_blocks_without_a_surprise_do_not_tell_models_apart_that_err_alike():
+    n, repetitions, found = 500, 25, 0
+    for seed in range(repetitions):
+        y = (np.random.default_rng([13, seed]).random(n) < 0.0012).astype(int)
+        cases, prepared = in_blocks(y, [np.tile([1 - p, p], (n, 1)) for p in (0.0004, 0.002)], 16)
+        found += skce_differences(cases, prepared)[0][0].pvalue <= 0.05  # without surprises in every second set
+    assert found <= binom.ppf(0.999, repetitions, 0.05)
 
 
 def test_scores_of_surprises_equal_a_loop():

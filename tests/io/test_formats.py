@@ -4,6 +4,7 @@ import gzip
 import json
 import pickle
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -223,7 +224,6 @@ def test_missing_json_lists(write, hole):
         ('{"p": [0.1, ' + "9" * 400 + '], "y": 1}\n', "column 'p', row 0: expected a list of numbers"),
         ('{"p": [0.1, 0.9], "y": 1}\n{"p": 0.3, "y": 1}\n', "column 'p', row 1: expected a list of 2 numbers, got 0.3"),
         ('{"p": 0.1, "y": 1}\n{"p": "0.3", "y": 1}\n', "row 1, column 'p': '0.3' is not a number"),
-        ('{"p": {"a": 1}, "y": 1}\n', "row 0, column 'p': \"{'a': 1}\" is not a number"),
         ("\n\n", "the file is empty"),
     ],
 )
@@ -273,16 +273,24 @@ def _evaluated(path, **options):
         ("a.csv", "p,y\n0.2,0,5\n", "line 2: 3 cells, the header has 2"),
         ("a.csv", "p,y\n0.2,0\n\n0.3,1,\n", "line 4: 3 cells, the header has 2"),
         ("a.csv", "p,p,y\n0.2,0.2,0\n", "the header names 'p' more than once: columns need distinct names"),
-        ("a.csv", "0.2,0\n0.3,1\n", "the first line holds only numbers: add a header that names the columns"),
-        ("a.csv", "p;y\n0.2;0\n", "the header is one column, 'p;y': say what is between the cells, --delimiter ';'"),
-        ("a.csv", "p\ty\n0.2\t0\n", "--delimiter tab"),
-        ("a.tsv", "p,y\n0.2,0\n", "--delimiter ','"),
+        (
+            "a.csv",
+            "p;y\n0.2;0\n0.3\n",
+            "the header is one column, 'p;y': say what is between the cells, --delimiter ';'",
+        ),
+        ("a.csv", "p\ty\n0.2\t0\t1\n", "--delimiter tab"),
+        ("a.tsv", "p,y\n0.2,0\n1\n", "--delimiter ','"),
         ("a.csv", "", "the file is empty"),
         ("a.csv", "\n\n", "the file is empty"),
         ("a.csv", "p,y\n", "there are no rows, only names"),
-        ("a.csv", "p,y\n20%,1\n", "line 2, column 'p': '20%' is not a number; write percentages as plain numbers"),
+        ("a.csv", "p,y\n20%,1\n30,0\n", "cells with and without a percent sign: write all of them alike (line 2"),
+        ("a.csv", "p0,p1,y\n20%,80,1\n", "'p0': a number with a percent sign, but column 'p1' has none"),
         ("a.csv", "p,y\nlow,1\n", "line 2, column 'p': 'low' is not a number"),
-        ("a.csv", 'p,y\n0.2,1\n"0.3,1\n', "line 3: 1 cell, the header has 2"),
+        ("a.csv", 'p,y\n0.2,1\n"0.3,1\n', "line 3: unexpected end of data: is a quote left open?"),
+        ("a.csv", 'p,y,"note\n0.2,1,x\n', "line 1: unexpected end of data: is a quote left open?"),
+        ("a.csv", 'p,y,z\n0.2,1,"a\n0.3,0,b\n0.4,1,"c\n', "line 2: ',' expected after '\"'"),
+        ("a.csv", "p,y\n0.2_5,1\n", "line 2, column 'p': '0.2_5' is not a number"),
+        ("a.jsonl", '{"p": 0.2, "y": 1, "y": 0}', "line 1: the name 'y' is given twice in one object"),
         ("a.csv", "p,y\n0.2,1\n" + "1" * 200_000 + ",1\n", "line 3: field larger than field limit"),
         ("a.csv", "p,y\n0.2\0,1\n", "line 2, column 'p'"),
         ("a.csv", "p,y\n0.5,café\n".encode("latin-1"), "this is not text in UTF-8 (byte 0xe9): save it as UTF-8"),
@@ -296,7 +304,7 @@ def _evaluated(path, **options):
         ("a.npz", b"", "this is not a file in npz format"),
         ("a.parquet", bytes(range(256)), "cannot be read as parquet"),
         ("a.parquet", b"", "cannot be read as parquet"),
-        ("a.xlsx", b"", "unknown kind of file '.xlsx': csv, tsv, npy (a pair), jsonl, npz and parquet are read"),
+        ("a.h5", b"", "unknown kind of file '.h5': csv, tsv, txt, dat, npy (a pair), "),
         ("a", lines(), "unknown kind of file ''"),
         ("a.npz.gz", b"", "unknown kind of file '.gz'"),
         ("a.csv.zip", b"", "unknown kind of file '.zip'"),
@@ -332,8 +340,66 @@ def test_delimiters_that_are_none(write, delimiter):
 
 
 def test_decimal_commas(write):
-    message = refusal(write("a.csv", "p;y\n0,25;1\n"), delimiter=";")
+    data = load(write("a.csv", "p;y\n0,25;1\n0,5;0\n"))
+    assert data.predictions.p.tolist() == [0.25, 0.5]
+    message = refusal(write("a.tsv", "p\ty\n0,25\t1\n"))
     assert "'0,25' is not a number; write the decimal comma as a point" in message
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t", "|", " "])
+@pytest.mark.parametrize("name", ["a.csv", "a.txt", "a.tsv", "a.dat"])
+def test_what_is_between_the_cells_is_told(write, name, mark):
+    assert load(write(name, lines(mark))).predictions.p.tolist() == P.tolist()
+    assert load(write(name, f"# {lines(mark)}")).predictions.p.tolist() == P.tolist()  # as NumPy writes a header
+
+
+def test_percent_signs(write):
+    path = write("a.csv", "p,y\n50.50%,1\n7%,0\n")
+    for options in ({}, {"kind": "percent"}):
+        data = load(path, **options)
+        assert data.predictions.p.tolist() == [0.505, 0.07]
+        assert "predictions p, percent" in data.description
+    assert "--kind logits was said" in refusal(path, kind="logits")
+
+
+def test_tables_without_a_header(write):
+    path = write("a.csv", "1,0.25\n0,0.5\n1,0.75\n")
+    data = load(path)
+    assert data.predictions.p.tolist() == [0.25, 0.5, 0.75]
+    assert data.y.tolist() == [1, 0, 1]
+    path = write("a.txt", "3.5 1 2\n2.5 1 4\n")
+    assert "The columns are 1, 2, 3" in refusal(path)
+    assert load(path, target="1", mean="2", std="3").predictions.std.tolist() == [2.0, 4.0]
+
+
+def test_pipes_are_read_once(tmp_path):
+    import os
+    import threading
+
+    for name, text in (("a.csv", lines().encode()), ("b", b'{"p": 0.2, "y": 1}\n{"p": 0.3, "y": 0}\n')):
+        os.mkfifo(tmp_path / name)
+        writer = threading.Thread(target=(tmp_path / name).write_bytes, args=(text,))
+        writer.start()
+        data = load(tmp_path / name)
+        writer.join()
+        assert data.predictions.p.tolist()[:2] == ([0.2, 0.3] if name == "b" else P.tolist()[:2])
+
+
+def test_standard_input(monkeypatch, tmp_path):
+    import io
+    import sys
+
+    np.savez(tmp_path / "a.npz", p=P, y=Y)
+    contents = [lines().encode(), lines(";").encode(), (tmp_path / "a.npz").read_bytes()]
+    for content in contents:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+        data = load(Path("-"))
+        assert data.predictions.p.tolist() == P.tolist()
+        assert data.description.startswith("read standard input: ")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"p,y\n0.2,0,1\n")))
+    assert refusal(Path("-")).startswith("standard input, line 2: 3 cells")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    assert "there is nothing to read" in refusal(Path("-"))
 
 
 @pytest.mark.parametrize("suffix", [".pkl", ".pickle", ".joblib", ".pt", ".pth", ".PKL"])

@@ -139,7 +139,9 @@ def test_other_output_types(save, load, refused, truth):
     assert "--where output_type=quantile or --where output_type=sample" in refused(both, truth=truth)
     np.testing.assert_array_equal(load(both, truth=truth, where=["output_type=sample"]).predictions.draws[0], [3, 1, 2])
     message = refused(save(f"{HEADER} {MORE}"), truth=truth)
-    assert message == "the table holds no quantiles and no draws, but output type mean: these are not read"
+    assert message == (
+        "the table holds no quantiles, draws or probabilities of categories, but output type mean: these are not read"
+    )
 
 
 def test_incomplete_and_double_tasks(save, refused, truth):
@@ -205,3 +207,96 @@ def test_scoringutils(load, refused, data_folder, tmp_path, name, width):
     assert data.description.endswith(
         "evaluated together: 2 values of target_type, 4 values of model; dropped 144 rows with missing values"
     )
+
+
+# ---- categories, oracle values, versions, and conditions on the truth file
+
+
+CATEGORIES = " ".join(
+    f"2024-01-06,1,trend,2024-01-13,{place},pmf,{name},{p}"
+    for place, ps in (("01", (0.2, 0.5, 0.3)), ("US", (0.1, 0.1, 0.8)))
+    for name, p in zip(("low", "moderate", "high"), ps, strict=True)
+)
+
+
+def test_probabilities_of_categories(save, load, refused):
+    path = save(f"{HEADER} {CATEGORIES}")
+    outcomes = save("date,location,value 2024-01-13,US,high 2024-01-13,01,low 2024-01-13,02,low", "truth.csv")
+    data = load(path, truth=outcomes)
+    assert data.predictions.classes == ("low", "moderate", "high")
+    np.testing.assert_array_equal(data.predictions.probs, [[0.2, 0.5, 0.3], [0.1, 0.1, 0.8]])
+    assert data.y.tolist() == ["low", "high"]
+    assert "target value; 3 categories: low, moderate, high" in data.description
+    oracle = save(
+        "location,target_end_date,target,output_type,output_type_id,oracle_value "
+        + " ".join(
+            f"{place},2024-01-13,trend,pmf,{name},{int(name == true)}"
+            for place, true in (("01", "moderate"), ("US", "high"))
+            for name in ("low", "moderate", "high")
+        ),
+        "oracle.csv",
+    )
+    assert load(path, truth=oracle).y.tolist() == ["moderate", "high"]
+    short = save(f"{HEADER} {CATEGORIES.rsplit(' ', 1)[0]}")
+    assert "category high occurs 0 times in the prediction location=US" in refused(short, truth=outcomes)
+    unlike = save(f"{HEADER} {CATEGORIES.replace('0.8', '0.7')}")
+    assert "location=US sums to 0.9" in refused(unlike, truth=outcomes)
+
+
+def test_oracle_values_of_quantiles(save, load):
+    oracle = save(
+        "location,target_end_date,target,output_type,output_type_id,oracle_value "
+        "01,2024-01-13,hosp,quantile,NA,10 US,2024-01-13,hosp,quantile,NA,40 01,2024-01-13,hosp,cdf,5,0 "
+        "01,2024-01-13,hosp,mean,NA,10",
+        "oracle.csv",
+    )
+    data = load(save(TABLE), truth=oracle)
+    np.testing.assert_array_equal(data.y, [10, 40])
+    assert "(location=location, target_end_date=target_end_date, target=target)" in data.description
+
+
+def test_versions_of_outcomes_are_asked_for(save, load, refused):
+    versions = save(
+        "date,location,as_of,value 2024-01-13,01,d1,10 2024-01-13,US,d1,40 2024-01-13,01,d2,11 2024-01-13,US,d2,40",
+        "truth.csv",
+    )
+    message = refused(save(TABLE), truth=versions)
+    assert "the file holds several versions (as_of d1, d2): say which is meant, --where as_of=VALUE" in message
+    np.testing.assert_array_equal(load(save(TABLE), truth=versions, where=["as_of=d2"]).y, [11, 40])
+    np.testing.assert_array_equal(load(save(TABLE), truth=versions, where=["as_of=d1", "location=01"]).y, [10])
+    assert "there is no column 'x'" in refused(save(TABLE), truth=versions, where=["x=1"])
+    same = save("date,location,as_of,value 2024-01-13,01,d1,10 2024-01-13,01,d2,10 2024-01-13,US,d1,40", "same.csv")
+    np.testing.assert_array_equal(load(save(TABLE), truth=same).y, [10, 40])
+
+
+def test_a_column_of_targets_by_another_name(save, load):
+    outcomes = save(
+        "target_name,date,location,observation hosp,2024-01-13,01,10 deaths,2024-01-13,01,5 hosp,2024-01-13,US,40",
+        "truth.csv",
+    )
+    data = load(save(TABLE), truth=outcomes)
+    np.testing.assert_array_equal(data.y, [10, 40])
+    assert "target=target_name" in data.description
+
+
+def test_keys_do_not_depend_on_the_order_of_columns(save, load, truth):
+    rows = [row.split(",") for row in TABLE.split()]
+    other = save(" ".join(",".join([*row[4:], *row[3::-1]]) for row in rows), "b.csv")
+    assert load(other, truth=truth).keys == load(save(TABLE), truth=truth).keys
+
+
+def test_distribution_functions(save, load, refused, truth):
+    lines = " ".join(
+        f"2024-01-06,1,hosp,2024-01-13,{place},cdf,{t},{p}"
+        for place, ps in (("01", (0.2, 0.5, 0.9)), ("US", (0.1, 0.1, 0.8)))
+        for t, p in zip((8, 10, 39.5), ps, strict=True)
+    )
+    data = load(save(f"{HEADER} {lines}"), truth=truth)
+    np.testing.assert_allclose(data.predictions.probs, [[0.2, 0.3, 0.4, 0.1], [0.1, 0, 0.7, 0.2]])
+    assert data.predictions.classes == ("to 8", "8 to 10", "10 to 39.5", "above 39.5")
+    assert data.y.tolist() == ["8 to 10", "above 39.5"]  # 10 is at most 10; 40
+    falling = save(f"{HEADER} {lines.replace(',0.5', ',0.1')}")
+    assert "location=01 falls, or exceeds 1" in refused(falling, truth=truth)
+    aside = load(save(f"{TABLE} {lines}"), truth=truth)
+    assert aside.description.endswith("; 6 lines of output type cdf left aside")
+    assert len(load(save(f"{TABLE} {lines}"), truth=truth, where=["output_type=cdf"]).predictions.classes) == 4

@@ -128,7 +128,7 @@ def test_rows_that_are_dropped_are_named_by_the_others(save, together, refused_t
 
 def test_one_model_is_not_several(save, refused_together):
     message = refused_together(save(A, "a.csv"), predictions="p")
-    assert "one model was found (a): name further files, or the column that tells models apart" in message
+    assert "one model was found (a): name further files, the column that tells models apart" in message
 
 
 ROWS = "a,1,1,0.7 b,1,1,0.8 a,2,0,0.2 c,3,1,0.5 b,3,1,0.9 a,3,1,0.6 b,2,0,0.1 c,1,1,0.4 c,2,0,0.3"  # in any order
@@ -259,3 +259,62 @@ def test_a_hubverse_table_of_several_models(save, together, refused_together):
     message = refused_together(save(" ".join([HUBVERSE, *lines])), truth=truth, model_column="model_id")
     assert "model n has no row " in message
     assert "location=US" in message
+
+
+# ---- a column a model, and outcomes of their own
+
+
+TWO = "y,home,away 1,0.7,0.6 0,0.2,0.3 1,0.6,0.9"
+
+
+def test_a_column_a_model(save, together, refused_together):
+    models = together(save(TWO), predictions="home,away")
+    assert list(models) == ["home", "away"]
+    np.testing.assert_array_equal(models["away"].predictions.p, [0.6, 0.3, 0.9])
+    assert models["home"].description.endswith("; a column a model")
+    models = together(save(TWO.replace("home", "p_linear").replace("away", "p_forest")))
+    assert list(models) == ["linear", "forest"]
+    models = together(save(TWO.replace("home", "rf_prob").replace("away", "glm_prob")), target="y")
+    assert list(models) == ["rf", "glm"]
+    message = refused_together(save("y,p0,p1 1,0.3,0.7 0,0.8,0.2"), predictions="p0,p1")
+    assert message.startswith("the columns p0, p1 sum to 1 in every row: these are the classes of one model")
+    assert "name further files" in refused_together(save("y,p,x 1,0.3,5 0,0.8,0.1"))
+
+
+def test_a_mean_and_a_spread_a_model(save, together):
+    text = "y,a_mean,a_std,b_mean,b_std 1,2,1,3,2 0,0,1,1,2 4,5,1,6,2"
+    for options in ({}, {"mean": "a_mean,b_mean", "std": "a_std,b_std"}):
+        models = together(save(text), **options)
+        assert list(models) == ["a", "b"]
+        np.testing.assert_array_equal(models["b"].predictions.mean, [3, 1, 6])
+        np.testing.assert_array_equal(models["b"].predictions.std, [2, 2, 2])
+
+
+def test_whether_each_answer_was_right(save, together, refused_together):
+    a, b = "id,correct,confidence 1,1,0.7 2,0,0.9", "id,correct,confidence 2,1,0.8 1,0,0.6"
+    models = together(save(a, "a.csv"), save(b, "b.csv"), row_id="id")
+    assert models["a"].y.tolist() == [1, 0]
+    assert models["b"].y.tolist() == [0, 1]  # its own, in the order of the first
+    a, b = (text.replace("correct", "y").replace("confidence", "p") for text in (a, b))
+    message = refused_together(save(a, "a.csv"), save(b, "b.csv"), row_id="id")
+    assert "the target of the row id=1 is 1 for model a and 0 for b" in message
+    assert "--row-id" not in message
+    assert message.endswith("which differs between models, call its column correct")
+
+
+def test_rows_without_a_model_that_nobody_asked_for(save, together, refused_together):
+    text = "model,kind,y,p a,keep,1,0.7 a,keep,0,0.2 b,keep,1,0.9 b,keep,0,0.1 ,drop,1,0.5"
+    assert list(together(save(text), model_column="model", where=["kind=keep"])) == ["a", "b"]
+    assert "has rows without a model" in refused_together(save(text), model_column="model")
+
+
+def test_top_labels_of_two_networks(save, together, refused_together):
+    a = save("true_label,pred_label,confidence 1,1,0.7 2,0,0.6 0,0,0.9", "a.csv")
+    b = save("true_label,pred_label,confidence 1,0,0.5 2,2,0.8 0,0,0.7", "b.csv")
+    models = together(a, b)
+    assert models["a"].y.tolist() == [1, 0, 1]
+    assert models["b"].y.tolist() == [0, 1, 1]
+    turned = save("true_label,pred_label,confidence 2,2,0.8 1,0,0.5 0,0,0.7", "b.csv")  # rows in another order
+    message = refused_together(a, turned)
+    assert message.startswith("the target of row 0 is 1 for model a and 2 for b")
+    assert "--row-id NAME" in message

@@ -89,7 +89,7 @@ def test_draws_side_by_side(save, load):
 def test_one_draw_is_no_distribution(save, refused):
     message = refused(save("y,m 0,1 0,2"), samples="m")
     assert message.startswith("m is one number a row, but a prediction takes several samples")
-    assert "--samples 'm_*'" in message
+    assert "--samples NAMES" in message
 
 
 def test_the_missing_member_of_an_ensemble(save, load, refused):

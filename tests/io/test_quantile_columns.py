@@ -31,9 +31,9 @@ def test_names_that_end_in_a_level(save, load, names):
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        ("q5,q50,q95", "the name of column 'q5' ends in 5: is it a percentage or a number of the column?"),
-        ("q_5,q_50,q_95", "ends in 5"),
-        ("p05,p50,p95", "ends in 5"),
+        ("q5,q50,q90", "the name of column 'q5' ends in 5: is it a percentage or a number of the column?"),
+        ("q_5,q_50,q_99", "ends in 5"),
+        ("p05,p50,p75", "ends in 5"),
         ("q1,q2,q3", "ends in 1"),
         ("q0,q0.5,q0.9", "the name of column 'q0' ends in 0: a level lies between 0 and 1:"),
         ("q0.1,q0.5,q1", "the name of column 'q1' ends in 1:"),
@@ -45,10 +45,16 @@ def test_names_that_leave_a_doubt(save, load, refused, names, message):
     path = save(f"y,{names} 0,1,2,3")
     said = refused(path, quantiles="q*" if names.startswith("q") else "p*")
     assert message in said
-    assert "ay the levels in the order of the columns, such as --quantile-levels 0.05,0.5,0.95" in said
+    assert "ay the levels in the order of the columns, --quantile-levels LEVELS" in said
     if "0." not in names:
         data = load(path, quantiles=names, quantile_levels="0.05,0.5,0.95")
         np.testing.assert_array_equal(data.predictions.levels, [0.05, 0.5, 0.95])
+
+
+@pytest.mark.parametrize("names", ["q5,q50,q95", "q_5,q_50,q_95", "q05,q50,q95", "q5%,q50%,q95%"])
+def test_percents_that_lie_alike_below_and_above_50(save, load, names):
+    data = load(save(f"y,{names} 0,1,2,3"), quantiles="q*")
+    np.testing.assert_allclose(data.predictions.levels, [0.05, 0.5, 0.95])
 
 
 def test_levels_that_contradict_the_names(save, refused, load):

@@ -113,10 +113,23 @@ def _pair(data):
 
 def test_numbered_columns_from_one_with_labels_from_one(csv):
     path = csv("p1,p2,p3,y 0.2,0.3,0.5,3 0.1,0.8,0.1,2")
+    for options in ({}, {"one_based": True}):  # label 3 occurs, so that the labels are the numbers of the columns
+        data = load(path, **options)
+        assert labels(data) == [2, 1]
+        assert data.description.endswith("3 classes: 1 (p1), 2 (p2), 3 (p3)")
+    path = csv("p1,p2,p3,y 0.2,0.3,0.5,1 0.1,0.8,0.1,2")
     assert "--one-based" in refusal(path)
-    data = load(path, one_based=True)
-    assert labels(data) == [2, 1]
-    assert data.description.endswith("3 classes: 1 (p1), 2 (p2), 3 (p3)")
+    assert labels(load(path, one_based=True)) == [0, 1]
+    assert labels(load(path, predictions="p1,p2,p3")) == [1, 2]
+
+
+def test_numbered_columns_in_another_order(csv):
+    assert labels(load(csv("p2,p0,p1,y 0.5,0.2,0.3,2 0.1,0.1,0.8,1"))) == [0, 2]
+    data = load(csv("p3,p1,p2,y 0.5,0.2,0.3,2 0.1,0.1,0.8,0"))  # 0 occurs: the labels count from 0
+    assert labels(data) == [0, 1]
+    assert data.description.endswith("3 classes: 2 (p3), 0 (p1), 1 (p2)")
+    data = load(csv("digit_7,digit_3,y 0.5,0.5,3 0.1,0.9,7"), predictions="digit_*")
+    assert labels(data) == [1, 0]
 
 
 # ---- labels
@@ -132,12 +145,91 @@ def test_text_labels_are_matched_to_column_names(csv, columns):
 def test_text_labels_that_match_nothing(csv):
     message = refusal(csv("p_cat,p_dog,y 0.2,0.8,owl 0.1,0.9,dog"), predictions="p_*")
     assert message.startswith("the targets are text ('dog', 'owl'): say which class is which")
-    assert "--classes" in message
+    assert "in the order of the columns" in message
+    assert "dog,owl" not in message  # no order of our own
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        "P_Cat,P_Dog,P_Bird",
+        "cat_prob,dog_prob,bird_prob",
+        "P(cat),P(dog),P(bird)",
+        "prob[cat],prob[dog],prob[bird]",
+        "CAT,DOG,BIRD",
+        "score_cat,score_dog,score_bird",
+        "probCat,probDog,probBird",
+        "proba.cat,P_Dog,bird",
+        "predicted probability cat,predicted probability dog,predicted probability bird",
+    ],
+)
+@pytest.mark.parametrize("named", [False, True])
+def test_columns_are_matched_to_labels_without_case_and_affixes(csv, columns, named):
+    header = columns.replace(" ", "~")
+    path = csv(f"id,{header},y 1,0.5,0.2,0.3,dog 2,0.1,0.1,0.8,bird 3,0.8,0.1,0.1,cat")
+    path.write_text(path.read_text().replace("~", " "))
+    if not named and "proba.cat" in columns:
+        assert "no column has a usual name" in refusal(path)  # three ways to name a class: said by the user
+        return
+    data = load(path, predictions=columns if named else None)
+    assert data.predictions.classes == ("cat", "dog", "bird")
+    assert labels(data) == [1, 2, 0]
+
+
+def test_a_label_that_does_not_occur_has_a_column_too(csv):
+    data = load(csv("p_cat,p_dog,p_owl,p_value,y 0.5,0.2,0.3,9,dog 0.1,0.1,0.8,9,cat"), predictions="p_cat,p_dog,p_owl")
+    assert data.predictions.classes == ("cat", "dog", "owl")
+    data = load(csv("p_cat,p_dog,p_owl,y 0.5,0.2,0.3,dog 0.1,0.1,0.8,cat"))
+    assert data.predictions.classes == ("cat", "dog", "owl")
+    data = load(csv("p_cat,p_dog,p_value,y 0.5,0.5,9,dog 0.2,0.8,9,cat"))  # the own columns sum to 1
+    assert data.predictions.classes == ("cat", "dog")
+
+
+def test_classes_against_the_names_of_the_columns(csv):
+    path = csv("Wolf_score,Ant_score,Bee_score,y 0.5,0.2,0.3,bee 0.1,0.8,0.1,ant 0.6,0.2,0.2,wolf")
+    message = refusal(path, predictions="*_score", classes="ant,bee,wolf")
+    assert message.startswith("column 'Wolf_score' is said to hold class 'ant', but its name says 'wolf'")
+    for options in ({}, {"classes": "wolf,ant,bee"}):
+        assert accuracy(*_pair(load(path, predictions="*_score", **options))) == pytest.approx(2 / 3)
+
+
+def test_abbreviations_are_asked_for_without_an_order(csv):
+    message = refusal(csv("pc,pd,pb,y 0.5,0.2,0.3,dog 0.1,0.8,0.1,cat"), predictions="p*")
+    assert "--classes LABEL,LABEL,..." in message
+    assert "cat,dog" not in message.replace("'cat', 'dog'", "")
+
+
+def test_one_hot_columns_are_matched_by_name(csv):
+    path = csv("p_dog,p_cat,is_cat,is_dog 0.2,0.8,1,0 0.9,0.1,0,1")
+    data = load(path, target="is_cat,is_dog", predictions="p_dog,p_cat")
+    assert accuracy(*_pair(data)) == 1.0
+    path = csv("p_1,p_0,y_0,y_1 0.2,0.8,1,0 0.9,0.1,0,1")
+    assert accuracy(*_pair(load(path, target="y_0,y_1", predictions="p_1,p_0"))) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("column", "labels_", "positive"),
+    [
+        ("p_spam", "ham,spam", "spam"),
+        ("spam_prob", "ham,spam", "spam"),
+        ("P(ham)", "ham,spam", "ham"),
+        ("p", "No,Yes", "Yes"),
+        ("prob", "non-spam,spam", "spam"),
+        ("proba", "negative,positive", "positive"),
+    ],
+)
+def test_one_column_and_two_labels(csv, column, labels_, positive):
+    one, other = labels_.split(",")
+    data = load(csv(f"{column},y 0.9,{positive} 0.2,{other if positive == one else one} 0.8,{positive}"))
+    assert data.predictions.classes[1] == positive
+    assert labels(data) == [1, 0, 1]
 
 
 def test_text_labels_of_one_column(csv):
+    message = refusal(csv("p,y 0.2,left 0.9,rite"))
+    assert "--classes NEGATIVE,POSITIVE" in message
     path = csv("p,y 0.2,no 0.9,yes")
-    assert "--classes no,yes" in refusal(path)
+    assert labels(load(path)) == [0, 1]
     assert labels(load(path, classes="no,yes")) == [0, 1]
     assert labels(load(path, classes="yes, no")) == [1, 0]
     assert "row 1 is 'yes', which is none of the classes 'no', 'maybe'" in refusal(path, classes="no,maybe")

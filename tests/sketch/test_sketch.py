@@ -647,3 +647,42 @@ def test_sums_that_contradict_each_other_are_refused_whatever_the_checksum_says(
         other.save(path)
         with pytest.raises(InputError, match=f"contradict each other, {word}"):
             Sketch.load(path)
+
+
+def test_a_file_of_quantile_forecasts_gives_the_sketch_back(tmp_path):
+    y = np.random.default_rng(0).normal(size=60)
+    quantiles = kc.Quantiles(np.tile([-1.3, 0.0, 1.3], (60, 1)), [0.1, 0.5, 0.9])
+    sketch = Sketch.like(quantiles, engine=ENGINE, draws=9).update(y, quantiles)
+    sketch.save(tmp_path / "a.npz")
+    assert Sketch.load(tmp_path / "a.npz").result().to_dict()["n"] == 60
+
+
+def test_sketches_are_summed():
+    y, batch = _class_rows(3, 60)
+    whole = Sketch.like(batch, engine=ENGINE, draws=9)
+    parts = [whole.empty().update(y[k : k + 20], batch[k : k + 20], first_row=k) for k in (0, 20, 40)]
+    total = sum(parts)
+    assert total.n == 60
+    assert [part.n for part in parts] == [20, 20, 20]
+    assert total.result().pvalue == whole.update(y, batch).result().pvalue
+    with pytest.raises(TypeError, match="unsupported operand"):
+        1 + parts[0]
+
+
+def test_arrays_of_sketches_add_up_to_a_sketch():
+    y, batch = _class_rows(3, 60)
+    whole = Sketch.like(batch, engine=ENGINE, draws=9)
+    halves = (slice(0, 25), slice(25, 60))
+    first, second = (whole.empty().update(y[s], batch[s], first_row=s.start).arrays() for s in halves)
+    rows = {name: np.append(first[name], second[name]) for name in ("starts", "stops")}
+    both = {**{name: x + second[name] for name, x in first.items() if name not in rows}, **rows}
+    total = whole.with_arrays(both)
+    assert whole.n == 0
+    assert total.result().pvalue == whole.update(y, batch).result().pvalue
+    assert whole.empty().with_arrays(whole.empty().arrays()).n == 0
+    with pytest.raises(InputError, match="row 0 was given twice"):
+        whole.with_arrays({**both, "starts": np.zeros(2), "stops": np.array([25.0, 60.0])})
+    with pytest.raises(InputError, match="its sums contradict each other"):
+        whole.with_arrays({**both, "totals": 100 * both["totals"]})
+    with pytest.raises(InputError, match=r"make it with Sketch\.like"):
+        Sketch(kc.Laplacian(0.3)).with_arrays(both)

@@ -355,3 +355,19 @@ def test_paths_go_through_the_one_evaluate(tmp_path, table):
     assert (one.n, one.question) == (2000, "top label")
     with pytest.raises(InputError, match="the names of the prediction columns, got 2: pass the others by name"):
         kc.evaluate(data, "p_*", "label")
+
+
+def test_carriage_returns_alone_and_open_quotes(tmp_path):
+    rng = np.random.default_rng(0)
+    p = rng.uniform(size=300).round(3)
+    y = (rng.uniform(size=300) < p).astype(int)
+    text = "p,y\n" + "".join(f"{a},{b}\n" for a, b in zip(p, y, strict=True))
+    for name, mark in (("a.csv", "\n"), ("b.csv", "\r"), ("c.csv", "\r\n")):
+        (tmp_path / name).write_bytes(text.replace("\n", mark).encode())
+    found = [evaluate_files(tmp_path / name, draws=99) for name in ("a.csv", "b.csv", "c.csv")]
+    assert found[0].n == 300
+    assert len({one.pvalue for one in found}) == 1
+    assert len({one.scores()["log_score"] for one in found}) == 1
+    (tmp_path / "d.csv").write_text(text.replace("p,y", 'p,y,"note').replace("\n", ",x\n"))
+    with pytest.raises(InputError, match=r"line 1: .* is a quote left open"):
+        evaluate_files(tmp_path / "d.csv")

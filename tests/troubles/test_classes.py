@@ -119,7 +119,7 @@ def test_the_text_label_case():
     given, expected = case("string-labels")
     message = refused(given["y"], given["p1"])
     assert message.startswith("the targets are text ('eggs', 'spam'): say which class is which")
-    assert "(negative, positive)" in message
+    assert "--classes NEGATIVE,POSITIVE" in message
     error = kc.ece(given["y"], given["p1"], classes=["eggs", "spam"], question="positive class", bins=10)
     assert float(error) == pytest.approx(expected["with_positive_spam"]["ece_10"], abs=1e-12)
 
@@ -129,7 +129,7 @@ def test_text_labels_need_classes_in_their_order(make):
     words, p = ["no", "yes", "yes", "no"], [0.2, 0.7, 0.6, 0.1]
     message = refused(make(words), p)
     assert "('no', 'yes')" in message
-    assert "--classes no,yes" in message
+    assert "--classes NEGATIVE,POSITIVE" in message
     assert labels_of(make(words), p, classes=["no", "yes"]) == [0, 1, 1, 0]
     assert labels_of(make(words), p, classes=("yes", "no")) == [1, 0, 0, 1]
 
@@ -287,8 +287,11 @@ def test_logits_of_every_shape_and_dtype_are_recognised(n, m, dtype):
 def test_logits_of_one_column_are_recognised(make):
     scores = np.array([0.3, -2.5, 1.7, 4.0])
     message = refused([0, 1, 1, 1], make(scores))
-    assert message.startswith("row 1 is -2.5, outside [0, 1]: are these logits or log-probabilities?")
-    assert "kernelcal.Logits(x) or kernelcal.LogProbs(x)" in message
+    assert message.startswith("row 1 is -2.5, outside [0, 1]: are these logits?")
+    assert "kernelcal.Logits(x)" in message
+    message = refused([0, 1, 1, 1], make(-np.abs(scores)))  # none is above 0: either may be meant
+    assert "kernelcal.LogProbs(x); command line: --kind log-probabilities" in message
+    assert "kernelcal.Logits(x); --kind logits" in message
     assert kc.as_predictions(kc.Logits(make(scores))).p == pytest.approx(1 / (1 + np.exp(-scores)))
 
 
@@ -422,8 +425,8 @@ def test_normalize_does_not_hide_faults(rows, text):
 @pytest.mark.parametrize("labels", [[0, 1, 2, 1], [3, 3, 0, 1]])
 def test_point_predictions_are_recognised(labels):
     message = refused([0, 1, 1, 1], labels)
-    assert "these look like class labels or percentages" in message
-    assert "Point predictions alone cannot be tested" in message
+    assert "these look like class labels or numbers on a scale" in message
+    assert "point predictions alone cannot be tested" in message
 
 
 # ---- argument order

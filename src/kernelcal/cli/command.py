@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,21 +11,24 @@ from pathlib import Path
 from typing import Any
 
 from kernelcal.cases import Case
-from kernelcal.cli.common import bar, check_lens, engine_of, lens_of, with_engine
+from kernelcal.cli.common import bar, check_lens, engine_of, lens_of, spread_out, with_engine
+from kernelcal.cli.ending import FINE, ended, refused, say, sentence
+from kernelcal.cli.gates import Judged, asked_gates, draws_for_gates, ended_by, judged, within_bound
 from kernelcal.cli.models import run_compare, run_report
 from kernelcal.cli.parser import argument_parser
-from kernelcal.cli.streaming import check_streaming, is_one_table, run_in_parts, why_in_parts
+from kernelcal.cli.streaming import check_streaming, is_one_table, refuse_whole, run_in_parts, run_merge, why_in_parts
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS
 from kernelcal.errors import InputError, KernelcalError, naming_rows
 from kernelcal.evaluation import Plan, evaluated, plan
-from kernelcal.explanation import columns_of_text
+from kernelcal.explanation import columns_of_text, explained
 from kernelcal.inference.intervals import checked_bound
 from kernelcal.inference.test import asked, asked_test
-from kernelcal.io import Data, ReadOptions, read
+from kernelcal.io import Data, ReadOptions, read, readers
 from kernelcal.lenses import ClassWise
 from kernelcal.predictions import ScorePredictions
 from kernelcal.runs import Run
 from kernelcal.stream import read_together
+from kernelcal.tables import Shown
 
 __all__ = ["main"]
 
@@ -36,49 +38,37 @@ _READ_FIELDS = tuple(ReadOptions.__dataclass_fields__)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit status: 0 done, 1 p below --fail-below, 2 bad input."""
-    options = argument_parser().parse_args(arguments)
-    options.said = [*(sys.argv[1:] if arguments is None else arguments)]
-    try:
+    """Run the command line; returns the exit status: 0 fine, 1 a gate said no, 2 wrong use or input, 3 fault inside."""
+
+    def work() -> int:
+        options = argument_parser().parse_args(arguments)
+        options.said = [*(sys.argv[1:] if arguments is None else arguments)]
         return _main(options)
-    except BrokenPipeError:  # the reader of our output has seen enough: end as other tools do
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 128 + 13
-    except KeyboardInterrupt:
-        print("kernelcal: interrupted", file=sys.stderr)
-        return 128 + 2
+
+    return ended(work)
 
 
 def _main(options: argparse.Namespace) -> int:
-    try:
-        options.run = _run_of(options)
-        _refuse(options)
-    except InputError as error:
-        return _refused(str(error))
+    if options.command == "merge":
+        return run_merge(options)
+    options.run = _run_of(options)
+    _refuse(options)
     if options.command in ("compare", "report"):
         return _compared(options)
     results: list[dict[str, Any]] = []
-    groups = _groups(options.files, together=getattr(options, "together", False))
-    try:
-        check_streaming(groups, options)
-    except InputError as error:
-        return _refused(str(error))
+    statuses = [FINE]
+    groups = _groups(options.files, together=options.together)
+    check_streaming(groups, options)
     for paths in groups:
         try:
-            results.append(_run(paths, options, first=not results))
-        except BrokenPipeError:
-            raise
-        except (KernelcalError, OSError, UnicodeError) as error:
-            return _refused(_sentence(paths, error))
+            result, found = _run(paths, options, first=not results)
+            statuses.append(ended_by(found, options, result))
+        except (KernelcalError, UnicodeError) as error:
+            return refused(_naming_file(paths, error))
+        results.append(result)
     if options.json:
-        print(json.dumps(results if len(results) > 1 else results[0], indent=2, allow_nan=False))
-    below = options.fail_below is not None and any(_below(r.get("pvalue"), options.fail_below) for r in results)
-    return 1 if below else 0
-
-
-def _refused(why: str) -> int:
-    print(f"kernelcal: {why}", file=sys.stderr)
-    return 2
+        say(json.dumps(results if len(results) > 1 else results[0], indent=2, allow_nan=False))
+    return max(statuses)
 
 
 def _run_of(options: argparse.Namespace) -> Run:
@@ -86,7 +76,7 @@ def _run_of(options: argparse.Namespace) -> Run:
     return Run(
         confidence_level=getattr(options, "confidence_level", CONFIDENCE_LEVEL),
         alpha=options.alpha,
-        draws=DRAWS if options.draws is None else options.draws,
+        draws=draws_for_gates(options, DRAWS),
         rng=options.seed,
         early_stopping=not options.all_draws,
         engine=engine_of(getattr(options, "engine", None), getattr(options, "features", None)),
@@ -98,51 +88,63 @@ def _refuse(options: argparse.Namespace) -> None:
     check_lens(options.lens, every=options.command == "test")
     if options.command == "test":
         asked_test(with_engine(options.statistic, options.run.engine), options.null, weighted=bool(options.weights))
+        if options.fail_above is not None:
+            raise InputError("test measures no error: --fail-above belongs to evaluate, explain, compare and report")
     if getattr(options, "within", None) is not None:
         checked_bound(options.within)
 
 
 def _compared(options: argparse.Namespace) -> int:
-    try:
-        run = run_compare if options.command == "compare" else run_report
-        found = run(_groups(options.files), _reading(options), options)
-    except BrokenPipeError:
-        raise
-    except (KernelcalError, OSError, UnicodeError) as error:
-        return _refused(" ".join(str(error).split()) or type(error).__name__)
+    run = run_compare if options.command == "compare" else run_report
+    together = getattr(options, "together", False)
+    groups = _groups(options.files if together else spread_out(options.files, readers()), together=together)
+    result, found = run(groups, _reading(options), options)
+    status = ended_by(found, options, result)
     if options.json:
-        print(json.dumps(found, indent=2, allow_nan=False))
-    return 0
+        say(json.dumps(result, indent=2, allow_nan=False))
+    return status
 
 
 def _reading(options: argparse.Namespace) -> ReadOptions:
     """What was said about the file; a command that does not ask leaves the default."""
-    return ReadOptions(**{name: getattr(options, name) for name in _READ_FIELDS if hasattr(options, name)})
+    said = {name: getattr(options, name) for name in _READ_FIELDS if hasattr(options, name)}
+    independent = options.command == "test" and options.null is not None
+    return ReadOptions(**said, unasked=not independent)
 
 
-def _below(pvalue: float | None, level: float) -> bool:
-    """Tell whether a p-value is below a level; where there is no test none is."""
-    return pvalue is not None and pvalue < level
-
-
-def _sentence(paths: list[Path], error: Exception) -> str:
+def _naming_file(paths: list[Path], error: Exception) -> str:
     """One line that names the file."""
-    text = " ".join(str(error).split()) or type(error).__name__
+    text = sentence(error)
     return text if str(paths[0]) in text else f"{' and '.join(map(str, paths))}: {text}"
 
 
-def _run(paths: list[Path], options: argparse.Namespace, *, first: bool) -> dict[str, Any]:
-    why = why_in_parts(paths, options)
+def _run(paths: list[Path], options: argparse.Namespace, *, first: bool) -> tuple[dict[str, Any], list[Judged]]:
+    """Read, say what was read, compute and print; returns values for JSON, and what gates look at."""
+    name, why = " and ".join(map(str, paths)), why_in_parts(paths, options)
+    if why is not None and options.explain_reading:
+        raise InputError(f"--explain-reading is about a file that is read at once, and this one is not ({why})")
     if why is not None:
-        return run_in_parts(paths, why, _reading(options), options, first=first)
+        refuse_whole(options, why)
+        result, found = run_in_parts(paths, why, _reading(options), options, first=first)
+        return result, [] if found is None else judged(name, found)
     read_all = read_together if is_one_table(paths, options) else read
     data = read_all(paths, _reading(options))
+    if options.explain_reading:
+        say(data.explained(_without_explaining(options)))
+        return {"read": data.description}, []
     if not options.json:
-        print(data.description if first else f"\n{data.description}", flush=True)
-    result = _planned(data, options) or _compute(data, options)
-    if not options.json:
-        print(result.summary(), flush=True)
-    return {"read": data.description, **result.to_dict()}
+        say(data.sentence if first else f"\n{data.sentence}")
+    planned = _planned(data, options)
+    if planned is not None:
+        if not options.json:
+            say(planned.summary())
+        return {"read": data.description, **planned.to_dict()}, []
+    return _compute(data, name, options)
+
+
+def _without_explaining(options: argparse.Namespace) -> list[str]:
+    """The command as it was typed, but for the option that asks how it is understood."""
+    return ["kernelcal", *(part for part in map(str, options.said) if part != "--explain-reading")]
 
 
 def _planned(data: Data, options: argparse.Namespace) -> Plan | None:
@@ -152,23 +154,46 @@ def _planned(data: Data, options: argparse.Namespace) -> Plan | None:
     run, lens = options.run, lens_of(options.lens, data.predictions)
     found = plan(data.predictions, lens=lens, draws=run.draws, engine=run.engine)
     if not options.plan and not options.json and found.seconds >= _LONG:
-        print(found.sentence(), flush=True)
+        say(found.sentence())
     return found if options.plan else None
 
 
-def _compute(data: Data, options: argparse.Namespace) -> Any:
+def _compute(data: Data, name: str, options: argparse.Namespace) -> tuple[dict[str, Any], list[Judged]]:
     lens = lens_of(options.lens, data.predictions)
     every = lens if isinstance(lens, ClassWise) else None
+    beside: dict[str, Shown] = {}
     with bar() as progress, naming_rows(data.row_in_words):
         run = replace(options.run, progress=progress)
-        case = Case.of(data.y, data.predictions, weights=data.weights, lens=None if every else lens, given=data.given)
-        case = replace(case, numbers=data.numbers)
-        if options.command == "evaluate":
-            return evaluated(case, run, groups=columns_of_text(data.groups))
-        statistic, law = asked_test(
-            with_engine(options.statistic, run.engine), options.null, weighted=data.weights is not None
-        )
-        return asked(case, statistic, law, every, run)
+        known = {"weights": data.weights, "given": data.given, **data.dependence}
+        case = replace(Case.of(data.y, data.predictions, lens=None if every else lens, **known), numbers=data.numbers)
+        if options.command == "test":
+            law = asked_test(
+                with_engine(options.statistic, run.engine), options.null, weighted=data.weights is not None
+            )
+            found: Any = asked(case, *law, every, run)
+            looked_at = [Judged(name, found.pvalue, None)]
+        else:
+            found, looked_at, beside = _evaluated(case, run, name, columns_of_text(data.groups), options)
+        if getattr(options, "within", None) is not None:
+            beside["equivalence"] = within_bound(case, run, options.within)
+    if not options.json:
+        say("\n\n".join(part.summary() for part in (found, *beside.values())))
+    more = {key: part.to_dict() for key, part in beside.items()}  # type: ignore[attr-defined]
+    return {"read": data.description, **found.to_dict(), **more}, looked_at
+
+
+def _evaluated(
+    case: Case, run: Run, name: str, groups: Any, options: argparse.Namespace
+) -> tuple[Any, list[Judged], dict[str, Shown]]:
+    """Evaluation or explanation; this one is judged by an evaluation beside it, if anything is."""
+    if options.command == "evaluate":
+        found = evaluated(case, run, groups=groups)
+        return found, judged(name, found), {}
+    why = explained(case, run, groups=groups)
+    if not asked_gates(options):
+        return why, [], {}
+    found = evaluated(case, run)
+    return why, judged(name, replace(found, by_group=why.by_group)), {"evaluation": found}
 
 
 def _groups(files: Sequence[Path], *, together: bool = False) -> list[list[Path]]:

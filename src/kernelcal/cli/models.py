@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import sys
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from kernelcal.cli.common import bar, lens_of
+from kernelcal.cli.ending import say
+from kernelcal.cli.gates import Judged, judged
 from kernelcal.comparison import Comparison, ScoreComparison, checked_models, compared, cost_in_words, refuse_run
+from kernelcal.dependence import Dependence
 from kernelcal.errors import InputError, KernelcalWarning, naming_rows
-from kernelcal.explanation import columns_of_text
+from kernelcal.explanation import ByGroup, by_group, checked_groups, columns_of_text, refuse_ungrouped
 from kernelcal.io import Data, ReadOptions, read, read_models
 from kernelcal.plots import pyplot
-from kernelcal.reporting import Report, environment, refuse_path, report
+from kernelcal.reporting import Report, environment, evaluations, refuse_path, report
+from kernelcal.stream import read_together
+from kernelcal.surroundings import refuse_place, written_whole
 
 __all__ = ["run_compare", "run_report"]
 
@@ -25,73 +31,109 @@ __all__ = ["run_compare", "run_report"]
 _PICTURES = (".png", ".svg", ".pdf")
 
 
-def run_compare(groups: Sequence[Sequence[Path]], reading: ReadOptions, options: argparse.Namespace) -> dict[str, Any]:
-    """Read, say what was read and what it will cost, compare, print and draw."""
+def run_compare(
+    groups: Sequence[Sequence[Path]], reading: ReadOptions, options: argparse.Namespace
+) -> tuple[dict[str, Any], list[Judged]]:
+    """Read, say what was read and what it will cost, compare, print and draw; returns what gates look at too."""
     if options.plot is not None:
         _refuse_picture(options.plot)
     if reading.weights:
         raise InputError("compare takes no case weights: leave out --weights")
     refuse_run(options.run)
     models = read_models(groups, reading)
-    first = next(iter(models.values()))
+    if options.explain_reading:
+        return _explained(models, options)
     predictions = {name: data.predictions for name, data in models.items()}
     if not options.json:
-        print("\n".join(f"{name}: {data.description}" for name, data in models.items()), flush=True)
-        print(cost_in_words(predictions, options.run.draws) + "\n", flush=True)
-    result = _compared(first, predictions, options)
+        say("\n".join(f"{name}: {data.sentence}" for name, data in models.items()))
+        say(cost_in_words(predictions, options.run.draws) + "\n")
+    result, by = _compared(models, predictions, options)
     if not options.json:
-        print(result.summary(), flush=True)
+        say("\n\n".join([result.summary(), *(f"{name}\n\n{part.summary()}" for name, part in by.items())]))
     if options.plot is not None:
         _save(result, options.plot)
-        print(f"wrote {options.plot}", file=sys.stderr if options.json else sys.stdout, flush=True)
-    return {"read": {name: data.description for name, data in models.items()}, **result.to_dict()}
+        say(f"wrote {options.plot}", to_errors=options.json)
+    found = {name: replace(own, by_group=by.get(name)) for name, own in evaluations(result).items()}
+    shown = {"read": {name: data.description for name, data in models.items()}, **result.to_dict()}
+    if by:
+        shown["groups"] = {name: part.to_dict() for name, part in by.items()}
+    return shown, [one for name, own in found.items() for one in judged(name, own)]
 
 
-def _compared(first: Data, predictions: dict[str, Any], options: argparse.Namespace) -> Comparison | ScoreComparison:
+def _explained(models: dict[str, Data], options: argparse.Namespace) -> tuple[dict[str, Any], list[Judged]]:
+    """Say of every model how it was read; nothing is judged."""
+    typed = ["kernelcal", *(part for part in map(str, options.said) if part != "--explain-reading")]
+    for name, data in models.items():
+        say(f"{name}: {data.explained(typed)}")
+    return {"read": {name: data.description for name, data in models.items()}}, []
+
+
+def _outcomes(models: dict[str, Data]) -> Any:
+    """The outcomes of all models: those of the first, unless each was asked about its own."""
+    first = next(iter(models.values()))
+    same = all(np.array_equal(first.y, data.y) for data in models.values())
+    return first.y if same else {name: data.y for name, data in models.items()}
+
+
+def _compared(
+    found: dict[str, Data], predictions: dict[str, Any], options: argparse.Namespace
+) -> tuple[Comparison | ScoreComparison, dict[str, ByGroup]]:
+    """Comparison, and the groups of every model, where some are named."""
+    first = next(iter(found.values()))
     lens = lens_of(options.lens, first.predictions)
     with bar() as progress, warnings.catch_warnings(), naming_rows(first.row_in_words):
         warnings.filterwarnings("ignore", ".* takes about ", KernelcalWarning)  # the cost has been said
-        models = checked_models(first.y, predictions, lens, None, normalize=False)
-        models = {name: replace(case, numbers=first.numbers) for name, case in models.items()}
-        return compared(models, replace(options.run, progress=progress), within=options.within)
+        models = checked_models(_outcomes(found), predictions, lens, None, normalize=False)
+        rows = Dependence.of(len(first.y), **first.dependence) if first.dependence else None
+        models = {name: replace(case, numbers=first.numbers, rows=rows) for name, case in models.items()}
+        grouping = checked_groups(columns_of_text(first.groups), len(first.y))
+        if grouping.groups:
+            refuse_ungrouped(next(iter(models.values())))
+        result = compared(models, replace(options.run, progress=progress), within=options.within)
+        alone = options.run.shared()
+        cases = {name: case.in_numpy for name, case in models.items()} if grouping.groups else {}
+        return result, {name: by_group(case, grouping, alone) for name, case in cases.items()}
 
 
 def _refuse_picture(path: Path) -> None:
     """Refuse a picture that could not be written, before the work and not after it."""
-    if path.suffix.lower() not in _PICTURES:
-        raise InputError(f"--plot writes {', '.join(_PICTURES)}, got {path}")
-    if not path.parent.is_dir():
-        raise InputError(f"--plot {path}: there is no folder {path.parent}")
+    refuse_place(path, suffixes=_PICTURES, what="--plot draws a picture")
     pyplot()
 
 
 def _save(result: Comparison | ScoreComparison, path: Path) -> None:
-    """Write the picture beside its place, and move it there when it is whole."""
+    """Write the picture, whole or not at all."""
     figure = result.plot().figure
-    unfinished = path.with_name(f".{path.name}.part{path.suffix}")
     try:
-        figure.savefig(unfinished)
-        unfinished.replace(path)
+        with written_whole(path) as unfinished:
+            figure.savefig(unfinished, format=path.suffix[1:].lower())
     finally:
-        unfinished.unlink(missing_ok=True)
         pyplot().close(figure)
 
 
-def run_report(groups: Sequence[Sequence[Path]], reading: ReadOptions, options: argparse.Namespace) -> dict[str, Any]:
-    """Read, say what was read, compute, write the page and say where it is."""
+def run_report(
+    groups: Sequence[Sequence[Path]], reading: ReadOptions, options: argparse.Namespace
+) -> tuple[dict[str, Any], list[Judged]]:
+    """Read, say what was read, compute, write the page and say where it is; returns what gates look at too."""
     refuse_path(options.output)
     environment()
     several = len(groups) > 1 or reading.model_column is not None
+    read_all = read_together if options.together else read
     if several and reading.weights:
         raise InputError("a page about several models takes no case weights: leave out --weights")
     if several:
         refuse_run(options.run)
-    models = read_models(groups, reading) if several else {groups[0][0].stem: read(groups[0], reading)}
+    models = read_models(groups, reading) if several else {groups[0][0].stem: read_all(groups[0], reading)}
+    if options.explain_reading:
+        return _explained(models, options)
     if not options.json:
-        print("\n".join(data.description for data in models.values()), flush=True)
+        say("\n".join(data.sentence for data in models.values()))
     found = _reported(models, options)
-    print(f"{found.verdict.heading}\nwrote {found.path}", file=sys.stderr if options.json else sys.stdout, flush=True)
-    return {"read": {name: data.description for name, data in models.items()}, **found.to_dict()}
+    say(f"{found.verdict.heading}\nwrote {found.path}", to_errors=options.json)
+    shown = {"read": {name: data.description for name, data in models.items()}, **found.to_dict()}
+    names = list(models) if len(models) == 1 else [str(model.name) for model in found.models]
+    pairs = zip(names, found.models, strict=True)
+    return shown, [one for name, model in pairs for one in judged(name, model.evaluation)]
 
 
 def _reported(models: dict[str, Data], options: argparse.Namespace) -> Report:
@@ -99,11 +141,12 @@ def _reported(models: dict[str, Data], options: argparse.Namespace) -> Report:
     with bar() as progress, warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".* takes about ", KernelcalWarning)  # a bar shows how long it takes
         return report(
-            first.y,
+            _outcomes(models),
             {name: data.predictions for name, data in models.items()},
             options.output,
             groups=columns_of_text(first.groups),
             given=first.given,
+            **first.dependence,
             lens=lens_of(options.lens, first.predictions),
             weights=first.weights,
             rows=first.numbers,

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import Any
 
 from kernelcal import __version__
+from kernelcal.cli.ending import say
+from kernelcal.cli.gates import add_gates
 from kernelcal.cli.streaming import add_streaming
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, DRAWS_OF_A_PASS, SIGNIFICANCE
 from kernelcal.inference import NULL_LAWS, STATISTICS
@@ -17,14 +20,21 @@ from kernelcal.pairs import ENGINES
 __all__ = ["argument_parser"]
 
 
+_DIGITS = 40  # of a whole number: Python itself reads no more than some thousands
+_ONE_TABLE = "one file, or two npy files; a folder or a quoted glob is one table"
 _PAGE = "the page, .html; a file of this name is replaced (default: %(default)s)"
 
 
+class _Parser(argparse.ArgumentParser):
+    """Messages repeat what was typed, control characters written out; an output that fails is an error."""
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        say(message.removesuffix("\n"), to_errors=file is not sys.stdout)
+
+
 def argument_parser() -> argparse.ArgumentParser:
-    """Return the parser of ``kernelcal evaluate``, ``test``, ``compare`` and ``report``."""
-    parser = argparse.ArgumentParser(
-        prog="kernelcal", description="Can a probabilistic model be believed? Calibration of predictions."
-    )
+    """Return the parser of all commands."""
+    parser = _Parser(prog="kernelcal", description="Can a probabilistic model be believed? Calibration of predictions.")
     parser.add_argument("--version", action="version", version=f"kernelcal {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
     every = commands.add_parser(
@@ -43,7 +53,7 @@ def argument_parser() -> argparse.ArgumentParser:
         "--plan", action="store_true", help="say which engines would run, their memory and time, and stop"
     )
     test = commands.add_parser("test", help="the exact test alone, with every member of its family")
-    test.add_argument("files", nargs="+", type=Path, metavar="FILE", help="one file, or two npy files")
+    test.add_argument("files", nargs="+", type=Path, metavar="FILE", help=_ONE_TABLE)
     test.add_argument(
         "--statistic",
         choices=tuple(STATISTICS),
@@ -59,11 +69,16 @@ def argument_parser() -> argparse.ArgumentParser:
         description="Which of several models is better calibrated on the same rows, and how certainly?",
     )
     several.add_argument(
-        "files", nargs="+", type=Path, metavar="FILE", help="a file a model, or one table with --model-column"
+        "files",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="a file a model (of a folder or a quoted glob too), or one table with --model-column",
     )
     _add_models(several.add_argument_group("the models"))
-    page = _add_report(commands)
-    for command in (every, several, page):
+    page, where = _add_report(commands), _add_explain(commands)
+    _add_merge(commands)
+    for command in (every, several, page, where):
         command.add_argument(
             "--confidence-level",
             type=float,
@@ -71,23 +86,54 @@ def argument_parser() -> argparse.ArgumentParser:
             metavar="P",
             help="coverage of the intervals (default: %(default)s)",
         )
-    for command in (every, page):
         command.add_argument(
             "--groups",
             metavar="NAMES",
             help="columns a,b whose values are groups of rows, each tested and measured; measured numbers are cut",
         )
+        command.add_argument(
+            "--within",
+            type=float,
+            metavar="EPS",
+            help="also test whether each model is calibrated to within this root of the SKCE, such as 0.05",
+        )
+    for command in (test, page, where):
+        command.add_argument("--together", action="store_true", help="all files are parts of one table")
     add_streaming(every.add_argument_group("files larger than memory"))
-    for command in (every, test, page):
+    for command in (every, test, page, where):
         command.add_argument(
             "--given",
             metavar="NAMES",
             help="columns that are known before the outcomes: are predictions right given these too, and where not?",
         )
-    for command in (every, test, several, page):
+    for command in (every, test, several, page, where):
+        _add_dependence(command.add_argument_group("rows that depend on each other"))
         _add_reading(command)
         _add_testing(command, one=command in (every, test))
+        add_gates(command.add_argument_group("gates: exit status 1"))
     return parser
+
+
+def _add_dependence(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--clusters",
+        metavar="NAMES",
+        help="columns whose values are shared by rows that may depend on each other: a patient, a question, a race",
+    )
+    group.add_argument(
+        "--horizon",
+        metavar="H",
+        help="steps that a forecast looks ahead, or a column that says it: forecasts less than H steps apart overlap, "
+        "with 1 none do",
+    )
+    group.add_argument(
+        "--time",
+        metavar="NAME",
+        help="with --horizon: column of times at regular steps, numbers or ISO dates (default: the order of the rows)",
+    )
+    group.add_argument(
+        "--series", metavar="NAMES", help="with --horizon: columns that tell series apart, such as a station"
+    )
 
 
 def _add_report(commands: Any) -> argparse.ArgumentParser:
@@ -96,11 +142,55 @@ def _add_report(commands: Any) -> argparse.ArgumentParser:
         help="one HTML page: verdict, numbers, pictures, where the model is wrong, method and data",
         description="Write one self-contained HTML page about one model, or several of the same rows.",
     )
-    page.add_argument("files", nargs="+", type=Path, metavar="FILE", help="a file a model, or one table of several")
+    page.add_argument(
+        "files",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="a file a model (of a folder or glob too), or one table of several",
+    )
     page.add_argument("-o", "--output", type=Path, default=Path("report.html"), metavar="PAGE", help=_PAGE)
     page.add_argument("--title", default="Calibration report", metavar="TEXT", help="title of the page")
     _add_models(page.add_argument_group("the models"), plot=False)
     return page
+
+
+def _add_explain(commands: Any) -> argparse.ArgumentParser:
+    where: argparse.ArgumentParser = commands.add_parser(
+        "explain",
+        help="where the model is wrong: at which predictions, in which classes, groups and rows",
+        description="Where is this model wrong: at which predictions, in which classes, groups of rows, rows?",
+    )
+    where.add_argument("files", nargs="+", type=Path, metavar="FILE", help=_ONE_TABLE)
+    return where
+
+
+def _add_merge(commands: Any) -> None:
+    merge = commands.add_parser(
+        "merge",
+        help="add up what evaluate --save wrote, and say what all rows tell",
+        description="Add up the sums that kernelcal evaluate --save wrote of several tables, as if they had been one.",
+    )
+    merge.add_argument(
+        "files", nargs="+", type=Path, metavar="FILE", help="npz files of --save; a folder or a quoted glob of these"
+    )
+    merge.add_argument("-o", "--output", type=Path, metavar="FILE", help="keep the sum in an npz file")
+    merge.add_argument(
+        "--confidence-level",
+        type=float,
+        default=CONFIDENCE_LEVEL,
+        metavar="P",
+        help="coverage of the intervals (default: %(default)s)",
+    )
+    merge.add_argument(
+        "--alpha",
+        type=float,
+        default=SIGNIFICANCE,
+        metavar="P",
+        help="level at which verdicts reject (default: %(default)s)",
+    )
+    merge.add_argument("--json", action="store_true", help="print JSON")
+    add_gates(merge.add_argument_group("gates: exit status 1"))
 
 
 def _add_models(group: argparse._ArgumentGroup, *, plot: bool = True) -> None:
@@ -110,12 +200,6 @@ def _add_models(group: argparse._ArgumentGroup, *, plot: bool = True) -> None:
         metavar="NAMES",
         help="columns that tell rows apart: rows of other models are put into the order of the first; without it "
         "they must be in the same order (long tables know their rows)",
-    )
-    group.add_argument(
-        "--within",
-        type=float,
-        metavar="EPS",
-        help="also test whether each model is calibrated to within this root of the SKCE, such as 0.05",
     )
     if plot:
         group.add_argument(
@@ -167,6 +251,11 @@ def _add_rows(group: argparse._ArgumentGroup) -> None:
         "--drop-target", metavar="VALUE", help="leave out rows with this target (draws, unclear outcomes)"
     )
     group.add_argument(
+        "--explain-reading",
+        action="store_true",
+        help="say which columns were taken for what and why, and the command that states it, and stop",
+    )
+    group.add_argument(
         "--delimiter", metavar="CHARACTER", help="between the cells of a csv file: one character, or the word tab"
     )
 
@@ -202,6 +291,12 @@ def _add_numbers(group: argparse._ArgumentGroup) -> None:
         "--quantile-levels",
         metavar="LEVELS",
         help="levels 0.05,0.5,0.95 in the order of the columns, or an array of them",
+    )
+    group.add_argument(
+        "--interval",
+        type=float,
+        metavar="SHARE",
+        help="share of the outcomes that a lower and an upper end shall hold, such as 0.9 of 90 %% intervals",
     )
     group.add_argument(
         "--family",
@@ -280,25 +375,26 @@ def _add_testing(parser: argparse.ArgumentParser, *, one: bool) -> None:
         group.add_argument(
             "--features", type=_count, metavar="D", help="with --engine nystrom or fourier: their number"
         )
-        group.add_argument("--fail-below", type=_level, metavar="P", help="exit status 1 if the p-value is below P")
 
 
 def _count(text: str) -> int:
-    if not text.strip().isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"expected a whole number from 1, got {text!r}")
+    if not text.strip().isdecimal() or len(text) > _DIGITS or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1, got {text[:_DIGITS]!r}")
     return int(text)
 
 
 def _draws(text: str) -> int:
     try:
+        if len(text) > _DIGITS:
+            raise ValueError
         return int(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"expected a whole number such as {DRAWS}, got {text!r}") from None
+        raise argparse.ArgumentTypeError(f"expected a whole number such as {DRAWS}, got {text[:_DIGITS]!r}") from None
 
 
 def _seed(text: str) -> int:
-    if not text.strip().isdecimal():
-        raise argparse.ArgumentTypeError(f"expected a whole number from 0, got {text!r}")
+    if not text.strip().isdecimal() or len(text) > _DIGITS:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 0, got {text[:_DIGITS]!r}")
     return int(text)
 
 
@@ -312,13 +408,3 @@ def _width(text: str) -> float:
             f"expected the width to which outcomes were rounded, such as 0.1 or 1, or 0, got {text!r}"
         )
     return width
-
-
-def _level(text: str) -> float:
-    try:
-        level = float(text)
-    except ValueError:
-        level = -1.0
-    if not 0 <= level <= 1:
-        raise argparse.ArgumentTypeError(f"expected a level between 0 and 1, such as 0.05, got {text!r}")
-    return level

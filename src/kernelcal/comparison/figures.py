@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -27,6 +28,8 @@ from kernelcal.inference import (
 )
 from kernelcal.inference.intervals import (
     BOOTSTRAP,
+    Along,
+    BlockSurprises,
     Contrast,
     LabelLaw,
     PairedSurprises,
@@ -37,11 +40,13 @@ from kernelcal.inference.intervals import (
     difference_of_pairs,
     equivalence_of,
     hoeffding_sums,
+    interval_of,
     label_law,
     mean_difference,
     method_that_keeps_the_level,
     of_draws,
     root_spread,
+    spread_of,
     surprises_of,
 )
 from kernelcal.inference.test import holm_adjusted
@@ -63,6 +68,7 @@ __all__ = [
     "by_rows",
     "conditional",
     "cost_in_words",
+    "dependent_spreads",
     "equivalence",
     "multiplications",
     "score_rows",
@@ -98,23 +104,41 @@ def _of_all(rows: Rows, models: Mapping[str, Case]) -> dict[str, np.ndarray] | N
 
 
 Found = Callable[[str, str], Contrast]  # of two names
+_TOO_MANY = (
+    "kernel errors of so many rows are compared over blocks of rows, which are for independent ones: pass fewer rows, "
+    "such as every second cluster or every k-th time"
+)
 _INFINITE = "an outcome had probability 0: the mean score is infinite, and its difference has no standard error"
 
 
 def skce_differences(
-    models: Mapping[str, Case], prepared: Mapping[str, PreparedPairMean], law: LabelLaw | None = None
+    models: Mapping[str, Case],
+    prepared: Mapping[str, PreparedPairMean],
+    law: LabelLaw | None = None,
+    along: Along | None = None,
 ) -> tuple[list[PairedDifference], dict[str, Spread]]:
-    """Differences of the SKCE and what is known of each, over all pairs of rows in one pass, or over blocks."""
+    """Differences of the SKCE and what is known of each, over all pairs of rows in one pass, or over blocks.
+
+    Of rows that depend on each other only pairs of independent rows count, in another pass.
+    """
     names = list(models)
     if prepared[names[0]].statistic.estimator == "block":
+        if along is not None:
+            raise InputError(_TOO_MANY)
         values = {name: prepared[name].block_values(models[name].targets) for name in names}
-        return by_rows("SKCE", values), {
+        unseen = BlockSurprises.of(list(prepared.values()), list(models.values()), law or shared_law(models))
+        return by_rows("SKCE", values, unseen), {
             name: block_spread_of(own, prepared[name], models[name]) for name, own in values.items()
         }
     matrices = [prepared[name].matrix(models[name].targets) for name in names]
     sums, products = joint_sums(matrices)
     paired = PairedSurprises.of(matrices, law or shared_law(models), sums, products)
     pairs, place = sums.shape[1] * (sums.shape[1] - 1), names.index
+    if along is not None:
+        far = along.far_sums(matrices)
+        return _corrected(
+            "SKCE", names, lambda a, b: along.of_pairs(sums, products, far, (place(a), place(b)), paired)
+        ), {}
     spreads = {}
     for k, name in enumerate(names):
         own = float(sums[k].sum()), float(products[k, k])
@@ -130,23 +154,36 @@ def by_draws(
     estimates: Mapping[str, float],
     draws: Mapping[str, np.ndarray],
     surprised: Mapping[str, Callable[[float], np.ndarray]] | None = None,
+    along: tuple[Along, Mapping[str, np.ndarray]] | None = None,
 ) -> list[PairedDifference]:
-    """Differences of estimates whose spread is that of drawn rows, the same for all models."""
+    """Differences of estimates whose spread is that of drawn rows, the same for all models.
+
+    Of rows that depend on each other it is that of the influences of rows, which `along` has for every model.
+    """
 
     def found(a: str, b: str) -> Contrast:
         more = None if surprised is None else (lambda some: (surprised[a](some), surprised[b](some)))
+        if along is not None:
+            influence = along[1][a] - along[1][b]
+            return along[0].of_draws((estimates[a], estimates[b]), influence, draws[a], draws[b], more)
         return difference_of_draws((estimates[a], estimates[b]), draws[a], draws[b], more)
 
     return _corrected(measure, list(estimates), found)
 
 
 def by_rows(
-    measure: str, rows: Mapping[str, np.ndarray], surprises: ScoreSurprises | None = None
+    measure: str,
+    rows: Mapping[str, np.ndarray],
+    surprises: ScoreSurprises | BlockSurprises | None = None,
+    along: Along | None = None,
 ) -> list[PairedDifference]:
     """Differences of means of what every row (or block) has."""
     place = list(rows).index
 
     def found(a: str, b: str) -> Contrast:
+        if along is not None:
+            more = None if surprises is None else (lambda gaps: surprises.errors(gaps, place(a), place(b)))
+            return along.of_rows(rows[a], rows[b], more)
         if surprises is None:
             return mean_difference(rows[a], rows[b])
         return mean_difference(rows[a], rows[b], lambda gaps: surprises.errors(gaps, place(a), place(b)))
@@ -183,7 +220,8 @@ def _corrected(measure: str, names: list[str], found: Found) -> list[PairedDiffe
     ]
 
 
-Drawn = tuple[np.ndarray, Callable[[float], np.ndarray]]  # values over drawn rows, and the same with surprises
+# values over drawn rows, the same with surprises, and of dependent rows what each adds
+Drawn = tuple[np.ndarray, Callable[[float], np.ndarray], np.ndarray]
 
 
 def conditional(
@@ -194,6 +232,10 @@ def conditional(
     prepared = ckce.prepare(case.predictions)
     rows, request = RowBootstrap(prepared, case.targets), Request(case, prepared, run)
     drawn = rows.drawn(request)
+    if case.rows is not None:
+        method = BOOTSTRAP if pvalue is not None else replace(BOOTSTRAP, tested=False)
+        found = interval_of(case, ckce, run, method=method, pvalue=pvalue)
+        return found, rows.plug_in, (drawn, rows.surprised(request, drawn, law), len(case) * rows.linear)
     level = run.confidence_level
     lower, upper = of_draws(rows.estimate, drawn, rows.surprised(request, drawn)).ends(level)
     notes: tuple[str, ...] = ()
@@ -209,7 +251,7 @@ def conditional(
         notes,
         "CKCE, corrected",
     )
-    return interval, rows.plug_in, (drawn, rows.surprised(request, drawn, law))
+    return interval, rows.plug_in, (drawn, rows.surprised(request, drawn, law), rows.linear)
 
 
 def shared_law(models: Mapping[str, Case]) -> LabelLaw | None:
@@ -219,11 +261,16 @@ def shared_law(models: Mapping[str, Case]) -> LabelLaw | None:
     return label_law(cases[0].targets, classes) if len(classes) == len(cases) else None
 
 
-def equivalence(spread: Spread, within: float | None, skce: SKCE, n: int, alpha: float) -> Equivalence | None:
-    """Whether a model is calibrated to within the bound, where there is one."""
-    if within is None:
-        return None
-    return equivalence_of(spread, within, INTERVAL_METHODS[method_that_keeps_the_level(skce)].label, n, alpha)
+def dependent_spreads(models: Mapping[str, Case], skce: SKCE, run: Run) -> dict[str, Spread]:
+    """What is known of the SKCE of every model whose rows depend on each other."""
+    method = INTERVAL_METHODS[method_that_keeps_the_level(skce)]
+    return {name: spread_of(method, skce, case, run) for name, case in models.items()}
+
+
+def equivalence(spread: Spread, within: float, skce: SKCE, n: int, alpha: float) -> Equivalence:
+    """Whether a model is calibrated to within the bound."""
+    label = INTERVAL_METHODS[method_that_keeps_the_level(skce)].label + spread.units
+    return equivalence_of(spread, within, label, n, alpha, spread.notes)
 
 
 _ALL_PAIRS = 4.0  # seconds; above, blocks are taken

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from kernelcal.comparison.figures import (
     by_draws,
     by_rows,
     conditional,
+    dependent_spreads,
     equivalence,
     score_rows,
     score_surprises,
@@ -29,12 +30,12 @@ from kernelcal.comparison.models import (
     shared_skce,
 )
 from kernelcal.comparison.result import ComparedModel, Comparison, sort_key
-from kernelcal.comparison.scores import ScoreComparison, compared_by_scores, with_ties
+from kernelcal.comparison.scores import ScoreComparison, compared_by_scores, notes_of, with_ties
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError
 from kernelcal.evaluation import KernelError, evaluated, pairs_or_blocks
 from kernelcal.inference import DefaultFamily, PairedDifference
-from kernelcal.inference.intervals import LabelLaw, checked_bound
+from kernelcal.inference.intervals import Along, LabelLaw, checked_bound
 from kernelcal.kernels import Medians, resolve
 from kernelcal.lenses import Lens
 from kernelcal.predictions import Samples
@@ -50,7 +51,7 @@ _LEVELS = (
     "some models forecast quantiles, so that CKCE, SKCE and WIS of all pairs ask about the same levels; each model is "
     "tested as what it predicts"
 )
-_NEAR_0 = "no exact test rejects either model: both are near 0, and the difference says little"
+_NEAR_0 = "no test of calibration rejects either model: both are near 0, and the difference says little"
 
 
 def compare(
@@ -69,6 +70,10 @@ def compare(
     rng: int = 0,
     early_stopping: bool = True,
     progress: Progress | None = None,
+    clusters: Any = None,
+    time: Any = None,
+    horizon: int | None = None,
+    series: Any = None,
 ) -> Comparison | ScoreComparison:
     """Which of several models is better calibrated on the same rows, and how certainly?
 
@@ -79,7 +84,8 @@ def compare(
     Parameters
     ----------
     y : array of shape (n,), or (n, d) for vectors
-        Targets, the same for all models.
+        Targets, the same for all models. Or a mapping of the names of the models to their own, such as whether the
+        answer of each was right.
     predictions : mapping of str to Predictions or what `as_predictions` takes
         What each model predicted for these rows, in this order: all classes, or all numbers, of any families.
     skce : SKCE, optional
@@ -101,6 +107,9 @@ def compare(
         Draws of the exact tests and of the bootstrap of rows, the same rows for all models, and their seed.
     early_stopping, progress
         As for `calibration_test`; progress goes over all models.
+    clusters, time, horizon, series
+        Which rows depend on each other, as for `calibration_test`: every test, interval and difference allows for it.
+        Differences over time have the p-values of a Diebold-Mariano test that holds for few stretches, see Notes.
 
     Returns
     -------
@@ -120,14 +129,24 @@ def compare(
     rates; the SKCE does, and its difference compares the models on the rows as they are. The CKCE here leaves out the
     noise of the targets (``estimator="corrected"``): models whose targets are noisy to different degrees would be
     ranked by their noise otherwise. Paired p-values are those of many rows. Where both models are calibrated the
-    differences are degenerate, and the tests reject less often than their level. Assumes that rows are independent.
+    differences are degenerate, and the tests reject less often than their level. Rows are assumed to be independent
+    unless it is said how they depend.
+
+    Of forecasts whose horizons overlap (``horizon=``), the standard error of a difference is that of the mean of what
+    every row adds to it, along time, with the weights of Bartlett up to ``max(1.3 sqrt(n), 2 h)`` steps, and the
+    p-value is by the law of the same t for white noise (fixed-b). Of scores this is the test of Diebold and Mariano
+    (1995); its usual normal law rejects equal forecasts far too often when n / h is small. Of ``clusters=`` sums over
+    clusters have the law of Student, or what takes its place where clusters differ in size. Kernel errors are linear in
+    what rows add to the first order; pairs of rows that overlap, or of one cluster, are left out.
 
     Cost with M models: `evaluate` for each; n^2 (m + M) M / 2 multiplications for all differences of the SKCE; the
     CKCE of each as at `CKCE`, and ``draws`` times n D m (2 n^2 m for ``"exact"``) for its bootstrap.
 
     References
     ----------
-    Moskvichev and Sejdinovic (2025) for the ranking by the CKCE; Holm (1979).
+    Moskvichev and Sejdinovic (2025) for the ranking by the CKCE; Holm (1979). Diebold and Mariano (1995), Comparing
+    predictive accuracy; Kiefer and Vogelsang (2005), A new asymptotic theory for heteroskedasticity-autocorrelation
+    robust tests; Lazarus, Lewis, Stock and Watson (2018) for the window.
 
     Examples
     --------
@@ -153,7 +172,8 @@ def compare(
     refuse_run(run)
     bound = None if within is None else checked_bound(within)
     refuse_statistics(skce, ckce)
-    models = checked_models(y, predictions, lens, classes, normalize=normalize)
+    said = {"clusters": clusters, "time": time, "horizon": horizon, "series": series}
+    models = checked_models(y, predictions, lens, classes, normalize=normalize, said=said)
     return compared(models, run, skce=skce, ckce=ckce, within=bound)
 
 
@@ -171,7 +191,7 @@ def compared(
     Each is evaluated as what it is; beside quantile forecasts the errors of all are those of the same levels, and with
     ties scores take their place.
     """
-    started = time.perf_counter()
+    started = perf_counter()
     whole, models = models, asked_alike(models)
     if with_ties(models):
         return compared_by_scores(whole, models, run, within)
@@ -183,29 +203,43 @@ def compared(
     errors = _errors(models, run, skce, known)
     pairs = pairs_or_blocks(batches, skce)
     law = shared_law(models) if _one_outcome(models) else None
+    rows = next(iter(models.values())).rows
+    along = None if rows is None else Along(rows)
     found, drawn = _models(models, whole, errors, ckce, run, law)
     found.sort(key=sort_key)
     ordered = {model.name: models[model.name] for model in found}
     estimates = {model.name: model.ckce.estimate for model in found}
     differences = by_draws(
-        "CKCE", estimates, {name: drawn[name][0] for name in ordered}, {name: drawn[name][1] for name in ordered}
+        "CKCE",
+        estimates,
+        {name: drawn[name][0] for name in ordered},
+        {name: drawn[name][1] for name in ordered},
+        None if along is None else (along, {name: drawn[name][2] for name in ordered}),
     )
     taken = {
         name: errors[name].prepared_for(pairs) or pairs.prepare(case.predictions) for name, case in ordered.items()
     }
-    own, spreads = skce_differences(ordered, taken, law)
+    own, spreads = skce_differences(ordered, taken, law, along)
     differences += _near_0([replace(d, alpha=run.alpha) for d in own], found)
-    found = [replace(m, equivalence=equivalence(spreads[m.name], within, pairs, n, run.alpha)) for m in found]
+    if along is not None and within is not None:
+        spreads = dependent_spreads(ordered, pairs, run)
+    if within is not None:
+        found = [replace(m, equivalence=equivalence(spreads[m.name], within, pairs, n, run.alpha)) for m in found]
     mixed = () if whole is models else (_LEVELS,)
-    notes = (*mixed, *_blocks_in_words(pairs), *_few_draws(ordered), *_notes(found))
+    own_notes = notes_of({model.name: model.evaluation for model in found})
+    notes = (*mixed, *_blocks_in_words(pairs), *_few_draws(ordered), *own_notes)
+    if along is not None:
+        notes = (*along.notes, *notes)
     if _one_outcome(ordered):
-        for measure, rows in score_rows(ordered).items():
-            differences += by_rows(measure, rows, score_surprises(measure, ordered))
+        for measure, scores in score_rows(ordered).items():
+            differences += by_rows(measure, scores, score_surprises(measure, ordered), along)
     else:
         notes = (_OTHER_OUTCOMES, *notes)
     differences = [replace(d, alpha=run.alpha) for d in differences]
-    seconds = time.perf_counter() - started
-    return Comparison(tuple(found), tuple(differences), pairs, ckce, n, seconds, notes)
+    seconds = perf_counter() - started
+    return Comparison(
+        tuple(found), tuple(differences), pairs, ckce, n, seconds, notes, None if along is None else along.law
+    )
 
 
 def _errors(models: Models, run: Run, skce: SKCE, known: Sequence[Medians]) -> dict[str, KernelError]:
@@ -268,17 +302,6 @@ def _near_0(differences: list[PairedDifference], models: list[ComparedModel]) ->
         replace(d, notes=(*d.notes, _NEAR_0)) if d.better is None and {d.first, d.second} <= calibrated else d
         for d in differences
     ]
-
-
-def _notes(models: list[ComparedModel]) -> tuple[str, ...]:
-    """What the reader must know of one model, named, or of all."""
-    said = [(model.name, note) for model in models for note in model.evaluation.notes]
-    notes = dict.fromkeys(note for _, note in said)
-    return tuple(
-        note if len(names) == len(models) else f"{', '.join(names)}: {note}"
-        for note in notes
-        for names in [[name for name, own in said if own == note]]
-    )
 
 
 def _refuse_few(n: int) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from kernelcal.arrays import to_numpy
 from kernelcal.cases import Case, refuse_lens
+from kernelcal.dependence import Dependence
 from kernelcal.errors import InputError
 from kernelcal.kernels import (
     PIT,
@@ -47,6 +48,7 @@ __all__ = [
     "ckce_engine",
     "named_case",
     "naming",
+    "outcomes_of",
     "refuse_names",
     "refuse_statistics",
     "refuse_unlike",
@@ -144,12 +146,29 @@ def _resolved(kernel: Kernel, batches: Sequence[Predictions], known: Known) -> l
 Models = dict[str, Case]  # by their names
 
 
-def checked_models(y: Any, predictions: Any, lens: Lens | None, classes: Any, *, normalize: bool) -> Models:
-    """Targets and predictions of every model, checked one by one and against each other, as the lens shows them."""
+def checked_models(
+    y: Any,
+    predictions: Any,
+    lens: Lens | None,
+    classes: Any,
+    *,
+    normalize: bool,
+    said: Mapping[str, Any] | None = None,
+) -> Models:
+    """Targets and predictions of every model, checked one by one and against each other, as the lens shows them.
+
+    What was said of rows that depend on each other is checked once, and holds for all models.
+    """
     refuse_names(predictions)
     refuse_lens(lens)
-    given = {str(n): named_case(str(n), y, p, classes=classes, normalize=normalize) for n, p in predictions.items()}
+    outcomes = outcomes_of(y, predictions)
+    given = {
+        str(n): named_case(str(n), outcomes[n], p, classes=classes, normalize=normalize) for n, p in predictions.items()
+    }
     refuse_unlike(given)
+    if said is not None and any(one is not None for one in said.values()):
+        rows = Dependence.of(len(next(iter(given.values()))), **said)
+        given = {name: replace(case, rows=rows) for name, case in given.items()}
     return seen_alike(given, lens)
 
 
@@ -165,6 +184,16 @@ def refuse_names(predictions: Any) -> None:
     names = [str(name) for name in predictions]
     if len(set(names)) < len(names):
         raise InputError(f"two models have the same name among {', '.join(names)}: name them apart")
+
+
+def outcomes_of(y: Any, predictions: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    """Outcomes of every model by its name: the same of all, unless a mapping gives each its own."""
+    if not isinstance(y, Mapping):
+        return dict.fromkeys(predictions, y)
+    without = next((name for name in predictions if name not in y), None)
+    if without is not None:
+        raise InputError(f"model {str(without)!r} has no outcomes, though those of {', '.join(map(str, y))} were given")
+    return y
 
 
 def named_case(name: str, y: Any, predictions: Any, **options: Any) -> Case:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kernelcal.dependence import MeanLaw
 from kernelcal.errors import InputError
 from kernelcal.evaluation import Evaluation
 from kernelcal.inference import Equivalence, Interval, PairedDifference
@@ -15,7 +16,7 @@ from kernelcal.plots import interval_plot
 from kernelcal.statistics import CKCE, SKCE
 from kernelcal.tables import Grid, Shown, Table
 
-__all__ = ["ComparedModel", "Comparison", "pairs_table", "shared_figures", "surest_pairs"]
+__all__ = ["ComparedModel", "Comparison", "pairs_table", "shared_figures", "surest_pairs", "tested_in_words"]
 
 
 _PAIRS = 45  # ten models; of more pairs the surest are shown
@@ -79,6 +80,8 @@ class Comparison(Shown):
         Time taken.
     notes : tuple of str
         What the reader must know.
+    law : MeanLaw or None
+        Of differences of rows that depend on each other, their errors and intervals; None of independent rows.
     """
 
     models: tuple[ComparedModel, ...]
@@ -88,6 +91,7 @@ class Comparison(Shown):
     n: int
     seconds: float
     notes: tuple[str, ...] = ()
+    law: MeanLaw | None = None
 
     def __getitem__(self, name: str) -> ComparedModel:
         for model in self.models:
@@ -233,7 +237,7 @@ def models_table(comparison: Comparison) -> Grid:
     level = f"{comparison.models[0].ckce.confidence_level:.0%} interval"
     within = comparison.models[0].equivalence
     extra = [] if within is None else [f"within\n{within.within:g}"]
-    header = ["model", *figures, "SKCE", "exact\np-value", "CKCE", level, "plug-in", *extra, "tied with"]
+    header = ["model", *figures, "SKCE", tested_in_words(comparison), "CKCE", level, "plug-in", *extra, "tied with"]
     skce, ckce = comparison.skce, comparison.ckce
     kernels = (
         f"SKCE: {_rounded(skce.prediction_kernel)}, {_rounded(skce.target_kernel)}",
@@ -242,6 +246,11 @@ def models_table(comparison: Comparison) -> Grid:
     )
     title = f"{comparison.verdict} {comparison.n:,} rows."
     return Grid(title, header, rows, (*kernels, *comparison.notes))
+
+
+def tested_in_words(comparison: Any) -> str:
+    """Header of p-values of calibration, which are exact of independent rows."""
+    return "exact\np-value" if comparison.law is None else "p-value"
 
 
 def shared_figures(comparison: Comparison) -> list[str]:
@@ -291,7 +300,8 @@ def pairs_table(comparison: Any) -> Grid:
         notes.append(f"{len(shown)} of {len(pairs)} pairs are shown, those whose {measures[0]} differs most surely")
     both_near_0 = sum(bool(d.notes) and d.measure == "SKCE" for d in comparison.differences)
     if both_near_0:
-        notes.append("~: both models are calibrated as far as the exact test can tell; their SKCE is tied near 0")
+        test = "the exact test" if comparison.law is None else "the test of dependent rows"
+        notes.append(f"~: both models are calibrated as far as {test} can tell; their SKCE is tied near 0")
     return Grid("Paired differences", ["pair", *measures], rows, notes)
 
 

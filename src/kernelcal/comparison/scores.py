@@ -11,18 +11,20 @@ import numpy as np
 
 from kernelcal.cases import Case
 from kernelcal.comparison.figures import by_rows
-from kernelcal.comparison.result import pairs_table
+from kernelcal.comparison.result import pairs_table, tested_in_words
 from kernelcal.defaults import SIGNIFICANCE
+from kernelcal.dependence import MeanLaw
 from kernelcal.errors import InputError
 from kernelcal.evaluation import Evaluation, evaluated
 from kernelcal.inference import PairedDifference
+from kernelcal.inference.intervals import Along
 from kernelcal.plots import interval_plot
 from kernelcal.predictions import Quantiles
 from kernelcal.runs import Run, Steps
 from kernelcal.statistics import weighted_interval_score_rows_of
 from kernelcal.tables import Grid, Shown
 
-__all__ = ["ScoreComparison", "compared_by_scores", "with_ties"]
+__all__ = ["ScoreComparison", "compared_by_scores", "notes_of", "with_ties"]
 
 
 _WHY = (
@@ -54,6 +56,8 @@ class ScoreComparison(Shown):
         What the reader must know.
     alpha : float
         Level at which tests reject and differences are no ties.
+    law : MeanLaw or None
+        Of differences of rows that depend on each other, and of errors; None of independent rows.
     """
 
     models: tuple[tuple[str, Evaluation], ...]
@@ -64,6 +68,7 @@ class ScoreComparison(Shown):
     seconds: float
     notes: tuple[str, ...] = ()
     alpha: float = SIGNIFICANCE
+    law: MeanLaw | None = None
 
     def __getitem__(self, name: str) -> Evaluation:
         found = dict(self.models)
@@ -143,8 +148,18 @@ class ScoreComparison(Shown):
         ]
         title = f"{self.verdict} {self.n:,} rows."
         return Grid(
-            title, ["model", "WIS\n(standard error)", "exact\np-value", "tied with"], rows, self.notes
+            title, ["model", "WIS\n(standard error)", tested_in_words(self), "tied with"], rows, self.notes
         ), pairs_table(self)
+
+
+def notes_of(evaluations: Mapping[str, Evaluation]) -> tuple[str, ...]:
+    """What the reader must know of one model, named, or of all."""
+    said = [(name, note) for name, found in evaluations.items() for note in found.notes]
+    return tuple(
+        note if len(names) == len(evaluations) else f"{', '.join(names)}: {note}"
+        for note in dict.fromkeys(note for _, note in said)
+        for names in [[name for name, own in said if own == note]]
+    )
 
 
 def with_ties(models: Mapping[str, Case]) -> bool:
@@ -168,10 +183,18 @@ def compared_by_scores(
     steps.finish()
     rows = {name: weighted_interval_score_rows_of(case) for name, case in asked.items()}
     ordered = sorted(models, key=lambda name: float(np.mean(rows[name])))
-    differences = (replace(d, alpha=run.alpha) for d in by_rows("WIS", {name: rows[name] for name in ordered}))
-    n = len(next(iter(rows.values())))
-    errors = tuple(float(rows[name].std(ddof=1)) / n**0.5 for name in ordered)
+    dependent, n = next(iter(asked.values())).rows, len(next(iter(rows.values())))
+    along = None if dependent is None else Along(dependent)
+    found_pairs = by_rows("WIS", {name: rows[name] for name in ordered}, along=along)
+    differences = (replace(d, alpha=run.alpha) for d in found_pairs)
+    notes = (_WHY, *notes_of(found)) if along is None else (_WHY, *along.law.notes, *notes_of(found))
+    if along is None:
+        errors = tuple(float(rows[name].std(ddof=1)) / n**0.5 for name in ordered)
+    else:
+        errors = tuple(along.law.error(rows[name]) for name in ordered)
     scores = tuple(float(rows[name].mean()) for name in ordered)
     own = tuple((name, found[name]) for name in ordered)
     seconds = time.perf_counter() - started
-    return ScoreComparison(own, scores, tuple(differences), errors, n, seconds, (_WHY,), run.alpha)
+    return ScoreComparison(
+        own, scores, tuple(differences), errors, n, seconds, notes, run.alpha, None if along is None else along.law
+    )

@@ -2,22 +2,38 @@
 
 from kernelcal.dependence.latent import (
     Coupling,
+    Parts,
     Scores,
     SharedPart,
     Stretches,
     lagged_correlations,
+    less_error,
     shared_correlation,
 )
+from kernelcal.dependence.means import ClusterMeans, MeanLaw, StretchMeans, mean_law
+from kernelcal.dependence.shares import bounded_interval, share_interval
 from kernelcal.dependence.structure import Dependence
-from kernelcal.dependence.suspicion import suspicions
+from kernelcal.dependence.suspicion import suspicions, suspicious_labels, suspicious_series
+from kernelcal.dependence.units import DependentUnits
 
 __all__ = [
+    "ClusterMeans",
     "Coupling",
     "Dependence",
+    "DependentUnits",
+    "MeanLaw",
+    "Parts",
     "Scores",
     "SharedPart",
+    "StretchMeans",
     "Stretches",
+    "bounded_interval",
     "lagged_correlations",
+    "less_error",
+    "mean_law",
+    "share_interval",
     "shared_correlation",
     "suspicions",
+    "suspicious_labels",
+    "suspicious_series",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -14,7 +15,16 @@ from kernelcal.arrays import to_numpy
 from kernelcal.dependence.structure import Dependence
 from kernelcal.predictions import Bernoulli
 
-__all__ = ["Coupling", "Scores", "SharedPart", "Stretches", "lagged_correlations", "shared_correlation"]
+__all__ = [
+    "Coupling",
+    "Parts",
+    "Scores",
+    "SharedPart",
+    "Stretches",
+    "lagged_correlations",
+    "less_error",
+    "shared_correlation",
+]
 
 
 _TERMS = 12  # of the expansion; the rest is below 2 % for correlations up to 0.8
@@ -128,6 +138,33 @@ def lagged_correlations(scores: Scores, values: np.ndarray, rows: Dependence) ->
     return np.array(found)
 
 
+_CLEAR, _ROUGH = 2.0, 20  # standard errors, beyond which an error is one of the forecasts; stretches that tell them
+
+
+def less_error(values: np.ndarray, by: np.ndarray, rows: Dependence) -> np.ndarray:
+    """Residuals less what a regression on predictions finds beyond some standard errors.
+
+    Errors of the forecasts, such as a bias, make products of residuals large at every lag and would count as
+    dependence. The standard error of a coefficient ``sum_t q_t e_t``, q of length 1, is that of sums that are
+    uncorrelated from h steps on, divided by ``1 - (2 h - 1) / n`` for what the regression takes away, and not below
+    that of independent rows. A coefficient is an error beyond two of them, or beyond ``2 sqrt(20 / s)`` where there are
+    fewer than 20 stretches, s of h steps, and standard errors are rough.
+    """
+    q = np.linalg.qr(by)[0]
+    found = q.T @ values
+    e, n = values - q @ found, len(values)
+    parts = q * e[:, None]
+    variances = (parts**2).sum(axis=0)
+    least = np.full(len(found), float((e**2).mean()))
+    for lag in range(1, rows.horizon):
+        earlier, later = rows.pairs(lag)
+        variances += 2 * (parts[earlier] * parts[later]).sum(axis=0)
+    clear = _CLEAR * math.sqrt(max(1.0, _ROUGH * rows.horizon / n))
+    left = max(1 - (2 * rows.horizon - 1) / n, 0.1)
+    beyond = np.maximum(np.abs(found) - clear * np.sqrt(np.maximum(variances / left, least)), 0.0)
+    return np.asarray(values - q @ (np.sign(found) * beyond))
+
+
 def shared_correlation(scores: Scores, values: np.ndarray, rows: Dependence) -> float:
     """Correlation of latent numbers of two rows of one cluster, between 0 and 0.98."""
     assert rows.clusters is not None
@@ -149,9 +186,30 @@ class Coupling(ABC):
     size: int
     """How many independent numbers one draw of all rows takes."""
 
-    @abstractmethod
     def __call__(self, uniforms: np.ndarray) -> np.ndarray:
         """Uniform numbers of rows, shape (B, n), from independent ones, shape (B, size)."""
+        return _uniform(self.latent(_normal(uniforms)))
+
+    @abstractmethod
+    def latent(self, g: np.ndarray, rows: Any = slice(None)) -> np.ndarray:
+        """Normal numbers of all rows, or of some, from independent ones, shape (B, size)."""
+
+
+class Parts(Coupling):
+    """Several sets of rows, one after the other, each with correlations of its own, from the same numbers.
+
+    Parameters
+    ----------
+    parts : sequence of (Coupling, numpy.ndarray)
+        Couplings of all rows, and the rows of each set.
+    """
+
+    def __init__(self, parts: Sequence[tuple[Coupling, np.ndarray]]) -> None:
+        self.parts, self.size = tuple(parts), parts[0][0].size
+
+    def latent(self, g: np.ndarray, rows: Any = slice(None)) -> np.ndarray:
+        """Normal numbers of the sets, one after the other."""
+        return np.concatenate([coupling.latent(g, own) for coupling, own in self.parts], axis=1)[:, rows]
 
 
 class SharedPart(Coupling):
@@ -161,12 +219,11 @@ class SharedPart(Coupling):
         assert rows.clusters is not None
         self.clusters, self.rho, self.size = rows.clusters, rho, len(rows) + rows.groups
 
-    def __call__(self, uniforms: np.ndarray) -> np.ndarray:
-        """Uniform numbers of rows, shape (B, n)."""
+    def latent(self, g: np.ndarray, rows: Any = slice(None)) -> np.ndarray:
+        """Normal numbers of rows, shape (B, n)."""
         n = len(self.clusters)
-        g = _normal(uniforms)
-        own, shared = g[:, :n], g[:, n:][:, self.clusters]
-        return _uniform(np.sqrt(1 - self.rho) * own + np.sqrt(self.rho) * shared)
+        own, shared = g[:, :n][:, rows], g[:, n:][:, self.clusters[rows]]
+        return np.asarray(np.sqrt(1 - self.rho) * own + np.sqrt(self.rho) * shared)
 
 
 class Stretches(Coupling):
@@ -194,15 +251,14 @@ class Stretches(Coupling):
         spectrum = np.maximum(np.fft.fft(row).real, _LEAST)
         return np.sqrt(spectrum / spectrum.mean())[: length // 2 + 1]
 
-    def __call__(self, uniforms: np.ndarray) -> np.ndarray:
-        """Uniform numbers of rows, shape (B, n)."""
-        e = _normal(uniforms)
-        paths, first = np.empty_like(e), 0
-        for length in self.lengths.tolist():
-            part = slice(first, first + length)
-            paths[:, part] = np.fft.irfft(self._roots(length) * np.fft.rfft(e[:, part], axis=1), n=length, axis=1)
-            first += length
-        return _uniform(paths[:, self._places])
+    def latent(self, g: np.ndarray, rows: Any = slice(None)) -> np.ndarray:
+        """Normal numbers of rows, shape (B, n), of the series that they belong to."""
+        paths, starts = np.empty_like(g), np.cumsum(self.lengths) - self.lengths
+        for series in np.unique(self.rows.series[rows]).tolist():
+            length = int(self.lengths[series])
+            part = slice(int(starts[series]), int(starts[series]) + length)
+            paths[:, part] = np.fft.irfft(self._roots(length) * np.fft.rfft(g[:, part], axis=1), n=length, axis=1)
+        return np.asarray(paths[:, self._places[rows]])
 
 
 def _normal(uniforms: np.ndarray) -> np.ndarray:

@@ -16,6 +16,7 @@ __all__ = ["Dependence"]
 
 
 _REGULAR = 1e-6  # of a step; times are whole steps up to so much
+_SUBSETS = 20  # of clusters, whose smallest p-value is multiplied by their number
 _SPARSE = 50  # steps a row; a series with fewer rows than one in so many steps has irregular times
 
 
@@ -33,12 +34,15 @@ class Dependence:
         Whole steps since the first row of the series.
     horizon : int
         How many steps ahead forecasts look: those less than so many steps apart look at spans that overlap. 1: none do.
+    moment : numpy.ndarray of int, shape (n,), or None
+        Number of the time of every row among all, alike for rows of several series at one time.
     """
 
     clusters: np.ndarray | None
     series: np.ndarray
     time: np.ndarray
     horizon: int = 1
+    moment: np.ndarray | None = None
 
     @classmethod
     def of(cls, n: int, *, clusters: Any = None, time: Any = None, horizon: Any = None, series: Any = None) -> Self:
@@ -79,7 +83,7 @@ class Dependence:
                 "a forecast looks ahead; rows that share something else are clusters="
             )
         when = _positions(of_series) if time is None else _steps(_values("time", time, n), of_series)
-        return cls(None, of_series, when, steps)
+        return cls(None, of_series, when, steps, when if time is None else _codes("time", time, n))
 
     def __len__(self) -> int:
         return len(self.series)
@@ -88,7 +92,22 @@ class Dependence:
         """Return the same for some of the rows."""
         clusters = None if self.clusters is None else np.unique(self.clusters[rows], return_inverse=True)[1]
         series = np.unique(self.series[rows], return_inverse=True)[1]
-        return replace(self, clusters=clusters, series=series, time=self.time[rows])
+        moment = None if self.moment is None else self.moment[rows]
+        return replace(self, clusters=clusters, series=series, time=self.time[rows], moment=moment)
+
+    @property
+    def overlap(self) -> bool:
+        """Whether rows depend on each other beyond what one step after the other does."""
+        return self.clusters is not None or self.horizon > 1
+
+    @property
+    def in_words(self) -> str:
+        """How rows depend on each other."""
+        if self.clusters is not None:
+            return f"dependent inside {self.groups:,} clusters"
+        if self.horizon == 1:
+            return "valid for one-step forecasts"
+        return f"dependent up to {self.horizon - 1} step{'s' * (self.horizon > 2)}"
 
     @cached_property
     def groups(self) -> int:
@@ -112,11 +131,40 @@ class Dependence:
         found = np.flatnonzero(key[later] == key + lag)
         return found, later[found]
 
+    def near(self, rows: slice) -> np.ndarray:
+        """Which rows may depend on some of them, each on itself too: of one cluster, or less than h steps apart."""
+        if self.clusters is not None:
+            return np.asarray(self.clusters[rows, None] == self.clusters)
+        same = self.series[rows, None] == self.series
+        return np.asarray(same & (np.abs(self.time[rows, None] - self.time) < self.horizon))
+
     @cached_property
     def thinned(self) -> tuple[np.ndarray, ...]:
-        """Rows of each of the h subsets in which no two forecasts overlap, those of time t, t + h, t + 2 h, ..."""
-        subset = self.time % self.horizon
-        return tuple(rows for k in range(self.horizon) if len(rows := np.flatnonzero(subset == k)))
+        """Rows of subsets that are independent: of overlapping forecasts h, those of time t, t + h, t + 2 h, ...
+
+        Of clusters m subsets of about equal size, in each at most one row of a cluster; of a cluster of more than m
+        rows m are taken, at even distances. m is at most 20, and the one at which the rows taken over sqrt(m) are most:
+        with clusters of one size this size, and few where few clusters have many rows.
+        """
+        if self.clusters is None:
+            subset, rows = self.time % self.horizon, np.arange(len(self))
+        else:
+            rows, number = self._taken
+            subset = np.arange(len(rows)) % number
+        return tuple(part for k in range(int(subset.max(initial=-1)) + 1) if len(part := np.sort(rows[subset == k])))
+
+    @cached_property
+    def _taken(self) -> tuple[np.ndarray, int]:
+        """At most m rows of every cluster, cluster by cluster, and m."""
+        assert self.clusters is not None
+        order, sizes = np.argsort(self.clusters, kind="stable"), np.bincount(self.clusters)
+        numbers = np.arange(1, min(int(sizes.max()), _SUBSETS) + 1)
+        number = int(numbers[np.argmax([np.minimum(sizes, m).sum() / m**0.5 for m in numbers])])
+        starts = np.cumsum(sizes) - sizes
+        taken = [
+            first + np.arange(min(m, number)) * m // min(m, number) for first, m in zip(starts, sizes, strict=True)
+        ]
+        return order[np.concatenate(taken)], number
 
 
 def _values(name: str, given: Any, n: int) -> np.ndarray:
@@ -192,8 +240,8 @@ def _steps(values: np.ndarray, series: np.ndarray) -> np.ndarray:
     if len(twice):
         first, second = sorted(order[twice[0] : twice[0] + 2])
         raise InputError(
-            f"time: rows {first} and {second} have the same time, {values[first]}: say series=, which series each row "
-            "belongs to (station, location, model run); one outcome a time is expected in a series"
+            f"time: row {first} and row {second} have the same time, {values[first]}: say series=, which series each "
+            "row belongs to (station, location, model run); one outcome a time is expected in a series"
         )
     if not same.any():
         raise InputError("time: every series has one row, so that none overlaps another: leave time and series out")

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from kernelcal.arrays import to_numpy
+from kernelcal.dependence.structure import Dependence
 from kernelcal.predictions import ClassPredictions, Predictions, Quantiles, ScorePredictions
 from kernelcal.randomness import generator_of
 
-__all__ = ["suspicions"]
+__all__ = ["suspicions", "suspicious_labels", "suspicious_series"]
 
 
 _LEVEL = 0.01  # at which it is said
@@ -21,6 +24,8 @@ _PERMUTATIONS, _FEW_PERMUTATIONS, _MANY = 999, 299, 2_000  # of residuals, and o
 _STRETCHES, _LENGTH = 20, 1_000  # of consecutive rows that stand for very many
 _CLIP = 1e-3  # of probabilities, by whose spread residuals are divided
 _REPEATED = 40  # groups of equal predictions, at least
+_LABELS = 10  # that are there more than once, at least
+_FEWEST_TIMES = 10  # at which series are compared
 _COLUMNS = 50  # numbers by which predictions are told apart
 
 
@@ -63,6 +68,109 @@ def suspicions(predictions: Predictions, targets: np.ndarray, weights: np.ndarra
     e, key, described = _residuals(predictions if every else predictions[kept], y)
     e, rng = _less_bins(e, key), generator_of(0, "permutations of residuals")
     return (*_of_neighbours(e, y, rng), *_of_equal(e, described[:, :_COLUMNS], rng))
+
+
+def suspicious_labels(predictions: Predictions, targets: np.ndarray, labels: Mapping[str, np.ndarray]) -> str:
+    """Return a sentence about the first column whose equal labels deviate alike; empty where none does.
+
+    Parameters
+    ----------
+    predictions, targets
+        As for `suspicions`; not of densities without residuals.
+    labels : mapping of str to numpy.ndarray of int, shape (n,)
+        Numbers of the labels of every row, by the name of the column. Columns of few labels, or where hardly any is
+        there twice, are not looked at.
+
+    Notes
+    -----
+    Each column is tested at 1 % divided by the number of those looked at, by the sum over groups of `suspicions`, in
+    rows of as many labels as have 20,000 rows.
+    """
+    few = len(targets) < _FEWEST or isinstance(predictions, ScorePredictions)
+    looked = {} if few else {name: codes for name, codes in labels.items() if _are_groups(codes)}
+    for name, codes in looked.items():
+        rows = _of_some_labels(codes)
+        e, key, _ = _residuals(predictions[rows], targets[rows])
+        e, index = _less_bins(e, key), np.unique(codes[rows], return_inverse=True)[1].ravel()
+        if e.any() and _unusual(e, partial(_within, index), generator_of(0, f"labels of {name}"), len(looked)):
+            number = int((np.bincount(codes) > 1).sum())
+            return (
+                f"rows of one {name} deviate alike ({number:,} are there more than once), and p-values that take rows "
+                f"as independent can be far too small: say --clusters {name} (clusters=) if it names what rows share"
+            )
+    return ""
+
+
+def suspicious_series(predictions: Predictions, targets: np.ndarray, rows: Dependence) -> tuple[str, ...]:
+    """Return a sentence if series that are taken as independent of each other deviate alike at the same times.
+
+    Parameters
+    ----------
+    predictions, targets
+        As for `suspicions`.
+    rows : Dependence
+        Series and times.
+
+    Notes
+    -----
+    The sum over times of the squared sum of residuals at that time, among the same where each series is turned by a
+    random number of steps: what series do by themselves stays, and what they do together does not. At 1 %.
+    """
+    several = rows.clusters is None and rows.moment is not None and rows.groups > 1
+    if not several or len(targets) < _FEWEST or isinstance(predictions, ScorePredictions):
+        return ()
+    assert rows.moment is not None  # for the type checker
+    index = np.unique(rows.moment, return_inverse=True)[1].ravel()
+    if np.bincount(index).max() < 2 or int(index.max()) < _FEWEST_TIMES:
+        return ()
+    e, key, _ = _residuals(predictions, targets)
+    order = np.lexsort((index, rows.series))
+    e, index = _less_bins(e, key)[order], index[order]
+    turned = _Turned(e, np.bincount(rows.series))
+    if not e.any() or not _unusual(e, partial(_within, index), generator_of(0, "turned series"), redrawn=turned):
+        return ()
+    return (
+        f"the {rows.groups:,} series deviate alike at the same times, and a p-value that takes them as independent of "
+        "each other can be far too small: say clusters= (--clusters) of the times where no forecasts overlap, or test "
+        "one series at a time",
+    )
+
+
+@dataclass(frozen=True)
+class _Turned:
+    """Residuals of every series, one after the other, each turned by a random number of rows."""
+
+    e: np.ndarray
+    lengths: np.ndarray
+
+    def __call__(self, rng: np.random.Generator) -> np.ndarray:
+        first = np.repeat(np.cumsum(self.lengths) - self.lengths, self.lengths)
+        length = np.repeat(self.lengths, self.lengths)
+        by = np.repeat(rng.integers(0, self.lengths), self.lengths)
+        return np.asarray(self.e[first + (np.arange(len(self.e)) - first + by) % length])
+
+
+def _are_groups(codes: np.ndarray) -> bool:
+    """Whether many labels are there more than once, and none very often."""
+    count = np.unique(codes, return_counts=True)[1]
+    several = count[count > 1]
+    return bool(len(several) >= _LABELS and several.sum() >= len(codes) / 4 and count.max() <= len(codes) / 4)
+
+
+def _of_some_labels(codes: np.ndarray) -> np.ndarray:
+    """All rows, or those of as many labels, drawn at random, as very many rows have."""
+    if len(codes) <= _STRETCHES * _LENGTH:
+        return np.arange(len(codes))
+    labels, index, count = np.unique(codes, return_inverse=True, return_counts=True)
+    order = generator_of(0, "labels that are looked at").permutation(len(labels))
+    chosen = np.zeros(len(labels), dtype=bool)
+    chosen[order[np.cumsum(count[order]) <= _STRETCHES * _LENGTH]] = True
+    return np.flatnonzero(chosen[index])
+
+
+def _within(index: np.ndarray, values: np.ndarray) -> float:
+    """Sum over groups of the squared sum of values."""
+    return float((np.bincount(index, values) ** 2).sum())
 
 
 def _looked_at(n: int) -> np.ndarray:
@@ -117,8 +225,8 @@ def _of_neighbours(e: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> tu
         return ()
     return (
         f"neighbouring rows deviate alike (correlation {e[:-1] @ e[1:] / (e @ e):.2f}), and p-values that take rows as "
-        "independent can be far too small: kernelcal.calibration_test(..., horizon=) is for forecasts whose horizons "
-        "overlap, clusters= for rows that share a subject",
+        "independent can be far too small: say horizon= (--horizon) where forecasts look several steps ahead, "
+        "clusters= (--clusters) where rows share a subject",
     )
 
 
@@ -134,25 +242,26 @@ def _of_equal(e: np.ndarray, described: np.ndarray, rng: np.random.Generator) ->
     index, groups = index.ravel(), int((count > 1).sum())
     if groups < _REPEATED or count.max() > len(e) / _REPEATED or not e.any():
         return ()
-
-    def within(values: np.ndarray) -> float:
-        return float((np.bincount(index, values) ** 2).sum())
-
-    if not _unusual(e, within, rng):
+    if not _unusual(e, partial(_within, index), rng):
         return ()
     return (
         f"rows with the same prediction deviate alike ({groups:,} groups of them), and p-values that take rows as "
-        "independent can be far too small: kernelcal.calibration_test(..., clusters=) is for rows that share a "
-        "subject, a question or a race",
+        "independent can be far too small: say clusters= (--clusters) where rows share a subject, a question or a race",
     )
 
 
-def _unusual(e: np.ndarray, statistic: Callable[[np.ndarray], float], rng: np.random.Generator) -> bool:
-    """Whether a statistic of residuals is as large for one in a hundred of their permutations at most."""
-    observed, number = statistic(e), _PERMUTATIONS if len(e) <= _MANY else _FEW_PERMUTATIONS
-    above, most = 0, _LEVEL * (1 + number) - 1
+def _unusual(
+    e: np.ndarray,
+    statistic: Callable[[np.ndarray], float],
+    rng: np.random.Generator,
+    among: int = 1,
+    redrawn: Callable[[np.random.Generator], np.ndarray] | None = None,
+) -> bool:
+    """Whether a statistic of residuals, one among several, is as large for one in a hundred permutations at most."""
+    observed, number = statistic(e), among * (_PERMUTATIONS if len(e) <= _MANY else _FEW_PERMUTATIONS)
+    above, most = 0, _LEVEL / among * (1 + number) - 1
     for _ in range(number):
-        above += statistic(rng.permutation(e)) >= observed
+        above += statistic(rng.permutation(e) if redrawn is None else redrawn(rng)) >= observed
         if above > most:  # soon, where nothing is unusual
             return False
     return True

@@ -157,8 +157,13 @@ def _root_in_words(result: Evaluation) -> str:
 
 
 def _law(test: TestResult) -> str:
-    """Tests that redraw or swap targets are exact; a test that says otherwise is that of many rows."""
-    return "exact test" if test.null.startswith("exact") else test.null.split(",")[0].split(" with ")[0]
+    """Tests that redraw or swap targets are exact; of rows that depend it is said how, of many rows what they are."""
+    if test.null.startswith("exact"):
+        return "exact test"
+    first, *rest = test.null.split(",")
+    if rest and rest[-1].strip().startswith(("dependent", "valid")):
+        return f"test{' of rows' * ('dependent' in rest[-1])}{rest[-1]}"
+    return first.split(" with ")[0]
 
 
 def _engine(test: TestResult | None) -> str:

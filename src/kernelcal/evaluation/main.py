@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
+from time import perf_counter
 from typing import Any
 
 from kernelcal.cases import Case
@@ -20,7 +20,8 @@ from kernelcal.evaluation.quantiles import quantile_evaluation
 from kernelcal.explanation import by_group, checked_groups, refuse_ungrouped
 from kernelcal.inference import DefaultFamily, TestResult
 from kernelcal.inference.intervals import interval_of
-from kernelcal.inference.test import GivenFamily, answered, default_law, joined, refuse_given, tested
+from kernelcal.inference.laws import refuse_dependent
+from kernelcal.inference.test import GivenFamily, answered, default_law, joined, law_of, refuse_given, tested
 from kernelcal.kernels import Stationary
 from kernelcal.lenses import Lens
 from kernelcal.pairs import Engine
@@ -54,6 +55,10 @@ def evaluate(
     engine: Engine | None = None,
     progress: Callable[[int, int], None] | None = None,
     given: Any = None,
+    clusters: Any = None,
+    time: Any = None,
+    horizon: int | None = None,
+    series: Any = None,
 ) -> Evaluation:
     """Is this model calibrated, how far off, in which direction, and with what certainty?
 
@@ -61,8 +66,9 @@ def evaluate(
     ----------
     y : array of shape (n,), or (n, d) for vectors
         Targets: class numbers 0 to m - 1, booleans, or labels named by `classes`; or numbers.
-        Or a path, a glob, or a data frame or array of Dask, with the names of the prediction columns in the place of
-        `predictions` and options such as ``target="label"``: see `kernelcal.stream.evaluate_path`.
+        Or a path, a glob, a table in memory (pandas, polars, Arrow, DuckDB, xarray, ArviZ), or a data frame or array of
+        Dask, with the names of the prediction columns in the place of `predictions` and options such as
+        ``target="label"``: see `kernelcal.stream.evaluate_path` and `kernelcal.stream.evaluate_table`.
     predictions : Predictions or what `as_predictions` takes
         Predicted probabilities (wrap logits, log-probabilities and percentages to say what they are), or a family for
         numbers such as `Normal`, `Quantiles` and `Samples`, or densities known through their score functions
@@ -88,6 +94,10 @@ def evaluate(
     given : array of shape (n,) or (n, d), mapping of names to columns, or data frame, optional
         Columns that are known before the outcomes: the test then asks whether predictions are right given them too, and
         ``.test.given`` tells where they are not, as for `calibration_test`. The other figures stay what they are.
+    clusters, time, horizon, series
+        Which rows depend on each other, as for `calibration_test`: every p-value is then one of targets that are
+        redrawn with as much dependence, or of rows without overlap. What would hold of independent rows alone is left
+        out, with a note.
 
     Returns
     -------
@@ -126,7 +136,8 @@ def evaluate(
         progress=progress,
         engine=engine,
     )
-    case = Case.of(y, predictions, weights=weights, lens=lens, classes=classes, normalize=normalize, given=given)
+    known = {"given": given, "clusters": clusters, "time": time, "horizon": horizon, "series": series}
+    case = Case.of(y, predictions, weights=weights, lens=lens, classes=classes, normalize=normalize, **known)
     return evaluated(case, run, groups=groups)
 
 
@@ -135,7 +146,7 @@ def evaluated(case: Case, run: Run, error: KernelError | None = None, groups: An
 
     Groups are read here, since their rows must be those of the case.
     """
-    started = time.perf_counter()
+    started = perf_counter()
     grouping = None if groups is None else checked_groups(groups, len(case))
     if grouping is not None:
         refuse_ungrouped(case)
@@ -144,7 +155,10 @@ def evaluated(case: Case, run: Run, error: KernelError | None = None, groups: An
         raise InputError("evaluate needs at least 2 rows, got 1: calibration is a property of many predictions")
     if case.given is not None:
         refuse_given(case, None, None, several=False)
+    if case.rows is not None:
+        refuse_dependent(case, None)
     run, placed, case = run.shared(), case.placed, case.in_numpy
+    seen: tuple[str, ...] = ()
     run.tell(0)  # the estimate comes before the draws, and is long for many rows
     error = error or KernelError(placed, run.engine)
     estimate, test, interval = error.estimate(), _test(placed, error, run), None
@@ -152,12 +166,19 @@ def evaluated(case: Case, run: Run, error: KernelError | None = None, groups: An
     if of is not None and test is not None:
         enough = run.with_at_least(DRAWS)  # percentiles of few draws would be rough
         prepared = error.prepared_for(of) if placed is case else None
-        interval = interval_of(case, of, enough, pvalue=test.pvalue, prepared=prepared)
+        try:
+            interval = interval_of(case, of, enough, pvalue=test.pvalue, prepared=prepared)
+        except InputError as why:
+            if case.rows is None:
+                raise
+            seen = (f"there is no interval of the kernel error: {why}",)  # of too few clusters or stretches
     notes = ((_UNTESTED,) if test is None else test.notes) + estimate.notes
+    if case.rows is None:  # who says how rows depend is not asked
+        seen = suspicions(case.predictions, case.targets, case.weights)
     found = _maker(case.predictions)(
         case,
         run,
-        tuple(dict.fromkeys((*notes, *suspicions(case.predictions, case.targets, case.weights)))),
+        tuple(dict.fromkeys((*notes, *seen))),
         n=n,
         estimate=estimate,
         interval=interval,
@@ -167,7 +188,7 @@ def evaluated(case: Case, run: Run, error: KernelError | None = None, groups: An
         seconds=0.0,
         by_group=by_group(case, grouping, replace(run, progress=None)) if grouping is not None else None,
     )
-    return replace(found, seconds=time.perf_counter() - started)
+    return replace(found, seconds=perf_counter() - started)
 
 
 def _test(case: Case, error: KernelError, run: Run) -> TestResult | None:
@@ -179,10 +200,10 @@ def _test(case: Case, error: KernelError, run: Run) -> TestResult | None:
     if isinstance(batch, Samples) and not batch.exchangeable:
         return None
     if isinstance(error.estimator, KCCSD):
-        return tested(case, error.estimator, default_law(batch, error.estimator), run)
-    if error.own is None or not batch.drawable or isinstance(batch, RealPredictions):
+        return tested(case, error.estimator, law_of(case, error.estimator), run)
+    if error.own is None or not batch.drawable or isinstance(batch, RealPredictions) or case.rows is not None:
         family = DefaultFamily(engine=run.engine)
-        return tested(case, family, default_law(batch, family), run)
+        return tested(case, family, law_of(case, family), run)
     kernel, notes = error.own
     assert isinstance(kernel, Stationary)  # for the type checker: leaves keep their type
     family = DefaultFamily(engine=run.engine, kernel=kernel)

@@ -17,6 +17,7 @@ __all__ = ["ByGroup", "GroupFinding"]
 
 _SHOWN = 10
 _NAMED = 5
+_PROVED = ("exact", "conservative")  # laws of independent rows
 
 Ends = tuple[float, float]
 
@@ -38,7 +39,7 @@ class GroupFinding(Shown):
     observed, predicted : float or None
         What `gap` is the difference of; of numbers the mean outcome and predicted mean, in their own unit.
     gap_interval : tuple of float or None
-        Interval of this gap alone: Clopper-Pearson of shares, the normal law of means.
+        Interval of this gap alone: Clopper-Pearson of shares, Agresti-Coull of quantiles, the normal law of means.
     unseen : float or None
         A gap below this lies within chance: it does not show by itself.
     score, score_interval : float and tuple of float, or None
@@ -147,7 +148,7 @@ class ByGroup(Shown):
     draws : int
         Draws of the test; 0 where no group was tested.
     law : str
-        Whether p-values are exact, or conservative where outcomes equal quantiles.
+        Whether p-values are exact, or conservative where outcomes equal quantiles; or how rows depend on each other.
     differences : tuple of GroupDifference
         For every column whether its groups differ from each other; approximate.
     notes : tuple of str
@@ -177,7 +178,7 @@ class ByGroup(Shown):
             return "No group was tested."
         if not self.rejected:
             least = f"smallest p = {min(g.pvalue for g in self.findings if g.pvalue is not None):.3g}"
-            return f"No evidence against calibration in any of {_number(tested)} ({least}, {self.law} test)."
+            return f"No evidence against calibration in any of {_number(tested)} ({least}, {_test(self.law)})."
         are = "is" if len(self.rejected) == 1 else "are"
         return f"{len(self.rejected):,} of {_number(tested)} {are} rejected: {self._listed(self.rejected)}."
 
@@ -185,6 +186,12 @@ class ByGroup(Shown):
     def test_in_words(self) -> str:
         """What the p-values are."""
         level = percent(self.alpha)
+        if self.law not in _PROVED:
+            return (
+                f"every group is tested by the whole default family ({_test(self.law)}), with p-values that are "
+                f"corrected for the choice among all groups: of groups that are calibrated any is rejected in about "
+                f"{level} of data sets, whatever the other groups are"
+            )
         return (
             f"every group is tested by the whole default family, with {self.law} p-values that are corrected for the "
             f"choice among all groups: of groups that are calibrated any is rejected in at most {level} of data sets, "
@@ -241,6 +248,12 @@ class ByGroup(Shown):
             *([f"the first {_SHOWN} of {len(self.findings):,} groups, the surest first"] if left else []),
         ]
         return Grid("By group", [*header, "p-value"], [_row(g, split=split) for g in shown], notes)
+
+
+def _test(law: str) -> str:
+    if law in _PROVED:
+        return f"{law} test"
+    return f"test of rows {law}" if law.startswith("dependent") else f"test {law.split(', ')[0]}"
 
 
 def _number(tested: int) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,8 @@ from kernelcal.explanation.shares import class_shares, row_shares, top_rows
 from kernelcal.explanation.sizes import has_ties
 from kernelcal.explanation.tested import tested
 from kernelcal.inference import DefaultFamily, GivenResult
-from kernelcal.inference.test import default_law, impossible_note, impossible_rows, refuse_given
+from kernelcal.inference.laws import refuse_dependent
+from kernelcal.inference.test import impossible_note, impossible_rows, law_of, refuse_given
 from kernelcal.inference.test import tested as calibration_tested
 from kernelcal.kernels import Dirac, Kernel
 from kernelcal.lenses import Lens
@@ -100,6 +101,10 @@ def explain(
     alpha: float = SIGNIFICANCE,
     progress: Progress | None = None,
     given: Any = None,
+    clusters: Any = None,
+    time: Any = None,
+    horizon: int | None = None,
+    series: Any = None,
 ) -> Explanation:
     """Where is the model wrong: at which predictions, in which classes, which groups of rows, which rows?
 
@@ -134,6 +139,8 @@ def explain(
     given : array of shape (n,) or (n, d), mapping of names to columns, or data frame, optional
         Columns that are known before the outcomes, of any type: ``.given`` of the result tells in which ranges,
         categories, trends and intersections of them predictions are wrong, as for `calibration_test`, all draws made.
+    clusters, time, horizon, series
+        Which rows depend on each other, as for `calibration_test`.
 
     Returns
     -------
@@ -194,7 +201,8 @@ def explain(
     run = Run(alpha=alpha, draws=draws, rng=rng, progress=progress)
     _ = run.deciding.outside  # refuses too few draws
     _refuse_options(statistic, witness_kernel)
-    case = Case.of(y, predictions, weights=weights, lens=lens, classes=classes, normalize=normalize, given=given)
+    known = {"given": given, "clusters": clusters, "time": time, "horizon": horizon, "series": series}
+    case = Case.of(y, predictions, weights=weights, lens=lens, classes=classes, normalize=normalize, **known)
     return explained(case, run, groups=groups, statistic=statistic, witness_kernel=witness_kernel)
 
 
@@ -202,11 +210,13 @@ def explained(
     case: Case, run: Run, *, groups: Any = None, statistic: SKCE | None = None, witness_kernel: Kernel | None = None
 ) -> Explanation:
     """Explain what was checked already; groups are read here, since their rows must be those of the case."""
-    started, asked = time.perf_counter(), run.shared()
+    started, asked = perf_counter(), run.shared()
     run = asked.deciding
     if case.given is not None:
         refuse_given(case, None, None, several=False)
     _refuse_unexplained(case)
+    if case.rows is not None:
+        refuse_dependent(case, None)
     case = case.map_arrays(lambda x: to_numpy(x).astype(np.float64))
     grouping = checked_groups(groups, len(case))
     if has_ties(case):
@@ -216,7 +226,7 @@ def explained(
     estimate = error.estimated(case)
     fixed = replace(error, prediction_kernel=estimate.options["prediction_kernel"])
     pairs = fixed.prepare(case.predictions, case.weights)
-    contributions = row_shares(pairs, case.targets)
+    contributions = row_shares(pairs, case)
     fixed = replace(fixed, target_kernel=pairs.target_kernel)
     given = statistic is not None
     found = tested(
@@ -234,7 +244,7 @@ def explained(
         by_group=found.groups,
         alpha=run.alpha,
         question=batch.question,
-        seconds=time.perf_counter() - started,
+        seconds=perf_counter() - started,
         notes=tuple(dict.fromkeys(_explanation_notes(estimate.notes, pairs, case) + found.notes)),
         given=None if case.given is None else _given(case, run),
     )
@@ -259,7 +269,7 @@ def _of_ties(case: Case, run: Run, grouping: Grouping, started: float) -> Explan
         by_group=by_group(case, grouping, run) if grouping.groups else None,
         alpha=run.alpha,
         question=None,
-        seconds=time.perf_counter() - started,
+        seconds=perf_counter() - started,
         notes=tuple(dict.fromkeys((_GROUPS_ALONE, *case.predictions.notes))),
         given=None if case.given is None else _given(case, run),
     )
@@ -269,4 +279,4 @@ def _given(case: Case, run: Run) -> GivenResult | None:
     """What the columns show, by the default test with all its draws."""
     family = DefaultFamily()
     every = replace(run, early_stopping=False, progress=None)
-    return calibration_tested(case, family, default_law(case.predictions, family), every).given
+    return calibration_tested(case, family, law_of(case, family), every).given

@@ -169,7 +169,8 @@ def _findings(found: Explanation) -> Table:
 def _witness(found: Explanation) -> list[tuple[str, str]]:
     if found.witness is None:
         return []
-    p = ("witness, p-value", f"{found.witness.pvalue:.3g}, exact ({found.witness.draws:,} draws)")
+    law = found.witness.law
+    p = ("witness, p-value", f"{found.witness.pvalue:.3g}, {law} ({found.witness.draws:,} draws)")
     inside = "nowhere outside: no place can be named"
     words = [("outside the band" if k == 0 else "", r.sentence) for k, r in enumerate(found.regions)]
     return [p, ("band", f"{100 * (1 - found.alpha):.4g}% at all places together")] + (

@@ -13,7 +13,7 @@ from kernelcal.pairs import map_strips
 from kernelcal.predictions import Bernoulli
 from kernelcal.residuals import FeatureResidual
 from kernelcal.statistics import ClassSignals
-from kernelcal.statistics.pairwise import PreparedPairMean
+from kernelcal.statistics.pairwise import Apart, PreparedPairMean
 from kernelcal.tables import Shown, Table
 
 __all__ = ["ClassShare", "RowShare", "class_shares", "row_shares", "top_rows"]
@@ -87,30 +87,45 @@ class ClassShare(Shown):
         return asdict(self)
 
 
-def row_shares(pairs: PreparedPairMean, targets: np.ndarray) -> np.ndarray:
-    """``c_i = sum_{j != i} h_ij / sum_{i != j} w_i w_j``, shape (n,): the sum is the unbiased SKCE."""
-    matrix = pairs.matrix(targets)
+def row_shares(pairs: PreparedPairMean, case: Case) -> np.ndarray:
+    """``c_i = sum_{j != i} h_ij / sum_{i != j} w_i w_j``, shape (n,): the sum is the unbiased SKCE.
+
+    Of rows that depend on each other pairs of one cluster, or of one stretch of time, are left out of both sums.
+    """
+    apart = None if case.rows is None else Apart.of(pairs, case)
+    if apart is not None:
+        units, shares = apart.units, np.empty(len(case))
+        shares[units.order] = apart.matrix.row_sums - apart.matrix.run_sums(units.first, units.last)
+        return shares / apart.pairs
+    matrix = pairs.matrix(case.targets)
     return (matrix.row_sums - matrix.diagonal) / pairs.total
 
 
 def class_shares(pairs: PreparedPairMean, case: Case) -> tuple[ClassShare, ...]:
     """Split ``tr(R' K0 R)`` over the columns of R, largest part first; K0 is K without its diagonal.
 
-    For the Dirac kernel between three or more classes; with others a column is no class.
+    For the Dirac kernel between three or more classes; with others a column is no class. Of rows that depend on each
+    other K0 has none of the pairs that `row_shares` leaves out.
     """
-    residual, targets, batch = pairs.residual.double(), case.targets, case.predictions
-    if isinstance(batch, Bernoulli) or not isinstance(pairs.target_kernel, Dirac):
+    if isinstance(case.predictions, Bernoulli) or not isinstance(pairs.target_kernel, Dirac):
         return ()
+    apart, total = None if case.rows is None else Apart.of(pairs, case), pairs.total
+    if apart is not None:
+        pairs, case, total = apart.prepared, apart.case, apart.pairs
+    residual, targets, batch = pairs.residual.double(), case.targets, case.predictions
     assert isinstance(residual, FeatureResidual)  # for the type checker: classes have features
     r = np.asarray(residual.features(targets))
 
     def work(rows: slice) -> np.ndarray:
         k = pairs.forms.kernel_rows(rows)
-        k[np.arange(len(k)), np.arange(rows.start, rows.stop)] = 0
+        if apart is None:
+            k[np.arange(len(k)), np.arange(rows.start, rows.stop)] = 0
+        else:
+            apart.units.leave_out(k, rows.start)
         return ((k @ r) * r[rows]).sum(axis=0)
 
     pairs.forms.kernel_rows(slice(0, 1))  # what all rows need is made before threads ask for it
-    parts = np.sum(map_strips(len(r), work), axis=0) / pairs.total
+    parts = np.sum(map_strips(len(r), work), axis=0) / total
     signals, n = ClassSignals().prepare(batch, residual.weights), len(batch)
     predicted, observed = signals.expected / n, signals.counts(targets[None])[0] / n
     order = np.argsort(-parts, kind="stable")

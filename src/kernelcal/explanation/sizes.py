@@ -12,6 +12,7 @@ import numpy as np
 from kernelcal.arrays import to_numpy
 from kernelcal.cases import Case
 from kernelcal.defaults import DRAWS
+from kernelcal.dependence import bounded_interval, mean_law, share_interval
 from kernelcal.errors import InputError
 from kernelcal.inference.intervals import INTERVAL_METHODS, ScoreSurprises, expected, interval_of
 from kernelcal.lenses import TopLabel
@@ -55,7 +56,10 @@ class Sizes:
     gap : float or None
         Observed minus predicted; of numbers the mean standardised residual.
     gap_interval : tuple of float or None
-        Of shares Clopper-Pearson, less what was predicted; of means the normal law, from 20 rows. None with weights.
+        Of shares Clopper-Pearson, less what was predicted; of means the normal law, and of quantiles that of Agresti
+        and Coull, from 20 rows; with ties of the least gap that agrees with the claims. None with weights.
+        Of rows that depend on each other the same of `dependence.share_interval`, `dependence.bounded_interval` and
+        `dependence.MeanLaw`.
     median : float or None
         Of numbers the median of what `gap` is the mean of, which no single row rules.
     unseen : float or None
@@ -122,7 +126,7 @@ def sizes_of(case: Case, run: Run, level: float) -> Sizes:
     else:
         found = _of_numbers(case, run)
     variance = _variances(case.predictions)
-    if variance is None:
+    if variance is None or (case.rows is not None and case.rows.overlap):
         return found
     w = np.ones(len(case)) if own is None else own
     return replace(found, unseen=_normal(1 - level) * math.sqrt(float(w**2 @ variance)) / float(w.sum()))
@@ -133,11 +137,16 @@ def _of_classes(case: Case, run: Run) -> Sizes:
     observed, predicted = (float(np.average(x, weights=case.weights)) for x in (hit, p))
     interval = None
     if case.weights is None:
-        low, high = binomial_interval(np.array([hit.sum()]), len(hit), run.confidence_level)
-        interval = float(low[0]) - predicted, float(high[0]) - predicted
+        if case.rows is not None and case.rows.overlap:
+            low, high = share_interval(hit[None], case.rows, run.confidence_level)
+        else:
+            low, high = binomial_interval(np.array([hit.sum()]), len(hit), run.confidence_level)
+        interval = _between((float(low[0]) - predicted, float(high[0]) - predicted))
     rows = log_score_rows_of(case)
     score, ends = float(np.average(rows, weights=case.weights)), None
-    if case.weights is None and len(rows) >= _ENOUGH and np.isfinite(rows).all():
+    if case.rows is not None and case.rows.overlap:
+        ends = _mean_interval(case, rows, run)
+    elif case.weights is None and len(rows) >= _ENOUGH and np.isfinite(rows).all():
         z = _normal(run.confidence_level)
         half = z * ScoreSurprises((case.predictions,)).errors(rows, 0)(expected(z))
         ends = score - half, score + half
@@ -154,14 +163,32 @@ def hits(case: Case) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _of_quantiles(case: Case, run: Run) -> Sizes:
-    """With ties levels claim bounds: the gap is the least that agrees with them, and has no interval."""
+    """With ties levels claim bounds: the gap is the least that agrees with them, and its interval that of the least."""
     scores = weighted_interval_score_rows_of(case)
     score, ends = float(np.average(scores, weights=case.weights)), _mean_interval(case, scores, run)
-    low, high = _claim_gaps(case)
-    gap = float(np.clip(0.0, *(np.average(gaps, weights=case.weights) for gaps in (low, high))))
+    sides = _claims(case)
+    gap = _least(*(float(np.average(shares - claimed, weights=case.weights)) for shares, claimed in sides))
     claimed = float((1 - case.predictions.cells.taus).mean())
-    interval = None if has_ties(case) else _mean_interval(case, low, run)
+    interval = None
+    if case.weights is None and len(case) >= _ENOUGH:
+        low, high = (_share_interval(case, *side, run.confidence_level) for side in sides)
+        interval = _between((_least(low[0], high[0]), _least(low[1], high[1])))
     return Sizes(claimed + gap, claimed, gap, interval, None, None, score, ends)
+
+
+def _least(low: float, high: float) -> float:
+    """Least gap that agrees with claims by which it is at least `low` and at most `high`; nan where one is not known.
+
+    It never falls when one of these rises. Above 0 only `low` decides, below 0 only `high`, and where neither does it
+    is 0: so the ends of intervals of both, of one level each, are those of an interval of it, of the same level.
+    """
+    return low + high if math.isnan(low + high) else max(low, 0.0) + min(high, 0.0)
+
+
+def _share_interval(case: Case, shares: np.ndarray, claimed: np.ndarray, level: float) -> Ends:
+    """Interval of a mean of shares of levels less what was claimed, which is at least -claimed and at most 1 more."""
+    least, rows = -float(claimed.mean()), case.rows if case.rows is not None and case.rows.overlap else None
+    return bounded_interval(shares - claimed, (least, least + 1), rows, level)
 
 
 def has_ties(case: Case) -> bool:
@@ -169,16 +196,17 @@ def has_ties(case: Case) -> bool:
     return isinstance(case.predictions, Quantiles) and case.predictions.cells.has_ties(case.targets)
 
 
-def _claim_gaps(case: Case) -> tuple[np.ndarray, np.ndarray]:
-    """Bounds of the gap of every row: means over levels of ``1[y > q] - (1 - l)`` and ``1[y >= q] - (1 - l)``.
+def _claims(case: Case) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
+    """Bounds of the gap of every row, as shares of levels and what was claimed of them.
 
-    Of a calibrated model the first has a mean of at most 0, and the second of at least 0; without ties they are equal.
-    Of equal quantiles the level l is the last one of them in the first bound, and the first one in the second.
+    They are means over levels of ``1[y > q]`` and of ``1[y >= q]``, each beside those of ``1 - l``. Of a calibrated
+    model the first gap has a mean of at most 0, and the second of at least 0; without ties they are equal. Of equal
+    quantiles the level l is the last one of them in the first bound, and the first one in the second.
     """
     cells = case.predictions.cells
     lo, hi = cells.ends(cells.codes(case.targets))
     below, upto = (claims.mean(axis=1) for claims in cells.claims)
-    return lo / len(cells.taus) - (1 - upto), hi / len(cells.taus) - (1 - below)
+    return (lo / len(cells.taus), 1 - upto), (hi / len(cells.taus), 1 - below)
 
 
 def _of_numbers(case: Case, run: Run) -> Sizes:
@@ -207,8 +235,15 @@ def _mean_interval(case: Case, values: np.ndarray, run: Run) -> Ends | None:
     """Normal interval of a mean; None with weights, for few rows and for values that are not finite."""
     if case.weights is not None or len(values) < _ENOUGH or not np.isfinite(values).all():
         return None
+    if case.rows is not None and case.rows.overlap:
+        return _between(mean_law(case.rows).interval(values, run.confidence_level))
     half = _normal(run.confidence_level) * float(values.std(ddof=1)) / math.sqrt(len(values))
     return float(values.mean()) - half, float(values.mean()) + half
+
+
+def _between(ends: Ends) -> Ends | None:
+    """An interval, or None where it is not known."""
+    return None if math.isnan(ends[0]) else ends
 
 
 def _variances(batch: Any) -> np.ndarray | None:
@@ -234,17 +269,34 @@ def kernel_size(case: Case, pairs: PreparedPairMean, pvalue: float, run: Run) ->
     Hoeffding variance, above 5,000 rows blocks of 500.
     """
     run = run.with_at_least(DRAWS)  # percentiles of few draws would be rough
-    if len(case) > _BLOCKED and case.weights is None and isinstance(pairs.statistic, SKCE):
+    overlap = case.rows is not None and case.rows.overlap
+    if len(case) > _BLOCKED and not overlap and case.weights is None and isinstance(pairs.statistic, SKCE):
         error = replace(pairs.statistic, estimator="block", block_size=_BLOCK, prediction_kernel=pairs.kernels[0])
         found = interval_of(case, error, run, method=INTERVAL_METHODS["block"], pvalue=pvalue)
         return KernelSize(found.estimate, found.root)
-    if len(case) < _ENOUGH:
+    if len(case) < _ENOUGH and not overlap:
         return KernelSize(float(pairs.values(case.targets[None])[0, 0]))
+    assert isinstance(pairs.statistic, SKCE)  # for the type checker: what is split is a mean over pairs of residuals
+    if overlap:
+        return _of_units(case, pairs, pvalue, run)
     few = len(case) <= _BOOTSTRAPPED or case.weights is not None
     method = INTERVAL_METHODS["bootstrap" if few else "root"]
-    assert isinstance(pairs.statistic, SKCE)  # for the type checker: what is split is a mean over pairs of residuals
     found = interval_of(case, pairs.statistic, run, method=method, pvalue=pvalue, prepared=pairs)
     return KernelSize(found.estimate, found.root)
+
+
+def _of_units(case: Case, pairs: PreparedPairMean, pvalue: float, run: Run) -> KernelSize:
+    """Interval over clusters or stretches; none where these are too few, and no error where there is one alone."""
+    assert isinstance(pairs.statistic, SKCE)  # for the type checker
+    try:
+        found = interval_of(case, pairs.statistic, run, pvalue=pvalue, prepared=pairs)
+        return KernelSize(found.estimate, found.root)
+    except InputError:  # too few clusters or stretches
+        pass
+    try:
+        return KernelSize(float(pairs.statistic.of_pairs(pairs, case)))
+    except InputError:  # no two rows are known to be independent
+        return KernelSize()
 
 
 def _normal(level: float) -> float:

@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 
 from kernelcal.arrays import row_slices
+from kernelcal.cases import Case
+from kernelcal.dependence import Dependence
 from kernelcal.errors import InputError
 from kernelcal.explanation.smoothed import Gaps
 from kernelcal.kernels import Kernel, kernel_between
 from kernelcal.plots import panel, witness_plot
 from kernelcal.predictions import Bernoulli, ClassPredictions, trusted
 from kernelcal.randomness import generator_of
+from kernelcal.runs import Run
 from kernelcal.statistics import Prepared
 from kernelcal.tables import Grid, Shown
 
@@ -58,7 +61,7 @@ class Witness(Shown):
     confidence_level : float
         Share of calibrated data sets whose whole witness stays inside the band, at least.
     pvalue : float
-        Exact p-value of the largest standardised value.
+        P-value of the largest standardised value.
     draws : int
         Draws of targets behind the band.
     kernel : Kernel
@@ -69,6 +72,8 @@ class Witness(Shown):
         What `position` is, of predictions of numbers.
     numbers : numpy.ndarray of shape (P,), or None
         Numbers of `rows` where they come from, such as a file of which some were dropped.
+    law : str
+        ``exact``, or how rows depend on each other.
     """
 
     names: tuple[str, ...]
@@ -85,6 +90,7 @@ class Witness(Shown):
     of_numbers: bool = False
     variable: str = "predicted mean"
     numbers: np.ndarray | None = None
+    law: str = "exact"
 
     @property
     def band(self) -> np.ndarray:
@@ -159,6 +165,7 @@ class Witness(Shown):
             "confidence_level": self.confidence_level,
             "pvalue": self.pvalue,
             "draws": self.draws,
+            "law": self.law,
         }
         return {**own, **{name: _plain(values) for name, values in arrays.items()}, **end, "kernel": str(self.kernel)}
 
@@ -240,6 +247,22 @@ class PreparedWitness(Prepared):
             total += self.alike(part) @ signals.reshape(len(signals), -1)
         return total.reshape(shape) / self.n
 
+    def suprema_of_flips(self, case: Case, rows: Dependence, run: Run) -> np.ndarray:
+        """Largest standardised values of witnesses whose clusters change their signs at random, shape (draws,)."""
+        from scipy.sparse import csr_array  # imported when needed: the import of kernelcal stays light
+
+        assert rows.clusters is not None  # for the type checker: it was asked for clusters
+        n, targets = self.n, (case.in_cells if self.by_cells else case).targets
+        member = csr_array((np.ones(n), (rows.clusters, np.arange(n))), shape=(rows.groups, n))
+        fields = np.zeros((rows.groups, len(self.places.predictions), self.components))
+        for part in row_slices(n, _NUMBERS // len(self.places.predictions)):
+            signals, alike = self.signals.batch(part, targets[None, part])[:, 0], self.alike(part)
+            for k in range(self.components):
+                fields[:, :, k] += member[:, part] @ (alike * signals[:, k]).T
+        signs = generator_of(run.rng, "signs of clusters").integers(0, 2, size=(run.draws, rows.groups)) * 2.0 - 1.0
+        field = (signs @ fields.reshape(rows.groups, -1)).reshape(run.draws, *fields.shape[1:]) / n
+        return np.asarray(standardised_field(field, self.sd[None]).max(axis=(1, 2)))
+
     def values(self, targets: np.ndarray) -> np.ndarray:
         """Largest standardised value, shape (B, 1)."""
         return standardised_field(self.field(targets), self.sd[:, None]).max(axis=(0, 2))[:, None]
@@ -281,6 +304,10 @@ def furthest_outside(witness: Any) -> list[int]:
     return [int(k) for k in np.argsort(-ratio.max(axis=0), kind="stable")]
 
 
+def _exact(witness: Any) -> str:
+    return "exact " if witness.law == "exact" else ""
+
+
 def _one(witness: Any, component: int, ax: Any = None, *, legend: bool = True) -> Any:
     k, name = component, witness.names[component]
     words, label = f"class {name}", "observed - predicted, smoothed"
@@ -298,7 +325,7 @@ def _one(witness: Any, component: int, ax: Any = None, *, legend: bool = True) -
         label=label,
         together="at all places together" if alone else "at all places and in all pictures together",
         title=f"Where outcomes differ from predictions, {words}" if legend else words,
-        subtitle=f"exact p = {witness.pvalue:.3g}, {witness.draws:,} draws" if legend else "",
+        subtitle=f"{_exact(witness)}p = {witness.pvalue:.3g}, {witness.draws:,} draws" if legend else "",
         legend=legend,
         ax=ax,
     )

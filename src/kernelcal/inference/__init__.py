@@ -44,6 +44,7 @@ from kernelcal.inference.laws import (
     known_null,
     one_member,
 )
+from kernelcal.inference.redrawn import CoupledRows, Redrawn, RedrawnValues, Sliced, band_draws
 from kernelcal.inference.reliability_curves import class_reliability, class_reliability_of, reliability, reliability_of
 from kernelcal.inference.reliability_result import ClassReliability, Reliability
 from kernelcal.inference.result import Member, TestResult
@@ -71,6 +72,7 @@ __all__ = [
     "ClassReliability",
     "ColumnProfile",
     "Consistency",
+    "CoupledRows",
     "DefaultFamily",
     "Dependent",
     "DrawnValues",
@@ -90,10 +92,13 @@ __all__ = [
     "Pearson",
     "PlaceFinding",
     "Problem",
+    "Redrawn",
+    "RedrawnValues",
     "Reliability",
     "Request",
     "Saddlepoint",
     "SimplexCalibration",
+    "Sliced",
     "Spectrum",
     "Spread",
     "Swap",
@@ -101,6 +106,7 @@ __all__ = [
     "UniformPIT",
     "Wild",
     "acceptance_threshold",
+    "band_draws",
     "block_spread",
     "bootstrap_cost",
     "bounded_error",

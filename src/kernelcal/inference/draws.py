@@ -122,7 +122,7 @@ class Draws:
 
     def _coupled(self, predictions: Drawable, start: int, stop: int, coupling: Coupling) -> np.ndarray:
         """Targets that depend on each other, of all rows, each of which takes one number."""
-        step = max(1, _UNIFORM_BYTES // (8 * coupling.size))
+        step = max(1, _UNIFORM_BYTES // (8 * max(coupling.size, len(predictions))))
         parts = [
             predictions.draw(coupling(self.uniforms(first, min(first + step, stop), coupling.size)))
             for first in range(start, stop, step)

@@ -39,7 +39,7 @@ class PlaceFinding(Shown):
     score : float
         Standardised sum, as a normal quantile: positive where there is more than predicted.
     pvalue : float
-        Exact, over all places, trends and intersections of all columns together.
+        Over all places, trends and intersections of all columns together.
     sentence : str
         All this in words.
     specific : bool
@@ -185,6 +185,8 @@ class GivenResult(Shown):
         Level at which places are named.
     notes : tuple of str
         What the reader must know.
+    law : str
+        ``exact``, or how rows depend on each other.
     """
 
     n: int
@@ -196,6 +198,7 @@ class GivenResult(Shown):
     draws: int
     alpha: float
     notes: tuple[str, ...] = ()
+    law: str = "exact"
 
     @property
     def rejected(self) -> tuple[PlaceFinding, ...]:
@@ -206,6 +209,10 @@ class GivenResult(Shown):
     def sentences(self) -> tuple[str, ...]:
         """What is significant, clear, and does not only repeat a stronger place, or all rows; five at most."""
         return tuple(found.sentence for found in self.rejected if found.said)[:_SENTENCES]
+
+    @property
+    def _law(self) -> str:
+        return f"of rows {self.law}" if self.law.startswith("dependent") else self.law
 
     def profile(self, column: str) -> ColumnProfile:
         """Return the profile of one column."""
@@ -246,7 +253,7 @@ class GivenResult(Shown):
         """Return plain values for JSON."""
         own = {"n": self.n, "columns": list(self.columns), "places": self.places, "pvalue": self.pvalue}
         parts = {name: [x.to_dict() for x in getattr(self, name)] for name in ("findings", "profiles")}
-        end = {"draws": self.draws, "alpha": self.alpha, "notes": list(self.notes)}
+        end = {"draws": self.draws, "alpha": self.alpha, "law": self.law, "notes": list(self.notes)}
         return {**own, "sentences": list(self.sentences), **parts, **end}
 
     def _table(self) -> Grid:
@@ -267,7 +274,7 @@ class GivenResult(Shown):
         over = (
             "no place of the columns has rows, and uncertain events, enough to be looked at"
             if not self.places
-            else f"p-values are exact, over all {self.places:,} places, trends and intersections of "
+            else f"p-values are {self._law}, over all {self.places:,} places, trends and intersections of "
             f"{', '.join(self.columns[:_SHOWN])}; the columns by themselves, with kernels: p = {self.pvalue:.3g}"
         )
         header = ["where", *(["what"] if several else []), "rows", "observed", "predicted", "gap", "p-value"]

@@ -13,9 +13,10 @@ from kernelcal.cases import Case
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS
 from kernelcal.errors import InputError
 from kernelcal.inference.draws import Draws
+from kernelcal.inference.redrawn import band_draws
 from kernelcal.inference.reliability_result import ClassReliability, Reliability
 from kernelcal.lenses import Lens
-from kernelcal.predictions import ClassPredictions
+from kernelcal.predictions import Bernoulli, ClassPredictions
 from kernelcal.runs import Run
 from kernelcal.statistics import ECE, BinnedEstimate, NullBand
 from kernelcal.statistics.binned import BinnedPart, CountLaw
@@ -169,7 +170,10 @@ def _reliabilities(case: Case, ece: ECE, run: Run) -> tuple[tuple[Reliability, .
             "once: use kernelcal.inference.simplex_calibration for three classes, or class_reliability"
         )
     estimate = ece.of_bins(prepared, case)
-    bands = null_bands(prepared.parts, case.predictions, run)
+    if case.rows is not None and case.rows.overlap:
+        bands = _dependent_bands(prepared.parts, case, run)
+    else:
+        bands = null_bands(prepared.parts, case.predictions, run)
     columns = zip(estimate.parts, estimate.tables, bands, strict=True)
     several = len(bands) > 1
     made = [
@@ -192,6 +196,29 @@ def _reliabilities(case: Case, ece: ECE, run: Run) -> tuple[tuple[Reliability, .
         for value, t, band in columns
     ]
     return tuple(made), estimate
+
+
+def _dependent_bands(parts: tuple[BinnedPart, ...], case: Case, run: Run) -> list[NullBand]:
+    """Bands where rows depend on each other: each probability by itself, at a level for all parts (Bonferroni)."""
+    level = 1 - (1 - run.confidence_level) / len(parts)
+    each, found = replace(run, confidence_level=level), []
+    for part in parts:
+        rows = slice(None) if part.part.rows is None else part.part.rows
+        own = replace(case[rows], predictions=Bernoulli(part.p[:, 0]), given=None)
+        own = replace(own, targets=np.asarray(part.part.relabel(case.targets), dtype=np.int64))
+        source = band_draws(own, each, "draws of the band of a curve")[0]
+        if source is None or (1 - level) * (each.draws + 1) < 1:
+            found.append(NullBand.nowhere(part.bins.size, run))
+            continue
+        bins = np.unique(part.bins.index)
+        law = CountLaw.of_bins(part.p[:, 0], np.searchsorted(bins, part.bins.index), len(bins), part.weights)
+        depths = [
+            law.depth(part.counts(source.targets(own.predictions, some.start, some.stop))[:, bins, 0])
+            for some in row_slices(each.draws, max(1, _NUMBERS // max(len(own), part.bins.size)))
+        ]
+        band = NullBand.of(law, np.concatenate(depths), each).among(bins, part.bins.size)
+        found.append(replace(band, confidence_level=run.confidence_level))
+    return found
 
 
 def null_bands(parts: tuple[BinnedPart, ...], batch: ClassPredictions, run: Run) -> list[NullBand]:

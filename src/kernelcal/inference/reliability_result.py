@@ -108,6 +108,7 @@ class Reliability(Shown):
             outside=self.outside,
             confidence_level=self.confidence_level,
             together=self.together,
+            method="Clopper-Pearson" if t.within is None else "by clusters or stretches",
             title=f"Reliability, {t.question}" if legend else t.question,
             subtitle=f"{self.ece.name.split(',')[0]} {float(self.ece):.4f}, {t.count.sum():,} rows",
             legend=legend,
@@ -156,11 +157,18 @@ class Reliability(Shown):
         if not t.weight[k] > 0:
             return [f"{t.count[k]:,}", *["-"] * 5, ""]
         ranges = [(low[k], high[k]), (band.pointwise_low[k], band.pointwise_high[k]), (band.low[k], band.high[k])]
-        numbers = [f"{t.mean_prediction[k]:.4f}", f"{t.frequency[k]:.4f}", *(f"{a:.3f} to {b:.3f}" for a, b in ranges)]
+        known = ("none" if np.isnan(a) else f"{a:.3f} to {b:.3f}" for a, b in ranges)
+        numbers = [f"{t.mean_prediction[k]:.4f}", f"{t.frequency[k]:.4f}", *known]
         return [f"{t.count[k]:,}", *numbers, "outside" if self.outside[k] else ""]
 
     def _notes(self) -> tuple[str, ...]:
         level = percent(self.confidence_level)
+        if self.table.within is not None:
+            words = (
+                "interval: of the frequency, by clusters or stretches of rows that depend on each other; calibrated: "
+                f"where the frequencies of {level} of calibrated models lie whose rows depend as much"
+            )
+            return (words, *self.ece.notes)
         words = (
             f"interval: of the frequency, Clopper-Pearson; calibrated: where the frequencies of {level} of calibrated "
             f"models with these predictions lie ({self.band.draws:,} draws)"

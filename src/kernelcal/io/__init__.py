@@ -1,8 +1,11 @@
 """Files to predictions and targets: opened, their columns chosen, the kind of table told, and read."""
 
 from kernelcal.io.columns import CROSSING, KINDS, ReadOptions
-from kernelcal.io.opening import arrow_arrays, open_source, readers
-from kernelcal.io.reading import form_of, read, read_models, read_source
+from kernelcal.io.labelled import is_labelled, labelled_source
+from kernelcal.io.libraries import arrow_arrays, is_table, table_columns
+from kernelcal.io.models import read_models
+from kernelcal.io.opening import open_source, readers
+from kernelcal.io.reading import form_of, read, read_source
 from kernelcal.io.sources import MISSING, READERS, Arrays, Source, missing, reads, typed
 from kernelcal.io.table import Data
 from kernelcal.io.text import Text
@@ -22,6 +25,9 @@ __all__ = [
     "class_columns",
     "form_of",
     "is_constant",
+    "is_labelled",
+    "is_table",
+    "labelled_source",
     "missing",
     "open_source",
     "read",
@@ -29,6 +35,7 @@ __all__ = [
     "read_source",
     "readers",
     "reads",
+    "table_columns",
     "typed",
     "wide_columns",
 ]

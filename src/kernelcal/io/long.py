@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from kernelcal.errors import InputError
+from kernelcal.io.categories import between_thresholds, of_categories, pivot_categories
 from kernelcal.io.columns import (
     OUTCOMES,
     ReadOptions,
@@ -15,6 +16,7 @@ from kernelcal.io.columns import (
     asked_columns,
     choose_target,
     count,
+    dependents_of_units,
     given_of_units,
     groups_of_units,
     keys_of_units,
@@ -27,10 +29,19 @@ from kernelcal.io.columns import (
     where_mask,
 )
 from kernelcal.io.sources import Cells, Source, is_number, missing
-from kernelcal.io.table import FileArrays
+from kernelcal.io.table import Data, FileArrays
 from kernelcal.io.truth import Outcomes, join_outcomes
 
-__all__ = ["Layout", "constant", "hubverse_layout", "is_hubverse", "pivot_draws", "pivot_quantiles", "read_long"]
+__all__ = [
+    "Layout",
+    "constant",
+    "hubverse_layout",
+    "is_hubverse",
+    "is_long",
+    "pivot_draws",
+    "pivot_quantiles",
+    "read_long",
+]
 
 
 @dataclass(frozen=True)
@@ -59,13 +70,21 @@ class Layout:
     said: str = ""
 
 
+_VALUES = ("predicted", "prediction", "value")
 _TYPE, _KEY, _VALUE = "output_type", "output_type_id", "value"
-_FORMS = {"quantile": "quantiles", "sample": "samples"}
+_FORMS = {"quantile": "quantiles", "sample": "samples", "pmf": "classes", "cdf": "thresholds"}
+_ASIDE = ("pmf", "cdf")  # read where nothing before them is there
 
 
 def is_hubverse(source: Source) -> bool:
     """Tell whether a table has the three columns that every hubverse table has."""
     return {_TYPE, _KEY, _VALUE} <= set(source.names)
+
+
+def is_long(source: Source) -> bool:
+    """Tell whether a table is one of a hub, or has the columns of one line a quantile or a draw by their full names."""
+    names = {name.lower() for name in source.names}
+    return is_hubverse(source) or bool(names & {"quantile_level", "sample_id"} and len(names & {*_VALUES}) == 1)
 
 
 def hubverse_layout(source: Source, options: ReadOptions, wanted: np.ndarray | None) -> Layout:
@@ -79,7 +98,8 @@ def hubverse_layout(source: Source, options: ReadOptions, wanted: np.ndarray | N
     types = source.cells(texts)[0]  # one pass over the file: the others are asked for later
     lines = np.ones(len(types.numbers), dtype=bool) if wanted is None else wanted
     present = [text for number, text in enumerate(types.texts) if np.any(types.numbers[lines] == number)]
-    usable = [text for text in present if text in _FORMS]
+    usable = [text for text in present if text in _FORMS and text not in _ASIDE]
+    usable = usable or [text for text in _ASIDE if text in present][:1]
     if len(usable) != 1:
         raise InputError(_which(usable, present))
     mine = lines & (types.numbers == types.texts.index(usable[0]))
@@ -92,10 +112,13 @@ def hubverse_layout(source: Source, options: ReadOptions, wanted: np.ndarray | N
 def _which(usable: list[str], present: list[str]) -> str:
     if usable:
         return (
-            "the table holds quantiles and draws: say which are meant, --where output_type=quantile or "
-            "--where output_type=sample"
+            f"the table holds several kinds of predictions: say which are meant, "
+            f"{' or '.join(f'--where {_TYPE}={text}' for text in usable)}"
         )
-    return f"the table holds no quantiles and no draws, but output type {listed(present) or 'none'}: these are not read"
+    return (
+        "the table holds no quantiles, draws or probabilities of categories, but output type "
+        f"{listed(present) or 'none'}: these are not read"
+    )
 
 
 def constant(name: str, values: np.ndarray, units: Units) -> np.ndarray:
@@ -216,14 +239,17 @@ def _refuse_uneven(sizes: np.ndarray, size: int, without: np.ndarray, units: Uni
         raise InputError("every prediction has one draw: several lines a prediction are expected, name --unit a,b,c")
 
 
-_VALUES = ("predicted", "prediction", "value")
 _LEVELS = ("quantile_level", "quantile", "level")
 _DRAWS = ("sample_id", "sample", "draw", "member")
 _MIXED = ("target", "target_type", "model", "model_id")  # what a reader must know when they are judged together
 
 
-def read_long(source: Source, options: ReadOptions) -> FileArrays:
+def read_long(source: Source, options: ReadOptions) -> FileArrays | Data:
     """Read a long table; a hubverse table is one whose layout is known."""
+    asked = options
+    if options.truth:  # conditions on columns that the table lacks are about the truth file
+        own = [c for c in options.where or () if c.partition("=")[0].strip() in source.names]
+        options = replace(options, where=own or None)
     wanted = where_mask(source, options)
     layout = _layout(source, options, wanted)
     numbers = _numbers(source, options, layout)
@@ -232,13 +258,26 @@ def read_long(source: Source, options: ReadOptions) -> FileArrays:
     _refuse_single_lines(units)
     numbers = {name: column[lines] for name, column in numbers.items()}
     values, keys, levels = numbers.pop(layout.value), source.cells([layout.key])[0], None
+    if layout.form in ("classes", "thresholds"):
+        if not options.truth:
+            raise InputError("probabilities of categories need their outcomes from a second file: --truth FILE")
+        probs, names = pivot_categories(values, keys, lines, units)
+        if layout.form == "classes":
+            found = join_outcomes(units, source, asked, "pmf")
+        else:
+            found = join_outcomes(units, source, asked)
+            probs, names, found.y = between_thresholds(probs, names, found.y, units)
+        weight = constant(options.weights, numbers[options.weights], units) if options.weights else None
+        said = where_in_words(options, source, wanted, "line") + layout.said
+        return of_categories(source, options, units, probs, names, found, weight, len(lines), said, _together(units))
     if layout.form == "quantiles":
         many, levels = pivot_quantiles(values, keys, lines, units, layout)
     else:
         many = pivot_draws(values, keys, lines, units, layout)
     one = {name: constant(name, column, units) for name, column in numbers.items()}
     weights = {"weights": one.pop(options.weights)} if options.weights else {}
-    found = join_outcomes(units, source, options) if options.truth else _own_outcomes(one)
+    kind = "quantile" if layout.form == "quantiles" else "sample"
+    found = join_outcomes(units, source, asked, kind) if options.truth else _own_outcomes(one)
     there, without = _with_outcome(found, units)
     named = [layout.value] if levels is None else [f"{layout.value} at level {level:g}" for level in levels]
     return FileArrays(
@@ -257,6 +296,7 @@ def read_long(source: Source, options: ReadOptions) -> FileArrays:
         keys=keys_of_units(units, options),
         groups=groups_of_units(units, options),
         given=given_of_units(units, options),
+        dependents=dependents_of_units(units, options),
         lines=False,
     )
 
@@ -300,7 +340,7 @@ def _unit_columns(source: Source, options: ReadOptions, layout: Layout, numbers:
     """Columns that tell predictions apart: as asked, else all that hold nothing else."""
     taken = [layout.value, layout.key, *layout.apart, *numbers[1:]]
     if options.unit:
-        return asked_columns(source, options.unit, taken)
+        return asked_columns(source, options.unit, taken, "unit")
     rest = [name for name in source.names if name not in taken]
     if not rest:
         raise InputError(

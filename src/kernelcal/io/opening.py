@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+import tempfile
+import weakref
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,14 +15,16 @@ from typing import Any
 import numpy as np
 
 from kernelcal.errors import InputError, MissingExtraError
-from kernelcal.io.sources import READERS, Arrays, Source, reads, side_by_side
+from kernelcal.io.json_lines import load_json, load_json_lines
+from kernelcal.io.libraries import arrow_arrays, load_arrow, load_excel, load_r
+from kernelcal.io.sources import READERS, Arrays, Source, reads
 from kernelcal.io.text import Text
 
-__all__ = ["arrow_arrays", "open_source", "readers"]
+__all__ = ["open_source", "readers"]
 
 
-_DELIMITERS = {".csv": ",", ".txt": ",", ".tsv": "tab"}
-_LINES = (".jsonl", ".ndjson")
+_DELIMITERS = {".csv": ",", ".txt": ",", ".tsv": "tab", ".dat": ",", ".tab": "tab"}
+_LINES = (".jsonl", ".ndjson", ".json")
 _PICKLED = (".pkl", ".pickle", ".joblib", ".pt", ".pth", ".p")
 
 
@@ -32,6 +38,8 @@ def open_source(paths: Sequence[Path], delimiter: str | None = None, missing: fr
     MissingExtraError
         For parquet without the extra ``frame``.
     """
+    if len(paths) == 1 and _is_stream(paths[0]):
+        return _from_stream(paths[0], delimiter, missing)
     for path in paths:
         if not path.exists():
             raise InputError(f"{path}: there is no such file")
@@ -41,12 +49,48 @@ def open_source(paths: Sequence[Path], delimiter: str | None = None, missing: fr
         return _pair(paths)
     if len(paths) != 1:
         raise InputError(f"{', '.join(map(str, paths))}: only npy files are read together, predictions and targets")
-    path, suffix = paths[0], _suffix(paths[0])
+    return _opened(paths[0], _suffix(paths[0]), delimiter, missing)
+
+
+def _opened(path: Path, suffix: str, delimiter: str | None, missing: frozenset[str], name: Any = None) -> Source:
+    """Open one file as what a suffix says; `name` is what messages call it."""
     if suffix in _DELIMITERS:
-        return Text(path, delimiter or _DELIMITERS[suffix], missing)
+        said = delimiter is not None
+        return Text(path, str(delimiter) if said else _DELIMITERS[suffix], missing, said=said, name=name)
     if suffix in READERS:
-        return Arrays(path, READERS[suffix](path))
+        return Arrays(name or path, READERS[suffix](path))
     raise InputError(f"{path}: {_PICKLES if suffix in _PICKLED else f'unknown kind of file {suffix!r}: {_known()}'}")
+
+
+_STANDARD = "-"
+_FIRST_BYTES = ((b"PAR1", ".parquet"), (b"ARROW1", ".feather"), (b"PK", ".npz"), (b"{", ".jsonl"))
+
+
+def _is_stream(path: Path) -> bool:
+    """Tell whether something can be read once: standard input, a pipe with or without a name."""
+    return str(path) == _STANDARD or (path.exists() and not path.is_file() and not path.is_dir())
+
+
+def _from_stream(path: Path, delimiter: str | None, missing: frozenset[str]) -> Source:
+    """Read it to its end, once, and open what was read: as what its suffix says, or its first bytes."""
+    name = "standard input" if str(path) == _STANDARD else str(path)
+    content = sys.stdin.buffer.read() if str(path) == _STANDARD else path.read_bytes()
+    if not content:
+        raise InputError(f"{name}: there is nothing to read")
+    suffix = _suffix(path)
+    if suffix not in (*_DELIMITERS, *READERS):
+        start = content[:64].lstrip()
+        suffix = next((suffix for mark, suffix in _FIRST_BYTES if start.startswith(mark)), ".csv")
+    folder = tempfile.mkdtemp(prefix="kernelcal-")
+    copy = Path(folder) / f"input{suffix}"
+    copy.write_bytes(content)
+    try:
+        source = _opened(copy, suffix, delimiter, missing, name)
+    except InputError as error:
+        shutil.rmtree(folder)
+        raise InputError(str(error).replace(str(copy), name)) from None
+    weakref.finalize(source, shutil.rmtree, folder, ignore_errors=True)  # the copy is there as long as what reads it
+    return source
 
 
 def readers() -> tuple[str, ...]:
@@ -56,7 +100,7 @@ def readers() -> tuple[str, ...]:
     --------
     >>> from kernelcal.io import readers
     >>> readers()[:4]
-    ('.csv', '.txt', '.tsv', '.npy')
+    ('.csv', '.txt', '.tsv', '.dat')
     """
     return (*_DELIMITERS, ".npy", *sorted(READERS))
 
@@ -65,7 +109,7 @@ def _known() -> str:
     """Kinds of files in words; a second suffix of a reader is not named."""
     first = {reader: suffix for suffix, reader in sorted(READERS.items(), reverse=True)}
     kinds = sorted(suffix.lstrip(".") for suffix in first.values())
-    return f"csv, tsv, npy (a pair), {', '.join(kinds[:-1])} and {kinds[-1]} are read"
+    return f"csv, tsv, txt, dat, npy (a pair), {', '.join(kinds[:-1])} and {kinds[-1]} are read"
 
 
 def _suffix(path: Path) -> str:
@@ -106,6 +150,13 @@ def _load_npy(path: Path) -> np.ndarray:
     """One array."""
     with _reading(path, "npy") as array:
         return np.asarray(array)
+
+
+reads(".jsonl", ".ndjson")(load_json_lines)
+reads(".json")(load_json)
+reads(".feather", ".arrow", ".ipc")(load_arrow)
+reads(".xlsx", ".xlsm")(load_excel)
+reads(".rda", ".rds", ".rdata")(load_r)
 
 
 @reads(".npz")
@@ -179,22 +230,3 @@ def _load_parquet(path: Path) -> dict[str, np.ndarray]:
     except (pyarrow.ArrowException, OSError) as error:
         raise InputError(f"{path}: cannot be read as parquet: {error}") from None
     return arrow_arrays(path, table)
-
-
-def arrow_arrays(where: Any, table: Any) -> dict[str, np.ndarray]:
-    """Columns of an Arrow table; `where` names the file in messages."""
-    doubles = sorted({name for name in table.column_names if table.column_names.count(name) > 1})
-    if doubles:
-        raise InputError(f"{where}: column {doubles[0]!r} occurs more than once: columns need distinct names")
-    return {name: _column(f"{where}, column {name!r}", table.column(name)) for name in table.column_names}
-
-
-def _column(where: str, column: Any) -> np.ndarray:
-    if str(column.type).startswith("dictionary"):  # to_numpy would give null the last of the values
-        column = column.cast(column.type.value_type)
-    values = column.to_numpy()
-    lists = values.dtype.kind == "O" and any(isinstance(value, np.ndarray) for value in values)
-    if not lists:
-        return values
-    same = len({getattr(value, "shape", None) for value in values}) == 1
-    return np.stack(list(values)) if same and values[0].dtype.kind in "fiub" else side_by_side(where, list(values))

@@ -23,6 +23,7 @@ __all__ = [
     "Reader",
     "Source",
     "absent",
+    "column_of",
     "is_number",
     "missing",
     "reads",
@@ -117,6 +118,18 @@ def side_by_side(where: str, rows: Sequence[Any]) -> np.ndarray:
         raise InputError(f"{where}, row {number}: expected a list of numbers, got {_short(rows[number])}") from None
 
 
+def column_of(values: Sequence[Any]) -> np.ndarray:
+    """Values of a column: lists of one length as an array; others as they are, refused when they are asked for."""
+    if any(_is_list(value) for value in values):
+        try:
+            return side_by_side("", values)
+        except InputError:
+            pass
+    column = np.empty(len(values), dtype=object)
+    column[:] = values
+    return column
+
+
 def _is_list(value: Any) -> bool:
     return isinstance(value, list | np.ndarray)
 
@@ -175,10 +188,21 @@ def reads(*suffixes: str) -> Callable[[Reader], Reader]:
 
 
 class Source(ABC):
-    """Columns of one file (or of a pair of npy files)."""
+    """Columns of one file (or of a pair of npy files).
+
+    Attributes
+    ----------
+    path : object
+        What messages call it.
+    names : list of str
+        Columns.
+    percent : dict of str to int
+        Columns whose numbers were found to have a percent sign, and a line that has one.
+    """
 
     path: Any
     names: list[str]
+    percent: dict[str, int]
 
     @abstractmethod
     def numbers(self, names: Sequence[str]) -> np.ndarray:
@@ -187,6 +211,10 @@ class Source(ABC):
     @abstractmethod
     def values(self, name: str) -> np.ndarray:
         """One column as it is: numbers, booleans or text, shape (n,), with None or NaN for missing values."""
+
+    def first(self, name: str, rows: int) -> np.ndarray:
+        """First values of one column, by which it is told what it holds."""
+        return self.values(name)[:rows]
 
     @abstractmethod
     def cells(self, names: Sequence[str]) -> list[Cells]:
@@ -210,19 +238,22 @@ class Arrays(Source):
 
     def __init__(self, path: Any, columns: Mapping[str, np.ndarray]) -> None:
         self.path, self.columns, self.names = path, columns, list(columns)
+        self.percent = {}
 
     def wide(self, name: str) -> bool:
         """Tell whether an array has several columns."""
-        shape = self.columns[name].shape
-        return len(shape) == 2 and shape[1] > 1
+        return self.axes(name) == 2 and self.columns[name].shape[1] > 1
 
     def array(self, name: str) -> np.ndarray:
         """One array of numbers with any number of axes."""
         return self._numeric(name, axes=(1, 2, 3, 4))
 
     def axes(self, name: str) -> int:
-        """Number of axes of an array."""
-        return int(self.columns[name].ndim)
+        """Number of axes of an array; one that cannot be read does no harm until it is asked for."""
+        try:
+            return int(self.columns[name].ndim)
+        except InputError:
+            return 1
 
     def cells(self, names: Sequence[str]) -> list[Cells]:
         """Text of every value; dates without a time as 2024-01-06, whole numbers without a point."""
@@ -241,6 +272,8 @@ class Arrays(Source):
 
     def _numeric(self, name: str, axes: Sequence[int] = (1, 2)) -> np.ndarray:
         array = self.columns[name]
+        if array.dtype.kind == "O" and any(map(_is_list, array)):
+            array = side_by_side(f"{self.path}, column {name!r}", list(array))
         if array.dtype.kind == "O" and array.ndim == 1:
             array = self._floats(name, array)
         if array.dtype.kind not in "fiub" or array.ndim not in axes:
@@ -264,6 +297,11 @@ class Arrays(Source):
     def values(self, name: str) -> np.ndarray:
         """One array of shape (n,) or (n, 1)."""
         array = self._single(name)
+        return typed(array.tolist()) if array.dtype.kind == "O" else array
+
+    def first(self, name: str, rows: int) -> np.ndarray:
+        """First values of one array."""
+        array = self._single(name)[:rows]
         return typed(array.tolist()) if array.dtype.kind == "O" else array
 
     def _single(self, name: str) -> np.ndarray:

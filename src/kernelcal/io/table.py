@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from kernelcal.dependence import suspicious_labels
 from kernelcal.errors import InputError, with_rows
 from kernelcal.io.columns import (
+    Choice,
+    Dependents,
     ReadOptions,
     count,
     flag,
@@ -31,12 +35,13 @@ from kernelcal.predictions import (
     Quantiles,
     RealPredictions,
     Samples,
+    checked_pair,
     families,
     positive_numbers,
     trusted,
 )
 
-__all__ = ["Data", "FileArrays", "as_data", "family", "family_of_name"]
+__all__ = ["Data", "FileArrays", "as_data", "family", "family_of_name", "shown", "with_dependents"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +66,15 @@ class Data:
         Numbers of the rows in the file, dropped ones counted; None where a row of it is no prediction.
     given : dict of str to columns, or None
         Columns that --given names: numbers, dates or text.
+    dependence : dict
+        What is known of rows that depend on each other: ``clusters``, ``time``, ``horizon``, ``series``, as
+        `kernelcal.cases.Case.of` takes them; empty where nothing is.
+    choices : tuple of Choice
+        Columns that were found by their names, with the reasons.
+    doubts : tuple of str
+        Questions about what was read.
+    labels : numpy.ndarray or None
+        True labels, where the targets are whether a predicted label is the true one.
     """
 
     y: np.ndarray
@@ -71,12 +85,44 @@ class Data:
     groups: dict[str, list[str]] | None = None
     numbers: np.ndarray | None = None
     given: dict[str, Any] | None = None
+    dependence: dict[str, Any] = field(default_factory=dict)
+    choices: tuple[Choice, ...] = ()
+    doubts: tuple[str, ...] = ()
+    labels: np.ndarray | None = None
+
+    @property
+    def sentence(self) -> str:
+        """What was read and how that was decided, in a line; then what is doubtful, a line each."""
+        roles = list(dict.fromkeys(flag(one.role)[2:] for one in self.choices))
+        how = f"; found by name: {', '.join(roles)}" if roles else ""
+        return "\n".join([f"{self.description}{how}", *(f"question: {doubt}" for doubt in self.doubts)])
+
+    def explained(self, command: Sequence[str]) -> str:
+        """Which columns were taken for what and why, and the command that states it, from the one that was given."""
+        lines = [self.sentence]
+        if not self.choices:
+            return "\n".join([*lines, "every column was named; nothing was found by name"])
+        for one in self.choices:
+            lines.append(f"{flag(one.role)} {shown(one.columns)}: {one.why}")
+        stated = [part for one in self.choices for part in _stated(one)]
+        return "\n".join([*lines, f"the same, stated: {shlex.join([*command, *stated])}"])
 
     def row_in_words(self, row: int) -> str:
         """What messages call a row: by its number in the file."""
         return f"row {row if self.numbers is None or row >= len(self.numbers) else self.numbers[row]}"
 
 
+def shown(names: Sequence[str]) -> str:
+    """Names, the first and the last of many."""
+    return ",".join(names) if len(names) < _LISTED else f"{names[0]},...,{names[-1]} ({len(names)} of them)"
+
+
+def _stated(one: Choice) -> list[str]:
+    value = ",".join(one.columns)
+    return [f"{flag(one.role)}={value}"] if value.startswith("-") else [flag(one.role), value]
+
+
+_LISTED = 12
 _SHOWN = 6  # components in the sentence that says what was read
 
 
@@ -200,6 +246,8 @@ class FileArrays:
         Columns of groups.
     given : dict of str to list of str, or None
         Columns that are given.
+    dependents : Dependents or None
+        What was said of rows that depend on each other.
     lines : bool
         Whether a row of the file is a prediction, as it is not of a long table.
     """
@@ -219,6 +267,7 @@ class FileArrays:
     keys: list[str] | None = None
     groups: dict[str, list[str]] | None = None
     given: dict[str, list[str]] | None = None
+    dependents: Dependents | None = None
     lines: bool = True
 
 
@@ -232,13 +281,38 @@ def as_data(table: FileArrays, options: ReadOptions) -> Data:
     predictions = family(table.form, parts, options, lambda row: table.row_in_words(int(rows[row])))
     target = f"target{'s' * (len(table.targets) > 1)} {listed(table.targets)}"
     words = _families_in_words(predictions, table.shown, table.targets)
-    weights = f"; weights {options.weights}" if options.weights else ""
-    start = f"read {table.read}: {count(len(rows))}{table.rows}; {target}; {words}{weights}"
-    description = f"{start}{table.together(rows)}{table.end}{dropped}"
+    weighted = f"; weights {options.weights}" if options.weights else ""
+    start = f"read {table.read}: {count(len(rows))}{table.rows}; {target}; {words}{weighted}"
     keys, groups = kept_keys(table.keys, rows), kept_groups(table.groups, rows)
     numbers = rows if table.lines else None
     given = kept_given(table.given, rows)
-    return Data(arrays["target"], predictions, description, arrays.get("weights"), keys, groups, numbers, given)
+    y, weights = arrays["target"], arrays.get("weights")
+    data = Data(y, predictions, f"{table.together(rows)}{table.end}{dropped}", weights, keys, groups, numbers, given)
+    return with_dependents(data, start, table.dependents, rows, table.row_in_words)
+
+
+def with_dependents(
+    data: Data, start: str, dependents: Dependents | None, rows: np.ndarray, row_in_words: Callable[[int], str]
+) -> Data:
+    """Return data with what is known of rows that depend on each other, and the start of the sentence about them."""
+    if dependents is None:
+        return replace(data, description=start + data.description)
+    batch = data.predictions
+    ordered = getattr(batch, "n_classes", 2) == 2 and not getattr(batch, "event_shape", ())
+    kept = dependents.kept(rows, row_in_words, redrawn=ordered and not isinstance(batch, Samples))
+    notes = (*kept.notes, *_suspicious(data, kept.labels)) if kept.labels else kept.notes
+    batch = trusted(batch, notes=(*batch.notes, *notes)) if notes else batch
+    return replace(data, predictions=batch, dependence=kept.said, description=start + kept.words + data.description)
+
+
+def _suspicious(data: Data, labels: dict[str, np.ndarray]) -> tuple[str, ...]:
+    """Say whether rows of one subject deviate alike; nothing of targets that will be refused, with their rows."""
+    try:
+        targets, batch = checked_pair(data.y, data.predictions)
+    except InputError:
+        return ()
+    found = suspicious_labels(batch, targets, labels)
+    return (found,) if found else ()
 
 
 def _refuse_of_quantiles(options: ReadOptions) -> None:
@@ -254,6 +328,8 @@ def _rows(table: FileArrays, options: ReadOptions) -> tuple[np.ndarray, str]:
     if options.drop_target is not None and y.ndim > 1:
         raise InputError("--drop-target is for one target column: leave these rows out of the file")
     others = [array for role, array in table.arrays.items() if role != "target"]
+    holes = None if table.dependents is None else table.dependents.holes
+    others += [] if holes is None else [holes]
     kept, dropped = rows_to_keep(y, others, table.wanted, options)
     end = f"; dropped {', '.join(dropped)}" if dropped else ""
     if not kept.any():

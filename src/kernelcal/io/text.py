@@ -1,25 +1,29 @@
-"""Text that is read as a stream: csv and tsv, keeping only the columns that are asked for, and json lines."""
+"""Tables of text, read as a stream: csv, tsv and their kin, keeping only the columns that are asked for."""
 
 from __future__ import annotations
 
 import csv
 import gzip
-import json
+import re
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
 
 from kernelcal.errors import InputError
-from kernelcal.io.sources import Cells, Source, is_number, missing, reads, side_by_side, typed
+from kernelcal.io.sources import Cells, Source, is_number, missing, typed
 
 __all__ = ["Text", "open_text"]
 
 
 _CHUNK = 4096
+_LOOKED_AT = 20  # lines by which it is told what is between cells
+_COMMA = re.compile(r"[+-]?\d*,\d+(?:e[+-]?\d+)?%?", re.IGNORECASE)
 _NAMED = {"tab": "\t", "\\t": "\t"}
 
 
@@ -43,17 +47,60 @@ def open_text(path: Path) -> Iterator[TextIO]:
 
 
 class Text(Source):
-    """A header line, then one row a sample."""
+    """A header line, then one row a sample.
 
-    def __init__(self, path: Path, delimiter: str, missing_words: frozenset[str] = frozenset()) -> None:
-        self.path, self.delimiter = path, _NAMED.get(delimiter, delimiter)
+    Attributes
+    ----------
+    signs : bool
+        Whether numbers may have a percent sign.
+    """
+
+    signs = True
+
+    def __init__(
+        self,
+        path: Path,
+        delimiter: str,
+        missing_words: frozenset[str] = frozenset(),
+        *,
+        said: bool = True,
+        name: Any = None,
+    ) -> None:
+        self.path, self.delimiter = name or path, _NAMED.get(delimiter, delimiter)
+        self._file = path
         if len(self.delimiter) != 1 or self.delimiter in '"\r\n':
             raise InputError(f"--delimiter must be one character, or the word tab, got {delimiter!r}")
         self._missing = missing_words
         self._cells: dict[str, Cells] = {}
+        self._plain: dict[str, int] = {}
+        self.percent = {}
         self._lines_before = 0
-        self.names = [name.strip() for name in next(self._records())[1]]
+        if not said:
+            self.delimiter = self._told_delimiter()
+        self.headless = False
+        self.names = self._header()
         self._check_header()
+
+    def _header(self) -> list[str]:
+        """Names in the first line, without the mark of a comment; numbers in their place where it holds only these."""
+        names = [name.strip() for name in next(self._records())[1]]
+        names[0] = names[0].removeprefix("#").strip()
+        names = names[1:] if not names[0] and len(names) > 1 else names
+        self.headless = len(names) > 1 and all(is_number(name) for name in names)
+        return [str(k) for k in range(1, len(names) + 1)] if self.headless else names
+
+    def _told_delimiter(self) -> str:
+        """What is between the cells of the first lines, as many in each: what the suffix says, else another sign."""
+        with self._open() as stream:
+            lines = [line.strip("\r\n").removeprefix("#").strip(" ") for line in islice(stream, _LOOKED_AT)]
+        lines = [line for line in lines if line]
+        if lines and self.delimiter in lines[0]:
+            return self.delimiter
+        for mark in dict.fromkeys((self.delimiter, ",", "\t", ";", "|", " ")):
+            widths = {len(next(csv.reader([line], delimiter=mark, skipinitialspace=mark == " "), [])) for line in lines}
+            if len(widths) == 1 and max(widths) > 1:
+                return mark
+        return self.delimiter
 
     def _check_header(self) -> None:
         if len(self.names) == 1 and any(mark in self.names[0] for mark in ",;\t|"):
@@ -63,47 +110,50 @@ class Text(Source):
                 f"{self.path}: the header is one column, {self.names[0][:60]!r}: say what is between the cells, "
                 f"--delimiter {option}"
             )
-        doubles = sorted({name for name in self.names if self.names.count(name) > 1})
+        doubles = sorted(name for name, number in Counter(self.names).items() if number > 1)
         if doubles:
             raise InputError(
                 f"{self.path}: the header names {doubles[0]!r} more than once: columns need distinct names"
             )
-        if all(is_number(name) for name in self.names):
-            raise InputError(f"{self.path}: the first line holds only numbers: add a header that names the columns")
 
     def _open(self) -> AbstractContextManager[TextIO]:
-        return open_text(self.path)
+        return open_text(self._file)
 
     def _records(self) -> Iterator[tuple[int, list[str]]]:
         """Yield line numbers and records, the header first."""
         with self._open() as stream:
-            reader = csv.reader(stream, delimiter=self.delimiter)
-            empty = True
+            reader = csv.reader(stream, delimiter=self.delimiter, strict=True, skipinitialspace=self.delimiter == " ")
+            empty, before = True, 0
             try:
                 for record in reader:
                     if record:
                         empty = False
                         yield self._lines_before + reader.line_num, record
+                    before = reader.line_num
             except csv.Error as error:
-                line = self._lines_before + reader.line_num
-                raise InputError(f"{self.path}, line {line}: {error}: is a quote left open?") from None
+                line = self._lines_before + before + 1
+                raise InputError(
+                    f"{self.path}, line {line}: {error}: is a quote left open? Close it where its cell ends, or leave "
+                    "it out"
+                ) from None
             if empty:
                 raise InputError(f"{self.path}: the file is empty")
 
     def _columns(self, names: Sequence[str]) -> Iterator[tuple[list[int], list[list[str]]]]:
         """Yield chunks of line numbers and of the named cells."""
-        positions, width = [self.names.index(name) for name in names], len(self.names)
+        place = {name: k for k, name in enumerate(self.names)}
+        positions, width = [place[name] for name in names], len(self.names)
         lines: list[int] = []
         cells: list[list[str]] = []
         records = self._records()
-        next(records)
+        if not self.headless:
+            next(records)
+        as_is = not self._missing and self.delimiter != ";"
         for line, record in records:
             if len(record) != width:
                 raise InputError(f"{self.path}, line {line}: {_cells(len(record))}, the header has {width}")
             lines.append(line)
-            cells.append(
-                [self._read(record[k]) for k in positions] if self._missing else [record[k] for k in positions]
-            )
+            cells.append([record[k] for k in positions] if as_is else [self._read(record[k]) for k in positions])
             if len(cells) == _CHUNK:
                 yield lines, cells
                 lines, cells = [], []
@@ -111,16 +161,29 @@ class Text(Source):
             yield lines, cells
 
     def _read(self, cell: str) -> str:
-        return "" if cell.strip() in self._missing else cell
+        """Cell without a word for a missing value; between semicolons a decimal comma is a point."""
+        if cell.strip() in self._missing:
+            return ""
+        return cell.replace(",", ".") if self.delimiter == ";" and _COMMA.fullmatch(cell.strip()) else cell
 
     def numbers(self, names: Sequence[str]) -> np.ndarray:
         """Cells of the named columns as numbers."""
         chunks = [self._parse(lines, cells, names) for lines, cells in self._columns(names)]
+        mixed = next((name for name in names if name in self._plain and name in self.percent), None)
+        if mixed is not None:
+            raise InputError(
+                f"{self.path}, column {mixed!r}: cells with and without a percent sign: write all of them alike (line "
+                f"{self.percent[mixed]} has one, line {self._plain[mixed]} has none)"
+            )
         return np.concatenate(chunks) if chunks else np.empty((0, len(names)))
 
     def _parse(self, lines: list[int], cells: list[list[str]], names: Sequence[str]) -> np.ndarray:
         try:
-            return np.array(cells, dtype=np.float64)
+            if "_" in "".join(map("".join, cells)):  # Python's 0.2_5 is text, as in every other tool
+                raise ValueError
+            found = np.array(cells, dtype=np.float64)
+            self._plain |= dict.fromkeys(names, lines[0])
+            return found
         except ValueError:
             rows = zip(lines, cells, strict=True)
             return np.array(
@@ -130,8 +193,13 @@ class Text(Source):
     def _number(self, cell: str, line: int, name: str) -> float:
         if missing(cell):
             return float("nan")
+        signed = self.signs and cell.rstrip().endswith("%")
         try:
-            return float(cell)
+            if "_" in cell:
+                raise ValueError
+            number = float(cell.rstrip()[:-1] if signed else cell)
+            (self.percent if signed else self._plain).setdefault(name, line)
+            return number
         except ValueError:
             raise InputError(
                 f"{self.path}, line {line}, column {name!r}: {cell[:60]!r} is not a number{_hint(cell.strip())}"
@@ -151,6 +219,11 @@ class Text(Source):
         """Cells of one column, as what they are."""
         return typed([row[0].strip() for _, cells in self._columns([name]) for row in cells])
 
+    def first(self, name: str, rows: int) -> np.ndarray:
+        """First cells of one column."""
+        chunks = islice(self._columns([name]), max(rows // _CHUNK, 1))
+        return typed([row[0].strip() for _, cells in chunks for row in cells])
+
 
 def _cells(number: int) -> str:
     return "1 cell" if number == 1 else f"{number} cells"
@@ -164,42 +237,3 @@ def _hint(text: str) -> str:
     if "," in text and is_number(text.replace(",", ".")):
         return "; write the decimal comma as a point"
     return ""
-
-
-@reads(".jsonl", ".ndjson")
-def _load_json_lines(path: Path) -> dict[str, np.ndarray]:
-    """Columns by name; a name that a line lacks is missing there."""
-    columns: dict[str, list[Any]] = {}
-    count = 0
-    with open_text(path) as stream:
-        for number, line in enumerate(stream, 1):
-            if not line.strip():
-                continue
-            for name, value in _object(f"{path}, line {number}", line).items():
-                columns.setdefault(name, [None] * count).append(value)
-            count += 1
-            for values in columns.values():
-                values.extend([None] * (count - len(values)))
-    if count == 0:
-        raise InputError(f"{path}: the file is empty")
-    return {name: _column(f"{path}, column {name!r}", values) for name, values in columns.items()}
-
-
-def _object(where: str, line: str) -> dict[str, Any]:
-    try:
-        value = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise InputError(f"{where}: not JSON: {error.msg}") from None
-    except (ValueError, RecursionError) as error:  # a number of thousands of digits, brackets in thousands of brackets
-        raise InputError(f"{where}: cannot be read: {error}") from None
-    if not isinstance(value, dict):
-        raise InputError(f'{where}: expected an object such as {{"p": 0.3, "y": 1}}, got {line.strip()[:40]!r}')
-    return value
-
-
-def _column(where: str, values: list[Any]) -> np.ndarray:
-    if any(isinstance(value, list) for value in values):
-        return side_by_side(where, values)
-    column = np.empty(len(values), dtype=object)
-    column[:] = values
-    return column

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ import numpy as np
 from kernelcal.errors import InputError, naming_rows, with_rows
 from kernelcal.io.columns import (
     OUTCOMES,
+    Choice,
+    Dependents,
     ReadOptions,
     asked_columns,
     check_shapes,
@@ -18,6 +21,7 @@ from kernelcal.io.columns import (
     class_names,
     column_levels,
     count,
+    dependents_of_rows,
     given_of_rows,
     groups_of_rows,
     has_usual_predictions,
@@ -40,48 +44,97 @@ from kernelcal.io.columns import (
     where_in_words,
     where_mask,
 )
+from kernelcal.io.roles import doubts_of, other_scale, says_right
 from kernelcal.io.sources import EXACT, Source
-from kernelcal.io.table import Data, FileArrays, family_of_name
-from kernelcal.predictions import Bernoulli, Logits, LogProbs, Percent, Predictions, as_predictions, trusted
+from kernelcal.io.table import Data, FileArrays, family_of_name, with_dependents
+from kernelcal.predictions import (
+    Bernoulli,
+    Logits,
+    LogProbs,
+    Percent,
+    Predictions,
+    as_predictions,
+    checked_pair,
+    trusted,
+)
 
 __all__ = ["class_columns", "is_constant", "read_classes", "read_wide", "wide_columns"]
 
 
+_FEW = 20  # rows of which none may reach what others do
+_BELOW_ONE = "no number on the scale from 0 to 10 exceeds 1: are these probabilities already (--kind probabilities)?"
 _SHOWN = 6  # class names in the sentence that says what was read
 _WRAPPERS: dict[str, Any] = {"logits": Logits, "log-probabilities": LogProbs, "percent": Percent}
-_RIGHT = ("correct", "correctness", "right", "hit", "was_correct", "was_right")
 
 
-def read_classes(source: Source, options: ReadOptions) -> Data:
-    """Read labels and class probabilities."""
+def read_classes(source: Source, options: ReadOptions, *, said: bool = True) -> Data:
+    """Read labels and class probabilities, whose columns were said or found by their names."""
     targets, columns = class_columns(source, options)
-    x, y, weights, rows, end = _rows(source, targets, columns, options)
+    dependents = dependents_of_rows(source, options, targets, columns)
+    x = source.numbers(columns)
+    options = _with_signs(source, columns, options)
+    x, y, weights, rows, end = _rows(source, targets, columns, x, options, dependents)
 
     def in_file(row: int) -> str:  # what messages call it, dropped rows counted
         return f"row {rows[row]}"
 
     with naming_rows(in_file):
-        names = class_names(source, options, columns, x.shape[1], y)
-        if is_one_hot(source, targets):
-            y = name_positions(y, names, source.numbers(targets).shape[1], x.shape[1])
-        elif names is None and options.predictions is None:
+        one_hot = targets if is_one_hot(source, targets) else []
+        names = class_names(source, options, columns, x.shape[1], y, one_hot)
+        if one_hot:
+            width = source.numbers(targets).shape[1]
+            y = name_positions(y, names, one_hot, width, x.shape[1], said=bool(options.classes))
+        elif names is None and not said:
             refuse_doubt(columns, y)
-        predictions = _predictions(x, names, options)
+        predictions = _predictions(x, names, options, signed=columns[0] in source.percent)
     if predictions.notes:
         predictions = trusted(predictions, notes=tuple(with_rows(note, in_file) for note in predictions.notes))
     if options.kind == "top-label" or (names is None and x.shape[1] == 1 and _says_right(targets)):
         predictions = _as_hits(predictions)
     refuse_outcome_groups(targets, options)
     keys = kept_keys(keys_of_rows(source, options), rows)
-    description = _describe(source, targets, columns, predictions, options) + end
     groups = kept_groups(groups_of_rows(source, options), rows)
     given = kept_given(given_of_rows(source, options), rows)
-    return Data(y, predictions, description, weights, keys, groups, rows, given)
+    asked = () if options.kind == "top-label" or _says_right(targets) else doubts_of(y, predictions)
+    if x.shape[1] == 1:
+        asked = (*asked, *other_scale(x[:, 0], checked_pair(y, predictions)[0], options.kind))
+    choices = _by_names_and_signs(source, columns, names, one_hot, options)
+    labels = source.values(targets[0])[rows] if options.kind == "top-label" and not one_hot else None
+    start = _describe(source, targets, columns, predictions, options)
+    data = Data(y, predictions, end, weights, keys, groups, rows, given, {}, choices, asked, labels)
+    return with_dependents(data, start, dependents, rows, lambda row: f"row {row}")
+
+
+def _by_names_and_signs(
+    source: Source, columns: Sequence[str], names: Sequence[Any] | None, one_hot: Sequence[str], options: ReadOptions
+) -> tuple[Choice, ...]:
+    """Classes that the names of columns told, and a scale that signs told."""
+    found = []
+    if names is not None and not options.classes and not options.one_based and not one_hot and len(columns) > 1:
+        found.append(Choice("classes", tuple(map(str, names)), "the names of the columns, beside the labels"))
+    if options.kind == "percent" and any(name in source.percent for name in columns):
+        found.append(Choice("kind", ("percent",), "the numbers have a percent sign"))
+    return tuple(found)
+
+
+def _with_signs(source: Source, columns: Sequence[str], options: ReadOptions) -> ReadOptions:
+    """Numbers with a percent sign are percentages; another scale is refused."""
+    signed = [name for name in columns if name in source.percent]
+    if not signed:
+        return options
+    if len(signed) < len(columns) or options.kind not in ("probabilities", "percent", "top-label"):
+        other = next((name for name in columns if name not in signed), None)
+        raise InputError(
+            f"{source.path}, line {source.percent[signed[0]]}, column {signed[0]!r}: a number with a percent sign, but "
+            + (f"column {other!r} has none" if other else f"--kind {options.kind} was said")
+            + ": write all numbers alike"
+        )
+    return replace(options, kind="percent") if options.kind == "probabilities" else options
 
 
 def _says_right(targets: Sequence[str]) -> bool:
     """Whether the one outcome says by its name that an answer was right: the probability is then a confidence in it."""
-    return len(targets) == 1 and targets[0].strip().lower().removeprefix("is_") in _RIGHT
+    return len(targets) == 1 and says_right(targets[0])
 
 
 def class_columns(
@@ -97,17 +150,23 @@ def class_columns(
 
 
 def _rows(
-    source: Source, targets: Sequence[str], columns: Sequence[str], options: ReadOptions
+    source: Source,
+    targets: Sequence[str],
+    columns: Sequence[str],
+    x: np.ndarray,
+    options: ReadOptions,
+    dependents: Dependents | None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray, str]:
     """Predictions, targets and case weights of the rows to keep, their numbers, and what was dropped."""
-    x, y = source.numbers(columns), read_targets(source, targets, options)
+    y = read_targets(source, targets, options)
     if len(x) != len(y):
         raise InputError(f"{len(y)} targets in {', '.join(targets)}, but {len(x)} rows in {columns[0]}")
     w = None if options.weights is None else source.numbers([known(source, options.weights)])[:, 0]
     if options.kind == "probabilities":
         refuse_points(x, y, columns, targets)
     wanted = where_mask(source, options)
-    kept, dropped = rows_to_keep(y, [x] if w is None else [x, w], wanted, options)
+    others = [x, w, None if dependents is None else dependents.holes]
+    kept, dropped = rows_to_keep(y, [array for array in others if array is not None], wanted, options)
     end = where_in_words(options, source, wanted) + (f"; dropped {', '.join(dropped)}" if dropped else "")
     if not kept.any():
         raise InputError(f"no rows are left{end}" if len(y) else "there are no rows, only names")
@@ -136,13 +195,20 @@ def _as_written(y: np.ndarray) -> np.ndarray:
     return y
 
 
-def _predictions(x: np.ndarray, classes: Sequence[Any] | None, options: ReadOptions) -> Predictions:
+def _predictions(
+    x: np.ndarray, classes: Sequence[Any] | None, options: ReadOptions, *, signed: bool = False
+) -> Predictions:
     values = x[:, 0] if x.shape[1] == 1 else x
+    if signed and options.kind == "top-label":
+        values = values / 100
     wrapper = _out_of_ten if options.kind == "out-of-ten" else _WRAPPERS.get(options.kind)
-    return as_predictions(values if wrapper is None else wrapper(values), classes=classes, normalize=options.normalize)
+    made = as_predictions(values if wrapper is None else wrapper(values), classes=classes, normalize=options.normalize)
+    if options.kind == "out-of-ten" and len(values) > _FEW and values.max() <= 1:
+        return trusted(made, notes=(*made.notes, _BELOW_ONE))
+    return made
 
 
-def _out_of_ten(x: np.ndarray) -> Percent:
+def _out_of_ten(x: np.ndarray) -> np.ndarray:
     """Confidence on a scale from 0 to 10."""
     outside = np.argwhere((x < 0) | (x > 10))
     if len(outside):
@@ -150,7 +216,7 @@ def _out_of_ten(x: np.ndarray) -> Percent:
             f"--kind out-of-ten reads a scale from 0 to 10, and row {outside[0, 0]} holds {x[tuple(outside[0])]:g}: "
             "what are these numbers?"
         )
-    return Percent(10 * x)
+    return x / 10
 
 
 def _as_hits(predictions: Any) -> Predictions:
@@ -184,6 +250,7 @@ def _shown_classes(columns: Sequence[str], predictions: Any) -> str:
 
 
 _ROLES = ("mean", "std", "variance", "samples", "quantiles")
+_CONSTANT = ("mean", "std", "variance")  # a number serves all rows
 
 
 def read_wide(source: Source, form: str, options: ReadOptions) -> FileArrays:
@@ -194,6 +261,7 @@ def read_wide(source: Source, form: str, options: ReadOptions) -> FileArrays:
     arrays = {"target": _array(source, columns["target"], 0)}
     rows = len(arrays["target"])
     arrays |= {role: _array(source, names, rows) for role, names in columns.items() if role != "target"}
+    _refuse_some_signs(source, columns)
     check_shapes(form, arrays, columns)
     wanted = where_mask(source, options)
     return FileArrays(
@@ -212,7 +280,20 @@ def read_wide(source: Source, form: str, options: ReadOptions) -> FileArrays:
         keys=keys_of_rows(source, options),
         groups=groups_of_rows(source, options),
         given=given_of_rows(source, options),
+        dependents=dependents_of_rows(source, options, targets, [name for own in columns.values() for name in own]),
     )
+
+
+def _refuse_some_signs(source: Source, columns: dict[str, list[str]]) -> None:
+    """Refuse percent signs in some of the columns: their numbers have another unit than the others."""
+    names = [name for of_role in columns.values() for name in of_role]
+    signed = [name for name in names if name in source.percent]
+    if signed and len(signed) < len(names):
+        other = next(name for name in names if name not in signed)
+        raise InputError(
+            f"{source.path}, line {source.percent[signed[0]]}, column {signed[0]!r}: a number with a percent sign, but "
+            f"column {other!r} has none: write all numbers alike"
+        )
 
 
 def wide_columns(source: Source, form: str, options: ReadOptions) -> tuple[list[str], dict[str, list[str]]]:
@@ -239,7 +320,12 @@ def _columns(source: Source, form: str, options: ReadOptions, taken: Sequence[st
             f"a normal prediction takes --mean NAME and one of --std NAME and --variance NAME, got {said} (a mean "
             f"alone cannot be tested for calibration). The columns are {listed(source.names)}"
         )
-    return {role: asked_columns(source, names, taken) for role, names in asked.items()}
+    return {
+        role: [names.strip()]
+        if role in _CONSTANT and is_constant(source, names)
+        else asked_columns(source, names, taken, role)
+        for role, names in asked.items()
+    }
 
 
 def _of_family(source: Source, options: ReadOptions, taken: Sequence[str]) -> dict[str, list[str]]:
@@ -254,7 +340,9 @@ def _of_family(source: Source, options: ReadOptions, taken: Sequence[str]) -> di
             f"{kind.__name__} has the parameters {', '.join(kind.given_by)}, and no column is called {missing[0]}: say "
             f"which hold them with --parameters NAMES, in this order. The columns are {listed(source.names)}"
         )
-    found = [[part] if is_constant(source, part) else asked_columns(source, part, taken) for part in asked]
+    found = [
+        [part] if is_constant(source, part) else asked_columns(source, part, taken, "parameters") for part in asked
+    ]
     if len(kind.given_by) == 1:  # perhaps of vectors, which have a column a component
         return {kind.given_by[0]: [name for part in found for name in part]}
     columns = [name for part in found for name in part]
@@ -285,4 +373,17 @@ def _array(source: Source, names: Sequence[str], rows: int) -> np.ndarray:
 
 def _levels(source: Source, names: Sequence[str], values: np.ndarray, options: ReadOptions) -> np.ndarray:
     stated = options.quantile_levels or (None if options.quantiles else "levels")
+    if options.interval is not None and not options.quantile_levels:
+        stated = _of_interval(names, options.interval)
     return column_levels(source, names, stated, values.shape[1])
+
+
+def _of_interval(names: Sequence[str], share: float) -> str:
+    """Levels of the lower and the upper end, with as many outcomes below as above."""
+    if not 0 < share < 1:
+        raise InputError(
+            f"--interval is the share of outcomes between two ends, a number between 0 and 1, got {share:g}"
+        )
+    if len(names) != 2:
+        raise InputError(f"--interval is said of two columns, a lower and an upper end, got {listed(names)}")
+    return f"{(1 - share) / 2:.10g},{(1 + share) / 2:.10g}"

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from kernelcal.arrays import row_slices
 from kernelcal.errors import InputError
 from kernelcal.pairs.base import KernelProducts, QuadraticForms, threaded_map
 from kernelcal.pairs.tiles import KEPT_UP_TO
@@ -18,6 +19,7 @@ __all__ = ["PairMatrix", "joint_sums", "map_strips", "strip_rows"]
 _STRIP = 2**19  # numbers: 4 MiB
 _COLUMNS = 512  # of a tile
 _DENSE_UP_TO = 8_000  # rows: 512 MiB
+_RUNS = 256  # rows
 _ALL = slice(None)
 
 
@@ -153,6 +155,28 @@ class PairMatrix:
         if whole is not None:
             return whole[rows, rows.start :].copy()
         return self._computed(rows, slice(rows.start, self.n))
+
+    def some_rows(self, rows: slice) -> np.ndarray:
+        """Entries of rows at any regular distance, shape (rows, n), to be overwritten."""
+        self.ready  # noqa: B018
+        return self._computed(rows)
+
+    def run_sums(self, first: np.ndarray, last: np.ndarray) -> np.ndarray:
+        """Sums of h_ij over a run of columns j of every row, ``first[i] <= j < last[i]``, shape (n,).
+
+        Both rise with the row, as where rows that are left out beside each other lie together: the cost is that of the
+        runs and of squares of 256 rows.
+        """
+
+        def work(rows: slice) -> np.ndarray:
+            columns = slice(int(first[rows.start]), int(last[rows.stop - 1]))
+            strip = self._computed(rows, columns)
+            place = np.arange(columns.start, columns.stop)
+            inside = (place >= first[rows, None]) & (place < last[rows, None])
+            return np.einsum("ij,ij->i", strip, inside)
+
+        self.ready  # noqa: B018
+        return np.concatenate(threaded_map(work, row_slices(self.n, _RUNS), None))
 
     def dense(self) -> np.ndarray:
         """Return the whole matrix, for spectra: refused above 8,000 rows."""

@@ -105,13 +105,12 @@ def histogram_plot(
     ax.stairs(
         expected, edges, baseline=None, color=INK, linestyle="--", label="expected of a calibrated model", zorder=2
     )
-    for (low, high), colour, words, order in (
-        (pointwise, INNER_BAND, "each bin alone", 1.0),
-        (simultaneous, BAND, "all bins at once", 0.9),
-    ):
+    known = not np.isnan(simultaneous[1]).all()
+    bands = ((pointwise, INNER_BAND, "each bin alone", 1.0), (simultaneous, BAND, "all bins at once", 0.9))
+    for (low, high), colour, words, order in bands if known else ():
         ax.stairs(high, edges, baseline=low, fill=True, color=colour, label=f"{where}, {words}", zorder=order)
     ax.set(xlim=(edges[0], edges[-1]), xlabel=literal(variable, 80), ylabel="rows")
-    ax.set_ylim(0, 1.05 * max(counts.max(), simultaneous[1].max(), 1))
+    ax.set_ylim(0, 1.05 * max(counts.max(), simultaneous[1].max() if known else expected.max(), 1))
     ax.locator_params(axis="y", integer=True)
     if whole:
         ax.locator_params(axis="x", integer=True)

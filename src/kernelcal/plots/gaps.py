@@ -46,6 +46,7 @@ def reliability_plot(
     outside: np.ndarray,
     confidence_level: float,
     together: str = "all bins at once",
+    method: str = "Clopper-Pearson",
     title: str = "",
     subtitle: str = "",
     legend: bool = True,
@@ -60,13 +61,16 @@ def reliability_plot(
     edges : pair of numpy.ndarray of shape (b,)
         Lower and upper edges of the bins.
     interval, pointwise, simultaneous : pair of numpy.ndarray of shape (b,)
-        Ends of the interval of the frequency, and of the bands of calibrated models: bin by bin, all bins at once.
+        Ends of the interval of the frequency, and of the bands of calibrated models: bin by bin, all bins at once; NaN
+        where there is no band.
     outside : numpy.ndarray of shape (b,)
         Bins whose frequency lies outside the simultaneous band.
     confidence_level : float
         Of intervals and bands.
     together : str
         What the simultaneous band holds for.
+    method : str
+        How intervals were made.
     title, subtitle : str
         What is asked, and a line below it; shown letter by letter.
     legend : bool
@@ -82,7 +86,7 @@ def reliability_plot(
     filled = np.flatnonzero(~np.isnan(mean_prediction))
     left, width = _widths(edges[0][filled], edges[1][filled])
     ends = [end[filled] for end in interval]
-    _points(ax, mean_prediction[filled], frequency[filled], ends, outside[filled], confidence_level)
+    _points(ax, mean_prediction[filled], frequency[filled], ends, outside[filled], confidence_level, method)
     ax.plot([0, 1], [0, 1], "--", color=INK, linewidth=0.9, label="frequency = prediction")
     where = where_calibrated(confidence_level)
     _band(ax, left, width, [e[filled] for e in pointwise], INNER_BAND, f"{where}, each bin alone", 1)
@@ -105,15 +109,23 @@ def _band(
     ax: Any, left: np.ndarray, width: np.ndarray, ends: list[np.ndarray], colour: str, label: str, zorder: float
 ) -> None:
     low, high = ends
+    if np.isnan(low).all():
+        return
     height = np.maximum(high - low, 0.004)  # a band of one value is still seen
     ax.bar(left, height, width, (low + high - height) / 2, align="edge", color=colour, label=label, zorder=zorder)
 
 
 def _points(
-    ax: Any, x: np.ndarray, y: np.ndarray, interval: list[np.ndarray], outside: np.ndarray, confidence_level: float
+    ax: Any,
+    x: np.ndarray,
+    y: np.ndarray,
+    interval: list[np.ndarray],
+    outside: np.ndarray,
+    confidence_level: float,
+    method: str,
 ) -> None:
     marks(ax, x, y, outside, "observed frequency", "observed frequency, outside the band of all bins")
-    label = f"{percent(confidence_level)} interval of the observed frequency (Clopper-Pearson)"
+    label = f"{percent(confidence_level)} interval of the observed frequency ({method})"
     ax.vlines(x, *interval, color=OBSERVED, linewidth=1.3, label=label, zorder=3)
 
 

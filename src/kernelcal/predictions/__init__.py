@@ -34,6 +34,14 @@ from kernelcal.predictions.continuous import (
 from kernelcal.predictions.counts import Binomial, CountPredictions, NegativeBinomial, Poisson
 from kernelcal.predictions.densities import Score, ScorePredictions, UnnormalizedDensity, langevin_draws
 from kernelcal.predictions.foreign import Reading
+from kernelcal.predictions.label_names import (
+    column_numbers,
+    columns_of_labels,
+    common_start,
+    matched,
+    negative_and_positive,
+    number_names,
+)
 from kernelcal.predictions.log_scale import log_sum
 from kernelcal.predictions.real import Parametric, RealPredictions
 from kernelcal.predictions.special_functions import count_below, smallest_reaching
@@ -82,6 +90,9 @@ __all__ = [
     "checked_index",
     "checked_pair",
     "checked_weights",
+    "column_numbers",
+    "columns_of_labels",
+    "common_start",
     "count_below",
     "families",
     "finite_numbers",
@@ -93,6 +104,9 @@ __all__ = [
     "langevin_draws",
     "log_sum",
     "made",
+    "matched",
+    "negative_and_positive",
+    "number_names",
     "positive_numbers",
     "series_to_array",
     "smallest_reaching",

@@ -9,7 +9,7 @@ import numpy as np
 
 from kernelcal.arrays import Array, as_array, concrete, namespace
 from kernelcal.errors import InputError
-from kernelcal.predictions.base import Predictions
+from kernelcal.predictions.base import Predictions, trusted
 from kernelcal.predictions.border import checked_matrix, checked_numbers, floating, is_frame, plain_array
 from kernelcal.predictions.classes import Bernoulli, Categorical, ClassPredictions
 from kernelcal.predictions.compositions import Samples
@@ -43,15 +43,21 @@ class Wrapper:
             raise InputError(f"{type(self).__name__} takes shape (n,) or (n, m), got {tuple(x.shape)}")
         x = x[:, 0] if x.ndim == 2 and x.shape[1] == 1 else x
         values = concrete(floating(x))
-        if values is not None:
-            self._check(checked_numbers(values))
-        return self._made(x, classes, normalize)
+        if values is None:
+            return self._made(x, classes, normalize)
+        self._check(checked_numbers(values))
+        made, doubts = self._made(x, classes, normalize), self._doubts(values)
+        return trusted(made, notes=(*made.notes, *doubts)) if doubts else made
 
     def _made(self, x: Array, classes: Any, normalize: bool) -> Bernoulli | Categorical:
         raise NotImplementedError
 
     def _check(self, values: np.ndarray) -> None:
         raise NotImplementedError
+
+    def _doubts(self, values: np.ndarray) -> tuple[str, ...]:
+        """Sentences about numbers that look as if their scale had been told wrong, or had been told twice."""
+        return ()
 
 
 class Logits(Wrapper):
@@ -75,6 +81,18 @@ class Logits(Wrapper):
             impossible = np.all(values == -np.inf, axis=1)[:, None] & np.ones(values.shape, dtype=bool)
             _refuse(values, impossible, "every class of this row is impossible: one logit must be finite")
             _refuse_probabilities(values)
+
+    def _doubts(self, values: np.ndarray) -> tuple[str, ...]:
+        if len(values) < _MANY:
+            return ()
+        if _all_inside(values, 1) and (values.ndim == 1 or np.all(np.abs(values.sum(axis=1) - 1) < _ROUNDED)):
+            return (_TWICE.format("logit", "logits"),)
+        if values.ndim == 1 and values.max() <= 0:
+            return (
+                "no logit is above 0, so that no probability is above 1/2: are these log-probabilities "
+                "(kernelcal.LogProbs, --kind log-probabilities)?",
+            )
+        return ()
 
     def _made(self, x: Array, classes: Any, normalize: bool) -> Bernoulli | Categorical:
         if x.ndim == 1:
@@ -132,6 +150,16 @@ class Percent(Wrapper):
         if values.ndim == 2:
             _refuse_probabilities(values)
 
+    def _doubts(self, values: np.ndarray) -> tuple[str, ...]:
+        if len(values) < _MANY or values.ndim > 1:
+            return ()
+        if _all_inside(values, 1):
+            return (_TWICE.format("percentage", "percentages"),)
+        whole = bool(np.all(values == np.round(values)))
+        if _all_inside(values, 10) and (whole or float(np.median(values)) > 3):
+            return ("no percentage exceeds 10: are these numbers on a scale from 0 to 10 (x / 10, --kind out-of-ten)?",)
+        return ()
+
     def _made(self, x: Array, classes: Any, normalize: bool) -> Bernoulli | Categorical:
         p = floating(x) / 100
         if x.ndim == 1:
@@ -148,9 +176,20 @@ def _refuse(values: np.ndarray, wrong: np.ndarray, advice: str) -> None:
     raise InputError(f"{where} is {values[tuple(place)]:g}; {advice}")
 
 
+_MANY = 20  # rows from which on what none of them does is no chance
+_ROUNDED = 0.03  # how far rows of probabilities with two decimals may be from 1
+_TWICE = "every {} lies in [0, 1]: are these probabilities already (no wrapper, --kind probabilities), and no {}?"
+
+
+def _all_inside(values: np.ndarray, largest: float) -> bool:
+    return bool(values.min() >= 0 and values.max() <= largest)
+
+
 def _refuse_probabilities(values: np.ndarray) -> None:
-    """Rows in [0, 1] that all sum to 1 are probabilities already, not what the wrapper says."""
-    if len(values) and np.all((values >= 0) & (values <= 1)) and np.allclose(values.sum(axis=1), 1, rtol=0, atol=1e-5):
+    """Rows in [0, 1] that all sum to 1 are probabilities already, not what the wrapper says; two rows may be chance."""
+    if not len(values) or not _all_inside(values, 1) or not np.allclose(values.sum(axis=1), 1, rtol=0, atol=1e-5):
+        return
+    if len(np.unique(values, axis=0)) > 1:
         raise InputError(
             "every row lies in [0, 1] and sums to 1: these are probabilities already. Pass them without a wrapper "
             "(command line: --kind probabilities)"

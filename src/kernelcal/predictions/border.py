@@ -48,10 +48,13 @@ def checked_vector(p: Array) -> tuple[Array, tuple[str, ...]]:
     low, high = values.min(initial=0.0), values.max(initial=0.0)
     if low < -_ROUNDING:
         row = int(values.argmin())
-        raise InputError(
-            f"row {row} is {values[row]:g}, outside [0, 1]: are these logits or log-probabilities? "
-            "Wrap them: kernelcal.Logits(x) or kernelcal.LogProbs(x) (command line: --kind)"
+        which = (
+            "are these logarithms of probabilities (kernelcal.LogProbs(x); command line: --kind log-probabilities), or "
+            "logits (kernelcal.Logits(x); --kind logits)? Say which"
+            if high <= _ROUNDING
+            else "are these logits? Wrap them: kernelcal.Logits(x) (command line: --kind logits)"
         )
+        raise InputError(f"row {row} is {values[row]:g}, outside [0, 1]: {which}")
     if high > 1 + _ROUNDING:
         row = int(values.argmax())
         raise InputError(f"row {row} is {values[row]:g}, outside [0, 1]: {_cause_of_large(values)}")
@@ -139,7 +142,7 @@ def _refuse_not_finite(values: np.ndarray) -> None:
     row, column = bad[0]
     value = values[row, column]
     where = f"row {row}" + (f", column {column}" if values.shape[1] > 1 else "")
-    what = "missing (NaN)" if np.isnan(value) else str(value)
+    what = "missing (NaN)" if np.isnan(value) else f"{value}, which is no probability"
     count = len(np.unique(bad[:, 0]))
     raise InputError(
         f"the prediction at {where} is {what} ({count} such {_rows(count)}): drop these rows from predictions "
@@ -167,6 +170,11 @@ def _refuse_range(values: np.ndarray) -> None:
             f"{found}; the rows sum to 100, so these are percentages: wrap them in kernelcal.Percent(x) "
             "(command line: --kind percent)"
         )
+    if values.min() >= 0 and np.all(np.abs(sums - 10) < 0.1):
+        raise InputError(
+            f"{found}; the rows sum to 10, so these are on a scale from 0 to 10: pass x / 10 (command line: --kind "
+            "out-of-ten)"
+        )
     if np.all(np.abs(sums - 1) <= SUM_TOLERANCE):
         raise InputError(
             f"{found}, though every row sums to 1: such values come from linear models or extrapolation and are no "
@@ -193,18 +201,28 @@ def _checked_sums(values: np.ndarray, tolerance: float) -> np.ndarray:
     )
 
 
+_SCALES = (
+    "are these confidences on a scale from 0 to 10 (pass x / 10; command line: --kind out-of-ten), or percentages "
+    "(kernelcal.Percent(x); --kind percent)? Say which"
+)
+
+
 def _cause_of_large(values: np.ndarray) -> str:
+    outside = int(np.count_nonzero((values < 0) | (values > 1)))
+    scale = values.min() >= 0 and values.max() <= 10
     if np.all(values == np.round(values)) and len(np.unique(values)) < len(values):
         return (
-            "these look like class labels or percentages. Point predictions alone cannot be tested for "
-            "calibration: pass the predicted probabilities, or kernelcal.Percent(x) for percentages"
+            "these look like class labels or numbers on a scale. Labels and other point predictions alone cannot be "
+            f"tested for calibration: pass the predicted probabilities. Of a scale: {_SCALES if scale else _PERCENT}"
         )
-    outside = int(np.count_nonzero((values < 0) | (values > 1)))
     if outside <= 0.1 * len(values):
         return f"only {outside} of {len(values)} values are: correct these rows, or drop them and their targets"
     if values.min() >= 0 and values.max() <= 100:
-        return "are these percentages? Wrap them: kernelcal.Percent(x) (command line: --kind percent)"
+        return _SCALES if scale else _PERCENT
     return "are these logits? Wrap them: kernelcal.Logits(x) (command line: --kind logits)"
+
+
+_PERCENT = "are these percentages? Wrap them: kernelcal.Percent(x) (command line: --kind percent)"
 
 
 def _snap(p: Array, values: np.ndarray, low: float, high: float) -> tuple[Array, tuple[str, ...]]:

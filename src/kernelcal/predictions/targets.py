@@ -76,7 +76,10 @@ def _target_array(y: Any) -> np.ndarray:
             "is (y, predictions)"
         )
     try:
-        values = series_to_array(y) if is_frame(y) else to_numpy(as_array(y))
+        if is_frame(y) and len(getattr(y, "columns", ())) > 1 and not hasattr(y, "dtype"):
+            values = to_numpy(plain_array(y)[0])  # the numbers of vectors
+        else:
+            values = series_to_array(y) if is_frame(y) else to_numpy(as_array(y))
     except InputError:
         raise
     except ValueError as error:  # rows of unequal length
@@ -231,19 +234,21 @@ _MORE_CLASSES = "; if it is a class, columns are missing"
 
 
 def _which_is_which(found: list[str], m: int) -> str:
-    """Ask for the order of text labels, with the labels that were found as the example."""
+    """Ask for the order of text labels; none is proposed that the labels themselves do not tell."""
     if m == 2 and len(found) > 2:
         return (
             f"the targets are text with more than two values ({_some(found)}), but there is one probability a row: "
             "pass whether the class in question happened, y == label, or a column for every class"
         )
-    order = "(negative, positive)" if m == 2 else "in the order of the columns"
-    example = (
-        found if len(found) == m <= 6 and max(map(len, found)) <= 20 else ["no", "yes"] if m == 2 else ["a", "b", "..."]
-    )
+    if m == 2:
+        return (
+            f"the targets are text ({_some(found)}): say which class is which, in the order of the columns (of one "
+            "probability: the other class first, the one that it is about last), classes=[negative, positive] "
+            "(command line: --classes NEGATIVE,POSITIVE)"
+        )
     return (
-        f"the targets are text ({_some(found)}): say which class is which, {order}, for example classes={example} "
-        f"(command line: --classes {','.join(example)})"
+        f"the targets are text ({_some(found)}): say which class is which, in the order of the columns, classes=[...] "
+        "(command line: --classes LABEL,LABEL,...)"
     )
 
 
@@ -359,13 +364,42 @@ def _by_name(y: np.ndarray, predictions: ClassPredictions) -> np.ndarray:
     if text and not any(isinstance(v, str) for v in listed):
         if all(_text(v) in index for v in listed):
             listed = [_text(v) for v in listed]
-        else:  # text names cannot be meant by numbers: the numbers are positions
-            return _by_number(y, len(index))
+        else:  # text names cannot be meant by numbers: they are the numbers in the names, or positions
+            numbers = _numbers_in(predictions.classes, listed)
+            if numbers is None:
+                return _by_number(y, len(index))
+            index = {name: k for k, name in enumerate(numbers)}
+    elif text and any(v not in index for v in listed):
+        index = _matched(predictions.classes, listed) or index
     unknown = [(v, k) for k, v in enumerate(listed) if v not in index]
     if unknown:
         row = int(np.argmax(inverse == unknown[0][1]))
         raise InputError(f"the target in row {row} is {unknown[0][0]!r}, which is none of the classes {_some(index)}")
     return np.array([index[v] for v in listed], dtype=np.int64)[inverse]
+
+
+def _matched(names: Any, labels: list[Any]) -> dict[Any, int] | None:
+    """Labels that are called as the classes but for case and words such as prob, which columns of a frame have."""
+    from kernelcal.predictions.label_names import matched  # where names differ alone
+
+    found = matched(labels, names) if all(isinstance(label, str) for label in labels) else None
+    return None if found is None else {name: k for k, name in enumerate(found)}
+
+
+def _numbers_in(names: Any, labels: list[Any]) -> list[int] | None:
+    """Classes of columns such as p2, p0, p1; None where they are called otherwise, or are in order."""
+    from kernelcal.predictions.label_names import column_numbers, number_names  # as above
+
+    numbers = column_numbers(names)
+    if numbers is None or any(isinstance(v, bool) or not float(v).is_integer() for v in labels):
+        return None
+    found = number_names(numbers, labels)
+    if found is None and sorted(numbers) == list(range(1, len(numbers) + 1)):
+        raise InputError(
+            f"the columns {_some(names)} count from 1: is label 1 the first or the second of them? If the labels count "
+            f"from 1: classes=range(1, {len(numbers) + 1}); if from 0: pass frame.to_numpy()"
+        )
+    return None if found == numbers == list(range(len(numbers))) else found
 
 
 def _text(value: Any) -> str:

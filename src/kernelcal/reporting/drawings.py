@@ -15,7 +15,7 @@ from kernelcal.defaults import DRAWS
 from kernelcal.errors import MissingExtraError
 from kernelcal.evaluation import Evaluation, components_of_case
 from kernelcal.explanation import Explanation, furthest_outside
-from kernelcal.inference import GivenResult, class_reliability_of, reliability_of, simplex_of
+from kernelcal.inference import GivenResult, band_draws, class_reliability_of, reliability_of, simplex_of
 from kernelcal.plots import percent
 from kernelcal.predictions import ClassPredictions, Quantiles, Samples
 from kernelcal.reporting.figures import is_number
@@ -212,6 +212,7 @@ def _dark(rgb: tuple[int, ...]) -> str:
 
 _PANEL, _MOST_COMPONENTS, _BINS = (3.1, 2.7), 4, 10
 _COLUMNS = 3  # that are given, and drawn
+_NO_BAND = "There is no band of calibrated models: rows depend on each other, and these outcomes are not drawn alike."
 _BAND = "The grey band is where {level} of calibrated models lie; points outside it speak against the model."
 
 
@@ -255,11 +256,12 @@ def _classes(case: Case, run: Run, panels: int) -> Iterator[Drawing]:
     found = reliability_of(case, ECE(question="positive class" if two else None), run)
     outside, filled = int(found.outside.sum()), int((found.table.weight > 0).sum())
     what = "confidence in the first choice" if found.question == "top label" else "predicted probability"
+    band = f"{outside} of {filled} bins lie outside the band of all bins." if found.band.known else _NO_BAND
     yield Drawing(
         "Said and happened",
         f"Rows are sorted into bins by {what}. On the dashed line it happened as often as was said; below it, less "
-        f"often. {outside} of {filled} bins lie outside the band of all bins. Bars and numbers: rows in each bin.",
-        f"Reliability diagram, {found.question}. {outside} of {filled} bins lie outside the band of calibrated models. "
+        f"often. {band} Bars and numbers: rows in each bin.",
+        f"Reliability diagram, {found.question}. {band} "
         f"Mean prediction {found.mean_prediction:.3f}, observed frequency {found.frequency:.3f}.",
         partial(found.plot, legend=True),
         (4.2, 4.4),
@@ -271,7 +273,7 @@ def _classes(case: Case, run: Run, panels: int) -> Iterator[Drawing]:
         found.plot_counts,
         (4.2, 3.4),
     )
-    if batch.n_classes == 3 and case.weights is None:
+    if batch.n_classes == 3 and case.weights is None and not _overlap(case):
         yield _simplex(case, run)
     if batch.n_classes > 2:
         yield from _class_panels(case, run, panels)
@@ -298,7 +300,8 @@ def _class_panels(case: Case, run: Run, panels: int) -> Iterator[Drawing]:
         more = f" Not drawn: {left} with smaller errors." if left else ""
         yield Drawing(
             part.question[:1].upper() + part.question[1:],
-            f"{outside} of {filled} bins lie outside.{more if part is worst[-1] else ''}",
+            f"{f'{outside} of {filled} bins lie outside.' if part.band.known else _NO_BAND}"
+            f"{more if part is worst[-1] else ''}",
             f"Reliability diagram, {part.question}: {outside} of {filled} bins outside the band.",
             partial(part.plot, legend=False),
             _PANEL,
@@ -311,19 +314,21 @@ def _numbers(case: Case, run: Run) -> Iterator[Drawing]:
     for k, part in enumerate(components_of_case(case)[:_MOST_COMPONENTS]):
         which = f", component {k}" if case.predictions.event_shape else ""
         name, found = _histogram(part, run)
+        known = found.band.known
         curve = quantile_calibration_of(part, None, run.rng)
         outside = int(found.outside.sum())
+        said = f"{outside} of {len(found.outside)} bins lie outside the band of all bins." if known else _NO_BAND
         yield Drawing(
             f"Where outcomes fall in their predictions{which}",
             "Flat within the band: as it should be. A valley in the middle: predictions too narrow. A hump: too wide. "
-            f"A slope: shifted. {outside} of {len(found.outside)} bins lie outside the band of all bins.",
-            f"{name} histogram; {outside} of {len(found.outside)} bins lie outside the band of calibrated models.",
+            f"A slope: shifted. {said}",
+            f"{name} histogram; {said}",
             found.plot,
         )
         yield Drawing(
             f"Said and happened{which}",
             "Share of outcomes below each predicted quantile. On the dashed line it is the share that was promised.",
-            "Quantile calibration curve with the bands of calibrated models.",
+            f"Quantile calibration curve{' with the bands of calibrated models' * (not curve.dependent)}.",
             partial(curve.plot, confidence_level=run.confidence_level),
             (4.2, 4.0),
         )
@@ -345,7 +350,15 @@ def _levels(case: Case, run: Run) -> Drawing:
 def _histogram(part: Case, run: Run) -> tuple[str, Any]:
     if isinstance(part.predictions, Samples):
         return "Rank", rank_histogram_of(part, None, run)
-    return "PIT", pit_histogram_of(part, _BINS, run)
+    if not _overlap(part):
+        return "PIT", pit_histogram_of(part, _BINS, run)
+    source, _ = band_draws(part, run, "draws of the band of a histogram")
+    return "PIT", pit_histogram_of(part, _BINS, run, None if source is None else source.coupling)
+
+
+def _overlap(case: Case) -> bool:
+    """Whether rows depend on each other, so that bands of independent rows would be too narrow."""
+    return case.rows is not None and case.rows.overlap
 
 
 def _witness(witness: Any, panels: int) -> Iterator[Drawing]:

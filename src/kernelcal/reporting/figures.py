@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from kernelcal.cases import Case
+from kernelcal.dependence import Dependence, mean_law, share_interval
 from kernelcal.evaluation import Evaluation
+from kernelcal.inference import Equivalence
 from kernelcal.kernels import PIT
 from kernelcal.lenses import TopLabel
 from kernelcal.plots import percent
@@ -45,16 +47,28 @@ class KeyFigure:
     meaning: str
 
 
-def key_figures(case: Case, found: Evaluation, confidence_level: float) -> tuple[KeyFigure, ...]:
-    """Scores with the intervals of their means, the kernel error with its own, and the p-value."""
-    batch, ends = case.predictions, Intervals(confidence_level, case.weights is not None)
+def key_figures(
+    case: Case, found: Evaluation, confidence_level: float, equivalence: Equivalence | None = None
+) -> tuple[KeyFigure, ...]:
+    """Scores with the intervals of their means, the kernel error with its own, and the p-values."""
+    dependent = case.rows if case.rows is not None and case.rows.overlap else None
+    batch, ends = case.predictions, Intervals(confidence_level, case.weights is not None, dependent)
     if isinstance(batch, ClassPredictions):
         rows = _classes(case, found, ends)
     elif isinstance(batch, Quantiles):
         rows = _quantiles(case, found, ends)
     else:
         rows = _numbers(case, found, ends) if is_number(batch) else []
-    return (*rows, *_coverage(found, ends), *_kernel_error(found), *_tests(found))
+    return (*rows, *_coverage(found, ends), *_kernel_error(found), *_tests(found), *_within(equivalence))
+
+
+def _within(found: Equivalence | None) -> list[KeyFigure]:
+    """Whether the error is below the bound that was asked for."""
+    if found is None:
+        return []
+    interval = f"error below {found.upper:.4f} ({percent(1 - found.alpha)} limit)"
+    name = f"p-value of an error of {found.within:g} or more"
+    return [KeyFigure(name, f"{found.pvalue:.3g}", interval, found.verdict.removesuffix("."))]
 
 
 def is_number(batch: Any) -> bool:
@@ -82,7 +96,7 @@ def _classes(case: Case, found: Any, ends: Intervals) -> list[KeyFigure]:
     brier = "Brier score" if isinstance(batch, Bernoulli) else "Brier score, sum over classes"
     squares = (p - hit) ** 2 if isinstance(batch, Bernoulli) else _squares(targets, batch)
     return [
-        KeyFigure(does, _one_digit(np.average(hit, weights=own)), ends.share(hit.sum(), len(hit)), "what happened"),
+        KeyFigure(does, _one_digit(np.average(hit, weights=own)), ends.of(hit), "what happened"),
         KeyFigure(says, _one_digit(np.average(p, weights=own)), DOES_NOT_APPLY, "what the model said"),
         KeyFigure(
             "difference, said minus happened",
@@ -140,7 +154,11 @@ def _quantiles(case: Case, found: Any, ends: Intervals) -> list[KeyFigure]:
     )
     figures.append(KeyFigure(f"{least} between claimed and observed level", _points(levels.gap), NONE, words))
     for nominal, share in list(zip(score.nominal, score.share, strict=True))[-4:]:
-        interval = ends.share(round(share * score.n), score.n)
+        if ends.rows is None:
+            interval = ends.share(round(share * score.n), score.n)
+        else:
+            low, high = (case.predictions.at(level) for level in ((1 - nominal) / 2, (1 + nominal) / 2))
+            interval = ends.of((low <= case.targets) & (case.targets <= high))
         should = f"should be {'at least ' * levels.ties}{_one_digit(nominal)}"
         figures.append(KeyFigure(f"outcomes inside {percent(nominal)} intervals", _one_digit(share), interval, should))
     return figures
@@ -153,8 +171,9 @@ def _coverage(found: Any, ends: Intervals) -> list[KeyFigure]:
     rows = []
     for k, part in enumerate(parts[:4]):
         number = f", component {k}" if len(parts) > 1 else ""
-        for share, level, low, expected in zip(part.shares, part.levels, part.low, part.expected, strict=True):
-            interval = NONE if np.isnan(low) else ends.share(round(share * part.n), part.n)
+        columns = zip(part.shares, part.levels, part.low, part.high, part.expected, strict=True)
+        for share, level, low, high, expected in columns:
+            interval = NONE if np.isnan(low) else ends.share(round(share * part.n), part.n, (low, high))
             words = f"should be {_one_digit(expected)}"
             rows.append(
                 KeyFigure(f"outcomes inside {percent(level)} intervals{number}", _one_digit(share), interval, words)
@@ -191,10 +210,14 @@ def _tests(found: Any) -> list[KeyFigure]:
 
 @dataclass(frozen=True)
 class Intervals:
-    """Intervals of one confidence level; none with case weights."""
+    """Intervals of one confidence level; none with case weights.
+
+    Of rows that depend on each other they are those of `dependence.MeanLaw` and `dependence.share_interval`.
+    """
 
     confidence_level: float
     weighted: bool
+    rows: Dependence | None = None
 
     def half(self, values: np.ndarray) -> float:
         """Half of the normal interval of a mean; NaN where there is none."""
@@ -202,6 +225,9 @@ class Intervals:
 
         if self.weighted or len(values) < _ENOUGH or not np.isfinite(values).all():
             return math.nan
+        if self.rows is not None:
+            low, high = mean_law(self.rows).interval(values, self.confidence_level)
+            return (high - low) / 2
         return float(ndtri((1 + self.confidence_level) / 2) * values.std(ddof=1) / math.sqrt(len(values)))
 
     def mean(self, values: np.ndarray, shown: Callable[[float], str]) -> str:
@@ -209,10 +235,20 @@ class Intervals:
         half = self.half(values)
         return NONE if math.isnan(half) else f"{shown(values.mean() - half)} to {shown(values.mean() + half)}"
 
-    def share(self, hits: float, n: int) -> str:
-        """Clopper-Pearson interval of a share."""
+    def of(self, hit: np.ndarray) -> str:
+        """Interval of how often something happened."""
+        known = None
+        if self.rows is not None:
+            low, high = share_interval(hit[None], self.rows, self.confidence_level)
+            known = float(low[0]), float(high[0])
+        return self.share(hit.sum(), len(hit), known)
+
+    def share(self, hits: float, n: int, ends: tuple[float, float] | None = None) -> str:
+        """Clopper-Pearson interval of a share; or as it was found for rows that depend on each other."""
         if self.weighted:
             return NONE
+        if self.rows is not None:
+            return NONE if ends is None else f"{_one_digit(ends[0])} to {_one_digit(ends[1])}"
         low, high = binomial_interval(np.array([hits]), n, self.confidence_level)
         return f"{_one_digit(low[0])} to {_one_digit(high[0])}"
 

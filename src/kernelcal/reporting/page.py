@@ -12,8 +12,9 @@ from typing import Any
 
 from kernelcal import __version__
 from kernelcal.comparison import Comparison, ScoreComparison
-from kernelcal.errors import MissingExtraError
+from kernelcal.errors import MissingExtraError, printable
 from kernelcal.explanation import ByGroup
+from kernelcal.lenses import Lens
 from kernelcal.plots import percent
 from kernelcal.reporting.drawings import Drawing, Picture, dark_colours, drawn
 from kernelcal.reporting.result import ModelReport
@@ -21,7 +22,7 @@ from kernelcal.reporting.tables import pairs, ranking, where
 from kernelcal.reporting.verdict import Verdict
 from kernelcal.runs import Run
 
-__all__ = ["assumptions", "day", "environment", "methods", "rendered", "versions"]
+__all__ = ["assumptions", "call_in_python", "day", "environment", "methods", "rendered", "versions"]
 
 
 def versions() -> list[tuple[str, str]]:
@@ -42,6 +43,9 @@ def day(date: Any) -> str:
 
 _LONG = re.compile(r"\d+\.\d{5,}")  # digits that say nothing
 _LEAST = "least gap"
+_BESIDE = re.compile(
+    r"whatever the dependence|by flipped signs|rows of one cluster|clusters differ|few |.*: the p-value"
+)
 _NO_PLACES = (
     "Where outcomes equal quantiles, or quantiles each other, residuals have bounds and no values: no place and no row "
     "is named, and groups are tested by what their levels claim."
@@ -58,7 +62,7 @@ def methods(
         found.append(("Lens", f"Everything here is about a simpler question: {first.question}."))
     if first.test is not None:
         found.append(("Test", _test(models, run)))
-        found.append(("Level", _level(run)))
+        found.append(("Level", _level(models, run)))
     name = first.estimate.name
     size = (
         f"{name}, {first.estimate.estimator}: {_kernels(first.estimate.options)}. Computed by: {first.estimate.engine}."
@@ -69,13 +73,16 @@ def methods(
     if first.interval is not None:
         nominal = f"nominal {first.interval.confidence_level:.0%}, {first.interval.method}"
         found.append(("Interval of the error", f"{nominal}. It may miss its level in small samples."))
-    found.append(
-        (
-            "Intervals of shares and means",
-            f"{percent(run.confidence_level)}: Clopper-Pearson for shares, the normal law for means over rows. "
-            "With case weights there are none.",
-        )
-    )
+    own = "Clopper-Pearson for shares, the normal law for means over rows"
+    if models[0].rows is not None:
+        found.append(("Rows that depend on each other", _dependence(models[0])))
+        if models[0].rows.overlap:
+            own = (
+                "of means the law of Student with the error of sums over clusters, or of cosine sums along time, of "
+                "shares Clopper and Pearson's for as many independent rows as have this error"
+            )
+    words = f"{percent(run.confidence_level)}: {own}. With case weights there are none."
+    found.append(("Intervals of shares and means", words))
     if any(model.explanation is not None for model in models):
         found.append(("Where it is wrong", _explained(models, run)))
     if any(model.evaluation.estimate.name == _LEAST for model in models):
@@ -90,9 +97,18 @@ def methods(
 
 def assumptions(models: Sequence[ModelReport], compared: Comparison | ScoreComparison | None) -> list[str]:
     """What the reader must make sure of."""
-    found = [
+    independent = (
         "Rows are independent of each other, given the predictions. Answers to one prompt, visits of one patient or "
-        "neighbouring days may not be: p-values are then too small, and intervals too short.",
+        "neighbouring days may not be: p-values are then too small, and intervals too short."
+    )
+    rows = models[0].rows
+    if rows is not None and rows.clusters is not None:
+        independent = "Rows of different clusters are independent of each other, given the predictions."
+    elif rows is not None:
+        step = "1 step" if rows.horizon == 1 else f"{rows.horizon} steps"
+        independent = f"Forecasts look {step} ahead, and different series are independent of each other."
+    found = [
+        independent,
         "The model was not fitted, chosen or recalibrated on these rows.",
     ]
     if any(model.evaluation.by_group is not None for model in models):
@@ -100,6 +116,16 @@ def assumptions(models: Sequence[ModelReport], compared: Comparison | ScoreCompa
     if compared is not None:
         found.append("All models predict the same rows.")
     return [*found, "A large p-value does not show that a model is calibrated: small errors and few rows hide."]
+
+
+def _dependence(model: ModelReport) -> str:
+    """How rows depend, and what p-values rest on."""
+    test, rows = model.evaluation.test, model.rows
+    assert rows is not None  # for the type checker: it was asked for rows that depend
+    beside = [] if test is None else [note for note in test.notes if _BESIDE.match(note)]
+    what = rows.in_words if test is None else test.null
+    words = ". ".join(f"{text[:1].upper()}{text[1:]}" for text in (what, *beside))
+    return f"{words}. P-values, bands and intervals allow for it; what could not be had is left out."
 
 
 def _test(models: Sequence[ModelReport], run: Run) -> str:
@@ -115,10 +141,11 @@ def _test(models: Sequence[ModelReport], run: Run) -> str:
     )
 
 
-def _level(run: Run) -> str:
+def _level(models: Sequence[ModelReport], run: Run) -> str:
+    often = "in at most" if models[0].rows is None else "in about"
     return (
         f"The verdict, the places, classes, groups and rows that are named, and differences of models all ask for the "
-        f"level {percent(run.alpha)}: of a calibrated model each of these says something wrong in at most so many data "
+        f"level {percent(run.alpha)}: of a calibrated model each of these says something wrong {often} so many data "
         f"sets. It does not depend on the coverage of the intervals, {percent(run.confidence_level)}."
     )
 
@@ -140,23 +167,28 @@ def _explained(models: Sequence[ModelReport], run: Run) -> str:
 
 
 def _groups(found: ByGroup) -> str:
+    rows = "of every set of independent rows" if found.law.startswith("of ") else "for all rows"
     return (
         f"{found.test_in_words[:1].upper()}{found.test_in_words[1:]}. All groups are compared with the same "
-        f"{found.draws:,} sets of outcomes, drawn for all rows (Westfall and Young, step-down)."
+        f"{found.draws:,} sets of outcomes, drawn {rows} (Westfall and Young, step-down)."
     )
 
 
 def _comparison(compared: Comparison | ScoreComparison, run: Run) -> str:
+    law = "These p-values are those of many rows."
+    if compared.law is not None:
+        law = f"{compared.law.notes[0][:1].upper()}{compared.law.notes[0][1:]}."
     if isinstance(compared, ScoreComparison):
         return (
             "The mean weighted interval score of every model by the levels that are forecast; differences of pairs on "
             "the same rows, with p-values corrected for the number of pairs (Holm), at "
-            f"{percent(run.alpha)}. These p-values are those of many rows."
+            f"{percent(run.alpha)}. {law}"
         )
+    units = "rows" if compared.law is None else "clusters or stretches of rows"
     return (
-        "The conditional error (CKCE, without the noise of the outcomes) of every model, with the rows drawn again "
+        f"The conditional error (CKCE, without the noise of the outcomes) of every model, with the {units} drawn again "
         f"{run.draws:,} times for its interval; differences of pairs on the same rows, with p-values corrected "
-        f"for the number of pairs (Holm), at {percent(run.alpha)}. These p-values are those of many rows."
+        f"for the number of pairs (Holm), at {percent(run.alpha)}. {law}"
     )
 
 
@@ -201,14 +233,14 @@ def rendered(
     run: Run,
     *,
     read: str | Mapping[str, str] | None,
-    command: str | None,
+    command: str,
     date: str,
 ) -> str:
-    """HTML of the whole page."""
+    """HTML of the whole page, control characters in names written out."""
     level, band = percent(run.confidence_level), percent(1 - run.alpha)
     chart = None if compared is None else _chart(compared)
     pictures = [p for model in models for p in model.pictures] + ([] if chart is None else [chart])
-    return str(
+    return printable(
         environment()
         .get_template("report.html")
         .render(
@@ -229,7 +261,7 @@ def rendered(
             methods=methods(models, compared, run),
             assumptions=assumptions(models, compared),
             read=_read(read, models),
-            command=command or _in_python(models, run),
+            command=command,
             run=run,
             versions=versions(),
             date=date,
@@ -281,6 +313,30 @@ def _read(read: str | Mapping[str, str] | None, models: Sequence[ModelReport]) -
     ]
 
 
-def _in_python(models: Sequence[ModelReport], run: Run) -> str:
-    given = "predictions" if models[0].name is None else "{" + ", ".join(f"{m.name!r}: ..." for m in models) + "}"
-    return f"kernelcal.reporting.report(y, {given}, path, draws={run.draws}, rng={run.rng})"
+def call_in_python(path: Any, run: Run, given: Mapping[str, Any]) -> str:
+    """The call that makes the page again: it can be typed where the data have the names of the parameters.
+
+    Numbers, words and lenses are written out, of data only the name of the parameter; what was not said is left out.
+    """
+    named = [f"{name}={_written(name, x)}" for name, x in given.items() if x is not None and x is not False]
+    usual = Run()
+    levels = [
+        f"{name}={getattr(run, name)!r}"
+        for name in ("confidence_level", "alpha", "early_stopping")
+        if getattr(run, name) != getattr(usual, name)
+    ]
+    place = [] if path is None else [repr(str(path))]
+    arguments = ["y", "predictions", *place, *named, *levels, f"draws={run.draws}", f"rng={run.rng}"]
+    return f"import kernelcal\nkernelcal.report({', '.join(arguments)})"
+
+
+def _written(name: str, value: Any) -> str:
+    """Value of an option as it is typed, or its name where it is data."""
+    if isinstance(value, Lens):
+        return f"kernelcal.lenses.{value!r}"
+    if isinstance(value, str | bool | int | float | datetime.date):
+        return repr(value.isoformat() if isinstance(value, datetime.date) else value)
+    plain = isinstance(value, list | tuple) and all(isinstance(x, str | int) for x in value)
+    if plain and name == "classes":
+        return repr(list(value))
+    return name

@@ -2,42 +2,36 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from kernelcal.comparison import Comparison, ScoreComparison
-from kernelcal.errors import InputError
+from kernelcal.dependence import Dependence
 from kernelcal.evaluation import Evaluation
 from kernelcal.explanation import Explanation
+from kernelcal.inference import Equivalence
 from kernelcal.reporting.drawings import Picture
 from kernelcal.reporting.figures import KeyFigure
 from kernelcal.reporting.verdict import Verdict
+from kernelcal.surroundings import refuse_place, written_whole
 from kernelcal.tables import Shown, Table
 
 __all__ = ["ModelReport", "Report", "refuse_path", "write_whole"]
 
 
+_PAGES = (".html", ".htm")
+
+
 def refuse_path(path: Path) -> None:
     """Refuse a file that could not be written, before the work and not after it."""
-    if path.is_dir():
-        raise InputError(f"{path} is a folder: name a file in it, such as {path / 'report.html'}")
-    if not path.parent.is_dir():
-        raise InputError(f"{path}: there is no folder {path.parent}: make it first, or name another")
-    if path.suffix.lower() not in (".html", ".htm"):
-        raise InputError(f"a report is a page: its name ends in .html, got {path}")
+    refuse_place(path, suffixes=_PAGES, what="a report is a page", example="report")
 
 
 def write_whole(path: Path, text: str) -> None:
     """Write beside the place, and move there; what was there before stays until the new file is whole."""
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with unfinished.open("w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        os.replace(unfinished, path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with written_whole(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="\n") as file:
+        file.write(text)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,6 +56,10 @@ class ModelReport(Shown):
         Key numbers with their intervals.
     pictures : tuple of Picture
         Pictures as SVG.
+    rows : Dependence or None
+        How its rows depend on each other, where that was said.
+    equivalence : Equivalence or None
+        Of one model by itself, whether it is calibrated to within the bound that was asked for.
     """
 
     name: str | None
@@ -72,6 +70,8 @@ class ModelReport(Shown):
     explained_rows: int
     figures: tuple[KeyFigure, ...]
     pictures: tuple[Picture, ...]
+    rows: Dependence | None = None
+    equivalence: Equivalence | None = None
 
     def _table(self) -> Table:
         rows = [(figure.name, f"{figure.value} ({figure.interval})") for figure in self.figures]
@@ -81,7 +81,8 @@ class ModelReport(Shown):
         """Return plain values for JSON, without the pictures."""
         why = None if self.explanation is None else self.explanation.to_dict()
         own = {"name": self.name, "verdict": self.verdict.heading, "explained_rows": self.explained_rows}
-        return {**own, "evaluation": self.evaluation.to_dict(), "explanation": why}
+        within = {} if self.equivalence is None else {"equivalence": self.equivalence.to_dict()}
+        return {**own, "evaluation": self.evaluation.to_dict(), "explanation": why, **within}
 
 
 @dataclass(frozen=True, eq=False, repr=False)

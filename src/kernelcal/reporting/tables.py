@@ -96,7 +96,7 @@ def _by_errors(compared: Comparison) -> Grid:
 
 def pairs(compared: Comparison | ScoreComparison, level: float) -> Grid:
     """Differences of all pairs with their intervals, and which are more than chance."""
-    z = _normal(level)
+    z = _normal(level) if compared.law is None else compared.law.quantile(level)
     measures = list(dict.fromkeys(d.measure for d in compared.differences))
     found = {(d.measure, d.first, d.second): d for d in compared.differences}
     every = list(dict.fromkeys((d.first, d.second) for d in compared.differences))
@@ -176,8 +176,8 @@ def _groups(found: ByGroup) -> Grid:
     notes = [
         found.test_in_words,
         "what is wrong in a group is named where a direction is clear in its rows, the clearest first",
-        f"every interval holds {level} by itself: that of shares is Clopper and Pearson's, that of means the normal "
-        "law's; the kernel error is the root of the SKCE of the group by itself",
+        f"every interval holds {level} by itself: {_intervals(found.law)}; the kernel error is the root of the SKCE of "
+        "the group by itself",
         *found.differences_in_words,
         *found.small_in_words,
         *found.notes,
@@ -187,6 +187,13 @@ def _groups(found: ByGroup) -> Grid:
     interval = f"{level} interval"
     header = ["group", "rows", "happened", "said", gap, interval, found.score_name, interval, "kernel error", "p"]
     return Grid("Groups, the surest first", [*header, "what is wrong"], [_group(g, numbers) for g in shown], notes)
+
+
+def _intervals(law: str) -> str:
+    """What intervals of groups are, by how rows depend on each other."""
+    if law in ("exact", "conservative") or law.startswith("valid"):
+        return "that of shares is Clopper and Pearson's, that of means the normal law's"
+    return "it allows for rows that depend on each other, by sums over clusters or cosine sums along time"
 
 
 def _group(g: GroupFinding, numbers: bool) -> list[str]:

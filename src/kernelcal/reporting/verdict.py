@@ -52,13 +52,13 @@ def verdict_of(case: Case, found: Evaluation) -> Verdict:
     if found.test is None:
         return Verdict("untested", f"Whether the stated {what} can be believed was not tested.", found.notes[:1])
     if not found.rejected:
-        return Verdict("nothing", f"No evidence against the stated {what} was found.", _nothing(batch, own, found))
+        return Verdict("nothing", f"No evidence against the stated {what} was found.", _nothing(case, found))
     sentences = (
         _said_and_happened(targets, batch, own),
         *_directions(batch, found),
-        _covered(found),
+        _covered(case, found),
         _ruled_out(targets, batch),
-        _how_sure(found),
+        _how_sure(case, found),
         _how_large(found),
     )
     does = "do" if what == "probabilities" else "does"
@@ -150,18 +150,30 @@ def _said_and_happened(targets: np.ndarray, batch: Any, own: Any) -> str:
     return f"On average it says {said:.1f} %, and it happens in {did:.1f} % of cases."
 
 
-def _covered(found: Any) -> str:
+def _covered(case: Case, found: Any) -> str:
     """How many outcomes fell into the central intervals that are furthest off by chance's measure, of one number."""
     parts = getattr(found, "coverage", None)
     if not isinstance(parts, tuple) or len(parts) != 1:
         return ""
     expected, shares = parts[0].expected, parts[0].shares
+    if _overlap(case):  # chance is that of the interval, which allows for rows that depend on each other
+        away = np.nan_to_num(np.maximum(parts[0].low - expected, expected - parts[0].high), nan=-1.0)
+        worst = int(away.argmax())
+        return _held(expected[worst], shares[worst]) if away[worst] > 0 else ""
     with np.errstate(divide="ignore", invalid="ignore"):
         errors = np.nan_to_num(np.abs(shares - expected) / np.sqrt(expected * (1 - expected) / found.n), posinf=0.0)
     worst = int(errors.argmax())
     if errors[worst] < _NORMAL:
         return ""  # what is wrong is not the share of outcomes inside
-    return f"Intervals that should hold {100 * expected[worst]:.3g} % of outcomes held {100 * shares[worst]:.1f} %."
+    return _held(expected[worst], shares[worst])
+
+
+def _held(expected: float, share: float) -> str:
+    return f"Intervals that should hold {100 * expected:.3g} % of outcomes held {100 * share:.1f} %."
+
+
+def _overlap(case: Case) -> bool:
+    return case.rows is not None and case.rows.overlap
 
 
 def _directions(batch: Any, found: Evaluation) -> list[str]:
@@ -189,13 +201,17 @@ def _ruled_out(targets: np.ndarray, batch: Any) -> str:
     return f"In {rows:,} row{'s' * (rows > 1)} it had ruled out what then happened." if rows else ""
 
 
-def _how_sure(found: Evaluation) -> str:
+def _how_sure(case: Case, found: Evaluation) -> str:
     assert found.test is not None  # for the type checker
     p = found.test.pvalue
     often = "fewer than 1" if p < 0.001 else f"at most {math.ceil(1000 * p - 1e-9)}"
     law = "" if found.test.null.startswith("exact") else ", as far as the test is that of many rows"
+    provided = "if rows are independent of each other"
+    if case.rows is not None:
+        law = f"; {found.test.null}"
+        provided = "if rows depend on each other as was said" if case.rows.overlap else "if forecasts do not overlap"
     return (
-        "Chance does not explain it, if rows are independent of each other: of 1,000 data sets like this one, a model "
+        f"Chance does not explain it, {provided}: of 1,000 data sets like this one, a model "
         f"whose statements are right would give evidence as strong as this in {often} (p = {p:.3g}{law})."
     )
 
@@ -208,10 +224,13 @@ def _how_large(found: Evaluation) -> str:
     )
 
 
-def _nothing(batch: Any, own: Any, found: Evaluation) -> tuple[str, ...]:
+def _nothing(case: Case, found: Evaluation) -> tuple[str, ...]:
+    batch, own = case.predictions, case.weights
     assert found.test is not None  # for the type checker
     sentences = [f"That is not proof that they are right. {found.n:,} rows gave p = {found.test.pvalue:.3g}."]
-    if own is None:
+    if case.rows is not None:
+        sentences.append(f"How rows depend on each other was allowed for: {found.test.null}.")
+    if own is None and not _overlap(case):
         sentences += _would_have_been_seen(batch, found.n)
     if found.interval is not None and found.interval.upper > 0:
         sentences.append(

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Self
 
-from kernelcal.arrays import to_numpy
+import numpy as np
+
+from kernelcal.arrays import as_array, to_numpy
 from kernelcal.cases import Case
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS_OF_A_PASS, SIGNIFICANCE
 from kernelcal.errors import InputError
@@ -62,7 +65,9 @@ class Sketch:
     -----
     The p-value is that of ``calibration_test(..., statistic=SKCE(prediction_kernel=..., engine=RandomFourier(...)),
     draws=B, early_stopping=False)`` with the same seeds, to rounding (that test holds features of many rows in single
-    precision). Assumes that rows are independent given the predictions. There are no case weights.
+    precision). Assumes that rows are independent given the predictions: how strongly they depend would be learned from
+    all of them before targets are redrawn (`calibration_test` takes ``clusters=`` and ``horizon=``). There are no case
+    weights.
 
     Time a row: O(m D B) for m classes, and O((m D)^2) for the second moments. Memory: O(m D B + (m D)^2), and some 100
     MB for the part of a batch at work, whatever the number of rows.
@@ -165,6 +170,11 @@ class Sketch:
         return int(self._sums["n"]) if self._sums else 0
 
     @property
+    def next_row(self) -> int:
+        """Number of the row after the last one seen."""
+        return self._rows.next
+
+    @property
     def prediction_kernel(self) -> Kernel:
         """Kernel between predictions, its lengthscale a number."""
         return self._settings.prediction_kernel
@@ -257,6 +267,48 @@ class Sketch:
 
     def __add__(self, other: Sketch) -> Self:
         return self.empty().merge(self).merge(other)
+
+    def __radd__(self, other: Any) -> Self:
+        """Begin ``sum(sketches)``, which starts from 0."""
+        if type(other) is int and other == 0:
+            return self.empty().merge(self)
+        return NotImplemented
+
+    def arrays(self) -> Arrays:
+        """Return all that the rows seen have left, by name: sums, and the intervals of rows ``starts`` and ``stops``.
+
+        Sums of several sketches of the same settings add up, array by array, and intervals stand one after the other;
+        `with_arrays` makes a sketch of these. So sketches travel through libraries that reduce arrays.
+        """
+        return {**self._sums, "starts": self._rows.starts, "stops": self._rows.stops}
+
+    def with_arrays(self, arrays: Mapping[str, Any]) -> Self:
+        """Return a sketch of the same settings and subject with sums as `arrays` gives them.
+
+        Parameters
+        ----------
+        arrays : mapping of str to array
+            Sums of one sketch or several, and all their intervals of rows.
+
+        Returns
+        -------
+        Sketch
+            Another one; this one stays as it is.
+
+        Raises
+        ------
+        InputError
+            For sums of other settings, and where one row is in two intervals.
+        """
+        sums = {name: np.asarray(to_numpy(as_array(x)), dtype=np.float64) for name, x in arrays.items()}
+        starts, stops = (sums.pop(name).astype(np.int64) for name in ("starts", "stops"))
+        other = self.empty()
+        if other._subject is None:
+            raise InputError("a sketch that has seen no predictions cannot take sums: make it with Sketch.like(some)")
+        if len(starts):
+            check_arrays("these sums", sums, self._settings, other._subject)
+            other._take(sums, RowSet.of().union(RowSet(starts, stops, int(stops.max()))), other._subject, ())
+        return other
 
     def result(self, confidence_level: float = CONFIDENCE_LEVEL, alpha: float = SIGNIFICANCE) -> SketchResult:
         """Return what the rows seen so far tell; more may be added afterwards.

@@ -5,13 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
-import secrets
 import zipfile
 import zlib
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,6 +34,7 @@ from kernelcal.statistics import (
     weighted_interval_score_of,
 )
 from kernelcal.statistics.binned import usual_questions
+from kernelcal.surroundings import refuse_place, written_whole
 
 __all__ = [
     "Arrays",
@@ -205,7 +203,8 @@ def _contradiction(arrays: Arrays, of_classes: bool) -> str:
         "totals and diagonal": bool(np.any(squares > n * diagonal * (1 + 1e-6) + 1e-300)),  # Cauchy and Schwarz
         "moments": "covariance" in arrays and not _are_moments(arrays),
     }
-    for name in CLASS_SCORES if of_classes else ("crps", "mean_squared_error"):
+    scores = CLASS_SCORES if of_classes else ("crps", "mean_squared_error", *QUANTILE_SCORES)
+    for name in (name for name in scores if name in arrays):
         wrong[name] = not 0 <= float(np.nan_to_num(arrays[name], posinf=0)) <= most.get(name, math.inf) * (1 + slack)
     if of_classes:
         wrong["log score"] = (impossible > 0) != np.isposinf(float(arrays["log_score"]))
@@ -246,18 +245,10 @@ _DAMAGED = (
 
 def write_file(path: Any, settings: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
     """Write the whole file beside its place, then move it there: a reader finds the old file or the new one."""
-    path = Path(path)
     settings = {**settings, "checksum": checksum(settings, arrays)}
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     head = json.dumps({"format": _FORMAT, "version": _VERSION, **settings})
-    try:
-        with open(beside, "xb") as file:
-            np.savez(file, settings=np.array(head), **{f"/{name}": x for name, x in arrays.items()})  # type: ignore[arg-type]
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
+    with written_whole(refuse_place(path)) as unfinished, open(unfinished, "xb") as file:
+        np.savez(file, settings=np.array(head), **{f"/{name}": x for name, x in arrays.items()})  # type: ignore[arg-type]
 
 
 def checksum(settings: dict[str, Any], arrays: dict[str, np.ndarray]) -> str:

@@ -1,12 +1,12 @@
 """Statistics and scores: one room a kind. ``x_of(case)`` is the core of ``x(y, predictions)``: it checks nothing."""
 
 from kernelcal.statistics.base import (
-    CallableStatistic,
     Estimate,
+    GradientEstimate,
     Merge,
+    NumberEstimate,
     Prepared,
     Statistic,
-    Through,
     Together,
     target_notes,
 )
@@ -32,6 +32,7 @@ from kernelcal.statistics.conditional import (
     jkce,
     mcmd,
 )
+from kernelcal.statistics.derived import CallableStatistic, Through
 from kernelcal.statistics.functions import function_of
 from kernelcal.statistics.locations import Locations, draw_locations, normal_locations
 from kernelcal.statistics.mean_embedding import UCME, PreparedUCME, ucme
@@ -115,6 +116,7 @@ __all__ = [
     "ClassFunctions",
     "ClassSignals",
     "Estimate",
+    "GradientEstimate",
     "HighestDensityCoverage",
     "IncompleteCholesky",
     "KernelFunctions",
@@ -122,6 +124,7 @@ __all__ = [
     "MeanEmbedding",
     "Merge",
     "NullBand",
+    "NumberEstimate",
     "NumberSignals",
     "PinballLoss",
     "PlaceFunctions",

@@ -1,43 +1,66 @@
-"""Statistics: small frozen objects called with data; what depends on the predictions alone can be prepared."""
+"""Statistics and estimates: small frozen objects called with data, and the numbers that they return."""
 
 from __future__ import annotations
 
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from kernelcal.arrays import Array, to_numpy
+from kernelcal.arrays import Array, concrete, to_numpy
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.kernels import Integrator, Kernel, QuantileLevels
-from kernelcal.lenses import Lens
-from kernelcal.predictions import ClassPredictions, Predictions, Quantiles, Samples
+from kernelcal.predictions import Predictions, Quantiles, Samples
 from kernelcal.tables import Shown, Table
 
 __all__ = [
-    "CallableStatistic",
     "Estimate",
+    "GradientEstimate",
     "Merge",
+    "NumberEstimate",
     "Prepared",
     "Statistic",
-    "Through",
     "Together",
     "interpolation_notes",
     "target_notes",
 ]
 
 
+def _carries_gradient(value: Any) -> bool:
+    """Tell whether a library follows the value: PyTorch with a gradient, JAX while it traces or differentiates."""
+    if getattr(value, "requires_grad", False):
+        return True
+    kind = next((base for base in type(value).__mro__ if base.__name__ == "Tracer"), None)
+    return kind is not None and kind.__module__.startswith("jax")
+
+
+def _on_value(operation: Callable[..., Any], *, swapped: bool = False) -> Callable[..., Any]:
+    """Operation on what an estimate holds, so that gradients are kept."""
+
+    def of(self: Estimate, *others: Any) -> Any:
+        values = [other.value if isinstance(other, Estimate) else other for other in others]
+        return operation(*values, self.value) if swapped else operation(self.value, *values)
+
+    return of
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimate(Shown):
     """A number and how it came about.
 
+    It is a float with all that floats can do, from arithmetic and formatting to NumPy and JSON, and prints as a table.
+    Only where a library follows gradients (a PyTorch tensor that requires them, JAX while it differentiates or
+    compiles) it is none, or gradients would be lost: arithmetic is then that of `value`, and ``float(estimate)`` gives
+    the number alone.
+
     Attributes
     ----------
     value : scalar array
-        The estimate, in the array library of the predictions, with its gradient. ``float(estimate)`` works.
+        The estimate, in the array library of the predictions, with its gradient.
     name, estimator, engine : str
         What was estimated, by which estimator, on which engine.
     n : int
@@ -46,6 +69,14 @@ class Estimate(Shown):
         Kernels with resolved lengthscales and other settings.
     notes : tuple of str
         What the reader must know.
+
+    Examples
+    --------
+    >>> import json, numpy as np, kernelcal as kc
+    >>> rng = np.random.default_rng(0)
+    >>> estimate = kc.ece(rng.integers(0, 2, 100), rng.uniform(size=100))
+    >>> f"{estimate:.3f}", round(100 * estimate), estimate < 0.5, json.dumps({"ece": estimate})[:8]
+    ('0.301', 30, True, '{"ece": ')
     """
 
     value: Array
@@ -55,6 +86,14 @@ class Estimate(Shown):
     engine: str
     options: dict[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    def __new__(cls, value: Any = 0.0, *more: Any, **named: Any) -> Self:
+        """Make a float where there is no gradient to lose."""
+        if cls is Estimate:
+            kind: Any = GradientEstimate if _carries_gradient(value) else NumberEstimate
+            made: Self = kind.__new__(kind, value, *more, **named)
+            return made
+        return object.__new__(cls)
 
     def __float__(self) -> float:
         return float(to_numpy(self.value))
@@ -69,6 +108,73 @@ class Estimate(Shown):
         rows = [(self.name, f"{float(self):.6g}"), ("estimator", self.estimator), ("rows", f"{self.n:,}")]
         rows += [(key.replace("_", " "), str(value)) for key, value in self.options.items()]
         return Table(self.name, [*rows, ("engine", self.engine)], self.notes)
+
+    __add__, __radd__ = _on_value(operator.add), _on_value(operator.add, swapped=True)
+    __sub__, __rsub__ = _on_value(operator.sub), _on_value(operator.sub, swapped=True)
+    __mul__, __rmul__ = _on_value(operator.mul), _on_value(operator.mul, swapped=True)
+    __truediv__, __rtruediv__ = _on_value(operator.truediv), _on_value(operator.truediv, swapped=True)
+    __floordiv__, __rfloordiv__ = _on_value(operator.floordiv), _on_value(operator.floordiv, swapped=True)
+    __mod__, __rmod__ = _on_value(operator.mod), _on_value(operator.mod, swapped=True)
+    __pow__, __rpow__ = _on_value(operator.pow), _on_value(operator.pow, swapped=True)
+    __neg__, __pos__, __abs__ = _on_value(operator.neg), _on_value(operator.pos), _on_value(operator.abs)
+    __lt__, __le__ = _on_value(operator.lt), _on_value(operator.le)
+    __gt__, __ge__ = _on_value(operator.gt), _on_value(operator.ge)
+
+
+class NumberEstimate(float, Estimate):
+    """An estimate that is a float."""
+
+    def __new__(cls, value: Any = 0.0, *more: Any, **named: Any) -> Any:
+        """Make the float of the value; of a number alone a plain float, as code that keeps the type of numbers asks."""
+        number = to_numpy(value) if hasattr(value, "__array__") else value
+        return float.__new__(cls if more or named else float, number)
+
+    def __reduce__(self) -> Any:
+        return _remade, (type(self), vars(self))
+
+    __repr__ = Shown.__repr__
+    __str__ = Shown.__repr__
+
+
+def _remade(cls: type, fields: dict[str, Any]) -> Any:
+    """Estimate of its fields, for pickles and copies."""
+    return cls(**fields)
+
+
+class GradientEstimate(Estimate):
+    """An estimate whose gradient is followed: operators, and functions of PyTorch, work on its value."""
+
+    __array_ufunc__ = None  # NumPy leaves operators to the value, which keeps the gradient
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(to_numpy(self.value), dtype=dtype)
+
+    def __format__(self, spec: str) -> str:
+        return format(float(self), spec) if spec else str(self)
+
+    def __round__(self, digits: int | None = None) -> float:
+        return round(float(self), digits)
+
+    def __bool__(self) -> bool:
+        return bool(self.value != 0)
+
+    def _table(self) -> Table:
+        if concrete(self.value) is None:
+            return Table(self.name, [(self.name, "traced, without a value yet"), ("rows", f"{self.n:,}")], self.notes)
+        return super()._table()
+
+    @classmethod
+    def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Functions of PyTorch get the tensors of estimates."""
+        return function(*_unwrapped(args), **_unwrapped(kwargs or {}))
+
+
+def _unwrapped(given: Any) -> Any:
+    if isinstance(given, GradientEstimate):
+        return given.value
+    if isinstance(given, dict):
+        return {name: _unwrapped(x) for name, x in given.items()}
+    return type(given)(_unwrapped(x) for x in given) if type(given) in (list, tuple) else given
 
 
 @dataclass(frozen=True)
@@ -143,6 +249,13 @@ class Prepared(ABC):
     @abstractmethod
     def values(self, targets: np.ndarray) -> np.ndarray:
         """Values for targets of shape (B, n): shape (B, statistics). Large values speak against calibration."""
+
+    def flipped(self, targets: np.ndarray, clusters: np.ndarray, signs: np.ndarray) -> np.ndarray | None:
+        """Values of sums over rows whose clusters change signs, (B, G): shape (B, sums); None without any.
+
+        Beside sums of residuals they are looked at where rows are in clusters that differ by more than a shared part.
+        """
+        return None
 
 
 class Together(Prepared):
@@ -237,61 +350,9 @@ class Statistic(ABC):
         """Fix what is chosen from the predictions, such as a median lengthscale, for use with other rows."""
         return self
 
-
-@dataclass(frozen=True)
-class CallableStatistic(Statistic):
-    """Any function ``f(y, predictions) -> number`` as a statistic; it is called once a draw.
-
-    Parameters
-    ----------
-    function : callable
-        Called with targets of shape (n,), integers for classes (or (n, d) for vectors), and the predictions.
-    """
-
-    function: Callable[[np.ndarray, Predictions], Any]
-
-    def estimated(self, case: Case) -> Estimate:
-        """Refused: the function itself is the estimate."""
-        raise InputError(
-            f"a function is its own estimate: call {_name_of(self.function)}(y, predictions), or pass it to "
-            "kernelcal.calibration_test(y, predictions, statistic=...)"
-        )
-
-    def prepare(self, predictions: Predictions, weights: np.ndarray | None = None) -> Prepared:
-        """Nothing is known about a function: every draw calls it."""
-        if weights is not None:
-            raise InputError("a function takes no weights from the test: use them inside the function")
-        if isinstance(predictions, Quantiles):
-            raise InputError(
-                "quantile forecasts do not say how outcomes are distributed between their levels, so that none can be "
-                "drawn for a function: use the default test, kernelcal.SKCE() or kernelcal.CKCE(), which look at the "
-                "levels alone, or pass predictions of a whole distribution"
-            )
-        return _Called(self.function, predictions)
-
-
-class _Called(Prepared):
-    def __init__(self, function: Callable[..., Any], predictions: Predictions) -> None:
-        self.function, self.predictions = function, predictions
-        self.names = (_name_of(function),)
-        self.engine = "one call a draw"
-        self.bytes_per_draw = 16 * len(predictions)
-
-    def values(self, targets: np.ndarray) -> np.ndarray:
-        return np.array([[self._number(_as_labels(row))] for row in targets])
-
-    def _number(self, targets: np.ndarray) -> float:
-        value = self.function(targets, self.predictions)
-        try:
-            return float(value)
-        except (TypeError, ValueError):
-            raise InputError(
-                f"the statistic {self.names[0]!r} must return one number, got {type(value).__name__} {value!r:.60}"
-            ) from None
-
-
-def _name_of(function: Callable[..., Any]) -> str:
-    return str(getattr(function, "__name__", type(function).__name__))
+    def among(self, rows: np.ndarray) -> Statistic:
+        """Return the same for some of the rows, where it knows anything of rows."""
+        return self
 
 
 def _several(name: str, members: tuple[str, ...]) -> str:
@@ -300,11 +361,6 @@ def _several(name: str, members: tuple[str, ...]) -> str:
         "kernelcal.calibration_test(y, predictions, statistic=...), whose result lists them, or call one of them, such "
         "as kernelcal.skce"
     )
-
-
-def _as_labels(targets: np.ndarray) -> np.ndarray:
-    """Class labels are drawn in the smallest type; a function may count on ordinary integers."""
-    return targets.astype(np.int64) if targets.dtype.kind in "iu" else targets
 
 
 def interpolation_notes(predictions: Any, target_kernel: Kernel) -> tuple[str, ...]:
@@ -342,47 +398,3 @@ def _approximate(integrator: Integrator | None) -> tuple[str, ...]:
         "an integrator was given: where no closed form exists the value has its error, which can exceed a small "
         "calibration error; see how it changes with the order or the size",
     )
-
-
-@dataclass(frozen=True)
-class Through(Statistic):
-    """One statistic of several simpler questions about the same labels.
-
-    Parameters
-    ----------
-    statistic : Statistic
-        What is computed for every question.
-    lenses : sequence of Lens
-        The questions.
-    """
-
-    statistic: Statistic
-    lenses: Sequence[Lens]
-
-    def prepare(self, predictions: ClassPredictions, weights: np.ndarray | None = None) -> Prepared:
-        """Prepare the statistic for every question."""
-        return _PreparedThrough(self, predictions, weights)
-
-    def resolved(self, predictions: ClassPredictions) -> Statistic:
-        """Fix what is chosen from the predictions, where there is one question."""
-        if len(self.lenses) != 1:
-            return self
-        return Through(self.statistic.resolved(self.lenses[0].view(predictions).predictions), self.lenses)
-
-
-class _PreparedThrough(Prepared):
-    def __init__(self, through: Through, predictions: ClassPredictions, weights: np.ndarray | None) -> None:
-        self.views = [lens.view(predictions) for lens in through.lenses]
-        self.parts = [through.statistic.prepare(view.predictions, weights) for view in self.views]
-        several = len(self.views) > 1
-        pairs = list(zip(self.views, self.parts, strict=True))
-        self.names = tuple(
-            f"{view.predictions.question}: {name}" if several else name for view, part in pairs for name in part.names
-        )
-        self.engine = self.parts[0].engine
-        self.notes = tuple(dict.fromkeys(note for part in self.parts for note in part.notes))
-        self.bytes_per_draw = max(part.bytes_per_draw for part in self.parts) + 16 * len(predictions)
-
-    def values(self, labels: np.ndarray) -> np.ndarray:
-        pairs = zip(self.views, self.parts, strict=True)
-        return np.hstack([part.values(view.relabel(labels)) for view, part in pairs])

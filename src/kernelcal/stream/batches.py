@@ -28,6 +28,7 @@ from kernelcal.io.columns import (
     class_names,
     flag,
     is_one_hot,
+    key_columns,
     known,
     read_targets,
     refuse_doubt,
@@ -93,9 +94,14 @@ _REFUSED = {
     "where": "rows are numbered by their place in the files: write the rows to keep to files of their own",
     "groups": "groups are tested from all rows of a file at once",
     "given": "columns that are given are looked at with all rows at once",
+    **dict.fromkeys(
+        ("clusters", "time", "horizon", "series"),
+        "how strongly rows depend on each other is learned from all of them before targets are redrawn",
+    ),
     "row_id": "rows are known by their place in the files",
     "model_column": "one pass is about one model",
 }
+_BESIDE = ("groups", "given", "clusters", "time", "horizon", "series")  # what is known of rows, all of them at once
 _WHOLE = "Files that fit into memory are read at once with a larger --memory"
 
 
@@ -117,6 +123,8 @@ class Roles:
         Labels, where a type does not tell what they are.
     of_classes : bool
         Whether classes are predicted.
+    beside : tuple of str
+        Columns of what is known of the rows, where all are read at once.
     """
 
     options: ReadOptions
@@ -126,6 +134,16 @@ class Roles:
     texts: tuple[str, ...]
     labels: Labels | None
     of_classes: bool
+    beside: tuple[str, ...] = ()
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """Columns that are read as they are written."""
+        return (*self.texts, *self.beside)
+
+    def known(self) -> dict[str, Any]:
+        """What was said of the rows: options for all of them."""
+        return {name: getattr(self.asked, name) for name in _BESIDE}
 
     def as_read(self, columns: Columns) -> Columns:
         """Columns of a batch, labels as what all labels are."""
@@ -134,10 +152,14 @@ class Roles:
         return {name: self.labels.as_read(x) if name in self.texts else x for name, x in columns.items()}
 
 
-def label_columns(head: Arrays, options: ReadOptions) -> list[str]:
-    """Columns of labels: the target of class predictions and, for top labels, the predicted label; else none."""
-    _refuse(options)
-    if form_of(head, options) != "classes":
+def label_columns(head: Arrays, options: ReadOptions, *, together: bool = False) -> list[str]:
+    """Columns of labels: the target of class predictions and, for top labels, the predicted label; else none.
+
+    What needs all rows at once is refused, unless they are read `together`.
+    """
+    _refuse(options, together)
+    form, options, _ = form_of(head, options)
+    if form != "classes":
         return []
     targets = choose_target(head, options.target)
     if is_one_hot(head, targets):
@@ -148,7 +170,8 @@ def label_columns(head: Arrays, options: ReadOptions) -> list[str]:
 
 def roles_of(head: Arrays, labels: Labels | None, options: ReadOptions) -> Roles:
     """Decide what the columns hold, from the first rows and the labels of all rows."""
-    form = form_of(head, options)
+    said = options.predictions is not None
+    form, options, _ = form_of(head, options, None if labels is None else lambda: labels.texts)
     if form == "long":
         raise InputError(
             "a long table spreads a prediction over several lines, which may lie in several parts: write one row a "
@@ -160,31 +183,31 @@ def roles_of(head: Arrays, labels: Labels | None, options: ReadOptions) -> Roles
             f"pass quantiles, or a mean and a standard deviation. {_WHOLE}"
         )
     if form == "classes":
-        return _of_classes(head, labels, options)
+        return _of_classes(head, labels, options, said=said)
     targets, columns = wide_columns(head, form, options)
     if options.drop_target is not None and len(targets) > 1:
         raise InputError("--drop-target is for one target column: leave these rows out of the files")
-    said: dict[str, Any] = {} if form == "covariances" else {role: _listed(names) for role, names in columns.items()}
+    named: dict[str, Any] = {} if form == "covariances" else {role: _listed(names) for role, names in columns.items()}
     if form == "parameters":
-        said = {"parameters": _listed([name for names in columns.values() for name in names])}
-    found = replace(options, target=_listed(targets), **said)
-    named = [name for names in columns.values() for name in names if not is_constant(head, name)]
-    return _roles(found, options, targets, [*targets, *named], [], None)
+        named = {"parameters": _listed([name for names in columns.values() for name in names])}
+    found = replace(options, target=_listed(targets), **named)
+    read = [name for names in columns.values() for name in names if not is_constant(head, name)]
+    return _roles(head, found, options, targets, [*targets, *read], [], None)
 
 
-def _of_classes(head: Arrays, labels: Labels | None, options: ReadOptions) -> Roles:
-    texts = label_columns(head, options)
+def _of_classes(head: Arrays, labels: Labels | None, options: ReadOptions, *, said: bool) -> Roles:
+    texts = label_columns(head, options, together=True)
     targets, columns = class_columns(head, options, None if labels is None else lambda: labels.texts)
     y = _known_labels(head, labels, targets)
     width = head.columns[columns[0]].shape[1] if head.wide(columns[0]) else len(columns)
-    names = class_names(head, options, columns, width, y)
-    if names is None and options.predictions is None and texts:
+    names = class_names(head, options, columns, width, y, targets if is_one_hot(head, targets) else ())
+    if names is None and not said and texts:
         refuse_doubt(columns, y)
-    said: dict[str, Any] = {"target": _listed(targets), "predictions": _listed(columns)}
+    named: dict[str, Any] = {"target": _listed(targets), "predictions": _listed(columns)}
     if names is not None and not options.one_based:
-        said["classes"] = _listed(list(map(str, names)))
+        named["classes"] = _listed(list(map(str, names)))
     numbers = [*columns, *(() if texts else targets)]
-    return _roles(replace(options, **said), options, targets, numbers, texts, labels)
+    return _roles(head, replace(options, **named), options, targets, numbers, texts, labels)
 
 
 def _known_labels(head: Arrays, labels: Labels | None, targets: list[str]) -> np.ndarray:
@@ -194,11 +217,19 @@ def _known_labels(head: Arrays, labels: Labels | None, targets: list[str]) -> np
 
 
 def _roles(
-    found: ReadOptions, asked: ReadOptions, targets: list[str], numbers: list[str], texts: list[str], labels: Any
+    head: Arrays,
+    found: ReadOptions,
+    asked: ReadOptions,
+    targets: list[str],
+    numbers: list[str],
+    texts: list[str],
+    labels: Any,
 ) -> Roles:
-    keeping = replace(found, drop_missing=False, drop_target=None)
-    ordered = tuple(dict.fromkeys(numbers))
-    return Roles(keeping, asked, tuple(targets), ordered, tuple(texts), labels, found.predictions is not None)
+    beside: dict[str, Any] = dict.fromkeys(_BESIDE)
+    keeping = replace(found, drop_missing=False, drop_target=None, **beside)
+    ordered, classes = tuple(dict.fromkeys(numbers)), found.predictions is not None
+    known = tuple(name for name in dict.fromkeys(key_columns(head, asked)) if name not in (*ordered, *texts))
+    return Roles(keeping, asked, tuple(targets), ordered, tuple(texts), labels, classes, known)
 
 
 def _listed(names: list[str]) -> str:
@@ -212,9 +243,9 @@ def _listed(names: list[str]) -> str:
     return ",".join(names)
 
 
-def _refuse(options: ReadOptions) -> None:
+def _refuse(options: ReadOptions, together: bool) -> None:
     for name, why in _REFUSED.items():
-        if was_said(options, name):
+        if was_said(options, name) and not (together and name in _BESIDE):
             raise InputError(f"{flag(name)} cannot be said of files read in one pass: {why}. {_WHOLE}")
 
 

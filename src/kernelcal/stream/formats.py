@@ -194,7 +194,7 @@ class Parquet(InPieces):
 class CsvBlocks(InPieces):
     """A csv file; cells of a block that Arrow refuses are read as those of a small file, with the same messages."""
 
-    def __init__(self, path: str, delimiter: str, missing: frozenset[str] = frozenset()) -> None:
+    def __init__(self, path: str, delimiter: str, missing: frozenset[str] = frozenset(), *, said: bool = True) -> None:
         try:
             import pyarrow
             import pyarrow.csv
@@ -203,7 +203,9 @@ class CsvBlocks(InPieces):
         self._arrow = pyarrow
         self.path = path
         self._missing = missing
-        whole = Text(Path(path), delimiter, missing)
+        whole = Text(Path(path), delimiter, missing, said=said)
+        if whole.headless:
+            raise InputError(f"{path}: the first line holds only numbers: add a header that names the columns")
         self.names, self._delimiter = whole.names, whole.delimiter
         self._header, self._start, self._lines = _header_of(path)
         self._found: list[tuple[Piece, list[Any]]] = []
@@ -244,7 +246,7 @@ class CsvBlocks(InPieces):
     def read(self, piece: Piece, numbers: Sequence[str], texts: Sequence[str]) -> Iterator[Columns]:
         """Batches of a block."""
         start, length, line = piece.place
-        with open(self.path, "rb") as file:
+        with _Lines(self.path) as file:
             file.seek(start)
             text = file.read(length)
         self._refuse_change(len(text) == length)
@@ -292,6 +294,8 @@ class CsvBlocks(InPieces):
 class _Part(Text):
     """The lines of one block below the header of the file."""
 
+    signs = False  # what a block is read for is decided before
+
     def __init__(self, whole: CsvBlocks, block: LineBlock) -> None:
         self._bytes = whole._header + block.text
         super().__init__(Path(whole.path), whole._delimiter, whole._missing)
@@ -335,9 +339,38 @@ class LineBlock:
         return LineBlock(self.start, self.line, self.text[: _first_end(self.text, 0, place)])
 
 
+class _Lines:
+    """Bytes of a file whose lines end as others do, also where a carriage return alone ends them."""
+
+    def __init__(self, path: str) -> None:
+        self._file: BinaryIO = open(path, "rb")  # noqa: SIM115  closed by the with statement
+        start = self._file.read(BLOCK)
+        self._returns = b"\r" in start and b"\n" not in start
+        self._file.seek(0)
+
+    def __enter__(self) -> _Lines:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def read(self, size: int) -> bytes:
+        """Return the next bytes, as many as there are in the file."""
+        found = self._file.read(size)
+        return found.replace(b"\r", b"\n") if self._returns else found
+
+    def seek(self, place: int) -> None:
+        """Go to a byte."""
+        self._file.seek(place)
+
+    def tell(self) -> int:
+        """Return the byte that comes next."""
+        return self._file.tell()
+
+
 def _header_of(path: str) -> tuple[bytes, int, int]:
     """First line that is not empty, the byte after it, and how many lines end there."""
-    with open(path, "rb") as file:
+    with _Lines(path) as file:
         text = file.read(len(_MARK))
         text = b"" if text == _MARK else text
         before = file.tell() - len(text)
@@ -349,7 +382,7 @@ def _header_of(path: str) -> tuple[bytes, int, int]:
 
 def _blocks_of(path: str, start: int, line: int) -> Iterator[LineBlock]:
     """Blocks from a byte on; a quoted line break does not end a line."""
-    with open(path, "rb") as file:
+    with _Lines(path) as file:
         file.seek(start)
         rest = b""
         while True:
@@ -362,7 +395,7 @@ def _blocks_of(path: str, start: int, line: int) -> Iterator[LineBlock]:
             start, line, rest = start + cut, line + text.count(b"\n", 0, cut), text[cut:]
 
 
-def _more(file: BinaryIO, path: str, rest: bytes) -> bytes:
+def _more(file: _Lines, path: str, rest: bytes) -> bytes:
     """As many bytes as it takes for a line to end; none at the end of the file."""
     found = file.read(BLOCK)
     while found and not _last_end(rest + found):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
 from kernelcal.cases import Case, refuse_lens
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS_OF_A_PASS, SIGNIFICANCE
+from kernelcal.dependence import suspicions
 from kernelcal.errors import InputError
 from kernelcal.evaluation import Plan, Step, size_in_words
 from kernelcal.io import ReadOptions
@@ -47,8 +48,9 @@ class StreamResult(SketchResult):
     sketch: Sketch = field(repr=False, compare=False)
 
     @classmethod
-    def of(cls, sums: SketchedRows, read: str, plan: Plan, run: Run, seconds: float) -> Self:
+    def of(cls, sums: SketchedRows, begun: Pass, seconds: float) -> Self:
         """Make the result of all sums."""
+        run = begun.run
         found = sums.sketch.result(run.confidence_level, run.alpha)
         own = {f.name: getattr(found, f.name) for f in fields(found)}
         dropped = [
@@ -57,8 +59,9 @@ class StreamResult(SketchResult):
             if number
         ]
         end = f"; dropped {', '.join(dropped)}" if dropped else ""
-        notes = (*found.notes, *([f"dropped {', '.join(dropped)}"] if dropped else []))
-        return cls(**{**own, "notes": notes, "seconds": seconds}, read=read + end, plan=plan, sketch=sums.sketch)
+        notes = (*found.notes, *([f"dropped {', '.join(dropped)}"] if dropped else []), *begun.suspicions)
+        shown = {**own, "notes": notes, "seconds": seconds}
+        return cls(**shown, read=begun.read + end, plan=begun.plan, sketch=sums.sketch)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; numbers that are not finite become None."""
@@ -217,9 +220,12 @@ def evaluate_frame(
     (1000, 'No evidence against calibration (p = ..., exact test).')
     """
     run = Run(confidence_level=confidence_level, alpha=alpha, draws=draws, rng=rng, progress=progress, engine=engine)
+    of_arrays = isinstance(frame, tuple) and len(frame) == 2 and all(map(is_in_chunks, frame))
+    if of_arrays:  # what is said beside them is an array too, and refused by its name
+        columns = {name: name if getattr(x, "shape", ()) else x for name, x in columns.items()}
     options, asked = sketch_options(run, sketch), read_options(columns)
     refuse_lens(lens)
-    if isinstance(frame, tuple) and len(frame) == 2 and all(map(is_in_chunks, frame)):
+    if of_arrays:
         frame = ChunkFrame(*frame)
     if not is_in_parts(frame):
         raise InputError(
@@ -260,6 +266,8 @@ class Pass:
         How it is to be done.
     dask, client
         Whether Dask does it, and on which cluster.
+    suspicions : tuple of str
+        Whether rows look as if they depended on each other, by the rows that were looked at.
     """
 
     survey: Survey
@@ -270,12 +278,13 @@ class Pass:
     run: Run
     dask: bool
     client: Any
+    suspicions: tuple[str, ...] = ()
 
     def result(self, progress: Progress | None = None) -> StreamResult:
         """Add up all parts."""
         started, asked = time.perf_counter(), (self.survey, self.empty, self.lens, progress)
         sums = add_up_on(self.client, *asked) if self.dask else _add_up_here(*asked)
-        return StreamResult.of(sums, self.read, self.plan, self.run, time.perf_counter() - started)
+        return StreamResult.of(sums, self, time.perf_counter() - started)
 
 
 def _add_up_here(survey: Survey, empty: Sketch, lens: Any, progress: Progress | None) -> SketchedRows:
@@ -298,14 +307,19 @@ def prepared(
     options: Mapping[str, Any],
     dask: bool = False,
     client: Any = None,
+    like: Sketch | None = None,
 ) -> Pass:
-    """Look at some rows and decide what will be done; `make_lens` is given the predictions of some rows."""
+    """Look at some rows and decide what will be done; `make_lens` is given the predictions of some rows.
+
+    With a sketch `like` this its settings are taken, so that the sums can be added to its own.
+    """
     pilot, description = pilot_of(survey)
     lens = make_lens(pilot.predictions)
     pilot = pilot.through(lens)
-    empty = Sketch.like(pilot.predictions, **options)
+    empty = Sketch.like(pilot.predictions, **options) if like is None else like.empty()
     plan = _plan(survey, pilot, empty, why, client if dask else None)
-    return Pass(survey, empty, lens, _read(survey, description), plan, run, dask, client)
+    seen = suspicions(pilot.predictions, pilot.targets)
+    return Pass(survey, empty, lens, _read(survey, description), plan, run, dask, client, seen)
 
 
 def sketch_options(run: Run, more: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -328,14 +342,22 @@ def read_options(columns: Mapping[str, Any]) -> ReadOptions:
     unknown = next((name for name in columns if name not in known), None)
     if unknown is not None:
         raise InputError(
-            f"there is no option {unknown!r} for rows read in parts: options are {', '.join(sorted(known))}"
+            f"there is no option {unknown!r} for rows of files and tables: options are {', '.join(sorted(known))}"
+        )
+    array = next((name for name, x in columns.items() if getattr(x, "shape", ())), None)
+    if array is not None:
+        raise InputError(
+            f"{array}= names columns of files and tables, got {type(columns[array]).__name__} of shape "
+            f"{columns[array].shape}: pass a name; arrays go with arrays, kernelcal.evaluate(y, p, {array}=...)"
         )
     said: dict[str, Any] = {name: x if _plain(x) else ",".join(map(str, x)) for name, x in columns.items()}
+    if columns.get("where") is not None:
+        said["where"] = [columns["where"]] if isinstance(columns["where"], str) else list(columns["where"])
     return ReadOptions(**said)
 
 
 def _plain(value: Any) -> bool:
-    return value is None or isinstance(value, str | bool)
+    return isinstance(value, str) or not isinstance(value, Iterable)
 
 
 def _plan(survey: Survey, pilot: Case, empty: Sketch, why: str, client: Any) -> Plan:

@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 
 from kernelcal.cases import Case, refuse_lens
-from kernelcal.errors import InputError
+from kernelcal.errors import InputError, naming_rows
 from kernelcal.evaluation import Evaluation, evaluated
 from kernelcal.explanation import columns_of_text
-from kernelcal.io import Arrays, Data, ReadOptions, read, read_source
+from kernelcal.io import Arrays, Data, ReadOptions, is_labelled, labelled_source, read, read_source, table_columns
 from kernelcal.runs import Run
 from kernelcal.stream.batches import batch_of
 from kernelcal.stream.formats import Columns
 from kernelcal.stream.main import evaluate_files, read_options
 from kernelcal.stream.survey import FilePart, Survey, find_files, in_pieces, is_many, size_of, survey_files
 
-__all__ = ["AT_ONCE", "evaluate_path", "read_together"]
+__all__ = ["AT_ONCE", "evaluate_path", "evaluate_table", "read_together"]
 
 
 AT_ONCE = 2**28  # bytes of files that are read at once
@@ -73,12 +73,52 @@ def evaluate_path(path: Any, *, memory: int = AT_ONCE, **options: Any) -> Evalua
     if _in_parts(path, memory, options):
         return evaluate_files(path, **options)
     try:
-        data = _read(path, asked)
-        case = Case.of(data.y, data.predictions, weights=data.weights, lens=lens, given=data.given)
-        return evaluated(case, run, groups=columns_of_text(data.groups))
+        return _evaluated(_read(path, asked), lens, run)
     except InputError as error:
         named = str(error) if os.fspath(path) in str(error) else f"{path}: {error}"
         raise InputError(named) from None
+
+
+def evaluate_table(table: Any, **options: Any) -> Evaluation:
+    """Evaluate a table in memory by the names of its columns: `kernelcal.evaluate` does this when it is given one.
+
+    Parameters
+    ----------
+    table : data frame, table, relation, or dataset
+        Of pandas, polars (lazy ones are collected), pyarrow, DuckDB; or arrays with named axes: a dataset or a tree of
+        xarray, inference data of ArviZ.
+    **options
+        As for `evaluate_path`: ``target="label"``, ``predictions="p_*"``, ``mean``, ``std``, ``samples``, ...
+
+    Returns
+    -------
+    Evaluation
+
+    Raises
+    ------
+    InputError
+        With the row or column, and the remedy.
+
+    Examples
+    --------
+    >>> import pandas as pd, kernelcal as kc
+    >>> frame = pd.DataFrame({"p": [0.9, 0.2, 0.6] * 20, "won": [1, 0, 1] * 20})
+    >>> kc.evaluate(frame, "p", target="won").n
+    60
+    """
+    run = Run(**{name: value for name, value in options.items() if name in _RUN})
+    lens = options.get("lens")
+    refuse_lens(lens)
+    asked = read_options({name: x for name, x in options.items() if name not in {"lens", *_RUN}})
+    source = labelled_source(table, asked) if is_labelled(table) else Arrays(type(table).__name__, table_columns(table))
+    return _evaluated(read_source(source, asked), lens, run)
+
+
+def _evaluated(data: Data, lens: Any, run: Run) -> Evaluation:
+    with naming_rows(data.row_in_words):
+        beside = {"weights": data.weights, "given": data.given, **data.dependence}
+        case = Case.of(data.y, data.predictions, lens=lens, **beside)
+        return evaluated(case, run, groups=columns_of_text(data.groups))
 
 
 def _in_parts(path: Any, memory: int, options: dict[str, Any]) -> bool:
@@ -95,11 +135,12 @@ def _read(path: Any, options: ReadOptions) -> Data:
 
 def read_together(paths: Sequence[Any], options: ReadOptions) -> Data:
     """Read files, folders and globs as one table; what is wrong names the file and the row in it."""
-    survey = survey_files(paths, options)
+    survey = survey_files(paths, options, together=True)
     batches = [columns for part in survey.parts for columns in _checked(part, survey)]
     whole = {name: np.concatenate([columns[name] for columns in batches]) for name in batches[0]}
     roles = survey.roles
-    asked = replace(roles.options, drop_missing=options.drop_missing, drop_target=options.drop_target)
+    said = {"drop_missing": options.drop_missing, "drop_target": options.drop_target, **roles.known()}
+    asked = replace(roles.options, **said)
     return read_source(Arrays(survey.name, roles.as_read(whole)), asked)
 
 

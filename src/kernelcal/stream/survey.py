@@ -8,7 +8,7 @@ import pickle
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -107,6 +107,8 @@ def _suffix(path: str) -> str:
 def is_many(name: str | os.PathLike[str]) -> bool:
     """Tell whether a name stands for several files: a folder or a glob."""
     path = Path(name)
+    if path.suffix.lower() == ".zarr":
+        return False  # a store is one thing
     return path.is_dir() or (not path.exists() and bool(_GLOB.search(os.fspath(name))))
 
 
@@ -126,7 +128,9 @@ def open_in_pieces(path: str, options: ReadOptions) -> InPieces:
     if suffix in _PARQUET:
         return Parquet(path)
     if suffix in _DELIMITERS:
-        return CsvBlocks(path, options.delimiter or _DELIMITERS[suffix], missing_words(options))
+        said = options.delimiter is not None
+        given = str(options.delimiter) if said else _DELIMITERS[suffix]
+        return CsvBlocks(path, given, missing_words(options), said=said)
     why = _OTHERS.get(suffix, f"{suffix or 'this'} is not read in parts: {_READ}")
     raise InputError(f"{path}: {why}")
 
@@ -152,7 +156,7 @@ class FilePart:
 
     def batches(self, roles: Roles) -> Iterator[Columns]:
         """Columns of its rows, some at a time."""
-        return open_in_pieces(self.path, self.options).read(self.piece, roles.numbers, roles.texts)
+        return open_in_pieces(self.path, self.options).read(self.piece, roles.numbers, roles.others)
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,19 +194,24 @@ class Survey:
 
     @property
     def firsts(self) -> list[int]:
-        """Number of the first row of every part."""
+        """Place of the first row of every part among all rows."""
         return list(accumulate(self.counts, initial=0))[:-1]
 
+    def counted_from(self, row: int) -> Survey:
+        """Return the same files with rows that are numbered from another one than 0."""
+        return self if row == 0 else replace(self, parts=[replace(part, first=part.first + row) for part in self.parts])
 
-def survey_files(paths: Sequence[Any], options: ReadOptions) -> Survey:
+
+def survey_files(paths: Sequence[Any], options: ReadOptions, *, together: bool = False) -> Survey:
     """Find files, recognise columns, learn labels and count rows.
 
-    Parquet is counted from the ends of its files, and labels that are text are read; csv is read once.
+    Parquet is counted from the ends of its files, and labels that are text are read; csv is read once. What is known of
+    rows, such as groups and clusters, is for rows that are read `together`.
     """
     found = find_files(paths)
     opened = [open_in_pieces(path, options) for path in found]
     head = Arrays(found[0], _first_head(opened))
-    texts = label_columns(head, options)
+    texts = label_columns(head, options, together=together)
     _refuse_other_columns(opened, head.names, texts)
     roles = roles_of(head, _learned(opened, texts), options)
     parts = list(_parts(opened, options))

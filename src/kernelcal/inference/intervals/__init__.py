@@ -1,13 +1,21 @@
 """Confidence intervals, paired differences, and tests of being calibrated enough."""
 
-from kernelcal.inference.intervals.confidence import Interval, confidence_interval, default_method, interval_of
+from kernelcal.inference.intervals.confidence import (
+    Interval,
+    confidence_interval,
+    default_method,
+    interval_of,
+    spread_of,
+)
 from kernelcal.inference.intervals.equivalence import (
     Equivalence,
     checked_bound,
     equivalence_of,
     equivalence_test,
+    equivalent,
     method_that_keeps_the_level,
 )
+from kernelcal.inference.intervals.means import UnitMean, mean_of_units
 from kernelcal.inference.intervals.methods import (
     INTERVAL_METHODS,
     IntervalMethod,
@@ -27,6 +35,8 @@ from kernelcal.inference.intervals.paired import (
     difference_of_pairs,
     mean_difference,
 )
+from kernelcal.inference.intervals.paired_along import Along
+from kernelcal.inference.intervals.paired_blocks import BlockSurprises
 from kernelcal.inference.intervals.row_bootstrap import (
     BOOTSTRAP,
     OPERATOR_METHODS,
@@ -51,6 +61,8 @@ __all__ = [
     "BOOTSTRAP",
     "INTERVAL_METHODS",
     "OPERATOR_METHODS",
+    "Along",
+    "BlockSurprises",
     "Contrast",
     "Equivalence",
     "Interval",
@@ -63,6 +75,7 @@ __all__ = [
     "ScoreSurprises",
     "Spread",
     "Surprises",
+    "UnitMean",
     "block_spread",
     "block_spread_of",
     "bootstrap_cost",
@@ -73,6 +86,7 @@ __all__ = [
     "difference_of_pairs",
     "equivalence_of",
     "equivalence_test",
+    "equivalent",
     "expected",
     "hoeffding",
     "hoeffding_sums",
@@ -81,10 +95,12 @@ __all__ = [
     "label_law",
     "label_law_of_sums",
     "mean_difference",
+    "mean_of_units",
     "method_that_keeps_the_level",
     "of_draws",
     "root_spread",
     "say_bootstrap_cost",
     "seconds_of",
+    "spread_of",
     "surprises_of",
 ]

@@ -14,7 +14,8 @@ from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS
 from kernelcal.errors import InputError
 from kernelcal.inference.intervals.methods import INTERVAL_METHODS, IntervalMethod, Request, Spread
 from kernelcal.inference.intervals.row_bootstrap import OPERATOR_METHODS, say_bootstrap_cost
-from kernelcal.inference.test import default_law, default_statistic, tested
+from kernelcal.inference.intervals.units import spread_of_dependent
+from kernelcal.inference.test import default_statistic, law_of, tested
 from kernelcal.lenses import Lens
 from kernelcal.runs import Run
 from kernelcal.statistics import CKCE, SKCE, target_notes
@@ -57,10 +58,17 @@ def _with_weights(method: IntervalMethod) -> IntervalMethod:
     return method
 
 
-def default_method(statistic: SKCE | CKCE, n: int, *, weighted: bool = False) -> IntervalMethod:
-    """Return the method for so many rows where none is named; with case weights of all pairs always the bootstrap."""
+def default_method(
+    statistic: SKCE | CKCE, n: int, *, weighted: bool = False, dependent: bool = False
+) -> IntervalMethod:
+    """Return the method for so many rows where none is named; with case weights of all pairs always the bootstrap.
+
+    Of rows that depend on each other it is ``root``, also with case weights.
+    """
     if isinstance(statistic, CKCE):
         return OPERATOR_METHODS["bootstrap"]
+    if dependent:
+        return INTERVAL_METHODS["block" if statistic.estimator == "block" else "root"]
     if statistic.estimator == "block":
         return _with_weights(INTERVAL_METHODS["block"]) if weighted else INTERVAL_METHODS["block"]
     return INTERVAL_METHODS["bootstrap" if weighted or n <= _BOOTSTRAP_UP_TO else "root"]
@@ -69,13 +77,16 @@ def default_method(statistic: SKCE | CKCE, n: int, *, weighted: bool = False) ->
 def spread_of(
     method: IntervalMethod, statistic: SKCE | CKCE, case: Case, run: Run, prepared: PreparedPairMean | None = None
 ) -> Spread:
-    """Prepare the statistic, unless that is done, and let the method work."""
-    if prepared is not None:
-        return method.spread(Request(case, prepared, run))
-    if isinstance(statistic, CKCE):
+    """Prepare the statistic, unless that is done, and let the method work, on units where rows depend on each other."""
+    if isinstance(statistic, CKCE) and prepared is None:
         say_bootstrap_cost(statistic, case.predictions, run.draws)
         statistic = statistic.fixed(case.targets, case.predictions, case.weights)
-    return method.spread(Request(case, statistic.prepare(case.predictions, case.weights), run))
+    if case.rows is not None:
+        found = spread_of_dependent(method, statistic, case, run, prepared)
+        if found is not None:
+            return found
+    ready = statistic.prepare(case.predictions, case.weights) if prepared is None else prepared
+    return method.spread(Request(case, ready, run))
 
 
 @dataclass(frozen=True, repr=False)
@@ -143,6 +154,10 @@ def confidence_interval(
     classes: Any = None,
     normalize: bool = False,
     progress: Callable[[int, int], None] | None = None,
+    clusters: Any = None,
+    time: Any = None,
+    horizon: int | None = None,
+    series: Any = None,
 ) -> Interval:
     """Confidence interval of the squared kernel calibration error, or of its conditional form, the `CKCE`.
 
@@ -150,6 +165,9 @@ def confidence_interval(
     ----------
     y, predictions, lens, weights, classes, normalize
         As for `calibration_test`.
+    clusters, time, horizon, series
+        Which rows depend on each other, as for `calibration_test`: clusters, or stretches of two horizons or more, then
+        take the place of rows in every method, and pairs of rows of one of them are left out of the estimate.
     statistic : SKCE or CKCE, optional
         Estimator and kernels; default `SKCE()`, unbiased. An interval is one of the error of the model, from which the
         biased estimator is away by construction: it has none. Of a `CKCE` the interval is that of the value without the
@@ -161,8 +179,9 @@ def confidence_interval(
         the model is calibrated or not, and is wide. ``block``: law of Student of the block values. Upper ends allow for
         two surprises that did not happen, so that they hold where few outcomes were surprising. The default is
         ``bootstrap`` up to 5,000 rows and with case weights, which the others do not take, ``root`` above, and
-        ``block`` for the block estimator. `CKCE` has
-        ``bootstrap``: one factorisation serves all draws, whose change of the operator is taken to the first order.
+        ``block`` for the block estimator. Of rows that depend on each other it is ``root``, which then takes case
+        weights, too. `CKCE` has ``bootstrap``: one factorisation serves all draws, whose change of the operator is
+        taken to the first order.
     confidence_level : float
         Nominal coverage, between 0 and 1.
     draws, rng
@@ -183,8 +202,10 @@ def confidence_interval(
     Notes
     -----
     For calibrated models the estimate is degenerate and intervals cover more often than their nominal level; the
-    how-to on null laws has the simulated coverage. Cost: O(n^2 (m + draws)) for ``bootstrap`` and ``ball``,
-    O(n^2 m) for ``root``. Of `CKCE`: 2 n^2 m a draw (`ExactPairs`) or n D m; more than a minute is announced.
+    how-to on null laws has the simulated coverage. Of rows that depend on each other few clusters or stretches are
+    marked, and fewer than five, as they count, refused; the theory page has the coverage. Cost: O(n^2 (m + draws)) for
+    ``bootstrap`` and ``ball``, O(n^2 m) for ``root``. Of `CKCE`: 2 n^2 m a draw (`ExactPairs`) or n D m; more than a
+    minute is announced.
 
     Examples
     --------
@@ -195,12 +216,19 @@ def confidence_interval(
     >>> low, high = kc.confidence_interval(y, p**2).root
     >>> 0 < low < high < 1
     True
+
+    Patients with five visits each:
+
+    >>> kc.confidence_interval(y, p**2, clusters=np.repeat(np.arange(60), 5)).method
+    'root scale, Hoeffding variance, 60 clusters in the place of rows'
     """
     run = Run(confidence_level=confidence_level, draws=draws, rng=rng, progress=progress).shared()
     statistic = SKCE() if statistic is None else statistic
-    chosen = method_of(method, statistic, weighted=weights is not None)
+    rows = {"clusters": clusters, "time": time, "horizon": horizon, "series": series}
+    chosen = method_of(method, statistic, weighted=weights is not None and all(one is None for one in rows.values()))
     _refuse_pvalue(pvalue)
-    case = Case.of(y, predictions, weights=weights, lens=lens, classes=classes, normalize=normalize)
+    options = {"weights": weights, "lens": lens, "classes": classes, "normalize": normalize}
+    case = Case.of(y, predictions, **options, **rows)
     return interval_of(case, statistic, run, method=chosen, pvalue=pvalue)
 
 
@@ -215,21 +243,25 @@ def interval_of(
 ) -> Interval:
     """Make the interval of what was checked already; None for what is then chosen, computed or prepared here."""
     case, n = case.in_numpy, len(case.targets)
-    chosen = default_method(statistic, n, weighted=case.weights is not None) if method is None else method
+    chosen = method
+    if chosen is None:
+        options = {"weighted": case.weights is not None, "dependent": case.rows is not None}
+        chosen = default_method(statistic, n, **options)
     if pvalue is None and chosen.tested:
         asked = default_statistic(case.predictions)
-        pvalue = tested(case, asked, default_law(case.predictions, asked), replace(run, progress=None)).pvalue
+        pvalue = tested(case, asked, law_of(case, asked), replace(run, progress=None)).pvalue
     spread = spread_of(chosen, statistic, case, run, prepared)
     lower, upper = spread.ends(run.confidence_level)
-    notes = (*case.predictions.notes, *target_notes(case.predictions, statistic.integrator))
+    notes = (*case.predictions.notes, *target_notes(case.predictions, statistic.integrator), *spread.notes)
     if chosen.tested and pvalue is not None and pvalue > 1 - run.confidence_level:
-        lower, notes = 0.0, (*notes, f"the lower end is 0: the exact test does not reject (p = {pvalue:.3g})")
+        test = "exact test" if case.rows is None else "test of dependent rows"
+        lower, notes = 0.0, (*notes, f"the lower end is 0: the {test} does not reject (p = {pvalue:.3g})")
     return Interval(
         spread.estimate,
         max(lower, 0.0),
         max(upper, 0.0),
         run.confidence_level,
-        chosen.label,
+        chosen.label + spread.units,
         n,
         notes,
         "SKCE" if isinstance(statistic, SKCE) else "CKCE, corrected",

@@ -19,7 +19,14 @@ from kernelcal.runs import Run
 from kernelcal.statistics import SKCE, target_notes
 from kernelcal.tables import Shown, Table
 
-__all__ = ["Equivalence", "checked_bound", "equivalence_of", "equivalence_test", "method_that_keeps_the_level"]
+__all__ = [
+    "Equivalence",
+    "checked_bound",
+    "equivalence_of",
+    "equivalence_test",
+    "equivalent",
+    "method_that_keeps_the_level",
+]
 
 
 @dataclass(frozen=True, repr=False)
@@ -94,6 +101,10 @@ def equivalence_test(
     classes: Any = None,
     normalize: bool = False,
     progress: Callable[[int, int], None] | None = None,
+    clusters: Any = None,
+    time: Any = None,
+    horizon: int | None = None,
+    series: Any = None,
 ) -> Equivalence:
     """Is this model calibrated to within a bound? Here a small p-value speaks for the model.
 
@@ -103,8 +114,8 @@ def equivalence_test(
 
     Parameters
     ----------
-    y, predictions, lens, weights, classes, normalize
-        As for `calibration_test`.
+    y, predictions, lens, weights, classes, normalize, clusters, time, horizon, series
+        As for `calibration_test`; of rows that depend on each other as for `confidence_interval`.
     within : float
         The bound, positive, on the root of the SKCE: in units of probability, as `Interval.root` is.
     alpha : float
@@ -146,13 +157,34 @@ def equivalence_test(
     bound, statistic = checked_bound(within), SKCE() if statistic is None else statistic
     if not isinstance(statistic, SKCE):
         raise InputError(f"statistic must be an SKCE, whose root is in units of probability, got {statistic!r}")
+    rows = {"clusters": clusters, "time": time, "horizon": horizon, "series": series}
+    weighted = weights is not None and all(one is None for one in rows.values())
+    chosen = _chosen(statistic, method, weighted=weighted)
+    options = {"weights": weights, "lens": lens, "classes": classes, "normalize": normalize}
+    return _equivalent(Case.of(y, predictions, **options, **rows).in_numpy, statistic, bound, run, chosen)
+
+
+def equivalent(case: Case, statistic: SKCE, within: float, run: Run) -> Equivalence:
+    """Whether a model is calibrated to within a bound, of what was checked already and lies in NumPy.
+
+    Case weights ask for the bootstrap, which alone takes them.
+    """
+    weighted = case.weights is not None and case.rows is None
+    chosen = _chosen(statistic, "bootstrap" if weighted else "default", weighted=weighted)
+    return _equivalent(case, statistic, checked_bound(within), run, chosen)
+
+
+def _chosen(statistic: SKCE, method: str | IntervalMethod, *, weighted: bool) -> IntervalMethod:
     name = method_that_keeps_the_level(statistic) if method == "default" else method
-    chosen = method_of(name, statistic, weighted=weights is not None)
+    chosen = method_of(name, statistic, weighted=weighted)
     assert chosen is not None  # for the type checker: one is named
-    case = Case.of(y, predictions, weights=weights, lens=lens, classes=classes, normalize=normalize).in_numpy
+    return chosen
+
+
+def _equivalent(case: Case, statistic: SKCE, bound: float, run: Run, chosen: IntervalMethod) -> Equivalence:
     spread = spread_of(chosen, statistic, case, run)
-    notes = (*case.predictions.notes, *target_notes(case.predictions, statistic.integrator))
-    return equivalence_of(spread, bound, chosen.label, len(case), run.alpha, notes)
+    notes = (*case.predictions.notes, *target_notes(case.predictions, statistic.integrator), *spread.notes)
+    return equivalence_of(spread, bound, chosen.label + spread.units, len(case), run.alpha, notes)
 
 
 def equivalence_of(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from kernelcal.cases import Case
+from kernelcal.dependence import DependentUnits
 from kernelcal.inference.draws import Draws
 from kernelcal.inference.intervals.surprises import LabelLaw, label_law
 from kernelcal.pairs import PairMatrix
@@ -58,6 +60,11 @@ class Flips:
         Of the labels.
     at_once : callable, optional
         Changes for counts, flips and labels where the rows of M are not at hand: all rows at once.
+    units : DependentUnits, optional
+        Drawn in the place of rows, which are in their order; pairs that they leave out change nothing. Of a unit that
+        is flipped every row has the label of the draw with probability `shared` over the rows of a unit.
+    shared : float
+        Rows that one surprise makes.
     """
 
     source: Draws
@@ -70,10 +77,12 @@ class Flips:
     weights: np.ndarray
     law: LabelLaw
     at_once: AtOnce | None = None
+    units: DependentUnits | None = None
+    shared: float = 1.0
     _known: dict[float, np.ndarray] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, matrix: PairMatrix, case: Case, source: Draws, draws: int) -> Flips | None:
+    def of(cls, matrix: PairMatrix, case: Case, source: Draws, draws: int, **units: Any) -> Flips | None:
         """Flips of the bootstrap of all pairs; None for what is not classes."""
         residual = matrix.residual
         if not isinstance(residual, ClassResidual) or not isinstance(case.predictions, ClassPredictions):
@@ -90,6 +99,7 @@ class Flips:
             np.asarray(case.targets).astype(np.intp),
             weights,
             label_law(case.targets, [case.predictions], case.weights),
+            **units,
         )
 
     def changes(self, surprises: float) -> np.ndarray:
@@ -103,6 +113,8 @@ class Flips:
 
     def _of(self, start: int, stop: int, surprises: float) -> np.ndarray:
         n, draws = len(self.targets), stop - start
+        if self.units is not None:
+            return self._of_units(self.units, start, stop, surprises)
         counts, uniforms = self.source.resampled(start, stop, n, more=n + 1)
         eps = surprises * self.law.each / n * self.weights / self.weights.mean()
         place = (uniforms[:, :n] * n).astype(np.intp)
@@ -113,6 +125,21 @@ class Flips:
         flips = np.zeros((n, draws))
         draw, number = np.nonzero(flipped)
         np.add.at(flips, (place[draw, number], draw), 1.0)
+        return self.of_flips(counts, flips, labels) if self.at_once is None else self.at_once(counts, flips, labels)
+
+    def _of_units(self, units: DependentUnits, start: int, stop: int, surprises: float) -> np.ndarray:
+        """Numbers of a draw: G for the units drawn, G for which of them are flipped, n for their rows, one a label."""
+        n, number = len(self.targets), len(units)
+        counts, uniforms = self.source.resampled(start, stop, number, more=number + n + 1)
+        share = min(1.0, self.shared * number / n)
+        eps = surprises * self.law.each * self.shared / (n * share)  # surprises a unit, each of `share` of its rows
+        place = (uniforms[:, :number] * number).astype(np.intp)
+        draw, which = np.nonzero(uniforms[:, number : 2 * number] < eps / (1 + eps))
+        flipped = np.zeros((number, stop - start))
+        np.add.at(flipped, (place[draw, which], draw), 1.0)
+        labels = np.searchsorted(np.cumsum(self.law.labels)[:-1], uniforms[:, -1], side="right")
+        alike = (uniforms[:, 2 * number : -1] < share) & (self.targets != labels[:, None])
+        counts, flips = counts[units.unit], flipped[units.unit] * alike.T
         return self.of_flips(counts, flips, labels) if self.at_once is None else self.at_once(counts, flips, labels)
 
     def of_flips(self, counts: np.ndarray, flips: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -126,7 +153,10 @@ class Flips:
             if not len(row):
                 continue
             strip = self.rows(rows)
-            strip[np.arange(len(strip)), np.arange(top, rows.stop)] = 0
+            if self.units is None:
+                strip[np.arange(len(strip)), np.arange(top, rows.stop)] = 0
+            else:
+                self.units.leave_out(strip, top)
             for first in range(0, len(row), step):
                 r, b = row[first : first + step], draw[first : first + step]
                 found = self._pairs(r + top, b, strip[r], factors, flips, labels)

@@ -15,7 +15,6 @@ from kernelcal.errors import InputError
 from kernelcal.inference.draws import Draws
 from kernelcal.inference.intervals.flips import Flips
 from kernelcal.inference.intervals.surprises import FEWEST, Surprises, deepest, expected, hoeffding_parts, surprises_of
-from kernelcal.pairs import PairMatrix
 from kernelcal.registry import Registry
 from kernelcal.runs import Run
 
@@ -47,11 +46,34 @@ class Request:
         The statistic, with what depends on predictions and weights done.
     run : Run
         How many draws, of which seed, and whom to tell.
+    units
+        Units in the place of rows, where rows depend on each other (``UnitPairs``, ``BlockUnits``, ``OperatorUnits``);
+        else None. Case and statistic are then in their order.
     """
 
     case: Case
     prepared: Any
     run: Run
+    units: Any = None
+
+    @cached_property
+    def matrix(self) -> Any:
+        """Values of pairs of rows, or of units in their place."""
+        return self.prepared.matrix(self.case.targets) if self.units is None else self.units
+
+    @cached_property
+    def surprises(self) -> Surprises | None:
+        """Pseudo-surprises; of rows in units several come together."""
+        if self.units is None:
+            return surprises_of(self.matrix, self.case)
+        return self.units.surprises(lambda rows, sums: surprises_of(rows, self.case, sums))
+
+    @cached_property
+    def estimate(self) -> float:
+        """Unbiased value, from the sums that the matrix has."""
+        if self.units is not None:
+            return float(self.units.estimate)
+        return float((self.matrix.row_sums - self.matrix.diagonal).sum() / self.prepared.total)
 
     @cached_property
     def source(self) -> Draws:
@@ -80,6 +102,8 @@ class Spread:
         P-value of the hypothesis that the error is at least some value: 1 - the one-sided level whose upper end it is.
     notes : tuple of str
         What the reader must know of it.
+    units : str
+        What took the place of rows, to be said after the method; empty where nothing did.
     """
 
     estimate: float
@@ -87,6 +111,7 @@ class Spread:
     upper: Callable[[float], float]
     above: Callable[[float], float]
     notes: tuple[str, ...] = ()
+    units: str = ""
 
 
 @dataclass(frozen=True)
@@ -103,12 +128,15 @@ class IntervalMethod:
         Whether the lower end is 0 unless the exact test rejects.
     weightless : str
         Why it takes no case weights, and what does; empty where it takes them.
+    of_units : bool
+        Whether it works on `Request.units` where rows depend on each other; else it is refused for such rows.
     """
 
     spread: Callable[[Request], Spread]
     label: str
     tested: bool = False
     weightless: str = ""
+    of_units: bool = False
 
 
 def of_draws(estimate: float, values: np.ndarray, surprised: Callable[[float], np.ndarray] | None = None) -> Spread:
@@ -164,23 +192,24 @@ def _bootstrap(request: Request) -> Spread:
 
     With surprises some drawn rows have another outcome; those of numbers widen the draws about the estimate.
     """
-    matrix = request.prepared.matrix(request.case.targets)
+    matrix = request.matrix
     n = matrix.n
-    weights = np.ones(n) if request.case.weights is None else request.case.weights
-    values, totals = [], []
+    totals = _row_totals(n, request.case.weights) if request.units is None else request.units.totals
+    values, sizes = [], []
     for part in request.columns(n):
-        counts, _ = request.source.resampled(part.start, part.stop, n)
+        counts, _ = request.source.resampled(part.start, part.stop, n)  # of rows or of units
         if part.start == 0:  # every row once: the estimate itself, in the same pass
             counts = np.hstack([np.ones((n, 1)), counts])
         values.append(matrix.quadratic(counts, diagonal=False))
-        totals.append((weights @ counts) ** 2 - weights**2 @ counts**2)
+        sizes.append(totals(counts))
         request.run.tell(part.stop)
-    pairs, total = np.concatenate(values), np.concatenate(totals)
+    pairs, total = np.concatenate(values), np.concatenate(sizes)
     some = total > 1e-9 * n  # a single row drawn n times makes no pair
     estimate, drawn = float(pairs[0] / total[0]), (pairs[1:] / np.where(some, total, 1)[1:])[some[1:]]
-    flips = Flips.of(matrix, request.case, request.source, request.run.draws)
+    rows, units = (matrix, {}) if request.units is None else (matrix.below, matrix.drawn)
+    flips = Flips.of(rows, request.case, request.source, request.run.draws, **units)
     if flips is None:
-        return _widened(estimate, drawn, matrix, request)
+        return _widened(estimate, drawn, request)
 
     def surprised(surprises: float) -> np.ndarray:
         moved = pairs[1:] + flips.changes(surprises)
@@ -189,31 +218,30 @@ def _bootstrap(request: Request) -> Spread:
     return of_draws(estimate, drawn, surprised)
 
 
-def _widened(estimate: float, drawn: np.ndarray, matrix: PairMatrix, request: Request) -> Spread:
+def _row_totals(n: int, given: np.ndarray | None) -> Callable[[np.ndarray], np.ndarray]:
+    """Sum of ``w_i w_j c_i c_j`` over pairs of different rows, for every column c."""
+    weights = np.ones(n) if given is None else given
+    return lambda counts: (weights @ counts) ** 2 - weights**2 @ counts**2
+
+
+def _widened(estimate: float, drawn: np.ndarray, request: Request) -> Spread:
     """Draws about the estimate, wider by the noise of outcomes far from what was predicted.
 
     Drawn rows do not move the estimate towards these, so that there are twice as many as where the root ends.
     """
-    surprises = surprises_of(matrix, request.case)
-    if surprises is None or matrix.n < 4:
+    surprises = request.surprises
+    if surprises is None or request.matrix.n < 4:
         return of_draws(estimate, drawn)
     surprises = replace(surprises, each=2 * surprises.each)
-    linear, degenerate = hoeffding_parts(matrix)
+    linear, degenerate = hoeffding_parts(request.matrix)
     return of_draws(
         estimate, drawn, lambda some: estimate + surprises.inflation(linear, degenerate, some) * (drawn - estimate)
     )
 
 
-def _unbiased(matrix: PairMatrix, request: Request) -> float:
-    """Unbiased value, from the sums that the matrix has."""
-    return float((matrix.row_sums - matrix.diagonal).sum() / request.prepared.total)
-
-
 def _root(request: Request) -> Spread:
     """Interval of the root from the matrix of all pairs."""
-    matrix = request.prepared.matrix(request.case.targets)
-    surprises = surprises_of(matrix, request.case)
-    return root_spread(_unbiased(matrix, request), *hoeffding_parts(matrix), surprises)
+    return root_spread(request.estimate, *hoeffding_parts(request.matrix), request.surprises)
 
 
 def root_spread(estimate: float, linear: float, degenerate: float, surprises: Surprises | None) -> Spread:
@@ -261,17 +289,18 @@ def _ball(request: Request) -> Spread:
 
     Both ends are also taken with pseudo-surprises, which move mu^ and add to the noise.
     """
-    matrix = request.prepared.matrix(request.case.targets)
-    n, values = matrix.n, []
-    for part in request.columns(n):
-        uniforms = request.source.uniforms(part.start, part.stop, n)
+    matrix, units, values = request.matrix, request.units, []
+    share = np.full(matrix.n, 1 / matrix.n) if units is None else units.weights / units.weights.sum()
+    for part in request.columns(matrix.n):
+        uniforms = request.source.uniforms(part.start, part.stop, matrix.n)
         multipliers = _probits(uniforms).T
-        values.append(matrix.quadratic(multipliers - multipliers.mean(axis=0)))
+        values.append(matrix.quadratic(multipliers - share @ multipliers))
         request.run.tell(part.stop)
+    n = len(request.case)
     norms = np.sort(np.sqrt(np.maximum(np.concatenate(values), 0)) / n)
-    centre = math.sqrt(max(float(matrix.row_sums.sum()), 0.0)) / n
-    surprises = surprises_of(matrix, request.case)
-    noise = float(matrix.diagonal.sum())
+    whole = float(matrix.row_sums.sum() if units is None else units.whole)
+    centre, surprises = math.sqrt(max(whole, 0.0)) / n, request.surprises
+    noise = float(matrix.diagonal.sum()) if units is None else whole - n * (n - 1) * request.estimate
 
     def ends(level: float) -> tuple[float, float]:
         reach = float(np.quantile(norms, level))
@@ -289,7 +318,7 @@ def _ball(request: Request) -> Spread:
         z = deepest(lambda z: ends(_within(z))[1] >= value, _normal(1 - least))
         return max(pvalue, min(2 * _tail(z), 1.0))
 
-    return Spread(_unbiased(matrix, request), ends, lambda level: ends(level)[1], above)  # one norm bounds both sides
+    return Spread(request.estimate, ends, lambda level: ends(level)[1], above)  # one norm bounds both sides
 
 
 def _probits(uniforms: np.ndarray) -> np.ndarray:
@@ -305,16 +334,24 @@ def _within(z: float) -> float:
 
 def _block(request: Request) -> Spread:
     """Mean of the block values plus and minus standard errors by the law of Student."""
-    return block_spread_of(request.prepared.block_values(request.case.targets), request.prepared, request.case)
+    values = request.prepared.block_values(request.case.targets)
+    if request.units is not None:
+        return block_spread_of(request.units.mean_values(values), request.prepared, request.case, request.units.sharing)
+    return block_spread_of(values, request.prepared, request.case)
 
 
-def block_spread_of(values: np.ndarray, prepared: Any, case: Case) -> Spread:
-    """Law of the mean of the block values of what was prepared, which stands for that of all pairs of rows."""
+def block_spread_of(values: np.ndarray, prepared: Any, case: Case, sharing: Any = None) -> Spread:
+    """Law of the mean of the block values of what was prepared, which stands for that of all pairs of rows.
+
+    `sharing` says how many rows one surprise makes, where several come together.
+    """
     given, n = prepared.statistic, len(case)
     whole = replace(given, estimator="unbiased", block_size=None, prediction_kernel=prepared.kernels[0])
     ready = whole.prepare(case.predictions)
     sums = float(values.mean()) * n * (n - 1), None
     surprises = surprises_of(ready.matrix(case.targets), case, sums)
+    if sharing is not None and surprises is not None:
+        surprises = sharing.surprises(surprises)
     return block_spread(values, surprises, given.block_size)
 
 
@@ -354,12 +391,12 @@ _NO_WEIGHTS = "method={!r} takes no case weights: use method='bootstrap'"
 _NO_WEIGHTS_OF_BLOCKS = "method='block' takes no case weights: use estimator='unbiased'"
 INTERVAL_METHODS: Registry[IntervalMethod] = Registry("method", "or 'default', or an IntervalMethod")
 for _name, _method, _serves in (
-    ("bootstrap", IntervalMethod(_bootstrap, _ROWS, tested=True), _ALL),
-    ("root", IntervalMethod(_root, "root scale, Hoeffding variance", True, _NO_WEIGHTS.format("root")), _ALL),
-    ("ball", IntervalMethod(_ball, _BALL, True, _NO_WEIGHTS.format("ball")), _ALL),
+    ("bootstrap", IntervalMethod(_bootstrap, _ROWS, tested=True, of_units=True), _ALL),
+    ("root", IntervalMethod(_root, "root scale, Hoeffding variance", True, _NO_WEIGHTS.format("root"), True), _ALL),
+    ("ball", IntervalMethod(_ball, _BALL, True, _NO_WEIGHTS.format("ball"), True), _ALL),
     (
         "block",
-        IntervalMethod(_block, "law of Student of the block values", False, _NO_WEIGHTS_OF_BLOCKS),
+        IntervalMethod(_block, "law of Student of the block values", False, _NO_WEIGHTS_OF_BLOCKS, True),
         "SKCE, block",
     ),
 ):

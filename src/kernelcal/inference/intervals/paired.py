@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from kernelcal.defaults import SIGNIFICANCE
+from kernelcal.dependence import MeanLaw
 from kernelcal.inference.intervals.flips import MOST
 from kernelcal.inference.intervals.surprises import (
     FEWEST,
@@ -335,7 +336,13 @@ class Contrast:
 
     @classmethod
     def of(
-        cls, difference: float, own: float, size: float, surprised: Error | None = None, freedom: float = math.inf
+        cls,
+        difference: float,
+        own: float,
+        size: float,
+        surprised: Error | None = None,
+        freedom: float = math.inf,
+        law: MeanLaw | None = None,
     ) -> Contrast:
         """Two-sided p-value where as many standard errors as the level asks for are the difference.
 
@@ -349,12 +356,15 @@ class Contrast:
             Standard error with so many surprises, which counts where it is larger.
         freedom : float
             Degrees of freedom of the law of Student; infinite for the normal law.
+        law : MeanLaw, optional
+            That of rows that depend on each other, in the place of Student's.
         """
         usual = larger(own, surprised, FEWEST)
         if usual <= _ROUNDING * size:
             return cls(0.0, 0.0, 1.0)
         z = depth(abs(difference), own, surprised)
-        return cls(difference, usual, min(max(2 * _student_tail(z, freedom), _SMALLEST), 1.0))
+        pvalue = 2 * _student_tail(z, freedom) if law is None else law.pvalue(z)
+        return cls(difference, usual, min(max(pvalue, _SMALLEST), 1.0))
 
 
 _SMALLEST = 1e-300

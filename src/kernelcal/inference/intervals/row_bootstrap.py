@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from kernelcal.arrays import row_slices
+from kernelcal.dependence import DependentUnits
 from kernelcal.errors import KernelcalWarning
 from kernelcal.inference.intervals.flips import Flips
 from kernelcal.inference.intervals.methods import IntervalMethod, Request, Spread, of_draws
@@ -77,6 +78,7 @@ def say_bootstrap_cost(statistic: CKCE, predictions: Predictions, draws: int) ->
         )
 
 
+_RUNS = 256  # rows whose left-out pairs are looked at together
 _BYTES = 2**28  # for the residuals of one batch of draws
 
 
@@ -94,15 +96,20 @@ class RowBootstrap:
     bootstrap has the variance of the exact one where the model is miscalibrated, and more than that of U where it is
     calibrated.
 
+    Of rows that depend on each other clusters or stretches are drawn, and pairs of rows that are left out beside each
+    other are left out of all three sums.
+
     Parameters
     ----------
     prepared : PreparedCKCE
         Its lambda a number.
     targets : numpy.ndarray
         Observed targets.
+    units : DependentUnits, optional
+        What is drawn in the place of rows, which are in its order.
     """
 
-    def __init__(self, prepared: PreparedCKCE, targets: np.ndarray) -> None:
+    def __init__(self, prepared: PreparedCKCE, targets: np.ndarray, units: DependentUnits | None = None) -> None:
         if not prepared.kernel.positive_definite(prepared.predictions):
             warnings.warn(not_definite(prepared.kernel, prepared.predictions), KernelcalWarning, stacklevel=2)
         self.prepared, self.operator = prepared, prepared.operator
@@ -110,10 +117,34 @@ class RowBootstrap:
         self.r = r = prepared.observed(targets)
         self.e, mr = self.operator.regression(r)
         self.pairs = self.operator.pairs(self.e)
-        own = self.operator.diagonal
-        self.linear = 2 * np.einsum("nk,nk->n", self.e, mr - own[:, None] * r)
-        self.own = own * np.einsum("nk,nk->n", self.e, self.e)
-        self.estimate = float(np.einsum("nk,nk->", r, mr) - own @ np.einsum("nk,nk->n", r, r))
+        self.units = units
+        if units is None:
+            own = self.operator.diagonal
+            self.linear = 2 * np.einsum("nk,nk->n", self.e, mr - own[:, None] * r)
+            self.own = own * np.einsum("nk,nk->n", self.e, self.e)
+            self.estimate = float(np.einsum("nk,nk->", r, mr) - own @ np.einsum("nk,nk->n", r, r))
+            return
+        near, self.own, self.next = self._near(units)
+        self.linear = 2 * units.sums(np.einsum("nk,nk->n", self.e, mr - near))
+        self.estimate = float(np.einsum("nk,nk->", r, mr - near))
+
+    def _near(self, units: DependentUnits) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Sums over pairs that are left out: of ``M_ij r_j`` for every row, shape (n, k), and of ``M_ij <e_i, e_j>``.
+
+        These inside every unit, shape (G,), and of a unit and the one after it, both orders counted, shape (G - 1,).
+        """
+        n, near = len(self), np.empty_like(self.r)
+        inside, following = np.zeros(len(units)), np.zeros(len(units))
+        for rows in row_slices(n, _RUNS):
+            columns = slice(int(units.first[rows.start]), int(units.last[rows.stop - 1]))
+            place = np.arange(columns.start, columns.stop)
+            m = self.operator.rows(rows)[:, columns]
+            m = np.where((place >= units.first[rows, None]) & (place < units.last[rows, None]), m, 0.0)
+            near[rows] = m @ self.r[columns]
+            products, steps = m * (self.e[rows] @ self.e[columns].T), units.unit[place] - units.unit[rows, None]
+            np.add.at(inside, units.unit[rows], (products * (steps == 0)).sum(axis=1))
+            np.add.at(following, units.unit[rows], 2 * (products * (steps == 1)).sum(axis=1))
+        return near, inside, following[:-1]
 
     def __len__(self) -> int:
         return len(self.e)
@@ -131,13 +162,16 @@ class RowBootstrap:
         return max(1, _BYTES // (40 * (len(self) if self.pairs is not None else self.e.size)))
 
     def values(self, counts: np.ndarray) -> np.ndarray:
-        """Values of drawn rows, for how often each is drawn, shape (n, B): shape (B,)."""
+        """Values of drawn rows or units, for how often each is drawn, shape (n, B) or (G, B): shape (B,)."""
         more = counts - 1
+        linear, own = self.linear @ more, self.own @ more**2
+        if self.units is not None:
+            own, more = own + self.next @ (more[1:] * more[:-1]), more[self.units.unit]
         if self.pairs is None:
             pairs = self.operator.quadratic(more[:, :, None] * self.e[:, None, :])
         else:
             pairs = np.einsum("nb,nb->b", more, self.pairs @ more)
-        return self.estimate + self.linear @ more + pairs - self.own @ more**2
+        return self.estimate + linear + pairs - own
 
     def surprised(
         self, request: Request, drawn: np.ndarray, law: LabelLaw | None = None
@@ -148,7 +182,7 @@ class RowBootstrap:
         the draws lie further from the estimate, by outcomes far from what was predicted.
         """
         if not isinstance(self.residual, ClassResidual):
-            return self._widened(drawn)
+            return self._widened(drawn, request)
         n, roots = len(self), self.residual.weights
         weights = np.ones(n) if roots is None else roots**2
         law = law or label_law(self.targets, [self.prepared.predictions], None if roots is None else weights)
@@ -162,7 +196,8 @@ class RowBootstrap:
             self.targets.astype(np.intp),
             weights,
             law,
-            None if self.pairs is not None else lambda *drawn: self._flipped(flips, *drawn),
+            None if self.pairs is not None or self.units is not None else lambda *drawn: self._flipped(flips, *drawn),
+            **({} if self.units is None else {"units": self.units, "shared": request.units.sharing.rows}),
         )
         return lambda surprises: drawn + flips.changes(surprises)
 
@@ -177,7 +212,7 @@ class RowBootstrap:
             found[part] = self.operator.quadratic(x + delta) - self.operator.quadratic(x) - own
         return found
 
-    def _widened(self, drawn: np.ndarray) -> Callable[[float], np.ndarray]:
+    def _widened(self, drawn: np.ndarray, request: Request) -> Callable[[float], np.ndarray]:
         """Draws about the estimate, by the noise of residuals alone: the operator weighs outcomes alike."""
         far, n = self.residual.far_lengths(), len(self)
         if far is None:
@@ -188,24 +223,29 @@ class RowBootstrap:
         mixed = min(pseudo * float(norms.sum()), math.sqrt(max(squares, 0.0)) * pseudo)
         surprises = Surprises(n, n, 2.0, 0.0, squares, 0.0, 0.0, 0.0, mixed, pseudo**2, moves=False)
         degenerate = 2 * squares / (n * (n - 1)) ** 2
+        if request.units is not None:
+            surprises = request.units.sharing.surprises(surprises)
+            degenerate *= request.units.sharing.seen**2
         return lambda some: self.estimate + surprises.inflation(0.0, degenerate, some) * (drawn - self.estimate)
 
     def drawn(self, request: Request) -> np.ndarray:
         """Values of as many draws as asked for."""
-        values = []
+        values, number = [], len(self) if self.units is None else len(self.units)
         for first in range(0, request.run.draws, self.draws_at_once):
             stop = min(first + self.draws_at_once, request.run.draws)
-            values.append(self.values(request.source.resampled(first, stop, len(self))[0]))
+            values.append(self.values(request.source.resampled(first, stop, number)[0]))
             request.run.tell(stop)
         return np.concatenate(values)
 
 
 def _rows(request: Request) -> Spread:
-    rows = RowBootstrap(request.prepared, request.case.targets)
+    units = None if request.units is None else request.units.units
+    rows = RowBootstrap(request.prepared, request.case.targets, units)
     drawn = rows.drawn(request)
     return of_draws(rows.estimate, drawn, rows.surprised(request, drawn))
 
 
-BOOTSTRAP = IntervalMethod(_rows, "percentile bootstrap of the rows, the operator to the first order", tested=True)
+_LABEL = "percentile bootstrap of the rows, the operator to the first order"
+BOOTSTRAP = IntervalMethod(_rows, _LABEL, tested=True, of_units=True)
 OPERATOR_METHODS: Registry[IntervalMethod] = Registry("method", "or 'default', or an IntervalMethod")
 OPERATOR_METHODS.register("bootstrap", BOOTSTRAP, summary=BOOTSTRAP.label, serves="CKCE")

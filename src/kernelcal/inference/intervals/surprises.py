@@ -196,6 +196,8 @@ class Surprises:
         The first two of h^2, or bounds of them.
     moves : bool
         Whether pseudo-rows move the estimate.
+    shared : float
+        Variance of their noise as a multiple of that of independent rows, where several come together.
     """
 
     n: int
@@ -209,6 +211,7 @@ class Surprises:
     mixed: float
     both: float
     moves: bool = True
+    shared: float = 1.0
 
     def weight(self, surprises: float) -> tuple[float, float]:
         """Weight eps of the pseudo-outcomes of a row that make so many surprises, and W."""
@@ -230,7 +233,8 @@ class Surprises:
     def noise(self, surprises: float) -> float:
         """Largest variance of the noise along one direction: the root of half the degenerate variance."""
         w = self.weight(surprises)[1]
-        return math.sqrt(max(self.mean_square(surprises) - self.value(surprises) ** 2, 0.0) / (w * (w - 1)))
+        noise = math.sqrt(max(self.mean_square(surprises) - self.value(surprises) ** 2, 0.0) / (w * (w - 1)))
+        return self.shared * noise
 
     def root(self, z: float) -> float:
         """Upper end of the root at z standard deviations."""
@@ -243,7 +247,7 @@ class Surprises:
         if self.moves:
             whole = self.total + noise + 2 * eps * self.linear + eps**2 * self.square
             centre = math.sqrt(max(whole, 0.0)) / w
-        reach = math.sqrt(reach**2 + z**2 * eps * self.own / w**2)
+        reach = math.sqrt(reach**2 + z**2 * eps * self.own * self.shared / w**2)
         return centre - reach, centre + reach
 
     def inflation(self, linear: float, degenerate: float, surprises: float) -> float:
@@ -257,7 +261,7 @@ class Surprises:
         It lies above the moved mean by what it does for all pairs, and by the noise that fewer pairs have besides.
         """
         value, pairs = self.value(expected(z)), self.noise(expected(z)) ** 2
-        more = max(self.mean_square(expected(z)) / (self.n * (size - 1)) - pairs, 0.0)
+        more = max(self.shared * self.mean_square(expected(z)) / (self.n * (size - 1)) - pairs, 0.0)
         return value + math.hypot(self.root(z) ** 2 - value, z * math.sqrt(2 * more))
 
 

@@ -1,13 +1,25 @@
 """Null laws: from a statistic to its p-value, and what is known of it under calibration. A new law is a file here."""
 
 from kernelcal.inference.laws.chi_square import ChiSquareSum
-from kernelcal.inference.laws.dependent import Dependent, refuse_dependent
+from kernelcal.inference.laws.dependent import (
+    Dependent,
+    Gate,
+    coupled,
+    effective_clusters,
+    not_redrawn,
+    ordinal,
+    refuse_dependent,
+    refuse_few_clusters,
+    residual_variances,
+    simpler,
+    thinned_in_words,
+)
 from kernelcal.inference.laws.exact import STOP_ABOVE, DrawnValues, Exact, Swap, exact_notes, exact_null
 from kernelcal.inference.laws.law import NullLaw, Outcome, Problem, one_member
 from kernelcal.inference.laws.mean_embedding import CME
 from kernelcal.inference.laws.named import NULL_LAWS
 from kernelcal.inference.laws.null_moments import KnownNull, known_null
-from kernelcal.inference.laws.ranking import family_wise_pvalues, merged_ranks, ranks
+from kernelcal.inference.laws.ranking import decisive, family_wise_pvalues, merged_ranks, ranks
 from kernelcal.inference.laws.resampled import Bootstrap, Consistency, Wild
 from kernelcal.inference.laws.undrawn import (
     Block,
@@ -33,6 +45,7 @@ __all__ = [
     "DrawnValues",
     "Exact",
     "GammaFit",
+    "Gate",
     "KnownNull",
     "NullLaw",
     "Outcome",
@@ -42,14 +55,23 @@ __all__ = [
     "Spectrum",
     "Swap",
     "Wild",
+    "coupled",
+    "decisive",
+    "effective_clusters",
     "exact_notes",
     "exact_null",
     "family_wise_pvalues",
     "far_note",
     "known_null",
     "merged_ranks",
+    "not_redrawn",
     "one_member",
+    "ordinal",
     "pair_bound",
     "ranks",
     "refuse_dependent",
+    "refuse_few_clusters",
+    "residual_variances",
+    "simpler",
+    "thinned_in_words",
 ]

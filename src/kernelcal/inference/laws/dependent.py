@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,27 +16,65 @@ from kernelcal.dependence import (
     SharedPart,
     Stretches,
     lagged_correlations,
+    less_error,
     shared_correlation,
+    suspicious_series,
 )
 from kernelcal.errors import InputError
+from kernelcal.inference.cluster_sums import ClusterSums, explaining, flipped_values
 from kernelcal.inference.draws import Draws
 from kernelcal.inference.laws.exact import exact_notes, exact_null
 from kernelcal.inference.laws.law import NullLaw, Outcome, Problem
 from kernelcal.inference.laws.ranking import merged_pvalue, ranks
-from kernelcal.kernels import Standardised
-from kernelcal.predictions import Bernoulli, ClassPredictions, Predictions, Quantiles, Samples
-from kernelcal.randomness import generator_of
+from kernelcal.predictions import (
+    Bernoulli,
+    ClassPredictions,
+    Predictions,
+    Samples,
+    ScorePredictions,
+)
 from kernelcal.statistics import Merge, Prepared, Together
 
-__all__ = ["ClusterSums", "Dependent", "effective_clusters", "flipped_pvalue", "refuse_dependent"]
+__all__ = [
+    "Dependent",
+    "Gate",
+    "coupled",
+    "effective_clusters",
+    "flipped_pvalue",
+    "not_redrawn",
+    "ordinal",
+    "refuse_dependent",
+    "refuse_few_clusters",
+    "residual_variances",
+    "simpler",
+    "thinned_in_words",
+]
 
 
 _FEWEST = 3  # rows that do not overlap
 _FEW_STRETCHES = 10  # stretches of h steps, below which estimated correlations are rough
-_REFUSED, _UNGATED, _SHOWN = 5, 10, 20  # effective clusters
+_SHOWN = 20  # effective clusters
 _MOST = 0.98  # correlation in a cluster
-_GATE = 0.1  # p-value of the sums of clusters below which they are not those of one shared part
+_PURPOSE = "draws of dependent rows"
 _EACH = 20  # draws a thinned series, so that the smallest p-value times h reaches 5 %
+
+
+class Gate:
+    """How many clusters a test needs, and when their sums are not those of one shared part."""
+
+    refused: ClassVar[int] = 5  # effective clusters, below which there is no test
+    ungated: ClassVar[int] = 10  # below which it is not looked at whether they differ by a common shift
+    level: ClassVar[float] = 0.1  # p-value of the sums of clusters up to which they do not
+
+    @classmethod
+    def serves(cls, effective: float) -> bool:
+        """Whether there is a test."""
+        return effective >= cls.refused
+
+    @classmethod
+    def looks(cls, effective: float) -> bool:
+        """Whether sums of clusters are looked at."""
+        return effective >= cls.ungated
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,9 +90,13 @@ class Dependent(NullLaw):
     h-th row by itself, whose forecasts do not overlap, and h times the smallest p-value. It is told beside the other,
     and is the p-value where targets cannot be redrawn (several classes, vectors).
 
-    **Clusters**: the correlation is raised by one part in the root of their number, its error: with few clusters a low
-    estimate goes with outcomes that look too narrow. Where the sums of residuals over clusters vary more than a shared
-    part explains (p at most 0.1), the p-value is the larger one of this and that of flipped signs of these sums.
+    **Clusters** of outcomes that cannot be redrawn (several classes, vectors, draws) are tested so, too: by subsets of
+    rows of which no two are of one cluster, and their number times the smallest p-value.
+
+    **Clusters** of others: the correlation is raised by one part in the root of their number, its error: with few
+    clusters a low estimate goes with outcomes that look too narrow. Where the sums of residuals over clusters vary more
+    than a shared part explains (p at most 0.1), the p-value is the larger one of this and that of flipped signs of
+    these sums.
 
     Parameters
     ----------
@@ -80,14 +122,11 @@ class Dependent(NullLaw):
     def _described(self, case: Case) -> str:
         """How rows depend, and what was done in place of redrawing."""
         rows, base = self.rows, self.base.label.removeprefix("exact, ")
-        if rows.clusters is not None:
-            return f"targets redrawn from the predictions, dependent inside {rows.groups:,} clusters"
-        if rows.horizon == 1:
-            return f"{base}, valid for one-step forecasts"
-        if _not_redrawn(case):
-            return f"every {_ordinal(rows.horizon)} row by itself, {rows.horizon} times the smallest p-value ({base})"
-        steps = "1 step" if rows.horizon == 2 else f"{rows.horizon - 1} steps"
-        return f"targets redrawn from the predictions, dependent up to {steps}"
+        if rows.clusters is None and rows.horizon == 1:
+            return f"{base}, {rows.in_words}"
+        if not_redrawn(case):
+            return f"{thinned_in_words(rows)} ({base})"
+        return f"targets redrawn from the predictions, {rows.in_words}"
 
     def test(self, problem: Problem) -> Outcome:
         """Rank the observed values among those of targets that depend on each other as the observed ones do."""
@@ -95,7 +134,8 @@ class Dependent(NullLaw):
             outcome = self._of_clusters(problem)
         else:
             outcome = self.base.test(problem) if self.rows.horizon == 1 else self._of_stretches(problem)
-        return replace(outcome, null=self._described(problem.case))
+        alike = suspicious_series(problem.case.predictions, problem.case.targets, self.rows)
+        return replace(outcome, null=self._described(problem.case), notes=(*outcome.notes, *alike))
 
     def _of_stretches(self, problem: Problem) -> Outcome:
         case, rows = problem.case, self.rows
@@ -108,25 +148,32 @@ class Dependent(NullLaw):
         pvalue, least = self._thinned(problem)
         beside = (
             f"whatever the dependence inside {rows.horizon} steps: p = {pvalue:.3g} ({rows.horizon} times the smallest "
-            f"p-value of every {_ordinal(rows.horizon)} row)"
+            f"p-value of every {ordinal(rows.horizon)} row)"
         )
-        reason = _not_redrawn(case)
+        reason = not_redrawn(case)
         if reason:
             return replace(
                 least, pvalue=pvalue, notes=(*_few_stretches(rows), f"{reason}: the p-value is that {beside}")
             )
         shown = case.in_cells if problem.prepared.by_cells else case
-        scores = Scores.of(shown.predictions)
-        coupling = Stretches(rows, lagged_correlations(scores, scores(shown.targets), rows))
+        coupling, _ = coupled(Scores.of(shown.predictions), shown.targets, rows)
         outcome = self._outcome(problem, problem.prepared, coupling)[0]
         return replace(outcome, notes=(*outcome.notes, *_few_stretches(rows), beside))
 
     def _outcome(self, problem: Problem, prepared: Prepared, coupling: Coupling) -> tuple[Outcome, np.ndarray]:
         """What draws that depend on each other say, and all values."""
-        source = Draws(problem.run.shared().rng, "draws of dependent rows", coupling)
+        source = Draws(problem.run.shared().rng, _PURPOSE, coupling)
         drawn = exact_null(prepared, problem.case, problem.run, source)
         notes = exact_notes(drawn, problem.case.predictions, problem.run.alpha)
         return drawn.outcome(prepared.names, notes), drawn.values
+
+    def source(self, problem: Problem) -> Draws:
+        """The same draws again."""
+        if not self.rows.overlap:
+            return problem.source
+        shown = problem.case.in_cells if problem.prepared.by_cells else problem.case
+        coupling, _ = coupled(Scores.of(shown.predictions), shown.targets, self.rows)
+        return Draws(problem.run.shared().rng, _PURPOSE, coupling)
 
     def _thinned(self, problem: Problem) -> tuple[float, Outcome]:
         """H times the smallest p-value of the h series without overlap, at most 1, and what that series says."""
@@ -135,63 +182,122 @@ class Dependent(NullLaw):
         found: list[Outcome] = []
         for rows in subsets:
             part, source = problem.case[rows], Draws(run.rng, "draws of thinned rows")
-            prepared = problem.statistic.prepare(part.predictions, part.weights)
-            found.append(self.base.test(replace(problem, case=part, prepared=prepared, run=run, source=source)))
-        least = min(found, key=lambda outcome: outcome.pvalue)
-        return min(1.0, len(subsets) * least.pvalue), least
+            own = problem.statistic.among(rows)
+            prepared = own.prepare(part.predictions, part.weights)
+            few = replace(problem, case=part, statistic=own, prepared=prepared, run=run, source=source)
+            found.append(self.base.test(few))
+        least, times = min(found, key=lambda outcome: outcome.pvalue), len(subsets)
+        members = tuple(replace(one, pvalue=min(1.0, times * one.pvalue)) for one in least.members)
+        return min(1.0, times * least.pvalue), replace(least, members=members)
+
+    def _one_a_cluster(self, problem: Problem, reason: str) -> Outcome:
+        """What holds whatever the dependence inside clusters: sets of rows of which no two are of one cluster."""
+        subsets, n = self.rows.thinned, len(self.rows)
+        if min(map(len, subsets)) < _FEWEST:
+            raise InputError(
+                f"clusters: {reason}, and {self.rows.groups:,} clusters leave sets of {min(map(len, subsets))} rows of "
+                f"different clusters, of which at least {_FEWEST} are needed: "
+                f"{simpler(problem.case.predictions)}more clusters are needed, not more rows"
+            )
+        pvalue, least = self._thinned(problem)
+        left_out = n - sum(map(len, subsets))
+        beyond = f"; {left_out:,} of {n:,} rows, of larger clusters, are left out" if left_out else ""
+        note = (
+            f"{reason}: the p-value is that whatever the dependence inside clusters: p = {pvalue:.3g} ({len(subsets)} "
+            f"times the smallest p-value of {len(subsets)} sets of rows, no two of one cluster{beyond})"
+        )
+        return replace(least, pvalue=pvalue, notes=(note,))
 
     def _of_clusters(self, problem: Problem) -> Outcome:
         case, rows, run = problem.case, self.rows, problem.run
-        reason = _not_redrawn(case)
+        assert rows.clusters is not None  # for the type checker: it was asked for clusters
+        reason = not_redrawn(case)
         if reason:
-            raise InputError(f"clusters: {reason}: {_simpler(case.predictions)}keep one row a cluster")
+            return self._one_a_cluster(problem, reason)
         shown = case.in_cells if problem.prepared.by_cells else case
         scores = Scores.of(shown.predictions)
-        rho = shared_correlation(scores, scores(shown.targets), rows)
-        effective = effective_clusters(rows, rho, _variances(case))
-        if effective < _REFUSED:
-            raise InputError(
-                f"clusters: {rows.groups:,} clusters count like {effective:.1f} of equal size, and no test of fewer "
-                f"than {_REFUSED} holds its level: more clusters are needed, not more rows"
-            )
+        coupling, rho = coupled(scores, shown.targets, rows)
+        effective = effective_clusters(rows, rho, residual_variances(case))
+        refuse_few_clusters(rows, effective)
         sums, own = ClusterSums(scores, case, rows), problem.prepared.names
-        raised = min(rho * (1 + rows.groups**-0.5), _MOST)
         sums.by_cells = problem.prepared.by_cells
         merge = problem.prepared.merge or Merge.of_each(len(own))  # sums of clusters have no part in the p-value
-        outcome, values = self._outcome(problem, Together((problem.prepared, sums), merge), SharedPart(rows, raised))
+        outcome, values = self._outcome(problem, Together((problem.prepared, sums), merge), coupling)
         spread = values[:, len(own) :]
         unlike = merged_pvalue(spread, ranks(spread))
-        flipped = flipped_pvalue(sums.of(shown.targets[None])[0], run.draws, run.shared().rng)
-        gated = effective >= _UNGATED and unlike <= _GATE
+        flips = flipped_values(sums.of(shown.targets[None])[0], run.draws, run.shared().rng)
+        more = problem.prepared.flipped(shown.targets, sums.clusters, flips.signs)
+        every = flips.values if more is None else np.hstack([flips.values, more])
+        flipped = merged_pvalue(every, ranks(every))
+        gated = Gate.looks(effective) and unlike <= Gate.level
         return replace(
             outcome,
             pvalue=max(outcome.pvalue, flipped) if gated else outcome.pvalue,
-            members=tuple(member for member in outcome.members if member.name in own),
+            members=tuple(
+                replace(one, pvalue=max(one.pvalue, flipped)) if gated else one
+                for one in outcome.members
+                if one.name in own
+            ),
             notes=(*outcome.notes, *_of_effective(effective, rho), *_of_flips(effective, unlike, flipped)),
             null_draws={name: drawn for name, drawn in outcome.null_draws.items() if name in own},
+            flips=more[1:] if gated and more is not None else None,
         )
 
 
-def refuse_dependent(case: Case, law: NullLaw | None, *, of_places: bool = False) -> None:
-    """Refuse what is for independent rows alone, of a case whose rows depend on each other."""
-    if law is not None or of_places:
-        what = "statistic='pit'" if of_places else "null="
+def coupled(
+    scores: Scores, targets: np.ndarray, rows: Dependence, whole: Dependence | None = None
+) -> tuple[Coupling, float]:
+    """How rows are drawn, by correlations that outcomes show; of clusters the correlation too, before it is raised.
+
+    With `whole` the rows are some of it, and the coupling is one of all its rows.
+    """
+    values = scores(targets)
+    if rows.clusters is None:
+        left = less_error(values, explaining(scores.predictions), rows)
+        return Stretches(whole or rows, lagged_correlations(scores, left, rows)), 0.0
+    rho = shared_correlation(scores, values, rows)
+    return SharedPart(whole or rows, min(rho * (1 + rows.groups**-0.5), _MOST)), rho
+
+
+def refuse_few_clusters(rows: Dependence, effective: float) -> None:
+    """Refuse clusters that count like too few."""
+    if effective < Gate.refused:
         raise InputError(
-            f"{what} is for independent rows, and clusters=, time=, horizon= or series= say that they depend on each "
+            f"clusters: {rows.groups:,} clusters count like {effective:.1f} of equal size, and no test of fewer "
+            f"than {Gate.refused} holds its level: more clusters are needed, not more rows"
+        )
+
+
+def refuse_dependent(case: Case, law: NullLaw | None) -> None:
+    """Refuse what is for independent rows alone, of a case whose rows depend on each other."""
+    if law is not None:
+        raise InputError(
+            "null= is for independent rows, and clusters=, time=, horizon= or series= say that they depend on each "
             "other: leave it out, and targets are redrawn with as much dependence"
         )
-    if case.given is not None:
+    assert case.rows is not None  # for the type checker: it was asked for rows that depend
+    reason = not_redrawn(case) if case.given is not None and case.rows.overlap else ""
+    if reason:
         raise InputError(
-            "given= and rows that depend on each other cannot be had together: keep one row a cluster, or every "
-            "h-th row, and pass given= alone"
+            f"given= needs outcomes that are redrawn with as much dependence, and {reason}: "
+            f"{simpler(case.predictions)}keep one row a cluster, or every h-th row, and pass given= alone"
         )
 
 
-def _ordinal(h: int) -> str:
+def thinned_in_words(rows: Dependence) -> str:
+    """What a test of rows of which no two depend on each other is, and how its p-values become one."""
+    times = len(rows.thinned)
+    if rows.clusters is not None:
+        return f"at most one row a cluster, {times} times the smallest p-value of as many sets"
+    return f"every {ordinal(rows.horizon)} row by itself, {rows.horizon} times the smallest p-value"
+
+
+def ordinal(h: int) -> str:
+    """Words for every h-th."""
     return {2: "second", 3: "third"}.get(h, f"{h}th")
 
 
-def _not_redrawn(case: Case) -> str:
+def not_redrawn(case: Case) -> str:
     """Say why targets that depend on each other cannot be drawn; empty where they can."""
     batch = case.predictions
     if isinstance(batch, ClassPredictions) and not isinstance(batch, Bernoulli):
@@ -200,17 +306,19 @@ def _not_redrawn(case: Case) -> str:
         return "vectors depend in more ways than one"
     if isinstance(batch, Samples):
         return "outcomes that change places with draws are not redrawn"
+    if isinstance(batch, ScorePredictions) and batch.drawable:
+        return "a sampler does not say which of its outcomes are large"
     if batch.uniforms > 1 or not batch.drawable:
         return f"{type(batch).__name__} is not drawn from one number a row"
     return ""
 
 
-def _simpler(batch: Predictions) -> str:
+def simpler(batch: Predictions) -> str:
     """What else can be asked of rows in clusters."""
     if isinstance(batch, ClassPredictions):
-        return "ask one question, lens=kernelcal.TopLabel() or OneClass(label), or "
+        return "ask one question, lens=kernelcal.TopLabel() or OneClass(label); else "
     if batch.event_shape:
-        return "take one coordinate, kernelcal.statistics.coordinate(predictions, k), or "
+        return "take one coordinate, kernelcal.statistics.coordinate(predictions, k); else "
     return ""
 
 
@@ -226,14 +334,14 @@ def _few_stretches(rows: Dependence) -> tuple[str, ...]:
 
 def _of_effective(effective: float, rho: float) -> tuple[str, ...]:
     common = f"rows of one cluster have the latent correlation {rho:.2f}: they count like {effective:.0f} clusters"
-    few = f"with fewer than {_UNGATED} clusters the p-value holds where these differ by a common shift alone"
-    return (common, few) if effective < _UNGATED else (common,)
+    few = f"with fewer than {Gate.ungated} clusters the p-value holds where these differ by a common shift alone"
+    return (common, few) if effective < Gate.ungated else (common,)
 
 
 def _of_flips(effective: float, unlike: float, flipped: float) -> tuple[str, ...]:
-    if effective < _UNGATED:
+    if effective < Gate.ungated:
         return ()
-    if unlike <= _GATE:
+    if unlike <= Gate.level:
         return (
             f"clusters differ by more than a common shift (p = {unlike:.2g}): the p-value is not below that of flipped "
             f"signs of clusters, {flipped:.3g}",
@@ -243,7 +351,7 @@ def _of_flips(effective: float, unlike: float, flipped: float) -> tuple[str, ...
     return (f"by flipped signs of clusters, whatever the dependence inside them: p = {flipped:.3g}",)
 
 
-def _variances(case: Case) -> np.ndarray:
+def residual_variances(case: Case) -> np.ndarray:
     """Variance of a residual of every row; of numbers those of standardised outcomes, 1."""
     batch = case.predictions
     p = to_numpy(batch.p).astype(np.float64) if isinstance(batch, Bernoulli) else None
@@ -263,77 +371,7 @@ def effective_clusters(rows: Dependence, rho: float, variances: np.ndarray) -> f
     return float(v.sum() ** 2 / (v**2).sum()) if v.any() else float(rows.groups)
 
 
-class ClusterSums(Prepared):
-    """Sums over clusters of residuals, alone and times location and width: ``V_j = sum_g S_gj^2`` of each."""
-
-    engine = "sums over clusters"
-
-    def __init__(self, scores: Scores, case: Case, rows: Dependence) -> None:
-        assert rows.clusters is not None
-        self.scores, self.case, self.clusters, self.groups = scores, case, rows.clusters, rows.groups
-        self.by = _explaining(case.predictions)
-        self.of_width = not isinstance(case.predictions, ClassPredictions)
-        number = self.by.shape[1] * (1 + self.of_width)
-        self.names = tuple(f"sums of clusters {k + 1}" for k in range(number))
-        self.bytes_per_draw = 32 * len(case)
-
-    def of(self, targets: np.ndarray) -> np.ndarray:
-        """Sums over clusters of targets (B, n): shape (B, G, J)."""
-        e = self.scores(targets)
-        if self.case.weights is not None:
-            e = e * self.case.weights
-        columns = [e[:, :, None] * self.by] + ([(e**2 - 1)[:, :, None] * self.by] if self.of_width else [])
-        rows = np.concatenate(columns, axis=2)
-        sums = np.zeros((len(targets), self.groups, rows.shape[2]))
-        for b in range(len(targets)):
-            np.add.at(sums[b], self.clusters, rows[b])
-        return sums
-
-    def values(self, targets: np.ndarray) -> np.ndarray:
-        """Sums of squares over clusters, shape (B, J)."""
-        return np.asarray((self.of(targets) ** 2).sum(axis=1))
-
-
-def _explaining(predictions: Any) -> np.ndarray:
-    """One, and location and log width of every prediction on their own scale, centred; constant columns left out."""
-    if isinstance(predictions, Bernoulli):
-        p = np.clip(to_numpy(predictions.p).astype(np.float64), 1e-6, 1 - 1e-6)
-        columns = _robust(np.log(p / (1 - p))[:, None])
-    elif isinstance(predictions, Quantiles):
-        q = to_numpy(predictions.values).astype(np.float64)
-        columns = _robust(np.column_stack([q[:, q.shape[1] // 2], q[:, -1] - q[:, 0]]))
-    else:
-        columns = to_numpy(Standardised().resolved(predictions).coordinates(predictions)).astype(np.float64)
-    columns = columns - columns.mean(axis=0)
-    return np.column_stack([np.ones(len(columns)), columns[:, columns.any(axis=0)]])
-
-
-def _robust(columns: np.ndarray) -> np.ndarray:
-    """Columns less their medians in units of the quartiles' distance, held within 6 of them."""
-    low, middle, high = np.quantile(columns, [0.25, 0.5, 0.75], axis=0)
-    spread = np.where(high > low, (high - low) / 1.349, columns.std(axis=0))
-    return np.asarray(np.clip((columns - middle) / np.where(spread > 0, spread, 1.0), -6, 6))
-
-
 def flipped_pvalue(sums: np.ndarray, draws: int, rng: object) -> float:
-    """P-value of ``|sum_g e_g S_gj| / sqrt(sum_g S_gj^2)``, the smallest rank over j, with random signs e_g.
-
-    Parameters
-    ----------
-    sums : numpy.ndarray of shape (G, J)
-        Sums over clusters.
-    draws : int
-        Sets of signs.
-    rng
-        Seed.
-
-    Notes
-    -----
-    Valid for many clusters whose sums are symmetric about 0. A set of signs and its opposite are the same: with G
-    clusters no p-value is below ``2^(1 - G)``.
-    """
-    spread = np.sqrt((sums**2).sum(axis=0))
-    scaled = sums / np.where(spread > 0, spread, 1.0)
-    signs = generator_of(rng, "signs of clusters").integers(0, 2, size=(draws, len(sums))) * 2.0 - 1.0
-    values = np.abs(np.concatenate([np.ones((1, len(sums))), signs]) @ scaled)
+    """P-value of the values of `flipped_values`, by their smallest rank."""
+    values = flipped_values(sums, draws, rng).values
     return merged_pvalue(values, ranks(values))

@@ -70,6 +70,9 @@ class Outcome:
         Values of every statistic under calibration, where the law draws and they are few.
     null : str
         What was done, where the law's label does not say it; else empty.
+    flips : numpy.ndarray of shape (draws, sums), or None
+        Of clusters that differ by more than a common shift, sums whose signs were flipped: p-values of such sums are
+        not below those among these.
     """
 
     pvalue: float
@@ -80,6 +83,7 @@ class Outcome:
     notes: tuple[str, ...] = ()
     null_draws: Mapping[str, np.ndarray] = field(default_factory=dict, compare=False)
     null: str = ""
+    flips: np.ndarray | None = field(default=None, compare=False)
 
 
 class NullLaw(ABC):

@@ -8,6 +8,7 @@ from kernelcal.inference.test.calibration import (
     default_statistic,
     draws_in,
     holm_adjusted,
+    law_of,
     tested,
 )
 from kernelcal.inference.test.family import (
@@ -46,6 +47,7 @@ __all__ = [
     "impossible_note",
     "impossible_rows",
     "joined",
+    "law_of",
     "pit_test",
     "pit_tested",
     "prepared_signals",

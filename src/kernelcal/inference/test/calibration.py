@@ -47,6 +47,7 @@ __all__ = [
     "draws_in",
     "holm",
     "jointly",
+    "law_of",
     "tested",
 ]
 
@@ -214,7 +215,8 @@ def calibration_test(
     clusters : array of shape (n,), optional
         Labels of what rows share, such as patients or races: rows of one cluster may depend on each other. Targets are
         then redrawn with as much dependence (`inference.Dependent`): the test is no longer exact, and holds for many
-        clusters. For laws of one number or two classes.
+        clusters. Several classes, vectors and draws are not redrawn: sets of rows of which no two are of one cluster
+        are tested, and their number times the smallest p-value holds whatever happens inside clusters.
     time : array of shape (n,), optional
         When, at regular steps; default: rows are in the order of time.
     horizon : int, optional
@@ -268,7 +270,7 @@ def asked(
     if case.given is not None:
         refuse_given(case, statistic, law, several=every is not None)
     if case.rows is not None:
-        refuse_dependent(case, law, of_places=isinstance(statistic, UniformPIT))
+        refuse_dependent(case, law)
     if every is not None:
         refuse_numbers(case.predictions)
     if isinstance(statistic, UniformPIT):
@@ -409,7 +411,7 @@ def _result(law: NullLaw, outcome: Outcome, problem: Problem) -> TestResult:
 def _given(prepared: PreparedGiven, law: NullLaw, outcome: Outcome, problem: Problem) -> GivenResult:
     """What the columns show."""
     seen, places, observed, drawn = drawn_given(prepared, law, outcome, problem)
-    return GivenWords(places, observed, drawn, seen, problem.run.alpha).result()
+    return GivenWords(places, observed, drawn, seen, problem.run.alpha, outcome.flips).result()
 
 
 _IN_X = "errors depend on the columns that are given, and no single column or pair of columns shows where"

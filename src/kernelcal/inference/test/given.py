@@ -14,7 +14,7 @@ from kernelcal.arrays import is_numpy, to_numpy
 from kernelcal.cases import Case
 from kernelcal.covariates import Covariates
 from kernelcal.errors import InputError
-from kernelcal.inference.laws import DrawnValues, Exact, NullLaw, Outcome, Problem, Swap, exact_null
+from kernelcal.inference.laws import Dependent, DrawnValues, Exact, NullLaw, Outcome, Problem, Swap, exact_null
 from kernelcal.inference.test.family import DefaultFamily, PreparedFamily
 from kernelcal.inference.test.number_family import number_kernel
 from kernelcal.inference.test.quantile_family import PreparedQuantileKernels
@@ -56,6 +56,10 @@ class GivenFamily(Statistic):
         """Refused, as for `DefaultFamily`."""
         return self.family.estimated(case)
 
+    def among(self, rows: np.ndarray) -> GivenFamily:
+        """Return the same with the columns of some rows."""
+        return replace(self, given=self.given[rows])
+
     def prepare(self, predictions: Predictions, weights: np.ndarray | None = None) -> PreparedGiven:
         """Prepare the family, and its members in x."""
         return joined(self.family.prepare(predictions, weights), predictions, self.given, weights)
@@ -71,6 +75,10 @@ class PreparedGiven(PreparedFamily):
         merge = Merge((*base.groups, group), (*base.weights, WEIGHT), standardised=base.standardised)
         super().__init__(family.kernels, family.signals, (*family.more, places, alike), merge)
         self.places, self.first, self.notes = places, first, family.notes
+
+    def flipped(self, targets: np.ndarray, clusters: np.ndarray, signs: np.ndarray) -> np.ndarray:
+        """Largest sums over places whose clusters change their signs."""
+        return self.places.flipped(targets, clusters, signs)
 
 
 def joined(
@@ -141,7 +149,8 @@ def drawn_given(prepared: PreparedGiven, law: NullLaw, outcome: Outcome, problem
     Of `Samples` outcomes are swapped with the draws, so that the test sees the pool of both.
     """
     case, places = problem.case, prepared.places
-    if isinstance(law, Swap):
+    base = law.base if isinstance(law, Dependent) else law
+    if isinstance(base, Swap):
         case = replace(case, predictions=case.predictions.pooled(case.targets))
         places = PreparedPlaces(places.given, scores_of(case.predictions, case.weights), case.weights)
     case = case.in_cells if prepared.by_cells else case
@@ -164,10 +173,11 @@ def _values(prepared: PreparedGiven, law: NullLaw, outcome: Outcome, problem: Pr
         return DrawnValues.of(np.stack(kept, axis=1), merge=merge)
     run = replace(problem.run, draws=outcome.draws, early_stopping=False, progress=None)
     case, ready = problem.case, prepared
-    if isinstance(law, Swap):
+    base, source = (law.base, law.source(problem)) if isinstance(law, Dependent) else (law, problem.source)
+    if isinstance(base, Swap):
         case = replace(case, predictions=case.predictions.pooled(case.targets))
         again = problem.statistic.prepare(case.predictions, case.weights)
         assert isinstance(again, PreparedGiven)  # for the type checker: one statistic prepares one kind
         ready = again
-    drawn = exact_null(ready, case, run, problem.source)
+    drawn = exact_null(ready, case, run, source)
     return DrawnValues.of(drawn.values[:, prepared.first :], merge=merge)

@@ -10,60 +10,14 @@ import numpy as np
 from kernelcal.cases import Case
 from kernelcal.inference.given import ColumnProfile, GivenResult, PlaceFinding
 from kernelcal.inference.laws import STOP_ABOVE, DrawnValues
+from kernelcal.inference.test.place_family import FamilyOfPlaces, FlippedPlaces
 from kernelcal.statistics.covariates import ColumnPlace, PreparedPlaces, Saying
 
-__all__ = ["FamilyOfPlaces", "GivenWords"]
+__all__ = ["GivenWords"]
 
 
 _KEPT = 100  # findings of a result
 _SPECIFIC = 2.0  # standard errors by which gaps differ from those elsewhere, and are left beside stronger places
-
-
-class FamilyOfPlaces:
-    """P-values of sums over all places together (Westfall-Young, single step, min-p over kinds of places).
-
-    Places of one column are one kind, intersections another. With the largest sums M_bk of B draws a sum w of kind k
-    has the rank ``r_k(w) = 1 + #{b: M_bk >= w}``, a draw ``q_b = min_k #{b': M_b'k >= M_bk}``, and the p-value of the
-    sum over all places is ``(1 + #{b: q_b <= r_k(w)}) / (B + 1)``.
-
-    Notes
-    -----
-    Let some places be calibrated, whatever the others are, with largest observed sums V_0k and V_bk in the draws. Put
-    draws in the place of the outcomes of all other rows: row 0 is then one more draw, with sums M_0k, and V_0k is what
-    it was. The ranks ``min_k #{b' = 0, ..., B: M_b'k >= V_bk}`` of rows 0 to B are exchangeable. That of row 0 is the
-    smallest r_k of the calibrated places, and that of a draw is at least q_b, since V_bk is at most M_bk. So the chance
-    that any calibrated place has a p-value of at most a is at most a.
-
-    Where a test stopped early, since its p-value was above 0.2, those of places are at least so much: for a <= 0.2 a
-    place is then only named after all draws.
-
-    References
-    ----------
-    Westfall and Young (1993), section 2.3.
-    """
-
-    def __init__(self, largest: np.ndarray, *, stopped_early: bool = False) -> None:
-        self.ordered = np.sort(largest, axis=0)
-        self.draws, self.least = len(largest), STOP_ABOVE if stopped_early else 0.0
-        own = np.stack([self._reached(largest[:, k], k) for k in range(largest.shape[1])], axis=1)
-        self.smallest = np.sort(own.min(axis=1))
-
-    def _reached(self, values: np.ndarray, kind: int) -> np.ndarray:
-        """How many draws are as large, up to rounding."""
-        slack = 1e-9 * np.maximum(1.0, np.abs(values))
-        return np.asarray(self.draws - np.searchsorted(self.ordered[:, kind], values - slack, side="left"))
-
-    def pvalues(self, values: np.ndarray, kind: int) -> np.ndarray:
-        """P-values over all places, of sums of one kind without their signs."""
-        rank = 1 + self._reached(values, kind)
-        found = (1 + np.searchsorted(self.smallest, rank, side="right")) / (self.draws + 1)
-        return np.maximum(found, self.least)
-
-    def critical(self, alpha: float, kind: int = 0) -> float:
-        """Largest sum whose p-value is above alpha: the end of the band."""
-        values = self.ordered[:, kind]
-        inside = values[self.pvalues(values, kind) > alpha]
-        return float(inside[-1]) if len(inside) else float(values[0]) if len(values) else 0.0
 
 
 class GivenWords:
@@ -81,14 +35,27 @@ class GivenWords:
         What was observed, with the predictions as the test saw them.
     alpha : float
         Level at which places are named.
+    flips : numpy.ndarray of shape (draws, kinds), optional
+        Largest sums under flipped signs of clusters: p-values are not below those among these.
     """
 
     def __init__(
-        self, places: PreparedPlaces, observed: np.ndarray, drawn: DrawnValues, case: Case, alpha: float
+        self,
+        places: PreparedPlaces,
+        observed: np.ndarray,
+        drawn: DrawnValues,
+        case: Case,
+        alpha: float,
+        flips: np.ndarray | None = None,
     ) -> None:
         self.places, self.observed, self.drawn, self.case, self.alpha = places, observed, drawn, case, alpha
         self.scores, self.n = places.scores, len(case)
         self.family = FamilyOfPlaces(drawn.values[1:, : len(places.names)], stopped_early=drawn.stopped_early)
+        self.flips, self.least = None, np.zeros_like(observed)
+        if flips is not None and case.rows is not None and case.rows.clusters is not None:
+            self.flips = FlippedPlaces(flips, *places.by_cluster(case.targets, case.rows.clusters), places.single)
+            self.least = self.flips.pvalues(one_sided=self.scores.one_sided)
+        self.law = "exact" if case.rows is None else case.rows.in_words
 
     def result(self) -> GivenResult:
         """Everything together."""
@@ -101,11 +68,12 @@ class GivenWords:
             columns=self.places.given.names,
             places=self.places.number,
             findings=findings,
-            pvalue=self.drawn.pvalue,
+            pvalue=max(self.drawn.pvalue, 0.0 if self.flips is None else float(self.least.min(initial=1.0))),
             profiles=profiles,
             draws=self.drawn.draws,
             alpha=self.alpha,
             notes=(*self.places.given.notes, *self.places.notes, *self._stopped()),
+            law=self.law,
         )
 
     def _stopped(self) -> tuple[str, ...]:
@@ -127,6 +95,7 @@ class GivenWords:
             if kind < len(self.places.names):
                 shape = self._sizes[:, part].shape
                 pvalues[:, part] = self.family.pvalues(self._sizes[:, part].ravel(), kind).reshape(shape)
+        pvalues = np.maximum(pvalues, self.least)
         score, place = np.nonzero(self.places.looked_at & (self._sizes > 0))
         order = np.lexsort((-self._sizes[score, place], pvalues[score, place]))[:_KEPT]
         chosen = [(int(score[k]), int(place[k])) for k in order]
@@ -182,7 +151,7 @@ class GivenWords:
         ratio = seen / max(float(factor**2 @ self.scores.variance[s, place.rows]), 1e-300)
         kind = int(p >= self.places.single)
         size = self._sizes[s, p] / np.sqrt(max(1.0, ratio))
-        return bool(self.family.pvalues(np.array([size]), kind)[0] <= self.alpha)
+        return bool(max(self.family.pvalues(np.array([size]), kind)[0], self.least[s, p]) <= self.alpha)
 
     def _cleared_squares(self, s: int, rows: np.ndarray, shifts: list[ColumnPlace]) -> np.ndarray:
         """Squares less 1 of the scores in some rows, less what shifts that are named explain of them."""
@@ -321,8 +290,9 @@ class GivenWords:
             if not self.places.looked_at[s, k]:
                 continue
             gap[j] = self.places.gap_at(s, k, self.observed[s, k])
-            high[j] = self.places.gap_at(s, k, critical)
-            low[j] = self._lower_end(s, k, critical)
+            end = critical if self.flips is None else max(critical, float(self.flips.critical(self.alpha)[s, k]))
+            high[j] = self.places.gap_at(s, k, end)
+            low[j] = self._lower_end(s, k, end)
         kept = [self.places.places[k] for k in chosen]
         edges = None
         if column.is_number and all(p.bounds for p in kept):

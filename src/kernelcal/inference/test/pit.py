@@ -12,7 +12,7 @@ from kernelcal.cases import Case
 from kernelcal.defaults import DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError
 from kernelcal.inference.draws import Drawable, Draws
-from kernelcal.inference.laws import Exact, NullLaw, Outcome, exact_notes, exact_null
+from kernelcal.inference.laws import Dependent, Exact, NullLaw, Outcome, Problem, Swap, exact_notes, exact_null
 from kernelcal.inference.result import TestResult
 from kernelcal.inference.test.family import directions, impossible_note, impossible_rows
 from kernelcal.inference.test.pit_words import pit_directions
@@ -21,7 +21,8 @@ from kernelcal.predictions import Quantiles, Samples
 from kernelcal.randomness import generator_of
 from kernelcal.runs import Run
 from kernelcal.statistics import Estimate, Prepared, QuantileSignals, Statistic
-from kernelcal.statistics.outcomes import PreparedUniformity, RandomisedPIT
+from kernelcal.statistics.outcomes import PreparedUniformity, RandomisedPIT, ends_of
+from kernelcal.statistics.signals import PreparedQuantileSignals
 
 __all__ = ["UniformPIT", "pit_test", "pit_tested"]
 
@@ -43,6 +44,10 @@ def pit_test(
     draws: int = DRAWS,
     rng: Any = 0,
     early_stopping: bool = True,
+    clusters: Any = None,
+    time: Any = None,
+    horizon: int | None = None,
+    series: Any = None,
 ) -> TestResult:
     """Test whether the PIT values are uniform, which calibration implies.
 
@@ -76,6 +81,9 @@ def pit_test(
         Seed (SPEC 7) of the draws.
     early_stopping : bool
         Stop at 99, 199, 399, ... draws once p > 0.2. The test stays exact.
+    clusters, time, horizon, series
+        Which rows depend on each other, as for `calibration_test`: values are then those of targets redrawn with as
+        much dependence. For forecasts of one step values of continuous laws are independent: the test stays exact.
 
     Returns
     -------
@@ -108,7 +116,7 @@ def pit_test(
     ('predictions too narrow (normal quantiles spread 1.32 times as wide as predicted)',)
     """
     run = Run(alpha=alpha, draws=draws, rng=rng, early_stopping=early_stopping)
-    return pit_tested(Case.of(y, predictions), run)
+    return pit_tested(Case.of(y, predictions, clusters=clusters, time=time, horizon=horizon, series=series), run)
 
 
 @dataclass(frozen=True)
@@ -146,13 +154,16 @@ class UniformPIT(Statistic):
 def pit_tested(case: Case, run: Run) -> TestResult:
     """Test what was checked already; all rows count alike."""
     case = case.of_one_number("the test of the probability integral transform").in_numpy
+    overlap = case.rows is not None and case.rows.overlap
     if isinstance(case.predictions, Quantiles):
-        return _levels_tested(case, run)
+        return _dependent(case, run, Levels()) if overlap else _levels_tested(case, run)
     if isinstance(case.predictions, Samples) and not case.predictions.exchangeable:
         raise InputError(
             "PIT values of draws with unequal weights are only nearly uniform, so this test would not keep its level: "
             "draw an unweighted sample by the weights first"
         )
+    if overlap:
+        return _dependent(case, run, Uniformity())
     found = RandomisedPIT.of(case, run.rng)
     seen = found.values if found.continuous else found.jumps
     prepared = PreparedUniformity(len(case), _spread(found, run))
@@ -160,9 +171,82 @@ def pit_tested(case: Case, run: Run) -> TestResult:
     outcome = drawn.outcome(prepared.names, exact_notes(drawn, case.predictions, run.alpha))
     words = pit_directions(seen, case, outcome.members, outcome.fired, run.alpha) if outcome.pvalue <= run.alpha else ()
     null = "exact, uniform PIT values" if found.continuous else "exact, targets redrawn, means over their jumps"
+    null = null if found.continuous else _one_step(null, case)
     question = "quantile calibration: are the PIT values uniform?"
     far_out = _far_out(seen, case)
     return _result(outcome, words, case, run, null=null, question=question, engine=prepared.engine, notes=far_out)
+
+
+def _one_step(null: str, case: Case) -> str:
+    """Values that are no independent uniform numbers are not those of exact draws where forecasts use the past."""
+    return null if case.rows is None else f"{null.removeprefix('exact, ')}, {case.rows.in_words}"
+
+
+@dataclass(frozen=True)
+class Uniformity(Statistic):
+    """Whether PIT values are uniform, as a statistic of targets: for laws that redraw these."""
+
+    def prepare(self, predictions: Any, weights: np.ndarray | None = None) -> Prepared:
+        """Look at the predictions alone; all rows count alike."""
+        return _OfTargets(predictions)
+
+
+class _OfTargets(Prepared):
+    """Statistics of the PIT values of targets, or of the ends of their jumps."""
+
+    def __init__(self, predictions: Any) -> None:
+        self.predictions, n = predictions, len(predictions)
+        spread = 0.0
+        if not predictions.continuous and predictions.drawable and predictions.uniforms == 1:
+            generator, uncentred = generator_of(0, "centre of PIT values"), PreparedUniformity(n)
+            drawn = predictions.draw(generator.random((_CENTRED, n)))
+            spread = float(uncentred.signed(self._seen(drawn))[1].mean())
+        self.uniformity = PreparedUniformity(n, spread)
+        self.names, self.engine = self.uniformity.names, self.uniformity.engine
+        self.bytes_per_draw = self.uniformity.bytes_per_draw + 16 * n
+
+    def _seen(self, targets: np.ndarray) -> np.ndarray:
+        if self.predictions.continuous:
+            return np.asarray(self.predictions.cdf(targets), dtype=np.float64)
+        return np.stack(ends_of(self.predictions, targets), axis=-1)
+
+    def values(self, targets: np.ndarray) -> np.ndarray:
+        """Values of targets of shape (B, n)."""
+        return self.uniformity.values(self._seen(targets))
+
+
+@dataclass(frozen=True)
+class Levels(Statistic):
+    """What each level of quantile forecasts claims over all rows."""
+
+    def prepare(self, predictions: Any, weights: np.ndarray | None = None) -> Prepared:
+        """Look at the predictions alone; all rows count alike."""
+        prepared = QuantileSignals().prepare(predictions)
+        prepared.merge = prepared.overall
+        return prepared
+
+
+def _dependent(case: Case, run: Run, statistic: Statistic) -> TestResult:
+    """Test rows that depend on each other by the law of every other statistic."""
+    assert case.rows is not None  # for the type checker: it was asked for rows that depend
+    batch, source = case.predictions, Draws(run.rng, "draws of the PIT test")
+    prepared = statistic.prepare(batch)
+    law = Dependent(case.rows, Swap() if isinstance(batch, Samples) else Exact())
+    outcome = law.test(Problem(case, statistic, prepared, run, source))
+    outcome = replace(outcome, members=tuple(member for member in outcome.members if member.ranked))
+    words: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    question = "quantile calibration: do the levels hold?"
+    if isinstance(prepared, PreparedQuantileSignals):
+        if outcome.pvalue <= run.alpha:
+            words = directions(prepared, case.targets, outcome.members, outcome.fired, run.alpha)
+    else:
+        found = RandomisedPIT.of(case, run.rng)
+        seen = found.values if found.continuous else found.jumps
+        question, notes = "quantile calibration: are the PIT values uniform?", _far_out(seen, case)
+        if outcome.pvalue <= run.alpha:
+            words = pit_directions(seen, case, outcome.members, outcome.fired, run.alpha)
+    return _result(outcome, words, case, run, null=outcome.null, question=question, engine=prepared.engine, notes=notes)
 
 
 def _spread(found: RandomisedPIT, run: Run) -> float:
@@ -215,7 +299,8 @@ def _levels_tested(case: Case, run: Run) -> TestResult:
     outcome = drawn.outcome(prepared.names, exact_notes(drawn, batch, run.alpha))
     ranked = replace(outcome, members=tuple(member for member in outcome.members if member.ranked))
     words = directions(prepared, y, ranked.members, ranked.fired, run.alpha) if outcome.pvalue <= run.alpha else ()
-    null, question = law_of_cells(case), "quantile calibration: do the levels hold?"
+    ties, exact = batch.cells.has_ties(y), law_of_cells(case)
+    null, question = _one_step(exact, case) if ties else exact, "quantile calibration: do the levels hold?"
     return _result(ranked, words, case, run, null=null, question=question, engine=prepared.engine)
 
 
@@ -247,7 +332,7 @@ def _result(
         n=len(batch),
         engine=engine,
         question=question,
-        notes=(*impossible, *notes, *batch.notes, *outcome.notes, *_SCOPE),
+        notes=(*impossible, *notes, *batch.notes, *outcome.notes, *(_SCOPE if case.rows is None else _SCOPE[:1])),
         null_draws=outcome.null_draws,
         alpha=run.alpha,
         seed=run.named_seed,

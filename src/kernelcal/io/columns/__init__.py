@@ -1,5 +1,6 @@
 """Which columns of a file hold what, and which rows are kept."""
 
+from kernelcal.io.columns.dependent import Dependents, dependents_of_rows, dependents_of_units
 from kernelcal.io.columns.levels import (
     check_shapes,
     column_levels,
@@ -33,6 +34,7 @@ from kernelcal.io.columns.selection import (
     CROSSING,
     KINDS,
     OUTCOMES,
+    Choice,
     ReadOptions,
     asked_columns,
     choose_predictions,
@@ -50,6 +52,8 @@ __all__ = [
     "CROSSING",
     "KINDS",
     "OUTCOMES",
+    "Choice",
+    "Dependents",
     "ReadOptions",
     "Units",
     "asked_columns",
@@ -59,6 +63,8 @@ __all__ = [
     "class_names",
     "column_levels",
     "count",
+    "dependents_of_rows",
+    "dependents_of_units",
     "flag",
     "given_of_rows",
     "given_of_units",

@@ -9,10 +9,9 @@ from itertools import pairwise
 import numpy as np
 
 from kernelcal.errors import InputError
-from kernelcal.io.columns.names import common_start
 from kernelcal.io.columns.selection import listed
 from kernelcal.io.sources import Source, is_number
-from kernelcal.predictions.compositions import SAME_LEVEL
+from kernelcal.predictions import SAME_LEVEL, common_start
 
 __all__ = [
     "check_shapes",
@@ -25,8 +24,8 @@ __all__ = [
 
 
 # a number without a sign at the end of a name; the point of q.5 may be part of it or not, so it is none
-_AT_THE_END = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?(?:e-\d+)?)$", re.IGNORECASE)
-_REMEDY = "say the levels in the order of the columns, such as --quantile-levels 0.05,0.5,0.95"
+_AT_THE_END = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?(?:e-\d+)?)%?$", re.IGNORECASE)
+_REMEDY = "say the levels in the order of the columns, --quantile-levels LEVELS, numbers between 0 and 1"
 
 
 def column_levels(source: Source, columns: Sequence[str], stated: str | None, width: int) -> np.ndarray:
@@ -34,6 +33,14 @@ def column_levels(source: Source, columns: Sequence[str], stated: str | None, wi
     if stated is None:
         if len(columns) != width:
             raise InputError(f"array {columns[0]!r} has {width} quantiles a row without levels: {_REMEDY}")
+        percents = _percents(columns)
+        if percents is not None:
+            return percents / 100
+        if len(columns) == 2 and all(_number_in(name) is None for name in columns):
+            raise InputError(
+                f"the names of {columns[0]} and {columns[1]} do not end in levels: say which share of the outcomes "
+                f"they shall hold between them, --interval SHARE, or {_REMEDY}"
+            )
         return np.array([_named_level(name) for name in columns])
     levels = source.array(stated) if stated in source.names else _listed_levels(source, stated)
     if levels.shape != (width,):
@@ -41,6 +48,15 @@ def column_levels(source: Source, columns: Sequence[str], stated: str | None, wi
         raise InputError(f"{found} in {stated}, but {width} quantiles a row in {listed(columns)}: one level a column")
     _refuse_other_names(columns, levels)
     return levels
+
+
+def _percents(columns: Sequence[str]) -> np.ndarray | None:
+    """Numbers of q5, q50, q95: percents, since they lie alike below and above 50; None where they do not."""
+    numbers = [_number_in(name) for name in columns]
+    found = np.array([np.nan if number is None else number for number in numbers])
+    ordered = np.sort(found)
+    even = len(found) > 1 and np.all((found >= 1) & (found <= 99)) and np.allclose(ordered + ordered[::-1], 100)
+    return found if even else None
 
 
 def _listed_levels(source: Source, stated: str) -> np.ndarray:
@@ -56,7 +72,9 @@ def _listed_levels(source: Source, stated: str) -> np.ndarray:
 
 def _number_in(name: str) -> float | None:
     found = _AT_THE_END.search(name)
-    return float(found.group(1)) if found else None
+    if not found:
+        return None
+    return float(found.group(1)) / (100 if name.endswith("%") else 1)
 
 
 def _named_level(name: str) -> float:
@@ -109,8 +127,8 @@ def refuse_points(x: np.ndarray, y: np.ndarray, columns: Sequence[str], targets:
     raise InputError(
         f"column {name!r} holds point predictions of the numbers in {targets[0]!r} (row {row} is {x[row, 0]:g}): point "
         "predictions alone cannot be tested for calibration, since they do not say how far off they may be. Name their "
-        f"standard deviations, --mean {name} --std NAME, or columns of draws, --samples 'm_*', or of quantiles, "
-        "--quantiles 'q*'"
+        f"standard deviations, --mean {name} --std NAME, or columns of draws, --samples NAMES, or of quantiles, "
+        "--quantiles NAMES"
     )
 
 
@@ -150,7 +168,7 @@ def _check_many(form: str, array: np.ndarray, y: np.ndarray, named: Mapping[str,
     if array.ndim < 2 or array.shape[1] < 2:
         raise InputError(
             f"{named[form]} is one number a row, but a prediction takes several {form}: name all of their columns, "
-            f"such as --{form} 'm_*', or one array with a row a prediction"
+            f"--{form} NAMES, or one array with a row a prediction"
         )
     vectors = form == "samples" and y.ndim == 2
     if array.ndim != 2 + vectors or array.shape[2:] != y.shape[1:]:

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from kernelcal.errors import InputError
-from kernelcal.io.columns.selection import ReadOptions, known, numbered_from
+from kernelcal.io.columns.selection import ReadOptions, known
 from kernelcal.io.sources import Source, absent
+from kernelcal.predictions import column_numbers, common_start, matched, number_names
 
-__all__ = ["class_names", "common_start", "is_one_hot", "name_positions", "read_targets", "refuse_doubt"]
+__all__ = ["class_names", "is_one_hot", "name_positions", "names_of_columns", "read_targets", "refuse_doubt"]
 
 
 def is_one_hot(source: Source, names: Sequence[str]) -> bool:
@@ -71,9 +72,12 @@ def _from_one_hot(indicators: np.ndarray, names: Sequence[str]) -> np.ndarray:
 
 
 def class_names(
-    source: Source, options: ReadOptions, columns: Sequence[str], width: int, y: np.ndarray
+    source: Source, options: ReadOptions, columns: Sequence[str], width: int, y: np.ndarray, one_hot: Sequence[str] = ()
 ) -> Sequence[Any] | None:
-    """Names as asked for, or of the columns that text labels match; None for the numbers 0 to m - 1."""
+    """Names as asked for, or of the columns that labels match; None for the numbers 0 to m - 1.
+
+    Columns of `one_hot` targets are matched to those of the predictions by what differs in their names.
+    """
     if options.one_based:
         if options.classes:
             raise InputError("--one-based and --classes exclude each other")
@@ -82,8 +86,20 @@ def class_names(
         listed = options.classes in source.names
         named = source.values(options.classes).tolist() if listed else options.classes.split(",")
         reader: Callable[[Any], Any] = _READ_AS.get(y.dtype.kind, _text)
-        return [reader(name) for name in named]
-    return _column_names(columns, y) if len(columns) > 1 and y.dtype.kind in "OUS" else None
+        classes = [reader(name) for name in named]
+        if len(columns) == len(classes) > 1:
+            _refuse_other_names(columns, classes)
+        return classes
+    if len(columns) < 2:
+        return None
+    return matched(_differing(one_hot), columns) if len(one_hot) > 1 else names_of_columns(columns, y)
+
+
+def _differing(names: Sequence[str]) -> list[str]:
+    """What is left of names without what all begin and end with."""
+    start, end = len(common_start(names)), len(common_start([name[::-1] for name in names]))
+    cut = [name[start : len(name) - end] for name in names]
+    return cut if all(cut) else [name[start:] or name for name in names]
 
 
 def _text(name: Any) -> str:
@@ -106,39 +122,57 @@ def _number_if(name: Any) -> Any:
 _READ_AS: dict[str, Callable[[Any], Any]] = {"b": _truth_if, "f": _number_if, "i": _number_if, "u": _number_if}
 
 
-def _column_names(columns: Sequence[str], y: np.ndarray) -> list[str] | None:
-    """Text labels that are the column names, or what is left of them after a common beginning."""
-    labels = {v for v in y.tolist() if v is not None}
-    start = len(common_start(columns))
-    for names in (list(columns), [name[start:] for name in columns]):
-        if labels <= set(names):
-            return names
-    return None
+def _labels(y: np.ndarray) -> list[Any]:
+    """Different labels that are there."""
+    return list(dict.fromkeys(v for v in y.tolist() if v is not None and v == v))
 
 
-def common_start(names: Sequence[str]) -> str:
-    """What all names begin with."""
-    low, high = min(names), max(names)
-    length = next((k for k, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), len(low))
-    return low[:length]
+def names_of_columns(columns: Sequence[str], y: np.ndarray) -> list[Any] | None:
+    """Classes of the columns by their names, for labels that are text or numbers; None where names tell nothing."""
+    labels = _labels(y)
+    if y.dtype.kind in "OUS" and not any(isinstance(label, bool) for label in labels):
+        return matched(labels, columns)
+    numbers = column_numbers(columns) if y.dtype.kind in "iuf" else None
+    if numbers is None or any(label != round(label) for label in labels):
+        return None
+    names = number_names(numbers, labels)
+    return None if names == numbers == list(range(len(columns))) else names
+
+
+def _refuse_other_names(columns: Sequence[str], classes: Sequence[Any]) -> None:
+    """Refuse classes that are said of columns which are called as other ones of them."""
+    named = matched(classes, columns) if all(isinstance(name, str) for name in classes) else None
+    if named is None or list(named) == list(classes):
+        return
+    k = next(k for k, (name, said) in enumerate(zip(named, classes, strict=True)) if name != said)
+    raise InputError(
+        f"column {columns[k]!r} is said to hold class {classes[k]!r}, but its name says {named[k]!r}: say the classes "
+        f"in the order of the columns, which is {', '.join(columns[:12])}, or leave out --classes"
+    )
 
 
 def refuse_doubt(columns: Sequence[str], y: np.ndarray) -> None:
     """Columns p1, p2, ... beside labels that are numbers: is 1 the first or the second column?"""
-    first = numbered_from(columns)
-    if len(columns) < 2 or first in (0, None) or y.dtype.kind not in "fiub":
+    numbers = column_numbers(columns) if len(columns) > 1 and y.dtype.kind in "fiub" else None
+    if numbers is None or sorted(numbers) != list(range(1, len(columns) + 1)):
         return
-    named = ",".join(columns) if len(columns) < 6 else f"'{columns[0][:-1]}*'"
-    one = "" if len(columns) > 2 else f". If the target says whether {columns[0]} came true: --predictions {columns[0]}"
+    ordered = [name for _, name in sorted(zip(numbers, columns, strict=True))]
+    one = "" if len(columns) > 2 else f". If the target says whether {ordered[0]} came true: --predictions {ordered[0]}"
     raise InputError(
-        f"the columns {columns[0]} to {columns[-1]} count from {first}: is label 1 the first or the second of them? "
+        f"the columns {ordered[0]} to {ordered[-1]} count from 1: is label 1 the first or the second of them? "
         "If the labels count from 1: --one-based. If they count from 0, in the order of the columns: "
-        f"--predictions {named}{one}"
+        f"--predictions {','.join(ordered)}{one}"
     )
 
 
-def name_positions(y: np.ndarray, names: Sequence[Any] | None, given: int, width: int) -> np.ndarray:
-    """One-hot rows give positions: call them by the names of the classes, where there are names."""
+def name_positions(
+    y: np.ndarray, names: Sequence[Any] | None, one_hot: Sequence[str], given: int, width: int, *, said: bool
+) -> np.ndarray:
+    """One-hot rows give positions: call them by the names of the classes, where there are names.
+
+    Classes that were `said` are those of the one-hot columns in their order; else the names of both kinds of columns
+    tell which belong together.
+    """
     if given != max(width, 2):
         raise InputError(
             f"{given} one-hot target columns, but predictions for {max(width, 2)} classes: name one target column a "
@@ -146,6 +180,7 @@ def name_positions(y: np.ndarray, names: Sequence[Any] | None, given: int, width
         )
     if names is None or len(names) != given or y.dtype.kind not in "iu":
         return y
+    order = list(names) if said or len(one_hot) < 2 else _differing(one_hot)
     named = np.empty(len(y), dtype=object)
-    named[:] = [names[k] for k in y]
+    named[:] = [order[k] for k in y]
     return named

@@ -29,6 +29,8 @@ __all__ = [
     "keys_of_units",
     "refuse_outcome_groups",
     "rows_to_keep",
+    "texts_of_rows",
+    "texts_of_units",
     "units_of",
     "where_in_words",
     "where_mask",
@@ -43,6 +45,14 @@ def count(number: int, what: str = "row") -> str:
 def holes(array: np.ndarray) -> np.ndarray:
     """Tell for every row whether something is missing in it."""
     return absent(array) if array.ndim == 1 else np.isnan(array.reshape(len(array), -1)).any(axis=1)
+
+
+def _endless(array: np.ndarray, options: ReadOptions) -> np.ndarray:
+    """Tell for every row whether a number is infinite that must not be; a logarithm of 0 may."""
+    if array.dtype.kind != "f":
+        return np.zeros(len(array), dtype=bool)
+    wrong = array == np.inf if options.kind in ("logits", "log-probabilities") else np.isinf(array)
+    return wrong.reshape(len(array), -1).any(axis=1)
 
 
 def where_mask(source: Source, options: ReadOptions) -> np.ndarray | None:
@@ -92,8 +102,10 @@ def rows_to_keep(
     kept, dropped = np.ones(len(y), dtype=bool) if wanted is None else wanted.copy(), []
     if options.drop_missing:
         empty = kept & np.logical_or.reduce([holes(array) for array in (y, *others)])
-        kept &= ~empty
-        dropped.append(f"{count(int(empty.sum()))} with missing values")
+        endless = kept & ~empty & np.logical_or.reduce([_endless(array, options) for array in (y, *others)])
+        kept &= ~(empty | endless)
+        also = f" and {count(int(endless.sum()))} with infinite ones" if endless.any() else ""
+        dropped.append(f"{count(int(empty.sum()))} with missing values{also}")
     if options.drop_target is not None:
         unwanted = kept & np.array([_same(v, options.drop_target) for v in y.tolist()], dtype=bool)
         kept &= ~unwanted
@@ -172,8 +184,10 @@ _MODELS = ("model", "model_id")
 
 
 def key_columns(source: Source, options: ReadOptions) -> list[str]:
-    """Columns that --row-id, --groups, --given and --model-column name: they hold no predictions."""
-    lists = (options.row_id, options.groups, options.given, options.model_column)
+    """Columns that tell rows apart, or what is known of them: they hold no predictions."""
+    dependent = (options.clusters, options.time, options.series)
+    horizon = options.horizon if options.horizon in source.names else None
+    lists = (options.row_id, options.groups, options.given, options.model_column, *dependent, horizon)
     return [known(source, name.strip()) for text in lists for name in (text or "").split(",") if name.strip()]
 
 
@@ -194,6 +208,8 @@ def _of_rows(column: Cells) -> list[str]:
 def keys_of_units(units: Units, options: ReadOptions) -> list[str]:
     """The same of every prediction of a long table, by all that tells predictions apart but the model.
 
+    Columns are in the order of their names: files of one hub may have them in another.
+
     A column ``model`` that is the same in the whole file names the file, not its rows. --row-id names the columns.
     """
     asked = [name.strip() for name in (options.row_id or "").split(",") if name.strip()]
@@ -205,6 +221,7 @@ def keys_of_units(units: Units, options: ReadOptions) -> list[str]:
         for k, name in enumerate(units.names)
         if name != options.model_column and not (name in _MODELS and np.ptp(units.numbers[:, k]) == 0)
     ]
+    columns = sorted(columns, key=lambda k: units.names[k])
     texts = [[units.text(unit, k) for unit in range(len(units))] for k in columns]
     return _in_words([units.names[k] for k in columns], texts) if columns else [str(k) for k in range(len(units))]
 
@@ -213,17 +230,18 @@ def groups_of_rows(source: Source, options: ReadOptions) -> dict[str, list[str]]
     """What the columns of --groups say of every row of the table; None where it was not said."""
     if not options.groups:
         return None
-    return _texts_of_rows(source, options.groups)
+    return texts_of_rows(source, options.groups)
 
 
-def _texts_of_rows(source: Source, asked: str) -> dict[str, list[str]]:
-    names = [known(source, name.strip()) for name in asked.split(",")]
+def texts_of_rows(source: Source, asked: str | Sequence[str]) -> dict[str, list[str]]:
+    """What columns say of every row of the table, by a list of names as text, or by their names."""
+    names = [known(source, name.strip()) for name in asked.split(",")] if isinstance(asked, str) else list(asked)
     return dict(zip(names, map(_of_rows, source.cells(names)), strict=True))
 
 
 def given_of_rows(source: Source, options: ReadOptions) -> dict[str, list[str]] | None:
     """What the columns of --given say of every row of the table; None where it was not said."""
-    return _texts_of_rows(source, options.given) if options.given else None
+    return texts_of_rows(source, options.given) if options.given else None
 
 
 def kept_given(given: dict[str, list[str]] | None, rows: np.ndarray) -> dict[str, Any] | None:
@@ -268,18 +286,19 @@ def refuse_outcome_groups(targets: Sequence[str], options: ReadOptions) -> None:
 
 def groups_of_units(units: Units, options: ReadOptions) -> dict[str, list[str]] | None:
     """The same of every prediction of a long table."""
-    return _texts_of_units(units, options.groups, "--groups")
+    return texts_of_units(units, options.groups, "--groups")
 
 
 def given_of_units(units: Units, options: ReadOptions) -> dict[str, list[str]] | None:
     """What the columns of --given say of every prediction of a long table."""
-    return _texts_of_units(units, options.given, "--given")
+    return texts_of_units(units, options.given, "--given")
 
 
-def _texts_of_units(units: Units, asked: str | None, flag: str) -> dict[str, list[str]] | None:
+def texts_of_units(units: Units, asked: str | Sequence[str] | None, flag: str) -> dict[str, list[str]] | None:
+    """What columns say of every prediction of a long table, by a list of names in the option `flag`, or their names."""
     if not asked:
         return None
-    names = [name.strip() for name in asked.split(",")]
+    names = [name.strip() for name in asked.split(",")] if isinstance(asked, str) else list(asked)
     unknown = next((name for name in names if name not in units.names), None)
     if unknown is not None:
         raise InputError(f"{flag} {unknown}: the columns that tell predictions apart are {listed(units.names)}")

@@ -16,6 +16,7 @@ __all__ = [
     "CROSSING",
     "KINDS",
     "OUTCOMES",
+    "Choice",
     "ReadOptions",
     "asked_columns",
     "choose_predictions",
@@ -57,6 +58,7 @@ class ReadOptions:
     samples: str | None = None
     quantiles: str | None = None
     quantile_levels: str | None = None
+    interval: float | None = None
     crossing: str = "raise"
     resolution: float = 0.0
     family: str | None = None
@@ -72,7 +74,31 @@ class ReadOptions:
     model_column: str | None = None
     groups: str | None = None
     given: str | None = None
+    clusters: str | None = None
+    time: str | None = None
+    horizon: str | int | None = None
+    series: str | None = None
+    unasked: bool = True  # what a table of forecasts knows of its own rows is taken
     missing: str | None = None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What some columns are taken for, and why.
+
+    Attributes
+    ----------
+    role : str
+        Option that states it.
+    columns : tuple of str
+        Columns, or what else the option takes.
+    why : str
+        The reason, in words.
+    """
+
+    role: str
+    columns: tuple[str, ...]
+    why: str
 
 
 def missing_words(options: ReadOptions) -> frozenset[str]:
@@ -113,10 +139,15 @@ def has_usual_predictions(source: Source) -> bool:
     return len(_numbered(source, source.names)) > 1 or any(name.lower() in _PREDICTIONS for name in source.names)
 
 
-def asked_columns(source: Source, asked: str, taken: Sequence[str]) -> list[str]:
+def asked_columns(source: Source, asked: str, taken: Sequence[str], option: str = "predictions") -> list[str]:
     """Columns of a list of names and globs, in this order; a glob leaves out the columns that are `taken`."""
+    there = set(source.names)  # there may be a hundred thousand of them
     rest = [name for name in source.names if name not in taken]
-    names = dict.fromkeys(n for part in asked.split(",") for n in _matching(source, rest, part.strip()))
+    names = dict.fromkeys(
+        name
+        for part in map(str.strip, asked.split(","))
+        for name in ([part] if part in there else _matching(source, rest, part, option))
+    )
     return _not_taken(list(names), taken)
 
 
@@ -168,13 +199,33 @@ def usual_column(source: Source, usual: Sequence[str], what: str, option: str) -
     raise InputError(f"{why}: say which with {option}. The columns are {listed(source.names)}")
 
 
-def _matching(source: Source, rest: Sequence[str], pattern: str) -> list[str]:
-    if pattern in source.names or not any(mark in pattern for mark in "*?["):
+def _matching(source: Source, rest: Sequence[str], pattern: str, option: str) -> list[str]:
+    if not any(mark in pattern for mark in "*?["):
         return [known(source, pattern)]
     found = [name for name in rest if fnmatchcase(name, pattern)]
     if not found:
         raise InputError(f"no column matches {pattern!r}. The columns are {listed(source.names)}")
+    _refuse_neighbours(found, pattern, option)
     return found
+
+
+def _refuse_neighbours(found: Sequence[str], pattern: str, option: str) -> None:
+    """Refuse what a glob takes beside a series of numbered columns: pop_1 and pop_2 beside p1 to p50.
+
+    Of draws these are all others, such as m_mean beside m_1 to m_50; of classes those that begin with another word.
+    """
+    draws = option == "samples"
+    start = re.split(r"[*?\[]", pattern)[0]
+    own = [name for name in found if re.fullmatch(r"[_.\-\s]?\d.*", name[len(start) :])]
+    others = [name for name in found if name not in own and (draws or name[len(start) : len(start) + 1].isalpha())]
+    others = others if draws or start[-1:].isalpha() else []
+    if not start or "[" in pattern or len(own) < 2 or not others:
+        return
+    sign = next((s for s in ("_", ".", "-", " ") if own[0].startswith(start + s)), "")
+    raise InputError(
+        f"{pattern!r} matches {own[0]} to {own[-1]} ({len(own)} columns), and also {listed(others)}: say which are "
+        f"meant, {flag(option)} '{start}{sign}[0-9]*' for the numbered ones, or a list a,b,c"
+    )
 
 
 def known(source: Source, name: str) -> str:

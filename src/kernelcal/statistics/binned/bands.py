@@ -150,6 +150,17 @@ class NullBand(Shown):
         alone = (1 - confidence_level) / 2 if law.binomial else np.sort(depth, axis=0)[j - 1]
         return cls(low, high, *law.ends(alone), confidence_level, len(depth))
 
+    @classmethod
+    def nowhere(cls, size: int, run: Run) -> Self:
+        """No band: all ends are NaN, and nothing lies outside."""
+        ends = np.full(size, np.nan)
+        return cls(ends, ends, ends, ends, run.confidence_level, 0)
+
+    @property
+    def known(self) -> bool:
+        """Whether there is a band."""
+        return self.draws > 0
+
     def divided(self, by: np.ndarray) -> Self:
         """Band of frequencies from that of counts; NaN at positions without rows."""
         with np.errstate(invalid="ignore"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from kernelcal.binning import Bins
 from kernelcal.defaults import CONFIDENCE_LEVEL
-from kernelcal.statistics.base import Estimate
+from kernelcal.statistics.base import NumberEstimate
 from kernelcal.tables import Shown, Table
 
 __all__ = ["BinTable", "BinnedEstimate", "binomial_interval", "plain_values"]
@@ -35,6 +36,8 @@ class BinTable(Shown):
         Weighted sums of the probabilities, and of the events (d = 1) or of the one-hot labels.
     squared_weights : numpy.ndarray of shape (b,), optional
         Sums of squared weights, where there are weights.
+    within : callable, optional
+        Interval of the frequencies at a confidence level, of rows that depend on each other.
     """
 
     question: str
@@ -43,6 +46,7 @@ class BinTable(Shown):
     prediction_sums: np.ndarray
     label_sums: np.ndarray
     squared_weights: np.ndarray | None = None
+    within: Callable[[float], tuple[np.ndarray, np.ndarray]] | None = None
 
     @property
     def count(self) -> np.ndarray:
@@ -77,10 +81,13 @@ class BinTable(Shown):
     def interval_at(self, confidence_level: float) -> tuple[np.ndarray, np.ndarray] | None:
         """Clopper-Pearson interval of the frequency of one event, shape (b,) each.
 
-        With case weights it is that of the effective number of rows, ``(sum w)^2 / sum w^2``.
+        With case weights it is that of the effective number of rows, ``(sum w)^2 / sum w^2``; of rows that depend on
+        each other that of `dependence.share_interval`.
         """
         if self.label_sums.shape[1] > 1:
             return None
+        if self.within is not None:
+            return self.within(confidence_level)
         rows, squares = self.weight, self.squared_weights
         if squares is not None:
             rows = np.divide(rows**2, squares, out=np.zeros_like(rows), where=squares > 0)
@@ -136,7 +143,7 @@ class BinTable(Shown):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BinnedEstimate(Estimate):
+class BinnedEstimate(NumberEstimate):
     """A binned error with its bins.
 
     Attributes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self, cast
 
@@ -12,6 +12,7 @@ import numpy as np
 from kernelcal.arrays import row_slices
 from kernelcal.binning import Binning, Bins, UniformBins, checked_choice
 from kernelcal.cases import Case, refuse_numbers
+from kernelcal.dependence import share_interval
 from kernelcal.errors import InputError
 from kernelcal.lenses import Lens
 from kernelcal.predictions import ClassPredictions, RealPredictions
@@ -116,6 +117,22 @@ class BinnedPart:
         squares = None if self.weights is None else np.bincount(self.bins.index, self.weights**2, len(self.weight))
         table = BinTable(self.part.name, self.bins, self.weight, self.sums, counts[0], squares)
         return float(self._from_counts(counts, events)[0]), table
+
+    def along(self, table: BinTable, case: Case) -> BinTable:
+        """The same bins, with intervals for rows that depend on each other; with case weights there are none."""
+        if self.p.shape[1] > 1:
+            return table
+        assert case.rows is not None  # for the type checker: it was asked for rows that depend
+        rows, hit = case.rows if self.part.rows is None else case.rows[self.part.rows], self.part.relabel(case.targets)
+
+        def within(level: float) -> tuple[np.ndarray, np.ndarray]:
+            low, high = np.full((2, self.bins.size), np.nan)
+            for k in np.unique(self.bins.index) if self.weights is None else ():
+                inside = np.flatnonzero(self.bins.index == k)
+                low[k : k + 1], high[k : k + 1] = share_interval(hit[None, inside], rows[inside], level)
+            return low, high
+
+        return replace(table, within=within)
 
     def _values(self, events: np.ndarray) -> np.ndarray:
         return self._from_counts(self.counts(events), events)
@@ -299,6 +316,8 @@ class ECE(Statistic):
     def of_bins(self, prepared: PreparedECE, case: Case) -> BinnedEstimate:
         """Estimate with bins that were made for these predictions and weights."""
         parts, tables = zip(*(part.estimate(case.targets) for part in prepared.parts), strict=True)
+        if case.rows is not None and case.rows.overlap:
+            tables = tuple(part.along(table, case) for part, table in zip(prepared.parts, tables, strict=True))
         return BinnedEstimate(
             value=np.mean(parts),
             name=prepared.names[0],

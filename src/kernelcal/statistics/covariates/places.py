@@ -255,7 +255,30 @@ class PreparedPlaces(Prepared):
 
     def values(self, targets: np.ndarray) -> np.ndarray:
         """Largest sums over places of one column, and of two: shape (B, 1 or 2)."""
-        normal = self.normal(targets)
+        return self._largest(self.normal(targets))
+
+    def by_cluster(self, targets: np.ndarray, clusters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Sums over clusters of every sum, over the root of their squares, (scores, G, places), and these roots.
+
+        Roots are in standard deviations of calibrated, independent rows; sums that are not looked at are 0.
+        """
+        from scipy.sparse import csr_array  # imported when needed: the import of kernelcal stays light
+
+        n, groups = len(clusters), int(clusters.max()) + 1
+        member = csr_array((np.ones(n), (clusters, np.arange(n))), shape=(groups, n))
+        scores = self.scores.of(targets[None])[:, 0]
+        sums = np.stack([((member * one) @ self.matrix.T).toarray() for one in scores])
+        sums = np.where(self.looked_at[:, None, :], sums, 0.0)
+        roots = np.sqrt((sums**2).sum(axis=1))
+        spread = np.sqrt(np.maximum(self._moments[0], 1e-300))
+        return sums / np.where(roots > 0, roots, 1.0)[:, None, :], roots / spread
+
+    def flipped(self, targets: np.ndarray, clusters: np.ndarray, signs: np.ndarray) -> np.ndarray:
+        """Largest sums over places whose clusters change their signs, (B, G), each over the root of its squares."""
+        sums, _ = self.by_cluster(targets, clusters)
+        return self._largest(np.stack([signs @ one for one in sums]))
+
+    def _largest(self, normal: np.ndarray) -> np.ndarray:
         if not self.scores.one_sided:
             normal = np.abs(normal)
         parts = (slice(0, self.single), slice(self.single, None))[: len(self.names)]

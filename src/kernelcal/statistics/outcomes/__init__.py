@@ -31,6 +31,7 @@ from kernelcal.statistics.outcomes.quantile_curves import (
 from kernelcal.statistics.outcomes.transform import (
     PreparedUniformity,
     RandomisedPIT,
+    ends_of,
     kuiper,
     normal_moments,
     normal_quantiles,
@@ -52,6 +53,7 @@ __all__ = [
     "central_coverage_of",
     "claimed_levels",
     "claimed_levels_of",
+    "ends_of",
     "highest_density_coverage",
     "highest_density_coverage_of",
     "kuiper",

@@ -11,6 +11,7 @@ from kernelcal.arrays import row_slices
 from kernelcal.binning import checked_count
 from kernelcal.cases import Case
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS
+from kernelcal.dependence import Coupling
 from kernelcal.errors import InputError
 from kernelcal.plots import histogram_plot, percent
 from kernelcal.predictions import Quantiles, Samples, trusted
@@ -97,12 +98,16 @@ class UniformHistogram(Shown):
     def _table(self) -> Table:
         out, band = self.outside, self.band
         rows = [
-            (f"{a:g} to {b:g}", f"{c:,}, calibrated {low:.0f} to {high:.0f}" + (", outside" if o else ""))
+            (
+                f"{a:g} to {b:g}",
+                f"{c:,}, calibrated {low:.0f} to {high:.0f}" + (", outside" if o else "") if band.known else f"{c:,}",
+            )
             for a, b, c, low, high, o in zip(
                 self.edges, self.edges[1:], self.counts, band.low, band.high, out, strict=False
             )
         ]
         said = f"calibrated: where {percent(band.confidence_level)} of calibrated models lie, all bins at once"
+        said = said if band.known else "rows depend on each other, and there is no band"
         return Table(self.title, [("rows", f"{self.n:,}"), (self.variable, "rows"), *rows], (said, *self.notes))
 
 
@@ -168,8 +173,11 @@ def pit_histogram(
     return pit_histogram_of(Case.of(y, predictions), bins, run)
 
 
-def pit_histogram_of(case: Case, bins: int, run: Run) -> UniformHistogram:
-    """Histogram of what was checked already; all rows count alike."""
+def pit_histogram_of(case: Case, bins: int, run: Run, coupling: Coupling | None = None) -> UniformHistogram:
+    """Histogram of what was checked already; all rows count alike.
+
+    Of rows that depend on each other the band is that of values that are coupled; without a coupling there is none.
+    """
     batch = case.of_one_number("a histogram of the probability integral transform").in_numpy.predictions
     if isinstance(batch, Samples) and not batch.exchangeable:
         raise InputError(
@@ -186,13 +194,29 @@ def pit_histogram_of(case: Case, bins: int, run: Run) -> UniformHistogram:
     counts = _counted(found.values[None], bins)[0]
     edges = np.linspace(0, 1, bins + 1)
     probability, n = np.full(bins, 1 / bins), len(found)
-    if found.continuous:
+    if case.rows is not None and case.rows.overlap:
+        band = _dependent_band(found, bins, run, coupling)
+    elif found.continuous:
         band = multinomial_band(n, probability, run, generator)
     else:
         band = drawn_band(
             n, lambda draws: np.concatenate([_counted(x, bins) for x in found.drawn(generator, draws)]), run
         )
     return UniformHistogram("PIT histogram", "PIT value", edges, counts, n * probability, band, n, batch.notes)
+
+
+def _dependent_band(found: RandomisedPIT, bins: int, run: Run, coupling: Coupling | None) -> NullBand:
+    """Band of values whose uniform numbers are coupled."""
+    if coupling is None or found.uniforms > 1:
+        return NullBand.nowhere(bins, run)
+    generator = generator_of(run.rng, "band of a PIT histogram")
+
+    def drawn(draws: int) -> np.ndarray:
+        parts = row_slices(draws, max(1, _NUMBERS // coupling.size))
+        uniforms = (generator.random((part.stop - part.start, coupling.size)) for part in parts)
+        return np.concatenate([_counted(found.draw(coupling(numbers)), bins) for numbers in uniforms])
+
+    return drawn_band(len(found), drawn, run)
 
 
 def _counted(values: np.ndarray, bins: int) -> np.ndarray:
@@ -278,7 +302,9 @@ def rank_histogram_of(case: Case, bins: int | None, run: Run) -> UniformHistogra
     probability, n = np.diff(edges) / places, len(rank)
     pool = batch.pooled(case.targets)
     below, upto = pool.rank_range(np.moveaxis(pool.draws, 1, 0))
-    if (upto - below == 1).all():  # no ties in any row: ranks are uniform and nothing is random in them
+    if case.rows is not None and case.rows.overlap:
+        band = NullBand.nowhere(len(starts), run)
+    elif (upto - below == 1).all():  # no ties in any row: ranks are uniform and nothing is random in them
         band = multinomial_band(n, probability, run, generator)
     else:
         ranks = trusted(pool, draws=(below + (inside * (upto - below)).astype(np.int64)).T)

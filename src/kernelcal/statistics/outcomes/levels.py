@@ -9,6 +9,7 @@ import numpy as np
 
 from kernelcal.cases import Case
 from kernelcal.defaults import CONFIDENCE_LEVEL
+from kernelcal.dependence import share_interval
 from kernelcal.errors import InputError
 from kernelcal.plots import levels_plot
 from kernelcal.predictions import Quantiles
@@ -216,7 +217,10 @@ def claimed_levels_of(case: Case, run: Run) -> ClaimedLevels:
     ends = [np.full((len(cells.taus), 2), np.nan) for _ in range(2)]
     if case.weights is None:
         level = run.confidence_level
-        ends = [np.stack(binomial_interval(rows.sum(axis=1), len(case), level), axis=1) for rows in (below, upto)]
+        if case.rows is not None and case.rows.overlap:
+            ends = [np.stack(share_interval(rows, case.rows, level), axis=1) for rows in (below, upto)]
+        else:
+            ends = [np.stack(binomial_interval(rows.sum(axis=1), len(case), level), axis=1) for rows in (below, upto)]
     return ClaimedLevels(
         cells.taus,
         most_below=most,

@@ -39,6 +39,8 @@ class QuantileCalibration(Shown):
     below : numpy.ndarray, or None
         Shares strictly below, where outcomes equal quantiles of `Quantiles`: the level then lies between both shares
         under calibration, and there is no band.
+    dependent : bool
+        Whether rows depend on each other; the band of calibrated models is then not known.
     redrawn : RandomisedPIT, optional
         How the values of `pit` are redrawn where they are randomised; None: they are uniform numbers.
     """
@@ -49,6 +51,7 @@ class QuantileCalibration(Shown):
     weighted: bool = False
     redrawn: RandomisedPIT | None = None
     below: np.ndarray | None = None
+    dependent: bool = False
 
     @property
     def largest_gap(self) -> float:
@@ -79,11 +82,13 @@ class QuantileCalibration(Shown):
         Raises
         ------
         InputError
-            With case weights.
+            With case weights, and for rows that depend on each other.
         """
         run = Run(confidence_level=confidence_level, draws=draws, rng=rng)
         if self.weighted:
             raise InputError("with case weights the shares below the quantiles are not binomial, and have no band")
+        if self.dependent:
+            raise InputError("rows depend on each other, and shares below the quantiles have no band")
         if self.below is not None:
             raise InputError(
                 "outcomes equal quantiles, so that levels claim bounds of the shares alone, which have no band: "
@@ -115,10 +120,11 @@ class QuantileCalibration(Shown):
         matplotlib.axes.Axes
         """
         bands = None
-        if not self.weighted and self.below is None:
+        if not self.weighted and not self.dependent and self.below is None:
             band = self.band(confidence_level)
             bands = (band.pointwise_low, band.pointwise_high), (band.low, band.high)
         title = f"Quantile calibration, {self.n:,} rows" + (" with weights (no band)" if self.weighted else "")
+        title += " that depend on each other (no band)" if self.dependent and not self.weighted else ""
         return curve_plot(self.levels, self.shares, bands=bands, confidence_level=confidence_level, title=title, ax=ax)
 
     def to_dict(self) -> dict[str, Any]:
@@ -197,7 +203,8 @@ def quantile_calibration_of(case: Case, levels: np.ndarray | None = None, rng: A
     found = RandomisedPIT.of(case, rng)
     below = (found.values <= levels[:, None]).astype(np.float64)
     shares = np.array([case.mean(row) for row in below])
-    return QuantileCalibration(levels, shares, len(case), case.weights is not None, None if found.continuous else found)
+    weighted, redrawn = case.weights is not None, None if found.continuous else found
+    return QuantileCalibration(levels, shares, len(case), weighted, redrawn, dependent=_overlap(case))
 
 
 def _below(values: np.ndarray, levels: np.ndarray) -> np.ndarray:
@@ -220,4 +227,10 @@ def _of_given(case: Case, levels: np.ndarray | None) -> QuantileCalibration:
         )
     place = [int(np.flatnonzero(np.abs(found.levels - level) < SAME_LEVEL)[0]) for level in levels]
     below = None if np.array_equal(found.below, found.upto) else found.below[place]
-    return QuantileCalibration(levels, found.upto[place], len(case), case.weights is not None, below=below)
+    return QuantileCalibration(
+        levels, found.upto[place], len(case), case.weights is not None, below=below, dependent=_overlap(case)
+    )
+
+
+def _overlap(case: Case) -> bool:
+    return case.rows is not None and case.rows.overlap

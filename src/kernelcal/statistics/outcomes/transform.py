@@ -18,6 +18,7 @@ from kernelcal.statistics.base import Prepared
 __all__ = [
     "PreparedUniformity",
     "RandomisedPIT",
+    "ends_of",
     "kuiper",
     "normal_moments",
     "normal_quantiles",
@@ -255,11 +256,15 @@ class _OfTargets(RandomisedPIT):
         return np.stack(self._ends(uniforms), axis=-1)
 
     def _ends(self, uniforms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        targets, batch = self.batch.draw(uniforms), self.batch
-        if type(batch).pit_interval is RealPredictions.pit_interval:
-            return batch.cdf_below(targets), batch.cdf(targets)
-        low, high = (np.stack(ends) for ends in zip(*map(batch.pit_interval, targets), strict=True))
-        return low, high  # asked for one set of targets at a time
+        return ends_of(self.batch, self.batch.draw(uniforms))
+
+
+def ends_of(batch: RealPredictions, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """F(y-) and F(y) of many sets of targets, shape (B, n) each."""
+    if type(batch).pit_interval is RealPredictions.pit_interval:
+        return batch.cdf_below(targets), batch.cdf(targets)
+    low, high = (np.stack(ends) for ends in zip(*map(batch.pit_interval, targets), strict=True))
+    return low, high  # asked for one set of targets at a time
 
 
 def _of_counts(values: np.ndarray, batch: RealPredictions, places: np.ndarray, jumps: np.ndarray) -> RandomisedPIT:

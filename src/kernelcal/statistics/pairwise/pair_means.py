@@ -12,6 +12,7 @@ import numpy as np
 
 from kernelcal.arrays import Array, to_double
 from kernelcal.cases import Case
+from kernelcal.dependence import DependentUnits
 from kernelcal.errors import InputError, KernelcalWarning
 from kernelcal.kernels import (
     CrossPairs,
@@ -48,6 +49,7 @@ from kernelcal.residuals import (
 )
 from kernelcal.statistics.base import Estimate, Prepared, Statistic, interpolation_notes, target_notes
 from kernelcal.statistics.functions import function_of
+from kernelcal.statistics.pairwise.apart import Apart, layered
 
 __all__ = ["SKCE", "PairMean", "PreparedPairMean", "not_definite", "skce"]
 
@@ -109,12 +111,40 @@ class PairMean(Statistic):
             raise InputError(f"estimator='incomplete' is made of exact pairs, got engine={self.engine!r}: leave it out")
 
     def estimated(self, case: Case) -> Estimate:
-        """Estimate, with its gradient; with case weights pairs count by the product of their weights."""
+        """Estimate, with its gradient; with case weights pairs count by the product of their weights.
+
+        Of rows that depend on each other pairs of one unit are left out, and there is no gradient.
+        """
         statistic, notes = self.seeing(case.targets, case.predictions)
+        if case.rows is not None:
+            return statistic._of_dependent(None, case, notes)
         return self.of_pairs(statistic.prepare(case.predictions, case.weights), case, notes)
 
     def of_pairs(self, prepared: PreparedPairMean, case: Case, notes: tuple[str, ...] = ()) -> Estimate:
         """Estimate with what was prepared for these predictions and weights."""
+        if case.rows is not None:
+            return self._of_dependent(prepared, case, notes)
+        return self._estimate(prepared, case, notes)
+
+    def _of_dependent(self, prepared: PreparedPairMean | None, case: Case, notes: tuple[str, ...]) -> Estimate:
+        """Estimate of rows that depend on each other: the mean over pairs of rows that do not."""
+        if self.estimator == "incomplete":
+            raise InputError(
+                "estimator='incomplete' takes neighbouring rows, which depend on each other: use estimator='unbiased'"
+            )
+        units = None if case.rows is None else DependentUnits.of(case.rows)
+        if self.block_size is not None and units is not None:
+            size, case, _ = layered(self.block_size, case, units)
+            blocks = replace(self, block_size=size)
+            ready = blocks.prepare(case.predictions, case.weights)
+            return blocks._estimate(ready, case, (*notes, "blocks are made of rows that do not depend on each other"))
+        prepared = self.prepare(case.predictions, case.weights) if prepared is None else prepared
+        apart = Apart.of(prepared, case) if self.estimator == "unbiased" else None
+        if apart is None:
+            return self._estimate(prepared, case, notes)
+        return replace(self._estimate(prepared, case, (*notes, apart.units.said)), value=np.float64(apart.estimate()))
+
+    def _estimate(self, prepared: PreparedPairMean, case: Case, notes: tuple[str, ...]) -> Estimate:
         batch, value, kernel = case.predictions, prepared.estimate(case.targets), prepared.kernels[0]
         if not kernel.positive_definite(batch):
             warnings.warn(not_definite(kernel, batch), KernelcalWarning, stacklevel=4)
@@ -233,6 +263,14 @@ class PreparedPairMean(Prepared):
         """Return the same kernels over some of the rows."""
         weights = None if self.residual.weights is None else self.residual.weights[rows]
         return PreparedPairMean(self.statistic, self.kernels, self.predictions[rows], self.names, self.notes, weights)
+
+    def arranged(self, order: np.ndarray) -> PreparedPairMean:
+        """Return the same kernels over the rows in another order, or over some of them."""
+        weights = None if self.residual.weights is None else self.residual.weights[order]
+        statistic = replace(self.statistic, target_kernel=self.target_kernel)
+        there = PreparedPairMean(statistic, self.kernels, self.predictions[order], self.names, (), weights)
+        there.notes = self.notes
+        return there
 
     def block_values(self, targets: np.ndarray) -> np.ndarray:
         """Unbiased value of the first kernel inside each block."""

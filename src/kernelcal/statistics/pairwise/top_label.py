@@ -13,7 +13,8 @@ from kernelcal.kernels import FiniteKernel, Kernel, Laplacian
 from kernelcal.lenses import TopLabel
 from kernelcal.pairs import Engine, ExactPairs
 from kernelcal.predictions import ClassPredictions
-from kernelcal.statistics.base import Estimate, Prepared, Statistic, Through
+from kernelcal.statistics.base import Estimate, Prepared, Statistic
+from kernelcal.statistics.derived import Through
 from kernelcal.statistics.functions import function_of
 from kernelcal.statistics.pairwise.pair_means import SKCE
 

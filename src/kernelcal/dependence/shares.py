@@ -1,0 +1,118 @@
+"""Intervals of shares and of means of bounded numbers, of dependent rows: they hold where hardly anything happened."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from kernelcal.dependence.means import mean_law
+from kernelcal.dependence.structure import Dependence
+
+__all__ = ["bounded_interval", "share_interval"]
+
+
+def share_interval(hits: np.ndarray, rows: Dependence, confidence_level: float) -> tuple[np.ndarray, np.ndarray]:
+    """Intervals of shares: Clopper and Pearson's for as many independent rows as have the standard error.
+
+    Parameters
+    ----------
+    hits : numpy.ndarray of shape (L, n)
+        Whether each of L things happened in a row.
+    rows : Dependence
+        Which rows depend on each other.
+    confidence_level : float
+        Nominal coverage.
+
+    Returns
+    -------
+    low, high : numpy.ndarray of shape (L,)
+        Of a share of 0 or 1, whose error is not known, that of as many rows as clusters of equal size, or stretches.
+        NaN of one cluster alone.
+
+    Notes
+    -----
+    With the error s of the mean (`dependence.MeanLaw`) the number is ``share (1 - share) / s^2``, at most n, times
+    ``(z_n / z)^2``, where z is how many errors an interval of the mean goes to both sides and z_n what it would be of n
+    independent rows.
+
+    References
+    ----------
+    Korn, Graubard (1998), Confidence intervals for proportions with small expected number of positive counts.
+    """
+    from scipy.special import betaincinv, stdtrit  # imported when needed: the import of kernelcal stays light
+
+    law, n, tail = mean_law(rows), hits.shape[1], (1 - confidence_level) / 2
+    low, high = np.full((2, len(hits)), math.nan)
+    wider = None
+    for k, row in enumerate(hits.astype(np.float64)):
+        share, error = float(row.mean()), law.error(row)
+        if math.isnan(error):
+            continue
+        wider = wider or (float(stdtrit(max(n - 1, 1), 1 - tail)) / law.quantile(confidence_level)) ** 2
+        count = _alike(rows) if not 0 < share < 1 or error == 0 else share * (1 - share) / error**2
+        count = min(count, n) * wider
+        x = share * count
+        low[k] = betaincinv(x, count - x + 1, tail) if share > 0 else 0.0
+        high[k] = betaincinv(x + 1, count - x, 1 - tail) if share < 1 else 1.0
+    return low, high
+
+
+def bounded_interval(
+    values: np.ndarray, ends: tuple[float, float], rows: Dependence | None, confidence_level: float
+) -> tuple[float, float]:
+    """Interval of a mean of numbers between two ends, as Agresti and Coull's of a share, with the spread of the rows.
+
+    ``z^2 / 2`` rows at each end are added, where z is how many standard errors an interval of the mean goes to both
+    sides. Values that are all alike, as where no outcome surprises, would have no noise at all without.
+
+    Parameters
+    ----------
+    values : numpy.ndarray of shape (n,)
+        One number a row.
+    ends : tuple of float
+        Least and largest value.
+    rows : Dependence or None
+        Which rows depend on each other; None: none do.
+    confidence_level : float
+        Nominal coverage.
+
+    Returns
+    -------
+    low, high : float
+        Inside the ends; NaN of one cluster alone.
+
+    Notes
+    -----
+    With m values that count (clusters of equal size, stretches, or all n), the mean a and its error s: the mean becomes
+    ``a' = (m a + z^2 (e_0 + e_1) / 2) / (m + z^2)`` and its error the root of ``m^2 s^2 + m (a - a')^2 + z^2 / 2
+    ((e_0 - a')^2 + (e_1 - a')^2)``, over ``m + z^2``. Of independent 0 and 1 this is Agresti's and Coull's (1998).
+    """
+    from scipy.special import ndtri  # imported when needed: the import of kernelcal stays light
+
+    (least, most), mean = ends, float(values.mean())
+    if rows is None:
+        error, z, count = (
+            float(values.std()) / math.sqrt(len(values)),
+            float(ndtri(0.5 + confidence_level / 2)),
+            len(values),
+        )
+    else:
+        law = mean_law(rows)
+        error = law.error(values)
+        if math.isnan(error):
+            return math.nan, math.nan
+        z, count = law.quantile(confidence_level), min(_alike(rows), float(len(values)))
+    n = count + z * z
+    middle = (count * mean + z * z * (least + most) / 2) / n
+    added = count * (mean - middle) ** 2 + z * z / 2 * ((least - middle) ** 2 + (most - middle) ** 2)
+    half = z * math.sqrt((count * error) ** 2 + added) / n
+    return max(middle - half, least), min(middle + half, most)
+
+
+def _alike(rows: Dependence) -> float:
+    """How many independent rows these are at least."""
+    if rows.clusters is None:
+        return max(len(rows) / rows.horizon, 1.0)
+    sizes = np.bincount(rows.clusters).astype(np.float64)
+    return float(sizes.sum() ** 2 / (sizes**2).sum())

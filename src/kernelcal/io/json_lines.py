@@ -1,0 +1,153 @@
+"""JSON: an object a line, a list of objects, or columns; objects in objects, and logs of language models."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kernelcal.errors import InputError
+from kernelcal.io.sources import column_of, is_number
+from kernelcal.io.text import open_text
+
+__all__ = ["load_json", "load_json_lines"]
+
+
+_DEEPEST, _MOST = 3, 2_000  # objects in objects, and columns, that are looked into
+
+
+def load_json_lines(path: Path) -> dict[str, np.ndarray]:
+    """Columns by name; a name that a line lacks is missing there."""
+    with open_text(path) as stream:
+        return _columns(path, (_object(f"{path}, line {k}", line) for k, line in enumerate(stream, 1) if line.strip()))
+
+
+def load_json(path: Path) -> dict[str, np.ndarray]:
+    """A list of objects, or columns by name; else an object a line."""
+    with open_text(path) as stream:
+        text = stream.read()
+    try:
+        whole = json.loads(text, object_pairs_hook=_once)
+    except json.JSONDecodeError:
+        return load_json_lines(path)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    if isinstance(whole, list) and whole and all(isinstance(row, dict) for row in whole):
+        return _columns(path, whole)
+    if isinstance(whole, dict) and any(isinstance(column, list) for column in whole.values()):
+        found = {name: column_of(column) for name, column in whole.items() if isinstance(column, list)}
+        rows = max(len(column) for column in found.values())
+        return {name: column for name, column in found.items() if len(column) == rows}
+    if isinstance(whole, dict):
+        return _columns(path, [whole])
+    raise InputError(f"{path}: expected a list of objects, or an object of columns, got {text.strip()[:40]!r}")
+
+
+def _columns(path: Path, rows: Iterable[dict[str, Any]]) -> dict[str, np.ndarray]:
+    columns: dict[str, list[Any]] = {}
+    count = 0
+    for row in rows:
+        for name, value in _flat(row).items():
+            if name in columns or len(columns) < _MOST:
+                columns.setdefault(name, [None] * count).append(value)
+        count += 1
+        for values in columns.values():
+            values.extend([None] * (count - len(values)))
+    if count == 0:
+        raise InputError(f"{path}: the file is empty")
+    return {name: column_of(values) for name, values in (columns | _of_choices(columns)).items()}
+
+
+def _flat(row: dict[str, Any], before: str = "", depth: int = 0) -> dict[str, Any]:
+    """Values of an object in an object by both names: ``{"probs": {"cat": 0.2}}`` is a column ``probs.cat``."""
+    found: dict[str, Any] = {}
+    for name, value in row.items():
+        if isinstance(value, dict) and depth < _DEEPEST:
+            found |= _flat(value, f"{before}{name}.", depth + 1)
+        else:
+            found[before + name] = value
+    return found
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse an object that says two values of one name: which of them is meant?"""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        double = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"the name {double!r} is given twice in one object: leave one of the two values")
+    return found
+
+
+def _object(where: str, line: str) -> dict[str, Any]:
+    try:
+        value = json.loads(line, object_pairs_hook=_once)
+    except json.JSONDecodeError as error:
+        raise InputError(f"{where}: not JSON: {error.msg}") from None
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, brackets in thousands of brackets
+        raise InputError(f"{where}: cannot be read: {error}") from None
+    if not isinstance(value, dict):
+        raise InputError(f'{where}: expected an object such as {{"p": 0.3, "y": 1}}, got {line.strip()[:40]!r}')
+    return value
+
+
+# ---- logs of lm-evaluation-harness: log-likelihoods of the choices of every question
+
+
+def _of_choices(columns: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """Columns that a log of choices stands for: their log-likelihoods, or the confidence in the likeliest of them.
+
+    A row of ``filtered_resps`` (or ``resps``) has a pair for every choice: its log-likelihood, and whether it is what
+    the model would write. Where all questions have as many choices these are the classes; else the question is whether
+    the likeliest one is right.
+    """
+    name = next((name for name in ("filtered_resps", "resps") if name in columns), None)
+    if name is None or "target" not in columns:
+        return {}
+    rows = [_likelihoods(row) for row in columns[name]]
+    if any(len(row) < 2 for row in rows):
+        return {}
+    targets = [_number_of(columns, k, len(row)) for k, row in enumerate(rows)]
+    if any(target is None for target in targets):
+        return {}
+    if len({len(row) for row in rows}) == 1:
+        return {"log_likelihoods": rows, "target": targets}
+    chosen = [int(np.argmax(row)) for row in rows]
+    confidence = [float(1 / np.exp(np.array(row) - max(row)).sum()) for row in rows]
+    right = [int(mine == target) for mine, target in zip(chosen, targets, strict=True)]
+    return {"confidence": confidence, "correct": right}
+
+
+def _likelihoods(row: Any) -> list[float]:
+    """Log-likelihoods of the choices; none where the log holds something else, such as text that was written."""
+    found = []
+    for choice in row if isinstance(row, list) else []:
+        while isinstance(choice, list) and len(choice) == 1:
+            choice = choice[0]
+        first = choice[0] if isinstance(choice, list) and len(choice) == 2 else choice
+        if isinstance(first, list) or not is_number(first) or isinstance(first, bool):
+            return []
+        found.append(float(first))
+    return found
+
+
+def _number_of(columns: dict[str, list[Any]], row: int, choices: int) -> int | None:
+    """Which choice is right: as a number, or as the text that one of the choices has."""
+    target = columns["target"][row]
+    if is_number(target) and float(target).is_integer():
+        return int(float(target)) if 0 <= float(target) < choices else None
+    asked = columns["arguments"][row] if "arguments" in columns else None
+    texts = [pair[1] for pair in asked if isinstance(pair, list) and len(pair) == 2] if isinstance(asked, list) else []
+    texts = texts or [columns[f"arguments.gen_args_{k}.arg_1"][row] for k in range(choices) if _asked(columns, k)]
+    texts = texts or next((columns[n][row] for n in ("doc.choices", "doc.choices.text") if n in columns), [])
+    same = [k for k, text in enumerate(texts or []) if str(text).strip() == str(target).strip()]
+    return same[0] if len(same) == 1 and len(texts) == choices else None
+
+
+def _asked(columns: dict[str, list[Any]], choice: int) -> bool:
+    return f"arguments.gen_args_{choice}.arg_1" in columns

@@ -1,0 +1,179 @@
+"""What people call the columns of predictions and outcomes, in plain words: small letters, ``_`` between words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+__all__ = [
+    "CONFIDENCE",
+    "ERROR",
+    "HIT",
+    "LOGIT",
+    "LOG_PROBABILITY",
+    "LOWER",
+    "MEAN",
+    "MEDIAN",
+    "MEMBERS",
+    "PREDICTED",
+    "PREDICTED_LABEL",
+    "PROBABILITY",
+    "SERIES_OF_CLASSES",
+    "SERIES_OF_LEVELS",
+    "SERIES_OF_LOGITS",
+    "STD",
+    "TARGET",
+    "UPPER",
+    "VARIANCE",
+    "is_target",
+    "plain",
+    "role_and_stem",
+    "says_right",
+    "series",
+]
+
+
+def _names(*tiers: str) -> tuple[frozenset[str], ...]:
+    return tuple(frozenset(tier.split()) for tier in tiers)
+
+
+# a name of an earlier tier is taken before those of a later one
+TARGET = _names(
+    "y label labels target targets y_true outcome ground_truth truth",
+    "true_label true_labels true_class true_y y_test y_actual y_obs y_label y_target ytrue ytest label_true "
+    "target_label class_label actual actuals actual_label actual_class actual_value true_value observed observation "
+    "observations obs observed_value obs_value oracle_value gold gold_label reference_label gt true event occurred "
+    "happened came_true outcomes result response measured measurement realized realised realized_value outcome_value "
+    "target_value groundtruth ground_truth_label correct_label correct_class default churn churned survived "
+    "won win died death dead mortality readmitted fraud "
+    "is_fraud clicked click purchased converted conversion label_id labelid",
+    "class category species diagnosis",
+)
+HIT = _names(
+    "correct correctness right hit was_correct was_right is_correct is_right is_hit answered_correctly correct_answer "
+    "answer_correct answer_is_correct top1_correct is_accurate",
+    "acc exact_match em",
+)
+PROBABILITY = _names(
+    "p probability probabilities prob probs proba predictions scores y_prob",
+    "y_proba y_probs y_probability y_score y_scores pred_prob pred_proba pred_probs pred_probability predicted_prob "
+    "predicted_proba predicted_probability predicted_probabilities predict_proba prediction_probability "
+    "prediction_score prob_pred proba_pred p_hat phat p_pred pred_p y_pred_proba y_pred_prob y_hat_prob prob_pos "
+    "prob_positive p_pos proba_pos positive_probability prob_true p_true p_yes prob_yes prob_event event_probability "
+    "probability_of_event risk predicted_risk risk_score estimated_probability model_probability forecast_probability "
+    "forecast_prob softmax class_probabilities propensity p_y_1 pd",
+    "score chance likelihood",
+)
+PREDICTED = _names("y_pred y_hat yhat ypred pred preds predicted prediction forecast forecasts estimate fit fitted")
+PREDICTED_LABEL = _names(
+    "pred_label pred_labels predicted_label predicted_labels prediction_label pred_class predicted_class "
+    "prediction_class label_pred y_pred_label top_label top_class top1_label predicted_category model_answer",
+    "y_pred y_hat yhat ypred pred preds predicted prediction",
+)
+CONFIDENCE = _names(
+    "confidence confidences conf max_prob max_proba max_probability max_softmax top_prob top_probability top1_prob "
+    "top1_confidence pred_conf pred_confidence predicted_confidence prediction_confidence confidence_score certainty "
+    "model_confidence verbalized_confidence stated_confidence self_confidence answer_confidence"
+)
+LOGIT = _names("logit logits y_logit y_logits pred_logit pred_logits raw_logits log_odds logodds", "log_likelihoods")
+LOG_PROBABILITY = _names(
+    "logprob logprobs log_prob log_probs log_probability log_probabilities log_proba log_p log_softmax logp"
+)
+MEAN = _names(
+    "mean mu",
+    "y_mean pred_mean mean_pred predicted_mean mean_prediction forecast_mean posterior_mean predictive_mean y_mu "
+    "pred_mu mu_pred mu_hat mean_hat y_pred_mean yhat_mean means mus mean_forecast loc",
+    "y_pred y_hat yhat ypred pred predicted prediction predictions forecast forecasts estimate fit fitted "
+    "predicted_value point_forecast pred_value",
+)
+STD = _names(
+    "std",
+    "sd sigma stddev stdev std_dev standard_deviation stds sds sigmas",
+    "y_std y_sd y_sigma y_stddev pred_std std_pred predicted_std forecast_std posterior_std predictive_std pred_sd "
+    "predicted_sd forecast_sd posterior_sd pred_sigma sigma_pred predicted_sigma y_pred_std y_pred_sd y_pred_sigma "
+    "yhat_std std_prediction prediction_std prediction_sd predictive_sd std_hat sigma_hat pred_stddev pred_stdev",
+    "uncertainty uncertainties unc y_unc y_uncertainty y_pred_unc pred_unc pred_uncertainty predicted_uncertainty "
+    "prediction_uncertainty predictive_uncertainty total_uncertainty",
+)
+VARIANCE = _names(
+    "variance",
+    "var y_var y_variance pred_var pred_variance predicted_var predicted_variance forecast_variance "
+    "predictive_variance posterior_variance y_pred_var sigma2 sigma_sq sigma_squared variances",
+)
+ERROR = _names("error err residual residuals resid errors pred_error prediction_error forecast_error")
+LOWER = _names(
+    "lower lo low lb lwr lower_bound low_bound bound_lower lower_limit lower_ci ci_lower ci_low lower_pi pi_lower "
+    "pi_low q_lower q_low y_lower y_low pred_lower lower_pred yhat_lower y_pred_lower interval_lower lower_quantile "
+    "obs_ci_lower forecast_lower y_lo y_pis_lower min_pred"
+)
+UPPER = _names(
+    "upper hi high ub upr upper_bound high_bound bound_upper upper_limit upper_ci ci_upper ci_high upper_pi pi_upper "
+    "pi_high q_upper q_high y_upper y_high pred_upper upper_pred yhat_upper y_pred_upper interval_upper upper_quantile "
+    "obs_ci_upper forecast_upper y_hi y_pis_upper max_pred"
+)
+MEDIAN = _names("median q50 p50 q_0.5 y_median pred_median q0.5 med")
+(MEMBERS,) = _names(
+    "member members mem ens ensemble ens_member ensemble_member sample samples draw draws m realization realisation "
+    "trajectory replicate posterior_sample y_sample pred_sample mbr"
+)
+(SERIES_OF_CLASSES,) = _names(
+    "p prob proba probability class prob_class class_prob p_class proba_class pred_prob pred_proba y_prob y_proba "
+    "y_pred_proba predict_proba probs probas class_probability predicted_prob predicted_probability score_class"
+)
+(SERIES_OF_LOGITS,) = _names("logit logits class_logit logit_class")
+(SERIES_OF_LEVELS,) = _names("q quantile quantiles quant percentile pctl p pct y_q pred_q y_pred_q perc tau level")
+_AFFIXES = {
+    role: _names(known)[0]
+    for role, known in {
+        "target": "outcome true actual obs observed observation label target truth gt result won happened occurred y",
+        "mean": "mean mu pred prediction predicted hat forecast fc est",
+        "std": "std sd sigma stdev stddev unc uncertainty",
+        "variance": "var variance",
+        "probability": "prob proba probability p risk chance",
+    }.items()
+}
+
+
+@lru_cache(maxsize=4096)
+def plain(name: str) -> str:
+    """Name in small letters, with ``_`` between its words: ``yTrue`` and ``Y true`` are ``y_true``."""
+    apart = re.sub(r"(?<=[a-z\d])(?=[A-Z])", "_", name)
+    return re.sub(r"[^\w.]+|(?<!\d)\.|\.(?!\d)", "_", apart).strip("_").casefold().replace("__", "_")
+
+
+def is_target(name: str) -> bool:
+    """Tell whether something has a usual name of outcomes."""
+    return any(plain(name) in tier for tier in TARGET[:2])
+
+
+def says_right(name: str) -> bool:
+    """Tell whether a column says by its name that an answer was right."""
+    return any(plain(name) in tier for tier in HIT)
+
+
+def role_and_stem(name: str) -> tuple[str, str] | None:
+    """Role that the first or last word of a name tells, and the other words: ``rain_prob`` is a probability of rain."""
+    words = plain(name).split("_")
+    if len(words) < 2:
+        return None
+    for role, affixes in _AFFIXES.items():
+        if words[-1] in affixes:
+            return role, "_".join(words[:-1])
+    for role, affixes in _AFFIXES.items():
+        if words[0] in affixes:
+            return role, "_".join(words[1:])
+    return None
+
+
+_SERIES = re.compile(r"(.*?)[_.\-\s\[(]*(\d+(?:\.\d+)?)[\])]?")
+
+
+def series(names: Sequence[str]) -> dict[str, list[tuple[str, float]]]:
+    """Columns that are called alike but for a number at the end, by what they have in common."""
+    found: dict[str, list[tuple[str, float]]] = {}
+    for name in names:
+        one = _SERIES.fullmatch(name.strip())
+        if one is not None:
+            found.setdefault(plain(one.group(1)), []).append((name, float(one.group(2))))
+    return {stem: columns for stem, columns in found.items() if len(columns) > 1}

@@ -1,0 +1,97 @@
+"""Files that are written: refused before the work where they could not be, written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from kernelcal.errors import InputError
+
+__all__ = ["refuse_place", "written_whole"]
+
+
+def refuse_place(path: Any, *, suffixes: tuple[str, ...] = (), what: str = "a file", example: str = "result") -> Path:
+    """Refuse a place that could not be written to, before the work and not after it.
+
+    Parameters
+    ----------
+    path : str or pathlib.Path
+        Where something is to be written.
+    suffixes : tuple of str
+        Endings that its name may have; any, if there are none.
+    what, example : str
+        What is written, and a name for it without its ending, for messages.
+
+    Returns
+    -------
+    pathlib.Path
+        The place, as it was given.
+
+    Raises
+    ------
+    InputError
+        For a folder, a device or a pipe, an ending of another kind of file, a folder that is not there or takes no
+        files, a file that may not be changed, and a name that the system refuses.
+    """
+    path = Path(path)
+    try:
+        if path.is_dir():
+            raise InputError(f"{path} is a folder: name a file in it, such as {path / (example + (*suffixes, '')[0])}")
+        if suffixes and path.suffix.lower() not in suffixes:
+            ends = " or ".join(suffixes)
+            raise InputError(f"{what}: its name ends in {ends}, got {path}")
+        if path.exists() and not path.is_file():
+            raise InputError(f"{path} is a device or a pipe, no file: name a file that may be replaced")
+        place = Path(os.path.realpath(path))
+        if not place.parent.is_dir():
+            raise InputError(f"{path}: there is no folder {path.parent}: make it first, or name another")
+        if place.exists() and not os.access(place, os.W_OK):
+            raise InputError(f"{path} may not be changed: name another file, or allow it to be written")
+        if place.is_symlink():
+            raise InputError(f"{path} is a link that leads to itself: remove it, or name another place")
+        _try(place)
+    except (OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise InputError(f"{path} cannot be written ({why}): name another place") from None
+    return path
+
+
+def _try(place: Path) -> None:
+    """Make a file beside the place and take it away, and ask the system whether it takes the name."""
+    beside = _beside(place)
+    beside.open("xb").close()
+    beside.unlink()
+    place.exists()  # a name that is too long is an error here
+
+
+def _beside(place: Path) -> Path:
+    return place.with_name(f".kernelcal.{os.urandom(4).hex()}.part")  # a name that nothing reads
+
+
+@contextmanager
+def written_whole(path: Any) -> Iterator[Path]:
+    """Yield a name beside the place; what was written there is moved to the place when it is whole.
+
+    What was there before stays until then, and where the work fails. A link stays a link: the file that it points to is
+    replaced. Permissions of a file that is replaced are kept. Errors name the place, not the file beside it.
+    """
+    place = Path(os.path.realpath(path))
+    beside = _beside(place)
+    try:
+        yield beside
+        with beside.open("rb+") as file:
+            os.fsync(file.fileno())
+        if place.exists():
+            os.chmod(beside, place.stat().st_mode)
+        os.replace(beside, place)
+    except OSError as error:
+        if error.filename is None or Path(error.filename).name != beside.name:
+            raise
+        raise type(error)(error.errno, error.strerror, str(path)) from None
+    finally:
+        beside.unlink(missing_ok=True)

@@ -1,0 +1,168 @@
+"""How the real command ends: exit status, one line and no traceback, whatever happens."""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kernelcal.cli import command, main
+from kernelcal.surroundings import is_command
+
+SCRIPT = Path(sys.executable).with_name("kernelcal")
+WAYS = [[sys.executable, "-m", "kernelcal"], *([[str(SCRIPT)]] if SCRIPT.exists() else [])]
+DRAWS = ["--draws", "99"]
+FULL = Path("/dev/full")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("ending")
+    rng = np.random.default_rng(0)
+    p = rng.uniform(size=200)
+    for name, y in (("honest", rng.random(200) < p), ("bold", rng.random(200) < p**4)):
+        rows = zip(y.astype(int).tolist(), p.tolist(), strict=True)
+        (path / f"{name}.csv").write_text("y,p\n" + "".join(f"{a},{b!r}\n" for a, b in rows))
+    (path / "broken.csv").write_text("y,p\n1,2\n")
+    return path
+
+
+def ends(folder, *arguments, way=WAYS[0], **options):
+    options = {"capture_output": True, "text": True, "timeout": 60, **options}
+    done = subprocess.run([*way, *arguments], cwd=folder, **options)
+    assert "Traceback" not in str(done.stderr)
+    return done
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: Path(way[-1]).name)
+def test_the_four_statuses_of_the_real_command(folder, way):
+    assert ends(folder, "evaluate", "honest.csv", *DRAWS, way=way).returncode == 0
+    gate = ["--fail-below", "0.05", *DRAWS]
+    assert ends(folder, "evaluate", "honest.csv", *gate, way=way).returncode == 0
+    assert ends(folder, "evaluate", "bold.csv", *gate, way=way).returncode == 1
+    wrong = ends(folder, "evaluate", "broken.csv", *gate, way=way)
+    assert (wrong.returncode, wrong.stderr.count("\n")) == (2, 1)
+    assert ends(folder, "evaluate", "--nonsense", way=way).returncode == 2
+    huge = ["--engine", "fourier", "--features", "99999999999"]
+    full = ends(folder, "evaluate", "bold.csv", *gate, *huge, way=way, preexec_fn=_with_little_memory)
+    assert full.returncode == 3
+    assert full.stderr.startswith("kernelcal: out of memory (")
+    assert full.stderr.count("\n") == 1
+
+
+def _with_little_memory():
+    resource.setrlimit(resource.RLIMIT_AS, (8 * 2**30, 8 * 2**30))
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="this system has no device that is always full")
+@pytest.mark.parametrize(
+    "arguments", [["evaluate", "honest.csv", *DRAWS], ["evaluate", "honest.csv", "--json", *DRAWS], ["--help"]]
+)
+def test_a_full_disk_is_a_fault_and_not_a_verdict(folder, arguments):
+    with FULL.open("w") as full:
+        done = ends(folder, *arguments, stdout=full, stderr=subprocess.PIPE, capture_output=False)
+    assert done.returncode == 3
+    assert done.stderr == "kernelcal: reading or writing failed: [Errno 28] No space left on device\n"
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("division by zero"), OverflowError("too large"), KeyError("x")])
+def test_a_fault_inside_is_status_three_and_names_the_place(capsys, folder, monkeypatch, error):
+    def fails(*_, **__):
+        raise error
+
+    monkeypatch.setattr(command, "evaluated", fails)
+    assert main(["evaluate", str(folder / "honest.csv"), "--fail-below", "0.5"]) == 3
+    said = capsys.readouterr().err
+    assert said.startswith(f"kernelcal: a fault of kernelcal, not of what you gave: {type(error).__name__}: ")
+    assert "(command.py, line " in said
+    assert said.count("\n") == 1
+
+
+def test_memory_that_is_not_there_is_status_three(capsys, folder, monkeypatch):
+    def fails(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr(command, "evaluated", fails)
+    assert main(["evaluate", str(folder / "honest.csv")]) == 3
+    assert capsys.readouterr().err.startswith("kernelcal: out of memory: fewer draws or features")
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--memory", "9" * 400), ("--features", "9" * 5000), ("--draws", "9" * 5000), ("--seed", "9" * 5000)],
+)
+def test_numbers_without_end_are_wrong_use(folder, option, value):
+    done = ends(folder, "evaluate", "honest.csv", option, value)
+    assert done.returncode == 2
+    assert f"argument {option}: expected" in done.stderr
+    assert len(done.stderr) < 3_000
+
+
+def test_more_draws_than_can_be_made_are_refused_at_once(folder):
+    done = ends(folder, "evaluate", "honest.csv", "--draws", "9" * 20, "--all-draws")
+    assert done.returncode == 2
+    assert "draws must be at most" in done.stderr
+
+
+def test_a_reader_that_leaves_is_no_fault(folder):
+    done = subprocess.run(
+        f"{sys.executable} -m kernelcal evaluate honest.csv --draws 99 | true; echo ${{PIPESTATUS[0]}}",
+        shell=True,
+        executable="/bin/bash",
+        cwd=folder,
+        capture_output=True,
+        text=True,
+    )
+    assert (done.stdout, done.stderr) == ("141\n", "")
+
+
+@pytest.mark.parametrize("after", [0.15, 0.4, pytest.param(0.8, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: Path(way[-1]).name)
+def test_an_interrupt_in_the_first_second(folder, way, after):
+    many = ["evaluate", "bold.csv", "--draws", "90000000", "--all-draws"]
+    running = subprocess.Popen([*way, *many], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(after)
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=60)
+    assert (running.returncode, said) == (130, "kernelcal: interrupted\n")
+
+
+def test_only_the_command_takes_interrupts():
+    assert is_command(["/usr/bin/kernelcal"], ["python", "/usr/bin/kernelcal", "evaluate"])
+    assert is_command(["-m"], ["python", "-m", "kernelcal", "evaluate"])
+    assert not is_command(["train.py"], ["python", "train.py"])
+    assert not is_command(["/usr/bin/kernelcal"], ["python", "-c", "from multiprocessing.spawn import spawn_main"])
+    code = "import signal, kernelcal; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "True\n"
+
+
+def test_closed_outputs_change_no_status(folder):
+    for closed, status in ((">&-", 0), ("2>&-", 0)):
+        line = f"{sys.executable} -m kernelcal evaluate honest.csv --draws 99 {closed}"
+        assert subprocess.run(line, shell=True, cwd=folder, capture_output=True).returncode == status
+
+
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [("no\x1b]0;T\x07.csv", None), ("a.csv", "x\x1b]0;T\x07"), ("a.csv", "x\u202etac"), ("b\udcff.csv", None)],
+)
+def test_names_do_not_command_the_terminal(folder, name, label):
+    if label is not None:
+        (folder / name).write_text(f"p_a,p_b,l\n0.5,0.5,{label}\n0.5,0.5,b\n0.4,0.6,b\n")
+    done = ends(folder, "evaluate", os.fsencode(name), "--predictions", "p_a,p_b", "--target", "l", text=False)
+    said = (done.stdout + done.stderr).decode()
+    assert done.returncode == 2
+    assert not set(said) & {"\x1b", "\x07", "\u202e"}
+    assert "\\x1b]0;T\\x07" in said or "\\u202e" in said or "\\udcff" in said
+
+
+def test_what_was_typed_is_printed_in_full_but_harmless(folder):
+    done = ends(folder, "evaluate", "honest.csv", "--lens", "x\x1b[31m")
+    assert done.returncode == 2
+    assert "unknown lens 'x\\x1b[31m'" in done.stderr
+    assert "\\x1b[31m" in ends(folder, "evaluate", "honest.csv", "--nonsense\x1b[31m").stderr
