@@ -12,11 +12,12 @@ from kernelcal.dependence.latent import (
 )
 from kernelcal.dependence.means import ClusterMeans, MeanLaw, StretchMeans, mean_law
 from kernelcal.dependence.shares import bounded_interval, share_interval
-from kernelcal.dependence.structure import Dependence
+from kernelcal.dependence.structure import STRETCHES, Dependence
 from kernelcal.dependence.suspicion import suspicions, suspicious_labels, suspicious_series
 from kernelcal.dependence.units import DependentUnits
 
 __all__ = [
+    "STRETCHES",
     "ClusterMeans",
     "Coupling",
     "Dependence",

@@ -12,11 +12,12 @@ from kernelcal.arrays import as_array, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.predictions import is_frame, series_to_array
 
-__all__ = ["Dependence"]
+__all__ = ["STRETCHES", "Dependence"]
 
 
 _REGULAR = 1e-6  # of a step; times are whole steps up to so much
 _SUBSETS = 20  # of clusters, whose smallest p-value is multiplied by their number
+STRETCHES = 10  # of h steps, from which on they tell how rows depend: below, redrawn targets broke the level
 _SPARSE = 50  # steps a row; a series with fewer rows than one in so many steps has irregular times
 
 
@@ -108,6 +109,17 @@ class Dependence:
         if self.horizon == 1:
             return "valid for one-step forecasts"
         return f"dependent up to {self.horizon - 1} step{'s' * (self.horizon > 2)}"
+
+    @property
+    def few_stretches(self) -> str:
+        """Say that too few stretches of h steps tell how rows depend on each other; empty where they are enough."""
+        number = len(self) / self.horizon
+        if self.clusters is not None or self.horizon == 1 or number >= STRETCHES:
+            return ""
+        return (
+            f"few independent stretches ({len(self):,} rows of forecasts {self.horizon} steps ahead are about "
+            f"{number:.0f}) do not tell how they depend"
+        )
 
     @cached_property
     def groups(self) -> int:

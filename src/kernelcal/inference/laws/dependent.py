@@ -52,7 +52,6 @@ __all__ = [
 
 
 _FEWEST = 3  # rows that do not overlap
-_FEW_STRETCHES = 10  # stretches of h steps, below which estimated correlations are rough
 _SHOWN = 20  # effective clusters
 _MOST = 0.98  # correlation in a cluster
 _PURPOSE = "draws of dependent rows"
@@ -88,7 +87,8 @@ class Dependent(NullLaw):
 
     **Overlapping forecasts** are tested a second time in a way that rests on no model: each of the h series of every
     h-th row by itself, whose forecasts do not overlap, and h times the smallest p-value. It is told beside the other,
-    and is the p-value where targets cannot be redrawn (several classes, vectors).
+    and is the p-value where targets cannot be redrawn (several classes, vectors), and where fewer than ten stretches of
+    h steps do not tell how they depend.
 
     **Clusters** of outcomes that cannot be redrawn (several classes, vectors, draws) are tested so, too: by subsets of
     rows of which no two are of one cluster, and their number times the smallest p-value.
@@ -152,13 +152,11 @@ class Dependent(NullLaw):
         )
         reason = not_redrawn(case)
         if reason:
-            return replace(
-                least, pvalue=pvalue, notes=(*_few_stretches(rows), f"{reason}: the p-value is that {beside}")
-            )
+            return replace(least, pvalue=pvalue, notes=(f"{reason}: the p-value is that {beside}",))
         shown = case.in_cells if problem.prepared.by_cells else case
         coupling, _ = coupled(Scores.of(shown.predictions), shown.targets, rows)
         outcome = self._outcome(problem, problem.prepared, coupling)[0]
-        return replace(outcome, notes=(*outcome.notes, *_few_stretches(rows), beside))
+        return replace(outcome, notes=(*outcome.notes, beside))
 
     def _outcome(self, problem: Problem, prepared: Prepared, coupling: Coupling) -> tuple[Outcome, np.ndarray]:
         """What draws that depend on each other say, and all values."""
@@ -310,7 +308,7 @@ def not_redrawn(case: Case) -> str:
         return "a sampler does not say which of its outcomes are large"
     if batch.uniforms > 1 or not batch.drawable:
         return f"{type(batch).__name__} is not drawn from one number a row"
-    return ""
+    return "" if case.rows is None else case.rows.few_stretches
 
 
 def simpler(batch: Predictions) -> str:
@@ -320,16 +318,6 @@ def simpler(batch: Predictions) -> str:
     if batch.event_shape:
         return "take one coordinate, kernelcal.statistics.coordinate(predictions, k); else "
     return ""
-
-
-def _few_stretches(rows: Dependence) -> tuple[str, ...]:
-    stretches = len(rows) / rows.horizon
-    if stretches >= _FEW_STRETCHES:
-        return ()
-    return (
-        f"few independent stretches: {len(rows):,} rows of forecasts {rows.horizon} steps ahead are about "
-        f"{stretches:.0f}, and this p-value is rough",
-    )
 
 
 def _of_effective(effective: float, rho: float) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from kernelcal.dependence import STRETCHES
 from kernelcal.errors import InputError
 from kernelcal.io.columns.hubs import Hub, hub_columns
 from kernelcal.io.columns.rows import Units, count, kept_given, texts_of_rows, texts_of_units
@@ -96,6 +97,7 @@ class Dependents:
             return Kept(said, self._in_words(said), labels=labels)
         if not self.columns and self.horizon is None:
             known = hub.known()
+            redrawn = redrawn and len(rows) >= STRETCHES * known.get("horizon", 1)
             taken = known and self.taken and (redrawn or not self.given)
             return Kept(known, hub.in_words(known)) if taken else Kept(notes=(hub.untaken(known),))
         if "clusters" not in said:
