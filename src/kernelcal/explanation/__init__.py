@@ -1,7 +1,6 @@
 """Where a model is wrong: regions of predictions, classes, groups, rows."""
 
-from kernelcal.explanation.differing import GroupDifference
-from kernelcal.explanation.findings import ByGroup, GroupFinding
+from kernelcal.explanation.findings import ByGroup, GroupDifference, GroupFinding
 from kernelcal.explanation.group_test import by_group
 from kernelcal.explanation.groups import Group, Grouping, checked_groups, columns_of_text, refuse_ungrouped
 from kernelcal.explanation.main import explain, explained

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from kernelcal.arrays import to_numpy
 from kernelcal.cases import Case
+from kernelcal.explanation.findings import GroupDifference
 from kernelcal.explanation.groups import Group
 from kernelcal.explanation.sizes import hits
 from kernelcal.inference.laws import decisive, merged_ranks, ranks
@@ -20,9 +20,8 @@ from kernelcal.randomness import generator_of
 from kernelcal.runs import Run
 from kernelcal.statistics import Merge
 from kernelcal.statistics.signals import CellScores
-from kernelcal.tables import Shown, Table
 
-__all__ = ["GroupDifference", "difference_of", "differences_of"]
+__all__ = ["difference_of", "differences_of"]
 
 
 LEAST, OF_EACH = 200, 10  # rows of a column, and of a group: fewer were not simulated
@@ -33,67 +32,6 @@ _SMALLEST = 0.2  # of a width beside its mean
 _CLIP = 1e-6
 _FAR = 10.0  # normal scores of what was ruled out
 _SURPRISES = 5.0  # that a common recalibration must expect of what is looked at: of fewer no law is known
-
-
-@dataclass(frozen=True)
-class GroupDifference(Shown):
-    """Whether the groups of a column differ from each other in their calibration.
-
-    Attributes
-    ----------
-    column : str
-        The column.
-    groups, n : int
-        Groups of at least 10 rows, and their rows.
-    pvalue : float or None
-        Approximate p-value of the hypothesis that outcomes depend on the group through the predictions alone: a
-        miscalibration that is the same function of the prediction in all groups. None where it was not tested.
-    signal : str
-        In what they differ most: ``bias``, ``slope`` (of one probability) or ``width`` (of numbers); of several classes
-        bias or slope of the first choice, frequency or slope of one class.
-    reason : str
-        Why it was not tested; empty where it was.
-    adjusted : float or None
-        The p-value corrected for the choice among all columns that were tested (Holm).
-    columns : int
-        How many these are.
-    looks_at : str
-        What a difference is looked for in, where this is not all that was predicted.
-    """
-
-    column: str
-    groups: int
-    n: int
-    pvalue: float | None = None
-    signal: str = ""
-    reason: str = ""
-    adjusted: float | None = None
-    columns: int = 1
-    looks_at: str = ""
-
-    def in_words(self, alpha: float) -> str:
-        """One sentence, at a level."""
-        if self.pvalue is None:
-            return f"whether groups of {self.column} differ was not tested: {self.reason}"
-        p, said = self._pvalue_in_words, f"; looked at: {self.looks_at}" if self.looks_at else ""
-        if self.adjusted is None or self.adjusted > alpha:
-            return f"no evidence that the {self.groups} groups of {self.column} differ from each other ({p}{said})"
-        return f"the {self.groups} groups of {self.column} differ from each other in their {self.signal} ({p}{said})"
-
-    @property
-    def _pvalue_in_words(self) -> str:
-        over = f" over {self.columns} columns (Holm)" if self.columns > 1 else ""
-        return f"p = {self.adjusted:.3g}{over}, approximate"
-
-    def _table(self) -> Table:
-        p = "not tested" if self.pvalue is None else self._pvalue_in_words
-        rows = [("groups, rows", f"{self.groups:,}, {self.n:,}"), ("p-value", p)]
-        rows += [("looked at", self.looks_at)] if self.looks_at else []
-        return Table(f"Do groups of {self.column} differ?", [*rows, ("most", self.signal or self.reason)])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return asdict(self)
 
 
 def differences_of(case: Case, columns: Mapping[str, Sequence[Group]], run: Run) -> tuple[GroupDifference, ...]:

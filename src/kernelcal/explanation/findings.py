@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from kernelcal.explanation.differing import GroupDifference
 from kernelcal.explanation.sizes import FEW
 from kernelcal.plots import percent
 from kernelcal.tables import Grid, Shown, Table, few_rule
 
-__all__ = ["ByGroup", "GroupFinding"]
+__all__ = ["ByGroup", "GroupDifference", "GroupFinding"]
 
 
 _SHOWN = 10
@@ -129,6 +128,67 @@ def _ends(ends: Ends | None, form: str = ".4f") -> str:
 
 def _root(ends: Ends) -> str:
     return f"{ends[0]:.4f} to {ends[1]:.4f}"
+
+
+@dataclass(frozen=True)
+class GroupDifference(Shown):
+    """Whether the groups of a column differ from each other in their calibration.
+
+    Attributes
+    ----------
+    column : str
+        The column.
+    groups, n : int
+        Groups of at least 10 rows, and their rows.
+    pvalue : float or None
+        Approximate p-value of the hypothesis that outcomes depend on the group through the predictions alone: a
+        miscalibration that is the same function of the prediction in all groups. None where it was not tested.
+    signal : str
+        In what they differ most: ``bias``, ``slope`` (of one probability) or ``width`` (of numbers); of several classes
+        bias or slope of the first choice, frequency or slope of one class.
+    reason : str
+        Why it was not tested; empty where it was.
+    adjusted : float or None
+        The p-value corrected for the choice among all columns that were tested (Holm).
+    columns : int
+        How many these are.
+    looks_at : str
+        What a difference is looked for in, where this is not all that was predicted.
+    """
+
+    column: str
+    groups: int
+    n: int
+    pvalue: float | None = None
+    signal: str = ""
+    reason: str = ""
+    adjusted: float | None = None
+    columns: int = 1
+    looks_at: str = ""
+
+    def in_words(self, alpha: float) -> str:
+        """One sentence, at a level."""
+        if self.pvalue is None:
+            return f"whether groups of {self.column} differ was not tested: {self.reason}"
+        p, said = self._pvalue_in_words, f"; looked at: {self.looks_at}" if self.looks_at else ""
+        if self.adjusted is None or self.adjusted > alpha:
+            return f"no evidence that the {self.groups} groups of {self.column} differ from each other ({p}{said})"
+        return f"the {self.groups} groups of {self.column} differ from each other in their {self.signal} ({p}{said})"
+
+    @property
+    def _pvalue_in_words(self) -> str:
+        over = f" over {self.columns} columns (Holm)" if self.columns > 1 else ""
+        return f"p = {self.adjusted:.3g}{over}, approximate"
+
+    def _table(self) -> Table:
+        p = "not tested" if self.pvalue is None else self._pvalue_in_words
+        rows = [("groups, rows", f"{self.groups:,}, {self.n:,}"), ("p-value", p)]
+        rows += [("looked at", self.looks_at)] if self.looks_at else []
+        return Table(f"Do groups of {self.column} differ?", [*rows, ("most", self.signal or self.reason)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return asdict(self)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
