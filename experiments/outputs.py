@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 COMMANDS = Path("docs") / "tables" / "commands.csv"
 WHOLE = ("--part", "--figure", "--processes", "--families", "--only", "--match", "--kinds", "--first", "--no-write")
 WATCHED = ("docs/tables", "docs/images", "experiments")
+ASKED = set()  # folders that a run asked for, below which it may have written
 
 
 def _output():
@@ -73,14 +74,16 @@ BASE = base(sys.argv[1:], OUTPUT) if ACTIVE else ROOT
 
 def folder(tracked):
     """Where what belongs into a tracked folder or file is written by this run; its folder exists."""
-    path = BASE / Path(tracked).resolve().relative_to(ROOT)
+    inside = Path(tracked).resolve().relative_to(ROOT)
+    path = BASE / inside
+    ASKED.add((inside.parent if inside.suffix else inside).as_posix())
     (path.parent if path.suffix else path).mkdir(parents=True, exist_ok=True)
     return path
 
 
 def tables():
     """Folder of the tables that the documentation shows."""
-    (BASE / "docs" / "images").mkdir(parents=True, exist_ok=True)
+    folder(ROOT / "docs" / "images")
     return folder(ROOT / "docs" / "tables")
 
 
@@ -105,16 +108,16 @@ def write_commands(root, commands):
         csv.writer(stream, lineterminator="\n").writerows([("file", "command"), *sorted(commands.items())])
 
 
-def made_since(root, start):
-    """Tables and pictures below a root that were written since a moment."""
-    for watched in WATCHED:
+def made_since(root, start, folders):
+    """Tables and pictures in some folders below a root that were written since a moment."""
+    for watched in sorted(folders):
         for path in sorted((root / watched).rglob("*")):
             if path.suffix in (".csv", ".png") and path.name != COMMANDS.name and path.stat().st_mtime >= start:
                 yield path.relative_to(root).as_posix()
 
 
 def _record(start):
-    found = dict.fromkeys(made_since(BASE, start), COMMAND)
+    found = dict.fromkeys(made_since(BASE, start, ASKED), COMMAND)
     if not found:
         return
     write_commands(BASE, {**read_commands(BASE), **found})

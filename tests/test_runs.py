@@ -180,7 +180,7 @@ def test_what_is_no_lens_is_refused_alike(function):
         ("compare", {"skce": kc.SKCE(estimator="biased")}, "skce must have estimator='unbiased'"),
         ("compare", {"ckce": "exact"}, "ckce must be a CKCE"),
         ("report", {"rng": np.random.default_rng(0)}, "rng must be a seed, a whole number from 0: the page names it"),
-        ("report", {"within": 0.1}, "within=0.1 is asked of several models"),
+        ("report", {"within": 0}, "within must be a positive number"),
         ("report of several", {"draws": 98}, "draws must be at least 99 for intervals, got 98"),
         ("report of several", {"weights": DATA}, "takes no case weights"),
         ("report of several", {"within": "x"}, "within must be a positive number"),

@@ -25,7 +25,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 from scipy.stats import binom, norm, poisson
-from scipy.stats import t as student
 
 import kernelcal as kc
 from kernelcal.cases import Case
@@ -203,8 +202,8 @@ def one(setting: str, number: int) -> dict[str, float]:
             found["width"] = high - low
     if ckce is not None and number < _SLOWER:
         found["ckce"] = covered(spread_of(OPERATOR_METHODS["bootstrap"], ckce, case, run), conditional)
-    mean, error, freedom = mean_of_units(scores(case), case)
-    found["score"] = float(abs(mean - score) <= student.ppf(0.975, freedom) * error)
+    low, high = mean_of_units(scores(case), case).ends(LEVEL)
+    found["score"] = float(low <= score <= high)
     plain = Case.of(case.targets, case.predictions).in_numpy
     naive = interval_of(plain, skce, run, method=INTERVAL_METHODS["root"], pvalue=0.001)
     found["rows as independent"] = holds((naive.lower, naive.upper), squared)

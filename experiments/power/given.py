@@ -113,9 +113,9 @@ def shares(name, sets):
 
 
 def table(sets, names=None, tell=print):
-    yield ["columns say more", *TESTS]
+    yield ["columns say more", "data sets", *TESTS]
     for name in ALTERNATIVES if names is None else names:
-        row = [name, *(f"{share:.3f}" for share in shares(name, sets))]
+        row = [name, sets, *(f"{share:.3f}" for share in shares(name, sets))]
         tell(*row, sep=", ", flush=True)
         yield row
 

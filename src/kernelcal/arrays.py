@@ -7,6 +7,8 @@ from typing import Any, Protocol
 import array_api_compat
 import numpy as np
 
+from kernelcal.errors import InputError
+
 __all__ = [
     "Array",
     "ArrayOps",
@@ -42,8 +44,24 @@ def as_array(x: Any) -> Array:
     if isinstance(x, np.ma.MaskedArray):
         return _without_mask(x)
     if array_api_compat.is_array_api_obj(x) and not isinstance(x, np.generic):
+        if array_api_compat.is_torch_array(x):
+            _refuse_without_values(x)
         return x
-    return np.asarray(x)
+    if hasattr(x, "toarray") and hasattr(x, "nnz"):  # of SciPy
+        raise InputError("a sparse matrix is no array: pass x.toarray(), with every number")
+    try:
+        return np.asarray(x)
+    except (ValueError, TypeError, OverflowError, RuntimeError) as error:
+        first = str(error).partition(". ")[0]
+        raise InputError(f"{type(x).__name__} makes no rectangular array of values: {first}") from None
+
+
+def _refuse_without_values(x: Array) -> None:
+    """Refuse tensors of PyTorch that no other library can read: without values, or with those that are not 0 alone."""
+    if x.device.type == "meta":
+        raise InputError("a tensor on the device 'meta' has a shape and no values: pass one with values")
+    if not str(x.layout).endswith("strided"):
+        raise InputError(f"a tensor of layout {x.layout} is no array: pass x.to_dense(), with every number")
 
 
 def _without_mask(x: np.ma.MaskedArray) -> np.ndarray:
@@ -109,7 +127,10 @@ def numbers(x: Any) -> np.ndarray:
     values = to_numpy(as_array(x))
     if values.dtype.kind == "c":
         raise TypeError("complex numbers have no order, and an imaginary part is not dropped")
-    return values.astype(np.float64)
+    try:
+        return values.astype(np.float64)
+    except OverflowError:
+        raise ValueError("whole numbers without end have no place among numbers of 64 bits") from None
 
 
 def to_double(x: Array) -> np.ndarray:

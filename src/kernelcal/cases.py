@@ -203,8 +203,8 @@ def refuse_lens(lens: Any) -> None:
             "calibration_test(..., lens=ClassWise()) or ece(..., question='class-wise'), or go through "
             "ClassWise()(y, predictions)"
         )
-    if lens is not None and (isinstance(lens, type) or not hasattr(lens, "view")):
-        raise InputError(f"lens must be a lens such as kernelcal.TopLabel(), got {lens!r}")
+    if lens is not None and (isinstance(lens, type | np.ndarray) or not hasattr(lens, "view")):
+        raise InputError(f"lens must be a lens such as kernelcal.TopLabel(), got {lens!r:.80}")
 
 
 def refuse_numbers(predictions: Any, asker: str = "a lens") -> None:

@@ -35,11 +35,21 @@ def printable(text: str) -> str:
     return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape", "surrogatepass").decode(), text)
 
 
+_ENDLESS = re.compile(r"\d{50,}")
+
+
+def _shown(text: object) -> object:
+    """Text of a message: control characters are written out, and of numbers without end their length."""
+    if not isinstance(text, str):
+        return text
+    return _ENDLESS.sub(lambda found: f"{found[0][:6]}... ({len(found[0]):,} digits)", printable(text))
+
+
 class KernelcalError(Exception):
     """Base class of every error that kernelcal raises on purpose; what cannot be seen in its text is written out."""
 
     def __init__(self, *arguments: object) -> None:
-        super().__init__(*(printable(x) if isinstance(x, str) else x for x in arguments))
+        super().__init__(*map(_shown, arguments))
 
 
 class InputError(KernelcalError, ValueError):
@@ -63,7 +73,7 @@ class KernelcalWarning(UserWarning):
     """A result can be computed, but the reader must know something about it."""
 
     def __init__(self, *arguments: object) -> None:
-        super().__init__(*(printable(x) if isinstance(x, str) else x for x in arguments))
+        super().__init__(*map(_shown, arguments))
 
 
 def with_rows(text: str, in_words: Callable[[int], str]) -> str:

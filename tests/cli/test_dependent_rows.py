@@ -190,6 +190,17 @@ def test_what_cannot_be_had_is_refused_with_the_cure(here, capsys, asked, words)
     assert words in err
 
 
+def test_paths_take_names_and_no_arrays(here):
+    path = saved(here, CLASSES, ".csv")
+    with pytest.raises(InputError, match=r"clusters= names columns of files and tables, got ndarray of shape \(120,\)"):
+        kc.evaluate(path, clusters=PATIENT)
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(CLASSES)
+    assert kc.evaluate(frame, "p", target="y", clusters="patient", draws=99).pvalue == (
+        kc.evaluate(path, clusters="patient", draws=99).pvalue
+    )
+
+
 def test_what_is_refused_has_the_names_of_options(here, capsys):
     path = saved(here, CLASSES, ".csv")
     err = run(capsys, "test", path, "--clusters", "patient", "--null", "saddlepoint")[2]

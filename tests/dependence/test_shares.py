@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from scipy.stats import binom, t
+from scipy.stats import beta, binom, norm, t
 
-from kernelcal.dependence import Dependence, mean_error, mean_interval, share_interval
+from kernelcal.dependence import Dependence, bounded_interval, mean_law, share_interval
 
 
 def moving(rng, n, h):
@@ -12,44 +12,38 @@ def moving(rng, n, h):
     return np.convolve(e, np.ones(h), "valid")[:n] / np.sqrt(h)
 
 
-def test_the_error_of_a_mean_over_clusters_by_loops():
+def test_shares_count_like_as_many_rows_as_have_the_same_error():
     rng = np.random.default_rng(0)
-    of = rng.integers(0, 9, 50)
-    values = rng.normal(size=50) + of
-    error, freedom = mean_error(values, Dependence.of(50, clusters=of))
-    square = 0.0
-    for c in range(9):
-        square += sum(v - values.mean() for v, k in zip(values, of, strict=True) if k == c) ** 2
-    assert error == pytest.approx(np.sqrt(9 / 8 * square) / 50)
-    assert freedom == pytest.approx(2500 / sum((of == c).sum() ** 2 for c in range(9)) - 1)
-    half = t.ppf(0.975, freedom) * error
-    ends = mean_interval(values, Dependence.of(50, clusters=of), 0.95)
-    assert ends == pytest.approx((values.mean() - half, values.mean() + half))
+    of = np.repeat(np.arange(30), 5)
+    hit = (rng.normal(size=30)[of] + rng.normal(size=150) > 0.5)[None]
+    rows, law = Dependence.of(150, clusters=of), mean_law(Dependence.of(150, clusters=of))
+    share = hit.mean()
+    count = share * (1 - share) / law.error(hit[0].astype(float)) ** 2 * (t.isf(0.025, 149) / t.isf(0.025, 29)) ** 2
+    ends = (
+        beta.ppf(0.025, share * count, count * (1 - share) + 1),
+        beta.ppf(0.975, share * count + 1, count * (1 - share)),
+    )
+    assert np.ravel(share_interval(hit, rows, 0.95)) == pytest.approx(ends, rel=1e-4)
 
 
-def test_the_error_of_a_mean_along_time_by_loops():
-    """Two series in any order of rows: cosine sums of each, by their definition."""
-    rng = np.random.default_rng(1)
-    n, h = 60, 3
-    series = rng.permutation(np.repeat([0, 1], [36, 24]))
-    values = rng.normal(size=n)
-    error, freedom = mean_error(values, Dependence.of(n, series=series, horizon=h))
-    variance, below = 0.0, 0.0
-    for s, m in ((0, 36), (1, 24)):
-        own = values[series == s]
-        number = int(min(0.41 * m ** (2 / 3), m / (1.5 * h)))
-        squares = []
-        for j in range(1, number + 1):
-            squares.append(sum(np.sqrt(2) * np.cos(np.pi * j * (i + 0.5) / m) * own[i] for i in range(m)) ** 2)
-        variance += np.mean(squares)
-        below += np.mean(squares) ** 2 / number
-    assert error == pytest.approx(np.sqrt(variance) / n)
-    assert freedom == pytest.approx(variance**2 / below)
+def test_means_of_bounded_numbers_are_those_of_agresti_and_coull():
+    hit, z = np.array([1.0] * 3 + [0.0] * 37), norm.isf(0.025)
+    share = (3 + z**2 / 2) / (40 + z**2)
+    half = z * np.sqrt(share * (1 - share) / (40 + z**2))
+    ends = bounded_interval(hit, (0.0, 1.0), None, 0.95)
+    assert ends == pytest.approx((max(share - half, 0), share + half))
+    alone = Dependence.of(40, clusters=np.arange(40))
+    of_clusters = bounded_interval(hit, (0.0, 1.0), alone, 0.95)
+    assert ends[1] < of_clusters[1] < 1.05 * ends[1]
+    none = np.zeros(40)
+    few = bounded_interval(none, (0.0, 1.0), Dependence.of(40, clusters=np.arange(40) // 4), 0.95)
+    assert few[0] == 0
+    assert few[1] > 2 * bounded_interval(none, (0.0, 1.0), None, 0.95)[1]  # as of ten rows
 
 
 def test_what_is_alike_has_intervals_where_they_are_known():
     rows = Dependence.of(40, clusters=np.arange(40) // 4)
-    assert mean_interval(np.ones(40), rows, 0.95) == (1.0, 1.0)
+    assert mean_law(rows).interval(np.ones(40), 0.95) == (1.0, 1.0)
     low, high = share_interval(np.array([np.ones(40), np.zeros(40)]), rows, 0.95)
     assert high[0] == 1
     assert low[1] == 0
@@ -57,9 +51,17 @@ def test_what_is_alike_has_intervals_where_they_are_known():
     assert 0.5 < low[0] < 0.8  # as of ten rows, not of forty
     one = Dependence(np.zeros(4, dtype=np.int64), np.zeros(4, dtype=np.int64), np.arange(4))
     assert np.isnan(share_interval(np.eye(4)[:1], one, 0.95)[0]).all()
+    assert np.isnan(bounded_interval(np.eye(4)[0], (0.0, 1.0), one, 0.95)).all()
+    assert np.isnan(mean_law(one).interval(np.eye(4)[0], 0.95)).all()
 
 
-@pytest.mark.parametrize("how", ["clusters", "unequal clusters", "four steps", "twelve steps"])
+@pytest.mark.parametrize(
+    "how",
+    [
+        "clusters",
+        *(pytest.param(how, marks=pytest.mark.slow) for how in ("unequal clusters", "four steps", "twelve steps")),
+    ],
+)
 def test_coverage_of_means_and_shares(how):
     sets, inside, shares = 400, 0, 0
     for seed in range(sets):
@@ -71,7 +73,7 @@ def test_coverage_of_means_and_shares(how):
         else:
             h = 4 if how == "four steps" else 12
             values, rows = moving(rng, 360, h), Dependence.of(360, horizon=h)
-        low, high = mean_interval(values, rows, 0.95)
+        low, high = mean_law(rows).interval(values, 0.95)
         inside += low <= 0 <= high
         low, high = share_interval((values > 0.8)[None], rows, 0.95)
         shares += bool(low[0] <= 0.21185539858339666 <= high[0])

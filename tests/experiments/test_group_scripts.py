@@ -46,7 +46,7 @@ def test_power_given_columns(script, monkeypatch):
     given, _, _, regression = power.shares(name, 6)
     assert given >= 0.5 > regression  # main effects alone say nothing of a product
     header, row = power.table(1, [name], tell=lambda *a, **o: None)
-    assert header[1:3] == ["given the columns", "without"]
+    assert header[1:4] == ["data sets", "given the columns", "without"]
     assert row[0] == name
     for name, draw in power.ALTERNATIVES.items():
         y, batch, columns = draw(np.random.default_rng(0))

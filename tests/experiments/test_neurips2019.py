@@ -12,7 +12,7 @@ from scipy.stats import norm
 pytest.importorskip("matplotlib")
 FOLDER = Path(__file__).resolve().parents[2] / "experiments" / "neurips2019"
 FIGURES = ("figure1", "figure2", "figure35", "figure36", "figure37")
-NAMES = ("common", *FIGURES)
+NAMES = ("common", *FIGURES, "supplement")
 
 if not FOLDER.exists():  # an installed package has no experiments
     pytest.skip("the experiments are not here", allow_module_level=True)
@@ -167,3 +167,44 @@ def test_published_values_of_all_networks_are_known(scripts):
     assert len(estimates) == len(pvalues) == 8
     assert estimates["resnet18"]["SKCE uq"] == 0.0002625240589747678
     assert pvalues["resnet18"]["D_b"] == 0.9847969855715755
+
+
+# Figures 3 to 34
+
+
+def test_figures_of_the_supplement_in_a_short_form(scripts, tmp_path, monkeypatch, capsys):
+    """Two and ten classes, some data sets: every figure has its lines, and the claims are what the numbers say."""
+    supplement = scripts.supplement
+    monkeypatch.setattr(scripts.common, "HERE", tmp_path)
+    results = supplement.simulate(4, 1, classes=(2, 10))
+    monkeypatch.setattr(supplement, "simulate", lambda *_: results)
+    linear = {(1000, 1.0, "uniform", 0.0): np.repeat([0.0, 0.003, 0.006], [60, 30, 10])}
+    monkeypatch.setattr(supplement, "simulate_modes", lambda *_: linear)
+    supplement.main(SimpleNamespace(repetitions=4, processes=1))
+    lines = (tmp_path / "supplement.csv").read_text().splitlines()
+    assert len(lines) == 1 + 2 * 10 * 8
+    figures = {int(line.split(",")[0]) for line in lines[1:]}
+    assert figures == set(range(3, 35))
+    said = capsys.readouterr().out
+    assert "SKCE ul has several modes, m = 1000, alpha 1, share 0: yes (3 modes)" in said
+    assert (tmp_path / "supplement.png").exists()
+
+
+def test_a_table_line_is_the_mean_and_the_bias_of_its_estimates(scripts):
+    supplement = scripts.supplement
+    values = np.arange(16.0).reshape(2, 8) / 10
+    rows = supplement.table({(10, 0.1, "first", 0.5): values})
+    true = 0.5 * 0.9  # pi (m - 1) / m: Ex. of J.2.1 for beta = e1
+    assert rows[0][:4] == [6, "ECE uniform", "", 10]
+    assert float(rows[0][8]) == pytest.approx(true, abs=1e-4)
+    assert float(rows[0][9]) == pytest.approx(0.4 - true, abs=1e-4)
+    assert float(rows[7][10]) == pytest.approx(1.1)
+    assert rows[7][0] == 34
+
+
+def test_modes_are_groups_with_nothing_between_them(scripts):
+    modes, rng = scripts.supplement.modes, np.random.default_rng(0)
+    step = np.exp(-1) / 125
+    assert modes(rng.normal(0, step, 400)) == 1
+    assert modes(np.concatenate([rng.normal(k * step, 0.02 * step, 100) for k in range(4)])) == 4
+    assert modes(np.append(rng.normal(0, 0.02 * step, 400), 5 * step)) == 1  # one value is no mode

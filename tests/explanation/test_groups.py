@@ -610,6 +610,13 @@ def test_what_a_difference_of_many_classes_looks_at_is_said():
     assert difference(rng.integers(0, 40, 400), alike, np.arange(400) % 2).looks_at == "the first choice"
 
 
+@pytest.mark.parametrize("moved", [0, 1])
+def test_certain_predictions_show_no_difference_of_groups(moved):
+    y = np.random.default_rng(0).integers(0, 3, 300)
+    assert difference(y, kc.Categorical(np.eye(3)[(y + moved) % 3]), np.arange(300) % 2).pvalue == 1
+    assert difference(y > 1, np.where(y > 1, 1.0 - moved, moved), np.arange(300) % 2).pvalue == 1
+
+
 def test_differences_are_corrected_for_the_choice_of_a_column():
     y, p = one_probability(400, 6)
     rng = np.random.default_rng(0)

@@ -183,7 +183,9 @@ def test_clusters_with_slopes_of_their_own_are_not_rejected_for_them():
     y = x + rng.normal(size=20)[of] * x + rng.normal(size=300)
     result = kc.calibration_test(y, kc.Normal(x, np.sqrt(1 + x**2)), clusters=of)
     (note,) = (note for note in result.notes if "not below that of flipped signs" in note)
-    assert min(member.pvalue for member in result.members) < 0.01  # what the redrawn targets say
+    above = [np.mean(result.null_draws[member.name] >= member.value) for member in result.members]
+    assert min(above) < 0.01  # what the redrawn targets say
+    assert min(member.pvalue for member in result.members) >= result.pvalue  # no member says more than the test
     assert result.pvalue == pytest.approx(float(note.rsplit(" ", 1)[1]), abs=5e-4)
     assert result.pvalue > 0.3
 
@@ -280,6 +282,17 @@ def test_thinned_clusters_hold_their_level(unequal):
         y = (u[:, None] > p.cumsum(axis=1)[:, :-1]).sum(axis=1)
         rejected += kc.calibration_test(y, p, clusters=of, draws=99).pvalue <= 0.05
     assert rejected <= binom.ppf(0.999, sets, 0.05)
+
+
+def test_members_of_thinned_rows_are_multiplied_too():
+    """What one set of rows says was chosen as the least of h."""
+    rng = np.random.default_rng(11)
+    p = rng.dirichlet([1, 1, 1], 120)
+    y = (p.cumsum(axis=1) < rng.random((120, 1))).sum(axis=1)
+    found = kc.calibration_test(y, p, horizon=3, draws=199, early_stopping=False)
+    for pvalue in (found.pvalue, *(member.pvalue for member in found.members)):
+        rank = 200 * pvalue / 3
+        assert pvalue == 1 or rank == pytest.approx(round(rank))
 
 
 @pytest.mark.parametrize("said", [{"horizon": 3}, {"clusters": np.repeat(np.arange(12), 5)}])

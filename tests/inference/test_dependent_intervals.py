@@ -5,14 +5,14 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from scipy.stats import binom, norm, t
+from scipy.stats import binom, norm, skew, t
 
 import kernelcal as kc
 from kernelcal.cases import Case
 from kernelcal.dependence import DependentUnits
 from kernelcal.inference import equivalence_test
 from kernelcal.inference.draws import Draws
-from kernelcal.inference.intervals import Request, RowBootstrap, interval_of, mean_of_units
+from kernelcal.inference.intervals import Request, RowBootstrap, UnitMean, interval_of, mean_of_units
 from kernelcal.inference.intervals.confidence import spread_of
 from kernelcal.inference.intervals.flips import Flips
 from kernelcal.inference.intervals.methods import INTERVAL_METHODS, IntervalMethod
@@ -314,21 +314,35 @@ def test_the_mean_of_a_score_is_that_of_loops():
     weights = rng.uniform(0.5, 2, len(y))
     case = Case.of(y, p, weights=weights, **said)
     values = (y - p) ** 2
-    mean, error, freedom = mean_of_units(values, case)
+    found = mean_of_units(values, case)
     w = case.weights
-    assert mean == pytest.approx((w * values).sum() / w.sum())
-    sums = [(w * (values - mean))[said["clusters"] == g].sum() for g in range(12)]
-    assert error == pytest.approx(np.sqrt(12 / 11 * np.square(sums).sum()) / w.sum())
-    assert freedom == pytest.approx(11)  # clusters of one size
-    one_step = Case.of(y, p, horizon=1)
-    assert mean_of_units(values, one_step)[1] == pytest.approx(values.std(ddof=1) / len(y) ** 0.5)
+    assert found.mean == pytest.approx((w * values).sum() / w.sum())
+    sums = [(w * (values - found.mean))[said["clusters"] == g].sum() for g in range(12)]
+    assert found.error == pytest.approx(np.sqrt(12 / 11 * np.square(sums).sum()) / w.sum())
+    assert found.skewness == pytest.approx(skew(sums))
+    assert found.freedom == pytest.approx(11)  # clusters of one size
+    one_step = mean_of_units(values, Case.of(y, p, horizon=1))
+    assert one_step.error == pytest.approx(values.std(ddof=1) / len(y) ** 0.5)
+    assert (one_step.units, one_step.freedom) == (60, 59)
+
+
+def test_ends_of_a_skewed_mean_solve_the_transformation():
+    found = UnitMean(2.0, 0.3, 24.0, 25, 1.2)
+    for end, sign in zip(found.ends(0.95), (1, -1), strict=True):
+        x = (2.0 - end) / (0.3 * 5)  # (mean - mu) / s
+        g = x + 1.2 * x**2 / 3 + 1.2**2 * x**3 / 27 + 1.2 / (6 * 25)
+        assert g == pytest.approx(sign * t.ppf(0.975, 24) / 5)
+    low, high = found.ends(0.95)
+    assert high - 2.0 > 2.0 - low
+    plain = UnitMean(2.0, 0.3, 24.0, 25, 0.0).ends(0.95)
+    assert plain == pytest.approx((2.0 - 0.3 * t.ppf(0.975, 24), 2.0 + 0.3 * t.ppf(0.975, 24)))
 
 
 def test_the_mean_over_stretches_allows_for_what_neighbours_share():
     y, p, said = overlapping(np.random.default_rng(7), power=1)
     case = Case.of(y, p, **said)
     values = (y - p) ** 2
-    mean, error, freedom = mean_of_units(values, case)
+    found = mean_of_units(values, case)
     away = (values - values.mean())[np.argsort(said["time"])].reshape(15, 8)
     sums = away.sum(axis=1)
     size = np.abs(away).sum(axis=1)
@@ -336,8 +350,8 @@ def test_the_mean_over_stretches_allows_for_what_neighbours_share():
     seen = 1 + 7 * correlation
     assert seen > 1
     more = 1 + (1 - 1 / seen) * (1 / (1 - 4 / 24) - 1)
-    assert error == pytest.approx(np.sqrt(15 / 14 * np.square(sums).sum() * more) / 120)
-    assert (mean, freedom) == (pytest.approx(values.mean()), pytest.approx(14))
+    assert found.error == pytest.approx(np.sqrt(15 / 14 * np.square(sums).sum() * more) / 120)
+    assert (found.mean, found.freedom) == (pytest.approx(values.mean()), pytest.approx(14))
 
 
 def test_a_method_that_does_not_know_units_is_refused():

@@ -309,9 +309,9 @@ def test_gradients_flow(library):
         ),
         (
             lambda y, p: kc.calibration_test(y, p, statistic="ece"),
-            "ECE asks about classes, and Normal predicts numbers",
+            "ECE asks about classes and counts",
         ),
-        (lambda y, p: kc.ece(y, p), "this needs predicted class probabilities, got Normal"),
+        (lambda y, p: kc.ece(y, p), "pass distance='mmd' or 'squared mmd'"),
         (lambda y, p: kc.calibration_test(y[:3], p), "there are 3 targets but 4 rows of predictions"),
         (lambda y, p: kc.skce(list("abcd"), p), "the targets must be numbers for these predictions"),
         (lambda y, p: kc.skce([1, 2, np.nan, 3], p), r"the target in row 2 is missing \(NaN\)"),

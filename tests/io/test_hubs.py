@@ -1,5 +1,6 @@
 """What tables of forecasts know of their rows: which overlap, what is taken, and what is said where nothing holds."""
 
+import re
 from itertools import combinations
 
 import numpy as np
@@ -159,6 +160,13 @@ def test_tables_without_dates_know_nothing(save, load):
         data = load(save(other), target="observed")
         assert data.dependence == {}
         assert data.predictions.notes == ()
+
+
+def test_dates_without_marks_are_dates(save, load):
+    text = re.sub(r"(20\d\d)-(\d\d)-(\d\d)", r"\1\2\3", hub_table(12, [0], 6))
+    data = load(save(text), target="observed")
+    assert (data.dependence["clusters"] == np.repeat(np.arange(12), 6)).all()
+    assert "(12 dates) was taken" in data.description
 
 
 def test_one_row_a_forecast(save, load):

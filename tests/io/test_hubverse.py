@@ -283,3 +283,20 @@ def test_keys_do_not_depend_on_the_order_of_columns(save, load, truth):
     rows = [row.split(",") for row in TABLE.split()]
     other = save(" ".join(",".join([*row[4:], *row[3::-1]]) for row in rows), "b.csv")
     assert load(other, truth=truth).keys == load(save(TABLE), truth=truth).keys
+
+
+def test_distribution_functions(save, load, refused, truth):
+    lines = " ".join(
+        f"2024-01-06,1,hosp,2024-01-13,{place},cdf,{t},{p}"
+        for place, ps in (("01", (0.2, 0.5, 0.9)), ("US", (0.1, 0.1, 0.8)))
+        for t, p in zip((8, 10, 39.5), ps, strict=True)
+    )
+    data = load(save(f"{HEADER} {lines}"), truth=truth)
+    np.testing.assert_allclose(data.predictions.probs, [[0.2, 0.3, 0.4, 0.1], [0.1, 0, 0.7, 0.2]])
+    assert data.predictions.classes == ("to 8", "8 to 10", "10 to 39.5", "above 39.5")
+    assert data.y.tolist() == ["8 to 10", "above 39.5"]  # 10 is at most 10; 40
+    falling = save(f"{HEADER} {lines.replace(',0.5', ',0.1')}")
+    assert "location=01 falls, or exceeds 1" in refused(falling, truth=truth)
+    aside = load(save(f"{TABLE} {lines}"), truth=truth)
+    assert aside.description.endswith("; 6 lines of output type cdf left aside")
+    assert len(load(save(f"{TABLE} {lines}"), truth=truth, where=["output_type=cdf"]).predictions.classes) == 4

@@ -306,3 +306,15 @@ def test_rows_without_a_model_that_nobody_asked_for(save, together, refused_toge
     text = "model,kind,y,p a,keep,1,0.7 a,keep,0,0.2 b,keep,1,0.9 b,keep,0,0.1 ,drop,1,0.5"
     assert list(together(save(text), model_column="model", where=["kind=keep"])) == ["a", "b"]
     assert "has rows without a model" in refused_together(save(text), model_column="model")
+
+
+def test_top_labels_of_two_networks(save, together, refused_together):
+    a = save("true_label,pred_label,confidence 1,1,0.7 2,0,0.6 0,0,0.9", "a.csv")
+    b = save("true_label,pred_label,confidence 1,0,0.5 2,2,0.8 0,0,0.7", "b.csv")
+    models = together(a, b)
+    assert models["a"].y.tolist() == [1, 0, 1]
+    assert models["b"].y.tolist() == [0, 1, 1]
+    turned = save("true_label,pred_label,confidence 2,2,0.8 1,0,0.5 0,0,0.7", "b.csv")  # rows in another order
+    message = refused_together(a, turned)
+    assert message.startswith("the target of row 0 is 1 for model a and 2 for b")
+    assert "--row-id NAME" in message

@@ -13,6 +13,7 @@ from kernelcal.predictions import (
     LogNormal,
     Mixture,
     MultivariateNormal,
+    MultivariatePowerExponential,
     NegativeBinomial,
     Normal,
     Poisson,
@@ -36,6 +37,7 @@ def flat_quantiles():
 
 
 def build(rng, n=N):
+    own = np.random.default_rng(31)  # of what came later: the others stay as they were
     normal = Normal(rng.normal(size=n), rng.uniform(0.5, 2, n))
     laplace = Laplace(rng.normal(size=n), rng.uniform(0.5, 2, n))
     poisson = Poisson(rng.uniform(0.2, 9, n))
@@ -73,6 +75,7 @@ def build(rng, n=N):
         "mixture of counts": Mixture(weights, [poisson, Poisson(rng.uniform(20, 30, n)), Poisson(np.zeros(n))]),
         "mixture of vectors": Mixture(None, [diagonal, full]),
         "mixture with draws": Mixture([0.5, 0.5], [normal, samples]),
+        "power exponential": MultivariatePowerExponential(own.normal(size=(n, 2)), covariances(own, n, 2), 0.7),
         "mixture of mixtures": Mixture([0.2, 0.8], [Mixture(weights, [normal, laplace, normal]), laplace]),
     }
 
@@ -92,8 +95,18 @@ IN_LIBRARY = (
     "isotropic",
     "mixture",
     "mixture of vectors",
+    "power exponential",
 )
-VECTORS = ("dirichlet", "full", "one covariance", "diagonal", "isotropic", "vectors of one", "mixture of vectors")
+VECTORS = (
+    "power exponential",
+    "dirichlet",
+    "full",
+    "one covariance",
+    "diagonal",
+    "isotropic",
+    "vectors of one",
+    "mixture of vectors",
+)
 WITH_LOG_PROB = (*DENSITIES, *COUNTS, *VECTORS)
 
 

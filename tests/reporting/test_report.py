@@ -1,6 +1,8 @@
 """What `report` returns, writes and refuses."""
 
 import datetime
+import html
+import re
 import sys
 
 import numpy as np
@@ -263,9 +265,87 @@ def test_probabilities_that_are_all_too_low_are_not_called_over_confident():
     assert "confident" not in said
 
 
-def test_a_bound_is_for_several_models():
-    with pytest.raises(InputError, match=r"within=0\.05 is asked of several models on one page, got one: use"):
-        report([0, 1, 1], [0.2, 0.7, 0.9], within=0.05)
+def test_one_model_has_a_bound_too():
+    rng = np.random.default_rng(0)
+    p = rng.uniform(size=400)
+    y = (rng.random(400) < p).astype(int)
+    found = report(y, p, within=0.1, **FAST)
+    assert found.models[0].equivalence == kc.equivalence_test(y, p, within=0.1, draws=FAST["draws"])
+    assert found.models[0].figures[-1].meaning.startswith("Calibrated to within 0.1")
+    assert found.models[0].figures[-1].meaning in found.to_html()
+    assert found.to_dict()["models"][0]["equivalence"]["within"] == 0.1
+    counts = kc.Quantiles(np.tile([0.0, 1.0, 3.0], (60, 1)), [0.1, 0.5, 0.9])
+    with pytest.raises(InputError, match=r"within=0\.1 bounds the root of the SKCE, which has no interval here"):
+        report(np.arange(60) % 4, counts, within=0.1, **FAST)
+
+
+REPEATED = {
+    "nothing": {},
+    "levels": {"alpha": 0.1, "confidence_level": 0.9, "early_stopping": False},
+    "title and groups": {"title": "T '<b>", "groups": np.repeat(["a", "b"], 30)},
+    "weights": {"weights": np.linspace(0.5, 2, 60)},
+    "lens and classes": {"lens": kc.TopLabel(), "classes": ["no", "yes"]},
+    "bound and rows": {"within": 0.2, "rows": np.arange(60) + 7, "date": datetime.date(2026, 1, 2), "read": "a file"},
+    "given": {"given": {"x": np.arange(60.0)}},
+    "horizon": {"horizon": 2},
+    "clusters": {"clusters": np.arange(60) // 3},
+}
+
+
+def command_on(page):
+    return html.unescape(re.search(r"<code>(.*?)</code>", page, re.DOTALL)[1])
+
+
+@pytest.mark.parametrize("options", REPEATED.values(), ids=REPEATED)
+def test_the_call_on_a_page_makes_the_page_again(tmp_path, monkeypatch, options):
+    monkeypatch.chdir(tmp_path)
+    report(Y, P, "page.html", draws=39, rng=3, **options)
+    first = (tmp_path / "page.html").read_text()
+    (tmp_path / "page.html").unlink()
+    exec(command_on(first), {"y": Y, "predictions": P, **options})
+    assert (tmp_path / "page.html").read_text() == first
+
+
+def test_the_call_on_a_page_of_several_models_makes_it_again():
+    models = {"a": P, "b": P**2 / (P**2).sum(axis=-1, keepdims=True) if P.ndim == 2 else P**2}
+    page = report(Y, models, within=0.2, draws=99).to_html()
+    made = {"y": Y, "predictions": models}
+    exec(command_on(page).replace("kernelcal.report", "page = kernelcal.report"), made)
+    assert made["page"].to_html() == page
+
+
+def test_a_page_of_a_file_and_its_call(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    (tmp_path / "parts").mkdir()
+    for k in range(2):
+        p = rng.uniform(size=60)
+        rows = zip(p.tolist(), (rng.random(60) < p).astype(int).tolist(), strict=True)
+        (tmp_path / f"parts/{k}.csv").write_text("risk,event\n" + "".join(f"{a!r},{b}\n" for a, b in rows))
+    assert kc.report("parts/0.csv", "risk", "a.html", target="event", draws=39).models[0].evaluation.n == 60
+    found = kc.report("parts/*.csv", "risk", target="event", draws=39, title="All")
+    assert found.models[0].evaluation.n == 120
+    made = {}
+    exec(command_on(found.to_html()).replace("kernelcal.report", "page = kernelcal.report"), made)
+    assert made["page"].to_html() == found.to_html()
+    for arguments, options, text in (
+        (("parts/0.csv", "risk", "a.html", 3), {}, "after a path come the names"),
+        (("parts/0.csv", "risk"), {"predictions": "risk"}, "predictions was given twice"),
+        (("parts/2.csv",), {}, "there is no such file"),
+        (("parts/0.csv", "risk"), {"targets": "event"}, "there is no option 'targets'"),
+        ((Y, P), {"target": "event"}, "target= says which columns of a file hold what"),
+        ((Y,), {}, "needs predictions; of a file its path"),
+    ):
+        with pytest.raises(InputError, match=text):
+            kc.report(*arguments, **options)
+
+
+def test_names_on_a_page_hold_no_control_characters():
+    names = ["a\x1b]0;T\x07", "b\u202e", "c\x00d"]
+    page = report(Y, P, groups=np.resize(names, len(Y)), title="t\x1b[31m", read="\x07", **FAST).to_html()
+    assert not set(page) & set("\x1b\x07\u202e\x00")
+    assert "a\\x1b]0;T\\x07" in page
+    assert "t\\x1b[31m" in page
 
 
 def test_two_rows_are_no_reason_for_trust():

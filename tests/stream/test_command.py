@@ -113,8 +113,8 @@ def test_save_keeps_the_sums(capsys, data, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--save", "x.txt"], "--save takes the name of an npz file in a folder that is there, got x.txt"),
-        (["--save", "none/x.npz"], "--save takes the name of an npz file in a folder that is there"),
+        (["--save", "x.txt"], "--save keeps sums in an npz file: its name ends in .npz, got x.txt"),
+        (["--save", "none/x.npz"], "there is no folder none: make it first, or name another"),
         (["--dask", "here"], "--dask here: the address of a scheduler is expected, such as tcp://"),
         (["--weights", "p_cat", "--together", *IN_PARTS], "--weights cannot be said of files read in one pass"),
     ],

@@ -33,6 +33,16 @@ def test_partitions_of_a_frame_give_what_a_sketch_in_memory_gives(partitions):
     )
 
 
+def test_rows_that_depend_are_refused_beside_arrays_and_frames():
+    frame, y, p = class_table()
+    targets, predictions = da.from_array(y, chunks=1300), da.from_array(p, chunks=(999, 2))
+    for said in ({"clusters": np.arange(len(y)) // 5}, {"horizon": 3}):
+        with pytest.raises(InputError, match="is learned from all of them before targets are redrawn"):
+            kc.evaluate(targets, predictions, **said)
+    with pytest.raises(InputError, match="--clusters cannot be said of files read in one pass"):
+        kc.evaluate(dd.from_pandas(frame, npartitions=2), "p_*", target="label", clusters="label")
+
+
 def test_arrays_in_chunks():
     _, y, p = class_table()
     targets, predictions = da.from_array(y, chunks=1300), da.from_array(p, chunks=(999, 2))

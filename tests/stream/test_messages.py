@@ -169,7 +169,9 @@ def test_other_layouts_and_options(tmp_path, frame):
     pd.DataFrame(np.ones((9, 4)), columns=["y", "m_1", "m_2", "m_3"]).to_csv(tmp_path / "draws.csv", index=False)
     with pytest.raises(InputError, match="draws have no exact test of redrawn targets"):
         evaluate_files(tmp_path / "draws.csv", samples="m_*")
-    with pytest.raises(InputError, match="there is no option 'early_stopping' for rows read in parts: options are"):
+    with pytest.raises(
+        InputError, match="there is no option 'early_stopping' for rows of files and tables: options are"
+    ):
         evaluate_files(data, early_stopping=True)
     refused("confidence_level must lie between 0 and 1", data, confidence_level=95)
     frame.rename(columns={"p_owl": "p_o,wl"}).to_parquet(data / "part000.parquet")

@@ -368,7 +368,52 @@ def write_parquet(path, columns):
     pyarrow.parquet.write_table(pyarrow.table(columns), path)
 
 
+def write_json(path, columns):
+    path.write_text(json.dumps([dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]))
+
+
+def write_feather(path, columns):
+    import pyarrow.feather
+
+    pyarrow.feather.write_feather(pyarrow.table(columns), str(path))
+
+
+def write_stream(path, columns):
+    import pyarrow.ipc
+
+    table = pyarrow.table(columns)
+    with pyarrow.OSFile(str(path), "wb") as sink, pyarrow.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+
+
+def write_workbook(path, columns):
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    for row in [list(columns), *zip(*columns.values(), strict=True)]:
+        book.active.append(row)
+    book.save(path)
+
+
+def write_r(path, columns):
+    import rdata
+
+    vectors = {name: np.array([np.nan if x is None else x for x in values]) for name, values in columns.items()}
+    (rdata.write_rds if path.suffix == ".rds" else rdata.write_rda)(path, vectors)
+
+
 READERS = {
+    ".dat": (write_text(","), {"binary": False}),
+    ".tab": (write_text("\t"), {"binary": False}),
+    ".json": (write_json, {"wide": True}),
+    ".feather": (write_feather, {"wide": True}),
+    ".arrow": (write_stream, {"wide": True}),
+    ".ipc": (write_stream, {"wide": True}),
+    ".xlsx": (write_workbook, {}),
+    ".xlsm": (write_workbook, {}),
+    ".rda": (write_r, {}),
+    ".rds": (write_r, {}),
+    ".rdata": (write_r, {}),
     ".csv": (write_text(","), {"binary": False}),
     ".txt": (write_text(","), {"binary": False}),
     ".tsv": (write_text("\t"), {"binary": False}),
@@ -377,5 +422,10 @@ READERS = {
     ".npz": (write_npz, {"wide": True}),
     ".parquet": (write_parquet, {"wide": True}),
     ".pq": (write_parquet, {"wide": True}),
+}
+NEEDS = {
+    **dict.fromkeys((".parquet", ".pq", ".feather", ".arrow", ".ipc"), "pyarrow"),
+    **dict.fromkeys((".xlsx", ".xlsm"), "openpyxl"),
+    **dict.fromkeys((".rda", ".rds", ".rdata"), "rdata"),
 }
 NO_READER = {".npy": "an array, read in pairs: tests/io/test_formats.py"}

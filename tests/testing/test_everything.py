@@ -94,8 +94,8 @@ def test_every_binning(name):
 
 @every("suffix", subjects.READERS)
 def test_every_reader(suffix):
-    if suffix in (".parquet", ".pq"):
-        pytest.importorskip("pyarrow")
+    if suffix in subjects.NEEDS:
+        pytest.importorskip(subjects.NEEDS[suffix])
     write, options = subjects.READERS[suffix]
     testing.check_reader(suffix, write, **options)
 

@@ -53,10 +53,15 @@ class Binning(ABC):
     def __str__(self) -> str: ...
 
 
+_MOST = 10**9  # more would fill any memory
+
+
 def checked_count(value: Any, name: str, example: str) -> int:
     """Return a whole number that is at least 1."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise InputError(f"{name} must be a whole number, at least 1, got {value!r}: for example {example}")
+    if value > _MOST:
+        raise InputError(f"{name} must be at most {_MOST:,}, got a larger number: for example {example}")
     return int(value)
 
 

@@ -11,22 +11,24 @@ from pathlib import Path
 from typing import Any
 
 from kernelcal.cases import Case
-from kernelcal.cli.common import bar, check_lens, engine_of, lens_of, with_engine
-from kernelcal.cli.ending import FINE, SAID_NO, ended, refused, say, sentence
+from kernelcal.cli.common import bar, check_lens, engine_of, lens_of, spread_out, with_engine
+from kernelcal.cli.ending import FINE, ended, refused, say, sentence
+from kernelcal.cli.gates import Judged, asked_gates, draws_for_gates, ended_by, judged, within_bound
 from kernelcal.cli.models import run_compare, run_report
 from kernelcal.cli.parser import argument_parser
-from kernelcal.cli.streaming import check_streaming, is_one_table, run_in_parts, why_in_parts
+from kernelcal.cli.streaming import check_streaming, is_one_table, refuse_whole, run_in_parts, run_merge, why_in_parts
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS
-from kernelcal.errors import KernelcalError, naming_rows
+from kernelcal.errors import InputError, KernelcalError, naming_rows
 from kernelcal.evaluation import Plan, evaluated, plan
-from kernelcal.explanation import columns_of_text
+from kernelcal.explanation import columns_of_text, explained
 from kernelcal.inference.intervals import checked_bound
 from kernelcal.inference.test import asked, asked_test
-from kernelcal.io import Data, ReadOptions, read
+from kernelcal.io import Data, ReadOptions, read, readers
 from kernelcal.lenses import ClassWise
 from kernelcal.predictions import ScorePredictions
 from kernelcal.runs import Run
 from kernelcal.stream import read_together
+from kernelcal.tables import Shown
 
 __all__ = ["main"]
 
@@ -47,22 +49,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _main(options: argparse.Namespace) -> int:
+    if options.command == "merge":
+        return run_merge(options)
     options.run = _run_of(options)
     _refuse(options)
     if options.command in ("compare", "report"):
         return _compared(options)
     results: list[dict[str, Any]] = []
-    groups = _groups(options.files, together=getattr(options, "together", False))
+    statuses = [FINE]
+    groups = _groups(options.files, together=options.together)
     check_streaming(groups, options)
     for paths in groups:
         try:
-            results.append(_run(paths, options, first=not results))
+            result, found = _run(paths, options, first=not results)
+            statuses.append(ended_by(found, options, result))
         except (KernelcalError, UnicodeError) as error:
             return refused(_naming_file(paths, error))
+        results.append(result)
     if options.json:
         say(json.dumps(results if len(results) > 1 else results[0], indent=2, allow_nan=False))
-    below = options.fail_below is not None and any(_below(r.get("pvalue"), options.fail_below) for r in results)
-    return SAID_NO if below else FINE
+    return max(statuses)
 
 
 def _run_of(options: argparse.Namespace) -> Run:
@@ -70,7 +76,7 @@ def _run_of(options: argparse.Namespace) -> Run:
     return Run(
         confidence_level=getattr(options, "confidence_level", CONFIDENCE_LEVEL),
         alpha=options.alpha,
-        draws=DRAWS if options.draws is None else options.draws,
+        draws=draws_for_gates(options, DRAWS),
         rng=options.seed,
         early_stopping=not options.all_draws,
         engine=engine_of(getattr(options, "engine", None), getattr(options, "features", None)),
@@ -82,16 +88,21 @@ def _refuse(options: argparse.Namespace) -> None:
     check_lens(options.lens, every=options.command == "test")
     if options.command == "test":
         asked_test(with_engine(options.statistic, options.run.engine), options.null, weighted=bool(options.weights))
+        if options.fail_above is not None:
+            raise InputError("test measures no error: --fail-above belongs to evaluate, explain, compare and report")
     if getattr(options, "within", None) is not None:
         checked_bound(options.within)
 
 
 def _compared(options: argparse.Namespace) -> int:
     run = run_compare if options.command == "compare" else run_report
-    found = run(_groups(options.files), _reading(options), options)
+    together = getattr(options, "together", False)
+    groups = _groups(options.files if together else spread_out(options.files, readers()), together=together)
+    result, found = run(groups, _reading(options), options)
+    status = ended_by(found, options, result)
     if options.json:
-        say(json.dumps(found, indent=2, allow_nan=False))
-    return FINE
+        say(json.dumps(result, indent=2, allow_nan=False))
+    return status
 
 
 def _reading(options: argparse.Namespace) -> ReadOptions:
@@ -101,32 +112,34 @@ def _reading(options: argparse.Namespace) -> ReadOptions:
     return ReadOptions(**said, unasked=not independent)
 
 
-def _below(pvalue: float | None, level: float) -> bool:
-    """Tell whether a p-value is below a level; where there is no test none is."""
-    return pvalue is not None and pvalue < level
-
-
 def _naming_file(paths: list[Path], error: Exception) -> str:
     """One line that names the file."""
     text = sentence(error)
     return text if str(paths[0]) in text else f"{' and '.join(map(str, paths))}: {text}"
 
 
-def _run(paths: list[Path], options: argparse.Namespace, *, first: bool) -> dict[str, Any]:
-    why = why_in_parts(paths, options)
+def _run(paths: list[Path], options: argparse.Namespace, *, first: bool) -> tuple[dict[str, Any], list[Judged]]:
+    """Read, say what was read, compute and print; returns values for JSON, and what gates look at."""
+    name, why = " and ".join(map(str, paths)), why_in_parts(paths, options)
+    if why is not None and options.explain_reading:
+        raise InputError(f"--explain-reading is about a file that is read at once, and this one is not ({why})")
     if why is not None:
-        return run_in_parts(paths, why, _reading(options), options, first=first)
+        refuse_whole(options, why)
+        result, found = run_in_parts(paths, why, _reading(options), options, first=first)
+        return result, [] if found is None else judged(name, found)
     read_all = read_together if is_one_table(paths, options) else read
     data = read_all(paths, _reading(options))
     if options.explain_reading:
         say(data.explained(_without_explaining(options)))
-        return {"read": data.description}
+        return {"read": data.description}, []
     if not options.json:
         say(data.sentence if first else f"\n{data.sentence}")
-    result = _planned(data, options) or _compute(data, options)
-    if not options.json:
-        say(result.summary())
-    return {"read": data.description, **result.to_dict()}
+    planned = _planned(data, options)
+    if planned is not None:
+        if not options.json:
+            say(planned.summary())
+        return {"read": data.description, **planned.to_dict()}, []
+    return _compute(data, name, options)
 
 
 def _without_explaining(options: argparse.Namespace) -> list[str]:
@@ -145,19 +158,42 @@ def _planned(data: Data, options: argparse.Namespace) -> Plan | None:
     return found if options.plan else None
 
 
-def _compute(data: Data, options: argparse.Namespace) -> Any:
+def _compute(data: Data, name: str, options: argparse.Namespace) -> tuple[dict[str, Any], list[Judged]]:
     lens = lens_of(options.lens, data.predictions)
     every = lens if isinstance(lens, ClassWise) else None
+    beside: dict[str, Shown] = {}
     with bar() as progress, naming_rows(data.row_in_words):
         run = replace(options.run, progress=progress)
-        beside = {"weights": data.weights, "given": data.given, **data.dependence}
-        case = replace(Case.of(data.y, data.predictions, lens=None if every else lens, **beside), numbers=data.numbers)
-        if options.command == "evaluate":
-            return evaluated(case, run, groups=columns_of_text(data.groups))
-        statistic, law = asked_test(
-            with_engine(options.statistic, run.engine), options.null, weighted=data.weights is not None
-        )
-        return asked(case, statistic, law, every, run)
+        known = {"weights": data.weights, "given": data.given, **data.dependence}
+        case = replace(Case.of(data.y, data.predictions, lens=None if every else lens, **known), numbers=data.numbers)
+        if options.command == "test":
+            law = asked_test(
+                with_engine(options.statistic, run.engine), options.null, weighted=data.weights is not None
+            )
+            found: Any = asked(case, *law, every, run)
+            looked_at = [Judged(name, found.pvalue, None)]
+        else:
+            found, looked_at, beside = _evaluated(case, run, name, columns_of_text(data.groups), options)
+        if getattr(options, "within", None) is not None:
+            beside["equivalence"] = within_bound(case, run, options.within)
+    if not options.json:
+        say("\n\n".join(part.summary() for part in (found, *beside.values())))
+    more = {key: part.to_dict() for key, part in beside.items()}  # type: ignore[attr-defined]
+    return {"read": data.description, **found.to_dict(), **more}, looked_at
+
+
+def _evaluated(
+    case: Case, run: Run, name: str, groups: Any, options: argparse.Namespace
+) -> tuple[Any, list[Judged], dict[str, Shown]]:
+    """Evaluation or explanation; this one is judged by an evaluation beside it, if anything is."""
+    if options.command == "evaluate":
+        found = evaluated(case, run, groups=groups)
+        return found, judged(name, found), {}
+    why = explained(case, run, groups=groups)
+    if not asked_gates(options):
+        return why, [], {}
+    found = evaluated(case, run)
+    return why, judged(name, replace(found, by_group=why.by_group)), {"evaluation": found}
 
 
 def _groups(files: Sequence[Path], *, together: bool = False) -> list[list[Path]]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import glob
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from kernelcal.cases import refuse_lens
@@ -15,8 +17,9 @@ from kernelcal.inference import STATISTICS
 from kernelcal.lenses import LENSES
 from kernelcal.pairs import ENGINES, Engine
 from kernelcal.predictions import RealPredictions
+from kernelcal.stream import is_many
 
-__all__ = ["bar", "check_lens", "engine_of", "lens_of", "with_engine"]
+__all__ = ["bar", "check_lens", "engine_of", "lens_of", "spread_out", "with_engine"]
 
 
 _BAR = 30
@@ -87,3 +90,30 @@ def lens_of(text: str | None, predictions: Any) -> Any:
 
 def _top(text: str) -> Any:
     return LENSES[_TOP](int(text[4:])) if text.startswith("top-") and text[4:].isdecimal() else None
+
+
+def spread_out(names: Sequence[Path], suffixes: Sequence[str]) -> list[Path]:
+    """Files of names, folders and globs in the order that was given, those of a folder or glob by name.
+
+    Raises
+    ------
+    InputError
+        For a folder or glob without a file of a kind that is read.
+    """
+    found: list[Path] = []
+    for name in names:
+        if not is_many(name):
+            found.append(name)
+            continue
+        inside = name.rglob("*") if name.is_dir() else map(Path, glob.glob(str(name), recursive=True))
+        files = sorted(p for p in inside if p.is_file() and p.suffix.lower() in suffixes and not _hidden(p, name))
+        if not files:
+            raise InputError(f"{name}: no file of it is of a kind that is read here: {', '.join(suffixes)}")
+        found += files
+    return found
+
+
+def _hidden(path: Path, folder: Path) -> bool:
+    """Tell whether a file in a folder is one of those that other programs put there, such as ``_SUCCESS``."""
+    parts = path.relative_to(folder).parts if folder.is_dir() else (path.name,)
+    return any(part.startswith((".", "_")) for part in parts)

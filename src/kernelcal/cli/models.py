@@ -14,13 +14,15 @@ import numpy as np
 
 from kernelcal.cli.common import bar, lens_of
 from kernelcal.cli.ending import say
+from kernelcal.cli.gates import Judged, judged
 from kernelcal.comparison import Comparison, ScoreComparison, checked_models, compared, cost_in_words, refuse_run
 from kernelcal.dependence import Dependence
 from kernelcal.errors import InputError, KernelcalWarning, naming_rows
-from kernelcal.explanation import columns_of_text
+from kernelcal.explanation import ByGroup, by_group, checked_groups, columns_of_text, refuse_ungrouped
 from kernelcal.io import Data, ReadOptions, read, read_models
 from kernelcal.plots import pyplot
-from kernelcal.reporting import Report, environment, refuse_path, report
+from kernelcal.reporting import Report, environment, evaluations, refuse_path, report
+from kernelcal.stream import read_together
 from kernelcal.surroundings import refuse_place, written_whole
 
 __all__ = ["run_compare", "run_report"]
@@ -29,8 +31,10 @@ __all__ = ["run_compare", "run_report"]
 _PICTURES = (".png", ".svg", ".pdf")
 
 
-def run_compare(groups: Sequence[Sequence[Path]], reading: ReadOptions, options: argparse.Namespace) -> dict[str, Any]:
-    """Read, say what was read and what it will cost, compare, print and draw."""
+def run_compare(
+    groups: Sequence[Sequence[Path]], reading: ReadOptions, options: argparse.Namespace
+) -> tuple[dict[str, Any], list[Judged]]:
+    """Read, say what was read and what it will cost, compare, print and draw; returns what gates look at too."""
     if options.plot is not None:
         _refuse_picture(options.plot)
     if reading.weights:
@@ -43,21 +47,25 @@ def run_compare(groups: Sequence[Sequence[Path]], reading: ReadOptions, options:
     if not options.json:
         say("\n".join(f"{name}: {data.sentence}" for name, data in models.items()))
         say(cost_in_words(predictions, options.run.draws) + "\n")
-    result = _compared(models, predictions, options)
+    result, by = _compared(models, predictions, options)
     if not options.json:
-        say(result.summary())
+        say("\n\n".join([result.summary(), *(f"{name}\n\n{part.summary()}" for name, part in by.items())]))
     if options.plot is not None:
         _save(result, options.plot)
         say(f"wrote {options.plot}", to_errors=options.json)
-    return {"read": {name: data.description for name, data in models.items()}, **result.to_dict()}
+    found = {name: replace(own, by_group=by.get(name)) for name, own in evaluations(result).items()}
+    shown = {"read": {name: data.description for name, data in models.items()}, **result.to_dict()}
+    if by:
+        shown["groups"] = {name: part.to_dict() for name, part in by.items()}
+    return shown, [one for name, own in found.items() for one in judged(name, own)]
 
 
-def _explained(models: dict[str, Data], options: argparse.Namespace) -> dict[str, Any]:
-    """Say of every model how it was read."""
+def _explained(models: dict[str, Data], options: argparse.Namespace) -> tuple[dict[str, Any], list[Judged]]:
+    """Say of every model how it was read; nothing is judged."""
     typed = ["kernelcal", *(part for part in map(str, options.said) if part != "--explain-reading")]
     for name, data in models.items():
         say(f"{name}: {data.explained(typed)}")
-    return {"read": {name: data.description for name, data in models.items()}}
+    return {"read": {name: data.description for name, data in models.items()}}, []
 
 
 def _outcomes(models: dict[str, Data]) -> Any:
@@ -69,7 +77,8 @@ def _outcomes(models: dict[str, Data]) -> Any:
 
 def _compared(
     found: dict[str, Data], predictions: dict[str, Any], options: argparse.Namespace
-) -> Comparison | ScoreComparison:
+) -> tuple[Comparison | ScoreComparison, dict[str, ByGroup]]:
+    """Comparison, and the groups of every model, where some are named."""
     first = next(iter(found.values()))
     lens = lens_of(options.lens, first.predictions)
     with bar() as progress, warnings.catch_warnings(), naming_rows(first.row_in_words):
@@ -77,7 +86,13 @@ def _compared(
         models = checked_models(_outcomes(found), predictions, lens, None, normalize=False)
         rows = Dependence.of(len(first.y), **first.dependence) if first.dependence else None
         models = {name: replace(case, numbers=first.numbers, rows=rows) for name, case in models.items()}
-        return compared(models, replace(options.run, progress=progress), within=options.within)
+        grouping = checked_groups(columns_of_text(first.groups), len(first.y))
+        if grouping.groups:
+            refuse_ungrouped(next(iter(models.values())))
+        result = compared(models, replace(options.run, progress=progress), within=options.within)
+        alone = options.run.shared()
+        cases = {name: case.in_numpy for name, case in models.items()} if grouping.groups else {}
+        return result, {name: by_group(case, grouping, alone) for name, case in cases.items()}
 
 
 def _refuse_picture(path: Path) -> None:
@@ -91,28 +106,34 @@ def _save(result: Comparison | ScoreComparison, path: Path) -> None:
     figure = result.plot().figure
     try:
         with written_whole(path) as unfinished:
-            figure.savefig(unfinished)
+            figure.savefig(unfinished, format=path.suffix[1:].lower())
     finally:
         pyplot().close(figure)
 
 
-def run_report(groups: Sequence[Sequence[Path]], reading: ReadOptions, options: argparse.Namespace) -> dict[str, Any]:
-    """Read, say what was read, compute, write the page and say where it is."""
+def run_report(
+    groups: Sequence[Sequence[Path]], reading: ReadOptions, options: argparse.Namespace
+) -> tuple[dict[str, Any], list[Judged]]:
+    """Read, say what was read, compute, write the page and say where it is; returns what gates look at too."""
     refuse_path(options.output)
     environment()
     several = len(groups) > 1 or reading.model_column is not None
+    read_all = read_together if options.together else read
     if several and reading.weights:
         raise InputError("a page about several models takes no case weights: leave out --weights")
     if several:
         refuse_run(options.run)
-    models = read_models(groups, reading) if several else {groups[0][0].stem: read(groups[0], reading)}
+    models = read_models(groups, reading) if several else {groups[0][0].stem: read_all(groups[0], reading)}
     if options.explain_reading:
         return _explained(models, options)
     if not options.json:
         say("\n".join(data.sentence for data in models.values()))
     found = _reported(models, options)
     say(f"{found.verdict.heading}\nwrote {found.path}", to_errors=options.json)
-    return {"read": {name: data.description for name, data in models.items()}, **found.to_dict()}
+    shown = {"read": {name: data.description for name, data in models.items()}, **found.to_dict()}
+    names = list(models) if len(models) == 1 else [str(model.name) for model in found.models]
+    pairs = zip(names, found.models, strict=True)
+    return shown, [one for name, model in pairs for one in judged(name, model.evaluation)]
 
 
 def _reported(models: dict[str, Data], options: argparse.Namespace) -> Report:

@@ -9,6 +9,7 @@ from typing import Any
 
 from kernelcal import __version__
 from kernelcal.cli.ending import say
+from kernelcal.cli.gates import add_gates
 from kernelcal.cli.streaming import add_streaming
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, DRAWS_OF_A_PASS, SIGNIFICANCE
 from kernelcal.inference import NULL_LAWS, STATISTICS
@@ -20,6 +21,7 @@ __all__ = ["argument_parser"]
 
 
 _DIGITS = 40  # of a whole number: Python itself reads no more than some thousands
+_ONE_TABLE = "one file, or two npy files; a folder or a quoted glob is one table"
 _PAGE = "the page, .html; a file of this name is replaced (default: %(default)s)"
 
 
@@ -31,7 +33,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def argument_parser() -> argparse.ArgumentParser:
-    """Return the parser of ``kernelcal evaluate``, ``test``, ``compare`` and ``report``."""
+    """Return the parser of all commands."""
     parser = _Parser(prog="kernelcal", description="Can a probabilistic model be believed? Calibration of predictions.")
     parser.add_argument("--version", action="version", version=f"kernelcal {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
@@ -51,7 +53,7 @@ def argument_parser() -> argparse.ArgumentParser:
         "--plan", action="store_true", help="say which engines would run, their memory and time, and stop"
     )
     test = commands.add_parser("test", help="the exact test alone, with every member of its family")
-    test.add_argument("files", nargs="+", type=Path, metavar="FILE", help="one file, or two npy files")
+    test.add_argument("files", nargs="+", type=Path, metavar="FILE", help=_ONE_TABLE)
     test.add_argument(
         "--statistic",
         choices=tuple(STATISTICS),
@@ -67,11 +69,16 @@ def argument_parser() -> argparse.ArgumentParser:
         description="Which of several models is better calibrated on the same rows, and how certainly?",
     )
     several.add_argument(
-        "files", nargs="+", type=Path, metavar="FILE", help="a file a model, or one table with --model-column"
+        "files",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="a file a model (of a folder or a quoted glob too), or one table with --model-column",
     )
     _add_models(several.add_argument_group("the models"))
-    page = _add_report(commands)
-    for command in (every, several, page):
+    page, where = _add_report(commands), _add_explain(commands)
+    _add_merge(commands)
+    for command in (every, several, page, where):
         command.add_argument(
             "--confidence-level",
             type=float,
@@ -79,23 +86,31 @@ def argument_parser() -> argparse.ArgumentParser:
             metavar="P",
             help="coverage of the intervals (default: %(default)s)",
         )
-    for command in (every, page):
         command.add_argument(
             "--groups",
             metavar="NAMES",
             help="columns a,b whose values are groups of rows, each tested and measured; measured numbers are cut",
         )
+        command.add_argument(
+            "--within",
+            type=float,
+            metavar="EPS",
+            help="also test whether each model is calibrated to within this root of the SKCE, such as 0.05",
+        )
+    for command in (test, page, where):
+        command.add_argument("--together", action="store_true", help="all files are parts of one table")
     add_streaming(every.add_argument_group("files larger than memory"))
-    for command in (every, test, page):
+    for command in (every, test, page, where):
         command.add_argument(
             "--given",
             metavar="NAMES",
             help="columns that are known before the outcomes: are predictions right given these too, and where not?",
         )
-    for command in (every, test, several, page):
+    for command in (every, test, several, page, where):
         _add_dependence(command.add_argument_group("rows that depend on each other"))
         _add_reading(command)
         _add_testing(command, one=command in (every, test))
+        add_gates(command.add_argument_group("gates: exit status 1"))
     return parser
 
 
@@ -127,11 +142,55 @@ def _add_report(commands: Any) -> argparse.ArgumentParser:
         help="one HTML page: verdict, numbers, pictures, where the model is wrong, method and data",
         description="Write one self-contained HTML page about one model, or several of the same rows.",
     )
-    page.add_argument("files", nargs="+", type=Path, metavar="FILE", help="a file a model, or one table of several")
+    page.add_argument(
+        "files",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="a file a model (of a folder or glob too), or one table of several",
+    )
     page.add_argument("-o", "--output", type=Path, default=Path("report.html"), metavar="PAGE", help=_PAGE)
     page.add_argument("--title", default="Calibration report", metavar="TEXT", help="title of the page")
     _add_models(page.add_argument_group("the models"), plot=False)
     return page
+
+
+def _add_explain(commands: Any) -> argparse.ArgumentParser:
+    where: argparse.ArgumentParser = commands.add_parser(
+        "explain",
+        help="where the model is wrong: at which predictions, in which classes, groups and rows",
+        description="Where is this model wrong: at which predictions, in which classes, groups of rows, rows?",
+    )
+    where.add_argument("files", nargs="+", type=Path, metavar="FILE", help=_ONE_TABLE)
+    return where
+
+
+def _add_merge(commands: Any) -> None:
+    merge = commands.add_parser(
+        "merge",
+        help="add up what evaluate --save wrote, and say what all rows tell",
+        description="Add up the sums that kernelcal evaluate --save wrote of several tables, as if they had been one.",
+    )
+    merge.add_argument(
+        "files", nargs="+", type=Path, metavar="FILE", help="npz files of --save; a folder or a quoted glob of these"
+    )
+    merge.add_argument("-o", "--output", type=Path, metavar="FILE", help="keep the sum in an npz file")
+    merge.add_argument(
+        "--confidence-level",
+        type=float,
+        default=CONFIDENCE_LEVEL,
+        metavar="P",
+        help="coverage of the intervals (default: %(default)s)",
+    )
+    merge.add_argument(
+        "--alpha",
+        type=float,
+        default=SIGNIFICANCE,
+        metavar="P",
+        help="level at which verdicts reject (default: %(default)s)",
+    )
+    merge.add_argument("--json", action="store_true", help="print JSON")
+    add_gates(merge.add_argument_group("gates: exit status 1"))
 
 
 def _add_models(group: argparse._ArgumentGroup, *, plot: bool = True) -> None:
@@ -141,12 +200,6 @@ def _add_models(group: argparse._ArgumentGroup, *, plot: bool = True) -> None:
         metavar="NAMES",
         help="columns that tell rows apart: rows of other models are put into the order of the first; without it "
         "they must be in the same order (long tables know their rows)",
-    )
-    group.add_argument(
-        "--within",
-        type=float,
-        metavar="EPS",
-        help="also test whether each model is calibrated to within this root of the SKCE, such as 0.05",
     )
     if plot:
         group.add_argument(
@@ -322,7 +375,6 @@ def _add_testing(parser: argparse.ArgumentParser, *, one: bool) -> None:
         group.add_argument(
             "--features", type=_count, metavar="D", help="with --engine nystrom or fourier: their number"
         )
-        group.add_argument("--fail-below", type=_level, metavar="P", help="exit status 1 if the p-value is below P")
 
 
 def _count(text: str) -> int:
@@ -356,13 +408,3 @@ def _width(text: str) -> float:
             f"expected the width to which outcomes were rounded, such as 0.1 or 1, or 0, got {text!r}"
         )
     return width
-
-
-def _level(text: str) -> float:
-    try:
-        level = float(text)
-    except ValueError:
-        level = -1.0
-    if not 0 <= level <= 1:
-        raise argparse.ArgumentTypeError(f"expected a level between 0 and 1, such as 0.05, got {text!r}")
-    return level

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kernelcal.cli.common import bar, lens_of
+from kernelcal.cli.common import bar, lens_of, spread_out
 from kernelcal.cli.ending import say
+from kernelcal.cli.gates import draws_for_gates, ended_by, judged, refuse_few_draws
 from kernelcal.defaults import DRAWS_OF_A_PASS
 from kernelcal.errors import InputError
 from kernelcal.evaluation import size_in_words
 from kernelcal.io import ReadOptions
+from kernelcal.runs import Run
+from kernelcal.sketch import Sketch, SketchResult
 from kernelcal.stream import (
     AT_ONCE,
     cluster,
@@ -29,10 +33,23 @@ from kernelcal.stream import (
 )
 from kernelcal.surroundings import refuse_place
 
-__all__ = ["add_streaming", "check_streaming", "is_one_table", "run_in_parts", "why_in_parts"]
+__all__ = [
+    "add_streaming",
+    "check_streaming",
+    "is_one_table",
+    "refuse_whole",
+    "run_in_parts",
+    "run_merge",
+    "why_in_parts",
+]
 
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
+_SUMS = (".npz",)
+_MERGED = (
+    "Tables that are to be added up are saved with --like FIRST.npz, which takes the lengthscales of the first and "
+    "numbers rows on, and with --first-row N besides where several follow the first"
+)
 _DIGITS = 40  # characters of a size: beyond, no machine has it
 
 
@@ -54,7 +71,30 @@ def add_streaming(group: argparse._ArgumentGroup) -> None:
         metavar="ADDRESS",
         help="read parts on the workers of Dask: those of the scheduler at this address, else one a processor here",
     )
-    group.add_argument("--save", type=Path, metavar="FILE", help="read in parts, and keep the sums in an npz file")
+    group.add_argument(
+        "--save",
+        type=Path,
+        metavar="FILE",
+        help="read in parts, and keep the sums in an npz file, which kernelcal merge adds to others",
+    )
+    group.add_argument(
+        "--like",
+        type=Path,
+        metavar="FILE",
+        help="with --save: take lengthscales and settings from a file of --save, and number rows on from its last one",
+    )
+    group.add_argument(
+        "--first-row",
+        type=_row,
+        metavar="N",
+        help="with --save: number of the first row (default: 0, or the one after those of --like)",
+    )
+
+
+def _row(text: str) -> int:
+    if not text.strip().isdecimal() or len(text) > _DIGITS:
+        raise argparse.ArgumentTypeError(f"expected the number of a row, from 0, got {text[:_DIGITS]!r}")
+    return int(text)
 
 
 def size(text: str) -> int:
@@ -73,6 +113,10 @@ def check_streaming(groups: Sequence[Sequence[Path]], options: argparse.Namespac
     if save is not None and len(groups) > 1:
         raise InputError(
             f"--save {save} keeps the sums of one table, got {len(groups)}: say --together if they are one"
+        )
+    if save is None and any(getattr(options, name, None) is not None for name in ("like", "first_row")):
+        raise InputError(
+            "--like and --first-row say how sums are kept, so that they can be added up: say --save FILE too"
         )
     if save is not None:
         refuse_place(save, suffixes=(".npz",), what="--save keeps sums in an npz file")
@@ -106,17 +150,23 @@ def _in_pieces(paths: Sequence[Path], options: argparse.Namespace) -> list[str]:
 
 def is_one_table(paths: Sequence[Path], options: argparse.Namespace) -> bool:
     """Tell whether names stand for several files that are one table."""
-    return bool(getattr(options, "together", False)) or (options.command == "evaluate" and is_many(paths[0]))
+    return bool(options.together) or is_many(paths[0])
+
+
+def refuse_whole(options: argparse.Namespace, why: str) -> None:
+    """Refuse what needs all rows at once, where they are read in parts."""
+    if options.within is not None:
+        raise InputError(f"--within needs all rows at once, and these are read in parts ({why}): leave it out")
 
 
 def run_in_parts(
     paths: Sequence[Path], why: str, reading: ReadOptions, options: argparse.Namespace, *, first: bool
-) -> dict[str, Any]:
-    """Say what was found and what will be done, do it, print and save."""
-    run = options.run if options.draws is not None else replace(options.run, draws=DRAWS_OF_A_PASS)
+) -> tuple[dict[str, Any], SketchResult | None]:
+    """Say what was found and what will be done, do it, print and save; returns values for JSON, and the result."""
+    run = replace(options.run, draws=draws_for_gates(options, DRAWS_OF_A_PASS))
     _refuse_engine(options)
-    asked = sketch_options(run)
-    survey = survey_files(paths, reading)
+    asked, like = sketch_options(run), _like(options)
+    survey = survey_files(paths, reading).counted_from(_first_row(options, like))
     with _client(options.dask) as client:
         begun = prepared(
             survey,
@@ -126,19 +176,70 @@ def run_in_parts(
             options=asked,
             dask=client is not None,
             client=client,
+            like=like,
         )
         if not options.json:
             said = begun.plan.summary() if options.plan else begun.plan.sentence()
             say(f"{'' if first else chr(10)}{begun.read}\n{said}")
         if options.plan:
-            return {"read": begun.read, **begun.plan.to_dict()}
+            return {"read": begun.read, **begun.plan.to_dict()}, None
         with bar("rows") as progress:
             result = begun.result(progress)
     if options.save is not None:
         result.sketch.save(options.save)
     if not options.json:
         say(result.summary())
-    return result.to_dict()
+    return result.to_dict(), result
+
+
+def _like(options: argparse.Namespace) -> Sketch | None:
+    """Sketch whose settings are taken; what was asked for must not be others."""
+    if options.like is None:
+        return None
+    like = Sketch.load(options.like)
+    if options.draws not in (None, like.draws):
+        raise InputError(f"--draws {options.draws}: the sums of --like {options.like} have {like.draws}: leave it out")
+    frequencies = like.engine.frequencies
+    if options.features not in (None, frequencies):
+        raise InputError(f"--features {options.features}: the sums of {options.like} have {frequencies}: leave it out")
+    refuse_few_draws(options, like.draws)
+    return like
+
+
+def _first_row(options: argparse.Namespace, like: Sketch | None) -> int:
+    if options.first_row is not None:
+        return int(options.first_row)
+    return 0 if like is None else like.next_row
+
+
+def run_merge(options: argparse.Namespace) -> int:
+    """Add up saved sums, say what all rows tell, and keep the sum."""
+    run = Run(confidence_level=options.confidence_level, alpha=options.alpha)
+    if options.output is not None:
+        refuse_place(options.output, suffixes=_SUMS, what="merge keeps sums in an npz file")
+    paths = spread_out(options.files, _SUMS)
+    total = Sketch.load(paths[0])
+    refuse_few_draws(options, total.draws)
+    for path in paths[1:]:
+        other = Sketch.load(path)
+        try:
+            total.merge(other)
+        except InputError as error:
+            raise InputError(f"{path}: {error}. {_MERGED}") from None
+    result = total.result(run.confidence_level, run.alpha)
+    name = str(paths[0]) if len(paths) == 1 else f"{len(paths):,} files, {paths[0]} to {paths[-1]}"
+    read = f"sums of {name}: {total.n:,} rows"
+    if options.output is not None:
+        total.save(options.output)
+    found = {"read": read, **result.to_dict()}
+    if not options.json:
+        say(f"{read}\n{result.summary()}")
+    status = ended_by(judged(name, result), options, found)
+    if options.output is not None:
+        say(f"wrote {options.output}", to_errors=options.json)
+    if options.json:
+        say(json.dumps(found, indent=2, allow_nan=False))
+    return status
 
 
 def _refuse_engine(options: argparse.Namespace) -> None:

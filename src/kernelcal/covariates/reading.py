@@ -250,7 +250,11 @@ def _of_categories(name: str, values: np.ndarray, missing: np.ndarray, n: int) -
 
 
 def _filled(values: np.ndarray, missing: np.ndarray, empty: Any, made: Any, dtype: Any = np.float64) -> np.ndarray:
-    return np.array([empty if gone else made(value) for value, gone in zip(values, missing, strict=True)], dtype=dtype)
+    try:
+        found = [empty if gone else made(value) for value, gone in zip(values, missing, strict=True)]
+        return np.array(found, dtype=dtype)
+    except OverflowError:
+        raise InputError("given: whole numbers without end have no place among numbers of 64 bits") from None
 
 
 def _without_zone(value: Any) -> Any:

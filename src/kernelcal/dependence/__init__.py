@@ -11,7 +11,7 @@ from kernelcal.dependence.latent import (
     shared_correlation,
 )
 from kernelcal.dependence.means import ClusterMeans, MeanLaw, StretchMeans, mean_law
-from kernelcal.dependence.shares import mean_error, mean_interval, share_interval
+from kernelcal.dependence.shares import bounded_interval, share_interval
 from kernelcal.dependence.structure import Dependence
 from kernelcal.dependence.suspicion import suspicions, suspicious_labels, suspicious_series
 from kernelcal.dependence.units import DependentUnits
@@ -27,10 +27,9 @@ __all__ = [
     "SharedPart",
     "StretchMeans",
     "Stretches",
+    "bounded_interval",
     "lagged_correlations",
     "less_error",
-    "mean_error",
-    "mean_interval",
     "mean_law",
     "share_interval",
     "shared_correlation",

@@ -14,7 +14,8 @@ __all__ = ["ClusterMeans", "MeanLaw", "StretchMeans", "mean_law"]
 
 
 _WINDOW = 1.3  # times the root of the length: Lazarus, Lewis, Stock, Watson (2018)
-_LARGEST = 600  # rows or clusters whose spectrum is computed; the law of more is that of so many of them
+_LARGEST = 600  # rows whose spectrum is computed; the law of more is that of so many of them
+_CLUSTERS = 200  # the same for clusters of different sizes, whose spectrum depends on t
 _SMALLEST = 1e-300
 _FEW = 10  # stretches or clusters
 
@@ -33,8 +34,9 @@ class MeanLaw(ABC):
         self.rows, self.n = rows, len(rows)
 
     def error(self, values: np.ndarray) -> float:
-        """Standard error of the mean of numbers, one a row."""
-        return math.sqrt(max(self._square(values - values.mean()), 0.0)) / self.n
+        """Standard error of the mean of numbers, one a row; NaN of one cluster alone."""
+        square = self._square(values - values.mean())
+        return math.nan if math.isnan(square) else math.sqrt(max(square, 0.0)) / self.n
 
     @abstractmethod
     def _square(self, e: np.ndarray) -> float:
@@ -72,10 +74,20 @@ class MeanLaw(ABC):
         """How many standard errors an interval of a level goes to both sides."""
         from scipy.optimize import brentq  # imported when needed: the import of kernelcal stays light
 
-        return float(brentq(lambda t: self.pvalue(t) - (1 - level), 0.0, _MOST, xtol=1e-9))
+        low, high = 0.5, 4.0
+        while self.pvalue(high) > 1 - level:
+            low, high = high, 4 * high
+        while self.pvalue(low) < 1 - level:
+            low /= 4
+        return float(brentq(lambda t: math.log(self.pvalue(t) / (1 - level)), low, high, xtol=1e-9, rtol=1e-6))
+
+    def interval(self, values: np.ndarray, level: float) -> tuple[float, float]:
+        """Interval of the mean of numbers, one a row; NaN where no error is known."""
+        error, mean = self.error(values), float(values.mean())
+        half = error if error == 0 or math.isnan(error) else self.quantile(level) * error
+        return mean - half, mean + half
 
 
-_MOST = 1e6  # standard errors
 _NODES = 200
 
 
@@ -188,11 +200,15 @@ class ClusterMeans(MeanLaw):
     def _square(self, e: np.ndarray) -> float:
         assert self.rows.clusters is not None
         g = len(self.sizes)
+        if g < 2:
+            return math.nan
         return g / (g - 1) * float((np.bincount(self.rows.clusters, e, g) ** 2).sum())
 
     def _ratios(self, square: float) -> np.ndarray:
-        every = np.sort(self.sizes)
-        sizes = every[np.linspace(0, len(every) - 1, min(len(every), _LARGEST)).round().astype(np.intp)]
+        every, g = np.sort(self.sizes), len(self.sizes)
+        if every[0] == every[-1]:  # the law of Student: t^2 is z_0^2 over a mean of g - 1 squares
+            return np.full(g - 1, square / (g - 1))
+        sizes = every[np.linspace(0, g - 1, min(g, _CLUSTERS)).round().astype(np.intp)]
         found = [_of_clusters(sizes, variances, square) for variances in (sizes, sizes**2)]
         return min(found, key=lambda ratios: float(np.log1p(ratios).sum()))
 

@@ -1,4 +1,4 @@
-"""Means and shares of rows that depend on each other: standard errors, degrees of freedom, and intervals."""
+"""Intervals of shares and of means of bounded numbers, of dependent rows: they hold where hardly anything happened."""
 
 from __future__ import annotations
 
@@ -6,75 +6,10 @@ import math
 
 import numpy as np
 
+from kernelcal.dependence.means import mean_law
 from kernelcal.dependence.structure import Dependence
 
-__all__ = ["mean_error", "mean_interval", "share_interval"]
-
-
-_WAVES, _SPAN = 0.41, 1.5  # of the numbers of cosines: at most 0.41 n^(2/3), and n / (1.5 h)
-
-
-def mean_error(values: np.ndarray, rows: Dependence) -> tuple[float, float]:
-    """Standard error of a mean, and its degrees of freedom.
-
-    - Clusters: ``G / (G - 1) sum_g S_g^2 / n^2`` with the sums S_g of deviations over clusters, and
-      ``n^2 / sum_g n_g^2 - 1`` degrees of freedom.
-    - Series of forecasts whose horizons overlap: the mean of squares of the first nu cosine sums of each series,
-      ``nu = min(0.41 n^(2/3), n / (1.5 h))``, which are about uncorrelated with the variance of the sum of the series.
-
-    Parameters
-    ----------
-    values : numpy.ndarray of shape (n,)
-        One number a row.
-    rows : Dependence
-        Which rows depend on each other.
-
-    Returns
-    -------
-    error, freedom : float
-        NaN and 0 where there is one cluster alone.
-
-    References
-    ----------
-    Lazarus, Lewis, Stock, Watson (2018), HAR inference: equal-weighted cosines; Cameron, Gelbach, Miller (2008).
-    """
-    n, away = len(values), values - values.mean()
-    if rows.clusters is not None:
-        sizes = np.bincount(rows.clusters)
-        groups = len(sizes)
-        if groups < 2:
-            return math.nan, 0.0
-        sums = np.bincount(rows.clusters, away)
-        error = math.sqrt(groups / (groups - 1) * float(sums @ sums)) / n
-        return error, max(n**2 / float((sizes.astype(np.float64) ** 2).sum()) - 1, 1.0)
-    parts = [_of_series(values[own], rows.horizon) for own in _in_order(rows)]
-    variance = sum(v for v, _ in parts)
-    freedom = variance**2 / sum(v * v / nu for v, nu in parts) if variance > 0 else sum(nu for _, nu in parts)
-    return math.sqrt(variance) / n, float(freedom)
-
-
-def _in_order(rows: Dependence) -> list[np.ndarray]:
-    """Rows of every series, in the order of time."""
-    order = np.lexsort((rows.time, rows.series))
-    return np.split(order, np.flatnonzero(np.diff(rows.series[order])) + 1)
-
-
-def _of_series(values: np.ndarray, horizon: int) -> tuple[float, int]:
-    """Variance of the sum of one series, and how many cosines it rests on."""
-    n = len(values)
-    number = max(1, int(min(_WAVES * n ** (2 / 3), n / (_SPAN * horizon), n - 1)))
-    places = math.pi * np.outer(np.arange(1, number + 1), (np.arange(n) + 0.5) / n)
-    sums = math.sqrt(2.0) * np.cos(places) @ (values - values.mean())
-    return float(sums @ sums) / number, number
-
-
-def mean_interval(values: np.ndarray, rows: Dependence, confidence_level: float) -> tuple[float, float]:
-    """Interval of a mean by the law of Student; NaN where no error is known."""
-    error, freedom = mean_error(values, rows)
-    if math.isnan(error):
-        return math.nan, math.nan
-    half, mean = _student(confidence_level, freedom) * error, float(values.mean())
-    return mean - half, mean + half
+__all__ = ["bounded_interval", "share_interval"]
 
 
 def share_interval(hits: np.ndarray, rows: Dependence, confidence_level: float) -> tuple[np.ndarray, np.ndarray]:
@@ -93,26 +28,83 @@ def share_interval(hits: np.ndarray, rows: Dependence, confidence_level: float) 
     -------
     low, high : numpy.ndarray of shape (L,)
         Of a share of 0 or 1, whose error is not known, that of as many rows as clusters of equal size, or stretches.
+        NaN of one cluster alone.
+
+    Notes
+    -----
+    With the error s of the mean (`dependence.MeanLaw`) the number is ``share (1 - share) / s^2``, at most n, times
+    ``(z_n / z)^2``, where z is how many errors an interval of the mean goes to both sides and z_n what it would be of n
+    independent rows.
 
     References
     ----------
     Korn, Graubard (1998), Confidence intervals for proportions with small expected number of positive counts.
     """
-    from scipy.special import betaincinv  # imported when needed: the import of kernelcal stays light
+    from scipy.special import betaincinv, stdtrit  # imported when needed: the import of kernelcal stays light
 
-    n, tail = hits.shape[1], (1 - confidence_level) / 2
-    low, high = np.empty((2, len(hits)))
+    law, n, tail = mean_law(rows), hits.shape[1], (1 - confidence_level) / 2
+    low, high = np.full((2, len(hits)), math.nan)
+    wider = None
     for k, row in enumerate(hits.astype(np.float64)):
-        share, (error, freedom) = float(row.mean()), mean_error(row, rows)
+        share, error = float(row.mean()), law.error(row)
         if math.isnan(error):
-            low[k] = high[k] = math.nan
             continue
+        wider = wider or (float(stdtrit(max(n - 1, 1), 1 - tail)) / law.quantile(confidence_level)) ** 2
         count = _alike(rows) if not 0 < share < 1 or error == 0 else share * (1 - share) / error**2
-        count = min(count, n) * (_student(confidence_level, n - 1) / _student(confidence_level, freedom)) ** 2
+        count = min(count, n) * wider
         x = share * count
         low[k] = betaincinv(x, count - x + 1, tail) if share > 0 else 0.0
         high[k] = betaincinv(x + 1, count - x, 1 - tail) if share < 1 else 1.0
     return low, high
+
+
+def bounded_interval(
+    values: np.ndarray, ends: tuple[float, float], rows: Dependence | None, confidence_level: float
+) -> tuple[float, float]:
+    """Interval of a mean of numbers between two ends, as Agresti and Coull's of a share, with the spread of the rows.
+
+    ``z^2 / 2`` rows at each end are added, where z is how many standard errors an interval of the mean goes to both
+    sides. Values that are all alike, as where no outcome surprises, would have no noise at all without.
+
+    Parameters
+    ----------
+    values : numpy.ndarray of shape (n,)
+        One number a row.
+    ends : tuple of float
+        Least and largest value.
+    rows : Dependence or None
+        Which rows depend on each other; None: none do.
+    confidence_level : float
+        Nominal coverage.
+
+    Returns
+    -------
+    low, high : float
+        Inside the ends; NaN of one cluster alone.
+
+    Notes
+    -----
+    With m values that count (clusters of equal size, stretches, or all n), the mean a and its error s: the mean becomes
+    ``a' = (m a + z^2 (e_0 + e_1) / 2) / (m + z^2)`` and its error the root of ``m^2 s^2 + m (a - a')^2 + z^2 / 2
+    ((e_0 - a')^2 + (e_1 - a')^2)``, over ``m + z^2``. Of independent 0 and 1 this is Agresti's and Coull's (1998).
+    """
+    from scipy.special import ndtri  # imported when needed: the import of kernelcal stays light
+
+    (least, most), mean = ends, float(values.mean())
+    if rows is None:
+        error, count = float(values.std()) / math.sqrt(len(values)), float(len(values))
+        z = float(ndtri(0.5 + confidence_level / 2))
+    else:
+        law = mean_law(rows)
+        error = law.error(values)
+        if math.isnan(error):
+            return math.nan, math.nan
+        z, count = law.quantile(confidence_level), min(_alike(rows), float(len(values)))
+    n = count + z * z
+    middle = (count * mean + z * z * (least + most) / 2) / n
+    added = count * (mean - middle) ** 2 + z * z / 2 * ((least - middle) ** 2 + (most - middle) ** 2)
+    half = z * math.sqrt((count * error) ** 2 + added) / n
+    return max(middle - half, least), min(middle + half, most)
 
 
 def _alike(rows: Dependence) -> float:
@@ -121,9 +113,3 @@ def _alike(rows: Dependence) -> float:
         return max(len(rows) / rows.horizon, 1.0)
     sizes = np.bincount(rows.clusters).astype(np.float64)
     return float(sizes.sum() ** 2 / (sizes**2).sum())
-
-
-def _student(level: float, freedom: float) -> float:
-    from scipy.special import stdtrit
-
-    return float(stdtrit(max(freedom, 1.0), 0.5 + level / 2))

@@ -289,7 +289,7 @@ def _as_numbers(values: np.ndarray) -> tuple[np.ndarray, tuple[float, str]]:
                 return months, (1.0, " months")
             return times.astype(np.int64).astype(np.float64), (1 / _DAY, " days")
         found = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(
             f"time must be numbers or dates, got {values[0]!r}: dates as text are ISO, such as 2026-03-31"
         ) from None

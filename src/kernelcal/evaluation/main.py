@@ -66,8 +66,9 @@ def evaluate(
     ----------
     y : array of shape (n,), or (n, d) for vectors
         Targets: class numbers 0 to m - 1, booleans, or labels named by `classes`; or numbers.
-        Or a path, a glob, or a data frame or array of Dask, with the names of the prediction columns in the place of
-        `predictions` and options such as ``target="label"``: see `kernelcal.stream.evaluate_path`.
+        Or a path, a glob, a table in memory (pandas, polars, Arrow, DuckDB, xarray, ArviZ), or a data frame or array of
+        Dask, with the names of the prediction columns in the place of `predictions` and options such as
+        ``target="label"``: see `kernelcal.stream.evaluate_path` and `kernelcal.stream.evaluate_table`.
     predictions : Predictions or what `as_predictions` takes
         Predicted probabilities (wrap logits, log-probabilities and percentages to say what they are), or a family for
         numbers such as `Normal`, `Quantiles` and `Samples`, or densities known through their score functions

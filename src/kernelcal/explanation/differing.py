@@ -32,6 +32,7 @@ _RIDGE, _STEPS = 1.0, 25
 _SMALLEST = 0.2  # of a width beside its mean
 _CLIP = 1e-6
 _FAR = 10.0  # normal scores of what was ruled out
+_SURPRISES = 5.0  # that a common recalibration must expect of what is looked at: of fewer no law is known
 
 
 @dataclass(frozen=True)
@@ -106,18 +107,7 @@ def differences_of(case: Case, columns: Mapping[str, Sequence[Group]], run: Run)
 
 
 def difference_of(case: Case, column: str, groups: Sequence[Group], run: Run) -> GroupDifference:
-    """Test whether the groups of a column differ from each other, beyond what they share.
-
-    Parameters
-    ----------
-    case : Case
-        All rows, in NumPy.
-    column : str
-        Name of the column.
-    groups : sequence of Group
-        Its groups.
-    run : Run
-        Draws and their seed.
+    """Test whether the groups of a column differ from each other, beyond what they share; the case in NumPy.
 
     Notes
     -----
@@ -152,11 +142,11 @@ def difference_of(case: Case, column: str, groups: Sequence[Group], run: Run) ->
     names: tuple[str, ...] = ("bias", "width")
     merge: Merge | None = None
     looks_at = ""
-    clusters = None if part.rows is None else part.rows.clusters
+    flips = _flips(part, run.draws, rng)
     if not isinstance(case.predictions, ClassPredictions):
-        values = _of_scores(*_scores(part), own, run.draws, rng, clusters)
-    elif case.predictions.n_classes == 2 or clusters is not None:
-        values, names = _of_shares(*hits(part), own, run.draws, rng, clusters), ("bias", "slope")
+        values = _of_scores(*_scores(part), own, run.draws, rng, flips)
+    elif case.predictions.n_classes == 2 or flips is not None:
+        values, names = _of_shares(*hits(part), own, run.draws, rng, flips), ("bias", "slope")
         if case.predictions.n_classes > 2:
             names, looks_at = ("bias of the first choice", "slope of the first choice"), "the first choice"
     else:
@@ -185,28 +175,25 @@ def _why_not(case: Case, found: GroupDifference) -> str:
     return "of vectors test a coordinate at a time" if case.predictions.event_shape else ""
 
 
+Flips = tuple[np.ndarray, np.ndarray] | None  # clusters of rows, and their signs, those that were observed first
+
+
 def _of_shares(
-    hit: np.ndarray,
-    p: np.ndarray,
-    own: np.ndarray,
-    draws: int,
-    rng: np.random.Generator,
-    clusters: np.ndarray | None = None,
+    hit: np.ndarray, p: np.ndarray, own: np.ndarray, draws: int, rng: np.random.Generator, flips: Flips = None
 ) -> np.ndarray:
     """Quadratic forms of the groups' bias and slope beside a common recalibration, shape (draws + 1, 2)."""
     clipped = np.clip(p, _CLIP, 1 - _CLIP)
     x = np.log(clipped / (1 - clipped))
     basis = _basis(x)
     q = _common(basis, x, hit.astype(np.float64))
-    signs = None if clusters is None else _signs(clusters, draws, rng)
-    outcomes = hit[None] if clusters is not None else np.concatenate([hit[None], rng.random((draws, len(q))) < q])
+    outcomes = np.concatenate([hit[None], rng.random((draws if flips is None else 0, len(q))) < q])
     forms, v = [], q * (1 - q)
+    if v.sum() < _SURPRISES:
+        return np.zeros((draws + 1, 2))
     for features in (own, own * (x - x.mean())[:, None]):
         moments = basis.T @ (basis * v[:, None])
         left = features - basis @ np.linalg.pinv(moments, hermitian=True) @ (basis.T @ (features * v[:, None]))
-        sums = (outcomes - q) @ left
-        if clusters is not None and signs is not None:
-            sums = _flipped((hit - q)[:, None] * left, clusters, signs)
+        sums = (outcomes - q) @ left if flips is None else _flipped((hit - q)[:, None] * left, *flips)
         forms.append(_form(sums, left.T @ (left * v[:, None])))
     return np.stack(forms, axis=1)
 
@@ -300,7 +287,7 @@ class _ClassModel:
         self.p = np.column_stack([p[:, self.own], first, rest])
         self.y = np.where(labels == top, choice, place[labels])
         names = [str(batch.class_name(k)) for k in self.own]
-        some = f" and classes {', '.join(names)} of {m}" if names else ""
+        some = f" and class{'es' * (len(names) > 1)} {', '.join(names)} of {m}" if names else ""
         self.in_words = "" if len(names) == m else f"the first choice{some}"
         of_classes = (f"{what} of class {name}" for name in names for what in ("frequency", "slope"))
         self.names = ("bias of the first choice", "slope of the first choice", *of_classes)
@@ -337,6 +324,10 @@ class _ClassModel:
             if np.abs(step).max() < 1e-8:
                 break
         return self.q
+
+    def _surprises(self, side: _Side) -> float:
+        q = self.q[np.arange(len(self.q)), side.chosen]
+        return float((q * (1 - q)).sum())
 
     def _surprise(self, side: _Side, labels: np.ndarray) -> np.ndarray:
         """Whether the class of a side happened, less its probability, shape (B, n)."""
@@ -376,7 +367,7 @@ class _ClassModel:
                 shared = self._moments(self.sides, bases, [side], [feature])
                 cleared = sums[1 + place][:, number * groups : (number + 1) * groups] - fitted @ (inverse @ shared)
                 covariance = self._moments([side], [feature], [side], [feature]) - shared.T @ inverse @ shared
-                forms.append(_form(cleared, covariance))
+                forms.append(_form(cleared, covariance) if self._surprises(side) >= _SURPRISES else np.zeros(draws + 1))
         return np.stack(forms, axis=1)
 
     def _all_sums(
@@ -425,12 +416,7 @@ def _scores(case: Case) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _of_scores(
-    z: np.ndarray,
-    where: np.ndarray,
-    own: np.ndarray,
-    draws: int,
-    rng: np.random.Generator,
-    clusters: np.ndarray | None = None,
+    z: np.ndarray, where: np.ndarray, own: np.ndarray, draws: int, rng: np.random.Generator, flips: Flips = None
 ) -> np.ndarray:
     """Quadratic forms of the groups' means and widths beside a common one, shape (draws + 1, 2)."""
     columns = where - where.mean(axis=0)
@@ -441,23 +427,20 @@ def _of_scores(
     width = basis @ (inverse @ np.abs(e))
     e /= np.maximum(width, _SMALLEST * np.abs(e).mean())
     left = own - basis @ (inverse @ own)
-    forms, both = [], (e - e.mean(), np.abs(e) - np.abs(e).mean())
-    if clusters is not None:
-        signs = _signs(clusters, draws, rng)
-        for values in both:
-            sums = _flipped(values[:, None] * left, clusters, signs)
-            forms.append(_form(sums, left.T @ left * float(values.var())))
-        return np.stack(forms, axis=1)
-    order = np.stack([np.arange(len(e)), *(rng.permutation(len(e)) for _ in range(draws))])
-    for values in both:
-        forms.append(_form(values[order] @ left, left.T @ left * float(values.var())))
+    order = np.stack([np.arange(len(e)), *(rng.permutation(len(e)) for _ in range(draws if flips is None else 0))])
+    forms = []
+    for values in (e - e.mean(), np.abs(e) - np.abs(e).mean()):
+        sums = values[order] @ left if flips is None else _flipped(values[:, None] * left, *flips)
+        forms.append(_form(sums, left.T @ left * float(values.var())))
     return np.stack(forms, axis=1)
 
 
-def _signs(clusters: np.ndarray, draws: int, rng: np.random.Generator) -> np.ndarray:
-    """Signs of clusters, those that were observed first, shape (draws + 1, G)."""
-    groups = int(clusters.max()) + 1
-    return np.concatenate([np.ones((1, groups)), rng.integers(0, 2, size=(draws, groups)) * 2.0 - 1.0])
+def _flips(case: Case, draws: int, rng: np.random.Generator) -> Flips:
+    """Clusters and signs of shape (draws + 1, G), where rows are in clusters."""
+    if case.rows is None or case.rows.clusters is None:
+        return None
+    shape = (draws, case.rows.groups)
+    return case.rows.clusters, np.concatenate([np.ones((1, shape[1])), rng.integers(0, 2, size=shape) * 2.0 - 1.0])
 
 
 def _flipped(parts: np.ndarray, clusters: np.ndarray, signs: np.ndarray) -> np.ndarray:

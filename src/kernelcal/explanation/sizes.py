@@ -12,7 +12,7 @@ import numpy as np
 from kernelcal.arrays import to_numpy
 from kernelcal.cases import Case
 from kernelcal.defaults import DRAWS
-from kernelcal.dependence import mean_interval
+from kernelcal.dependence import bounded_interval, mean_law, share_interval
 from kernelcal.errors import InputError
 from kernelcal.inference.intervals import INTERVAL_METHODS, ScoreSurprises, expected, interval_of
 from kernelcal.lenses import TopLabel
@@ -58,7 +58,8 @@ class Sizes:
     gap_interval : tuple of float or None
         Of shares Clopper-Pearson, less what was predicted; of means the normal law, and of quantiles that of Agresti
         and Coull, from 20 rows; with ties of the least gap that agrees with the claims. None with weights.
-        Of rows that depend on each other the law of Student with the error of sums over clusters, or of cosine sums.
+        Of rows that depend on each other the same of `dependence.share_interval`, `dependence.bounded_interval` and
+        `dependence.MeanLaw`.
     median : float or None
         Of numbers the median of what `gap` is the mean of, which no single row rules.
     unseen : float or None
@@ -137,10 +138,10 @@ def _of_classes(case: Case, run: Run) -> Sizes:
     interval = None
     if case.weights is None:
         if case.rows is not None and case.rows.overlap:
-            interval = _between(mean_interval(hit - p, case.rows, run.confidence_level))
+            low, high = share_interval(hit[None], case.rows, run.confidence_level)
         else:
             low, high = binomial_interval(np.array([hit.sum()]), len(hit), run.confidence_level)
-            interval = float(low[0]) - predicted, float(high[0]) - predicted
+        interval = _between((float(low[0]) - predicted, float(high[0]) - predicted))
     rows = log_score_rows_of(case)
     score, ends = float(np.average(rows, weights=case.weights)), None
     if case.rows is not None and case.rows.overlap:
@@ -185,20 +186,9 @@ def _least(low: float, high: float) -> float:
 
 
 def _share_interval(case: Case, shares: np.ndarray, claimed: np.ndarray, level: float) -> Ends:
-    """Interval of a mean of shares of levels less what was claimed: Agresti and Coull, with the spread of the rows.
-
-    ``z^2 / 2`` rows above no level and as many above all of them are added; of one level this is their interval of a
-    proportion. By the normal law outcomes that never surprise would have no noise at all. Of rows that depend on each
-    other that of any mean.
-    """
-    if case.rows is not None and case.rows.overlap:
-        return mean_interval(shares - claimed, case.rows, level)
-    gaps, z = shares - claimed, _normal(level)
-    least, n = -float(claimed.mean()), len(gaps) + z * z
-    mean = (float(gaps.sum()) + z * z * (least + 0.5)) / n
-    squares = float(((gaps - mean) ** 2).sum()) + z * z / 2 * ((least - mean) ** 2 + (least + 1 - mean) ** 2)
-    half = z * math.sqrt(squares) / n
-    return max(mean - half, least), min(mean + half, least + 1)
+    """Interval of a mean of shares of levels less what was claimed, which is at least -claimed and at most 1 more."""
+    least, rows = -float(claimed.mean()), case.rows if case.rows is not None and case.rows.overlap else None
+    return bounded_interval(shares - claimed, (least, least + 1), rows, level)
 
 
 def has_ties(case: Case) -> bool:
@@ -246,7 +236,7 @@ def _mean_interval(case: Case, values: np.ndarray, run: Run) -> Ends | None:
     if case.weights is not None or len(values) < _ENOUGH or not np.isfinite(values).all():
         return None
     if case.rows is not None and case.rows.overlap:
-        return _between(mean_interval(values, case.rows, run.confidence_level))
+        return _between(mean_law(case.rows).interval(values, run.confidence_level))
     half = _normal(run.confidence_level) * float(values.std(ddof=1)) / math.sqrt(len(values))
     return float(values.mean()) - half, float(values.mean()) + half
 

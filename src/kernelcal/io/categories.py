@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -21,12 +22,12 @@ from kernelcal.io.columns import (
     listed,
     rows_to_keep,
 )
-from kernelcal.io.sources import Cells, Source, missing
+from kernelcal.io.sources import Cells, Source, is_number, missing
 from kernelcal.io.table import Data, with_dependents
 from kernelcal.io.truth import Outcomes
 from kernelcal.predictions import as_predictions
 
-__all__ = ["of_categories", "pivot_categories"]
+__all__ = ["between_thresholds", "of_categories", "pivot_categories"]
 
 
 def pivot_categories(values: np.ndarray, keys: Cells, lines: np.ndarray, units: Units) -> tuple[np.ndarray, list[str]]:
@@ -53,6 +54,31 @@ def pivot_categories(values: np.ndarray, keys: Cells, lines: np.ndarray, units: 
     probs = np.empty(counts.shape)
     probs.ravel()[cells] = values
     return probs, names
+
+
+def between_thresholds(
+    below: np.ndarray, names: Sequence[str], y: np.ndarray, units: Units
+) -> tuple[np.ndarray, list[str], np.ndarray]:
+    """Probabilities of the intervals between thresholds, from those of being at most each, and the interval of y."""
+    wrong = next((name for name in names if not is_number(name)), None)
+    if wrong is not None:
+        raise InputError(f"{wrong!r} is no threshold of a distribution function: numbers are expected")
+    order = np.argsort([float(name) for name in names])
+    below, texts = below[:, order], [names[k] for k in order]
+    probs = np.diff(below, axis=1, prepend=0.0, append=1.0)
+    falls = np.argwhere(probs < -_ROUNDING)
+    if len(falls):
+        raise InputError(
+            f"the distribution function of the prediction {units.in_words(int(falls[0, 0]))} falls, or exceeds 1 "
+            f"({len(np.unique(falls[:, 0]))} such predictions): correct these rows"
+        )
+    called = [f"to {texts[0]}", *(f"{a} to {b}" for a, b in pairwise(texts)), f"above {texts[-1]}"]
+    place = np.searchsorted(np.array([float(text) for text in texts]), y, side="left")
+    found = np.array([None if np.isnan(v) else called[k] for v, k in zip(y, place, strict=True)], dtype=object)
+    return np.maximum(probs, 0), called, found
+
+
+_ROUNDING = 1e-6
 
 
 def of_categories(

@@ -66,6 +66,7 @@ def open_labelled(path: Path, options: ReadOptions) -> Labelled:
         raise MissingExtraError("xarray", "xarray", "reading netCDF files and zarr stores") from None
     if not path.exists():
         raise InputError(f"{path}: there is no such file")
+    whole: Any
     engine = "zarr" if path.suffix.lower() == ".zarr" else None
     try:
         with warnings.catch_warnings():

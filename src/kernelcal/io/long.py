@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kernelcal.errors import InputError
-from kernelcal.io.categories import of_categories, pivot_categories
+from kernelcal.io.categories import between_thresholds, of_categories, pivot_categories
 from kernelcal.io.columns import (
     OUTCOMES,
     ReadOptions,
@@ -72,7 +72,8 @@ class Layout:
 
 _VALUES = ("predicted", "prediction", "value")
 _TYPE, _KEY, _VALUE = "output_type", "output_type_id", "value"
-_FORMS = {"quantile": "quantiles", "sample": "samples", "pmf": "classes"}
+_FORMS = {"quantile": "quantiles", "sample": "samples", "pmf": "classes", "cdf": "thresholds"}
+_ASIDE = ("pmf", "cdf")  # read where nothing before them is there
 
 
 def is_hubverse(source: Source) -> bool:
@@ -97,7 +98,8 @@ def hubverse_layout(source: Source, options: ReadOptions, wanted: np.ndarray | N
     types = source.cells(texts)[0]  # one pass over the file: the others are asked for later
     lines = np.ones(len(types.numbers), dtype=bool) if wanted is None else wanted
     present = [text for number, text in enumerate(types.texts) if np.any(types.numbers[lines] == number)]
-    usable = [text for text in present if text in _FORMS]
+    usable = [text for text in present if text in _FORMS and text not in _ASIDE]
+    usable = usable or [text for text in _ASIDE if text in present][:1]
     if len(usable) != 1:
         raise InputError(_which(usable, present))
     mine = lines & (types.numbers == types.texts.index(usable[0]))
@@ -256,11 +258,15 @@ def read_long(source: Source, options: ReadOptions) -> FileArrays | Data:
     _refuse_single_lines(units)
     numbers = {name: column[lines] for name, column in numbers.items()}
     values, keys, levels = numbers.pop(layout.value), source.cells([layout.key])[0], None
-    if layout.form == "classes":
+    if layout.form in ("classes", "thresholds"):
         if not options.truth:
             raise InputError("probabilities of categories need their outcomes from a second file: --truth FILE")
         probs, names = pivot_categories(values, keys, lines, units)
-        found = join_outcomes(units, source, asked, "pmf")
+        if layout.form == "classes":
+            found = join_outcomes(units, source, asked, "pmf")
+        else:
+            found = join_outcomes(units, source, asked)
+            probs, names, found.y = between_thresholds(probs, names, found.y, units)
         weight = constant(options.weights, numbers[options.weights], units) if options.weights else None
         said = where_in_words(options, source, wanted, "line") + layout.said
         return of_categories(source, options, units, probs, names, found, weight, len(lines), said, _together(units))

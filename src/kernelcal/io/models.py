@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -128,7 +129,8 @@ def _by_names(paths: Sequence[Path], options: ReadOptions) -> dict[str, Data] | 
         return None
     named = _told_apart([next(iter(columns.values())) for columns in found])
     models = {
-        name: _of_model(source, name, replace(options, **columns)) for name, columns in zip(named, found, strict=True)
+        name: _of_model(source, name, replace(options, **dict[str, Any](columns)))
+        for name, columns in zip(named, found, strict=True)
     }
     _refuse_classes(found, models)
     return {name: replace(data, description=f"{data.description}; a column a model") for name, data in models.items()}
@@ -202,8 +204,14 @@ def _in_order(first: str, ours: Data, name: str, theirs: Data) -> Data:
         _refuse_other_rows(first, ours.keys, name, theirs.keys)
         rows = np.array([place[key] for key in ours.keys])
         weights = None if theirs.weights is None else theirs.weights[rows]
+        labels = None if theirs.labels is None else theirs.labels[rows]
         theirs = replace(
-            theirs, y=theirs.y[rows], predictions=theirs.predictions[rows], weights=weights, keys=ours.keys
+            theirs,
+            y=theirs.y[rows],
+            predictions=theirs.predictions[rows],
+            weights=weights,
+            keys=ours.keys,
+            labels=labels,
         )
     if len(ours.y) != len(theirs.y):
         raise InputError(
@@ -235,14 +243,19 @@ def _refuse_other_rows(first: str, ours: Sequence[str], name: str, theirs: Seque
 def _refuse_other_targets(first: str, ours: Data, name: str, theirs: Data) -> None:
     if ours.y.shape != theirs.y.shape:
         raise InputError(f"targets have shape {ours.y.shape} for model {first} and {theirs.y.shape} for {name}")
-    same = np.asarray(ours.y == theirs.y)
-    if same.all() or (_answers_for_itself(ours) and _answers_for_itself(theirs)):
+    mine, its = ours.y, theirs.y
+    if ours.labels is not None and theirs.labels is not None:  # of predicted labels: the true ones must agree
+        mine, its = ours.labels, theirs.labels
+    elif _answers_for_itself(ours) and _answers_for_itself(theirs):
+        return
+    same = np.asarray(mine == its)
+    if same.all():
         return
     row = int(np.argmin(same.reshape(len(same), -1).all(axis=1)))
     which = f"row {row}" if ours.keys is None else f"the row {ours.keys[row]}"
     way = "name what tells rows apart, --row-id NAME." if ours.keys is None else "are the rows those of one data set?"
     raise InputError(
-        f"the target of {which} is {ours.y[row]} for model {first} and {theirs.y[row]} for {name}: models are compared "
+        f"the target of {which} is {mine[row]} for model {first} and {its[row]} for {name}: models are compared "
         f"on the same rows in the same order; {way} If the target says whether the answer of each model was right, "
         "which differs between models, call its column correct"
     )

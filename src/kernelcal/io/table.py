@@ -73,6 +73,8 @@ class Data:
         Columns that were found by their names, with the reasons.
     doubts : tuple of str
         Questions about what was read.
+    labels : numpy.ndarray or None
+        True labels, where the targets are whether a predicted label is the true one.
     """
 
     y: np.ndarray
@@ -86,6 +88,7 @@ class Data:
     dependence: dict[str, Any] = field(default_factory=dict)
     choices: tuple[Choice, ...] = ()
     doubts: tuple[str, ...] = ()
+    labels: np.ndarray | None = None
 
     @property
     def sentence(self) -> str:

@@ -6,6 +6,7 @@ import csv
 import gzip
 import re
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from itertools import islice
@@ -109,7 +110,7 @@ class Text(Source):
                 f"{self.path}: the header is one column, {self.names[0][:60]!r}: say what is between the cells, "
                 f"--delimiter {option}"
             )
-        doubles = sorted({name for name in self.names if self.names.count(name) > 1})
+        doubles = sorted(name for name, number in Counter(self.names).items() if number > 1)
         if doubles:
             raise InputError(
                 f"{self.path}: the header names {doubles[0]!r} more than once: columns need distinct names"
@@ -140,7 +141,8 @@ class Text(Source):
 
     def _columns(self, names: Sequence[str]) -> Iterator[tuple[list[int], list[list[str]]]]:
         """Yield chunks of line numbers and of the named cells."""
-        positions, width = [self.names.index(name) for name in names], len(self.names)
+        place = {name: k for k, name in enumerate(self.names)}
+        positions, width = [place[name] for name in names], len(self.names)
         lines: list[int] = []
         cells: list[list[str]] = []
         records = self._records()

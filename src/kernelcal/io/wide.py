@@ -44,7 +44,7 @@ from kernelcal.io.columns import (
     where_in_words,
     where_mask,
 )
-from kernelcal.io.roles import doubts, other_scale, says_right
+from kernelcal.io.roles import doubts_of, other_scale, says_right
 from kernelcal.io.sources import EXACT, Source
 from kernelcal.io.table import Data, FileArrays, family_of_name, with_dependents
 from kernelcal.predictions import (
@@ -95,12 +95,13 @@ def read_classes(source: Source, options: ReadOptions, *, said: bool = True) -> 
     keys = kept_keys(keys_of_rows(source, options), rows)
     groups = kept_groups(groups_of_rows(source, options), rows)
     given = kept_given(given_of_rows(source, options), rows)
-    asked = () if options.kind == "top-label" or _says_right(targets) else doubts(y, predictions)
+    asked = () if options.kind == "top-label" or _says_right(targets) else doubts_of(y, predictions)
     if x.shape[1] == 1:
         asked = (*asked, *other_scale(x[:, 0], checked_pair(y, predictions)[0], options.kind))
     choices = _by_names_and_signs(source, columns, names, one_hot, options)
+    labels = source.values(targets[0])[rows] if options.kind == "top-label" and not one_hot else None
     start = _describe(source, targets, columns, predictions, options)
-    data = Data(y, predictions, end, weights, keys, groups, rows, given, {}, choices, asked)
+    data = Data(y, predictions, end, weights, keys, groups, rows, given, {}, choices, asked, labels)
     return with_dependents(data, start, dependents, rows, lambda row: f"row {row}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -201,7 +202,7 @@ def has_leaf(kernel: Kernel, kind: type[Kernel]) -> bool:
 
 def positive(what: str, value: Any) -> None:
     """Refuse what is not a positive finite number."""
-    if not isinstance(value, int | float | np.integer | np.floating) or not 0 < value < float("inf"):
+    if not isinstance(value, int | float | np.integer | np.floating) or not 0 < value <= sys.float_info.max:
         raise InputError(f"{what} must be a positive finite number, got {value!r}")
 
 

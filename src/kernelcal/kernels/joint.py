@@ -67,7 +67,8 @@ class OnTargets(Kernel):
     Notes
     -----
     Sums of products of positive definite kernels are positive definite. With matrices on m classes,
-    ``sum_t k_t A_t`` is the matrix-valued kernel of the supplement. Cost: that of every term.
+    ``sum_t k_t A_t`` is the matrix-valued kernel of the supplement. Cost: that of every term. Null laws of the SKCE and
+    intervals serve them; upper ends allow for surprises as those of numbers, by noise.
 
     References
     ----------

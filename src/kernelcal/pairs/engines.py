@@ -89,6 +89,15 @@ def _quickest(tiles: FeatureTiles) -> QuadraticForms:
     return min((*ways, tiles), key=lambda way: way.seconds_per_draw) if ways else tiles
 
 
+_MOST = 2**40  # features: more would fill any memory
+
+
+def _refuse_count(number: Any, name: str, example: int) -> None:
+    """Refuse what is no number of features."""
+    if isinstance(number, bool) or not isinstance(number, int | np.integer) or not 1 <= number <= _MOST:
+        raise InputError(f"{name} must be at least 1, a whole number such as {example}, got {number!r:.60}")
+
+
 @dataclass(frozen=True)
 class Nystrom(FeatureEngine):
     """Nystrom features: the kernel seen from landmarks, ``Phi = K(P, Z) K(Z, Z)^(-1/2)``.
@@ -110,8 +119,7 @@ class Nystrom(FeatureEngine):
     rng: Any = 0
 
     def __post_init__(self) -> None:
-        if self.landmarks < 1:
-            raise InputError(f"landmarks must be at least 1, got {self.landmarks}")
+        _refuse_count(self.landmarks, "landmarks", 200)
 
     def describe(self, predictions: Predictions) -> str:
         """Name for the result, with the number of landmarks that there are."""
@@ -202,8 +210,7 @@ class RandomFourier(FeatureEngine):
     rng: Any = 0
 
     def __post_init__(self) -> None:
-        if self.frequencies < 1:
-            raise InputError(f"frequencies must be at least 1, got {self.frequencies}")
+        _refuse_count(self.frequencies, "frequencies", 256)
 
     def describe(self, predictions: Predictions) -> str:
         """Name for the result."""

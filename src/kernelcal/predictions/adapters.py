@@ -312,6 +312,8 @@ def as_predictions(
     >>> kc.as_predictions([stats.norm(0.0, 1.0), stats.norm(3.0, 2.0)]).std
     array([1., 2.])
     """
+    if not isinstance(normalize, bool | np.bool_):
+        raise InputError(f"normalize must be True or False, got {normalize!r:.80}")
     batch = predictions_of_numbers(x) if sample_axis is None else _ensemble(x, sample_axis)
     if batch is not None:
         return _with_options(batch, classes, normalize)

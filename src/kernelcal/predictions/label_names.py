@@ -215,10 +215,10 @@ def columns_of_labels(labels: Iterable[Any], columns: Sequence[str]) -> tuple[li
                 break
     complete = [pattern for pattern, found in around.items() if len(set(found.values())) == len(found) == len(keys)]
     if len(complete) == 1:
-        start, end = complete[0]
+        before, after = complete[0]
         own = [name for name in columns if name in around[complete[0]]]
-        shortest = len(start) + len(end)
-        alike = [n for n in columns if n.casefold().startswith(start) and n.casefold().endswith(end)]
+        shortest = len(before) + len(after)
+        alike = [n for n in columns if n.casefold().startswith(before) and n.casefold().endswith(after)]
         return own, [n for n in alike if len(n) > shortest] if shortest else own
     found = [name for some in around.values() for name in some]
     alone = len(labels) == 2 and len(found) == 1 and any(pattern != ("", "") for pattern in around)

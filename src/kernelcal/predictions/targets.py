@@ -96,7 +96,7 @@ def _refuse_swapped(targets: np.ndarray, predictions: Any) -> None:
     if isinstance(predictions, Predictions) or is_frame(predictions) or not _has_fractions(targets):
         return
     other = to_numpy(as_array(_unwrapped(predictions)))
-    labels = other.dtype.kind in "iubUSO" or bool(np.all(other == np.round(other)))
+    labels = other.dtype.kind in "iubUSO" or (other.dtype.kind == "f" and bool(np.all(other == np.round(other))))
     if labels and (targets.ndim == 2 or other.ndim == 1):
         raise InputError(
             "the targets are fractions, not 0/1 or class numbers, and the predictions are whole numbers: were the "
@@ -141,7 +141,7 @@ def _refuse_transposed(targets: np.ndarray, predictions: Any) -> None:
     """Predictions with a column, not a row, a target: said before their rows are summed."""
     predictions = _unwrapped(predictions)
     shape: Any = getattr(predictions, "shape", None)
-    if shape is None and isinstance(predictions, list | tuple) and predictions and hasattr(predictions[0], "__len__"):
+    if shape is None and isinstance(predictions, list | tuple) and predictions and np.ndim(predictions[0]) == 1:
         shape = (len(predictions), len(predictions[0]))
     if shape is not None and len(shape) == 2 and shape[0] != len(targets) == shape[1]:
         raise InputError(
@@ -221,7 +221,7 @@ def _numbers(y: np.ndarray) -> np.ndarray:
         if y.dtype.kind in "USMmc":
             raise ValueError
         return y.astype(np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         first = y.ravel()[0] if y.size else ""
         raise InputError(
             f"the targets must be numbers for these predictions, got {y.dtype} such as {str(first)!r}: text labels "

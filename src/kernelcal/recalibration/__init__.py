@@ -24,10 +24,11 @@ def tempered(predictions: Any, temperature: float) -> Any:
 
     Powers are of the density with respect to a reference measure that keeps the family, where there is one, and that
     the family's method `tempered` names. Classes: log-probabilities divided by T, zeros stay zero. Normal
-    distributions: variances and covariances times T. `Laplace`: scale times T. `StudentT`: df becomes ``(df + 1) / T -
-    1``. With respect to ``dy / y``, or ``dy / (y (1 - y))``, which keep means or medians: `LogNormal` (sigma^2 times
-    T), `Gamma`, `Beta` and `Dirichlet` (parameters over T). `Binomial`: the logit of p over T. `Mixture`: every
-    component, with the weights unchanged, which is not the power of the density; a note says so.
+    distributions: variances and covariances times T. `predictions.MultivariatePowerExponential`: scale matrices times
+    ``T^(1/beta)``. `Laplace`: scale times T. `StudentT`: df becomes ``(df + 1) / T - 1``. With respect to ``dy / y``,
+    or ``dy / (y (1 - y))``, which keep means or medians: `LogNormal` (sigma^2 times T), `Gamma`, `Beta` and `Dirichlet`
+    (parameters over T). `Binomial`: the logit of p over T. `Mixture`: every component, with the weights unchanged,
+    which is not the power of the density; a note says so.
 
     Parameters
     ----------

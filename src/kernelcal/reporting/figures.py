@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from kernelcal.cases import Case
-from kernelcal.dependence import Dependence, mean_interval, share_interval
+from kernelcal.dependence import Dependence, mean_law, share_interval
 from kernelcal.evaluation import Evaluation
+from kernelcal.inference import Equivalence
 from kernelcal.kernels import PIT
 from kernelcal.lenses import TopLabel
 from kernelcal.plots import percent
@@ -46,8 +47,10 @@ class KeyFigure:
     meaning: str
 
 
-def key_figures(case: Case, found: Evaluation, confidence_level: float) -> tuple[KeyFigure, ...]:
-    """Scores with the intervals of their means, the kernel error with its own, and the p-value."""
+def key_figures(
+    case: Case, found: Evaluation, confidence_level: float, equivalence: Equivalence | None = None
+) -> tuple[KeyFigure, ...]:
+    """Scores with the intervals of their means, the kernel error with its own, and the p-values."""
     dependent = case.rows if case.rows is not None and case.rows.overlap else None
     batch, ends = case.predictions, Intervals(confidence_level, case.weights is not None, dependent)
     if isinstance(batch, ClassPredictions):
@@ -56,7 +59,16 @@ def key_figures(case: Case, found: Evaluation, confidence_level: float) -> tuple
         rows = _quantiles(case, found, ends)
     else:
         rows = _numbers(case, found, ends) if is_number(batch) else []
-    return (*rows, *_coverage(found, ends), *_kernel_error(found), *_tests(found))
+    return (*rows, *_coverage(found, ends), *_kernel_error(found), *_tests(found), *_within(equivalence))
+
+
+def _within(found: Equivalence | None) -> list[KeyFigure]:
+    """Whether the error is below the bound that was asked for."""
+    if found is None:
+        return []
+    interval = f"error below {found.upper:.4f} ({percent(1 - found.alpha)} limit)"
+    name = f"p-value of an error of {found.within:g} or more"
+    return [KeyFigure(name, f"{found.pvalue:.3g}", interval, found.verdict.removesuffix("."))]
 
 
 def is_number(batch: Any) -> bool:
@@ -200,7 +212,7 @@ def _tests(found: Any) -> list[KeyFigure]:
 class Intervals:
     """Intervals of one confidence level; none with case weights.
 
-    Of rows that depend on each other they are those of `dependence.mean_interval` and `dependence.share_interval`.
+    Of rows that depend on each other they are those of `dependence.MeanLaw` and `dependence.share_interval`.
     """
 
     confidence_level: float
@@ -214,7 +226,7 @@ class Intervals:
         if self.weighted or len(values) < _ENOUGH or not np.isfinite(values).all():
             return math.nan
         if self.rows is not None:
-            low, high = mean_interval(values, self.rows, self.confidence_level)
+            low, high = mean_law(self.rows).interval(values, self.confidence_level)
             return (high - low) / 2
         return float(ndtri((1 + self.confidence_level) / 2) * values.std(ddof=1) / math.sqrt(len(values)))
 

@@ -26,15 +26,16 @@ from kernelcal.comparison import (
 from kernelcal.comparison import compared as compared_models
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError, naming_rows
-from kernelcal.evaluation import Evaluation, evaluated
+from kernelcal.evaluation import Evaluation, KernelError, evaluated
 from kernelcal.explanation import Explanation, by_group, checked_groups, explained, has_ties, refuse_ungrouped
-from kernelcal.inference.intervals import checked_bound
+from kernelcal.inference import Equivalence
+from kernelcal.inference.intervals import checked_bound, equivalent
 from kernelcal.lenses import Lens
 from kernelcal.predictions import Samples, ScorePredictions
 from kernelcal.randomness import generator_of
 from kernelcal.reporting.drawings import drawings_of, drawn
 from kernelcal.reporting.figures import key_figures
-from kernelcal.reporting.page import day, environment, rendered
+from kernelcal.reporting.page import call_in_python, day, environment, rendered
 from kernelcal.reporting.result import ModelReport, Report, refuse_path, write_whole
 from kernelcal.reporting.verdict import evaluations, verdict_of, verdict_of_several
 from kernelcal.runs import Run, Steps
@@ -54,6 +55,7 @@ def model_report(
     run: Run,
     steps: Steps,
     place: tuple[int, int],
+    within: float | None = None,
 ) -> ModelReport:
     """Add explanation, figures and pictures to an evaluation; the place is the number of the model, and of models."""
     number, models = place
@@ -63,6 +65,7 @@ def model_report(
         evaluation = replace(evaluation, by_group=by_group(case, grouping, replace(run, progress=None)))
     why, rows = _explained(case, replace(run, progress=steps.next()), models)
     panels = _PANELS if models == 1 else _FEW_PANELS
+    equivalence = None if within is None else _equivalence(case, run, within)
     drawings = drawings_of(case, evaluation, why, run, panels)
     return ModelReport(
         name,
@@ -71,10 +74,22 @@ def model_report(
         evaluation,
         why,
         rows,
-        key_figures(case, evaluation, run.confidence_level),
+        key_figures(case, evaluation, run.confidence_level, equivalence),
         tuple(drawn(drawing, f"p{number}-{k}") for k, drawing in enumerate(drawings)),
         case.rows,
+        equivalence,
     )
+
+
+def _equivalence(case: Case, run: Run, within: float) -> Equivalence:
+    """Whether one model is calibrated to within a bound, by the estimator of its interval."""
+    statistic = KernelError(case.placed, run.engine).interval_estimator
+    if statistic is None:
+        raise InputError(
+            f"within={within:g} bounds the root of the SKCE, which has no interval here: of densities, of outcomes "
+            "that equal quantiles, and of very many rows with case weights; leave it out"
+        )
+    return equivalent(case, statistic, within, replace(run, progress=None))
 
 
 def _explained(case: Case, run: Run, models: int) -> tuple[Explanation | None, int]:
@@ -103,6 +118,7 @@ def _explainable(batch: Any) -> bool:
 
 
 _ONE = "model"
+TITLE = "Calibration report"
 
 
 def report(
@@ -121,7 +137,7 @@ def report(
     draws: int = DRAWS,
     rng: int = 0,
     early_stopping: bool = True,
-    title: str = "Calibration report",
+    title: str = TITLE,
     read: str | Mapping[str, str] | None = None,
     command: str | None = None,
     rows: Any = None,
@@ -149,7 +165,7 @@ def report(
     lens, weights, classes, normalize
         As for `evaluate`; case weights for one model only.
     within : float, optional
-        As for `compare`, for several models.
+        Also test whether each model is calibrated to within this bound, `kernelcal.equivalence_test`.
     alpha : float
         Level at which the verdict rejects and the page names places, classes, groups and rows.
     rows : array of n whole numbers, optional
@@ -212,12 +228,12 @@ def report(
     models, several = _models(predictions, weights)
     if several and given is not None:
         raise InputError("given is for one model on a page, got several: report one model at a time")
-    bound = _checked_bound(within, several=several)
+    bound = None if within is None else checked_bound(within)
     if several:
         refuse_run(run)
+    if path is not None:
+        refuse_path(path)
     place = None if path is None else Path(path)
-    if place is not None:
-        refuse_path(place)
     environment()  # what is missing is said before the work
     refuse_lens(lens)
     dependent = {"clusters": clusters, "time": time, "horizon": horizon, "series": series}
@@ -228,6 +244,10 @@ def report(
         named = isinstance(predictions, Mapping)
         found, compared = _computed(checked, lens, groups, run, bound, several=several, named=named)
     verdict = found[0].verdict if compared is None else verdict_of_several(compared)
+    if command is None:
+        own = {"groups": groups, "lens": lens, **options, "within": within, "rows": rows, "read": read, "date": date}
+        own |= {} if title == TITLE else {"title": title}
+        command = call_in_python(path, run, own)
     page = rendered(title, verdict, found, compared, run, read=read, command=command, date=day(date))
     if place is not None:
         write_whole(place, page)
@@ -252,6 +272,7 @@ def _computed(
             run,
             steps,
             (number, len(cases)),
+            bound if compared is None else None,
         )
         for number, (name, case) in enumerate(ordered.items(), 1)
     )
@@ -279,15 +300,6 @@ def _models(predictions: Any, weights: Any) -> tuple[dict[str, Any], bool]:
         raise InputError("a comparison of several models takes no case weights: report one model at a time")
     refuse_names(predictions)
     return {str(name): p for name, p in predictions.items()}, True
-
-
-def _checked_bound(within: Any, *, several: bool) -> float | None:
-    if within is not None and not several:
-        raise InputError(
-            f"within={within} is asked of several models on one page, got one: use "
-            f"kernelcal.equivalence_test(y, predictions, within={within})"
-        )
-    return None if within is None else checked_bound(within)
 
 
 def _checked(y: Any, models: dict[str, Any], *, several: bool, **options: Any) -> Models:

@@ -12,8 +12,9 @@ from typing import Any
 
 from kernelcal import __version__
 from kernelcal.comparison import Comparison, ScoreComparison
-from kernelcal.errors import MissingExtraError
+from kernelcal.errors import MissingExtraError, printable
 from kernelcal.explanation import ByGroup
+from kernelcal.lenses import Lens
 from kernelcal.plots import percent
 from kernelcal.reporting.drawings import Drawing, Picture, dark_colours, drawn
 from kernelcal.reporting.result import ModelReport
@@ -21,7 +22,7 @@ from kernelcal.reporting.tables import pairs, ranking, where
 from kernelcal.reporting.verdict import Verdict
 from kernelcal.runs import Run
 
-__all__ = ["assumptions", "day", "environment", "methods", "rendered", "versions"]
+__all__ = ["assumptions", "call_in_python", "day", "environment", "methods", "rendered", "versions"]
 
 
 def versions() -> list[tuple[str, str]]:
@@ -61,7 +62,7 @@ def methods(
         found.append(("Lens", f"Everything here is about a simpler question: {first.question}."))
     if first.test is not None:
         found.append(("Test", _test(models, run)))
-        found.append(("Level", _level(run)))
+        found.append(("Level", _level(models, run)))
     name = first.estimate.name
     size = (
         f"{name}, {first.estimate.estimator}: {_kernels(first.estimate.options)}. Computed by: {first.estimate.engine}."
@@ -77,8 +78,8 @@ def methods(
         found.append(("Rows that depend on each other", _dependence(models[0])))
         if models[0].rows.overlap:
             own = (
-                "of means the law of Student with the error of sums over clusters, or of cosine sums along time, of "
-                "shares Clopper and Pearson's for as many independent rows as have this error"
+                "of means the error of sums over clusters, or of windows along time, and the law of its t; of shares "
+                "Clopper and Pearson's for as many independent rows as have this error"
             )
     words = f"{percent(run.confidence_level)}: {own}. With case weights there are none."
     found.append(("Intervals of shares and means", words))
@@ -140,10 +141,11 @@ def _test(models: Sequence[ModelReport], run: Run) -> str:
     )
 
 
-def _level(run: Run) -> str:
+def _level(models: Sequence[ModelReport], run: Run) -> str:
+    often = "in at most" if models[0].rows is None else "in about"
     return (
         f"The verdict, the places, classes, groups and rows that are named, and differences of models all ask for the "
-        f"level {percent(run.alpha)}: of a calibrated model each of these says something wrong in at most so many data "
+        f"level {percent(run.alpha)}: of a calibrated model each of these says something wrong {often} so many data "
         f"sets. It does not depend on the coverage of the intervals, {percent(run.confidence_level)}."
     )
 
@@ -165,9 +167,10 @@ def _explained(models: Sequence[ModelReport], run: Run) -> str:
 
 
 def _groups(found: ByGroup) -> str:
+    rows = "of every set of independent rows" if found.law.startswith("of ") else "for all rows"
     return (
         f"{found.test_in_words[:1].upper()}{found.test_in_words[1:]}. All groups are compared with the same "
-        f"{found.draws:,} sets of outcomes, drawn for all rows (Westfall and Young, step-down)."
+        f"{found.draws:,} sets of outcomes, drawn {rows} (Westfall and Young, step-down)."
     )
 
 
@@ -230,14 +233,14 @@ def rendered(
     run: Run,
     *,
     read: str | Mapping[str, str] | None,
-    command: str | None,
+    command: str,
     date: str,
 ) -> str:
-    """HTML of the whole page."""
+    """HTML of the whole page, control characters in names written out."""
     level, band = percent(run.confidence_level), percent(1 - run.alpha)
     chart = None if compared is None else _chart(compared)
     pictures = [p for model in models for p in model.pictures] + ([] if chart is None else [chart])
-    return str(
+    return printable(
         environment()
         .get_template("report.html")
         .render(
@@ -258,7 +261,7 @@ def rendered(
             methods=methods(models, compared, run),
             assumptions=assumptions(models, compared),
             read=_read(read, models),
-            command=command or _in_python(models, run),
+            command=command,
             run=run,
             versions=versions(),
             date=date,
@@ -310,11 +313,30 @@ def _read(read: str | Mapping[str, str] | None, models: Sequence[ModelReport]) -
     ]
 
 
-def _in_python(models: Sequence[ModelReport], run: Run) -> str:
-    given = "predictions" if models[0].name is None else "{" + ", ".join(f"{m.name!r}: ..." for m in models) + "}"
-    rows, said = models[0].rows, ""
-    if rows is not None and rows.clusters is not None:
-        said = ", clusters=..."
-    elif rows is not None:
-        said = f", horizon={rows.horizon}" + ", series=..." * (rows.groups > 1)
-    return f"kernelcal.reporting.report(y, {given}, path, draws={run.draws}, rng={run.rng}{said})"
+def call_in_python(path: Any, run: Run, given: Mapping[str, Any]) -> str:
+    """The call that makes the page again: it can be typed where the data have the names of the parameters.
+
+    Numbers, words and lenses are written out, of data only the name of the parameter; what was not said is left out.
+    """
+    named = [f"{name}={_written(name, x)}" for name, x in given.items() if x is not None and x is not False]
+    usual = Run()
+    levels = [
+        f"{name}={getattr(run, name)!r}"
+        for name in ("confidence_level", "alpha", "early_stopping")
+        if getattr(run, name) != getattr(usual, name)
+    ]
+    place = [] if path is None else [repr(str(path))]
+    arguments = ["y", "predictions", *place, *named, *levels, f"draws={run.draws}", f"rng={run.rng}"]
+    return f"import kernelcal\nkernelcal.report({', '.join(arguments)})"
+
+
+def _written(name: str, value: Any) -> str:
+    """Value of an option as it is typed, or its name where it is data."""
+    if isinstance(value, Lens):
+        return f"kernelcal.lenses.{value!r}"
+    if isinstance(value, str | bool | int | float | datetime.date):
+        return repr(value.isoformat() if isinstance(value, datetime.date) else value)
+    plain = isinstance(value, list | tuple) and all(isinstance(x, str | int) for x in value)
+    if plain and name == "classes":
+        return repr(list(value))
+    return name

@@ -10,6 +10,7 @@ from kernelcal.comparison import Comparison, ScoreComparison
 from kernelcal.dependence import Dependence
 from kernelcal.evaluation import Evaluation
 from kernelcal.explanation import Explanation
+from kernelcal.inference import Equivalence
 from kernelcal.reporting.drawings import Picture
 from kernelcal.reporting.figures import KeyFigure
 from kernelcal.reporting.verdict import Verdict
@@ -22,7 +23,7 @@ __all__ = ["ModelReport", "Report", "refuse_path", "write_whole"]
 _PAGES = (".html", ".htm")
 
 
-def refuse_path(path: Path) -> None:
+def refuse_path(path: Any) -> None:
     """Refuse a file that could not be written, before the work and not after it."""
     refuse_place(path, suffixes=_PAGES, what="a report is a page", example="report")
 
@@ -57,6 +58,8 @@ class ModelReport(Shown):
         Pictures as SVG.
     rows : Dependence or None
         How its rows depend on each other, where that was said.
+    equivalence : Equivalence or None
+        Of one model by itself, whether it is calibrated to within the bound that was asked for.
     """
 
     name: str | None
@@ -68,6 +71,7 @@ class ModelReport(Shown):
     figures: tuple[KeyFigure, ...]
     pictures: tuple[Picture, ...]
     rows: Dependence | None = None
+    equivalence: Equivalence | None = None
 
     def _table(self) -> Table:
         rows = [(figure.name, f"{figure.value} ({figure.interval})") for figure in self.figures]
@@ -77,7 +81,8 @@ class ModelReport(Shown):
         """Return plain values for JSON, without the pictures."""
         why = None if self.explanation is None else self.explanation.to_dict()
         own = {"name": self.name, "verdict": self.verdict.heading, "explained_rows": self.explained_rows}
-        return {**own, "evaluation": self.evaluation.to_dict(), "explanation": why}
+        within = {} if self.equivalence is None else {"equivalence": self.equivalence.to_dict()}
+        return {**own, "evaluation": self.evaluation.to_dict(), "explanation": why, **within}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -120,7 +125,7 @@ class Report(Shown):
         InputError
             For a place that cannot be written to, with the remedy.
         """
-        refuse_path(Path(path))
+        refuse_path(path)
         write_whole(Path(path), self._html)
         return Path(path)
 

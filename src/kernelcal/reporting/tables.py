@@ -176,8 +176,8 @@ def _groups(found: ByGroup) -> Grid:
     notes = [
         found.test_in_words,
         "what is wrong in a group is named where a direction is clear in its rows, the clearest first",
-        f"every interval holds {level} by itself: that of shares is Clopper and Pearson's, that of means the normal "
-        "law's; the kernel error is the root of the SKCE of the group by itself",
+        f"every interval holds {level} by itself: {_intervals(found.law)}; the kernel error is the root of the SKCE of "
+        "the group by itself",
         *found.differences_in_words,
         *found.small_in_words,
         *found.notes,
@@ -187,6 +187,13 @@ def _groups(found: ByGroup) -> Grid:
     interval = f"{level} interval"
     header = ["group", "rows", "happened", "said", gap, interval, found.score_name, interval, "kernel error", "p"]
     return Grid("Groups, the surest first", [*header, "what is wrong"], [_group(g, numbers) for g in shown], notes)
+
+
+def _intervals(law: str) -> str:
+    """What intervals of groups are, by how rows depend on each other."""
+    if law in ("exact", "conservative") or law.startswith("valid"):
+        return "that of shares is Clopper and Pearson's, that of means the normal law's"
+    return "it allows for rows that depend on each other, by sums over clusters or windows along time"
 
 
 def _group(g: GroupFinding, numbers: bool) -> list[str]:

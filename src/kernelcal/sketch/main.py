@@ -170,6 +170,11 @@ class Sketch:
         return int(self._sums["n"]) if self._sums else 0
 
     @property
+    def next_row(self) -> int:
+        """Number of the row after the last one seen."""
+        return self._rows.next
+
+    @property
     def prediction_kernel(self) -> Kernel:
         """Kernel between predictions, its lengthscale a number."""
         return self._settings.prediction_kernel

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -264,11 +265,15 @@ def checksum(settings: dict[str, Any], arrays: dict[str, np.ndarray]) -> str:
 
 def read_file(path: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Return settings and arrays, or refuse what is not a whole sketch."""
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"a sketch is read from a file: pass its path, got {path!r:.60}")
     try:
         with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         settings = json.loads(str(arrays.pop("settings")))
         found = settings.pop("format"), settings.pop("version")
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file") from None
     except _DAMAGED as error:
         raise InputError(f"{path} is not a sketch, or it is damaged ({type(error).__name__}): {error}") from None
     if found != (_FORMAT, _VERSION):

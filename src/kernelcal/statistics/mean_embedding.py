@@ -21,6 +21,9 @@ from kernelcal.statistics.residual_functions import ResidualFunctions, residual_
 __all__ = ["UCME", "PreparedUCME", "ucme"]
 
 
+_MOST = 10**9  # locations: more would fill any memory
+
+
 @dataclass(frozen=True, kw_only=True)
 class UCME(Statistic):
     """Unnormalized calibration mean embedding: the mean square of J mean residual functions.
@@ -92,12 +95,15 @@ class UCME(Statistic):
 
     def __post_init__(self) -> None:
         for name in ("prediction_kernel", "target_kernel"):
-            if not isinstance(getattr(self, name), Kernel) and (name, None) != ("target_kernel", self.target_kernel):
-                raise InputError(f"{name} must be a kernel such as kernelcal.Laplacian(), got {getattr(self, name)!r}")
+            kernel = getattr(self, name)
+            if not isinstance(kernel, Kernel) and not (name == "target_kernel" and kernel is None):
+                raise InputError(f"{name} must be a kernel such as kernelcal.Laplacian(), got {kernel!r:.80}")
         given = self.locations
-        if not isinstance(given, Locations) and (isinstance(given, bool) or not _whole(given) or given < 1):
+        if not isinstance(given, Locations) and (
+            isinstance(given, bool) or not _whole(given) or not 1 <= given <= _MOST
+        ):
             raise InputError(
-                f"locations must be a positive whole number, or Locations(predictions, targets), got {given!r}"
+                f"locations must be a positive whole number, or Locations(predictions, targets), got {given!r:.60}"
             )
         if not _whole(self.location_rng) or self.location_rng < 0:
             raise InputError(f"location_rng must be a seed, a whole number from 0, got {self.location_rng!r}")

@@ -1,6 +1,6 @@
 """Files and data frames that are larger than memory: read in parts, in one process or on Dask."""
 
-from kernelcal.stream.main import StreamResult, evaluate_files, evaluate_frame, prepared, sketch_options
+from kernelcal.stream.main import StreamResult, evaluate_files, evaluate_frame, prepared, read_options, sketch_options
 from kernelcal.stream.on_dask import cluster
 from kernelcal.stream.paths import AT_ONCE, evaluate_path, evaluate_table, read_together
 from kernelcal.stream.survey import find_files, in_pieces, is_many, size_of, survey_files
@@ -17,6 +17,7 @@ __all__ = [
     "in_pieces",
     "is_many",
     "prepared",
+    "read_options",
     "read_together",
     "size_of",
     "sketch_options",

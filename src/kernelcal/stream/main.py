@@ -220,9 +220,12 @@ def evaluate_frame(
     (1000, 'No evidence against calibration (p = ..., exact test).')
     """
     run = Run(confidence_level=confidence_level, alpha=alpha, draws=draws, rng=rng, progress=progress, engine=engine)
+    of_arrays = isinstance(frame, tuple) and len(frame) == 2 and all(map(is_in_chunks, frame))
+    if of_arrays:  # what is said beside them is an array too, and refused by its name
+        columns = {name: name if getattr(x, "shape", ()) else x for name, x in columns.items()}
     options, asked = sketch_options(run, sketch), read_options(columns)
     refuse_lens(lens)
-    if isinstance(frame, tuple) and len(frame) == 2 and all(map(is_in_chunks, frame)):
+    if of_arrays:
         frame = ChunkFrame(*frame)
     if not is_in_parts(frame):
         raise InputError(
@@ -304,12 +307,16 @@ def prepared(
     options: Mapping[str, Any],
     dask: bool = False,
     client: Any = None,
+    like: Sketch | None = None,
 ) -> Pass:
-    """Look at some rows and decide what will be done; `make_lens` is given the predictions of some rows."""
+    """Look at some rows and decide what will be done; `make_lens` is given the predictions of some rows.
+
+    With a sketch `like` this its settings are taken, so that the sums can be added to its own.
+    """
     pilot, description = pilot_of(survey)
     lens = make_lens(pilot.predictions)
     pilot = pilot.through(lens)
-    empty = Sketch.like(pilot.predictions, **options)
+    empty = Sketch.like(pilot.predictions, **options) if like is None else like.empty()
     plan = _plan(survey, pilot, empty, why, client if dask else None)
     seen = suspicions(pilot.predictions, pilot.targets)
     return Pass(survey, empty, lens, _read(survey, description), plan, run, dask, client, seen)
@@ -336,6 +343,12 @@ def read_options(columns: Mapping[str, Any]) -> ReadOptions:
     if unknown is not None:
         raise InputError(
             f"there is no option {unknown!r} for rows of files and tables: options are {', '.join(sorted(known))}"
+        )
+    array = next((name for name, x in columns.items() if getattr(x, "shape", ())), None)
+    if array is not None:
+        raise InputError(
+            f"{array}= names columns of files and tables, got {type(columns[array]).__name__} of shape "
+            f"{columns[array].shape}: pass a name; arrays go with arrays, kernelcal.evaluate(y, p, {array}=...)"
         )
     said: dict[str, Any] = {name: x if _plain(x) else ",".join(map(str, x)) for name, x in columns.items()}
     if columns.get("where") is not None:

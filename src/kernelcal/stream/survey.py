@@ -8,7 +8,7 @@ import pickle
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -194,8 +194,12 @@ class Survey:
 
     @property
     def firsts(self) -> list[int]:
-        """Number of the first row of every part."""
+        """Place of the first row of every part among all rows."""
         return list(accumulate(self.counts, initial=0))[:-1]
+
+    def counted_from(self, row: int) -> Survey:
+        """Return the same files with rows that are numbered from another one than 0."""
+        return self if row == 0 else replace(self, parts=[replace(part, first=part.first + row) for part in self.parts])
 
 
 def survey_files(paths: Sequence[Any], options: ReadOptions, *, together: bool = False) -> Survey:

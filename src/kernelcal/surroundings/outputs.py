@@ -36,6 +36,8 @@ def refuse_place(path: Any, *, suffixes: tuple[str, ...] = (), what: str = "a fi
         For a folder, a device or a pipe, an ending of another kind of file, a folder that is not there or takes no
         files, a file that may not be changed, and a name that the system refuses.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"{what} is written to a place: pass its name, got {path!r:.60}")
     path = Path(path)
     try:
         if path.is_dir():
@@ -70,7 +72,7 @@ def _try(place: Path) -> None:
 
 
 def _beside(place: Path) -> Path:
-    return place.with_name(f".kernelcal.{os.urandom(4).hex()}.part{place.suffix}")
+    return place.with_name(f".kernelcal.{os.urandom(4).hex()}.part")  # a name that nothing reads
 
 
 @contextmanager

@@ -182,3 +182,106 @@ def test_reasons(table):
         ("std", ("y_std",)),
     ]
     assert load(table({"y": HIT, "p": P}), target="y", predictions="p").choices == ()
+
+
+# ---- two that could be meant are a question, and what is alike is not taken for the other
+
+
+ROWS = RNG.dirichlet([2, 2, 2], N).round(4)
+ROWS[:, 2] = (1 - ROWS[:, 0] - ROWS[:, 1]).round(4)
+SURE = np.where(P > 0.5, P, (1 - P).round(6))
+ABOVE = (P > 0.5).astype(int)
+
+
+def test_a_gold_label_beside_a_predicted_one(table):
+    words_ = np.array(["NEG", "POS"])
+    path = table({"gold": words_[HIT], "label": words_[ABOVE], "score": SURE})
+    with pytest.raises(InputError, match=r"both label and gold could be the target: say which with --target NAME. If"):
+        load(path)
+    found = load(path, target="gold", kind="top-label", predicted_label="label", predictions="score")
+    assert found.y.tolist() == (HIT == ABOVE).tolist()
+
+
+def test_a_score_beside_a_predicted_label(table):
+    path = table({"label": HIT, "prediction": ABOVE, "score": P})  # label 1 is predicted where the score is above 1/2
+    same(load(path), load(path, target="label", predictions="score"))
+    path = table({"label": HIT, "prediction": ABOVE, "score": SURE})
+    same(load(path), load(path, target="label", kind="top-label", predicted_label="prediction", predictions="score"))
+    path = table({"label": HIT, "prediction": 1 - ABOVE, "score": P})
+    with pytest.raises(InputError, match="is score the probability of label 1, or the confidence in a predicted label"):
+        load(path)
+    path = table({"label": LABELS, "pred": GUESS, "prob": P})
+    same(load(path), load(path, target="label", kind="top-label", predicted_label="pred", predictions="prob"))
+
+
+@pytest.mark.parametrize("stem", ["score_", "softmax_", "pred_", "", "output.", "y_pred_"])
+def test_numbered_columns_whose_rows_sum_to_one(table, stem):
+    names = [f"{stem}{k}" for k in range(3)]
+    path = table({"label": LABELS, **dict(zip(names, ROWS.T, strict=True)), "x": MU})
+    same(load(path), load(path, target="label", predictions=",".join(names)))
+    with pytest.raises(InputError, match="no column has a usual name for the predictions"):
+        load(table({"label": LABELS, **dict(zip(names, ROWS.T * 2, strict=True)), "x": MU}))
+
+
+def test_a_target_by_its_labels(table):
+    kinds = np.array(["ant", "bee", "cat"])
+    path = table({"animal": kinds[LABELS], **dict(zip(kinds, ROWS.T, strict=True)), "place": ["x"] * N})
+    same(load(path), load(path, target="animal", predictions="ant,bee,cat"))
+
+
+def test_levels_after_any_word_if_numbers_rise_with_them(table):
+    values = np.sort(DRAWS[:, :3], axis=1)
+    names = ["y_0.1", "y_0.5", "y_0.9"]
+    path = table({"y": Y, **dict(zip(names, values.T, strict=True))})
+    same(load(path), load(path, quantiles=",".join(names)))
+    with pytest.raises(InputError, match="no column has a usual name"):
+        load(table({"y": Y, **dict(zip(names, DRAWS[:, :3].T, strict=True))}))
+
+
+def test_means_and_spreads_beside_draws_are_asked_for(table):
+    draws = {f"member_{k}": x for k, x in enumerate(DRAWS.T)}
+    path = table({"obs": Y, "mean": MU, "std": np.ones(N), **draws})
+    with pytest.raises(InputError, match=r"say which are meant, --mean mean --std std, or --samples member_0,member_1"):
+        load(path)
+
+
+def test_intervals_of_several_models_are_asked_for(table):
+    ends = {f"{name}-{end}-90": MU + sign for name in "AB" for end, sign in (("lo", -1.6), ("hi", 1.6))}
+    with pytest.raises(InputError, match=r"intervals of several models \(a, b\): say which columns are meant"):
+        load(table({"y": Y, **ends}))
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"y": Y, "y_pred": MU},  # points
+        {"y": Y, "y_pred": MU, **{f"x{k}": x for k, x in enumerate(DRAWS.T)}},  # features are no members
+        {"y_true": HIT, "y_pred": ABOVE},  # labels alone
+        {"y": HIT, "prob_0": 1 - P},  # of the other class
+        {"y": HIT, "p_neg": 1 - P},
+        {"won": HIT, "no_win_prob": 1 - P},
+        {"y": Y, "lower_1": MU - 1, "upper_1": MU + 1},  # numbers of models, no shares
+        {"error": HIT, "uncertainty": P},  # whether an answer was wrong
+        {"y": HIT, "outcome": 1 - HIT, "p": P},
+        {"y": HIT, "p10": P / 9, "p55": P / 8, "p90": P / 7},
+    ],
+)
+def test_what_is_not_told_by_names_is_refused(table, columns):
+    with pytest.raises(InputError):
+        load(table(columns))
+
+
+@pytest.mark.parametrize(
+    ("target", "p"),
+    [
+        ("won", "win_prob"),
+        ("home_win", "home_win_prob"),
+        ("default", "pd"),
+        ("Survived", "Probability"),
+        ("y", "prob_1"),
+        ("event", "predicted"),
+    ],
+)
+def test_one_probability(table, target, p):
+    path = table({"id": range(N), target: HIT, p: P})
+    same(load(path), load(path, target=target, predictions=p))

@@ -12,8 +12,10 @@ from kernelcal.inference.intervals.equivalence import (
     checked_bound,
     equivalence_of,
     equivalence_test,
+    equivalent,
     method_that_keeps_the_level,
 )
+from kernelcal.inference.intervals.means import UnitMean, mean_of_units
 from kernelcal.inference.intervals.methods import (
     INTERVAL_METHODS,
     IntervalMethod,
@@ -54,7 +56,6 @@ from kernelcal.inference.intervals.surprises import (
     label_law_of_sums,
     surprises_of,
 )
-from kernelcal.inference.intervals.units import mean_of_units
 
 __all__ = [
     "BOOTSTRAP",
@@ -74,6 +75,7 @@ __all__ = [
     "ScoreSurprises",
     "Spread",
     "Surprises",
+    "UnitMean",
     "block_spread",
     "block_spread_of",
     "bootstrap_cost",
@@ -84,6 +86,7 @@ __all__ = [
     "difference_of_pairs",
     "equivalence_of",
     "equivalence_test",
+    "equivalent",
     "expected",
     "hoeffding",
     "hoeffding_sums",

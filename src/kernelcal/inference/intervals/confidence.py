@@ -42,7 +42,7 @@ def method_of(name: str | IntervalMethod, statistic: SKCE | CKCE, *, weighted: b
         raise InputError("the biased estimator has no interval: use SKCE(estimator='unbiased') or 'block'")
     if statistic.estimator == "incomplete":
         raise InputError("an interval needs all pairs or blocks of rows, got estimator='incomplete': use 'unbiased'")
-    if name == "default":
+    if isinstance(name, str) and name == "default":
         return None
     if isinstance(name, IntervalMethod):
         return _with_weights(name) if weighted else name

@@ -19,7 +19,14 @@ from kernelcal.runs import Run
 from kernelcal.statistics import SKCE, target_notes
 from kernelcal.tables import Shown, Table
 
-__all__ = ["Equivalence", "checked_bound", "equivalence_of", "equivalence_test", "method_that_keeps_the_level"]
+__all__ = [
+    "Equivalence",
+    "checked_bound",
+    "equivalence_of",
+    "equivalence_test",
+    "equivalent",
+    "method_that_keeps_the_level",
+]
 
 
 @dataclass(frozen=True, repr=False)
@@ -150,12 +157,31 @@ def equivalence_test(
     bound, statistic = checked_bound(within), SKCE() if statistic is None else statistic
     if not isinstance(statistic, SKCE):
         raise InputError(f"statistic must be an SKCE, whose root is in units of probability, got {statistic!r}")
-    name = method_that_keeps_the_level(statistic) if method == "default" else method
     rows = {"clusters": clusters, "time": time, "horizon": horizon, "series": series}
-    chosen = method_of(name, statistic, weighted=weights is not None and all(one is None for one in rows.values()))
-    assert chosen is not None  # for the type checker: one is named
+    weighted = weights is not None and all(one is None for one in rows.values())
+    chosen = _chosen(statistic, method, weighted=weighted)
     options = {"weights": weights, "lens": lens, "classes": classes, "normalize": normalize}
-    case = Case.of(y, predictions, **options, **rows).in_numpy
+    return _equivalent(Case.of(y, predictions, **options, **rows).in_numpy, statistic, bound, run, chosen)
+
+
+def equivalent(case: Case, statistic: SKCE, within: float, run: Run) -> Equivalence:
+    """Whether a model is calibrated to within a bound, of what was checked already and lies in NumPy.
+
+    Case weights ask for the bootstrap, which alone takes them.
+    """
+    weighted = case.weights is not None and case.rows is None
+    chosen = _chosen(statistic, "bootstrap" if weighted else "default", weighted=weighted)
+    return _equivalent(case, statistic, checked_bound(within), run, chosen)
+
+
+def _chosen(statistic: SKCE, method: str | IntervalMethod, *, weighted: bool) -> IntervalMethod:
+    name = method_that_keeps_the_level(statistic) if isinstance(method, str) and method == "default" else method
+    chosen = method_of(name, statistic, weighted=weighted)
+    assert chosen is not None  # for the type checker: one is named
+    return chosen
+
+
+def _equivalent(case: Case, statistic: SKCE, bound: float, run: Run, chosen: IntervalMethod) -> Equivalence:
     spread = spread_of(chosen, statistic, case, run)
     notes = (*case.predictions.notes, *target_notes(case.predictions, statistic.integrator), *spread.notes)
     return equivalence_of(spread, bound, chosen.label + spread.units, len(case), run.alpha, notes)
@@ -174,9 +200,12 @@ def method_that_keeps_the_level(statistic: SKCE) -> str:
     return "block" if statistic.estimator == "block" else "root"
 
 
+_LARGEST = float(np.finfo(np.float64).max)
+
+
 def checked_bound(within: Any) -> float:
     """Return the bound of an equivalence test, or refuse it."""
-    number = isinstance(within, int | float | np.number) and not isinstance(within, bool) and math.isfinite(within)
-    if not number or not within > 0:
-        raise InputError(f"within must be a positive number, such as 0.05 of probability, got {within!r}")
+    number = isinstance(within, int | float | np.number) and not isinstance(within, bool)
+    if not number or not 0 < within <= _LARGEST:
+        raise InputError(f"within must be a positive number, such as 0.05 of probability, got {within!r:.60}")
     return float(within)

@@ -21,11 +21,19 @@ from kernelcal.runs import Run
 from kernelcal.statistics import CKCE, SKCE
 from kernelcal.statistics.pairwise import Apart, PreparedPairMean, layered, steps_alike
 
-__all__ = ["BlockUnits", "OperatorUnits", "Sharing", "UnitPairs", "mean_of_units", "spread_of_dependent", "wider"]
+__all__ = [
+    "BlockUnits",
+    "OperatorUnits",
+    "Sharing",
+    "UnitPairs",
+    "spread_of_dependent",
+    "student",
+    "wider",
+]
 
 
 _STRIP = 2**19  # numbers of some rows of the matrix
-_REFUSED, _FEW, _ENOUGH = 5, 10, 30  # effective units
+_REFUSED, _FEW = 5, 10  # effective units
 
 
 @dataclass(frozen=True)
@@ -95,10 +103,10 @@ def wider(spread: Spread, freedom: float, units: int) -> Spread:
     factor = math.sqrt(units / (units - 1))
 
     def level(two_sided: float) -> float:
-        return 1 - 2 * _normal_tail(factor * _student(freedom, (1 + two_sided) / 2))
+        return 1 - 2 * _normal_tail(factor * student(freedom, (1 + two_sided) / 2))
 
     def upper(one_sided: float) -> float:
-        return spread.upper(1 - _normal_tail(factor * _student(freedom, one_sided)))
+        return spread.upper(1 - _normal_tail(factor * student(freedom, one_sided)))
 
     def above(value: float) -> float:
         from scipy.special import ndtri, stdtr  # imported when needed: the import of kernelcal stays light
@@ -108,7 +116,8 @@ def wider(spread: Spread, freedom: float, units: int) -> Spread:
     return replace(spread, ends=lambda two_sided: spread.ends(level(two_sided)), upper=upper, above=above)
 
 
-def _student(freedom: float, probability: float) -> float:
+def student(freedom: float, probability: float) -> float:
+    """Quantile of the law of Student."""
     from scipy.special import stdtrit
 
     return float(stdtrit(freedom, probability))
@@ -379,39 +388,3 @@ class OperatorUnits:
 
     units: DependentUnits
     sharing: Sharing
-
-
-def mean_of_units(values: np.ndarray, case: Case) -> tuple[float, float, float]:
-    """Mean of values of rows, its standard error by clusters or stretches, degrees of freedom of Student.
-
-    For scores, shares and other means over rows that depend on each other. With ``S_g`` the sum over unit g of
-    ``w_i (v_i - mean)`` the variance is ``G / (G - 1) sum_g S_g^2 / (sum w)^2``, and the degrees of freedom are one
-    less than the units that they count like (`Sharing`). Stretches of L steps that follow each other share something:
-    the part of the variance that comes from rows that are alike is divided by ``1 - h / (3 L)``.
-
-    Parameters
-    ----------
-    values : numpy.ndarray of shape (n,)
-        One a row of the case.
-    case : Case
-        With `rows`; where these count as independent, as of one-step forecasts, every row is a unit.
-    """
-    rows, w = case.rows, np.ones(len(case)) if case.weights is None else case.weights
-    assert rows is not None  # callers have asked
-    mean = float(w @ values / w.sum())
-    away = w * (values - mean)
-    units = DependentUnits.clusters(rows) if rows.clusters is not None else DependentUnits.stretches(rows, 1)
-    away = away[units.order]
-    if rows.clusters is None:
-        length = steps_alike(away, rows[units.order])
-        if rows.horizon == 1 and length <= 2:
-            return mean, float((len(away) / (len(away) - 1) * away @ away) ** 0.5 / w.sum()), len(away) - 1.0
-        units = DependentUnits.stretches(rows[units.order], length)
-    sums, own = units.sums(away), away**2
-    sharing = Sharing.of(units, float(sums @ sums - own.sum()), own, 0.0)
-    sharing.notes(units)  # too few are refused
-    variance = len(units) / (len(units) - 1) * float(sums @ sums) / float(w.sum()) ** 2
-    if units.length:  # what rows of two stretches share, as much as of means of h shocks
-        shared = 1 - 1 / sharing.seen
-        variance *= 1 + shared * (1 / (1 - units.horizon / (3 * units.length)) - 1)
-    return mean, math.sqrt(variance), max(sharing.effective - 1, 1.0)

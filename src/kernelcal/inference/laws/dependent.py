@@ -186,8 +186,9 @@ class Dependent(NullLaw):
             prepared = own.prepare(part.predictions, part.weights)
             few = replace(problem, case=part, statistic=own, prepared=prepared, run=run, source=source)
             found.append(self.base.test(few))
-        least = min(found, key=lambda outcome: outcome.pvalue)
-        return min(1.0, len(subsets) * least.pvalue), least
+        least, times = min(found, key=lambda outcome: outcome.pvalue), len(subsets)
+        members = tuple(replace(one, pvalue=min(1.0, times * one.pvalue)) for one in least.members)
+        return min(1.0, times * least.pvalue), replace(least, members=members)
 
     def _one_a_cluster(self, problem: Problem, reason: str) -> Outcome:
         """What holds whatever the dependence inside clusters: sets of rows of which no two are of one cluster."""
@@ -209,6 +210,7 @@ class Dependent(NullLaw):
 
     def _of_clusters(self, problem: Problem) -> Outcome:
         case, rows, run = problem.case, self.rows, problem.run
+        assert rows.clusters is not None  # for the type checker: it was asked for clusters
         reason = not_redrawn(case)
         if reason:
             return self._one_a_cluster(problem, reason)
@@ -231,7 +233,11 @@ class Dependent(NullLaw):
         return replace(
             outcome,
             pvalue=max(outcome.pvalue, flipped) if gated else outcome.pvalue,
-            members=tuple(member for member in outcome.members if member.name in own),
+            members=tuple(
+                replace(one, pvalue=max(one.pvalue, flipped)) if gated else one
+                for one in outcome.members
+                if one.name in own
+            ),
             notes=(*outcome.notes, *_of_effective(effective, rho), *_of_flips(effective, unlike, flipped)),
             null_draws={name: drawn for name, drawn in outcome.null_draws.items() if name in own},
             flips=more[1:] if gated and more is not None else None,

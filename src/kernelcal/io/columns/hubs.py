@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,6 +16,7 @@ from kernelcal.io.sources import missing
 __all__ = ["Hub", "hub_columns"]
 
 
+_COMPACT = re.compile(r"^((?:19|20)\d\d)([01]\d)([0-3]\d)$")  # 20240106
 _MADE = ("reference_date", "origin_date", "forecast_date")
 _DUE = ("target_end_date", "target_date")
 _LEADS = ("horizon",)
@@ -69,7 +71,8 @@ class Hub:
         made, due, tasks = columns
         if any(missing(text) for name in (made, due) for text in {texts[name][row] for row in rows}):
             return None
-        dates = kept_given({name: texts[name] for name in (made, due)}, rows) or {}
+        compact = {name: [_COMPACT.sub(r"\1-\2-\3", text) for text in texts[name]] for name in (made, due)}
+        dates = kept_given(compact, rows) or {}
         if any(not isinstance(found, np.ndarray) for found in dates.values()):
             return None
         first, last = (x.astype("M8[h]").astype(float) / 24 if x.dtype.kind == "M" else x for x in dates.values())

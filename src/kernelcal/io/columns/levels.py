@@ -34,7 +34,14 @@ def column_levels(source: Source, columns: Sequence[str], stated: str | None, wi
         if len(columns) != width:
             raise InputError(f"array {columns[0]!r} has {width} quantiles a row without levels: {_REMEDY}")
         percents = _percents(columns)
-        return np.array([_named_level(name) for name in columns]) if percents is None else percents / 100
+        if percents is not None:
+            return percents / 100
+        if len(columns) == 2 and all(_number_in(name) is None for name in columns):
+            raise InputError(
+                f"the names of {columns[0]} and {columns[1]} do not end in levels: say which share of the outcomes "
+                f"they shall hold between them, --interval SHARE, or {_REMEDY}"
+            )
+        return np.array([_named_level(name) for name in columns])
     levels = source.array(stated) if stated in source.names else _listed_levels(source, stated)
     if levels.shape != (width,):
         found = f"{len(levels)} levels" if levels.ndim == 1 else f"levels of shape {levels.shape}"

@@ -141,8 +141,13 @@ def has_usual_predictions(source: Source) -> bool:
 
 def asked_columns(source: Source, asked: str, taken: Sequence[str], option: str = "predictions") -> list[str]:
     """Columns of a list of names and globs, in this order; a glob leaves out the columns that are `taken`."""
+    there = set(source.names)  # there may be a hundred thousand of them
     rest = [name for name in source.names if name not in taken]
-    names = dict.fromkeys(n for part in asked.split(",") for n in _matching(source, rest, part.strip(), option))
+    names = dict.fromkeys(
+        name
+        for part in map(str.strip, asked.split(","))
+        for name in ([part] if part in there else _matching(source, rest, part, option))
+    )
     return _not_taken(list(names), taken)
 
 
@@ -195,7 +200,7 @@ def usual_column(source: Source, usual: Sequence[str], what: str, option: str) -
 
 
 def _matching(source: Source, rest: Sequence[str], pattern: str, option: str) -> list[str]:
-    if pattern in source.names or not any(mark in pattern for mark in "*?["):
+    if not any(mark in pattern for mark in "*?["):
         return [known(source, pattern)]
     found = [name for name in rest if fnmatchcase(name, pattern)]
     if not found:

@@ -88,7 +88,7 @@ def load_r(path: Path) -> dict[str, np.ndarray]:
             found = rdata.read_rds(path) if path.suffix.lower() == ".rds" else rdata.read_rda(path)
     except Exception as error:  # a damaged file makes it fail in any way
         raise InputError(f"{path}: cannot be read as data of R: {str(error)[:200]}") from None
-    objects = dict(found) if isinstance(found, Mapping) and not is_table(found) else {"": found}
+    objects: dict[str, Any] = dict(found) if isinstance(found, Mapping) and not is_table(found) else {"": found}
     frames = {name: table for name, table in objects.items() if is_table(table)}
     if len(frames) > 1:
         raise InputError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +14,19 @@ from kernelcal.io.roles import vocabulary as words
 from kernelcal.io.roles.table import Found, NamedColumns, choice, join
 from kernelcal.predictions import columns_of_labels, common_start, negative_and_positive
 
-__all__ = ["OF_CLASSES", "predicted"]
+__all__ = ["OF_CLASSES", "by_labels", "predicted"]
+
+
+_MOST_LABELS = 100
+_OTHER = re.compile(r"\d|(neg|negative|no|not|non|false|incorrect|wrong|loss|lose|fail)(_|$)")  # of label 0, perhaps
+_NUMBERED = re.compile(r"(.*?)_?\d+")
+
+
+def _by_affix(table: NamedColumns, kind: str) -> str | None:
+    """The one column from 0 to 1 that says by a word of its name that it is a probability: win_prob, rain_risk."""
+    roles = {name: words.role_and_stem(name) for name in table.free} if kind == "binary" else {}
+    found = [name for name, role in roles.items() if role and role[0] == "probability" and not _OTHER.match(role[1])]
+    return found[0] if len(found) == 1 and table.kind(found[0]) == "fractions" else None
 
 
 def _class_series(table: NamedColumns, target: str, kind: str) -> Found | None:
@@ -22,6 +35,11 @@ def _class_series(table: NamedColumns, target: str, kind: str) -> Found | None:
         names = [name for name, _ in columns]
         if stem not in words.SERIES_OF_CLASSES | words.SERIES_OF_LOGITS or any(
             number != int(number) for _, number in columns
+        ):
+            continue
+        numbers = sorted(int(number) for _, number in columns)
+        if numbers not in (list(range(len(names))), list(range(1, len(names) + 1))) and (
+            kind not in ("binary", "whole") or not _labels(table, target) <= set(numbers)
         ):
             continue
         if kind == "whole" and not _may_be_classes(table, target, len(names)):
@@ -35,19 +53,65 @@ def _class_series(table: NamedColumns, target: str, kind: str) -> Found | None:
     return None
 
 
+def _labels(table: NamedColumns, target: str) -> set[float]:
+    """Different labels that are numbers."""
+    values = table.source.values(target)
+    numbers = [float(value) for value in values.tolist() if value is not None]
+    return {number for number in numbers if number == number}
+
+
 def _may_be_classes(table: NamedColumns, target: str, classes: int) -> bool:
-    values = table.source.values(target).astype(np.float64)
-    return len(np.unique(values[np.isfinite(values)])) <= max(2 * classes, 2)
+    return len(_labels(table, target)) <= max(2 * classes, 2)
+
+
+def _of_class_one(table: NamedColumns, kind: str) -> str | None:
+    """One column p1 or prob_1 beside outcomes of 0 and 1."""
+    found = [
+        name
+        for name in table.free
+        if (one := _NUMBERED.fullmatch(table.plain[name])) and one.group(1) in words.SERIES_OF_CLASSES
+    ]
+    return found[0] if kind == "binary" and len(found) == 1 and table.plain[found[0]].endswith("1") else None
 
 
 def _probability(table: NamedColumns, target: str, kind: str) -> Found | None:
-    name = table.one(words.PROBABILITY)
+    name = table.one(words.PROBABILITY) or _of_class_one(table, kind) or _by_affix(table, kind)
     if name is None or table.kind(name) in ("text", "none"):
         return None
+    of_guess = _of_a_guess(table, target, kind, name)
+    if of_guess is not None:
+        return of_guess
     if kind == "whole" and table.one(words.STD) and table.one(words.MEAN):
         return None
     found = _of_two_labels(table, target, kind, name)
     return found or ({"predictions": name}, [choice("predictions", name, "a usual name of probabilities")])
+
+
+def _of_a_guess(table: NamedColumns, target: str, kind: str, name: str) -> Found | None:
+    """One probability beside a predicted label: that of this label, unless it is that of label 1 in every row."""
+    if table.options.kind != "probabilities" or table.kind(name) == "array" or words.says_right(target):
+        return None
+    label = table.options.predicted_label or table.one(words.PREDICTED_LABEL, but=[name])
+    if label is None or label not in table.source.names or not _alike(table.kind(label), kind):
+        return None
+    found = {"predictions": name, "kind": "top-label", "predicted_label": label}
+    why = f"one number beside labels, of which {label} is the predicted one"
+    choices = [choice("predictions", name, why), choice("predicted_label", label, "a usual name of predicted labels")]
+    if kind != "binary" and len(_values(table, target)) > 2:
+        return found, choices
+    if kind != "binary":
+        return None
+    p, guess = table.source.numbers([name, label]).T
+    there = np.isfinite(p) & np.isfinite(guess) & (p != 0.5)
+    if np.all((p > 0.5)[there] == (guess == 1)[there]):
+        return None  # the probability of label 1, by which the label was predicted
+    if np.all(p[np.isfinite(p)] >= 0.5):
+        return found, choices
+    raise _asked(table, target, name)
+
+
+def _values(table: NamedColumns, target: str) -> set[Any]:
+    return set(table.source.values(target).tolist()) - {None}
 
 
 def _of_two_labels(table: NamedColumns, target: str, kind: str, name: str) -> Found | None:
@@ -70,9 +134,8 @@ def _of_labels(table: NamedColumns, target: str, kind: str) -> Found | None:
         return None
     labels = table.texts(target)
     columns, more = columns_of_labels(labels, table.free)
-    if any(table.kind(name) in ("text", "none", "array") for name in columns):
+    if columns and table.numbers(columns) is None:
         return None
-    more = [name for name in more if table.kind(name) not in ("text", "none", "array")]
     if len(columns) > 1:
         columns = more if more != columns and not _sum_to_one(table, columns) and _sum_to_one(table, more) else columns
         chosen = choice("predictions", columns, "called as the labels of the target")
@@ -89,9 +152,13 @@ def _scale_of(start: str) -> str | None:
 
 
 def _sum_to_one(table: NamedColumns, columns: Sequence[str]) -> bool:
-    sums = table.source.numbers(columns).sum(axis=1)
-    sums = sums[np.isfinite(sums)]
-    return bool(np.all(np.abs(sums - 1) < 0.02) or np.all(np.abs(sums - 100) < 2))
+    """Tell whether columns hold numbers from 0 to 1, or percentages, that sum to 1 or 100 in every row."""
+    values = table.numbers(columns)
+    if values is None or not len(values):
+        return False
+    sums = values.sum(axis=1)
+    sums, least = sums[np.isfinite(sums)], float(np.nanmin(values, initial=0.0))
+    return least > -1e-6 and bool(np.all(np.abs(sums - 1) < 0.02) or np.all(np.abs(sums - 100) < 2))
 
 
 def _confidence(table: NamedColumns, target: str, kind: str) -> Found | None:
@@ -100,18 +167,23 @@ def _confidence(table: NamedColumns, target: str, kind: str) -> Found | None:
     if name is None or table.kind(name) in ("text", "none"):
         return None
     if words.says_right(target):
-        return {"predictions": name}, [choice("predictions", name, f"the confidence that {target} is true")]
+        two = _of_two_labels(table, target, kind, name)
+        return two or ({"predictions": name}, [choice("predictions", name, f"the confidence that {target} is true")])
     label = table.options.predicted_label or table.one(words.PREDICTED_LABEL, but=[name])
-    if label is not None and _alike(table.kind(label), kind):
+    if label is not None and label in table.source.names and _alike(table.kind(label), kind):
         return {"predictions": name, "kind": "top-label", "predicted_label": label}, [
             choice("predictions", name, "a usual name of the confidence in a predicted label"),
             choice("predicted_label", label, f"a usual name of predicted labels, of the kind of those in {target}"),
         ]
-    raise InputError(
-        f"{name} is a confidence, and {target} does not say by its name whether an answer was right: if it does, or if "
-        f"{name} is the probability of its label 1, say --predictions {name}; if {name} is that of a predicted label, "
-        f"say --predictions {name} --kind top-label --predicted-label NAME. The columns are "
-        f"{listed(table.source.names)}"
+    raise _asked(table, target, name)
+
+
+def _asked(table: NamedColumns, target: str, name: str) -> InputError:
+    return InputError(
+        f"is {name} the probability of label 1, or the confidence in a predicted label? {target} does not say by its "
+        f"name whether an answer was right: if it does, or if {name} is the probability of its label 1, say "
+        f"--predictions {name}; if {name} is that of a predicted label, say --predictions {name} --kind top-label "
+        f"--predicted-label NAME. The columns are {listed(table.source.names)}"
     )
 
 
@@ -136,4 +208,46 @@ def predicted(table: NamedColumns, target: str, kind: str) -> Found | None:
     return {"predictions": name}, [choice("predictions", name, f"from 0 to 1 beside a {target} of 0 and 1")]
 
 
-OF_CLASSES = (_class_series, _probability, _of_labels, _confidence, _on_log_scale)  # the first that finds any
+def _sums_to_one(table: NamedColumns, target: str, kind: str) -> Found | None:
+    """Numbered columns of any name whose rows sum to 1, in the numbers of classes."""
+    found = []
+    for columns in words.series(table.free).values():
+        names = [name for name, _ in columns]
+        numbers = sorted(number for _, number in columns)
+        counted = numbers in (list(range(len(names))), list(range(1, len(names) + 1)))
+        if not counted or (kind != "text" and not _labels(table, target) <= set(range(len(names) + 1))):
+            continue
+        if _sum_to_one(table, names):
+            found.append(names)
+    if len(found) != 1:
+        return None
+    return {"predictions": join(found[0])}, [choice("predictions", found[0], "numbered columns whose rows sum to 1")]
+
+
+def by_labels(table: NamedColumns) -> Found | None:
+    """A column of text whose labels are the names of columns that sum to 1 in every row: it is the target."""
+    found = []
+    for name in table.free:
+        labels = table.texts(name) if table.kind(name) == "text" and table.labels is None else set()
+        if not 1 < len(labels) <= _MOST_LABELS:
+            continue
+        columns, _ = columns_of_labels(labels, [other for other in table.free if other != name])
+        if len(columns) > 1 and _sum_to_one(table, columns):
+            found.append((name, columns))
+    if len(found) != 1:
+        return None
+    ((target, columns),) = found
+    return {"target": target, "predictions": join(columns)}, [
+        choice("target", target, "its labels are the names of columns that sum to 1"),
+        choice("predictions", columns, f"called as the labels of {target}"),
+    ]
+
+
+OF_CLASSES = (
+    _class_series,
+    _probability,
+    _of_labels,
+    _confidence,
+    _on_log_scale,
+    _sums_to_one,
+)  # the first that finds any

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-__all__ = ["doubts", "other_scale"]
+__all__ = ["doubts_of", "other_scale"]
 
 
 _ROWS, _FEW, _EXPECTED = 50, 3, 10.0
 
 
-def doubts(y: np.ndarray, predictions: Any) -> tuple[str, ...]:
+def doubts_of(y: np.ndarray, predictions: Any) -> tuple[str, ...]:
     """Questions about labels and class probabilities that nothing refuses.
 
     No calibrated model expects ten rows of a class that has none (probability ``exp(-10)`` at most), and fewer than
@@ -21,8 +22,8 @@ def doubts(y: np.ndarray, predictions: Any) -> tuple[str, ...]:
     Examples
     --------
     >>> import numpy as np, kernelcal as kc
-    >>> from kernelcal.io.roles import doubts
-    >>> doubts(np.tile([1, 2], 30), kc.Categorical(np.full((60, 3), 1 / 3)))
+    >>> from kernelcal.io.roles import doubts_of
+    >>> doubts_of(np.tile([1, 2], 30), kc.Categorical(np.full((60, 3), 1 / 3)))
     ('no row has label 0, though 20 are expected: do the labels count from 1 (--one-based)?',)
     """
     probs = np.asarray(predictions.probabilities, dtype=np.float64)
@@ -45,7 +46,7 @@ def doubts(y: np.ndarray, predictions: Any) -> tuple[str, ...]:
 
 
 _NATS = 10.0  # by which another scale must explain the outcomes better
-_SCALES = {
+_SCALES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "logits": lambda x: 1 / (1 + np.exp(-x)),
     "log-probabilities": np.exp,
     "percent": lambda x: x / 100,

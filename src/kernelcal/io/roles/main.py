@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from kernelcal.errors import InputError
-from kernelcal.io.columns import Choice, ReadOptions, known, was_said
+from kernelcal.io.columns import Choice, ReadOptions, known, listed, was_said
 from kernelcal.io.long import is_long
 from kernelcal.io.roles import vocabulary as words
-from kernelcal.io.roles.classes import OF_CLASSES, predicted
-from kernelcal.io.roles.numbers import OF_NUMBERS, by_stems, errors, refuse_absolute
+from kernelcal.io.roles.classes import OF_CLASSES, by_labels, predicted
+from kernelcal.io.roles.numbers import OF_NUMBERS, by_stems, errors, refuse_absolute, refuse_two
 from kernelcal.io.roles.table import Found, NamedColumns, choice
 from kernelcal.io.sources import Source
 
@@ -44,6 +44,8 @@ def resolved(
     if found is None:
         return options, ()
     patch, choices = found
+    if was_said(options, "kind"):
+        patch = {name: value for name, value in patch.items() if name != "kind"}
     if any("," in name for one in choices for name in one.columns):
         return options, ()  # names are listed with commas
     said_by = {one.role for one in choices}
@@ -60,7 +62,20 @@ def _target(table: NamedColumns) -> Choice | None:
     found = table.called(words.TARGET) or hits
     if len(found) != 1:
         return None
+    _refuse_another_outcome(table, found[0])
     return choice("target", found, f"{found[0]} is a usual name of outcomes")
+
+
+def _refuse_another_outcome(table: NamedColumns, name: str) -> None:
+    """Refuse a second column with a name and values of outcomes: a label may be the predicted one beside the gold."""
+    usual, kind = words.TARGET[0] | words.TARGET[1], table.kind(name)
+    for other in table.free:
+        if table.plain[other] in usual and other != name and table.kind(other) == kind and table.alike(name, other):
+            raise InputError(
+                f"{table.source.path}: both {name} and {other} could be the target: say which with --target NAME. If "
+                "the other is a predicted label, and one number a confidence in it, say --target NAME --kind top-label "
+                f"--predicted-label NAME --predictions NAME. The columns are {listed(table.source.names)}"
+            )
 
 
 def _beside_what_was_said(table: NamedColumns, said: Sequence[str]) -> Found | None:
@@ -87,7 +102,7 @@ def _of_all(table: NamedColumns) -> Found | None:
     targets = [part.strip() for part in table.options.target.split(",")] if table.options.target else []
     targets = list(chosen.columns) if chosen is not None else [known(table.source, name) for name in targets]
     if not targets:
-        return by_stems(table) or errors(table) or _without_names(table)
+        return by_stems(table) or errors(table) or by_labels(table) or _without_names(table)
     table.free = [name for name in table.free if name not in targets]
     kind = table.kind(targets[0]) if len(targets) == 1 else "array"
     found = _across(table)
@@ -98,10 +113,10 @@ def _of_all(table: NamedColumns) -> Found | None:
             found = way(table, targets[0], kind)
             if found is not None:
                 return _with(chosen, found)
-    for of_numbers in OF_NUMBERS:
-        found = of_numbers(table, targets[0], kind)
-        if found is not None:
-            return _with(chosen, found)
+    numbers = [one for of_numbers in OF_NUMBERS for one in [of_numbers(table, targets[0], kind)] if one is not None]
+    if numbers:
+        refuse_two(table, numbers)
+        return _with(chosen, numbers[0])
     found = predicted(table, targets[0], kind)
     if found is not None:
         return _with(chosen, found)

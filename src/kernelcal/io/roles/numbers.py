@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from kernelcal.errors import InputError
@@ -9,7 +11,10 @@ from kernelcal.io.columns import listed
 from kernelcal.io.roles import vocabulary as words
 from kernelcal.io.roles.table import Found, NamedColumns, choice, join
 
-__all__ = ["OF_NUMBERS", "by_stems", "errors", "refuse_absolute"]
+__all__ = ["OF_NUMBERS", "by_stems", "errors", "refuse_absolute", "refuse_two"]
+
+
+_PERCENT = 20  # from which on a number beside lower or upper is a share in percent
 
 
 def _mean_and_spread(table: NamedColumns, target: str, kind: str) -> Found | None:
@@ -45,9 +50,10 @@ def _levels(table: NamedColumns, target: str, kind: str) -> Found | None:
     if kind in ("text", "array"):
         return None
     for stem, columns in words.series(table.free).items():
-        if stem not in ("", *words.SERIES_OF_LEVELS):
-            continue
         names, numbers = [name for name, _ in columns], sorted(number for _, number in columns)
+        usual = stem in ("", *words.SERIES_OF_LEVELS)
+        if not usual and not (all(0 < number < 1 for number in numbers) and _rise(table, columns)):
+            continue
         if all(0 < number < 1 for number in numbers):
             return {"quantiles": join(names)}, [choice("quantiles", names, "their names end in levels")]
         even = all(abs(a + b - 100) < 1e-9 for a, b in zip(numbers, numbers[::-1], strict=True))
@@ -65,6 +71,27 @@ def _levels(table: NamedColumns, target: str, kind: str) -> Found | None:
                 "--quantile-levels LEVELS in the order of the names?"
             )
     return None
+
+
+def _rise(table: NamedColumns, columns: list[tuple[str, float]]) -> bool:
+    """Tell whether numbers rise with the level in nearly all rows."""
+    ordered = [name for name, _ in sorted(columns, key=lambda one: one[1])]
+    if any(table.kind(name) in ("text", "none", "array") for name in ordered):
+        return False
+    return bool(np.mean(np.all(np.diff(table.source.numbers(ordered), axis=1) >= 0, axis=1)) > 0.99)
+
+
+def refuse_two(table: NamedColumns, found: list[Found]) -> None:
+    """Refuse a mean and a spread beside draws or many quantiles: which of them is the forecast?"""
+    (first, _), *others = found
+    many = [patch for patch, _ in others if "samples" in patch or patch.get("quantiles", "").count(",") > 1]
+    if "mean" in first and many:
+        spread = "std" if "std" in first else "variance"
+        other = "samples" if "samples" in many[0] else "quantiles"
+        raise InputError(
+            f"{table.source.path}: it holds a mean and a spread as well as {other}: say which are meant, --mean "
+            f"{first['mean']} --{spread} {first[spread]}, or --{other} {many[0][other]}"
+        )
 
 
 def _bounds(table: NamedColumns, target: str, kind: str) -> Found | None:
@@ -93,17 +120,39 @@ def _bounds(table: NamedColumns, target: str, kind: str) -> Found | None:
     ]
 
 
+_BOUND = re.compile(r"(.*?)_?(\d+(?:\.\d+)?)")
+
+
+def _end_of(parts: list[str]) -> str:
+    """Which end the words of a name tell, such as lower or hi; empty where they tell none."""
+    low, high = (any(part in tier for part in parts) for tier in (words.LOWER[0], words.UPPER[0]))
+    return "" if low == high else "low" if low else "high"
+
+
 def _named_bounds(table: NamedColumns) -> Found | None:
     """Columns such as lower_90 and upper_90, or model-lo-80 and model-hi-80."""
-    ends: dict[str, dict[float, str]] = {"low": {}, "high": {}}
-    for stem, columns in words.series([*table.free, *table.free]).items():
-        last = stem.split("_")[-1]
-        role = "low" if last in words.LOWER[0] else "high" if last in words.UPPER[0] else ""
-        if role:
-            ends[role] |= {number / 100 if number >= 1 else number: name for name, number in columns}
-    shares = sorted(set(ends["low"]) & set(ends["high"]), reverse=True)
-    if not shares or not all(0 < share < 1 for share in shares) or set(ends["low"]) != set(ends["high"]):
+    models: dict[str, dict[str, dict[float, str]]] = {}
+    for name in table.free:
+        one = _BOUND.fullmatch(table.plain[name])
+        role = "" if one is None else _end_of(one.group(1).split("_"))
+        if one is not None and role:
+            stem = "_".join(word for word in one.group(1).split("_") if not _end_of([word]))
+            share = float(one.group(2)) / (100 if float(one.group(2)) >= _PERCENT else 1)
+            models.setdefault(stem, {"low": {}, "high": {}})[role][share] = name
+    whole = {
+        stem: ends
+        for stem, ends in models.items()
+        if set(ends["low"]) == set(ends["high"]) and all(0 < share < 1 for share in ends["low"])
+    }
+    if len(whole) > 1:
+        raise InputError(
+            f"{table.source.path}: intervals of several models ({', '.join(whole)}): say which columns are meant, "
+            "--quantiles NAMES --quantile-levels LEVELS"
+        )
+    if not whole:
         return None
+    (ends,) = whole.values()
+    shares = sorted(ends["low"], reverse=True)
     median = table.one(words.MEDIAN)
     pairs = [(f"{(1 - s) / 2:.10g}", ends["low"][s]) for s in shares]
     pairs += [("0.5", median)] if median else []
@@ -137,8 +186,9 @@ def _of_group(table: NamedColumns, roles: dict[str, str], target: str | None) ->
     outcome = roles.get("target")
     mean = roles.get("mean")
     spread = next((role for role in ("std", "variance") if role in roles), None)
-    if outcome is None and mean is not None:
-        outcome = roles.get("itself")
+    own = roles.get("itself")
+    if outcome is None and (mean is not None or ("probability" in roles and own and table.kind(own) == "binary")):
+        outcome = own
     elif mean is None:
         mean = roles.get("itself")
     if outcome is None or (target is not None and outcome != target):
@@ -163,7 +213,7 @@ def errors(table: NamedColumns) -> Found | None:
     """An error and its predicted spread: the mean is 0."""
     error, std, variance = table.one(words.ERROR), table.one(words.STD), table.one(words.VARIANCE)
     spread = std or variance
-    if error is None or spread is None or table.called(words.MEAN[:2]):
+    if error is None or spread is None or table.called(words.MEAN[:2]) or table.kind(error) in ("binary", "text"):
         return None
     refuse_absolute(table, error)
     role = "std" if std else "variance"

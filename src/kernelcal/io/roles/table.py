@@ -82,6 +82,22 @@ class NamedColumns:
             return "whole"
         return "fractions" if np.all((there >= 0) & (there <= 1)) else "real"
 
+    def alike(self, one: str, other: str) -> bool:
+        """Tell whether two columns that are no arrays have values in common, and others not in the same rows."""
+        if "array" in (self.kind(one), self.kind(other)):
+            return False
+        first, second = (self.source.first(name, _LOOKED_AT).tolist() for name in (one, other))
+        return first != second and len(set(first) & set(second)) > 0
+
+    def numbers(self, names: Sequence[str]) -> np.ndarray | None:
+        """Columns side by side in one pass; None where some hold no numbers."""
+        if any(self.source.axes(name) > 1 for name in names):
+            return None
+        try:
+            return self.source.numbers(names)
+        except InputError:
+            return None
+
     def texts(self, target: str) -> set[str]:
         """Different text labels of the target."""
         if self.labels is not None:

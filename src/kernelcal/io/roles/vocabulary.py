@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cache
+from functools import lru_cache
 
 __all__ = [
     "CONFIDENCE",
@@ -45,7 +45,9 @@ TARGET = _names(
     "target_label class_label actual actuals actual_label actual_class actual_value true_value observed observation "
     "observations obs observed_value obs_value oracle_value gold gold_label reference_label gt true event occurred "
     "happened came_true outcomes result response measured measurement realized realised realized_value outcome_value "
-    "target_value groundtruth ground_truth_label correct_label correct_class default churn label_id labelid",
+    "target_value groundtruth ground_truth_label correct_label correct_class default churn churned survived "
+    "won win died death dead mortality readmitted fraud "
+    "is_fraud clicked click purchased converted conversion label_id labelid",
     "class category species diagnosis",
 )
 HIT = _names(
@@ -60,7 +62,7 @@ PROBABILITY = _names(
     "prediction_score prob_pred proba_pred p_hat phat p_pred pred_p y_pred_proba y_pred_prob y_hat_prob prob_pos "
     "prob_positive p_pos proba_pos positive_probability prob_true p_true p_yes prob_yes prob_event event_probability "
     "probability_of_event risk predicted_risk risk_score estimated_probability model_probability forecast_probability "
-    "forecast_prob pop softmax class_probabilities propensity",
+    "forecast_prob softmax class_probabilities propensity p_y_1 pd",
     "score chance likelihood",
 )
 PREDICTED = _names("y_pred y_hat yhat ypred pred preds predicted prediction forecast forecasts estimate fit fitted")
@@ -81,7 +83,7 @@ LOG_PROBABILITY = _names(
 MEAN = _names(
     "mean mu",
     "y_mean pred_mean mean_pred predicted_mean mean_prediction forecast_mean posterior_mean predictive_mean y_mu "
-    "pred_mu mu_pred y_pred_mean yhat_mean means mus mean_forecast loc",
+    "pred_mu mu_pred mu_hat mean_hat y_pred_mean yhat_mean means mus mean_forecast loc",
     "y_pred y_hat yhat ypred pred predicted prediction predictions forecast forecasts estimate fit fitted "
     "predicted_value point_forecast pred_value",
 )
@@ -113,7 +115,7 @@ UPPER = _names(
 MEDIAN = _names("median q50 p50 q_0.5 y_median pred_median q0.5 med")
 (MEMBERS,) = _names(
     "member members mem ens ensemble ens_member ensemble_member sample samples draw draws m realization realisation "
-    "trajectory path replicate posterior_sample run sim simulation y_sample pred_sample s x mbr scenario"
+    "trajectory replicate posterior_sample y_sample pred_sample mbr"
 )
 (SERIES_OF_CLASSES,) = _names(
     "p prob proba probability class prob_class class_prob p_class proba_class pred_prob pred_proba y_prob y_proba "
@@ -133,7 +135,7 @@ _AFFIXES = {
 }
 
 
-@cache
+@lru_cache(maxsize=4096)
 def plain(name: str) -> str:
     """Name in small letters, with ``_`` between its words: ``yTrue`` and ``Y true`` are ``y_true``."""
     apart = re.sub(r"(?<=[a-z\d])(?=[A-Z])", "_", name)

@@ -321,7 +321,7 @@ def _checked_quantiles(
         ("tails", tails, ("exponential", "linear")),
         ("crossing", crossing, ("raise", "sort")),
     ):
-        if given not in known:
+        if not isinstance(given, str) or given not in known:
             raise InputError(f"{name} must be {known[0]!r} or {known[1]!r}, got {given!r}")
     order, levels = _checked_levels(levels)
     array = finite_numbers(values, "the quantile", ndim=2)
@@ -353,7 +353,7 @@ def _checked_levels(levels: Any) -> tuple[np.ndarray, np.ndarray]:
 
 def _checked_resolution(resolution: Any) -> float:
     number = isinstance(resolution, int | float | np.number) and not isinstance(resolution, bool)
-    if not number or not 0 <= float(resolution) < np.inf:
+    if not number or not 0 <= resolution <= float(np.finfo(np.float64).max):
         raise InputError(
             f"resolution must be the width to which outcomes were rounded, such as 0.1 or 1, or 0, got {resolution!r}"
         )

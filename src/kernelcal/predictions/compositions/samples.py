@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from array_api_compat import device
 
-from kernelcal.arrays import Array, as_array, concrete, namespace, row_slices, take_rows, to_numpy
+from kernelcal.arrays import Array, as_array, concrete, like, namespace, row_slices, take_rows, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.predictions.base import checked_index, trusted
 from kernelcal.predictions.border import checked_numbers, finite_numbers, floating, plain_array, refuse_rows
@@ -74,7 +74,10 @@ class Samples(RealPredictions):
     def __post_init__(self) -> None:
         draws = _checked_draws(self.draws)
         object.__setattr__(self, "draws", draws)
-        object.__setattr__(self, "weights", _checked_draw_weights(self.weights, draws))
+        weights = _checked_draw_weights(self.weights, draws)
+        if weights is not None and namespace(weights) is not namespace(draws):  # of two libraries that of the draws
+            weights = like(weights, draws)
+        object.__setattr__(self, "weights", weights)
         if int(draws.shape[1]) == 1 and ONE_DRAW not in self.notes:
             object.__setattr__(self, "notes", (ONE_DRAW, *self.notes))
         object.__setattr__(self, "_axes", draws.ndim - 2)  # of the event: leading axes may be added, these stay last

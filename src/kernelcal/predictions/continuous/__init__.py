@@ -8,6 +8,7 @@ from kernelcal.predictions.continuous.laplace import Laplace
 from kernelcal.predictions.continuous.log_normal import LogNormal
 from kernelcal.predictions.continuous.multivariate_normal import MultivariateNormal
 from kernelcal.predictions.continuous.normal import Normal, normal_distance
+from kernelcal.predictions.continuous.power_exponential import MultivariatePowerExponential
 from kernelcal.predictions.continuous.student_t import StudentT
 from kernelcal.predictions.continuous.uniform import Uniform
 
@@ -20,6 +21,7 @@ __all__ = [
     "Laplace",
     "LogNormal",
     "MultivariateNormal",
+    "MultivariatePowerExponential",
     "Normal",
     "StudentT",
     "Uniform",

@@ -21,7 +21,7 @@ from kernelcal.predictions.continuous.independent_normal import (
 )
 from kernelcal.predictions.foreign import BOTH, SCIPY, Reading
 
-__all__ = ["MultivariateNormal", "solve_lower"]
+__all__ = ["MultivariateNormal", "checked_covariances", "solve_lower", "solve_upper"]
 
 
 _ASYMMETRY = 1e-5  # of the largest entry: the product of two float32 matrices is off by less
@@ -79,7 +79,7 @@ class MultivariateNormal(VectorNormal):
 
     def __post_init__(self) -> None:
         mean = vector_means(self.mean)
-        cov = _checked_covariances(self.cov, tuple(mean.shape))
+        cov = checked_covariances(self.cov, tuple(mean.shape))
         factor, xp = namespace(cov).linalg.cholesky(cov), namespace(cov)
         shape = (*mean.shape, mean.shape[1])
         object.__setattr__(self, "mean", mean)
@@ -123,7 +123,7 @@ class MultivariateNormal(VectorNormal):
 
     def whiten_transposed(self, x: Array) -> Array:
         """Back substitution with the transposed Cholesky factors."""
-        return _solve_upper(self.factor, x)
+        return solve_upper(self.factor, x)
 
     def log_determinant(self) -> Array:
         """Sum of the logarithms of the diagonal of the Cholesky factor, shape (n,)."""
@@ -145,7 +145,7 @@ class MultivariateNormal(VectorNormal):
         return xp.reshape(xp.linalg.solve(self.cov, columns), (len(self), -1))
 
 
-def _checked_covariances(cov: Any, shape: tuple[int, ...]) -> Array:
+def checked_covariances(cov: Any, shape: tuple[int, ...]) -> Array:
     """Covariances of shape (n, d, d), or (d, d) for all rows, as they are, for means of shape (n, d)."""
     n, d = shape
     ndim = 2 if np.shape(cov) == (d, d) else 3
@@ -202,7 +202,7 @@ def solve_lower(factor: Array, x: Array) -> Array:
     return xp.stack(solved, axis=-1)
 
 
-def _solve_upper(factor: Array, x: Array) -> Array:
+def solve_upper(factor: Array, x: Array) -> Array:
     """Solve ``L' z = x`` by back substitution: L of shape (..., d, d), lower triangular, x of shape (..., d)."""
     xp = namespace(factor)
     last = factor.shape[-1] - 1

@@ -272,7 +272,7 @@ class ECE(Statistic):
             DISTANCES.chosen(self.distance)
         _ = self._binning  # checks the number
         checked_choice(self.norm, "norm", ("mean", "max"))
-        if self.convention:
+        if not isinstance(self.convention, str) or self.convention:
             checked_choice(self.convention, "convention", tuple(PRESETS))
         checked_choice(self.estimator, "estimator", ("plug-in", "corrected"))
         if self.estimator == "corrected" and (self.distance not in SQUARES or self.norm != "mean"):

@@ -177,8 +177,9 @@ def law_part(
         return LawPart(_Counts(predictions), "law of counts", bins, weights, summary, distances)
     if summary.distance not in _EMBEDDED:
         raise InputError(
-            f"between a law of {type(predictions).__name__} and outcomes distance={summary.distance!r} is as large as "
-            "it can be, whatever the law: pass distance='mmd' or 'squared mmd'"
+            f"ECE asks about classes and counts; between a law of {type(predictions).__name__} and outcomes "
+            f"distance={summary.distance!r} is as large as it can be, whatever the law: pass distance='mmd' or "
+            "'squared mmd'"
         )
     residual: Residual = residual_of(predictions, target_kernel_of(None, predictions))
     if not isinstance(residual, FeatureResidual) or isinstance(predictions, Quantiles):

@@ -136,11 +136,11 @@ class CKCE(Statistic):
             given = getattr(self, name)
             if given is not None and not isinstance(given, Kernel):
                 raise InputError(f"{name} must be a kernel such as kernelcal.Gaussian(), got {given!r}")
-        if self.estimator not in _ESTIMATORS:
+        if not isinstance(self.estimator, str) or self.estimator not in _ESTIMATORS:
             raise InputError(f"estimator must be one of {', '.join(_ESTIMATORS)}, got {self.estimator!r}")
         if isinstance(self.regularization, str) and self.regularization != _VALIDATED:
             raise InputError(f"regularization must be a number or {_VALIDATED!r}, got {self.regularization!r}")
-        if self.regularization is not None and self.regularization != _VALIDATED:
+        if self.regularization is not None and not isinstance(self.regularization, str):
             positive("regularization (lambda)", self.regularization)
         refuse_other_engines(self.engine)
 

@@ -97,7 +97,7 @@ class PairMean(Statistic):
         return ()
 
     def __post_init__(self) -> None:
-        if self.estimator not in _ESTIMATORS:
+        if not isinstance(self.estimator, str) or self.estimator not in _ESTIMATORS:
             raise InputError(f"estimator must be one of {', '.join(_ESTIMATORS)}, got {self.estimator!r}")
         for estimator, option in _SIZES.items():
             _checked_size(option, getattr(self, option), estimator, self.estimator)

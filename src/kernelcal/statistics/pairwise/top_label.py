@@ -71,7 +71,7 @@ class MMCE(Statistic):
     engine: Engine = field(default_factory=ExactPairs)
 
     def __post_init__(self) -> None:
-        if self.estimator == "block":
+        if isinstance(self.estimator, str) and self.estimator == "block":
             raise InputError("estimator must be 'biased' or 'unbiased' for MMCE; for blocks use SKCE with TopLabel()")
         _ = self._skce  # checks the rest
 

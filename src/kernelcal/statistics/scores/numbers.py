@@ -238,6 +238,8 @@ def crps_rows(y: Any, predictions: Any, *, fair: bool = False) -> np.ndarray:
 
 def crps_rows_of(case: Case, *, fair: bool = False) -> np.ndarray:
     """Score of every row of what was checked already."""
+    if not isinstance(fair, bool | np.bool_):
+        raise InputError(f"fair must be True or False, got {fair!r:.80}")
     targets, batch = case.targets, case.of_numbers().in_numpy.predictions
     if len(batch.event_shape) > 1:
         raise InputError(f"crps takes numbers and vectors, got targets of shape {batch.event_shape}")
