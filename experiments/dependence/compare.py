@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import csv
 import os
+import sys
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
@@ -35,7 +36,11 @@ from kernelcal.inference import Request
 from kernelcal.inference.intervals import Along, RowBootstrap
 from kernelcal.runs import Run
 
-TABLE = Path(__file__).resolve().parents[2] / "docs" / "tables" / "dependence_compare.csv"
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # of what all experiments share
+
+import outputs
+
+TABLE = outputs.tables() / "dependence_compare.csv"
 MEASURES = ("CKCE", "SKCE", "log score", "CRPS", "WIS")
 LEVELS = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
 

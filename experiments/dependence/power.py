@@ -15,6 +15,7 @@ import argparse
 import csv
 import os
 import re
+import sys
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
@@ -34,7 +35,11 @@ from kernelcal.inference.laws.law import Outcome, Problem
 from kernelcal.inference.test import default_law, tested
 from kernelcal.runs import Run
 
-TABLE = Path(__file__).resolve().parents[2] / "docs" / "tables" / "dependence_power.csv"
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # of what all experiments share
+
+import outputs
+
+TABLE = outputs.tables() / "dependence_power.csv"
 _BESIDE = re.compile(r"whatever the dependence inside [0-9]+ steps: p = ([0-9.e-]+)")
 
 Data = tuple[np.ndarray, Any, Dependence, Coupling]

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import csv
 import os
+import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,11 @@ from scipy.stats import binom, norm
 
 import kernelcal as kc
 
-TABLE = Path(__file__).resolve().parents[2] / "docs" / "tables" / "dependence_thinned.csv"
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # of what all experiments share
+
+import outputs
+
+TABLE = outputs.tables() / "dependence_thinned.csv"
 DESIGNS = {
     "20 x 10, rho .3": ([10] * 20, 0.3),
     "50 x 5, rho .8": ([5] * 50, 0.8),

@@ -39,7 +39,11 @@ sys.path.append(str(HERE.parent / "given"))
 
 from simulated import classes, logits, logits_by, normals, quick_start, sites  # noqa: E402  its folder is another
 
-TABLE = HERE.parents[1] / "docs" / "tables" / "power_given.csv"
+sys.path.append(str(HERE.parent))  # of what all experiments share
+
+import outputs  # noqa: E402
+
+TABLE = outputs.tables() / "power_given.csv"
 LEVEL, SETS, DRAWS = 0.05, 200, 199
 
 ALTERNATIVES = {

@@ -90,10 +90,7 @@ def test_clusters_of_models():
     sums = np.bincount(of, rows - rows.mean())
     own = np.sqrt(15 / 14 * (sums**2).sum()) / 90
     assert own <= result.difference("log score", "a", "b").standard_error < 1.3 * own
-    assert (
-        "differences of models: standard errors by sums over 15 clusters, p-values by their t law"
-        in result.notes
-    )
+    assert "differences of models: standard errors by sums over 15 clusters, p-values by their t law" in result.notes
     shuffled = np.random.default_rng(2).permutation(90)
     again = kc.compare(y[shuffled], {k: p[shuffled] for k, p in models.items()}, clusters=of[shuffled], **DRAWS)
     for measure in ("CKCE", "SKCE", "log score"):

@@ -143,10 +143,12 @@ def test_very_few_rows_have_no_interval():
     assert kc.evaluate(np.arange(10) % 2, np.full((10, 2), 0.5), draws=19).interval is not None
 
 
-def test_names_of_columns_are_not_for_a_frame_in_memory():
+def test_names_of_columns_of_a_frame_in_memory():
     pd = pytest.importorskip("pandas")
-    with pytest.raises(InputError, match="got a DataFrame in memory: pass its columns"):
-        kc.evaluate(pd.DataFrame({"y": [0, 1], "p": [0.2, 0.7]}), "p", target="y")
+    frame = pd.DataFrame({"y": [0, 1, 1] * 10, "p": [0.2, 0.7, 0.6] * 10})
+    assert kc.evaluate(frame, "p", target="y", draws=99).log_score == kc.evaluate(frame.y, frame.p, draws=99).log_score
+    with pytest.raises(InputError, match="there is no column 'q'"):
+        kc.evaluate(frame, "q", target="y")
 
 
 @pytest.mark.parametrize("memory", ["1kB", 0, -1, True])

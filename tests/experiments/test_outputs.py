@@ -26,7 +26,7 @@ def test_only_whole_runs_write_over_tracked_files(outputs):
     assert not outputs.ACTIVE  # a test is no experiment
     assert outputs.base([], None) == ROOT
     assert outputs.base(["--part", "rates", "--processes", "1"], None) == ROOT
-    for short in (["--repetitions", "10"], ["--trials=2"], ["--part", "rates", "--sizes", "20"]):
+    for short in (["--repetitions", "10"], ["--trials=2"], ["--part", "rates", "--sizes", "20"], ["--only", "x"]):
         assert ROOT not in [outputs.base(short, None), *outputs.base(short, None).parents]
     assert outputs.base(["--repetitions", "10"], "tracked") == ROOT
     assert outputs.base([], "elsewhere") == Path.cwd() / "elsewhere"

@@ -3,7 +3,7 @@
 from kernelcal.residuals.base import FeatureInner, FeatureResidual, Inner, Residual
 from kernelcal.residuals.choice import residual_of, target_kernel_of
 from kernelcal.residuals.finite import ClassResidual, QuantileResidual
-from kernelcal.residuals.joint import JointResidual, ResidualTerm, joint_residual
+from kernelcal.residuals.joint import JointResidual, joint_residual
 from kernelcal.residuals.numbers import FourierResidual, GramResidual
 from kernelcal.residuals.pit import OutcomePlaces, PITResidual, has_places
 from kernelcal.residuals.stein import Radial, SteinResidual, radial
@@ -21,7 +21,6 @@ __all__ = [
     "QuantileResidual",
     "Radial",
     "Residual",
-    "ResidualTerm",
     "SteinResidual",
     "has_places",
     "joint_residual",

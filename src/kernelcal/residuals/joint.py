@@ -136,13 +136,14 @@ class JointInner(Inner):
         return reduce(lambda left, right: left + right, [term.kernel.evaluate(pairs) * r for term, r in values])
 
 
-def joint_residual(terms: Sequence[ResidualTerm], predictions: Predictions) -> tuple[Kernel, Residual]:
+def joint_residual(pairs: Sequence[tuple[Kernel, Residual]], predictions: Predictions) -> tuple[Kernel, Residual]:
     """Kernel between predictions and residuals whose product is the sum of all terms.
 
     Of one term these are its own. With two classes every target kernel is a number a_t times the product of the scalar
     residuals, so that the sum is the product of ``sum_t (a_t / 2) k_t`` with `Dirac` residuals: scans and known laws
     serve it. Otherwise the residuals are those of the feature space of the whole kernel, beside a constant.
     """
+    terms = [ResidualTerm(kernel, residual) for kernel, residual in pairs]
     if len(terms) == 1:
         return terms[0].kernel, terms[0].residual
     if isinstance(predictions, Bernoulli):

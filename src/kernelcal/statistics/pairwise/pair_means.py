@@ -38,15 +38,7 @@ from kernelcal.pairs import (
     of_terms,
 )
 from kernelcal.predictions import Predictions, Quantiles
-from kernelcal.residuals import (
-    JointResidual,
-    QuantileResidual,
-    Residual,
-    ResidualTerm,
-    joint_residual,
-    residual_of,
-    target_kernel_of,
-)
+from kernelcal.residuals import JointResidual, QuantileResidual, Residual, joint_residual, residual_of, target_kernel_of
 from kernelcal.statistics.base import Estimate, Prepared, Statistic, interpolation_notes, target_notes
 from kernelcal.statistics.functions import function_of
 from kernelcal.statistics.pairwise.apart import Apart, layered
@@ -172,8 +164,8 @@ class PairMean(Statistic):
     ) -> tuple[Kernel, Residual]:
         """Kernel between predictions, and residuals, whose product is h of a joint kernel, made of its terms."""
         terms = [(term.kernel, target_kernel if term.target is None else term.target) for term in terms_of(kernel)]
-        residuals = [ResidualTerm(k, self.residual_of(predictions, target, weights)) for k, target in terms]
-        return joint_residual(residuals, predictions)
+        pairs = [(k, self.residual_of(predictions, target, weights)) for k, target in terms]
+        return joint_residual(pairs, predictions)
 
     def seconds(self, predictions: Predictions) -> float:
         """Time of one value on two cores, roughly, as the engine tells it."""
@@ -198,13 +190,8 @@ class PreparedPairMean(Prepared):
     Residuals of these predictions that are there already, under the statistic's own target kernel, may be passed, and a
     preparation for other kernels with these residuals. A joint kernel stands alone, as the first.
 
-    Attributes
-    ----------
-    kernels : tuple of Kernel
-        As they were given, with their lengthscales.
-    compared : tuple of Kernel
-        What is left of them between predictions, to be multiplied with inner products of `residual`: themselves, but
-        for a kernel on predictions and targets together.
+    `kernels` are as given, with their lengthscales; `compared` is what is left of them between predictions, to be
+    multiplied with inner products of `residual`: themselves, but for a kernel on predictions and targets together.
     """
 
     def __init__(
@@ -279,14 +266,14 @@ class PreparedPairMean(Prepared):
 
     def mean_square(self, targets: np.ndarray) -> float:
         """Mean of ``h_ij^2`` over the pairs inside blocks."""
-        block, squares, pairs = self.statistic.block_size or self.n, 0.0, 0
+        block, squares = self.statistic.block_size or self.n, []
         for start in range(0, self.n - block + 1, block):
             rows = slice(start, start + block)
-            kernels, inner = self.compared[0], self.residual[rows].double().inner(targets[rows])
             points = CrossPairs(Points(self.predictions[rows].map_arrays(to_double)), _ALL, _ALL)
-            h = np.triu(np.asarray(kernels.evaluate(points)) * np.asarray(inner.block(_ALL, _ALL)), 1)
-            squares, pairs = squares + float((h * h).sum()), pairs + block * (block - 1) // 2
-        return squares / pairs
+            inner = self.residual[rows].double().inner(targets[rows]).block(_ALL, _ALL)
+            h = np.asarray(self.compared[0].evaluate(points)) * np.asarray(inner)
+            squares.append(float((h[np.triu_indices(block, 1)] ** 2).mean()))
+        return float(np.mean(squares))
 
     def estimate(self, targets: np.ndarray) -> Array:
         """Value of the first kernel, with its gradient."""
