@@ -99,6 +99,13 @@ def test_the_law_of_many_rows_goes_on_from_that_of_fewer(n):
     assert law.pvalue(2.0) == pytest.approx(few.pvalue(2.0), rel=0.02)
 
 
+def test_intervals_go_as_far_as_p_values_say():
+    for law in (mean_law(Dependence.of(100, horizon=8)), mean_law(Dependence.of(40, clusters=np.arange(40) // 4))):
+        for level in (0.5, 0.95, 0.999):
+            assert law.pvalue(law.quantile(level)) == pytest.approx(1 - level, rel=1e-4)
+    assert mean_law(Dependence.of(30, horizon=3)[np.array([4])]).quantile(0.95) == np.inf
+
+
 def test_what_results_say():
     assert "Diebold-Mariano" in mean_law(Dependence.of(200, horizon=8)).notes[0]
     few = mean_law(Dependence.of(40, horizon=8, series=np.arange(40) % 2)).notes

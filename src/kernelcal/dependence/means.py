@@ -71,12 +71,14 @@ class MeanLaw(ABC):
         return float(min(max(0.5 * weights @ np.exp(-0.5 * logs), _SMALLEST), 1.0))
 
     def quantile(self, level: float) -> float:
-        """How many standard errors an interval of a level goes to both sides."""
+        """How many standard errors an interval of a level goes to both sides; infinite where rows tell no error."""
         from scipy.optimize import brentq  # imported when needed: the import of kernelcal stays light
 
         low, high = 0.5, 4.0
         while self.pvalue(high) > 1 - level:
             low, high = high, 4 * high
+            if high > _FAR:
+                return math.inf  # a single row, or stretch, is its own mean
         while self.pvalue(low) < 1 - level:
             low /= 4
         return float(brentq(lambda t: math.log(self.pvalue(t) / (1 - level)), low, high, xtol=1e-9, rtol=1e-6))
@@ -88,6 +90,7 @@ class MeanLaw(ABC):
         return mean - half, mean + half
 
 
+_FAR = 1e9  # standard errors
 _NODES = 200
 
 
