@@ -1,6 +1,9 @@
 """A plan tells the truth: the engines that it names are those that run."""
 
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -157,3 +160,35 @@ def test_command_line_engines(file, capsys):
 def test_one_probability_is_scanned_at_any_size():
     p = np.random.default_rng(0).uniform(size=400_000)
     assert plan(p).steps[1].engine == "exact scan, 3 kernels and signals"
+
+
+_PEAK = """
+import sys
+import numpy as np
+import kernelcal as kc
+
+n, m = map(int, sys.argv[1:])
+rng = np.random.default_rng(0)
+p = rng.uniform(size=n) if m == 1 else rng.dirichlet(np.ones(m), n)
+y = rng.integers(0, max(m, 2), n)
+
+
+def status(name):
+    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith(name)) * 1024
+
+
+kc.evaluate(y[:50], p[:50], draws=19)  # what is imported and made once
+promised = kc.plan(p, draws=99).bytes
+open("/proc/self/clear_refs", "w").write("5")  # the peak begins anew
+before = status("VmRSS")
+kc.evaluate(y, p, draws=99, early_stopping=False)
+print(promised / (status("VmHWM") - before))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.path.exists("/proc/self/clear_refs"), reason="the peak of memory is measured on Linux")
+@pytest.mark.parametrize(("n", "m"), [(20_000, 2), (100_000, 2), (100_000, 10), (20_000, 100), (100_000, 1)])
+def test_the_memory_that_is_promised_is_what_is_taken(n, m):
+    done = subprocess.run([sys.executable, "-c", _PEAK, str(n), str(m)], capture_output=True, text=True, check=True)
+    assert 1 / 1.5 <= float(done.stdout) <= 1.5

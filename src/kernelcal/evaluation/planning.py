@@ -185,7 +185,7 @@ def _test(batch: Predictions, draws: int, engine: Engine | None) -> Step:
         return Step("test", engine_words, _held(batch) + held, seconds)
     forms, number = kernels.forms, len(kernels.kernels)
     seconds = draws * (number * forms.seconds_per_draw + _DRAWN * len(batch) * batch.columns)
-    held = _held(batch) + min(float(_BATCH), float(forms.bytes_per_draw) * draws)
+    held = _held(batch) + forms.held_bytes + min(float(_BATCH), float(forms.bytes_per_draw) * draws)
     return Step("test", f"{kernels.engine}, {number} kernels and signals", held, seconds)
 
 

@@ -114,10 +114,13 @@ class QuadraticForms(ABC):
         What computes them, for the result.
     bytes_per_draw : int
         Working memory that one more set of targets costs in `batch`.
+    held_bytes : int
+        Memory of what is held and made beside the predictions, for any number of sets, roughly (measured).
     """
 
     label: str
     bytes_per_draw: int
+    held_bytes: int = 0
 
     @property
     def seconds(self) -> float:

@@ -37,6 +37,8 @@ _KEEP_BYTES = 2**29  # features below this size are kept between batches of draw
 
 _CHUNK_BYTES = 2**26
 
+_MAKING = 1.5  # arrays of the size of a part at once while its features are made
+
 _SECONDS, FEATURE = 2e-8, 3e-11  # seconds of a feature of a row, and of one times a residual in a draw
 
 _SINGLE_FROM = 100_000  # rows times residual features; above, features are held in float32
@@ -93,7 +95,16 @@ class _Features(QuadraticForms):
         self.bytes_per_draw = 24 * int(self.bounds[-1]) * columns
         if not isinstance(residual, ClassResidual):  # its residuals are never held for all rows
             self.bytes_per_draw += 16 * len(predictions) * residual.dimension
+        if isinstance(residual, ClassResidual):  # of numbers the residuals of the draws outweigh what is kept
+            self.held_bytes = self._bytes()
         self._kept: list[tuple[slice, np.ndarray]] | None = None
+
+    def _bytes(self) -> int:
+        """Features that are kept, and those of a part of the rows while they are made, in float64."""
+        numbers = len(self.predictions) * int(self.bounds[-1])
+        one = 4 if len(self.predictions) * self.residual.dimension > _SINGLE_FROM else 8
+        kept = one * numbers if 4 * numbers <= _KEEP_BYTES else 0
+        return kept + int(_MAKING * min(_CHUNK_BYTES, 8 * numbers))
 
     @property
     def seconds(self) -> float:

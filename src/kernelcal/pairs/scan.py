@@ -62,6 +62,9 @@ def _metrics(kernels: Sequence[Kernel]) -> set[Metric]:
     return {leaf.metric if isinstance(leaf, Stationary) else Euclidean() for leaf in leaves(*kernels)}
 
 
+_HELD = 1_350  # bytes of a row for its places and sums in the order of the scan, measured
+
+
 class Scan(KernelProducts):
     """Sums with a kernel of points on a line.
 
@@ -197,6 +200,7 @@ class ScanForms(QuadraticForms):
         self.scans = [Scan(branches[0], x)]
         self.scans += [Scan(own, x, self.scans[0]) for own in branches[1:]]
         self.bytes_per_draw = len(x)
+        self.held_bytes = _HELD * len(x)
 
     @property
     def seconds(self) -> float:

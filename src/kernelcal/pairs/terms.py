@@ -25,6 +25,7 @@ class TermForms(QuadraticForms):
         ways = dict.fromkeys(form.label for form in forms)
         self.label = f"{len(forms)} terms: {', '.join(ways)}"
         self.bytes_per_draw = max(form.bytes_per_draw for form in forms)
+        self.held_bytes = sum(form.held_bytes for form in forms)
 
     @property
     def terms(self) -> tuple[QuadraticForms, ...]:
