@@ -13,7 +13,8 @@ import kernelcal
 
 SOURCE = Path(kernelcal.__file__).parent
 FLOORS = [
-    {"defaults", "errors", "arrays"},
+    {"defaults", "errors"},
+    {"arrays"},
     {"randomness", "registry", "tables", "plots", "surroundings"},
     {"predictions"},
     {"dependence"},
