@@ -143,6 +143,10 @@ CALLS = {  # every public function or class that takes rng=, called so that it d
     "QuantileCalibration.band": lambda: statistics.quantile_calibration(NUMBER, NORMAL).band(**TEST),
     "RandomFourier": lambda: kc.skce(EVENT, RISK, engine=kc.RandomFourier(5, rng=0)),
     "Sketch": sketched,
+    "SlicedWasserstein": lambda: kc.median_lengthscale(
+        kc.DiagonalNormal(np.column_stack([MEAN, MEAN**2]), np.ones((len(MEAN), 2))),
+        metric=kc.kernels.SlicedWasserstein(7, rng=0),
+    ),
     "Spectral": lambda: kc.skce(NUMBER, NORMAL, target_kernel=kc.Spectral(kc.Laplacian(0.371), 11, rng=0)),
     "UCME": lambda: statistics.UCME(location_rng=0)(NUMBER, NORMAL),
     "calibration_test": lambda: kc.calibration_test(EVENT, RISK, **TEST),

@@ -1,7 +1,6 @@
 """How the real command ends: exit status, one line and no traceback, whatever happens."""
 
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -39,6 +38,13 @@ def ends(folder, *arguments, way=WAYS[0], **options):
     return done
 
 
+_LIMITED = """import os, resource, sys
+resource.setrlimit(resource.RLIMIT_AS, (2**33, 2**33))
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+_WITH_LITTLE_MEMORY = [sys.executable, "-c", _LIMITED]
+
+
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: Path(way[-1]).name)
 def test_the_four_statuses_of_the_real_command(folder, way):
     assert ends(folder, "evaluate", "honest.csv", *DRAWS, way=way).returncode == 0
@@ -49,14 +55,10 @@ def test_the_four_statuses_of_the_real_command(folder, way):
     assert (wrong.returncode, wrong.stderr.count("\n")) == (2, 1)
     assert ends(folder, "evaluate", "--nonsense", way=way).returncode == 2
     huge = ["--engine", "fourier", "--features", "99999999999"]
-    full = ends(folder, "evaluate", "bold.csv", *gate, *huge, way=way, preexec_fn=_with_little_memory)
+    full = ends(folder, "evaluate", "bold.csv", *gate, *huge, way=[*_WITH_LITTLE_MEMORY, *way])
     assert full.returncode == 3
     assert full.stderr.startswith("kernelcal: out of memory (")
     assert full.stderr.count("\n") == 1
-
-
-def _with_little_memory():
-    resource.setrlimit(resource.RLIMIT_AS, (8 * 2**30, 8 * 2**30))
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="this system has no device that is always full")

@@ -102,8 +102,9 @@ def test_every_library_gets_the_same_number(engine, backend, make_data):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: kc.Nystrom(0), "landmarks must be at least 1, got 0"),
-        (lambda: kc.RandomFourier(-1), "frequencies must be at least 1, got -1"),
+        (lambda: kc.Nystrom(0), "landmarks must be at least 1, a whole number such as 200, got 0"),
+        (lambda: kc.RandomFourier(-1), "frequencies must be at least 1, a whole number such as 256, got -1"),
+        (lambda: kc.RandomFourier(2.5), "frequencies must be at least 1, a whole number such as 256, got 2.5"),
         (lambda: run(kc.kernels.PowerExponential(0.3)), "not available for PowerExponential: use kernelcal.Nystrom"),
         (lambda: run(kc.Gaussian(0.3, metric=kc.TotalVariation())), "need an L2 metric"),
         (lambda: run(kc.Laplacian(0.3) + kc.Linear()), "single profile, not Sum: use kernelcal.Nystrom"),

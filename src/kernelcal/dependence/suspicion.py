@@ -92,7 +92,7 @@ def suspicious_labels(predictions: Predictions, targets: np.ndarray, labels: Map
         rows = _of_some_labels(codes)
         e, key, _ = _residuals(predictions[rows], targets[rows])
         e, index = _less_bins(e, key), np.unique(codes[rows], return_inverse=True)[1].ravel()
-        if e.any() and _unusual(e, partial(_within, index), generator_of(0, f"labels of {name}"), len(looked)):
+        if e.any() and _unusual(e, partial(_within, index), generator_of(0, "labels of subjects"), len(looked)):
             number = int((np.bincount(codes) > 1).sum())
             return (
                 f"rows of one {name} deviate alike ({number:,} are there more than once), and p-values that take rows "

@@ -34,7 +34,7 @@ __all__ = [
     "prepared_groups",
 ]
 
-PURPOSE = "draws of an explanation"
+PURPOSE = "draws of an explanation"  # the same in `Null.of`
 _WEAK = "not tested, since their clusters count like fewer than 5"
 _EACH = 20  # draws a thinned series, so that the smallest p-value times h reaches 5 %
 
@@ -65,7 +65,7 @@ class Null:
         """Targets redrawn from the predictions; where these are draws, the outcome swapped with them."""
         batch, case = case.predictions, replace(case, given=None)  # columns that are given have a test of their own
         pool = replace(case, predictions=batch.pooled(case.targets)) if isinstance(batch, Samples) else case
-        return cls(case, pool, replace(run, early_stopping=False), Draws(run.rng, PURPOSE))
+        return cls(case, pool, replace(run, early_stopping=False), Draws(run.rng, "draws of an explanation"))
 
     def ranked(self, prepared: Prepared) -> DrawnValues:
         """Values of prepared statistics, all draws made."""

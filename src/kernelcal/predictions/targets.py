@@ -79,7 +79,7 @@ def _target_array(y: Any) -> np.ndarray:
         if is_frame(y) and len(getattr(y, "columns", ())) > 1 and not hasattr(y, "dtype"):
             values = to_numpy(plain_array(y)[0])  # the numbers of vectors
         else:
-            values = series_to_array(y) if is_frame(y) else to_numpy(as_array(y))
+            values = series_to_array(y) if is_frame(y) else to_numpy(_array_of(y))
     except InputError:
         raise
     except ValueError as error:  # rows of unequal length
@@ -89,6 +89,13 @@ def _target_array(y: Any) -> np.ndarray:
     if values.ndim == 0:
         raise InputError(f"targets must be an array, a list or a column of shape (n,), got {type(y).__name__}")
     return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+
+
+def _array_of(y: Any) -> Any:
+    try:
+        return as_array(y)
+    except InputError as error:  # rows of unequal length, sparse ones
+        raise InputError(f"targets must have one value a row: {error}") from None
 
 
 def _refuse_swapped(targets: np.ndarray, predictions: Any) -> None:

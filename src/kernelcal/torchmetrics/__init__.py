@@ -11,6 +11,7 @@ from kernelcal.errors import InputError, MissingExtraError
 from kernelcal.kernels import Kernel, Laplacian
 from kernelcal.pairs import RandomFourier
 from kernelcal.predictions import Bernoulli, Categorical, Logits, Predictions, as_predictions
+from kernelcal.randomness import generator_of
 from kernelcal.sketch import Sketch, SketchResult
 
 try:
@@ -107,7 +108,7 @@ class SketchMetric(Metric):  # type: ignore[misc]
             made = Sketch(Laplacian(0.3) if prediction_kernel is None else prediction_kernel, **settings)
         else:
             made = Sketch.like(some, prediction_kernel, **settings)
-        held = made.update(some.sample(np.random.default_rng(0))[0], some).arrays()
+        held = made.update(some.sample(rng=generator_of(0, "targets that a metric begins with"))[0], some).arrays()
         self._empty = made.empty()
         rows = {name: held.pop(name) for name in ("starts", "stops")}
         self._names = {f"sum_{k}_{_NO_NAME.sub('_', name)}": name for k, name in enumerate(held)}

@@ -447,7 +447,6 @@ _ENGINES = r"engine of a CKCE must be ExactPairs\(\), RandomFourier\(100\) or In
         ({"prediction_kernel": "linear"}, "prediction_kernel must be a kernel such as kernelcal.Gaussian"),
         ({"target_kernel": 1.0}, "target_kernel must be a kernel"),
         ({"rank": 5}, "ckce has no option 'rank'; its options are prediction_kernel"),
-        ({"engine": kc.RandomFourier(2.5)}, "frequencies must be a whole number, at least 1, got 2.5"),
         ({"engine": kc.RandomFourier(7, None)}, "rng must be a whole number, at least 0, got None"),
         ({"engine": kc.RandomFourier(7, -1)}, "rng must be a whole number, at least 0, got -1"),
         ({"lam": 0.1}, "ckce has no option 'lam'; its options are prediction_kernel"),

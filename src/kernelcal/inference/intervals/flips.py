@@ -62,8 +62,8 @@ class Flips:
         Changes for counts, flips and labels where the rows of M are not at hand: all rows at once.
     units : DependentUnits, optional
         Drawn in the place of rows, which are in their order; pairs that they leave out change nothing. Of a unit that
-        is flipped every row has the label of the draw with probability `shared` over the rows of a unit.
-    shared : float
+        is flipped every row has the label of the draw with probability `alike` over the rows of a unit.
+    alike : float
         Rows that one surprise makes.
     """
 
@@ -78,7 +78,7 @@ class Flips:
     law: LabelLaw
     at_once: AtOnce | None = None
     units: DependentUnits | None = None
-    shared: float = 1.0
+    alike: float = 1.0
     _known: dict[float, np.ndarray] = field(default_factory=dict)
 
     @classmethod
@@ -131,8 +131,8 @@ class Flips:
         """Numbers of a draw: G for the units drawn, G for which of them are flipped, n for their rows, one a label."""
         n, number = len(self.targets), len(units)
         counts, uniforms = self.source.resampled(start, stop, number, more=number + n + 1)
-        share = min(1.0, self.shared * number / n)
-        eps = surprises * self.law.each * self.shared / (n * share)  # surprises a unit, each of `share` of its rows
+        share = min(1.0, self.alike * number / n)
+        eps = surprises * self.law.each * self.alike / (n * share)  # surprises a unit, each of `share` of its rows
         place = (uniforms[:, :number] * number).astype(np.intp)
         draw, which = np.nonzero(uniforms[:, number : 2 * number] < eps / (1 + eps))
         flipped = np.zeros((number, stop - start))

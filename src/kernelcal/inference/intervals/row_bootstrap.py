@@ -197,7 +197,7 @@ class RowBootstrap:
             weights,
             law,
             None if self.pairs is not None or self.units is not None else lambda *drawn: self._flipped(flips, *drawn),
-            **({} if self.units is None else {"units": self.units, "shared": request.units.sharing.rows}),
+            **({} if self.units is None else {"units": self.units, "alike": request.units.sharing.rows}),
         )
         return lambda surprises: drawn + flips.changes(surprises)
 

@@ -265,7 +265,7 @@ class UnitPairs:
     @property
     def drawn(self) -> dict[str, Any]:
         """What draws with other outcomes ask for."""
-        return {"units": self.units, "shared": self.sharing.rows}
+        return {"units": self.units, "alike": self.sharing.rows}
 
     def totals(self, counts: np.ndarray) -> np.ndarray:
         """Sum of ``c_g c_k N_gk`` for every column c of shape (G, B)."""

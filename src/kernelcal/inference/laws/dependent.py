@@ -54,7 +54,6 @@ __all__ = [
 _FEWEST = 3  # rows that do not overlap
 _SHOWN = 20  # effective clusters
 _MOST = 0.98  # correlation in a cluster
-_PURPOSE = "draws of dependent rows"
 _EACH = 20  # draws a thinned series, so that the smallest p-value times h reaches 5 %
 
 
@@ -160,7 +159,7 @@ class Dependent(NullLaw):
 
     def _outcome(self, problem: Problem, prepared: Prepared, coupling: Coupling) -> tuple[Outcome, np.ndarray]:
         """What draws that depend on each other say, and all values."""
-        source = Draws(problem.run.shared().rng, _PURPOSE, coupling)
+        source = Draws(problem.run.shared().rng, "draws of dependent rows", coupling)
         drawn = exact_null(prepared, problem.case, problem.run, source)
         notes = exact_notes(drawn, problem.case.predictions, problem.run.alpha)
         return drawn.outcome(prepared.names, notes), drawn.values
@@ -171,7 +170,7 @@ class Dependent(NullLaw):
             return problem.source
         shown = problem.case.in_cells if problem.prepared.by_cells else problem.case
         coupling, _ = coupled(Scores.of(shown.predictions), shown.targets, self.rows)
-        return Draws(problem.run.shared().rng, _PURPOSE, coupling)
+        return Draws(problem.run.shared().rng, "draws of dependent rows", coupling)
 
     def _thinned(self, problem: Problem) -> tuple[float, Outcome]:
         """H times the smallest p-value of the h series without overlap, at most 1, and what that series says."""

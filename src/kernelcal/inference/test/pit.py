@@ -156,14 +156,14 @@ def pit_tested(case: Case, run: Run) -> TestResult:
     case = case.of_one_number("the test of the probability integral transform").in_numpy
     overlap = case.rows is not None and case.rows.overlap
     if isinstance(case.predictions, Quantiles):
-        return _dependent(case, run, Levels()) if overlap else _levels_tested(case, run)
+        return _dependent(case, run, _Levels()) if overlap else _levels_tested(case, run)
     if isinstance(case.predictions, Samples) and not case.predictions.exchangeable:
         raise InputError(
             "PIT values of draws with unequal weights are only nearly uniform, so this test would not keep its level: "
             "draw an unweighted sample by the weights first"
         )
     if overlap:
-        return _dependent(case, run, Uniformity())
+        return _dependent(case, run, _Uniformity())
     found = RandomisedPIT.of(case, run.rng)
     seen = found.values if found.continuous else found.jumps
     prepared = PreparedUniformity(len(case), _spread(found, run))
@@ -183,7 +183,7 @@ def _one_step(null: str, case: Case) -> str:
 
 
 @dataclass(frozen=True)
-class Uniformity(Statistic):
+class _Uniformity(Statistic):
     """Whether PIT values are uniform, as a statistic of targets: for laws that redraw these."""
 
     def prepare(self, predictions: Any, weights: np.ndarray | None = None) -> Prepared:
@@ -216,7 +216,7 @@ class _OfTargets(Prepared):
 
 
 @dataclass(frozen=True)
-class Levels(Statistic):
+class _Levels(Statistic):
     """What each level of quantile forecasts claims over all rows."""
 
     def prepare(self, predictions: Any, weights: np.ndarray | None = None) -> Prepared:

@@ -56,7 +56,7 @@ class MeanEmbedding(Kernel):
     >>> import kernelcal as kc
     >>> linear = kc.statistics.MeanEmbedding(kc.Gaussian(1.0))
     >>> round(float(kc.skce([0.3, 1.0], kc.Normal([0.0, 1.0], [1.0, 2.0]), prediction_kernel=linear)), 6)
-    0.0112
+    0.011723
     """
 
     kernel: Kernel
