@@ -95,7 +95,7 @@ def test_the_test_of_pit_values_goes_through_the_same_law(name, how):
 
 def test_pit_values_of_coupled_draws_are_what_they_are_by_hand():
     """Anderson-Darling, Kuiper, bias and dispersion of the PIT values of coupled targets, computed otherwise."""
-    from kernelcal.inference.test.pit import Uniformity
+    from kernelcal.inference.test.pit import _Uniformity as Uniformity
 
     mean, sd = MEAN[:50], np.linspace(0.5, 2, 50)
     y = mean + sd * G[:50]

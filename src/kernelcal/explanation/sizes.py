@@ -12,9 +12,9 @@ import numpy as np
 from kernelcal.arrays import to_numpy
 from kernelcal.cases import Case
 from kernelcal.defaults import DRAWS
-from kernelcal.dependence import bounded_interval, mean_law, share_interval
+from kernelcal.dependence import bounded_interval, share_interval
 from kernelcal.errors import InputError
-from kernelcal.inference.intervals import INTERVAL_METHODS, ScoreSurprises, expected, interval_of
+from kernelcal.inference.intervals import INTERVAL_METHODS, ScoreSurprises, ends_of_mean, expected, interval_of
 from kernelcal.lenses import TopLabel
 from kernelcal.predictions import ClassPredictions, Quantiles, Samples
 from kernelcal.runs import Run
@@ -59,7 +59,7 @@ class Sizes:
         Of shares Clopper-Pearson, less what was predicted; of means the normal law, and of quantiles that of Agresti
         and Coull, from 20 rows; with ties of the least gap that agrees with the claims. None with weights.
         Of rows that depend on each other the same of `dependence.share_interval`, `dependence.bounded_interval` and
-        `dependence.MeanLaw`.
+        `inference.intervals.mean_of_units`.
     median : float or None
         Of numbers the median of what `gap` is the mean of, which no single row rules.
     unseen : float or None
@@ -236,7 +236,7 @@ def _mean_interval(case: Case, values: np.ndarray, run: Run) -> Ends | None:
     if case.weights is not None or len(values) < _ENOUGH or not np.isfinite(values).all():
         return None
     if case.rows is not None and case.rows.overlap:
-        return _between(mean_law(case.rows).interval(values, run.confidence_level))
+        return ends_of_mean(values, case, run.confidence_level)
     half = _normal(run.confidence_level) * float(values.std(ddof=1)) / math.sqrt(len(values))
     return float(values.mean()) - half, float(values.mean()) + half
 

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from kernelcal.cases import Case
-from kernelcal.dependence import Dependence, mean_law, share_interval
+from kernelcal.dependence import share_interval
 from kernelcal.evaluation import Evaluation
 from kernelcal.inference import Equivalence
+from kernelcal.inference.intervals import ends_of_mean
 from kernelcal.kernels import PIT
 from kernelcal.lenses import TopLabel
 from kernelcal.plots import percent
@@ -51,8 +52,8 @@ def key_figures(
     case: Case, found: Evaluation, confidence_level: float, equivalence: Equivalence | None = None
 ) -> tuple[KeyFigure, ...]:
     """Scores with the intervals of their means, the kernel error with its own, and the p-values."""
-    dependent = case.rows if case.rows is not None and case.rows.overlap else None
-    batch, ends = case.predictions, Intervals(confidence_level, case.weights is not None, dependent)
+    overlap = case.rows is not None and case.rows.overlap
+    batch, ends = case.predictions, Intervals(confidence_level, case.weights is not None, case if overlap else None)
     if isinstance(batch, ClassPredictions):
         rows = _classes(case, found, ends)
     elif isinstance(batch, Quantiles):
@@ -154,7 +155,7 @@ def _quantiles(case: Case, found: Any, ends: Intervals) -> list[KeyFigure]:
     )
     figures.append(KeyFigure(f"{least} between claimed and observed level", _points(levels.gap), NONE, words))
     for nominal, share in list(zip(score.nominal, score.share, strict=True))[-4:]:
-        if ends.rows is None:
+        if ends.dependent is None:
             interval = ends.share(round(share * score.n), score.n)
         else:
             low, high = (case.predictions.at(level) for level in ((1 - nominal) / 2, (1 + nominal) / 2))
@@ -212,34 +213,38 @@ def _tests(found: Any) -> list[KeyFigure]:
 class Intervals:
     """Intervals of one confidence level; none with case weights.
 
-    Of rows that depend on each other they are those of `dependence.MeanLaw` and `dependence.share_interval`.
+    Attributes
+    ----------
+    confidence_level : float
+        Nominal coverage.
+    weighted : bool
+        Whether rows have weights.
+    dependent : Case or None
+        The case, where its rows depend on each other: intervals are then those of
+        `kernelcal.inference.intervals.mean_of_units` and `dependence.share_interval`.
     """
 
     confidence_level: float
     weighted: bool
-    rows: Dependence | None = None
+    dependent: Case | None = None
 
-    def half(self, values: np.ndarray) -> float:
-        """Half of the normal interval of a mean; NaN where there is none."""
+    def mean(self, values: np.ndarray, shown: Callable[[float], str]) -> str:
+        """Interval of a mean: the normal one, or that of rows that depend on each other."""
         from scipy.special import ndtri  # imported when needed, as everywhere
 
         if self.weighted or len(values) < _ENOUGH or not np.isfinite(values).all():
-            return math.nan
-        if self.rows is not None:
-            low, high = mean_law(self.rows).interval(values, self.confidence_level)
-            return (high - low) / 2
-        return float(ndtri((1 + self.confidence_level) / 2) * values.std(ddof=1) / math.sqrt(len(values)))
-
-    def mean(self, values: np.ndarray, shown: Callable[[float], str]) -> str:
-        """Normal interval of a mean."""
-        half = self.half(values)
-        return NONE if math.isnan(half) else f"{shown(values.mean() - half)} to {shown(values.mean() + half)}"
+            return NONE
+        if self.dependent is not None:
+            ends = ends_of_mean(values, self.dependent, self.confidence_level)
+            return NONE if ends is None else f"{shown(ends[0])} to {shown(ends[1])}"
+        half = float(ndtri((1 + self.confidence_level) / 2) * values.std(ddof=1) / math.sqrt(len(values)))
+        return f"{shown(values.mean() - half)} to {shown(values.mean() + half)}"
 
     def of(self, hit: np.ndarray) -> str:
         """Interval of how often something happened."""
         known = None
-        if self.rows is not None:
-            low, high = share_interval(hit[None], self.rows, self.confidence_level)
+        if self.dependent is not None and self.dependent.rows is not None:
+            low, high = share_interval(hit[None], self.dependent.rows, self.confidence_level)
             known = float(low[0]), float(high[0])
         return self.share(hit.sum(), len(hit), known)
 
@@ -247,7 +252,7 @@ class Intervals:
         """Clopper-Pearson interval of a share; or as it was found for rows that depend on each other."""
         if self.weighted:
             return NONE
-        if self.rows is not None:
+        if self.dependent is not None:
             return NONE if ends is None else f"{_one_digit(ends[0])} to {_one_digit(ends[1])}"
         low, high = binomial_interval(np.array([hits]), n, self.confidence_level)
         return f"{_one_digit(low[0])} to {_one_digit(high[0])}"

@@ -78,8 +78,8 @@ def methods(
         found.append(("Rows that depend on each other", _dependence(models[0])))
         if models[0].rows.overlap:
             own = (
-                "of means the error of sums over clusters, or of windows along time, and the law of its t; of shares "
-                "Clopper and Pearson's for as many independent rows as have this error"
+                "of means the law of Student of sums over clusters or stretches, less their skewness (Hall); of shares "
+                "Clopper and Pearson's for as many independent rows as have their error"
             )
     words = f"{percent(run.confidence_level)}: {own}. With case weights there are none."
     found.append(("Intervals of shares and means", words))

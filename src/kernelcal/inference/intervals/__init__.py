@@ -15,7 +15,7 @@ from kernelcal.inference.intervals.equivalence import (
     equivalent,
     method_that_keeps_the_level,
 )
-from kernelcal.inference.intervals.means import UnitMean, mean_of_units
+from kernelcal.inference.intervals.means import UnitMean, ends_of_mean, mean_of_units
 from kernelcal.inference.intervals.methods import (
     INTERVAL_METHODS,
     IntervalMethod,
@@ -84,6 +84,7 @@ __all__ = [
     "default_method",
     "difference_of_draws",
     "difference_of_pairs",
+    "ends_of_mean",
     "equivalence_of",
     "equivalence_test",
     "equivalent",

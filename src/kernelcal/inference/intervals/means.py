@@ -9,10 +9,11 @@ import numpy as np
 
 from kernelcal.cases import Case
 from kernelcal.dependence import DependentUnits
+from kernelcal.errors import InputError
 from kernelcal.inference.intervals.units import Sharing, student
 from kernelcal.statistics.pairwise import steps_alike
 
-__all__ = ["UnitMean", "mean_of_units"]
+__all__ = ["UnitMean", "ends_of_mean", "mean_of_units"]
 
 
 _MOST_SKEWED = 3.0
@@ -95,3 +96,11 @@ def mean_of_units(values: np.ndarray, case: Case) -> UnitMean:
     error = math.sqrt(more * number / (number - 1) * float(sums @ sums)) / float(w.sum())
     skewness = float(np.mean(sums**3)) / square**1.5 if square > 0 else 0.0
     return UnitMean(mean, error, freedom, number, min(max(skewness, -_MOST_SKEWED), _MOST_SKEWED))
+
+
+def ends_of_mean(values: np.ndarray, case: Case, confidence_level: float) -> tuple[float, float] | None:
+    """Interval of a mean over rows that depend on each other; None where their clusters or stretches are few."""
+    try:
+        return mean_of_units(values, case).ends(confidence_level)
+    except InputError:  # they count like too few
+        return None
