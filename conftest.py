@@ -4,6 +4,8 @@ import os
 from importlib.util import find_spec
 from pathlib import Path
 
+import pytest
+
 SETTINGS = {
     # arrays of the tests are small: a second thread of the linear algebra waits, and burns processor time
     **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
@@ -29,3 +31,11 @@ def pytest_configure(config):
         config.option.markexpr = ""
     if getattr(config.option, "dist", "no") == "load":
         config.option.dist = "loadfile"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """What is tried with JAX too is slow there: each case compiles programs of its own."""
+    for item in items:
+        if "jax" in item.name.partition("[")[2]:
+            item.add_marker(pytest.mark.slow)

@@ -45,6 +45,7 @@ os.execvp(sys.argv[1], sys.argv[1:])
 _WITH_LITTLE_MEMORY = [sys.executable, "-c", _LIMITED]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: Path(way[-1]).name)
 def test_the_four_statuses_of_the_real_command(folder, way):
     assert ends(folder, "evaluate", "honest.csv", *DRAWS, way=way).returncode == 0
@@ -61,6 +62,7 @@ def test_the_four_statuses_of_the_real_command(folder, way):
     assert full.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not FULL.exists(), reason="this system has no device that is always full")
 @pytest.mark.parametrize(
     "arguments", [["evaluate", "honest.csv", *DRAWS], ["evaluate", "honest.csv", "--json", *DRAWS], ["--help"]]
@@ -143,6 +145,7 @@ def test_only_the_command_takes_interrupts():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "True\n"
 
 
+@pytest.mark.slow
 def test_closed_outputs_change_no_status(folder):
     for closed, status in ((">&-", 0), ("2>&-", 0)):
         line = f"{sys.executable} -m kernelcal evaluate honest.csv --draws 99 {closed}"

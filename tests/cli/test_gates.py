@@ -216,6 +216,7 @@ def test_sums_of_days_are_merged(capsys):
     assert (status, "there is no folder missing" in err) == (2, True)
 
 
+@pytest.mark.slow
 def test_gates_of_the_real_command():
     def status(*arguments):
         command = [sys.executable, "-m", "kernelcal", *arguments, *DRAWS]
@@ -232,6 +233,7 @@ def yaml_blocks():
     return [textwrap.dedent(block) for block in blocks]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "status"), [("honest", 0), ("bold", 1), ("nothing", 2)])
 def test_the_step_of_github_actions_is_run_as_it_stands(tmp_path, folder, name, status):
     pytest.importorskip("jinja2")
@@ -248,6 +250,7 @@ def test_the_step_of_github_actions_is_run_as_it_stands(tmp_path, folder, name, 
     assert (tmp_path / "calibration.html").exists() == (status < 2)
 
 
+@pytest.mark.slow
 def test_the_hook_of_pre_commit_is_run_as_it_stands(folder):
     (_, hook) = yaml_blocks()
     entry = re.search(r"entry: kernelcal (.*)\n", hook)[1].split()

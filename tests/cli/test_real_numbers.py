@@ -44,6 +44,7 @@ def test_quantile_forecasts(scoringutils):
     assert result.levels.broken.any()
 
 
+@pytest.mark.slow
 def test_integer_samples(scoringutils):
     table, y = wide(scoringutils("sample_discrete"), "sample_id")
     assert table.shape == (887, 40)

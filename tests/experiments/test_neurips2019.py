@@ -172,6 +172,7 @@ def test_published_values_of_all_networks_are_known(scripts):
 # Figures 3 to 34
 
 
+@pytest.mark.slow
 def test_figures_of_the_supplement_in_a_short_form(scripts, tmp_path, monkeypatch, capsys):
     """Two and ten classes, some data sets: every figure has its lines, and the claims are what the numbers say."""
     supplement = scripts.supplement

@@ -115,6 +115,7 @@ def test_alternatives_happen_as_they_say(scripts):
     assert np.mean(shares["shift .3"]) > 0.03
 
 
+@pytest.mark.slow
 def test_the_frame_in_short(scripts):
     """12 calibrated data sets and 12 shifted ones: shares are those of p-values made one by one."""
     found = scripts.common.powers("classes", 12, seed=5, names=["calibrated", "shift .3"], tell=lambda line: None)

@@ -61,6 +61,7 @@ def prepared_case(name, locations=4):
     return batch, UCME(target_kernel=kernel, locations=locations).prepare(batch), closed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COVARIANCES)
 def test_the_known_covariance_is_that_of_many_draws(name):
     batch, prepared, closed = prepared_case(name)

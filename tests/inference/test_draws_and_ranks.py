@@ -13,7 +13,7 @@ from kernelcal.errors import InputError
 from kernelcal.inference import DrawnValues, Draws, exact_null
 from kernelcal.inference.laws.ranking import decisive, merged_pvalue, ranks
 from kernelcal.runs import Run
-from kernelcal.statistics.base import CallableStatistic, Merge
+from kernelcal.statistics import CallableStatistic, Merge
 
 
 def test_a_draw_does_not_depend_on_its_batch():

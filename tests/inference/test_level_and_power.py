@@ -23,6 +23,7 @@ def level_case(n, m, factor, repetitions, draws=199, seed=0):
     return np.array(pvalues)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "m", "factor"),
     [

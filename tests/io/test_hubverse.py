@@ -184,6 +184,7 @@ def test_flusight(load, data_folder):
     assert ahead.description.endswith("; 276 of 1,380 lines where horizon=-1")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "width"), [("quantile", 23), ("sample_discrete", 40)])
 def test_scoringutils(load, refused, data_folder, tmp_path, name, width):
     rdata = pytest.importorskip("rdata")

@@ -72,6 +72,7 @@ def test_score_is_the_gradient_and_tempering_a_power_of_the_density():
     assert np.all(p.score(MEAN) == 0)
 
 
+@pytest.mark.slow
 def test_temperature_is_found_and_the_test_holds():
     rng = np.random.default_rng(5)
     mean = rng.normal(size=(300, 2))

@@ -215,6 +215,7 @@ def test_a_column_with_marks_of_a_glob_in_its_name(tmp_path):
     subjects.assert_same(found, subjects.whole(y, p))
 
 
+@pytest.mark.slow
 def test_more_files_than_a_process_may_open(tmp_path):
     frame, y, p = class_table(600)
     data = cut(frame, tmp_path / "d", list(range(5, 600, 5)))

@@ -101,7 +101,8 @@ def _place(error: Exception) -> str:
     if sys.flags.dev_mode:
         traceback.print_exception(error)
     places = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in places if f"kernelcal{os.sep}" in frame.filename] or places
+    inside = f"{Path(__file__).parents[1]}{os.sep}"
+    own = [frame for frame in places if frame.filename.startswith(inside)] or places
     return f"{Path(own[-1].filename).name}, line {own[-1].lineno}" if own else "no place"
 
 
