@@ -149,7 +149,7 @@ def why_too_large(files: Sequence[str], memory: int | None) -> str | None:
     size = size_of(files)
     if size <= (_AT_ONCE if memory is None else memory / _READING):
         return None
-    limit = "256 MiB (--memory sets a limit)" if memory is None else _limit(memory)
+    limit = "256 MiB, without --memory" if memory is None else _limit(memory)
     return f"{size_in_words(size)}, more than {limit}"
 
 
