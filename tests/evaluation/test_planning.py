@@ -167,10 +167,29 @@ import sys
 import numpy as np
 import kernelcal as kc
 
-n, m = map(int, sys.argv[1:])
+family = sys.argv[1]
+n, m, draws = map(int, sys.argv[2:])
 rng = np.random.default_rng(0)
-p = rng.uniform(size=n) if m == 1 else rng.dirichlet(np.ones(m), n)
-y = rng.integers(0, max(m, 2), n)
+if family == "classes":
+    p = rng.uniform(size=n) if m == 1 else rng.exponential(size=(n, m))
+    p = p if m == 1 else p / p.sum(axis=1, keepdims=True)
+    y = rng.integers(0, max(m, 2), n)
+else:
+    from scipy.stats import norm
+
+    mean, std = rng.normal(size=n), rng.uniform(0.5, 1.5, n)
+    y, levels = rng.normal(mean, std), (np.arange(m) + 0.5) / m
+    if family == "normal":
+        p = kc.Normal(mean, std)
+    elif family == "quantiles":
+        p = kc.Quantiles(mean[:, None] + std[:, None] * norm.ppf(levels), levels)
+    elif family == "samples":
+        p = kc.Samples(rng.normal(mean[:, None], std[:, None], (n, m)))
+    elif family == "counts":
+        p, y = kc.Poisson(std), rng.poisson(std)
+    else:
+        p = kc.MultivariateNormal(rng.normal(size=(n, m)), np.broadcast_to(np.eye(m), (n, m, m)).copy())
+        y = rng.normal(size=(n, m))
 
 
 def status(name):
@@ -178,17 +197,37 @@ def status(name):
 
 
 kc.evaluate(y[:50], p[:50], draws=19)  # what is imported and made once
-promised = kc.plan(p, draws=99).bytes
+promised = kc.plan(p, draws=draws).bytes
 open("/proc/self/clear_refs", "w").write("5")  # the peak begins anew
 before = status("VmRSS")
-kc.evaluate(y, p, draws=99, early_stopping=False)
+kc.evaluate(y, p, draws=draws, early_stopping=False)
 print(promised / (status("VmHWM") - before))
 """
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/proc/self/clear_refs"), reason="the peak of memory is measured on Linux")
-@pytest.mark.parametrize(("n", "m"), [(20_000, 2), (100_000, 2), (100_000, 10), (20_000, 100), (100_000, 1)])
-def test_the_memory_that_is_promised_is_what_is_taken(n, m):
-    done = subprocess.run([sys.executable, "-c", _PEAK, str(n), str(m)], capture_output=True, text=True, check=True)
+@pytest.mark.parametrize(
+    ("family", "n", "m", "draws"),
+    [
+        ("classes", 20_000, 2, 99),
+        ("classes", 100_000, 2, 99),
+        ("classes", 100_000, 10, 99),
+        ("classes", 20_000, 10, 999),
+        ("classes", 20_000, 100, 99),
+        ("classes", 100_000, 1, 99),
+        ("classes", 2_000, 1_000, 99),
+        ("classes", 300, 4_000, 99),
+        ("normal", 20_000, 1, 999),
+        ("quantiles", 5_000, 9, 99),
+        ("quantiles", 20_000, 9, 999),
+        ("samples", 2_000, 50, 99),
+        ("samples", 20_000, 20, 99),
+        ("counts", 20_000, 1, 99),
+        ("vectors", 5_000, 4, 99),
+    ],
+)
+def test_the_memory_that_is_promised_is_what_is_taken(family, n, m, draws):
+    command = [sys.executable, "-c", _PEAK, family, *map(str, (n, m, draws))]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert 1 / 1.5 <= float(done.stdout) <= 1.5

@@ -13,6 +13,7 @@ import pytest
 from kernelcal.cli import main
 from kernelcal.cli.streaming import size
 from kernelcal.sketch import Sketch
+from kernelcal.surroundings import written_whole
 
 pd = pytest.importorskip("pandas")
 _spec = importlib.util.spec_from_file_location("stream_subjects_four", Path(__file__).with_name("subjects.py"))
@@ -195,3 +196,6 @@ def test_a_kill_while_the_file_is_written_leaves_the_old_one(tmp_path, number):
     assert old.read_bytes() == b"of yesterday"
     others = [path.suffix for path in tmp_path.iterdir() if path != old]
     assert others == ([] if number == signal.SIGINT else [".part"])  # a name that nothing reads
+    with written_whole(old) as unfinished:  # the next run takes it away
+        unfinished.write_bytes(b"of today")
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("sums.npz", b"of today")]

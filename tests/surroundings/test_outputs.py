@@ -19,6 +19,31 @@ def test_a_file_is_whole_or_not_there(tmp_path):
     assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("a.txt", "new")]
 
 
+def test_what_the_dead_have_left_is_cleared_and_what_the_living_write_is_not(tmp_path):
+    (tmp_path / ".kernelcal.0123abcd.part").write_text("of a process that was killed")
+    (tmp_path / ".kernelcal.part").write_text("of somebody else")
+    with written_whole(tmp_path / "a.txt") as slow:
+        slow.write_text("slow")
+        with written_whole(tmp_path / "b.txt") as fast:
+            fast.write_text("fast")
+        assert slow.read_text() == "slow"
+    texts = {p.name: p.read_text() for p in tmp_path.iterdir()}
+    assert texts == {"a.txt": "slow", "b.txt": "fast", ".kernelcal.part": "of somebody else"}
+
+
+def test_a_file_of_the_moment_before_its_lock_is_written_all_the_same(tmp_path, monkeypatch):
+    from kernelcal.surroundings import outputs
+
+    def cleared(number, how, own=outputs.fcntl.flock):  # another process comes first
+        next(tmp_path.glob(".kernelcal.*.part")).unlink()
+        own(number, how)
+
+    monkeypatch.setattr(outputs.fcntl, "flock", cleared)
+    with written_whole(tmp_path / "a.txt") as unfinished:
+        unfinished.write_text("new")
+    assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("a.txt", "new")]
+
+
 def test_a_link_stays_a_link_and_permissions_stay(tmp_path):
     real, link = tmp_path / "deep" / "real.txt", tmp_path / "link.txt"
     real.parent.mkdir()

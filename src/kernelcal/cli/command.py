@@ -16,7 +16,15 @@ from kernelcal.cli.ending import FINE, ended, refused, say, sentence
 from kernelcal.cli.gates import Judged, asked_gates, draws_for_gates, ended_by, judged, within_bound
 from kernelcal.cli.models import run_compare, run_report
 from kernelcal.cli.parser import argument_parser
-from kernelcal.cli.streaming import check_streaming, is_one_table, refuse_whole, run_in_parts, run_merge, why_in_parts
+from kernelcal.cli.streaming import (
+    check_streaming,
+    is_one_table,
+    refuse_whole,
+    run_in_parts,
+    run_merge,
+    why_after_reading,
+    why_in_parts,
+)
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS
 from kernelcal.errors import InputError, KernelcalError, naming_rows
 from kernelcal.evaluation import Plan, evaluated, plan
@@ -124,14 +132,16 @@ def _run(paths: list[Path], options: argparse.Namespace, *, first: bool) -> tupl
     if why is not None and options.explain_reading:
         raise InputError(f"--explain-reading is about a file that is read at once, and this one is not ({why})")
     if why is not None:
-        refuse_whole(options, why)
-        result, found = run_in_parts(paths, why, _reading(options), options, first=first)
-        return result, [] if found is None else judged(name, found)
+        return _in_parts(paths, why, name, options, first=first)
     read_all = read_together if is_one_table(paths, options) else read
     data = read_all(paths, _reading(options))
     if options.explain_reading:
         say(data.explained(_without_explaining(options)))
         return {"read": data.description}, []
+    why = why_after_reading(data, lens_of(options.lens, data.predictions), paths, options)
+    if why is not None:
+        del data
+        return _in_parts(paths, why, name, options, first=first)
     if not options.json:
         say(data.sentence if first else f"\n{data.sentence}")
     planned = _planned(data, options)
@@ -140,6 +150,15 @@ def _run(paths: list[Path], options: argparse.Namespace, *, first: bool) -> tupl
             say(planned.summary())
         return {"read": data.description, **planned.to_dict()}, []
     return _compute(data, name, options)
+
+
+def _in_parts(
+    paths: list[Path], why: str, name: str, options: argparse.Namespace, *, first: bool
+) -> tuple[dict[str, Any], list[Judged]]:
+    """The same in one pass over parts."""
+    refuse_whole(options, why)
+    result, found = run_in_parts(paths, why, _reading(options), options, first=first)
+    return result, [] if found is None else judged(name, found)
 
 
 def _without_explaining(options: argparse.Namespace) -> list[str]:

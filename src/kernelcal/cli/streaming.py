@@ -16,20 +16,21 @@ from kernelcal.cli.ending import say
 from kernelcal.cli.gates import draws_for_gates, ended_by, judged, refuse_few_draws
 from kernelcal.defaults import DRAWS_OF_A_PASS
 from kernelcal.errors import InputError
-from kernelcal.evaluation import size_in_words
-from kernelcal.io import ReadOptions
+from kernelcal.evaluation import Plan, size_in_words
+from kernelcal.io import Data, ReadOptions
+from kernelcal.lenses import Lens
 from kernelcal.runs import Run
 from kernelcal.sketch import Sketch, SketchResult
 from kernelcal.stream import (
-    AT_ONCE,
     cluster,
     find_files,
     in_pieces,
     is_many,
     prepared,
-    size_of,
     sketch_options,
     survey_files,
+    too_much,
+    why_too_large,
 )
 from kernelcal.surroundings import refuse_place
 
@@ -40,6 +41,7 @@ __all__ = [
     "refuse_whole",
     "run_in_parts",
     "run_merge",
+    "why_after_reading",
     "why_in_parts",
 ]
 
@@ -50,6 +52,7 @@ _MERGED = (
     "Tables that are to be added up are saved with --like FIRST.npz, which takes the lengthscales of the first and "
     "numbers rows on, and with --first-row N besides where several follow the first"
 )
+_LIBRARIES = 1e8  # bytes, which a pass counts too
 _DIGITS = 40  # characters of a size: beyond, no machine has it
 
 
@@ -58,10 +61,9 @@ def add_streaming(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--memory",
         type=size,
-        default=AT_ONCE,
         metavar="SIZE",
-        help="parquet and csv files that are larger in all are read in parts, in one pass, such as 2GB (default: "
-        "256 MiB)",
+        help="what the work may take beside the libraries, such as 2GB: what is planned to take more is read in parts, "
+        "in one pass of some 250 MB, or refused (default: no limit, and parquet and csv files above 256 MiB in parts)",
     )
     group.add_argument("--together", action="store_true", help="all files are parts of one table")
     group.add_argument(
@@ -135,9 +137,19 @@ def why_in_parts(paths: Sequence[Path], options: argparse.Namespace) -> str | No
     if any(asked.values()):
         return next(why for why, said in asked.items() if said)
     there = _in_pieces(paths, options)
-    if there and size_of(there) > options.memory:
-        return f"{size_in_words(size_of(there))}, more than --memory {size_in_words(options.memory)}"
-    return None
+    return why_too_large(there, options.memory) if there else None
+
+
+def why_after_reading(data: Data, lens: Lens | None, paths: Sequence[Path], options: argparse.Namespace) -> str | None:
+    """Why rows that were read at once are not evaluated at once: that would take more memory than it may."""
+    if options.command != "evaluate" or options.memory is None:
+        return None
+    why = too_much(data, lens, options.run, options.memory)
+    if why is not None and not _in_pieces(paths, options):
+        raise InputError(
+            f"{why}, and such files are not read in parts: fewer --draws, a coarser --lens, or a larger --memory"
+        )
+    return why
 
 
 def _in_pieces(paths: Sequence[Path], options: argparse.Namespace) -> list[str]:
@@ -181,6 +193,7 @@ def run_in_parts(
         if not options.json:
             said = begun.plan.summary() if options.plan else begun.plan.sentence()
             say(f"{'' if first else chr(10)}{begun.read}\n{said}")
+        _say_least(begun.plan, options)
         if options.plan:
             return {"read": begun.read, **begun.plan.to_dict()}, None
         with bar("rows") as progress:
@@ -190,6 +203,17 @@ def run_in_parts(
     if not options.json:
         say(result.summary())
     return result.to_dict(), result
+
+
+def _say_least(planned: Plan, options: argparse.Namespace) -> None:
+    """Say where even one pass takes more than it may: there is nothing smaller."""
+    taken = max(planned.bytes - _LIBRARIES, 0)
+    if options.memory is not None and taken > options.memory:
+        say(
+            f"kernelcal: one pass takes about {size_in_words(taken)} beside the libraries, more than --memory "
+            f"{size_in_words(options.memory)}: fewer --draws or --features take less",
+            to_errors=True,
+        )
 
 
 def _like(options: argparse.Namespace) -> Sketch | None:

@@ -14,10 +14,18 @@ from kernelcal.errors import InputError
 from kernelcal.evaluation.estimates import KernelError
 from kernelcal.inference import INTERVAL_METHODS, DefaultFamily, in_words
 from kernelcal.inference.intervals import default_method
+from kernelcal.inference.laws import draws_at_once
 from kernelcal.inference.test import PreparedQuantileKernels
 from kernelcal.lenses import Lens
 from kernelcal.pairs import FEATURE, Engine
-from kernelcal.predictions import Predictions, Samples, ScorePredictions, as_predictions
+from kernelcal.predictions import (
+    ClassPredictions,
+    Predictions,
+    RealPredictions,
+    Samples,
+    ScorePredictions,
+    as_predictions,
+)
 from kernelcal.runs import Run
 from kernelcal.statistics import SKCE
 from kernelcal.tables import Grid, Shown
@@ -29,7 +37,14 @@ _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 _DRAWN = 8e-9  # seconds in which a target is drawn and scored, a row and column
 _PASSES = 5.0  # estimates in the time of an interval without draws
 _RESAMPLED = 4e-11  # seconds of a pair and draw of the bootstrap
-_COPIES, _BATCH, _TILES = 6, 3 * 2**27, 2**25  # arrays of the size of the predictions; bytes of draws, and of tiles
+_COPIES, _TILES = 6, 2**25  # arrays of the size of the predictions, bytes of tiles
+_SIGNALS, _JUMPS = (
+    130,
+    200,
+)  # bytes of a row and draw of the signals of a number, and of PIT values with jumps; measured
+_JUMPY = 2**28 // 240  # rows times draws of PIT values with jumps at once
+_COUNTED, _COUNTS = 2**24, 4  # rows times draws of the bootstrap at once, and arrays of that size
+_PAIRS = 2_048  # rows whose pairs are kept, in two arrays
 
 
 @dataclass(frozen=True)
@@ -177,16 +192,27 @@ def _estimate(batch: Predictions, error: KernelError) -> Step:
 
 
 def _test(batch: Predictions, draws: int, engine: Engine | None) -> Step:
-    kernels = DefaultFamily(engine=engine).prepare(batch).kernels
+    family = DefaultFamily(engine=engine).prepare(batch)
+    kernels, together = family.kernels, min(draws + 1, draws_at_once(family, len(batch)))
     if isinstance(kernels, PreparedQuantileKernels):
         seconds = draws * len(batch) * (_DRAWN + FEATURE * 4 * kernels.columns.shape[1])
-        held = min(float(_BATCH), float(kernels.bytes_per_draw) * draws)
+        held = float(kernels.columns.nbytes) + together * kernels.bytes_per_draw
         engine_words = f"{kernels.engine}, {len(kernels.names)} kernels and signals"
         return Step("test", engine_words, _held(batch) + held, seconds)
     forms, number = kernels.forms, len(kernels.kernels)
     seconds = draws * (number * forms.seconds_per_draw + _DRAWN * len(batch) * batch.columns)
-    held = _held(batch) + forms.held_bytes + min(float(_BATCH), float(forms.bytes_per_draw) * draws)
-    return Step("test", f"{kernels.engine}, {number} kernels and signals", held, seconds)
+    a_draw = float(forms.bytes_per_draw)
+    if isinstance(batch, RealPredictions):
+        a_draw = max(a_draw, float(_SIGNALS * len(batch) * batch.dimension))
+    held = max(forms.held_bytes + max(forms.made_bytes, together * a_draw), _of_jumps(batch, draws))
+    return Step("test", f"{kernels.engine}, {number} kernels and signals", _held(batch) + held, seconds)
+
+
+def _of_jumps(batch: Predictions, draws: int) -> float:
+    """Memory of the test of PIT values that lie anywhere in the jumps of a distribution function."""
+    if not isinstance(batch, RealPredictions) or batch.continuous:
+        return 0.0
+    return float(_JUMPS * min(len(batch) * draws, max(_JUMPY, len(batch))))
 
 
 def _interval(batch: Predictions, draws: int, error: KernelError) -> Sequence[Step]:
@@ -196,7 +222,16 @@ def _interval(batch: Predictions, draws: int, error: KernelError) -> Sequence[St
     method, once = default_method(statistic, len(batch)), error.seconds_of(statistic)
     drawn = _RESAMPLED * float(len(batch)) ** 2 * draws if method is INTERVAL_METHODS["bootstrap"] else 0.0
     passes = 1.0 if statistic.estimator == "block" else _PASSES
-    return (Step("interval", method.label, _held(batch) + _TILES, passes * once + drawn),)
+    counts = _counts(batch, draws) if method is INTERVAL_METHODS["bootstrap"] else 0.0
+    return (Step("interval", method.label, _held(batch) + max(_TILES, counts), passes * once + drawn),)
+
+
+def _counts(batch: Predictions, draws: int) -> float:
+    """Memory of the bootstrap: how often rows are drawn, all pairs of few rows, and those of labels."""
+    n = len(batch)
+    pairs = 2 * n * n if n <= _PAIRS else 0
+    labels = 2 * batch.columns**2 if isinstance(batch, ClassPredictions) else 0
+    return float(8 * (_COUNTS * min(max(draws, DRAWS) * n, _COUNTED) + pairs + labels))
 
 
 def _held(batch: Predictions) -> float:

@@ -115,12 +115,15 @@ class QuadraticForms(ABC):
     bytes_per_draw : int
         Working memory that one more set of targets costs in `batch`.
     held_bytes : int
-        Memory of what is held and made beside the predictions, for any number of sets, roughly (measured).
+        Memory of what is held beside the predictions, for any number of sets, roughly (measured).
+    made_bytes : int
+        Memory while that is made, some rows at a time, before sets are looked at.
     """
 
     label: str
     bytes_per_draw: int
     held_bytes: int = 0
+    made_bytes: int = 0
 
     @property
     def seconds(self) -> float:

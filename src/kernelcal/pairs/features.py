@@ -37,6 +37,8 @@ _KEEP_BYTES = 2**29  # features below this size are kept between batches of draw
 
 _CHUNK_BYTES = 2**26
 
+_LABELS = 16  # bytes of a row of a part and draw: which rows have a label, and the squared lengths of residuals
+
 _MAKING = 1.5  # arrays of the size of a part at once while its features are made
 
 _SECONDS, FEATURE = 2e-8, 3e-11  # seconds of a feature of a row, and of one times a residual in a draw
@@ -93,18 +95,24 @@ class _Features(QuadraticForms):
         self.resident = on_accelerator(predictions.reference)
         columns = max(predictions.columns, residual.dimension)
         self.bytes_per_draw = 24 * int(self.bounds[-1]) * columns
-        if not isinstance(residual, ClassResidual):  # its residuals are never held for all rows
+        self.held_bytes = self._kept_bytes()
+        self.made_bytes = int(_MAKING * min(_CHUNK_BYTES, 8 * len(predictions) * int(self.bounds[-1])))
+        if isinstance(residual, ClassResidual):  # its residuals are never held for all rows
+            self.bytes_per_draw += _LABELS * min(len(predictions), self._rows_at_once)
+        else:
             self.bytes_per_draw += 16 * len(predictions) * residual.dimension
-        if isinstance(residual, ClassResidual):  # of numbers the residuals of the draws outweigh what is kept
-            self.held_bytes = self._bytes()
         self._kept: list[tuple[slice, np.ndarray]] | None = None
 
-    def _bytes(self) -> int:
-        """Features that are kept, and those of a part of the rows while they are made, in float64."""
+    def _kept_bytes(self) -> int:
+        """Features that are kept between batches of draws."""
         numbers = len(self.predictions) * int(self.bounds[-1])
         one = 4 if len(self.predictions) * self.residual.dimension > _SINGLE_FROM else 8
-        kept = one * numbers if 4 * numbers <= _KEEP_BYTES else 0
-        return kept + int(_MAKING * min(_CHUNK_BYTES, 8 * numbers))
+        return one * numbers if 4 * numbers <= _KEEP_BYTES else 0
+
+    @property
+    def _rows_at_once(self) -> int:
+        """Rows of a part."""
+        return max(1, _CHUNK_BYTES // (8 * int(self.bounds[-1]) or 1))
 
     @property
     def seconds(self) -> float:
@@ -156,7 +164,7 @@ class _Features(QuadraticForms):
             return self._kept
         n = len(self.predictions)
         single = n * self.residual.dimension > _SINGLE_FROM  # the kernel is approximate, the level exact with any
-        parts = row_slices(n, _CHUNK_BYTES // (8 * size or 1))
+        parts = row_slices(n, self._rows_at_once)
         made = ((rows, self._made(rows, np.float32 if single else None)) for rows in parts)
         if 4 * size * n > _KEEP_BYTES:
             return made

@@ -26,6 +26,7 @@ class TermForms(QuadraticForms):
         self.label = f"{len(forms)} terms: {', '.join(ways)}"
         self.bytes_per_draw = max(form.bytes_per_draw for form in forms)
         self.held_bytes = sum(form.held_bytes for form in forms)
+        self.made_bytes = max(form.made_bytes for form in forms)
 
     @property
     def terms(self) -> tuple[QuadraticForms, ...]:

@@ -248,7 +248,7 @@ def write_file(path: Any, settings: dict[str, Any], arrays: dict[str, np.ndarray
     """Write the whole file beside its place, then move it there: a reader finds the old file or the new one."""
     settings = {**settings, "checksum": checksum(settings, arrays)}
     head = json.dumps({"format": _FORMAT, "version": _VERSION, **settings})
-    with written_whole(refuse_place(path)) as unfinished, open(unfinished, "xb") as file:
+    with written_whole(refuse_place(path)) as unfinished, open(unfinished, "wb") as file:
         np.savez(file, settings=np.array(head), **{f"/{name}": x for name, x in arrays.items()})  # type: ignore[arg-type]
 
 

@@ -2,11 +2,10 @@
 
 from kernelcal.stream.main import StreamResult, evaluate_files, evaluate_frame, prepared, read_options, sketch_options
 from kernelcal.stream.on_dask import cluster
-from kernelcal.stream.paths import AT_ONCE, evaluate_path, evaluate_table, read_together
+from kernelcal.stream.paths import evaluate_path, evaluate_table, read_together, too_much, why_too_large
 from kernelcal.stream.survey import find_files, in_pieces, is_many, size_of, survey_files
 
 __all__ = [
-    "AT_ONCE",
     "StreamResult",
     "cluster",
     "evaluate_files",
@@ -22,4 +21,6 @@ __all__ = [
     "size_of",
     "sketch_options",
     "survey_files",
+    "too_much",
+    "why_too_large",
 ]

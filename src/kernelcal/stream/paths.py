@@ -12,34 +12,40 @@ import numpy as np
 
 from kernelcal.cases import Case, refuse_lens
 from kernelcal.errors import InputError, naming_rows
-from kernelcal.evaluation import Evaluation, evaluated
+from kernelcal.evaluation import Evaluation, evaluated, plan, size_in_words
 from kernelcal.explanation import columns_of_text
 from kernelcal.io import Arrays, Data, ReadOptions, is_labelled, labelled_source, read, read_source, table_columns
+from kernelcal.lenses import Lens
+from kernelcal.predictions import ScorePredictions
 from kernelcal.runs import Run
 from kernelcal.stream.batches import batch_of
 from kernelcal.stream.formats import Columns
 from kernelcal.stream.main import evaluate_files, read_options
 from kernelcal.stream.survey import FilePart, Survey, find_files, in_pieces, is_many, size_of, survey_files
 
-__all__ = ["AT_ONCE", "evaluate_path", "evaluate_table", "read_together"]
+__all__ = ["evaluate_path", "evaluate_table", "read_together", "too_much", "why_too_large"]
 
 
-AT_ONCE = 2**28  # bytes of files that are read at once
+_AT_ONCE = 2**28  # bytes of files that are read at once, where no limit is said
+
+_READING = 4  # bytes that are taken, at most, for a byte of a file that is read at once
 
 _ONLY_IN_PARTS = {"sketch", "client"}
 
 _RUN = {field.name for field in fields(Run)}
 
 
-def evaluate_path(path: Any, *, memory: int = AT_ONCE, **options: Any) -> Evaluation:
+def evaluate_path(path: Any, *, memory: int | None = None, **options: Any) -> Evaluation:
     """Evaluate what a path names: `kernelcal.evaluate` does this when it is given a path.
 
     Parameters
     ----------
     path : str or path
         A file, a folder of files, or a glob such as ``"data/*.parquet"``; several files are one table.
-    memory : int
-        Bytes of Parquet, csv, tsv and txt files that are read at once; larger ones are read in parts, in one pass.
+    memory : int, optional
+        Bytes that the work may take beside what Python and the libraries do (some 100 MB). What is planned to take more
+        is read in parts, in one pass, which takes some 250 MB however many rows there are; what cannot be read in parts
+        is refused. Default: no limit, and Parquet, csv, tsv and txt files of more than 256 MiB are read in parts.
     **options
         ``lens``, ``confidence_level``, ``draws``, ``rng``, ``engine``, ``progress`` as for `kernelcal.evaluate`; what
         the files hold, as for `evaluate_files`, such as ``target="label"`` and ``predictions="p_*"``. With ``sketch``
@@ -64,7 +70,7 @@ def evaluate_path(path: Any, *, memory: int = AT_ONCE, **options: Any) -> Evalua
     ...     kc.evaluate(path).n
     60
     """
-    if isinstance(memory, bool) or not isinstance(memory, int) or memory < 1:
+    if memory is not None and (isinstance(memory, bool) or not isinstance(memory, int) or memory < 1):
         raise InputError(f"memory is a number of bytes, such as 2**28, got {memory!r}")
     run = Run(**{name: value for name, value in options.items() if name in _RUN})
     lens = options.get("lens")
@@ -73,7 +79,13 @@ def evaluate_path(path: Any, *, memory: int = AT_ONCE, **options: Any) -> Evalua
     if _in_parts(path, memory, options):
         return evaluate_files(path, **options)
     try:
-        return _evaluated(_read(path, asked), lens, run)
+        data = _read(path, asked)
+        over = None if memory is None else too_much(data, lens, run, memory)
+        if over is not None:
+            if not _able(path):
+                raise InputError(f"{over}, and such a file is not read in parts: fewer draws, or a larger memory")
+            return evaluate_files(path, **options)
+        return _evaluated(data, lens, run)
     except InputError as error:
         named = str(error) if os.fspath(path) in str(error) else f"{path}: {error}"
         raise InputError(named) from None
@@ -121,12 +133,39 @@ def _evaluated(data: Data, lens: Any, run: Run) -> Evaluation:
         return evaluated(case, run, groups=columns_of_text(data.groups))
 
 
-def _in_parts(path: Any, memory: int, options: dict[str, Any]) -> bool:
+def _in_parts(path: Any, memory: int | None, options: dict[str, Any]) -> bool:
     """Only some formats can be read in parts, and some options say that they shall be."""
     if _ONLY_IN_PARTS & set(options):
         return True
-    able = is_many(path) or in_pieces(os.fspath(path))
-    return able and size_of(find_files([path])) > memory
+    return _able(path) and why_too_large(find_files([path]), memory) is not None
+
+
+def _able(path: Any) -> bool:
+    return is_many(path) or in_pieces(os.fspath(path))
+
+
+def why_too_large(files: Sequence[str], memory: int | None) -> str | None:
+    """Why files are not read at once under a limit of memory, or without one; None if they are."""
+    size = size_of(files)
+    if size <= (_AT_ONCE if memory is None else memory / _READING):
+        return None
+    limit = "256 MiB, without --memory" if memory is None else _limit(memory)
+    return f"{size_in_words(size)}, more than {limit}"
+
+
+def _limit(memory: int) -> str:
+    return f"--memory {size_in_words(memory)}"
+
+
+def too_much(data: Data, lens: Lens | None, run: Run, memory: int) -> str | None:
+    """Why an evaluation of all rows at once would take more than a limit of memory; None if it does not."""
+    if isinstance(data.predictions, ScorePredictions):
+        return None
+    found = plan(data.predictions, lens=lens, draws=run.draws, engine=run.engine)
+    taken = found.bytes + 8 * found.n * found.columns  # with the predictions themselves
+    if taken <= memory:
+        return None
+    return f"planned to take {size_in_words(taken)} at once, more than {_limit(memory)}"
 
 
 def _read(path: Any, options: ReadOptions) -> Data:

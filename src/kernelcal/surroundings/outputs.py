@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from kernelcal.errors import InputError
+
+try:
+    import fcntl
+except ImportError:  # not a POSIX system: its files cannot be replaced while somebody holds them
+    fcntl = None  # type: ignore[assignment]
 
 __all__ = ["refuse_place", "written_whole"]
 
@@ -67,8 +73,11 @@ def _try(place: Path) -> None:
     """Make a file beside the place and take it away, and ask the system whether it takes the name."""
     beside = _beside(place)
     beside.open("xb").close()
-    beside.unlink()
+    beside.unlink(missing_ok=True)
     place.exists()  # a name that is too long is an error here
+
+
+_BESIDE = ".kernelcal.*.part"
 
 
 def _beside(place: Path) -> Path:
@@ -80,20 +89,56 @@ def written_whole(path: Any) -> Iterator[Path]:
     """Yield a name beside the place; what was written there is moved to the place when it is whole.
 
     What was there before stays until then, and where the work fails. A link stays a link: the file that it points to is
-    replaced. Permissions of a file that is replaced are kept. Errors name the place, not the file beside it.
+    replaced. Permissions of a file that is replaced are kept. Errors name the place, not the file beside it. What
+    processes that were killed have left in the folder is taken away.
     """
     place = Path(os.path.realpath(path))
     beside = _beside(place)
+    _clear(place.parent)
     try:
-        yield beside
-        with beside.open("rb+") as file:
-            os.fsync(file.fileno())
-        if place.exists():
-            os.chmod(beside, place.stat().st_mode)
-        os.replace(beside, place)
+        with _held(beside):
+            yield beside
+            with beside.open("rb+") as file:
+                if not os.fstat(file.fileno()).st_size:
+                    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(beside))
+                os.fsync(file.fileno())
+            if place.exists():
+                os.chmod(beside, place.stat().st_mode)
+            os.replace(beside, place)
     except OSError as error:
         if error.filename is None or Path(error.filename).name != beside.name:
             raise
         raise type(error)(error.errno, error.strerror, str(path)) from None
     finally:
         beside.unlink(missing_ok=True)
+
+
+@contextmanager
+def _held(beside: Path) -> Iterator[None]:
+    """Make the file and hold a lock of it, which the system lets go of however the process ends."""
+    if fcntl is None:
+        yield
+        return
+    number = os.open(beside, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
+    try:
+        with suppress(OSError):  # a file system without locks: there nothing is cleared either
+            fcntl.flock(number, fcntl.LOCK_EX)
+        if not beside.exists():  # cleared by another process before the lock: it is made by its writer, without one
+            beside.touch()
+        yield
+    finally:
+        os.close(number)
+
+
+def _clear(folder: Path) -> None:
+    """Take away files beside places whose writers are dead: nobody holds their lock."""
+    if fcntl is None:
+        return
+    for left in folder.glob(_BESIDE):
+        with suppress(OSError):  # of somebody else, gone meanwhile, or held by a process that lives
+            number = os.open(left, os.O_RDWR)
+            try:
+                fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                left.unlink()
+            finally:
+                os.close(number)

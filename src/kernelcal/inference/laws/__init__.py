@@ -14,7 +14,15 @@ from kernelcal.inference.laws.dependent import (
     simpler,
     thinned_in_words,
 )
-from kernelcal.inference.laws.exact import STOP_ABOVE, DrawnValues, Exact, Swap, exact_notes, exact_null
+from kernelcal.inference.laws.exact import (
+    STOP_ABOVE,
+    DrawnValues,
+    Exact,
+    Swap,
+    draws_at_once,
+    exact_notes,
+    exact_null,
+)
 from kernelcal.inference.laws.law import NullLaw, Outcome, Problem, one_member
 from kernelcal.inference.laws.mean_embedding import CME
 from kernelcal.inference.laws.named import NULL_LAWS
@@ -57,6 +65,7 @@ __all__ = [
     "Wild",
     "coupled",
     "decisive",
+    "draws_at_once",
     "effective_clusters",
     "exact_notes",
     "exact_null",

@@ -24,6 +24,7 @@ __all__ = [
     "DrawnValues",
     "Exact",
     "Swap",
+    "draws_at_once",
     "exact_notes",
     "exact_null",
     "with_ranks",
@@ -110,9 +111,14 @@ def _looks(draws: int, early_stopping: bool) -> list[int]:
     return [*looks, draws]
 
 
+def draws_at_once(prepared: Prepared, n: int) -> int:
+    """Return how many sets of targets of n rows are drawn and valued at once, so that they fit the working memory."""
+    return max(1, _MEMORY // (prepared.bytes_per_draw + 2 * n))
+
+
 def _extend(values: np.ndarray, look: int, prepared: Prepared, case: Case, run: Run, source: Draws) -> np.ndarray:
     """Append draws up to a look; the first batch begins with the observed targets, on the same code path."""
-    batch = max(1, _MEMORY // (prepared.bytes_per_draw + 2 * len(case)))
+    batch = draws_at_once(prepared, len(case))
     while len(values) < look + 1:
         done = max(len(values) - 1, 0)
         drawn = source.targets(case.predictions, done, min(done + batch, look))

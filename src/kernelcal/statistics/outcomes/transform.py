@@ -129,7 +129,7 @@ def pit_intervals_of(case: Case) -> tuple[np.ndarray, np.ndarray]:
 
 
 _CELLS = 2**22  # values of distribution functions that are kept: 32 MiB
-_NUMBERS = 2**22  # that are drawn at once
+_NUMBERS = 2**20  # that are drawn at once: statistics of their jumps take some 120 bytes each
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,89 @@
+"""``--memory`` is a limit that is kept: work that is planned to take more goes in parts, or is refused before it."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import kernelcal as kc
+from kernelcal.cli import main
+from kernelcal.errors import InputError
+
+pd = pytest.importorskip("pandas")
+pytest.importorskip("pyarrow")
+
+_RUN = """
+import sys
+import pyarrow, pyarrow.csv, pyarrow.parquet, scipy.sparse, scipy.special
+from kernelcal.cli import main
+
+def status(name):
+    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith(name)) * 1024
+
+before = status("VmRSS")
+assert main(sys.argv[1:]) == 0
+print((status("VmHWM") - before) / 1e6)
+"""
+
+
+def _table(n, m=10, suffix=".csv", folder=None):
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.ones(m), n)
+    frame = pd.DataFrame(p, columns=[f"p_{k}" for k in range(m)])
+    frame["ward"] = np.arange(n) % 3
+    frame["label"] = kc.Categorical(p).sample(rng)[0]
+    path = folder / f"a{suffix}"
+    frame.to_parquet(path) if suffix == ".parquet" else frame.to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="the peak of memory is measured on Linux")
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_a_limit_of_memory_is_kept(tmp_path, suffix):
+    path = _table(60_000, suffix=suffix, folder=tmp_path)
+    command = [sys.executable, "-c", _RUN, "evaluate", str(path), "--draws", "499", "--memory", "300MB"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "more than --memory 300 MB): one pass" in done.stdout
+    assert float(done.stdout.splitlines()[-1]) <= 300
+
+
+def test_what_is_planned_to_take_more_goes_in_parts(tmp_path, capsys):
+    path = _table(2_000, folder=tmp_path)
+    assert path.stat().st_size < 100e6 / 4  # so that it is read at once, and then found to take more
+    assert main(["evaluate", str(path), "--draws", "99", "--memory", "100MB", "--seed", "1"]) == 0
+    out, err = capsys.readouterr()
+    assert ") at once" not in out
+    assert "plan for 2,000 rows (planned to take " in out
+    assert " MB at once, more than --memory 100 MB): one pass: random Fourier features" in out
+    assert "kernelcal: one pass takes about " in err
+    assert " beside the libraries, more than --memory 100 MB: fewer --draws or --features take less" in err
+    found = kc.evaluate(path, draws=99, memory=100_000_000, rng=1)
+    assert found.title == "Calibration, from one pass"
+    assert kc.evaluate(path, draws=99, memory=2 * 10**9).title == "Calibration of class predictions"
+    assert main(["evaluate", str(path), "--draws", "19", "--memory", "2GB"]) == 0
+    out, err = capsys.readouterr()
+    assert ("\nCalibration of class predictions\n" in out, err) == (True, "")
+
+
+def test_what_cannot_go_in_parts_is_refused_before_the_work(tmp_path, capsys):
+    path = _table(2_000, folder=tmp_path)
+    with np.load(_npz(path), allow_pickle=False) as arrays:
+        assert set(arrays) == {"y", "p"}
+    assert main(["evaluate", str(path.with_suffix(".npz")), "--memory", "100MB"]) == 2
+    err = capsys.readouterr().err
+    assert "planned to take " in err
+    assert "more than --memory 100 MB, and such files are not read in parts: fewer --draws, a coarser --lens" in err
+    with pytest.raises(InputError, match="and such a file is not read in parts: fewer draws, or a larger memory"):
+        kc.evaluate(path.with_suffix(".npz"), memory=10**8)
+    assert main(["evaluate", str(path), "--memory", "100MB", "--groups", "ward"]) == 2
+    assert "--groups cannot be said of files read in one pass" in capsys.readouterr().err
+
+
+def _npz(path):
+    frame = pd.read_csv(path)
+    p = frame.filter(like="p_").to_numpy()
+    np.savez(path.with_suffix(".npz"), y=frame["label"].to_numpy(), p=p)
+    return path.with_suffix(".npz")
