@@ -42,10 +42,10 @@ from kernelcal.predictions import Samples
 from kernelcal.runs import Progress, Run, Steps
 from kernelcal.statistics import CKCE, SKCE
 
-__all__ = ["compare", "compared", "refuse_run"]
+__all__ = ["compare", "compared"]
 
 
-_FEWEST, _DRAWS = 10, 99  # rows, and draws
+_FEWEST = 10  # rows
 _OTHER_OUTCOMES = "the lens asks every model about an outcome of its own: their scores have no paired difference"
 _LEVELS = (
     "some models forecast quantiles, so that CKCE, SKCE and WIS of all pairs ask about the same levels; each model is "
@@ -169,18 +169,12 @@ def compare(
         early_stopping=early_stopping,
         progress=progress,
     )
-    refuse_run(run)
+    run.refuse_for_models()
     bound = None if within is None else checked_bound(within)
     refuse_statistics(skce, ckce)
     said = {"clusters": clusters, "time": time, "horizon": horizon, "series": series}
     models = checked_models(y, predictions, lens, classes, normalize=normalize, said=said)
     return compared(models, run, skce=skce, ckce=ckce, within=bound)
-
-
-def refuse_run(run: Run) -> None:
-    """Refuse what does not serve several models: few draws, and draws that differ from one model to the next."""
-    run.refuse_fewer(_DRAWS, "intervals")
-    run.seed("all models are given the same draws")
 
 
 def compared(
