@@ -16,6 +16,7 @@ from kernelcal.comparison.figures import (
     conditional,
     dependent_spreads,
     equivalence,
+    own_scores,
     score_rows,
     score_surprises,
     shared_law,
@@ -46,7 +47,11 @@ __all__ = ["compare", "compared"]
 
 
 _FEWEST = 10  # rows
-_OTHER_OUTCOMES = "the lens asks every model about an outcome of its own: their scores have no paired difference"
+_OWN_OUTCOMES = (
+    "every model is asked about an outcome of its own, such as whether its answer was right, and scores compare each "
+    "with its own, row by row: one may be better because its outcome is easier to foresee"
+)
+_OWN_NUMBERS = "every model is asked about a number of its own: their scores have no common unit and are not compared"
 _LEVELS = (
     "some models forecast quantiles, so that CKCE, SKCE and WIS of all pairs ask about the same levels; each model is "
     "tested as what it predicts"
@@ -228,7 +233,9 @@ def compared(
         for measure, scores in score_rows(ordered).items():
             differences += by_rows(measure, scores, score_surprises(measure, ordered), along)
     else:
-        notes = (_OTHER_OUTCOMES, *notes)
+        own = own_scores(ordered, along)
+        differences += own
+        notes = (_OWN_OUTCOMES if own else _OWN_NUMBERS, *notes)
     differences = [replace(d, alpha=run.alpha) for d in differences]
     seconds = perf_counter() - started
     return Comparison(
