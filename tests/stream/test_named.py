@@ -144,3 +144,20 @@ def test_a_page_by_names(tmp_path):
         assert "target=&#39;y&#39;" in (tmp_path / "a.html").read_text()
     one = kc.report(FRAME, "p_b", target="y", draws=99)
     assert one.verdict == kc.report(Y, WORSE, draws=99).verdict
+
+
+def test_what_a_command_decides_is_no_option():
+    with pytest.raises(InputError, match="there is no option 'unasked'") as refused:
+        kc.evaluate(FRAME, "p_a", target="y", unasked=False)
+    assert "options are classes" in str(refused.value)
+    assert str(refused.value).count("unasked") == 1
+
+
+def test_rows_that_all_columns_miss_are_left_out_of_all():
+    frame = FRAME.copy()
+    frame.loc[[2, 7], ["p_a", "p_b"]] = np.nan
+    found = kc.compare(frame, ["p_a", "p_b"], target="y", drop_missing=True, draws=99)
+    assert found.models[0].evaluation.n == N - 2
+    frame.loc[8, "p_a"] = np.nan
+    with pytest.raises(InputError, match="--drop-missing may leave out other rows of every model"):
+        kc.compare(frame, ["p_a", "p_b"], target="y", drop_missing=True, draws=99)

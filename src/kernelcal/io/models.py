@@ -61,7 +61,8 @@ def read_models(groups: Sequence[Sequence[Path]], options: ReadOptions) -> dict[
             "it out"
         )
     models = models_of(opened(groups[0], options), options) if len(groups) == 1 else None
-    return on_same_rows(_by_file(groups, options) if models is None else models, options)
+    found = _by_file(groups, options) if models is None else models
+    return on_same_rows(found, options, of_one_table=models is not None)
 
 
 def models_of(
@@ -76,7 +77,7 @@ def models_of(
     return _by_column(source, options) if options.model_column else _by_names(source, options)
 
 
-def on_same_rows(models: dict[str, Data], options: ReadOptions) -> dict[str, Data]:
+def on_same_rows(models: dict[str, Data], options: ReadOptions, *, of_one_table: bool) -> dict[str, Data]:
     """Put the rows of all models into the order of the first, or refuse other rows and other targets."""
     if len(models) < 2:
         raise InputError(
@@ -84,7 +85,7 @@ def on_same_rows(models: dict[str, Data], options: ReadOptions) -> dict[str, Dat
             "--model-column NAME, or a column a model, --predictions a,b (of numbers --mean a,b --std c,d)"
         )
     (first, ours), *others = models.items()
-    if options.drop_missing and ours.keys is None:
+    if options.drop_missing and ours.keys is None and not (of_one_table and _of_the_same_lines(models)):
         raise InputError(
             "--drop-missing may leave out other rows of every model, and nothing tells rows apart: name what does, "
             "--row-id NAME"
@@ -92,6 +93,14 @@ def on_same_rows(models: dict[str, Data], options: ReadOptions) -> dict[str, Dat
     if ours.keys is not None:
         _refuse_doubles(first, ours.keys)
     return {first: ours, **{name: _in_order(first, ours, name, data) for name, data in others}}
+
+
+def _of_the_same_lines(models: Mapping[str, Data]) -> bool:
+    """Tell whether all models of one table have the same of its rows."""
+    first, *others = models.values()
+    return first.numbers is not None and all(
+        data.numbers is not None and np.array_equal(first.numbers, data.numbers) for data in others
+    )
 
 
 def _by_file(groups: Sequence[Sequence[Path]], options: ReadOptions) -> dict[str, Data]:

@@ -21,7 +21,7 @@ from kernelcal.runs import Run
 __all__ = ["report"]
 
 
-_COLUMNS = frozenset(ReadOptions.__dataclass_fields__) - {"classes", "normalize"}
+_COLUMNS = frozenset(ReadOptions.known()) - {"classes", "normalize"}
 
 
 @functools.wraps(report_arrays)
@@ -62,7 +62,7 @@ def _of_files(table: Any, options: dict[str, Any]) -> Report:
     if options.get("path") is not None:
         refuse_path(options["path"])
     own = inspect.signature(report_arrays).parameters
-    known = ReadOptions.__dataclass_fields__
+    known = ReadOptions.known()
     said = {name: options.pop(name) for name in [*options] if name in known or name not in own}
     names = said.get("predictions")
     call = _call(table, said, options)

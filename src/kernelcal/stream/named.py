@@ -186,7 +186,9 @@ def read_named_models(table: Any, predictions: Any, columns: Mapping[str, Any]) 
     source = _source(table, asked)
     said = {str(name): _of_one(own) for name, own in predictions.items()} if several else None
     models = models_of(source, asked, said)
-    return on_same_rows({source.path: read_source(source, asked)} if models is None else models, asked)
+    return on_same_rows(
+        {source.path: read_source(source, asked)} if models is None else models, asked, of_one_table=True
+    )
 
 
 def outcomes_of_models(models: Mapping[str, Data]) -> Any:
