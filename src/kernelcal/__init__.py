@@ -12,11 +12,9 @@ _expect_interrupts()  # before anything that takes time; of the command alone
 # isort: split
 from kernelcal import datasets
 from kernelcal.binning import EdgeBins, EqualMassBins, MedianVarianceBins, QuantileBins, UniformBins
-from kernelcal.comparison import compare
-from kernelcal.dispatch import evaluate
+from kernelcal.dispatch import compare, evaluate, explain
 from kernelcal.errors import InputError, KernelcalError, KernelcalWarning, MissingExtraError, NoClosedFormError
 from kernelcal.evaluation import plan
-from kernelcal.explanation import explain
 from kernelcal.inference import (
     DefaultFamily,
     calibration_test,

@@ -20,6 +20,7 @@ __all__ = ["Progress", "Run", "Steps"]
 Progress = Callable[[int, int], None]
 _ROUNDING = 1e-9
 _MOST = 10**8  # draws: their values are kept, and more would fill any memory
+_OF_MODELS = 99  # draws, at least, of intervals of several models
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,6 +119,11 @@ class Run:
         if self.draws < draws:
             raise InputError(f"draws must be at least {draws:,} for {what}, got {self.draws:,}")
         return self
+
+    def refuse_for_models(self) -> None:
+        """Refuse what does not serve several models: few draws, and draws that differ from one model to the next."""
+        self.refuse_fewer(_OF_MODELS, "intervals")
+        self.seed("all models are given the same draws")
 
     def with_at_least(self, draws: int) -> Self:
         """Return the run of a part with so many draws or more, which tells nobody how far it is."""

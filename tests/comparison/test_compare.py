@@ -346,12 +346,12 @@ def test_a_lens_asks_every_model():
         kc.compare(y, models, lens=kc.ClassWise(), **DRAWS)
 
 
-def test_a_lens_that_makes_other_targets_for_every_model_compares_no_scores():
+def test_a_lens_that_makes_other_targets_for_every_model_compares_scores_of_their_own():
     rng = np.random.default_rng(0)
     p = rng.dirichlet(np.ones(3), 100)
     y, models = kc.Categorical(p).sample(rng)[0], {"a": p, "b": p[:, [1, 2, 0]]}
     measures = {d.measure for d in kc.compare(y, models, lens=kc.TopLabel(), **DRAWS).differences}
-    assert measures == {"CKCE", "SKCE"}
+    assert measures == {"CKCE", "SKCE", "log score", "Brier"}
     of_class = kc.compare(y, models, lens=kc.OneClass(1), **DRAWS)
     assert {d.measure for d in of_class.differences} == {"CKCE", "SKCE", "log score"}
 

@@ -348,8 +348,27 @@ def test_top_label_options_belong_together(csv):
     path = csv("true,pred,p 3,3,0.9 1,2,0.4")
     assert "--kind top-label needs --predicted-label NAME" in refusal(path, target="true", kind="top-label")
     assert "leave out --kind top-label" in refusal(path, target="true", kind="top-label")
-    assert "--predicted-label belongs to --kind top-label" in refusal(path, target="true", predicted_label="pred")
+    assert "its logit alone does not tell it" in refusal(path, target="true", predicted_label="pred", kind="logits")
     assert "there is no column 'q'" in refusal(path, target="true", kind="top-label", predicted_label="q")
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        (("0.9", "0.4"), "top-label"),
+        (("0.9", "0.4"), "probabilities"),
+        (("90", "40"), "percent"),
+        (("90%", "40%"), "top-label"),
+        (("9", "4"), "out-of-ten"),
+    ],
+)
+def test_a_confidence_in_a_predicted_label_on_any_scale(csv, cells, kind):
+    path = csv(f"true,pred,p 3,3,{cells[0]} 1,2,{cells[1]}")
+    data = load(path, target="true", kind=kind, predicted_label="pred", predictions="p")
+    assert data.predictions.p.tolist() == [0.9, 0.4]
+    assert data.y.tolist() == [1, 0]
+    assert data.predictions.question == "top label"
+    assert "target true equal to pred" in data.description
 
 
 def test_labels_of_different_types_are_not_compared(csv):

@@ -329,7 +329,7 @@ def test_a_page_of_a_file_and_its_call(tmp_path, monkeypatch):
     exec(command_on(found.to_html()).replace("kernelcal.report", "page = kernelcal.report"), made)
     assert made["page"].to_html() == found.to_html()
     for arguments, options, text in (
-        (("parts/0.csv", "risk", "a.html", 3), {}, "after a path come the names"),
+        (("parts/0.csv", "risk", "a.html", 3), {}, "after a path or a table come the names"),
         (("parts/0.csv", "risk"), {"predictions": "risk"}, "predictions was given twice"),
         (("parts/2.csv",), {}, "there is no such file"),
         (("parts/0.csv", "risk"), {"targets": "event"}, "there is no option 'targets'"),

@@ -42,7 +42,7 @@ __all__ = ["main"]
 
 
 _LONG = 5.0  # seconds from which on the plan is said unasked
-_READ_FIELDS = tuple(ReadOptions.__dataclass_fields__)
+_READ_FIELDS = ReadOptions.known()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -10,19 +10,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from kernelcal.cli.common import bar, lens_of
 from kernelcal.cli.ending import say
 from kernelcal.cli.gates import Judged, judged
-from kernelcal.comparison import Comparison, ScoreComparison, checked_models, compared, cost_in_words, refuse_run
-from kernelcal.dependence import Dependence
+from kernelcal.comparison import Comparison, ScoreComparison, compared, cost_in_words
 from kernelcal.errors import InputError, KernelcalWarning, naming_rows
 from kernelcal.explanation import ByGroup, by_group, checked_groups, columns_of_text, refuse_ungrouped
 from kernelcal.io import Data, ReadOptions, read, read_models
 from kernelcal.plots import pyplot
 from kernelcal.reporting import Report, environment, evaluations, refuse_path, report
-from kernelcal.stream import read_together
+from kernelcal.stream import cases_of, outcomes_of_models, read_together
 from kernelcal.surroundings import refuse_place, written_whole
 
 __all__ = ["run_compare", "run_report"]
@@ -39,7 +36,7 @@ def run_compare(
         _refuse_picture(options.plot)
     if reading.weights:
         raise InputError("compare takes no case weights: leave out --weights")
-    refuse_run(options.run)
+    options.run.refuse_for_models()
     models = read_models(groups, reading)
     if options.explain_reading:
         return _explained(models, options)
@@ -47,7 +44,7 @@ def run_compare(
     if not options.json:
         say("\n".join(f"{name}: {data.sentence}" for name, data in models.items()))
         say(cost_in_words(predictions, options.run.draws) + "\n")
-    result, by = _compared(models, predictions, options)
+    result, by = _compared(models, options)
     if not options.json:
         say("\n\n".join([result.summary(), *(f"{name}\n\n{part.summary()}" for name, part in by.items())]))
     if options.plot is not None:
@@ -68,24 +65,15 @@ def _explained(models: dict[str, Data], options: argparse.Namespace) -> tuple[di
     return {"read": {name: data.description for name, data in models.items()}}, []
 
 
-def _outcomes(models: dict[str, Data]) -> Any:
-    """The outcomes of all models: those of the first, unless each was asked about its own."""
-    first = next(iter(models.values()))
-    same = all(np.array_equal(first.y, data.y) for data in models.values())
-    return first.y if same else {name: data.y for name, data in models.items()}
-
-
 def _compared(
-    found: dict[str, Data], predictions: dict[str, Any], options: argparse.Namespace
+    found: dict[str, Data], options: argparse.Namespace
 ) -> tuple[Comparison | ScoreComparison, dict[str, ByGroup]]:
     """Comparison, and the groups of every model, where some are named."""
     first = next(iter(found.values()))
     lens = lens_of(options.lens, first.predictions)
     with bar() as progress, warnings.catch_warnings(), naming_rows(first.row_in_words):
         warnings.filterwarnings("ignore", ".* takes about ", KernelcalWarning)  # the cost has been said
-        models = checked_models(_outcomes(found), predictions, lens, None, normalize=False)
-        rows = Dependence.of(len(first.y), **first.dependence) if first.dependence else None
-        models = {name: replace(case, numbers=first.numbers, rows=rows) for name, case in models.items()}
+        models = cases_of(found, lens)
         grouping = checked_groups(columns_of_text(first.groups), len(first.y))
         if grouping.groups:
             refuse_ungrouped(next(iter(models.values())))
@@ -122,7 +110,7 @@ def run_report(
     if several and reading.weights:
         raise InputError("a page about several models takes no case weights: leave out --weights")
     if several:
-        refuse_run(options.run)
+        options.run.refuse_for_models()
     models = read_models(groups, reading) if several else {groups[0][0].stem: read_all(groups[0], reading)}
     if options.explain_reading:
         return _explained(models, options)
@@ -141,7 +129,7 @@ def _reported(models: dict[str, Data], options: argparse.Namespace) -> Report:
     with bar() as progress, warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".* takes about ", KernelcalWarning)  # a bar shows how long it takes
         return report(
-            _outcomes(models),
+            outcomes_of_models(models),
             {name: data.predictions for name, data in models.items()},
             options.output,
             groups=columns_of_text(first.groups),

@@ -268,7 +268,7 @@ def _add_classes(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--predicted-label",
         metavar="NAME",
-        help="with --kind top-label: column of the predicted label; the target is the hit",
+        help="column of the predicted label, in which the predictions are the confidence (also --kind percent)",
     )
     group.add_argument(
         "--classes",

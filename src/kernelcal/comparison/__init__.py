@@ -1,7 +1,7 @@
 """Which of several models is better calibrated, and how certainly."""
 
 from kernelcal.comparison.figures import cost_in_words
-from kernelcal.comparison.main import compare, compared, refuse_run
+from kernelcal.comparison.main import compare, compared
 from kernelcal.comparison.models import (
     Models,
     checked_models,
@@ -9,6 +9,7 @@ from kernelcal.comparison.models import (
     naming,
     outcomes_of,
     refuse_names,
+    refuse_statistics,
     refuse_unlike,
     seen_alike,
 )
@@ -28,7 +29,7 @@ __all__ = [
     "naming",
     "outcomes_of",
     "refuse_names",
-    "refuse_run",
+    "refuse_statistics",
     "refuse_unlike",
     "seen_alike",
     "shared_figures",

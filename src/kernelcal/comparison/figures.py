@@ -32,6 +32,7 @@ from kernelcal.inference.intervals import (
     BlockSurprises,
     Contrast,
     LabelLaw,
+    OwnSurprises,
     PairedSurprises,
     RowBootstrap,
     ScoreSurprises,
@@ -51,11 +52,12 @@ from kernelcal.inference.intervals import (
 )
 from kernelcal.inference.test import holm_adjusted
 from kernelcal.pairs import joint_sums
-from kernelcal.predictions import ClassPredictions, Quantiles
+from kernelcal.predictions import Bernoulli, ClassPredictions, Quantiles
 from kernelcal.runs import Run
 from kernelcal.statistics import (
     CKCE,
     SKCE,
+    brier_score_rows_of,
     crps_rows_of,
     log_score_rows_of,
     negative_log_likelihood_rows_of,
@@ -71,6 +73,7 @@ __all__ = [
     "dependent_spreads",
     "equivalence",
     "multiplications",
+    "own_scores",
     "score_rows",
     "score_surprises",
     "shared_law",
@@ -108,6 +111,7 @@ _TOO_MANY = (
     "kernel errors of so many rows are compared over blocks of rows, which are for independent ones: pass fewer rows, "
     "such as every second cluster or every k-th time"
 )
+_LEAST = 1e-12  # probability: no surprise is worth more than its logarithm
 _INFINITE = "an outcome had probability 0: the mean score is infinite, and its difference has no standard error"
 
 
@@ -174,7 +178,7 @@ def by_draws(
 def by_rows(
     measure: str,
     rows: Mapping[str, np.ndarray],
-    surprises: ScoreSurprises | BlockSurprises | None = None,
+    surprises: ScoreSurprises | OwnSurprises | BlockSurprises | None = None,
     along: Along | None = None,
 ) -> list[PairedDifference]:
     """Differences of means of what every row (or block) has."""
@@ -196,6 +200,29 @@ def score_surprises(measure: str, models: Mapping[str, Case]) -> ScoreSurprises 
     batches = [case.predictions for case in models.values()]
     classes = [batch for batch in batches if isinstance(batch, ClassPredictions)]
     return ScoreSurprises(classes) if measure == "log score" and len(classes) == len(batches) else None
+
+
+def own_scores(models: Mapping[str, Case], along: Along | None = None) -> list[PairedDifference]:
+    """Differences of scores of classes row by row, each model judged by the outcome that it was asked about."""
+    batches = [case.predictions for case in models.values()]
+    classes = [batch for batch in batches if isinstance(batch, ClassPredictions)]
+    if len(classes) < len(batches):
+        return []
+    scale = 0.5 if all(isinstance(batch, Bernoulli) for batch in classes) else 1.0  # of one probability the usual half
+
+    def brier(p: np.ndarray) -> np.ndarray:
+        squares: np.ndarray = scale * ((p**2).sum(axis=1, keepdims=True) - 2 * p + 1)
+        return squares
+
+    def log(p: np.ndarray) -> np.ndarray:
+        scores: np.ndarray = -np.log(np.maximum(p, _LEAST))
+        return scores
+
+    found: list[PairedDifference] = []
+    for measure, rows_of, scores in (("log score", log_score_rows_of, log), ("Brier", brier_score_rows_of, brier)):
+        rows = {name: rows_of(case) for name, case in models.items()}
+        found += by_rows(measure, rows, OwnSurprises(classes, scores), along)
+    return found
 
 
 def _corrected(measure: str, names: list[str], found: Found) -> list[PairedDifference]:

@@ -16,6 +16,7 @@ from kernelcal.comparison.figures import (
     conditional,
     dependent_spreads,
     equivalence,
+    own_scores,
     score_rows,
     score_surprises,
     shared_law,
@@ -42,11 +43,15 @@ from kernelcal.predictions import Samples
 from kernelcal.runs import Progress, Run, Steps
 from kernelcal.statistics import CKCE, SKCE
 
-__all__ = ["compare", "compared", "refuse_run"]
+__all__ = ["compare", "compared"]
 
 
-_FEWEST, _DRAWS = 10, 99  # rows, and draws
-_OTHER_OUTCOMES = "the lens asks every model about an outcome of its own: their scores have no paired difference"
+_FEWEST = 10  # rows
+_OWN_OUTCOMES = (
+    "every model is asked about an outcome of its own, such as whether its answer was right, and scores compare each "
+    "with its own, row by row: one may be better because its outcome is easier to foresee"
+)
+_OWN_NUMBERS = "every model is asked about a number of its own: their scores have no common unit and are not compared"
 _LEVELS = (
     "some models forecast quantiles, so that CKCE, SKCE and WIS of all pairs ask about the same levels; each model is "
     "tested as what it predicts"
@@ -169,18 +174,12 @@ def compare(
         early_stopping=early_stopping,
         progress=progress,
     )
-    refuse_run(run)
+    run.refuse_for_models()
     bound = None if within is None else checked_bound(within)
     refuse_statistics(skce, ckce)
     said = {"clusters": clusters, "time": time, "horizon": horizon, "series": series}
     models = checked_models(y, predictions, lens, classes, normalize=normalize, said=said)
     return compared(models, run, skce=skce, ckce=ckce, within=bound)
-
-
-def refuse_run(run: Run) -> None:
-    """Refuse what does not serve several models: few draws, and draws that differ from one model to the next."""
-    run.refuse_fewer(_DRAWS, "intervals")
-    run.seed("all models are given the same draws")
 
 
 def compared(
@@ -234,7 +233,9 @@ def compared(
         for measure, scores in score_rows(ordered).items():
             differences += by_rows(measure, scores, score_surprises(measure, ordered), along)
     else:
-        notes = (_OTHER_OUTCOMES, *notes)
+        own = own_scores(ordered, along)
+        differences += own
+        notes = (_OWN_OUTCOMES if own else _OWN_NUMBERS, *notes)
     differences = [replace(d, alpha=run.alpha) for d in differences]
     seconds = perf_counter() - started
     return Comparison(

@@ -3,9 +3,9 @@
 from kernelcal.io.columns import CROSSING, KINDS, ReadOptions
 from kernelcal.io.labelled import is_labelled, labelled_source
 from kernelcal.io.libraries import arrow_arrays, is_table, table_columns
-from kernelcal.io.models import read_models
+from kernelcal.io.models import models_of, on_same_rows, read_models
 from kernelcal.io.opening import open_source, readers
-from kernelcal.io.reading import form_of, read, read_source
+from kernelcal.io.reading import form_of, opened, read, read_source
 from kernelcal.io.sources import MISSING, READERS, Arrays, Source, missing, reads, typed
 from kernelcal.io.table import Data
 from kernelcal.io.text import Text
@@ -29,7 +29,10 @@ __all__ = [
     "is_table",
     "labelled_source",
     "missing",
+    "models_of",
+    "on_same_rows",
     "open_source",
+    "opened",
     "read",
     "read_models",
     "read_source",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from kernelcal.io.sources import Source, missing
 from kernelcal.io.table import Data
 from kernelcal.predictions import common_start
 
-__all__ = ["read_models"]
+__all__ = ["models_of", "on_same_rows", "read_models"]
 
 
 _FORMS = ("predictions", "mean", "std", "variance", "samples", "quantiles", "family", "parameters", "long", "level")
@@ -55,16 +55,37 @@ def read_models(groups: Sequence[Sequence[Path]], options: ReadOptions) -> dict[
     InputError
         As `read`; and for models with other rows or other targets than the first, each named.
     """
-    models = None if options.model_column or len(groups) > 1 else _by_names(groups[0], options)
-    if models is None:
-        models = _by_column(groups, options) if options.model_column else _by_file(groups, options)
+    if options.model_column and len(groups) != 1:
+        raise InputError(
+            f"--model-column {options.model_column} reads one table, got {len(groups)} files: join them, or leave "
+            "it out"
+        )
+    models = models_of(opened(groups[0], options), options) if len(groups) == 1 else None
+    found = _by_file(groups, options) if models is None else models
+    return on_same_rows(found, options, of_one_table=models is not None)
+
+
+def models_of(
+    source: Source, options: ReadOptions, said: Mapping[str, Mapping[str, Any]] | None = None
+) -> dict[str, Data] | None:
+    """Models of one table: with the options `said` of each, by a column that names them, or a column a model.
+
+    Returns None where the table is one of one model.
+    """
+    if said is not None:
+        return {name: _of_model(source, name, replace(options, **own)) for name, own in said.items()}
+    return _by_column(source, options) if options.model_column else _by_names(source, options)
+
+
+def on_same_rows(models: dict[str, Data], options: ReadOptions, *, of_one_table: bool) -> dict[str, Data]:
+    """Put the rows of all models into the order of the first, or refuse other rows and other targets."""
     if len(models) < 2:
         raise InputError(
             f"one model was found ({', '.join(models)}): name further files, the column that tells models apart, "
             "--model-column NAME, or a column a model, --predictions a,b (of numbers --mean a,b --std c,d)"
         )
     (first, ours), *others = models.items()
-    if options.drop_missing and ours.keys is None:
+    if options.drop_missing and ours.keys is None and not (of_one_table and _of_the_same_lines(models)):
         raise InputError(
             "--drop-missing may leave out other rows of every model, and nothing tells rows apart: name what does, "
             "--row-id NAME"
@@ -72,6 +93,14 @@ def read_models(groups: Sequence[Sequence[Path]], options: ReadOptions) -> dict[
     if ours.keys is not None:
         _refuse_doubles(first, ours.keys)
     return {first: ours, **{name: _in_order(first, ours, name, data) for name, data in others}}
+
+
+def _of_the_same_lines(models: Mapping[str, Data]) -> bool:
+    """Tell whether all models of one table have the same of its rows."""
+    first, *others = models.values()
+    return first.numbers is not None and all(
+        data.numbers is not None and np.array_equal(first.numbers, data.numbers) for data in others
+    )
 
 
 def _by_file(groups: Sequence[Sequence[Path]], options: ReadOptions) -> dict[str, Data]:
@@ -83,13 +112,8 @@ def _by_file(groups: Sequence[Sequence[Path]], options: ReadOptions) -> dict[str
     return {name: _of_model(opened(paths, options), name, options) for name, paths in zip(names, groups, strict=True)}
 
 
-def _by_column(groups: Sequence[Sequence[Path]], options: ReadOptions) -> dict[str, Data]:
+def _by_column(source: Source, options: ReadOptions) -> dict[str, Data]:
     column = str(options.model_column)
-    if len(groups) != 1:
-        raise InputError(
-            f"--model-column {column} reads one table, got {len(groups)} files: join them, or leave it out"
-        )
-    source = opened(groups[0], options)
     asked, others = _split(options.where or (), column)
     names = asked or _models_in(source, known(source, column), replace(options, where=others or None))
     without = next((name for name in names if missing(name)), None)
@@ -121,9 +145,8 @@ def _split(where: Sequence[str], column: str) -> tuple[list[str], list[str]]:
 # ---- models as columns of one table
 
 
-def _by_names(paths: Sequence[Path], options: ReadOptions) -> dict[str, Data] | None:
+def _by_names(source: Source, options: ReadOptions) -> dict[str, Data] | None:
     """A column (or a mean and a spread) a model; None where the table is one of one model."""
-    source = opened(paths, options)
     found = _said_columns(source, options) or _found_columns(source, options)
     if found is None:
         return None

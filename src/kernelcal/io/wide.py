@@ -89,17 +89,17 @@ def read_classes(source: Source, options: ReadOptions, *, said: bool = True) -> 
         predictions = _predictions(x, names, options, signed=columns[0] in source.percent)
     if predictions.notes:
         predictions = trusted(predictions, notes=tuple(with_rows(note, in_file) for note in predictions.notes))
-    if options.kind == "top-label" or (names is None and x.shape[1] == 1 and _says_right(targets)):
+    if options.of_top_label or (names is None and x.shape[1] == 1 and _says_right(targets)):
         predictions = _as_hits(predictions)
     refuse_outcome_groups(targets, options)
     keys = kept_keys(keys_of_rows(source, options), rows)
     groups = kept_groups(groups_of_rows(source, options), rows)
     given = kept_given(given_of_rows(source, options), rows)
-    asked = () if options.kind == "top-label" or _says_right(targets) else doubts_of(y, predictions)
+    asked = () if options.of_top_label or _says_right(targets) else doubts_of(y, predictions)
     if x.shape[1] == 1:
         asked = (*asked, *other_scale(x[:, 0], checked_pair(y, predictions)[0], options.kind))
     choices = _by_names_and_signs(source, columns, names, one_hot, options)
-    labels = source.values(targets[0])[rows] if options.kind == "top-label" and not one_hot else None
+    labels = source.values(targets[0])[rows] if options.of_top_label and not one_hot else None
     start = _describe(source, targets, columns, predictions, options)
     data = Data(y, predictions, end, weights, keys, groups, rows, given, {}, choices, asked, labels)
     return with_dependents(data, start, dependents, rows, lambda row: f"row {row}")
@@ -232,7 +232,7 @@ def _describe(
     options: ReadOptions,
 ) -> str:
     target = targets[0] if len(targets) == 1 else f"one-hot {', '.join(targets)}"
-    if options.kind == "top-label":
+    if options.of_top_label:
         target = f"{targets[0]} equal to {options.predicted_label}"
     shown = columns[0] if len(columns) == 1 else f"{columns[0]} to {columns[-1]} ({len(columns)} columns)"
     classes = f"{predictions.n_classes} classes: {_shown_classes(columns, predictions)}"

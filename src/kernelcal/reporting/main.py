@@ -19,7 +19,6 @@ from kernelcal.comparison import (
     naming,
     outcomes_of,
     refuse_names,
-    refuse_run,
     refuse_unlike,
     seen_alike,
 )
@@ -230,7 +229,7 @@ def report(
         raise InputError("given is for one model on a page, got several: report one model at a time")
     bound = None if within is None else checked_bound(within)
     if several:
-        refuse_run(run)
+        run.refuse_for_models()
     if path is not None:
         refuse_path(path)
     place = None if path is None else Path(path)

@@ -1,21 +1,36 @@
 """Files and data frames that are larger than memory: read in parts, in one process or on Dask."""
 
 from kernelcal.stream.main import StreamResult, evaluate_files, evaluate_frame, prepared, read_options, sketch_options
+from kernelcal.stream.named import (
+    cases_of,
+    compare_named,
+    evaluate_table,
+    explain_named,
+    outcomes_of_models,
+    read_named,
+    read_named_models,
+)
 from kernelcal.stream.on_dask import cluster
-from kernelcal.stream.paths import evaluate_path, evaluate_table, read_together, too_much, why_too_large
+from kernelcal.stream.paths import evaluate_path, read_together, too_much, why_too_large
 from kernelcal.stream.survey import find_files, in_pieces, is_many, size_of, survey_files
 
 __all__ = [
     "StreamResult",
+    "cases_of",
     "cluster",
+    "compare_named",
     "evaluate_files",
     "evaluate_frame",
     "evaluate_path",
     "evaluate_table",
+    "explain_named",
     "find_files",
     "in_pieces",
     "is_many",
+    "outcomes_of_models",
     "prepared",
+    "read_named",
+    "read_named_models",
     "read_options",
     "read_together",
     "size_of",

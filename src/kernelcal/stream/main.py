@@ -338,7 +338,7 @@ def sketch_options(run: Run, more: Mapping[str, Any] | None = None) -> dict[str,
 
 def read_options(columns: Mapping[str, Any]) -> ReadOptions:
     """Options as the command line has them: lists of names are text with commas."""
-    known = ReadOptions.__dataclass_fields__
+    known = ReadOptions.known()
     unknown = next((name for name in columns if name not in known), None)
     if unknown is not None:
         raise InputError(

@@ -14,7 +14,7 @@ from kernelcal.cases import Case, refuse_lens
 from kernelcal.errors import InputError, naming_rows
 from kernelcal.evaluation import Evaluation, evaluated, plan, size_in_words
 from kernelcal.explanation import columns_of_text
-from kernelcal.io import Arrays, Data, ReadOptions, is_labelled, labelled_source, read, read_source, table_columns
+from kernelcal.io import Arrays, Data, ReadOptions, read, read_source
 from kernelcal.lenses import Lens
 from kernelcal.predictions import ScorePredictions
 from kernelcal.runs import Run
@@ -23,7 +23,7 @@ from kernelcal.stream.formats import Columns
 from kernelcal.stream.main import evaluate_files, read_options
 from kernelcal.stream.survey import FilePart, Survey, find_files, in_pieces, is_many, size_of, survey_files
 
-__all__ = ["evaluate_path", "evaluate_table", "read_together", "too_much", "why_too_large"]
+__all__ = ["evaluate_path", "read_together", "too_much", "why_too_large"]
 
 
 _AT_ONCE = 2**28  # bytes of files that are read at once, where no limit is said
@@ -91,45 +91,10 @@ def evaluate_path(path: Any, *, memory: int | None = None, **options: Any) -> Ev
         raise InputError(named) from None
 
 
-def evaluate_table(table: Any, **options: Any) -> Evaluation:
-    """Evaluate a table in memory by the names of its columns: `kernelcal.evaluate` does this when it is given one.
-
-    Parameters
-    ----------
-    table : data frame, table, relation, or dataset
-        Of pandas, polars (lazy ones are collected), pyarrow, DuckDB; or arrays with named axes: a dataset or a tree of
-        xarray, inference data of ArviZ.
-    **options
-        As for `evaluate_path`: ``target="label"``, ``predictions="p_*"``, ``mean``, ``std``, ``samples``, ...
-
-    Returns
-    -------
-    Evaluation
-
-    Raises
-    ------
-    InputError
-        With the row or column, and the remedy.
-
-    Examples
-    --------
-    >>> import pandas as pd, kernelcal as kc
-    >>> frame = pd.DataFrame({"p": [0.9, 0.2, 0.6] * 20, "won": [1, 0, 1] * 20})
-    >>> kc.evaluate(frame, "p", target="won").n
-    60
-    """
-    run = Run(**{name: value for name, value in options.items() if name in _RUN})
-    lens = options.get("lens")
-    refuse_lens(lens)
-    asked = read_options({name: x for name, x in options.items() if name not in {"lens", *_RUN}})
-    source = labelled_source(table, asked) if is_labelled(table) else Arrays(type(table).__name__, table_columns(table))
-    return _evaluated(read_source(source, asked), lens, run)
-
-
 def _evaluated(data: Data, lens: Any, run: Run) -> Evaluation:
     with naming_rows(data.row_in_words):
         beside = {"weights": data.weights, "given": data.given, **data.dependence}
-        case = Case.of(data.y, data.predictions, lens=lens, **beside)
+        case = replace(Case.of(data.y, data.predictions, lens=lens, **beside), numbers=data.numbers)
         return evaluated(case, run, groups=columns_of_text(data.groups))
 
 

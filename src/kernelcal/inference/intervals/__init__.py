@@ -48,6 +48,7 @@ from kernelcal.inference.intervals.row_bootstrap import (
 )
 from kernelcal.inference.intervals.surprises import (
     LabelLaw,
+    OwnSurprises,
     Surprises,
     expected,
     hoeffding,
@@ -68,6 +69,7 @@ __all__ = [
     "Interval",
     "IntervalMethod",
     "LabelLaw",
+    "OwnSurprises",
     "PairedDifference",
     "PairedSurprises",
     "Request",

@@ -26,15 +26,20 @@ def read_targets(source: Source, names: Sequence[str], options: ReadOptions) -> 
     if one_hot and options.one_based:
         raise InputError("one-hot targets have no numbers that could count from 1: leave out --one-based")
     y = _from_one_hot(source.numbers(names), names) if one_hot else source.values(names[0])
-    if options.kind == "top-label":
-        return _hits(y, source, options.predicted_label)
-    if options.predicted_label is not None:
-        raise InputError("--predicted-label belongs to --kind top-label: say both, or leave it out")
+    if options.of_top_label:
+        return _hits(y, source, options)
     return y
 
 
-def _hits(y: np.ndarray, source: Source, name: str | None) -> np.ndarray:
+def _hits(y: np.ndarray, source: Source, options: ReadOptions) -> np.ndarray:
     """Whether the predicted label is the true one; NaN where either is missing."""
+    name = options.predicted_label
+    if options.kind == "logits":
+        raise InputError(
+            "--predicted-label asks about the confidence in one label, and its logit alone does not tell it, since "
+            "those of the other labels are missing: name all columns of logits without --predicted-label (and ask "
+            "--lens top-label), or the column of the confidence"
+        )
     if name is None:
         raise InputError(
             "--kind top-label needs --predicted-label NAME: the target is then whether it is the true label. If the "

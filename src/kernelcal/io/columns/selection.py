@@ -81,6 +81,16 @@ class ReadOptions:
     unasked: bool = True  # what a table of forecasts knows of its own rows is taken
     missing: str | None = None
 
+    @property
+    def of_top_label(self) -> bool:
+        """Whether one number a row is the confidence in a predicted label, on whatever scale it is written."""
+        return self.kind == "top-label" or self.predicted_label is not None
+
+    @classmethod
+    def known(cls) -> tuple[str, ...]:
+        """Names of what can be said; how a command takes what a table knows of its own rows is not among them."""
+        return tuple(name for name in cls.__dataclass_fields__ if name != "unasked")
+
 
 @dataclass(frozen=True)
 class Choice:

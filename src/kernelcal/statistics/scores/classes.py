@@ -15,6 +15,7 @@ __all__ = [
     "accuracy_of",
     "brier_score",
     "brier_score_of",
+    "brier_score_rows_of",
     "log_score",
     "log_score_of",
     "log_score_rows",
@@ -96,9 +97,16 @@ def brier_score(y: Any, predictions: Any, *, weights: Any = None, classes: Any =
 
 def brier_score_of(case: Case) -> float:
     """Brier score of what was checked already."""
+    return case.mean(brier_score_rows_of(case))
+
+
+def brier_score_rows_of(case: Case) -> np.ndarray:
+    """Brier score of every row of what was checked already."""
     labels, batch = case.targets, case.of_classes().predictions
     if isinstance(batch, Bernoulli):
-        return case.mean((to_numpy(batch.p).astype(np.float64) - labels) ** 2)
+        found: np.ndarray = (to_numpy(batch.p).astype(np.float64) - labels) ** 2
+        return found
     p = to_numpy(batch.probabilities)
     own = np.concatenate([(p[part].astype(np.float64) ** 2).sum(axis=1) for part in row_slices(len(p), _ROWS)])
-    return case.mean(own - 2 * p[np.arange(len(p)), labels].astype(np.float64) + 1)
+    rows: np.ndarray = own - 2 * p[np.arange(len(p)), labels].astype(np.float64) + 1
+    return rows
