@@ -116,8 +116,62 @@ def test_columns_need_names():
 def test_a_part_that_kills_every_worker_is_said():
     killed = type("KilledWorker", (Exception,), {})
     with pytest.raises(InputError, match=r"died again and again, perhaps for lack of memory .* smaller row groups"):
-        on_dask._say_more(killed("part 3"))
-    on_dask._say_more(ValueError())
+        on_dask._say_more(killed("part 3"), None)
+    on_dask._say_more(ValueError(), None)
+
+
+def test_partitions_that_change_between_passes_are_said():
+    frame, rows = class_table(1000)[0], iter([500, 500, 480, 480, 460, 460, 440])
+
+    def changing(part):
+        return part[: next(rows)]
+
+    parts = [dask.delayed(changing, pure=False)(frame[:500]), dask.delayed(frame[500:])]
+    parted = dd.from_delayed(parts, meta=frame[:0], verify_meta=False)
+    with pytest.raises(InputError, match=r"partition 0: 500 rows when the data frame was counted, 4\d0 now: .*persist"):
+        evaluate_frame(parted, **OPTIONS)
+
+
+FAILING = """
+    import os, sys
+    import dask, dask.dataframe as dd, numpy as np, pandas as pd
+    from distributed import Client, LocalCluster
+    from kernelcal.errors import InputError
+    from kernelcal.stream import evaluate_files, evaluate_frame
+
+    FRAME = pd.DataFrame({"p": np.linspace(0.1, 0.9, 40), "y": [0, 1] * 20})
+
+    def dying():
+        os._exit(9)
+
+    def said(work):
+        try:
+            print(work())
+        except InputError as error:
+            print("SAID", error)
+
+    if __name__ == "__main__":
+        dask.config.set({"distributed.scheduler.allowed-failures": 0})
+        with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as local:
+            with Client(local) as client:
+                killing = dd.from_delayed([dask.delayed(dying)()], meta=FRAME[:0], verify_meta=False)
+                said(lambda: evaluate_frame(killing, predictions="p", target="y", client=client))
+            closed = dd.from_pandas(FRAME, npartitions=2)
+            said(lambda: evaluate_frame(closed, predictions="p", target="y", client=client))
+            said(lambda: evaluate_files(sys.argv[1], predictions="p", target="y", client=client))
+"""
+
+
+@pytest.mark.slow
+def test_a_partition_that_kills_its_worker_and_a_closed_client_are_said(tmp_path):
+    pd.DataFrame({"p": np.linspace(0.1, 0.9, 40), "y": [0, 1] * 20}).to_parquet(tmp_path / "a.parquet")
+    script = tmp_path / "run.py"
+    script.write_text(textwrap.dedent(FAILING))
+    done = subprocess.run([sys.executable, script, tmp_path / "a.parquet"], capture_output=True, text=True, check=True)
+    killed, *closed = [line for line in done.stdout.splitlines() if line.startswith("SAID")]
+    assert "died again and again, perhaps for lack of memory" in killed
+    assert len(closed) == 2
+    assert all("the client of Dask is closed" in line and "as client= (" in line for line in closed)
 
 
 def test_without_distributed(monkeypatch):

@@ -23,7 +23,7 @@ from kernelcal.runs import Progress, Run
 from kernelcal.sketch import Sketch, SketchResult
 from kernelcal.stream.batches import SketchedRows, sum_rows
 from kernelcal.stream.formats import BATCH_BYTES
-from kernelcal.stream.on_dask import ChunkFrame, add_up_on, current_client, survey_frame
+from kernelcal.stream.on_dask import ChunkFrame, add_up_on, current_client, survey_frame, threads_of
 from kernelcal.stream.survey import Survey, pilot_of, seconds_and_bytes, survey_files
 
 __all__ = ["Pass", "StreamResult", "evaluate_files", "evaluate_frame", "prepared", "read_options", "sketch_options"]
@@ -362,7 +362,7 @@ def _plain(value: Any) -> bool:
 
 def _plan(survey: Survey, pilot: Case, empty: Sketch, why: str, client: Any) -> Plan:
     seconds, size = seconds_and_bytes(pilot, empty)
-    workers = 1 if client is None else max(1, sum(client.nthreads().values()))
+    workers = 1 if client is None else threads_of(client)
     where = "" if client is None else f", Dask on {count(workers, 'thread')}"
     engine = f"{empty.engine.describe(pilot.predictions)}{where}"
     step = Step("one pass", engine, _BYTES + 3 * BATCH_BYTES + 3 * size, seconds * survey.rows / workers)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, Self
@@ -24,18 +24,26 @@ from kernelcal.stream.batches import Labels, Place, Roles, SketchedRows, label_c
 from kernelcal.stream.formats import HEAD, Columns, rows_of_batch
 from kernelcal.stream.survey import Compute, Survey
 
-__all__ = ["ChunkFrame", "add_up_on", "cluster", "current_client", "survey_frame"]
+__all__ = ["ChunkFrame", "add_up_on", "cluster", "current_client", "survey_frame", "threads_of"]
 
 
 @dataclass(frozen=True, eq=False)
 class FramePart:
-    """One partition, and where its rows stand."""
+    """One partition, where its rows stand, and how many there were."""
 
     partition: Any
     place: Place
+    counted: int
 
     def batches(self, roles: Roles) -> Iterator[Columns]:
         """Columns of its rows, some at a time."""
+        found = _rows(self.partition)
+        if found != self.counted:
+            raise InputError(
+                f"{self.place.name}: {count(self.counted)} when the data frame was counted, {found:,} now: what makes "
+                "its partitions gives others each time, such as random numbers without a seed or files that change: "
+                "frame = frame.persist() keeps them"
+            )
         columns = [*dict.fromkeys([*roles.numbers, *roles.texts])]
         step = rows_of_batch(len(columns))
         for start in range(0, _rows(self.partition), step):
@@ -63,7 +71,7 @@ def _parts(partitions: Sequence[Any], counts: Sequence[int]) -> Iterator[Any]:
     """Partitions with the number of their first row, once they are computed."""
     make, wrap = (dask_module().delayed(what, pure=False) for what in (FramePart, Place))
     for k, (partition, first) in enumerate(zip(partitions, accumulate(counts, initial=0), strict=False)):
-        yield make(partition, wrap(f"partition {k}", 0, first))
+        yield make(partition, wrap(f"partition {k}", 0, first), counts[k])
 
 
 def _refuse_numbers(names: Sequence[Any]) -> None:
@@ -210,6 +218,15 @@ def current_client() -> Any:
         return None
 
 
+def threads_of(client: Any) -> int:
+    """Return how many tasks the workers take at once."""
+    try:
+        return max(1, sum(client.nthreads().values()))
+    except BaseException as error:
+        _say_more(error, client)
+        raise
+
+
 def compute_on(client: Any) -> Compute:
     """Return what calls functions where the parts are: on the cluster, else by the threads of Dask."""
     dask = dask_module()
@@ -217,7 +234,11 @@ def compute_on(client: Any) -> Compute:
 
     def compute(calls: list[tuple[Callable[..., Any], tuple[Any, ...]]]) -> list[Any]:
         delayed = [dask.delayed(function, pure=False)(*map(_whole, arguments)) for function, arguments in calls]
-        return list(dask.compute(*delayed, **own))
+        try:
+            return list(dask.compute(*delayed, **own))
+        except BaseException as error:
+            _say_more(error, client)
+            raise
 
     return compute
 
@@ -285,7 +306,11 @@ def _watched(
     """Wait, report rows, and let go of every sum that has been added; stop the others where one has failed."""
     from distributed import as_completed
 
-    end, *futures = client.compute([root, *leaves])
+    try:
+        end, *futures = client.compute([root, *leaves])
+    except BaseException as error:
+        _say_more(error, client)
+        raise
     place, done = {future.key: n for future, n in zip(futures, rows, strict=True)}, 0
     try:
         waiting = as_completed(futures)
@@ -299,16 +324,26 @@ def _watched(
             future.release()
         return end.result()
     except BaseException as error:
-        client.cancel([end])
-        _say_more(error)
+        with suppress(Exception):  # of a client that is gone: what happened first is told
+            client.cancel([end])
+        _say_more(error, client)
         raise
 
 
-def _say_more(error: BaseException) -> None:
+def _say_more(error: BaseException, client: Any) -> None:
+    """Tell the cause of what a cluster alone could not."""
+    if isinstance(error, InputError) or not isinstance(error, Exception):
+        return
+    if getattr(client, "status", "running") in ("closed", "closing"):
+        raise InputError(
+            "the client of Dask is closed, so that its workers cannot be asked: connect another, "
+            f"distributed.Client(...), and give it as client= ({type(error).__name__})"
+        ) from error
     if type(error).__name__ == "KilledWorker":
         raise InputError(
             f"workers that were given one part died again and again, perhaps for lack of memory ({error}): give them "
-            "more memory, fewer draws, or smaller row groups"
+            "more memory, fewer draws, or smaller partitions or smaller row groups, and see whether what makes the "
+            "part ends the process"
         ) from None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import importlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -11,12 +12,11 @@ from typing import Any
 
 from kernelcal.errors import InputError
 
-try:
-    import fcntl
-except ImportError:  # not a POSIX system: its files cannot be replaced while somebody holds them
-    fcntl = None  # type: ignore[assignment]
-
 __all__ = ["refuse_place", "written_whole"]
+
+
+# elsewhere files cannot be replaced while somebody holds them, so that there are no locks
+fcntl: Any = importlib.import_module("fcntl") if os.name == "posix" else None
 
 
 def refuse_place(path: Any, *, suffixes: tuple[str, ...] = (), what: str = "a file", example: str = "result") -> Path:
