@@ -67,9 +67,23 @@ def _flat(row: dict[str, Any], before: str = "", depth: int = 0) -> dict[str, An
     for name, value in row.items():
         if isinstance(value, dict) and depth < _DEEPEST:
             found |= _flat(value, f"{before}{name}.", depth + 1)
+        elif (scores := _scores(value)) and len(scores) <= _MOST:
+            found |= {f"{before}{name}.{label}": score for label, score in scores.items()}
         else:
             found[before + name] = value
     return found
+
+
+def _scores(value: Any) -> dict[str, Any]:
+    """Scores by their labels of a list of such pairs: ``[{"label": "cat", "score": 0.9}, ...]``; empty of others."""
+    if not isinstance(value, list) or len(value) < 2 or not all(isinstance(one, dict) for one in value):
+        return {}
+    label = next((word for word in ("label", "token") if all(isinstance(one.get(word), str) for one in value)), None)
+    names = ("score", "logprob")
+    score = next((word for word in names if all(isinstance(one.get(word), int | float) for one in value)), None)
+    if label is None or score is None or len({one[label] for one in value}) < len(value):
+        return {}
+    return {one[label]: one[score] for one in value}
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -84,8 +84,9 @@ class Text(Source):
     def _header(self) -> list[str]:
         """Names in the first line, without the mark of a comment; numbers in their place where it holds only these."""
         names = [name.strip() for name in next(self._records())[1]]
-        names[0] = names[0].removeprefix("#").strip()
-        names = names[1:] if not names[0] and len(names) > 1 else names
+        if names[0].startswith("#"):  # the mark of a comment, which may be a cell of its own
+            names[0] = names[0].removeprefix("#").strip()
+            names = names[1:] if not names[0] and len(names) > 1 else names
         self.headless = len(names) > 1 and all(is_number(name) for name in names)
         return [str(k) for k in range(1, len(names) + 1)] if self.headless else names
 

@@ -93,11 +93,26 @@ def _refuse_other_names(columns: Sequence[str], levels: np.ndarray) -> None:
     """Names that are levels themselves must be the stated ones: else the columns stand in another order."""
     for name, level in zip(columns, levels, strict=False):
         named = _number_in(name)
-        if named is not None and 0 < named < 1 and abs(named - level) > SAME_LEVEL:
+        if named is not None and 0 < named < 1 and min(abs(level - own) for own in _meant(name, named)) > SAME_LEVEL:
             raise InputError(
                 f"column {name!r} is given level {level:g}, but its name says {named:g}: say the levels in the order "
                 f"of the columns, which is {listed(columns)}, or leave out --quantile-levels"
             )
+
+
+_LOW, _HIGH = (
+    re.compile(rf"(?:^|[\W_])(?:{words})(?:[\W_]|$)", re.IGNORECASE)
+    for words in ("lower|lo|low|lwr|lb", "upper|hi|high|upr|ub")
+)
+
+
+def _meant(name: str, number: float) -> tuple[float, ...]:
+    """Levels that a number in a name may stand for: of an end of an interval the share inside, or that outside."""
+    low, high = _LOW.search(name), _HIGH.search(name)
+    if bool(low) == bool(high):
+        return (number,)
+    ends = (number / 2, (1 - number) / 2)
+    return (number, *(ends if low else (1 - end for end in ends)))
 
 
 def merged_levels(levels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -14,6 +14,7 @@ from kernelcal.io.roles.table import Found, NamedColumns, choice, join
 __all__ = ["OF_NUMBERS", "by_stems", "errors", "refuse_absolute", "refuse_two"]
 
 
+_ROUNDING, _HALF = 1e-9, 0.5
 _PERCENT = 20  # from which on a number beside lower or upper is a share in percent
 
 
@@ -129,6 +130,22 @@ def _end_of(parts: list[str]) -> str:
     return "" if low == high else "low" if low else "high"
 
 
+def _share(table: NamedColumns, name: str, before: str, number: float) -> float:
+    """Share of the outcomes inside, by the number in a name: it may be that outside, which alpha says or the user."""
+    share = number / (100 if number >= _PERCENT else 1)
+    if "alpha" in before.split("_"):
+        return 1 - share
+    said = table.options.interval
+    if said is not None and 0 < share < 1:
+        return said if min(abs(said - share), abs(said + share - 1)) < _ROUNDING else share
+    if 0 < share < _HALF:
+        raise InputError(
+            f"{table.source.path}: is {share:g} in the name of {name} the share of the outcomes inside the interval or "
+            f"outside of it (alpha)? Say how many lie inside, --interval {share:g} or --interval {1 - share:g}"
+        )
+    return share
+
+
 def _named_bounds(table: NamedColumns) -> Found | None:
     """Columns such as lower_90 and upper_90, or model-lo-80 and model-hi-80."""
     models: dict[str, dict[str, dict[float, str]]] = {}
@@ -136,8 +153,8 @@ def _named_bounds(table: NamedColumns) -> Found | None:
         one = _BOUND.fullmatch(table.plain[name])
         role = "" if one is None else _end_of(one.group(1).split("_"))
         if one is not None and role:
-            stem = "_".join(word for word in one.group(1).split("_") if not _end_of([word]))
-            share = float(one.group(2)) / (100 if float(one.group(2)) >= _PERCENT else 1)
+            stem = "_".join(word for word in one.group(1).split("_") if not _end_of([word]) and word != "alpha")
+            share = _share(table, name, one.group(1), float(one.group(2)))
             models.setdefault(stem, {"low": {}, "high": {}})[role][share] = name
     whole = {
         stem: ends

@@ -78,18 +78,18 @@ CONFIDENCE = _names(
 )
 LOGIT = _names("logit logits y_logit y_logits pred_logit pred_logits raw_logits log_odds logodds", "log_likelihoods")
 LOG_PROBABILITY = _names(
-    "logprob logprobs log_prob log_probs log_probability log_probabilities log_proba log_p log_softmax logp"
+    "logprob logprobs top_logprobs log_prob log_probs log_probability log_probabilities log_proba log_p log_softmax logp"
 )
 MEAN = _names(
     "mean mu",
     "y_mean pred_mean mean_pred predicted_mean mean_prediction forecast_mean posterior_mean predictive_mean y_mu "
-    "pred_mu mu_pred mu_hat mean_hat y_pred_mean yhat_mean means mus mean_forecast loc",
+    "pred_mu mu_pred mu_hat mean_hat y_pred_mean yhat_mean means mus mean_forecast loc fcst_mean",
     "y_pred y_hat yhat ypred pred predicted prediction predictions forecast forecasts estimate fit fitted "
     "predicted_value point_forecast pred_value",
 )
 STD = _names(
     "std",
-    "sd sigma stddev stdev std_dev standard_deviation stds sds sigmas",
+    "fcst_sd fcst_std sd sigma stddev stdev std_dev standard_deviation stds sds sigmas",
     "y_std y_sd y_sigma y_stddev pred_std std_pred predicted_std forecast_std posterior_std predictive_std pred_sd "
     "predicted_sd forecast_sd posterior_sd pred_sigma sigma_pred predicted_sigma y_pred_std y_pred_sd y_pred_sigma "
     "yhat_std std_prediction prediction_std prediction_sd predictive_sd std_hat sigma_hat pred_stddev pred_stdev",
