@@ -192,8 +192,7 @@ def run_in_parts(
         )
         if not options.json:
             said = begun.plan.summary() if options.plan else begun.plan.sentence()
-            say(f"{'' if first else chr(10)}{begun.read}\n{said}")
-        _say_least(begun.plan, options)
+            say(f"{'' if first else chr(10)}{begun.read}\n{said}{_least(begun.plan, options)}")
         if options.plan:
             return {"read": begun.read, **begun.plan.to_dict()}, None
         with bar("rows") as progress:
@@ -205,15 +204,15 @@ def run_in_parts(
     return result.to_dict(), result
 
 
-def _say_least(planned: Plan, options: argparse.Namespace) -> None:
-    """Say where even one pass takes more than it may: there is nothing smaller."""
+def _least(planned: Plan, options: argparse.Namespace) -> str:
+    """A line where even one pass takes more than it may: there is nothing smaller."""
     taken = max(planned.bytes - _LIBRARIES, 0)
-    if options.memory is not None and taken > options.memory:
-        say(
-            f"kernelcal: one pass takes about {size_in_words(taken)} beside the libraries, more than --memory "
-            f"{size_in_words(options.memory)}: fewer --draws or --features take less",
-            to_errors=True,
-        )
+    if options.memory is None or taken <= options.memory:
+        return ""
+    return (
+        f"\nnote: one pass takes about {size_in_words(taken)} beside the libraries, more than --memory "
+        f"{size_in_words(options.memory)}; fewer --draws or --features take less"
+    )
 
 
 def _like(options: argparse.Namespace) -> Sketch | None:
