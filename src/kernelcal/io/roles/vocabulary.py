@@ -78,7 +78,7 @@ CONFIDENCE = _names(
 )
 LOGIT = _names("logit logits y_logit y_logits pred_logit pred_logits raw_logits log_odds logodds", "log_likelihoods")
 LOG_PROBABILITY = _names(
-    "logprob logprobs top_logprobs log_prob log_probs log_probability log_probabilities log_proba log_p log_softmax logp"
+    "logprob logprobs log_prob log_probs log_probability log_probabilities log_proba log_p log_softmax logp"
 )
 MEAN = _names(
     "mean mu",
