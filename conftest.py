@@ -18,7 +18,13 @@ for name, value in SETTINGS.items():
     os.environ.setdefault(name, value)
 
 # examples that need an extra, here all the guide, are left out where it is not installed
-EXAMPLES = {"docs": "torch", "src/kernelcal/reporting": "jinja2", "src/kernelcal/stream": "pyarrow"}
+EXAMPLES = {
+    "docs": "torch",
+    "src/kernelcal/reporting": "jinja2",
+    "src/kernelcal/sklearn": "sklearn",
+    "src/kernelcal/stream": "pyarrow",
+    "src/kernelcal/torchmetrics": "torchmetrics",
+}
 DRAWN = ["src/kernelcal/testing/plot.py"]  # examples that draw
 collect_ignore = ["docs/conf.py", "docs/make_pictures.py", "docs/make_reports.py"]
 collect_ignore += [] if find_spec("matplotlib") else DRAWN

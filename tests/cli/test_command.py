@@ -177,7 +177,7 @@ def test_bad_input_is_one_sentence_and_status_two(capsys, tmp_path, name, comman
         (["--draws", "-5"], "draws must be a positive whole number, got -5"),
         (["--draws", "1" + 20 * "0"], "draws must be at most 100,000,000, got 100,000,000,000,000,000,000: smaller"),
         (["--kind", "top-label"], "--kind top-label needs --predicted-label NAME"),
-        (["--predicted-label", "y"], "--predicted-label belongs to --kind top-label"),
+        (["--predicted-label", "y", "--kind", "logits"], "--predicted-label asks about the confidence in one label"),
         (["--one-based", "--classes", "a,b"], "exclude each other"),
         (["--classes", "a,b,c"], "classes names 3 classes, but the predictions have 2"),
         (["--delimiter", "ab"], "--delimiter must be one character"),

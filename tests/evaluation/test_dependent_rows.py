@@ -70,6 +70,7 @@ def test_explanations_and_groups_of_every_family(name, how):
 @pytest.mark.parametrize(("name", "how"), PAGES)
 def test_reports_of_every_family(name, how):
     y, predictions = SUBJECTS[name]
+    pytest.importorskip("jinja2")
     found = kc.report(y, predictions, draws=99, **ROWS[how])
     page = found.to_html()
     assert found.models[0].evaluation.pvalue == kc.evaluate(y, predictions, draws=99, **ROWS[how]).pvalue
@@ -135,6 +136,7 @@ def test_few_clusters_leave_out_the_interval_and_keep_the_test():
 def test_several_models_on_one_page_are_each_tested_as_dependent_rows():
     y, p = SUBJECTS["event"]
     models = {"a": p, "b": p**2}
+    pytest.importorskip("jinja2")
     page = kc.report(y, models, horizon=3, draws=99)
     for model in page.models:
         assert model.evaluation.pvalue == kc.calibration_test(y, models[model.name], horizon=3, draws=99).pvalue
@@ -146,6 +148,7 @@ def test_errors_are_found_in_dependent_rows():
     y, _ = SUBJECTS["normal"]
     moved = kc.Normal(MEAN + 2.5, 1.0)
     for options in (ROWS["clusters"], ROWS["four steps"]):
+        pytest.importorskip("jinja2")
         found = kc.report(y, moved, draws=99, groups=CLUSTERS % 2, **options)
         model = found.models[0]
         assert model.evaluation.rejected

@@ -11,7 +11,7 @@ from kernelcal.cases import Case
 from kernelcal.io.columns.hubs import Hub
 
 LEVELS = (0.1, 0.5, 0.9)
-FIRST = np.datetime64("2024-01-06")
+FIRST, DAY = np.datetime64("2024-01-06"), np.timedelta64(1, "D")
 
 
 def hub_table(dates, leads, places, *, step=7, wave=1.0, seed=0, made="reference_date"):
@@ -22,7 +22,7 @@ def hub_table(dates, leads, places, *, step=7, wave=1.0, seed=0, made="reference
     outcome = {(d, k): waves[d] + rng.normal(size=1)[0] for d in range(-7, days) for k in range(places)}
     z = np.array([-1.281552, 0.0, 1.281552]) * np.sqrt(1 + wave**2)
     lines = [
-        f"{FIRST + t * step},{lead},{FIRST + t * step + 7 * lead},p{k},quantile,{level},{value:.6f}"
+        f"{FIRST + t * step * DAY},{lead},{FIRST + (t * step + 7 * lead) * DAY},p{k},quantile,{level},{value:.6f}"
         f",{outcome[t * step + 7 * lead, k]:.6f}"
         for t in range(dates)
         for lead in leads
@@ -118,7 +118,7 @@ def test_what_nothing_allows_for_is_said_with_what_can_be_done(save, load, table
 
 
 def test_dates_that_are_apart_are_taken_as_the_sentence_says(save, load):
-    apart = [f"reference_date={FIRST + 7 * t}" for t in range(0, 40, 3)]
+    apart = [f"reference_date={FIRST + 7 * t * DAY}" for t in range(0, 40, 3)]
     data = load(save(hub_table(40, [0, 2], 3)), target="observed", where=apart)
     assert (data.dependence["clusters"] == np.repeat(np.arange(14), 6)).all()
     assert data.predictions.notes == ()
@@ -171,7 +171,7 @@ def test_dates_without_marks_are_dates(save, load):
 
 def test_one_row_a_forecast(save, load):
     """Dates of other tables are known by the same names."""
-    lines = [f"{FIRST + 7 * t},{FIRST + 7 * t},p{k},0,1,{(t * k) % 3}" for t in range(12) for k in range(4)]
+    lines = [f"{FIRST + 7 * t * DAY},{FIRST + 7 * t * DAY},p{k},0,1,{(t * k) % 3}" for t in range(12) for k in range(4)]
     data = load(save("\n".join(["forecast_date,target_end_date,location,mean,std,y", *lines])))
     assert set(data.dependence) == {"clusters"}
     assert "--clusters forecast_date (12 dates) was taken" in data.description

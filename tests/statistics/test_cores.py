@@ -26,6 +26,7 @@ CORES = [  # border, data, options of the border, arguments of the core, whether
     ("log_score", CLASSES, {}, (), True),
     ("log_score_rows", CLASSES, {}, (), False),
     ("brier_score", CLASSES, {}, (), True),
+    ("brier_score_rows", CLASSES, {}, (), False),
     ("brier_score", ONE, {}, (), True),
     ("brier_decomposition", ONE, {"bins": 5}, (5,), False),
     ("brier_decomposition", ONE, {"bins": "isotonic"}, ("isotonic",), False),
@@ -46,7 +47,7 @@ CORES = [  # border, data, options of the border, arguments of the core, whether
     ("weighted_interval_score_rows", STATED, {}, (), False),
     ("highest_density_coverage", REAL, {"levels": LEVELS, **BAND}, (LEVELS, RUN), True),
 ]
-CLASS_SCORES = ("accuracy", "log_score", "log_score_rows", "brier_score", "brier_decomposition")
+CLASS_SCORES = ("accuracy", "log_score", "log_score_rows", "brier_score", "brier_score_rows", "brier_decomposition")
 
 
 def both(name):

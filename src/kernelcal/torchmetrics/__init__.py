@@ -21,11 +21,13 @@ try:
     from torchmetrics import Metric
 except ImportError:  # the classes below say what is missing when one is made
 
-    class Metric:  # type: ignore[no-redef]
+    class _Absent:
         """Stands in for the class of torchmetrics where that is not installed."""
 
         def __init__(self, **_: Any) -> None:
             raise MissingExtraError("torchmetrics", "torchmetrics", "a metric module") from None
+
+    Metric = _Absent
 
 
 __all__ = ["CalibrationPValue", "KernelCalibrationError", "SketchMetric"]
@@ -59,7 +61,7 @@ class SketchMetric(Metric):  # type: ignore[misc]
         Whether `preds` are logits.
     part : int, optional
         Number of this module among those that will be merged; default: the rank of the process. Modules that are merged
-        by hand (`merge_state`) need different ones, since a row must not be named twice.
+        by hand (``merge_state``) need different ones, since a row must not be named twice.
     **options
         For ``torchmetrics.Metric``.
 

@@ -15,6 +15,7 @@ __all__ = [
     "accuracy_of",
     "brier_score",
     "brier_score_of",
+    "brier_score_rows",
     "brier_score_rows_of",
     "log_score",
     "log_score_of",
@@ -98,6 +99,18 @@ def brier_score(y: Any, predictions: Any, *, weights: Any = None, classes: Any =
 def brier_score_of(case: Case) -> float:
     """Brier score of what was checked already."""
     return case.mean(brier_score_rows_of(case))
+
+
+def brier_score_rows(y: Any, predictions: Any, *, classes: Any = None) -> np.ndarray:
+    """Brier score of every row, as `brier_score` takes the mean of, shape (n,).
+
+    Examples
+    --------
+    >>> from kernelcal.statistics import brier_score_rows
+    >>> brier_score_rows([0, 1], [[0.9, 0.1], [0.6, 0.4]]).round(4)
+    array([0.02, 0.72])
+    """
+    return brier_score_rows_of(Case.of(y, predictions, classes=classes))
 
 
 def brier_score_rows_of(case: Case) -> np.ndarray:
