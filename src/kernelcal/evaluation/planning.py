@@ -203,7 +203,8 @@ def _test(batch: Predictions, draws: int, engine: Engine | None) -> Step:
     seconds = draws * (number * forms.seconds_per_draw + _DRAWN * len(batch) * batch.columns)
     a_draw = float(forms.bytes_per_draw)
     if isinstance(batch, RealPredictions):
-        a_draw = max(a_draw, float(_SIGNALS * len(batch) * batch.dimension))
+        own = family.bytes_per_draw if batch.event_shape else _SIGNALS * len(batch)
+        a_draw = max(a_draw, float(own))
     held = max(forms.held_bytes + max(forms.made_bytes, together * a_draw), _of_jumps(batch, draws))
     return Step("test", f"{kernels.engine}, {number} kernels and signals", _held(batch) + held, seconds)
 
