@@ -102,6 +102,7 @@ def test_single_kernels_dip_at_zero(simulated):
         assert (means[name][2] < least * means[name][[0, 1, 3, 4]]).all()
 
 
+@pytest.mark.slow
 def test_ranking_of_simulated_models_is_most_stable_by_ckce(scripts):
     models, paper = scripts.models, scripts.common.PAPER
     tau = {name: models.ranked(paper[name], 2)[0].mean() for name in ("CKCE", "JKCE")}
@@ -227,6 +228,7 @@ def data_of(scripts, known, name):
     return scripts.simulation.data_set(-0.5, 0, n=500) if name == "simulated" else some(known, 600)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["simulated", "network"])
 def test_fourier_error_falls_as_the_root_of_the_frequencies(name, scripts, known):
     sizes = (10, 40, 160, 640)

@@ -233,6 +233,7 @@ def test_locations_of_one_seed_are_the_same_for_all_data_sets(scripts):
     assert drawn(y, predictions, 1) != drawn(y, predictions, 3)
 
 
+@pytest.mark.slow
 def test_synthetic_tables_and_pictures_are_written(scripts, written, monkeypatch, capsys):
     for module in (scripts.estimates, scripts.error_rates, scripts.times, scripts.locations):
         monkeypatch.setattr(module, "SIZES", (4, 16))

@@ -164,6 +164,7 @@ def test_tables_mark_what_does_not_agree(scripts):
 # Figure 2
 
 
+@pytest.mark.slow
 def test_two_untuned_draws_reject_calibrated_models_and_kccsd_does_not(scripts):
     p = np.array([scripts.langevin.pvalues("LGM", 10, k) for k in range(20)])
     skce, swap, kccsd = (p <= 0.05).sum(axis=0)

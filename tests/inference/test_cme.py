@@ -288,6 +288,7 @@ def test_levels_where_the_published_test_rejects_nearly_everything():
     assert 0.15 < (hotelling <= 0.05).mean() < 0.3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [1, 10])
 @pytest.mark.parametrize("n", [10, 30, 100])
 def test_the_exact_reference_keeps_its_level(n, d):

@@ -488,6 +488,7 @@ def test_columns_of_few_levels_have_trends_with_two_sides(levels, weighted):
                 assert 0 < found.rows < 24
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["numbers", "counts", "quantiles"])
 def test_a_wrong_width_is_not_called_a_shift(kind):
     """Where outcomes spread twice as wide, chance moves the mean of some place far, in predicted units."""

@@ -105,6 +105,7 @@ def test_lower_end_is_zero_unless_the_exact_test_rejects():
     assert kc.confidence_interval(*data(300)).lower > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("power", "truth"), [(1, 0.0), (2, None)])
 def test_coverage_of_the_default(power, truth):
     if truth is None:

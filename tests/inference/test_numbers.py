@@ -52,6 +52,7 @@ def test_the_swap_test_keeps_its_level(n, d):
     keeps_level(np.array(pvalues))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["poisson", pytest.param("rounded draws", marks=pytest.mark.slow)])
 def test_counts_and_ties_keep_the_level(family):
     pvalues = []

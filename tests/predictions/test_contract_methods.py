@@ -356,6 +356,7 @@ def many(name, n=300):
     return build(np.random.default_rng(11), n)[name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EVERYWHERE)
 def test_the_exact_test_keeps_its_level(name):
     rejected = 0

@@ -59,6 +59,7 @@ def kernel(name, size):
     return proposal * np.exp(np.minimum(ratio, 0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DENSITIES)
 def test_detailed_balance_and_invariance_by_quadrature(name):
     p = probabilities(name)

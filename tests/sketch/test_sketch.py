@@ -284,6 +284,7 @@ def test_the_draws_of_a_row_follow_its_identity():
     np.testing.assert_allclose(first._sums["totals"][:, 0], later._sums["totals"][:, 0])
 
 
+@pytest.mark.slow
 def test_the_level_is_exact():
     """Calibrated data, two uneven parts: p <= a at most as often as a, by a binomial bound of 1 in 10,000."""
     runs, draws, rng = 400, 19, np.random.default_rng(0)

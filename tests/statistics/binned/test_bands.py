@@ -93,6 +93,7 @@ def test_the_edge_is_the_draw_of_the_right_rank(level, draws, j):
     assert [int(out.sum()) for out in alone] == [j - 1, j - 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "bins"), [(5, 10), (40, 4), (300, 12)])
 def test_calibrated_counts_lie_inside_as_often_as_promised(n, bins):
     rng = np.random.default_rng([n, bins])

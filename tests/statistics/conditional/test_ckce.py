@@ -261,6 +261,7 @@ def test_features_made_anew_in_chunks_change_nothing(monkeypatch):
     assert float(ckce(y, p, engine=kc.RandomFourier(100))) == pytest.approx(whole, rel=1e-11)
 
 
+@pytest.mark.slow
 def test_fourier_converges_as_the_root_of_the_frequencies():
     y, p = shifted(150, 3, 1)
     kernel = kc.Gaussian()
