@@ -275,3 +275,36 @@ def test_bins_without_rows_take_no_memory_in_the_draws(monkeypatch):
     assert np.isnan(found.band.low[~filled]).all()
     assert np.isfinite(found.band.low[filled]).all()
     assert not found.outside[~filled].any()
+
+
+# ---- rows that depend on each other
+
+
+def shared(seed, clusters=40, size=5):
+    rng = np.random.default_rng([5, seed])
+    of, p = np.repeat(np.arange(clusters), size), rng.beta(2, 3, clusters * size)
+    latent = np.sqrt(0.5) * rng.normal(size=clusters)[of] + np.sqrt(0.5) * rng.normal(size=len(of))
+    return (stats.norm.cdf(latent) < p).astype(int), p, of
+
+
+OPTIONS = {"question": "positive class", "bins": 5, "draws": 199}
+
+
+def test_intervals_and_bands_allow_for_clusters():
+    y, p, of = shared(1)
+    alone, found = reliability(y, p, **OPTIONS), reliability(y, p, clusters=of, **OPTIONS)
+    middle = found.table.count > 20
+    widths = [np.diff(one.interval, axis=0)[0] for one in (alone, found)]
+    assert (widths[1] > widths[0])[middle].all()
+    assert (found.band.high - found.band.low > alone.band.high - alone.band.low)[middle].all()
+    assert class_reliability(y, p, bins=5, draws=199, clusters=of).parts[0].band.draws == 199
+    with pytest.raises(InputError, match="clusters must hold one value for each of the 200 rows"):
+        reliability(y, p, clusters=[1, 2, 3])
+
+
+@pytest.mark.slow
+def test_bands_of_clusters_hold_all_bins_as_often_as_promised():
+    outside = sum(
+        reliability(*shared(k)[:2], clusters=shared(k)[2], rng=k, **OPTIONS).outside.any() for k in range(200)
+    )
+    assert outside <= stats.binom.ppf(0.999, 200, 0.05)

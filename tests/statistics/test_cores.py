@@ -95,6 +95,20 @@ def test_a_core_refuses_the_other_kind_of_predictions(name, arguments):
         both(name)[1](Case.of(*(REAL if classes else CLASSES)), *arguments)
 
 
+@pytest.mark.parametrize(
+    ("name", "data", "options", "arguments"),
+    [row[:4] for row in CORES if row[0] in ("central_coverage", "claimed_levels", "highest_density_coverage")],
+)
+@pytest.mark.parametrize("said", [{"clusters": np.arange(30) // 3}, {"horizon": 3}], ids=["clusters", "horizon"])
+def test_intervals_allow_for_rows_that_depend_on_each_other(name, data, options, arguments, said):
+    border, core = both(name)
+    found = border(*data, **options, **said)
+    assert repr(found) == repr(core(Case.of(*data, **said), *arguments))
+    assert repr(found) != repr(border(*data, **options))
+    with pytest.raises(InputError, match="give one of the two"):
+        border(*data, **options, clusters=np.arange(30) // 3, horizon=3)
+
+
 def test_rows_of_weight_0_count_nothing_whatever_their_value():
     case = Case.of([0, 1], [[0.5, 0.5], [1.0, 0.0]], weights=[1, 0])
     assert case.mean(np.array([2.0, np.inf])) == 2.0

@@ -39,6 +39,10 @@ def reliability(
     weights: Any = None,
     classes: Any = None,
     normalize: bool = False,
+    clusters: Any = None,
+    time: Any = None,
+    horizon: int | None = None,
+    series: Any = None,
 ) -> Reliability:
     """Mean prediction and frequency in bins, with an interval of the frequency and a band of calibrated models.
 
@@ -64,6 +68,9 @@ def reliability(
     weights : array of shape (n,), optional
         Case weights, not negative; held fixed. The interval is then that of the effective number of rows, and near;
         the band stays exact.
+    clusters, time, horizon, series
+        Which rows depend on each other, as for `kernelcal.calibration_test`: intervals then allow for it, and the
+        band is that of targets that are redrawn alike, or not there where they cannot be.
 
     Returns
     -------
@@ -77,7 +84,7 @@ def reliability(
 
     Notes
     -----
-    Rows are assumed independent given the predictions. Cost: O(draws n).
+    Unless it is said how they depend, rows are assumed independent given the predictions. Cost: O(draws n).
 
     References
     ----------
@@ -94,7 +101,8 @@ def reliability(
     """
     run, ece = Run(confidence_level=confidence_level, draws=draws, rng=rng), ECE(question=question, bins=bins)
     _ = run.outside  # refuses too few draws
-    case = Case.of(y, predictions, weights=weights, classes=classes, normalize=normalize)
+    rows = {"clusters": clusters, "time": time, "horizon": horizon, "series": series}
+    case = Case.of(y, predictions, weights=weights, classes=classes, normalize=normalize, **rows)
     return reliability_of(case, ece, run)
 
 
@@ -121,6 +129,10 @@ def class_reliability(
     weights: Any = None,
     classes: Any = None,
     normalize: bool = False,
+    clusters: Any = None,
+    time: Any = None,
+    horizon: int | None = None,
+    series: Any = None,
 ) -> ClassReliability:
     """Reliability of every class against the rest; bands hold for all bins of all classes at once.
 
@@ -128,7 +140,7 @@ def class_reliability(
     ----------
     question : {"class-wise", "top label by class"}
         Every class against the rest, or the first choice apart for every predicted class.
-    y, predictions, bins, confidence_level, draws, rng, weights, classes, normalize
+    y, predictions, bins, confidence_level, draws, rng, weights, classes, normalize, clusters, time, horizon, series
         As for `reliability`. The labels that are drawn are the same for all classes.
 
     Returns
@@ -151,7 +163,8 @@ def class_reliability(
     """
     run, ece = Run(confidence_level=confidence_level, draws=draws, rng=rng), ECE(question=question, bins=bins)
     _ = run.outside  # refuses too few draws
-    case = Case.of(y, predictions, weights=weights, classes=classes, normalize=normalize)
+    rows = {"clusters": clusters, "time": time, "horizon": horizon, "series": series}
+    case = Case.of(y, predictions, weights=weights, classes=classes, normalize=normalize, **rows)
     return class_reliability_of(case, ece, run)
 
 

@@ -124,6 +124,10 @@ def central_coverage(
     levels: Any = (0.5, 0.9, 0.95),
     confidence_level: float = CONFIDENCE_LEVEL,
     weights: Any = None,
+    clusters: Any = None,
+    time: Any = None,
+    horizon: int | None = None,
+    series: Any = None,
 ) -> CentralCoverage:
     """Share of outcomes inside the closed central interval from the quantile (1 - c)/2 to the quantile (1 + c)/2.
 
@@ -139,6 +143,8 @@ def central_coverage(
         Of the binomial interval around each share.
     weights : array of shape (n,), optional
         Case weights, not negative.
+    clusters, time, horizon, series
+        Which rows depend on each other, as for `kernelcal.calibration_test`: intervals then allow for it.
 
     Returns
     -------
@@ -161,8 +167,8 @@ def central_coverage(
     than ``(1 + c) / (1 - c)`` draws), the range is taken and a note says what it can reach. Draws with unequal weights
     are taken as the distribution itself.
 
-    Rows are assumed independent for the binomial interval, which is exact where every row has the same probability to
-    be covered and else slightly too wide.
+    Unless it is said how they depend, rows are assumed independent for the binomial interval, which is exact where
+    every row has the same probability to be covered and else slightly too wide.
 
     Examples
     --------
@@ -175,7 +181,8 @@ def central_coverage(
     50 %  0.600 [0.361, 0.809], expected 0.500
     """
     cs, run = checked_levels(levels), Run(confidence_level=confidence_level)
-    return central_coverage_of(Case.of(y, predictions, weights=weights), cs, run)
+    rows = {"clusters": clusters, "time": time, "horizon": horizon, "series": series}
+    return central_coverage_of(Case.of(y, predictions, weights=weights, **rows), cs, run)
 
 
 def central_coverage_of(case: Case, levels: np.ndarray, run: Run) -> CentralCoverage:

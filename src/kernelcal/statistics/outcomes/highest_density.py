@@ -270,6 +270,10 @@ def highest_density_coverage(
     rng: Any = 0,
     log_density: Callable[[np.ndarray], Any] | None = None,
     weights: Any = None,
+    clusters: Any = None,
+    time: Any = None,
+    horizon: int | None = None,
+    series: Any = None,
 ) -> HighestDensityCoverage:
     """Share of outcomes inside the highest-density region of level c: the smallest region of probability c.
 
@@ -295,6 +299,8 @@ def highest_density_coverage(
         of shape (k, n) or (k, n, d), row i of each meant for prediction i, and returns shape (k, n).
     weights : array of shape (n,), optional
         Case weights, not negative.
+    clusters, time, horizon, series
+        Which rows depend on each other, as for `kernelcal.calibration_test`: intervals then allow for it.
 
     Returns
     -------
@@ -328,8 +334,9 @@ def highest_density_coverage(
       nearly independent. Any function keeps the expected shares; with the model's density they are those of its
       regions. `UnnormalizedDensity` with draws is this case; with a sampler it is ranked among fresh draws.
 
-    Rows are assumed independent for the binomial interval, which is exact where every row has the same probability to
-    be covered and else slightly too wide. Every level has its own interval: at confidence level 0.95, each errs in 5 %.
+    Unless it is said how they depend, rows are assumed independent for the binomial interval, which is exact where
+    every row has the same probability to be covered and else slightly too wide. Every level has its own interval: at
+    confidence level 0.95, each errs in 5 %.
 
     References
     ----------
@@ -350,7 +357,8 @@ def highest_density_coverage(
     95 %  0.600 [0.361, 0.809], expected 0.950: over-confident
     """
     cs, run = checked_levels(levels), Run(confidence_level=confidence_level, draws=draws, rng=rng)
-    return highest_density_coverage_of(Case.of(y, predictions, weights=weights), cs, run, log_density)
+    rows = {"clusters": clusters, "time": time, "horizon": horizon, "series": series}
+    return highest_density_coverage_of(Case.of(y, predictions, weights=weights, **rows), cs, run, log_density)
 
 
 def highest_density_coverage_of(

@@ -159,7 +159,15 @@ def _between(ends: np.ndarray) -> str:
 
 
 def claimed_levels(
-    y: Any, predictions: Any, *, weights: Any = None, confidence_level: float = CONFIDENCE_LEVEL
+    y: Any,
+    predictions: Any,
+    *,
+    weights: Any = None,
+    confidence_level: float = CONFIDENCE_LEVEL,
+    clusters: Any = None,
+    time: Any = None,
+    horizon: int | None = None,
+    series: Any = None,
 ) -> ClaimedLevels:
     """Share of outcomes below every quantile that was given, beside what its level claims.
 
@@ -176,6 +184,8 @@ def claimed_levels(
         Case weights, not negative.
     confidence_level : float
         Of the Clopper-Pearson intervals.
+    clusters, time, horizon, series
+        Which rows depend on each other, as for `kernelcal.calibration_test`: intervals then allow for it.
 
     Returns
     -------
@@ -200,8 +210,8 @@ def claimed_levels(
     >>> found.upto, found.gap
     (array([0.25, 0.75]), 0.0)
     """
-    run = Run(confidence_level=confidence_level)
-    return claimed_levels_of(Case.of(y, predictions, weights=weights), run)
+    rows = {"clusters": clusters, "time": time, "horizon": horizon, "series": series}
+    return claimed_levels_of(Case.of(y, predictions, weights=weights, **rows), Run(confidence_level=confidence_level))
 
 
 def claimed_levels_of(case: Case, run: Run) -> ClaimedLevels:
