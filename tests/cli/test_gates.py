@@ -260,3 +260,27 @@ def test_the_hook_of_pre_commit_is_run_as_it_stands(folder):
     for names, status in ((["honest.csv"], 0), (["honest.csv", "bold.csv"], 1)):
         done = subprocess.run([sys.executable, "-m", "kernelcal", *entry, *names], cwd=folder, capture_output=True)
         assert done.returncode == status
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["evaluate sure.csv", "explain sure.csv", pytest.param("report sure.csv -o page.html", marks=pytest.mark.slow)],
+)
+def test_draws_of_rows_in_sets_are_enough_for_the_gate(capsys, tmp_path, command):
+    """Three classes in clusters of 5: five times the smallest p-value of 999 draws is never below .005."""
+    if command.startswith("report"):
+        pytest.importorskip("jinja2")
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.ones(3), 200)
+    y = np.array([rng.choice(3, p=row) for row in p])
+    sure = p**4 / (p**4).sum(axis=1, keepdims=True)
+    rows = np.column_stack([y, np.repeat(np.arange(40), 5), sure])
+    header = "y,patient,p0,p1,p2"
+    np.savetxt("sure.csv", rows, delimiter=",", header=header, comments="", fmt=["%d", "%d", "%.17g", "%.17g", "%.17g"])
+    gate = "--clusters patient --fail-below 0.005"
+    assert main(f"{command} {gate}".split()) == 1
+    assert "is below 0.005" in capsys.readouterr().out
+    code, _, error = run(capsys, f"{command} {gate} --draws 999")
+    assert code == 2
+    assert "tested in 5 sets here" in error
+    assert "say --draws 1,000 or more" in error

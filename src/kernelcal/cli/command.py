@@ -13,7 +13,15 @@ from typing import Any
 from kernelcal.cases import Case
 from kernelcal.cli.common import bar, check_lens, engine_of, lens_of, spread_out, with_engine
 from kernelcal.cli.ending import FINE, ended, refused, say, sentence
-from kernelcal.cli.gates import Judged, asked_gates, draws_for_gates, ended_by, judged, within_bound
+from kernelcal.cli.gates import (
+    Judged,
+    asked_gates,
+    draws_for_gates,
+    ended_by,
+    judged,
+    with_draws_of_sets,
+    within_bound,
+)
 from kernelcal.cli.models import run_compare, run_report
 from kernelcal.cli.parser import argument_parser
 from kernelcal.cli.streaming import (
@@ -182,7 +190,7 @@ def _compute(data: Data, name: str, options: argparse.Namespace) -> tuple[dict[s
     every = lens if isinstance(lens, ClassWise) else None
     beside: dict[str, Shown] = {}
     with bar() as progress, naming_rows(data.row_in_words):
-        run = replace(options.run, progress=progress)
+        run = replace(with_draws_of_sets(options, data, None if every else lens), progress=progress)
         known = {"weights": data.weights, "given": data.given, **data.dependence}
         case = replace(Case.of(data.y, data.predictions, lens=None if every else lens, **known), numbers=data.numbers)
         if options.command == "test":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kernelcal.cases import Case
@@ -14,6 +14,8 @@ from kernelcal.errors import InputError
 from kernelcal.evaluation import Evaluation, KernelError
 from kernelcal.inference import Equivalence
 from kernelcal.inference.intervals import equivalent
+from kernelcal.inference.laws import not_redrawn
+from kernelcal.io import Data
 from kernelcal.runs import Run
 
 __all__ = [
@@ -25,6 +27,7 @@ __all__ = [
     "judged",
     "refuse_few_draws",
     "said",
+    "with_draws_of_sets",
     "within_bound",
 ]
 
@@ -106,6 +109,30 @@ def draws_for_gates(options: argparse.Namespace, usual: int) -> int:
             f"{options.fail_below:g} would never say no: say --draws {max(usual, least):,} or more"
         )
     return int(options.draws)
+
+
+def with_draws_of_sets(options: argparse.Namespace, data: Data, lens: Any = None) -> Run:
+    """Run with draws enough for a gate on rows that are tested in sets, or refuse those that were said.
+
+    Where targets that depend on each other cannot be redrawn the p-value is m times the smallest one of m sets of rows,
+    which is never below ``m / (B + 1)``.
+    """
+    run: Run = options.run
+    if options.fail_below is None or not data.dependence:
+        return run
+    case = Case.of(data.y, data.predictions, lens=lens, **data.dependence)
+    assert case.rows is not None  # for the type checker: something was said
+    sets = len(case.rows.thinned) if case.rows.overlap and not_redrawn(case) else 1
+    least = math.ceil(sets / options.fail_below)
+    if run.draws >= least:
+        return run
+    if options.draws is not None:
+        raise InputError(
+            f"rows that depend on each other are tested in {sets} sets here, and with --draws {options.draws:,} {sets} "
+            f"times the smallest p-value is at least {sets / (options.draws + 1):.3g}, so that --fail-below "
+            f"{options.fail_below:g} would never say no: say --draws {least:,} or more"
+        )
+    return replace(run, draws=least)
 
 
 def refuse_few_draws(options: argparse.Namespace, draws: int) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from kernelcal.cli.common import bar, lens_of
 from kernelcal.cli.ending import say
-from kernelcal.cli.gates import Judged, judged
+from kernelcal.cli.gates import Judged, judged, with_draws_of_sets
 from kernelcal.comparison import Comparison, ScoreComparison, compared, cost_in_words
 from kernelcal.errors import InputError, KernelcalWarning, naming_rows
 from kernelcal.explanation import ByGroup, by_group, checked_groups, columns_of_text, refuse_ungrouped
@@ -71,6 +71,7 @@ def _compared(
     """Comparison, and the groups of every model, where some are named."""
     first = next(iter(found.values()))
     lens = lens_of(options.lens, first.predictions)
+    options.run = with_draws_of_sets(options, first, lens)
     with bar() as progress, warnings.catch_warnings(), naming_rows(first.row_in_words):
         warnings.filterwarnings("ignore", ".* takes about ", KernelcalWarning)  # the cost has been said
         models = cases_of(found, lens)
@@ -126,6 +127,7 @@ def run_report(
 
 def _reported(models: dict[str, Data], options: argparse.Namespace) -> Report:
     first = next(iter(models.values()))
+    options.run = with_draws_of_sets(options, first, lens_of(options.lens, first.predictions))
     with bar() as progress, warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".* takes about ", KernelcalWarning)  # a bar shows how long it takes
         return report(
