@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from kernelcal.errors import KernelcalError, printable
-from kernelcal.surroundings import INTERRUPTED, raise_interrupts
+from kernelcal.surroundings import INTERRUPTED, is_command, raise_interrupts
 
 __all__ = ["FAULT", "FINE", "SAID_NO", "WRONG", "ended", "refused", "say", "sentence"]
 
@@ -109,6 +109,11 @@ def _place(error: Exception) -> str:
 def _interrupted() -> int:
     with contextlib.suppress(OSError):
         say("kernelcal: interrupted", to_errors=True)
+    if is_command(sys.argv, sys.orig_argv):
+        # `python -m` may end by the signal in place of this status where the interrupt came while modules were made:
+        # Python remembers that, though the exception was caught
+        _let_go()
+        os._exit(INTERRUPTED)
     return INTERRUPTED
 
 

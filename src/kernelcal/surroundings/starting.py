@@ -23,8 +23,9 @@ def is_command(argv: list[str], original: list[str]) -> bool:
     Workers that a program starts are given its ``sys.argv``, but have an original one of their own.
     """
     program = argv[0] if argv else ""
-    if program == "-m":  # while the package of `python -m` is imported
-        return "kernelcal" in original[1:3] or "kernelcal.cli" in original[1:3]
+    if program == "-m" or os.path.basename(program) == "__main__.py":  # while the package is imported, and afterwards
+        named = original[original.index("-m") + 1 :] if "-m" in original else []
+        return named[:1] in (["kernelcal"], ["kernelcal.cli"])
     return os.path.splitext(os.path.basename(program))[0] == "kernelcal" and program in original
 
 
