@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 from array_api_compat import device
 
-from kernelcal.arrays import Array, as_array, concrete, is_half, is_numpy, like, namespace, precision
+from kernelcal.arrays import Array, as_array, concrete, is_half, is_numpy, like, namespace
 from kernelcal.errors import InputError, MissingExtraError
+from kernelcal.predictions.sums import SUM_TOLERANCE, with_sums_of_one
 
 __all__ = [
     "NO_SPREAD",
-    "SUM_TOLERANCE",
     "checked_matrix",
     "checked_numbers",
     "checked_vector",
@@ -32,7 +31,6 @@ __all__ = [
 ]
 
 
-SUM_TOLERANCE = 1e-5  # a float32 softmax over 1,000 classes is off by 1e-6; 0.33 + 0.33 + 0.33 is off by 1e-2
 _ROUNDING = 1e-6
 
 
@@ -65,7 +63,7 @@ def checked_matrix(probs: Array, *, precision: Array | None = None) -> tuple[Arr
     """Check class probabilities, shape (n, m) with rows that sum to 1, and return them as floating numbers.
 
     Rows must sum to 1 up to the rounding of the numbers that were given; `precision` is the array of these, where the
-    probabilities were made of others. Half precision rounds sums by up to 1e-2: such rows are divided by their sums.
+    probabilities were made of others.
     """
     given, probs = probs if precision is None else precision, floating(probs)
     values = concrete(probs)
@@ -81,26 +79,9 @@ def checked_matrix(probs: Array, *, precision: Array | None = None) -> tuple[Arr
     low, high = values.min(initial=0.0), values.max(initial=0.0)
     if low < -_ROUNDING or high > 1 + _ROUNDING:
         _refuse_range(values)
-    sums = _checked_sums(values, _tolerance(given, values.shape[1]))
     probs, notes = _snap(probs, values, low, high)
-    return _divided(probs, sums, notes, given) if is_half(given) else (probs, notes)
-
-
-def _tolerance(given: Array, classes: int) -> float:
-    """How far the sum of a row may be from 1: a unit of the type for each level of a sum by halves, at least 1e-5."""
-    return max(SUM_TOLERANCE, (1 + math.log2(classes)) * precision(given)) if is_half(given) else SUM_TOLERANCE
-
-
-def _divided(probs: Array, sums: np.ndarray, notes: tuple[str, ...], given: Array) -> tuple[Array, tuple[str, ...]]:
-    """Rows of half precision over their sums, and a note where that changes anything."""
-    off = float(np.abs(sums - 1).max(initial=0.0))
-    if off <= 1e-7:
-        return probs, notes
-    note = (
-        f"the probabilities came in half precision ({str(given.dtype).rpartition('.')[2]}), whose rounding moved sums "
-        f"of rows from 1 by at most {off:.1g}: every row was divided by its sum"
-    )
-    return probs / namespace(probs).sum(probs, axis=1, keepdims=True), (*notes, note)
+    probs, more = with_sums_of_one(probs, values, given)
+    return probs, (*notes, *more)
 
 
 def floating(x: Array) -> Array:
@@ -183,21 +164,6 @@ def _refuse_range(values: np.ndarray) -> None:
     raise InputError(
         f"{found}, and the rows do not sum to 1: are these logits (scores before the softmax)? Wrap them in "
         "kernelcal.Logits(x) (command line: --kind logits)"
-    )
-
-
-def _checked_sums(values: np.ndarray, tolerance: float) -> np.ndarray:
-    """Sums of the rows, or refuse those that are not 1."""
-    sums = values.sum(axis=1, dtype=np.float64)
-    wrong = np.flatnonzero(np.abs(sums - 1) > tolerance)
-    if len(wrong) == 0:
-        return sums
-    row = int(wrong[0])
-    raise InputError(
-        f"row {row} sums to {sums[row]:.6g}, expected 1 (in all, {len(wrong)} of {len(sums)} rows are off by more "
-        f"than {tolerance:g}). If the values were rounded or a class was left out, and dividing each row by "
-        "its sum is what you want, ask for it: normalize=True (command line: --normalize). If each column answers "
-        "its own yes/no question, evaluate one column at a time"
     )
 
 
