@@ -58,7 +58,8 @@ def test_the_mean_of_rows_tells_a_shift_that_no_row_does(sign):
 
 def test_two_decimals_are_refused_and_so_is_one_row_that_is_far_off():
     assert "--normalize" in str(
-        pytest.raises(InputError, kc.as_predictions, [[0.33, 0.33, 0.33], [0.2, 0.3, 0.5]]).value
+    with pytest.raises(InputError, match="--normalize"):
+        kc.as_predictions([[0.33, 0.33, 0.33], [0.2, 0.3, 0.5]])
     )
     rows = np.round(softmax(200, 3), 4)
     rows[7, 0] += 0.0003  # beyond three halves of a unit
@@ -100,4 +101,5 @@ def test_results_and_the_other_libraries_say_so():
     torch = pytest.importorskip("torch")
     batch = kc.as_predictions(torch.tensor(rounded, requires_grad=True))
     np.testing.assert_array_equal(batch.probs.detach().numpy(), kc.as_predictions(rounded).probs)
-    assert batch.probs.requires_grad and batch.notes
+    assert batch.probs.requires_grad
+    assert batch.notes
