@@ -46,7 +46,7 @@ def checked_vector(p: Array) -> tuple[Array, tuple[str, ...]]:
     low, high = values.min(initial=0.0), values.max(initial=0.0)
     if low < -_ROUNDING:
         row = int(values.argmin())
-        which = (
+        which = _few_outside(values[:, None]) or (
             "are these logarithms of probabilities (kernelcal.LogProbs(x); command line: --kind log-probabilities), or "
             "logits (kernelcal.Logits(x); --kind logits)? Say which"
             if high <= _ROUNDING
@@ -108,6 +108,12 @@ _COMPLEX = (
 
 def checked_numbers(values: np.ndarray) -> np.ndarray:
     """Return the values if they are real numbers."""
+    if values.dtype.kind in "US" or (values.dtype.kind == "O" and any(isinstance(v, str) for v in values.flat)):
+        first = next((v for v in values.flat if isinstance(v, str | bytes)), "")
+        raise InputError(
+            f"predictions must be numbers, got text such as {str(first)[:40]!r}: for numbers written as text pass "
+            "x.astype(float), and leave columns of other text out"
+        )
     if values.dtype.kind not in "fiub":
         raise InputError(f"predictions must be numbers, got an array of dtype {values.dtype}")
     return values
@@ -161,6 +167,9 @@ def _refuse_range(values: np.ndarray) -> None:
             f"{found}, though every row sums to 1: such values come from linear models or extrapolation and are no "
             "probabilities; say how they become some before you pass them"
         )
+    few = _few_outside(values)
+    if few:
+        raise InputError(f"{found}: {few}")
     raise InputError(
         f"{found}, and the rows do not sum to 1: are these logits (scores before the softmax)? Wrap them in "
         "kernelcal.Logits(x) (command line: --kind logits)"
@@ -174,18 +183,27 @@ _SCALES = (
 
 
 def _cause_of_large(values: np.ndarray) -> str:
-    outside = int(np.count_nonzero((values < 0) | (values > 1)))
     scale = values.min() >= 0 and values.max() <= 10
     if np.all(values == np.round(values)) and len(np.unique(values)) < len(values):
         return (
             "these look like class labels or numbers on a scale. Labels and other point predictions alone cannot be "
             f"tested for calibration: pass the predicted probabilities. Of a scale: {_SCALES if scale else _PERCENT}"
         )
-    if outside <= 0.1 * len(values):
-        return f"only {outside} of {len(values)} values are: correct these rows, or drop them and their targets"
+    few = _few_outside(values[:, None])
+    if few:
+        return few
     if values.min() >= 0 and values.max() <= 100:
         return _SCALES if scale else _PERCENT
     return "are these logits? Wrap them: kernelcal.Logits(x) (command line: --kind logits)"
+
+
+def _few_outside(values: np.ndarray) -> str:
+    """Say of a few rows outside [0, 1] that it is they which are wrong, not the scale of all; empty of many."""
+    outside = int(np.count_nonzero(np.any((values < 0) | (values > 1), axis=1)))
+    if outside > 0.1 * len(values):
+        return ""
+    what = "values" if values.shape[1] == 1 else "rows"
+    return f"only {outside} of {len(values)} {what} are: correct these rows, or drop them and their targets"
 
 
 _PERCENT = "are these percentages? Wrap them: kernelcal.Percent(x) (command line: --kind percent)"
@@ -261,8 +279,17 @@ def plain_array(x: Any) -> tuple[Array, tuple[Any, ...] | None]:
         try:
             array, names = as_array(x), None
         except ValueError as error:  # rows of unequal length
-            raise InputError(f"predictions do not form a rectangular array: {error}") from None
+            raise InputError(f"predictions do not form a rectangular array: {_uneven(x) or error}") from None
     return (_from_objects(array) if isinstance(array, np.ndarray) and array.dtype.kind == "O" else array), names
+
+
+def _uneven(rows: Any) -> str:
+    """Which of several rows has another length than the first; empty of other things."""
+    lengths = [len(row) for row in rows if hasattr(row, "__len__")] if isinstance(rows, list | tuple) else []
+    row = next((k for k, length in enumerate(lengths) if length != lengths[0]), None)
+    if row is None or len(lengths) < len(rows):
+        return ""
+    return f"row {row} holds {lengths[row]} numbers and row 0 {lengths[0]}: give every row one number a class"
 
 
 def _from_objects(array: np.ndarray) -> np.ndarray:
