@@ -6,7 +6,7 @@ import pytest
 from kernelcal import evaluate
 from kernelcal.errors import InputError
 from kernelcal.io import ReadOptions, read
-from kernelcal.predictions import checked_pair
+from kernelcal.predictions import checked_pair, column_numbers
 from kernelcal.statistics import accuracy
 
 
@@ -121,6 +121,37 @@ def test_numbered_columns_from_one_with_labels_from_one(csv):
     assert "--one-based" in refusal(path)
     assert labels(load(path, one_based=True)) == [0, 1]
     assert labels(load(path, predictions="p1,p2,p3")) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("columns", "labels"),
+    [
+        ("p_1,p_0", "True,False"),
+        ("p_true,p_false", "True,False"),
+        ("P(yes),P(no)", "1,0"),
+        ("disease_prob,no_disease_prob", "1,0"),
+        ("pos,neg", "True,False"),
+        ("1_prob,0_prob", "1,0"),
+        ("prob1_forest,prob0_forest", "1,0"),
+    ],
+)
+def test_numbers_and_words_in_names_tell_which_of_two_columns_is_which(csv, columns, labels):
+    """Columns that name the second class first are not taken for the classes in their order."""
+    first, second = labels.split(",")
+    data = load(csv(f"{columns},label 0.9,0.1,{first} 0.2,0.8,{second} 0.7,0.3,{first}"), predictions=columns)
+    rows = np.array([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]])
+    values = [text in ("1", "True") for text in (first, second, first)]
+    frame = pytest.importorskip("pandas").DataFrame(rows, columns=columns.split(","))
+    for y, predictions in ((data.y, data.predictions), (values, frame), (np.array(values, dtype=int), frame)):
+        number, batch = checked_pair(y, predictions)
+        np.testing.assert_allclose(batch.probability_of(number), [0.9, 0.8, 0.7])
+
+
+def test_numbers_within_names_tell_the_classes(csv):
+    data = load(csv("2_prob,0_prob,1_prob,label 0.1,0.7,0.2,0 0.6,0.1,0.3,2"), predictions="*_prob")
+    assert labels(data) == [1, 0]
+    assert column_numbers(["p0.5_a", "p1.5_a"]) is None  # no whole numbers
+    assert column_numbers(["m1_p0", "m2_p1"]) is None  # two places
 
 
 def test_numbered_columns_in_another_order(csv):

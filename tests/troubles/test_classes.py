@@ -724,3 +724,31 @@ def test_every_entry_of_these_categories_is_covered():
     wanted = {name for name, c in CASES.items() if c["category"] in CATEGORIES} | MORE
     source = Path(__file__).read_text()
     assert {name for name in wanted - LEFT_OUT if f'case("{name}")' not in source} == set()
+
+
+# ---- a cure must not lead to wrong numbers
+
+
+@pytest.mark.parametrize(
+    ("y", "p", "words"),
+    [
+        ([0, 1] * 10, [0.5] * 19 + [-0.2], "row 19 is -0.2, outside [0, 1]: only 1 of 20 values are"),
+        (
+            [0, 1] * 10,
+            [[0.25, 0.75]] * 19 + [[3.0, 0.2]],
+            "row 19, column 0 is 3, outside [0, 1]: only 1 of 20 rows are",
+        ),
+    ],
+)
+def test_a_few_values_outside_are_no_reason_to_call_all_of_them_logits(y, p, words):
+    message = refused(y, p)
+    assert message == f"{words}: correct these rows, or drop them and their targets"
+
+
+def test_numbers_that_are_text_and_uneven_rows_are_told_with_the_cure():
+    message = refused([0, 1], ["0.25", "0.5"])
+    assert message.startswith("predictions must be numbers, got text such as '0.25'")
+    assert "x.astype(float)" in message
+    assert kc.as_predictions(np.array(["0.25", "0.5"]).astype(float)).p.tolist() == [0.25, 0.5]
+    message = refused([0, 1], [[0.1, 0.9], [0.2, 0.3, 0.5]])
+    assert message.endswith("row 1 holds 3 numbers and row 0 2: give every row one number a class")

@@ -40,7 +40,7 @@ from kernelcal.predictions.label_names import (
     common_start,
     matched,
     negative_and_positive,
-    number_names,
+    numbered_classes,
 )
 from kernelcal.predictions.log_scale import log_sum
 from kernelcal.predictions.real import Parametric, RealPredictions
@@ -106,7 +106,7 @@ __all__ = [
     "made",
     "matched",
     "negative_and_positive",
-    "number_names",
+    "numbered_classes",
     "positive_numbers",
     "series_to_array",
     "smallest_reaching",

@@ -274,7 +274,8 @@ def as_predictions(
     classes : sequence, optional
         Labels of the classes in the order of the columns; ``(negative, positive)`` for one column.
     normalize : bool
-        Divide each row of shape (n, m) by its sum. Off by default: a row that does not sum to 1 is refused.
+        Divide each row of shape (n, m) by its sum. Off by default: a row that does not sum to 1 is refused, unless all
+        numbers have three to six decimals whose rounding explains it, row by row and on average; a note says so.
     sample_axis : int, optional
         Axis of an array that holds draws (ensemble members): gives `Samples`. The first of the others holds the rows.
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 from array_api_compat import device
 
-from kernelcal.arrays import Array, as_array, concrete, is_half, is_numpy, like, namespace, precision
+from kernelcal.arrays import Array, as_array, concrete, is_half, is_numpy, like, namespace
 from kernelcal.errors import InputError, MissingExtraError
+from kernelcal.predictions.sums import SUM_TOLERANCE, with_sums_of_one
 
 __all__ = [
     "NO_SPREAD",
-    "SUM_TOLERANCE",
     "checked_matrix",
     "checked_numbers",
     "checked_vector",
@@ -32,7 +31,6 @@ __all__ = [
 ]
 
 
-SUM_TOLERANCE = 1e-5  # a float32 softmax over 1,000 classes is off by 1e-6; 0.33 + 0.33 + 0.33 is off by 1e-2
 _ROUNDING = 1e-6
 
 
@@ -48,7 +46,7 @@ def checked_vector(p: Array) -> tuple[Array, tuple[str, ...]]:
     low, high = values.min(initial=0.0), values.max(initial=0.0)
     if low < -_ROUNDING:
         row = int(values.argmin())
-        which = (
+        which = _few_outside(values[:, None]) or (
             "are these logarithms of probabilities (kernelcal.LogProbs(x); command line: --kind log-probabilities), or "
             "logits (kernelcal.Logits(x); --kind logits)? Say which"
             if high <= _ROUNDING
@@ -65,7 +63,7 @@ def checked_matrix(probs: Array, *, precision: Array | None = None) -> tuple[Arr
     """Check class probabilities, shape (n, m) with rows that sum to 1, and return them as floating numbers.
 
     Rows must sum to 1 up to the rounding of the numbers that were given; `precision` is the array of these, where the
-    probabilities were made of others. Half precision rounds sums by up to 1e-2: such rows are divided by their sums.
+    probabilities were made of others.
     """
     given, probs = probs if precision is None else precision, floating(probs)
     values = concrete(probs)
@@ -81,26 +79,9 @@ def checked_matrix(probs: Array, *, precision: Array | None = None) -> tuple[Arr
     low, high = values.min(initial=0.0), values.max(initial=0.0)
     if low < -_ROUNDING or high > 1 + _ROUNDING:
         _refuse_range(values)
-    sums = _checked_sums(values, _tolerance(given, values.shape[1]))
     probs, notes = _snap(probs, values, low, high)
-    return _divided(probs, sums, notes, given) if is_half(given) else (probs, notes)
-
-
-def _tolerance(given: Array, classes: int) -> float:
-    """How far the sum of a row may be from 1: a unit of the type for each level of a sum by halves, at least 1e-5."""
-    return max(SUM_TOLERANCE, (1 + math.log2(classes)) * precision(given)) if is_half(given) else SUM_TOLERANCE
-
-
-def _divided(probs: Array, sums: np.ndarray, notes: tuple[str, ...], given: Array) -> tuple[Array, tuple[str, ...]]:
-    """Rows of half precision over their sums, and a note where that changes anything."""
-    off = float(np.abs(sums - 1).max(initial=0.0))
-    if off <= 1e-7:
-        return probs, notes
-    note = (
-        f"the probabilities came in half precision ({str(given.dtype).rpartition('.')[2]}), whose rounding moved sums "
-        f"of rows from 1 by at most {off:.1g}: every row was divided by its sum"
-    )
-    return probs / namespace(probs).sum(probs, axis=1, keepdims=True), (*notes, note)
+    probs, more = with_sums_of_one(probs, values, given)
+    return probs, (*notes, *more)
 
 
 def floating(x: Array) -> Array:
@@ -127,6 +108,12 @@ _COMPLEX = (
 
 def checked_numbers(values: np.ndarray) -> np.ndarray:
     """Return the values if they are real numbers."""
+    if values.dtype.kind in "US" or (values.dtype.kind == "O" and any(isinstance(v, str) for v in values.flat)):
+        first = next((v for v in values.flat if isinstance(v, str | bytes)), "")
+        raise InputError(
+            f"predictions must be numbers, got text such as {str(first)[:40]!r}: for numbers written as text pass "
+            "x.astype(float), and leave columns of other text out"
+        )
     if values.dtype.kind not in "fiub":
         raise InputError(f"predictions must be numbers, got an array of dtype {values.dtype}")
     return values
@@ -180,24 +167,12 @@ def _refuse_range(values: np.ndarray) -> None:
             f"{found}, though every row sums to 1: such values come from linear models or extrapolation and are no "
             "probabilities; say how they become some before you pass them"
         )
+    few = _few_outside(values)
+    if few:
+        raise InputError(f"{found}: {few}")
     raise InputError(
         f"{found}, and the rows do not sum to 1: are these logits (scores before the softmax)? Wrap them in "
         "kernelcal.Logits(x) (command line: --kind logits)"
-    )
-
-
-def _checked_sums(values: np.ndarray, tolerance: float) -> np.ndarray:
-    """Sums of the rows, or refuse those that are not 1."""
-    sums = values.sum(axis=1, dtype=np.float64)
-    wrong = np.flatnonzero(np.abs(sums - 1) > tolerance)
-    if len(wrong) == 0:
-        return sums
-    row = int(wrong[0])
-    raise InputError(
-        f"row {row} sums to {sums[row]:.6g}, expected 1 (in all, {len(wrong)} of {len(sums)} rows are off by more "
-        f"than {tolerance:g}). If the values were rounded or a class was left out, and dividing each row by "
-        "its sum is what you want, ask for it: normalize=True (command line: --normalize). If each column answers "
-        "its own yes/no question, evaluate one column at a time"
     )
 
 
@@ -208,18 +183,27 @@ _SCALES = (
 
 
 def _cause_of_large(values: np.ndarray) -> str:
-    outside = int(np.count_nonzero((values < 0) | (values > 1)))
     scale = values.min() >= 0 and values.max() <= 10
     if np.all(values == np.round(values)) and len(np.unique(values)) < len(values):
         return (
             "these look like class labels or numbers on a scale. Labels and other point predictions alone cannot be "
             f"tested for calibration: pass the predicted probabilities. Of a scale: {_SCALES if scale else _PERCENT}"
         )
-    if outside <= 0.1 * len(values):
-        return f"only {outside} of {len(values)} values are: correct these rows, or drop them and their targets"
+    few = _few_outside(values[:, None])
+    if few:
+        return few
     if values.min() >= 0 and values.max() <= 100:
         return _SCALES if scale else _PERCENT
     return "are these logits? Wrap them: kernelcal.Logits(x) (command line: --kind logits)"
+
+
+def _few_outside(values: np.ndarray) -> str:
+    """Say of a few rows outside [0, 1] that it is they which are wrong, not the scale of all; empty of many."""
+    outside = int(np.count_nonzero(np.any((values < 0) | (values > 1), axis=1)))
+    if outside > 0.1 * len(values):
+        return ""
+    what = "values" if values.shape[1] == 1 else "rows"
+    return f"only {outside} of {len(values)} {what} are: correct these rows, or drop them and their targets"
 
 
 _PERCENT = "are these percentages? Wrap them: kernelcal.Percent(x) (command line: --kind percent)"
@@ -295,8 +279,17 @@ def plain_array(x: Any) -> tuple[Array, tuple[Any, ...] | None]:
         try:
             array, names = as_array(x), None
         except ValueError as error:  # rows of unequal length
-            raise InputError(f"predictions do not form a rectangular array: {error}") from None
+            raise InputError(f"predictions do not form a rectangular array: {_uneven(x) or error}") from None
     return (_from_objects(array) if isinstance(array, np.ndarray) and array.dtype.kind == "O" else array), names
+
+
+def _uneven(rows: Any) -> str:
+    """Which of several rows has another length than the first; empty of other things."""
+    lengths = [len(row) for row in rows if hasattr(row, "__len__")] if isinstance(rows, list | tuple) else []
+    row = next((k for k, length in enumerate(lengths) if length != lengths[0]), None)
+    if row is None or len(lengths) < len(rows):
+        return ""
+    return f"row {row} holds {lengths[row]} numbers and row 0 {lengths[0]}: give every row one number a class"
 
 
 def _from_objects(array: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from kernelcal.arrays import Array, as_array, is_half, namespace, place_of, resident, to_numpy
+from kernelcal.arrays import Array, as_array, namespace, place_of, resident, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.predictions.base import Predictions, taken, trusted
 from kernelcal.predictions.border import checked_matrix, checked_vector, floating
@@ -348,8 +348,8 @@ class Categorical(ClassPredictions):
     Raises
     ------
     InputError
-        If a value is missing or outside [0, 1], or a row does not sum to 1. Nothing is normalised or clipped
-        on the quiet: see `as_predictions` for ``normalize=True``, and `Logits`, `LogProbs`, `Percent`.
+        If a value is missing or outside [0, 1], or a row does not sum to 1. Rows off by the rounding of three to six
+        decimals are divided by their sums, with a note; see `as_predictions` for all else.
 
     Examples
     --------
@@ -403,7 +403,7 @@ class Categorical(ClassPredictions):
         x = floating(given)
         x = namespace(x).minimum(x, namespace(x).zeros_like(x))  # above 0 by rounding
         probs, notes = checked_matrix(namespace(x).exp(x), precision=given)
-        x = log_softmax(x) if notes and is_half(given) else x  # rows that were divided by their sums
+        x = log_softmax(x) if notes else x  # rows that were divided by their sums
         return trusted(cls(probs, classes, **{**options, "notes": options.get("notes", ()) + notes}), logs=x)
 
     def __len__(self) -> int:

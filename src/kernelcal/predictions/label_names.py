@@ -13,6 +13,7 @@ __all__ = [
     "matched",
     "negative_and_positive",
     "number_names",
+    "numbered_classes",
     "text_of",
 ]
 
@@ -142,13 +143,59 @@ def _by_key(of_key: dict[str, Any], ways: Sequence[Sequence[str]]) -> list[Any] 
 
 
 def column_numbers(columns: Sequence[Any]) -> list[int] | None:
-    """Numbers at the end of names that are alike but for them, None where the names are of another kind."""
-    found = [re.fullmatch(r"(.*?)[^\w.]*?(\d+)\W*", str(name)) for name in columns]
+    """Numbers in names that are alike but for them, None where the names are of another kind.
+
+    Examples
+    --------
+    >>> from kernelcal.predictions.label_names import column_numbers
+    >>> column_numbers(["p2", "p0", "p1"]), column_numbers(["2_prob", "0_prob"]), column_numbers(["m1_p0", "m2_p1"])
+    ([2, 0, 1], [2, 0], None)
+    """
+    names = [str(name) for name in columns]
+    found = [re.fullmatch(r"(.*?)[^\w.]*?(\d+)\W*", name) for name in names]
     if any(one is None for one in found):
-        return None
+        return _numbers_within(names)
     parts = [(one.group(1).casefold(), int(one.group(2))) for one in found if one is not None]
     numbers = [number for _, number in parts]
-    return numbers if len({stem for stem, _ in parts}) == 1 and len(set(numbers)) == len(numbers) else None
+    if len({stem for stem, _ in parts}) == 1 and len(set(numbers)) == len(numbers):
+        return numbers
+    return _numbers_within(names)
+
+
+def _numbers_within(names: Sequence[str]) -> list[int] | None:
+    """Numbers that differ at the one place where names do, which is not at their end: 2_prob, p0 of a model."""
+    if any(re.search(r"\d[.,]\d|-\d", name) for name in names):
+        return None  # no whole numbers from 0
+    parts = [re.split(r"(\d+)", name.casefold()) for name in names]
+    if len({tuple(part[::2]) for part in parts}) > 1:
+        return None
+    places = [place for place in zip(*(part[1::2] for part in parts), strict=True) if len(set(place)) > 1]
+    numbers = [int(text) for text in places[0]] if len(places) == 1 else []
+    return numbers if numbers and len(set(numbers)) == len(numbers) else None
+
+
+def numbered_classes(labels: Iterable[Any], columns: Sequence[Any]) -> list[int] | None:
+    """Class of every column for labels that are numbers or truth values, None where names tell nothing.
+
+    It is the number in the name, or of two columns that which their words say: ``p_no`` is about label 0.
+
+    Examples
+    --------
+    >>> from kernelcal.predictions.label_names import numbered_classes
+    >>> numbered_classes([0, 1], ["p_yes", "p_no"]), numbered_classes([False, True], ["p1", "p0"])
+    ([1, 0], [1, 0])
+    """
+    labels = list(labels)
+    if any(not float(label).is_integer() for label in labels):
+        return None
+    numbers = column_numbers(columns)
+    if numbers is not None:
+        return number_names(numbers, labels)
+    if len(columns) != 2 or not {int(label) for label in labels} <= {0, 1}:
+        return None
+    words = [_inner(str(name))[-1] for name in columns]
+    pair = negative_and_positive(words) if words[0] != words[1] else None
+    return None if pair is None else [pair.index(word) for word in words]
 
 
 def number_names(numbers: Sequence[int], labels: Iterable[Any]) -> list[int] | None:

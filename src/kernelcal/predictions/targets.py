@@ -394,19 +394,18 @@ def _matched(names: Any, labels: list[Any]) -> dict[Any, int] | None:
 
 
 def _numbers_in(names: Any, labels: list[Any]) -> list[int] | None:
-    """Classes of columns such as p2, p0, p1; None where they are called otherwise, or are in order."""
-    from kernelcal.predictions.label_names import column_numbers, number_names  # as above
+    """Classes of columns such as p2, p0, p1 or p_yes, p_no; None where they are called otherwise, or are in order."""
+    from kernelcal.predictions.label_names import column_numbers, numbered_classes  # as above
 
-    numbers = column_numbers(names)
-    if numbers is None or any(isinstance(v, bool) or not float(v).is_integer() for v in labels):
+    if any(not isinstance(v, bool | int | float) or not float(v).is_integer() for v in labels):
         return None
-    found = number_names(numbers, labels)
-    if found is None and sorted(numbers) == list(range(1, len(numbers) + 1)):
+    found, numbers = numbered_classes(labels, names), column_numbers(names)
+    if found is None and numbers is not None and sorted(numbers) == list(range(1, len(numbers) + 1)):
         raise InputError(
             f"the columns {_some(names)} count from 1: is label 1 the first or the second of them? If the labels count "
             f"from 1: classes=range(1, {len(numbers) + 1}); if from 0: pass frame.to_numpy()"
         )
-    return None if found == numbers == list(range(len(numbers))) else found
+    return None if found == list(range(len(names))) else found
 
 
 def _text(value: Any) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from kernelcal.errors import InputError
 from kernelcal.io.columns.selection import ReadOptions, known
 from kernelcal.io.sources import Source, absent
-from kernelcal.predictions import column_numbers, common_start, matched, number_names
+from kernelcal.predictions import column_numbers, common_start, matched, numbered_classes
 
 __all__ = ["class_names", "is_one_hot", "name_positions", "names_of_columns", "read_targets", "refuse_doubt"]
 
@@ -137,11 +137,11 @@ def names_of_columns(columns: Sequence[str], y: np.ndarray) -> list[Any] | None:
     labels = _labels(y)
     if y.dtype.kind in "OUS" and not any(isinstance(label, bool) for label in labels):
         return matched(labels, columns)
-    numbers = column_numbers(columns) if y.dtype.kind in "iuf" else None
-    if numbers is None or any(label != round(label) for label in labels):
+    if any(isinstance(label, str) for label in labels):
         return None
-    names = number_names(numbers, labels)
-    return None if names == numbers == list(range(len(columns))) else names
+    names = numbered_classes(labels, columns)
+    in_order = list(range(len(columns)))
+    return None if names == in_order and column_numbers(columns) in (None, in_order) else names
 
 
 def _refuse_other_names(columns: Sequence[str], classes: Sequence[Any]) -> None:

@@ -13,12 +13,13 @@ import numpy as np
 from kernelcal.arrays import Array, as_array, concrete, is_numpy, namespace, take_rows, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.predictions.base import checked_index, trusted
-from kernelcal.predictions.border import SUM_TOLERANCE, finite_numbers, refuse_rows, rows_of
+from kernelcal.predictions.border import finite_numbers, refuse_rows, rows_of
 from kernelcal.predictions.compositions.quantiles import Quantiles
 from kernelcal.predictions.continuous import Normal, normal_distance
 from kernelcal.predictions.counts import count_quantile
 from kernelcal.predictions.real import RealPredictions
 from kernelcal.predictions.special_functions import choose, smallest_reaching
+from kernelcal.predictions.sums import SUM_TOLERANCE
 
 __all__ = ["Mixture"]
 

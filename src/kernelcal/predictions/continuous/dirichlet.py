@@ -11,11 +11,12 @@ import numpy as np
 from kernelcal.arrays import Array, as_array, namespace, take_rows, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.predictions.base import checked_index, trusted
-from kernelcal.predictions.border import SUM_TOLERANCE, inside, positive_numbers
+from kernelcal.predictions.border import inside, positive_numbers
 from kernelcal.predictions.continuous.beta import Beta
 from kernelcal.predictions.foreign import BOTH, SCIPY, Reading
 from kernelcal.predictions.real import RealPredictions
 from kernelcal.predictions.special_functions import dirichlet_wave, log_gamma_quantile
+from kernelcal.predictions.sums import SUM_TOLERANCE
 
 __all__ = ["Dirichlet"]
 
