@@ -220,6 +220,27 @@ def test_a_profile_of_one_distance_errs_as_little_as_it_says():
             assert np.abs(values - (1 + u) ** -exponent).max() < error
 
 
+@pytest.mark.parametrize(
+    ("profile", "exponent", "shift", "stretch"),
+    [
+        (RationalQuadratic(1.5, alpha=0.7, metric=kc.TotalVariation()), -0.7, 1.0, 1.4),
+        (kc.InverseMultiquadric(0.8, beta=-1.3, offset=1.7, metric=kc.TotalVariation()), -1.3, 1.7**2, 1.0),
+    ],
+    ids=["rational quadratic", "inverse multiquadric"],
+)
+def test_a_profile_of_one_distance_keeps_exponent_offset_and_metric(profile, exponent, shift, stretch):
+    d, e = np.meshgrid(np.linspace(0, 4, 9), np.linspace(0, 3, 7))
+    values = np.zeros_like(d)
+    for term in terms_of(joint_mixture(profile, target_lengthscale=0.6, terms=40)):
+        inside = term.kernel.kernel
+        assert inside.metric == profile.metric
+        values += term.kernel.factor * np.exp(
+            -(d**2) / (2 * inside.lengthscale**2) - e**2 / (2 * term.target.lengthscale**2)
+        )
+    wanted = (shift + (d**2 / profile.lengthscale**2 + e**2 / 0.6**2) / stretch) ** exponent
+    np.testing.assert_allclose(values, wanted, atol=2e-6)
+
+
 def test_a_constant_is_the_mean_residual():
     y, p = data(30)
     r = (np.eye(3)[y] - p).mean(axis=0)
