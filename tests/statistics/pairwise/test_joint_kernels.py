@@ -53,6 +53,23 @@ def test_estimators_are_those_of_the_matrix_valued_kernel():
     assert value(engine=kc.Nystrom(n)) == pytest.approx(value(), rel=1e-9)
 
 
+def test_pairs_of_a_band_are_summed_over_terms():
+    y, p = data(9)
+    statistic = kc.SKCE(prediction_kernel=KERNEL, estimator="incomplete", superdiagonals=2)
+    lists = statistic.prepare(kc.Categorical(p)).forms.by_pair(y)
+    h = naive(y, p)
+    for step, values in enumerate(lists, start=1):
+        np.testing.assert_allclose(values, np.diagonal(h, step), rtol=1e-10)
+
+
+def test_far_outcomes_are_as_long_as_their_terms_say():
+    predictions = kc.Normal([0.0, 1.0, 3.0], [1.0, 0.5, 2.0])
+    kernel = 3.0 * (kc.Laplacian(1.0) * OnTargets(kc.Gaussian(1.0))) + kc.Gaussian(2.0) * OnTargets(kc.Laplacian(0.7))
+    residual = kc.SKCE(prediction_kernel=kernel).prepare(predictions).residual
+    first, second = (term.residual.far_lengths() for term in residual.terms)
+    np.testing.assert_allclose(residual.far_lengths(), 3 * first + second)
+
+
 def test_weights_multiply_pairs():
     y, p = data(9)
     w = np.linspace(0.2, 2, 9)
