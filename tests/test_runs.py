@@ -330,7 +330,6 @@ def test_a_case_is_what_was_given():
     p = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.3, 0.4]])
     case = Case.of(["b", "b", "c"], p, classes=["a", "b", "c"], weights=[1, 1, 4])
     assert case.targets.tolist() == [1, 1, 2]
-    assert case.named_targets.tolist() == ["b", "b", "c"]
     assert case.weights.tolist() == [0.5, 0.5, 2]
     assert len(case) == 3
     some = case[np.array([2, 0])]
@@ -342,7 +341,7 @@ def test_a_case_is_what_was_given():
     assert seen.targets.tolist() == [0, 1, 1]
     assert seen.weights is case.weights
     assert seen.predictions.question == "top label"
-    assert case.without_names().named_targets.tolist() == [1, 1, 2]
+    assert case.without_names().predictions.classes is None
     with pytest.raises(InputError, match="a lens asks about classes, and Normal predicts numbers"):
         Case.of([1.0], kc.Normal([0.0], 1.0), lens=kc.TopLabel())
     with pytest.raises(AttributeError):

@@ -1,8 +1,8 @@
 """Level and power of the approximate test whether groups differ from each other.
 
     python experiments/explain/differences.py               # ten minutes; writes docs/tables/group_differences.csv
-    python experiments/explain/differences.py --share 0.05  # a look; the table is not written
-    python experiments/explain/differences.py --match five  # some rows; others stay
+    python experiments/explain/differences.py --share 0.05  # a look, into a scratch folder
+    python experiments/explain/differences.py --match five --output tracked  # some rows; others stay
 
 Predictions of the groups differ in law. Under the null hypothesis all groups share one miscalibration, under the
 alternatives the first group alone is wrong. Groups are equally large, or of random sizes.
@@ -170,9 +170,11 @@ def rows(share, match=""):
 
 
 def written(made):
-    """Rows of the whole table, in order: those that were made, and of others what the table has."""
-    with open(TABLE) as stream:
-        known = {row[0]: row for row in csv.reader(stream)}
+    """Rows of the whole table, in order: those that were made, and of others what the table has, if there is one."""
+    known = {}
+    if TABLE.exists():
+        with open(TABLE) as stream:
+            known = {row[0]: row for row in csv.reader(stream)}
     known |= {row[0]: row for row in made}
     names = [made[0][0], *(f"common: {name}" for name in COMMON)]
     names += [f"of one group: {name.removeprefix('one ')}" for name in DIFFERENT]
@@ -188,10 +190,9 @@ def main():
     for row in rows(options.share, options.match):
         found.append(row)
         print(*row, sep=", ", flush=True)
-        if options.share == 1:
-            whole = written(found)
-            with open(TABLE, "w", newline="") as stream:
-                csv.writer(stream, lineterminator="\n").writerows(whole)
+        whole = written(found)
+        with open(TABLE, "w", newline="") as stream:
+            csv.writer(stream, lineterminator="\n").writerows(whole)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ The default family is compared with the best of the singles that keep their leve
 
 from __future__ import annotations
 
+import argparse
 import csv
 import os
 import sys
@@ -150,6 +151,13 @@ def write(path, rows):
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "w", newline="") as stream:
         csv.writer(stream, lineterminator="\n").writerows(rows)
+
+
+def by_itself(doc, table, path, sets):
+    """Run a script that makes one table of its own; fewer data sets make one in a scratch folder."""
+    parser = argparse.ArgumentParser(description=doc.split("\n")[0])
+    parser.add_argument("--sets", type=int, default=sets)
+    write(path, table(parser.parse_args().sets))
 
 
 def picture(found, path):

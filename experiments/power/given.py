@@ -1,7 +1,7 @@
 """Power of the test given columns, beside tests of groups that columns are cut into and a regression on the columns.
 
     python experiments/power/given.py                # five minutes; writes docs/tables/power_given.csv
-    python experiments/power/given.py --sets 20      # a look; the table is not written
+    python experiments/power/given.py --sets 20      # a look, into a scratch folder
 
 Outcomes depend on columns beyond the prediction, in ways that cancel over all rows. The share of data sets rejected at
 5 % by
@@ -17,16 +17,11 @@ The data are those of `experiments/given`, and more of their kind.
 
 from __future__ import annotations
 
-import argparse
-import csv
-import os
 import sys
 from pathlib import Path
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
 import numpy as np
+from common import DRAWS, LEVEL, TABLES, by_itself
 
 import kernelcal as kc
 from kernelcal.cases import Case
@@ -39,12 +34,8 @@ sys.path.append(str(HERE.parent / "given"))
 
 from simulated import classes, logits, logits_by, normals, quick_start, sites  # noqa: E402  its folder is another
 
-sys.path.append(str(HERE.parent))  # of what all experiments share
-
-import outputs  # noqa: E402
-
-TABLE = outputs.tables() / "power_given.csv"
-LEVEL, SETS, DRAWS = 0.05, 200, 199
+TABLE = TABLES / "power_given.csv"
+SETS = 200
 
 ALTERNATIVES = {
     "calibrated, 400 rows, 4 numbers": logits(400, 4),
@@ -124,15 +115,5 @@ def table(sets, names=None, tell=print):
         yield row
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--sets", type=int, default=SETS)
-    options = parser.parse_args()
-    rows = list(table(options.sets))
-    if options.sets == SETS:
-        with open(TABLE, "w", newline="") as stream:
-            csv.writer(stream, lineterminator="\n").writerows(rows)
-
-
 if __name__ == "__main__":
-    main()
+    by_itself(__doc__, table, TABLE, SETS)

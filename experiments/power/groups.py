@@ -1,7 +1,7 @@
 """Power of the test of groups: the whole family at once, the kernel error alone, and each group by itself.
 
     python experiments/power/groups.py                # some minutes on one core; writes docs/tables/power_groups.csv
-    python experiments/power/groups.py --sets 20      # a look; the table is not written
+    python experiments/power/groups.py --sets 20      # a look, into a scratch folder
 
 Every data set has groups of which some are wrong. The share of the wrong groups that are found, at 5 % for all groups
 together, by
@@ -15,16 +15,8 @@ and the share of data sets in which a right group is rejected by the first.
 
 from __future__ import annotations
 
-import argparse
-import csv
-import os
-import sys
-from pathlib import Path
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
 import numpy as np
+from common import DRAWS, LEVEL, TABLES, by_itself
 from scipy.special import expit, logit
 
 import kernelcal as kc
@@ -36,13 +28,9 @@ from kernelcal.inference.laws import family_wise_pvalues, merged_ranks
 from kernelcal.kernels import Spectral
 from kernelcal.runs import Run
 
-sys.path.append(str(Path(__file__).resolve().parents[1]))  # of what all experiments share
-
-import outputs
-
-TABLE = outputs.tables() / "power_groups.csv"
-LEVEL, SETS = 0.05, 200
-DRAWS, DRAWS_ALONE = 199, 499  # Bonferroni of ten groups needs p-values below .005
+TABLE = TABLES / "power_groups.csv"
+SETS = 200
+DRAWS_ALONE = 499  # Bonferroni of ten groups needs p-values below .005
 
 
 def normal(rng, group, bad, scale=1.0, shift=0.0):
@@ -144,15 +132,5 @@ def table(sets, names=None, tell=print):
         yield row
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--sets", type=int, default=SETS)
-    options = parser.parse_args()
-    rows = list(table(options.sets))
-    if options.sets == SETS:
-        with open(TABLE, "w", newline="") as stream:
-            csv.writer(stream, lineterminator="\n").writerows(rows)
-
-
 if __name__ == "__main__":
-    main()
+    by_itself(__doc__, table, TABLE, SETS)

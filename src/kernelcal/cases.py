@@ -153,14 +153,6 @@ class Case:
         """Numbers by which rows are named."""
         return np.arange(len(self)) if self.numbers is None else self.numbers
 
-    @property
-    def named_targets(self) -> np.ndarray:
-        """Targets as the predictions call them: names of classes where these have names."""
-        batch = self.predictions
-        if not isinstance(batch, ClassPredictions) or batch.classes is None:
-            return self.targets
-        return np.array(batch.classes, dtype=object)[self.targets]
-
     def mean(self, values: np.ndarray) -> float:
         """Mean of numbers, one a row; a row of weight 0 counts nothing, whatever its value."""
         own = self.weights

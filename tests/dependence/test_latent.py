@@ -66,6 +66,16 @@ def test_correlations_of_a_path_are_found(family):
     np.testing.assert_allclose(lagged_correlations(scores, scores(y), rows), [2 / 3, 1 / 3], atol=0.04)
 
 
+def test_correlations_along_time_are_those_of_loops():
+    z = np.random.default_rng(2).normal(size=12)
+    rows = Dependence.of(12, horizon=4, series=np.repeat([0, 1], [7, 5]))
+    wanted = []
+    for k in (1, 2, 3):
+        products = [z[i] * z[i + k] for i in range(12 - k) if (i < 7) == (i + k < 7)]
+        wanted.append((12 - 2 * k) / 12 * np.mean(products) / np.mean(z**2))
+    np.testing.assert_allclose(lagged_correlations(Scores.of(kc.Normal(np.zeros(12), 1.0)), z, rows), wanted)
+
+
 @pytest.mark.parametrize("rho", [0.0, 0.3, 0.8])
 def test_correlation_in_clusters_is_found(rho):
     rng, of = np.random.default_rng(1), np.repeat(np.arange(3000), 4)

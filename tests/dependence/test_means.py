@@ -113,3 +113,22 @@ def test_what_results_say():
     assert "2 series are taken as independent" in few[2]
     assert "few clusters" in mean_law(Dependence.of(12, clusters=np.arange(12) // 2)).notes[1]
     assert len(mean_law(Dependence.of(60, clusters=np.arange(60) // 2)).notes) == 1
+
+
+@pytest.mark.slow
+def test_shares_of_equal_models_that_the_documents_tell():
+    """Differences that are means of h shocks; a variance below 0 rejects in the test as it was published."""
+    for n, h, normal, own in ((200, 8, 0.12, 0.075), (200, 24, 0.19, 0.097), (400, 24, 0.13, 0.082)):
+        shocks = np.cumsum(np.random.default_rng(4).normal(size=(2_000, n + h)), axis=1)
+        d = shocks[:, h:] - shocks[:, :-h]
+        e, total, law = d - d.mean(axis=1, keepdims=True), d.sum(axis=1), mean_law(Dependence.of(n, horizon=h))
+        products = np.stack([(e[:, : n - k] * e[:, k:]).sum(axis=1) * (2 if k else 1) for k in range(law.window)])
+        t = np.abs(total) / np.sqrt((1 - np.arange(law.window) / law.window) @ products)
+        assert np.mean(t > norm.isf(0.025)) == pytest.approx(normal, abs=0.025)
+        assert np.mean(t > law.quantile(0.95)) == pytest.approx(own, abs=0.02)
+        if (n, h) == (200, 24):
+            with np.errstate(invalid="ignore"):
+                t = np.abs(total) / np.sqrt(products[:h].sum(axis=0))  # Diebold and Mariano
+            shorter = np.sqrt((n + 1 - 2 * h + h * (h - 1) / n) / n)  # Harvey, Leybourne and Newbold
+            assert np.mean(~(t <= norm.isf(0.025))) == pytest.approx(0.15, abs=0.025)
+            assert np.mean(~(t * shorter <= student.isf(0.025, n - 1))) == pytest.approx(0.11, abs=0.025)

@@ -41,6 +41,19 @@ def test_means_of_bounded_numbers_are_those_of_agresti_and_coull():
     assert few[1] > 2 * bounded_interval(none, (0.0, 1.0), None, 0.95)[1]  # as of ten rows
 
 
+def test_means_of_bounded_numbers_in_unequal_clusters_by_the_formula():
+    sizes = np.array([1, 1, 2, 3, 5, 8, 4, 6])
+    rows = Dependence.of(30, clusters=np.repeat(np.arange(8), sizes))
+    values = np.random.default_rng(3).uniform(-0.4, 0.6, 30)
+    law, m = mean_law(rows), 30**2 / (sizes**2).sum()
+    z = law.quantile(0.9)
+    middle = (m * values.mean() + z**2 * (-0.4 + 0.6) / 2) / (m + z**2)
+    ends = z**2 / 2 * ((-0.4 - middle) ** 2 + (0.6 - middle) ** 2)
+    half = z * np.sqrt((m * law.error(values)) ** 2 + m * (values.mean() - middle) ** 2 + ends) / (m + z**2)
+    found = bounded_interval(values, (-0.4, 0.6), rows, 0.9)
+    assert found == pytest.approx((max(middle - half, -0.4), min(middle + half, 0.6)))
+
+
 def test_what_is_alike_has_intervals_where_they_are_known():
     rows = Dependence.of(40, clusters=np.arange(40) // 4)
     assert mean_law(rows).interval(np.ones(40), 0.95) == (1.0, 1.0)

@@ -14,41 +14,25 @@ if not FOLDER.exists():  # an installed package has no experiments
     pytest.skip("the experiments are not here", allow_module_level=True)
 
 
-def loaded(name):
-    sys.path.insert(0, str(FOLDER))
-    try:
-        spec = importlib.util.spec_from_file_location(f"dependence_{name}", FOLDER / f"{name}.py")
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        yield module
-    finally:
-        sys.path.remove(str(FOLDER))
-        sys.modules.pop("settings", None)
+def script(name):
+    """A fixture: one script of the folder, imported from there; afterwards nothing of it is left."""
+
+    @pytest.fixture(scope="module", name=name)
+    def loaded():
+        sys.path.insert(0, str(FOLDER))
+        try:
+            spec = importlib.util.spec_from_file_location(f"dependence_{name}", FOLDER / f"{name}.py")
+            module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+            yield module
+        finally:
+            sys.path.remove(str(FOLDER))
+            sys.modules.pop("settings", None)
+
+    return loaded
 
 
-@pytest.fixture(scope="module")
-def run():
-    yield from loaded("run")
-
-
-@pytest.fixture(scope="module")
-def power():
-    yield from loaded("power")
-
-
-@pytest.fixture(scope="module")
-def compare():
-    yield from loaded("compare")
-
-
-@pytest.fixture(scope="module")
-def coverage():
-    yield from loaded("coverage")
-
-
-@pytest.fixture(scope="module")
-def thinned():
-    yield from loaded("thinned")
+run, power, compare, coverage, thinned = map(script, ("run", "power", "compare", "coverage", "thinned"))
 
 
 def test_there_are_thirty_settings(run):

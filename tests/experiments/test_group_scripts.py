@@ -20,11 +20,12 @@ def script():
 
         def load(folder, name):
             patch.syspath_prepend(FOLDERS / folder)
-            patch.delitem(sys.modules, name, raising=False)
+            for own in ("common", name):
+                patch.delitem(sys.modules, own, raising=False)
             return importlib.import_module(name)
 
         yield load
-    for name in ("groups", "given", "simulated", "differences"):
+    for name in ("common", "groups", "given", "simulated", "differences"):
         sys.modules.pop(name, None)
 
 
@@ -63,3 +64,16 @@ def test_differences_of_groups(script):
         for data in family.values():
             y, batch = data(rng, differences.groups_of(rng, 60, 3, "unequal"))
             assert len(y) == len(batch) == 60
+
+
+def test_a_short_run_writes_its_table_too(script, monkeypatch, tmp_path):
+    """Where to is for `outputs` to say: a scratch folder, in which there is no table whose other rows could stay."""
+    common, differences = script("power", "common"), script("explain", "differences")
+    monkeypatch.setattr(sys, "argv", ["given.py", "--sets", "3"])
+    common.by_itself("Power.", lambda sets: [["data sets"], [sets]], tmp_path / "own.csv", 200)
+    assert (tmp_path / "own.csv").read_text() == "data sets\n3\n"
+    made = [["miscalibration", "200 rows"], ["common: calibrated binary", "0.050"]]
+    monkeypatch.setattr(differences, "TABLE", tmp_path / "differences.csv")
+    assert differences.written(made) == made
+    differences.TABLE.write_text("miscalibration,200 rows\ncommon: bias +.5,0.040\n")
+    assert differences.written(made) == [*made, ["common: bias +.5", "0.040"]]

@@ -15,6 +15,7 @@ from kernelcal.errors import InputError
 from kernelcal.explanation import by_group, checked_groups, columns_of_text, explain
 from kernelcal.explanation.differing import _ClassModel as ClassModel
 from kernelcal.explanation.differing import _common as common_fit
+from kernelcal.explanation.differing import _of_scores as of_scores
 from kernelcal.explanation.differing import _of_shares as of_shares
 from kernelcal.explanation.differing import difference_of
 from kernelcal.explanation.group_test import Null, prepared_groups
@@ -523,6 +524,26 @@ def test_bias_beside_a_common_fit_against_the_score_test_of_a_logistic_regressio
     cleared = score[5:] - b.T @ np.linalg.solve(a, score[:5])
     covariance = information[5:, 5:] - b.T @ np.linalg.solve(a, b)
     assert forms[0, 0] == pytest.approx(cleared @ np.linalg.solve(covariance, cleared), rel=1e-6)
+
+
+def test_bias_and_width_of_numbers_beside_a_common_fit_by_least_squares():
+    rng = np.random.default_rng(3)
+    where, own = rng.normal(size=(150, 2)), np.eye(3)[np.arange(150) % 3]
+    z = 0.3 * where[:, 0] + np.exp(0.5 * where[:, 1]) * rng.normal(size=150)
+    a, b = (where - where.mean(axis=0)).T
+    basis = np.column_stack([np.ones(150), a, b, a * a, a * b, b * b])
+
+    def less_fit(values):
+        return values - basis @ np.linalg.lstsq(basis, values, rcond=None)[0]
+
+    e = less_fit(z)
+    width = np.abs(e) - less_fit(np.abs(e))
+    e, left = e / np.maximum(width, 0.2 * np.abs(e).mean()), less_fit(own)
+    wanted = []
+    for values in (e - e.mean(), np.abs(e) - np.abs(e).mean()):
+        sums = values @ left
+        wanted.append(sums @ np.linalg.pinv(left.T @ left * values.var(), rcond=1e-8) @ sums)
+    np.testing.assert_allclose(of_scores(z, where, own, 3, rng)[0], wanted, rtol=1e-8)
 
 
 def stacked(sides, parts, n, m):

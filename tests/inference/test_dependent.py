@@ -10,9 +10,10 @@ from scipy.stats import binom, norm
 import kernelcal as kc
 from kernelcal.cases import Case
 from kernelcal.dependence import Dependence, Scores, less_error, shared_correlation
-from kernelcal.inference.cluster_sums import ClusterSums
+from kernelcal.inference.cluster_sums import ClusterSums, flipped_values
 from kernelcal.inference.laws import dependent
-from kernelcal.inference.laws.dependent import effective_clusters, flipped_pvalue
+from kernelcal.inference.laws.dependent import effective_clusters
+from kernelcal.inference.laws.ranking import merged_pvalue, ranks
 
 
 def overlapping(rng, n, h, phi=0.9):
@@ -38,7 +39,8 @@ def test_flipped_signs_are_near_all_of_them():
     rank = np.array([[(values[:, k] >= values[a, k] - 1e-12).sum() for k in range(2)] for a in range(len(every))])
     smallest = rank.min(axis=1)
     wanted = np.mean(smallest <= smallest[0])
-    assert flipped_pvalue(sums, 9_999, 0) == pytest.approx(wanted, abs=0.02)
+    drawn = flipped_values(sums, 9_999, 0).values
+    assert merged_pvalue(drawn, ranks(drawn)) == pytest.approx(wanted, abs=0.02)
 
 
 def test_sums_of_clusters_are_those_of_loops():

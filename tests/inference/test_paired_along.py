@@ -85,6 +85,10 @@ def test_differences_of_drawn_values_have_the_error_of_influences():
     assert found.error == pytest.approx(along.law.error(influence))
     wider = along.of_draws((0.3, 0.1), influence, one, two, lambda some: (2 * one, 2 * two))
     assert wider.error**2 == pytest.approx(along.law.error(influence) ** 2 + 3 * np.var(one - two, ddof=1))
+    own, added = along.law.error(influence) ** 2, 3 * np.var(one - two, ddof=1)
+    far = along.of_draws((20.0, 0.0), influence, one, two, lambda some: (2 * one, 2 * two))
+    square = (np.sqrt(own**2 + added * 20.0**2) - own) / (added / 2)  # z^2 (own + added z^2 / 4) = 20^2
+    assert far.pvalue == pytest.approx(along.law.pvalue(np.sqrt(square)), rel=1e-6)
 
 
 def test_rows_without_spread_and_infinite_rows():

@@ -114,7 +114,7 @@ def compare(
         As for `calibration_test`; progress goes over all models.
     clusters, time, horizon, series
         Which rows depend on each other, as for `calibration_test`: every test, interval and difference allows for it.
-        Differences over time have the p-values of a Diebold-Mariano test that holds for few stretches, see Notes.
+        Differences over time have the p-values of a Diebold-Mariano test that allows for few stretches, see Notes.
 
     Returns
     -------

@@ -26,7 +26,7 @@ class MeanLaw(ABC):
     An error that is estimated from few independent stretches or clusters is not the error: the same t of normal
     numbers without dependence tells how large it becomes by chance, and its law is the one that p-values are taken
     from, exactly and without draws. This is fixed-b inference (Kiefer and Vogelsang), which for differences of scores
-    of two forecasts is the test of Diebold and Mariano with a law that holds for few stretches; of clusters it is
+    of two forecasts is the test of Diebold and Mariano with a law that allows for few stretches; of clusters it is
     Student's law, and one like it where sizes differ.
     """
 

@@ -15,7 +15,14 @@ from kernelcal.predictions import Bernoulli, ClassPredictions, QuantileCells, Qu
 from kernelcal.randomness import generator_of
 from kernelcal.statistics import Prepared
 
-__all__ = ["ClusterSums", "FlippedSums", "explaining", "flipped_values"]
+__all__ = [
+    "ClusterSums",
+    "FlippedSums",
+    "explaining",
+    "flipped_values",
+    "observed_and_flipped",
+    "under_signs",
+]
 
 
 class ClusterSums(Prepared):
@@ -108,8 +115,17 @@ def flipped_values(sums: np.ndarray, draws: int, rng: object) -> FlippedSums:
     Valid for many clusters whose sums are symmetric about 0. A set of signs and its opposite are the same: with G
     clusters no p-value is below ``2^(1 - G)``.
     """
+    signs = observed_and_flipped(len(sums), draws, rng)
+    return FlippedSums(signs, under_signs(sums, signs))
+
+
+def observed_and_flipped(clusters: int, draws: int, rng: object) -> np.ndarray:
+    """Signs of clusters, shape (draws + 1, G): ones, as observed, in row 0, and random ones below."""
+    signs = generator_of(rng, "signs of clusters").integers(0, 2, size=(draws, clusters)) * 2.0 - 1.0
+    return np.concatenate([np.ones((1, clusters)), signs])
+
+
+def under_signs(sums: np.ndarray, signs: np.ndarray) -> np.ndarray:
+    """``|sum_g e_g S_gj| / sqrt(sum_g S_gj^2)`` of sums (G, J) under signs (B, G), shape (B, J)."""
     spread = np.sqrt((sums**2).sum(axis=0))
-    scaled = sums / np.where(spread > 0, spread, 1.0)
-    signs = generator_of(rng, "signs of clusters").integers(0, 2, size=(draws, len(sums))) * 2.0 - 1.0
-    signs = np.concatenate([np.ones((1, len(sums))), signs])
-    return FlippedSums(signs, np.abs(signs @ scaled))
+    return np.asarray(np.abs(signs @ (sums / np.where(spread > 0, spread, 1.0))))

@@ -11,7 +11,7 @@ import numpy as np
 
 from kernelcal.cases import Case
 from kernelcal.dependence import Coupling, Parts, Scores
-from kernelcal.inference.cluster_sums import ClusterSums
+from kernelcal.inference.cluster_sums import ClusterSums, observed_and_flipped, under_signs
 from kernelcal.inference.draws import Draws
 from kernelcal.inference.laws import (
     DrawnValues,
@@ -26,7 +26,6 @@ from kernelcal.inference.laws import (
     residual_variances,
 )
 from kernelcal.predictions import Quantiles
-from kernelcal.randomness import generator_of
 from kernelcal.runs import Run
 from kernelcal.statistics import Prepared, Together
 
@@ -210,17 +209,13 @@ class Redrawn:
         As for a test of one set: the largest of ``|sum_g e_g S_gj| / sqrt(sum_g S_gj^2)`` by its rank over j.
         """
         assert self.whole.rows is not None
-        shape = (run.draws, self.whole.rows.groups)
-        signs = generator_of(run.rng, "signs of clusters").integers(0, 2, size=shape) * 2.0 - 1.0
-        signs = np.concatenate([np.ones((1, shape[1])), signs])
+        signs = observed_and_flipped(self.whole.rows.groups, run.draws, run.rng)
         merged = []
         for k in chosen:
             part = self.parts[k]
             assert part.sums is not None  # for the type checker: only such are chosen
             assert part.clusters is not None
-            sums = part.sums.of(part.observed[None])[0]
-            spread = np.sqrt((sums**2).sum(axis=0))
-            values = np.abs(signs[:, part.clusters] @ (sums / np.where(spread > 0, spread, 1.0)))
+            values = under_signs(part.sums.of(part.observed[None])[0], signs[:, part.clusters])
             merged.append(merged_ranks(values, ranks(values)))
         rank, deviation = (np.stack(columns, axis=1) for columns in zip(*merged, strict=True))
         return rank[0] / len(rank), family_wise_pvalues(rank, deviation)

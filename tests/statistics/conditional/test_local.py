@@ -27,6 +27,11 @@ def test_classes():
     np.testing.assert_allclose(mcmd(Y, P, at=P[:4], **settings), np.sqrt(np.diag(whole))[:4], rtol=1e-9)
 
 
+def test_lambda_follows_the_rows():
+    own, said = ecmmd(Y, P, prediction_kernel=kc.Gaussian(0.5)), 12**-0.25 / 10
+    assert float(own) == float(ecmmd(Y, P, prediction_kernel=kc.Gaussian(0.5), regularization=said))
+
+
 def test_numbers_without_features():
     mean, y = RNG.normal(size=9), RNG.normal(size=9)
     predictions = kc.Normal(mean, 1.0)

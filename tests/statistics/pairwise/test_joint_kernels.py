@@ -53,6 +53,23 @@ def test_estimators_are_those_of_the_matrix_valued_kernel():
     assert value(engine=kc.Nystrom(n)) == pytest.approx(value(), rel=1e-9)
 
 
+def test_pairs_of_a_band_are_summed_over_terms():
+    y, p = data(9)
+    statistic = kc.SKCE(prediction_kernel=KERNEL, estimator="incomplete", superdiagonals=2)
+    lists = statistic.prepare(kc.Categorical(p)).forms.by_pair(y)
+    h = naive(y, p)
+    for step, values in enumerate(lists, start=1):
+        np.testing.assert_allclose(values, np.diagonal(h, step), rtol=1e-10)
+
+
+def test_far_outcomes_are_as_long_as_their_terms_say():
+    predictions = kc.Normal([0.0, 1.0, 3.0], [1.0, 0.5, 2.0])
+    kernel = 3.0 * (kc.Laplacian(1.0) * OnTargets(kc.Gaussian(1.0))) + kc.Gaussian(2.0) * OnTargets(kc.Laplacian(0.7))
+    residual = kc.SKCE(prediction_kernel=kernel).prepare(predictions).residual
+    first, second = (term.residual.far_lengths() for term in residual.terms)
+    np.testing.assert_allclose(residual.far_lengths(), 3 * first + second)
+
+
 def test_weights_multiply_pairs():
     y, p = data(9)
     w = np.linspace(0.2, 2, 9)
@@ -218,6 +235,27 @@ def test_a_profile_of_one_distance_errs_as_little_as_it_says():
                 values += factor * np.exp(-u * square / (2 * inside.lengthscale**2))
                 assert term.target.lengthscale == inside.lengthscale
             assert np.abs(values - (1 + u) ** -exponent).max() < error
+
+
+@pytest.mark.parametrize(
+    ("profile", "exponent", "shift", "stretch"),
+    [
+        (RationalQuadratic(1.5, alpha=0.7, metric=kc.TotalVariation()), -0.7, 1.0, 1.4),
+        (kc.InverseMultiquadric(0.8, beta=-1.3, offset=1.7, metric=kc.TotalVariation()), -1.3, 1.7**2, 1.0),
+    ],
+    ids=["rational quadratic", "inverse multiquadric"],
+)
+def test_a_profile_of_one_distance_keeps_exponent_offset_and_metric(profile, exponent, shift, stretch):
+    d, e = np.meshgrid(np.linspace(0, 4, 9), np.linspace(0, 3, 7))
+    values = np.zeros_like(d)
+    for term in terms_of(joint_mixture(profile, target_lengthscale=0.6, terms=40)):
+        inside = term.kernel.kernel
+        assert inside.metric == profile.metric
+        values += term.kernel.factor * np.exp(
+            -(d**2) / (2 * inside.lengthscale**2) - e**2 / (2 * term.target.lengthscale**2)
+        )
+    wanted = (shift + (d**2 / profile.lengthscale**2 + e**2 / 0.6**2) / stretch) ** exponent
+    np.testing.assert_allclose(values, wanted, atol=2e-6)
 
 
 def test_a_constant_is_the_mean_residual():

@@ -40,7 +40,6 @@ __all__ = [
     "Gate",
     "coupled",
     "effective_clusters",
-    "flipped_pvalue",
     "not_redrawn",
     "ordinal",
     "refuse_dependent",
@@ -356,9 +355,3 @@ def effective_clusters(rows: Dependence, rho: float, variances: np.ndarray) -> f
     own = np.bincount(rows.clusters, variances)
     v = own + rho * (np.bincount(rows.clusters, np.sqrt(variances)) ** 2 - own)
     return float(v.sum() ** 2 / (v**2).sum()) if v.any() else float(rows.groups)
-
-
-def flipped_pvalue(sums: np.ndarray, draws: int, rng: object) -> float:
-    """P-value of the values of `flipped_values`, by their smallest rank."""
-    values = flipped_values(sums, draws, rng).values
-    return merged_pvalue(values, ranks(values))

@@ -26,7 +26,6 @@ __all__ = [
     "known",
     "listed",
     "missing_words",
-    "numbered_from",
     "usual_column",
     "was_said",
 ]
@@ -192,12 +191,6 @@ def _not_taken(names: list[str], taken: Sequence[str]) -> list[str]:
     if twice is not None:
         raise InputError(f"column {twice!r} cannot be both predictions and target (or label): name another one")
     return names
-
-
-def numbered_from(columns: Sequence[str]) -> int | None:
-    """Smallest number in the names of numbered columns (p1, p2, ...), None if the names are of another kind."""
-    numbers = [_NUMBERED.fullmatch(name) for name in columns]
-    return min(int(n.group(1)) for n in numbers if n) if all(numbers) else None
 
 
 def usual_column(source: Source, usual: Sequence[str], what: str, option: str) -> str:
