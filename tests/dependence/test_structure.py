@@ -75,6 +75,11 @@ def test_some_rows_are_the_same_rows():
         ({"clusters": [1, 2]}, r"one value for each of the 4 rows, got shape \(2,\)"),
         ({"clusters": "site"}, "one value for each of the 4 rows, got 'site'"),
         ({"clusters": [1, None, 2, 2]}, "row 1 is missing"),
+        ({"clusters": [1, np.nan, 2, 2]}, "row 1 is missing"),
+        ({"clusters": [[1], [1], [2], [2]]}, r"row 0 is \[1\], a list: expected a label"),
+        ({"series": ["a", {"b": 1}, "a", "a"], "horizon": 2}, "row 1 is {'b': 1}, a dict: expected a label"),
+        ({"clusters": [1, 1, np.array([1, 2]), 2]}, r"row 2 is array\(\[1, 2\]\), a ndarray: expected a label"),
+        ({"time": np.arange(4) * 1j, "horizon": 2}, "time must be numbers or dates"),
         ({"series": [1, 1, 2, 2]}, "say horizon= too"),
         ({"horizon": 0}, "whole number of steps, 1 or more, got 0"),
         ({"horizon": 1.5}, "whole number of steps, 1 or more, got 1.5"),
@@ -93,3 +98,20 @@ def test_some_rows_are_the_same_rows():
 def test_what_cannot_be_is_refused(said, words):
     with pytest.raises(kc.InputError, match=words):
         Dependence.of(4, **said)
+
+
+@pytest.mark.parametrize("name", ["clusters", "series", "time"])
+def test_a_missing_value_of_pandas_is_missing(name):
+    pandas = pytest.importorskip("pandas")
+    said = {name: pandas.Series(["2026-01-01", None, "2026-01-03", "2026-01-04"], dtype="string")}
+    for values in (said, {name: [*said[name]]}):
+        with pytest.raises(kc.InputError, match=rf"{name}: row 1 is missing \(1 of 4\)"):
+            Dependence.of(4, **values, **({} if name == "clusters" else {"horizon": 2}))
+
+
+def test_times_with_a_zone_are_taken_in_utc():
+    summer = datetime.timezone(datetime.timedelta(hours=2))
+    hours = [datetime.datetime(2026, 3, 29, hour, tzinfo=datetime.UTC) for hour in range(3)]
+    times = [*hours, datetime.datetime(2026, 3, 29, 5, tzinfo=summer)]
+    assert Dependence.of(4, time=times, horizon=2).time.tolist() == [0, 1, 2, 3]
+    assert Dependence.of(4, time=[time.isoformat() for time in times], horizon=2).time.tolist() == [0, 1, 2, 3]

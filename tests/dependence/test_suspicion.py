@@ -6,7 +6,7 @@ from scipy.stats import binom, norm
 
 import kernelcal as kc
 from kernelcal.cases import Case
-from kernelcal.dependence import suspicions
+from kernelcal.dependence import suspicions, suspicious_labels
 
 
 def told(y, predictions):
@@ -62,8 +62,20 @@ def test_too_few_rows_and_densities_without_draws_are_left():
     assert told(np.cumsum(np.ones(50)), kc.Score(lambda y: -y, n=50)) == ()
 
 
+@pytest.mark.parametrize("kind", ["event", "its opposite", "first choice", "count"])
+@pytest.mark.parametrize("twice", [False, True])
+def test_where_nothing_happened_nothing_is_seen(kind, twice):
+    rate = np.sort(np.repeat(np.random.default_rng(8).beta(0.2, 20, 45), 2) if twice else np.geomspace(1e-6, 0.1, 90))
+    y = np.zeros(90, dtype=int)
+    first = np.column_stack([1 - rate, 0.3 * rate, 0.7 * rate])
+    batch = {"event": rate, "its opposite": 1 - rate, "first choice": first, "count": kc.Poisson(rate)}[kind]
+    case = Case.of(y + (kind == "its opposite"), batch)
+    assert suspicions(case.predictions, case.targets) == ()
+    assert suspicious_labels(case.predictions, case.targets, {"subject": np.arange(90) // 3}) == ""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["right", "wrong and sorted", "rare", "counts", "many rows"])
+@pytest.mark.parametrize("kind", ["right", "wrong and sorted", "rare", "counts", "rare counts", "hits", "many rows"])
 def test_independent_rows_are_seldom_suspected(kind):
     sets = 150
     alarms = 0
@@ -78,6 +90,12 @@ def test_independent_rows_are_seldom_suspected(kind):
             alarms += bool(told((rng.random(400) < 0.03 * p).astype(int), 0.03 * p))
         elif kind == "counts":
             alarms += bool(told(rng.poisson(0.1 + 2 * p), kc.Poisson(0.1 + 2 * p)))
+        elif kind == "rare counts":
+            rate = np.sort(rng.gamma(0.2, 0.05, 200) + 1e-4)
+            alarms += bool(told(rng.poisson(rate), kc.Poisson(rate)))
+        elif kind == "hits":
+            miss = np.sort(rng.beta(0.2, 20, 60))
+            alarms += bool(told((rng.random(60) > miss).astype(int), 1 - miss))
         else:
             q = rng.uniform(size=3000)
             alarms += bool(told((rng.random(3000) < q).astype(int), q))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -187,7 +188,7 @@ def _values(name: str, given: Any, n: int) -> np.ndarray:
     values = values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
     if values.shape != (n,):
         raise InputError(f"{name} must hold one value for each of the {n:,} rows, got shape {values.shape}")
-    missing = [i for i, value in enumerate(values.tolist()) if value is None or value != value]
+    missing = [i for i, value in enumerate(values.tolist()) if _is_missing(value)]
     if missing:
         raise InputError(
             f"{name}: row {missing[0]} is missing ({len(missing):,} of {n:,}): drop such rows from targets, "
@@ -195,6 +196,16 @@ def _values(name: str, given: Any, n: int) -> np.ndarray:
             + ("" if name == "time" else ", or give each a label of its own if it stands alone")
         )
     return values
+
+
+def _is_missing(value: Any) -> bool:
+    """None, NaN, NaT and pandas' NA, which refuses to be asked; an array in a cell is something else."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:
+        return True
+    except ValueError:
+        return False
 
 
 def _as_objects(given: Any) -> Any:
@@ -210,7 +221,16 @@ def _codes(name: str, given: Any, n: int) -> np.ndarray:
     values = _values(name, given, n)
     if values.dtype.kind == "O":
         numbers: dict[Any, int] = {}
-        return np.array([numbers.setdefault((type(v), v), len(numbers)) for v in values.tolist()], dtype=np.int64)
+        codes = np.empty(n, dtype=np.int64)
+        for i, value in enumerate(values.tolist()):
+            try:
+                codes[i] = numbers.setdefault((type(value), value), len(numbers))
+            except TypeError:  # lists, dictionaries, arrays: equal ones could not be found
+                raise InputError(
+                    f"{name}: row {i} is {value!r}, a {type(value).__name__}: expected a label, such as a number, text "
+                    "or a date; of several values make a tuple"
+                ) from None
+        return codes
     return np.unique(values, return_inverse=True)[1].astype(np.int64)
 
 
@@ -289,9 +309,11 @@ def _as_numbers(values: np.ndarray) -> tuple[np.ndarray, tuple[float, str]]:
         if values.dtype.kind in "OUS":
             whole = values.tolist()
             numbers = all(isinstance(value, int | float | np.number) for value in whole)
-            values = np.array(
-                whole if numbers else [str(value) for value in whole], dtype=None if numbers else "M8[us]"
-            )
+            with warnings.catch_warnings():  # of times with a zone, which are taken in UTC
+                warnings.simplefilter("ignore", UserWarning)
+                values = np.array(
+                    whole if numbers else [str(value) for value in whole], dtype=None if numbers else "M8[us]"
+                )
         if values.dtype.kind == "m":
             return values.astype("m8[us]").astype(np.int64).astype(np.float64), (1 / _DAY, " days")
         if values.dtype.kind == "M":
@@ -300,6 +322,8 @@ def _as_numbers(values: np.ndarray) -> tuple[np.ndarray, tuple[float, str]]:
             if months is not None:
                 return months, (1.0, " months")
             return times.astype(np.int64).astype(np.float64), (1 / _DAY, " days")
+        if values.dtype.kind == "c":
+            raise TypeError  # the imaginary part would be dropped
         found = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         raise InputError(

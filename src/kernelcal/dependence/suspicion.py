@@ -22,6 +22,8 @@ _BINS, _EACH = 20, 20  # bins of predictions at most, and rows in each at least
 _FEWEST = 30  # rows, below which nothing is looked for
 _PERMUTATIONS, _FEW_PERMUTATIONS, _MANY = 999, 299, 2_000  # of residuals, and of more than so many
 _STRETCHES, _LENGTH = 20, 1_000  # of consecutive rows that stand for very many
+_ROUNDING = 1e-9  # of the largest residual
+_FAR = 10.0  # predicted standard deviations, that count at most
 _CLIP = 1e-3  # of probabilities, by whose spread residuals are divided
 _REPEATED = 40  # groups of equal predictions, at least
 _LABELS = 10  # that are there more than once, at least
@@ -34,7 +36,8 @@ def suspicions(predictions: Predictions, targets: np.ndarray, weights: np.ndarra
 
     Residuals are outcomes less what was predicted in predicted standard deviations, of several classes whether the
     first choice was right, less straight lines in 20 bins of the prediction: what a wrong model does to all alike is no
-    dependence.
+    dependence. Of events and counts the lines are those of the outcomes before they are divided: where nothing
+    happened, ``-p / sqrt(p (1 - p))`` is a curve, which rows in order of p would share.
 
     - Neighbours: the sum of products of residuals of consecutive rows, among permutations. Not where outcomes are
       sorted.
@@ -65,8 +68,8 @@ def suspicions(predictions: Predictions, targets: np.ndarray, weights: np.ndarra
         return ()
     every = len(kept) == len(targets)
     y = targets if every else targets[kept]
-    e, key, described = _residuals(predictions if every else predictions[kept], y)
-    e, rng = _less_bins(e, key), generator_of(0, "permutations of residuals")
+    residuals, described = _residuals(predictions if every else predictions[kept], y)
+    e, rng = residuals.less_bins(), generator_of(0, "permutations of residuals")
     return (*_of_neighbours(e, y, rng), *_of_equal(e, described[:, :_COLUMNS], rng))
 
 
@@ -90,8 +93,8 @@ def suspicious_labels(predictions: Predictions, targets: np.ndarray, labels: Map
     looked = {} if few else {name: codes for name, codes in labels.items() if _are_groups(codes)}
     for name, codes in looked.items():
         rows = _of_some_labels(codes)
-        e, key, _ = _residuals(predictions[rows], targets[rows])
-        e, index = _less_bins(e, key), np.unique(codes[rows], return_inverse=True)[1].ravel()
+        residuals, _ = _residuals(predictions[rows], targets[rows])
+        e, index = residuals.less_bins(), np.unique(codes[rows], return_inverse=True)[1].ravel()
         if e.any() and _unusual(e, partial(_within, index), generator_of(0, "labels of subjects"), len(looked)):
             number = int((np.bincount(codes) > 1).sum())
             return (
@@ -123,9 +126,9 @@ def suspicious_series(predictions: Predictions, targets: np.ndarray, rows: Depen
     index = np.unique(rows.moment, return_inverse=True)[1].ravel()
     if np.bincount(index).max() < 2 or int(index.max()) < _FEWEST_TIMES:
         return ()
-    e, key, _ = _residuals(predictions, targets)
+    residuals, _ = _residuals(predictions, targets)
     order = np.lexsort((index, rows.series))
-    e, index = _less_bins(e, key)[order], index[order]
+    e, index = residuals.less_bins()[order], index[order]
     turned = _Turned(e, np.bincount(rows.series))
     if not e.any() or not _unusual(e, partial(_within, index), generator_of(0, "turned series"), redrawn=turned):
         return ()
@@ -181,8 +184,40 @@ def _looked_at(n: int) -> np.ndarray:
     return (starts[:, None] + np.arange(_LENGTH)).ravel()
 
 
-def _residuals(batch: Any, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Standardised residuals, the number by which predictions are binned, and all numbers that describe each (n, k)."""
+@dataclass(frozen=True)
+class _Residuals:
+    """What deviates, one number a row, before it is divided by its spread, and the number by which rows are binned."""
+
+    outcome: np.ndarray
+    key: np.ndarray
+    spread: np.ndarray
+
+    def less_bins(self) -> np.ndarray:
+        """Outcomes less a straight line in every bin of predictions, over spreads; equal predictions share a bin.
+
+        Each row counts in its line as it will be divided. Rows without spread have the residual 0, and so do those
+        whose line is what happened, up to rounding.
+        """
+        number = max(1, min(_BINS, len(self.key) // _EACH))
+        edges = np.quantile(self.key, np.arange(1, number) / number)
+        index = np.searchsorted(edges, self.key, side="right")
+        each = np.where(self.spread > 0, 1 / np.where(self.spread > 0, self.spread, 1.0), 0.0)
+        weight = each**2
+        total = np.bincount(index, weight, number)
+        total = np.where(total > 0, total, 1.0)
+
+        def centred(values: np.ndarray) -> np.ndarray:
+            return np.asarray(values - (np.bincount(index, weight * values, number) / total)[index])
+
+        y, x = centred(self.outcome), centred(self.key)
+        spread = np.bincount(index, weight * x * x, number)
+        slope = np.bincount(index, weight * x * y, number) / np.where(spread > 0, spread, 1.0)
+        e = (y - slope[index] * x) * each
+        return np.asarray(np.where(np.abs(e) > _ROUNDING * np.abs(self.outcome * each).max(), e, 0.0))
+
+
+def _residuals(batch: Any, y: np.ndarray) -> tuple[_Residuals, np.ndarray]:
+    """Return what deviates, and all numbers that describe each prediction, shape (n, k)."""
     if isinstance(batch, ClassPredictions):
         p = batch.table().astype(np.float64)
         if p.shape[1] == 2:
@@ -191,29 +226,20 @@ def _residuals(batch: Any, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.nd
             first = p.argmax(axis=1)
             chosen, hit = p[np.arange(len(p)), first], y == first
         held = np.clip(chosen, _CLIP, 1 - _CLIP)
-        return (hit - chosen) / np.sqrt(held * (1 - held)), chosen, p
+        return _Residuals(hit.astype(np.float64), chosen, np.sqrt(held * (1 - held))), p
     if isinstance(batch, Quantiles):
         values, levels = to_numpy(batch.values).astype(np.float64), to_numpy(batch.levels)
-        return (values < y[:, None]).mean(axis=1) - (1 - levels).mean(), values[:, values.shape[1] // 2], values
-    e = np.clip(batch.standardised(y).reshape(len(y), -1), -10, 10).mean(axis=1)
+        e, key = (values < y[:, None]).mean(axis=1) - (1 - levels).mean(), values[:, values.shape[1] // 2]
+        return _Residuals(e, key, np.ones(len(y))), values
     centre, width = (to_numpy(x).astype(np.float64).reshape(len(y), -1) for x in (batch.centre, batch.width))
-    return e, centre.mean(axis=1), np.concatenate([centre, width], axis=1)
-
-
-def _less_bins(e: np.ndarray, key: np.ndarray) -> np.ndarray:
-    """Residuals less a straight line in every bin of predictions; equal predictions share a bin."""
-    number = max(1, min(_BINS, len(e) // _EACH))
-    edges = np.quantile(key, np.arange(1, number) / number)
-    index = np.searchsorted(edges, key, side="right")
-    count = np.maximum(np.bincount(index, minlength=number), 1)
-
-    def centred(values: np.ndarray) -> np.ndarray:
-        return np.asarray(values - (np.bincount(index, values, number) / count)[index])
-
-    e, x = centred(e), centred(key)
-    spread = np.bincount(index, x * x, number)
-    slope = np.bincount(index, x * e, number) / np.where(spread > 0, spread, 1.0)
-    return np.asarray(e - slope[index] * x)
+    described = np.concatenate([centre, width], axis=1)
+    if centre.shape[1] == 1 and not batch.continuous:
+        middle, spread = centre[:, 0], width[:, 0]
+        return _Residuals(
+            np.clip(y.reshape(-1), middle - _FAR * spread, middle + _FAR * spread), middle, spread
+        ), described
+    e = np.clip(batch.standardised(y).reshape(len(y), -1), -_FAR, _FAR).mean(axis=1)
+    return _Residuals(e, centre.mean(axis=1), np.ones(len(y))), described
 
 
 def _of_neighbours(e: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> tuple[str, ...]:

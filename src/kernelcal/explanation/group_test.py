@@ -253,7 +253,7 @@ def found_by_group(
         least = {} if beside is None else beside.least
         for k, (group, family, own) in enumerate(zip(prepared.groups, prepared.families, drawn, strict=True)):
             alone, over_all = least.get(k, (0.0, 0.0))
-            one = _tested(family, own, null.case.targets[group.rows], max(float(pvalues[k]), over_all), null.run.alpha)
+            one = _tested(family, own, null.case, group.rows, max(float(pvalues[k]), over_all), null.run.alpha)
             tested.append((group, {**one, "own_pvalue": max(one["own_pvalue"], alone)}))
     draws = max(len(values) - 1, 0)
     return _found(null, tested, untested, error, run, grouping, contributions, beside, draws)
@@ -302,13 +302,16 @@ def _columns(groups: Sequence[Group]) -> dict[str, list[Group]]:
 
 
 def _tested(
-    family: PreparedFamily, drawn: DrawnValues, targets: np.ndarray, pvalue: float, alpha: float
+    family: PreparedFamily, drawn: DrawnValues, case: Case, rows: np.ndarray, pvalue: float, alpha: float
 ) -> dict[str, Any]:
     """P-values of a group, what decides, and directions if it is rejected: the members are those that were drawn."""
     outcome = drawn.outcome(family.names)
     deviation = next((m.deviation for m in outcome.members if m.name == outcome.fired), float("nan"))
     rejected = pvalue <= alpha
-    words = directions(family.signals, targets, outcome.members, outcome.fired, alpha) if rejected else ()
+    words: tuple[str, ...] = ()
+    if rejected:
+        depend = None if case.rows is None else case.rows[rows]
+        words = directions(family.signals, case.targets[rows], outcome.members, outcome.fired, alpha, depend)
     return {
         "pvalue": pvalue,
         "own_pvalue": drawn.pvalue,
@@ -417,7 +420,7 @@ def _thinned(
         pvalues = prepared.corrected(drawn)
         for group, family, values, p in zip(inside, prepared.families, drawn, pvalues, strict=True):
             key, level = (group.column, group.name), null.run.alpha / len(subsets)
-            one = _tested(family, values, part.case.targets[group.rows], float(p), level)
+            one = _tested(family, values, part.case, group.rows, float(p), level)
             if key not in best or one["pvalue"] < best[key]["pvalue"]:
                 best[key] = one
     times = len(subsets)

@@ -380,7 +380,7 @@ def _result(law: NullLaw, outcome: Outcome, problem: Problem) -> TestResult:
     run, rejected = problem.run, outcome.pvalue <= problem.run.alpha
     shown = _given(prepared, law, outcome, problem) if isinstance(prepared, PreparedGiven) else None
     if isinstance(prepared, PreparedFamily) and rejected:
-        words = directions(prepared.signals, targets, members, outcome.fired, run.alpha)
+        words = directions(prepared.signals, targets, members, outcome.fired, run.alpha, problem.case.rows)
     if isinstance(prepared, PreparedGiven) and shown is not None and rejected:
         words = _beside_given(words, shown, prepared, outcome, run.alpha)
     p, draws = outcome.pvalue, outcome.draws

@@ -10,6 +10,7 @@ import numpy as np
 from kernelcal.arrays import is_numpy, to_numpy
 from kernelcal.cases import Case
 from kernelcal.defaults import SIGNIFICANCE
+from kernelcal.dependence import Dependence
 from kernelcal.errors import InputError
 from kernelcal.inference.result import Member
 from kernelcal.inference.test.number_family import FACTORS, number_kernel, number_merge, number_parts
@@ -344,15 +345,23 @@ Signals = PreparedClassSignals | PreparedNumberSignals | PreparedQuantileSignals
 
 
 def directions(
-    signals: Signals, targets: np.ndarray, members: tuple[Member, ...], fired: str, alpha: float = SIGNIFICANCE
+    signals: Signals,
+    targets: np.ndarray,
+    members: tuple[Member, ...],
+    fired: str,
+    alpha: float = SIGNIFICANCE,
+    rows: Dependence | None = None,
 ) -> tuple[str, ...]:
     """Sentences for what speaks against calibration: what was ruled out, then directions, the fired one first.
 
     A direction must be beyond what calibrated outcomes do, and beyond the spread of the observed rows: outcomes that
     spread too wide alone make sums vary more than those of calibrated ones. Beside the first one others are named
     where they deviate at the level over the number of directions. If none is clear, the strongest is named,
-    unless it is a slope that a fit does not confirm: that could be the opposite of the truth.
+    unless it is a slope that a fit does not confirm: that could be the opposite of the truth. Of rows that depend on
+    each other the spread is that of sums over clusters or stretches.
     """
+    if rows is not None:
+        signals.rows = rows
     pvalues = {member.name: member.pvalue for member in members}
     found = [name for name in signals.directed if pvalues.get(name, 1.0) <= alpha]
     sizes = {member.name: -abs(float(np.nan_to_num(member.deviation))) for member in members}

@@ -239,7 +239,7 @@ def _dependent(case: Case, run: Run, statistic: Statistic) -> TestResult:
     question = "quantile calibration: do the levels hold?"
     if isinstance(prepared, PreparedQuantileSignals):
         if outcome.pvalue <= run.alpha:
-            words = directions(prepared, case.targets, outcome.members, outcome.fired, run.alpha)
+            words = directions(prepared, case.targets, outcome.members, outcome.fired, run.alpha, case.rows)
     else:
         found = RandomisedPIT.of(case, run.rng)
         seen = found.values if found.continuous else found.jumps

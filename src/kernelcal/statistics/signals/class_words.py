@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelcal.arrays import row_slices
+from kernelcal.dependence import Dependence
 from kernelcal.predictions import ClassPredictions
-from kernelcal.statistics.signals.clear import beyond_errors, clear_of_zero
+from kernelcal.statistics.signals.clear import beyond_errors, clear_of_zero, errors_of_sums
 
 __all__ = ["ClassWords", "Recalibrated", "recalibrated"]
 
@@ -35,7 +36,11 @@ class Recalibrated:
 
 
 def recalibrated(
-    predictions: ClassPredictions, labels: np.ndarray, weights: np.ndarray | None, classes: np.ndarray
+    predictions: ClassPredictions,
+    labels: np.ndarray,
+    weights: np.ndarray | None,
+    classes: np.ndarray,
+    rows: Dependence | None = None,
 ) -> Recalibrated:
     """Fit ``P(Y = k) = softmax_k(a log p + b)`` by maximum likelihood.
 
@@ -49,6 +54,8 @@ def recalibrated(
         Case weights.
     classes : numpy.ndarray of int
         Classes with an intercept b_k, fewer than m; the others have 0.
+    rows : Dependence, optional
+        Which rows depend on each other, for the standard error.
 
     Returns
     -------
@@ -79,6 +86,8 @@ def recalibrated(
     _, _, information, modelled, observed = fit.at(theta)
     inverse = np.linalg.inv(information)[0]
     error = np.sqrt(max(inverse @ modelled @ inverse, inverse @ observed @ inverse))
+    if rows is not None and rows.overlap:
+        error = max(error, errors_of_sums(fit.influences(theta, inverse)[:, None], rows)[0])
     return Recalibrated(float(theta[0]), float(error))
 
 
@@ -111,6 +120,16 @@ class _Fit:
             modelled += _within(q, inner, w**2)
             observed += (score * w[:, None] ** 2).T @ score
         return value, gradient, information, modelled, observed
+
+    def influences(self, theta: np.ndarray, inverse: np.ndarray) -> np.ndarray:
+        """What every row adds to the slope to the first order, shape (n,): 0 where the label was impossible."""
+        found = np.zeros(len(self.labels))
+        for part in self.parts:
+            _, score, _, _, w = self._rows(theta, part)
+            given = self.predictions.log_table(part) if self.logs is None else self.logs
+            kept = np.isfinite(given[np.arange(len(given)), self.labels[part]])
+            found[part][kept] = (score * w[:, None]) @ inverse
+        return found
 
     def _rows(self, theta: np.ndarray, part: slice) -> tuple[np.ndarray, ...]:
         given = self.predictions.log_table(part) if self.logs is None else self.logs
@@ -165,6 +184,7 @@ class ClassWords:
         expected: np.ndarray,
         variance: np.ndarray,
     ) -> None:
+        self.rows: Dependence | None = None  # which depend on each other
         self.predictions, self.p, self.weights = predictions, predictions.table(), weights
         self.expected, self.variance = expected, variance
         self._fitted: tuple[np.ndarray, Recalibrated] | None = None
@@ -193,7 +213,8 @@ class ClassWords:
     def fit(self, labels: np.ndarray) -> Recalibrated:
         """Slope beside intercepts; asked again about the same labels, the same one."""
         if self._fitted is None or self._fitted[0] is not labels:
-            self._fitted = labels, recalibrated(self.predictions, labels, self.weights, self._intercepts(labels))
+            classes = self._intercepts(labels)
+            self._fitted = labels, recalibrated(self.predictions, labels, self.weights, classes, self.rows)
         return self._fitted[1]
 
     def _intercepts(self, labels: np.ndarray) -> np.ndarray:
@@ -207,6 +228,8 @@ class ClassWords:
     def _clear_counts(self, labels: np.ndarray) -> np.ndarray:
         """Whether the count of every class deviates by the spread of its residuals."""
         n, m = len(labels), len(self.expected)
+        if self.rows is not None and self.rows.overlap:
+            return self._clear_of_dependent(labels, self.rows)
         sums, squares = np.zeros(m), np.zeros(m)
         for part in row_slices(n, _ROWS):
             p = self.p[part].astype(np.float64)
@@ -219,6 +242,14 @@ class ClassWords:
         if m == 2:  # one tells all
             return np.repeat(clear_of_zero(sums[1:], squares[1:], n), 2)
         return clear_of_zero(sums, squares, n)
+
+    def _clear_of_dependent(self, labels: np.ndarray, rows: Dependence) -> np.ndarray:
+        """Return the same of rows that depend on each other, class by class."""
+        w, m = np.ones(len(labels)) if self.weights is None else self.weights, len(self.expected)
+        every = range(m) if m > 2 else (1,)
+        terms = np.stack([w * ((labels == k) - self.p[:, k].astype(np.float64)) for k in every], axis=1)
+        clear = beyond_errors(terms.sum(axis=0), errors_of_sums(terms, rows))
+        return clear if m > 2 else np.repeat(clear, 2)
 
     def _one_class(self, k: int, deviation: float, count: float) -> str:
         word = "over-predicted" if deviation < 0 else "under-predicted"

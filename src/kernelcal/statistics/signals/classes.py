@@ -10,6 +10,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from kernelcal.arrays import row_slices, to_numpy
+from kernelcal.dependence import Dependence
 from kernelcal.pairs import threaded_map
 from kernelcal.predictions import Bernoulli, ClassPredictions
 from kernelcal.statistics.base import Prepared, Statistic
@@ -304,6 +305,15 @@ class PreparedClassSignals(Prepared):
     def words(self) -> ClassWords:
         """What may be said of a direction."""
         return ClassWords(self.predictions, self.weights, self.expected, self.variance)
+
+    @property
+    def rows(self) -> Dependence | None:
+        """Which rows depend on each other: how clear a direction is."""
+        return self.words.rows
+
+    @rows.setter
+    def rows(self, rows: Dependence | None) -> None:
+        self.words.rows = rows
 
     def clear(self, name: str, labels: np.ndarray) -> bool:
         """Tell whether a signal deviates by the spread of the observed rows too, for one set of labels."""

@@ -5,8 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from kernelcal.defaults import SIGNIFICANCE
+from kernelcal.dependence import Dependence, mean_law
 
-__all__ = ["beyond_errors", "clear_of_zero"]
+__all__ = ["beyond_errors", "clear_of_zero", "errors_of_sums"]
+
+
+_NORMAL = 1.959963984540054  # standard errors to both sides at 95 %
 
 
 def clear_of_zero(sums: np.ndarray, squares: np.ndarray, n: int) -> np.ndarray:
@@ -37,3 +41,29 @@ def beyond_errors(values: np.ndarray, errors: np.ndarray) -> np.ndarray:
     from scipy.special import ndtri  # imported when needed: the import of kernelcal stays light
 
     return np.abs(values) > -ndtri(SIGNIFICANCE / (2 * len(values))) * errors
+
+
+def errors_of_sums(terms: np.ndarray, rows: Dependence | None) -> np.ndarray:
+    """Observed standard errors of J sums over rows, of rows that depend on each other by clusters or stretches.
+
+    Parameters
+    ----------
+    terms : numpy.ndarray of shape (n, J)
+        What every row adds.
+    rows : Dependence or None
+        Which rows depend on each other; None: none do.
+
+    Returns
+    -------
+    numpy.ndarray of shape (J,)
+        The larger of those of independent and of dependent rows; few clusters or stretches have more, by as much as
+        their intervals are wider than normal ones (`dependence.MeanLaw`).
+    """
+    sums = terms.sum(axis=0)
+    errors = np.sqrt(np.maximum((terms**2).sum(axis=0) - sums**2 / len(terms), 0.0))
+    if rows is None or not rows.overlap:
+        return np.asarray(errors)
+    law = mean_law(rows)
+    wider = max(law.quantile(0.95) / _NORMAL, 1.0)
+    own = np.array([law.error(column) for column in terms.T])
+    return np.fmax(errors, np.where(own > 0, len(terms) * wider * own, 0.0))

@@ -10,10 +10,12 @@ import numpy as np
 
 from kernelcal.arrays import to_numpy
 from kernelcal.defaults import SIGNIFICANCE
+from kernelcal.dependence import Dependence
 from kernelcal.kernels import PIT, Standardised
 from kernelcal.predictions import RealPredictions, Samples
 from kernelcal.residuals import OutcomePlaces, PITResidual, has_places
 from kernelcal.statistics.base import Merge, Prepared, Statistic
+from kernelcal.statistics.signals.clear import errors_of_sums
 
 __all__ = ["NumberSignals", "PreparedNumberSignals", "far_rows", "of_shape", "of_shift", "of_width"]
 
@@ -185,6 +187,7 @@ class PreparedNumberSignals(Prepared):
     directed = ("bias", "dispersion", *_BY)
     aimless = "no single direction: neither one shift nor one width of all predictions explains how outcomes deviate"
     engine = "sums over rows"
+    rows: Dependence | None = None  # which depend on each other: how clear a direction is
     proof: ClassVar[float] = 1.0  # what one outcome that was ruled out adds to the first member
 
     def __init__(self, predictions: RealPredictions, weights: np.ndarray | None = None) -> None:
@@ -330,8 +333,7 @@ class PreparedNumberSignals(Prepared):
             )
             terms = ((sizes - level * self.spread) * explaining).mean(axis=1, keepdims=True)
         terms = terms * self.weights[:, None]
-        sums, squared = terms.sum(axis=0), (terms**2).sum(axis=0)
-        errors = np.sqrt(np.maximum(squared - sums**2 / len(terms), 0.0))
+        sums, errors = terms.sum(axis=0), errors_of_sums(terms, self.rows)
         with np.errstate(divide="ignore", invalid="ignore"):  # sums without spread that are not 0 are clear
             return float(np.nan_to_num(np.abs(sums) / errors, nan=0.0, posinf=np.inf).max())
 

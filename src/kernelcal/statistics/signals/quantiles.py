@@ -9,9 +9,10 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from kernelcal.dependence import Dependence
 from kernelcal.predictions import QuantileCells, Quantiles
 from kernelcal.statistics.base import Merge, Prepared, Statistic
-from kernelcal.statistics.signals.clear import clear_of_zero
+from kernelcal.statistics.signals.clear import beyond_errors, errors_of_sums
 
 __all__ = ["CellScores", "PreparedQuantileSignals", "QuantileSignals", "skewed"]
 
@@ -150,6 +151,7 @@ class PreparedQuantileSignals(Prepared):
     aimless = "no single direction: neither one shift nor one width of all forecasts explains how outcomes deviate"
     engine = "sums over rows"
     by_cells = True
+    rows: Dependence | None = None  # which depend on each other: how clear a direction is
     proof: ClassVar[float] = _PROOF
 
     def __init__(self, predictions: Quantiles, weights: np.ndarray | None = None) -> None:
@@ -285,7 +287,7 @@ class PreparedQuantileSignals(Prepared):
         if by and any(self.clear(other, targets) for other in (side, _SIDES[_MIRROR[_SIDES.index(side)]])):
             return False
         terms = self._terms(name, codes[0])
-        far = clear_of_zero(terms.sum(keepdims=True), (terms**2).sum(keepdims=True), len(terms))
+        far = beyond_errors(terms.sum(keepdims=True), errors_of_sums(terms[:, None], self.rows))
         return bool(far[0]) and float(terms.sum()) > 0
 
     def _terms(self, name: str, codes: np.ndarray) -> np.ndarray:
