@@ -35,6 +35,7 @@ FLOORS = [
     {"evaluation"},
     {"sketch"},
     {"comparison"},
+    {"survival"},
     {"stream"},
     {"sklearn", "torchmetrics"},
     {"dispatch"},
@@ -136,6 +137,7 @@ def test_no_module_is_forgotten():
         "kernelcal.cli.__main__",
         "kernelcal.testing",
         "kernelcal.sklearn",
+        "kernelcal.survival",
         "kernelcal.torchmetrics",
     }
     assert set(MODULES) <= used, sorted(set(MODULES) - used)
