@@ -6,9 +6,10 @@ from kernelcal.survival.data import Survival, outcomes_of
 from kernelcal.survival.evaluation import Horizon, SurvivalEvaluation, evaluate, evaluated_survival
 from kernelcal.survival.figures import KaplanMeier, brier_at, concordance, d_calibration, kaplan_meier
 from kernelcal.survival.pictures import horizon_groups
+from kernelcal.survival.reading import SurvivalColumns, SurvivalTable, read_survival
 from kernelcal.survival.redraws import imputed_censoring
 from kernelcal.survival.residuals import residual_features
-from kernelcal.survival.tested import NULLS, SurvivalTest, tested_survival
+from kernelcal.survival.tested import NULLS, SurvivalTest, asked_survival
 
 __all__ = [
     "NULLS",
@@ -16,9 +17,12 @@ __all__ = [
     "Horizon",
     "KaplanMeier",
     "Survival",
+    "SurvivalColumns",
     "SurvivalCurves",
     "SurvivalEvaluation",
+    "SurvivalTable",
     "SurvivalTest",
+    "asked_survival",
     "bets",
     "brier_at",
     "concordance",
@@ -30,6 +34,6 @@ __all__ = [
     "imputed_censoring",
     "kaplan_meier",
     "outcomes_of",
+    "read_survival",
     "residual_features",
-    "tested_survival",
 ]

@@ -89,7 +89,7 @@ class Survival:
         if late.any():
             notes = (
                 *notes,
-                f"{int(late.sum()):,} rows were watched beyond {end:g}, the last predicted time: cut there",
+                f"{int(late.sum()):,} rows were watched beyond {end:g}, the last predicted time, and are cut",
             )
             time, event = np.minimum(time, end), event & ~late
         if known is not None:
@@ -148,8 +148,8 @@ def outcomes_of(y: Any) -> tuple[Any, Any]:
     if isinstance(y, tuple | list) and len(y) == 2:
         return y[0], y[1]
     raise InputError(
-        "outcomes of survival are the pair (time, event), such as y=(time, event), or a structured array with both, got "
-        f"{type(y).__name__}"
+        "outcomes of survival are the pair (time, event), such as y=(time, event), or a structured array with both, "
+        f"got {type(y).__name__}"
     )
 
 

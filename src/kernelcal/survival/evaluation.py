@@ -18,7 +18,7 @@ from kernelcal.survival.data import Survival, outcomes_of
 from kernelcal.survival.figures import brier_at, concordance, kaplan_meier
 from kernelcal.survival.members import log_hazards
 from kernelcal.survival.pictures import horizon_plot, residual_plot
-from kernelcal.survival.tested import SurvivalTest, tested_survival
+from kernelcal.survival.tested import SurvivalTest, asked_survival
 from kernelcal.tables import Grid, Shown, Table
 
 __all__ = ["Horizon", "SurvivalEvaluation", "evaluate", "evaluated_survival"]
@@ -289,7 +289,7 @@ def evaluated_survival(
     if len(seen) < 2 or not seen.hazard.any():
         raise InputError(f"survival needs at least 2 rows that were watched for some time, got {len(seen):,} rows")
     run = run.shared()
-    tested = tested_survival(seen, run, null, horizons)
+    tested = asked_survival(seen, run, null, horizons)
     own = np.ones(len(seen)) if seen.weights is None else seen.weights
     count, expected = float(own @ seen.event), float(own @ seen.hazard)
     low, high = _poisson(count, run.confidence_level)

@@ -131,14 +131,16 @@ def brier_at(
 ) -> float:
     """Mean squared error of ``P(T > t)``, rows weighted by the inverse of the probability of not being censored.
 
-    Graf et al. (1999): ``S^2 / G(T-)`` of rows with an event by t, ``(1 - S)^2 / G(t)`` of those that live on, 0 of
-    those censored before; G is the Kaplan-Meier curve of the censoring times. nan where G is 0.
+    Graf et al. (1999): ``S^2 / G(T-)`` of rows with an event by t, ``(1 - S)^2 / G(t-)`` of those that live on, 0 of
+    those censored before; G is the Kaplan-Meier curve of the censoring times. A row that is censored at t lives on.
+    nan where G is 0.
     """
     own = np.ones(len(time)) if weights is None else weights
     # of equal times events come first: a censoring at the time of an event is later than it
     censoring = _censoring_curve(time, event, weights)
-    before, now = censoring.before(time), censoring.at(t)
-    died, living = event & (time <= t), time > t
+    before, now = censoring.before(time), float(censoring.before(np.array([t]))[0])
+    died = event & (time <= t)
+    living = ~died & (time >= t)
     if (living.any() and now == 0) or np.any(before[died] == 0):
         return float("nan")
     parts = np.where(died, survival**2 / np.where(died, before, 1.0), 0.0)

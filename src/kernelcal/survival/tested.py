@@ -17,7 +17,7 @@ from kernelcal.survival.members import NAMES, Members
 from kernelcal.survival.redraws import censoring_hazards, features_of, flipped, redrawn
 from kernelcal.survival.residuals import FUNCTIONS
 
-__all__ = ["NULLS", "SurvivalTest", "tested_survival"]
+__all__ = ["NULLS", "SurvivalTest", "asked_survival"]
 
 
 NULLS = ("redraw", "flips")
@@ -55,9 +55,7 @@ class SurvivalTest:
     ranks: np.ndarray
 
 
-def tested_survival(
-    seen: Survival, run: Run, null: str | None = None, horizons: tuple[float, ...] = ()
-) -> SurvivalTest:
+def asked_survival(seen: Survival, run: Run, null: str | None = None, horizons: tuple[float, ...] = ()) -> SurvivalTest:
     """Test checked data; default null: redrawn times, and flipped signs of clusters where there are any."""
     null = _checked_null(seen, null)
     generator = generator_of(run.rng, "survival")
