@@ -10,6 +10,7 @@ from kernelcal.errors import InputError
 from kernelcal.io.columns import (
     Choice,
     ReadOptions,
+    abstentions,
     flag,
     has_usual_predictions,
     missing_words,
@@ -60,6 +61,8 @@ def read_source(source: Source, options: ReadOptions) -> Data:
         table = read_long(source, found) if form == "long" else read_wide(source, form, found)
         data = table if isinstance(table, Data) else as_data(table, found)
     told = {one.role for one in choices}
+    if options.abstained is not None:
+        data = replace(data, abstained=abstentions(source, options))
     return replace(data, choices=(*choices, *(one for one in data.choices if one.role not in told)))
 
 

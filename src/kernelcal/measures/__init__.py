@@ -7,26 +7,42 @@ from kernelcal.measures.intervals import SCALES
 from kernelcal.measures.known import FIELDS, MEASURES, asked_measures, forget_measure, register_measure, serving
 from kernelcal.measures.main import measure, measured
 from kernelcal.measures.result import Measured, MeasuredValue
+from kernelcal.measures.selective import (
+    Accuracy,
+    ExcessRiskCoverage,
+    RiskCoverage,
+    RiskCoverageArea,
+    SelectiveAccuracy,
+    curve_of,
+    risk_coverage,
+)
 
 __all__ = [
     "AUROC",
     "FIELDS",
     "MEASURES",
     "SCALES",
+    "Accuracy",
     "BinnedError",
     "CalibrationIntercept",
     "CalibrationSlope",
+    "ExcessRiskCoverage",
     "Measure",
     "Measured",
     "MeasuredValue",
     "ObservedExpected",
     "PreparedMeasure",
+    "RiskCoverage",
+    "RiskCoverageArea",
+    "SelectiveAccuracy",
     "asked_measures",
+    "curve_of",
     "forget_measure",
     "measure",
     "measured",
     "positive_probabilities",
     "register_measure",
+    "risk_coverage",
     "serves_one_probability",
     "serving",
 ]
