@@ -11,8 +11,7 @@ from kernelcal.cases import Case
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS
 from kernelcal.errors import InputError
 from kernelcal.inference import Draws
-from kernelcal.measures.base import positive_probabilities, serves_one_probability
-from kernelcal.measures.selective.kept import ConfidenceOrder
+from kernelcal.measures.selective.kept import ConfidenceOrder, confidences, serves_answers
 from kernelcal.runs import Run
 from kernelcal.tables import Grid, Shown
 
@@ -201,7 +200,7 @@ def risk_coverage(
 def curve_of(case: Case, run: Run, abstained: int = 0) -> RiskCoverage:
     """Curve of what was checked already."""
     case = case.in_numpy
-    if not serves_one_probability(case.predictions):
+    if not serves_answers(case.predictions):
         raise InputError(
             "risk and coverage are of one confidence a row, beside whether the answer was right: of several classes "
             "pass lens=kernelcal.TopLabel() (command line: --lens top-label)"
@@ -211,16 +210,16 @@ def curve_of(case: Case, run: Run, abstained: int = 0) -> RiskCoverage:
             "the band of a risk-coverage curve is of independent rows: the measures accuracy, accuracy-at-80, aurc and "
             "excess-aurc allow for clusters"
         )
-    p = positive_probabilities(case.predictions)
+    p, trials = confidences(case.predictions)
     own = ConfidenceOrder(p, case.weights)
     places = np.unique(np.linspace(0, len(p) - 1, min(len(p), _PLACES)).round().astype(int))
     draws = Draws(run.rng, "draws of measures")
     step = max(1, _NUMBERS // len(p))
     parts = [
-        own.risks(draws.targets(case.predictions, first, min(first + step, run.draws)))[:, places]
+        own.risks(draws.targets(case.predictions, first, min(first + step, run.draws)) / trials)[:, places]
         for first in range(0, run.draws, step)
     ]
-    curves = np.concatenate([own.risks(case.targets[None])[:, places], *parts])
+    curves = np.concatenate([own.risks(case.targets[None] / trials)[:, places], *parts])
     drawn = curves[1:]
     tail = (1 - run.confidence_level) / 2
     mean, spread = curves.mean(axis=0), curves.std(axis=0)

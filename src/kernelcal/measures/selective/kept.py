@@ -10,10 +10,32 @@ import numpy as np
 
 from kernelcal.errors import InputError
 from kernelcal.measures.base import Measure, PreparedMeasure, positive_probabilities, serves_one_probability
+from kernelcal.predictions import Binomial
 
-__all__ = ["Accuracy", "ConfidenceOrder", "ExcessRiskCoverage", "RiskCoverageArea", "SelectiveAccuracy"]
+__all__ = [
+    "Accuracy",
+    "ConfidenceOrder",
+    "ExcessRiskCoverage",
+    "RiskCoverageArea",
+    "SelectiveAccuracy",
+    "confidences",
+    "serves_answers",
+]
 
-_OF_ANSWERS = "a confidence that an answer is right, beside whether it is"
+_OF_ANSWERS = "a confidence that an answer is right, beside whether it is, or how many of several answers are"
+
+
+def confidences(predictions: Any) -> tuple[np.ndarray, np.ndarray | float]:
+    """Probabilities that an answer is right, and how many answers a row has."""
+    if isinstance(predictions, Binomial):
+        p, trials = np.asarray(predictions.p, dtype=np.float64), np.asarray(predictions.n, dtype=np.float64)
+        return p, np.maximum(trials, 1.0)
+    return positive_probabilities(predictions), 1.0
+
+
+def serves_answers(predictions: Any) -> bool:
+    """Tell whether predictions are of answers that are right or wrong, one or several a row."""
+    return serves_one_probability(predictions) or isinstance(predictions, Binomial)
 
 
 class ConfidenceOrder:
@@ -53,17 +75,18 @@ class ConfidenceOrder:
 
 class _PreparedArea(PreparedMeasure):
     def __init__(self, measure: Measure, predictions: Any, weights: np.ndarray | None, excess: bool) -> None:
-        p = positive_probabilities(predictions)
+        p, self.trials = confidences(predictions)
         super().__init__(measure, bytes_per_draw=64 * len(p))
         self.own, self.excess = ConfidenceOrder(p, weights), excess
 
     def measured(self, targets: np.ndarray) -> np.ndarray:
         """Mean of the risks over coverages, less that of the best order where it is asked for."""
-        area = self.own.risks(targets) @ self.own.each / self.own.total
-        return np.asarray(area - _best(self._risk(targets)) if self.excess else area)
+        right = np.asarray(targets, dtype=np.float64) / self.trials
+        area = self.own.risks(right) @ self.own.each / self.own.total
+        return np.asarray(area - _best(self._risk(right)) if self.excess else area)
 
-    def _risk(self, targets: np.ndarray) -> np.ndarray:
-        return np.asarray((1.0 - np.asarray(targets, dtype=np.float64)) @ self.own.w / self.own.total)
+    def _risk(self, right: np.ndarray) -> np.ndarray:
+        return np.asarray((1.0 - right) @ self.own.w / self.own.total)
 
     def influences(self, targets: np.ndarray) -> np.ndarray:
         """Derivative of the value by the weight of every row.
@@ -72,7 +95,7 @@ class _PreparedArea(PreparedMeasure):
         its own confidence, and in N and D there and everywhere below.
         """
         own = self.own
-        y = np.asarray(targets, dtype=np.float64)
+        y = np.asarray(targets, dtype=np.float64) / self.trials
         risks = own.risks(y[None])[0]
         inner = (np.arange(len(y)) - np.repeat(own.starts, own.sizes) + 1) / np.repeat(own.sizes, own.sizes)
         errors_by, kept_by = own.each / own.kept, -own.each * risks / own.kept
@@ -104,7 +127,7 @@ def _after(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
 
 class _PreparedKept(PreparedMeasure):
     def __init__(self, measure: Measure, predictions: Any, weights: np.ndarray | None, coverage: float) -> None:
-        p = positive_probabilities(predictions)
+        p, self.trials = confidences(predictions)
         super().__init__(measure, bytes_per_draw=16 * len(p))
         own = ConfidenceOrder(p, None)
         below = np.repeat(own.starts, own.sizes)
@@ -117,13 +140,13 @@ class _PreparedKept(PreparedMeasure):
     def measured(self, targets: np.ndarray) -> np.ndarray:
         """Share of right answers among the rows that are kept."""
         total = float(self.kept.sum())
-        right = np.asarray(targets, dtype=np.float64) @ self.kept
+        right = np.asarray(targets, dtype=np.float64) / self.trials @ self.kept
         return right / total if total > 0 else np.full(len(targets), np.nan)
 
     def influences(self, targets: np.ndarray) -> np.ndarray:
         """``kept (y - accuracy) / mean(kept)``; of a row without weight 0."""
         value = float(self.measured(targets[None])[0])
-        return np.asarray(self.share * (targets - value) * (self.whole / self.kept.sum()))
+        return np.asarray(self.share * (targets / self.trials - value) * (self.whole / self.kept.sum()))
 
 
 class _OfAnswers(Measure):
@@ -136,8 +159,8 @@ class _OfAnswers(Measure):
         return serves_one_probability(predictions) and getattr(predictions, "question", None) == "top label"
 
     def refuse(self, predictions: Any) -> None:
-        """Take any probability of two outcomes where it is asked for: the first class is then a wrong answer."""
-        if not serves_one_probability(predictions):
+        """Take any probability of two outcomes, and counts of hits, where it is asked for: no hit is a wrong answer."""
+        if not serves_answers(predictions):
             super().refuse(predictions)
 
 
