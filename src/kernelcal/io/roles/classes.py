@@ -17,7 +17,7 @@ from kernelcal.predictions import columns_of_labels, common_start, negative_and_
 __all__ = ["OF_CLASSES", "by_labels", "predicted"]
 
 
-_MOST_LABELS = 100
+_MOST_LABELS, _TWO = 100, 2
 _OTHER = re.compile(r"\d|(neg|negative|no|not|non|false|incorrect|wrong|loss|lose|fail)(_|$)")  # of label 0, perhaps
 _NUMBERED = re.compile(r"(.*?)_?\d+")
 
@@ -31,8 +31,9 @@ def _by_affix(table: NamedColumns, kind: str) -> str | None:
 
 def _class_series(table: NamedColumns, target: str, kind: str) -> Found | None:
     """Columns p0, p1, ...: those of a series that is called as probabilities are."""
-    for stem, columns in words.series(table.free).items():
+    for series, columns in words.series(table.free).items():
         names = [name for name, _ in columns]
+        stem = _without(series, words.plain(target))
         if stem not in words.SERIES_OF_CLASSES | words.SERIES_OF_LOGITS or any(
             number != int(number) for _, number in columns
         ):
@@ -51,6 +52,12 @@ def _class_series(table: NamedColumns, target: str, kind: str) -> Found | None:
         why = f"numbered columns, called as {called} of classes are"
         return patch, [choice("predictions", names, why)]
     return None
+
+
+def _without(stem: str, target: str) -> str:
+    """Stem of a series without the name of the target: P_BAD1 and P_BAD0 beside BAD are p of classes."""
+    parts = stem.split("_")
+    return "_".join(part for part in parts if part != target) if target in parts and stem != target else stem
 
 
 def _labels(table: NamedColumns, target: str) -> set[float]:
@@ -133,7 +140,7 @@ def _of_labels(table: NamedColumns, target: str, kind: str) -> Found | None:
     if kind != "text":
         return None
     labels = table.texts(target)
-    columns, more = columns_of_labels(labels, table.free)
+    columns, more = columns_of_labels(labels, table.free, target)
     if columns and table.numbers(columns) is None:
         return None
     if len(columns) > 1:
@@ -151,10 +158,10 @@ def _scale_of(start: str) -> str | None:
     return next((scale for scale, tiers in scales.items() if any(word in tier for tier in tiers)), None)
 
 
-def _sum_to_one(table: NamedColumns, columns: Sequence[str]) -> bool:
+def _sum_to_one(table: NamedColumns, columns: Sequence[str], *, wide: bool = False) -> bool:
     """Tell whether columns hold numbers from 0 to 1, or percentages, that sum to 1 or 100 in every row."""
-    values = table.numbers(columns)
-    if values is None or not len(values):
+    values = table.source.array(columns[0]) if wide else table.numbers(columns)
+    if values is None or not len(values) or values.ndim != _TWO:
         return False
     sums = values.sum(axis=1)
     sums, least = sums[np.isfinite(sums)], float(np.nanmin(values, initial=0.0))
@@ -166,7 +173,7 @@ def _confidence(table: NamedColumns, target: str, kind: str) -> Found | None:
     name = table.one(words.CONFIDENCE)
     if name is None or table.kind(name) in ("text", "none"):
         return None
-    if words.says_right(target):
+    if words.says_right(target) or words.plain(target) in words.HIT[2]:
         two = _of_two_labels(table, target, kind, name)
         return two or ({"predictions": name}, [choice("predictions", name, f"the confidence that {target} is true")])
     label = table.options.predicted_label or table.one(words.PREDICTED_LABEL, but=[name])
@@ -202,10 +209,33 @@ def _on_log_scale(table: NamedColumns, target: str, kind: str) -> Found | None:
 
 def predicted(table: NamedColumns, target: str, kind: str) -> Found | None:
     """A prediction of an outcome that is 0 or 1, itself between 0 and 1: its probability."""
-    name = table.one(words.PREDICTED)
-    if name is None or kind != "binary" or table.kind(name) != "fractions":
+    name = table.one(words.PREDICTED) or _called_a_prediction(table)
+    if name is None:
         return None
+    if table.kind(name) == "array":
+        return _rows_of_ones(table, name, kind)
+    if table.kind(name) != "fractions" or kind not in ("binary", "text"):
+        return None
+    if kind == "text":
+        return _of_two_labels(table, target, kind, name)
     return {"predictions": name}, [choice("predictions", name, f"from 0 to 1 beside a {target} of 0 and 1")]
+
+
+def _called_a_prediction(table: NamedColumns) -> str | None:
+    """The one column of fractions whose name begins or ends with a word for predictions: predicted_30d_mortality."""
+    found = [
+        name
+        for name in table.free
+        if {table.plain[name].split("_")[0], table.plain[name].split("_")[-1]} & words.PREDICTED[0]
+    ]
+    return found[0] if len(found) == 1 and table.kind(found[0]) == "fractions" else None
+
+
+def _rows_of_ones(table: NamedColumns, name: str, kind: str) -> Found | None:
+    """An array whose rows sum to 1, beside labels."""
+    if kind == "real" or not _sum_to_one(table, [name], wide=True):
+        return None
+    return {"predictions": name}, [choice("predictions", name, "an array whose rows sum to 1")]
 
 
 def _sums_to_one(table: NamedColumns, target: str, kind: str) -> Found | None:
@@ -228,10 +258,12 @@ def by_labels(table: NamedColumns) -> Found | None:
     """A column of text whose labels are the names of columns that sum to 1 in every row: it is the target."""
     found = []
     for name in table.free:
-        labels = table.texts(name) if table.kind(name) == "text" and table.labels is None else set()
+        labels = _few_labels(table, name)
         if not 1 < len(labels) <= _MOST_LABELS:
             continue
-        columns, _ = columns_of_labels(labels, [other for other in table.free if other != name])
+        columns, _ = columns_of_labels(labels, [other for other in table.free if other != name], name)
+        if table.kind(name) != "text" and not all(table.plain[name] in table.plain[other] for other in columns):
+            continue
         if len(columns) > 1 and _sum_to_one(table, columns):
             found.append((name, columns))
     if len(found) != 1:
@@ -241,6 +273,13 @@ def by_labels(table: NamedColumns) -> Found | None:
         choice("target", target, "its labels are the names of columns that sum to 1"),
         choice("predictions", columns, f"called as the labels of {target}"),
     ]
+
+
+def _few_labels(table: NamedColumns, name: str) -> set[Any]:
+    """Labels of a column that could be a target: texts, or whole numbers."""
+    if table.kind(name) == "text" and table.labels is None:
+        return table.texts(name)
+    return _labels(table, name) if table.kind(name) in ("binary", "whole") else set()
 
 
 OF_CLASSES = (
