@@ -82,7 +82,8 @@ def frame(suffix, **columns):
         table = pandas.DataFrame(columns)
         if suffix == ".rda":
             rdata = pytest.importorskip("rdata")
-            rdata.write_rda(path, {"results": table})
+            texts = [name for name in table if table[name].dtype.kind not in "if"]
+            rdata.write_rda(path, {"results": table.astype(dict.fromkeys(texts, "category"))})
         elif suffix == ".csv":
             table.to_csv(path)
         else:
@@ -153,23 +154,23 @@ def helm():
 FILES = {
     "clinical registry: predicted_30d_mortality, died_30d": (
         csv(patient_id=K, age=60 + K % 20, predicted_30d_mortality=P, died_30d=HIT),
-        {"predictions": "predicted_30d_mortality", "target": "died_30d"},
+        [],
         HITS,
     ),
     "clinical registry: EuroSCORE II (%), Died in hospital (Yes, No)": (
         csv(**{"Patient": K, "EuroSCORE II (%)": PERCENT, "Died in hospital": np.where(HIT, "Yes", "No")}),
-        {"predictions": "EuroSCORE II (%)", "target": "Died in hospital", "kind": "percent", "classes": "No,Yes"},
+        [{"predictions": "EuroSCORE II (%)"}],
         WHOLE,
     ),
     "registry: Predicted risk (%), Outcome": (
         csv(**{"Case": K, "Predicted risk (%)": PERCENT, "Outcome": HIT}),
-        {"kind": "percent"},
+        [],
         WHOLE,
     ),
-    "credit scoring: loan_id, PD, default_flag": (csv(loan_id=K + 1, PD=P, default_flag=HIT), {}, HITS),
+    "credit scoring: loan_id, PD, default_flag": (csv(loan_id=K + 1, PD=P, default_flag=HIT), [], HITS),
     "Kaggle: Status_C, Status_CL, Status_D, Status": (
         csv(id=K, **named(["Status_C", "Status_CL", "Status_D"], ROWS), Status=STATUS[LABELS]),
-        {},
+        [],
         CAME,
     ),
     "Kaggle: Class_1 to Class_3, target": (
@@ -178,12 +179,12 @@ FILES = {
             **named(["Class_1", "Class_2", "Class_3"], ROWS),
             target=[f"Class_{k + 1}" for k in LABELS],
         ),
-        {},
+        [],
         CAME,
     ),
     "Kaggle: submission and solution, both called target": (
         csv(id=K, target=P) | {"truth.csv": text({"id": K[SHUFFLED], "target": HIT[SHUFFLED], "Usage": ["Public"] * N})},
-        {},
+        [],
         HITS,
     ),
     "Kaggle: submission of three authors, and their names": (
@@ -193,12 +194,12 @@ FILES = {
                 {"id": [f"id{k}" for k in SHUFFLED], "author": np.array(["EAP", "HPL", "MWS"])[LABELS][SHUFFLED]}
             )
         },
-        {"target": "author"},
+        [],
         CAME,
     ),
     "forecasts, and outcomes whose id has another name": (
         csv(case_id=K, p=P) | {"truth.csv": text({"CaseNumber": K[SHUFFLED], "outcome": HIT[SHUFFLED]})},
-        {"truth_keys": "case_id=CaseNumber"},
+        [{"truth_keys": "case_id=CaseNumber"}],
         HITS,
     ),
     "inspect-ai: samples with scores and metadata": (
@@ -216,26 +217,26 @@ FILES = {
             }
             for k in K
         ),
-        {"target": "scores.choice.value", "predictions": "metadata.confidence", "classes": "I,C"},
+        [],
         HITS,
     ),
-    "HELM: per_instance_stats": ({"a.json": json.dumps(helm())}, {}, CONFIDENT),
+    "HELM: per_instance_stats": ({"a.json": json.dumps(helm())}, [], CONFIDENT),
     "simple-evals: score, confidence 85": (
         lines(
             {"question": "?", "extracted_answer": "B", "correct_answer": "B" if h else "C", "score": float(h), "confidence": int(c)}
             for h, c in zip(HIT, PERCENT, strict=True)
         ),
-        {"target": "score", "predictions": "confidence", "kind": "percent"},
+        [{"kind": "percent"}],
         WHOLE,
     ),
     "Humanity's Last Exam: judge says correct: yes, confidence: 85": (
         lines({"model_answer": "x", "correct": "yes" if h else "no", "confidence": int(c)} for h, c in zip(HIT, PERCENT, strict=True)),
-        {"kind": "percent"},
+        [{"kind": "percent"}],
         WHOLE,
     ),
     "answers: gold, predicted letter, confidence": (
         csv(qid=K, gold=LETTERS[LABELS], predicted_answer=LETTERS[GUESS], confidence=TOP),
-        {"target": "gold", "predictions": "confidence", "kind": "top-label", "predicted_label": "predicted_answer"},
+        [],
         CONFIDENT,
     ),
     "survey: confident (1 to 5), correct": (csv(respondent=K, confidence=1 + K % 5, correct=HIT), None, None),
@@ -244,8 +245,8 @@ FILES = {
         None,
         None,
     ),
-    "weather: fc_mean, fc_std, obs": (csv(date=DAYS, station="A" * 1 and ["A"] * N, fc_mean=MU, fc_std=SD, obs=Y), {}, NORMAL),
-    "weather: POP (%), rain": (csv(date=DAYS, POP=PERCENT, rain=HIT), {"predictions": "POP", "target": "rain", "kind": "percent"}, WHOLE),
+    "weather: fc_mean, fc_std, obs": (csv(date=DAYS, station=["A"] * N, fc_mean=MU, fc_std=SD, obs=Y), [], NORMAL),
+    "weather: POP (%), rain": (csv(date=DAYS, POP=PERCENT, rain=HIT), [{"predictions": "POP", "target": "rain"}, {"kind": "percent"}], WHOLE),
     "weather: obs in Celsius, forecasts in Fahrenheit": (
         csv(date=DAYS, obs_C=Y, fcst_mean_F=(MU * 1.8 + 32).round(2), fcst_std_F=(SD * 1.8).round(3)),
         None,
@@ -253,12 +254,12 @@ FILES = {
     ),
     "energy: timestamp, actual, q0.1 to q0.9": (
         csv(timestamp=DAYS, actual=Y, **named([f"q{level:.1f}" for level in NINE], Q)),
-        {},
+        [],
         np.column_stack([Y, Q]),
     ),
     "prices: Price_actual, P10, P50, P90": (
         csv(hour=K, Price_actual=Y, **named(["P10", "P50", "P90"], Q[:, [0, 4, 8]])),
-        {"target": "Price_actual"},
+        [],
         np.column_stack([Y, Q[:, [0, 4, 8]]]),
     ),
     "COVID-19 hub: type, quantile, value, and JHU truth": (
@@ -271,22 +272,22 @@ FILES = {
             ),
             "truth.csv": text({"date": DAYS, "location": ["US"] * N, "location_name": ["United States"] * N, "value": Y}),
         },
-        {},
+        [],
         np.column_stack([Y, Q]),
     ),
     "M5: item_id, sales, 0.1 to 0.9": (
         csv(item_id=[f"FOODS_{k}" for k in K], date=DAYS, sales=Y, **named([f"{level:.1f}" for level in NINE], Q)),
-        {"target": "sales"},
+        [{"target": "sales"}],
         np.column_stack([Y, Q]),
     ),
     "Prophet: ds, y, yhat, yhat_lower, yhat_upper": (
         csv(ds=DAYS, trend=MU, yhat_lower=Q[:, 0], yhat_upper=Q[:, 8], trend_lower=MU, trend_upper=MU, yhat=MU, y=Y),
-        {"interval": 0.8},
+        [{"interval": 0.8}],
         ENDS,
     ),
     "nixtla: AutoARIMA-lo-90, AutoARIMA-hi-90": (
         csv(unique_id=["s"] * N, ds=DAYS, cutoff=DAYS, y=Y, AutoARIMA=MU, **{"AutoARIMA-lo-90": Q[:, 0], "AutoARIMA-hi-90": Q[:, 8]}),
-        {},
+        [],
         ENDS,
     ),
     "nixtla: two models with intervals": (
@@ -299,100 +300,100 @@ FILES = {
             AutoETS=MU,
             **{"AutoETS-lo-80": Q[:, 1], "AutoETS-hi-80": Q[:, 7]},
         ),
-        {"quantiles": "AutoARIMA-lo-80,AutoARIMA-hi-80", "quantile_levels": "0.1,0.9"},
+        [{"quantiles": "AutoARIMA-lo-80,AutoARIMA-hi-80", "quantile_levels": "0.1,0.9"}],
         ENDS,
     ),
     "AutoGluon: mean, 0.1 to 0.9, target": (
         csv(item_id=["s"] * N, timestamp=DAYS, target=Y, mean=MU, **named([f"{level:.1f}" for level in NINE], Q)),
-        {},
+        [],
         np.column_stack([Y, Q]),
     ),
-    "NGBoost: y, loc, scale": (csv(y=Y, loc=MU, scale=SD), {"mean": "loc", "std": "scale"}, NORMAL),
-    "xarray: obs(time), t2m(number, time)": (ensemble("obs"), {}, np.column_stack([Y, DRAWS])),
-    "xarray: t2m_era5(time), t2m(number, time)": (ensemble("t2m_era5"), {"target": "t2m_era5"}, np.column_stack([Y, DRAWS])),
-    "ArviZ: netCDF with observed_data, posterior_predictive": ({"a.nc": inference}, {}, np.column_stack([Y, DRAWS])),
+    "NGBoost: y, loc, scale": (csv(y=Y, loc=MU, scale=SD), [{"mean": "loc", "std": "scale"}], NORMAL),
+    "xarray: obs(time), t2m(number, time)": (ensemble("obs"), [], np.column_stack([Y, DRAWS])),
+    "xarray: t2m_era5(time), t2m(number, time)": (ensemble("t2m_era5"), [{"target": "t2m_era5"}], np.column_stack([Y, DRAWS])),
+    "ArviZ: netCDF with observed_data, posterior_predictive": ({"a.nc": inference}, [], np.column_stack([Y, DRAWS])),
     "PyTorch: npz of logits, targets": (
         {"a.npz": lambda path: np.savez(path, logits=np.log(np.maximum(ROWS, 1e-9)).astype("f4"), targets=LABELS)},
-        {},
+        [],
         CAME,
     ),
     "PyTorch: npz of outputs (logits), labels": (
         {"a.npz": lambda path: np.savez(path, outputs=np.log(np.maximum(ROWS, 1e-9)) + 2, labels=LABELS)},
-        {"predictions": "outputs", "kind": "logits"},
+        [{"predictions": "outputs"}, {"kind": "logits"}],
         CAME,
     ),
     "Keras: y_pred.npy (softmax), y_test.npy": (
         {"y_pred.npy": lambda path: np.save(path, ROWS), "y_test.npy": lambda path: np.save(path, LABELS)},
-        {},
+        [],
         CAME,
     ),
     "Keras: softmax.npy, labels.npy (one-hot)": (
         {"softmax.npy": lambda path: np.save(path, ROWS), "labels.npy": lambda path: np.save(path, np.eye(3)[LABELS])},
-        {},
+        [],
         CAME,
     ),
     "Keras: probs.npy of shape (n, 1), labels.npy": (
         {"probs.npy": lambda path: np.save(path, P[:, None]), "labels.npy": lambda path: np.save(path, HIT[:, None])},
-        {},
+        [],
         HITS,
     ),
     "caret (rda): pred, obs, No, Yes": (
         frame(".rda", pred=np.where(P > 0.5, "Yes", "No"), obs=np.where(HIT, "Yes", "No"), No=(1 - P).round(3), Yes=P, rowIndex=K),
-        {},
+        [],
         HITS,
     ),
     "SAS: BAD; P_BAD1; P_BAD0 with decimal commas": (
         {"a.csv": text({"ID": K, "P_BAD1": comma(P), "P_BAD0": comma((1 - P).round(3)), "BAD": HIT, "I_BAD": P > 0.5}, ";")},
-        {},
+        [],
         HITS,
     ),
     "German: Wahrscheinlichkeit; Ergebnis": (
         {"a.csv": text({"Wahrscheinlichkeit": comma(P), "Ergebnis": np.where(HIT, "ja", "nein")}, ";")},
-        {"predictions": "Wahrscheinlichkeit", "target": "Ergebnis", "classes": "nein,ja"},
+        [{"predictions": "Wahrscheinlichkeit", "target": "Ergebnis"}],
         HITS,
     ),
     "Excel: a title above the header": (
         workbook(["Model validation 2026"], [], ["Probability", "Outcome"], *zip(P.tolist(), HIT.tolist(), strict=True)),
-        {},
+        [],
         HITS,
     ),
     "csv: lines of notes (#) above the header": (
         {"a.csv": text({"p": P, "y": HIT}, before="# model: v3\n# date: 2026-11-29\n")},
-        {},
+        [],
         HITS,
     ),
-    "csv: a title above the header": ({"a.csv": text({"p": P, "y": HIT}, before="Results of model 3\n")}, {}, HITS),
+    "csv: a title above the header": ({"a.csv": text({"p": P, "y": HIT}, before="Results of model 3\n")}, [], HITS),
     "polars: feather with a categorical label": (
         polars(label=SPECIES[LABELS].tolist(), **named([f"prob_{s}" for s in SPECIES], ROWS)),
-        {},
+        [],
         CAME,
     ),
-    "pandas: an index without a name": (frame(".csv", y_true=HIT, y_prob=P), {}, HITS),
-    "pandas: Unnamed: 0, label, pred_proba": (csv(**{"Unnamed: 0": K}, label=HIT, pred_proba=P), {}, HITS),
-    "pandas: lists in cells": (csv(label=LABELS, probs=[f'"{row}"' for row in ROWS.tolist()]), {}, CAME),
+    "pandas: an index without a name": (frame(".csv", y_true=HIT, y_prob=P), [], HITS),
+    "pandas: Unnamed: 0, label, pred_proba": (csv(**{"Unnamed: 0": K}, label=HIT, pred_proba=P), [], HITS),
+    "pandas: lists in cells": (csv(label=LABELS, probs=[f'"{row}"' for row in ROWS.tolist()]), [], CAME),
     "NumPy: arrays in cells": (
         csv(label=LABELS, probs=["[" + " ".join(map(str, row)) + "]" for row in ROWS.tolist()]),
-        {},
+        [],
         CAME,
     ),
     "Spark: label, prediction, probability as a vector": (
         csv(label=HIT, prediction=(P > 0.5).astype(float), probability=[f'"[{round(1 - p, 3)},{p}]"' for p in P.tolist()]),
-        {},
+        [],
         HITS,
     ),
-    "tabs in a txt file": ({"a.txt": text({"target": HIT, "p1": P}, "\t")}, {}, HITS),
-    "csv in gzip": ({"a.csv.gz": text({"y_true": HIT, "y_score": P})}, {}, HITS),
-    "JSON of pandas: records": (frame("records.json", y=HIT, p=P), {}, HITS),
-    "JSON of pandas: columns": (frame("columns.json", y=HIT, p=P), {}, HITS),
-    "JSON of pandas: split (MLflow)": (frame("split.json", target=HIT, score=P), {}, HITS),
-    "JSON of pandas: index": (frame("index.json", y=HIT, p=P), {}, HITS),
+    "tabs in a txt file": ({"a.txt": text({"target": HIT, "p1": P}, "\t")}, [], HITS),
+    "csv in gzip": ({"a.csv.gz": text({"y_true": HIT, "y_score": P})}, [], HITS),
+    "JSON of pandas: records": (frame("records.json", y=HIT, p=P), [], HITS),
+    "JSON of pandas: columns": (frame("columns.json", y=HIT, p=P), [], HITS),
+    "JSON of pandas: split (MLflow)": (frame("split.json", target=HIT, score=P), [], HITS),
+    "JSON of pandas: index": (frame("index.json", y=HIT, p=P), [], HITS),
     "scikit-learn: cross_val_predict with text classes": (
         csv(**named(SPECIES, ROWS), species=SPECIES[LABELS], pred=SPECIES[GUESS]),
-        {},
+        [],
         CAME,
     ),
-    "XGBoost: label, pred": (csv(label=HIT, pred=P), {}, HITS),
-    "H2O: predict, p0, p1, actual": (csv(predict=(P > 0.4).astype(int), p0=(1 - P).round(3), p1=P, actual=HIT), {}, HITS),
+    "XGBoost: label, pred": (csv(label=HIT, pred=P), [], HITS),
+    "H2O: predict, p0, p1, actual": (csv(predict=(P > 0.4).astype(int), p0=(1 - P).round(3), p1=P, actual=HIT), [], HITS),
     "BigQuery ML: predicted_default, predicted_default_probs": (
         lines(
             {
@@ -402,17 +403,17 @@ FILES = {
             }
             for p, h in zip(P.tolist(), HIT.tolist(), strict=True)
         ),
-        {},
+        [],
         HITS,
     ),
     "Azure: income, Scored Labels, Scored Probabilities": (
         csv(**{"income": HIT, "Scored Labels": (P > 0.5).astype(int), "Scored Probabilities": P}),
-        {"target": "income", "predictions": "Scored Probabilities"},
+        [{"target": "income"}],
         HITS,
     ),
     "forecasting tournament: forecast, resolution (yes, no)": (
         csv(question_id=K, forecast=P, resolution=np.where(HIT, "yes", "no")),
-        {},
+        [],
         HITS,
     ),
     "football: FTR, B365H, B365D, B365A (odds)": (
@@ -436,9 +437,9 @@ FILES = {
         None,
         None,
     ),
-    "R: NA in a column": (csv(obs=HIT, prob=[*P[:-1].tolist(), "NA"]), {"drop_missing": True}, HITS[:-1]),
-    "R: TRUE, FALSE": ({"a.csv": text({'"y"': np.where(HIT, "TRUE", "FALSE"), '"phat"': P})}, {}, HITS),
-    "P(y=1)": (csv(**{"P(y=1)": P, "y": HIT}), {}, HITS),
+    "R: NA in a column": (csv(obs=HIT, prob=[*P[:-1].tolist(), "NA"]), [{"drop_missing": True}], HITS[:-1]),
+    "R: TRUE, FALSE": ({"a.csv": text({'"y"': np.where(HIT, "TRUE", "FALSE"), '"phat"': P})}, [], HITS),
+    "P(y=1)": (csv(**{"P(y=1)": P, "y": HIT}), [], HITS),
 }
 
 

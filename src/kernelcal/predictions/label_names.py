@@ -28,6 +28,12 @@ _AFFIXES = frozenset(
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+", re.UNICODE)
 _PAIRS = (
     ("no", "yes"),
+    ("nein", "ja"),
+    ("non", "oui"),
+    ("no", "si"),
+    ("no", "sí"),
+    ("não", "sim"),
+    ("nej", "ja"),
     ("n", "y"),
     ("false", "true"),
     ("f", "t"),

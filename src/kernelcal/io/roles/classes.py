@@ -14,7 +14,7 @@ from kernelcal.io.roles import vocabulary as words
 from kernelcal.io.roles.table import Found, NamedColumns, choice, join
 from kernelcal.predictions import columns_of_labels, common_start, negative_and_positive
 
-__all__ = ["OF_CLASSES", "by_labels", "predicted"]
+__all__ = ["OF_CLASSES", "by_labels", "of_two_labels", "predicted"]
 
 
 _MOST_LABELS, _TWO = 100, 2
@@ -81,6 +81,18 @@ def _of_class_one(table: NamedColumns, kind: str) -> str | None:
     return found[0] if kind == "binary" and len(found) == 1 and table.plain[found[0]].endswith("1") else None
 
 
+def _called_as_the_outcome(table: NamedColumns, target: str, kind: str) -> Found | None:
+    """A column that has the name of the outcome in its file: the target of a submission is a prediction."""
+    name = getattr(table.source, "outcomes", {}).get(target)
+    if name not in table.free or table.kind(name) != "fractions":
+        return None
+    if kind == "text":
+        return of_two_labels(table, target, kind, name)
+    if kind != "binary":
+        return None
+    return {"predictions": name}, [choice("predictions", name, "called as the outcome in the file of outcomes")]
+
+
 def _probability(table: NamedColumns, target: str, kind: str) -> Found | None:
     name = table.one(words.PROBABILITY) or _of_class_one(table, kind) or _by_affix(table, kind)
     if name is None or table.kind(name) in ("text", "none"):
@@ -90,7 +102,7 @@ def _probability(table: NamedColumns, target: str, kind: str) -> Found | None:
         return of_guess
     if kind == "whole" and table.one(words.STD) and table.one(words.MEAN):
         return None
-    found = _of_two_labels(table, target, kind, name)
+    found = of_two_labels(table, target, kind, name)
     return found or ({"predictions": name}, [choice("predictions", name, "a usual name of probabilities")])
 
 
@@ -121,7 +133,7 @@ def _values(table: NamedColumns, target: str) -> set[Any]:
     return set(table.source.values(target).tolist()) - {None}
 
 
-def _of_two_labels(table: NamedColumns, target: str, kind: str, name: str) -> Found | None:
+def of_two_labels(table: NamedColumns, target: str, kind: str, name: str) -> Found | None:
     """One column beside two text labels: which of them it is about."""
     if kind != "text" or table.kind(name) == "array" or table.options.classes:
         return None
@@ -148,7 +160,7 @@ def _of_labels(table: NamedColumns, target: str, kind: str) -> Found | None:
         chosen = choice("predictions", columns, "called as the labels of the target")
         scale = _scale_of(common_start(columns))
         return {"predictions": join(columns), **({"kind": scale} if scale else {})}, [chosen]
-    return _of_two_labels(table, target, kind, columns[0]) if len(columns) == 1 and len(labels) == 2 else None
+    return of_two_labels(table, target, kind, columns[0]) if len(columns) == 1 and len(labels) == 2 else None
 
 
 def _scale_of(start: str) -> str | None:
@@ -174,7 +186,7 @@ def _confidence(table: NamedColumns, target: str, kind: str) -> Found | None:
     if name is None or table.kind(name) in ("text", "none"):
         return None
     if words.says_right(target) or words.plain(target) in words.HIT[2]:
-        two = _of_two_labels(table, target, kind, name)
+        two = of_two_labels(table, target, kind, name)
         return two or ({"predictions": name}, [choice("predictions", name, f"the confidence that {target} is true")])
     label = table.options.predicted_label or table.one(words.PREDICTED_LABEL, but=[name])
     if label is not None and label in table.source.names and _alike(table.kind(label), kind):
@@ -217,7 +229,7 @@ def predicted(table: NamedColumns, target: str, kind: str) -> Found | None:
     if table.kind(name) != "fractions" or kind not in ("binary", "text"):
         return None
     if kind == "text":
-        return _of_two_labels(table, target, kind, name)
+        return of_two_labels(table, target, kind, name)
     return {"predictions": name}, [choice("predictions", name, f"from 0 to 1 beside a {target} of 0 and 1")]
 
 
@@ -283,6 +295,7 @@ def _few_labels(table: NamedColumns, name: str) -> set[Any]:
 
 
 OF_CLASSES = (
+    _called_as_the_outcome,
     _class_series,
     _probability,
     _of_labels,

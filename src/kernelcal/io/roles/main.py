@@ -12,13 +12,13 @@ from kernelcal.errors import InputError
 from kernelcal.io.columns import Choice, ReadOptions, known, listed, was_said
 from kernelcal.io.long import is_long
 from kernelcal.io.roles import vocabulary as words
-from kernelcal.io.roles.classes import OF_CLASSES, by_labels, predicted
+from kernelcal.io.roles.classes import OF_CLASSES, by_labels, of_two_labels, predicted
 from kernelcal.io.roles.numbers import OF_NUMBERS, by_stems, errors, refuse_absolute, refuse_two
 from kernelcal.io.roles.table import Found, NamedColumns, choice
 from kernelcal.io.sources import Source
 from kernelcal.predictions import negative_and_positive
 
-__all__ = ["columns_of_models", "resolved"]
+__all__ = ["columns_of_models", "resolved", "target_of"]
 
 
 _FORMS = ("predictions", "mean", "std", "variance", "samples", "quantiles", "family", "parameters")
@@ -72,7 +72,8 @@ def _in_percent(table: NamedColumns, patch: dict[str, Any], options: ReadOptions
     return len(there) > 0 and bool(there.min() >= 0 and 1 < there.max() <= 100)
 
 
-def _target(table: NamedColumns) -> Choice | None:
+def target_of(table: NamedColumns) -> Choice | None:
+    """The column of the outcomes by its name, and why; None where names leave a doubt."""
     if table.options.target:
         return None
     hits = _hits(table)
@@ -131,9 +132,16 @@ def _beside_what_was_said(table: NamedColumns, said: Sequence[str]) -> Found | N
     """Predictions were named: the target, and a mean of 0 where the target is an error."""
     asked = [part.strip() for name in said for part in str(getattr(table.options, name)).split(",")]
     table.free = [name for name in table.free if name not in asked]
-    options, chosen = table.options, _target(table)
+    options, chosen = table.options, target_of(table)
     patch: dict[str, Any] = {} if chosen is None else {"target": chosen.columns[0]}
     choices = [] if chosen is None else [chosen]
+    if list(said) == ["predictions"] and len(asked) == 1 and asked[0] in table.source.names:
+        target = options.target or (chosen.columns[0] if chosen is not None else "")
+        if target in table.source.names and table.kind(target) == "text":
+            two = of_two_labels(table, target, "text", asked[0])
+            if two is not None:
+                patch["classes"] = two[0]["classes"]
+                choices += [one for one in two[1] if one.role == "classes"]
     spread = {"std", "variance"} & set(said)
     if spread and not options.mean and len(said) == 1:
         error = options.target if options.target else table.one(words.ERROR)
@@ -147,7 +155,7 @@ def _beside_what_was_said(table: NamedColumns, said: Sequence[str]) -> Found | N
 
 def _of_all(table: NamedColumns) -> Found | None:
     """Target and predictions by their names; None where one of them is not found without a doubt."""
-    chosen = _target(table)
+    chosen = target_of(table)
     targets = [part.strip() for part in table.options.target.split(",")] if table.options.target else []
     targets = list(chosen.columns) if chosen is not None else [known(table.source, name) for name in targets]
     if not targets:
@@ -218,7 +226,7 @@ def columns_of_models(source: Source, options: ReadOptions) -> list[dict[str, st
     Names of columns are then alike but for the model: ``p_forest`` and ``p_linear``, ``a_mean`` and ``a_std``.
     """
     table = NamedColumns(source, options, None)
-    chosen = _target(table)
+    chosen = target_of(table)
     target = options.target or (chosen.columns[0] if chosen is not None else None)
     if target is None or target not in source.names:
         return None
