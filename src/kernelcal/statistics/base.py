@@ -258,6 +258,11 @@ class Prepared(ABC):
         return None
 
 
+    def sentences(self, targets: np.ndarray, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Directions in words for observed targets, by the statistics named, the decisive one first; none by default."""
+        return ()
+
+
 class Together(Prepared):
     """Several prepared statistics of the same targets, side by side.
 
