@@ -22,7 +22,7 @@ from kernelcal.plots.axes import (
     where_calibrated,
 )
 
-__all__ = ["confidence_plot", "curve_plot", "histogram_plot", "levels_plot"]
+__all__ = ["confidence_plot", "curve_plot", "difference_plot", "histogram_plot", "levels_plot"]
 
 
 def confidence_plot(
@@ -155,6 +155,44 @@ def curve_plot(
             ax.fill_between(levels, *ends, color=colour, linewidth=0, label=f"{where}, {words}", zorder=order)
     ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
     ax.set(xlabel="level of the predicted quantile", ylabel="observed share of outcomes below it")
+    return finished(ax, title)
+
+
+def difference_plot(
+    points: np.ndarray,
+    difference: np.ndarray,
+    *,
+    band: tuple[np.ndarray, np.ndarray],
+    confidence_level: float = CONFIDENCE_LEVEL,
+    title: str = "",
+    ax: Any = None,
+) -> Any:
+    """Draw the distribution function of values that should be uniform, less the diagonal, over its band.
+
+    Parameters
+    ----------
+    points, difference : numpy.ndarray of shape (K,)
+        Points between 0 and 1, and shares of values at or below them less the points.
+    band : pair of numpy.ndarray of shape (K,)
+        Ends of the band of all points at once; NaN where there is none.
+    confidence_level : float
+        Of the band.
+    title : str
+        Shown letter by letter.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    ax = axes_or_new(ax, 5.0, 4.0)
+    if not np.isnan(band[0]).all():
+        label = f"{where_calibrated(confidence_level)}, all points at once"
+        ax.fill_between(points, *band, step="mid", color=BAND, linewidth=0, label=label, zorder=0.9)
+    ax.axhline(0, color=INK, linestyle="--", linewidth=0.9, zorder=2)
+    ax.step(points, difference, where="mid", color=OBSERVED, label="observed share less the point", zorder=3)
+    ax.set(xlim=(0, 1), xlabel="relative rank", ylabel="difference of distribution functions")
     return finished(ax, title)
 
 

@@ -257,9 +257,8 @@ class Prepared(ABC):
         """
         return None
 
-
     def sentences(self, targets: np.ndarray, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Directions in words for observed targets, by the statistics named, the decisive one first; none by default."""
+        """Directions in words for observed targets, by the statistics named, the decisive one first; else none."""
         return ()
 
 

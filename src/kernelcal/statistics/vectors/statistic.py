@@ -300,5 +300,6 @@ def _sentence(name: str, mean: float, ends: float) -> str:
         return f"{high if mean > 0 else low} ({name}: ranks {mean:+.1f} standard errors off)"
     if abs(ends) > _CLEAR:
         where, word = ("at the ends", "narrow") if ends > 0 else ("in the middle", "wide")
-        return f"too many outcomes {where} of their ranks by {name}: predictions too {word} there ({ends:+.1f} standard errors)"
+        said = f"too many outcomes {where} of their ranks by {name}: predictions too {word} there"
+        return f"{said} ({ends:+.1f} standard errors)"
     return f"ranks by {name} are not uniform, without a clear direction"
