@@ -10,6 +10,7 @@ from typing import Any
 from kernelcal import __version__
 from kernelcal.cli.ending import say
 from kernelcal.cli.gates import add_gates
+from kernelcal.cli.ranks import add_ranks
 from kernelcal.cli.streaming import add_streaming
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, DRAWS_OF_A_PASS, SIGNIFICANCE
 from kernelcal.inference import NULL_LAWS, STATISTICS
@@ -78,6 +79,7 @@ def argument_parser() -> argparse.ArgumentParser:
     _add_models(several.add_argument_group("the models"))
     page, where = _add_report(commands), _add_explain(commands)
     _add_merge(commands)
+    add_ranks(commands)
     for command in (every, several, page, where):
         command.add_argument(
             "--confidence-level",

@@ -74,6 +74,7 @@ def histogram_plot(
     whole: bool = False,
     title: str = "",
     ax: Any = None,
+    legend: bool = True,
 ) -> Any:
     """Draw counts as an outline over the bands in which those of calibrated models lie.
 
@@ -93,6 +94,8 @@ def histogram_plot(
         Whether the variable takes whole numbers only.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    legend : bool
+        Whether the artists are said below.
 
     Returns
     -------
@@ -114,7 +117,7 @@ def histogram_plot(
     ax.locator_params(axis="y", integer=True)
     if whole:
         ax.locator_params(axis="x", integer=True)
-    return finished(ax, title)
+    return finished(ax, title, legend=legend)
 
 
 def curve_plot(
@@ -166,6 +169,7 @@ def difference_plot(
     confidence_level: float = CONFIDENCE_LEVEL,
     title: str = "",
     ax: Any = None,
+    legend: bool = True,
 ) -> Any:
     """Draw the distribution function of values that should be uniform, less the diagonal, over its band.
 
@@ -181,6 +185,8 @@ def difference_plot(
         Shown letter by letter.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    legend : bool
+        Whether the artists are said below.
 
     Returns
     -------
@@ -193,7 +199,7 @@ def difference_plot(
     ax.axhline(0, color=INK, linestyle="--", linewidth=0.9, zorder=2)
     ax.step(points, difference, where="mid", color=OBSERVED, label="observed share less the point", zorder=3)
     ax.set(xlim=(0, 1), xlabel="relative rank", ylabel="difference of distribution functions")
-    return finished(ax, title)
+    return finished(ax, title, legend=legend)
 
 
 def levels_plot(

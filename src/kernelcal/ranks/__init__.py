@@ -3,6 +3,7 @@
 from kernelcal.ranks.bands import SimultaneousBand, chance_inside, simultaneous_band
 from kernelcal.ranks.ecdf import EcdfDifference, ecdf_difference
 from kernelcal.ranks.posteriors import posterior_test, ranks_of_draws
+from kernelcal.ranks.reading import RanksRead, read_ranks
 from kernelcal.ranks.result import ParameterRanks, RanksResult
 from kernelcal.ranks.table import RankTable
 from kernelcal.ranks.uniformity import pit_values_test, rank_test, tested_ranks
@@ -12,6 +13,7 @@ __all__ = [
     "EcdfDifference",
     "ParameterRanks",
     "RankTable",
+    "RanksRead",
     "RanksResult",
     "SimultaneousBand",
     "chance_inside",
@@ -20,6 +22,7 @@ __all__ = [
     "posterior_test",
     "rank_test",
     "ranks_of_draws",
+    "read_ranks",
     "simultaneous_band",
     "tested_ranks",
     "vectors_test",

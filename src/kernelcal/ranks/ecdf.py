@@ -62,13 +62,15 @@ class EcdfDifference(Shown):
         told = {"confidence_level": self.confidence_level, "coverage": self.coverage if known else None, "n": self.n}
         return {"name": self.name, **arrays, **band, "outside": self.outside.tolist(), **told}
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Any = None, *, legend: bool = True) -> Any:
         """Draw the difference over its band.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
             Where to draw; default a new figure.
+        legend : bool
+            Whether the artists are said below.
 
         Returns
         -------
@@ -81,6 +83,7 @@ class EcdfDifference(Shown):
             confidence_level=self.confidence_level,
             title=f"{self.name}, {self.n:,} simulations",
             ax=ax,
+            legend=legend,
         )
 
     def _table(self) -> Table:

@@ -175,12 +175,13 @@ class RanksResult(Shown):
 
         Returns
         -------
-        list of matplotlib.axes.Axes
+        numpy.ndarray of matplotlib.axes.Axes
         """
         if kind not in ("ecdf", "histogram"):
             raise InputError(f"kind must be 'ecdf' or 'histogram', got {kind!r}")
         draw: Callable[[str], Any] = self.ecdf if kind == "ecdf" else self.histogram
-        return panel([draw(name).plot for name in self.table.names], axes=axes)
+        title = f"Calibration of {self.table.what}, p = {self.pvalue:.3g}"
+        return panel([draw(name).plot for name in self.table.names], title, axes)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""

@@ -23,6 +23,7 @@ __all__ = ["pit_values_test", "rank_test", "tested_ranks"]
 
 
 _REGION = 0.9
+_SEEN = 0.7  # share of the ranks that some parameter should reach
 _CELLS = 10_000  # of the uniform law whose spread is known without them
 
 _WEIGHTED = (
@@ -186,6 +187,10 @@ def _of_table(table: RankTable, number: int) -> tuple[str, ...]:
     notes = []
     if number > 1:
         notes.append(f"p-values of {number} parameters are corrected by Holm, for every dependence between them")
+    size = table.draws_per_rank
+    if size is not None and table.values.max() + 1 < _SEEN * (size + 1):
+        most = int(table.values.max())
+        notes.append(f"no rank is above {most:,}, of {size:,} that could be: is {size:,} the number of draws?")
     if table.joined:
         notes.append("ranks were given random places inside their steps, by the seed: the test stays exact")
     notes.append("simulations are assumed independent, and posteriors not fitted on them")
