@@ -47,8 +47,6 @@ def same(found, right):
     np.testing.assert_allclose(found, right, rtol=2e-4, atol=2e-6)
 
 
-
-
 @pytest.mark.parametrize("name", READ)
 def test_the_attempts_until_a_file_is_read(tmp_path, name):
     _, answers, right = tools.FILES[name]
@@ -114,7 +112,9 @@ def test_odds_as_probabilities(tmp_path):
     odds = (0.95 / np.maximum(tools.ROWS, 0.02)).round(2)
     p = 1 / odds / (1 / odds).sum(axis=1, keepdims=True)
     again = tools.save(
-        tmp_path, "b.csv", tools.text({"FTR": tools.RESULT[tools.LABELS], **tools.named(["B365H", "B365D", "B365A"], p)})
+        tmp_path,
+        "b.csv",
+        tools.text({"FTR": tools.RESULT[tools.LABELS], **tools.named(["B365H", "B365D", "B365A"], p)}),
     )
     data = read([again], ReadOptions(**asked))
     same(numbers_of(data), p[tools.K, tools.LABELS])

@@ -25,6 +25,7 @@ from kernelcal.cli.gates import (
 from kernelcal.cli.measuring import check_measuring, draw, judged_measures, measured_file
 from kernelcal.cli.models import run_compare, run_report
 from kernelcal.cli.parser import argument_parser
+from kernelcal.cli.ranks import run_ranks
 from kernelcal.cli.streaming import (
     check_streaming,
     is_one_table,
@@ -68,6 +69,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _main(options: argparse.Namespace) -> int:
     if options.command == "merge":
         return run_merge(options)
+    if options.command == "ranks":
+        return run_ranks(options)
     options.run = _run_of(options)
     _refuse(options)
     if options.command in ("compare", "report"):

@@ -11,6 +11,7 @@ from kernelcal import __version__
 from kernelcal.cli.ending import say
 from kernelcal.cli.gates import add_gates
 from kernelcal.cli.measuring import add_measure
+from kernelcal.cli.ranks import add_ranks
 from kernelcal.cli.streaming import add_streaming
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, DRAWS_OF_A_PASS, SIGNIFICANCE
 from kernelcal.inference import NULL_LAWS, STATISTICS
@@ -79,6 +80,7 @@ def argument_parser() -> argparse.ArgumentParser:
     _add_models(several.add_argument_group("the models"))
     page, where, fields = _add_report(commands), _add_explain(commands), add_measure(commands)
     _add_merge(commands)
+    add_ranks(commands)
     for command in (every, several, page, where, fields):
         command.add_argument(
             "--confidence-level",

@@ -175,7 +175,9 @@ def _different(source: Source, name: str) -> bool:
 
 def _no_keys(source: Source, truth: Source, own: Sequence[str], targets: Sequence[str]) -> str:
     """The columns that could agree by their values, else all."""
-    start = f"it is not clear how {truth.path} is joined, since no column is called alike in both files: say which agree"
+    start = (
+        f"it is not clear how {truth.path} is joined, since no column is called alike in both files: say which agree"
+    )
     theirs = {}
     for name in [name for name in truth.names if name not in targets and truth.axes(name) == 1][:_MOST]:
         if _different(truth, name):

@@ -60,8 +60,32 @@ TARGET = _names(
 )
 # words of a longer name by which one column of two outcomes is told: died_30d, default_flag, Died in hospital
 OUTCOME_WORDS = frozenset(
-    "died death dead default defaulted churned churn survived readmitted readmission relapsed relapse event occurred "
-    "outcome happened actual actuals observed truth converted purchased clicked fraud".split()  # noqa: SIM905
+    [
+        "died",
+        "death",
+        "dead",
+        "default",
+        "defaulted",
+        "churned",
+        "churn",
+        "survived",
+        "readmitted",
+        "readmission",
+        "relapsed",
+        "relapse",
+        "event",
+        "occurred",
+        "outcome",
+        "happened",
+        "actual",
+        "actuals",
+        "observed",
+        "truth",
+        "converted",
+        "purchased",
+        "clicked",
+        "fraud",
+    ]
 )
 HIT = _names(
     "correct correctness right hit was_correct was_right is_correct is_right is_hit answered_correctly correct_answer "
