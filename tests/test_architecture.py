@@ -37,6 +37,7 @@ FLOORS = [
     {"evaluation"},
     {"sketch"},
     {"comparison"},
+    {"survival"},
     {"stream"},
     {"sklearn", "torchmetrics"},
     {"dispatch"},
@@ -139,6 +140,7 @@ def test_no_module_is_forgotten():
         "kernelcal.ranks",
         "kernelcal.testing",
         "kernelcal.sklearn",
+        "kernelcal.survival",
         "kernelcal.torchmetrics",
     }
     assert set(MODULES) <= used, sorted(set(MODULES) - used)

@@ -35,6 +35,7 @@ from kernelcal.cli.streaming import (
     why_after_reading,
     why_in_parts,
 )
+from kernelcal.cli.survival import run_survival
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS
 from kernelcal.errors import InputError, KernelcalError, naming_rows
 from kernelcal.evaluation import Plan, evaluated, plan
@@ -71,6 +72,8 @@ def _main(options: argparse.Namespace) -> int:
         return run_merge(options)
     if options.command == "ranks":
         return run_ranks(options)
+    if options.command == "survival":
+        return run_survival(options)
     options.run = _run_of(options)
     _refuse(options)
     if options.command in ("compare", "report"):

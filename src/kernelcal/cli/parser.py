@@ -13,6 +13,7 @@ from kernelcal.cli.gates import add_gates
 from kernelcal.cli.measuring import add_measure
 from kernelcal.cli.ranks import add_ranks
 from kernelcal.cli.streaming import add_streaming
+from kernelcal.cli.survival import add_survival
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, DRAWS_OF_A_PASS, SIGNIFICANCE
 from kernelcal.inference import NULL_LAWS, STATISTICS
 from kernelcal.io import CROSSING, KINDS
@@ -81,6 +82,7 @@ def argument_parser() -> argparse.ArgumentParser:
     page, where, fields = _add_report(commands), _add_explain(commands), add_measure(commands)
     _add_merge(commands)
     add_ranks(commands)
+    add_survival(commands)
     for command in (every, several, page, where, fields):
         command.add_argument(
             "--confidence-level",
