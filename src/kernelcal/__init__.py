@@ -253,6 +253,7 @@ _ROOMS = (  # which only some need: imported when they are asked for
     "ranks",
     "sklearn",
     "stream",
+    "survival",
     "testing",
     "torchmetrics",
 )

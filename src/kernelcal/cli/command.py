@@ -25,17 +25,14 @@ from kernelcal.cli.gates import (
 from kernelcal.cli.measuring import check_measuring, draw, judged_measures, measured_file
 from kernelcal.cli.models import run_compare, run_report
 from kernelcal.cli.parser import argument_parser
-from kernelcal.cli.ranks import run_ranks
 from kernelcal.cli.streaming import (
     check_streaming,
     is_one_table,
     refuse_whole,
     run_in_parts,
-    run_merge,
     why_after_reading,
     why_in_parts,
 )
-from kernelcal.cli.survival import run_survival
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS
 from kernelcal.errors import InputError, KernelcalError, naming_rows
 from kernelcal.evaluation import Plan, evaluated, plan
@@ -68,12 +65,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _main(options: argparse.Namespace) -> int:
-    if options.command == "merge":
-        return run_merge(options)
-    if options.command == "ranks":
-        return run_ranks(options)
-    if options.command == "survival":
-        return run_survival(options)
+    if hasattr(options, "runs"):
+        status: int = options.runs(options)
+        return status
     options.run = _run_of(options)
     _refuse(options)
     if options.command in ("compare", "report"):
