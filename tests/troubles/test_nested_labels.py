@@ -46,7 +46,10 @@ def test_nested_targets_groups_and_clusters_are_named(kind, form):
     y, row = given(kind, form, Y)
     y3, _ = given(kind, form, Y3)
     normal, of = kc.Normal(P, np.ones(N)), f"row {row} is .*, a {kind}"
-    cure = {"dict": r": pass one value a row, such as \[value\['label'\] for value in y\]", "set": ": pass one value a row$"}
+    cure = {
+        "dict": r": pass one value a row, such as \[value\['label'\] for value in y\]",
+        "set": ": pass one value a row$",
+    }
     target = of + cure.get(kind, r": pass one value a row, such as \[value\[0\] for value in y\]")
     calls = [
         (lambda: kc.evaluate(y, P), target),
