@@ -125,6 +125,8 @@ def measured(case: Case, measures: Sequence[Measure] | None, run: Run, *, groups
     prepared = [one.prepare(case.predictions, case.weights) for one in measures]
     values = _values(case, measures, found.parts[0], run)
     notes = [note for one in prepared for note in one.notes]
+    remarks = zip(values, (own.remark(one.value) for own, one in zip(prepared, values, strict=True)), strict=True)
+    notes += [f"{one.name}: {remark}" for one, remark in remarks if remark]
     if isinstance(case.predictions, Quantiles) and not all(one.by_cells for one in prepared):
         notes.append(INTERPOLATED)
     return Measured(
