@@ -18,7 +18,7 @@ def answers(n=300, power=1.0, seed=0):
 
 
 def test_the_area_is_the_mean_of_risks():
-    """Geifman and El-Yaniv (2017); torch-uncertainty 0.13.0 documents .0833 by trapezoids between coverages 1/3 and 1."""
+    """Geifman, El-Yaniv (2017); torch-uncertainty 0.13.0 documents .0833 by trapezoids from coverage 1/3 to 1."""
     area = kc.measures.RiskCoverageArea()([1, 1, 0], [0.8, 0.7, 0.6])
     assert area == pytest.approx(1 / 9)
     assert (3 * area - (0 + 1 / 3) / 2) / 2 == pytest.approx(0.0833, abs=5e-5)

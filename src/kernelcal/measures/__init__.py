@@ -2,7 +2,20 @@
 
 from kernelcal.measures.base import Measure, PreparedMeasure, positive_probabilities, serves_one_probability
 from kernelcal.measures.cited import BinnedError
-from kernelcal.measures.clinical import AUROC, CalibrationIntercept, CalibrationSlope, ObservedExpected
+from kernelcal.measures.clinical import (
+    AUROC,
+    E50,
+    E90,
+    ICI,
+    Brier,
+    CalibrationIntercept,
+    CalibrationSlope,
+    Emax,
+    HosmerLemeshow,
+    NetBenefit,
+    ObservedExpected,
+    ScaledBrier,
+)
 from kernelcal.measures.intervals import SCALES
 from kernelcal.measures.known import FIELDS, MEASURES, asked_measures, forget_measure, register_measure, serving
 from kernelcal.measures.main import measure, measured
@@ -19,21 +32,29 @@ from kernelcal.measures.selective import (
 
 __all__ = [
     "AUROC",
+    "E50",
+    "E90",
     "FIELDS",
+    "ICI",
     "MEASURES",
     "SCALES",
     "Accuracy",
     "BinnedError",
+    "Brier",
     "CalibrationIntercept",
     "CalibrationSlope",
+    "Emax",
     "ExcessRiskCoverage",
+    "HosmerLemeshow",
     "Measure",
     "Measured",
     "MeasuredValue",
+    "NetBenefit",
     "ObservedExpected",
     "PreparedMeasure",
     "RiskCoverage",
     "RiskCoverageArea",
+    "ScaledBrier",
     "SelectiveAccuracy",
     "asked_measures",
     "curve_of",

@@ -12,7 +12,7 @@ from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError, KernelcalError
 from kernelcal.runs import Run
 
-__all__ = ["add_survival", "run_survival"]
+__all__ = ["add_survival"]
 
 
 _COLUMNS = {
@@ -55,6 +55,7 @@ def add_survival(commands: Any) -> None:
     )
     command.add_argument("--fail-below", type=float, metavar="P", help="exit status 1 if the p-value is below P")
     command.add_argument("--json", action="store_true", help="print JSON: an object, or a list for several files")
+    command.set_defaults(runs=run_survival)
 
 
 def run_survival(options: argparse.Namespace) -> int:
