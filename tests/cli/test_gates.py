@@ -14,6 +14,7 @@ import kernelcal as kc
 from kernelcal.cli import main
 
 DRAWS = ["--draws", "199"]
+pytestmark = pytest.mark.usefixtures("unrendered")
 
 
 @pytest.fixture(scope="module")
