@@ -183,7 +183,8 @@ FILES = {
         CAME,
     ),
     "Kaggle: submission and solution, both called target": (
-        csv(id=K, target=P) | {"truth.csv": text({"id": K[SHUFFLED], "target": HIT[SHUFFLED], "Usage": ["Public"] * N})},
+        csv(id=K, target=P)
+        | {"truth.csv": text({"id": K[SHUFFLED], "target": HIT[SHUFFLED], "Usage": ["Public"] * N})},
         [],
         HITS,
     ),
@@ -223,14 +224,23 @@ FILES = {
     "HELM: per_instance_stats": ({"a.json": json.dumps(helm())}, [], CONFIDENT),
     "simple-evals: score, confidence 85": (
         lines(
-            {"question": "?", "extracted_answer": "B", "correct_answer": "B" if h else "C", "score": float(h), "confidence": int(c)}
+            {
+                "question": "?",
+                "extracted_answer": "B",
+                "correct_answer": "B" if h else "C",
+                "score": float(h),
+                "confidence": int(c),
+            }
             for h, c in zip(HIT, PERCENT, strict=True)
         ),
         [{"kind": "percent"}],
         WHOLE,
     ),
     "Humanity's Last Exam: judge says correct: yes, confidence: 85": (
-        lines({"model_answer": "x", "correct": "yes" if h else "no", "confidence": int(c)} for h, c in zip(HIT, PERCENT, strict=True)),
+        lines(
+            {"model_answer": "x", "correct": "yes" if h else "no", "confidence": int(c)}
+            for h, c in zip(HIT, PERCENT, strict=True)
+        ),
         [{"kind": "percent"}],
         WHOLE,
     ),
@@ -246,7 +256,11 @@ FILES = {
         None,
     ),
     "weather: fc_mean, fc_std, obs": (csv(date=DAYS, station=["A"] * N, fc_mean=MU, fc_std=SD, obs=Y), [], NORMAL),
-    "weather: POP (%), rain": (csv(date=DAYS, POP=PERCENT, rain=HIT), [{"predictions": "POP", "target": "rain"}, {"kind": "percent"}], WHOLE),
+    "weather: POP (%), rain": (
+        csv(date=DAYS, POP=PERCENT, rain=HIT),
+        [{"predictions": "POP", "target": "rain"}, {"kind": "percent"}],
+        WHOLE,
+    ),
     "weather: obs in Celsius, forecasts in Fahrenheit": (
         csv(date=DAYS, obs_C=Y, fcst_mean_F=(MU * 1.8 + 32).round(2), fcst_std_F=(SD * 1.8).round(3)),
         None,
@@ -270,7 +284,9 @@ FILES = {
                 for k in K
                 for level, value in zip(NINE, Q[k], strict=True)
             ),
-            "truth.csv": text({"date": DAYS, "location": ["US"] * N, "location_name": ["United States"] * N, "value": Y}),
+            "truth.csv": text(
+                {"date": DAYS, "location": ["US"] * N, "location_name": ["United States"] * N, "value": Y}
+            ),
         },
         [],
         np.column_stack([Y, Q]),
@@ -286,7 +302,14 @@ FILES = {
         ENDS,
     ),
     "nixtla: AutoARIMA-lo-90, AutoARIMA-hi-90": (
-        csv(unique_id=["s"] * N, ds=DAYS, cutoff=DAYS, y=Y, AutoARIMA=MU, **{"AutoARIMA-lo-90": Q[:, 0], "AutoARIMA-hi-90": Q[:, 8]}),
+        csv(
+            unique_id=["s"] * N,
+            ds=DAYS,
+            cutoff=DAYS,
+            y=Y,
+            AutoARIMA=MU,
+            **{"AutoARIMA-lo-90": Q[:, 0], "AutoARIMA-hi-90": Q[:, 8]},
+        ),
         [],
         ENDS,
     ),
@@ -310,7 +333,11 @@ FILES = {
     ),
     "NGBoost: y, loc, scale": (csv(y=Y, loc=MU, scale=SD), [{"mean": "loc", "std": "scale"}], NORMAL),
     "xarray: obs(time), t2m(number, time)": (ensemble("obs"), [], np.column_stack([Y, DRAWS])),
-    "xarray: t2m_era5(time), t2m(number, time)": (ensemble("t2m_era5"), [{"target": "t2m_era5"}], np.column_stack([Y, DRAWS])),
+    "xarray: t2m_era5(time), t2m(number, time)": (
+        ensemble("t2m_era5"),
+        [{"target": "t2m_era5"}],
+        np.column_stack([Y, DRAWS]),
+    ),
     "ArviZ: netCDF with observed_data, posterior_predictive": ({"a.nc": inference}, [], np.column_stack([Y, DRAWS])),
     "PyTorch: npz of logits, targets": (
         {"a.npz": lambda path: np.savez(path, logits=np.log(np.maximum(ROWS, 1e-9)).astype("f4"), targets=LABELS)},
@@ -338,12 +365,23 @@ FILES = {
         HITS,
     ),
     "caret (rda): pred, obs, No, Yes": (
-        frame(".rda", pred=np.where(P > 0.5, "Yes", "No"), obs=np.where(HIT, "Yes", "No"), No=(1 - P).round(3), Yes=P, rowIndex=K),
+        frame(
+            ".rda",
+            pred=np.where(P > 0.5, "Yes", "No"),
+            obs=np.where(HIT, "Yes", "No"),
+            No=(1 - P).round(3),
+            Yes=P,
+            rowIndex=K,
+        ),
         [],
         HITS,
     ),
     "SAS: BAD; P_BAD1; P_BAD0 with decimal commas": (
-        {"a.csv": text({"ID": K, "P_BAD1": comma(P), "P_BAD0": comma((1 - P).round(3)), "BAD": HIT, "I_BAD": P > 0.5}, ";")},
+        {
+            "a.csv": text(
+                {"ID": K, "P_BAD1": comma(P), "P_BAD0": comma((1 - P).round(3)), "BAD": HIT, "I_BAD": P > 0.5}, ";"
+            )
+        },
         [],
         HITS,
     ),
@@ -353,7 +391,9 @@ FILES = {
         HITS,
     ),
     "Excel: a title above the header": (
-        workbook(["Model validation 2026"], [], ["Probability", "Outcome"], *zip(P.tolist(), HIT.tolist(), strict=True)),
+        workbook(
+            ["Model validation 2026"], [], ["Probability", "Outcome"], *zip(P.tolist(), HIT.tolist(), strict=True)
+        ),
         [],
         HITS,
     ),
@@ -377,7 +417,11 @@ FILES = {
         CAME,
     ),
     "Spark: label, prediction, probability as a vector": (
-        csv(label=HIT, prediction=(P > 0.5).astype(float), probability=[f'"[{round(1 - p, 3)},{p}]"' for p in P.tolist()]),
+        csv(
+            label=HIT,
+            prediction=(P > 0.5).astype(float),
+            probability=[f'"[{round(1 - p, 3)},{p}]"' for p in P.tolist()],
+        ),
         [],
         HITS,
     ),
@@ -393,7 +437,11 @@ FILES = {
         CAME,
     ),
     "XGBoost: label, pred": (csv(label=HIT, pred=P), [], HITS),
-    "H2O: predict, p0, p1, actual": (csv(predict=(P > 0.4).astype(int), p0=(1 - P).round(3), p1=P, actual=HIT), [], HITS),
+    "H2O: predict, p0, p1, actual": (
+        csv(predict=(P > 0.4).astype(int), p0=(1 - P).round(3), p1=P, actual=HIT),
+        [],
+        HITS,
+    ),
     "BigQuery ML: predicted_default, predicted_default_probs": (
         lines(
             {
@@ -433,7 +481,10 @@ FILES = {
     ),
     "betting: odds, won": (csv(race=K, odds=(1 / np.maximum(P, 0.05)).round(2), won=HIT), None, None),
     "sktime: two lines of names": (
-        {"a.csv": ",y,y,y\n,0.1,0.5,0.9\n" + text(named(["k", "a", "b", "c"], np.column_stack([K, Q[:, [0, 4, 8]]]))).partition("\n")[2]},
+        {
+            "a.csv": ",y,y,y\n,0.1,0.5,0.9\n"
+            + text(named(["k", "a", "b", "c"], np.column_stack([K, Q[:, [0, 4, 8]]]))).partition("\n")[2]
+        },
         None,
         None,
     ),

@@ -20,6 +20,7 @@ _spec = importlib.util.spec_from_file_location("files_of_tools", Path(__file__).
 tools = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(tools)
 
+PAGE = (Path(__file__).parents[2] / "docs" / "howto" / "files.rst").read_text(encoding="utf-8")
 READ = [name for name, (_, answers, _) in tools.FILES.items() if answers is not None]
 REFUSED = {
     "survey: confident (1 to 5), correct": "answers on a scale, and no probabilities",
@@ -45,8 +46,6 @@ def numbers_of(data):
 def same(found, right):
     assert found.shape == right.shape
     np.testing.assert_allclose(found, right, rtol=2e-4, atol=2e-6)
-
-
 
 
 @pytest.mark.parametrize("name", READ)
@@ -96,7 +95,8 @@ def test_the_command_that_states_it_reads_the_same(tmp_path, name, capsys):
         assert "every column was named" in out
         return
     kernelcal, *again = shlex.split(stated[1])
-    assert kernelcal == "kernelcal" and len(again) > len(typed)
+    assert kernelcal == "kernelcal"
+    assert len(again) > len(typed)
     options = argument_parser().parse_args(again)
     data = read(options.files, _reading(options))
     same(numbers_of(data), right)
@@ -114,7 +114,9 @@ def test_odds_as_probabilities(tmp_path):
     odds = (0.95 / np.maximum(tools.ROWS, 0.02)).round(2)
     p = 1 / odds / (1 / odds).sum(axis=1, keepdims=True)
     again = tools.save(
-        tmp_path, "b.csv", tools.text({"FTR": tools.RESULT[tools.LABELS], **tools.named(["B365H", "B365D", "B365A"], p)})
+        tmp_path,
+        "b.csv",
+        tools.text({"FTR": tools.RESULT[tools.LABELS], **tools.named(["B365H", "B365D", "B365A"], p)}),
     )
     data = read([again], ReadOptions(**asked))
     same(numbers_of(data), p[tools.K, tools.LABELS])
@@ -136,10 +138,38 @@ def test_units_that_differ_by_their_names_are_asked_about(tmp_path):
 
 
 def test_the_table_of_the_guide():
-    page = Path(__file__).parents[2] / "docs" / "howto" / "files.rst"
-    rows = re.findall(r"^   \* - (.+)\n     - (.+)\n     - (.+)", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    said = {name.replace("\\", ""): now for name, _, now in rows if name != "file"}
+    table = PAGE.partition("Files of other programs")[2]
+    rows = re.findall(r"^   \* - (.+)\n     - (.+)\n     - (.+)", table, flags=re.MULTILINE)
+    said = {name: now for name, _, now in rows if name != "file"}
     found = {
         name: "asked" if answers is None else str(1 + len(answers)) for name, (_, answers, _) in tools.FILES.items()
     }
-    assert said == {name: number for name, number in found.items()}
+    assert said == found
+    before = [first for name, first, _ in rows if name != "file"]
+    of_all = (
+        len(found),
+        before.count("1"),
+        before.count("not read"),
+        len(READ) - (ones := [*found.values()].count("1")),
+    )
+    words = "{} files as other .* The middle column is the first try: {} of\nthem .* {} not at all .*"
+    assert re.search(words.format(*of_all[:3]), table, re.DOTALL)
+    assert f"now {ones} are read at the first attempt, {of_all[3]} after a question, and {len(REFUSED)} are" in table
+
+
+@pytest.mark.parametrize(
+    ("table", "truth", "name"),
+    [
+        ("submission.csv", "solution.csv", "Kaggle: submission and solution, both called target"),
+        ("forecasts.csv", "outcomes.csv", "forecasts, and outcomes whose id has another name"),
+    ],
+)
+def test_the_guide_shows_what_is_said(tmp_path, monkeypatch, capsys, table, truth, name):
+    (path,), outcomes = tools.write(tmp_path, name)
+    path.rename(tmp_path / table)
+    outcomes.rename(tmp_path / truth)
+    monkeypatch.chdir(tmp_path)
+    main(["evaluate", table, "--truth", truth])
+    said = capsys.readouterr()
+    first = next(line for line in (said.out + said.err).splitlines() if line)
+    assert f"   $ kernelcal evaluate {table} --truth {truth}\n   {first}\n" in PAGE

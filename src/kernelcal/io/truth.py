@@ -40,7 +40,9 @@ def join_outcomes(units: Units, table: Source, options: ReadOptions, output_type
     truth = open_source([path], options.delimiter if path.suffix == Path(str(table.path)).suffix else None)
     keys = _stated_keys(units, truth, options.truth_keys) if options.truth_keys else _usual_keys(units, truth)
     what = f"outcome in {path}"
-    name = truth_column(truth, options.target) if options.target else usual_column(truth, _VALUES, what, "--target NAME")
+    name = (
+        truth_column(truth, options.target) if options.target else usual_column(truth, _VALUES, what, "--target NAME")
+    )
     kept = _kept(truth, table, options)
     if name == _ORACLE and _TYPE in truth.names:
         kept &= _of_type(truth, output_type)
@@ -72,9 +74,7 @@ def _of_type(truth: Source, output_type: str) -> np.ndarray:
 
 def _kept(truth: Source, table: Source, options: ReadOptions) -> np.ndarray:
     """Rows of the truth file that --where asks for, by columns that the table does not have."""
-    return condition_of_truth(
-        truth, [c for c in options.where or () if c.partition("=")[0].strip() not in table.names]
-    )
+    return condition_of_truth(truth, [c for c in options.where or () if c.partition("=")[0].strip() not in table.names])
 
 
 def condition_of_truth(truth: Source, theirs: Sequence[str]) -> np.ndarray:

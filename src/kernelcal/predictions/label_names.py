@@ -249,9 +249,7 @@ def negative_and_positive(labels: Iterable[Any], column: str = "") -> tuple[Any,
     return None
 
 
-def columns_of_labels(
-    labels: Iterable[Any], columns: Sequence[str], target: str = ""
-) -> tuple[list[str], list[str]]:
+def columns_of_labels(labels: Iterable[Any], columns: Sequence[str], target: str = "") -> tuple[list[str], list[str]]:
     """Columns that are called as labels, or as labels with one text before and one after them, in their order.
 
     The name of the `target` may stand around labels: ``Status_CL`` beside a target ``Status``.

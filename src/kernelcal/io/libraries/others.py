@@ -65,8 +65,7 @@ def load_excel(path: Path) -> dict[str, np.ndarray]:
     names = [str(header[k]).strip() for k in kept]
     _refuse_doubles(path, names)
     found = Noted(
-        (name, _cells([row[k] if k < len(row) else None for row in rows]))
-        for name, k in zip(names, kept, strict=True)
+        (name, _cells([row[k] if k < len(row) else None for row in rows])) for name, k in zip(names, kept, strict=True)
     )
     found.aside = above(titles)
     return found

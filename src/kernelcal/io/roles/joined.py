@@ -1,4 +1,4 @@
-"""Outcomes of a second file beside a table with one row a prediction: which column they are, and how rows are joined."""
+"""Outcomes of a second file beside a table with a row a prediction: which column they are, and how rows are joined."""
 
 from __future__ import annotations
 
@@ -132,6 +132,7 @@ def _outcomes(source: Source, truth: Source, options: ReadOptions) -> tuple[list
     shared = [name for name in table.free if name in source.names]
     one_hot = [name for name in shared if table.kind(name) == "binary" and mine.kind(name) in ("fractions", "binary")]
     if len(one_hot) > 1:
+        one_hot = [name for name in source.names if name in one_hot]
         return one_hot, f"columns of 0 and 1 in {truth.path}, which the table has too"
     rest = [n for n in table.free if n not in source.names and words.plain(n) not in _NO_KEYS and n not in stated]
     if len(rest) == 1 and (shared or stated):
@@ -175,7 +176,9 @@ def _different(source: Source, name: str) -> bool:
 
 def _no_keys(source: Source, truth: Source, own: Sequence[str], targets: Sequence[str]) -> str:
     """The columns that could agree by their values, else all."""
-    start = f"it is not clear how {truth.path} is joined, since no column is called alike in both files: say which agree"
+    start = (
+        f"it is not clear how {truth.path} is joined, since no column is called alike in both files: say which agree"
+    )
     theirs = {}
     for name in [name for name in truth.names if name not in targets and truth.axes(name) == 1][:_MOST]:
         if _different(truth, name):

@@ -187,7 +187,9 @@ def _named_bounds(table: NamedColumns) -> Found | None:
         ways = [_pairs_of(ends, None) for ends in whole.values()]
         raise InputError(
             f"{table.source.path}: intervals of several models ({', '.join(whole)}): say which columns are meant, "
-            + " or ".join(f"--quantiles {join([n for _, n in w])} --quantile-levels {join([q for q, _ in w])}" for w in ways)
+            + " or ".join(
+                f"--quantiles {join([n for _, n in w])} --quantile-levels {join([q for q, _ in w])}" for w in ways
+            )
         )
     if not whole:
         return None

@@ -59,9 +59,9 @@ TARGET = _names(
     "class category species diagnosis resolution resolved status",
 )
 # words of a longer name by which one column of two outcomes is told: died_30d, default_flag, Died in hospital
-OUTCOME_WORDS = frozenset(
+(OUTCOME_WORDS,) = _names(
     "died death dead default defaulted churned churn survived readmitted readmission relapsed relapse event occurred "
-    "outcome happened actual actuals observed truth converted purchased clicked fraud".split()  # noqa: SIM905
+    "outcome happened actual actuals observed truth converted purchased clicked fraud"
 )
 HIT = _names(
     "correct correctness right hit was_correct was_right is_correct is_right is_hit answered_correctly correct_answer "
@@ -98,11 +98,11 @@ LOG_PROBABILITY = _names(
     "logprob logprobs log_prob log_probs log_probability log_probabilities log_proba log_p log_softmax logp"
 )
 OF_NUMBERS = frozenset({"actual", "actuals", "observed", "outcome", "truth"})
-PREDICTION_WORDS = frozenset(
-    "p prob probs proba probability probabilities risk chance likelihood pred preds predicted prediction predictions "  # noqa: SIM905
+(PREDICTION_WORDS,) = _names(
+    "p prob probs proba probability probabilities risk chance likelihood pred preds predicted prediction predictions "
     "forecast forecasts fcst fc score scores scored hat mean std sd sigma var variance lower upper lo hi median q "
     "quantile estimate estimated expected model logit logits odds confidence age date time day days previous prior "
-    "before history at type cause".split()
+    "before history at type cause"
 )
 MEAN = _names(
     "mean mu",
@@ -111,7 +111,7 @@ MEAN = _names(
     "y_pred y_hat yhat ypred pred predicted prediction predictions forecast forecasts estimate fit fitted "
     "predicted_value point_forecast pred_value",
 )
-FORECASTS = frozenset("fc fcst forecast pred prediction predicted model ens ensemble posterior ml nn gp".split())  # noqa: SIM905
+(FORECASTS,) = _names("fc fcst forecast pred prediction predicted model ens ensemble posterior ml nn gp")
 STD = _names(
     "std",
     "fcst_sd fcst_std fc_std fc_sd sd sigma stddev stdev std_dev standard_deviation stds sds sigmas",
