@@ -29,6 +29,9 @@ REFUSED = {
     "football: FTR, B365H, B365D, B365A (odds)": "say which with --target NAME, and the predictions",
     "football: result, H, D, A (odds)": r"are these decimal odds\? .* 1 / odds divided by its sum in the row",
     "betting: odds, won": "no column has a usual name for the predictions",
+    "Weka: actual, predicted, prediction (2:yes)": "no column has a usual name for the predictions",
+    "clusters: cluster, cluster_0 to cluster_2 (no outcome)": "no column has a usual name for the target",
+    "label, pred (0, 1), prediction_std": "no column has a usual name for the predictions",
     "sktime: two lines of names": "the header names 'y' more than once",
 }
 
@@ -145,16 +148,15 @@ def test_the_table_of_the_guide():
         name: "asked" if answers is None else str(1 + len(answers)) for name, (_, answers, _) in tools.FILES.items()
     }
     assert said == found
-    before = [first for name, first, _ in rows if name != "file"]
-    of_all = (
-        len(found),
-        before.count("1"),
-        before.count("not read"),
-        len(READ) - (ones := [*found.values()].count("1")),
-    )
-    words = "{} files as other .* The middle column is the first try: {} of\nthem .* {} not at all .*"
-    assert re.search(words.format(*of_all[:3]), table, re.DOTALL)
-    assert f"now {ones} are read at the first attempt, {of_all[3]} after a question, and {len(REFUSED)} are" in table
+    first, later = ([row for row in rows if row[0] in group] for group in (set(found) - set(tools.LATER), tools.LATER))
+    before, after = ([row[k] for row in first] for k in (1, 2))
+    words = "{} files as other .* middle column is the first try: {} of\nthem .* {} not at all .*now {} are read at .*"
+    counts = (len(first), before.count("1"), before.count("not read"), after.count("1"))
+    assert re.search(words.format(*counts), table, re.DOTALL)
+    before, after = ([row[k] for row in later] for k in (1, 2))
+    words = "{} more were .*. {} of them were read rightly .*\n{} wrongly.* of these files {} are read at the first .*"
+    counts = (len(later), before.count("1"), before.count("wrong"), after.count("1"))
+    assert re.search(words.format(*counts), table, re.DOTALL)
 
 
 @pytest.mark.parametrize(

@@ -293,13 +293,18 @@ def _lines_above(lines: Sequence[str], delimiter: str) -> int:
     if notes:
         last = lines[notes[-1]].removeprefix("#").strip()
         below = lines[first]
-        numbers = all(is_number(cell) for cell in re.split(r"[,;|\s]+", below.strip()))
         names = any(_width(last, mark) == _width(below, mark) > 1 for mark in (delimiter, *_MARKS, " "))
-        return notes[-1] if numbers or names else first
+        return notes[-1] if names else first
     there = [line for line in lines if line]
-    if any(len({_width(line, mark) for line in there}) == 1 < _width(there[0], mark) for mark in (delimiter, *_MARKS)):
+    if any(_is_whole(there, mark) for mark in (delimiter, *_MARKS)):
         return 0
     return next((k for mark in (delimiter, *_MARKS) for k in [_titles(lines, mark)] if k), 0)
+
+
+def _is_whole(lines: Sequence[str], mark: str) -> bool:
+    """Tell whether all lines have as many cells, and the first more than one that is not empty."""
+    rows = [next(iter(_records_of([line], mark)), []) for line in lines]
+    return bool(rows) and len({len(row) for row in rows}) == 1 and sum(map(bool, rows[0])) > 1
 
 
 def _titles(lines: Sequence[str], mark: str) -> int:
