@@ -1,6 +1,8 @@
 """Files as other programs write them: attempts until each is read, none misread, and the command that states it."""
 
+import csv
 import importlib.util
+import io
 import re
 import shlex
 from pathlib import Path
@@ -15,6 +17,7 @@ from kernelcal.cli.parser import argument_parser
 from kernelcal.errors import InputError
 from kernelcal.io import ReadOptions, read
 from kernelcal.predictions import checked_pair
+from kernelcal.stream import lines, read_together
 
 _spec = importlib.util.spec_from_file_location("files_of_tools", Path(__file__).with_name("files_of_tools.py"))
 tools = importlib.util.module_from_spec(_spec)
@@ -106,6 +109,53 @@ def test_the_command_that_states_it_reads_the_same(tmp_path, name, capsys):
     assert out.startswith(data.description)
     assert main([*again, "--explain-reading"]) == 0
     assert capsys.readouterr().out.splitlines()[0].startswith(data.description)
+
+
+TEXT = [
+    name for name, (files, _, right) in tools.FILES.items() if right is not None and isinstance(files.get("a.csv"), str)
+]
+
+
+def in_parts(paths, options):
+    """What is read, or the message that refuses it."""
+    try:
+        return read_together(paths, options)
+    except InputError as refusal:
+        return str(refusal)
+
+
+def said_of(name):
+    return {role: value for more in tools.FILES[name][1] for role, value in more.items()}
+
+
+@pytest.mark.parametrize("name", TEXT)
+def test_the_order_of_columns_says_nothing(tmp_path, name):
+    """Columns turned round: the same numbers, whatever stands first."""
+    files, _, right = tools.FILES[name]
+    paths, truth = tools.write(tmp_path, name)
+    mark = ";" if ";" in files["a.csv"].splitlines()[-1] else ","
+    rows = list(csv.reader(io.StringIO(files["a.csv"]), delimiter=mark))
+    with open(paths[0], "w", newline="") as stream:
+        turned = (row[::-1] if len(row) == len(rows[-1]) and len(row) == sum(map(bool, row)) else row for row in rows)
+        csv.writer(stream, delimiter=mark).writerows(turned)
+    found = numbers_of(read(paths, ReadOptions(**said_of(name), **({} if truth is None else {"truth": truth}))))
+    same(np.sort(found, axis=-1 if found.ndim > 1 else 0), np.sort(right, axis=-1 if right.ndim > 1 else 0))
+
+
+@pytest.mark.parametrize("name", TEXT)
+def test_files_in_parts_are_read_as_at_once(tmp_path, monkeypatch, name):
+    pytest.importorskip("pyarrow.csv")
+    paths, truth = tools.write(tmp_path, name)
+    said, right = said_of(name), tools.FILES[name][2]
+    whole = read(paths, ReadOptions(**said, **({} if truth is None else {"truth": truth})))
+    monkeypatch.setattr(lines, "BLOCK", 900)
+    parts = in_parts(paths, ReadOptions(**said, **({} if truth is None else {"truth": truth})))
+    if isinstance(parts, str):
+        assert re.search("lists|--truth cannot be said|draws have no exact test|a long table", parts)
+        assert re.search("larger --memory", parts)
+        return
+    same(numbers_of(parts), right)
+    assert {(one.role, one.columns) for one in parts.choices} == {(one.role, one.columns) for one in whole.choices}
 
 
 def test_odds_as_probabilities(tmp_path):

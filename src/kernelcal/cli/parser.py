@@ -338,7 +338,9 @@ def _add_long(group: argparse._ArgumentGroup) -> None:
         metavar="NAMES",
         help="columns that tell predictions apart (default: all that are not named otherwise)",
     )
-    group.add_argument("--truth", type=Path, metavar="FILE", help="file with the outcomes, of tables with a row a prediction too")
+    group.add_argument(
+        "--truth", type=Path, metavar="FILE", help="file with the outcomes, of tables with a row a prediction too"
+    )
     group.add_argument(
         "--truth-keys",
         metavar="KEYS",

@@ -302,8 +302,9 @@ def _is_the_guess(table: NamedColumns, name: str, columns: Sequence[str]) -> boo
 
 def _few_labels(table: NamedColumns, name: str) -> set[Any]:
     """Labels of a column that could be a target: texts, or whole numbers."""
-    if table.kind(name) == "text" and table.labels is None:
-        return table.texts(name)
+    if table.kind(name) == "text":
+        own = table.labels is None or table.different(name) <= table.labels()
+        return table.texts(name) if own else set()
     return _labels(table, name) if table.kind(name) in ("binary", "whole") else set()
 
 
