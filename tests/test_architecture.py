@@ -32,6 +32,7 @@ FLOORS = [
     {"inference"},
     {"recalibration"},
     {"explanation"},
+    {"measures"},
     {"evaluation"},
     {"sketch"},
     {"comparison"},

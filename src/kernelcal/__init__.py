@@ -248,6 +248,6 @@ __all__ = [
 
 def __getattr__(name: str) -> ModuleType:
     """Import what only some need when it is asked for: ``kernelcal.testing``, ``kernelcal.stream``."""
-    if name in ("sklearn", "stream", "testing", "torchmetrics"):
+    if name in ("measures", "sklearn", "stream", "testing", "torchmetrics"):
         return importlib.import_module(f"kernelcal.{name}")
     raise AttributeError(f"module 'kernelcal' has no attribute {name!r}")
