@@ -1,8 +1,25 @@
 """What each field calls calibration: one mechanism, from a value to what it takes not to stand alone."""
 
 from kernelcal.measures.base import Measure, PreparedMeasure, positive_probabilities, serves_one_probability
-from kernelcal.measures.cited import BinnedError
+from kernelcal.measures.cited import (
+    BinnedError,
+    CrossFittedError,
+    CutoffError,
+    DebiasedECE,
+    KSError,
+    KuiperError,
+    SmoothECE,
+    TCal,
+)
 from kernelcal.measures.clinical import AUROC, CalibrationIntercept, CalibrationSlope, ObservedExpected
+from kernelcal.measures.forecasting import (
+    CRPS,
+    RankedProbabilityScore,
+    ThresholdCRPS,
+    WeightedInterval,
+    climatology,
+    skill,
+)
 from kernelcal.measures.intervals import SCALES
 from kernelcal.measures.known import FIELDS, MEASURES, asked_measures, forget_measure, register_measure, serving
 from kernelcal.measures.main import measure, measured
@@ -10,18 +27,30 @@ from kernelcal.measures.result import Measured, MeasuredValue
 
 __all__ = [
     "AUROC",
+    "CRPS",
     "FIELDS",
     "MEASURES",
     "SCALES",
     "BinnedError",
     "CalibrationIntercept",
     "CalibrationSlope",
+    "CrossFittedError",
+    "CutoffError",
+    "DebiasedECE",
+    "KSError",
+    "KuiperError",
     "Measure",
     "Measured",
     "MeasuredValue",
     "ObservedExpected",
     "PreparedMeasure",
+    "RankedProbabilityScore",
+    "SmoothECE",
+    "TCal",
+    "ThresholdCRPS",
+    "WeightedInterval",
     "asked_measures",
+    "climatology",
     "forget_measure",
     "measure",
     "measured",
@@ -29,4 +58,5 @@ __all__ = [
     "register_measure",
     "serves_one_probability",
     "serving",
+    "skill",
 ]
