@@ -22,6 +22,7 @@ from kernelcal.cli.gates import (
     with_draws_of_sets,
     within_bound,
 )
+from kernelcal.cli.measuring import check_measuring, draw, judged_measures, measured_file
 from kernelcal.cli.models import run_compare, run_report
 from kernelcal.cli.parser import argument_parser
 from kernelcal.cli.streaming import (
@@ -106,6 +107,8 @@ def _refuse(options: argparse.Namespace) -> None:
         asked_test(with_engine(options.statistic, options.run.engine), options.null, weighted=bool(options.weights))
         if options.fail_above is not None:
             raise InputError("test measures no error: --fail-above belongs to evaluate, explain, compare and report")
+    if options.command == "measure":
+        check_measuring(options)
     if getattr(options, "within", None) is not None:
         checked_bound(options.within)
 
@@ -199,12 +202,17 @@ def _compute(data: Data, name: str, options: argparse.Namespace) -> tuple[dict[s
             )
             found: Any = asked(case, *law, every, run)
             looked_at = [Judged(name, found.pvalue, None)]
+        elif options.command == "measure":
+            found = measured_file(case, run, data.groups, options)
+            looked_at = judged_measures(name, found, options)
         else:
             found, looked_at, beside = _evaluated(case, run, name, columns_of_text(data.groups), options)
         if getattr(options, "within", None) is not None:
             beside["equivalence"] = within_bound(case, run, options.within)
     if not options.json:
         say("\n\n".join(part.summary() for part in (found, *beside.values())))
+    if options.command == "measure" and options.plot is not None:
+        draw(found, options.plot, to_errors=options.json)
     more = {key: part.to_dict() for key, part in beside.items()}  # type: ignore[attr-defined]
     return {"read": data.description, **found.to_dict(), **more}, looked_at
 

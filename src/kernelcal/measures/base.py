@@ -92,6 +92,9 @@ class Measure(Statistic):
         Which predictions it takes, in words: ``for ...``.
     no_interval : str
         Why there is none, where there is none.
+    mean_of_rows : bool
+        Whether the value is a mean over rows of something of each row alone: what is expected under calibration is then
+        the same however rows depend on each other.
     """
 
     name: ClassVar[str]
@@ -101,6 +104,7 @@ class Measure(Statistic):
     scale: ClassVar[str] = "plain"
     serves: ClassVar[str] = ONE_PROBABILITY
     no_interval: ClassVar[str] = ""
+    mean_of_rows: ClassVar[bool] = False
 
     @abstractmethod
     def prepare(self, predictions: Any, weights: np.ndarray | None = None) -> PreparedMeasure:

@@ -158,7 +158,11 @@ def _values(case: Case, measures: Sequence[Measure], part: RedrawnPart, run: Run
         drawn = part.drawn[:, k][~np.isnan(part.drawn[:, k])]
         prepared = one.checked(case.predictions, case.weights)
         ends = interval_of_measure(prepared, case, drawn, run)
-        found.append(_value(one, ends, float(part.observed[k]), drawn, float(part.pvalues[k]), len(case), run))
+        value = _value(one, ends, float(part.observed[k]), drawn, float(part.pvalues[k]), len(case), run)
+        if part.means is not None and one.mean_of_rows:
+            means = part.means[k]
+            value = replace(value, expected=float(means.mean()), expected_error=float(means.std() / len(means) ** 0.5))
+        found.append(value)
     return tuple(found)
 
 

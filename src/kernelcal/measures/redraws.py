@@ -43,6 +43,9 @@ class RedrawnPart:
         P-value of all measures.
     notes : tuple of str
         What the reader must know.
+    means : numpy.ndarray of shape (M, B), or None
+        Where nothing was drawn: values of independent rows, for their mean, of measures that are means over rows; NaN
+        of others.
     """
 
     observed: np.ndarray
@@ -50,6 +53,7 @@ class RedrawnPart:
     pvalues: np.ndarray
     together: float
     notes: tuple[str, ...] = ()
+    means: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,10 +240,26 @@ def _thinned(case: Case, measures: Sequence[Measure], rows: Sequence[np.ndarray]
         ]
         pvalues = np.minimum(1.0, len(subsets) * np.min([part.pvalues for part in found], axis=0))
         together = min(1.0, len(subsets) * min(part.together for part in found))
-        note = f"{not_redrawn(some)}: p-values are {len(subsets)} times the smallest of as many sets of rows that do "
-        note += "not depend on each other, and the mean of all rows under calibration is not known"
-        parts.append(RedrawnPart(observed, undrawn, pvalues, together, (note,)))
+        note = (
+            f"{not_redrawn(some)}: p-values are {len(subsets)} times the smallest of as many sets of rows that do not "
+            "depend on each other"
+        )
+        means = _means(some, measures, run)
+        if np.isnan(means).all(axis=1).any():
+            note += ", and what all rows have under calibration is known of means over rows alone"
+        parts.append(RedrawnPart(observed, undrawn, pvalues, together, (note,), means))
     return Redraws(tuple(parts), thinned_in_words(case.rows), draws)
+
+
+def _means(case: Case, measures: Sequence[Measure], run: Run) -> np.ndarray:
+    """Values of independent rows, of means over rows: shape (M, B)."""
+    found = np.full((len(measures), run.draws), np.nan)
+    chosen = [k for k, one in enumerate(measures) if one.mean_of_rows]
+    if chosen:
+        some = [measures[k] for k in chosen]
+        alone = _independent(replace(case, rows=None), some, [np.arange(len(case))], replace(run, progress=None))
+        found[chosen] = alone.parts[0].drawn.T
+    return found
 
 
 def _observed(case: Case, measures: Sequence[Measure]) -> np.ndarray:

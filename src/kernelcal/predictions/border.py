@@ -80,8 +80,10 @@ def checked_matrix(probs: Array, *, precision: Array | None = None) -> tuple[Arr
     if low < -_ROUNDING or high > 1 + _ROUNDING:
         _refuse_range(values)
     probs, notes = _snap(probs, values, low, high)
-    probs, more = with_sums_of_one(probs, values, given)
-    return probs, (*notes, *more)
+    if is_half(given) or np.any(np.abs(values.sum(axis=1, dtype=np.float64) - 1) > SUM_TOLERANCE):
+        probs, more = with_sums_of_one(probs, values, given)
+        return probs, (*notes, *more)
+    return probs, notes
 
 
 def floating(x: Array) -> Array:
