@@ -5,6 +5,7 @@ import numpy as np
 from kernelcal.plots import (
     confidence_plot,
     curve_plot,
+    difference_plot,
     forest_plot,
     histogram_plot,
     interval_plot,
@@ -63,6 +64,12 @@ def curve(ax=None, name="curve"):
     t = np.linspace(0.1, 0.9, 9)
     s = np.sqrt(t * (1 - t)) / 5
     return curve_plot(t, t**1.5, bands=((t - s, t + s), (t - 1.4 * s, t + 1.4 * s)), title=name, ax=ax)
+
+
+def difference(ax=None, name="mu"):
+    t = np.linspace(0.05, 0.95, 19)
+    s = 0.3 * np.sqrt(t * (1 - t))
+    return difference_plot(t, 0.2 * np.sin(2 * np.pi * t), band=(-s, s), confidence_level=0.95, title=name, ax=ax)
 
 
 def levels(ax=None, name="levels"):
@@ -172,6 +179,6 @@ def profile_places(ax=None, name="site"):
     )
 
 
-_CLASSES = (reliability, confidence, histogram, curve, levels, simplex)
+_CLASSES = (reliability, confidence, histogram, curve, difference, levels, simplex)
 _OTHERS = (intervals, forest, null, members, witness, witness_places, profile, profile_places)
 SUBJECTS = {f.__name__: f for f in (*_CLASSES, *_OTHERS)}

@@ -30,7 +30,6 @@ from kernelcal.cli.streaming import (
     is_one_table,
     refuse_whole,
     run_in_parts,
-    run_merge,
     why_after_reading,
     why_in_parts,
 )
@@ -44,7 +43,7 @@ from kernelcal.io import Data, ReadOptions, read, readers
 from kernelcal.lenses import ClassWise
 from kernelcal.predictions import ScorePredictions
 from kernelcal.runs import Run
-from kernelcal.stream import read_together
+from kernelcal.stream import explain_files, read_together
 from kernelcal.tables import Shown
 
 __all__ = ["main"]
@@ -66,8 +65,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _main(options: argparse.Namespace) -> int:
-    if options.command == "merge":
-        return run_merge(options)
+    if hasattr(options, "runs"):
+        status: int = options.runs(options)
+        return status
     options.run = _run_of(options)
     _refuse(options)
     if options.command in ("compare", "report"):
@@ -141,7 +141,8 @@ def _run(paths: list[Path], options: argparse.Namespace, *, first: bool) -> tupl
     """Read, say what was read, compute and print; returns values for JSON, and what gates look at."""
     name, why = " and ".join(map(str, paths)), why_in_parts(paths, options)
     if why is not None and options.explain_reading:
-        raise InputError(f"--explain-reading is about a file that is read at once, and this one is not ({why})")
+        say(explain_files(paths, _reading(options), _without_explaining(options)))
+        return {"read": why}, []
     if why is not None:
         return _in_parts(paths, why, name, options, first=first)
     read_all = read_together if is_one_table(paths, options) else read

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from kernelcal import __version__
+from kernelcal.cli.commands import ADD_COMMANDS
 from kernelcal.cli.ending import say
 from kernelcal.cli.gates import add_gates
 from kernelcal.cli.measuring import add_measure
-from kernelcal.cli.streaming import add_streaming
+from kernelcal.cli.streaming import add_streaming, run_merge
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, DRAWS_OF_A_PASS, SIGNIFICANCE
 from kernelcal.inference import NULL_LAWS, STATISTICS
 from kernelcal.io import CROSSING, KINDS
@@ -79,6 +80,8 @@ def argument_parser() -> argparse.ArgumentParser:
     _add_models(several.add_argument_group("the models"))
     page, where, fields = _add_report(commands), _add_explain(commands), add_measure(commands)
     _add_merge(commands)
+    for add_command in ADD_COMMANDS:
+        add_command(commands)
     for command in (every, several, page, where, fields):
         command.add_argument(
             "--confidence-level",
@@ -193,6 +196,7 @@ def _add_merge(commands: Any) -> None:
     )
     merge.add_argument("--json", action="store_true", help="print JSON")
     add_gates(merge.add_argument_group("gates: exit status 1"))
+    merge.set_defaults(runs=run_merge)
 
 
 def _add_models(group: argparse._ArgumentGroup, *, plot: bool = True) -> None:
