@@ -54,8 +54,8 @@ class SmoothPart(SeminormPart):
         right = residuals * self.share
         grid = np.bincount(index, (residuals - right).ravel(), draws * size)
         grid += np.bincount(index + 1, right.ravel(), draws * size)
-        grid = grid.reshape(draws, size)
-        grid[:, 1:-1] /= 2  # the transform counts what lies inside twice
+        grid = np.asarray(grid, dtype=np.float64).reshape(draws, size)
+        grid[:, 1:-1] *= 0.5  # the transform counts what lies inside twice
         return np.asarray(dct(grid, type=1, axis=1))
 
 
@@ -95,7 +95,7 @@ class SmoothECE(EventMeasure):
     Notes
     -----
     Computed on a grid of 1,024 cells by cosine transforms, ten halvings of the width and one step of the secant: O(n)
-    and 22 transforms for each set of outcomes. Equal to the package `relplot` within 0.001, which is the step of its
+    and 22 transforms for each set of outcomes. Equal to the package relplot within 0.001, which is the step of its
     search, but where many predictions lie within 0.0005 of 0 or 1: that package counts them half, since its reflection
     counts the ends of its grid once. The value of a sum of residuals is at most the sum of their values, since
     ``smECE_s`` falls as s grows: that gives the interval.

@@ -1,5 +1,6 @@
 """What forecasters hand in: scores with what forecasts expect of them, parts of interval scores, skill."""
 
+from kernelcal.measures.forecasting.baselines import Skill, SkillRow, climatology, skill, skill_of
 from kernelcal.measures.forecasting.intervals import (
     IntervalCoverage,
     IntervalOver,
@@ -8,7 +9,6 @@ from kernelcal.measures.forecasting.intervals import (
     IntervalWidth,
 )
 from kernelcal.measures.forecasting.scores import CRPS, RankedProbabilityScore, ScoreMeasure, WeightedInterval
-from kernelcal.measures.forecasting.skill import Skill, SkillRow, climatology, skill, skill_of
 from kernelcal.measures.forecasting.thresholds import ThresholdCRPS
 from kernelcal.measures.known import register_measure
 
