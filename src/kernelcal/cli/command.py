@@ -22,7 +22,7 @@ from kernelcal.cli.gates import (
     with_draws_of_sets,
     within_bound,
 )
-from kernelcal.cli.measuring import check_measuring, draw, judged_measures, measured_file
+from kernelcal.cli.measuring import check_measuring, draw, judged_measures, measured_file, skills_beside
 from kernelcal.cli.models import run_compare, run_report
 from kernelcal.cli.parser import argument_parser
 from kernelcal.cli.streaming import (
@@ -206,6 +206,7 @@ def _compute(data: Data, name: str, options: argparse.Namespace) -> tuple[dict[s
         elif options.command == "measure":
             found = measured_file(case, run, data.groups, options)
             looked_at = judged_measures(name, found, options)
+            beside.update(skills_beside(case, run, data.groups, _reading(options), options))
         else:
             found, looked_at, beside = _evaluated(case, run, name, columns_of_text(data.groups), options)
         if getattr(options, "within", None) is not None:

@@ -1,7 +1,16 @@
 """What each field calls calibration: one mechanism, from a value to what it takes not to stand alone."""
 
 from kernelcal.measures.base import Measure, PreparedMeasure, positive_probabilities, serves_one_probability
-from kernelcal.measures.cited import BinnedError
+from kernelcal.measures.cited import (
+    BinnedError,
+    CrossFittedError,
+    CutoffError,
+    DebiasedECE,
+    KSError,
+    KuiperError,
+    SmoothECE,
+    TCal,
+)
 from kernelcal.measures.clinical import (
     AUROC,
     E50,
@@ -16,6 +25,14 @@ from kernelcal.measures.clinical import (
     ObservedExpected,
     ScaledBrier,
 )
+from kernelcal.measures.forecasting import (
+    CRPS,
+    RankedProbabilityScore,
+    ThresholdCRPS,
+    WeightedInterval,
+    climatology,
+    skill,
+)
 from kernelcal.measures.intervals import SCALES
 from kernelcal.measures.known import FIELDS, MEASURES, asked_measures, forget_measure, register_measure, serving
 from kernelcal.measures.main import measure, measured
@@ -23,6 +40,7 @@ from kernelcal.measures.result import Measured, MeasuredValue
 
 __all__ = [
     "AUROC",
+    "CRPS",
     "E50",
     "E90",
     "FIELDS",
@@ -33,16 +51,27 @@ __all__ = [
     "Brier",
     "CalibrationIntercept",
     "CalibrationSlope",
+    "CrossFittedError",
+    "CutoffError",
+    "DebiasedECE",
     "Emax",
     "HosmerLemeshow",
+    "KSError",
+    "KuiperError",
     "Measure",
     "Measured",
     "MeasuredValue",
     "NetBenefit",
     "ObservedExpected",
     "PreparedMeasure",
+    "RankedProbabilityScore",
     "ScaledBrier",
+    "SmoothECE",
+    "TCal",
+    "ThresholdCRPS",
+    "WeightedInterval",
     "asked_measures",
+    "climatology",
     "forget_measure",
     "measure",
     "measured",
@@ -50,4 +79,5 @@ __all__ = [
     "register_measure",
     "serves_one_probability",
     "serving",
+    "skill",
 ]
