@@ -72,9 +72,9 @@ def power(sets):
 
 
 def ranks(n, draws_per_rank, columns=1):
-    return lambda rng, seed: rank_test(
-        rng.integers(0, draws_per_rank + 1, (n, columns)), draws_per_rank, draws=99, rng=seed
-    ).pvalue
+    return lambda rng, seed: (
+        rank_test(rng.integers(0, draws_per_rank + 1, (n, columns)), draws_per_rank, draws=99, rng=seed).pvalue
+    )
 
 
 def clustered(rng, seed):
@@ -135,7 +135,9 @@ def levels(sets):
         p = np.array([test(np.random.default_rng([k, 7]), k) for k in range(sets)])
         shares = [float((p <= a).mean()) for a in (0.05, 0.2)]
         lines.append([name, *(f"{share:.3f}" for share in shares)])
-        high += [name for a, share in zip((0.05, 0.2), shares, strict=True) if binom.sf(sets * share - 1, sets, a) < 1e-3]
+        high += [
+            name for a, share in zip((0.05, 0.2), shares, strict=True) if binom.sf(sets * share - 1, sets, a) < 1e-3
+        ]
         print(*lines[-1], sep="\t", flush=True)
     return [["setting", "rejected at 5 %", "at 20 %"], *lines], high
 

@@ -150,7 +150,9 @@ def _shown(source: Source) -> str:
 
 def _titles(names: Sequence[str]) -> list[str]:
     """Names of parameters: what columns are called less the word rank or pit."""
-    short = [re.sub(r"^(sbc[_. ]?)?(ranks?|pit)[_. ]|[_. ](rank|pit)$", "", name, flags=re.IGNORECASE) for name in names]
+    short = [
+        re.sub(r"^(sbc[_. ]?)?(ranks?|pit)[_. ]|[_. ](rank|pit)$", "", name, flags=re.IGNORECASE) for name in names
+    ]
     return short if len(set(short)) == len(names) else [*names]
 
 

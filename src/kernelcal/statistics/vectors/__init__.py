@@ -25,6 +25,7 @@ from kernelcal.statistics.vectors.statistic import (
     RanksOfMembers,
     ensemble_of,
     members_of,
+    shifted_in_words,
 )
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "pre_rank_histogram_of",
     "pre_ranks_of",
     "register_pre_rank",
+    "shifted_in_words",
     "variogram_score",
     "variogram_score_of",
     "variogram_score_rows",
