@@ -6,6 +6,7 @@ from kernelcal.plots import (
     confidence_plot,
     curve_plot,
     difference_plot,
+    forest_plot,
     histogram_plot,
     interval_plot,
     levels_plot,
@@ -108,6 +109,19 @@ def simplex(ax=None, name="first"):
     )
 
 
+def forest(ax=None, name="slope"):
+    return forest_plot(
+        [name, "no band", "no interval", "infinite", "far"],
+        [0.7, 2.0, 0.1, np.inf, 9.0],
+        [(0.5, 0.9), (1.0, 3.0), (NAN, NAN), (NAN, NAN), (8.0, 11.0)],
+        [(0.9, 1.2), (NAN, NAN), (0.0, 0.2), (0.5, 2.0), (4.0, 6.0)],
+        [1.02, NAN, 0.12, 1.0, 5.0],
+        [0.01, 0.4, 0.6, 1.0, 0.001],
+        title=name,
+        ax=ax,
+    )
+
+
 def null(ax=None, name="statistic"):
     drawn = np.arange(100.0) ** 1.5
     return null_plot(drawn, 1200.0, name=name, pvalue=0.01, null=name, title=name, ax=ax)
@@ -166,5 +180,5 @@ def profile_places(ax=None, name="site"):
 
 
 _CLASSES = (reliability, confidence, histogram, curve, difference, levels, simplex)
-_OTHERS = (intervals, null, members, witness, witness_places, profile, profile_places)
+_OTHERS = (intervals, forest, null, members, witness, witness_places, profile, profile_places)
 SUBJECTS = {f.__name__: f for f in (*_CLASSES, *_OTHERS)}

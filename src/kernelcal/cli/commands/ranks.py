@@ -1,4 +1,4 @@
-"""``kernelcal ranks``: ranks or PIT values that were computed elsewhere, and posteriors of simulation-based inference."""
+"""``kernelcal ranks``: ranks or PIT values computed elsewhere, and posteriors of simulation-based inference."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from kernelcal.plots import pyplot
 from kernelcal.runs import Run
 from kernelcal.surroundings import refuse_place, written_whole
 
-__all__ = ["add_ranks", "run_ranks"]
+__all__ = ["add_ranks"]
 
 
 _PICTURES = (".png", ".svg", ".pdf")
 
 
-def add_ranks(commands: Any) -> argparse.ArgumentParser:
+def add_ranks(commands: Any) -> None:
     """Options of the command."""
     ranks: argparse.ArgumentParser = commands.add_parser(
         "ranks",
@@ -55,8 +55,7 @@ def add_ranks(commands: Any) -> argparse.ArgumentParser:
     ranks.add_argument(
         "--fail-below", type=level, metavar="P", help="exit status 1 if the p-value of all parameters is below P"
     )
-    ranks.set_defaults(fail_above=None)
-    return ranks
+    ranks.set_defaults(fail_above=None, runs=run_ranks)
 
 
 def run_ranks(options: argparse.Namespace) -> int:
