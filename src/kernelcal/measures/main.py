@@ -101,8 +101,8 @@ def measure(
     --------------------
                                                     expected if
     measure                value     95 % interval   calibrated      p
-    observed to expected  0.4314  0.3486 to 0.5511       1.0008  0.002
-    c-statistic           0.7427  0.6700 to 0.7968       0.7072   0.17
+    observed to expected  0.4314  0.3437 to 0.5415       1.0008  0.002
+    c-statistic           0.7427  0.6755 to 0.8001       0.7072   0.17
     note: expected if calibrated: mean of 999 draws (targets redrawn from the predictions)
     note: p-value of calibration by all of them together: 0.001
     """
