@@ -7,6 +7,7 @@ from kernelcal.measures.intervals import SCALES
 from kernelcal.measures.known import FIELDS, MEASURES, asked_measures, forget_measure, register_measure, serving
 from kernelcal.measures.main import measure, measured
 from kernelcal.measures.result import Measured, MeasuredValue
+from kernelcal.measures.vectors import EnergyScore, VariogramScore
 
 __all__ = [
     "AUROC",
@@ -16,11 +17,13 @@ __all__ = [
     "BinnedError",
     "CalibrationIntercept",
     "CalibrationSlope",
+    "EnergyScore",
     "Measure",
     "Measured",
     "MeasuredValue",
     "ObservedExpected",
     "PreparedMeasure",
+    "VariogramScore",
     "asked_measures",
     "forget_measure",
     "measure",

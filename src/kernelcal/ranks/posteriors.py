@@ -14,7 +14,7 @@ from kernelcal.predictions import Samples
 from kernelcal.randomness import generator_of
 from kernelcal.ranks.result import RanksResult
 from kernelcal.ranks.table import RankTable, checked_names
-from kernelcal.ranks.uniformity import tested_ranks
+from kernelcal.ranks.uniformity import ranks_tested
 from kernelcal.runs import Run
 from kernelcal.statistics.vectors import TARP, checked_pre_ranks, pre_rank_case
 
@@ -100,7 +100,7 @@ def posterior_test(
     run = run.shared()
     asked = {"names": names, "pre_ranks": pre_ranks, "tarp": tarp, "references": references, "simulation": simulation}
     table, joint, notes = ranks_of_draws(theta, samples, rng=run.rng, **asked)
-    return tested_ranks(table, run, clusters=clusters, joint=joint, notes=notes)
+    return ranks_tested(table, run, clusters=clusters, joint=joint, notes=notes)
 
 
 def ranks_of_draws(

@@ -20,7 +20,7 @@ from kernelcal.statistics.binned import binomial_interval
 from kernelcal.statistics.outcomes import normal_quantiles
 from kernelcal.statistics.vectors import shifted_in_words
 
-__all__ = ["pit_values_test", "rank_test", "tested_ranks"]
+__all__ = ["pit_values_test", "rank_test", "ranks_tested"]
 
 
 _REGION = 0.9
@@ -116,7 +116,7 @@ def rank_test(
         raise InputError(_WEIGHTED)
     run = Run(confidence_level=confidence_level, alpha=alpha, draws=draws, rng=rng, early_stopping=early_stopping)
     named = list(ranks) if names is None and hasattr(ranks, "keys") else names
-    return tested_ranks(RankTable.of_ranks(ranks, draws_per_rank, named, first), run, clusters=clusters)
+    return ranks_tested(RankTable.of_ranks(ranks, draws_per_rank, named, first), run, clusters=clusters)
 
 
 def pit_values_test(
@@ -161,10 +161,10 @@ def pit_values_test(
         raise InputError(_WEIGHTED)
     run = Run(confidence_level=confidence_level, alpha=alpha, draws=draws, rng=rng, early_stopping=early_stopping)
     named = list(values) if names is None and hasattr(values, "keys") else names
-    return tested_ranks(RankTable.of_pit(values, named), run, clusters=clusters)
+    return ranks_tested(RankTable.of_pit(values, named), run, clusters=clusters)
 
 
-def tested_ranks(
+def ranks_tested(
     table: RankTable, run: Run, *, clusters: Any = None, joint: tuple[str, ...] = (), notes: tuple[str, ...] = ()
 ) -> RanksResult:
     """Test what was checked already; `joint` names the columns that are pre-ranks of all parameters."""

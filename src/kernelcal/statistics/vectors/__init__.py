@@ -13,10 +13,12 @@ from kernelcal.statistics.vectors.scores import (
     energy_score_of,
     energy_score_rows,
     energy_score_rows_of,
+    energy_scores,
     variogram_score,
     variogram_score_of,
     variogram_score_rows,
     variogram_score_rows_of,
+    variogram_scores,
 )
 from kernelcal.statistics.vectors.statistic import (
     TARP,
@@ -40,6 +42,7 @@ __all__ = [
     "energy_score_of",
     "energy_score_rows",
     "energy_score_rows_of",
+    "energy_scores",
     "ensemble_of",
     "members_of",
     "pre_rank_case",
@@ -52,4 +55,5 @@ __all__ = [
     "variogram_score_of",
     "variogram_score_rows",
     "variogram_score_rows_of",
+    "variogram_scores",
 ]
