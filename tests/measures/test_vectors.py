@@ -57,7 +57,7 @@ def test_narrow_predictions_score_above_what_they_expect():
 
 
 def test_they_serve_vectors_alone():
-    y, draws = data(10)
+    _, draws = data(10)
     assert serving(draws) == ("energy", "variogram")
     assert "energy" not in serving(kc.Samples(np.zeros((3, 4))))
     assert "energy" not in serving(kc.Dirichlet([[1.0, 1.0]]))

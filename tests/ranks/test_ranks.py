@@ -10,7 +10,7 @@ from kernelcal.ranks import pit_values_test, posterior_test, rank_test, ranks_of
 
 
 def made(kind, n=400, size=19, seed=0):
-    """Ranks of a posterior that is wrong in one way: of normal true values among the quantiles of another normal law."""
+    """Ranks of a posterior that is wrong in one way: of normal true values among draws of another normal law."""
     rng = np.random.default_rng(seed)
     mean, width = {"narrow": (0, 0.7), "wide": (0, 1.5), "up": (0.4, 1), "down": (-0.4, 1), "right": (0, 1)}[kind]
     draws = mean + width * rng.normal(size=(n, size))

@@ -22,9 +22,9 @@ __all__ = [
     "posterior_test",
     "rank_test",
     "ranks_of_draws",
+    "ranks_tested",
     "read_ranks",
     "simultaneous_band",
-    "ranks_tested",
     "vectors_test",
     "vectors_tested",
 ]

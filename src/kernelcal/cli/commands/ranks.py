@@ -60,7 +60,7 @@ def add_ranks(commands: Any) -> None:
 
 def run_ranks(options: argparse.Namespace) -> int:
     """Read, say what was read, test, draw and judge."""
-    from kernelcal.ranks import read_ranks, ranks_tested  # imported when needed: the other commands stay light
+    from kernelcal.ranks import ranks_tested, read_ranks  # imported when needed: the other commands stay light
 
     run = Run(
         confidence_level=options.confidence_level,

@@ -255,7 +255,7 @@ def _of_draws(batch: Samples, *, fair: bool) -> Scores:
 def _of_normals(weights: np.ndarray, parts: list[VectorNormal]) -> Scores:
     means, covariances = zip(*map(_moments, parts), strict=True)
     between = np.zeros(len(weights))
-    for k, j in ((k, j) for k in range(len(parts)) for j in range(k + 1)):
+    for k, j in zip(*np.tril_indices(len(parts)), strict=True):
         pair = _ExpectedLength(covariances[k] + covariances[j])(means[k] - means[j])
         between += weights[:, k] * weights[:, j] * pair * (0.5 if j == k else 1.0)
     lengths = [_ExpectedLength(covariance) for covariance in covariances]
