@@ -255,7 +255,11 @@ STATISTIC_OPTIONS = {
     "ckce": {"tries": 20},
 }
 STATISTICS_CHECKED = {
-    **{name: (make(), STATISTIC_OPTIONS.get(name, {})) for name, make in STATISTICS.items() if name != "pit"},
+    **{
+        name: (make(), STATISTIC_OPTIONS.get(name, {}))
+        for name, make in STATISTICS.items()
+        if name not in ("pit", "pre-ranks")
+    },
     "skce of numbers": (kc.SKCE(), {"predictions": NORMALS}),
     "skce of one probability": (kc.SKCE(), {"predictions": ONE}),
     "skce, biased": (kc.SKCE(prediction_kernel=FIXED, estimator="biased"), {}),
@@ -274,6 +278,7 @@ STATISTICS_CHECKED = {
     "signals of numbers": (kc.statistics.NumberSignals(), {"predictions": NORMALS, "estimate": False}),
 }
 NO_STATISTIC = {
+    "PreRanks": "of draws that change places with outcomes: tests/statistics/vectors and tests/ranks",
     "UniformPIT": "compared with uniform numbers, not with redrawn targets: tests/inference/test_pit_test.py",
     "CallableStatistic": "a function is its own estimate: tests/inference/test_calibration.py",
     "Through": "another statistic through a lens: tests/statistics",

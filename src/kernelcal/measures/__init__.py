@@ -37,6 +37,7 @@ from kernelcal.measures.intervals import SCALES
 from kernelcal.measures.known import FIELDS, MEASURES, asked_measures, forget_measure, register_measure, serving
 from kernelcal.measures.main import measure, measured
 from kernelcal.measures.result import Measured, MeasuredValue
+from kernelcal.measures.vectors import EnergyScore, VariogramScore
 
 __all__ = [
     "AUROC",
@@ -55,6 +56,7 @@ __all__ = [
     "CutoffError",
     "DebiasedECE",
     "Emax",
+    "EnergyScore",
     "HosmerLemeshow",
     "KSError",
     "KuiperError",
@@ -69,6 +71,7 @@ __all__ = [
     "SmoothECE",
     "TCal",
     "ThresholdCRPS",
+    "VariogramScore",
     "WeightedInterval",
     "asked_measures",
     "climatology",
