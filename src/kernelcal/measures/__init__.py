@@ -37,6 +37,15 @@ from kernelcal.measures.intervals import SCALES
 from kernelcal.measures.known import FIELDS, MEASURES, asked_measures, forget_measure, register_measure, serving
 from kernelcal.measures.main import measure, measured
 from kernelcal.measures.result import Measured, MeasuredValue
+from kernelcal.measures.selective import (
+    Accuracy,
+    ExcessRiskCoverage,
+    RiskCoverage,
+    RiskCoverageArea,
+    SelectiveAccuracy,
+    curve_of,
+    risk_coverage,
+)
 from kernelcal.measures.vectors import EnergyScore, VariogramScore
 
 __all__ = [
@@ -48,6 +57,7 @@ __all__ = [
     "ICI",
     "MEASURES",
     "SCALES",
+    "Accuracy",
     "BinnedError",
     "Brier",
     "CalibrationIntercept",
@@ -57,6 +67,7 @@ __all__ = [
     "DebiasedECE",
     "Emax",
     "EnergyScore",
+    "ExcessRiskCoverage",
     "HosmerLemeshow",
     "KSError",
     "KuiperError",
@@ -67,7 +78,10 @@ __all__ = [
     "ObservedExpected",
     "PreparedMeasure",
     "RankedProbabilityScore",
+    "RiskCoverage",
+    "RiskCoverageArea",
     "ScaledBrier",
+    "SelectiveAccuracy",
     "SmoothECE",
     "TCal",
     "ThresholdCRPS",
@@ -75,11 +89,13 @@ __all__ = [
     "WeightedInterval",
     "asked_measures",
     "climatology",
+    "curve_of",
     "forget_measure",
     "measure",
     "measured",
     "positive_probabilities",
     "register_measure",
+    "risk_coverage",
     "serves_one_probability",
     "serving",
     "skill",
