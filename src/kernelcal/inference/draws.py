@@ -76,8 +76,9 @@ class Draws:
             )
         else:
             stream = self._stream(start, first)
+            state = stream.bit_generator.state
             for row in range(stop - start):
-                _moved(stream, start + row, first).random(out=numbers[row])
+                _moved(stream, state, start + row, first).random(out=numbers[row])
         return numbers
 
     def resampled(self, start: int, stop: int, n: int, more: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -94,7 +95,8 @@ class Draws:
 
     def _stream(self, b: int, first: int) -> np.random.Generator:
         """Numbers of draw b from one on."""
-        return _moved(np.random.Generator(np.random.Philox(key=self._key)), b, first)
+        stream = np.random.Generator(np.random.Philox(key=self._key))
+        return _moved(stream, stream.bit_generator.state, b, first)
 
     def targets(self, predictions: Drawable, start: int, stop: int, rows: Rows = None) -> np.ndarray:
         """Targets of draws start to stop - 1, shape (stop - start, n, ...), made some draws at a time.
@@ -150,13 +152,13 @@ class Draws:
         return self.uniforms_at(start, stop, (rows[:, None] * each + np.arange(each)).ravel())
 
 
-def _moved(stream: np.random.Generator, b: int, first: int) -> np.random.Generator:
-    """Set a generator to a number of draw b: to make another takes eight times as long as 200 numbers."""
-    state: Any = stream.bit_generator.state
+def _moved(stream: np.random.Generator, state: Any, b: int, first: int) -> np.random.Generator:
+    """Set a generator, of which a state is given, to a number of draw b: eight times as fast as to make another."""
     state["state"]["counter"] = np.array([first // WORDS, 0, b, 0], dtype=np.uint64)
     state["buffer_pos"] = WORDS  # nothing is left of what was counted before
     stream.bit_generator.state = state
-    stream.random(first % WORDS)
+    if first % WORDS:
+        stream.random(first % WORDS)
     return stream
 
 
