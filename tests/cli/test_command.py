@@ -719,10 +719,8 @@ def test_how_a_file_is_read_and_how_that_is_stated(capsys, tmp_path):
     assert main(["evaluate", str(path), "--explain-reading"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].endswith("2 classes: cat (P_Cat), dog (P_Dog); found by name: target, predictions, classes")
-    assert lines[
-        1
-    ] == "question: the predictions have only 3 different values (0.3, 0.5, 0.8): are these predicted " + (
-        "labels, or numbers that were rounded?"
+    assert lines[1] == (
+        "question: the predictions have only 3 different values (0.3, 0.5, 0.8): are these predicted labels?"
     )
     assert lines[2:5] == [
         "--target label: label is a usual name of outcomes",

@@ -512,7 +512,7 @@ def test_a_headline_names_the_best_score_and_praises_no_infinite_one():
     ruled_out[0] = 1 - y[0]
     found = kc.compare(y, {"sharp": sharp, "zero": ruled_out}, draws=99)
     assert found.verdict.startswith("zero has the smallest CKCE, but gave an outcome probability 0.")
-    assert "the log score of zero is infinite" in found.verdict
+    assert "that of zero is infinite" in found.verdict
 
 
 @pytest.mark.parametrize(
