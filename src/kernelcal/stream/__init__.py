@@ -1,6 +1,14 @@
 """Files and data frames that are larger than memory: read in parts, in one process or on Dask."""
 
-from kernelcal.stream.main import StreamResult, evaluate_files, evaluate_frame, prepared, read_options, sketch_options
+from kernelcal.stream.main import (
+    StreamResult,
+    evaluate_files,
+    evaluate_frame,
+    prepared,
+    read_options,
+    refuse_too_little,
+    sketch_options,
+)
 from kernelcal.stream.named import (
     cases_of,
     compare_named,
@@ -33,6 +41,7 @@ __all__ = [
     "read_named_models",
     "read_options",
     "read_together",
+    "refuse_too_little",
     "size_of",
     "sketch_options",
     "survey_files",
