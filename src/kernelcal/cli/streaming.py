@@ -62,7 +62,8 @@ def add_streaming(group: argparse._ArgumentGroup) -> None:
         type=size,
         metavar="SIZE",
         help="what the work may take beside the libraries, such as 2GB: what is planned to take more is read in parts, "
-        "in one pass of some 250 MB, or refused before the work (default: no limit, and parquet and csv files above 256 MiB in parts)",
+        "in one pass of some 250 MB, or refused before the work (default: no limit, and parquet and csv files above "
+        "256 MiB in parts)",
     )
     group.add_argument("--one-pass", action="store_true", help="read in parts, in one pass, whatever the size")
     group.add_argument("--together", action="store_true", help="all files are parts of one table")

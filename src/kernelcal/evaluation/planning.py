@@ -19,7 +19,6 @@ from kernelcal.inference.test import PreparedQuantileKernels
 from kernelcal.lenses import Lens
 from kernelcal.pairs import FEATURE, Engine
 from kernelcal.predictions import (
-    ClassPredictions,
     Predictions,
     RealPredictions,
     Samples,

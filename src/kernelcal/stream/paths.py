@@ -44,8 +44,9 @@ def evaluate_path(path: Any, *, memory: int | None = None, **options: Any) -> Ev
         A file, a folder of files, or a glob such as ``"data/*.parquet"``; several files are one table.
     memory : int, optional
         Bytes that the work may take beside what Python and the libraries do (some 100 MB). What is planned to take more
-        is read in parts, in one pass, which takes some 250 MB however many rows there are; what cannot be read in parts,
-        or takes more even so, is refused before the work. Default: no limit, and Parquet, csv, tsv and txt files of more than 256 MiB are read in parts.
+        is read in parts, in one pass, which takes some 250 MB however many rows there are; what cannot be read in
+        parts, or takes more even so, is refused before the work. Default: no limit, and Parquet, csv, tsv and txt files
+        of more than 256 MiB are read in parts.
     **options
         ``lens``, ``confidence_level``, ``draws``, ``rng``, ``engine``, ``progress`` as for `kernelcal.evaluate`; what
         the files hold, as for `evaluate_files`, such as ``target="label"`` and ``predictions="p_*"``. With ``sketch``

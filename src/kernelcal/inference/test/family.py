@@ -112,8 +112,7 @@ def _spreads(
     p = np.asarray(some.probabilities, dtype=np.float64)
     w = np.ones(len(rows)) if weights is None else weights[rows] / weights.mean()
     moments = (
-        _covariances(p, None if isinstance(target, Dirac) else class_matrix(target, p.shape[1]))
-        * np.outer(w, w) ** 2
+        _covariances(p, None if isinstance(target, Dirac) else class_matrix(target, p.shape[1])) * np.outer(w, w) ** 2
     )
     np.fill_diagonal(moments, 0.0)
     pairs = len(rows) * (len(rows) - 1)
