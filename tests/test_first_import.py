@@ -55,6 +55,7 @@ for name in sys.argv[1:]:
 """
 
 
+@pytest.mark.slow
 def test_nothing_is_loaded_and_any_name_can_be_the_first():
     first = {room: name for name, room in kc._ROOM_OF.items()}.values()
     subprocess.run([sys.executable, "-c", _FIRST, *first], check=True)
