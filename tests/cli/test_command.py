@@ -485,13 +485,11 @@ def test_the_width_of_outcomes_of_several_models_and_of_parts(capsys, rounded, t
     assert status == 0
     assert "least gap" in page.read_text().lower()
     pytest.importorskip("pyarrow")
-    status, _, err = run(capsys, "evaluate", paths[0], *said, "--memory", "100")
+    status, _, err = run(capsys, "evaluate", paths[0], *said, "--one-pass")
     assert status == 2
     assert "equals a quantile up to its rounding of 1" in err
     far = [float(np.abs(y[:, None] - q).min() / 2)]
-    status, out, err = run(
-        capsys, "evaluate", paths[0], "--quantiles", "q*", "--resolution", str(far[0]), "--memory", "100"
-    )
+    status, out, err = run(capsys, "evaluate", paths[0], "--quantiles", "q*", "--resolution", str(far[0]), "--one-pass")
     assert (status, err) == (0, "")
 
 

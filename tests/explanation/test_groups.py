@@ -716,7 +716,7 @@ def test_evaluate_of_a_file_and_the_command_line(tmp_path, capsys):
     assert main(["evaluate", str(path), "--groups", "planet", *json_options]) == 2
     assert "planet" in capsys.readouterr().err
     pytest.importorskip("pyarrow")
-    assert main(["evaluate", str(tmp_path), "--groups", "site", "--memory", "1kB", *json_options]) == 2
+    assert main(["evaluate", str(tmp_path), "--groups", "site", "--one-pass", *json_options]) == 2
     assert "--groups cannot be said of files read in one pass" in capsys.readouterr().err
 
 

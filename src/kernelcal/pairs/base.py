@@ -136,6 +136,11 @@ class QuadraticForms(ABC):
     made_bytes: int = 0
 
     @property
+    def planned_bytes(self) -> tuple[int, int]:
+        """Memory while what is held is made, and of a set of targets: less than is reserved, where a way needs less."""
+        return self.made_bytes, self.bytes_per_draw
+
+    @property
     def seconds(self) -> float:
         """Time of one set of targets on two cores, roughly (measured): estimators are chosen by it, plans tell it."""
         return math.inf
