@@ -42,6 +42,7 @@ __all__ = [
     "role_and_stem",
     "says_right",
     "series",
+    "without_percent",
 ]
 
 
@@ -189,9 +190,18 @@ def leaf(name: str) -> str:
     return plain(last) if last[:1].isalpha() else ""
 
 
+_PERCENT = ("pct", "percent", "percentage", "prozent", "perc")
+
+
 def percent_is_said(name: str) -> bool:
     """Tell whether a name says that its numbers are percentages: ``risk (%)``, ``risk_pct``."""
-    return "%" in name or bool({"pct", "percent", "percentage", "prozent"} & set(plain(name).split("_")))
+    return "%" in name or any(word in _PERCENT for word in plain(name).split("_"))
+
+
+def without_percent(name: str) -> str:
+    """The plain name without words for percent, where something is left: ``risk`` of ``risk_pct``."""
+    rest = [word for word in plain(name).split("_") if word not in _PERCENT]
+    return "_".join(rest) if rest and rest[0][:1].isalpha() else plain(name)
 
 
 def is_target(name: str) -> bool:
