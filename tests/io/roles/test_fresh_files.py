@@ -135,7 +135,7 @@ def test_names_that_look_like_a_title_are_names(save):
     with pytest.raises(InputError, match="The columns are , label"):
         load(path)
     path = save("p", [0.5] * N)
-    with pytest.raises(InputError, match="The columns are p$"):
+    with pytest.raises(InputError, match=r"The columns are p$"):
         load(path)
 
 
