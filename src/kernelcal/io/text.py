@@ -99,8 +99,7 @@ class Text(Source):
         if names[0].startswith("#"):  # the mark of a comment, which may be a cell of its own
             names[0] = names[0].removeprefix("#").strip()
             names = names[1:] if not names[0] and len(names) > 1 else names
-        point = {",": "."} if self.delimiter == ";" else {}
-        cells = [name.translate(str.maketrans(point)) for name in names]
+        cells = [name.replace(",", ".") for name in names] if self.delimiter == ";" else names
         self.headless = len(names) > 1 and all(map(is_number, cells))
         return [str(k) for k in range(1, len(names) + 1)] if self.headless else names
 
