@@ -197,3 +197,31 @@ def test_json_of_rows_by_names_that_are_no_numbers(tmp_path):
     (tmp_path / "a.json").write_text(json.dumps(whole))
     with pytest.raises(InputError, match=r"columns or rows\? Write a list of objects, one a row"):
         load(tmp_path / "a.json")
+
+
+@pytest.mark.parametrize(
+    ("p", "target"),
+    [
+        ("surv_prob", "died"),
+        ("p_survive", "died"),
+        ("predicted_survival", "death"),
+        ("prob_good", "bad"),
+        ("win_prob", "lost"),
+        ("retention_probability", "churn"),
+    ],
+)
+def test_a_probability_of_the_contrary_is_asked_about(save, p, target):
+    """By its name 1 - p is the probability of the outcome; who means p says so."""
+    values = np.round(RNG.uniform(size=N), 3)
+    path = save(f"id,{p},{target}", range(N), values, [0, 1] * 20)
+    with pytest.raises(InputError, match=rf"contrary of {target}: write 1 - {p} into a column, or.* --predictions {p}"):
+        load(path, **({"target": target} if target == "lost" else {}))
+    assert load(path, predictions=p, target=target).predictions.p.tolist() == values.tolist()
+
+
+def test_two_columns_before_and_after_calibration_are_asked_about(save):
+    values = np.round(RNG.uniform(size=N), 3)
+    path = save("y,prob,calibrated_prob", [0, 1] * 20, values, values[::-1])
+    with pytest.raises(InputError, match="say which are meant, --predictions prob or --predictions calibrated_prob"):
+        load(path)
+    assert load(path, predictions="calibrated_prob").predictions.p.tolist() == values[::-1].tolist()

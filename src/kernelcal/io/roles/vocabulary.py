@@ -27,6 +27,7 @@ __all__ = [
     "PREDICTED_LABEL",
     "PREDICTION_WORDS",
     "PROBABILITY",
+    "RECALIBRATED",
     "RIGHT_OF",
     "SERIES_OF_CLASSES",
     "SERIES_OF_LEVELS",
@@ -36,6 +37,7 @@ __all__ = [
     "TRIALS",
     "UPPER",
     "VARIANCE",
+    "is_contrary",
     "is_target",
     "is_usual",
     "leaf",
@@ -131,6 +133,9 @@ MEAN = _names(
     "y_pred y_hat yhat ypred pred predicted prediction predictions forecast forecasts estimate fit fitted "
     "predicted_value point_forecast pred_value",
 )
+(RECALIBRATED,) = _names(
+    "calibrated uncalibrated recalibrated cal uncal recal raw isotonic platt adjusted unadjusted corrected updated"
+)
 (FORECASTS,) = _names("fc fcst forecast pred prediction predicted model ens ensemble posterior ml nn gp")
 STD = _names(
     "std",
@@ -192,6 +197,27 @@ def leaf(name: str) -> str:
     """The last of the names of an object in objects: ``confidence`` of ``metadata.confidence``; empty of others."""
     last = name.rpartition(".")[2] if "." in name else ""
     return plain(last) if last[:1].isalpha() else ""
+
+
+_CONTRARY = [
+    (set(one.split()), set(other.split()))
+    for one, other in (
+        ("died death dead mortality fatal", "survive survives survived survival surv alive live living"),
+        ("bad default defaulted", "good paid repaid repay repayment performing nondefault"),
+        ("churn churned left", "retained retention retain stay stays stayed loyal"),
+        ("win won wins", "loss lose loses lost"),
+        ("fail failed failure", "pass passed success succeeded"),
+        ("sick ill diseased disease malignant cancer abnormal", "healthy benign normal"),
+        ("fraud spam", "legit legitimate genuine ham"),
+        ("positive pos true yes", "negative neg false no"),
+    )
+]
+
+
+def is_contrary(name: str, other: str) -> bool:
+    """Tell whether two names have words for an event and its contrary: ``p_survive`` and ``died``."""
+    mine, its = set(plain(name).split("_")), set(plain(other).split("_"))
+    return any((mine & a and its & b) or (mine & b and its & a) for a, b in _CONTRARY)
 
 
 _PERCENT = ("pct", "percent", "percentage", "prozent", "perc")
