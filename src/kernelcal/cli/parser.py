@@ -338,12 +338,14 @@ def _add_long(group: argparse._ArgumentGroup) -> None:
         metavar="NAMES",
         help="columns that tell predictions apart (default: all that are not named otherwise)",
     )
-    group.add_argument("--truth", type=Path, metavar="FILE", help="file with the outcomes")
+    group.add_argument(
+        "--truth", type=Path, metavar="FILE", help="file with the outcomes, of tables with a row a prediction too"
+    )
     group.add_argument(
         "--truth-keys",
         metavar="KEYS",
-        help="columns of table and truth file that agree (default: location=location,target_end_date=date, and target "
-        "if both have it)",
+        help="columns of table and truth file that agree, mine=theirs (default: of a long table location=location,"
+        "target_end_date=date, and target if both have it; of others the column that tells rows apart in both files)",
     )
 
 

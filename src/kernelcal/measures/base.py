@@ -55,6 +55,10 @@ class PreparedMeasure(Prepared):
         """
         return None
 
+    def remark(self, value: float) -> str:
+        """What the reader must know of this value; nothing by default."""
+        return ""
+
     def apart(self, targets: np.ndarray) -> float:
         """How far the value of one set of targets lies from `noise` with factors of 1: 0 where it is that.
 
