@@ -255,7 +255,11 @@ STATISTIC_OPTIONS = {
     "ckce": {"tries": 20},
 }
 STATISTICS_CHECKED = {
-    **{name: (make(), STATISTIC_OPTIONS.get(name, {})) for name, make in STATISTICS.items() if name != "pit"},
+    **{
+        name: (make(), STATISTIC_OPTIONS.get(name, {}))
+        for name, make in STATISTICS.items()
+        if name not in ("pit", "pre-ranks")
+    },
     "skce of numbers": (kc.SKCE(), {"predictions": NORMALS}),
     "skce of one probability": (kc.SKCE(), {"predictions": ONE}),
     "skce, biased": (kc.SKCE(prediction_kernel=FIXED, estimator="biased"), {}),
@@ -274,6 +278,7 @@ STATISTICS_CHECKED = {
     "signals of numbers": (kc.statistics.NumberSignals(), {"predictions": NORMALS, "estimate": False}),
 }
 NO_STATISTIC = {
+    "PreRanks": "of draws that change places with outcomes: tests/statistics/vectors and tests/ranks",
     "UniformPIT": "compared with uniform numbers, not with redrawn targets: tests/inference/test_pit_test.py",
     "CallableStatistic": "a function is its own estimate: tests/inference/test_calibration.py",
     "Through": "another statistic through a lens: tests/statistics",
@@ -460,6 +465,35 @@ def pairs_in_order(y, p, w):
 def binned(y, p, w, bins=15):
     place = np.clip(np.ceil(p * bins).astype(int) - 1, 0, bins - 1)
     return sum(abs((w * (y - p))[place == b].sum()) for b in range(bins)) / w.sum()
+
+
+def risk_area(y, p, w):
+    """Row by row: errors so far over what is kept so far; rows of one confidence have their mean."""
+    kept = wrong = area = 0.0
+    for value in sorted(set(p), reverse=True):
+        rows = p == value
+        for _ in range(rows.sum()):
+            kept += w[rows].mean()
+            wrong += (w * (1 - y))[rows].mean()
+            area += w[rows].mean() * wrong / kept
+    return area / w.sum()
+
+
+def best_area(y, w):
+    risk = (w * (1 - y)).sum() / w.sum()
+    return risk + (1 - risk) * np.log(1 - risk)
+
+
+def surest(y, p, w, coverage=0.8):
+    """All predictions differ: the first rows, and a part of the next."""
+    left, kept = coverage * len(p), np.zeros(len(p))
+    for row in np.argsort(-p):
+        kept[row] = min(1.0, max(0.0, left))
+        left -= 1
+    return (kept * w * y).sum() / (kept * w).sum()
+
+
+ANSWERS = kc.Binomial(np.resize([1, 5, 10], 40), np.random.default_rng(2).uniform(0.2, 0.9, 40).round(1))
 
 
 def by_curve(summary):
@@ -702,6 +736,32 @@ def measures():
         "rps": (
             known.RankedProbabilityScore(),
             {"predictions": SORTED_CLASSES, "formula": of_scores(ranked), "refuses": [FEW_NORMALS]},
+        ),
+        "accuracy": (
+            known.Accuracy(),
+            {
+                "formula": of_positive(lambda y, p, w: (w * y).sum() / w.sum()),
+                "wrong": lambda b: kc.Bernoulli(b.p / 2),
+                **ONLY_TWO,
+            },
+        ),
+        "accuracy-at-80": (
+            known.SelectiveAccuracy(),
+            {"formula": of_positive(surest), "wrong": lambda b: kc.Bernoulli(b.p / 2), **ONLY_TWO},
+        ),
+        "aurc": (known.RiskCoverageArea(), {"formula": of_positive(risk_area), **ONLY_TWO}),
+        "excess-aurc": (
+            known.ExcessRiskCoverage(),
+            {"formula": of_positive(lambda y, p, w: risk_area(y, p, w) - best_area(y, w)), **ONLY_TWO},
+        ),
+        "several answers, aurc": (
+            known.RiskCoverageArea(),
+            {
+                "predictions": ANSWERS,
+                "formula": lambda y, b, w: risk_area(y / np.asarray(b.n), np.asarray(b.p), w),
+                "wrong": lambda b: kc.Binomial(b.n, b.p / 2),
+                **ONLY_TWO,
+            },
         ),
     }
 

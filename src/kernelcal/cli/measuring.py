@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,14 @@ from kernelcal.cli.ending import say
 from kernelcal.cli.gates import Judged
 from kernelcal.errors import InputError
 from kernelcal.explanation import columns_of_text
-from kernelcal.io import ReadOptions, read_models
-from kernelcal.measures import FIELDS, MEASURES, Measured, asked_measures, measured
+from kernelcal.io import Data, ReadOptions, read_models
+from kernelcal.measures import FIELDS, MEASURES, Measured, asked_measures, curve_of, measured
 from kernelcal.measures.forecasting import ScoreMeasure, Skill, climate_of, skill_of
 from kernelcal.plots import pyplot
 from kernelcal.runs import Run
 from kernelcal.stream import cases_of
 from kernelcal.surroundings import refuse_place, written_whole
+from kernelcal.tables import Shown
 
 __all__ = ["add_measure", "check_measuring", "draw", "judged_measures", "measured_file", "skills_beside"]
 
@@ -56,6 +58,12 @@ def add_measure(commands: Any) -> argparse.ArgumentParser:
         "first, or against 'climatology', what happened in all other rows",
     )
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the measures, a png, svg or pdf")
+    parser.add_argument(
+        "--curve",
+        type=Path,
+        metavar="FILE",
+        help="of answers with a confidence: table of risk and coverage, drawn as a png, svg or pdf",
+    )
     return parser
 
 
@@ -67,18 +75,24 @@ def check_measuring(options: argparse.Namespace) -> None:
             f"--baseline {options.baseline} is compared with one file, got {len(options.files)}: measure each by "
             "itself, or say --baseline climatology"
         )
-    if options.plot is not None:
+    for option, place in (("--plot", options.plot), ("--curve", options.curve)):
+        if place is None:
+            continue
         if len(options.files) > 1 and not options.together and options.files[0].suffix != ".npy":
-            raise InputError(
-                f"--plot {options.plot} draws one table, got {len(options.files)} files: draw each by itself"
-            )
-        refuse_place(options.plot, suffixes=_PICTURES, what="--plot draws a picture")
+            raise InputError(f"{option} {place} draws one table, got {len(options.files)} files: draw each by itself")
+        refuse_place(place, suffixes=_PICTURES, what=f"{option} draws a picture")
         pyplot()
 
 
-def measured_file(case: Case, run: Run, groups: Any, options: argparse.Namespace) -> Measured:
-    """Measures of a file that was read."""
-    return measured(case, asked_measures(options.measures), run, groups=columns_of_text(groups))
+def measured_file(case: Case, run: Run, data: Data, options: argparse.Namespace) -> tuple[Measured, dict[str, Shown]]:
+    """Measures of a file that was read, and beside them the risk-coverage curve where it is asked for."""
+    found = measured(case, asked_measures(options.measures), run, groups=columns_of_text(data.groups))
+    if data.abstained:
+        whole = len(case) + data.abstained
+        note = f"{data.abstained:,} of {whole:,} rows have no answer and are in none of the measures"
+        found = replace(found, notes=(*found.notes, note))
+    curve = {} if options.curve is None else {"risk_coverage": curve_of(case, run, data.abstained)}
+    return found, {**curve}
 
 
 def skills_beside(
@@ -124,7 +138,7 @@ def _known(p: float) -> float | None:
     return None if math.isnan(p) else p
 
 
-def draw(found: Measured, path: Path, *, to_errors: bool) -> None:
+def draw(found: Any, path: Path, *, to_errors: bool) -> None:
     """Write the picture, whole or not at all, and say where it is."""
     figure = found.plot().figure
     try:

@@ -248,6 +248,12 @@ def _add_rows(group: argparse._ArgumentGroup) -> None:
         help="keep only rows with this value; can be said again, of one column for either value, of several for both",
     )
     group.add_argument(
+        "--abstained",
+        metavar="COLUMN",
+        help="column that says where there was no answer, or COLUMN=VALUE (of empty cells COLUMN=): these rows are "
+        "counted and left out",
+    )
+    group.add_argument(
         "--drop-missing", action="store_true", help="leave out rows with missing values, and say how many"
     )
     group.add_argument(

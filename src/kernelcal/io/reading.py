@@ -10,6 +10,7 @@ from kernelcal.errors import InputError
 from kernelcal.io.columns import (
     Choice,
     ReadOptions,
+    abstentions,
     flag,
     has_usual_predictions,
     missing_words,
@@ -67,6 +68,8 @@ def read_source(source: Source, options: ReadOptions) -> Data:
             predicted = [name for names in table.shown.values() for name in names]
             data = replace(data, doubts=(*data.doubts, *other_units(table.targets, predicted)))
     told = {one.role for one in choices}
+    if options.abstained is not None:
+        data = replace(data, abstained=abstentions(source, options))
     return replace(data, choices=(*choices, *(one for one in data.choices if one.role not in told)))
 
 

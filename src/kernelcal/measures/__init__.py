@@ -37,6 +37,16 @@ from kernelcal.measures.intervals import SCALES
 from kernelcal.measures.known import FIELDS, MEASURES, asked_measures, forget_measure, register_measure, serving
 from kernelcal.measures.main import measure, measured
 from kernelcal.measures.result import Measured, MeasuredValue
+from kernelcal.measures.selective import (
+    Accuracy,
+    ExcessRiskCoverage,
+    RiskCoverage,
+    RiskCoverageArea,
+    SelectiveAccuracy,
+    curve_of,
+    risk_coverage,
+)
+from kernelcal.measures.vectors import EnergyScore, VariogramScore
 
 __all__ = [
     "AUROC",
@@ -47,6 +57,7 @@ __all__ = [
     "ICI",
     "MEASURES",
     "SCALES",
+    "Accuracy",
     "BinnedError",
     "Brier",
     "CalibrationIntercept",
@@ -55,6 +66,8 @@ __all__ = [
     "CutoffError",
     "DebiasedECE",
     "Emax",
+    "EnergyScore",
+    "ExcessRiskCoverage",
     "HosmerLemeshow",
     "KSError",
     "KuiperError",
@@ -65,18 +78,24 @@ __all__ = [
     "ObservedExpected",
     "PreparedMeasure",
     "RankedProbabilityScore",
+    "RiskCoverage",
+    "RiskCoverageArea",
     "ScaledBrier",
+    "SelectiveAccuracy",
     "SmoothECE",
     "TCal",
     "ThresholdCRPS",
+    "VariogramScore",
     "WeightedInterval",
     "asked_measures",
     "climatology",
+    "curve_of",
     "forget_measure",
     "measure",
     "measured",
     "positive_probabilities",
     "register_measure",
+    "risk_coverage",
     "serves_one_probability",
     "serving",
     "skill",

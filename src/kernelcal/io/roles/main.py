@@ -13,7 +13,7 @@ from kernelcal.io.columns import Choice, ReadOptions, known, listed, was_said
 from kernelcal.io.long import is_long
 from kernelcal.io.roles import vocabulary as words
 from kernelcal.io.roles.classes import OF_CLASSES, by_labels, of_two_labels, predicted
-from kernelcal.io.roles.numbers import OF_NUMBERS, by_stems, errors, refuse_absolute, refuse_two
+from kernelcal.io.roles.numbers import OF_NUMBERS, by_stems, counted, errors, refuse_absolute, refuse_two
 from kernelcal.io.roles.table import Found, NamedColumns, choice
 from kernelcal.io.sources import Source
 from kernelcal.predictions import negative_and_positive
@@ -178,6 +178,10 @@ def _of_all(table: NamedColumns) -> Found | None:
     chosen = target_of(table)
     targets = [part.strip() for part in table.options.target.split(",")] if table.options.target else []
     targets = list(chosen.columns) if chosen is not None else [known(table.source, name) for name in targets]
+    if not targets or table.options.target:
+        of_counts = counted(table)
+        if of_counts is not None:
+            return of_counts
     if not targets:
         return by_stems(table) or errors(table) or by_labels(table) or _without_names(table)
     table.free = [name for name in table.free if name not in targets]

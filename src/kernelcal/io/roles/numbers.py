@@ -12,7 +12,7 @@ from kernelcal.io.columns import listed
 from kernelcal.io.roles import vocabulary as words
 from kernelcal.io.roles.table import Found, NamedColumns, choice, join
 
-__all__ = ["OF_NUMBERS", "by_stems", "errors", "refuse_absolute", "refuse_two"]
+__all__ = ["OF_NUMBERS", "by_stems", "counted", "errors", "refuse_absolute", "refuse_two"]
 
 
 _ROUNDING, _HALF, _TWO = 1e-9, 0.5, 2
@@ -35,6 +35,23 @@ def _mean_and_spread(table: NamedColumns, target: str, kind: str) -> Found | Non
     return {"mean": mean, role: spread}, [
         choice("mean", mean, "a usual name of predicted numbers"),
         choice(role, spread, f"a usual name of a predicted {'standard deviation' if std else 'variance'}"),
+    ]
+
+
+def counted(table: NamedColumns) -> Found | None:
+    """How many of n sampled answers were right, beside a confidence: hits, trials, and the probability of a hit."""
+    hits, trials = table.one(words.RIGHT_OF), table.one(words.TRIALS)
+    p = table.one(words.CONFIDENCE) or table.one(words.PROBABILITY)
+    if not hits or not trials or not p or table.options.target not in (None, hits):
+        return None
+    values = table.numbers([hits, trials, p])
+    whole = all(table.kind(name) in ("whole", "binary") for name in (hits, trials))
+    if values is None or not whole or not np.all((values[:, 0] <= values[:, 1]) & (values[:, 2] <= 1)):
+        return None
+    return {"target": hits, "family": "binomial", "parameters": join([trials, p])}, [
+        choice("target", hits, f"how many of {trials} were right"),
+        choice("family", "binomial", f"{hits} of {trials}, each with the probability {p}"),
+        choice("parameters", [trials, p], "trials, and the probability of each"),
     ]
 
 

@@ -27,11 +27,13 @@ __all__ = [
     "PREDICTED_LABEL",
     "PREDICTION_WORDS",
     "PROBABILITY",
+    "RIGHT_OF",
     "SERIES_OF_CLASSES",
     "SERIES_OF_LEVELS",
     "SERIES_OF_LOGITS",
     "STD",
     "TARGET",
+    "TRIALS",
     "UPPER",
     "VARIANCE",
     "is_target",
@@ -108,6 +110,8 @@ CONFIDENCE = _names(
     "top1_confidence pred_conf pred_confidence predicted_confidence prediction_confidence confidence_score certainty "
     "model_confidence verbalized_confidence stated_confidence self_confidence answer_confidence"
 )
+RIGHT_OF = _names("k hits n_correct num_correct correct_count n_right times_right right_answers successes")
+TRIALS = _names("n n_samples num_samples trials n_trials attempts n_answers num_answers sampled")
 LOGIT = _names("logit logits y_logit y_logits pred_logit pred_logits raw_logits log_odds logodds", "log_likelihoods")
 LOG_PROBABILITY = _names(
     "logprob logprobs log_prob log_probs log_probability log_probabilities log_proba log_p log_softmax logp"
