@@ -16,7 +16,7 @@ from kernelcal.errors import InputError
 from kernelcal.explanation import columns_of_text
 from kernelcal.io import Data, ReadOptions, read_models
 from kernelcal.measures import FIELDS, MEASURES, Measured, asked_measures, curve_of, measured
-from kernelcal.measures.forecasting import ScoreMeasure, Skill, climatology, skill_of
+from kernelcal.measures.forecasting import ScoreMeasure, Skill, climate_of, skill_of
 from kernelcal.plots import pyplot
 from kernelcal.runs import Run
 from kernelcal.stream import cases_of
@@ -105,7 +105,7 @@ def skills_beside(
     scores: list[Any] = [one for one in asked if one.takes(case.predictions)] or [None]
     named = columns_of_text(groups)
     if options.baseline == _CLIMATE:
-        other, name = replace(case, predictions=climatology(case.targets, case.in_numpy.predictions)), _CLIMATE
+        other, name = climate_of(case), _CLIMATE
     else:
         path = Path(options.baseline)
         both = cases_of(read_models([[options.files[0]], [path]], reading), lens_of(options.lens, case.predictions))

@@ -111,7 +111,7 @@ def _by_influences(
     mean = _mean(centre + slope * influences, case)
     own = slope * influences if case.weights is None else slope * influences * case.weights
     many = min(float((own**2).sum() ** 2 / max((own**4).sum(), 1e-300)), mean.freedom + 1)
-    more = max(_spread(scale, drawn) - mean.error, 0.0) * min(1.0, _SURPRISES / many)
+    more = max(_spread(scale, drawn) - mean.error, 0.0) * _SURPRISES / max(_SURPRISES, many)
     mean = replace(mean, error=mean.error + more, skewness=mean.skewness if measure.mean_of_rows else 0.0)
     low, high = sorted(mean.ends(level))
     how = f"by what rows add, on the {measure.scale} scale" if measure.scale != "plain" else "by what rows add"
