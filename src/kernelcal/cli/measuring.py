@@ -12,12 +12,30 @@ from kernelcal.cli.ending import say
 from kernelcal.cli.gates import Judged
 from kernelcal.errors import InputError
 from kernelcal.explanation import columns_of_text
-from kernelcal.measures import FIELDS, MEASURES, Measured, asked_measures, measured
+from kernelcal.measures import (
+    FIELDS,
+    MEASURES,
+    ClinicalTable,
+    Measured,
+    asked_measures,
+    clinical_measures,
+    clinical_table_of,
+    measured,
+)
 from kernelcal.plots import pyplot
+from kernelcal.reporting import environment, refuse_path
 from kernelcal.runs import Run
 from kernelcal.surroundings import refuse_place, written_whole
 
-__all__ = ["add_measure", "check_measuring", "draw", "judged_measures", "measured_file"]
+__all__ = [
+    "add_clinical",
+    "add_measure",
+    "check_measuring",
+    "clinical_file",
+    "draw",
+    "judged_measures",
+    "measured_file",
+]
 
 _PICTURES = (".png", ".svg", ".pdf")
 
@@ -48,10 +66,58 @@ def add_measure(commands: Any) -> argparse.ArgumentParser:
     return parser
 
 
+def add_clinical(commands: Any) -> argparse.ArgumentParser:
+    """Options of ``kernelcal clinical``."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "clinical",
+        help="the table that journals ask for, of a model that predicts one risk",
+        description="Calibration in the large, slope, O:E, ICI, c-statistic, net benefit, ... of one predicted risk, "
+        "in subgroups too, and the calibration curve with a band: what TRIPOD+AI asks for.",
+    )
+    parser.add_argument(
+        "files",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="one file, or two npy files; a folder or a quoted glob is one table",
+    )
+    parser.add_argument(
+        "--threshold",
+        type=_risk,
+        default=0.2,
+        metavar="RISK",
+        help="risk from which on one treats, of the net benefit (default: %(default)s)",
+    )
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the calibration curve, a png, svg or pdf")
+    parser.add_argument("-o", "--output", type=Path, metavar="PAGE", help="also write a page, .html, with the table")
+    parser.set_defaults(measures="clinical", title="Clinical prediction model", within=None, given=None)
+    return parser
+
+
+def _risk(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"expected a risk between 0 and 1, such as 0.2, got {text!r}")
+    return value
+
+
+def clinical_file(case: Case, run: Run, groups: Any, options: argparse.Namespace) -> ClinicalTable:
+    """Table of a file that was read."""
+    return clinical_table_of(case, clinical_measures(options.threshold), run, groups=columns_of_text(groups))
+
+
 def check_measuring(options: argparse.Namespace) -> None:
     """Refuse names that are not known and a picture that could not be written, before a file is opened."""
     asked_measures(options.measures)
-    if options.plot is not None:
+    if getattr(options, "output", None) is not None and options.command == "clinical":
+        refuse_path(options.output)
+        environment()
+        if len(options.files) > 1 and not options.together and options.files[0].suffix != ".npy":
+            raise InputError(f"-o {options.output} is about one table, got {len(options.files)} files: say --together")
+    if getattr(options, "plot", None) is not None:
         if len(options.files) > 1 and not options.together and options.files[0].suffix != ".npy":
             raise InputError(
                 f"--plot {options.plot} draws one table, got {len(options.files)} files: draw each by itself"
@@ -88,7 +154,7 @@ def _known(p: float) -> float | None:
     return None if math.isnan(p) else p
 
 
-def draw(found: Measured, path: Path, *, to_errors: bool) -> None:
+def draw(found: Measured | ClinicalTable, path: Path, *, to_errors: bool) -> None:
     """Write the picture, whole or not at all, and say where it is."""
     figure = found.plot().figure
     try:
