@@ -105,7 +105,9 @@ def fitted_lines(x: np.ndarray, weights: np.ndarray, targets: np.ndarray) -> np.
         )
         going = going[~done]
     slope = beta[:, 1] / scale
-    found = np.stack([beta[:, 0] - slope * centre, slope], axis=1)
+    finite = np.isfinite(slope)  # of separated outcomes the intercept has no value
+    intercept = np.where(finite, beta[:, 0] - np.where(finite, slope, 0.0) * centre, np.nan)
+    found = np.stack([intercept, slope], axis=1)
     found[alike | ~np.array(spread)] = np.nan
     return found
 

@@ -46,7 +46,7 @@ class CalibrationCurve(Shown):
         Ends of the band in which a calibrated model's whole curve lies as often as `confidence_level` says; NaN where
         rows that depend on each other cannot be redrawn.
     pvalue : float
-        Exact p-value of the most extreme place, by its rank; NaN without a band.
+        Exact p-value of the place that is furthest out; NaN without a band.
     confidence_level : float
         Of the band.
     n, draws : int
@@ -150,11 +150,11 @@ def calibration_curve(
 
     Notes
     -----
-    Outcomes are redrawn from the predictions. At every place the observed and the drawn curves are ranked from both
-    sides; a curve is as extreme as its smallest rank. The band goes from the k-th smallest to the k-th largest value,
-    k as large as leaves at most ``(1 - confidence_level) (draws + 1)`` curves outside: of exchangeable curves the
-    observed one is among these with at most this probability, at every n. It is a band of calibrated models, not of
-    the curve: a global envelope test.
+    Outcomes are redrawn from the predictions. At every place curves are measured by their distance from the mean of
+    all, observed and drawn, in units of the distance of their quantile there, on either side; a curve is as extreme as
+    its largest distance. These are exchangeable under calibration, so that the observed curve leaves the band, which
+    ``(1 - confidence_level) (draws + 1)`` of the drawn curves leave, with at most this probability at every n. It is a
+    band of calibrated models, not of the curve: a global envelope test.
 
     References
     ----------
@@ -196,23 +196,22 @@ def _curve(case: Case, run: Run) -> CalibrationCurve:
     for start in range(0, run.draws, step):
         drawn = source.targets(case.predictions, start, min(start + step, run.draws))
         curves.append(fits(drawn)[:, places])
-    low, high, pvalue = _envelope(np.concatenate(curves), run.outside)
+    low, high, pvalue = _envelope(np.concatenate(curves), run.outside, run.confidence_level)
     more = {"confidence_level": run.confidence_level, "draws": run.draws}
     return CalibrationCurve(**shape, low=low, high=high, pvalue=pvalue, **more)  # type: ignore[arg-type]
 
 
-def _envelope(curves: np.ndarray, outside: int) -> tuple[np.ndarray, np.ndarray, float]:
-    """Ends of the band that leaves so many curves outside at most, and the p-value of row 0."""
-    ordered, number = np.sort(curves, axis=0), len(curves)
-    least = np.full(number, number)
-    for own, column in zip(ordered.T, curves.T, strict=True):
-        below = np.searchsorted(own, column + 1e-12, side="right")
-        above = number - np.searchsorted(own, column - 1e-12, side="left")
-        least = np.minimum(least, np.minimum(below, above))
-    k = 1
-    while (least < k + 1).sum() <= outside:
-        k += 1
-    return ordered[k - 1], ordered[number - k], float((least <= least[0]).mean())
+def _envelope(curves: np.ndarray, outside: int, level: float) -> tuple[np.ndarray, np.ndarray, float]:
+    """Ends of the band that leaves so many of the drawn curves outside, and the p-value of row 0, the observed."""
+    centre = curves.mean(axis=0)
+    down, up = np.quantile(curves, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    floor = 1e-9 + 1e-3 * float((up - down).max())  # places where nearly all curves are the same
+    below, above = np.maximum(centre - down, floor), np.maximum(up - centre, floor)
+    away = curves - centre
+    far = np.maximum(away / above, -away / below).max(axis=1)
+    most = float(np.sort(far[1:])[-outside])
+    low, high = np.maximum(centre - most * below, 0.0), np.minimum(centre + most * above, 1.0)
+    return low, high, float((far >= far[0] * (1 - 1e-12)).mean())
 
 
 def clinical_measures(threshold: float = 0.2) -> tuple[Measure, ...]:
