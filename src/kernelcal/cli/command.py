@@ -22,7 +22,15 @@ from kernelcal.cli.gates import (
     with_draws_of_sets,
     within_bound,
 )
-from kernelcal.cli.measuring import check_measuring, clinical_file, draw, judged_measures, measured_file
+from kernelcal.cli.measuring import (
+    check_measuring,
+    check_page,
+    clinical_file,
+    draw,
+    judged_measures,
+    measured_file,
+    skills_beside,
+)
 from kernelcal.cli.models import reported, run_compare, run_report
 from kernelcal.cli.parser import argument_parser
 from kernelcal.cli.streaming import (
@@ -107,8 +115,10 @@ def _refuse(options: argparse.Namespace) -> None:
         asked_test(with_engine(options.statistic, options.run.engine), options.null, weighted=bool(options.weights))
         if options.fail_above is not None:
             raise InputError("test measures no error: --fail-above belongs to evaluate, explain, compare and report")
-    if options.command in ("measure", "clinical", "report"):
+    if options.command == "measure":
         check_measuring(options)
+    if options.command in ("clinical", "report"):
+        check_page(options)
     if getattr(options, "within", None) is not None:
         checked_bound(options.within)
 
@@ -204,8 +214,9 @@ def _compute(data: Data, name: str, options: argparse.Namespace) -> tuple[dict[s
             found: Any = asked(case, *law, every, run)
             looked_at = [Judged(name, found.pvalue, None)]
         elif options.command == "measure":
-            found = measured_file(case, run, data.groups, options)
+            found, beside = measured_file(case, run, data, options)
             looked_at = judged_measures(name, found, options)
+            beside.update(skills_beside(case, run, data.groups, _reading(options), options))
         elif options.command == "clinical":
             found = clinical_file(case, run, data.groups, options)
             looked_at = judged_measures(name, found.measured, options)
@@ -220,6 +231,8 @@ def _compute(data: Data, name: str, options: argparse.Namespace) -> tuple[dict[s
     if options.command == "clinical" and options.output is not None:
         page = reported({Path(name).stem: data}, options)
         say(f"wrote {page.path}", to_errors=options.json)
+    if options.command == "measure" and options.curve is not None:
+        draw(beside["risk_coverage"], options.curve, to_errors=options.json)
     more = {key: part.to_dict() for key, part in beside.items()}  # type: ignore[attr-defined]
     return {"read": data.description, **found.to_dict(), **more}, looked_at
 
