@@ -11,7 +11,7 @@ from kernelcal import __version__
 from kernelcal.cli.commands import ADD_COMMANDS
 from kernelcal.cli.ending import say
 from kernelcal.cli.gates import add_gates
-from kernelcal.cli.measuring import add_measure
+from kernelcal.cli.measuring import add_clinical, add_measure
 from kernelcal.cli.streaming import add_streaming, run_merge
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, DRAWS_OF_A_PASS, SIGNIFICANCE
 from kernelcal.inference import NULL_LAWS, STATISTICS
@@ -79,10 +79,11 @@ def argument_parser() -> argparse.ArgumentParser:
     )
     _add_models(several.add_argument_group("the models"))
     page, where, fields = _add_report(commands), _add_explain(commands), add_measure(commands)
+    clinical = add_clinical(commands)
     _add_merge(commands)
     for add_command in ADD_COMMANDS:
         add_command(commands)
-    for command in (every, several, page, where, fields):
+    for command in (every, several, page, where, fields, clinical):
         command.add_argument(
             "--confidence-level",
             type=float,
@@ -102,7 +103,7 @@ def argument_parser() -> argparse.ArgumentParser:
             metavar="EPS",
             help="also test whether each model is calibrated to within this root of the SKCE, such as 0.05",
         )
-    for command in (test, page, where, fields):
+    for command in (test, page, where, fields, clinical):
         command.add_argument("--together", action="store_true", help="all files are parts of one table")
     add_streaming(every.add_argument_group("files larger than memory"))
     for command in (every, test, page, where):
@@ -111,11 +112,11 @@ def argument_parser() -> argparse.ArgumentParser:
             metavar="NAMES",
             help="columns that are known before the outcomes: are predictions right given these too, and where not?",
         )
-    for command in (every, test, several, page, where, fields):
+    for command in (every, test, several, page, where, fields, clinical):
         _add_dependence(command.add_argument_group("rows that depend on each other"))
         _add_reading(command)
         _add_testing(command, one=command in (every, test))
-        add_gates(command.add_argument_group("gates: exit status 1"), of_measures=command is fields)
+        add_gates(command.add_argument_group("gates: exit status 1"), of_measures=command in (fields, clinical))
     return parser
 
 
@@ -155,6 +156,9 @@ def _add_report(commands: Any) -> argparse.ArgumentParser:
         help="a file a model (of a folder or glob too), or one table of several",
     )
     page.add_argument("-o", "--output", type=Path, default=Path("report.html"), metavar="PAGE", help=_PAGE)
+    page.add_argument(
+        "--measures", metavar="NAMES", help="also a table of measures or fields a,b, as kernelcal measure"
+    )
     page.add_argument("--title", default="Calibration report", metavar="TEXT", help="title of the page")
     _add_models(page.add_argument_group("the models"), plot=False)
     return page

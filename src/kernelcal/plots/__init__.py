@@ -2,7 +2,14 @@
 
 from kernelcal.plots.axes import ACCENT, BAND, INK, OBSERVED, axes_or_new, finished, literal, panel, percent, pyplot
 from kernelcal.plots.coverage import risk_coverage_plot
-from kernelcal.plots.distributions import confidence_plot, curve_plot, difference_plot, histogram_plot, levels_plot
+from kernelcal.plots.distributions import (
+    calibration_plot,
+    confidence_plot,
+    curve_plot,
+    difference_plot,
+    histogram_plot,
+    levels_plot,
+)
 from kernelcal.plots.gaps import reliability_plot, simplex_plot, witness_plot
 from kernelcal.plots.members import forest_plot, interval_plot, members_plot, null_plot
 from kernelcal.plots.profile import profile_plot
@@ -13,6 +20,7 @@ __all__ = [
     "INK",
     "OBSERVED",
     "axes_or_new",
+    "calibration_plot",
     "confidence_plot",
     "curve_plot",
     "difference_plot",
