@@ -55,6 +55,17 @@ class PreparedMeasure(Prepared):
         """
         return None
 
+    def remark(self, value: float) -> str:
+        """What the reader must know of this value; nothing by default."""
+        return ""
+
+    def apart(self, targets: np.ndarray) -> float:
+        """How far the value of one set of targets lies from `noise` with factors of 1: 0 where it is that.
+
+        A value from which noise was subtracted estimates what the seminorm does, and its interval allows for both.
+        """
+        return 0.0
+
     def values(self, targets: np.ndarray) -> np.ndarray:
         """Values as tests rank them, shape (B, 1 or 2); a value that is not defined is no evidence, -inf everywhere."""
         return self.ranked(self.measured(targets))

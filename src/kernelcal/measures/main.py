@@ -16,7 +16,7 @@ from kernelcal.explanation import Group, Grouping, checked_groups
 from kernelcal.inference.test import holm_adjusted
 from kernelcal.measures.base import Measure
 from kernelcal.measures.intervals import MeasureInterval, difference, interval_of_measure
-from kernelcal.measures.known import MEASURES, asked_measures, serving
+from kernelcal.measures.known import MEASURES, asked_measures, served, serving
 from kernelcal.measures.redraws import INTERPOLATED, RedrawnPart, redrawn
 from kernelcal.measures.result import Measured, MeasuredValue
 from kernelcal.predictions import Quantiles
@@ -116,7 +116,7 @@ def measure(
 def measured(case: Case, measures: Sequence[Measure] | None, run: Run, *, groups: Any = None) -> Measured:
     """Measure what was checked already; None stands for all measures of the predictions."""
     case, run = case.in_numpy, run.shared()
-    measures = _of(case) if measures is None else measures
+    measures = _of(case) if measures is None else served(measures, case.predictions)
     for one in measures:
         one.refuse(case.predictions)
     grouping = checked_groups(groups, len(case))
@@ -125,6 +125,8 @@ def measured(case: Case, measures: Sequence[Measure] | None, run: Run, *, groups
     prepared = [one.prepare(case.predictions, case.weights) for one in measures]
     values = _values(case, measures, found.parts[0], run)
     notes = [note for one in prepared for note in one.notes]
+    remarks = zip(values, (own.remark(one.value) for own, one in zip(prepared, values, strict=True)), strict=True)
+    notes += [f"{one.name}: {remark}" for one, remark in remarks if remark]
     if isinstance(case.predictions, Quantiles) and not all(one.by_cells for one in prepared):
         notes.append(INTERPOLATED)
     return Measured(
