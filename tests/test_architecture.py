@@ -30,7 +30,7 @@ FLOORS = [
     {"runs"},
     {"statistics"},
     {"inference"},
-    {"recalibration"},
+    {"recalibration", "monitor"},
     {"explanation"},
     {"evaluation"},
     {"sketch"},
