@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +26,7 @@ _FORGOTTEN = 1000.0  # rows after which kernel experts of the second kind have f
 _IMPOSSIBLE = -1e300  # logarithm of a probability of 0, which sums can hold
 
 
-class Expert(ABC):
+class Expert:
     """A group of experts that share their work.
 
     Attributes
@@ -41,9 +40,9 @@ class Expert(ABC):
     number: int
     share: float
 
-    @abstractmethod
     def log_bets(self, bets: Bets) -> np.ndarray:
         """Logarithms of e-values by the state as it is, shape (n, number); of ambiguous outcomes the least."""
+        raise NotImplementedError
 
     def learn(self, bets: Bets) -> None:
         """Take rows in, which change nothing yet: the state is that of the beginning of the block."""

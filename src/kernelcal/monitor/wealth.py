@@ -170,7 +170,7 @@ class Wealth:
         return joined._thinned()
 
     def beside(self, other: Wealth) -> Wealth:
-        """Money of two shards that were watched at the same time: the mean, which is an e-process whatever they share."""
+        """Money of two shards watched at the same time: the mean, which is an e-process whatever they share."""
         half = np.log(0.5)
         mine, theirs = self.rows, other.rows
         larger = self if mine >= theirs else other
