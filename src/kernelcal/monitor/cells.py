@@ -15,7 +15,7 @@ from kernelcal.errors import InputError
 from kernelcal.predictions import Bernoulli, ClassPredictions, Quantiles, RealPredictions, Samples
 from kernelcal.statistics import pit_intervals_of
 
-__all__ = ["Bets", "Kind", "bets_of", "kind_of"]
+__all__ = ["CellBets", "Kind", "bets_of", "kind_of"]
 
 
 _CELLS = 20  # of probability integral transforms
@@ -79,7 +79,7 @@ class Kind:
 
 
 @dataclass(frozen=True)
-class Bets:
+class CellBets:
     """Rows of one kind.
 
     Attributes
@@ -122,28 +122,28 @@ def kind_of(case: Case) -> Kind:
     )
 
 
-def bets_of(case: Case, kind: Kind, rng: np.random.Generator) -> Bets:
+def bets_of(case: Case, kind: Kind, rng: np.random.Generator) -> CellBets:
     """Return what is bet on in the rows of a case; `rng` breaks ties of ranks and of laws with jumps."""
     batch, y = case.in_numpy.predictions, case.targets
     if isinstance(batch, ClassPredictions):
         p = np.asarray(batch.table(), dtype=np.float64)
         p = p / p.sum(axis=1, keepdims=True)
         labels = y.astype(np.int64)
-        return Bets(p, labels, labels, p[:, 1:] if isinstance(batch, Bernoulli) or kind.cells == 2 else p)
+        return CellBets(p, labels, labels, p[:, 1:] if isinstance(batch, Bernoulli) or kind.cells == 2 else p)
     p = np.broadcast_to(kind.probabilities, (len(case), kind.cells))
     if isinstance(batch, Quantiles):
         q, low, high = batch.cells.quantiles, *_cells_of_quantiles(batch, y)
         middle, spread = q[:, q.shape[1] // 2], q[:, -1] - q[:, 0]
-        return Bets(p, low, high, _places(middle, spread))
+        return CellBets(p, low, high, _places(middle, spread))
     if isinstance(batch, Samples):
         below, upto = batch.rank_range(y)
         rank = below + (rng.random(len(y)) * (upto - below + 1)).astype(np.int64)
         pool = np.column_stack([np.asarray(batch.draws, dtype=np.float64), y])
-        return Bets(p, rank, rank, _places(pool.mean(axis=1), pool.std(axis=1)))
+        return CellBets(p, rank, rank, _places(pool.mean(axis=1), pool.std(axis=1)))
     first, last = pit_intervals_of(case)
     u = first + rng.random(len(y)) * (last - first)
     cell = np.minimum((u * kind.cells).astype(np.int64), kind.cells - 1)
-    return Bets(p, cell, cell, _places(*_place_and_width(batch)))
+    return CellBets(p, cell, cell, _places(*_place_and_width(batch)))
 
 
 def _cells_of_quantiles(batch: Quantiles, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import log_ndtr, ndtr
 
-from kernelcal.monitor.cells import Bets, Kind
+from kernelcal.monitor.cells import CellBets, Kind
 
 __all__ = ["Expert", "experts_of"]
 
@@ -40,11 +40,11 @@ class Expert:
     number: int
     share: float
 
-    def log_bets(self, bets: Bets) -> np.ndarray:
+    def log_bets(self, bets: CellBets) -> np.ndarray:
         """Logarithms of e-values by the state as it is, shape (n, number); of ambiguous outcomes the least."""
         raise NotImplementedError
 
-    def learn(self, bets: Bets) -> None:
+    def learn(self, bets: CellBets) -> None:
         """Take rows in, which change nothing yet: the state is that of the beginning of the block."""
 
     def turn(self, rows: int) -> None:
@@ -61,7 +61,7 @@ class Expert:
         """Add what another one has learned from other rows."""
 
 
-def _of_outcomes(values: np.ndarray, bets: Bets) -> np.ndarray:
+def _of_outcomes(values: np.ndarray, bets: CellBets) -> np.ndarray:
     """Values of shape (n, J, ...) at the outcome; where it may lie in several cells the least of them."""
     rows = np.arange(len(bets))
     found = values[rows, bets.low]
@@ -77,7 +77,7 @@ class LogitMaps(Expert):
         self.slopes, self.shifts = (x.ravel() for x in np.meshgrid(_SLOPES, _SHIFTS, indexing="ij"))
         self.number, self.share = len(self.slopes), 1 - _OF_KERNELS - _OF_UNIFORM
 
-    def log_bets(self, bets: Bets) -> np.ndarray:
+    def log_bets(self, bets: CellBets) -> np.ndarray:
         """Return log q - log p of the label."""
         with np.errstate(divide="ignore"):
             logs = np.log(bets.p)
@@ -99,7 +99,7 @@ class PowerMaps(Expert):
         self.slopes, self.shifts = np.array(_SLOPES), np.zeros(len(_SLOPES))
         self.number, self.share = len(_SLOPES), (1 - _OF_KERNELS - _OF_UNIFORM) / 2
 
-    def log_bets(self, bets: Bets) -> np.ndarray:
+    def log_bets(self, bets: CellBets) -> np.ndarray:
         """Return log q - log p of the label."""
         with np.errstate(divide="ignore"):
             logs = np.maximum(np.log(bets.p), _IMPOSSIBLE)
@@ -126,7 +126,7 @@ class ClassScales(Expert):
         self.theta = np.zeros((2, size))
         self._more, self._slope = np.zeros_like(self.precision), np.zeros_like(self.theta)
 
-    def _scores(self, bets: Bets) -> tuple[np.ndarray, np.ndarray]:
+    def _scores(self, bets: CellBets) -> tuple[np.ndarray, np.ndarray]:
         with np.errstate(divide="ignore"):
             logs = np.log(bets.p)
         logs = np.maximum(logs, -_LARGEST_LOGIT)
@@ -134,7 +134,7 @@ class ClassScales(Expert):
         top[np.arange(len(bets)), bets.p.argmax(axis=1)] = 1.0
         return logs, top
 
-    def _told(self, bets: Bets, k: int, logs: np.ndarray, top: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _told(self, bets: CellBets, k: int, logs: np.ndarray, top: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         scores = self.theta[k, 0] * logs + self.theta[k, 1] * top
         if self.biases:
             scores = scores + self.theta[k, 2:]
@@ -142,13 +142,13 @@ class ClassScales(Expert):
         totals = np.log((bets.p * np.exp(scores)).sum(axis=1))
         return scores - totals[:, None], bets.p * np.exp(scores - totals[:, None])
 
-    def log_bets(self, bets: Bets) -> np.ndarray:
+    def log_bets(self, bets: CellBets) -> np.ndarray:
         """Return what both bet."""
         logs, top = self._scores(bets)
         rows = np.arange(len(bets))
         return np.stack([self._told(bets, k, logs, top)[0][rows, bets.low] for k in range(2)], axis=1)
 
-    def learn(self, bets: Bets) -> None:
+    def learn(self, bets: CellBets) -> None:
         """Add slope and curvature of the log likelihood."""
         logs, top = self._scores(bets)
         rows, n = np.arange(len(bets)), len(bets)
@@ -197,7 +197,7 @@ class Uniformed(Expert):
     def __init__(self) -> None:
         self.shares, self.number, self.share = np.array(_UNIFORM), len(_UNIFORM), _OF_UNIFORM
 
-    def log_bets(self, bets: Bets) -> np.ndarray:
+    def log_bets(self, bets: CellBets) -> np.ndarray:
         """Return log(1 - eps + eps / (J p))."""
         own = bets.p[np.arange(len(bets)), bets.low]
         with np.errstate(divide="ignore"):
@@ -218,7 +218,7 @@ class NormalMaps(Expert):
         far = np.stack([log_ndtr(z[1]), *[np.full(self.number, -np.inf)] * (kind.cells - 2), log_ndtr(-z[-2])])
         self.table = np.maximum(table, far - np.log(kind.probabilities)[:, None])
 
-    def log_bets(self, bets: Bets) -> np.ndarray:
+    def log_bets(self, bets: CellBets) -> np.ndarray:
         """Return rows of the table."""
         found = self.table[bets.low]
         for k in np.flatnonzero(bets.high > bets.low):
@@ -281,7 +281,7 @@ class Kernels(Expert):
         self.scale = _Scale(0.0, np.zeros(columns), np.zeros(columns))
         self._seen = _Scale(0.0, np.zeros(columns), np.zeros(columns))
 
-    def _features(self, bets: Bets) -> list[np.ndarray]:
+    def _features(self, bets: CellBets) -> list[np.ndarray]:
         x = self.scale(bets.features) if self.standardised else bets.features
         found = []
         for frequencies in self.frequencies:
@@ -289,7 +289,7 @@ class Kernels(Expert):
             found.append(np.concatenate([np.cos(angles), np.sin(angles)], axis=1) * np.sqrt(2 / _FEATURES))
         return found
 
-    def _told(self, bets: Bets, k: int, phi: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    def _told(self, bets: CellBets, k: int, phi: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """Log e-value of every cell, and q."""
         f = np.clip(phi[self.at[k]] @ self.w[k].T, -_FARTHEST, _FARTHEST)
         scores = f @ self.basis.T
@@ -297,12 +297,12 @@ class Kernels(Expert):
         scores -= totals
         return scores, bets.p * np.exp(scores)
 
-    def log_bets(self, bets: Bets) -> np.ndarray:
+    def log_bets(self, bets: CellBets) -> np.ndarray:
         """Return what every expert bets."""
         phi = self._features(bets)
         return np.stack([_of_outcomes(self._told(bets, k, phi)[0], bets) for k in range(self.number)], axis=1)
 
-    def learn(self, bets: Bets) -> None:
+    def learn(self, bets: CellBets) -> None:
         """Add residuals and curvature of rows."""
         phi, basis = self._features(bets), self.basis
         happened = _mean_of_cells(basis, bets)
@@ -353,7 +353,7 @@ class Kernels(Expert):
             self._seen = _Scale(total, self._seen.mean + apart * other._seen.n / total, squares)
 
 
-def _mean_of_cells(basis: np.ndarray, bets: Bets) -> np.ndarray:
+def _mean_of_cells(basis: np.ndarray, bets: CellBets) -> np.ndarray:
     """Directions at the outcome; where it may lie in several cells their mean under the prediction."""
     found = basis[bets.low].copy()
     for k in np.flatnonzero(bets.high > bets.low):

@@ -10,10 +10,11 @@ import numpy as np
 
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
-from kernelcal.monitor.cells import Bets, Kind, bets_of, kind_of
+from kernelcal.monitor.cells import CellBets, Kind, bets_of, kind_of
 from kernelcal.monitor.directions import direction_of
 from kernelcal.monitor.experts import Expert, experts_of
 from kernelcal.monitor.wealth import Alarm, Wealth
+from kernelcal.plots import history_plot
 from kernelcal.runs import Run
 from kernelcal.surroundings import checksum, read_archive, write_archive
 from kernelcal.tables import Shown, Table
@@ -41,7 +42,7 @@ class _Lane:
         shares = np.concatenate([np.full(one.number, one.share / one.number) for one in experts])
         return cls(kind, experts, Wealth.begin(shares))
 
-    def add(self, bets: Bets) -> tuple[np.ndarray, np.ndarray]:
+    def add(self, bets: CellBets) -> tuple[np.ndarray, np.ndarray]:
         """Take rows in, block by block; return logarithms of the e-value and of the drift statistic after every row."""
         told, turned, done = [], [], 0
         while done < len(bets):
@@ -63,8 +64,8 @@ class _Lane:
         return np.concatenate(told), np.concatenate(turned)
 
 
-def _some(bets: Bets, rows: slice) -> Bets:
-    return Bets(bets.p[rows], bets.low[rows], bets.high[rows], bets.features[rows])
+def _some(bets: CellBets, rows: slice) -> CellBets:
+    return CellBets(bets.p[rows], bets.low[rows], bets.high[rows], bets.features[rows])
 
 
 class Monitor(Shown):
@@ -181,6 +182,7 @@ class Monitor(Shown):
         *,
         key: Any = None,
         classes: Any = None,
+        lens: Any = None,
         clusters: Any = None,
         weights: Any = None,
     ) -> Self:
@@ -196,6 +198,8 @@ class Monitor(Shown):
             Name of the batch, such as its day: given twice, it is taken once.
         classes
             As for `as_predictions`.
+        lens : Lens, optional
+            A simpler question, the same in every batch.
         clusters, weights
             Refused, with the reason.
         """
@@ -209,7 +213,7 @@ class Monitor(Shown):
         name = "" if key is None else str(key)
         if name and name in self.keys:
             return self
-        case = Case.of(y, predictions, classes=classes)
+        case = Case.of(y, predictions, classes=classes, lens=lens)
         kind = kind_of(case)
         if self._kind is not None and kind != self._kind:
             raise InputError(f"this monitor watches {_in_words(self._kind)}, got {_in_words(kind)}: begin another one")
@@ -227,13 +231,13 @@ class Monitor(Shown):
         self._remember(name)
         return self
 
-    def _take(self, bets: Bets, lanes: list[_Lane]) -> None:
+    def _take(self, bets: CellBets, lanes: list[_Lane]) -> None:
         n, at = len(bets), (self.rows + np.arange(len(bets))) % self.horizon
         told, turned = np.full(n, -np.inf), np.full(n, -np.inf)
         for k, lane in enumerate(lanes):
             rows = np.flatnonzero(at == k)
             if len(rows):
-                part = Bets(bets.p[rows], bets.low[rows], bets.high[rows], bets.features[rows])
+                part = CellBets(bets.p[rows], bets.low[rows], bets.high[rows], bets.features[rows])
                 told[rows], turned[rows] = lane.add(part)
         told, turned = told - math.log(self.horizon), turned - self._log_bound
         if self.alarm is None and (told >= -math.log(self.alpha)).any():
@@ -317,6 +321,21 @@ class Monitor(Shown):
                 ("drift", f"{math.exp(min(self.log_drift, 700)):.3g} of the bound, run length {self.run_length:,}")
             ]
         return Table("Monitor of calibration", [*rows, ("verdict", self.verdict)])
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw how near both alarms were after every batch; needs the extra ``plot``."""
+        times = [one.row for one in (self.alarm, self.drift_alarm) if one is not None]
+        level = 1 + math.log(self.run_length)  # of the drift statistic: 1 at its bound, 0 where it began
+        drift = [1 + value / (level - 1) if level > 1 else value for _, _, _, value in self.history]
+        return history_plot(
+            [rows for _, rows, _, _ in self.history],
+            [value for _, _, value, _ in self.history],
+            drift,
+            alarms=times,
+            change=self.changepoint,
+            title=f"{self.rows:,} rows of {self.kind or 'nothing yet'}",
+            ax=ax,
+        )
 
     def merge(self, other: Monitor, how: Literal["after", "beside"] = "after") -> Self:
         """Join another monitor into this one.

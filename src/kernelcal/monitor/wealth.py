@@ -26,7 +26,7 @@ class Alarm:
 class Wealth:
     """What E experts own after t rows.
 
-    Ever: ``M_i <- e_i (M_i + w_i s_t)`` with ``M_i(0) = w_i / 2``; s_t is spent from a reserve that begins with 1 / 2:
+    Ever: ``M_i <- e_i (M_i + w_i s_t)`` with ``M_i(0) = w_i / 2``; s_t is spent from a reserve that was 1 / 2 at first:
     ``s_t = reserve / (t + 1)``, in all ``1 / (2 t (t + 1))``. Money and reserve together are an e-process: with
     calibrated predictions they ever reach 1 / alpha with probability alpha at most (Ville), at whatever times one looks.
 
