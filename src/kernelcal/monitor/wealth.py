@@ -28,7 +28,7 @@ class Wealth:
 
     Ever: ``M_i <- e_i (M_i + w_i s_t)`` with ``M_i(0) = w_i / 2``; s_t is spent from a reserve that was 1 / 2 at first:
     ``s_t = reserve / (t + 1)``, in all ``1 / (2 t (t + 1))``. Money and reserve together are an e-process: with
-    calibrated predictions they ever reach 1 / alpha with probability alpha at most (Ville), at whatever times one looks.
+    calibrated predictions they ever reach 1 / alpha with probability alpha at most (Ville), whenever one looks.
 
     Drift: ``R_i <- e_i (R_i + 1)``; ``sum_i w_i R_i - t`` is a martingale, so that the mean number of rows to the first
     time at which the sum is A or more is at least A (the e-Shiryaev-Roberts procedure).
