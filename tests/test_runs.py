@@ -55,6 +55,7 @@ FUNCTIONS = {
     "calibration_test": lambda **o: kc.calibration_test(DATA, DATA, **o),
     "confidence_interval": lambda **o: confidence_interval(DATA, DATA, **o),
     "equivalence_test": lambda **o: equivalence_test(DATA, DATA, **{"within": 0.1, **o}),
+    "measure": lambda **o: kc.measures.measure(DATA, DATA, **o),
     "pit_test": lambda **o: pit_test(DATA, DATA, **o),
     "reliability": lambda **o: kc.reliability(DATA, DATA, **o),
     "class_reliability": lambda **o: class_reliability(DATA, DATA, **o),
@@ -91,20 +92,20 @@ TAKING = {
         calibration_test equivalence_test pit_test Sketch.result""",
     "confidence_level": """evaluate evaluate_path evaluate_files evaluate_frame compare report
         report_of_several confidence_interval reliability class_reliability simplex_calibration Sketch.result
-        pit_histogram rank_histogram central_coverage highest_density_coverage""",
+        pit_histogram rank_histogram central_coverage highest_density_coverage measure""",
     "draws": """evaluate evaluate_path evaluate_files evaluate_frame compare explain report report_of_several
         calibration_test confidence_interval equivalence_test pit_test reliability class_reliability simplex_calibration
-        plan Sketch pit_histogram rank_histogram highest_density_coverage""",
+        plan Sketch pit_histogram rank_histogram highest_density_coverage measure""",
     "rng": """evaluate evaluate_path evaluate_files evaluate_frame compare explain report report_of_several
         calibration_test confidence_interval equivalence_test pit_test reliability class_reliability simplex_calibration
-        Sketch pit_histogram rank_histogram highest_density_coverage""",
+        Sketch pit_histogram rank_histogram highest_density_coverage measure""",
     "early_stopping": "evaluate evaluate_path compare report report_of_several calibration_test pit_test",
     "progress": """evaluate evaluate_path evaluate_files evaluate_frame compare explain report report_of_several
-        calibration_test confidence_interval equivalence_test""",
+        calibration_test confidence_interval equivalence_test measure""",
 }
 ENGINES = ("evaluate", "evaluate_path", "evaluate_files", "evaluate_frame", "plan")
 LENSES = """evaluate evaluate_path evaluate_files evaluate_frame compare explain report report_of_several
-    confidence_interval equivalence_test plan"""
+    confidence_interval equivalence_test plan measure"""
 
 
 def names(text):

@@ -246,8 +246,21 @@ __all__ = [
 ]
 
 
+_ROOMS = (  # which only some need: imported when they are asked for
+    "losses",
+    "measures",
+    "monitor",
+    "ranks",
+    "sklearn",
+    "stream",
+    "survival",
+    "testing",
+    "torchmetrics",
+)
+
+
 def __getattr__(name: str) -> ModuleType:
     """Import what only some need when it is asked for: ``kernelcal.testing``, ``kernelcal.stream``."""
-    if name in ("sklearn", "stream", "testing", "torchmetrics"):
+    if name in _ROOMS:
         return importlib.import_module(f"kernelcal.{name}")
     raise AttributeError(f"module 'kernelcal' has no attribute {name!r}")

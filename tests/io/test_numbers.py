@@ -310,7 +310,7 @@ def test_parameters_of_families_are_columns(tmp_path, load, options, family, col
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"family": "weibull"}, "--family is one of .*beta, binomial, .*dirichlet, .*student-t.*got 'weibull'"),
+        ({"family": "pareto"}, "--family is one of .*beta, binomial, .*dirichlet, .*student-t.*got 'pareto'"),
         ({"parameters": "m,s"}, "--parameters names the columns of a family: say which, such as --family gamma"),
         (
             {"family": "gamma", "parameters": "m"},

@@ -5,6 +5,8 @@ import numpy as np
 from kernelcal.plots import (
     confidence_plot,
     curve_plot,
+    difference_plot,
+    forest_plot,
     histogram_plot,
     interval_plot,
     levels_plot,
@@ -64,6 +66,12 @@ def curve(ax=None, name="curve"):
     return curve_plot(t, t**1.5, bands=((t - s, t + s), (t - 1.4 * s, t + 1.4 * s)), title=name, ax=ax)
 
 
+def difference(ax=None, name="mu"):
+    t = np.linspace(0.05, 0.95, 19)
+    s = 0.3 * np.sqrt(t * (1 - t))
+    return difference_plot(t, 0.2 * np.sin(2 * np.pi * t), band=(-s, s), confidence_level=0.95, title=name, ax=ax)
+
+
 def levels(ax=None, name="levels"):
     t = np.linspace(0.1, 0.9, 9)
     below, upto = t**1.2, np.minimum(t**1.2 + 0.05, 1)
@@ -97,6 +105,19 @@ def simplex(ax=None, name="first"):
         confidence_level=0.95,
         title=name,
         subtitle=name,
+        ax=ax,
+    )
+
+
+def forest(ax=None, name="slope"):
+    return forest_plot(
+        [name, "no band", "no interval", "infinite", "far"],
+        [0.7, 2.0, 0.1, np.inf, 9.0],
+        [(0.5, 0.9), (1.0, 3.0), (NAN, NAN), (NAN, NAN), (8.0, 11.0)],
+        [(0.9, 1.2), (NAN, NAN), (0.0, 0.2), (0.5, 2.0), (4.0, 6.0)],
+        [1.02, NAN, 0.12, 1.0, 5.0],
+        [0.01, 0.4, 0.6, 1.0, 0.001],
+        title=name,
         ax=ax,
     )
 
@@ -158,6 +179,6 @@ def profile_places(ax=None, name="site"):
     )
 
 
-_CLASSES = (reliability, confidence, histogram, curve, levels, simplex)
-_OTHERS = (intervals, null, members, witness, witness_places, profile, profile_places)
+_CLASSES = (reliability, confidence, histogram, curve, difference, levels, simplex)
+_OTHERS = (intervals, forest, null, members, witness, witness_places, profile, profile_places)
 SUBJECTS = {f.__name__: f for f in (*_CLASSES, *_OTHERS)}

@@ -21,6 +21,7 @@ from kernelcal.predictions import (
     Samples,
     StudentT,
     Uniform,
+    Weibull,
 )
 
 N, DRAWS = 4, 4000
@@ -76,13 +77,14 @@ def build(rng, n=N):
         "mixture of vectors": Mixture(None, [diagonal, full]),
         "mixture with draws": Mixture([0.5, 0.5], [normal, samples]),
         "power exponential": MultivariatePowerExponential(own.normal(size=(n, 2)), covariances(own, n, 2), 0.7),
+        "weibull": Weibull(own.uniform(0.4, 3, n), own.uniform(0.7, 3, n)),
         "mixture of mixtures": Mixture([0.2, 0.8], [Mixture(weights, [normal, laplace, normal]), laplace]),
     }
 
 
 NAMES = tuple(build(np.random.default_rng(0)))
 SCALARS = tuple(name for name, p in build(np.random.default_rng(0)).items() if p.event_shape == ())
-NEW = ("uniform", "student t", "heavy tails", "gamma", "log-normal", "beta")
+NEW = ("uniform", "student t", "heavy tails", "gamma", "log-normal", "beta", "weibull")
 DENSITIES = ("normal", "laplace", "quantiles", "linear tails", "mixture", "mixture of mixtures", *NEW)
 COUNTS = ("poisson", "negative binomial", "binomial", "mixture of counts")
 IN_LIBRARY = (
@@ -124,6 +126,7 @@ NARROWER = {
     "heavy tails": lambda p: StudentT(p.df, p.loc, p.scale / 2),
     "uniform": lambda p: Uniform(p.mean - p.std, p.mean + p.std),
     "binomial": lambda p: Binomial(p.n * 0 + 20, np.clip(p.p, 0.2, 0.8)),
+    "weibull": lambda p: Weibull(p.scale, 2 * p.shape),
 }
 SHIFTED = {
     "student t": lambda p: StudentT(p.df, p.loc - 1, p.scale),
@@ -131,6 +134,7 @@ SHIFTED = {
     "uniform": lambda p: Uniform(p.low - 1, p.high - 1),
     "gamma": lambda p: Gamma(p.concentration, 2 * p.rate),
     "log-normal": lambda p: LogNormal(p.mu - 0.7, p.sigma),
+    "weibull": lambda p: Weibull(p.scale / 2, p.shape),
     "beta": lambda p: Beta(p.a / 2, p.b * 2),
     "binomial": lambda p: Binomial(p.n, 0.5 * p.p),
 }

@@ -29,6 +29,7 @@ from kernelcal.predictions import (
     Quantiles,
     Samples,
     StudentT,
+    Weibull,
 )
 
 RNG = np.random.default_rng(0)
@@ -65,6 +66,7 @@ K = np.arange(6.0)[:, None] * np.ones(N)
         (stats.chi2(SIZE, scale=SCALE), Gamma),
         (stats.lognorm(SCALE / 3, scale=np.exp(LOC)), LogNormal),
         (stats.lognorm(s=SCALE / 3), LogNormal),
+        (stats.weibull_min(SCALE + 0.5, scale=SIZE), Weibull),
         (stats.beta(SIZE, SCALE), Beta),
         (stats.beta(SIZE, b=2), Beta),
         (stats.binom(np.array([1, 5, 9, 20]), P), Binomial),
@@ -77,7 +79,7 @@ def test_frozen_distributions_of_scipy(theirs, family):
     assert len(batch) == N
     np.testing.assert_allclose(batch.mean, theirs.mean() * np.ones(N), rtol=1e-12)
     np.testing.assert_allclose(batch.std, theirs.std() * np.ones(N), rtol=1e-12)
-    y = K if batch.counts else theirs.rvs((6, N), random_state=0) if family in (Gamma, LogNormal, Beta) else Y
+    y = K if batch.counts else theirs.rvs((6, N), random_state=0) if family in (Gamma, LogNormal, Beta, Weibull) else Y
     expected = theirs.logpmf(y) if batch.counts else theirs.logpdf(y)
     np.testing.assert_allclose(batch.log_prob(y), expected, rtol=1e-9)
 
@@ -376,8 +378,8 @@ def test_unknown_distributions_are_refused_with_a_list(torch):
     )
     with pytest.raises(InputError, match=known):
         kc.as_predictions(stats.truncnorm(0.0, 1.0))
-    with pytest.raises(InputError, match=r"cannot read the distribution Weibull of torch"):
-        kc.as_predictions(torch.distributions.Weibull(1.0, 1.0))
+    with pytest.raises(InputError, match=r"cannot read the distribution Gumbel of torch"):
+        kc.as_predictions(torch.distributions.Gumbel(1.0, 1.0))
     # a class of a user that inherits from a library may mean anything
     own = type("Normal", (torch.distributions.Normal,), {"__module__": "user"})
     with pytest.raises(InputError, match="cannot read the distribution Normal of user"):

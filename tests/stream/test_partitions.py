@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import kernelcal as kc
 from kernelcal.errors import InputError
 from kernelcal.sketch import Sketch
-from kernelcal.stream import evaluate_files, formats
+from kernelcal.stream import evaluate_files, formats, lines
 from kernelcal.stream.survey import places
 
 pd = pytest.importorskip("pandas")
@@ -50,7 +50,7 @@ def test_row_groups_and_batches_of_any_size(tmp_path, table, monkeypatch):
 @pytest.mark.parametrize("size", [400, 5_000, 2**23])
 def test_blocks_of_csv_of_any_size(tmp_path, table, monkeypatch, size):
     frame, y, p = table
-    monkeypatch.setattr(formats, "BLOCK", size)
+    monkeypatch.setattr(lines, "BLOCK", size)
     monkeypatch.setattr(formats, "rows_of_batch", lambda _: 900)
     frame = frame[:1500]
     assert_same(evaluate_files(cut(frame, tmp_path / "d", [600], kind="csv"), **OPTIONS), whole(y[:1500], p[:1500]))
@@ -100,7 +100,7 @@ def test_labels_that_come_late_and_look_like_numbers_do_not_change_classes(tmp_p
     frame, y, p = class_table(3000, names=("1", "2", "owl"))
     order = np.argsort(frame["label"] == "owl", kind="stable")  # the first rows hold "1" and "2" alone
     frame, y, p = frame.iloc[order], y[order], p[order]
-    monkeypatch.setattr(formats, "BLOCK", 20_000)
+    monkeypatch.setattr(lines, "BLOCK", 20_000)
     expected = whole(y, p)
     for kind in ("parquet", "csv"):
         found = evaluate_files(cut(frame, tmp_path / kind, [1000, 2900], kind=kind), **OPTIONS)
@@ -304,7 +304,7 @@ def test_quoted_line_breaks_do_not_end_a_row(tmp_path, monkeypatch):
     path = tmp_path / "d.csv"
     frame.to_csv(path, index=False)
     for size in (500, 2**23):
-        monkeypatch.setattr(formats, "BLOCK", size)
+        monkeypatch.setattr(lines, "BLOCK", size)
         assert_same(evaluate_files(path, **OPTIONS), whole(y, p))
 
 

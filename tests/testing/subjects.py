@@ -429,3 +429,67 @@ NEEDS = {
     **dict.fromkeys((".rda", ".rds", ".rdata"), "rdata"),
 }
 NO_READER = {".npy": "an array, read in pairs: tests/io/test_formats.py"}
+
+
+def of_positive(formula):
+    """Formula of targets, probabilities of class 1 and weights."""
+    return lambda y, batch, w: formula(np.asarray(y, dtype=float), np.asarray(batch.table())[:, 1], w)
+
+
+def fitted(y, p, w, slope):
+    """Logistic recalibration by a general minimiser."""
+    from scipy.optimize import minimize
+
+    x = np.log(p / (1 - p))
+
+    def loss(beta):
+        eta = beta[0] + (beta[1] if slope else 1.0) * x
+        return -(w * (y * eta - np.logaddexp(0, eta))).sum()
+
+    found = minimize(loss, [0.0, 1.0][: 1 + slope], method="BFGS", options={"gtol": 1e-9})
+    return minimize(loss, found.x, method="Nelder-Mead", options={"xatol": 1e-11, "fatol": 1e-15}).x[-1]
+
+
+def pairs_in_order(y, p, w):
+    both = np.outer(w * y, w * (1 - y))
+    right = (p[:, None] > p) + 0.5 * (p[:, None] == p)
+    return (both * right).sum() / both.sum()
+
+
+def binned(y, p, w, bins=15):
+    place = np.clip(np.ceil(p * bins).astype(int) - 1, 0, bins - 1)
+    return sum(abs((w * (y - p))[place == b].sum()) for b in range(bins)) / w.sum()
+
+
+THREE = kc.Categorical(np.full((4, 3), 1 / 3))
+ONLY_TWO = {"refuses": [THREE, kc.Normal(np.zeros(4), np.ones(4))]}
+
+
+def measures():
+    """Measures with the options of their check; a line for every one that is registered."""
+    known = kc.measures
+    return {
+        "intercept": (
+            known.CalibrationIntercept(),
+            {
+                "formula": of_positive(lambda y, p, w: fitted(y, p, w, 0)),
+                "wrong": lambda b: kc.Bernoulli(b.p / 2),
+                "rtol": 1e-6,
+                **ONLY_TWO,
+            },
+        ),
+        "slope": (
+            known.CalibrationSlope(),
+            {"formula": of_positive(lambda y, p, w: fitted(y, p, w, 1)), "rtol": 1e-6, **ONLY_TWO},
+        ),
+        "oe": (
+            known.ObservedExpected(),
+            {
+                "formula": of_positive(lambda y, p, w: (w * y).sum() / (w * p).sum()),
+                "wrong": lambda b: kc.Bernoulli(b.p / 2),
+                **ONLY_TWO,
+            },
+        ),
+        "auroc": (known.AUROC(), {"formula": of_positive(pairs_in_order), **ONLY_TWO}),
+        "ece": (known.BinnedError(), {"formula": of_positive(binned), **ONLY_TWO}),
+    }

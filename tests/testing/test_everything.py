@@ -63,6 +63,12 @@ def test_every_statistic(name):
     testing.check_statistic(statistic, **options)
 
 
+@every("name", subjects.measures())
+def test_every_measure(name):
+    measure, options = subjects.measures()[name]
+    testing.check_measure(measure, **options)
+
+
 @every("name", subjects.LAWS)
 def test_every_null_law(name):
     law, options = subjects.LAWS[name]
@@ -154,6 +160,8 @@ def test_what_follows_from_closed_forms(kernel, batch, rtol):
 
 # nothing is left out
 
+MEASURES = subjects.measures()
+
 
 def below(base):
     """Concrete public classes of kernelcal below a base."""
@@ -169,7 +177,7 @@ def below(base):
     [
         (Kernel, [kernel for kernel, _ in subjects.KERNELS.values()], subjects.NO_KERNEL),
         (Metric, [metric for metric, _, _ in subjects.METRICS.values()], subjects.NO_METRIC),
-        (Statistic, [statistic for statistic, _ in subjects.STATISTICS_CHECKED.values()], subjects.NO_STATISTIC),
+        (Statistic, [one for one, _ in (subjects.STATISTICS_CHECKED | MEASURES).values()], subjects.NO_STATISTIC),
         (NullLaw, [law for law, _ in subjects.LAWS.values()], subjects.NO_LAW),
         (Engine, [engine for engine, _ in subjects.ENGINES.values()], subjects.NO_ENGINE),
         (Lens, list(subjects.LENSES.values()), {}),
@@ -195,6 +203,7 @@ def test_every_family_has_a_subject():
 def test_everything_that_is_registered_has_a_subject():
     assert set(subjects.LAWS) == set(NULL_LAWS)
     assert set(subjects.METHODS) == set(INTERVAL_METHODS)
+    assert set(kc.measures.MEASURES) <= set(MEASURES)
     assert set(kc.io.readers()) == set(subjects.READERS) | set(subjects.NO_READER)
     drawn = {name.removesuffix("_plot") for name in kc.plots.__all__ if name.endswith("_plot")}
     called = {name.removesuffix("_places").removesuffix("s") for name in drawings.SUBJECTS}

@@ -22,6 +22,7 @@ from kernelcal.cli.gates import (
     with_draws_of_sets,
     within_bound,
 )
+from kernelcal.cli.measuring import check_measuring, draw, judged_measures, measured_file
 from kernelcal.cli.models import run_compare, run_report
 from kernelcal.cli.parser import argument_parser
 from kernelcal.cli.streaming import (
@@ -29,7 +30,6 @@ from kernelcal.cli.streaming import (
     is_one_table,
     refuse_whole,
     run_in_parts,
-    run_merge,
     why_after_reading,
     why_in_parts,
 )
@@ -43,7 +43,7 @@ from kernelcal.io import Data, ReadOptions, read, readers
 from kernelcal.lenses import ClassWise
 from kernelcal.predictions import ScorePredictions
 from kernelcal.runs import Run
-from kernelcal.stream import read_together
+from kernelcal.stream import explain_files, read_together
 from kernelcal.tables import Shown
 
 __all__ = ["main"]
@@ -65,8 +65,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _main(options: argparse.Namespace) -> int:
-    if options.command == "merge":
-        return run_merge(options)
+    if hasattr(options, "runs"):
+        status: int = options.runs(options)
+        return status
     options.run = _run_of(options)
     _refuse(options)
     if options.command in ("compare", "report"):
@@ -106,6 +107,8 @@ def _refuse(options: argparse.Namespace) -> None:
         asked_test(with_engine(options.statistic, options.run.engine), options.null, weighted=bool(options.weights))
         if options.fail_above is not None:
             raise InputError("test measures no error: --fail-above belongs to evaluate, explain, compare and report")
+    if options.command == "measure":
+        check_measuring(options)
     if getattr(options, "within", None) is not None:
         checked_bound(options.within)
 
@@ -138,7 +141,8 @@ def _run(paths: list[Path], options: argparse.Namespace, *, first: bool) -> tupl
     """Read, say what was read, compute and print; returns values for JSON, and what gates look at."""
     name, why = " and ".join(map(str, paths)), why_in_parts(paths, options)
     if why is not None and options.explain_reading:
-        raise InputError(f"--explain-reading is about a file that is read at once, and this one is not ({why})")
+        say(explain_files(paths, _reading(options), _without_explaining(options)))
+        return {"read": why}, []
     if why is not None:
         return _in_parts(paths, why, name, options, first=first)
     read_all = read_together if is_one_table(paths, options) else read
@@ -199,12 +203,17 @@ def _compute(data: Data, name: str, options: argparse.Namespace) -> tuple[dict[s
             )
             found: Any = asked(case, *law, every, run)
             looked_at = [Judged(name, found.pvalue, None)]
+        elif options.command == "measure":
+            found = measured_file(case, run, data.groups, options)
+            looked_at = judged_measures(name, found, options)
         else:
             found, looked_at, beside = _evaluated(case, run, name, columns_of_text(data.groups), options)
         if getattr(options, "within", None) is not None:
             beside["equivalence"] = within_bound(case, run, options.within)
     if not options.json:
         say("\n\n".join(part.summary() for part in (found, *beside.values())))
+    if options.command == "measure" and options.plot is not None:
+        draw(found, options.plot, to_errors=options.json)
     more = {key: part.to_dict() for key, part in beside.items()}  # type: ignore[attr-defined]
     return {"read": data.description, **found.to_dict(), **more}, looked_at
 

@@ -54,8 +54,10 @@ class Judged:
     whole: bool = True
 
 
-def add_gates(group: argparse._ArgumentGroup) -> None:
+def add_gates(group: argparse._ArgumentGroup, *, of_measures: bool = False) -> None:
     """Options of every command that judges."""
+    of_error = "the error is certainly above EPS, such as 0.05: the lower end of the interval of the root of the SKCE"
+    of_distance = "the whole interval of a measure is further than EPS from the value that calibrated predictions have"
     group.add_argument(
         "--fail-below",
         type=level,
@@ -66,8 +68,7 @@ def add_gates(group: argparse._ArgumentGroup) -> None:
         "--fail-above",
         type=size_of_error,
         metavar="EPS",
-        help="exit status 1 if the error is certainly above EPS, such as 0.05: the lower end of the interval of the "
-        "root of the SKCE, of one model, table or group",
+        help=f"exit status 1 if {of_distance if of_measures else of_error}, of one model, table or group",
     )
 
 

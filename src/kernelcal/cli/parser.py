@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from kernelcal import __version__
+from kernelcal.cli.commands import ADD_COMMANDS
 from kernelcal.cli.ending import say
 from kernelcal.cli.gates import add_gates
-from kernelcal.cli.streaming import add_streaming
+from kernelcal.cli.measuring import add_measure
+from kernelcal.cli.streaming import add_streaming, run_merge
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, DRAWS_OF_A_PASS, SIGNIFICANCE
 from kernelcal.inference import NULL_LAWS, STATISTICS
 from kernelcal.io import CROSSING, KINDS
@@ -76,9 +78,11 @@ def argument_parser() -> argparse.ArgumentParser:
         help="a file a model (of a folder or a quoted glob too), or one table with --model-column",
     )
     _add_models(several.add_argument_group("the models"))
-    page, where = _add_report(commands), _add_explain(commands)
+    page, where, fields = _add_report(commands), _add_explain(commands), add_measure(commands)
     _add_merge(commands)
-    for command in (every, several, page, where):
+    for add_command in ADD_COMMANDS:
+        add_command(commands)
+    for command in (every, several, page, where, fields):
         command.add_argument(
             "--confidence-level",
             type=float,
@@ -91,13 +95,14 @@ def argument_parser() -> argparse.ArgumentParser:
             metavar="NAMES",
             help="columns a,b whose values are groups of rows, each tested and measured; measured numbers are cut",
         )
+    for command in (every, several, page, where):
         command.add_argument(
             "--within",
             type=float,
             metavar="EPS",
             help="also test whether each model is calibrated to within this root of the SKCE, such as 0.05",
         )
-    for command in (test, page, where):
+    for command in (test, page, where, fields):
         command.add_argument("--together", action="store_true", help="all files are parts of one table")
     add_streaming(every.add_argument_group("files larger than memory"))
     for command in (every, test, page, where):
@@ -106,11 +111,11 @@ def argument_parser() -> argparse.ArgumentParser:
             metavar="NAMES",
             help="columns that are known before the outcomes: are predictions right given these too, and where not?",
         )
-    for command in (every, test, several, page, where):
+    for command in (every, test, several, page, where, fields):
         _add_dependence(command.add_argument_group("rows that depend on each other"))
         _add_reading(command)
         _add_testing(command, one=command in (every, test))
-        add_gates(command.add_argument_group("gates: exit status 1"))
+        add_gates(command.add_argument_group("gates: exit status 1"), of_measures=command is fields)
     return parser
 
 
@@ -191,6 +196,7 @@ def _add_merge(commands: Any) -> None:
     )
     merge.add_argument("--json", action="store_true", help="print JSON")
     add_gates(merge.add_argument_group("gates: exit status 1"))
+    merge.set_defaults(runs=run_merge)
 
 
 def _add_models(group: argparse._ArgumentGroup, *, plot: bool = True) -> None:

@@ -210,7 +210,7 @@ class ClusterMeans(MeanLaw):
     def _ratios(self, square: float) -> np.ndarray:
         every, g = np.sort(self.sizes), len(self.sizes)
         if every[0] == every[-1]:  # the law of Student: t^2 is z_0^2 over a mean of g - 1 squares
-            return np.full(g - 1, square / (g - 1))
+            return np.full(g - 1, square / max(g - 1, 1))
         sizes = every[np.linspace(0, g - 1, min(g, _CLUSTERS)).round().astype(np.intp)]
         found = [_of_clusters(sizes, variances, square) for variances in (sizes, sizes**2)]
         return min(found, key=lambda ratios: float(np.log1p(ratios).sum()))

@@ -60,10 +60,10 @@ class CoupledRows:
     observed: np.ndarray
 
     @classmethod
-    def of(cls, case: Case, rows: np.ndarray) -> Self:
-        """Look at some rows of a case whose rows depend on each other."""
+    def of(cls, case: Case, rows: np.ndarray, *, by_cells: bool = True) -> Self:
+        """Look at some rows of a case whose rows depend on each other; of quantile forecasts at cells, or numbers."""
         some = case[rows]
-        shown = some.in_cells if isinstance(some.predictions, Quantiles) else some
+        shown = some.in_cells if by_cells and isinstance(some.predictions, Quantiles) else some
         own, whole, scores = some.rows, case.rows, Scores.of(shown.predictions)
         assert own is not None  # for the type checker: it was asked for rows that depend
         assert whole is not None
@@ -83,7 +83,7 @@ class CoupledRows:
 class Sliced(Prepared):
     """Statistics of some of the columns of targets."""
 
-    def __init__(self, prepared: Prepared, place: slice, *, by_cells: bool) -> None:
+    def __init__(self, prepared: Prepared, place: slice | np.ndarray, *, by_cells: bool) -> None:
         self.prepared, self.place, self.by_cells = prepared, place, by_cells
         self.names, self.engine, self.bytes_per_draw = prepared.names, prepared.engine, prepared.bytes_per_draw
 

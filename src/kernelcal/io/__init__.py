@@ -6,8 +6,8 @@ from kernelcal.io.libraries import arrow_arrays, is_table, table_columns
 from kernelcal.io.models import models_of, on_same_rows, read_models
 from kernelcal.io.opening import open_source, readers
 from kernelcal.io.reading import form_of, opened, read, read_source
-from kernelcal.io.sources import MISSING, READERS, Arrays, Source, missing, reads, typed
-from kernelcal.io.table import Data
+from kernelcal.io.sources import MISSING, READERS, Arrays, Source, is_number, missing, reads, typed
+from kernelcal.io.table import Data, explained, how_found
 from kernelcal.io.text import Text
 from kernelcal.io.wide import class_columns, is_constant, wide_columns
 
@@ -23,9 +23,12 @@ __all__ = [
     "Text",
     "arrow_arrays",
     "class_columns",
+    "explained",
     "form_of",
+    "how_found",
     "is_constant",
     "is_labelled",
+    "is_number",
     "is_table",
     "labelled_source",
     "missing",

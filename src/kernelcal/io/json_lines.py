@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from kernelcal.io.text import open_text
 __all__ = ["load_json", "load_json_lines"]
 
 
+_FEW_ROWS = 3  # of an object of objects that is no table
 _DEEPEST, _MOST = 3, 2_000  # objects in objects, and columns, that are looked into
 
 
@@ -35,8 +36,9 @@ def load_json(path: Path) -> dict[str, np.ndarray]:
         return load_json_lines(path)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
-    if isinstance(whole, list) and whole and all(isinstance(row, dict) for row in whole):
-        return _columns(path, whole)
+    rows = _rows_in(path, whole)
+    if rows:
+        return _columns(path, rows)
     if isinstance(whole, dict) and any(isinstance(column, list) for column in whole.values()):
         found = {name: column_of(column) for name, column in whole.items() if isinstance(column, list)}
         rows = max(len(column) for column in found.values())
@@ -44,6 +46,45 @@ def load_json(path: Path) -> dict[str, np.ndarray]:
     if isinstance(whole, dict):
         return _columns(path, [whole])
     raise InputError(f"{path}: expected a list of objects, or an object of columns, got {text.strip()[:40]!r}")
+
+
+_ROWS = ("samples", "instances", "records", "rows", "results", "predictions", "data")
+
+
+def _rows_in(path: Path, whole: Any) -> list[dict[str, Any]]:
+    """Rows as objects: a list of them, alone or in an object, or what pandas writes; empty of others."""
+    if isinstance(whole, list):
+        return whole if all(isinstance(row, dict) for row in whole) else []
+    if not isinstance(whole, dict):
+        return []
+    names, data = whole.get("columns"), whole.get("data")
+    if isinstance(names, list) and isinstance(data, list) and all(map(_is_row(len(names)), data)):
+        return [dict(zip(map(str, names), row, strict=True)) for row in data]
+    inner = list(whole.values())
+    if len(inner) > 1 and all(isinstance(one, dict) and one.keys() == inner[0].keys() and one for one in inner):
+        return _of_two_ways(path, whole)
+    own = next((whole[name] for name in _ROWS if isinstance(whole.get(name), list)), [])
+    return own if all(isinstance(row, dict) for row in own) else []
+
+
+def _is_row(width: int) -> Callable[[Any], bool]:
+    return lambda row: isinstance(row, list) and len(row) == width
+
+
+def _of_two_ways(path: Path, whole: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """Columns of rows or rows of columns: numbers are those of rows."""
+    outer, inner = list(whole), list(next(iter(whole.values())))
+    numbered = [all(name.isdecimal() for name in names) for names in (outer, inner)]
+    if numbered == [False, True]:
+        return [{name: whole[name][row] for name in outer} for row in inner]
+    if numbered == [True, False]:
+        return list(whole.values())
+    if min(len(outer), len(inner)) < _FEW_ROWS:
+        return []
+    raise InputError(
+        f"{path}: are {outer[0]!r}, {outer[1]!r}, ... columns or rows? Write a list of objects, one a row, as "
+        'frame.to_json(path, orient="records") does'
+    )
 
 
 def _columns(path: Path, rows: Iterable[dict[str, Any]]) -> dict[str, np.ndarray]:
@@ -58,7 +99,8 @@ def _columns(path: Path, rows: Iterable[dict[str, Any]]) -> dict[str, np.ndarray
             values.extend([None] * (count - len(values)))
     if count == 0:
         raise InputError(f"{path}: the file is empty")
-    return {name: column_of(values) for name, values in (columns | _of_choices(columns)).items()}
+    more = _of_choices(columns) | _of_grades(columns)
+    return {name: column_of(values) for name, values in (columns | more).items()}
 
 
 def _flat(row: dict[str, Any], before: str = "", depth: int = 0) -> dict[str, Any]:
@@ -78,8 +120,10 @@ def _scores(value: Any) -> dict[str, Any]:
     """Scores by their labels of a list of such pairs: ``[{"label": "cat", "score": 0.9}, ...]``; empty of others."""
     if not isinstance(value, list) or len(value) < 2 or not all(isinstance(one, dict) for one in value):
         return {}
+    if all(isinstance(one.get("name"), dict) and isinstance(one["name"].get("name"), str) for one in value):
+        value = [{**one, "label": one["name"]["name"]} for one in value]  # statistics of HELM
     label = next((word for word in ("label", "token") if all(isinstance(one.get(word), str) for one in value)), None)
-    names = ("score", "logprob")
+    names = ("score", "logprob", "prob", "mean", "sum")
     score = next((word for word in names if all(isinstance(one.get(word), int | float) for one in value)), None)
     if label is None or score is None or len({one[label] for one in value}) < len(value):
         return {}
@@ -135,6 +179,21 @@ def _of_choices(columns: dict[str, list[Any]]) -> dict[str, list[Any]]:
     confidence = [float(1 / np.exp(np.array(row) - max(row)).sum()) for row in rows]
     right = [int(mine == target) for mine, target in zip(chosen, targets, strict=True)]
     return {"confidence": confidence, "correct": right}
+
+
+_GRADES = {"C": True, "I": False}
+
+
+def _of_grades(columns: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """Whether answers were right, where one scorer of inspect-ai graded them C (correct) or I (incorrect)."""
+    graded = [
+        name
+        for name, values in columns.items()
+        if name.startswith("scores.") and name.endswith(".value") and {*map(str, values)} <= _GRADES.keys()
+    ]
+    if len(graded) != 1 or "correct" in columns:
+        return {}
+    return {"correct": [_GRADES[grade] for grade in columns[graded[0]]]}
 
 
 def _likelihoods(row: Any) -> list[float]:

@@ -71,20 +71,26 @@ class Layout:
 
 
 _VALUES = ("predicted", "prediction", "value")
-_TYPE, _KEY, _VALUE = "output_type", "output_type_id", "value"
+_HUBVERSE = ("output_type", "output_type_id", "value")
+_OF_HUBS = ("type", "quantile", "value")  # hubs before hubverse: COVID-19, influenza
 _FORMS = {"quantile": "quantiles", "sample": "samples", "pmf": "classes", "cdf": "thresholds"}
 _ASIDE = ("pmf", "cdf")  # read where nothing before them is there
 
 
 def is_hubverse(source: Source) -> bool:
     """Tell whether a table has the three columns that every hubverse table has."""
-    return {_TYPE, _KEY, _VALUE} <= set(source.names)
+    return set(_HUBVERSE) <= set(source.names)
+
+
+def _of_hub(source: Source) -> tuple[str, str, str] | None:
+    """Columns of the type of a line, of its level, and of its value, where a table has those of a hub."""
+    return next((names for names in (_HUBVERSE, _OF_HUBS) if set(names) <= set(source.names)), None)
 
 
 def is_long(source: Source) -> bool:
     """Tell whether a table is one of a hub, or has the columns of one line a quantile or a draw by their full names."""
     names = {name.lower() for name in source.names}
-    return is_hubverse(source) or bool(names & {"quantile_level", "sample_id"} and len(names & {*_VALUES}) == 1)
+    return _of_hub(source) is not None or bool(names & {"quantile_level", "sample_id"} and len(names & {*_VALUES}) == 1)
 
 
 def hubverse_layout(source: Source, options: ReadOptions, wanted: np.ndarray | None) -> Layout:
@@ -94,26 +100,27 @@ def hubverse_layout(source: Source, options: ReadOptions, wanted: np.ndarray | N
             "a hubverse table holds no outcomes: name the file that does, --truth FILE, or the column that does, "
             "--target NAME"
         )
-    texts = [_TYPE, _KEY, *(name for name in source.names if name not in (_TYPE, _KEY, _VALUE))]
+    kind, key, value = _of_hub(source) or _HUBVERSE
+    texts = [kind, key, *(name for name in source.names if name not in (kind, key, value))]
     types = source.cells(texts)[0]  # one pass over the file: the others are asked for later
     lines = np.ones(len(types.numbers), dtype=bool) if wanted is None else wanted
     present = [text for number, text in enumerate(types.texts) if np.any(types.numbers[lines] == number)]
     usable = [text for text in present if text in _FORMS and text not in _ASIDE]
     usable = usable or [text for text in _ASIDE if text in present][:1]
     if len(usable) != 1:
-        raise InputError(_which(usable, present))
+        raise InputError(_which(usable, present, kind))
     mine = lines & (types.numbers == types.texts.index(usable[0]))
     others = [text for text in present if text != usable[0]]
     left = count(int(lines.sum() - mine.sum()), "line")
     said = f"; {left} of output type {listed(others)} left aside" if others else ""
-    return Layout(_FORMS[usable[0]], _VALUE, _KEY, (_TYPE,), mine, said)
+    return Layout(_FORMS[usable[0]], value, key, (kind,), mine, said)
 
 
-def _which(usable: list[str], present: list[str]) -> str:
+def _which(usable: list[str], present: list[str], kind: str) -> str:
     if usable:
         return (
             f"the table holds several kinds of predictions: say which are meant, "
-            f"{' or '.join(f'--where {_TYPE}={text}' for text in usable)}"
+            f"{' or '.join(f'--where {kind}={text}' for text in usable)}"
         )
     return (
         "the table holds no quantiles, draws or probabilities of categories, but output type "
@@ -303,7 +310,7 @@ def read_long(source: Source, options: ReadOptions) -> FileArrays | Data:
 
 def _layout(source: Source, options: ReadOptions, wanted: np.ndarray | None) -> Layout:
     """As asked; the columns that were not named by usual names."""
-    if is_hubverse(source) and not (options.value or options.level or options.sample_id):
+    if _of_hub(source) is not None and not (options.value or options.level or options.sample_id):
         return hubverse_layout(source, options, wanted)
     if options.level and options.sample_id:
         raise InputError("--level says that a line is a quantile, --sample-id that it is a draw: say one of them")

@@ -18,7 +18,7 @@ from kernelcal.io.columns import (
 from kernelcal.io.labelled import in_labelled_file, open_labelled
 from kernelcal.io.long import is_long, read_long
 from kernelcal.io.opening import open_source
-from kernelcal.io.roles import resolved
+from kernelcal.io.roles import other_units, resolved, with_outcomes
 from kernelcal.io.sources import Source
 from kernelcal.io.table import Data, as_data
 from kernelcal.io.wide import read_classes, read_wide
@@ -53,14 +53,29 @@ def opened(paths: Sequence[Path], options: ReadOptions) -> Source:
 
 def read_source(source: Source, options: ReadOptions) -> Data:
     """Read targets and predictions of an opened file."""
+    if options.truth and not _is_long(source, options):
+        joined = with_outcomes(source, options)
+        data = read_source(joined.source, joined.options)
+        return replace(data, choices=(*joined.choices, *data.choices))
     form, found, choices = form_of(source, options)
     if form == "classes":
         data = read_classes(source, found, said=options.predictions is not None)
     else:
         table = read_long(source, found) if form == "long" else read_wide(source, form, found)
         data = table if isinstance(table, Data) else as_data(table, found)
+        if not isinstance(table, Data) and table.lines:
+            predicted = [name for names in table.shown.values() for name in names]
+            data = replace(data, doubts=(*data.doubts, *other_units(table.targets, predicted)))
     told = {one.role for one in choices}
     return replace(data, choices=(*choices, *(one for one in data.choices if one.role not in told)))
+
+
+def _is_long(source: Source, options: ReadOptions) -> bool:
+    """Tell whether a prediction takes several lines, by what was said, else by the columns."""
+    if any(was_said(options, name) for name in (*_ASKED["long"], "value", "unit")):
+        return True
+    forms = [name for form, names in _ASKED.items() if form != "long" for name in names]
+    return is_long(source) and not any(was_said(options, name) for name in forms)
 
 
 # what each form is asked for by, and the names of arrays or columns that stand for it without an option
@@ -92,7 +107,7 @@ _BELONGS = {
     **dict.fromkeys(("kind", "predicted_label", "classes", "one_based", "normalize"), ("classes",)),
     **dict.fromkeys(("quantile_levels", "interval"), ("quantiles",)),
     **dict.fromkeys(("crossing", "resolution"), ("quantiles", "long")),
-    **dict.fromkeys(("value", "unit", "truth"), ("long",)),
+    **dict.fromkeys(("value", "unit"), ("long",)),
 }
 
 

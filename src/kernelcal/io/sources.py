@@ -20,8 +20,10 @@ __all__ = [
     "READERS",
     "Arrays",
     "Cells",
+    "Noted",
     "Reader",
     "Source",
+    "above",
     "absent",
     "column_of",
     "is_number",
@@ -151,6 +153,17 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
+class Noted(dict[str, np.ndarray]):
+    """Columns by name, and what is said of lines above their names."""
+
+    aside = ""
+
+
+def above(lines: int) -> str:
+    """Say how many lines above the header were left aside."""
+    return f"; {lines} line{'s' * (lines > 1)} above the header left aside" if lines else ""
+
+
 Reader = Callable[[Path], Mapping[str, np.ndarray]]
 READERS: Registry[Reader] = Registry("suffix")
 
@@ -198,8 +211,11 @@ class Source(ABC):
         Columns.
     percent : dict of str to int
         Columns whose numbers were found to have a percent sign, and a line that has one.
+    aside : str
+        What is said of lines above the header, which are left aside.
     """
 
+    aside = ""
     path: Any
     names: list[str]
     percent: dict[str, int]
@@ -239,6 +255,7 @@ class Arrays(Source):
     def __init__(self, path: Any, columns: Mapping[str, np.ndarray]) -> None:
         self.path, self.columns, self.names = path, columns, list(columns)
         self.percent = {}
+        self.aside = getattr(columns, "aside", "")
 
     def wide(self, name: str) -> bool:
         """Tell whether an array has several columns."""

@@ -41,7 +41,17 @@ from kernelcal.predictions import (
     trusted,
 )
 
-__all__ = ["Data", "FileArrays", "as_data", "family", "family_of_name", "shown", "with_dependents"]
+__all__ = [
+    "Data",
+    "FileArrays",
+    "as_data",
+    "explained",
+    "family",
+    "family_of_name",
+    "how_found",
+    "shown",
+    "with_dependents",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,23 +103,31 @@ class Data:
     @property
     def sentence(self) -> str:
         """What was read and how that was decided, in a line; then what is doubtful, a line each."""
-        roles = list(dict.fromkeys(flag(one.role)[2:] for one in self.choices))
-        how = f"; found by name: {', '.join(roles)}" if roles else ""
-        return "\n".join([f"{self.description}{how}", *(f"question: {doubt}" for doubt in self.doubts)])
+        first = f"{self.description}{how_found(self.choices)}"
+        return "\n".join([first, *(f"question: {doubt}" for doubt in self.doubts)])
 
     def explained(self, command: Sequence[str]) -> str:
         """Which columns were taken for what and why, and the command that states it, from the one that was given."""
-        lines = [self.sentence]
-        if not self.choices:
-            return "\n".join([*lines, "every column was named; nothing was found by name"])
-        for one in self.choices:
-            lines.append(f"{flag(one.role)} {shown(one.columns)}: {one.why}")
-        stated = [part for one in self.choices for part in _stated(one)]
-        return "\n".join([*lines, f"the same, stated: {shlex.join([*command, *stated])}"])
+        return explained(self.sentence, self.choices, command)
 
     def row_in_words(self, row: int) -> str:
         """What messages call a row: by its number in the file."""
         return f"row {row if self.numbers is None or row >= len(self.numbers) else self.numbers[row]}"
+
+
+def how_found(choices: Sequence[Choice]) -> str:
+    """What was found by name, for the sentence that says what was read."""
+    roles = list(dict.fromkeys(flag(one.role)[2:] for one in choices))
+    return f"; found by name: {', '.join(roles)}" if roles else ""
+
+
+def explained(sentence: str, choices: Sequence[Choice], command: Sequence[str]) -> str:
+    """What was read, why, and the command that states it."""
+    if not choices:
+        return f"{sentence}\nevery column was named; nothing was found by name"
+    reasons = [f"{flag(one.role)} {shown(one.columns)}: {one.why}" for one in choices]
+    stated = [part for one in choices for part in _stated(one)]
+    return "\n".join([sentence, *reasons, f"the same, stated: {shlex.join([*command, *stated])}"])
 
 
 def shown(names: Sequence[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import math
 import re
 import zlib
 from collections import Counter
@@ -16,7 +17,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from kernelcal.errors import InputError
-from kernelcal.io.sources import Cells, Source, is_number, missing, typed
+from kernelcal.io.sources import Cells, Source, above, is_number, missing, typed
 
 __all__ = ["Text", "open_text"]
 
@@ -74,12 +75,22 @@ class Text(Source):
         self._cells: dict[str, Cells] = {}
         self._plain: dict[str, int] = {}
         self.percent = {}
-        self._lines_before = 0
-        if not said:
-            self.delimiter = self._told_delimiter()
+        self._lines_before, self.skipped = 0, 0
+        lines = self._first_lines()
+        if lines:
+            self.skipped = _lines_above(lines, self.delimiter)
+            self.aside = above(sum(bool(line) for line in lines[: self.skipped]))
+            self._lines_before = self.skipped
+            if not said:
+                self.delimiter = self._told_delimiter(lines[self.skipped :])
         self.headless = False
         self.names = self._header()
         self._check_header()
+        self._lists = self._columns_of_lists() if lines else {}
+
+    def _first_lines(self) -> list[str]:
+        with self._open() as stream:
+            return [line.strip("\r\n").strip(" ") for line in islice(stream, _LOOKED_AT)]
 
     def _header(self) -> list[str]:
         """Names in the first line, without the mark of a comment; numbers in their place where it holds only these."""
@@ -90,11 +101,9 @@ class Text(Source):
         self.headless = len(names) > 1 and all(is_number(name) for name in names)
         return [str(k) for k in range(1, len(names) + 1)] if self.headless else names
 
-    def _told_delimiter(self) -> str:
+    def _told_delimiter(self, lines: Sequence[str]) -> str:
         """What is between the cells of the first lines, as many in each: what the suffix says, else another sign."""
-        with self._open() as stream:
-            lines = [line.strip("\r\n").removeprefix("#").strip(" ") for line in islice(stream, _LOOKED_AT)]
-        lines = [line for line in lines if line]
+        lines = [line for line in (line.removeprefix("#").strip(" ") for line in lines) if line]
         if lines and self.delimiter in lines[0]:
             return self.delimiter
         for mark in dict.fromkeys((self.delimiter, ",", "\t", ";", "|", " ")):
@@ -123,6 +132,8 @@ class Text(Source):
     def _records(self) -> Iterator[tuple[int, list[str]]]:
         """Yield line numbers and records, the header first."""
         with self._open() as stream:
+            for _ in range(self.skipped):
+                next(stream)
             reader = csv.reader(stream, delimiter=self.delimiter, strict=True, skipinitialspace=self.delimiter == " ")
             empty, before = True, 0
             try:
@@ -138,7 +149,10 @@ class Text(Source):
                     "it out"
                 ) from None
             if empty:
-                raise InputError(f"{self.path}: the file is empty")
+                self._refuse_empty()
+
+    def _refuse_empty(self) -> None:
+        raise InputError(f"{self.path}: the file is empty")
 
     def _columns(self, names: Sequence[str]) -> Iterator[tuple[list[int], list[list[str]]]]:
         """Yield chunks of line numbers and of the named cells."""
@@ -167,8 +181,47 @@ class Text(Source):
             return ""
         return cell.replace(",", ".") if self.delimiter == ";" and _COMMA.fullmatch(cell.strip()) else cell
 
+    def _columns_of_lists(self) -> dict[str, int]:
+        """Columns whose cells are lists, as frames write them, with the numbers in one: ``[0.2, 0.8]``."""
+        found: dict[str, int] = {}
+        records = islice(self._records(), 0 if self.headless else 1, _LOOKED_AT)
+        rows = [record for _, record in records if len(record) == len(self.names)]
+        for name, cells in zip(self.names, zip(*rows, strict=True), strict=False):
+            widths = {len(_listed(cell)) for cell in cells}
+            if len(widths) == 1 and max(widths) > 1:
+                found[name] = widths.pop()
+        return found
+
+    def axes(self, name: str) -> int:
+        """Number of axes of a column: 2 where its cells are lists."""
+        return 2 if name in self._lists else 1
+
+    def wide(self, name: str) -> bool:
+        """Tell whether the cells of a column are lists."""
+        return name in self._lists
+
+    def array(self, name: str) -> np.ndarray:
+        """One column of numbers, or of lists of numbers."""
+        found = self.numbers([name])
+        return found if name in self._lists else found[:, 0]
+
+    def _rows_of_lists(self, name: str) -> np.ndarray:
+        rows, width = [], self._lists[name]
+        for lines, cells in self._columns([name]):
+            for line, (cell,) in zip(lines, cells, strict=True):
+                numbers = [math.nan] * width if missing(cell) else _listed(cell)
+                if len(numbers) != width:
+                    raise InputError(
+                        f"{self.path}, line {line}, column {name!r}: expected a list of {width} numbers as in the "
+                        f"lines before, got {cell[:60]!r}"
+                    )
+                rows.append(numbers)
+        return np.array(rows, dtype=np.float64)
+
     def numbers(self, names: Sequence[str]) -> np.ndarray:
         """Cells of the named columns as numbers."""
+        if len(names) == 1 and names[0] in self._lists:
+            return self._rows_of_lists(names[0])
         chunks = [self._parse(lines, cells, names) for lines, cells in self._columns(names)]
         mixed = next((name for name in names if name in self._plain and name in self.percent), None)
         if mixed is not None:
@@ -224,6 +277,52 @@ class Text(Source):
         """First cells of one column."""
         chunks = islice(self._columns([name]), max(rows // _CHUNK, 1))
         return typed([row[0].strip() for _, cells in chunks for row in cells])
+
+
+_MARKS = (",", "\t", ";", "|")
+_FEWEST = 3  # lines of one width below lines that have none
+
+
+def _lines_above(lines: Sequence[str], delimiter: str) -> int:
+    """How many lines above the header are notes, which begin with #, or titles, which fill one cell."""
+    first = next((k for k, line in enumerate(lines) if line and not line.startswith("#")), 0)
+    notes = [k for k in range(first) if lines[k]]
+    if notes:
+        last = lines[notes[-1]].removeprefix("#").strip()
+        below = lines[first]
+        numbers = all(is_number(cell) for cell in re.split(r"[,;|\s]+", below.strip()))
+        names = any(_width(last, mark) == _width(below, mark) > 1 for mark in (delimiter, *_MARKS, " "))
+        return notes[-1] if numbers or names else first
+    there = [line for line in lines if line]
+    if any(len({_width(line, mark) for line in there}) == 1 < _width(there[0], mark) for mark in (delimiter, *_MARKS)):
+        return 0
+    return next((k for mark in (delimiter, *_MARKS) for k in [_titles(lines, mark)] if k), 0)
+
+
+def _titles(lines: Sequence[str], mark: str) -> int:
+    """How many lines fill one cell at most, above a line of names and others with as many cells."""
+    rows = [next(csv.reader([line], delimiter=mark), []) for line in lines]
+    widths = [len(row) for row in rows if row]
+    if len(widths) < _FEWEST + 1 or widths[-1] < _FEWEST - 1:
+        return 0
+    titles = next((k for k, row in enumerate(rows) if sum(map(bool, row)) > 1), 0)
+    below = [row for row in rows[titles:] if row]
+    alike = len(below) >= _FEWEST and {len(row) for row in below} == {widths[-1]}
+    names = alike and all(below[0]) and not any(is_number(cell) for cell in below[0])
+    return titles if names else 0
+
+
+def _width(line: str, mark: str) -> int:
+    return len(next(csv.reader([line], delimiter=mark, skipinitialspace=mark == " "), []))
+
+
+def _listed(cell: str) -> list[float]:
+    """Numbers of a list in a cell; empty of other cells."""
+    inner = cell.strip()
+    if inner[:1] + inner[-1:] not in ("[]", "()"):
+        return []
+    parts = [part for part in re.split(r"[,\s]+", inner[1:-1].strip()) if part]
+    return [float(part) for part in parts] if all(is_number(part) for part in parts) else []
 
 
 def _cells(number: int) -> str:

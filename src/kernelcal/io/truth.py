@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from kernelcal.io.columns import ReadOptions, Units, listed, usual_column, where
 from kernelcal.io.opening import open_source
 from kernelcal.io.sources import Source, missing
 
-__all__ = ["Outcomes", "join_outcomes"]
+__all__ = ["Outcomes", "condition_of_truth", "join_outcomes", "rows_of_truth", "truth_column"]
 
 
 _VALUES = ("value", "observation", "observed", "oracle_value", "target_value", "obs_value")
@@ -40,7 +40,9 @@ def join_outcomes(units: Units, table: Source, options: ReadOptions, output_type
     truth = open_source([path], options.delimiter if path.suffix == Path(str(table.path)).suffix else None)
     keys = _stated_keys(units, truth, options.truth_keys) if options.truth_keys else _usual_keys(units, truth)
     what = f"outcome in {path}"
-    name = _column(truth, options.target) if options.target else usual_column(truth, _VALUES, what, "--target NAME")
+    name = (
+        truth_column(truth, options.target) if options.target else usual_column(truth, _VALUES, what, "--target NAME")
+    )
     kept = _kept(truth, table, options)
     if name == _ORACLE and _TYPE in truth.names:
         kept &= _of_type(truth, output_type)
@@ -51,7 +53,7 @@ def join_outcomes(units: Units, table: Source, options: ReadOptions, output_type
         values = _texts(truth, _ID)
     else:
         values = _texts(truth, name)
-    rows = _rows(units, truth, keys, values, kept)
+    rows = rows_of_truth(units, truth, keys, [values], kept)
     nothing: Any = None if values.dtype.kind == "O" else np.nan
     y = np.where(rows >= 0, values[rows], nothing) if len(values) else np.full(len(units), nothing)
     return Outcomes(y, name, f"{path} ({', '.join('='.join(key) for key in keys)})")
@@ -72,8 +74,12 @@ def _of_type(truth: Source, output_type: str) -> np.ndarray:
 
 def _kept(truth: Source, table: Source, options: ReadOptions) -> np.ndarray:
     """Rows of the truth file that --where asks for, by columns that the table does not have."""
-    theirs = [c for c in options.where or () if c.partition("=")[0].strip() not in table.names]
-    mask = where_mask(truth, replace(options, where=theirs)) if theirs else None
+    return condition_of_truth(truth, [c for c in options.where or () if c.partition("=")[0].strip() not in table.names])
+
+
+def condition_of_truth(truth: Source, theirs: Sequence[str]) -> np.ndarray:
+    """Rows of a truth file for which conditions hold."""
+    mask = where_mask(truth, ReadOptions(where=list(theirs))) if theirs else None
     return np.ones(len(truth.cells(truth.names[:1])[0].numbers), dtype=bool) if mask is None else mask
 
 
@@ -86,11 +92,12 @@ def _stated_keys(units: Units, truth: Source, stated: str) -> list[tuple[str, st
                 f"--truth-keys {stated}: {mine!r} is none of the columns that tell predictions apart, which are "
                 f"{listed(units.names)}"
             )
-        keys.append((mine, _column(truth, other or mine)))
+        keys.append((mine, truth_column(truth, other or mine)))
     return keys
 
 
-def _column(truth: Source, name: str) -> str:
+def truth_column(truth: Source, name: str) -> str:
+    """Return the name of a column of the truth file that exists."""
     if name not in truth.names:
         raise InputError(f"{truth.path}: there is no column {name!r}. The columns are {listed(truth.names)}")
     return name
@@ -141,7 +148,9 @@ def _doubt(why: str, units: Units, truth: Source) -> InputError:
     )
 
 
-def _rows(units: Units, truth: Source, keys: list[tuple[str, str]], values: np.ndarray, kept: np.ndarray) -> np.ndarray:
+def rows_of_truth(
+    units: Units, truth: Source, keys: list[tuple[str, str]], values: Sequence[np.ndarray], kept: np.ndarray
+) -> np.ndarray:
     """Row of the truth file for every prediction, -1 where there is none; rows that say the same are one."""
     columns = [[cells.texts[k] for k in cells.numbers] for cells in truth.cells([other for _, other in keys])]
     book: dict[tuple[str, ...], int] = {}
@@ -150,7 +159,7 @@ def _rows(units: Units, truth: Source, keys: list[tuple[str, str]], values: np.n
         if not kept[row]:
             continue
         first = book.setdefault(key, row)
-        same = values[first] == values[row] or (missing(values[first]) and missing(values[row]))
+        same = all(v[first] == v[row] or (missing(v[first]) and missing(v[row])) for v in values)
         if first != row and not same:
             again.setdefault(key, row)
     places = [units.names.index(mine) for mine, _ in keys]

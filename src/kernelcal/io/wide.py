@@ -141,9 +141,11 @@ def class_columns(
     source: Source, options: ReadOptions, text_labels: Callable[[], set[str]] | None = None
 ) -> tuple[list[str], list[str]]:
     """Columns of the targets and of the predictions; `text_labels` gives the labels where they are not all at hand."""
-    targets = choose_target(source, options.target)
+    unknown = options.predictions is None and not has_usual_predictions(source)
+    beside = ", and the predictions, --predictions NAMES (of numbers --mean NAME --std NAME, ...)" if unknown else ""
+    targets = choose_target(source, options.target, beside=beside)
     taken = [*targets, *_others(options, source), *key_columns(source, options)]
-    if options.predictions is None and not has_usual_predictions(source):
+    if unknown:
         refuse_a_lonely_number(source, targets, taken)
     labels = text_labels or (lambda: _text_labels(source, targets))
     return targets, choose_predictions(source, options.predictions, taken, labels)
@@ -164,14 +166,23 @@ def _rows(
     w = None if options.weights is None else source.numbers([known(source, options.weights)])[:, 0]
     if options.kind == "probabilities":
         refuse_points(x, y, columns, targets)
-    wanted = where_mask(source, options)
+    wanted, end = _wanted(source, options)
     others = [x, w, None if dependents is None else dependents.holes]
     kept, dropped = rows_to_keep(y, [array for array in others if array is not None], wanted, options)
-    end = where_in_words(options, source, wanted) + (f"; dropped {', '.join(dropped)}" if dropped else "")
+    end += f"; dropped {', '.join(dropped)}" if dropped else ""
     if not kept.any():
         raise InputError(f"no rows are left{end}" if len(y) else "there are no rows, only names")
     x = x if kept.all() else x[kept]
     return x, _as_written(y[kept]), None if w is None else w[kept], np.flatnonzero(kept), end
+
+
+def _wanted(source: Source, options: ReadOptions) -> tuple[np.ndarray | None, str]:
+    """Rows that --where asks for and, where outcomes are in a second file, that have one; the conditions in words."""
+    wanted = where_mask(source, options)
+    said, there = where_in_words(options, source, wanted), getattr(source, "there", None)
+    if there is None or there.all():
+        return wanted, said
+    return (there if wanted is None else wanted & there), said
 
 
 def _text_labels(source: Source, targets: Sequence[str]) -> set[str]:
@@ -238,7 +249,8 @@ def _describe(
     classes = f"{predictions.n_classes} classes: {_shown_classes(columns, predictions)}"
     rows = count(len(predictions))
     weights = f"; weights {options.weights}" if options.weights else ""
-    return f"read {source.path}: {rows}; target {target}; predictions {shown}, {options.kind}; {classes}{weights}"
+    found = f"target {target}; predictions {shown}, {options.kind}; {classes}{weights}"
+    return f"read {source.path}: {rows}; {found}{source.aside}"
 
 
 def _shown_classes(columns: Sequence[str], predictions: Any) -> str:
@@ -263,12 +275,12 @@ def read_wide(source: Source, form: str, options: ReadOptions) -> FileArrays:
     arrays |= {role: _array(source, names, rows) for role, names in columns.items() if role != "target"}
     _refuse_some_signs(source, columns)
     check_shapes(form, arrays, columns)
-    wanted = where_mask(source, options)
+    wanted, end = _wanted(source, options)
     return FileArrays(
         form=form,
         read=str(source.path),
         rows="",
-        end=where_in_words(options, source, wanted),
+        end=f"{source.aside}{end}",
         targets=targets,
         columns=columns,
         shown=shown,

@@ -1,15 +1,22 @@
 """Drawings of results: they take plain numbers, and compute nothing."""
 
-from kernelcal.plots.axes import axes_or_new, literal, panel, percent, pyplot
-from kernelcal.plots.distributions import confidence_plot, curve_plot, histogram_plot, levels_plot
+from kernelcal.plots.axes import ACCENT, BAND, INK, OBSERVED, axes_or_new, finished, literal, panel, percent, pyplot
+from kernelcal.plots.distributions import confidence_plot, curve_plot, difference_plot, histogram_plot, levels_plot
 from kernelcal.plots.gaps import reliability_plot, simplex_plot, witness_plot
-from kernelcal.plots.members import interval_plot, members_plot, null_plot
+from kernelcal.plots.members import forest_plot, interval_plot, members_plot, null_plot
 from kernelcal.plots.profile import profile_plot
 
 __all__ = [
+    "ACCENT",
+    "BAND",
+    "INK",
+    "OBSERVED",
     "axes_or_new",
     "confidence_plot",
     "curve_plot",
+    "difference_plot",
+    "finished",
+    "forest_plot",
     "histogram_plot",
     "interval_plot",
     "levels_plot",

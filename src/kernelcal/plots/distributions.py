@@ -22,7 +22,7 @@ from kernelcal.plots.axes import (
     where_calibrated,
 )
 
-__all__ = ["confidence_plot", "curve_plot", "histogram_plot", "levels_plot"]
+__all__ = ["confidence_plot", "curve_plot", "difference_plot", "histogram_plot", "levels_plot"]
 
 
 def confidence_plot(
@@ -74,6 +74,7 @@ def histogram_plot(
     whole: bool = False,
     title: str = "",
     ax: Any = None,
+    legend: bool = True,
 ) -> Any:
     """Draw counts as an outline over the bands in which those of calibrated models lie.
 
@@ -93,6 +94,8 @@ def histogram_plot(
         Whether the variable takes whole numbers only.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    legend : bool
+        Whether the artists are said below.
 
     Returns
     -------
@@ -114,7 +117,7 @@ def histogram_plot(
     ax.locator_params(axis="y", integer=True)
     if whole:
         ax.locator_params(axis="x", integer=True)
-    return finished(ax, title)
+    return finished(ax, title, legend=legend)
 
 
 def curve_plot(
@@ -156,6 +159,47 @@ def curve_plot(
     ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
     ax.set(xlabel="level of the predicted quantile", ylabel="observed share of outcomes below it")
     return finished(ax, title)
+
+
+def difference_plot(
+    points: np.ndarray,
+    difference: np.ndarray,
+    *,
+    band: tuple[np.ndarray, np.ndarray],
+    confidence_level: float = CONFIDENCE_LEVEL,
+    title: str = "",
+    ax: Any = None,
+    legend: bool = True,
+) -> Any:
+    """Draw the distribution function of values that should be uniform, less the diagonal, over its band.
+
+    Parameters
+    ----------
+    points, difference : numpy.ndarray of shape (K,)
+        Points between 0 and 1, and shares of values at or below them less the points.
+    band : pair of numpy.ndarray of shape (K,)
+        Ends of the band of all points at once; NaN where there is none.
+    confidence_level : float
+        Of the band.
+    title : str
+        Shown letter by letter.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default a new figure.
+    legend : bool
+        Whether the artists are said below.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    ax = axes_or_new(ax, 5.0, 4.0)
+    if not np.isnan(band[0]).all():
+        label = f"{where_calibrated(confidence_level)}, all points at once"
+        ax.fill_between(points, *band, step="mid", color=BAND, linewidth=0, label=label, zorder=0.9)
+    ax.axhline(0, color=INK, linestyle="--", linewidth=0.9, zorder=2)
+    ax.step(points, difference, where="mid", color=OBSERVED, label="observed share less the point", zorder=3)
+    ax.set(xlim=(0, 1), xlabel="relative rank", ylabel="difference of distribution functions")
+    return finished(ax, title, legend=legend)
 
 
 def levels_plot(

@@ -21,7 +21,7 @@ from kernelcal.plots.axes import (
     percent,
 )
 
-__all__ = ["interval_plot", "members_plot", "null_plot"]
+__all__ = ["forest_plot", "interval_plot", "members_plot", "null_plot"]
 
 
 def interval_plot(
@@ -64,6 +64,76 @@ def interval_plot(
     ax.grid(axis="x", color="0.9")
     bare(ax)
     return ax
+
+
+def forest_plot(
+    names: Sequence[str],
+    values: Sequence[float],
+    intervals: Sequence[tuple[float, float]],
+    bands: Sequence[tuple[float, float]],
+    expected: Sequence[float],
+    pvalues: Sequence[float],
+    *,
+    confidence_level: float = CONFIDENCE_LEVEL,
+    title: str = "",
+    ax: Any = None,
+) -> Any:
+    """Draw one line a measure: its value and interval, over the band that calibrated predictions stay in.
+
+    Measures have scales of their own: every line is drawn in units of half its band, around the mean under calibration,
+    and the value, its interval and that mean are written beside it.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Measures, the first on top; shown letter by letter.
+    values, expected, pvalues : sequence of float
+        Values, their means under calibration, and p-values; a value that is not finite is only written.
+    intervals, bands : sequence of (float, float)
+        Ends of intervals and of bands; NaN where there are none.
+    confidence_level : float
+        Of both; a p-value at or below ``1 - confidence_level`` stands out.
+    title : str
+        Of the picture.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    ax = axes_or_new(ax, 7.5, 2.0 + 0.36 * len(names))
+    found, level = np.asarray(pvalues, dtype=np.float64) <= 1 - confidence_level + 1e-12, percent(confidence_level)
+    said: set[str] = set()
+
+    def once(label: str) -> str:
+        new = label not in said
+        said.add(label)
+        return label if new else "_"
+
+    for row, (value, (low, high), (left, right), centre) in enumerate(
+        zip(values, intervals, bands, expected, strict=True)
+    ):
+        words = [f"{value:.3g}"] + ([] if np.isnan(low) else [f"({low:.3g} to {high:.3g})"])
+        words += [] if np.isnan(centre) else [f"expected {centre:.3g}"]
+        ax.annotate(" ".join(words), (1.01, row), xycoords=("axes fraction", "data"), va="center", fontsize="small")
+        half = (right - left) / 2
+        if not np.isfinite([value, centre, half]).all() or half <= 0:
+            continue
+        band = once(f"where {level} of calibrated models lie")
+        ax.barh(row, 2.0, 0.55, (left - centre) / half, color=INNER_BAND, label=band, zorder=1)
+        colour, marker = (ACCENT, "D") if found[row] else (OBSERVED, "o")
+        if np.isfinite([low, high]).all():
+            ends = ((low - centre) / half, (high - centre) / half)
+            ax.hlines(row, *ends, color=colour, linewidth=2, zorder=3)
+        label = once(f"value and {level} interval, p {'at most' if found[row] else 'above'} {1 - confidence_level:.3g}")
+        look = {"color": colour, "markeredgecolor": "white", "markersize": 7, "zorder": 4}
+        ax.plot([(value - centre) / half], [row], marker, label=label, **look)
+    ax.axvline(0, color=INK, linewidth=0.8, linestyle="--", label="mean under calibration", zorder=0)
+    ax.set_yticks(range(len(names)), [literal(name) for name in names])
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.set_xlabel("half widths of the band under calibration, from the mean")
+    return finished(ax, title)
 
 
 def null_plot(

@@ -30,6 +30,7 @@ from kernelcal.predictions.continuous import (
     StudentT,
     Uniform,
     VectorNormal,
+    Weibull,
 )
 from kernelcal.predictions.counts import Binomial, CountPredictions, NegativeBinomial, Poisson
 from kernelcal.predictions.densities import Score, ScorePredictions, UnnormalizedDensity, langevin_draws
@@ -85,6 +86,7 @@ __all__ = [
     "Uniform",
     "UnnormalizedDensity",
     "VectorNormal",
+    "Weibull",
     "as_predictions",
     "checked_classes",
     "checked_index",

@@ -32,6 +32,7 @@ __all__ = [
 
 
 _ROUNDING = 1e-6
+_OF_ANSWERS = 7  # a scale of answers ends at 5 or 7
 
 
 def checked_vector(p: Array) -> tuple[Array, tuple[str, ...]]:
@@ -172,6 +173,13 @@ def _refuse_range(values: np.ndarray) -> None:
     few = _few_outside(values)
     if few:
         raise InputError(f"{found}: {few}")
+    with np.errstate(divide="ignore"):
+        shares = (1 / values.astype(np.float64)).sum(axis=1)
+    if values.min() > 1 and np.all((shares > 0.95) & (shares < 1.5)):
+        raise InputError(
+            f"{found}, and the reciprocals of each row sum to about 1: are these decimal odds? They are no "
+            "probabilities: pass 1 / odds divided by its sum in the row, which takes out the bookmaker's margin"
+        )
     raise InputError(
         f"{found}, and the rows do not sum to 1: are these logits (scores before the softmax)? Wrap them in "
         "kernelcal.Logits(x) (command line: --kind logits)"
@@ -186,6 +194,12 @@ _SCALES = (
 
 def _cause_of_large(values: np.ndarray) -> str:
     scale = values.min() >= 0 and values.max() <= 10
+    if values.min() >= 1 and values.max() <= _OF_ANSWERS and np.all(values == np.round(values)):
+        return (
+            f"whole numbers from {values.min():g} to {values.max():g} are answers on a scale, and no probabilities: "
+            "write the probability that each answer stands for (of confidence from 0 to 10 command line: --kind "
+            "out-of-ten)"
+        )
     if np.all(values == np.round(values)) and len(np.unique(values)) < len(values):
         return (
             "these look like class labels or numbers on a scale. Labels and other point predictions alone cannot be "
@@ -194,6 +208,11 @@ def _cause_of_large(values: np.ndarray) -> str:
     few = _few_outside(values[:, None])
     if few:
         return few
+    if values.min() >= 1:
+        return (
+            "no number is below 1: are these decimal odds? Pass 1 / odds, less the bookmaker's margin. Or "
+            f"{_SCALES if scale else _PERCENT}"
+        )
     if values.min() >= 0 and values.max() <= 100:
         return _SCALES if scale else _PERCENT
     return "are these logits? Wrap them: kernelcal.Logits(x) (command line: --kind logits)"

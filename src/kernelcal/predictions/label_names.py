@@ -28,6 +28,12 @@ _AFFIXES = frozenset(
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+", re.UNICODE)
 _PAIRS = (
     ("no", "yes"),
+    ("nein", "ja"),
+    ("non", "oui"),
+    ("no", "si"),
+    ("no", "sí"),
+    ("não", "sim"),
+    ("nej", "ja"),
     ("n", "y"),
     ("false", "true"),
     ("f", "t"),
@@ -66,10 +72,11 @@ def common_start(names: Sequence[str]) -> str:
     return low[:length]
 
 
-def _inner(name: str) -> list[str]:
+def _inner(name: str, target: str = "") -> list[str]:
     """The name, and what is left of it without words that stand around labels, the shortest last."""
     words = list(_WORD.finditer(name))
-    around = [word.group().casefold() in _AFFIXES for word in words]
+    own = {word.casefold() for word in _WORD.findall(target)}
+    around = [word.group().casefold() in _AFFIXES or word.group().casefold() in own for word in words]
     first, last = 0, len(words)
     while first < last - 1 and around[first]:
         first += 1
@@ -116,7 +123,9 @@ def matched(labels: Iterable[Any], columns: Sequence[Any]) -> list[Any] | None:
     exact = _same(labels, columns)
     if exact is not None:
         return exact
-    for ways in (whole, begun, cut, [_inner(name) for name in columns]):
+    word = re.match(r".*[\W_]", columns[0][:start])  # up to a whole word: Status_C and Status_CL begin with Status_
+    of_words = [[name[len(word.group()) :]] for name in columns] if word else []
+    for ways in (whole, begun, cut, of_words, [_inner(name) for name in columns]):
         found = _by_key(of_key, ways)
         if found is not None:
             return found
@@ -132,6 +141,8 @@ def _same(labels: Sequence[Any], columns: list[str]) -> list[Any] | None:
 
 def _by_key(of_key: dict[str, Any], ways: Sequence[Sequence[str]]) -> list[Any] | None:
     """Labels whose key is that of one of the ways to read one column."""
+    if not ways:
+        return None
     names: list[Any] = [some[-1].strip(" _.:-()[]{}") for some in ways]
     for key, label in of_key.items():
         places = [k for k, some in enumerate(ways) if any(_key(text) == key for text in some)]
@@ -238,8 +249,10 @@ def negative_and_positive(labels: Iterable[Any], column: str = "") -> tuple[Any,
     return None
 
 
-def columns_of_labels(labels: Iterable[Any], columns: Sequence[str]) -> tuple[list[str], list[str]]:
+def columns_of_labels(labels: Iterable[Any], columns: Sequence[str], target: str = "") -> tuple[list[str], list[str]]:
     """Columns that are called as labels, or as labels with one text before and one after them, in their order.
+
+    The name of the `target` may stand around labels: ``Status_CL`` beside a target ``Status``.
 
     The second list has also the columns with the same text around something else: perhaps labels that do not occur.
     Nothing is found where some label has no column or several, unless one of two labels alone has one.
@@ -254,7 +267,7 @@ def columns_of_labels(labels: Iterable[Any], columns: Sequence[str]) -> tuple[li
     keys = {_key(text_of(label)) for label in labels}
     around: dict[tuple[str, str], dict[str, str]] = {}
     for name in columns:
-        for text in dict.fromkeys(_inner(name)):
+        for text in dict.fromkeys(_inner(name, target)):
             if _key(text) in keys:
                 start = name.index(text)
                 end = name[start + len(text) :]

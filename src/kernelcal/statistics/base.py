@@ -257,6 +257,10 @@ class Prepared(ABC):
         """
         return None
 
+    def sentences(self, targets: np.ndarray, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Directions in words for observed targets, by the statistics named, the decisive one first; else none."""
+        return ()
+
 
 class Together(Prepared):
     """Several prepared statistics of the same targets, side by side.

@@ -1,6 +1,14 @@
 """Files and data frames that are larger than memory: read in parts, in one process or on Dask."""
 
-from kernelcal.stream.main import StreamResult, evaluate_files, evaluate_frame, prepared, read_options, sketch_options
+from kernelcal.stream.main import (
+    StreamResult,
+    evaluate_files,
+    evaluate_frame,
+    explain_files,
+    prepared,
+    read_options,
+    sketch_options,
+)
 from kernelcal.stream.named import (
     cases_of,
     compare_named,
@@ -23,6 +31,7 @@ __all__ = [
     "evaluate_frame",
     "evaluate_path",
     "evaluate_table",
+    "explain_files",
     "explain_named",
     "find_files",
     "in_pieces",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -24,6 +24,7 @@ from kernelcal.io import (
     wide_columns,
 )
 from kernelcal.io.columns import (
+    Choice,
     choose_target,
     class_names,
     flag,
@@ -98,6 +99,7 @@ _REFUSED = {
         ("clusters", "time", "horizon", "series"),
         "how strongly rows depend on each other is learned from all of them before targets are redrawn",
     ),
+    "truth": "outcomes of a second file are joined to all rows at once",
     "row_id": "rows are known by their place in the files",
     "model_column": "one pass is about one model",
 }
@@ -125,6 +127,10 @@ class Roles:
         Whether classes are predicted.
     beside : tuple of str
         Columns of what is known of the rows, where all are read at once.
+    percent : mapping of str to int
+        Columns whose numbers have a percent sign, and a line that has one.
+    choices : tuple of Choice
+        What was found by name, with the reasons.
     """
 
     options: ReadOptions
@@ -135,6 +141,14 @@ class Roles:
     labels: Labels | None
     of_classes: bool
     beside: tuple[str, ...] = ()
+    percent: Mapping[str, int] = field(default_factory=dict)
+    choices: tuple[Choice, ...] = ()
+
+    def source(self, name: Any, columns: Columns) -> Arrays:
+        """Columns of some rows as a source that knows which of them have percent signs."""
+        found = Arrays(name, columns)
+        found.percent = {column: line for column, line in self.percent.items() if column in self.numbers}
+        return found
 
     @property
     def others(self) -> tuple[str, ...]:
@@ -170,8 +184,19 @@ def label_columns(head: Arrays, options: ReadOptions, *, together: bool = False)
 
 def roles_of(head: Arrays, labels: Labels | None, options: ReadOptions) -> Roles:
     """Decide what the columns hold, from the first rows and the labels of all rows."""
-    said = options.predictions is not None
-    form, options, _ = form_of(head, options, None if labels is None else lambda: labels.texts)
+    said, unsaid = options.predictions is not None, options.classes is None
+    form, options, choices = form_of(head, options, None if labels is None else lambda: labels.texts)
+    roles = _roles_of(form, head, labels, options, said=said)
+    told = {one.role for one in choices}
+    if roles.of_classes and unsaid and roles.options.classes and "classes" not in told:
+        names = tuple(roles.options.classes.split(","))
+        choices = (*choices, Choice("classes", names, "the names of the columns, beside the labels"))
+    if roles.of_classes and options.kind == "probabilities" and set(roles.numbers) & set(head.percent):
+        choices = (*choices, Choice("kind", ("percent",), "the numbers have a percent sign"))
+    return replace(roles, percent=dict(head.percent), choices=choices)
+
+
+def _roles_of(form: str, head: Arrays, labels: Labels | None, options: ReadOptions, *, said: bool) -> Roles:
     if form == "long":
         raise InputError(
             "a long table spreads a prediction over several lines, which may lie in several parts: write one row a "
@@ -323,13 +348,13 @@ def batch_of(columns: Columns, roles: Roles, place: Place) -> Batch:
     """Read and check some rows, and leave out those that are to be dropped."""
     columns = roles.as_read(columns)
     with _named(place, None):
-        kept, missing, unwanted = _kept(Arrays(place.name, columns), roles)
+        kept, missing, unwanted = _kept(roles.source(place.name, columns), roles)
     if kept is not None:
         columns = {name: column[kept] for name, column in columns.items()}
         if not len(kept):
             return Batch(None, kept, missing, unwanted)
     with _named(place, kept):
-        data = read_source(Arrays(place.name, columns), roles.options)
+        data = read_source(roles.source(place.name, columns), roles.options)
         case = Case.of(data.y, data.predictions)
     return Batch(case, kept, missing, unwanted, data.description)
 

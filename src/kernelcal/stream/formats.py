@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import io
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO
+from types import MappingProxyType
+from typing import Any, TextIO
 
 import numpy as np
 
 from kernelcal.errors import InputError, MissingExtraError
-from kernelcal.io import MISSING, Text, arrow_arrays
+from kernelcal.io import MISSING, Text, arrow_arrays, is_number, missing, typed
+from kernelcal.stream.lines import LineBlock, Lines, blocks_of, start_of
 
 __all__ = [
     "BATCH_BYTES",
-    "BLOCK",
     "HEAD",
     "Columns",
     "CsvBlocks",
     "InPieces",
-    "LineBlock",
     "Parquet",
     "Piece",
     "rows_of_batch",
@@ -65,10 +66,16 @@ class InPieces(ABC):
         As it was given.
     names : list of str
         Its columns.
+    percent : mapping of str to int
+        Columns whose numbers have a percent sign, and a line that has one.
+    aside : str
+        What is said of lines above the header.
     """
 
     path: str
     names: list[str]
+    percent: Mapping[str, int] = MappingProxyType({})
+    aside = ""
 
     @abstractmethod
     def head(self) -> Columns:
@@ -101,12 +108,6 @@ _BUFFER = 2**20  # bytes read at a time: else a whole column of a row group is
 _TEXT = ("string", "large_string", "string_view")
 
 _NUMBER = ("int", "uint", "float", "double", "halffloat", "decimal")
-
-BLOCK = 2**23  # bytes read at a time
-
-_LONGEST = 8  # blocks in which a line must end
-
-_MARK = b"\xef\xbb\xbf"  # with which some programs begin UTF-8
 
 _NULLS = sorted({form for text in MISSING for form in (text, text.upper(), text.title(), "NaN", "Na")})
 
@@ -204,19 +205,33 @@ class CsvBlocks(InPieces):
         self.path = path
         self._missing = missing
         whole = Text(Path(path), delimiter, missing, said=said)
-        if whole.headless:
-            raise InputError(f"{path}: the first line holds only numbers: add a header that names the columns")
-        self.names, self._delimiter = whole.names, whole.delimiter
-        self._header, self._start, self._lines = _header_of(path)
+        lists = next((name for name in whole.names if whole.wide(name)), None)
+        if lists is not None:
+            raise InputError(
+                f"{path}: the cells of column {lists!r} are lists, which are not read in parts: write a column a "
+                "number, or parquet; or read the file at once with a larger --memory"
+            )
+        self.names, self._delimiter, self.aside = whole.names, whole.delimiter, whole.aside
+        self._start, self._lines = start_of(path, whole.skipped, headless=whole.headless)
         self._found: list[tuple[Piece, list[Any]]] = []
         self._asked: list[str] = []
 
     def head(self) -> Columns:
-        """First rows of all columns, as text."""
-        block = next(iter(_blocks_of(self.path, self._start, self._lines)), None)
+        """First rows of all columns, as what their cells are."""
+        block = next(iter(blocks_of(self.path, self._start, self._lines)), None)
         if block is None:
             return {name: np.array([], dtype=object) for name in self.names}
-        return self._slowly(block.beginning(HEAD), [])
+        found = self._slowly(block.beginning(HEAD), [*self.percent])
+        return {name: column if name in self.percent else typed(column.tolist()) for name, column in found.items()}
+
+    @cached_property
+    def percent(self) -> dict[str, int]:
+        """Columns whose first cells all have a percent sign, and a line that has one."""
+        block = next(iter(blocks_of(self.path, self._start, self._lines)), None)
+        if block is None or b"%" not in block.text:
+            return {}
+        columns = self._slowly(block.beginning(HEAD), [], signs=False)
+        return {name: block.line + 1 for name, column in columns.items() if _in_percent(column)}
 
     def kind(self, name: str) -> str:
         """Cells have no type."""
@@ -235,7 +250,7 @@ class CsvBlocks(InPieces):
         """One pass over the file counts rows and collects cells; it is not made again for what it has found."""
         if not self._found or not set(names) <= set(self._asked):
             self._asked, self._found, begin = names, [], 0
-            for block in _blocks_of(self.path, self._start, self._lines):
+            for block in blocks_of(self.path, self._start, self._lines):
                 columns = self._columns(block, [], names or self.names[:1])
                 rows = len(next(iter(columns.values())))
                 texts = [text for name in names for text in set(columns[name].tolist())]
@@ -246,7 +261,7 @@ class CsvBlocks(InPieces):
     def read(self, piece: Piece, numbers: Sequence[str], texts: Sequence[str]) -> Iterator[Columns]:
         """Batches of a block."""
         start, length, line = piece.place
-        with _Lines(self.path) as file:
+        with Lines(self.path) as file:
             file.seek(start)
             text = file.read(length)
         self._refuse_change(len(text) == length)
@@ -261,6 +276,8 @@ class CsvBlocks(InPieces):
             raise InputError(f"{self.path}: the file has changed since its rows were counted: begin again")
 
     def _columns(self, block: LineBlock, numbers: Sequence[str], texts: Sequence[str]) -> Columns:
+        if any(name in self.percent for name in numbers):
+            return self._slowly(block, numbers, [*dict.fromkeys([*numbers, *texts])])
         try:
             table = self._parsed(block, numbers, texts)
         except self._arrow.ArrowInvalid:
@@ -284,22 +301,42 @@ class CsvBlocks(InPieces):
             ),
         )
 
-    def _slowly(self, block: LineBlock, numbers: Sequence[str], names: Sequence[str] | None = None) -> Columns:
-        """Read a block cell by cell."""
+    def _slowly(
+        self, block: LineBlock, numbers: Sequence[str], names: Sequence[str] | None = None, *, signs: bool = True
+    ) -> Columns:
+        """Read a block cell by cell; a column with percent signs in its first cells has them in all."""
         part = _Part(self, block)
-        wanted = self.names if names is None else names
-        return {name: part.numbers([name])[:, 0] if name in numbers else _texts(part, name) for name in wanted}
+        found = {}
+        for name in self.names if names is None else names:
+            part.signs = signs and name in self.percent
+            found[name] = part.numbers([name])[:, 0] if name in numbers else _texts(part, name)
+            if part.signs and name in numbers and name not in part.percent and np.isfinite(found[name]).any():
+                raise InputError(
+                    f"{self.path}, column {name!r}: cells with a percent sign (line {self.percent[name]}) and without "
+                    f"one (after line {block.line}): write all of them alike"
+                )
+        return found
 
 
 class _Part(Text):
-    """The lines of one block below the header of the file."""
+    """The lines of one block, whose names are those of the file."""
 
     signs = False  # what a block is read for is decided before
 
+    def _first_lines(self) -> list[str]:
+        return []  # what stands above the header, and what is in cells, is known of the file
+
     def __init__(self, whole: CsvBlocks, block: LineBlock) -> None:
-        self._bytes = whole._header + block.text
+        self._bytes, self._of_file = block.text, whole.names
         super().__init__(Path(whole.path), whole._delimiter, whole._missing)
-        self._lines_before = block.line - whole._header.count(b"\n")
+        self._lines_before = block.line
+
+    def _header(self) -> list[str]:
+        self.headless = True
+        return self._of_file
+
+    def _refuse_empty(self) -> None:
+        """Blank lines may fill a block."""
 
     def _open(self) -> AbstractContextManager[TextIO]:
         return self._decoded()
@@ -314,113 +351,14 @@ class _Part(Text):
             ) from None
 
 
+def _in_percent(column: np.ndarray) -> bool:
+    """Tell whether all cells that are not missing are numbers with a percent sign."""
+    there = [cell.strip() for cell in column.tolist() if not missing(cell)]
+    return bool(there) and all(cell.endswith("%") and is_number(cell[:-1].replace(",", ".")) for cell in there)
+
+
 def _texts(part: Text, name: str) -> np.ndarray:
     cells = part.cells([name])[0]
     texts = np.empty(len(cells.texts), dtype=object)
     texts[:] = cells.texts
     return texts[cells.numbers]
-
-
-@dataclass(frozen=True)
-class LineBlock:
-    """Whole lines: the byte with which they start, the lines of the file before them, and themselves."""
-
-    start: int
-    line: int
-    text: bytes
-
-    def beginning(self, lines: int) -> LineBlock:
-        """Return its first lines, or some more where a quote is open there."""
-        place = -1
-        for _ in range(lines):
-            place = self.text.find(b"\n", place + 1)
-            if place < 0:
-                return self
-        return LineBlock(self.start, self.line, self.text[: _first_end(self.text, 0, place)])
-
-
-class _Lines:
-    """Bytes of a file whose lines end as others do, also where a carriage return alone ends them."""
-
-    def __init__(self, path: str) -> None:
-        self._file: BinaryIO = open(path, "rb")  # noqa: SIM115  closed by the with statement
-        start = self._file.read(BLOCK)
-        self._returns = b"\r" in start and b"\n" not in start
-        self._file.seek(0)
-
-    def __enter__(self) -> _Lines:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-
-    def read(self, size: int) -> bytes:
-        """Return the next bytes, as many as there are in the file."""
-        found = self._file.read(size)
-        return found.replace(b"\r", b"\n") if self._returns else found
-
-    def seek(self, place: int) -> None:
-        """Go to a byte."""
-        self._file.seek(place)
-
-    def tell(self) -> int:
-        """Return the byte that comes next."""
-        return self._file.tell()
-
-
-def _header_of(path: str) -> tuple[bytes, int, int]:
-    """First line that is not empty, the byte after it, and how many lines end there."""
-    with _Lines(path) as file:
-        text = file.read(len(_MARK))
-        text = b"" if text == _MARK else text
-        before = file.tell() - len(text)
-        text += _more(file, path, text)
-    skipped = len(text) - len(text.lstrip(b"\r\n"))
-    cut = _first_end(text, skipped)
-    return text[skipped:cut], before + cut, text.count(b"\n", 0, cut)
-
-
-def _blocks_of(path: str, start: int, line: int) -> Iterator[LineBlock]:
-    """Blocks from a byte on; a quoted line break does not end a line."""
-    with _Lines(path) as file:
-        file.seek(start)
-        rest = b""
-        while True:
-            more = _more(file, path, rest)
-            text = rest + more
-            if not text:
-                return
-            cut = _last_end(text) if more else len(text)
-            yield LineBlock(start, line, text[:cut])
-            start, line, rest = start + cut, line + text.count(b"\n", 0, cut), text[cut:]
-
-
-def _more(file: _Lines, path: str, rest: bytes) -> bytes:
-    """As many bytes as it takes for a line to end; none at the end of the file."""
-    found = file.read(BLOCK)
-    while found and not _last_end(rest + found):
-        if len(rest) + len(found) > _LONGEST * BLOCK:
-            raise InputError(
-                f"{path}: no line ends in {_LONGEST * BLOCK // 2**20} MiB: is a quote left open, or is this no text?"
-            )
-        further = file.read(BLOCK)
-        if not further:
-            break
-        found += further
-    return found
-
-
-def _last_end(text: bytes) -> int:
-    """Place after the last line break outside quotes, 0 if there is none."""
-    cut = text.rfind(b"\n") + 1
-    while cut and text.count(b'"', 0, cut) % 2:
-        cut = text.rfind(b"\n", 0, text.rfind(b'"', 0, cut)) + 1
-    return cut
-
-
-def _first_end(text: bytes, start: int, place: int = 0) -> int:
-    """Place after the first line break from a place on that is outside quotes, the end if there is none."""
-    cut = text.find(b"\n", max(start, place)) + 1
-    while cut and text.count(b'"', start, cut) % 2:
-        cut = text.find(b"\n", cut) + 1
-    return cut or len(text)

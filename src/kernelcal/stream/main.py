@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
@@ -13,7 +13,7 @@ from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS_OF_A_PASS, SIGNIFICANCE
 from kernelcal.dependence import suspicions
 from kernelcal.errors import InputError
 from kernelcal.evaluation import Plan, Step, size_in_words
-from kernelcal.io import ReadOptions
+from kernelcal.io import ReadOptions, explained, how_found
 from kernelcal.io.columns import count
 from kernelcal.kernels import Laplacian
 from kernelcal.lenses import Lens
@@ -26,7 +26,16 @@ from kernelcal.stream.formats import BATCH_BYTES
 from kernelcal.stream.on_dask import ChunkFrame, add_up_on, current_client, survey_frame, threads_of
 from kernelcal.stream.survey import Survey, pilot_of, seconds_and_bytes, survey_files
 
-__all__ = ["Pass", "StreamResult", "evaluate_files", "evaluate_frame", "prepared", "read_options", "sketch_options"]
+__all__ = [
+    "Pass",
+    "StreamResult",
+    "evaluate_files",
+    "evaluate_frame",
+    "explain_files",
+    "prepared",
+    "read_options",
+    "sketch_options",
+]
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -360,6 +369,13 @@ def _plain(value: Any) -> bool:
     return isinstance(value, str) or not isinstance(value, Iterable)
 
 
+def explain_files(paths: Any, options: ReadOptions, command: Sequence[str]) -> str:
+    """Which columns of files that are read in parts are taken for what and why, and the command that states it."""
+    survey = survey_files(paths, options)
+    _, description = pilot_of(survey)
+    return explained(_read(survey, description), survey.roles.choices, command)
+
+
 def _plan(survey: Survey, pilot: Case, empty: Sketch, why: str, client: Any) -> Plan:
     seconds, size = seconds_and_bytes(pilot, empty)
     workers = 1 if client is None else threads_of(client)
@@ -373,4 +389,5 @@ def _plan(survey: Survey, pilot: Case, empty: Sketch, why: str, client: Any) -> 
 def _read(survey: Survey, description: str) -> str:
     """Return the sentence that says what was read, with all rows in the place of the first ones."""
     _, _, columns = description.partition("; ")
-    return f"read {survey.name}: {count(survey.rows)}; {_EQUAL.sub('', columns)}"
+    found = how_found(survey.roles.choices)
+    return f"read {survey.name}: {count(survey.rows)}; {_EQUAL.sub('', columns)}{survey.aside}{found}"

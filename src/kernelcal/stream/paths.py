@@ -14,7 +14,7 @@ from kernelcal.cases import Case, refuse_lens
 from kernelcal.errors import InputError, naming_rows
 from kernelcal.evaluation import Evaluation, evaluated, plan, size_in_words
 from kernelcal.explanation import columns_of_text
-from kernelcal.io import Arrays, Data, ReadOptions, read, read_source
+from kernelcal.io import Data, ReadOptions, read, read_source
 from kernelcal.lenses import Lens
 from kernelcal.predictions import ScorePredictions
 from kernelcal.runs import Run
@@ -145,7 +145,8 @@ def read_together(paths: Sequence[Any], options: ReadOptions) -> Data:
     roles = survey.roles
     said = {"drop_missing": options.drop_missing, "drop_target": options.drop_target, **roles.known()}
     asked = replace(roles.options, **said)
-    return read_source(Arrays(survey.name, roles.as_read(whole)), asked)
+    data = read_source(roles.source(survey.name, roles.as_read(whole)), asked)
+    return replace(data, choices=roles.choices)
 
 
 def _checked(part: FilePart, survey: Survey) -> list[Columns]:

@@ -175,6 +175,8 @@ class Survey:
         What the columns hold.
     files, bytes : int
         Files and their size; 0 for a data frame.
+    aside : str
+        What is said of lines above the header.
     compute : callable
         Calls a list of functions of a part, where the parts are.
     """
@@ -185,6 +187,7 @@ class Survey:
     roles: Roles
     files: int = 0
     bytes: int = 0
+    aside: str = ""
     compute: Compute = field(default=lambda calls: [function(*arguments) for function, arguments in calls])
 
     @property
@@ -211,13 +214,15 @@ def survey_files(paths: Sequence[Any], options: ReadOptions, *, together: bool =
     found = find_files(paths)
     opened = [open_in_pieces(path, options) for path in found]
     head = Arrays(found[0], _first_head(opened))
+    head.percent = dict(opened[0].percent)
     texts = label_columns(head, options, together=together)
     _refuse_other_columns(opened, head.names, texts)
     roles = roles_of(head, _learned(opened, texts), options)
     parts = list(_parts(opened, options))
     if not parts:
         raise InputError(f"{found[0]}: there are no rows, only names: give files with rows")
-    return Survey(_name(found), parts, [part.piece.rows for part in parts], roles, len(found), size_of(found))
+    counts = [part.piece.rows for part in parts]
+    return Survey(_name(found), parts, counts, roles, len(found), size_of(found), aside=opened[0].aside)
 
 
 def _learned(opened: Sequence[InPieces], texts: Sequence[str]) -> Labels | None:
@@ -253,6 +258,13 @@ def _refuse_other_columns(opened: Sequence[InPieces], names: Sequence[str], text
             raise InputError(
                 f"{where} has no column {other[0]!r}, which {(opened[0] if where == file.path else file).path} has: "
                 "files that are read together have the same columns"
+            )
+        name = next(iter(sorted({*file.percent} ^ {*opened[0].percent})), None)
+        if name is not None:
+            signed, plain = (file, opened[0]) if name in file.percent else (opened[0], file)
+            raise InputError(
+                f"column {name!r} has percent signs in {signed.path} and none in {plain.path}: write all of its "
+                "numbers alike"
             )
         for name in texts:
             if file.kind(name) != opened[0].kind(name):

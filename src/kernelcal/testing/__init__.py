@@ -2,9 +2,10 @@
 
 from kernelcal.testing.closed_form import check_closed_form
 from kernelcal.testing.engine import check_engine
-from kernelcal.testing.family import check_family
+from kernelcal.testing.families import check_family
 from kernelcal.testing.inference import check_interval_method, check_null_law
 from kernelcal.testing.kernel import check_kernel
+from kernelcal.testing.measure import check_measure
 from kernelcal.testing.metric import check_metric
 from kernelcal.testing.plot import check_plot
 from kernelcal.testing.questions import check_binning, check_lens
@@ -19,6 +20,7 @@ __all__ = [
     "check_interval_method",
     "check_kernel",
     "check_lens",
+    "check_measure",
     "check_metric",
     "check_null_law",
     "check_plot",

@@ -27,7 +27,7 @@ from kernelcal.inference.laws.law import NullLaw, Outcome, Problem, one_member
 from kernelcal.inference.laws.mean_embedding import CME
 from kernelcal.inference.laws.named import NULL_LAWS
 from kernelcal.inference.laws.null_moments import KnownNull, known_null
-from kernelcal.inference.laws.ranking import decisive, family_wise_pvalues, merged_ranks, ranks
+from kernelcal.inference.laws.ranking import decisive, family_wise_pvalues, merged_pvalue, merged_ranks, ranks
 from kernelcal.inference.laws.resampled import Bootstrap, Consistency, Wild
 from kernelcal.inference.laws.undrawn import (
     Block,
@@ -72,6 +72,7 @@ __all__ = [
     "family_wise_pvalues",
     "far_note",
     "known_null",
+    "merged_pvalue",
     "merged_ranks",
     "not_redrawn",
     "one_member",

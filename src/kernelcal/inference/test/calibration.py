@@ -383,6 +383,9 @@ def _result(law: NullLaw, outcome: Outcome, problem: Problem) -> TestResult:
         words = directions(prepared.signals, targets, members, outcome.fired, run.alpha, problem.case.rows)
     if isinstance(prepared, PreparedGiven) and shown is not None and rejected:
         words = _beside_given(words, shown, prepared, outcome, run.alpha)
+    elif rejected and not isinstance(prepared, PreparedFamily):
+        named = sorted((m for m in members if m.pvalue <= run.alpha), key=lambda m: (m.name != outcome.fired, m.pvalue))
+        words = prepared.sentences(targets, tuple(member.name for member in named))
     p, draws = outcome.pvalue, outcome.draws
     return TestResult(
         statistic=min(m.pvalue for m in members if m.ranked) if len(members) > 1 else members[0].value,

@@ -10,7 +10,7 @@ import numpy as np
 from kernelcal.arrays import is_numpy, to_numpy
 from kernelcal.cases import Case
 from kernelcal.defaults import SIGNIFICANCE
-from kernelcal.dependence import Dependence
+from kernelcal.dependence import Dependence, mean_law
 from kernelcal.errors import InputError
 from kernelcal.inference.result import Member
 from kernelcal.inference.test.number_family import FACTORS, number_kernel, number_merge, number_parts
@@ -360,16 +360,15 @@ def directions(
     unless it is a slope that a fit does not confirm: that could be the opposite of the truth. Of rows that depend on
     each other the spread is that of sums over clusters or stretches.
     """
-    if rows is not None:
-        signals.rows = rows
+    law = mean_law(rows) if rows is not None and rows.overlap else None
     pvalues = {member.name: member.pvalue for member in members}
     found = [name for name in signals.directed if pvalues.get(name, 1.0) <= alpha]
     sizes = {member.name: -abs(float(np.nan_to_num(member.deviation))) for member in members}
     ordered = sorted(found, key=lambda name: (name != fired, pvalues[name], sizes[name]))
-    named = signals.named(ordered, pvalues, targets, fired, alpha) if ordered else []
+    named = signals.named(ordered, pvalues, targets, fired, alpha, law) if ordered else []
     ruled_out = _ruled_out(signals, members, len(targets), alpha)
     if named:
-        return (*ruled_out, *dict.fromkeys(signals.sentence(name, targets) for name in named))
+        return (*ruled_out, *dict.fromkeys(signals.sentence(name, targets, law) for name in named))
     of_shape = fired.startswith("PIT") and isinstance(signals, PreparedNumberSignals)
     return ruled_out or (signals.sentence(fired, targets) if of_shape else signals.aimless,)
 

@@ -83,6 +83,12 @@ def _law(given: Any) -> NullLaw | None:
     return NULL_LAWS.made(given)
 
 
+def _pre_ranks() -> Statistic:
+    from kernelcal.statistics.vectors import PreRanks  # imported when needed: few tests are of vectors
+
+    return PreRanks()
+
+
 _BLOCKS = partial(SKCE, estimator="block", block_size=2)
 for _name, _statistic, _serves, _summary in (
     ("default", DefaultFamily, "any", "a family: signals with a direction, bins, and kernels at several lengthscales"),
@@ -100,6 +106,7 @@ for _name, _statistic, _serves, _summary in (
     ("mce", partial(ECE, norm="max"), "classes", "largest error of these bins"),
     ("mmce", MMCE, "classes", "kernel calibration error of the top label"),
     ("kccsd", KCCSD, "densities with a score function", "Stein discrepancy, without normalising constants"),
+    ("pre-ranks", _pre_ranks, "draws of vectors", "ranks of outcomes among draws by pre-ranks, and TARP"),
     ("pit", UniformPIT, "numbers, one a target", "are the PIT values uniform"),
 ):
     register_statistic(_name, _statistic, summary=_summary, serves=_serves)

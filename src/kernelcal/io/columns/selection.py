@@ -136,11 +136,14 @@ _PREDICTION_OPTIONS = (
 _NUMBERED = re.compile(r"(?:p|prob|proba|probability|class)[_.]?(\d+)", re.IGNORECASE)
 
 
-def choose_target(source: Source, asked: str | None, also: Sequence[str] = ()) -> list[str]:
-    """Names of the target column, of the one-hot columns, or of the targets of a vector; `also` are usual names."""
+def choose_target(source: Source, asked: str | None, also: Sequence[str] = (), beside: str = "") -> list[str]:
+    """Names of the target column, of the one-hot columns, or of the targets of a vector; `also` are usual names.
+
+    What a message asks for besides is said by `beside`.
+    """
     if asked:
         return [known(source, name.strip()) for name in asked.split(",")]
-    return [usual_column(source, (*_TARGETS, *also), "target", "--target NAME")]
+    return [usual_column(source, (*_TARGETS, *also), "target", f"--target NAME{beside}")]
 
 
 def has_usual_predictions(source: Source) -> bool:

@@ -98,7 +98,9 @@ def arrow_arrays(where: Any, table: Any) -> dict[str, np.ndarray]:
 
 def _of_arrow(column: Any) -> np.ndarray:
     if str(column.type).startswith("dictionary"):  # to_numpy would give null the last of the values
-        column = column.cast(column.type.value_type)
+        chunks = getattr(column, "chunks", [column])
+        books = [(chunk.dictionary.to_pylist(), chunk.indices.to_pylist()) for chunk in chunks]
+        return column_of([None if k is None else book[k] for book, places in books for k in places])
     values = column.to_numpy()
     lists = values.dtype.kind == "O" and any(isinstance(value, np.ndarray) for value in values)
     if not lists:

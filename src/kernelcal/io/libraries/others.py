@@ -12,7 +12,7 @@ import numpy as np
 
 from kernelcal.errors import InputError, MissingExtraError
 from kernelcal.io.libraries.frames import arrow_arrays, is_table, table_columns
-from kernelcal.io.sources import column_of
+from kernelcal.io.sources import Noted, above, column_of
 
 __all__ = ["load_arrow", "load_excel", "load_r"]
 
@@ -56,13 +56,31 @@ def load_excel(path: Path) -> dict[str, np.ndarray]:
         raise InputError(
             f"{path}: the workbook has {what}: save the sheet that is meant as a file of its own, such as csv"
         )
-    ((header, *rows),) = sheets.values()
+    (table,) = sheets.values()
+    titles = next((k for k, row in enumerate(table[:_MOST]) if _is_header(row)), 0)
+    if any(_filled(row) > 1 for row in table[:titles]):
+        titles = 0
+    header, *rows = table[titles:]
     kept = [k for k, name in enumerate(header) if name is not None]
     names = [str(header[k]).strip() for k in kept]
     _refuse_doubles(path, names)
-    return {
-        name: _cells([row[k] if k < len(row) else None for row in rows]) for name, k in zip(names, kept, strict=True)
-    }
+    found = Noted(
+        (name, _cells([row[k] if k < len(row) else None for row in rows])) for name, k in zip(names, kept, strict=True)
+    )
+    found.aside = above(titles)
+    return found
+
+
+_MOST = 20  # rows above the names of the columns
+
+
+def _filled(row: Any) -> int:
+    return sum(value is not None for value in row)
+
+
+def _is_header(row: Any) -> bool:
+    """Tell whether a row holds two names or more and nothing else."""
+    return _filled(row) > 1 and all(value is None or isinstance(value, str) for value in row)
 
 
 def _cells(values: list[Any]) -> np.ndarray:

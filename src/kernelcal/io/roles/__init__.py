@@ -1,7 +1,20 @@
 """What columns hold where it was not said, by the names that people give them."""
 
-from kernelcal.io.roles.doubts import doubts_of, other_scale
+from kernelcal.io.roles.doubts import doubts_of, other_scale, other_units
+from kernelcal.io.roles.joined import Joined, WithOutcomes, with_outcomes
 from kernelcal.io.roles.main import columns_of_models, resolved
 from kernelcal.io.roles.vocabulary import is_target, plain, says_right
 
-__all__ = ["columns_of_models", "doubts_of", "is_target", "other_scale", "plain", "resolved", "says_right"]
+__all__ = [
+    "Joined",
+    "WithOutcomes",
+    "columns_of_models",
+    "doubts_of",
+    "is_target",
+    "other_scale",
+    "other_units",
+    "plain",
+    "resolved",
+    "says_right",
+    "with_outcomes",
+]

@@ -14,10 +14,10 @@ from kernelcal.io.roles import vocabulary as words
 from kernelcal.io.roles.table import Found, NamedColumns, choice, join
 from kernelcal.predictions import columns_of_labels, common_start, negative_and_positive
 
-__all__ = ["OF_CLASSES", "by_labels", "predicted"]
+__all__ = ["OF_CLASSES", "by_labels", "of_two_labels", "predicted"]
 
 
-_MOST_LABELS = 100
+_MOST_LABELS, _TWO = 100, 2
 _OTHER = re.compile(r"\d|(neg|negative|no|not|non|false|incorrect|wrong|loss|lose|fail)(_|$)")  # of label 0, perhaps
 _NUMBERED = re.compile(r"(.*?)_?\d+")
 
@@ -31,8 +31,9 @@ def _by_affix(table: NamedColumns, kind: str) -> str | None:
 
 def _class_series(table: NamedColumns, target: str, kind: str) -> Found | None:
     """Columns p0, p1, ...: those of a series that is called as probabilities are."""
-    for stem, columns in words.series(table.free).items():
+    for series, columns in words.series(table.free).items():
         names = [name for name, _ in columns]
+        stem = _without(series, words.plain(target))
         if stem not in words.SERIES_OF_CLASSES | words.SERIES_OF_LOGITS or any(
             number != int(number) for _, number in columns
         ):
@@ -51,6 +52,12 @@ def _class_series(table: NamedColumns, target: str, kind: str) -> Found | None:
         why = f"numbered columns, called as {called} of classes are"
         return patch, [choice("predictions", names, why)]
     return None
+
+
+def _without(stem: str, target: str) -> str:
+    """Stem of a series without the name of the target: P_BAD1 and P_BAD0 beside BAD are p of classes."""
+    parts = stem.split("_")
+    return "_".join(part for part in parts if part != target) if target in parts and stem != target else stem
 
 
 def _labels(table: NamedColumns, target: str) -> set[float]:
@@ -74,6 +81,18 @@ def _of_class_one(table: NamedColumns, kind: str) -> str | None:
     return found[0] if kind == "binary" and len(found) == 1 and table.plain[found[0]].endswith("1") else None
 
 
+def _called_as_the_outcome(table: NamedColumns, target: str, kind: str) -> Found | None:
+    """A column that has the name of the outcome in its file: the target of a submission is a prediction."""
+    name = getattr(table.source, "outcomes", {}).get(target)
+    if name not in table.free or table.kind(name) != "fractions":
+        return None
+    if kind == "text":
+        return of_two_labels(table, target, kind, name)
+    if kind != "binary":
+        return None
+    return {"predictions": name}, [choice("predictions", name, "called as the outcome in the file of outcomes")]
+
+
 def _probability(table: NamedColumns, target: str, kind: str) -> Found | None:
     name = table.one(words.PROBABILITY) or _of_class_one(table, kind) or _by_affix(table, kind)
     if name is None or table.kind(name) in ("text", "none"):
@@ -83,7 +102,7 @@ def _probability(table: NamedColumns, target: str, kind: str) -> Found | None:
         return of_guess
     if kind == "whole" and table.one(words.STD) and table.one(words.MEAN):
         return None
-    found = _of_two_labels(table, target, kind, name)
+    found = of_two_labels(table, target, kind, name)
     return found or ({"predictions": name}, [choice("predictions", name, "a usual name of probabilities")])
 
 
@@ -114,7 +133,7 @@ def _values(table: NamedColumns, target: str) -> set[Any]:
     return set(table.source.values(target).tolist()) - {None}
 
 
-def _of_two_labels(table: NamedColumns, target: str, kind: str, name: str) -> Found | None:
+def of_two_labels(table: NamedColumns, target: str, kind: str, name: str) -> Found | None:
     """One column beside two text labels: which of them it is about."""
     if kind != "text" or table.kind(name) == "array" or table.options.classes:
         return None
@@ -133,7 +152,7 @@ def _of_labels(table: NamedColumns, target: str, kind: str) -> Found | None:
     if kind != "text":
         return None
     labels = table.texts(target)
-    columns, more = columns_of_labels(labels, table.free)
+    columns, more = columns_of_labels(labels, table.free, target)
     if columns and table.numbers(columns) is None:
         return None
     if len(columns) > 1:
@@ -141,7 +160,7 @@ def _of_labels(table: NamedColumns, target: str, kind: str) -> Found | None:
         chosen = choice("predictions", columns, "called as the labels of the target")
         scale = _scale_of(common_start(columns))
         return {"predictions": join(columns), **({"kind": scale} if scale else {})}, [chosen]
-    return _of_two_labels(table, target, kind, columns[0]) if len(columns) == 1 and len(labels) == 2 else None
+    return of_two_labels(table, target, kind, columns[0]) if len(columns) == 1 and len(labels) == 2 else None
 
 
 def _scale_of(start: str) -> str | None:
@@ -151,10 +170,10 @@ def _scale_of(start: str) -> str | None:
     return next((scale for scale, tiers in scales.items() if any(word in tier for tier in tiers)), None)
 
 
-def _sum_to_one(table: NamedColumns, columns: Sequence[str]) -> bool:
+def _sum_to_one(table: NamedColumns, columns: Sequence[str], *, wide: bool = False) -> bool:
     """Tell whether columns hold numbers from 0 to 1, or percentages, that sum to 1 or 100 in every row."""
-    values = table.numbers(columns)
-    if values is None or not len(values):
+    values = table.source.array(columns[0]) if wide else table.numbers(columns)
+    if values is None or not len(values) or values.ndim != _TWO:
         return False
     sums = values.sum(axis=1)
     sums, least = sums[np.isfinite(sums)], float(np.nanmin(values, initial=0.0))
@@ -166,8 +185,8 @@ def _confidence(table: NamedColumns, target: str, kind: str) -> Found | None:
     name = table.one(words.CONFIDENCE)
     if name is None or table.kind(name) in ("text", "none"):
         return None
-    if words.says_right(target):
-        two = _of_two_labels(table, target, kind, name)
+    if words.says_right(target) or words.plain(target) in words.HIT[2]:
+        two = of_two_labels(table, target, kind, name)
         return two or ({"predictions": name}, [choice("predictions", name, f"the confidence that {target} is true")])
     label = table.options.predicted_label or table.one(words.PREDICTED_LABEL, but=[name])
     if label is not None and label in table.source.names and _alike(table.kind(label), kind):
@@ -202,10 +221,33 @@ def _on_log_scale(table: NamedColumns, target: str, kind: str) -> Found | None:
 
 def predicted(table: NamedColumns, target: str, kind: str) -> Found | None:
     """A prediction of an outcome that is 0 or 1, itself between 0 and 1: its probability."""
-    name = table.one(words.PREDICTED)
-    if name is None or kind != "binary" or table.kind(name) != "fractions":
+    name = table.one(words.PREDICTED) or _called_a_prediction(table)
+    if name is None:
         return None
+    if table.kind(name) == "array":
+        return _rows_of_ones(table, name, kind)
+    if table.kind(name) != "fractions" or kind not in ("binary", "text"):
+        return None
+    if kind == "text":
+        return of_two_labels(table, target, kind, name)
     return {"predictions": name}, [choice("predictions", name, f"from 0 to 1 beside a {target} of 0 and 1")]
+
+
+def _called_a_prediction(table: NamedColumns) -> str | None:
+    """The one column of fractions whose name begins or ends with a word for predictions: predicted_30d_mortality."""
+    found = [
+        name
+        for name in table.free
+        if {table.plain[name].split("_")[0], table.plain[name].split("_")[-1]} & words.PREDICTED[0]
+    ]
+    return found[0] if len(found) == 1 and table.kind(found[0]) == "fractions" else None
+
+
+def _rows_of_ones(table: NamedColumns, name: str, kind: str) -> Found | None:
+    """An array whose rows sum to 1, beside labels."""
+    if kind == "real" or not _sum_to_one(table, [name], wide=True):
+        return None
+    return {"predictions": name}, [choice("predictions", name, "an array whose rows sum to 1")]
 
 
 def _sums_to_one(table: NamedColumns, target: str, kind: str) -> Found | None:
@@ -228,10 +270,12 @@ def by_labels(table: NamedColumns) -> Found | None:
     """A column of text whose labels are the names of columns that sum to 1 in every row: it is the target."""
     found = []
     for name in table.free:
-        labels = table.texts(name) if table.kind(name) == "text" and table.labels is None else set()
+        labels = _few_labels(table, name)
         if not 1 < len(labels) <= _MOST_LABELS:
             continue
-        columns, _ = columns_of_labels(labels, [other for other in table.free if other != name])
+        columns, _ = columns_of_labels(labels, [other for other in table.free if other != name], name)
+        if table.kind(name) != "text" and not all(table.plain[name] in table.plain[other] for other in columns):
+            continue
         if len(columns) > 1 and _sum_to_one(table, columns):
             found.append((name, columns))
     if len(found) != 1:
@@ -243,7 +287,15 @@ def by_labels(table: NamedColumns) -> Found | None:
     ]
 
 
+def _few_labels(table: NamedColumns, name: str) -> set[Any]:
+    """Labels of a column that could be a target: texts, or whole numbers."""
+    if table.kind(name) == "text" and table.labels is None:
+        return table.texts(name)
+    return _labels(table, name) if table.kind(name) in ("binary", "whole") else set()
+
+
 OF_CLASSES = (
+    _called_as_the_outcome,
     _class_series,
     _probability,
     _of_labels,

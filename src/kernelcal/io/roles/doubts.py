@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-__all__ = ["doubts_of", "other_scale"]
+from kernelcal.io.roles.vocabulary import plain
+
+__all__ = ["doubts_of", "other_scale", "other_units"]
 
 
 _ROWS, _FEW, _EXPECTED = 50, 3, 10.0
@@ -43,6 +45,47 @@ def doubts_of(y: np.ndarray, predictions: Any) -> tuple[str, ...]:
             "these predicted labels, or numbers that were rounded?"
         )
     return tuple(found)
+
+
+_UNITS = (
+    ("c celsius degc", "f fahrenheit degf", "k kelvin"),
+    ("ms mps", "kmh kph", "mph", "kt kts knots"),
+    ("mm", "cm", "m", "km", "in inch inches", "ft feet"),
+    ("w", "kw", "mw", "gw"),
+    ("kwh", "mwh", "gwh"),
+    ("pa", "hpa mb mbar", "kpa"),
+    ("eur", "usd", "gbp", "chf"),
+    ("s sec seconds", "min minutes", "h hours", "days"),
+)
+
+
+def other_units(targets: Sequence[str], columns: Sequence[str]) -> tuple[str, ...]:
+    """Ask whether a prediction has the unit of its outcome, where their names end in two units of one kind.
+
+    Examples
+    --------
+    >>> from kernelcal.io.roles import other_units
+    >>> other_units(["obs_C"], ["mean_F"])
+    ('obs_C and mean_F are called after two units (c, f): are they in one? Write both in the same unit',)
+    >>> other_units(["obs_C"], ["mean_C"]), other_units(["y"], ["mean_F"])
+    ((), ())
+    """
+    for target in targets:
+        for column in columns:
+            for units in _UNITS:
+                mine, its = (_unit(name, units) for name in (target, column))
+                if mine and its and mine[0] != its[0]:
+                    return (
+                        f"{target} and {column} are called after two units ({mine[1]}, {its[1]}): are they in one? "
+                        "Write both in the same unit",
+                    )
+    return ()
+
+
+def _unit(name: str, units: Sequence[str]) -> tuple[int, str] | None:
+    """Which of some units is the last word of a name."""
+    last = plain(name).split("_")[-1]
+    return next(((k, last) for k, words in enumerate(units) if last in words.split()), None)
 
 
 _NATS = 10.0  # by which another scale must explain the outcomes better

@@ -6,20 +6,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from kernelcal.errors import InputError
 from kernelcal.io.columns import Choice, ReadOptions, known, listed, was_said
 from kernelcal.io.long import is_long
 from kernelcal.io.roles import vocabulary as words
-from kernelcal.io.roles.classes import OF_CLASSES, by_labels, predicted
+from kernelcal.io.roles.classes import OF_CLASSES, by_labels, of_two_labels, predicted
 from kernelcal.io.roles.numbers import OF_NUMBERS, by_stems, errors, refuse_absolute, refuse_two
 from kernelcal.io.roles.table import Found, NamedColumns, choice
 from kernelcal.io.sources import Source
+from kernelcal.predictions import negative_and_positive
 
-__all__ = ["columns_of_models", "resolved"]
+__all__ = ["columns_of_models", "resolved", "target_of"]
 
 
 _FORMS = ("predictions", "mean", "std", "variance", "samples", "quantiles", "family", "parameters")
 _LONG = ("long", "level", "sample_id", "value", "truth")
+_SURE, _TWO = 2, 2  # tiers of names that need nothing beside them, and outcomes of an event
 _ARRAYS = ("samples", "quantiles", "cov", "levels")  # names of arrays that tell the form by themselves
 
 
@@ -48,22 +52,68 @@ def resolved(
         patch = {name: value for name, value in patch.items() if name != "kind"}
     if any("," in name for one in choices for name in one.columns):
         return options, ()  # names are listed with commas
+    if "kind" not in patch and options.kind == "probabilities" and _in_percent(table, patch, options):
+        patch["kind"] = "percent"
+        choices.append(choice("kind", "percent", "the names say percent"))
     said_by = {one.role for one in choices}
     choices += [choice(name, str(value), "the names say so") for name, value in patch.items() if name not in said_by]
     return replace(options, **patch), tuple(choices)
 
 
-def _target(table: NamedColumns) -> Choice | None:
+def _in_percent(table: NamedColumns, patch: dict[str, Any], options: ReadOptions) -> bool:
+    """Tell whether the columns of the predictions are called percentages, and hold more than 1 and at most 100."""
+    names = str(patch.get("predictions", options.predictions or "")).split(",")
+    if not all(name in table.source.names and words.percent_is_said(name) for name in names):
+        return False
+    values = table.numbers(names)
+    if values is None or any(name in table.source.percent for name in names):
+        return False
+    there = values[np.isfinite(values)]
+    return len(there) > 0 and bool(there.min() >= 0 and 1 < there.max() <= 100)
+
+
+def target_of(table: NamedColumns) -> Choice | None:
+    """The column of the outcomes by its name, and why; None where names leave a doubt."""
     if table.options.target:
         return None
-    hits = table.called(words.HIT)
+    hits = _hits(table)
     if len(hits) == 1 and table.one(words.CONFIDENCE) and not table.called(words.PROBABILITY[:2]):
         return choice("target", hits, f"{hits[0]} says whether an answer was right, beside a confidence in it")
-    found = table.called(words.TARGET) or hits
+    found, why = table.called(words.TARGET) or hits, "is a usual name of outcomes"
+    if not found:
+        found, why = _by_a_word(table), "has a word for outcomes in its name, and no other column has"
     if len(found) != 1:
         return None
     _refuse_another_outcome(table, found[0])
-    return choice("target", found, f"{found[0]} is a usual name of outcomes")
+    return choice("target", found, f"{found[0]} {why}")
+
+
+def _hits(table: NamedColumns) -> list[str]:
+    """Columns that say whether an answer was right: two outcomes, called so; a score only beside a confidence."""
+    for k, tier in enumerate(words.HIT):
+        found = [name for name in table.called([tier]) if _is_hit(table, name)]
+        if found and (k < _SURE or (table.one(words.CONFIDENCE) and table.kind(found[0]) == "binary")):
+            return found
+    return []
+
+
+def _is_hit(table: NamedColumns, name: str) -> bool:
+    if table.kind(name) == "text":
+        return negative_and_positive(sorted(table.different(name))) is not None
+    return table.kind(name) in ("binary", "array")
+
+
+def _by_a_word(table: NamedColumns) -> list[str]:
+    """Columns such as died_30d, default_flag and price_actual, which say nothing of a prediction."""
+    found = []
+    for name in table.free:
+        parts = set(table.plain[name].split("_"))
+        if not parts & words.OUTCOME_WORDS or parts & words.PREDICTION_WORDS or table.kind(name) in ("array", "none"):
+            continue
+        two = table.kind(name) == "binary" or (table.kind(name) == "text" and len(table.different(name)) == _TWO)
+        if two or (parts & words.OF_NUMBERS and table.kind(name) != "text"):
+            found.append(name)
+    return found
 
 
 def _refuse_another_outcome(table: NamedColumns, name: str) -> None:
@@ -82,9 +132,16 @@ def _beside_what_was_said(table: NamedColumns, said: Sequence[str]) -> Found | N
     """Predictions were named: the target, and a mean of 0 where the target is an error."""
     asked = [part.strip() for name in said for part in str(getattr(table.options, name)).split(",")]
     table.free = [name for name in table.free if name not in asked]
-    options, chosen = table.options, _target(table)
+    options, chosen = table.options, target_of(table)
     patch: dict[str, Any] = {} if chosen is None else {"target": chosen.columns[0]}
     choices = [] if chosen is None else [chosen]
+    if list(said) == ["predictions"] and len(asked) == 1 and asked[0] in table.source.names:
+        target = options.target or (chosen.columns[0] if chosen is not None else "")
+        if target in table.source.names and table.kind(target) == "text":
+            two = of_two_labels(table, target, "text", asked[0])
+            if two is not None:
+                patch["classes"] = two[0]["classes"]
+                choices += [one for one in two[1] if one.role == "classes"]
     spread = {"std", "variance"} & set(said)
     if spread and not options.mean and len(said) == 1:
         error = options.target if options.target else table.one(words.ERROR)
@@ -98,7 +155,7 @@ def _beside_what_was_said(table: NamedColumns, said: Sequence[str]) -> Found | N
 
 def _of_all(table: NamedColumns) -> Found | None:
     """Target and predictions by their names; None where one of them is not found without a doubt."""
-    chosen = _target(table)
+    chosen = target_of(table)
     targets = [part.strip() for part in table.options.target.split(",")] if table.options.target else []
     targets = list(chosen.columns) if chosen is not None else [known(table.source, name) for name in targets]
     if not targets:
@@ -120,7 +177,8 @@ def _of_all(table: NamedColumns) -> Found | None:
     found = predicted(table, targets[0], kind)
     if found is not None:
         return _with(chosen, found)
-    stems = by_stems(table, targets[0]) if chosen is None and len(targets) == 1 else None
+    by_word = chosen is None or not words.is_usual(targets[0])
+    stems = by_stems(table, targets[0]) if by_word and len(targets) == 1 else None
     return stems or (None if chosen is None else ({"target": chosen.columns[0]}, [chosen]))
 
 
@@ -168,7 +226,7 @@ def columns_of_models(source: Source, options: ReadOptions) -> list[dict[str, st
     Names of columns are then alike but for the model: ``p_forest`` and ``p_linear``, ``a_mean`` and ``a_std``.
     """
     table = NamedColumns(source, options, None)
-    chosen = _target(table)
+    chosen = target_of(table)
     target = options.target or (chosen.columns[0] if chosen is not None else None)
     if target is None or target not in source.names:
         return None

@@ -14,7 +14,7 @@ from kernelcal.io.roles.table import Found, NamedColumns, choice, join
 __all__ = ["OF_NUMBERS", "by_stems", "errors", "refuse_absolute", "refuse_two"]
 
 
-_ROUNDING, _HALF = 1e-9, 0.5
+_ROUNDING, _HALF, _TWO = 1e-9, 0.5, 2
 _PERCENT = 20  # from which on a number beside lower or upper is a share in percent
 
 
@@ -24,6 +24,8 @@ def _mean_and_spread(table: NamedColumns, target: str, kind: str) -> Found | Non
         std = None
     mean = table.one(words.MEAN)
     spread = std or variance
+    if not (mean and spread) and (pair := _of_one_forecast(table)) is not None and kind != "text":
+        return pair
     if not mean or not spread or kind == "text":
         return None
     if kind == "binary" and words.plain(mean) in words.MEAN[2] and table.kind(mean) == "fractions":
@@ -32,6 +34,24 @@ def _mean_and_spread(table: NamedColumns, target: str, kind: str) -> Found | Non
     return {"mean": mean, role: spread}, [
         choice("mean", mean, "a usual name of predicted numbers"),
         choice(role, spread, f"a usual name of a predicted {'standard deviation' if std else 'variance'}"),
+    ]
+
+
+def _of_one_forecast(table: NamedColumns) -> Found | None:
+    """A mean and a spread that are called after one forecast: fc_mean and fc_std."""
+    groups: dict[str, dict[str, list[str]]] = {}
+    for name in table.free:
+        role = words.role_and_stem(name)
+        if role is not None and role[1] in words.FORECASTS and role[0] in ("mean", "std", "variance"):
+            groups.setdefault(role[1], {}).setdefault(role[0], []).append(name)
+    whole = [roles for roles in groups.values() if "mean" in roles and len(roles) == _TWO]
+    if len(whole) != 1 or any(len(names) > 1 for names in whole[0].values()):
+        return None
+    ((mean,), (spread,)) = whole[0].pop("mean"), next(iter(whole[0].values()))
+    (role,) = whole[0]
+    return {"mean": mean, role: spread}, [
+        choice("mean", mean, "the mean of one forecast, by its name"),
+        choice(role, spread, f"the spread of {mean}, by their names"),
     ]
 
 
@@ -112,6 +132,7 @@ def _bounds(table: NamedColumns, target: str, kind: str) -> Found | None:
         raise InputError(
             f"{lower} and {upper} are ends of intervals: say which share of the outcomes these shall hold, --interval "
             "SHARE, as a number between 0 and 1 (as many outcomes then lie below as above)"
+            + (". Those of Prophet hold 0.8 unless interval_width was set" if lower == "yhat_lower" else "")
         )
     levels = [f"{(1 - share) / 2:.10g}", *(["0.5"] if median else []), f"{(1 + share) / 2:.10g}"]
     why = f"usual names of the ends of intervals, said to hold {share:g} of the outcomes"
@@ -161,25 +182,33 @@ def _named_bounds(table: NamedColumns) -> Found | None:
         for stem, ends in models.items()
         if set(ends["low"]) == set(ends["high"]) and all(0 < share < 1 for share in ends["low"])
     }
+    median = table.one(words.MEDIAN)
     if len(whole) > 1:
+        ways = [_pairs_of(ends, None) for ends in whole.values()]
         raise InputError(
             f"{table.source.path}: intervals of several models ({', '.join(whole)}): say which columns are meant, "
-            "--quantiles NAMES --quantile-levels LEVELS"
+            + " or ".join(
+                f"--quantiles {join([n for _, n in w])} --quantile-levels {join([q for q, _ in w])}" for w in ways
+            )
         )
     if not whole:
         return None
-    (ends,) = whole.values()
-    shares = sorted(ends["low"], reverse=True)
-    median = table.one(words.MEDIAN)
-    pairs = [(f"{(1 - s) / 2:.10g}", ends["low"][s]) for s in shares]
-    pairs += [("0.5", median)] if median else []
-    pairs += [(f"{(1 + s) / 2:.10g}", ends["high"][s]) for s in reversed(shares)]
+    pairs = _pairs_of(next(iter(whole.values())), median)
     names, levels = [name for _, name in pairs], [level for level, _ in pairs]
     why = "ends of intervals, which hold the share in their names, as many outcomes below as above"
     return {"quantiles": join(names), "quantile_levels": join(levels)}, [
         choice("quantiles", names, why),
         choice("quantile_levels", levels, why),
     ]
+
+
+def _pairs_of(ends: dict[str, dict[float, str]], median: str | None) -> list[tuple[str, str]]:
+    """Levels and columns from the lowest to the highest."""
+    shares = sorted(ends["low"], reverse=True)
+    pairs = [(f"{(1 - s) / 2:.10g}", ends["low"][s]) for s in shares]
+    pairs += [("0.5", median)] if median else []
+    pairs += [(f"{(1 + s) / 2:.10g}", ends["high"][s]) for s in reversed(shares)]
+    return pairs
 
 
 def by_stems(table: NamedColumns, target: str | None = None) -> Found | None:

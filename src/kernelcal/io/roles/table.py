@@ -37,13 +37,15 @@ class NamedColumns:
         taken = {name for name in [*named, *key_columns(self.source, self.options)] if name}
         self.free = [name for name in self.source.names if name not in taken]
         self.plain = {name: words.plain(name) for name in self.free}
+        self.leaf = {name: words.leaf(name) for name in self.free}
 
     def called(self, tiers: Sequence[frozenset[str]], but: Iterable[str] = ()) -> list[str]:
-        """Columns of the first tier that has any."""
-        for tier in tiers:
-            found = [name for name in self.free if self.plain[name] in tier and name not in but]
-            if found:
-                return found
+        """Columns of the first tier that has any, by their names, else by the last of names in names."""
+        for names in (self.plain, self.leaf):
+            for tier in tiers:
+                found = [name for name in self.free if names[name] in tier and name not in but]
+                if found:
+                    return found
         return []
 
     def one(self, tiers: Sequence[frozenset[str]], but: Iterable[str] = ()) -> str | None:
@@ -97,6 +99,10 @@ class NamedColumns:
             return self.source.numbers(names)
         except InputError:
             return None
+
+    def different(self, name: str) -> set[str]:
+        """Different texts in the first rows of a column."""
+        return {value for value in self.source.first(name, _LOOKED_AT).tolist() if isinstance(value, str)}
 
     def texts(self, target: str) -> set[str]:
         """Different text labels of the target."""

@@ -9,6 +9,7 @@ from functools import lru_cache
 __all__ = [
     "CONFIDENCE",
     "ERROR",
+    "FORECASTS",
     "HIT",
     "LOGIT",
     "LOG_PROBABILITY",
@@ -16,8 +17,11 @@ __all__ = [
     "MEAN",
     "MEDIAN",
     "MEMBERS",
+    "OF_NUMBERS",
+    "OUTCOME_WORDS",
     "PREDICTED",
     "PREDICTED_LABEL",
+    "PREDICTION_WORDS",
     "PROBABILITY",
     "SERIES_OF_CLASSES",
     "SERIES_OF_LEVELS",
@@ -27,6 +31,9 @@ __all__ = [
     "UPPER",
     "VARIANCE",
     "is_target",
+    "is_usual",
+    "leaf",
+    "percent_is_said",
     "plain",
     "role_and_stem",
     "says_right",
@@ -46,14 +53,45 @@ TARGET = _names(
     "observations obs observed_value obs_value oracle_value gold gold_label reference_label gt true event occurred "
     "happened came_true outcomes result response measured measurement realized realised realized_value outcome_value "
     "target_value groundtruth ground_truth_label correct_label correct_class default churn churned survived "
-    "won win died death dead mortality readmitted fraud "
-    "is_fraud clicked click purchased converted conversion label_id labelid",
-    "class category species diagnosis",
+    "won win died death dead mortality readmitted fraud relapse bad "
+    "is_fraud clicked click purchased converted conversion label_id labelid gold_answer correct_answer answer_key "
+    "expected_answer",
+    "class category species diagnosis resolution resolved status",
+)
+# words of a longer name by which one column of two outcomes is told: died_30d, default_flag, Died in hospital
+OUTCOME_WORDS = frozenset(
+    [
+        "died",
+        "death",
+        "dead",
+        "default",
+        "defaulted",
+        "churned",
+        "churn",
+        "survived",
+        "readmitted",
+        "readmission",
+        "relapsed",
+        "relapse",
+        "event",
+        "occurred",
+        "outcome",
+        "happened",
+        "actual",
+        "actuals",
+        "observed",
+        "truth",
+        "converted",
+        "purchased",
+        "clicked",
+        "fraud",
+    ]
 )
 HIT = _names(
     "correct correctness right hit was_correct was_right is_correct is_right is_hit answered_correctly correct_answer "
     "answer_correct answer_is_correct top1_correct is_accurate",
     "acc exact_match em",
+    "score",
 )
 PROBABILITY = _names(
     "p probability probabilities prob probs proba predictions scores y_prob",
@@ -62,13 +100,16 @@ PROBABILITY = _names(
     "prediction_score prob_pred proba_pred p_hat phat p_pred pred_p y_pred_proba y_pred_prob y_hat_prob prob_pos "
     "prob_positive p_pos proba_pos positive_probability prob_true p_true p_yes prob_yes prob_event event_probability "
     "probability_of_event risk predicted_risk risk_score estimated_probability model_probability forecast_probability "
-    "forecast_prob softmax class_probabilities propensity p_y_1 pd",
+    "forecast_prob softmax class_probabilities propensity p_y_1 pd scored_probability "
+    "scored_probabilities probability_of_default probability_of_precipitation",
     "score chance likelihood",
 )
 PREDICTED = _names("y_pred y_hat yhat ypred pred preds predicted prediction forecast forecasts estimate fit fitted")
 PREDICTED_LABEL = _names(
     "pred_label pred_labels predicted_label predicted_labels prediction_label pred_class predicted_class "
-    "prediction_class label_pred y_pred_label top_label top_class top1_label predicted_category model_answer",
+    "prediction_class label_pred y_pred_label top_label top_class top1_label predicted_category model_answer "
+    "predicted_answer pred_answer extracted_answer parsed_answer chosen_answer selected_answer given_answer "
+    "model_prediction scored_label scored_labels",
     "y_pred y_hat yhat ypred pred preds predicted prediction",
 )
 CONFIDENCE = _names(
@@ -80,6 +121,13 @@ LOGIT = _names("logit logits y_logit y_logits pred_logit pred_logits raw_logits 
 LOG_PROBABILITY = _names(
     "logprob logprobs log_prob log_probs log_probability log_probabilities log_proba log_p log_softmax logp"
 )
+OF_NUMBERS = frozenset({"actual", "actuals", "observed", "outcome", "truth"})
+PREDICTION_WORDS = frozenset(
+    "p prob probs proba probability probabilities risk chance likelihood pred preds predicted prediction predictions "  # noqa: SIM905
+    "forecast forecasts fcst fc score scores scored hat mean std sd sigma var variance lower upper lo hi median q "
+    "quantile estimate estimated expected model logit logits odds confidence age date time day days previous prior "
+    "before history at type cause".split()
+)
 MEAN = _names(
     "mean mu",
     "y_mean pred_mean mean_pred predicted_mean mean_prediction forecast_mean posterior_mean predictive_mean y_mu "
@@ -87,9 +135,10 @@ MEAN = _names(
     "y_pred y_hat yhat ypred pred predicted prediction predictions forecast forecasts estimate fit fitted "
     "predicted_value point_forecast pred_value",
 )
+FORECASTS = frozenset("fc fcst forecast pred prediction predicted model ens ensemble posterior ml nn gp".split())  # noqa: SIM905
 STD = _names(
     "std",
-    "fcst_sd fcst_std sd sigma stddev stdev std_dev standard_deviation stds sds sigmas",
+    "fcst_sd fcst_std fc_std fc_sd sd sigma stddev stdev std_dev standard_deviation stds sds sigmas",
     "y_std y_sd y_sigma y_stddev pred_std std_pred predicted_std forecast_std posterior_std predictive_std pred_sd "
     "predicted_sd forecast_sd posterior_sd pred_sigma sigma_pred predicted_sigma y_pred_std y_pred_sd y_pred_sigma "
     "yhat_std std_prediction prediction_std prediction_sd predictive_sd std_hat sigma_hat pred_stddev pred_stdev",
@@ -142,14 +191,30 @@ def plain(name: str) -> str:
     return re.sub(r"[^\w.]+|(?<!\d)\.|\.(?!\d)", "_", apart).strip("_").casefold().replace("__", "_")
 
 
+def leaf(name: str) -> str:
+    """The last of the names of an object in objects: ``confidence`` of ``metadata.confidence``; empty of others."""
+    last = name.rpartition(".")[2] if "." in name else ""
+    return plain(last) if last[:1].isalpha() else ""
+
+
+def percent_is_said(name: str) -> bool:
+    """Tell whether a name says that its numbers are percentages: ``risk (%)``, ``risk_pct``."""
+    return "%" in name or bool({"pct", "percent", "percentage", "prozent"} & set(plain(name).split("_")))
+
+
 def is_target(name: str) -> bool:
     """Tell whether something has a usual name of outcomes."""
     return any(plain(name) in tier for tier in TARGET[:2])
 
 
+def is_usual(name: str) -> bool:
+    """Tell whether a column is called as outcomes are by its whole name, or by the last of names in names."""
+    return any(word in tier for tier in (*TARGET, *HIT) for word in (plain(name), leaf(name)))
+
+
 def says_right(name: str) -> bool:
     """Tell whether a column says by its name that an answer was right."""
-    return any(plain(name) in tier for tier in HIT)
+    return any(word in tier for tier in HIT[:2] for word in (plain(name), leaf(name)))
 
 
 def role_and_stem(name: str) -> tuple[str, str] | None:

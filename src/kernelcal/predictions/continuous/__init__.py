@@ -11,6 +11,7 @@ from kernelcal.predictions.continuous.normal import Normal, normal_distance
 from kernelcal.predictions.continuous.power_exponential import MultivariatePowerExponential
 from kernelcal.predictions.continuous.student_t import StudentT
 from kernelcal.predictions.continuous.uniform import Uniform
+from kernelcal.predictions.continuous.weibull import Weibull
 
 __all__ = [
     "Beta",
@@ -26,5 +27,6 @@ __all__ = [
     "StudentT",
     "Uniform",
     "VectorNormal",
+    "Weibull",
     "normal_distance",
 ]

@@ -69,13 +69,15 @@ class UniformHistogram(Shown):
             "notes": list(self.notes),
         }
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Any = None, *, legend: bool = True) -> Any:
         """Draw the histogram with its band.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
             Where to draw; default a new figure.
+        legend : bool
+            Whether the artists are said below.
 
         Returns
         -------
@@ -93,6 +95,7 @@ class UniformHistogram(Shown):
             whole=self.edges[0] < 0,
             title=f"{self.title}, {self.n:,} rows",
             ax=ax,
+            legend=legend,
         )
 
     def _table(self) -> Table:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelcal.arrays import row_slices
-from kernelcal.dependence import Dependence
+from kernelcal.dependence import MeanLaw
 from kernelcal.predictions import ClassPredictions
-from kernelcal.statistics.signals.clear import beyond_errors, clear_of_zero, errors_of_sums
+from kernelcal.statistics.signals.clear import beyond_errors, clear_of_zero, sums_with_errors
 
 __all__ = ["ClassWords", "Recalibrated", "recalibrated"]
 
@@ -40,7 +40,7 @@ def recalibrated(
     labels: np.ndarray,
     weights: np.ndarray | None,
     classes: np.ndarray,
-    rows: Dependence | None = None,
+    law: MeanLaw | None = None,
 ) -> Recalibrated:
     """Fit ``P(Y = k) = softmax_k(a log p + b)`` by maximum likelihood.
 
@@ -54,8 +54,8 @@ def recalibrated(
         Case weights.
     classes : numpy.ndarray of int
         Classes with an intercept b_k, fewer than m; the others have 0.
-    rows : Dependence, optional
-        Which rows depend on each other, for the standard error.
+    law : MeanLaw, optional
+        Law of means of rows that depend on each other, for the standard error.
 
     Returns
     -------
@@ -86,8 +86,8 @@ def recalibrated(
     _, _, information, modelled, observed = fit.at(theta)
     inverse = np.linalg.inv(information)[0]
     error = np.sqrt(max(inverse @ modelled @ inverse, inverse @ observed @ inverse))
-    if rows is not None and rows.overlap:
-        error = max(error, errors_of_sums(fit.influences(theta, inverse)[:, None], rows)[0])
+    if law is not None:
+        error = max(error, sums_with_errors([fit.influences(theta, inverse)], law)[1][0])
     return Recalibrated(float(theta[0]), float(error))
 
 
@@ -184,38 +184,37 @@ class ClassWords:
         expected: np.ndarray,
         variance: np.ndarray,
     ) -> None:
-        self.rows: Dependence | None = None  # which depend on each other
         self.predictions, self.p, self.weights = predictions, predictions.table(), weights
         self.expected, self.variance = expected, variance
-        self._fitted: tuple[np.ndarray, Recalibrated] | None = None
+        self._fitted: tuple[np.ndarray, MeanLaw | None, Recalibrated] | None = None
 
-    def clear(self, name: str, labels: np.ndarray) -> bool:
+    def clear(self, name: str, labels: np.ndarray, law: MeanLaw | None = None) -> bool:
         """Tell whether a slope is clearly not 1, or a count deviates by the spread of the observed rows too."""
         if name == "slope":
-            fit = self.fit(labels)
+            fit = self.fit(labels, law)
             return bool(beyond_errors(np.array([fit.slope - 1]), np.array([fit.error]))[0])
-        return bool(self._clear_counts(labels).any())
+        return bool(self._clear_counts(labels, law).any())
 
-    def sentence(self, name: str, labels: np.ndarray, counts: np.ndarray) -> str:
+    def sentence(self, name: str, labels: np.ndarray, counts: np.ndarray, law: MeanLaw | None = None) -> str:
         """Say in which direction a signal deviates; counts are those of the classes."""
         if name == "slope":
-            slope = self.fit(labels).slope
+            slope = self.fit(labels, law).slope
             return f"{'over' if slope < 1 else 'under'}-confident (slope {slope:.2g})"
         deviations = (counts - self.expected) / np.sqrt(self.variance + 1)
         if len(deviations) == 2:
             return self._one_class(1, deviations[1], counts[1])
-        clear = self._clear_counts(labels)
+        clear = self._clear_counts(labels, law)
         largest = np.argsort(-np.abs(deviations), kind="stable")[:_CLASSES_NAMED]
         first = largest[0]
         strong = [k for k in largest if k == first or (clear[k] and abs(deviations[k]) >= 0.5 * abs(deviations[first]))]
         return ", ".join(self._one_class(k, deviations[k], counts[k]) for k in strong)
 
-    def fit(self, labels: np.ndarray) -> Recalibrated:
+    def fit(self, labels: np.ndarray, law: MeanLaw | None = None) -> Recalibrated:
         """Slope beside intercepts; asked again about the same labels, the same one."""
-        if self._fitted is None or self._fitted[0] is not labels:
+        if self._fitted is None or self._fitted[0] is not labels or self._fitted[1] is not law:
             classes = self._intercepts(labels)
-            self._fitted = labels, recalibrated(self.predictions, labels, self.weights, classes, self.rows)
-        return self._fitted[1]
+            self._fitted = labels, law, recalibrated(self.predictions, labels, self.weights, classes, law)
+        return self._fitted[2]
 
     def _intercepts(self, labels: np.ndarray) -> np.ndarray:
         """Classes with an intercept: all but the one that is expected most, or those that deviate most."""
@@ -225,11 +224,11 @@ class ClassWords:
         deviations[int(self.expected.argmax())] = -1.0
         return np.sort(np.argsort(-deviations, kind="stable")[: min(m - 1, _INTERCEPTS)])
 
-    def _clear_counts(self, labels: np.ndarray) -> np.ndarray:
+    def _clear_counts(self, labels: np.ndarray, law: MeanLaw | None) -> np.ndarray:
         """Whether the count of every class deviates by the spread of its residuals."""
         n, m = len(labels), len(self.expected)
-        if self.rows is not None and self.rows.overlap:
-            return self._clear_of_dependent(labels, self.rows)
+        if law is not None:
+            return self._clear_of_dependent(labels, law)
         sums, squares = np.zeros(m), np.zeros(m)
         for part in row_slices(n, _ROWS):
             p = self.p[part].astype(np.float64)
@@ -243,12 +242,12 @@ class ClassWords:
             return np.repeat(clear_of_zero(sums[1:], squares[1:], n), 2)
         return clear_of_zero(sums, squares, n)
 
-    def _clear_of_dependent(self, labels: np.ndarray, rows: Dependence) -> np.ndarray:
-        """Return the same of rows that depend on each other, class by class."""
-        w, m = np.ones(len(labels)) if self.weights is None else self.weights, len(self.expected)
-        every = range(m) if m > 2 else (1,)
-        terms = np.stack([w * ((labels == k) - self.p[:, k].astype(np.float64)) for k in every], axis=1)
-        clear = beyond_errors(terms.sum(axis=0), errors_of_sums(terms, rows))
+    def _clear_of_dependent(self, labels: np.ndarray, law: MeanLaw) -> np.ndarray:
+        """Return the same of rows that depend on each other, class by class: no table of all residuals is held."""
+        w, m = 1.0 if self.weights is None else self.weights, len(self.expected)
+        every = range(m) if m > 2 else range(1, 2)
+        columns = (w * ((labels == k) - self.p[:, k].astype(np.float64)) for k in every)
+        clear = beyond_errors(*sums_with_errors(columns, law, len(every)))
         return clear if m > 2 else np.repeat(clear, 2)
 
     def _one_class(self, k: int, deviation: float, count: float) -> str:

@@ -10,7 +10,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from kernelcal.arrays import row_slices, to_numpy
-from kernelcal.dependence import Dependence
+from kernelcal.dependence import MeanLaw
 from kernelcal.pairs import threaded_map
 from kernelcal.predictions import Bernoulli, ClassPredictions
 from kernelcal.statistics.base import Prepared, Statistic
@@ -306,33 +306,30 @@ class PreparedClassSignals(Prepared):
         """What may be said of a direction."""
         return ClassWords(self.predictions, self.weights, self.expected, self.variance)
 
-    @property
-    def rows(self) -> Dependence | None:
-        """Which rows depend on each other: how clear a direction is."""
-        return self.words.rows
-
-    @rows.setter
-    def rows(self, rows: Dependence | None) -> None:
-        self.words.rows = rows
-
-    def clear(self, name: str, labels: np.ndarray) -> bool:
+    def clear(self, name: str, labels: np.ndarray, law: MeanLaw | None = None) -> bool:
         """Tell whether a signal deviates by the spread of the observed rows too, for one set of labels."""
-        return self.words.clear(name, labels)
+        return self.words.clear(name, labels, law)
 
     def named(
-        self, found: list[str], pvalues: dict[str, float], labels: np.ndarray, fired: str, alpha: float
+        self,
+        found: list[str],
+        pvalues: dict[str, float],
+        labels: np.ndarray,
+        fired: str,
+        alpha: float,
+        law: MeanLaw | None = None,
     ) -> list[str]:
         """Signals to name of those that speak against calibration: the sure and clear ones, or else the first one.
 
         A slope is named only where it is clear: a logit shift alone leaves one that no recalibration finds.
         """
         sure = [name for name in found if name == found[0] or pvalues[name] <= alpha / len(self.directed)]
-        clear = [name for name in sure if self.clear(name, labels)]
+        clear = [name for name in sure if self.clear(name, labels, law)]
         return clear or [name for name in found if name not in self.only_if_clear][:1]
 
-    def sentence(self, name: str, labels: np.ndarray) -> str:
+    def sentence(self, name: str, labels: np.ndarray, law: MeanLaw | None = None) -> str:
         """Say in which direction a signal deviates, for one set of labels."""
-        return self.words.sentence(name, labels, self.counts(labels[None])[0])
+        return self.words.sentence(name, labels, self.counts(labels[None])[0], law)
 
 
 class PreparedBinarySignals(PreparedClassSignals):

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from kernelcal.defaults import SIGNIFICANCE
-from kernelcal.dependence import Dependence, mean_law
+from kernelcal.dependence import MeanLaw
 
-__all__ = ["beyond_errors", "clear_of_zero", "errors_of_sums"]
-
-
-_NORMAL = 1.959963984540054  # standard errors to both sides at 95 %
+__all__ = ["beyond_errors", "clear_of_zero", "sums_with_errors"]
 
 
 def clear_of_zero(sums: np.ndarray, squares: np.ndarray, n: int) -> np.ndarray:
@@ -38,32 +37,49 @@ def clear_of_zero(sums: np.ndarray, squares: np.ndarray, n: int) -> np.ndarray:
 
 def beyond_errors(values: np.ndarray, errors: np.ndarray) -> np.ndarray:
     """Tell which of J values differ from 0 by their standard errors, at 5 % for all J together."""
-    from scipy.special import ndtri  # imported when needed: the import of kernelcal stays light
-
-    return np.abs(values) > -ndtri(SIGNIFICANCE / (2 * len(values))) * errors
+    return np.asarray(np.abs(values) > _away(len(values)) * errors)
 
 
-def errors_of_sums(terms: np.ndarray, rows: Dependence | None) -> np.ndarray:
-    """Observed standard errors of J sums over rows, of rows that depend on each other by clusters or stretches.
+def sums_with_errors(
+    columns: Iterable[np.ndarray], law: MeanLaw | None, together: int = 1
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sums over rows of J columns with observed standard errors, of rows that may depend on each other.
 
     Parameters
     ----------
-    terms : numpy.ndarray of shape (n, J)
-        What every row adds.
-    rows : Dependence or None
-        Which rows depend on each other; None: none do.
+    columns : iterable of numpy.ndarray of shape (n,)
+        What every row adds, J times; one after the other, so that no table of them need be held.
+    law : MeanLaw or None
+        Law of means of rows that depend on each other by clusters or stretches; None: none do.
+    together : int
+        How many sums are looked at together, at 5 % for all: the level at which few clusters or stretches count.
 
     Returns
     -------
-    numpy.ndarray of shape (J,)
-        The larger of those of independent and of dependent rows; few clusters or stretches have more, by as much as
-        their intervals are wider than normal ones (`dependence.MeanLaw`).
+    sums, errors : numpy.ndarray of shape (J,)
+        The larger error of those of independent and of dependent rows. Few clusters or stretches have a larger one, by
+        as much as their intervals are wider than normal ones, so that all can be compared with normal quantiles; one
+        alone tells no error, which is infinite.
+
+    Notes
+    -----
+    Cost: O(n J), and of clusters of different sizes once some eigenvalues of at most 200 of them.
     """
-    sums = terms.sum(axis=0)
-    errors = np.sqrt(np.maximum((terms**2).sum(axis=0) - sums**2 / len(terms), 0.0))
-    if rows is None or not rows.overlap:
-        return np.asarray(errors)
-    law = mean_law(rows)
-    wider = max(law.quantile(0.95) / _NORMAL, 1.0)
-    own = np.array([law.error(column) for column in terms.T])
-    return np.fmax(errors, np.where(own > 0, len(terms) * wider * own, 0.0))
+    wider = 1.0 if law is None else max(law.quantile(1 - SIGNIFICANCE / together) / _away(together), 1.0)
+    found = []
+    for column in columns:
+        n, total = len(column), float(column.sum())
+        error = float(np.sqrt(max(float(column @ column) - total**2 / n, 0.0)))
+        if law is not None:
+            own = n * law.error(column)
+            error = np.inf if np.isnan(own) else max(error, wider * own if own > 0 else 0.0)
+        found.append((total, error))
+    sums, errors = np.array(found).T
+    return sums, errors
+
+
+def _away(together: int) -> float:
+    """Standard errors beyond which one of so many values differs from 0, at 5 % for all."""
+    from scipy.special import ndtri  # imported when needed: the import of kernelcal stays light
+
+    return -float(ndtri(SIGNIFICANCE / (2 * together)))

@@ -10,12 +10,12 @@ import numpy as np
 
 from kernelcal.arrays import to_numpy
 from kernelcal.defaults import SIGNIFICANCE
-from kernelcal.dependence import Dependence
+from kernelcal.dependence import MeanLaw
 from kernelcal.kernels import PIT, Standardised
 from kernelcal.predictions import RealPredictions, Samples
 from kernelcal.residuals import OutcomePlaces, PITResidual, has_places
 from kernelcal.statistics.base import Merge, Prepared, Statistic
-from kernelcal.statistics.signals.clear import errors_of_sums
+from kernelcal.statistics.signals.clear import sums_with_errors
 
 __all__ = ["NumberSignals", "PreparedNumberSignals", "far_rows", "of_shape", "of_shift", "of_width"]
 
@@ -187,7 +187,6 @@ class PreparedNumberSignals(Prepared):
     directed = ("bias", "dispersion", *_BY)
     aimless = "no single direction: neither one shift nor one width of all predictions explains how outcomes deviate"
     engine = "sums over rows"
-    rows: Dependence | None = None  # which depend on each other: how clear a direction is
     proof: ClassVar[float] = 1.0  # what one outcome that was ruled out adds to the first member
 
     def __init__(self, predictions: RealPredictions, weights: np.ndarray | None = None) -> None:
@@ -289,35 +288,57 @@ class PreparedNumberSignals(Prepared):
         fitted = np.stack([slopes[:, k] @ self.explaining[k].T for k in range(z.shape[2])], axis=2)
         return sums, z - fitted
 
-    def clear(self, name: str, targets: np.ndarray) -> bool:
+    def clear(self, name: str, targets: np.ndarray, law: MeanLaw | None = None) -> bool:
         """Tell whether a signal deviates by the spread of the observed rows too, at 5 % for all signals together."""
         from scipy.special import ndtri  # imported when needed: the import of kernelcal stays light
 
-        return self._clarity(name, targets) > -float(ndtri(SIGNIFICANCE / (2 * len(self.directed))))
+        together = len(self.directed)
+        return self._clarity(name, targets, law, together) > -float(ndtri(SIGNIFICANCE / (2 * together)))
 
     def named(
-        self, found: list[str], pvalues: dict[str, float], targets: np.ndarray, fired: str, alpha: float
+        self,
+        found: list[str],
+        pvalues: dict[str, float],
+        targets: np.ndarray,
+        fired: str,
+        alpha: float,
+        law: MeanLaw | None = None,
     ) -> list[str]:
         """Signals to name of those that speak against calibration: the clear ones, or else one."""
-        clear = [name for name in found if self.clear(name, targets)]
-        return clear or self.unclear(found, pvalues, targets, fired, alpha)
+        clear = [name for name in found if self.clear(name, targets, law)]
+        return clear or self.unclear(found, pvalues, targets, fired, alpha, law)
 
     def unclear(
-        self, found: list[str], pvalues: dict[str, float], targets: np.ndarray, fired: str, alpha: float
+        self,
+        found: list[str],
+        pvalues: dict[str, float],
+        targets: np.ndarray,
+        fired: str,
+        alpha: float,
+        law: MeanLaw | None = None,
     ) -> list[str]:
         """Name one of several signals none of which is clear: the fired one, if it is clear by itself, or the shape.
 
-        If there is neither, the clearest or plainest.
+        If there is neither, the clearest or plainest. The shape of rows that depend on each other is that of their
+        shared parts, and few clusters tell errors roughly: of those the one that decided is named, or one that is clear
+        by itself.
         """
-        if fired in found and self._clarity(fired, targets) > _BY_ITSELF:
+        if fired in found and (law is not None or self._clarity(fired, targets, law) > _BY_ITSELF):
             return [fired]
-        if min(pvalues.get("PIT", 1.0), pvalues.get("PIT cells", 1.0)) <= alpha:
+        shape = min(pvalues.get("PIT", 1.0), pvalues.get("PIT cells", 1.0)) <= alpha
+        if shape and law is None:
             return ["PIT"]
-        best = max(found, key=lambda name: self._clarity(name, targets))
-        return [best if self._clarity(best, targets) > _BY_ITSELF else min(found, key=self.directed.index)]
+        best = max(found, key=lambda name: self._clarity(name, targets, law))
+        alone = self._clarity(best, targets, law) > _BY_ITSELF
+        if shape and not alone:
+            return ["PIT"]
+        return [best if alone else min(found, key=self.directed.index)]
 
-    def _clarity(self, name: str, targets: np.ndarray) -> float:
-        """How many observed standard errors a signal is away from 0; of several components the clearest."""
+    def _clarity(self, name: str, targets: np.ndarray, law: MeanLaw | None, together: int = 1) -> float:
+        """How many observed standard errors a signal is away from 0; of several components the clearest.
+
+        Of few clusters or stretches errors are as much larger as the level of so many signals together takes.
+        """
         z = self.scores(targets[None])
         rest = self._explained(z)[1][0]
         column = 1 if name.endswith("location") else 2 if name.endswith("scale") else 0
@@ -333,7 +354,7 @@ class PreparedNumberSignals(Prepared):
             )
             terms = ((sizes - level * self.spread) * explaining).mean(axis=1, keepdims=True)
         terms = terms * self.weights[:, None]
-        sums, errors = terms.sum(axis=0), errors_of_sums(terms, self.rows)
+        sums, errors = sums_with_errors(terms.T, law, together)
         with np.errstate(divide="ignore", invalid="ignore"):  # sums without spread that are not 0 are clear
             return float(np.nan_to_num(np.abs(sums) / errors, nan=0.0, posinf=np.inf).max())
 
@@ -359,7 +380,7 @@ class PreparedNumberSignals(Prepared):
             variance = max(variance - moved / (2 * (size - 3)), 0.0) * (size - 3) / (size + 1)
         return float(np.sqrt(variance))
 
-    def sentence(self, name: str, targets: np.ndarray) -> str:
+    def sentence(self, name: str, targets: np.ndarray, law: MeanLaw | None = None) -> str:
         """Say in which direction a signal deviates, for one set of targets."""
         if not self.spread.any():
             return "outcomes differ from predictions that have no spread"

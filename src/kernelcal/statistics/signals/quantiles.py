@@ -9,10 +9,10 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from kernelcal.dependence import Dependence
+from kernelcal.dependence import MeanLaw
 from kernelcal.predictions import QuantileCells, Quantiles
 from kernelcal.statistics.base import Merge, Prepared, Statistic
-from kernelcal.statistics.signals.clear import beyond_errors, errors_of_sums
+from kernelcal.statistics.signals.clear import beyond_errors, sums_with_errors
 
 __all__ = ["CellScores", "PreparedQuantileSignals", "QuantileSignals", "skewed"]
 
@@ -151,7 +151,6 @@ class PreparedQuantileSignals(Prepared):
     aimless = "no single direction: neither one shift nor one width of all forecasts explains how outcomes deviate"
     engine = "sums over rows"
     by_cells = True
-    rows: Dependence | None = None  # which depend on each other: how clear a direction is
     proof: ClassVar[float] = _PROOF
 
     def __init__(self, predictions: Quantiles, weights: np.ndarray | None = None) -> None:
@@ -267,12 +266,18 @@ class PreparedQuantileSignals(Prepared):
         return np.einsum("snc,n->sc", shares, self.weights), mean
 
     def named(
-        self, found: list[str], pvalues: dict[str, float], targets: np.ndarray, fired: str, alpha: float
+        self,
+        found: list[str],
+        pvalues: dict[str, float],
+        targets: np.ndarray,
+        fired: str,
+        alpha: float,
+        law: MeanLaw | None = None,
     ) -> list[str]:
         """Signals to name of those that speak against calibration: the clear ones, or else the first."""
-        return [name for name in found if self.clear(name, targets)] or found[:1]
+        return [name for name in found if self.clear(name, targets, law)] or found[:1]
 
-    def clear(self, name: str, targets: np.ndarray) -> bool:
+    def clear(self, name: str, targets: np.ndarray, law: MeanLaw | None = None) -> bool:
         """Tell whether a signal is large by the spread of the observed rows too; of levels, by their binomial laws.
 
         What is said of all rows is not said again of wide or high ones.
@@ -282,13 +287,22 @@ class PreparedQuantileSignals(Prepared):
             return False  # high, low, narrow or wide say more, where one of them is clear
         if name.startswith("levels"):
             tail = self.tails(codes)[name == "levels above"]
-            return bool(tail.min() * tail.shape[1] <= 0.05)
+            few = bool(tail.min() * tail.shape[1] <= 0.05)
+            return few and (law is None or self._clear_of_dependent(name, codes[0], law))
         side, *by = name.split(" in ")
-        if by and any(self.clear(other, targets) for other in (side, _SIDES[_MIRROR[_SIDES.index(side)]])):
+        if by and any(self.clear(other, targets, law) for other in (side, _SIDES[_MIRROR[_SIDES.index(side)]])):
             return False
         terms = self._terms(name, codes[0])
-        far = beyond_errors(terms.sum(keepdims=True), errors_of_sums(terms[:, None], self.rows))
+        far = beyond_errors(*sums_with_errors([terms], law))
         return bool(far[0]) and float(terms.sum()) > 0
+
+    def _clear_of_dependent(self, name: str, codes: np.ndarray, law: MeanLaw) -> bool:
+        """Tell whether more lie below a level, or above it, than is claimed, by the spread of rows that depend."""
+        (below, upto), k = self.cells.claims, np.arange(len(self.cells.taus))
+        low, high = (x[:, None] for x in np.divmod(codes, len(k) + 1))
+        terms = (low > k) - (1 - upto) if name == "levels above" else (high <= k) - below
+        sums, errors = sums_with_errors((self.weights[:, None] * terms).T, law, len(k))
+        return bool((beyond_errors(sums, errors) & (sums > 0)).any())
 
     def _terms(self, name: str, codes: np.ndarray) -> np.ndarray:
         side, *by = name.split(" in ")
@@ -299,7 +313,7 @@ class PreparedQuantileSignals(Prepared):
         score = self.by[by[0].removesuffix(" rows")]
         return np.asarray(self.weights * (np.maximum(score, 0) * own + np.maximum(-score, 0) * mirror))
 
-    def sentence(self, name: str, targets: np.ndarray) -> str:
+    def sentence(self, name: str, targets: np.ndarray, law: MeanLaw | None = None) -> str:
         """Say in which direction a signal deviates, for one set of targets."""
         if name.startswith("levels"):
             return self._level_in_words(targets, above=name == "levels above")

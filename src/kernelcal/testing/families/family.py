@@ -25,7 +25,7 @@ from kernelcal.testing.contract import (
     untouched,
     within_binomial_bounds,
 )
-from kernelcal.testing.number_family import answers_of_numbers, check_numbers, optional
+from kernelcal.testing.families.number_family import answers_of_numbers, check_numbers, optional
 
 __all__ = ["check_family"]
 

@@ -1,0 +1,102 @@
+"""``kernelcal ranks``: ranks or PIT values computed elsewhere, and posteriors of simulation-based inference."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from kernelcal.cli.ending import say
+from kernelcal.cli.gates import Judged, draws_for_gates, ended_by, level
+from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
+from kernelcal.errors import InputError
+from kernelcal.io import ReadOptions, opened
+from kernelcal.plots import pyplot
+from kernelcal.runs import Run
+from kernelcal.surroundings import refuse_place, written_whole
+
+__all__ = ["add_ranks"]
+
+
+_PICTURES = (".png", ".svg", ".pdf")
+
+
+def add_ranks(commands: Any) -> None:
+    """Options of the command."""
+    ranks: argparse.ArgumentParser = commands.add_parser(
+        "ranks",
+        help="ranks of true values among draws, or PIT values: an exact test of every column, and pictures",
+        description="Are ranks uniform? Simulation-based calibration from ranks alone, or PIT values alone.",
+    )
+    ranks.add_argument("files", nargs=1, type=Path, metavar="FILE", help="csv, tsv, npz, parquet, jsonl, netCDF, ...")
+    ranks.add_argument("--ranks", metavar="NAMES", help="columns of ranks: names a,b,c or a glob such as 'rank_*'")
+    ranks.add_argument("--pit", metavar="NAMES", help="columns of PIT values instead, numbers from 0 to 1")
+    ranks.add_argument("--draws-per-rank", type=int, metavar="L", help="number of draws that every rank is among")
+    ranks.add_argument(
+        "--first-rank", type=int, choices=(0, 1), help="rank of a value below all draws (default: what ranks allow)"
+    )
+    ranks.add_argument("--clusters", metavar="NAME", help="column of what simulations share that depend on each other")
+    ranks.add_argument("--delimiter", metavar="CHARACTER", help="between the cells of a csv file")
+    ranks.add_argument(
+        "--confidence-level", type=float, default=CONFIDENCE_LEVEL, metavar="P", help="of bands (default: %(default)s)"
+    )
+    ranks.add_argument(
+        "--alpha", type=float, default=SIGNIFICANCE, metavar="P", help="level of the tests (default: %(default)s)"
+    )
+    ranks.add_argument("--draws", type=int, metavar="B", help=f"draws of the exact tests (default: {DRAWS})")
+    ranks.add_argument("--seed", type=int, default=0, help="seed of the draws (default: %(default)s)")
+    ranks.add_argument("--all-draws", action="store_true", help="do not stop early once p is clearly large")
+    ranks.add_argument("--plot", type=Path, metavar="FILE", help="draw all parameters, a png, svg or pdf")
+    ranks.add_argument(
+        "--picture", choices=("ecdf", "histogram"), default="ecdf", help="what --plot draws (default: %(default)s)"
+    )
+    ranks.add_argument("--json", action="store_true", help="print JSON")
+    ranks.add_argument(
+        "--fail-below", type=level, metavar="P", help="exit status 1 if the p-value of all parameters is below P"
+    )
+    ranks.set_defaults(fail_above=None, runs=run_ranks)
+
+
+def run_ranks(options: argparse.Namespace) -> int:
+    """Read, say what was read, test, draw and judge."""
+    from kernelcal.ranks import read_ranks, tested_ranks  # imported when needed: the other commands stay light
+
+    run = Run(
+        confidence_level=options.confidence_level,
+        alpha=options.alpha,
+        draws=draws_for_gates(options, DRAWS),
+        rng=options.seed,
+        early_stopping=not options.all_draws,
+    )
+    if options.plot is not None:
+        refuse_place(options.plot, suffixes=_PICTURES, what="--plot draws a picture")
+        pyplot()
+    path = options.files[0]
+    try:
+        source = opened(options.files, ReadOptions(delimiter=options.delimiter))
+        asked = {name: getattr(options, name) for name in ("ranks", "pit", "draws_per_rank", "clusters")}
+        read = read_ranks(source, first=options.first_rank, **asked)
+        found = tested_ranks(read.table, run, clusters=read.clusters)
+    except InputError as error:
+        raise InputError(str(error) if str(path) in str(error) else f"{path}: {error}") from None
+    result = {"read": read.sentence, **found.to_dict()}
+    if not options.json:
+        say(f"{read.sentence}\n{found.summary()}")
+    if options.plot is not None:
+        _save(found, options)
+        say(f"wrote {options.plot}", to_errors=options.json)
+    status = ended_by([Judged(str(path), found.pvalue, None)], options, result)
+    if options.json:
+        say(json.dumps(result, indent=2, allow_nan=False))
+    return status
+
+
+def _save(found: Any, options: argparse.Namespace) -> None:
+    """Write the picture, whole or not at all."""
+    figure = found.plot(options.picture)[0].figure
+    try:
+        with written_whole(options.plot) as unfinished:
+            figure.savefig(unfinished, format=options.plot.suffix[1:].lower())
+    finally:
+        pyplot().close(figure)

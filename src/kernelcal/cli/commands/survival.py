@@ -1,0 +1,109 @@
+"""The command for times to an event: ``kernelcal survival FILE``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from kernelcal.cli.ending import FINE, SAID_NO, refused, say
+from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
+from kernelcal.errors import InputError, KernelcalError
+from kernelcal.runs import Run
+
+__all__ = ["add_survival"]
+
+
+_COLUMNS = {
+    "duration": "column of the observed times",
+    "event": "column of whether the event was seen, or COLUMN=VALUE with the value that says so",
+    "censored": "column of whether it was not, instead",
+    "censoring-time": "column of when each row would have been censored at the latest: makes the test exact",
+    "survival": "columns a,b,c or a glob of survival probabilities, whose names end in the times",
+    "risk": "columns of risks of the event, instead",
+    "times": "these times 1,5,10, where the names do not end in them",
+    "family": "family whose parameters the columns hold, such as weibull, gamma, log-normal",
+    "parameters": "with --family: its columns in the order of its parameters; a number serves all rows",
+    "weights": "column of case weights",
+    "clusters": "column of labels of rows that may depend on each other",
+}
+
+
+def add_survival(commands: Any) -> None:
+    """Add the command and its options."""
+    command = commands.add_parser(
+        "survival",
+        help="times to an event, some of them censored: test, events by time, pictures",
+        description="Are predicted times to an event calibrated, how far off, when, and for whom?",
+    )
+    command.add_argument("files", nargs="+", type=Path, metavar="FILE", help="a table with a row a subject")
+    for name, words in _COLUMNS.items():
+        command.add_argument(f"--{name}", metavar="NAME", help=words)
+    command.add_argument(
+        "--horizons", metavar="TIMES", help="times 1,5 at which predicted and observed risk are compared"
+    )
+    command.add_argument("--null", choices=("redraw", "flips"), help="law under calibration (default: redraw)")
+    command.add_argument("--confidence-level", type=float, default=CONFIDENCE_LEVEL, metavar="P", help="coverage")
+    command.add_argument("--alpha", type=float, default=SIGNIFICANCE, metavar="P", help="level of the verdict")
+    command.add_argument(
+        "--draws", type=int, default=DRAWS, metavar="B", help="draws of the test (default: %(default)s)"
+    )
+    command.add_argument("--seed", type=int, default=0, help="seed of the draws (default: %(default)s)")
+    command.add_argument(
+        "--plot", type=Path, metavar="FILE", help="draw residuals and the last horizon, png, svg or pdf"
+    )
+    command.add_argument("--fail-below", type=float, metavar="P", help="exit status 1 if the p-value is below P")
+    command.add_argument("--json", action="store_true", help="print JSON: an object, or a list for several files")
+    command.set_defaults(runs=run_survival)
+
+
+def run_survival(options: argparse.Namespace) -> int:
+    """Read, evaluate, print; returns the exit status."""
+    from kernelcal.survival import SurvivalColumns, evaluated_survival, read_survival  # for this command alone
+
+    run = Run(confidence_level=options.confidence_level, alpha=options.alpha, draws=options.draws, rng=options.seed)
+    horizons, columns = _horizons(options.horizons), {name.replace("-", "_"): None for name in _COLUMNS}
+    columns = {name: getattr(options, name) for name in columns}
+    results, status = [], FINE
+    if options.plot is not None and len(options.files) > 1:
+        raise InputError("--plot FILE draws one table: name one file")
+    for path in options.files:
+        try:
+            table = read_survival(path, SurvivalColumns(**columns))
+            found = evaluated_survival(table.data, run, null=options.null, horizons=horizons)
+        except (KernelcalError, UnicodeError) as error:
+            text = " ".join(str(error).split())
+            return refused(text if str(path) in text else f"{path}: {text}")
+        results.append({"read": table.description, **found.to_dict()})
+        if not options.json:
+            say(("\n" if len(results) > 1 else "") + f"{table.description}\n{found.summary()}")
+        if options.plot is not None:
+            _draw(found, options.plot)
+        if options.fail_below is not None and found.pvalue < options.fail_below:
+            say(f"{path}: p = {found.pvalue:.3g} is below {options.fail_below:g}", to_errors=True)
+            status = SAID_NO
+    if options.json:
+        say(json.dumps(results if len(results) > 1 else results[0], indent=2, allow_nan=False))
+    return status
+
+
+def _horizons(text: str | None) -> tuple[float, ...]:
+    if text is None:
+        return ()
+    try:
+        found = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        found = ()
+    if not found or not all(0 < t < float("inf") for t in found):
+        raise InputError(f"--horizons names positive times such as 1,5, got {text!r}")
+    return found
+
+
+def _draw(found: Any, path: Path) -> None:
+    from kernelcal.plots import panel, pyplot
+
+    panel_axes = panel([lambda ax, legend: found.plot(ax), lambda ax, legend: found.plot_horizon(ax=ax)])
+    figure = panel_axes[0].figure
+    figure.savefig(path)
+    pyplot().close(figure)

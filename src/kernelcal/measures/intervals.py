@@ -1,0 +1,202 @@
+"""Intervals of measures: by what every row adds, or by the noise of residuals; and differences of groups."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kernelcal.cases import Case
+from kernelcal.dependence import DependentUnits
+from kernelcal.errors import InputError
+from kernelcal.inference.intervals import UnitMean, mean_of_units
+from kernelcal.measures.base import Measure, PreparedMeasure
+from kernelcal.randomness import generator_of
+from kernelcal.runs import Run
+
+__all__ = ["SCALES", "MeasureInterval", "difference", "interval_of_measure"]
+
+_NUMBERS = 2**24  # of factors held at once
+_STRETCH = 4  # horizons in a stretch whose residuals have one sign
+_MOST_SKEWED = 3.0
+_FEWEST = 10  # rows
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """A function, its derivative and the way back."""
+
+    there: Callable[[float], float]
+    slope: Callable[[float], float]
+    back: Callable[[float], float]
+
+
+SCALES = {
+    "plain": _Scale(lambda v: v, lambda v: 1.0, lambda g: g),
+    "log": _Scale(math.log, lambda v: 1 / v, math.exp),
+    "logit": _Scale(lambda v: math.log(v / (1 - v)), lambda v: 1 / (v * (1 - v)), lambda g: 1 / (1 + math.exp(-g))),
+}
+
+
+@dataclass(frozen=True)
+class MeasureInterval:
+    """Two ends, and how they were found; or NaN, and why there is none."""
+
+    low: float
+    high: float
+    how: str
+
+    @classmethod
+    def none(cls, why: str) -> MeasureInterval:
+        """No interval."""
+        return cls(math.nan, math.nan, f"no interval: {why}")
+
+
+def interval_of_measure(prepared: PreparedMeasure, case: Case, drawn: np.ndarray, run: Run) -> MeasureInterval:
+    """Interval of a measure.
+
+    Parameters
+    ----------
+    prepared : PreparedMeasure
+        Of the predictions of the case.
+    case : Case
+        Rows, in NumPy.
+    drawn : numpy.ndarray of shape (B,)
+        Values under calibration.
+    run : Run
+        Its level, draws and seed.
+
+    Notes
+    -----
+    *By what rows add*: ``g(value) + mean of w_i psi_i g'(value)`` has the law of a mean over rows, clusters or
+    stretches of time (`inference.intervals.mean_of_units`): Student's, corrected for skewness, on the scale g.
+
+    *By residuals*: ``|D(y - p) - D(truth)| <= D(noise)``, so that ``[max(D - q, 0), D + q]`` holds the truth wherever
+    D of the noise is at most q; q is the quantile of D of residuals whose signs are flipped, by rows, clusters or
+    stretches, or of D under calibration where that is larger: residuals of few surprises tell little.
+    """
+    if prepared.measure.no_interval:
+        return MeasureInterval.none(prepared.measure.no_interval)
+    shown = case.in_cells if prepared.by_cells else case
+    value = float(prepared.measured(shown.targets[None])[0])
+    if not math.isfinite(value):
+        return MeasureInterval.none(f"the value is {'not defined' if math.isnan(value) else 'infinite'}")
+    try:
+        influences = prepared.influences(shown.targets)
+        if influences is not None:
+            return _by_influences(prepared.measure, value, influences, case, run.confidence_level)
+        return _by_noise(prepared, value, shown, drawn, run)
+    except InputError as few:  # clusters or stretches
+        return MeasureInterval.none(str(few))
+
+
+def _by_influences(measure: Measure, value: float, influences: np.ndarray, case: Case, level: float) -> MeasureInterval:
+    scale = SCALES[measure.scale]
+    try:
+        centre, slope = scale.there(value), scale.slope(value)
+    except (ValueError, ZeroDivisionError):
+        return MeasureInterval.none(f"{value:g} is an end of its range")
+    if not np.isfinite(influences).all():
+        return MeasureInterval.none("what rows add is not finite")
+    low, high = sorted(_mean(centre + slope * influences, case).ends(level))
+    how = f"by what rows add, on the {measure.scale} scale" if measure.scale != "plain" else "by what rows add"
+    return MeasureInterval(_back(scale, low), _back(scale, high), how)
+
+
+def _back(scale: _Scale, g: float) -> float:
+    try:
+        return scale.back(g)
+    except OverflowError:
+        return math.inf if g > 0 else 0.0
+
+
+def _mean(values: np.ndarray, case: Case) -> UnitMean:
+    """Mean over rows with its error: independent ones, or by clusters and stretches."""
+    if case.rows is not None:
+        return mean_of_units(values, case)
+    w = np.ones(len(values)) if case.weights is None else case.weights
+    number = float(w.sum() ** 2 / (w @ w))  # rows of equal weight that they count like
+    if number < 2:
+        raise InputError("fewer than two rows count")
+    mean = float(w @ values / w.sum())
+    away = w * (values - mean)
+    square = float(np.mean(away**2))
+    skewness = float(np.mean(away**3)) / square**1.5 if square > 0 else 0.0
+    error = math.sqrt(len(away) * square * number / (number - 1)) / float(w.sum())
+    units = max(round(number), 2)
+    return UnitMean(mean, error, number - 1, units, min(max(skewness, -_MOST_SKEWED), _MOST_SKEWED))
+
+
+def _by_noise(prepared: PreparedMeasure, value: float, case: Case, drawn: np.ndarray, run: Run) -> MeasureInterval:
+    rng = generator_of(run.rng, "signs of residuals")
+    unit, number, name = _units(case)
+    found: list[np.ndarray] = []
+    done, step = 0, max(1, _NUMBERS // len(case))
+    while done < run.draws:
+        signs = rng.integers(0, 2, size=(min(step, run.draws - done), number)) * 2.0 - 1.0
+        noise = prepared.noise(case.targets, signs[:, unit])
+        if noise is None:
+            return MeasureInterval.none("it is neither a smooth function of means nor a norm of residuals")
+        found.append(np.asarray(noise, dtype=np.float64))
+        done += len(signs)
+    under = drawn[~np.isnan(drawn)]
+    q = max(_upper(one, run.confidence_level) for one in (np.concatenate(found), under) if len(one))
+    return MeasureInterval(max(value - q, 0.0), value + q, f"by the noise of residuals of {name}")
+
+
+def _upper(values: np.ndarray, level: float) -> float:
+    """Upper end that one more value stays below with this probability."""
+    rank = min(math.ceil(level * (len(values) + 1) - 1e-9), len(values))
+    return float(np.sort(values)[rank - 1])
+
+
+def _units(case: Case) -> tuple[np.ndarray, int, str]:
+    """Which rows have one sign: unit of every row, their number and what they are."""
+    rows = case.rows
+    if rows is None or not rows.overlap:
+        return np.arange(len(case)), len(case), "rows"
+    if rows.clusters is not None:
+        return rows.clusters, int(rows.clusters.max()) + 1, "clusters"
+    units = DependentUnits.stretches(rows, _STRETCH * rows.horizon)
+    unit = np.empty(len(case), dtype=np.intp)
+    unit[units.order] = units.unit
+    return unit, len(units), units.name
+
+
+def difference(measure: Measure, case: Case, inside: np.ndarray, run: Run) -> tuple[float, float, float, float] | None:
+    """How much a group differs from all other rows: difference, its ends, and the p-value of none.
+
+    The difference is one of values; p-value and interval are those of the difference on the measure's scale, whose
+    noise is that of a mean over all rows, and of a ratio where that is a logarithm. None where rows tell no error.
+    """
+    scale = SCALES[measure.scale]
+    which = np.zeros(len(case), dtype=bool)
+    which[inside] = True
+    w = np.ones(len(case)) if case.weights is None else case.weights
+    parts, added = [], np.zeros(len(case))
+    for rows, sign in ((which, 1.0), (~which, -1.0)):
+        if rows.sum() < 2:
+            return None
+        some = replace(case, rows=None)[rows]
+        prepared = measure.checked(some.predictions, some.weights)
+        shown = some.in_cells if prepared.by_cells else some
+        value = float(prepared.measured(shown.targets[None])[0])
+        influences = None if not math.isfinite(value) else prepared.influences(shown.targets)
+        if influences is None or not np.isfinite(influences).all():
+            return None
+        try:
+            parts.append(scale.there(value))
+            added[rows] = sign * scale.slope(value) * influences * w.sum() / w[rows].sum()
+        except (ValueError, ZeroDivisionError):
+            return None
+    apart = parts[0] - parts[1]
+    try:
+        mean = _mean(apart + added, case)
+    except InputError:
+        return None
+    from scipy.special import stdtr  # imported when needed: the import of kernelcal stays light
+
+    p = 2 * float(stdtr(mean.freedom, -abs(apart) / mean.error)) if mean.error > 0 else 1.0
+    return apart, *mean.ends(run.confidence_level), min(max(p, 1e-300), 1.0)

@@ -1,0 +1,206 @@
+"""Ranks from draws of posteriors: every parameter, and distances to reference points (TARP)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from kernelcal.cases import Case
+from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
+from kernelcal.errors import InputError
+from kernelcal.predictions import Samples
+from kernelcal.randomness import generator_of
+from kernelcal.ranks.result import RanksResult
+from kernelcal.ranks.table import RankTable, checked_names
+from kernelcal.ranks.uniformity import tested_ranks
+from kernelcal.runs import Run
+from kernelcal.statistics.vectors import TARP, pre_rank_case
+
+__all__ = ["posterior_test", "ranks_of_draws"]
+
+
+_CHAIN_AXES = ("chain", "draw", "sample", "samples")
+
+
+def posterior_test(
+    theta: Any,
+    samples: Any,
+    *,
+    names: Any = None,
+    tarp: bool = True,
+    references: Any = None,
+    simulation: str | None = None,
+    confidence_level: float = CONFIDENCE_LEVEL,
+    alpha: float = SIGNIFICANCE,
+    draws: int = DRAWS,
+    rng: Any = 0,
+    early_stopping: bool = True,
+    clusters: Any = None,
+) -> RanksResult:
+    """Test draws of posteriors: the ranks of every parameter, and the expected coverage about random points (TARP).
+
+    Parameters
+    ----------
+    theta : array of shape (n, d) or (n,), mapping of names to arrays (n, ...), or xarray.Dataset
+        True values of n simulations.
+    samples : array of shape (n, S, d) or (n, S), mapping of names to arrays (n, S, ...), or xarray.Dataset
+        Draws of the posterior of each. Of a dataset, a tree or inference data of ArviZ with a group ``posterior`` the
+        axes called chain, draw or sample are those of the draws.
+    names : sequence of str, optional
+        Names of the d parameters of arrays.
+    tarp : bool
+        Whether distances to reference points are asked for as one more row; with two parameters or more. A distance
+        sees what single parameters do not, such as a wrong correlation.
+    references : array of shape (n, d), optional
+        Reference points, which must not depend on the true values; default: random, in the box of all vectors.
+    simulation : str, optional
+        Of datasets: name of the axis of the simulations; default the one that all true values have.
+    confidence_level, alpha, draws, rng, early_stopping, clusters
+        As for `rank_test`.
+
+    Returns
+    -------
+    RanksResult
+
+    Raises
+    ------
+    InputError
+        For shapes that do not agree, and draws with weights.
+
+    Notes
+    -----
+    Ranks of true values that equal draws are chosen at random, by the seed, among those that the ties allow.
+
+    References
+    ----------
+    Talts et al. (2018); Lemos, Coogan, Hezaveh, Perreault-Levasseur (2023).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelcal.ranks import posterior_test
+    >>> rng = np.random.default_rng(0)
+    >>> theta = rng.normal(size=(400, 2))
+    >>> x = theta + rng.normal(size=(400, 2))
+    >>> samples = x[:, None] / 2 + np.sqrt(0.5) * rng.normal(size=(400, 99, 2))
+    >>> posterior_test(theta, samples, names=["a", "b"]).rejected
+    False
+    >>> too_narrow = x[:, None] / 2 + 0.5 * rng.normal(size=(400, 99, 2))
+    >>> [one.direction.split(" (")[0] for one in posterior_test(theta, too_narrow).parameters]
+    ['too narrow', 'too narrow', 'too narrow']
+    """
+    run = Run(confidence_level=confidence_level, alpha=alpha, draws=draws, rng=rng, early_stopping=early_stopping)
+    run = run.shared()
+    table, notes = ranks_of_draws(
+        theta, samples, names=names, tarp=tarp, references=references, simulation=simulation, rng=run.rng
+    )
+    return tested_ranks(table, run, clusters=clusters, notes=notes)
+
+
+def ranks_of_draws(
+    theta: Any,
+    samples: Any,
+    *,
+    names: Any = None,
+    tarp: bool = True,
+    references: Any = None,
+    simulation: str | None = None,
+    rng: Any = 0,
+) -> tuple[RankTable, tuple[str, ...]]:
+    """Ranks of true values among draws, one column a parameter, and what the reader must know."""
+    truth, drawn, named = _aligned(theta, samples, names, simulation)
+    case = Case.of(truth, Samples(drawn))
+    ranks = [_ranks(truth[:, k], drawn[:, :, k], generator_of(rng, f"ties of ranks {k}")) for k in range(len(named[0]))]
+    labels, notes = named[0], named[1]
+    if tarp and len(labels) > 1:
+        of_distances = pre_rank_case(case, TARP, rng, references)
+        batch: Any = of_distances.predictions
+        ranks.append(_ranks(of_distances.targets, batch.draws, generator_of(rng, "ties of distances")))
+        labels = (*labels, TARP)
+    elif references is not None:
+        raise InputError("references are for distances of two parameters or more: leave them out, or tarp=False")
+    table = RankTable.of_ranks(np.stack(ranks, axis=1), drawn.shape[1], labels)
+    return table, notes
+
+
+def _ranks(own: np.ndarray, draws: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    """Number of draws below, at random among those that ties allow."""
+    below, equal = ((draws < own[:, None]).sum(axis=1), (draws == own[:, None]).sum(axis=1))
+    return np.asarray(below + (generator.random(len(own)) * (equal + 1)).astype(np.int64))
+
+
+def _aligned(
+    theta: Any, samples: Any, names: Any, simulation: str | None
+) -> tuple[np.ndarray, np.ndarray, tuple[tuple[str, ...], tuple[str, ...]]]:
+    """True values (n, d), draws (n, S, d), names and notes."""
+    if isinstance(theta, Mapping) or hasattr(theta, "data_vars"):
+        return _of_names(theta, samples, simulation)
+    truth, drawn = np.asarray(theta, dtype=np.float64), np.asarray(samples, dtype=np.float64)
+    truth = truth[:, None] if truth.ndim == 1 else truth
+    drawn = drawn[:, :, None] if drawn.ndim == 2 else drawn
+    if truth.ndim != 2 or drawn.ndim != 3 or drawn.shape[::2] != truth.shape:
+        swapped = drawn.ndim == 3 and drawn.shape[1:] == truth.shape
+        way = ": the draws lie on axis 0, np.moveaxis(samples, 0, 1)" if swapped else ""
+        raise InputError(
+            f"theta must have shape (n, d) and samples (n, S, d), got {np.shape(theta)} and {np.shape(samples)}{way}"
+        )
+    return truth, drawn, (checked_names(names, truth.shape[1]), ())
+
+
+def _of_names(
+    theta: Any, samples: Any, simulation: str | None
+) -> tuple[np.ndarray, np.ndarray, tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Variables that both have, flattened: beta[0], beta[1], ..."""
+    inner = getattr(samples, "posterior", None) if hasattr(samples, "posterior") else None
+    samples = samples if inner is None else inner
+    samples = samples.dataset if hasattr(samples, "dataset") and not hasattr(samples, "data_vars") else samples
+    keys = [str(key) for key in (theta.data_vars if hasattr(theta, "data_vars") else theta)]
+    drawn_keys = [str(key) for key in (samples.data_vars if hasattr(samples, "data_vars") else samples)]
+    shared = [key for key in keys if key in drawn_keys]
+    if not shared:
+        raise InputError(f"theta has {', '.join(keys)} and samples {', '.join(drawn_keys)}: no parameter is in both")
+    axis = _simulation_axis([theta[key] for key in shared], simulation) if hasattr(theta, "data_vars") else None
+    truths, draws, names = [], [], []
+    for key in shared:
+        own, drawn = _variable(theta[key], axis, draws=False), _variable(samples[key], axis, draws=True)
+        if drawn.shape[:1] + drawn.shape[2:] != own.shape:
+            raise InputError(f"{key}: true values have shape {own.shape} and draws {drawn.shape}, expected (n, S, ...)")
+        flat = own.reshape(len(own), -1)
+        truths.append(flat)
+        draws.append(drawn.reshape(*drawn.shape[:2], -1))
+        shape = own.shape[1:]
+        places = [np.unravel_index(j, shape) for j in range(flat.shape[1])] if shape else [()]
+        names += [f"{key}[{','.join(map(str, map(int, place)))}]" if place else key for place in places]
+    left = sorted(set(keys) ^ set(drawn_keys))
+    notes = (f"left out, since only one of both has them: {', '.join(left)}",) if left else ()
+    return np.concatenate(truths, axis=1), np.concatenate(draws, axis=2), (tuple(names), notes)
+
+
+def _simulation_axis(variables: list[Any], simulation: str | None) -> str:
+    found = [str(name) for name in variables[0].dims if all(name in one.dims for one in variables)]
+    if simulation is not None and simulation in found:
+        return simulation
+    if simulation is None and len(found) == 1:
+        return found[0]
+    raise InputError(
+        f"theta has the axes {', '.join(found)}: say which one holds the simulations, simulation='...'"
+        if found
+        else "the true values have no axis in common: one axis must hold the simulations"
+    )
+
+
+def _variable(x: Any, axis: str | None, *, draws: bool) -> np.ndarray:
+    """Values with simulations first and draws second; axes of chains and draws become one."""
+    if axis is None or not hasattr(x, "dims"):
+        return np.asarray(x, dtype=np.float64)
+    own = [name for name in x.dims if draws and str(name) in _CHAIN_AXES]
+    if axis not in x.dims or (draws and not own):
+        raise InputError(
+            f"{x.name} has the axes {', '.join(map(str, x.dims))}: expected {axis}"
+            + (f" and one of {', '.join(_CHAIN_AXES)}" if draws else "")
+        )
+    rest = [name for name in x.dims if name != axis and name not in own]
+    values = np.asarray(x.transpose(axis, *own, *rest).values, dtype=np.float64)
+    return values.reshape(len(values), -1, *values.shape[1 + len(own) :]) if draws else values

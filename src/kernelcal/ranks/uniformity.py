@@ -1,0 +1,242 @@
+"""Tests of ranks or PIT values that were computed elsewhere: is a posterior, or any prediction, calibrated?"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
+from kernelcal.errors import InputError
+from kernelcal.inference import TestResult
+from kernelcal.inference.test import holm_adjusted, pit_tested
+from kernelcal.ranks.result import ParameterRanks, RanksResult
+from kernelcal.ranks.table import RankTable
+from kernelcal.runs import Run
+from kernelcal.statistics.binned import binomial_interval
+from kernelcal.statistics.outcomes import normal_quantiles
+
+__all__ = ["pit_values_test", "rank_test", "tested_ranks"]
+
+
+_REGION = 0.9
+_SEEN = 0.7  # share of the ranks that some parameter should reach
+_CELLS = 10_000  # of the uniform law whose spread is known without them
+
+_WEIGHTED = (
+    "weights: ranks of simulations count alike, and there is no weighted test of them: leave out simulations that do "
+    "not count, or draw simulations by their weights first"
+)
+
+
+def rank_test(
+    ranks: Any,
+    draws_per_rank: int,
+    *,
+    names: Any = None,
+    first: int = 0,
+    weights: Any = None,
+    confidence_level: float = CONFIDENCE_LEVEL,
+    alpha: float = SIGNIFICANCE,
+    draws: int = DRAWS,
+    rng: Any = 0,
+    early_stopping: bool = True,
+    clusters: Any = None,
+) -> RanksResult:
+    """Test ranks alone: simulation-based calibration, rank histograms of forecasts that are no longer there.
+
+    The rank of a true value is the number of draws of its posterior that lie below it. If posterior and true value are
+    exchangeable, it is uniform on 0, 1, ..., L, at every number of simulations and draws. Each parameter has the exact
+    test of `pit_test` for this discrete law: Anderson-Darling, Kuiper, bias and dispersion, merged by their smallest
+    rank. Ranks of several parameters of one simulation depend on each other in unknown ways, so that the p-values are
+    corrected by Holm, which holds for every dependence.
+
+    Parameters
+    ----------
+    ranks : array of shape (n,) or (n, K), or mapping of names to columns
+        Ranks of n simulations for K parameters.
+    draws_per_rank : int
+        Number L of draws that every rank is among.
+    names : sequence of str, optional
+        Names of the parameters.
+    first : {0, 1}
+        Rank of a true value below all draws.
+    weights
+        Refused: there is no weighted test of ranks.
+    confidence_level : float
+        Of bands and intervals.
+    alpha : float
+        Level at which directions are told; it changes no p-value.
+    draws : int
+        Draws of the test; with many parameters more are made, so that a corrected p-value can be below alpha.
+    rng : int, numpy.random.Generator or None
+        Seed (SPEC 7).
+    early_stopping : bool
+        As for `calibration_test`.
+    clusters : array of shape (n,), optional
+        What simulations share that depend on each other, such as one x of several true values: sets of simulations of
+        which no two are of one cluster are tested, and their number times the smallest p-value holds.
+
+    Returns
+    -------
+    RanksResult
+        A row for every parameter, `plot` and `ecdf`.
+
+    Raises
+    ------
+    InputError
+        For numbers that are no ranks of so many draws.
+
+    Notes
+    -----
+    Draws of a Markov chain depend on each other, which moves ranks to the ends: thin the chain first. Ranks see what
+    calibration of each parameter says, and not whether the posterior uses the data: the prior is calibrated too.
+
+    References
+    ----------
+    Talts, Betancourt, Simpson, Vehtari, Gelman (2018); Saeilynoja, Buerkner, Vehtari (2022) for bands; Holm (1979).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelcal.ranks import rank_test
+    >>> rng = np.random.default_rng(0)
+    >>> right, narrow = rng.integers(0, 20, 500), (20 * rng.beta(0.6, 0.6, 500)).astype(int)
+    >>> result = rank_test({"mu": right, "tau": narrow}, 19)
+    >>> result.pvalue
+    0.002
+    >>> [one.direction.split(" (")[0] for one in result.parameters]
+    ['', 'too narrow']
+    """
+    if weights is not None:
+        raise InputError(_WEIGHTED)
+    run = Run(confidence_level=confidence_level, alpha=alpha, draws=draws, rng=rng, early_stopping=early_stopping)
+    named = list(ranks) if names is None and hasattr(ranks, "keys") else names
+    return tested_ranks(RankTable.of_ranks(ranks, draws_per_rank, named, first), run, clusters=clusters)
+
+
+def pit_values_test(
+    values: Any,
+    *,
+    names: Any = None,
+    weights: Any = None,
+    confidence_level: float = CONFIDENCE_LEVEL,
+    alpha: float = SIGNIFICANCE,
+    draws: int = DRAWS,
+    rng: Any = 0,
+    early_stopping: bool = True,
+    clusters: Any = None,
+) -> RanksResult:
+    """Test PIT values alone: numbers that are uniform on (0, 1) if what predicted them is calibrated.
+
+    As `rank_test`, for predicted distribution functions at outcomes in place of ranks. A value inside a jump must have
+    been chosen at random inside it.
+
+    Parameters
+    ----------
+    values : array of shape (n,) or (n, K), or mapping of names to columns
+        PIT values.
+    names, weights, confidence_level, alpha, draws, rng, early_stopping
+        As for `rank_test`.
+    clusters : array of shape (n,), optional
+        What rows share that depend on each other: values are redrawn with as much dependence.
+
+    Returns
+    -------
+    RanksResult
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelcal.ranks import pit_values_test
+    >>> u = np.random.default_rng(0).beta(2, 2, 300)
+    >>> pit_values_test(u).directions[0].split(" (")[0]
+    'theta: too wide'
+    """
+    if weights is not None:
+        raise InputError(_WEIGHTED)
+    run = Run(confidence_level=confidence_level, alpha=alpha, draws=draws, rng=rng, early_stopping=early_stopping)
+    named = list(values) if names is None and hasattr(values, "keys") else names
+    return tested_ranks(RankTable.of_pit(values, named), run, clusters=clusters)
+
+
+def tested_ranks(table: RankTable, run: Run, *, clusters: Any = None, notes: tuple[str, ...] = ()) -> RanksResult:
+    """Test what was checked already."""
+    number = len(table.names)
+    least = math.ceil(2 * number / run.alpha) - 1
+    if run.draws < least and number > 1:
+        notes = (*notes, f"{least:,} draws were allowed, so that p-values corrected for {number} parameters can reject")
+        run = replace(run, draws=least)
+    run = run.shared()
+    cases = [table.case(k, run.rng, **({} if clusters is None else {"clusters": clusters})) for k in range(number)]
+    results = [pit_tested(case, run) for case in cases]
+    adjusted = holm_adjusted(np.array([result.pvalue for result in results]))
+    independent = all(case.rows is None or not case.rows.overlap for case in cases)
+    told = [
+        _parameter(table, k, result, float(p), run, independent=independent)
+        for k, (result, p) in enumerate(zip(results, adjusted, strict=True))
+    ]
+    notes = (*notes, *_of_table(table, number))
+    return RanksResult(table, tuple(told), run.alpha, len(table), run, independent, notes)
+
+
+def _of_table(table: RankTable, number: int) -> tuple[str, ...]:
+    notes = []
+    if number > 1:
+        notes.append(f"p-values of {number} parameters are corrected by Holm, for every dependence between them")
+    size = table.draws_per_rank
+    if size is not None and table.values.max() + 1 < _SEEN * (size + 1):
+        most = int(table.values.max())
+        notes.append(f"no rank is above {most:,}, of {size:,} that could be: is {size:,} the number of draws?")
+    if table.joined:
+        notes.append("ranks were given random places inside their steps, by the seed: the test stays exact")
+    notes.append("simulations are assumed independent, and posteriors not fitted on them")
+    return tuple(notes)
+
+
+def _parameter(
+    table: RankTable, k: int, result: TestResult, adjusted: float, run: Run, *, independent: bool
+) -> ParameterRanks:
+    shares = table.shares[:, k]
+    z = normal_quantiles(shares)
+    mean, spread = float(shares.mean()), float(z.std() / _spread_of(table.draws_per_rank))
+    expected, inside = _central(table, k)
+    held = int(inside.sum())
+    nowhere = (np.full(1, np.nan),) * 2
+    ends = binomial_interval(np.array([held]), len(table), run.confidence_level) if independent else nowhere
+    direction = _direction(result, float(z.mean()), mean, spread) if adjusted <= run.alpha else ""
+    own = (float(ends[0][0]), float(ends[1][0]), direction, result)
+    return ParameterRanks(table.names[k], result.pvalue, adjusted, mean, spread, expected, held / len(table), *own)
+
+
+def _central(table: RankTable, k: int) -> tuple[float, np.ndarray]:
+    """Share that a central region holds, and which true values lie in it: the middle steps, as near to 90 % as is."""
+    size = table.draws_per_rank
+    if size is None:
+        return _REGION, np.abs(table.values[:, k] - 0.5) <= _REGION / 2
+    cut = max(1, round((size + 1) * (1 - _REGION) / 2)) if size > 1 else 0
+    own = table.values[:, k]
+    return (size + 1 - 2 * cut) / (size + 1), (own >= cut) & (own <= size - cut)
+
+
+@cache
+def _spread_of(size: int | None) -> float:
+    """Standard deviation of the normal quantiles of the middles of the steps of uniform ranks."""
+    if size is None or size > _CELLS:
+        return 1.0
+    return float(normal_quantiles((np.arange(size + 1) + 0.5) / (size + 1)).std())
+
+
+def _direction(result: TestResult, quantile: float, mean: float, spread: float) -> str:
+    """Words for bias and dispersion where they speak against calibration, the stronger first."""
+    found = {member.name: member.pvalue for member in result.members}
+    alpha = max(result.alpha, min(found.values(), default=1.0))
+    words = {
+        "bias": f"shifted {'down' if quantile > 0 else 'up'} (mean rank {mean:.2f})",
+        "dispersion": f"too {'narrow' if spread > 1 else 'wide'} (ranks spread {spread:.2f} times as they should)",
+    }
+    named = sorted((name for name in words if found.get(name, 1.0) <= alpha), key=lambda name: found[name])
+    return ", ".join(words[name] for name in named) or "of a wrong shape, without a clear shift or width"

@@ -1,0 +1,53 @@
+"""Vectors: energy and variogram score, pre-ranks and distances to reference points, rank histograms by them."""
+
+from kernelcal.statistics.vectors.histograms import pre_rank_case, pre_rank_histogram, pre_rank_histogram_of
+from kernelcal.statistics.vectors.pre_ranks import (
+    DEFAULT_PRE_RANKS,
+    PRE_RANKS,
+    checked_pre_ranks,
+    pre_ranks_of,
+    register_pre_rank,
+)
+from kernelcal.statistics.vectors.scores import (
+    energy_score,
+    energy_score_of,
+    energy_score_rows,
+    energy_score_rows_of,
+    variogram_score,
+    variogram_score_of,
+    variogram_score_rows,
+    variogram_score_rows_of,
+)
+from kernelcal.statistics.vectors.statistic import (
+    TARP,
+    PreparedPreRanks,
+    PreRanks,
+    RanksOfMembers,
+    ensemble_of,
+    members_of,
+)
+
+__all__ = [
+    "DEFAULT_PRE_RANKS",
+    "PRE_RANKS",
+    "TARP",
+    "PreRanks",
+    "PreparedPreRanks",
+    "RanksOfMembers",
+    "checked_pre_ranks",
+    "energy_score",
+    "energy_score_of",
+    "energy_score_rows",
+    "energy_score_rows_of",
+    "ensemble_of",
+    "members_of",
+    "pre_rank_case",
+    "pre_rank_histogram",
+    "pre_rank_histogram_of",
+    "pre_ranks_of",
+    "register_pre_rank",
+    "variogram_score",
+    "variogram_score_of",
+    "variogram_score_rows",
+    "variogram_score_rows_of",
+]

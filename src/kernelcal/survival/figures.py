@@ -1,0 +1,172 @@
+"""Figures that the field reports: Kaplan-Meier, D-calibration, concordance, and the weighted Brier score."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["KaplanMeier", "brier_at", "concordance", "d_calibration", "kaplan_meier"]
+
+
+_DECILES = 10
+
+
+@dataclass(frozen=True, eq=False)
+class KaplanMeier:
+    """Share that lives on, at the times of events.
+
+    Attributes
+    ----------
+    times, survival, variance : numpy.ndarray of shape (k,)
+        Times of events; ``P(T > t)`` from each on; Greenwood's sum, the variance of its logarithm.
+    """
+
+    times: np.ndarray
+    survival: np.ndarray
+    variance: np.ndarray
+
+    def at(self, t: float) -> float:
+        """``P(T > t)``."""
+        k = int(np.searchsorted(self.times, t, side="right"))
+        return 1.0 if k == 0 else float(self.survival[k - 1])
+
+    def before(self, times: np.ndarray) -> np.ndarray:
+        """``P(T >= t)`` at several times."""
+        return np.concatenate([[1.0], self.survival])[np.searchsorted(self.times, times, side="left")]
+
+    def interval(self, t: float, confidence_level: float) -> tuple[float, float]:
+        """Pointwise interval of ``P(T > t)``, normal on the scale ``log(-log S)``."""
+        from scipy.special import ndtri  # imported when needed: the import of kernelcal stays light
+
+        k = int(np.searchsorted(self.times, t, side="right"))
+        s = self.at(t)
+        if k == 0 or not 0 < s < 1:
+            return s, s
+        wide = ndtri(0.5 + confidence_level / 2) * np.sqrt(self.variance[k - 1]) / -np.log(s)
+        return float(s ** np.exp(wide)), float(s ** np.exp(-wide))
+
+
+def kaplan_meier(time: np.ndarray, event: np.ndarray, weights: np.ndarray | None = None) -> KaplanMeier:
+    """Estimate survival without a model; events come before censorings of the same time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelcal.survival import kaplan_meier
+    >>> kaplan_meier(np.array([1.0, 2.0, 3.0]), np.array([True, False, True])).survival.round(4)
+    array([0.6667, 0.    ])
+    """
+    own = np.ones(len(time)) if weights is None else weights
+    order = np.argsort(time, kind="stable")
+    t, w, seen = time[order], own[order], event[order]
+    left = np.cumsum(w[::-1])[::-1]
+    times, first = np.unique(t, return_index=True)
+    died = np.add.reduceat(w * seen, first)
+    at_risk, squares = left[first], np.cumsum((w * w)[::-1])[::-1][first]
+    some = died > 0
+    died, at_risk, squares = died[some], at_risk[some], squares[some]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # of weights: the number of rows that the weights at risk are worth (Kish)
+        number = at_risk**2 / squares
+        variance = np.cumsum(died / at_risk / (number * np.maximum(1 - died / at_risk, 0.0)))
+    return KaplanMeier(times[some], np.cumprod(1 - died / at_risk), variance)
+
+
+def d_calibration(hazard: np.ndarray, event: np.ndarray) -> np.ndarray:
+    """Chi-square statistic of Haider et al. (2020) over tenths of the predicted survival, shape (...).
+
+    A censored row counts in all tenths that its survival may still reach, in proportion. Its usual law, chi-square
+    with 9 degrees of freedom, holds without censoring; with it, the statistic is much smaller.
+    """
+    s = np.exp(-np.asarray(hazard, dtype=np.float64))
+    event = np.asarray(event, dtype=bool)
+    n, counts = s.shape[-1], []
+    safe = np.maximum(s, 1e-300)
+    for k in range(_DECILES):
+        low, high = k / _DECILES, (k + 1) / _DECILES
+        inside = (s >= low) & ((s < high) if k < _DECILES - 1 else (s <= 1))
+        spread = np.where(s >= high, (high - low) / safe, np.where(inside, (s - low) / safe, 0.0))
+        counts.append(np.where(event, inside, spread).sum(axis=-1))
+    expected = n / _DECILES
+    return np.asarray(((np.array(counts) - expected) ** 2 / expected).sum(axis=0))
+
+
+def concordance(time: np.ndarray, event: np.ndarray, risk: np.ndarray) -> float | None:
+    """Share of comparable pairs in which the earlier event had the higher risk (Harrell), ties of risk half.
+
+    Comparable are a row with an event and one that was watched longer, or as long without an event. None without any.
+    """
+    order = np.lexsort((event, -time))  # from the latest; of equal times censored rows first
+    watched: list[float] = []
+    pairs = agreeing = 0.0
+    k = 0
+    while k < len(order):
+        same = _same(order, time, k)
+        for i in same:
+            if not event[i]:
+                insort(watched, float(risk[i]))
+        for i in same:
+            if event[i]:
+                below, up_to = bisect_left(watched, float(risk[i])), bisect_right(watched, float(risk[i]))
+                agreeing += below + 0.5 * (up_to - below)
+                pairs += len(watched)
+        for i in same:
+            if event[i]:
+                insort(watched, float(risk[i]))
+        k += len(same)
+    return agreeing / pairs if pairs else None
+
+
+def _same(order: np.ndarray, time: np.ndarray, k: int) -> np.ndarray:
+    end = k + 1
+    while end < len(order) and time[order[end]] == time[order[k]]:
+        end += 1
+    return order[k:end]
+
+
+def brier_at(
+    t: float, survival: np.ndarray, time: np.ndarray, event: np.ndarray, weights: np.ndarray | None = None
+) -> float:
+    """Mean squared error of ``P(T > t)``, rows weighted by the inverse of the probability of not being censored.
+
+    Graf et al. (1999): ``S^2 / G(T-)`` of rows with an event by t, ``(1 - S)^2 / G(t-)`` of those that live on, 0 of
+    those censored before; G is the Kaplan-Meier curve of the censoring times. A row that is censored at t lives on.
+    nan where G is 0.
+    """
+    own = np.ones(len(time)) if weights is None else weights
+    # of equal times events come first: a censoring at the time of an event is later than it
+    censoring = _censoring_curve(time, event, weights)
+    before, now = censoring.before(time), float(censoring.before(np.array([t]))[0])
+    died = event & (time <= t)
+    living = ~died & (time >= t)
+    if (living.any() and now == 0) or np.any(before[died] == 0):
+        return float("nan")
+    parts = np.where(died, survival**2 / np.where(died, before, 1.0), 0.0)
+    parts = parts + np.where(living, (1 - survival) ** 2 / (now if now > 0 else 1.0), 0.0)
+    return float(parts @ own / own.sum())
+
+
+def _censoring_curve(time: np.ndarray, event: np.ndarray, weights: np.ndarray | None) -> KaplanMeier:
+    """Kaplan-Meier of censoring, in which events of the same time have left already."""
+    own = np.ones(len(time)) if weights is None else weights
+    times = np.unique(time[~event])
+    order = np.argsort(time, kind="stable")
+    left = np.concatenate([np.cumsum(own[order][::-1])[::-1], [0.0]])
+    at_risk = left[np.searchsorted(time[order], times, side="left")]
+    gone = _sums(times, time, own * event)
+    censored = _sums(times, time, own * ~event)
+    share = censored / (at_risk - gone)
+    return KaplanMeier(times, np.cumprod(1 - np.minimum(share, 1.0)), np.zeros(len(times)))
+
+
+def _sums(places: np.ndarray, time: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Sums of values whose times are among the places."""
+    k = np.searchsorted(places, time)
+    found = (
+        (k < len(places)) & (places[np.minimum(k, len(places) - 1)] == time)
+        if len(places)
+        else np.zeros(len(time), bool)
+    )
+    return np.bincount(k[found], values[found], minlength=len(places))

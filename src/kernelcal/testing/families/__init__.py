@@ -1,0 +1,5 @@
+"""The check of a family of predictions: of classes, and what numbers add."""
+
+from kernelcal.testing.families.family import check_family
+
+__all__ = ["check_family"]

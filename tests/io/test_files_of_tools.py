@@ -1,0 +1,145 @@
+"""Files as other programs write them: attempts until each is read, none misread, and the command that states it."""
+
+import importlib.util
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kernelcal.cases import Case
+from kernelcal.cli import main
+from kernelcal.cli.command import _reading
+from kernelcal.cli.parser import argument_parser
+from kernelcal.errors import InputError
+from kernelcal.io import ReadOptions, read
+from kernelcal.predictions import checked_pair
+
+_spec = importlib.util.spec_from_file_location("files_of_tools", Path(__file__).with_name("files_of_tools.py"))
+tools = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(tools)
+
+READ = [name for name, (_, answers, _) in tools.FILES.items() if answers is not None]
+REFUSED = {
+    "survey: confident (1 to 5), correct": "answers on a scale, and no probabilities",
+    "survey: how sure (very likely, ...)": "no column has a usual name for the predictions",
+    "weather: obs in Celsius, forecasts in Fahrenheit": "say which with --target NAME, and the predictions",
+    "football: FTR, B365H, B365D, B365A (odds)": "say which with --target NAME, and the predictions",
+    "football: result, H, D, A (odds)": r"are these decimal odds\? .* 1 / odds divided by its sum in the row",
+    "betting: odds, won": "no column has a usual name for the predictions",
+    "sktime: two lines of names": "the header names 'y' more than once",
+}
+
+
+def numbers_of(data):
+    """Probability of what came true in every row, or outcomes beside what was predicted of numbers."""
+    case = Case.of(data.y, data.predictions)
+    batch = case.predictions
+    if hasattr(batch, "probabilities"):
+        return np.asarray(batch.probabilities)[np.arange(len(case)), checked_pair(data.y, batch)[0]]
+    own = next(some for some in (("values",), ("draws",), ("mean", "std")) if hasattr(batch, some[0]))
+    return np.column_stack([case.targets, *(np.asarray(getattr(batch, name)).reshape(len(case), -1) for name in own)])
+
+
+def same(found, right):
+    assert found.shape == right.shape
+    np.testing.assert_allclose(found, right, rtol=2e-4, atol=2e-6)
+
+
+@pytest.mark.parametrize("name", READ)
+def test_the_attempts_until_a_file_is_read(tmp_path, name):
+    _, answers, right = tools.FILES[name]
+    paths, truth = tools.write(tmp_path, name)
+    said = {} if truth is None else {"truth": truth}
+    for more in answers or []:
+        with pytest.raises(InputError):
+            numbers_of(read(paths, ReadOptions(**said)))
+        said |= more
+    data = read(paths, ReadOptions(**said))
+    same(numbers_of(data), right)
+    assert not data.doubts
+    assert "\n" not in data.sentence
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_told_is_asked(tmp_path, name):
+    paths, _ = tools.write(tmp_path, name)
+    with pytest.raises(InputError, match=REFUSED[name]):
+        read(paths, ReadOptions())
+
+
+def test_all_others_are_read():
+    assert {name for name, (_, answers, _) in tools.FILES.items() if answers is None} == set(REFUSED)
+    assert len(tools.FILES) > 60
+
+
+def command(paths, truth, answers):
+    said = [part for more in answers or [] for item in more.items() for part in _as_said(*item)]
+    return ["evaluate", *map(str, paths), *([] if truth is None else ["--truth", str(truth)]), *said]
+
+
+def _as_said(name, value):
+    return [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
+
+
+@pytest.mark.parametrize("name", READ)
+def test_the_command_that_states_it_reads_the_same(tmp_path, name, capsys):
+    _, answers, right = tools.FILES[name]
+    typed = command(*tools.write(tmp_path, name), answers)
+    assert main([*typed, "--explain-reading"]) == 0
+    out = capsys.readouterr().out
+    stated = re.search(r"^the same, stated: (.+)$", out, re.MULTILINE)
+    if stated is None:
+        assert "every column was named" in out
+        return
+    kernelcal, *again = shlex.split(stated[1])
+    assert kernelcal == "kernelcal" and len(again) > len(typed)
+    options = argument_parser().parse_args(again)
+    data = read(options.files, _reading(options))
+    same(numbers_of(data), right)
+    assert out.startswith(data.description)
+    assert main([*again, "--explain-reading"]) == 0
+    assert capsys.readouterr().out.splitlines()[0].startswith(data.description)
+
+
+def test_odds_as_probabilities(tmp_path):
+    """The message says what to do with odds; then the numbers are those of the bookmaker without the margin."""
+    paths, _ = tools.write(tmp_path, "football: FTR, B365H, B365D, B365A (odds)")
+    asked = {"target": "FTR", "predictions": "B365H,B365D,B365A"}
+    with pytest.raises(InputError, match=r"are these decimal odds\?"):
+        read(paths, ReadOptions(**asked))
+    odds = (0.95 / np.maximum(tools.ROWS, 0.02)).round(2)
+    p = 1 / odds / (1 / odds).sum(axis=1, keepdims=True)
+    again = tools.save(
+        tmp_path,
+        "b.csv",
+        tools.text({"FTR": tools.RESULT[tools.LABELS], **tools.named(["B365H", "B365D", "B365A"], p)}),
+    )
+    data = read([again], ReadOptions(**asked))
+    same(numbers_of(data), p[tools.K, tools.LABELS])
+    assert data.predictions.classes == ("H", "D", "A")
+
+
+def test_one_column_of_odds(tmp_path):
+    paths, _ = tools.write(tmp_path, "betting: odds, won")
+    with pytest.raises(InputError, match=r"no number is below 1: are these decimal odds\? Pass 1 / odds"):
+        read(paths, ReadOptions(predictions="odds"))
+
+
+def test_units_that_differ_by_their_names_are_asked_about(tmp_path):
+    paths, _ = tools.write(tmp_path, "weather: obs in Celsius, forecasts in Fahrenheit")
+    data = read(paths, ReadOptions(target="obs_C", mean="fcst_mean_F", std="fcst_std_F"))
+    assert data.doubts == (
+        "obs_C and fcst_mean_F are called after two units (c, f): are they in one? Write both in the same unit",
+    )
+
+
+def test_the_table_of_the_guide():
+    page = Path(__file__).parents[2] / "docs" / "howto" / "files.rst"
+    rows = re.findall(r"^   \* - (.+)\n     - (.+)\n     - (.+)", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    said = {name.replace("\\", ""): now for name, _, now in rows if name != "file"}
+    found = {
+        name: "asked" if answers is None else str(1 + len(answers)) for name, (_, answers, _) in tools.FILES.items()
+    }
+    assert said == {name: number for name, number in found.items()}

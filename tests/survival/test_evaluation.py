@@ -1,0 +1,248 @@
+"""The test keeps its level and sees errors; what is refused; files and the command."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from kernelcal.cli import main
+from kernelcal.errors import InputError
+from kernelcal.predictions import Gamma, Normal, Weibull
+from kernelcal.survival import (
+    Survival,
+    SurvivalColumns,
+    SurvivalCurves,
+    evaluate,
+    imputed_censoring,
+    outcomes_of,
+    read_survival,
+)
+
+SETS = 150
+
+
+def one_set(rng, n=80, factor=1.0, late=1.2):
+    scale = np.exp(rng.normal(scale=0.5, size=n))
+    times = stats.weibull_min.rvs(1.5, scale=scale * factor ** (-1 / 1.5), random_state=rng)
+    ends = rng.exponential(late, size=n)
+    return Weibull(scale, 1.5), (np.minimum(times, ends), times <= ends), ends
+
+
+def rejections(factor, known, sets=SETS, null=None):
+    rng, found = np.random.default_rng(11), []
+    for seed in range(sets):
+        law, y, ends = one_set(rng, factor=factor)
+        result = evaluate(y, law, censoring_time=ends if known else None, draws=99, rng=seed, null=null)
+        found.append(
+            (
+                result.pvalue <= 0.05,
+                result.bets.pvalue <= 0.05,
+                result.d_calibration[2] <= 0.05 if null is None else False,
+            )
+        )
+    return np.sum(found, axis=0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("known", "null"), [(True, None), (False, None), (False, "flips")])
+def test_the_level_is_kept(known, null):
+    test, bet, deciles = rejections(1.0, known, 400, null)
+    assert test <= stats.binom.isf(0.005, 400, 0.05)
+    assert bet <= stats.binom.isf(0.005, 400, 0.05)
+    if known:
+        assert test >= stats.binom.ppf(0.005, 400, 0.05)
+        assert deciles <= stats.binom.isf(0.005, 400, 0.05)
+
+
+def test_a_wrong_hazard_is_seen():
+    test, _, _ = rejections(1.6, False, 25)
+    assert test >= 15
+
+
+def test_redrawn_outcomes_are_exchangeable_with_those_seen():
+    """With censoring times that are known every member's p-value is uniform: exact for each, whatever the law."""
+    rng = np.random.default_rng(8)
+    p = []
+    for seed in range(120):
+        law, y, ends = one_set(rng, n=25)
+        p.append([m.pvalue for m in evaluate(y, law, censoring_time=ends, draws=39, rng=seed).test.members])
+    for column in np.array(p).T:
+        assert np.mean(column <= 0.25) == pytest.approx(0.25, abs=0.13)
+        assert np.mean(column <= 0.75) == pytest.approx(0.75, abs=0.13)
+
+
+def test_directions_are_told():
+    law, y, _ = one_set(np.random.default_rng(3), 600, 1.5)
+    found = evaluate(y, law)
+    assert found.rejected
+    assert "more events than predicted" in found.verdict
+    assert found.ratio == pytest.approx(1.5, abs=0.25)
+    assert found.low < 1.5 < found.high
+    flat = evaluate(y, Weibull(np.exp(0.0 * law.scale), 1.5))
+    assert "risks" not in flat.verdict or "not extreme enough" in flat.verdict
+    steep = Weibull(law.scale**2.5, 1.5)
+    times = law.sample(rng=4)[0]
+    assert "(risks too extreme)" in evaluate((times, np.ones(600, dtype=bool)), steep).verdict
+
+
+def test_the_unit_of_time_does_not_matter():
+    law, (time, event), ends = one_set(np.random.default_rng(1))
+    first = evaluate((time, event), law, censoring_time=ends, horizons=[0.5])
+    second = evaluate((365 * time, event), Weibull(365 * law.scale, 1.5), censoring_time=365 * ends, horizons=[182.5])
+    assert second.pvalue == pytest.approx(first.pvalue)
+    assert second.horizons[0].brier == pytest.approx(first.horizons[0].brier)
+
+
+def test_curves_agree_with_the_family_that_they_are_cut_from():
+    law, y, _ = one_set(np.random.default_rng(1), 200)
+    grid = np.linspace(0.01, 8, 800)
+    table = np.stack([law.survival(np.full(200, t)) for t in grid], axis=1)
+    first, second = evaluate(y, law, draws=199), evaluate(y, SurvivalCurves(grid, table), draws=199)
+    assert second.expected == pytest.approx(first.expected, rel=2e-3)
+    assert second.pvalue == pytest.approx(first.pvalue, abs=0.08)
+
+
+def test_hazards_of_curves_are_linear_between_times():
+    curves = SurvivalCurves([1.0, 3.0], [[0.9, 0.5], [0.8, 0.2]])
+    np.testing.assert_allclose(curves.hazard([0.5, 2.0]), [-0.5 * np.log(0.9), -0.5 * (np.log(0.8) + np.log(0.2))])
+    np.testing.assert_allclose(curves.hazard([7.0, 0.0]), [-np.log(0.5), 0.0])
+
+
+def test_rows_beyond_the_last_time_are_cut():
+    curves = SurvivalCurves([1.0, 2.0], np.full((3, 2), 0.5))
+    seen = Survival(curves, [0.5, 3.0, 2.0], [True, True, False])
+    assert seen.event.tolist() == [True, False, False]
+    assert seen.time.tolist() == [0.5, 2.0, 2.0]
+    assert "1 rows were watched beyond 2" in " ".join(seen.notes)
+
+
+def test_censoring_times_of_events_come_from_those_beyond():
+    time = np.array([1.0, 2.0, 2.0, 3.0, 4.0])
+    event = np.array([True, True, False, False, True])
+    drawn = np.array([imputed_censoring(time, event, np.random.default_rng(k)) for k in range(4000)])
+    assert np.all(drawn[:, [2, 3]] == [2.0, 3.0])
+    # Kaplan-Meier of censoring: 1/3 at 2 (three are left), half of the rest at 3, the others never
+    for row, expected in ((0, (1 / 3, 1 / 3, 1 / 3)), (1, (1 / 3, 1 / 3, 1 / 3)), (4, (0, 0, 1))):
+        shares = [np.mean(drawn[:, row] == c) for c in (2.0, 3.0, np.inf)]
+        np.testing.assert_allclose(shares, expected, atol=0.04)
+
+
+def test_outcomes_of_other_libraries():
+    pairs = np.array([(True, 2.0), (False, 3.0)], dtype=[("death", "?"), ("days", "<f8")])
+    time, event = outcomes_of(pairs)
+    assert (time.tolist(), event.tolist()) == ([2.0, 3.0], [True, False])
+    with pytest.raises(InputError, match="one field of booleans"):
+        outcomes_of(np.array([(1.0, 2.0)], dtype=[("a", "f8"), ("b", "f8")]))
+    with pytest.raises(InputError, match="the pair"):
+        outcomes_of([1.0, 2.0, 3.0])
+
+
+def test_weights_and_clusters():
+    law, y, _ = one_set(np.random.default_rng(2), 120)
+    whole = evaluate(y, law, weights=np.full(120, 3.0), draws=99)
+    assert whole.pvalue == pytest.approx(evaluate(y, law, draws=99).pvalue)
+    assert whole.bets is None
+    flips = evaluate(y, law, clusters=np.repeat(np.arange(30), 4), draws=99)
+    assert "one cluster" in flips.test.null
+    with pytest.raises(InputError, match="at least 6 are needed"):
+        evaluate(y, law, clusters=np.repeat(np.arange(3), 40))
+    with pytest.raises(InputError, match="use null='flips'"):
+        evaluate(y, law, clusters=np.repeat(np.arange(30), 4), null="redraw")
+
+
+LAW = Gamma([1.0, 2.0], 1.0)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Survival(LAW, [1.0, -1.0], [1, 0]), "the time in row 1 is -1, expected a duration from 0"),
+        (lambda: Survival(LAW, [1.0, np.nan], [1, 0]), "the time in row 1 is nan"),
+        (lambda: Survival(LAW, [1.0, 2.0], [1, 2]), "the event in row 1 is 2, expected 1 where"),
+        (lambda: Survival(LAW, [1.0], [1]), "shape .* predictions of 2 rows"),
+        (lambda: Survival(LAW, [1.0, 2.0], [1, 0], [0.5, 2.0]), "the censoring time in row 0 is 0.5"),
+        (lambda: Survival(LAW, [1.0, 2.0], [1, 0], [3.0, 2.5]), "the censoring time in row 1 is 2.5"),
+        (lambda: Survival(Normal([0.0, 1.0], 1.0), [1.0, 2.0], [1, 0]), "the probability of a time below 0 in row 0"),
+        (lambda: Survival([0.2, 0.3], [1.0, 2.0], [1, 0]), "got Bernoulli: of survival probabilities pass"),
+        (lambda: Survival(Weibull([1.0, 1e-9], 2.0), [1.0, 2.0], [1, 0]), "row 1 .* leaves a survival of 0"),
+        (lambda: SurvivalCurves([1.0, 2.0], [[0.5, 0.6]]), "the survival of row 0 rises from 0.5 at time 1"),
+        (lambda: SurvivalCurves([1.0, 2.0], [[1.5, 0.6]]), "row 0 has survival 1.5 at time 1"),
+        (lambda: SurvivalCurves([1.0, 2.0], [[0.5], [0.4]]), "transpose"),
+        (lambda: SurvivalCurves([2.0, 1.0], [[0.5, 0.4]]), "increasing"),
+        (lambda: evaluate(([1.0, 2.0], [1, 0]), LAW, horizons=[0.0]), "horizons must be positive times"),
+        (lambda: evaluate(([1.0, 2.0], [1, 0]), LAW, null="no"), "null must be"),
+    ],
+)
+def test_what_is_refused(make, message):
+    with pytest.raises(InputError, match=message):
+        make()
+
+
+@pytest.fixture
+def table(tmp_path):
+    law, (time, event), ends = one_set(np.random.default_rng(2), 120)
+    grid = [0.5, 1, 2]
+    curves = np.stack([law.survival(np.full(120, float(t))) for t in grid], axis=1)
+    lines = ["days,status,ends,scale," + ",".join(f"S_{t}" for t in grid)]
+    for row in range(120):
+        state = "dead" if event[row] else "alive"
+        lines.append(f"{time[row]!r},{state},{ends[row]!r},{law.scale[row]!r}," + ",".join(map(str, curves[row])))
+    path = tmp_path / "cohort.csv"
+    path.write_text("\n".join(lines).replace("np.float64(", "").replace(")", ""))
+    return path
+
+
+def test_a_file_says_what_its_columns_hold(table):
+    columns = SurvivalColumns(duration="days", family="weibull", parameters="scale,1.5", censoring_time="ends")
+    found = read_survival(table, columns)
+    assert "120 rows; times days; events status; Weibull of scale, 1.5" in found.description
+    curves = read_survival(table, SurvivalColumns(duration="days"))
+    assert "survival at 0.5, 1, 2" in curves.description
+    assert curves.data.event.sum() < found.data.event.sum()
+    for said, message in (
+        ({}, "which column holds the observed times"),
+        ({"duration": "days", "event": "ends"}, "say --event ends=VALUE"),
+        ({"duration": "days", "event": "status=gone"}, "no row has status=gone"),
+        ({"duration": "days", "survival": "X*"}, "no column matches"),
+        ({"duration": "days", "family": "no"}, "--family is one of"),
+        ({"duration": "days", "times": "1"}, "--times names 1 times, but there are 3"),
+        ({"duration": "day"}, "there is no column 'day'"),
+    ):
+        with pytest.raises(InputError, match=message):
+            read_survival(table, SurvivalColumns(**said))
+    dead = read_survival(table, SurvivalColumns(duration="days", event="status=dead"))
+    assert dead.data.event.tolist() == curves.data.event.tolist()
+
+
+def test_the_command(table, tmp_path, capsys):
+    said = [
+        "survival",
+        str(table),
+        "--duration",
+        "days",
+        "--family",
+        "weibull",
+        "--parameters",
+        "scale,1.5",
+        "--draws",
+        "99",
+    ]
+    assert main(said) == 0
+    printed = capsys.readouterr().out
+    assert "events seen / expected" in printed
+    assert "Events up to some times" in printed
+    assert main([*said, "--json", "--horizons", "0.5,1"]) == 0
+    values = json.loads(capsys.readouterr().out)
+    assert [h["time"] for h in values["horizons"]] == [0.5, 1.0]
+    assert main([*said, "--fail-below", "1"]) == 1
+    assert "is below 1" in capsys.readouterr().err
+    assert main(["survival", str(table)]) == 2
+    assert main([*said, "--horizons", "soon"]) == 2
+
+
+def test_pictures(table, tmp_path):
+    pytest.importorskip("matplotlib")
+    said = ["survival", str(table), "--duration", "days", "--draws", "39", "--plot", str(tmp_path / "seen.png")]
+    assert main(said) == 0
+    assert (tmp_path / "seen.png").stat().st_size > 10_000
