@@ -16,9 +16,9 @@ from kernelcal.predictions import Bernoulli, Categorical, ClassPredictions, Norm
 from kernelcal.recalibration.class_maps import CLASS_MAPS, Rows, floor_of
 from kernelcal.recalibration.folds import folds_of
 from kernelcal.recalibration.number_maps import NUMBER_MAPS, NumberMap, Unchanged, candidates_for, loss_rows, served
-from kernelcal.recalibration.pool import Pool, fit_pool
+from kernelcal.recalibration.pool import Pool, error_of, fit_pool
 
-__all__ = ["METHODS", "ClassFit", "Fit", "NumberFit", "fitted", "joined"]
+__all__ = ["METHODS", "ClassFit", "FittedMap", "NumberFit", "fitted", "joined"]
 
 
 METHODS = {
@@ -32,13 +32,17 @@ _NEARLY_NORMAL = 1e6  # degrees of freedom of a normal law beside Student's
 _MARGIN = 2.0  # over n: by so much heavy tails must be better
 
 
-class Fit(ABC):
-    """What was fitted: `losses` of held-out rows by name, the loss of rows left alone and as the fit makes them."""
+class FittedMap(ABC):
+    """What was fitted: `losses` of held-out rows by name, the loss of rows left alone and as maps make them.
+
+    For a named method `losses` hold that map alone. `gain_error` is the standard error of the mean gain.
+    """
 
     losses: dict[str, float]
     loss: str
     before: float
     after: float
+    gain_error: float
     n: int
     family: str
 
@@ -60,7 +64,7 @@ class Fit(ABC):
 
 
 @dataclass(frozen=True)
-class ClassFit(Fit):
+class ClassFit(FittedMap):
     """A pool of maps of class probabilities."""
 
     pool: Pool
@@ -71,6 +75,7 @@ class ClassFit(Fit):
     family: str
     before: float
     after: float
+    gain_error: float
     loss: str = "log score"
 
     @property
@@ -95,10 +100,12 @@ class ClassFit(Fit):
         rows = rows[np.arange(len(rows.labels))]
         pool, held = fit_pool(rows, method, rng, None if case.rows is None else case.rows[counted])
         own = np.maximum(logs, floor)[counted][np.arange(len(rows.labels)), rows.labels]
-        before = -float(np.mean(rows.weights * own))
+        gain = rows.weights * (-own - held)
+        error = error_of(gain, None if case.rows is None else case.rows[counted])
+        before, after = -float(np.mean(rows.weights * own)), float(np.mean(rows.weights * held))
         lifted = int(np.count_nonzero(np.isneginf(logs[counted])))
         names = None if batch.classes is None else tuple(batch.classes)
-        return cls(pool, floor, lifted, names, logs.shape[1], type(batch).__name__, before, held)
+        return cls(pool, floor, lifted, names, logs.shape[1], type(batch).__name__, before, after, error)
 
     def refuse(self, predictions: Any) -> None:
         """Refuse numbers, another number of classes, and other classes."""
@@ -142,19 +149,21 @@ class ClassFit(Fit):
 
     def state(self) -> dict[str, Any]:
         """Return its numbers."""
-        own = {key: getattr(self, key) for key in ("floor", "lifted", "columns", "family", "before", "after")}
+        own = {
+            key: getattr(self, key) for key in ("floor", "lifted", "columns", "family", "before", "after", "gain_error")
+        }
         return {"kind": "classes", **own, "names": self.names, "pool": self.pool.state()}
 
     @classmethod
     def of_state(cls, state: dict[str, Any]) -> Self:
         """Make it of its numbers."""
         names = None if state["names"] is None else tuple(state["names"])
-        own = {key: state[key] for key in ("floor", "lifted", "columns", "family", "before", "after")}
+        own = {key: state[key] for key in ("floor", "lifted", "columns", "family", "before", "after", "gain_error")}
         return cls(pool=Pool.of_state(state["pool"]), names=names, **own)
 
 
 @dataclass(frozen=True)
-class NumberFit(Fit):
+class NumberFit(FittedMap):
     """A map of predictions of one number."""
 
     map: NumberMap
@@ -164,6 +173,7 @@ class NumberFit(Fit):
     levels: tuple[float, ...] | None
     before: float
     after: float
+    gain_error: float
     loss: str = "CRPS"
 
     @classmethod
@@ -187,11 +197,13 @@ class NumberFit(Fit):
         best = _best(rows[0], np.where(crps <= crps[0], means, np.inf), weights, margin, method == "cautious")
         batch, kind = case.predictions, kinds[best]
         levels = tuple(map(float, batch.levels)) if isinstance(batch, Quantiles) else None
-        before = float(weights @ loss_rows(case)[0] / len(case))
+        plain = loss_rows(case)[0]
+        before = float(weights @ plain / len(case))
         found = {one.name: float(mean) for one, mean in zip(kinds, means, strict=True)}
         loss = "mean pinball loss" if levels else "CRPS" if relative else "log score"
+        error = error_of(weights * (plain - rows[0, :, best]), case.rows)
         made = kind.fit(case, weights, number)
-        return cls(made, found, len(case), type(batch).__name__, levels, before, float(means[best]), loss)
+        return cls(made, found, len(case), type(batch).__name__, levels, before, float(means[best]), error, loss)
 
     def refuse(self, predictions: Any) -> None:
         """Refuse another family, and quantiles of other levels."""
@@ -212,18 +224,21 @@ class NumberFit(Fit):
 
     def state(self) -> dict[str, Any]:
         """Return its numbers."""
-        own = {key: getattr(self, key) for key in ("losses", "n", "family", "levels", "before", "after", "loss")}
+        own = {
+            key: getattr(self, key)
+            for key in ("losses", "n", "family", "levels", "before", "after", "gain_error", "loss")
+        }
         return {"kind": "numbers", "map": type(self.map).__name__, **own, "numbers": self.map.state()}
 
     @classmethod
     def of_state(cls, state: dict[str, Any]) -> Self:
         """Make it of its numbers."""
-        own = {key: state[key] for key in ("losses", "n", "family", "before", "after", "loss")}
+        own = {key: state[key] for key in ("losses", "n", "family", "before", "after", "gain_error", "loss")}
         levels = None if state["levels"] is None else tuple(state["levels"])
         return cls(map=NUMBER_MAPS[state["map"]].of_state(state["numbers"]), levels=levels, **own)
 
 
-def fitted(case: Case, method: str, rng: np.random.Generator) -> Fit:
+def fitted(case: Case, method: str, rng: np.random.Generator) -> FittedMap:
     """Fit to a case of either kind."""
     if len(case) < _FEWEST:
         raise InputError(

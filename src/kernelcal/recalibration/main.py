@@ -12,14 +12,14 @@ from typing import Any, Self
 import numpy as np
 
 from kernelcal.cases import Case
-from kernelcal.defaults import DRAWS
+from kernelcal.defaults import DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError
 from kernelcal.inference import DefaultFamily, TestResult
 from kernelcal.inference.laws import refuse_dependent
 from kernelcal.inference.test import law_of, tested
 from kernelcal.predictions import as_predictions
 from kernelcal.randomness import generator_of
-from kernelcal.recalibration.fitting import ClassFit, Fit, NumberFit, fitted, joined
+from kernelcal.recalibration.fitting import ClassFit, FittedMap, NumberFit, fitted, joined
 from kernelcal.recalibration.folds import blocks_of
 from kernelcal.runs import Run
 from kernelcal.surroundings import refuse_place, written_whole
@@ -29,6 +29,7 @@ __all__ = ["Recalibration", "recalibrate"]
 
 
 _BLOCKS = 5
+_WORTH = 1.0  # standard errors by which a map must be better
 _FORMAT, _VERSION = "kernelcal recalibration", 1
 _FEWEST_TESTED = 50  # rows; of fewer the first map of the forward test would have seen less than ten
 
@@ -39,7 +40,7 @@ class Recalibration(Shown):
 
     Attributes
     ----------
-    fit : Fit
+    fit : FittedMap
         Maps and their numbers, with the losses of held-out rows.
     method : str
         How maps were chosen.
@@ -53,7 +54,7 @@ class Recalibration(Shown):
         What the reader must know.
     """
 
-    fit: Fit
+    fit: FittedMap
     method: str
     test_before: TestResult | None = None
     test_after: TestResult | None = None
@@ -86,18 +87,16 @@ class Recalibration(Shown):
     @property
     def verdict(self) -> str:
         """What to do, in one sentence."""
-        share = self.gain / abs(self.fit.before) if self.fit.before else 0.0
-        if share < 1e-3:
-            return "Leave the predictions alone: no map that was tried improves rows it has not seen."
-        better = (
-            f"the held-out {self.fit.loss} falls by {100 * share:.1f} % ({self.fit.before:.4f} to {self.fit.after:.4f})"
-        )
+        fit = self.fit
+        if not self.gain > _WORTH * fit.gain_error:
+            return "Leave the predictions alone: no map that was tried is clearly better for rows it has not seen."
+        unit = " nats a row" if fit.loss == "log score" else ""
+        better = f"the held-out {fit.loss} falls from {fit.before:.4f} to {fit.after:.4f}{unit}"
         if self.test_after is None:
             return f"Use the map: {better}."
-        level = 0.05
         rest = (
-            f"what is left is seen by the test (p = {self.test_after.pvalue:.3g})"
-            if self.test_after.pvalue <= level
+            f"an error is left that the test sees (p = {self.test_after.pvalue:.3g})"
+            if self.test_after.pvalue <= SIGNIFICANCE
             else f"no error is left that the test sees (p = {self.test_after.pvalue:.3g})"
         )
         return f"Use the map: {better}; {rest}."

@@ -8,8 +8,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.special import gammaln
 
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
@@ -89,12 +87,12 @@ def served(predictions: Any) -> None:
 def loss_rows(case: Case) -> tuple[np.ndarray, np.ndarray]:
     """Return the loss of every row by which maps are chosen, and its CRPS, which no map may make worse.
 
-    Laws: ``-log f(y)``, which the CRPS joins since tails can win it while most rows lose. Ensembles: the CRPS with the
-    mean distance of different members. Quantiles: the mean pinball loss.
+    Laws: ``-log f(y)``, which the CRPS joins since tails can win it while most rows lose. Ensembles: the CRPS.
+    Quantiles: the mean pinball loss.
     """
     batch = case.predictions
     if isinstance(batch, Samples):
-        found = _fair_crps(_array(batch.draws), case.targets)[0]
+        found = _crps_of_members(_array(batch.draws), case.targets)[0]
     elif isinstance(batch, Quantiles):
         y, q, levels = case.targets[:, None], _array(batch.values), batch.levels
         found = np.asarray(np.mean(np.maximum(levels * (y - q), (levels - 1) * (y - q)), axis=1))
@@ -193,6 +191,8 @@ class _Affine(NumberMap):
         df: float | None = None,
     ) -> Self:
         """Minimise a mean loss, which gives its values and slopes in place and in the logarithm of the factor."""
+        from scipy.optimize import minimize  # imported when needed: the import of kernelcal stays light
+
         positive = width > 0
         logs = np.log(np.where(positive, width, 1.0))
         level = float(np.average(logs[positive], weights=weights[positive] + 1e-12)) if positive.any() else 0.0
@@ -258,6 +258,8 @@ class Law(_Affine):
 def _surprise(z: np.ndarray, law: str, df: Any) -> tuple[np.ndarray, np.ndarray]:
     """Minus the logarithm of the standard density at z, and its slope."""
     if df is not None:
+        from scipy.special import gammaln  # as below
+
         norm = gammaln(df / 2) - gammaln((df + 1) / 2) + 0.5 * np.log(df * np.pi)
         return norm + (df + 1) / 2 * np.log1p(z * z / df), (df + 1) * z / (df + z * z)
     if law == "laplace":
@@ -293,17 +295,21 @@ class Heavy3(Law):
     tail: ClassVar[float | None] = 3.0
 
 
-def _fair_crps(draws: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """CRPS of every ensemble with the mean distance of different members, and half that distance."""
+def _crps_of_members(draws: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """CRPS of every ensemble as a distribution, and half the mean distance of its members, each with itself too.
+
+    For members that stretch around their own mean this is the right one: at S members of the predicted law, the mean
+    distance of different members would be smaller for a factor above 1, since their mean moves with them.
+    """
     size = draws.shape[1]
     ordered = np.sort(draws, axis=1)
-    half = ordered @ (2 * np.arange(size) - size + 1) / (size * (size - 1))
+    half = ordered @ (2 * np.arange(size) - size + 1) / size**2
     return np.abs(draws - y[:, None]).mean(axis=1) - half, half
 
 
 @dataclass(frozen=True)
-class Members(_Affine):
-    """Members of ensembles moved with their mean and stretched around it, by the CRPS."""
+class EnsembleMap(_Affine):
+    """EnsembleMap of ensembles moved with their mean and stretched around it, by the CRPS."""
 
     name: ClassVar[str] = "places and widths"
 
@@ -313,7 +319,7 @@ class Members(_Affine):
         draws, y = _array(case.predictions.draws), case.targets.astype(np.float64)
         place, width = _array(case.predictions.mean), _array(case.predictions.std)
         apart = draws - place[:, None]
-        half = _fair_crps(draws, y)[1]
+        half = _crps_of_members(draws, y)[1]
         unit = float(np.sqrt(np.average((y - place) ** 2, weights=weights))) or 1.0
 
         def loss(moved: np.ndarray, log_factor: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -332,7 +338,7 @@ class Members(_Affine):
         return Samples(place[:, None] + factor[:, None] * (draws - mean[:, None]), notes=predictions.notes)
 
 
-class ShiftedMembers(Members):
+class ShiftedEnsemble(EnsembleMap):
     """One shift, and one factor of all widths."""
 
     name: ClassVar[str] = "one shift, one factor"
@@ -350,6 +356,8 @@ class Stretched(NumberMap):
     @classmethod
     def fit(cls, case: Case, weights: np.ndarray, number: float) -> Self:
         """Minimise the mean pinball loss by shift and factor, with a ridge of 1 / n on its logarithm."""
+        from scipy.optimize import minimize  # as above
+
         q, y, levels = _array(case.predictions.values), case.targets.astype(np.float64), case.predictions.levels
         middle = _middle(q, levels)
         unit = float(np.average(np.abs(y - middle), weights=weights)) or 1.0
@@ -424,7 +432,7 @@ def _widths(q: np.ndarray) -> np.ndarray:
 def candidates_for(predictions: Any) -> tuple[type[NumberMap], ...]:
     """Return maps that serve the predictions, the simplest first."""
     if isinstance(predictions, Samples):
-        return Unchanged, ShiftedMembers, Members
+        return Unchanged, ShiftedEnsemble, EnsembleMap
     if isinstance(predictions, Quantiles):
         return Unchanged, Stretched, Levels
     if isinstance(predictions, Normal):
@@ -434,5 +442,5 @@ def candidates_for(predictions: Any) -> tuple[type[NumberMap], ...]:
 
 NUMBER_MAPS: dict[str, type[NumberMap]] = {
     kind.__name__: kind
-    for kind in (Unchanged, ShiftedLaw, Law, Heavy10, Heavy5, Heavy3, ShiftedMembers, Members, Stretched, Levels)
+    for kind in (Unchanged, ShiftedLaw, Law, Heavy10, Heavy5, Heavy3, ShiftedEnsemble, EnsembleMap, Stretched, Levels)
 }

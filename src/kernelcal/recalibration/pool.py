@@ -10,9 +10,10 @@ import numpy as np
 from kernelcal.dependence import Dependence
 from kernelcal.errors import InputError
 from kernelcal.recalibration.class_maps import CLASS_MAPS, ClassMap, Rows, Temperature
+from kernelcal.recalibration.curve_maps import Platt, Quadratic, Spline, VennAbers
 from kernelcal.recalibration.folds import folds_of
 
-__all__ = ["Pool", "fit_pool"]
+__all__ = ["Pool", "error_of", "fit_pool"]
 
 
 _FOLDS = 5
@@ -20,7 +21,7 @@ _STEPS = 80  # of the EM algorithm
 _NEGLIGIBLE = 1e-4  # weight below which a map is left out of the pool
 _ISOTONIC_FROM = 500  # rows
 _MATRICES_UP_TO = 40  # classes
-_OF_TWO = ("identity", "temperature", "platt", "svs", "quadratic", "spline", "venn-abers")
+_OF_TWO = ("identity", "temperature", Platt.name, "svs", Quadratic.name, Spline.name, VennAbers.name)
 _OF_MORE = {  # share of every map before data are seen
     "identity": 0.1,
     "temperature": 0.6,
@@ -93,8 +94,8 @@ def candidates(n: float, classes: int) -> tuple[dict[str, float], float]:
     return {name: share / total for name, share in shares.items()}, 5.0
 
 
-def fit_pool(rows: Rows, method: str, rng: np.random.Generator, depend: Dependence | None) -> tuple[Pool, float]:
-    """Fit all candidates, weigh them by `method`; return the pool and its mean log loss on rows held out.
+def fit_pool(rows: Rows, method: str, rng: np.random.Generator, depend: Dependence | None) -> tuple[Pool, np.ndarray]:
+    """Fit all candidates, weigh them by `method`; return the pool and its log loss of every row, held out.
 
     ``auto``: 80 steps of ``q_im ~ w_m exp(-c_im)``, ``w_m = (sum_i q_im + a pi_m) / (n + a)`` on the held-out losses
     c_im of five folds. ``one``: the map of the least held-out loss. ``cautious``: the same, unless it is not better
@@ -105,8 +106,9 @@ def fit_pool(rows: Rows, method: str, rng: np.random.Generator, depend: Dependen
         _refuse_classes(kind, rows)
         first = Temperature.fit(rows)
         one = first if kind is Temperature else kind.fit(_after(first, rows) if kind.tempered else rows)
-        mean = float(np.mean(rows.weights * held_out(rows, [one], rng, depend)[:, 0]))
-        return Pool(first, (one,), np.ones(1), {kind.name: mean}, len(rows.labels)), mean
+        loss = held_out(rows, [one], rng, depend)[:, 0]
+        found = {kind.name: float(np.mean(rows.weights * loss))}
+        return Pool(first, (one,), np.ones(1), found, len(rows.labels)), loss
     shares, prior = candidates(rows.number, rows.classes)
     kinds, first = [CLASS_MAPS[name] for name in shares], Temperature.fit(rows)
     tempered = _after(first, rows)
@@ -119,7 +121,7 @@ def fit_pool(rows: Rows, method: str, rng: np.random.Generator, depend: Dependen
         weights = np.zeros(len(kinds))
         best = int(means.argmin())
         gain = rows.weights * (losses[:, 0] - losses[:, best])
-        unsure = method == "cautious" and gain.mean() <= _error_of(gain, depend)
+        unsure = method == "cautious" and gain.mean() <= error_of(gain, depend)
         weights[0 if unsure else best] = 1.0
     kept = weights >= _NEGLIGIBLE
     maps = tuple(one for one, keep in zip(whole, kept, strict=True) if keep)
@@ -127,7 +129,7 @@ def fit_pool(rows: Rows, method: str, rng: np.random.Generator, depend: Dependen
     weights = weights[kept] / weights[kept].sum()
     least = losses.min(axis=1, keepdims=True)
     pooled = least[:, 0] - np.log(np.exp(least - losses[:, kept]) @ weights)
-    return Pool(first, maps, weights, found, len(rows.labels)), float(np.mean(rows.weights * pooled))
+    return Pool(first, maps, weights, found, len(rows.labels)), pooled
 
 
 def held_out(rows: Rows, whole: list[Any], rng: np.random.Generator, depend: Dependence | None) -> np.ndarray:
@@ -158,7 +160,8 @@ def _weighed(losses: np.ndarray, counts: np.ndarray, shares: np.ndarray, prior: 
     return weights
 
 
-def _error_of(gain: np.ndarray, depend: Dependence | None) -> float:
+def error_of(gain: np.ndarray, depend: Dependence | None) -> float:
+    """Return the standard error of a mean of differences of losses, over clusters where there are some."""
     if depend is None or depend.clusters is None:
         return float(gain.std() / np.sqrt(len(gain)))
     sums = np.bincount(depend.clusters, gain - gain.mean())
