@@ -461,6 +461,60 @@ def binned(y, p, w, bins=15):
     return sum(abs((w * (y - p))[place == b].sum()) for b in range(bins)) / w.sum()
 
 
+def by_curve(summary):
+    """Distances from the isotonic curve, which is the largest of smallest means over ranges of rows."""
+
+    def formula(y, p, w):
+        values = np.unique(p)
+        size = np.array([w[p == v].sum() for v in values])
+        hits = np.array([(w * y)[p == v].sum() for v in values])
+        k = range(len(values))
+        curve = [
+            max(min(hits[a : b + 1].sum() / size[a : b + 1].sum() for b in k if b >= i) for a in k if a <= i) for i in k
+        ]
+        return summary(np.abs(np.array(curve) - values), size / size.sum())
+
+    return of_positive(formula)
+
+
+def middle(share):
+    def summary(away, size):
+        order = np.argsort(away)
+        return away[order][np.cumsum(size[order]) >= share - 1e-9][0]
+
+    return summary
+
+
+def deciles(y, p, w):
+    cuts = np.unique(np.quantile(p, np.arange(0.1, 0.95, 0.1)))
+    total = 0.0
+    for low, high in zip([-1, *cuts], [*cuts, 2], strict=True):
+        inside = (p > low) & (p <= high)
+        if inside.any():
+            n, expected, seen = w[inside].sum(), (w * p)[inside].sum(), (w * y)[inside].sum()
+            total += (seen - expected) ** 2 / (expected * (1 - expected / n))
+    return total
+
+
+def scaled(y, p, w):
+    share = np.average(y, weights=w)
+    return 1 - np.average((y - p) ** 2, weights=w) / np.average((y - share) ** 2, weights=w)
+
+
+def benefit(y, p, w, t=0.2):
+    treated = p >= t
+    return (w * treated * y).sum() / w.sum() - (w * treated * (1 - y)).sum() / w.sum() * t / (1 - t)
+
+
+def too_low(batch):
+    return kc.Bernoulli(batch.p / 2)
+
+
+def ten_of(values=(0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)):
+    """Ties, so that naive curves are quick."""
+    return kc.Bernoulli(np.resize(values, 60))
+
+
 THREE = kc.Categorical(np.full((4, 3), 1 / 3))
 ONLY_TWO = {"refuses": [THREE, kc.Normal(np.zeros(4), np.ones(4))]}
 
@@ -473,7 +527,7 @@ def measures():
             known.CalibrationIntercept(),
             {
                 "formula": of_positive(lambda y, p, w: fitted(y, p, w, 0)),
-                "wrong": lambda b: kc.Bernoulli(b.p / 2),
+                "wrong": too_low,
                 "rtol": 1e-6,
                 **ONLY_TWO,
             },
@@ -486,10 +540,21 @@ def measures():
             known.ObservedExpected(),
             {
                 "formula": of_positive(lambda y, p, w: (w * y).sum() / (w * p).sum()),
-                "wrong": lambda b: kc.Bernoulli(b.p / 2),
+                "wrong": too_low,
                 **ONLY_TWO,
             },
         ),
         "auroc": (known.AUROC(), {"formula": of_positive(pairs_in_order), **ONLY_TWO}),
+        "ici": (known.ICI(), {"formula": by_curve(np.dot), "predictions": ten_of(), **ONLY_TWO}),
+        "e50": (known.E50(), {"formula": by_curve(middle(0.5)), "predictions": ten_of(), **ONLY_TWO}),
+        "e90": (known.E90(), {"formula": by_curve(middle(0.9)), "predictions": ten_of(), **ONLY_TWO}),
+        "emax": (known.Emax(), {"formula": by_curve(lambda away, _: away.max()), "predictions": ten_of()}),
+        "hosmer-lemeshow": (known.HosmerLemeshow(), {"formula": of_positive(deciles), "wrong": too_low, **ONLY_TWO}),
+        "brier": (
+            known.Brier(),
+            {"formula": of_positive(lambda y, p, w: np.average((y - p) ** 2, weights=w)), "wrong": too_low, **ONLY_TWO},
+        ),
+        "scaled-brier": (known.ScaledBrier(), {"formula": of_positive(scaled), "wrong": too_low, **ONLY_TWO}),
+        "net-benefit": (known.NetBenefit(), {"formula": of_positive(benefit), "wrong": too_low, **ONLY_TWO}),
         "ece": (known.BinnedError(), {"formula": of_positive(binned), **ONLY_TWO}),
     }

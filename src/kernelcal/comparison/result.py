@@ -137,17 +137,27 @@ class Comparison(Shown):
     def score_in_words(self) -> str:
         """What the proper score says beside the calibration error; empty where it says the same.
 
-        A model may be calibrated because it says little, and a score that is infinite is no praise.
+        A model may be calibrated because it says little, and a score that is infinite is no praise. Where no model is
+        the best calibrated one, the best score is that of some model beside the others'.
         """
         first, best, scores = self.models[0].name, self.best_score, self.scores
         infinite = [m.name for m in self.models if math.isinf(scores.get(m.name, 0.0))]
+        said = ""
+        if best is not None and best != first and scores[best] < scores[first]:
+            said = self._score_beside(best, first)
+            infinite = [name for name in infinite if name != first]  # it is said there
+        elif best is not None and len(self.tied(first)) == len(self.models) - 1:
+            second = min((name for name in scores if name != best), key=lambda name: scores[name])
+            said = self._score_beside(best, second) if scores[best] < scores[second] else ""
         beyond = f"the log score of {', '.join(infinite)} is infinite: an outcome had probability 0" if infinite else ""
-        if best is None or best == first or not scores[best] < scores[first]:
-            return beyond
-        sure = self.difference("log score", best, first).better == best if self._has("log score") else True
-        far = "" if sure else ", which may be chance"
-        said = f"{best} has the best log score ({scores[best]:.4g}, that of {first} is {_number(scores[first])}){far}"
         return "; ".join(filter(None, [said, beyond]))
+
+    def _score_beside(self, best: str, other: str) -> str:
+        """The best log score, that of another model, and whether they differ by more than chance."""
+        sure = self.difference("log score", best, other).better == best if self._has("log score") else True
+        far = "" if sure else ", which may be chance"
+        score = f"that of {other} is {_number(self.scores[other])}"
+        return f"{best} has the best log score ({self.scores[best]:.4g}, {score}){far}"
 
     def _has(self, measure: str) -> bool:
         return any(d.measure == measure for d in self.differences)

@@ -326,9 +326,9 @@ def _as_numbers(values: np.ndarray) -> tuple[np.ndarray, tuple[float, str]]:
             raise TypeError  # the imaginary part would be dropped
         found = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise InputError(
-            f"time must be numbers or dates, got {values[0]!r}: dates as text are ISO, such as 2026-03-31"
-        ) from None
+        odd = [f"row {i} is {x!r:.60}" for i, x in enumerate(values.tolist()) if type(x).__hash__ is None]
+        got = odd[0] if odd else f"got {values[0]!r}"
+        raise InputError(f"time must be numbers or dates, {got}: dates as text are ISO, such as 2026-03-31") from None
     far = np.flatnonzero(~np.isfinite(found))
     if len(far):
         raise InputError(f"time: row {far[0]} is {found[far[0]]}, expected a number or a date: drop such rows")

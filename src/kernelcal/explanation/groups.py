@@ -160,7 +160,7 @@ def _as_objects(given: Any) -> Any:
 
 
 def _checked(column: str, row: int, value: Any) -> Any:
-    if value is None or type(value).__name__ in ("NAType", "NaTType") or value != value:
+    if value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value):
         raise InputError(
             f"groups: row {row} of column {column!r} is missing: give such rows a name of their own, for example "
             "'unknown', or drop them from targets, predictions and groups together"
@@ -168,7 +168,7 @@ def _checked(column: str, row: int, value: Any) -> Any:
     if not isinstance(value, str | int | float):
         raise InputError(
             f"groups: row {row} of column {column!r} is a {type(value).__name__}, {value!r:.60}: groups are text, "
-            "numbers or booleans"
+            "numbers or booleans; of several values make a text, or a column each"
         )
     return int(value) if isinstance(value, float) and value.is_integer() else value
 

@@ -16,7 +16,7 @@ from kernelcal.explanation.group_test import Null, by_group
 from kernelcal.explanation.groups import Grouping, checked_groups
 from kernelcal.explanation.regions import regions_of
 from kernelcal.explanation.result import Explanation
-from kernelcal.explanation.shares import class_shares, row_shares, top_rows
+from kernelcal.explanation.shares import RowShares, class_shares, top_rows
 from kernelcal.explanation.sizes import has_ties
 from kernelcal.explanation.tested import tested
 from kernelcal.inference import DefaultFamily, GivenResult
@@ -226,7 +226,8 @@ def explained(
     estimate = error.estimated(case)
     fixed = replace(error, prediction_kernel=estimate.options["prediction_kernel"])
     pairs = fixed.prepare(case.predictions, case.weights)
-    contributions = row_shares(pairs, case)
+    shares = RowShares.of(pairs, case)
+    contributions = shares.values
     fixed = replace(fixed, target_kernel=pairs.target_kernel)
     given = statistic is not None
     found = tested(
@@ -239,8 +240,8 @@ def explained(
         witness=found.witness,
         regions=() if found.witness is None else regions_of(found.witness, case),
         contributions=contributions,
-        rows=top_rows(contributions, case),
-        classes=class_shares(pairs, case) if isinstance(batch, ClassPredictions) else (),
+        rows=top_rows(shares, case),
+        classes=class_shares(pairs, case, shares.apart) if isinstance(batch, ClassPredictions) else (),
         by_group=found.groups,
         alpha=run.alpha,
         question=batch.question,

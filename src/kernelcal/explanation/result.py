@@ -39,7 +39,7 @@ class Explanation(Shown):
     contributions : numpy.ndarray of shape (n,), or None
         What each row adds; the sum is the estimate. None of quantiles with ties.
     rows : tuple of RowShare
-        At most ten rows that add most, equal ones as one.
+        At most ten rows that add most; rows that are equal, or nearly, are one.
     classes : tuple of ClassShare
         What each class adds, largest first; empty for one probability, for numbers, and where the target kernel is not
         `Dirac`.
@@ -193,6 +193,8 @@ def _classes(found: Explanation) -> Grid:
 def _rows(found: Explanation) -> Grid:
     rows = [[r.named, f"{r.contribution:+.2e}", r.predicted, r.happened] for r in found.rows]
     notes = ["of equal rows the first is named"] if any(r.count > 1 for r in found.rows) else []
+    if any(r.alike for r in found.rows):
+        notes.append("rows like one err in nearly the same way at nearly the same prediction, and are not shown")
     return Grid("Rows that add most", ["row", "contribution", "predicted", "happened"], rows, notes)
 
 

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Any, Self
 
 import numpy as np
 
 from kernelcal.cases import Case
 from kernelcal.kernels import Dirac
-from kernelcal.pairs import map_strips
+from kernelcal.pairs import PairMatrix, map_strips
 from kernelcal.predictions import Bernoulli
 from kernelcal.residuals import FeatureResidual
 from kernelcal.statistics import ClassSignals
 from kernelcal.statistics.pairwise import Apart, PreparedPairMean
 from kernelcal.tables import Shown, Table
 
-__all__ = ["ClassShare", "RowShare", "class_shares", "row_shares", "top_rows"]
+__all__ = ["ClassShare", "RowShare", "RowShares", "class_shares", "top_rows"]
 
 
-_TOP, _AT_ONCE = 10, 256
+_TOP = 10
+_ALIKE = 0.9  # cosine of what two rows add
 _ROUNDING = 1e-9  # of the contributions of equal rows
 
 
@@ -37,6 +38,9 @@ class RowShare(Shown):
         What was predicted, and the target.
     count : int
         Equal rows: the same prediction and the same outcome.
+    alike : int
+        Further rows that add something and are not shown, since they err in nearly the same way at nearly the same
+        prediction: the cosine of what they add is at least .9.
     """
 
     row: int
@@ -44,11 +48,14 @@ class RowShare(Shown):
     predicted: str
     happened: str
     count: int = 1
+    alike: int = 0
 
     @property
     def named(self) -> str:
-        """Number of the row, and how many more are equal."""
-        return f"{self.row:,}" + (f" and {self.count - 1:,} equal" if self.count > 1 else "")
+        """Number of the row, and how many more are equal, or nearly."""
+        more = [f"{self.count - 1:,} equal"] if self.count > 1 else []
+        more += [f"{self.alike:,} like it"] if self.alike else []
+        return f"{self.row:,}" + (f" and {', '.join(more)}" if more else "")
 
     def _table(self) -> Table:
         rows = [("contribution", f"{self.contribution:+.3g}"), ("predicted", self.predicted)]
@@ -87,29 +94,55 @@ class ClassShare(Shown):
         return asdict(self)
 
 
-def row_shares(pairs: PreparedPairMean, case: Case) -> np.ndarray:
-    """``c_i = sum_{j != i} h_ij / sum_{i != j} w_i w_j``, shape (n,): the sum is the unbiased SKCE.
+@dataclass(frozen=True, eq=False)
+class RowShares:
+    """What the rows add to the error, and how alike two rows are in what they add.
 
-    Of rows that depend on each other pairs of one cluster, or of one stretch of time, are left out of both sums.
+    Attributes
+    ----------
+    values : numpy.ndarray of shape (n,)
+        ``c_i = sum_{j != i} h_ij / sum_{i != j} w_i w_j``: the sum is the unbiased SKCE. Of rows that depend on each
+        other pairs of one cluster, or of one stretch of time, are left out of both sums.
+    matrix : PairMatrix
+        The values h_ij.
+    apart : Apart or None
+        Rows in another order, that of `matrix`, and which pairs are left out.
     """
-    apart = None if case.rows is None else Apart.of(pairs, case)
-    if apart is not None:
+
+    values: np.ndarray
+    matrix: PairMatrix
+    apart: Apart | None
+
+    @classmethod
+    def of(cls, pairs: PreparedPairMean, case: Case) -> Self:
+        """Walk all pairs."""
+        apart = None if case.rows is None else Apart.of(pairs, case)
+        if apart is None:
+            matrix = pairs.matrix(case.targets)
+            return cls((matrix.row_sums - matrix.diagonal) / pairs.total, matrix, None)
         units, shares = apart.units, np.empty(len(case))
         shares[units.order] = apart.matrix.row_sums - apart.matrix.run_sums(units.first, units.last)
-        return shares / apart.pairs
-    matrix = pairs.matrix(case.targets)
-    return (matrix.row_sums - matrix.diagonal) / pairs.total
+        return cls(shares / apart.pairs, apart.matrix, apart)
+
+    def cosines(self, row: int) -> np.ndarray:
+        """``h_ij / sqrt(h_ii h_jj)`` of one row with all, shape (n,): 1 of rows that err alike at one prediction."""
+        order = np.arange(self.matrix.n) if self.apart is None else self.apart.units.order
+        place = int(np.flatnonzero(order == row)[0])
+        size = np.sqrt(np.maximum(self.matrix.diagonal, 0.0))
+        found = np.empty(self.matrix.n)
+        found[order] = self.matrix.rows(slice(place, place + 1))[0] / np.maximum(size * size[place], 1e-300)
+        return found
 
 
-def class_shares(pairs: PreparedPairMean, case: Case) -> tuple[ClassShare, ...]:
+def class_shares(pairs: PreparedPairMean, case: Case, apart: Apart | None) -> tuple[ClassShare, ...]:
     """Split ``tr(R' K0 R)`` over the columns of R, largest part first; K0 is K without its diagonal.
 
     For the Dirac kernel between three or more classes; with others a column is no class. Of rows that depend on each
-    other K0 has none of the pairs that `row_shares` leaves out.
+    other K0 has none of the pairs that `RowShares` leaves out.
     """
     if isinstance(case.predictions, Bernoulli) or not isinstance(pairs.target_kernel, Dirac):
         return ()
-    apart, total = None if case.rows is None else Apart.of(pairs, case), pairs.total
+    total = pairs.total
     if apart is not None:
         pairs, case, total = apart.prepared, apart.case, apart.pairs
     residual, targets, batch = pairs.residual.double(), case.targets, case.predictions
@@ -134,26 +167,37 @@ def class_shares(pairs: PreparedPairMean, case: Case) -> tuple[ClassShare, ...]:
     )
 
 
-def top_rows(contributions: np.ndarray, case: Case) -> tuple[RowShare, ...]:
-    """Rows that add most, at most ten, with what was predicted and what happened; equal rows are one."""
-    order = np.argsort(-contributions, kind="stable")
-    order = order[contributions[order] > 0]
-    found: list[RowShare] = []
-    for start in range(0, len(order), _AT_ONCE):
-        part = order[start : start + _AT_ONCE]
-        predicted, happened = case.predictions[part].in_words(case.targets[part])
-        for row, words, outcome in zip(part, predicted, happened, strict=True):
-            value, last = float(contributions[row]), found[-1] if found else None
-            if last is not None and _equal(last, value, words, outcome):
-                first = min(last.row, int(case.row_numbers[row]))
-                found[-1] = replace(last, row=first, count=last.count + 1)
-            elif len(found) == _TOP:
-                return tuple(found)
-            else:
-                found.append(RowShare(int(case.row_numbers[row]), value, words, outcome))
-    return tuple(found)
+def top_rows(shares: RowShares, case: Case) -> tuple[RowShare, ...]:
+    """Rows that add most, at most ten, with what was predicted and what happened.
+
+    A row is left out and counted whose cosine with one that is shown already is at least .9: it errs in nearly the same
+    way at nearly the same prediction, and says nothing new. Cost: a row of the matrix for every row that is shown.
+    """
+    values, chosen = shares.values, []
+    left = values > 0
+    for row in np.argsort(-values, kind="stable"):
+        if len(chosen) == _TOP or values[row] <= 0:
+            break
+        if left[row]:
+            cosines = shares.cosines(int(row))
+            alike = left & (cosines >= _ALIKE)
+            alike[row] = True
+            left &= ~alike
+            near = alike & (cosines >= 1 - _ROUNDING) & (np.abs(values - values[row]) <= _ROUNDING * values[row])
+            near[row] = True
+            chosen.append((int(row), np.flatnonzero(near), int(alike.sum())))
+    if not chosen:
+        return ()
+    rows = np.array([row for row, _, _ in chosen])
+    said = zip(chosen, *case.predictions[rows].in_words(case.targets[rows]), strict=True)
+    return tuple(_shown(shares, case, some, words) for some, *words in said)
 
 
-def _equal(last: RowShare, value: float, predicted: str, happened: str) -> bool:
-    same = (last.predicted, last.happened) == (predicted, happened)
-    return same and abs(last.contribution - value) <= _ROUNDING * abs(value)
+def _shown(shares: RowShares, case: Case, chosen: tuple[int, np.ndarray, int], words: list[str]) -> RowShare:
+    """One row with those that are equal, of which the same is said, and the number of others like it."""
+    row, equal, alike = chosen
+    if len(equal) > 1:
+        predicted, happened = case.predictions[equal].in_words(case.targets[equal])
+        equal = equal[[[*pair] == words for pair in zip(predicted, happened, strict=True)]]
+    first = int(case.row_numbers[equal].min())
+    return RowShare(first, float(shares.values[row]), words[0], words[1], len(equal), alike - len(equal))

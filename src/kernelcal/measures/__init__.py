@@ -2,7 +2,20 @@
 
 from kernelcal.measures.base import Measure, PreparedMeasure, positive_probabilities, serves_one_probability
 from kernelcal.measures.cited import BinnedError
-from kernelcal.measures.clinical import AUROC, CalibrationIntercept, CalibrationSlope, ObservedExpected
+from kernelcal.measures.clinical import (
+    AUROC,
+    E50,
+    E90,
+    ICI,
+    Brier,
+    CalibrationIntercept,
+    CalibrationSlope,
+    Emax,
+    HosmerLemeshow,
+    NetBenefit,
+    ObservedExpected,
+    ScaledBrier,
+)
 from kernelcal.measures.intervals import SCALES
 from kernelcal.measures.known import FIELDS, MEASURES, asked_measures, forget_measure, register_measure, serving
 from kernelcal.measures.main import measure, measured
@@ -10,17 +23,25 @@ from kernelcal.measures.result import Measured, MeasuredValue
 
 __all__ = [
     "AUROC",
+    "E50",
+    "E90",
     "FIELDS",
+    "ICI",
     "MEASURES",
     "SCALES",
     "BinnedError",
+    "Brier",
     "CalibrationIntercept",
     "CalibrationSlope",
+    "Emax",
+    "HosmerLemeshow",
     "Measure",
     "Measured",
     "MeasuredValue",
+    "NetBenefit",
     "ObservedExpected",
     "PreparedMeasure",
+    "ScaledBrier",
     "asked_measures",
     "forget_measure",
     "measure",

@@ -55,6 +55,10 @@ class PreparedMeasure(Prepared):
         """
         return None
 
+    def remark(self, value: float) -> str:
+        """What the reader must know of this value; nothing by default."""
+        return ""
+
     def values(self, targets: np.ndarray) -> np.ndarray:
         """Values as tests rank them, shape (B, 1 or 2); a value that is not defined is no evidence, -inf everywhere."""
         found = np.asarray(self.measured(targets), dtype=np.float64)[:, None]

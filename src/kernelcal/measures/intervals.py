@@ -21,7 +21,9 @@ __all__ = ["SCALES", "MeasureInterval", "difference", "interval_of_measure"]
 _NUMBERS = 2**24  # of factors held at once
 _STRETCH = 4  # horizons in a stretch whose residuals have one sign
 _MOST_SKEWED = 3.0
-_FEWEST = 10  # rows
+_FEWEST = 19  # draws whose spread is looked at
+_APART = 3.29  # standard errors between the quantiles of 5 and of 95 % of a normal law
+_SURPRISES = 20.0  # rows of equal influence that tell as much of the noise as the predictions do
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,10 @@ def interval_of_measure(prepared: PreparedMeasure, case: Case, drawn: np.ndarray
     Notes
     -----
     *By what rows add*: ``g(value) + mean of w_i psi_i g'(value)`` has the law of a mean over rows, clusters or
-    stretches of time (`inference.intervals.mean_of_units`): Student's, corrected for skewness, on the scale g.
+    stretches of time (`inference.intervals.mean_of_units`): Student's on the scale g, corrected for skewness where the
+    value is itself a mean over rows. Few surprises tell little of their noise: where the spread under calibration is
+    larger than the standard error, the difference is added, times ``min(1, 20 / m)``, m the number of rows of equal
+    influence that rows count like, ``(sum psi^2)^2 / sum psi^4``.
 
     *By residuals*: ``|D(y - p) - D(truth)| <= D(noise)``, so that ``[max(D - q, 0), D + q]`` holds the truth wherever
     D of the noise is at most q; q is the quantile of D of residuals whose signs are flipped, by rows, clusters or
@@ -86,13 +91,15 @@ def interval_of_measure(prepared: PreparedMeasure, case: Case, drawn: np.ndarray
     try:
         influences = prepared.influences(shown.targets)
         if influences is not None:
-            return _by_influences(prepared.measure, value, influences, case, run.confidence_level)
+            return _by_influences(prepared.measure, value, influences, case, drawn, run.confidence_level)
         return _by_noise(prepared, value, shown, drawn, run)
     except InputError as few:  # clusters or stretches
         return MeasureInterval.none(str(few))
 
 
-def _by_influences(measure: Measure, value: float, influences: np.ndarray, case: Case, level: float) -> MeasureInterval:
+def _by_influences(
+    measure: Measure, value: float, influences: np.ndarray, case: Case, drawn: np.ndarray, level: float
+) -> MeasureInterval:
     scale = SCALES[measure.scale]
     try:
         centre, slope = scale.there(value), scale.slope(value)
@@ -100,9 +107,26 @@ def _by_influences(measure: Measure, value: float, influences: np.ndarray, case:
         return MeasureInterval.none(f"{value:g} is an end of its range")
     if not np.isfinite(influences).all():
         return MeasureInterval.none("what rows add is not finite")
-    low, high = sorted(_mean(centre + slope * influences, case).ends(level))
+    mean = _mean(centre + slope * influences, case)
+    own = slope * influences if case.weights is None else slope * influences * case.weights
+    many = min(float((own**2).sum() ** 2 / max((own**4).sum(), 1e-300)), mean.freedom + 1)
+    more = max(_spread(scale, drawn) - mean.error, 0.0) * min(1.0, _SURPRISES / many)
+    mean = replace(mean, error=mean.error + more, skewness=mean.skewness if measure.mean_of_rows else 0.0)
+    low, high = sorted(mean.ends(level))
     how = f"by what rows add, on the {measure.scale} scale" if measure.scale != "plain" else "by what rows add"
     return MeasureInterval(_back(scale, low), _back(scale, high), how)
+
+
+def _spread(scale: _Scale, drawn: np.ndarray) -> float:
+    """Standard error under calibration, on a scale: by quantiles, since some draws are far out or have no value."""
+    if len(drawn) < _FEWEST:
+        return 0.0
+    low, high = np.sort(drawn)[[int(0.05 * len(drawn)), int(0.95 * len(drawn))]]
+    try:
+        found = (scale.there(float(high)) - scale.there(float(low))) / _APART
+    except (ValueError, ZeroDivisionError):
+        return 0.0
+    return found if math.isfinite(found) else 0.0
 
 
 def _back(scale: _Scale, g: float) -> float:

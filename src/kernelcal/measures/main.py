@@ -101,8 +101,8 @@ def measure(
     --------------------
                                                     expected if
     measure                value     95 % interval   calibrated      p
-    observed to expected  0.4314  0.3486 to 0.5511       1.0008  0.002
-    c-statistic           0.7427  0.6700 to 0.7968       0.7072   0.17
+    observed to expected  0.4314  0.3437 to 0.5415       1.0008  0.002
+    c-statistic           0.7427  0.6755 to 0.8001       0.7072   0.17
     note: expected if calibrated: mean of 999 draws (targets redrawn from the predictions)
     note: p-value of calibration by all of them together: 0.001
     """
@@ -125,6 +125,8 @@ def measured(case: Case, measures: Sequence[Measure] | None, run: Run, *, groups
     prepared = [one.prepare(case.predictions, case.weights) for one in measures]
     values = _values(case, measures, found.parts[0], run)
     notes = [note for one in prepared for note in one.notes]
+    remarks = zip(values, (own.remark(one.value) for own, one in zip(prepared, values, strict=True)), strict=True)
+    notes += [f"{one.name}: {remark}" for one, remark in remarks if remark]
     if isinstance(case.predictions, Quantiles) and not all(one.by_cells for one in prepared):
         notes.append(INTERPOLATED)
     return Measured(

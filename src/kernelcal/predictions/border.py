@@ -24,6 +24,7 @@ __all__ = [
     "is_in_parts",
     "plain_array",
     "positive_numbers",
+    "refuse_nested",
     "refuse_rows",
     "rows_of",
     "series_to_array",
@@ -369,6 +370,22 @@ def positive_numbers(x: Any, what: str, *, ndim: int, remedy: str = "") -> Array
             refuse_rows(values < 0, what, values, f"a positive number{_NEGATIVE}")
         refuse_rows(values <= 0, what, values, f"a positive number{remedy}")
     return array
+
+
+def refuse_nested(targets: np.ndarray, expected: str) -> None:
+    """Refuse the first target that is a list, a dictionary or an array, and could not be compared with others."""
+    if targets.dtype.kind != "O" or targets.ndim != 1:
+        return
+    for row, value in enumerate(targets):
+        try:
+            hash(value)
+        except TypeError:
+            one = "value['label']" if isinstance(value, dict) else "value[0]"
+            cure = "" if isinstance(value, set) else f", such as [{one} for value in y]"
+            raise InputError(
+                f"the targets must be {expected}; row {row} is {value!r:.60}, a {type(value).__name__}: pass one value "
+                f"a row{cure}"
+            ) from None
 
 
 def refuse_rows(wrong: np.ndarray, what: str, values: np.ndarray, expected: str) -> None:

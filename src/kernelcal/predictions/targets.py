@@ -10,7 +10,7 @@ from kernelcal.arrays import as_array, concrete, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.predictions.adapters import Wrapper, as_predictions, predictions_of_numbers
 from kernelcal.predictions.base import Predictions
-from kernelcal.predictions.border import is_frame, plain_array, refuse_rows, series_to_array
+from kernelcal.predictions.border import is_frame, plain_array, refuse_nested, refuse_rows, series_to_array
 from kernelcal.predictions.classes import ClassPredictions
 from kernelcal.predictions.real import RealPredictions
 
@@ -230,6 +230,7 @@ def _numbers(y: np.ndarray) -> np.ndarray:
         return y.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         first = y.ravel()[0] if y.size else ""
+        refuse_nested(y, "numbers")
         raise InputError(
             f"the targets must be numbers for these predictions, got {y.dtype} such as {str(first)!r}: text labels "
             "need class probabilities, shape (n, m)"
@@ -414,7 +415,11 @@ def _text(value: Any) -> str:
 
 def _unique_objects(y: np.ndarray) -> tuple[list[Any], np.ndarray]:
     positions: dict[Any, int] = {}
-    inverse = np.array([positions.setdefault(value, len(positions)) for value in y], dtype=np.int64)
+    try:
+        inverse = np.array([positions.setdefault(value, len(positions)) for value in y], dtype=np.int64)
+    except TypeError:
+        refuse_nested(y, "labels")
+        raise
     return list(positions), inverse
 
 
@@ -436,5 +441,6 @@ def _by_number(y: np.ndarray, m: int) -> np.ndarray:
 def _from_objects(y: np.ndarray, allowed: str) -> np.ndarray:
     for row, value in enumerate(y):
         if not isinstance(value, str | bool | int | float | np.generic):
+            refuse_nested(y, allowed)
             raise InputError(f"the targets must be {allowed}; row {row} is {value!r}, a {type(value).__name__}")
     return np.array(y.tolist())

@@ -236,7 +236,8 @@ def _rows(found: Explanation, model: ModelReport) -> Grid:
     rows = [[r.named, r.predicted, r.happened, _share(r.contribution * n, total, "x")] for r in found.rows]
     notes = [
         "row numbers count all rows from 0, those that were dropped too where the command line read them; of equal "
-        "rows the first is named; such rows are worth a look, but each may be chance"
+        "rows the first is named; rows like one err in nearly the same way at nearly the same prediction, and are not "
+        "shown; such rows are worth a look, but each may be chance"
     ]
     return Grid("Rows that add most to the error", ["row", "said", "happened", "times the average row"], rows, notes)
 

@@ -87,7 +87,9 @@ def verdict_of_several(found: Comparison | ScoreComparison) -> Verdict:
     else:
         heading = f"{best} has the smallest calibration error, but it cannot be told from {_listed(tied)}."
     score = found.score_in_words
-    scores = (f"A calibrated model may still say little: {score}.",) if score else ()
+    if score and found.best_score not in (None, best) and math.isfinite(found.scores.get(best, 0.0)):
+        score = f"A calibrated model may still say little: {score}"
+    scores = (f"{'The ' + score[4:] if score.startswith('the log score') else score}.",) if score else ()
     return Verdict("several", heading, (*scores, _evidence(found, heading)))
 
 
