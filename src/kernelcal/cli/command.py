@@ -22,7 +22,7 @@ from kernelcal.cli.gates import (
     with_draws_of_sets,
     within_bound,
 )
-from kernelcal.cli.measuring import check_measuring, draw, judged_measures, measured_file
+from kernelcal.cli.measuring import check_measuring, draw, judged_measures, measured_file, skills_beside
 from kernelcal.cli.models import run_compare, run_report
 from kernelcal.cli.parser import argument_parser
 from kernelcal.cli.streaming import (
@@ -204,8 +204,9 @@ def _compute(data: Data, name: str, options: argparse.Namespace) -> tuple[dict[s
             found: Any = asked(case, *law, every, run)
             looked_at = [Judged(name, found.pvalue, None)]
         elif options.command == "measure":
-            found = measured_file(case, run, data.groups, options)
+            found, beside = measured_file(case, run, data, options)
             looked_at = judged_measures(name, found, options)
+            beside.update(skills_beside(case, run, data.groups, _reading(options), options))
         else:
             found, looked_at, beside = _evaluated(case, run, name, columns_of_text(data.groups), options)
         if getattr(options, "within", None) is not None:
@@ -214,6 +215,8 @@ def _compute(data: Data, name: str, options: argparse.Namespace) -> tuple[dict[s
         say("\n\n".join(part.summary() for part in (found, *beside.values())))
     if options.command == "measure" and options.plot is not None:
         draw(found, options.plot, to_errors=options.json)
+    if options.command == "measure" and options.curve is not None:
+        draw(beside["risk_coverage"], options.curve, to_errors=options.json)
     more = {key: part.to_dict() for key, part in beside.items()}  # type: ignore[attr-defined]
     return {"read": data.description, **found.to_dict(), **more}, looked_at
 

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import argparse
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from kernelcal.cases import Case
+from kernelcal.cli.common import lens_of
 from kernelcal.cli.ending import say
 from kernelcal.cli.gates import Judged
 from kernelcal.errors import InputError
 from kernelcal.explanation import columns_of_text
-from kernelcal.measures import FIELDS, MEASURES, Measured, asked_measures, measured
+from kernelcal.io import Data, ReadOptions, read_models
+from kernelcal.measures import FIELDS, MEASURES, Measured, asked_measures, curve_of, measured
+from kernelcal.measures.forecasting import ScoreMeasure, Skill, climatology, skill_of
 from kernelcal.plots import pyplot
 from kernelcal.runs import Run
+from kernelcal.stream import cases_of
 from kernelcal.surroundings import refuse_place, written_whole
+from kernelcal.tables import Shown
 
-__all__ = ["add_measure", "check_measuring", "draw", "judged_measures", "measured_file"]
+__all__ = ["add_measure", "check_measuring", "draw", "judged_measures", "measured_file", "skills_beside"]
 
+_CLIMATE = "climatology"
 _PICTURES = (".png", ".svg", ".pdf")
 
 
@@ -44,25 +51,68 @@ def add_measure(commands: Any) -> argparse.ArgumentParser:
         help=f"a list a,b of measures or fields (default: all that serve the predictions). {MEASURES.help}. "
         f"Fields: {fields}",
     )
+    parser.add_argument(
+        "--baseline",
+        metavar="FILE",
+        help="also the skill of every score that is measured against forecasts of the same rows in FILE, read as the "
+        "first, or against 'climatology', what happened in all other rows",
+    )
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the measures, a png, svg or pdf")
+    parser.add_argument(
+        "--curve",
+        type=Path,
+        metavar="FILE",
+        help="of answers with a confidence: table of risk and coverage, drawn as a png, svg or pdf",
+    )
     return parser
 
 
 def check_measuring(options: argparse.Namespace) -> None:
     """Refuse names that are not known and a picture that could not be written, before a file is opened."""
     asked_measures(options.measures)
-    if options.plot is not None:
+    if options.baseline not in (None, _CLIMATE) and (len(options.files) > 1 or options.together):
+        raise InputError(
+            f"--baseline {options.baseline} is compared with one file, got {len(options.files)}: measure each by "
+            "itself, or say --baseline climatology"
+        )
+    for option, place in (("--plot", options.plot), ("--curve", options.curve)):
+        if place is None:
+            continue
         if len(options.files) > 1 and not options.together and options.files[0].suffix != ".npy":
-            raise InputError(
-                f"--plot {options.plot} draws one table, got {len(options.files)} files: draw each by itself"
-            )
-        refuse_place(options.plot, suffixes=_PICTURES, what="--plot draws a picture")
+            raise InputError(f"{option} {place} draws one table, got {len(options.files)} files: draw each by itself")
+        refuse_place(place, suffixes=_PICTURES, what=f"{option} draws a picture")
         pyplot()
 
 
-def measured_file(case: Case, run: Run, groups: Any, options: argparse.Namespace) -> Measured:
-    """Measures of a file that was read."""
-    return measured(case, asked_measures(options.measures), run, groups=columns_of_text(groups))
+def measured_file(case: Case, run: Run, data: Data, options: argparse.Namespace) -> tuple[Measured, dict[str, Shown]]:
+    """Measures of a file that was read, and beside them the risk-coverage curve where it is asked for."""
+    found = measured(case, asked_measures(options.measures), run, groups=columns_of_text(data.groups))
+    if data.abstained:
+        whole = len(case) + data.abstained
+        note = f"{data.abstained:,} of {whole:,} rows have no answer and are in none of the measures"
+        found = replace(found, notes=(*found.notes, note))
+    curve = {} if options.curve is None else {"risk_coverage": curve_of(case, run, data.abstained)}
+    return found, {**curve}
+
+
+def skills_beside(
+    case: Case, run: Run, groups: Any, reading: ReadOptions, options: argparse.Namespace
+) -> dict[str, Skill]:
+    """Skill of every proper score that is measured, or of the usual one, against the baseline that was named."""
+    if options.baseline is None:
+        return {}
+    asked = [one for one in asked_measures(options.measures) or () if isinstance(one, ScoreMeasure) and one.proper]
+    scores: list[Any] = [one for one in asked if one.takes(case.predictions)] or [None]
+    named = columns_of_text(groups)
+    if options.baseline == _CLIMATE:
+        other, name = replace(case, predictions=climatology(case.targets, case.in_numpy.predictions)), _CLIMATE
+    else:
+        path = Path(options.baseline)
+        both = cases_of(read_models([[options.files[0]], [path]], reading), lens_of(options.lens, case.predictions))
+        (case, other), name = both.values(), path.stem
+        case, other = case.in_numpy, other.in_numpy
+    found = [skill_of(case, other, score, run, named, name=name) for score in scores]
+    return {f"skill, {one.measure}": one for one in found}
 
 
 def judged_measures(name: str, found: Measured, options: argparse.Namespace) -> list[Judged]:
@@ -88,7 +138,7 @@ def _known(p: float) -> float | None:
     return None if math.isnan(p) else p
 
 
-def draw(found: Measured, path: Path, *, to_errors: bool) -> None:
+def draw(found: Any, path: Path, *, to_errors: bool) -> None:
     """Write the picture, whole or not at all, and say where it is."""
     figure = found.plot().figure
     try:

@@ -248,6 +248,12 @@ def _add_rows(group: argparse._ArgumentGroup) -> None:
         help="keep only rows with this value; can be said again, of one column for either value, of several for both",
     )
     group.add_argument(
+        "--abstained",
+        metavar="COLUMN",
+        help="column that says where there was no answer, or COLUMN=VALUE (of empty cells COLUMN=): these rows are "
+        "counted and left out",
+    )
+    group.add_argument(
         "--drop-missing", action="store_true", help="leave out rows with missing values, and say how many"
     )
     group.add_argument(
@@ -338,12 +344,14 @@ def _add_long(group: argparse._ArgumentGroup) -> None:
         metavar="NAMES",
         help="columns that tell predictions apart (default: all that are not named otherwise)",
     )
-    group.add_argument("--truth", type=Path, metavar="FILE", help="file with the outcomes")
+    group.add_argument(
+        "--truth", type=Path, metavar="FILE", help="file with the outcomes, of tables with a row a prediction too"
+    )
     group.add_argument(
         "--truth-keys",
         metavar="KEYS",
-        help="columns of table and truth file that agree (default: location=location,target_end_date=date, and target "
-        "if both have it)",
+        help="columns of table and truth file that agree, mine=theirs (default: of a long table location=location,"
+        "target_end_date=date, and target if both have it; of others the column that tells rows apart in both files)",
     )
 
 

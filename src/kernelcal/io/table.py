@@ -85,6 +85,8 @@ class Data:
         Questions about what was read.
     labels : numpy.ndarray or None
         True labels, where the targets are whether a predicted label is the true one.
+    abstained : int
+        Rows without an answer, which are counted and left out.
     """
 
     y: np.ndarray
@@ -99,6 +101,7 @@ class Data:
     choices: tuple[Choice, ...] = ()
     doubts: tuple[str, ...] = ()
     labels: np.ndarray | None = None
+    abstained: int = 0
 
     @property
     def sentence(self) -> str:

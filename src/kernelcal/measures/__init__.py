@@ -1,7 +1,16 @@
 """What each field calls calibration: one mechanism, from a value to what it takes not to stand alone."""
 
 from kernelcal.measures.base import Measure, PreparedMeasure, positive_probabilities, serves_one_probability
-from kernelcal.measures.cited import BinnedError
+from kernelcal.measures.cited import (
+    BinnedError,
+    CrossFittedError,
+    CutoffError,
+    DebiasedECE,
+    KSError,
+    KuiperError,
+    SmoothECE,
+    TCal,
+)
 from kernelcal.measures.clinical import (
     AUROC,
     E50,
@@ -16,38 +25,78 @@ from kernelcal.measures.clinical import (
     ObservedExpected,
     ScaledBrier,
 )
+from kernelcal.measures.forecasting import (
+    CRPS,
+    RankedProbabilityScore,
+    ThresholdCRPS,
+    WeightedInterval,
+    climatology,
+    skill,
+)
 from kernelcal.measures.intervals import SCALES
 from kernelcal.measures.known import FIELDS, MEASURES, asked_measures, forget_measure, register_measure, serving
 from kernelcal.measures.main import measure, measured
 from kernelcal.measures.result import Measured, MeasuredValue
+from kernelcal.measures.selective import (
+    Accuracy,
+    ExcessRiskCoverage,
+    RiskCoverage,
+    RiskCoverageArea,
+    SelectiveAccuracy,
+    curve_of,
+    risk_coverage,
+)
+from kernelcal.measures.vectors import EnergyScore, VariogramScore
 
 __all__ = [
     "AUROC",
+    "CRPS",
     "E50",
     "E90",
     "FIELDS",
     "ICI",
     "MEASURES",
     "SCALES",
+    "Accuracy",
     "BinnedError",
     "Brier",
     "CalibrationIntercept",
     "CalibrationSlope",
+    "CrossFittedError",
+    "CutoffError",
+    "DebiasedECE",
     "Emax",
+    "EnergyScore",
+    "ExcessRiskCoverage",
     "HosmerLemeshow",
+    "KSError",
+    "KuiperError",
     "Measure",
     "Measured",
     "MeasuredValue",
     "NetBenefit",
     "ObservedExpected",
     "PreparedMeasure",
+    "RankedProbabilityScore",
+    "RiskCoverage",
+    "RiskCoverageArea",
     "ScaledBrier",
+    "SelectiveAccuracy",
+    "SmoothECE",
+    "TCal",
+    "ThresholdCRPS",
+    "VariogramScore",
+    "WeightedInterval",
     "asked_measures",
+    "climatology",
+    "curve_of",
     "forget_measure",
     "measure",
     "measured",
     "positive_probabilities",
     "register_measure",
+    "risk_coverage",
     "serves_one_probability",
     "serving",
+    "skill",
 ]

@@ -1,6 +1,7 @@
 """Drawings of results: they take plain numbers, and compute nothing."""
 
 from kernelcal.plots.axes import ACCENT, BAND, INK, OBSERVED, axes_or_new, finished, literal, panel, percent, pyplot
+from kernelcal.plots.coverage import risk_coverage_plot
 from kernelcal.plots.distributions import confidence_plot, curve_plot, difference_plot, histogram_plot, levels_plot
 from kernelcal.plots.gaps import reliability_plot, simplex_plot, witness_plot
 from kernelcal.plots.members import forest_plot, interval_plot, members_plot, null_plot
@@ -28,6 +29,7 @@ __all__ = [
     "profile_plot",
     "pyplot",
     "reliability_plot",
+    "risk_coverage_plot",
     "simplex_plot",
     "witness_plot",
 ]

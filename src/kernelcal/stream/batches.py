@@ -92,6 +92,7 @@ class Labels:
 
 _REFUSED = {
     "weights": "a sketch takes no case weights",
+    "abstained": "rows are numbered by their place in the files: write the rows with an answer to files of their own",
     "where": "rows are numbered by their place in the files: write the rows to keep to files of their own",
     "groups": "groups are tested from all rows of a file at once",
     "given": "columns that are given are looked at with all rows at once",

@@ -252,8 +252,8 @@ def evaluate(
     The residual of a row is the martingale ``M(t) = N(t) - Lambda(t)``: whether the event has come less the hazard
     that was predicted while the row was watched. Statistics are sums over pairs of rows of
     :math:`k(P_i, P_j) \iint k_Y\, dM_i\, dM_j`, with :math:`k_Y` of four Legendre polynomials of ``u = F(t)``
-    (weights 1, 1/2, 1/4, 1/8), with and without a kernel between predictions; their p-values are joined by Cauchy's
-    way and ranked among those of the draws.
+    (weights 1, 1/2, 1/4, 1/8), with and without a kernel between predictions; the smallest of their p-values is ranked
+    among those of the draws.
 
     What is exact: with `censoring_time`, and where no row is censored, times are redrawn from the predictions and
     censored as they would have been, and the p-value is exact. Otherwise censoring times of rows with an event are

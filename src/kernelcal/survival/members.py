@@ -66,16 +66,19 @@ class Members:
 
         Notes
         -----
-        Sums over pairs of different rows, ``sum_{i != j} k(P_i, P_j) sum_k w_k M_ik M_jk``, with the kernel 1
-        ("when"), a Gaussian one ("for whom and when"), and this one with the constant function alone ("for whom").
-        The others are ``|sum M_i0|`` and ``|sum s_i M_i0|`` with the slope s.
+        Sums over pairs of different rows, ``sum_{i != j} k(P_i, P_j) sum_k w_k M_ik M_jk / V_k``, with the kernel 1
+        ("when") and a Gaussian one ("for whom and when"); V_k is the mean of the squares of the same outcomes, so that
+        times that vary less than predicted are seen, too. With the constant function alone and no division it is "for
+        whom". The others are ``|sum M_i0|`` and ``|sum s_i M_i0|`` with the slope s.
         """
+        counts, whole = residuals[..., 0], residuals[..., 0].sum(axis=1)
         squares = residuals**2
-        counts = residuals[..., 0]
-        whole = residuals.sum(axis=1)
-        when = (whole**2 - squares.sum(axis=1)) @ WEIGHTS
+        size = squares.sum(axis=1)
+        weights = WEIGHTS / np.maximum(size, 1e-300)
+        when = ((residuals.sum(axis=1) ** 2 - size) * weights).sum(axis=1)
         pairs = (np.matmul(self.features.T, residuals) ** 2).sum(axis=1) - (self.features**2).sum(axis=1) @ squares
-        return np.array([np.abs(whole[:, 0]), when, pairs @ WEIGHTS, pairs[:, 0], np.abs(counts @ self.slope)])
+        both = (pairs * weights).sum(axis=1)
+        return np.array([np.abs(whole), when, both, pairs[:, 0], np.abs(counts @ self.slope)])
 
     def signed(self, residuals: np.ndarray) -> np.ndarray:
         """How often, how late, and where risk is high: sums with a sign, shape (3, b)."""

@@ -134,8 +134,9 @@ def _two_sided(values: np.ndarray) -> float:
 def _result(seen: Survival, run: Run, null: str, values: np.ndarray, signs: np.ndarray) -> TestResult:
     count = values.shape[1]
     ranks = np.array([_upper_shares(row) for row in values])
-    joined = np.tan(math.pi * (0.5 - (ranks - 0.5 / count))).mean(axis=0)  # Cauchy's way of joining p-values
-    pvalue = float(np.mean(joined >= joined[0] - 1e-9 * abs(joined[0])))
+    smallest = np.sort(ranks, axis=0)  # of equal smallest ones the next decides
+    joined = smallest[0] * (1 + count) + smallest[1]
+    pvalue = float(np.mean(joined <= joined[0] * (1 + 1e-12)))
     drawn = values[:, 1:]
     spread = drawn.std(axis=1)
     deviations = np.where(spread > 0, (values[:, 0] - drawn.mean(axis=1)) / np.where(spread > 0, spread, 1.0), np.nan)

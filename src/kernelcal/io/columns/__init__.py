@@ -12,6 +12,7 @@ from kernelcal.io.columns.levels import (
 from kernelcal.io.columns.names import class_names, is_one_hot, name_positions, read_targets, refuse_doubt
 from kernelcal.io.columns.rows import (
     Units,
+    abstentions,
     count,
     given_of_rows,
     given_of_units,
@@ -56,6 +57,7 @@ __all__ = [
     "Dependents",
     "ReadOptions",
     "Units",
+    "abstentions",
     "asked_columns",
     "check_shapes",
     "choose_predictions",

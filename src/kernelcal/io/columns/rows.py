@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from kernelcal.io.sources import Cells, Source, absent, is_number, missing
 
 __all__ = [
     "Units",
+    "abstentions",
     "count",
     "given_of_rows",
     "given_of_units",
@@ -37,6 +38,10 @@ __all__ = [
 ]
 
 
+_NO_ANSWER = frozenset({"1", "1.0", "true", "yes", "abstained", "abstain", "refused", "refusal", "no answer"})
+_ANSWER = frozenset({"0", "0.0", "false", "no", "answered", "answer", ""})
+
+
 def count(number: int, what: str = "row") -> str:
     """Return a number and what is counted, in words."""
     return f"1 {what}" if number == 1 else f"{number:,} {what}s"
@@ -56,16 +61,54 @@ def _endless(array: np.ndarray, options: ReadOptions) -> np.ndarray:
 
 
 def where_mask(source: Source, options: ReadOptions) -> np.ndarray | None:
-    """Rows that --where asks for; None where it was not said."""
-    wanted = _conditions(source, options)
-    masks = [
-        _matching(name, cells, wanted[name]) for name, cells in zip(wanted, source.cells(list(wanted)), strict=True)
-    ]
+    """Rows that --where asks for, without those that --abstained names; None where neither was said."""
+    masks = _asked_for(source, options)
+    if options.abstained is not None:
+        masks.append(~_without_answer(source, options.abstained))
     return np.logical_and.reduce(masks) if masks else None
 
 
+def abstentions(source: Source, options: ReadOptions) -> int:
+    """How many of the rows that --where asks for have no answer."""
+    if options.abstained is None:
+        return 0
+    return int(np.logical_and.reduce([*_asked_for(source, options), _without_answer(source, options.abstained)]).sum())
+
+
+def _asked_for(source: Source, options: ReadOptions) -> list[np.ndarray]:
+    wanted = _conditions(source, options)
+    return [
+        _matching(name, cells, wanted[name]) for name, cells in zip(wanted, source.cells(list(wanted)), strict=True)
+    ]
+
+
+def _without_answer(source: Source, said: str) -> np.ndarray:
+    """Rows whose column says that there was no answer: by yes and no, or by one value, ``NAME=VALUE``."""
+    name, equals, value = (said, "", "") if said in source.names else said.partition("=")
+    cells = source.cells([known(source, name.strip())])[0]
+    texts = [text.strip().lower() for text in cells.texts]
+    if equals:
+        own = value.strip().lower()
+        found = [missing(text) if not own else text == own for text in texts]
+        if not any(found):
+            raise InputError(f"no row has {name}={value}: the column holds {listed(cells.texts)}")
+        return np.array(found)[cells.numbers]
+    if not set(texts) <= _NO_ANSWER | _ANSWER:
+        raise InputError(
+            f"--abstained {name}: the column says by true and false, or 1 and 0, where there was no answer; it holds "
+            f"{listed(cells.texts)}: say --abstained {name}=VALUE"
+        )
+    return np.array([text in _NO_ANSWER for text in texts])[cells.numbers]
+
+
 def where_in_words(options: ReadOptions, source: Source, mask: np.ndarray | None, what: str = "row") -> str:
-    """Return ``; 5 of 20 rows where model=a or b``."""
+    """Return ``; 5 of 20 rows where model=a or b``, and how many abstained."""
+    if options.abstained is not None:
+        silent = abstentions(source, options)
+        asked = where_mask(source, replace(options, abstained=None))
+        whole = len(_without_answer(source, options.abstained)) if asked is None else int(asked.sum())
+        said = f"; {silent:,} of {count(whole, what)} abstained ({options.abstained}) and are counted, not measured"
+        return where_in_words(replace(options, abstained=None), source, asked, what) + said
     if mask is None:
         return ""
     conditions = " and ".join(f"{name}={' or '.join(v)}" for name, v in _conditions(source, options).items())

@@ -51,6 +51,7 @@ class ReadOptions:
     delimiter: str | None = None
     weights: str | None = None
     where: Sequence[str] | None = None
+    abstained: str | None = None
     mean: str | None = None
     std: str | None = None
     variance: str | None = None

@@ -13,7 +13,7 @@ from kernelcal.io.columns import Choice, ReadOptions, known, listed, was_said
 from kernelcal.io.long import is_long
 from kernelcal.io.roles import vocabulary as words
 from kernelcal.io.roles.classes import OF_CLASSES, by_labels, of_two_labels, predicted
-from kernelcal.io.roles.numbers import OF_NUMBERS, by_stems, errors, refuse_absolute, refuse_two
+from kernelcal.io.roles.numbers import OF_NUMBERS, by_stems, counted, errors, refuse_absolute, refuse_two
 from kernelcal.io.roles.table import Found, NamedColumns, choice
 from kernelcal.io.sources import Source
 from kernelcal.predictions import negative_and_positive
@@ -55,6 +55,8 @@ def resolved(
     if "kind" not in patch and options.kind == "probabilities" and _in_percent(table, patch, options):
         patch["kind"] = "percent"
         choices.append(choice("kind", "percent", "the names say percent"))
+    if "predictions" in patch and {**vars(options), **patch}["kind"] in ("probabilities", "top-label"):
+        _refuse_a_doubtful_percent(table, str(patch["predictions"]).split(","))
     said_by = {one.role for one in choices}
     choices += [choice(name, str(value), "the names say so") for name, value in patch.items() if name not in said_by]
     return replace(options, **patch), tuple(choices)
@@ -72,6 +74,16 @@ def _in_percent(table: NamedColumns, patch: dict[str, Any], options: ReadOptions
     return len(there) > 0 and bool(there.min() >= 0 and 1 < there.max() <= 100)
 
 
+def _refuse_a_doubtful_percent(table: NamedColumns, names: Sequence[str]) -> None:
+    """Refuse to guess what numbers up to 1 in a column are whose name says percent."""
+    said = next((name for name in names if words.percent_is_said(name) and name not in table.source.percent), None)
+    if said is not None and table.kind(said) == "fractions":
+        raise InputError(
+            f"{said} says percent by its name, and no number exceeds 1: say --kind percent if 0.5 is half a percent, "
+            f"or --predictions {said} if these are probabilities"
+        )
+
+
 def target_of(table: NamedColumns) -> Choice | None:
     """The column of the outcomes by its name, and why; None where names leave a doubt."""
     if table.options.target:
@@ -80,6 +92,7 @@ def target_of(table: NamedColumns) -> Choice | None:
     if len(hits) == 1 and table.one(words.CONFIDENCE) and not table.called(words.PROBABILITY[:2]):
         return choice("target", hits, f"{hits[0]} says whether an answer was right, beside a confidence in it")
     found, why = table.called(words.TARGET) or hits, "is a usual name of outcomes"
+    found = [n for n in found if table.plain[n] not in words.OPEN_QUESTIONS or table.kind(n) in ("binary", "text")]
     if not found:
         found, why = _by_a_word(table), "has a word for outcomes in its name, and no other column has"
     if len(found) != 1:
@@ -113,7 +126,14 @@ def _by_a_word(table: NamedColumns) -> list[str]:
         two = table.kind(name) == "binary" or (table.kind(name) == "text" and len(table.different(name)) == _TWO)
         if two or (parts & words.OF_NUMBERS and table.kind(name) != "text"):
             found.append(name)
-    return found
+    sure = len(found) == 1 and {*table.plain[found[0]].split("_")} <= words.OUTCOME_WORDS | words.BESIDE_OUTCOMES
+    return found if sure or not _two_valued_beside(table, found) else []
+
+
+def _two_valued_beside(table: NamedColumns, found: Sequence[str]) -> bool:
+    """Tell whether other columns have two values too, any of which could be the outcome."""
+    rest = [name for name in table.free if name not in found and table.plain[name] not in words.PREDICTED_LABEL[0]]
+    return any(table.kind(name) == "binary" for name in rest)
 
 
 def _refuse_another_outcome(table: NamedColumns, name: str) -> None:
@@ -158,6 +178,10 @@ def _of_all(table: NamedColumns) -> Found | None:
     chosen = target_of(table)
     targets = [part.strip() for part in table.options.target.split(",")] if table.options.target else []
     targets = list(chosen.columns) if chosen is not None else [known(table.source, name) for name in targets]
+    if not targets or table.options.target:
+        of_counts = counted(table)
+        if of_counts is not None:
+            return of_counts
     if not targets:
         return by_stems(table) or errors(table) or by_labels(table) or _without_names(table)
     table.free = [name for name in table.free if name not in targets]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from kernelcal.io.columns import listed
 from kernelcal.io.roles import vocabulary as words
 from kernelcal.io.roles.table import Found, NamedColumns, choice, join
 
-__all__ = ["OF_NUMBERS", "by_stems", "errors", "refuse_absolute", "refuse_two"]
+__all__ = ["OF_NUMBERS", "by_stems", "counted", "errors", "refuse_absolute", "refuse_two"]
 
 
 _ROUNDING, _HALF, _TWO = 1e-9, 0.5, 2
@@ -28,12 +29,29 @@ def _mean_and_spread(table: NamedColumns, target: str, kind: str) -> Found | Non
         return pair
     if not mean or not spread or kind == "text":
         return None
-    if kind == "binary" and words.plain(mean) in words.MEAN[2] and table.kind(mean) == "fractions":
-        return None  # a probability, and how uncertain it is
+    if kind == "binary" and words.plain(mean) in words.MEAN[2] and table.kind(mean) in ("fractions", "binary"):
+        return None  # a probability or a predicted label, and how uncertain it is
     role = "std" if std else "variance"
     return {"mean": mean, role: spread}, [
         choice("mean", mean, "a usual name of predicted numbers"),
         choice(role, spread, f"a usual name of a predicted {'standard deviation' if std else 'variance'}"),
+    ]
+
+
+def counted(table: NamedColumns) -> Found | None:
+    """How many of n sampled answers were right, beside a confidence: hits, trials, and the probability of a hit."""
+    hits, trials = table.one(words.RIGHT_OF), table.one(words.TRIALS)
+    p = table.one(words.CONFIDENCE) or table.one(words.PROBABILITY)
+    if not hits or not trials or not p or table.options.target not in (None, hits):
+        return None
+    values = table.numbers([hits, trials, p])
+    whole = all(table.kind(name) in ("whole", "binary") for name in (hits, trials))
+    if values is None or not whole or not np.all((values[:, 0] <= values[:, 1]) & (values[:, 2] <= 1)):
+        return None
+    return {"target": hits, "family": "binomial", "parameters": join([trials, p])}, [
+        choice("target", hits, f"how many of {trials} were right"),
+        choice("family", "binomial", f"{hits} of {trials}, each with the probability {p}"),
+        choice("parameters", [trials, p], "trials, and the probability of each"),
     ]
 
 
@@ -73,6 +91,7 @@ def _levels(table: NamedColumns, target: str, kind: str) -> Found | None:
     for stem, columns in words.series(table.free).items():
         names, numbers = [name for name, _ in columns], sorted(number for _, number in columns)
         usual = stem in ("", *words.SERIES_OF_LEVELS)
+        usual = usual or (stem.split("_")[-1] in words.OF_LEVELS and _rise(table, columns))
         if not usual and not (all(0 < number < 1 for number in numbers) and _rise(table, columns)):
             continue
         if all(0 < number < 1 for number in numbers):
@@ -222,10 +241,38 @@ def by_stems(table: NamedColumns, target: str | None = None) -> Found | None:
         if table.plain[name] in groups:
             groups[table.plain[name]]["itself"] = name
     found_all = [one for roles in groups.values() for one in [_of_group(table, roles, target)] if one is not None]
+    found_all = found_all or _series_of_stems(table, groups, target)
     if len(found_all) > 1:
         pairs = "; ".join(f"--target {patch['target']}" for patch, _ in found_all[:4])
         raise InputError(f"several outcomes have predictions of their own: say which is meant, {pairs}")
     return found_all[0] if found_all else None
+
+
+def _series_of_stems(table: NamedColumns, groups: dict[str, dict[str, str]], target: str | None) -> list[Found]:
+    """Quantiles or members that are called as an outcome: power_obs, or power, and power_q10 to power_q90."""
+    found = []
+    names = [name for name in table.free if name != target]
+    for series, columns in words.series(names).items():
+        stem, _, last = series.rpartition("_")
+        if not stem or last not in words.OF_LEVELS | words.MEMBERS:
+            continue
+        own = [name for name in table.source.names if words.plain(name) == stem]
+        outcome = groups.get(stem, {}).get("target") or next(iter(own), None)
+        if outcome is None or (target is not None and outcome != target) or table.kind(outcome) in ("text", "array"):
+            continue
+        rest = replace(table, kinds=table.kinds)
+        rest.free = [name for name, _ in columns]
+        if last in words.MEMBERS:
+            patch: Found | None = (
+                {"samples": join(rest.free)},
+                [choice("samples", rest.free, f"numbered columns, called as members or draws of {stem}")],
+            )
+        else:
+            patch = _levels(rest, outcome, table.kind(outcome))
+        if patch is not None:
+            why = choice("target", outcome, "called as the columns of the forecast but for a word")
+            found.append(({"target": outcome, **patch[0]}, [why, *patch[1]]))
+    return found
 
 
 def _of_group(table: NamedColumns, roles: dict[str, str], target: str | None) -> Found | None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 __all__ = [
+    "BESIDE_OUTCOMES",
     "CONFIDENCE",
     "ERROR",
     "FORECASTS",
@@ -17,17 +18,22 @@ __all__ = [
     "MEAN",
     "MEDIAN",
     "MEMBERS",
+    "NO_PREDICTION",
+    "OF_LEVELS",
     "OF_NUMBERS",
+    "OPEN_QUESTIONS",
     "OUTCOME_WORDS",
     "PREDICTED",
     "PREDICTED_LABEL",
     "PREDICTION_WORDS",
     "PROBABILITY",
+    "RIGHT_OF",
     "SERIES_OF_CLASSES",
     "SERIES_OF_LEVELS",
     "SERIES_OF_LOGITS",
     "STD",
     "TARGET",
+    "TRIALS",
     "UPPER",
     "VARIANCE",
     "is_target",
@@ -56,37 +62,24 @@ TARGET = _names(
     "won win died death dead mortality readmitted fraud relapse bad "
     "is_fraud clicked click purchased converted conversion label_id labelid gold_answer correct_answer answer_key "
     "expected_answer",
-    "class category species diagnosis resolution resolved status",
+    "class category species diagnosis resolution resolved",
 )
 # words of a longer name by which one column of two outcomes is told: died_30d, default_flag, Died in hospital
-OUTCOME_WORDS = frozenset(
-    [
-        "died",
-        "death",
-        "dead",
-        "default",
-        "defaulted",
-        "churned",
-        "churn",
-        "survived",
-        "readmitted",
-        "readmission",
-        "relapsed",
-        "relapse",
-        "event",
-        "occurred",
-        "outcome",
-        "happened",
-        "actual",
-        "actuals",
-        "observed",
-        "truth",
-        "converted",
-        "purchased",
-        "clicked",
-        "fraud",
-    ]
+(OUTCOME_WORDS,) = _names(
+    "died death dead default defaulted churned churn survived readmitted readmission relapsed relapse event occurred "
+    "outcome happened actual actuals observed truth converted purchased clicked fraud"
 )
+# what may stand beside such a word where other columns have two values too: sex, or whether another loan defaulted
+(BESIDE_OUTCOMES,) = _names(
+    "flag ind indicator yn is has was in at by of the hospital icu within after day days week weeks month months year "
+    "years next payment loan status bin binary target label 30 60 90 28 7 1 2 5 10 30d 60d 90d 28d 7d 1y 2y 5y 1yr 5yr "
+    "12m 6m 3m 24h 48h 72h"
+)
+(NO_PREDICTION,) = _names(
+    "std sd se sigma stddev var variance unc uncertainty error err entropy time interval lower upper lo hi width loss "
+    "residual margin threshold cutoff diff rank percentile quantile weight id class label correct horizon"
+)
+OPEN_QUESTIONS = frozenset({"resolution", "resolved"})  # of forecasts, but also of grids
 HIT = _names(
     "correct correctness right hit was_correct was_right is_correct is_right is_hit answered_correctly correct_answer "
     "answer_correct answer_is_correct top1_correct is_accurate",
@@ -117,16 +110,18 @@ CONFIDENCE = _names(
     "top1_confidence pred_conf pred_confidence predicted_confidence prediction_confidence confidence_score certainty "
     "model_confidence verbalized_confidence stated_confidence self_confidence answer_confidence"
 )
+RIGHT_OF = _names("k hits n_correct num_correct correct_count n_right times_right right_answers successes")
+TRIALS = _names("n n_samples num_samples trials n_trials attempts n_answers num_answers sampled")
 LOGIT = _names("logit logits y_logit y_logits pred_logit pred_logits raw_logits log_odds logodds", "log_likelihoods")
 LOG_PROBABILITY = _names(
     "logprob logprobs log_prob log_probs log_probability log_probabilities log_proba log_p log_softmax logp"
 )
 OF_NUMBERS = frozenset({"actual", "actuals", "observed", "outcome", "truth"})
-PREDICTION_WORDS = frozenset(
-    "p prob probs proba probability probabilities risk chance likelihood pred preds predicted prediction predictions "  # noqa: SIM905
+(PREDICTION_WORDS,) = _names(
+    "p prob probs proba probability probabilities risk chance likelihood pred preds predicted prediction predictions "
     "forecast forecasts fcst fc score scores scored hat mean std sd sigma var variance lower upper lo hi median q "
     "quantile estimate estimated expected model logit logits odds confidence age date time day days previous prior "
-    "before history at type cause".split()
+    "before history at type cause"
 )
 MEAN = _names(
     "mean mu",
@@ -135,7 +130,7 @@ MEAN = _names(
     "y_pred y_hat yhat ypred pred predicted prediction predictions forecast forecasts estimate fit fitted "
     "predicted_value point_forecast pred_value",
 )
-FORECASTS = frozenset("fc fcst forecast pred prediction predicted model ens ensemble posterior ml nn gp".split())  # noqa: SIM905
+(FORECASTS,) = _names("fc fcst forecast pred prediction predicted model ens ensemble posterior ml nn gp")
 STD = _names(
     "std",
     "fcst_sd fcst_std fc_std fc_sd sd sigma stddev stdev std_dev standard_deviation stds sds sigmas",
@@ -172,6 +167,7 @@ MEDIAN = _names("median q50 p50 q_0.5 y_median pred_median q0.5 med")
 )
 (SERIES_OF_LOGITS,) = _names("logit logits class_logit logit_class")
 (SERIES_OF_LEVELS,) = _names("q quantile quantiles quant percentile pctl p pct y_q pred_q y_pred_q perc tau level")
+OF_LEVELS = frozenset({"q", "quantile", "quant", "percentile", "pctl", "pct", "perc", "p"})
 _AFFIXES = {
     role: _names(known)[0]
     for role, known in {
