@@ -34,6 +34,7 @@ STATUS = np.array(["C", "CL", "D"])
 SPECIES = np.array(["setosa", "versicolor", "virginica"])
 RESULT = np.array(["H", "D", "A"])
 LETTERS = np.array(["A", "B", "C"])
+RARE = (np.random.default_rng(6).uniform(size=N) < P / 100).astype(int)
 SHUFFLED = np.random.default_rng(5).permutation(N)
 
 CAME = ROWS[K, LABELS]
@@ -94,6 +95,7 @@ def frame(suffix, **columns):
 
 def polars(**columns):
     def write(path):
+        pytest.importorskip("pyarrow")
         table = pytest.importorskip("polars").DataFrame(columns)
         table.with_columns(table["label"].cast(pytest.importorskip("polars").Categorical)).write_ipc(path)
 
@@ -492,6 +494,193 @@ FILES = {
     "R: TRUE, FALSE": ({"a.csv": text({'"y"': np.where(HIT, "TRUE", "FALSE"), '"phat"': P})}, [], HITS),
     "P(y=1)": (csv(**{"P(y=1)": P, "y": HIT}), [], HITS),
 }
+
+
+# written after those above had been mended, to see whether kinds were mended or files
+LATER = {
+    "hospital: Sex, Mortality_Prob, Hospital_Death": (
+        csv(PatID=K, Sex=K % 2, LOS=K % 9, Mortality_Prob=P, Hospital_Death=HIT),
+        [],
+        HITS,
+    ),
+    "APACHE: apache_4a_hospital_death_prob, hospital_death": (
+        csv(encounter_id=K, apache_4a_hospital_death_prob=P, hospital_death=HIT, gender=K % 2),
+        [],
+        HITS,
+    ),
+    "telco: customerID, churn_probability, Churn (Yes/No)": (
+        csv(customerID=K, churn_probability=P, Churn=np.where(HIT, "Yes", "No")),
+        [],
+        HITS,
+    ),
+    "mlr3: truth, response, prob.A, prob.B, prob.C": (
+        csv(
+            row_ids=K + 1, truth=LETTERS[LABELS], response=LETTERS[GUESS], **named(["prob.A", "prob.B", "prob.C"], ROWS)
+        ),
+        [{"target": "truth"}],
+        CAME,
+    ),
+    "tidymodels: .pred_A, .pred_B, .pred_C, .pred_class, class": (
+        csv(
+            **{".pred_class": LETTERS[GUESS]},
+            **named([".pred_A", ".pred_B", ".pred_C"], ROWS),
+            **{"class": LETTERS[LABELS]},
+        ),
+        [],
+        CAME,
+    ),
+    "tidymodels regression: .pred, .pred_lower, .pred_upper, mpg": (
+        csv(**{".pred": MU, ".pred_lower": Q[:, 0], ".pred_upper": Q[:, 8], "mpg": Y}),
+        [{"target": "mpg"}, {"interval": 0.8}],
+        ENDS,
+    ),
+    "pycaret: target, prediction_label, prediction_score (of the label)": (
+        csv(target=HIT, prediction_label=(P > 0.5).astype(int), prediction_score=np.maximum(P, 1 - P).round(3)),
+        [],
+        np.where((P > 0.5) == (HIT == 1), np.maximum(P, 1 - P), 1 - np.maximum(P, 1 - P)),
+    ),
+    "fastai: target, Loss, preds as a list": (csv(target=LABELS, preds=[f'"{r}"' for r in ROWS.tolist()]), [], CAME),
+    "Weka: actual, predicted, prediction (2:yes)": (
+        csv(
+            **{
+                "inst#": K + 1,
+                "actual": [f"{h + 1}:{'yes' if h else 'no'}" for h in HIT],
+                "predicted": [f"{int(p > 0.5) + 1}:{'yes' if p > 0.5 else 'no'}" for p in P],
+                "prediction": np.maximum(P, 1 - P).round(3),
+            }
+        ),
+        None,
+        None,
+    ),
+    "HF trainer: logits_0, logits_1, logits_2, labels": (
+        csv(**named(["logits_0", "logits_1", "logits_2"], np.log(np.maximum(ROWS, 1e-9)).round(6)), labels=LABELS),
+        [],
+        CAME,
+    ),
+    "sales: date, actual_sales, forecast_mean, forecast_std": (
+        csv(date=DAYS, actual_sales=Y, forecast_mean=MU, forecast_std=SD),
+        [],
+        NORMAL,
+    ),
+    "wind: power_obs, power_q10, power_q50, power_q90": (
+        csv(t=K, power_obs=Y, **named(["power_q10", "power_q50", "power_q90"], Q[:, [0, 4, 8]])),
+        [],
+        np.column_stack([Y, Q[:, [0, 4, 8]]]),
+    ),
+    "darts: target, target_q0.10, target_q0.50, target_q0.90": (
+        csv(time=DAYS, target=Y, **named(["target_q0.10", "target_q0.50", "target_q0.90"], Q[:, [0, 4, 8]])),
+        [],
+        np.column_stack([Y, Q[:, [0, 4, 8]]]),
+    ),
+    "chemprop: smiles, logP, logP_pred, logP_unc": (
+        csv(smiles=["C"] * N, logP=Y, logP_pred=MU, logP_unc=SD),
+        [],
+        NORMAL,
+    ),
+    "Polymarket: question, price, resolved (True/False)": (
+        csv(question=K, price=P, resolved=HIT == 1),
+        [{"predictions": "price"}],
+        HITS,
+    ),
+    "Metaculus: community_prediction, resolution 0/1": (csv(qid=K, community_prediction=P, resolution=HIT), [], HITS),
+    "vision: image, gt_class, pred_class, conf": (
+        csv(image=[f"{k}.png" for k in K], gt_class=LABELS, pred_class=GUESS, conf=TOP),
+        [{"target": "gt_class"}],
+        CONFIDENT,
+    ),
+    "clusters: cluster, cluster_0 to cluster_2 (no outcome)": (
+        csv(id=K, cluster=GUESS, **named(["cluster_0", "cluster_1", "cluster_2"], ROWS)),
+        None,
+        None,
+    ),
+    "pred, pred_0 to pred_2, tumour": (
+        csv(pred=GUESS, pred_0=ROWS[:, 0], pred_1=ROWS[:, 1], pred_2=ROWS[:, 2], tumour=LABELS),
+        [{"target": "tumour"}],
+        CAME,
+    ),
+    "credit scoring: PD, default_other_loan, SeriousDlqin2yrs": (
+        csv(id=K, default_other_loan=K % 2, PD=P, SeriousDlqin2yrs=HIT),
+        [{"target": "SeriousDlqin2yrs"}],
+        HITS,
+    ),
+    "risk_pct, all below 1": (
+        csv(id=K, risk_pct=P, y=RARE),
+        [{"kind": "percent"}],
+        np.where(RARE == 1, P / 100, 1 - P / 100),
+    ),
+    "grid: resolution, temp, member_0 to member_7": (
+        csv(resolution=[0.25] * N, temp=Y, **named([f"member_{k}" for k in range(8)], DRAWS)),
+        [{"target": "temp"}],
+        np.column_stack([Y, DRAWS]),
+    ),
+    "label, pred (0, 1), prediction_std": (
+        csv(label=HIT, pred=(P > 0.5).astype(int), prediction_std=(P / 4).round(4)),
+        None,
+        None,
+    ),
+    "SPSS: Y; PRE_1; PGR_1 with decimal commas": (
+        {"a.csv": text({"Y": HIT, "PRE_1": comma(P), "PGR_1": (P > 0.5).astype(int)}, ";")},
+        [{"predictions": "PRE_1"}],
+        HITS,
+    ),
+    "Stata: tab, phat, y": ({"a.txt": text({"y": HIT, "phat": P}, "\t")}, [], HITS),
+    "Excel as csv: a title with empty cells above the header": (
+        {"a.csv": text({"Probability": P, "Event": HIT}, before="Report,\n,\n")},
+        [],
+        HITS,
+    ),
+    "LLM answers (jsonl): logprobs of A, B, C, gold": (
+        lines(
+            {
+                "prompt": "?",
+                "logprobs": dict(zip(LETTERS.tolist(), np.log(np.maximum(r, 1e-9)).tolist(), strict=True)),
+                "gold": str(LETTERS[l]),
+            }
+            for r, l in zip(ROWS, LABELS, strict=True)
+        ),
+        [],
+        CAME,
+    ),
+    "MMLU: prob_A to prob_C, answer, correct": (
+        csv(question=K, **named(["prob_A", "prob_B", "prob_C"], ROWS), answer=LETTERS[LABELS], correct=RIGHT),
+        [{"target": "answer"}],
+        CAME,
+    ),
+    "TruthfulQA: p_true, is_true": (csv(p_true=P, is_true=HIT), [{"target": "is_true"}], HITS),
+    "conf, acc": (csv(conf=TOP, acc=RIGHT), [], CONFIDENT),
+    "JSON: y_true, y_pred with a list a row": (
+        {"a.json": json.dumps({"y_true": LABELS.tolist(), "y_pred": ROWS.tolist()})},
+        [],
+        CAME,
+    ),
+    "German: Datum; Ist; q10; q90": (
+        {
+            "a.csv": text(
+                {
+                    "Datum": [f"{1 + k % 28}.01.2026" for k in K],
+                    "Ist": comma(Y),
+                    "q10": comma(Q[:, 0]),
+                    "q90": comma(Q[:, 8]),
+                },
+                ";",
+            )
+        },
+        [{"target": "Ist"}],
+        ENDS,
+    ),
+    "columns of species, and outcomes by Image_ID": (
+        csv(image_id=K, **named(SPECIES, ROWS))
+        | {"truth.csv": text({"Image_ID": K[SHUFFLED], "species": SPECIES[LABELS][SHUFFLED]})},
+        [],
+        CAME,
+    ),
+    "Id, mean, std, and a file with SalePrice": (
+        csv(Id=K, mean=MU, std=SD) | {"truth.csv": text({"Id": K[SHUFFLED], "SalePrice": Y[SHUFFLED]})},
+        [],
+        NORMAL,
+    ),
+}
+FILES |= LATER
 
 
 def write(folder, name):

@@ -1,6 +1,8 @@
 """Files as other programs write them: attempts until each is read, none misread, and the command that states it."""
 
+import csv
 import importlib.util
+import io
 import re
 import shlex
 from pathlib import Path
@@ -15,11 +17,13 @@ from kernelcal.cli.parser import argument_parser
 from kernelcal.errors import InputError
 from kernelcal.io import ReadOptions, read
 from kernelcal.predictions import checked_pair
+from kernelcal.stream import lines, read_together
 
 _spec = importlib.util.spec_from_file_location("files_of_tools", Path(__file__).with_name("files_of_tools.py"))
 tools = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(tools)
 
+PAGE = (Path(__file__).parents[2] / "docs" / "howto" / "files.rst").read_text(encoding="utf-8")
 READ = [name for name, (_, answers, _) in tools.FILES.items() if answers is not None]
 REFUSED = {
     "survey: confident (1 to 5), correct": "answers on a scale, and no probabilities",
@@ -28,6 +32,9 @@ REFUSED = {
     "football: FTR, B365H, B365D, B365A (odds)": "say which with --target NAME, and the predictions",
     "football: result, H, D, A (odds)": r"are these decimal odds\? .* 1 / odds divided by its sum in the row",
     "betting: odds, won": "no column has a usual name for the predictions",
+    "Weka: actual, predicted, prediction (2:yes)": "no column has a usual name for the predictions",
+    "clusters: cluster, cluster_0 to cluster_2 (no outcome)": "no column has a usual name for the target",
+    "label, pred (0, 1), prediction_std": "no column has a usual name for the predictions",
     "sktime: two lines of names": "the header names 'y' more than once",
 }
 
@@ -94,13 +101,61 @@ def test_the_command_that_states_it_reads_the_same(tmp_path, name, capsys):
         assert "every column was named" in out
         return
     kernelcal, *again = shlex.split(stated[1])
-    assert kernelcal == "kernelcal" and len(again) > len(typed)
+    assert kernelcal == "kernelcal"
+    assert len(again) > len(typed)
     options = argument_parser().parse_args(again)
     data = read(options.files, _reading(options))
     same(numbers_of(data), right)
     assert out.startswith(data.description)
     assert main([*again, "--explain-reading"]) == 0
     assert capsys.readouterr().out.splitlines()[0].startswith(data.description)
+
+
+TEXT = [
+    name for name, (files, _, right) in tools.FILES.items() if right is not None and isinstance(files.get("a.csv"), str)
+]
+
+
+def in_parts(paths, options):
+    """What is read, or the message that refuses it."""
+    try:
+        return read_together(paths, options)
+    except InputError as refusal:
+        return str(refusal)
+
+
+def said_of(name):
+    return {role: value for more in tools.FILES[name][1] for role, value in more.items()}
+
+
+@pytest.mark.parametrize("name", TEXT)
+def test_the_order_of_columns_says_nothing(tmp_path, name):
+    """Columns turned round: the same numbers, whatever stands first."""
+    files, _, right = tools.FILES[name]
+    paths, truth = tools.write(tmp_path, name)
+    mark = ";" if ";" in files["a.csv"].splitlines()[-1] else ","
+    rows = list(csv.reader(io.StringIO(files["a.csv"]), delimiter=mark))
+    with open(paths[0], "w", newline="") as stream:
+        turned = (row[::-1] if len(row) == len(rows[-1]) and len(row) == sum(map(bool, row)) else row for row in rows)
+        csv.writer(stream, delimiter=mark).writerows(turned)
+    found = numbers_of(read(paths, ReadOptions(**said_of(name), **({} if truth is None else {"truth": truth}))))
+    same(np.sort(found, axis=-1 if found.ndim > 1 else 0), np.sort(right, axis=-1 if right.ndim > 1 else 0))
+
+
+@pytest.mark.parametrize("name", TEXT)
+def test_files_in_parts_are_read_as_at_once(tmp_path, monkeypatch, name):
+    pytest.importorskip("pyarrow.csv")
+    paths, truth = tools.write(tmp_path, name)
+    said, right = said_of(name), tools.FILES[name][2]
+    whole = read(paths, ReadOptions(**said, **({} if truth is None else {"truth": truth})))
+    monkeypatch.setattr(lines, "BLOCK", 900)
+    parts = in_parts(paths, ReadOptions(**said, **({} if truth is None else {"truth": truth})))
+    if isinstance(parts, str):
+        assert re.search("lists|--truth cannot be said|draws have no exact test|a long table", parts)
+        assert re.search("larger --memory", parts)
+        return
+    same(numbers_of(parts), right)
+    assert {(one.role, one.columns) for one in parts.choices} == {(one.role, one.columns) for one in whole.choices}
 
 
 def test_odds_as_probabilities(tmp_path):
@@ -136,10 +191,37 @@ def test_units_that_differ_by_their_names_are_asked_about(tmp_path):
 
 
 def test_the_table_of_the_guide():
-    page = Path(__file__).parents[2] / "docs" / "howto" / "files.rst"
-    rows = re.findall(r"^   \* - (.+)\n     - (.+)\n     - (.+)", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    said = {name.replace("\\", ""): now for name, _, now in rows if name != "file"}
+    table = PAGE.partition("Files of other programs")[2]
+    rows = re.findall(r"^   \* - (.+)\n     - (.+)\n     - (.+)", table, flags=re.MULTILINE)
+    said = {name: now for name, _, now in rows if name != "file"}
     found = {
         name: "asked" if answers is None else str(1 + len(answers)) for name, (_, answers, _) in tools.FILES.items()
     }
-    assert said == {name: number for name, number in found.items()}
+    assert said == found
+    first, later = ([row for row in rows if row[0] in group] for group in (set(found) - set(tools.LATER), tools.LATER))
+    before, after = ([row[k] for row in first] for k in (1, 2))
+    words = "{} files as other .* middle column is the first try: {} of\nthem .* {} not at all .*now {} are read at .*"
+    counts = (len(first), before.count("1"), before.count("not read"), after.count("1"))
+    assert re.search(words.format(*counts), table, re.DOTALL)
+    before, after = ([row[k] for row in later] for k in (1, 2))
+    words = "{} more were .*. {} of them were read rightly .*\n{} wrongly.* of these files {} are read at the first .*"
+    counts = (len(later), before.count("1"), before.count("wrong"), after.count("1"))
+    assert re.search(words.format(*counts), table, re.DOTALL)
+
+
+@pytest.mark.parametrize(
+    ("table", "truth", "name"),
+    [
+        ("submission.csv", "solution.csv", "Kaggle: submission and solution, both called target"),
+        ("forecasts.csv", "outcomes.csv", "forecasts, and outcomes whose id has another name"),
+    ],
+)
+def test_the_guide_shows_what_is_said(tmp_path, monkeypatch, capsys, table, truth, name):
+    (path,), outcomes = tools.write(tmp_path, name)
+    path.rename(tmp_path / table)
+    outcomes.rename(tmp_path / truth)
+    monkeypatch.chdir(tmp_path)
+    main(["evaluate", table, "--truth", truth])
+    said = capsys.readouterr()
+    first = next(line for line in (said.out + said.err).splitlines() if line)
+    assert f"   $ kernelcal evaluate {table} --truth {truth}\n   {first}\n" in PAGE

@@ -37,7 +37,6 @@ def test_options_of_classes_are_refused_beside_numbers(save, refused, form, opti
         ("resolution", 0.5, "quantiles or of a long table"),
         ("value", "mu", "a long table"),
         ("unit", "mu", "a long table"),
-        ("truth", "b.csv", "a long table"),
     ],
 )
 @pytest.mark.parametrize("form", ["classes", "normal", "samples"])

@@ -255,7 +255,11 @@ STATISTIC_OPTIONS = {
     "ckce": {"tries": 20},
 }
 STATISTICS_CHECKED = {
-    **{name: (make(), STATISTIC_OPTIONS.get(name, {})) for name, make in STATISTICS.items() if name != "pit"},
+    **{
+        name: (make(), STATISTIC_OPTIONS.get(name, {}))
+        for name, make in STATISTICS.items()
+        if name not in ("pit", "pre-ranks")
+    },
     "skce of numbers": (kc.SKCE(), {"predictions": NORMALS}),
     "skce of one probability": (kc.SKCE(), {"predictions": ONE}),
     "skce, biased": (kc.SKCE(prediction_kernel=FIXED, estimator="biased"), {}),
@@ -274,9 +278,11 @@ STATISTICS_CHECKED = {
     "signals of numbers": (kc.statistics.NumberSignals(), {"predictions": NORMALS, "estimate": False}),
 }
 NO_STATISTIC = {
+    "PreRanks": "of draws that change places with outcomes: tests/statistics/vectors and tests/ranks",
     "UniformPIT": "compared with uniform numbers, not with redrawn targets: tests/inference/test_pit_test.py",
     "CallableStatistic": "a function is its own estimate: tests/inference/test_calibration.py",
     "Through": "another statistic through a lens: tests/statistics",
+    "IntervalWidth": "no outcome changes it: tests/measures/forecasting/test_intervals.py",
     "GivenFamily": "of the rows whose columns it holds: tests/inference/test_given.py",
 }
 
@@ -544,6 +550,86 @@ def ten_of(values=(0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)):
     return kc.Bernoulli(np.resize(values, 60))
 
 
+def largest_sums(y, p, w, over):
+    """Largest weighted sum of residuals over intervals of predictions, or below each prediction."""
+    ends = np.unique(p)
+    firsts = ends if over == "intervals" else ends[:1]
+    return max(abs((w * (y - p))[(p >= a) & (p <= b)].sum()) for a in firsts for b in ends if a <= b) / w.sum()
+
+
+def debiased(y, p, w):
+    square = 0.0
+    place = kc.EqualMassBins(15).assign(p[:, None], w).index
+    for b in np.unique(place):
+        own = w[place == b] / w[place == b].sum()
+        share, alike = own @ y[place == b], (own**2).sum()
+        gap = share - own @ p[place == b]
+        square += (w[place == b].sum() / w.sum()) * (gap**2 - share * (1 - share) * alike / (1 - alike))
+    return np.sign(square) * np.sqrt(abs(square))
+
+
+def gained(y, p, w):
+    """What isotonic fits of four fifths say of the direction in which the last one errs."""
+    from scipy.optimize import isotonic_regression
+
+    order = np.argsort(p)
+    y, p, w, found = y[order], p[order], w[order], 0.0
+    for k in range(5):
+        held = np.arange(len(p)) % 5 == k
+        fit = isotonic_regression(y[~held], weights=w[~held]).x
+        found += (w * (y - p))[held] @ np.sign(np.interp(p[held], p[~held], fit) - p[held])
+    return found / w.sum()
+
+
+def of_scales(y, p, w):
+    w, found = w / w.sum(), []
+    v = p * (1 - p)
+    for m in (2, 4, 8, 16):
+        place = np.minimum((p * m).astype(int), m - 1)
+        together = (place[:, None] == place) & ~np.eye(len(p), dtype=bool)
+        mass = np.array([w[place == b].sum() for b in place])
+        pairs = np.outer(w, w) * together / mass
+        spread = np.sqrt(2 * (np.outer(v, v) * pairs**2).sum())
+        found.append((np.outer(y - p, y - p) * pairs).sum() / spread)
+    return max(found)
+
+
+def of_scores(score):
+    """Formula of a weighted mean of what one row has: target, batch, number of the row."""
+    return lambda y, batch, w: w @ [score(y[i], batch, i) for i in range(len(y))] / w.sum()
+
+
+def squared_gap(y, batch, i, low=-np.inf, high=np.inf):
+    """``int (F - 1[y <= x])^2`` from one end to the other, on both sides of the outcome."""
+    mean, std = float(batch.mean[i]), float(batch.std[i])
+    first, last = max(low, min(mean - 9 * std, y)), min(high, max(mean + 9 * std, y))
+    nodes, weights = np.polynomial.legendre.leggauss(100)
+    total, middle = 0.0, float(np.clip(y, first, last))
+    for a, b in ((first, middle), (middle, max(last, middle))):
+        x = (a + b + (b - a) * nodes) / 2
+        total += (b - a) / 2 * weights @ (kc.Normal(np.full(100, mean), std).cdf(x) - (y <= x)) ** 2
+    return total
+
+
+def winkler(y, batch, i, part="all"):
+    low, high = (batch[i : i + 1].quantile(t)[0] for t in (0.05, 0.95))
+    over, under = max(low - y, 0) / 0.05, max(y - high, 0) / 0.05
+    return {"all": high - low + over + under, "over": over, "under": under, "inside": float(low <= y <= high)}[part]
+
+
+def ranked(y, batch, i):
+    return ((np.cumsum(batch.table()[i]) - (np.arange(batch.n_classes) >= y)) ** 2).sum()
+
+
+def pinball_of(y, batch, i):
+    gaps = y - np.asarray(batch.values)[i]
+    return 2 * np.maximum(batch.levels * gaps, (batch.levels - 1) * gaps).mean()
+
+
+FEW_NORMALS = kc.Normal(rng(31).normal(size=40), rng(32).uniform(0.5, 2, 40))
+LEVELS_OF_FIVE = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
+FIVE_QUANTILES = Quantiles(FEW_NORMALS.quantile(LEVELS_OF_FIVE[:, None]).T, LEVELS_OF_FIVE)
+SORTED_CLASSES = kc.Categorical(rng(33).dirichlet([1, 1, 1, 1], 40))
 THREE = kc.Categorical(np.full((4, 3), 1 / 3))
 ONLY_TWO = {"refuses": [THREE, kc.Normal(np.zeros(4), np.ones(4))]}
 
@@ -586,6 +672,71 @@ def measures():
         "scaled-brier": (known.ScaledBrier(), {"formula": of_positive(scaled), "wrong": too_low, **ONLY_TWO}),
         "net-benefit": (known.NetBenefit(), {"formula": of_positive(benefit), "wrong": too_low, **ONLY_TWO}),
         "ece": (known.BinnedError(), {"formula": of_positive(binned), **ONLY_TWO}),
+        "smece": (known.SmoothECE(), {"refuses": [FEW_NORMALS], "tries": 30}),
+        "smece of classes": (
+            known.SmoothECE(question="class-wise"),
+            {"predictions": SORTED_CLASSES, "wrong": lambda b: kc.Categorical(b.probabilities[:, ::-1]), "tries": 10},
+        ),
+        "ks": (
+            known.KSError(),
+            {"formula": of_positive(lambda *a: largest_sums(*a, "below")), "refuses": [FEW_NORMALS]},
+        ),
+        "kuiper": (known.KuiperError(), {"formula": of_positive(lambda *a: largest_sums(*a, "intervals"))}),
+        "cutoff": (known.CutoffError(), {"formula": of_positive(lambda *a: largest_sums(*a, "intervals"))}),
+        "debiased-ece": (known.DebiasedECE(), {"formula": of_positive(debiased)}),
+        "debiased-ece, l1": (known.DebiasedECE(norm="l1"), {}),
+        "crossfit": (known.CrossFittedError(), {"formula": of_positive(gained), "coverage": 0.8}),
+        "t-cal": (known.TCal(), {"formula": of_positive(of_scales)}),
+        "crps": (
+            known.CRPS(),
+            {"predictions": FEW_NORMALS, "formula": of_scores(squared_gap), "rtol": 1e-6, "refuses": [THREE]},
+        ),
+        "twcrps": (
+            known.ThresholdCRPS(lower=0.5, upper=3.0),
+            {
+                "predictions": FEW_NORMALS,
+                "formula": of_scores(lambda y, b, i: squared_gap(y, b, i, 0.5, 3.0)),
+                "rtol": 1e-5,
+                "refuses": [THREE],
+            },
+        ),
+        "wis": (
+            known.WeightedInterval(),
+            {
+                "predictions": FIVE_QUANTILES,
+                "formula": of_scores(pinball_of),
+                "wrong": lambda b: Quantiles(np.asarray(b.values) + 0.5, b.levels),
+                "refuses": [FEW_NORMALS],
+            },
+        ),
+        "interval-score": (
+            known.forecasting.IntervalScore(),
+            {"predictions": FEW_NORMALS, "formula": of_scores(winkler), "refuses": [THREE]},
+        ),
+        "over": (
+            known.forecasting.IntervalOver(),
+            {"predictions": FEW_NORMALS, "formula": of_scores(lambda *a: winkler(*a, "over"))},
+        ),
+        "under": (
+            known.forecasting.IntervalUnder(),
+            {
+                "predictions": FEW_NORMALS,
+                "formula": of_scores(lambda *a: winkler(*a, "under")),
+                "wrong": lambda b: kc.Normal(b.mean - 1, b.std / 2),
+            },
+        ),
+        "coverage": (
+            known.forecasting.IntervalCoverage(),
+            {"predictions": FEW_NORMALS, "formula": of_scores(lambda *a: winkler(*a, "inside"))},
+        ),
+        "coverage by cells": (
+            known.forecasting.IntervalCoverage(),
+            {"predictions": FIVE_QUANTILES, "wrong": lambda b: Quantiles(np.asarray(b.values) + 1.5, b.levels)},
+        ),
+        "rps": (
+            known.RankedProbabilityScore(),
+            {"predictions": SORTED_CLASSES, "formula": of_scores(ranked), "refuses": [FEW_NORMALS]},
+        ),
         "accuracy": (
             known.Accuracy(),
             {
@@ -613,3 +764,6 @@ def measures():
             },
         ),
     }
+
+
+NO_MEASURE = {"width": "no outcome changes it: tests/measures/forecasting/test_intervals.py"}

@@ -20,7 +20,7 @@ from kernelcal.io.columns import (
     was_said,
     where_mask,
 )
-from kernelcal.io.reading import opened, read_source
+from kernelcal.io.reading import opened, outcomes_beside, read_source
 from kernelcal.io.roles import columns_of_models
 from kernelcal.io.sources import Source, missing
 from kernelcal.io.table import Data
@@ -147,6 +147,9 @@ def _split(where: Sequence[str], column: str) -> tuple[list[str], list[str]]:
 
 def _by_names(source: Source, options: ReadOptions) -> dict[str, Data] | None:
     """A column (or a mean and a spread) a model; None where the table is one of one model."""
+    joined = outcomes_beside(source, options)
+    if joined is not None:
+        source, options = joined.source, joined.options
     found = _said_columns(source, options) or _found_columns(source, options)
     if found is None:
         return None

@@ -19,12 +19,12 @@ from kernelcal.io.columns import (
 from kernelcal.io.labelled import in_labelled_file, open_labelled
 from kernelcal.io.long import is_long, read_long
 from kernelcal.io.opening import open_source
-from kernelcal.io.roles import other_units, resolved, with_outcomes
+from kernelcal.io.roles import WithOutcomes, other_units, resolved, with_outcomes
 from kernelcal.io.sources import Source
 from kernelcal.io.table import Data, as_data
 from kernelcal.io.wide import read_classes, read_wide
 
-__all__ = ["Data", "form_of", "opened", "read", "read_source"]
+__all__ = ["Data", "form_of", "opened", "outcomes_beside", "read", "read_source"]
 
 
 def read(paths: Sequence[Path], options: ReadOptions) -> Data:
@@ -54,8 +54,8 @@ def opened(paths: Sequence[Path], options: ReadOptions) -> Source:
 
 def read_source(source: Source, options: ReadOptions) -> Data:
     """Read targets and predictions of an opened file."""
-    if options.truth and not _is_long(source, options):
-        joined = with_outcomes(source, options)
+    joined = outcomes_beside(source, options)
+    if joined is not None:
         data = read_source(joined.source, joined.options)
         return replace(data, choices=(*joined.choices, *data.choices))
     form, found, choices = form_of(source, options)
@@ -71,6 +71,11 @@ def read_source(source: Source, options: ReadOptions) -> Data:
     if options.abstained is not None:
         data = replace(data, abstained=abstentions(source, options))
     return replace(data, choices=(*choices, *(one for one in data.choices if one.role not in told)))
+
+
+def outcomes_beside(source: Source, options: ReadOptions) -> WithOutcomes | None:
+    """A table with a row a prediction beside the outcomes of a second file; None of others."""
+    return with_outcomes(source, options) if options.truth and not _is_long(source, options) else None
 
 
 def _is_long(source: Source, options: ReadOptions) -> bool:

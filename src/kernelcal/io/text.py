@@ -76,7 +76,8 @@ class Text(Source):
         self._plain: dict[str, int] = {}
         self.percent = {}
         self._lines_before, self.skipped = 0, 0
-        lines = self._first_lines()
+        beginning = self._first_lines()
+        lines = [line.strip("\r\n").strip(" ") for line in beginning]
         if lines:
             self.skipped = _lines_above(lines, self.delimiter)
             self.aside = above(sum(bool(line) for line in lines[: self.skipped]))
@@ -86,11 +87,11 @@ class Text(Source):
         self.headless = False
         self.names = self._header()
         self._check_header()
-        self._lists = self._columns_of_lists() if lines else {}
+        self._lists = self._columns_of_lists(beginning[self.skipped :])
 
     def _first_lines(self) -> list[str]:
         with self._open() as stream:
-            return [line.strip("\r\n").strip(" ") for line in islice(stream, _LOOKED_AT)]
+            return list(islice(stream, _LOOKED_AT))
 
     def _header(self) -> list[str]:
         """Names in the first line, without the mark of a comment; numbers in their place where it holds only these."""
@@ -98,12 +99,15 @@ class Text(Source):
         if names[0].startswith("#"):  # the mark of a comment, which may be a cell of its own
             names[0] = names[0].removeprefix("#").strip()
             names = names[1:] if not names[0] and len(names) > 1 else names
-        self.headless = len(names) > 1 and all(is_number(name) for name in names)
+        cells = [name.replace(",", ".") for name in names] if self.delimiter == ";" else names
+        self.headless = len(names) > 1 and all(map(is_number, cells))
         return [str(k) for k in range(1, len(names) + 1)] if self.headless else names
 
     def _told_delimiter(self, lines: Sequence[str]) -> str:
         """What is between the cells of the first lines, as many in each: what the suffix says, else another sign."""
         lines = [line for line in (line.removeprefix("#").strip(" ") for line in lines) if line]
+        if lines and all(_of_decimal_commas(line) for line in lines):
+            return ";"
         if lines and self.delimiter in lines[0]:
             return self.delimiter
         for mark in dict.fromkeys((self.delimiter, ",", "\t", ";", "|", " ")):
@@ -123,7 +127,8 @@ class Text(Source):
         doubles = sorted(name for name, number in Counter(self.names).items() if number > 1)
         if doubles:
             raise InputError(
-                f"{self.path}: the header names {doubles[0]!r} more than once: columns need distinct names"
+                f"{self.path}: the header names {doubles[0]!r} more than once: columns need distinct names (of a frame "
+                "whose names have levels write frame.columns = ['_'.join(map(str, name)) for name in frame.columns])"
             )
 
     def _open(self) -> AbstractContextManager[TextIO]:
@@ -181,11 +186,13 @@ class Text(Source):
             return ""
         return cell.replace(",", ".") if self.delimiter == ";" and _COMMA.fullmatch(cell.strip()) else cell
 
-    def _columns_of_lists(self) -> dict[str, int]:
+    def _columns_of_lists(self, beginning: Sequence[str]) -> dict[str, int]:
         """Columns whose cells are lists, as frames write them, with the numbers in one: ``[0.2, 0.8]``."""
         found: dict[str, int] = {}
-        records = islice(self._records(), 0 if self.headless else 1, _LOOKED_AT)
-        rows = [record for _, record in records if len(record) == len(self.names)]
+        if not any(mark in line for line in beginning for mark in "[("):
+            return found
+        records = _records_of(beginning, self.delimiter)[0 if self.headless else 1 :]
+        rows = [record for record in records if len(record) == len(self.names)]
         for name, cells in zip(self.names, zip(*rows, strict=True), strict=False):
             widths = {len(_listed(cell)) for cell in cells}
             if len(widths) == 1 and max(widths) > 1:
@@ -290,30 +297,51 @@ def _lines_above(lines: Sequence[str], delimiter: str) -> int:
     if notes:
         last = lines[notes[-1]].removeprefix("#").strip()
         below = lines[first]
-        numbers = all(is_number(cell) for cell in re.split(r"[,;|\s]+", below.strip()))
         names = any(_width(last, mark) == _width(below, mark) > 1 for mark in (delimiter, *_MARKS, " "))
-        return notes[-1] if numbers or names else first
+        return notes[-1] if names else first
     there = [line for line in lines if line]
-    if any(len({_width(line, mark) for line in there}) == 1 < _width(there[0], mark) for mark in (delimiter, *_MARKS)):
+    if any(_is_whole(there, mark) for mark in (delimiter, *_MARKS)):
         return 0
     return next((k for mark in (delimiter, *_MARKS) for k in [_titles(lines, mark)] if k), 0)
 
 
+def _is_whole(lines: Sequence[str], mark: str) -> bool:
+    """Tell whether all lines have as many cells, and the first more than one that is not empty."""
+    rows = [next(iter(_records_of([line], mark)), []) for line in lines]
+    return bool(rows) and len({len(row) for row in rows}) == 1 and sum(map(bool, rows[0])) > 1
+
+
 def _titles(lines: Sequence[str], mark: str) -> int:
     """How many lines fill one cell at most, above a line of names and others with as many cells."""
-    rows = [next(csv.reader([line], delimiter=mark), []) for line in lines]
+    rows = [next(iter(_records_of([line], mark)), []) for line in lines]
     widths = [len(row) for row in rows if row]
     if len(widths) < _FEWEST + 1 or widths[-1] < _FEWEST - 1:
         return 0
     titles = next((k for k, row in enumerate(rows) if sum(map(bool, row)) > 1), 0)
+    if any(any(row[1:]) for row in rows[:titles]):
+        return 0
     below = [row for row in rows[titles:] if row]
     alike = len(below) >= _FEWEST and {len(row) for row in below} == {widths[-1]}
-    names = alike and all(below[0]) and not any(is_number(cell) for cell in below[0])
+    names = alike and all(below[0][1:]) and not any(is_number(cell) for cell in below[0])
     return titles if names else 0
 
 
+def _of_decimal_commas(line: str) -> bool:
+    """Tell whether a line holds numbers alone, with semicolons between them and a comma in one: ``0,3;1``."""
+    cells = line.split(";")
+    return len(cells) > 1 and "," in line and all(is_number(cell.strip().replace(",", ".", 1)) for cell in cells)
+
+
 def _width(line: str, mark: str) -> int:
-    return len(next(csv.reader([line], delimiter=mark, skipinitialspace=mark == " "), []))
+    return len(next(iter(_records_of([line], mark)), []))
+
+
+def _records_of(lines: Sequence[str], mark: str) -> list[list[str]]:
+    """Records of some lines; none where they are not in csv, which is said where all are read."""
+    try:
+        return list(csv.reader(lines, delimiter=mark, skipinitialspace=mark == " "))
+    except csv.Error:
+        return []
 
 
 def _listed(cell: str) -> list[float]:

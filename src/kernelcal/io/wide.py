@@ -44,7 +44,7 @@ from kernelcal.io.columns import (
     where_in_words,
     where_mask,
 )
-from kernelcal.io.roles import doubts_of, other_scale, says_right
+from kernelcal.io.roles import doubts_of, other_scale, percent_is_said, says_right
 from kernelcal.io.sources import EXACT, Source
 from kernelcal.io.table import Data, FileArrays, family_of_name, with_dependents
 from kernelcal.predictions import (
@@ -98,6 +98,8 @@ def read_classes(source: Source, options: ReadOptions, *, said: bool = True) -> 
     asked = () if options.of_top_label or _says_right(targets) else doubts_of(y, predictions)
     if x.shape[1] == 1:
         asked = (*asked, *other_scale(x[:, 0], checked_pair(y, predictions)[0], options.kind))
+    if options.kind in ("probabilities", "top-label") and percent_is_said(columns[0]):
+        asked = (*asked, f"{columns[0]} says percent by its name and no number exceeds 1: is --kind percent meant?")
     choices = _by_names_and_signs(source, columns, names, one_hot, options)
     labels = source.values(targets[0])[rows] if options.of_top_label and not one_hot else None
     start = _describe(source, targets, columns, predictions, options)

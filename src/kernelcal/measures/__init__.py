@@ -1,20 +1,43 @@
 """What each field calls calibration: one mechanism, from a value to what it takes not to stand alone."""
 
 from kernelcal.measures.base import Measure, PreparedMeasure, positive_probabilities, serves_one_probability
-from kernelcal.measures.cited import BinnedError
+from kernelcal.measures.cited import (
+    BinnedError,
+    CrossFittedError,
+    CutoffError,
+    DebiasedECE,
+    KSError,
+    KuiperError,
+    SmoothECE,
+    TCal,
+)
 from kernelcal.measures.clinical import (
     AUROC,
     E50,
     E90,
     ICI,
     Brier,
+    CalibrationCurve,
     CalibrationIntercept,
     CalibrationSlope,
+    ClinicalTable,
     Emax,
     HosmerLemeshow,
     NetBenefit,
     ObservedExpected,
     ScaledBrier,
+    calibration_curve,
+    clinical_measures,
+    clinical_table,
+    clinical_table_of,
+)
+from kernelcal.measures.forecasting import (
+    CRPS,
+    RankedProbabilityScore,
+    ThresholdCRPS,
+    WeightedInterval,
+    climatology,
+    skill,
 )
 from kernelcal.measures.intervals import SCALES
 from kernelcal.measures.known import FIELDS, MEASURES, asked_measures, forget_measure, register_measure, serving
@@ -29,9 +52,11 @@ from kernelcal.measures.selective import (
     curve_of,
     risk_coverage,
 )
+from kernelcal.measures.vectors import EnergyScore, VariogramScore
 
 __all__ = [
     "AUROC",
+    "CRPS",
     "E50",
     "E90",
     "FIELDS",
@@ -41,22 +66,41 @@ __all__ = [
     "Accuracy",
     "BinnedError",
     "Brier",
+    "CalibrationCurve",
     "CalibrationIntercept",
     "CalibrationSlope",
+    "ClinicalTable",
+    "CrossFittedError",
+    "CutoffError",
+    "DebiasedECE",
     "Emax",
+    "EnergyScore",
     "ExcessRiskCoverage",
     "HosmerLemeshow",
+    "KSError",
+    "KuiperError",
     "Measure",
     "Measured",
     "MeasuredValue",
     "NetBenefit",
     "ObservedExpected",
     "PreparedMeasure",
+    "RankedProbabilityScore",
     "RiskCoverage",
     "RiskCoverageArea",
     "ScaledBrier",
     "SelectiveAccuracy",
+    "SmoothECE",
+    "TCal",
+    "ThresholdCRPS",
+    "VariogramScore",
+    "WeightedInterval",
     "asked_measures",
+    "calibration_curve",
+    "climatology",
+    "clinical_measures",
+    "clinical_table",
+    "clinical_table_of",
     "curve_of",
     "forget_measure",
     "measure",
@@ -66,4 +110,5 @@ __all__ = [
     "risk_coverage",
     "serves_one_probability",
     "serving",
+    "skill",
 ]

@@ -9,7 +9,7 @@ import numpy as np
 
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
-from kernelcal.predictions import ClassPredictions
+from kernelcal.predictions import ClassPredictions, Samples
 from kernelcal.statistics import Estimate, Prepared, Statistic
 
 __all__ = ["Measure", "PreparedMeasure", "positive_probabilities", "serves_one_probability"]
@@ -59,9 +59,20 @@ class PreparedMeasure(Prepared):
         """What the reader must know of this value; nothing by default."""
         return ""
 
+    def apart(self, targets: np.ndarray) -> float:
+        """How far the value of one set of targets lies from `noise` with factors of 1: 0 where it is that.
+
+        A value from which noise was subtracted estimates what the seminorm does, and its interval allows for both.
+        """
+        return 0.0
+
     def values(self, targets: np.ndarray) -> np.ndarray:
         """Values as tests rank them, shape (B, 1 or 2); a value that is not defined is no evidence, -inf everywhere."""
-        found = np.asarray(self.measured(targets), dtype=np.float64)[:, None]
+        return self.ranked(self.measured(targets))
+
+    def ranked(self, values: np.ndarray) -> np.ndarray:
+        """Values of sets of targets, shape (B,), as tests rank them: shape (B, 1 or 2)."""
+        found = np.asarray(values, dtype=np.float64)[:, None]
         both = np.hstack([found, -found]) if self.measure.signed else found
         return np.where(np.isnan(both), -np.inf, both)
 
@@ -106,6 +117,13 @@ class Measure(Statistic):
     @abstractmethod
     def prepare(self, predictions: Any, weights: np.ndarray | None = None) -> PreparedMeasure:
         """Do what depends on the predictions (and case weights) alone, before any outcome is seen."""
+
+    def of_members(self, pooled: Samples) -> np.ndarray | None:
+        """Values of every row where each of its members in turn is the outcome and the others are the draws, (n, M).
+
+        Only of means over rows; None: predictions of the others are made for every swap.
+        """
+        return None
 
     def takes(self, predictions: Any) -> bool:
         """Tell whether it is a measure of such predictions; default: of one probability a row."""

@@ -80,7 +80,8 @@ def interval_of_measure(prepared: PreparedMeasure, case: Case, drawn: np.ndarray
 
     *By residuals*: ``|D(y - p) - D(truth)| <= D(noise)``, so that ``[max(D - q, 0), D + q]`` holds the truth wherever
     D of the noise is at most q; q is the quantile of D of residuals whose signs are flipped, by rows, clusters or
-    stretches, or of D under calibration where that is larger: residuals of few surprises tell little.
+    stretches, or of D under calibration where that is larger: residuals of few surprises tell little. A debiased value
+    lies a known distance from D, which is added to q.
     """
     if prepared.measure.no_interval:
         return MeasureInterval.none(prepared.measure.no_interval)
@@ -109,8 +110,11 @@ def _by_influences(
         return MeasureInterval.none("what rows add is not finite")
     mean = _mean(centre + slope * influences, case)
     own = slope * influences if case.weights is None else slope * influences * case.weights
+    spread = _spread(scale, drawn)
+    if not mean.error > 0 and not spread > 0:
+        return MeasureInterval.none("all rows add the same")
     many = min(float((own**2).sum() ** 2 / max((own**4).sum(), 1e-300)), mean.freedom + 1)
-    more = max(_spread(scale, drawn) - mean.error, 0.0) * min(1.0, _SURPRISES / many)
+    more = max(spread - mean.error, 0.0) * min(1.0, _SURPRISES / max(many, 1.0))
     mean = replace(mean, error=mean.error + more, skewness=mean.skewness if measure.mean_of_rows else 0.0)
     low, high = sorted(mean.ends(level))
     how = f"by what rows add, on the {measure.scale} scale" if measure.scale != "plain" else "by what rows add"
@@ -167,7 +171,8 @@ def _by_noise(prepared: PreparedMeasure, value: float, case: Case, drawn: np.nda
         done += len(signs)
     under = drawn[~np.isnan(drawn)]
     q = max(_upper(one, run.confidence_level) for one in (np.concatenate(found), under) if len(one))
-    return MeasureInterval(max(value - q, 0.0), value + q, f"by the noise of residuals of {name}")
+    q += prepared.apart(case.targets)
+    return MeasureInterval(min(max(value - q, 0.0), value), value + q, f"by the noise of residuals of {name}")
 
 
 def _upper(values: np.ndarray, level: float) -> float:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import inspect
+import re
+from ast import literal_eval
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from kernelcal.errors import InputError
 from kernelcal.measures.base import Measure
 from kernelcal.registry import Registry
 
-__all__ = ["FIELDS", "MEASURES", "asked_measures", "forget_measure", "register_measure", "serving"]
+__all__ = ["FIELDS", "MEASURES", "asked_measures", "forget_measure", "register_measure", "served", "serving"]
 
 
 MEASURES: Registry[Callable[[], Measure]] = Registry("measures", "a field, or a kernelcal.measures.Measure")
 FIELDS: dict[str, list[str]] = {}
+_OUTSIDE = re.compile(r",(?![^(]*\))")  # commas that are not between brackets
+_SETTINGS = re.compile(r"([\w-]+)\((.*)\)")
 
 
 def register_measure(name: str, make: Callable[[], Measure], *, summary: str, field: str) -> None:
@@ -65,13 +70,21 @@ def serving(predictions: Any) -> tuple[str, ...]:
     return tuple(name for name in MEASURES if MEASURES.made(name).takes(predictions))
 
 
+def served(measures: Sequence[Measure], predictions: Any) -> tuple[Measure, ...]:
+    """Leave out what the predictions do not have of fields that were asked for as a whole."""
+    fields = ([MEASURES.made(name) for name in names] for names in FIELDS.values())
+    whole = [one for field in fields if all(one in measures for one in field) for one in field]
+    kept = tuple(one for one in measures if one.takes(predictions) or one not in whole)
+    return kept or tuple(measures)  # nothing serves: the first is refused, with the remedy
+
+
 def asked_measures(asked: Any) -> tuple[Measure, ...] | None:
     """Measures of names, of fields, or as they are; None for those of the predictions, which are not known yet."""
     if asked is None:
         return None
     parts: Iterable[Any] = [asked] if isinstance(asked, Measure) else asked
     if isinstance(asked, str):
-        parts = [part.strip() for part in asked.split(",") if part.strip()]
+        parts = [part.strip() for part in _OUTSIDE.split(asked) if part.strip()]
     try:
         parts = list(parts)
     except TypeError:
@@ -80,12 +93,45 @@ def asked_measures(asked: Any) -> tuple[Measure, ...] | None:
         raise InputError(f"measures must name one or more, such as 'slope' or ['slope', 'auroc'], got {asked!r}")
     found: list[Measure] = []
     for part in parts:
-        found += [part] if isinstance(part, Measure) else [MEASURES.made(name) for name in _names(part)]
+        found += [part] if isinstance(part, Measure) else _made(part)
     names = [one.name for one in found]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise InputError(f"measures names {twice!r} twice: once is enough")
     return tuple(found)
+
+
+def _made(part: Any) -> list[Measure]:
+    """Measures of a name, with settings of its own if there are any, or of a field."""
+    settings = _SETTINGS.fullmatch(part) if isinstance(part, str) else None
+    if settings is None:
+        return [MEASURES.made(name) for name in _names(part)]
+    name = settings[1]
+    if name not in MEASURES:
+        _names(name)  # which refuses it, or names a field: fields have no settings
+    try:
+        given = {}
+        for one in filter(str.strip, settings[2].split(",")):
+            key, _, value = one.partition("=")
+            given[key.strip()] = _read(value.strip())
+        return [MEASURES[name](**given)]
+    except TypeError:
+        raise InputError(
+            f"measures: {part!r} has settings that {name!r} does not take: write them as in coverage(level=0.5), "
+            f"names and numbers; {MEASURES[name].__name__} has {', '.join(_settings(MEASURES[name])) or 'none'}"
+        ) from None
+
+
+def _read(text: str) -> Any:
+    """A number or another literal; other words stay text."""
+    try:
+        return literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def _settings(make: Any) -> list[str]:
+    return list(inspect.signature(make).parameters)
 
 
 def _names(part: Any) -> list[str]:

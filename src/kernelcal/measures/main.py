@@ -16,7 +16,7 @@ from kernelcal.explanation import Group, Grouping, checked_groups
 from kernelcal.inference.test import holm_adjusted
 from kernelcal.measures.base import Measure
 from kernelcal.measures.intervals import MeasureInterval, difference, interval_of_measure
-from kernelcal.measures.known import MEASURES, asked_measures, serving
+from kernelcal.measures.known import MEASURES, asked_measures, served, serving
 from kernelcal.measures.redraws import INTERPOLATED, RedrawnPart, redrawn
 from kernelcal.measures.result import Measured, MeasuredValue
 from kernelcal.predictions import Quantiles
@@ -116,7 +116,7 @@ def measure(
 def measured(case: Case, measures: Sequence[Measure] | None, run: Run, *, groups: Any = None) -> Measured:
     """Measure what was checked already; None stands for all measures of the predictions."""
     case, run = case.in_numpy, run.shared()
-    measures = _of(case) if measures is None else measures
+    measures = _of(case) if measures is None else served(measures, case.predictions)
     for one in measures:
         one.refuse(case.predictions)
     grouping = checked_groups(groups, len(case))

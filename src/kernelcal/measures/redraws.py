@@ -73,6 +73,7 @@ class _OfRest(Prepared):
     def __init__(self, measures: Sequence[Measure], pooled: Samples, weights: np.ndarray | None) -> None:
         self.measures, self.pooled, self.weights = measures, pooled, weights
         self.prepared = [measure.checked(pooled, weights) for measure in measures]
+        self.tables = [measure.of_members(pooled) for measure in measures]
         self.names = tuple(name for one in self.prepared for name in one.names)
         self.bytes_per_draw = 64 * int(np.asarray(pooled.draws).size)
 
@@ -86,13 +87,23 @@ class _OfRest(Prepared):
         same = same if same.ndim == 2 else same.reshape(*same.shape[:2], -1).all(axis=2)
         own = None if self.pooled.weights is None else np.asarray(self.pooled.weights)
         same = same if own is None else same & (own > 0)
+        rows, chosen = np.arange(len(same)), same.argmax(axis=1)
+        known = [None if table is None else table[rows, chosen] for table in self.tables]
+        pairs = zip(self.prepared, known, strict=True)
+        if all(one is not None for one in known):
+            return np.hstack([prepared.ranked(_mean(one, self.weights)) for prepared, one in pairs])
         rest = np.ones(same.shape, dtype=bool)
-        rest[np.arange(len(rest)), same.argmax(axis=1)] = False
+        rest[rows, chosen] = False
         n, size = same.shape
         weights = None if own is None else own[rest].reshape(n, size - 1)
         batch = Samples(draws[rest].reshape(n, size - 1, *draws.shape[2:]), weights=weights)
         found = [measure.prepare(batch, self.weights).values(targets[None]) for measure in self.measures]
         return np.hstack(found)
+
+
+def _mean(values: np.ndarray | None, weights: np.ndarray | None) -> np.ndarray:
+    """Mean over rows of one set of targets, shape (1,)."""
+    return np.atleast_1d(np.average(np.asarray(values), weights=weights))
 
 
 def redrawn(case: Case, measures: Sequence[Measure], rows: Sequence[np.ndarray], run: Run) -> Redraws:

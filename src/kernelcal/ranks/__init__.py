@@ -6,7 +6,7 @@ from kernelcal.ranks.posteriors import posterior_test, ranks_of_draws
 from kernelcal.ranks.reading import RanksRead, read_ranks
 from kernelcal.ranks.result import ParameterRanks, RanksResult
 from kernelcal.ranks.table import RankTable
-from kernelcal.ranks.uniformity import pit_values_test, rank_test, tested_ranks
+from kernelcal.ranks.uniformity import pit_values_test, rank_test, ranks_tested
 from kernelcal.ranks.vectors import vectors_test, vectors_tested
 
 __all__ = [
@@ -22,9 +22,9 @@ __all__ = [
     "posterior_test",
     "rank_test",
     "ranks_of_draws",
+    "ranks_tested",
     "read_ranks",
     "simultaneous_band",
-    "tested_ranks",
     "vectors_test",
     "vectors_tested",
 ]

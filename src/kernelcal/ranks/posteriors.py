@@ -1,4 +1,4 @@
-"""Ranks from draws of posteriors: every parameter, and distances to reference points (TARP)."""
+"""Ranks from draws of posteriors: every parameter, and all together by pre-ranks and reference points (TARP)."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from kernelcal.predictions import Samples
 from kernelcal.randomness import generator_of
 from kernelcal.ranks.result import RanksResult
 from kernelcal.ranks.table import RankTable, checked_names
-from kernelcal.ranks.uniformity import tested_ranks
+from kernelcal.ranks.uniformity import ranks_tested
 from kernelcal.runs import Run
-from kernelcal.statistics.vectors import TARP, pre_rank_case
+from kernelcal.statistics.vectors import TARP, checked_pre_ranks, pre_rank_case
 
 __all__ = ["posterior_test", "ranks_of_draws"]
 
 
+JOINT = ("dependence",)  # what is asked of several parameters together
 _CHAIN_AXES = ("chain", "draw", "sample", "samples")
 
 
@@ -29,6 +30,7 @@ def posterior_test(
     samples: Any,
     *,
     names: Any = None,
+    pre_ranks: tuple[str, ...] = JOINT,
     tarp: bool = True,
     references: Any = None,
     simulation: str | None = None,
@@ -50,9 +52,11 @@ def posterior_test(
         axes called chain, draw or sample are those of the draws.
     names : sequence of str, optional
         Names of the d parameters of arrays.
+    pre_ranks : sequence of str
+        Names of `statistics.vectors.PRE_RANKS`, asked as one more row each; with two parameters or more. Default:
+        ``dependence``, which sees wrong correlations where every parameter is right by itself.
     tarp : bool
-        Whether distances to reference points are asked for as one more row; with two parameters or more. A distance
-        sees what single parameters do not, such as a wrong correlation.
+        Whether distances to reference points are asked for as one more row; with two parameters or more.
     references : array of shape (n, d), optional
         Reference points, which must not depend on the true values; default: random, in the box of all vectors.
     simulation : str, optional
@@ -88,15 +92,15 @@ def posterior_test(
     >>> posterior_test(theta, samples, names=["a", "b"]).rejected
     False
     >>> too_narrow = x[:, None] / 2 + 0.5 * rng.normal(size=(400, 99, 2))
-    >>> [one.direction.split(" (")[0] for one in posterior_test(theta, too_narrow).parameters]
+    >>> found = posterior_test(theta, too_narrow)
+    >>> [found[name].direction.split(" (")[0] for name in ("theta[0]", "theta[1]", "TARP")]
     ['too narrow', 'too narrow', 'too narrow']
     """
     run = Run(confidence_level=confidence_level, alpha=alpha, draws=draws, rng=rng, early_stopping=early_stopping)
     run = run.shared()
-    table, notes = ranks_of_draws(
-        theta, samples, names=names, tarp=tarp, references=references, simulation=simulation, rng=run.rng
-    )
-    return tested_ranks(table, run, clusters=clusters, notes=notes)
+    asked = {"names": names, "pre_ranks": pre_ranks, "tarp": tarp, "references": references, "simulation": simulation}
+    table, joint, notes = ranks_of_draws(theta, samples, rng=run.rng, **asked)
+    return ranks_tested(table, run, clusters=clusters, joint=joint, notes=notes)
 
 
 def ranks_of_draws(
@@ -104,29 +108,31 @@ def ranks_of_draws(
     samples: Any,
     *,
     names: Any = None,
+    pre_ranks: tuple[str, ...] = JOINT,
     tarp: bool = True,
     references: Any = None,
     simulation: str | None = None,
     rng: Any = 0,
-) -> tuple[RankTable, tuple[str, ...]]:
-    """Ranks of true values among draws, one column a parameter, and what the reader must know."""
-    truth, drawn, named = _aligned(theta, samples, names, simulation)
+) -> tuple[RankTable, tuple[str, ...], tuple[str, ...]]:
+    """Ranks of true values among draws, one column a parameter; which columns are joint; what the reader must know."""
+    truth, drawn, (labels, notes) = _aligned(theta, samples, names, simulation)
     case = Case.of(truth, Samples(drawn))
-    ranks = [_ranks(truth[:, k], drawn[:, :, k], generator_of(rng, f"ties of ranks {k}")) for k in range(len(named[0]))]
-    labels, notes = named[0], named[1]
-    if tarp and len(labels) > 1:
-        of_distances = pre_rank_case(case, TARP, rng, references)
-        batch: Any = of_distances.predictions
-        ranks.append(_ranks(of_distances.targets, batch.draws, generator_of(rng, "ties of distances")))
-        labels = (*labels, TARP)
-    elif references is not None:
-        raise InputError("references are for distances of two parameters or more: leave them out, or tarp=False")
-    table = RankTable.of_ranks(np.stack(ranks, axis=1), drawn.shape[1], labels)
-    return table, notes
+    ranks = [_ranks(truth[:, k], drawn[:, :, k], rng, f"ties of ranks {k}") for k in range(len(labels))]
+    asked = (*(checked_pre_ranks(pre_ranks) if len(pre_ranks) else ()), *((TARP,) if tarp else ()))
+    joint = asked if len(labels) > 1 else ()
+    if references is not None and TARP not in joint:
+        raise InputError("references are for TARP, of two parameters or more: leave them out, or say tarp=True")
+    for name in joint:
+        of_all = pre_rank_case(case, name, rng, references)
+        batch: Any = of_all.predictions
+        ranks.append(_ranks(of_all.targets, batch.draws, rng, f"ties by {name}"))
+    table = RankTable.of_ranks(np.stack(ranks, axis=1), drawn.shape[1], (*labels, *joint))
+    return table, joint, notes
 
 
-def _ranks(own: np.ndarray, draws: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+def _ranks(own: np.ndarray, draws: np.ndarray, rng: Any, purpose: str) -> np.ndarray:
     """Number of draws below, at random among those that ties allow."""
+    generator = generator_of(rng, purpose)
     below, equal = ((draws < own[:, None]).sum(axis=1), (draws == own[:, None]).sum(axis=1))
     return np.asarray(below + (generator.random(len(own)) * (equal + 1)).astype(np.int64))
 

@@ -18,8 +18,9 @@ from kernelcal.ranks.table import RankTable
 from kernelcal.runs import Run
 from kernelcal.statistics.binned import binomial_interval
 from kernelcal.statistics.outcomes import normal_quantiles
+from kernelcal.statistics.vectors import shifted_in_words
 
-__all__ = ["pit_values_test", "rank_test", "tested_ranks"]
+__all__ = ["pit_values_test", "rank_test", "ranks_tested"]
 
 
 _REGION = 0.9
@@ -115,7 +116,7 @@ def rank_test(
         raise InputError(_WEIGHTED)
     run = Run(confidence_level=confidence_level, alpha=alpha, draws=draws, rng=rng, early_stopping=early_stopping)
     named = list(ranks) if names is None and hasattr(ranks, "keys") else names
-    return tested_ranks(RankTable.of_ranks(ranks, draws_per_rank, named, first), run, clusters=clusters)
+    return ranks_tested(RankTable.of_ranks(ranks, draws_per_rank, named, first), run, clusters=clusters)
 
 
 def pit_values_test(
@@ -160,11 +161,13 @@ def pit_values_test(
         raise InputError(_WEIGHTED)
     run = Run(confidence_level=confidence_level, alpha=alpha, draws=draws, rng=rng, early_stopping=early_stopping)
     named = list(values) if names is None and hasattr(values, "keys") else names
-    return tested_ranks(RankTable.of_pit(values, named), run, clusters=clusters)
+    return ranks_tested(RankTable.of_pit(values, named), run, clusters=clusters)
 
 
-def tested_ranks(table: RankTable, run: Run, *, clusters: Any = None, notes: tuple[str, ...] = ()) -> RanksResult:
-    """Test what was checked already."""
+def ranks_tested(
+    table: RankTable, run: Run, *, clusters: Any = None, joint: tuple[str, ...] = (), notes: tuple[str, ...] = ()
+) -> RanksResult:
+    """Test what was checked already; `joint` names the columns that are pre-ranks of all parameters."""
     number = len(table.names)
     least = math.ceil(2 * number / run.alpha) - 1
     if run.draws < least and number > 1:
@@ -176,7 +179,7 @@ def tested_ranks(table: RankTable, run: Run, *, clusters: Any = None, notes: tup
     adjusted = holm_adjusted(np.array([result.pvalue for result in results]))
     independent = all(case.rows is None or not case.rows.overlap for case in cases)
     told = [
-        _parameter(table, k, result, float(p), run, independent=independent)
+        _parameter(table, k, result, float(p), run, independent=independent, joint=table.names[k] in joint)
         for k, (result, p) in enumerate(zip(results, adjusted, strict=True))
     ]
     notes = (*notes, *_of_table(table, number))
@@ -198,7 +201,7 @@ def _of_table(table: RankTable, number: int) -> tuple[str, ...]:
 
 
 def _parameter(
-    table: RankTable, k: int, result: TestResult, adjusted: float, run: Run, *, independent: bool
+    table: RankTable, k: int, result: TestResult, adjusted: float, run: Run, *, independent: bool, joint: bool
 ) -> ParameterRanks:
     shares = table.shares[:, k]
     z = normal_quantiles(shares)
@@ -207,7 +210,8 @@ def _parameter(
     held = int(inside.sum())
     nowhere = (np.full(1, np.nan),) * 2
     ends = binomial_interval(np.array([held]), len(table), run.confidence_level) if independent else nowhere
-    direction = _direction(result, float(z.mean()), mean, spread) if adjusted <= run.alpha else ""
+    name = table.names[k] if joint else ""
+    direction = _direction(result, float(z.mean()), mean, spread, name) if adjusted <= run.alpha else ""
     own = (float(ends[0][0]), float(ends[1][0]), direction, result)
     return ParameterRanks(table.names[k], result.pvalue, adjusted, mean, spread, expected, held / len(table), *own)
 
@@ -230,12 +234,17 @@ def _spread_of(size: int | None) -> float:
     return float(normal_quantiles((np.arange(size + 1) + 0.5) / (size + 1)).std())
 
 
-def _direction(result: TestResult, quantile: float, mean: float, spread: float) -> str:
-    """Words for bias and dispersion where they speak against calibration, the stronger first."""
+def _direction(result: TestResult, quantile: float, mean: float, spread: float, joint: str) -> str:
+    """Words for bias and dispersion where they speak against calibration, the stronger first.
+
+    Of pre-ranks of all parameters a shift has words of its own.
+    """
     found = {member.name: member.pvalue for member in result.members}
     alpha = max(result.alpha, min(found.values(), default=1.0))
+    high = quantile > 0
+    shift = shifted_in_words(joint, high=high) if joint else f"shifted {'down' if high else 'up'}"
     words = {
-        "bias": f"shifted {'down' if quantile > 0 else 'up'} (mean rank {mean:.2f})",
+        "bias": f"{shift} (mean rank {mean:.2f})",
         "dispersion": f"too {'narrow' if spread > 1 else 'wide'} (ranks spread {spread:.2f} times as they should)",
     }
     named = sorted((name for name in words if found.get(name, 1.0) <= alpha), key=lambda name: found[name])

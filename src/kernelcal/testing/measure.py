@@ -159,8 +159,18 @@ def _check_interval_parts(
     with contract(subject, "it has influences(targets), or noise(targets, factors), or says why no_interval"):
         found = prepared.noise(targets, np.ones((1, len(batch))))
         claim(found is not None, "influences and noise both returned None, and no_interval is empty")
-    with contract(subject, "noise(targets, factors) is a norm of residuals times factors: with 1 it is the value"):
-        close(found, prepared.measured(targets[None]), rtol=1e-8, atol=1e-12, what="noise with factors of 1")
+    with contract(
+        subject,
+        "noise(targets, factors) is a norm of residuals times factors: with 1 it is the value, or apart(targets) away",
+    ):
+        away = np.abs(np.asarray(found) - prepared.measured(targets[None]))
+        close(
+            away,
+            np.full(1, prepared.apart(targets)),
+            rtol=1e-8,
+            atol=1e-12,
+            what="noise with factors of 1, less the value,",
+        )
         one, other = np.random.default_rng(5).normal(size=(2, 4, len(batch)))
         parts = np.asarray(prepared.noise(targets, one)) + np.asarray(prepared.noise(targets, other))
         whole = np.asarray(prepared.noise(targets, one + other))

@@ -139,3 +139,27 @@ def test_tied_quantiles_have_no_pit_histogram():
         pit_histogram(y, tied, draws=99)
     between = pit_histogram(y, kc.Quantiles(tied.values + np.array([0.3, 0.4, 0.5]), levels), draws=99)
     assert between.counts.sum() == 200
+
+
+def test_members_that_are_missing_leave_ranks_uniform():
+    rng = np.random.default_rng(9)
+    draws, there = rng.normal(size=(4000, 7)), rng.uniform(size=(4000, 7)) < 0.7
+    there[:, 0] = True
+    some = kc.Samples(np.where(there, draws, 0.0), weights=there.astype(float))
+    found = rank_histogram(rng.normal(size=4000), some)
+    assert len(found.counts) == 8
+    assert not found.outside.any()
+    assert any("rows have fewer than 7 members (at least" in note for note in found.notes)
+    narrow = rank_histogram(2 * rng.normal(size=4000), some)
+    assert narrow.outside[0]
+    assert narrow.outside[-1]
+
+
+def test_with_all_members_there_weights_change_nothing():
+    rng = np.random.default_rng(10)
+    y, draws = rng.normal(size=200), rng.normal(size=(200, 5))
+    same = kc.Samples(draws, weights=np.ones((200, 5)))
+    assert rank_histogram(y, same).counts.tolist() == rank_histogram(y, kc.Samples(draws)).counts.tolist()
+    assert not rank_histogram(y, same).notes
+    with pytest.raises(InputError, match="ranks need equally likely draws"):
+        rank_histogram(y, kc.Samples(draws, weights=rng.uniform(1, 2, (200, 5))))

@@ -195,3 +195,18 @@ def test_shapes(scores, end):
     words = signals.sentence("PIT", scores(rng))
     assert words.startswith("no clear shift or wrong width: the shape of the predicted distributions is wrong")
     assert words.endswith(end)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_width_is_named_where_its_figure_agrees(seed):
+    """Of ensembles stretched about their own mean sums and spreads say different things of a width nearly right."""
+    rng = np.random.default_rng(seed)
+    mean, std = 3 * rng.normal(size=300), rng.uniform(0.5, 2, 300)
+    draws = mean[:, None] + std[:, None] * rng.normal(size=(300, 20))
+    draws += 0.63 * (draws - draws.mean(axis=1, keepdims=True))
+    y = mean + 1.6 * std * rng.normal(size=300)
+    words = NumberSignals().prepare(kc.predictions.Samples(draws)).sentence("dispersion", y)
+    if "times as wide" in words:
+        assert ("narrow" in words) == (float(words.partition("spread ")[2].split()[0]) > 1)
+    else:
+        assert "shape" in words

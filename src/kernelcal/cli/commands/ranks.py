@@ -60,7 +60,7 @@ def add_ranks(commands: Any) -> None:
 
 def run_ranks(options: argparse.Namespace) -> int:
     """Read, say what was read, test, draw and judge."""
-    from kernelcal.ranks import read_ranks, tested_ranks  # imported when needed: the other commands stay light
+    from kernelcal.ranks import ranks_tested, read_ranks  # imported when needed: the other commands stay light
 
     run = Run(
         confidence_level=options.confidence_level,
@@ -77,7 +77,7 @@ def run_ranks(options: argparse.Namespace) -> int:
         source = opened(options.files, ReadOptions(delimiter=options.delimiter))
         asked = {name: getattr(options, name) for name in ("ranks", "pit", "draws_per_rank", "clusters")}
         read = read_ranks(source, first=options.first_rank, **asked)
-        found = tested_ranks(read.table, run, clusters=read.clusters)
+        found = ranks_tested(read.table, run, clusters=read.clusters)
     except InputError as error:
         raise InputError(str(error) if str(path) in str(error) else f"{path}: {error}") from None
     result = {"read": read.sentence, **found.to_dict()}

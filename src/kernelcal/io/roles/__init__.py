@@ -3,7 +3,7 @@
 from kernelcal.io.roles.doubts import doubts_of, other_scale, other_units
 from kernelcal.io.roles.joined import Joined, WithOutcomes, with_outcomes
 from kernelcal.io.roles.main import columns_of_models, resolved
-from kernelcal.io.roles.vocabulary import is_target, plain, says_right
+from kernelcal.io.roles.vocabulary import is_target, percent_is_said, plain, says_right
 
 __all__ = [
     "Joined",
@@ -13,6 +13,7 @@ __all__ = [
     "is_target",
     "other_scale",
     "other_units",
+    "percent_is_said",
     "plain",
     "resolved",
     "says_right",

@@ -17,14 +17,14 @@ from kernelcal.predictions import columns_of_labels, common_start, negative_and_
 __all__ = ["OF_CLASSES", "by_labels", "of_two_labels", "predicted"]
 
 
-_MOST_LABELS, _TWO = 100, 2
+_MOST_LABELS, _TWO, _FEW = 100, 2, 10
 _OTHER = re.compile(r"\d|(neg|negative|no|not|non|false|incorrect|wrong|loss|lose|fail)(_|$)")  # of label 0, perhaps
 _NUMBERED = re.compile(r"(.*?)_?\d+")
 
 
 def _by_affix(table: NamedColumns, kind: str) -> str | None:
     """The one column from 0 to 1 that says by a word of its name that it is a probability: win_prob, rain_risk."""
-    roles = {name: words.role_and_stem(name) for name in table.free} if kind == "binary" else {}
+    roles = {name: words.role_and_stem(name) for name in table.free} if kind in ("binary", "text") else {}
     found = [name for name, role in roles.items() if role and role[0] == "probability" and not _OTHER.match(role[1])]
     return found[0] if len(found) == 1 and table.kind(found[0]) == "fractions" else None
 
@@ -239,6 +239,7 @@ def _called_a_prediction(table: NamedColumns) -> str | None:
         name
         for name in table.free
         if {table.plain[name].split("_")[0], table.plain[name].split("_")[-1]} & words.PREDICTED[0]
+        and not {*table.plain[name].split("_")} & words.NO_PREDICTION
     ]
     return found[0] if len(found) == 1 and table.kind(found[0]) == "fractions" else None
 
@@ -276,7 +277,7 @@ def by_labels(table: NamedColumns) -> Found | None:
         columns, _ = columns_of_labels(labels, [other for other in table.free if other != name], name)
         if table.kind(name) != "text" and not all(table.plain[name] in table.plain[other] for other in columns):
             continue
-        if len(columns) > 1 and _sum_to_one(table, columns):
+        if len(columns) > 1 and _sum_to_one(table, columns) and not _is_the_guess(table, name, columns):
             found.append((name, columns))
     if len(found) != 1:
         return None
@@ -287,10 +288,23 @@ def by_labels(table: NamedColumns) -> Found | None:
     ]
 
 
+def _is_the_guess(table: NamedColumns, name: str, columns: Sequence[str]) -> bool:
+    """Tell whether a column is called a prediction, or is the likeliest label in every row."""
+    tiers = (*words.PREDICTED, *words.PREDICTED_LABEL)
+    if any(table.plain[name] in tier for tier in tiers):
+        return True
+    p, labels = table.source.numbers(columns), table.source.values(name).tolist()
+    of_guess: dict[int, set[Any]] = {}
+    for k, label in zip(p.argmax(axis=1).tolist(), labels, strict=True):
+        of_guess.setdefault(k, set()).add(label)
+    return len(labels) > _FEW and len(of_guess) > 1 and all(len(some) == 1 for some in of_guess.values())
+
+
 def _few_labels(table: NamedColumns, name: str) -> set[Any]:
     """Labels of a column that could be a target: texts, or whole numbers."""
-    if table.kind(name) == "text" and table.labels is None:
-        return table.texts(name)
+    if table.kind(name) == "text":
+        own = table.labels is None or table.different(name) <= table.labels()
+        return table.texts(name) if own else set()
     return _labels(table, name) if table.kind(name) in ("binary", "whole") else set()
 
 

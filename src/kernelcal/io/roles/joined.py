@@ -1,4 +1,4 @@
-"""Outcomes of a second file beside a table with one row a prediction: which column they are, and how rows are joined."""
+"""Outcomes of a second file beside a table with a row a prediction: which column they are, and how rows are joined."""
 
 from __future__ import annotations
 
@@ -132,6 +132,7 @@ def _outcomes(source: Source, truth: Source, options: ReadOptions) -> tuple[list
     shared = [name for name in table.free if name in source.names]
     one_hot = [name for name in shared if table.kind(name) == "binary" and mine.kind(name) in ("fractions", "binary")]
     if len(one_hot) > 1:
+        one_hot = [name for name in source.names if name in one_hot]
         return one_hot, f"columns of 0 and 1 in {truth.path}, which the table has too"
     rest = [n for n in table.free if n not in source.names and words.plain(n) not in _NO_KEYS and n not in stated]
     if len(rest) == 1 and (shared or stated):

@@ -55,6 +55,10 @@ def resolved(
     if "kind" not in patch and options.kind == "probabilities" and _in_percent(table, patch, options):
         patch["kind"] = "percent"
         choices.append(choice("kind", "percent", "the names say percent"))
+    if "predictions" in patch and str(patch["predictions"]) in source.names:
+        _refuse_the_contrary(table, str(patch.get("target", options.target)), str(patch["predictions"]))
+    if "predictions" in patch and {**vars(options), **patch}["kind"] in ("probabilities", "top-label"):
+        _refuse_a_doubtful_percent(table, str(patch["predictions"]).split(","))
     said_by = {one.role for one in choices}
     choices += [choice(name, str(value), "the names say so") for name, value in patch.items() if name not in said_by]
     return replace(options, **patch), tuple(choices)
@@ -72,6 +76,38 @@ def _in_percent(table: NamedColumns, patch: dict[str, Any], options: ReadOptions
     return len(there) > 0 and bool(there.min() >= 0 and 1 < there.max() <= 100)
 
 
+def _refuse_the_contrary(table: NamedColumns, target: str, name: str) -> None:
+    """Refuse a probability whose name says the contrary of the outcome, and one of two before and after calibration."""
+    outcome = getattr(table.source, "outcomes", {}).get(target, target)
+    two = target in table.source.names and table.kind(target) == "binary" and table.kind(name) != "array"
+    if two and words.is_contrary(name, outcome):
+        raise InputError(
+            f"{name} is by its name the probability of the contrary of {outcome}: write 1 - {name} into a column, "
+            f"or, if it is the probability that {outcome} is 1, say --predictions {name}"
+        )
+    stem = {*words.plain(name).split("_")} - words.RECALIBRATED
+    others = [
+        other
+        for other in table.free
+        if other != name
+        and {*words.plain(other).split("_")} - words.RECALIBRATED == stem
+        and table.kind(other) == table.kind(name)
+    ]
+    if others:
+        ways = " or ".join(f"--predictions {one}" for one in (name, *others))
+        raise InputError(f"{name} and {listed(others)} are probabilities of the same: say which are meant, {ways}")
+
+
+def _refuse_a_doubtful_percent(table: NamedColumns, names: Sequence[str]) -> None:
+    """Refuse to guess what numbers up to 1 in a column are whose name says percent."""
+    said = next((name for name in names if words.percent_is_said(name) and name not in table.source.percent), None)
+    if said is not None and table.kind(said) == "fractions":
+        raise InputError(
+            f"{said} says percent by its name, and no number exceeds 1: say --kind percent if 0.5 is half a percent, "
+            f"or --predictions {said} if these are probabilities"
+        )
+
+
 def target_of(table: NamedColumns) -> Choice | None:
     """The column of the outcomes by its name, and why; None where names leave a doubt."""
     if table.options.target:
@@ -80,6 +116,7 @@ def target_of(table: NamedColumns) -> Choice | None:
     if len(hits) == 1 and table.one(words.CONFIDENCE) and not table.called(words.PROBABILITY[:2]):
         return choice("target", hits, f"{hits[0]} says whether an answer was right, beside a confidence in it")
     found, why = table.called(words.TARGET) or hits, "is a usual name of outcomes"
+    found = [n for n in found if table.plain[n] not in words.OPEN_QUESTIONS or table.kind(n) in ("binary", "text")]
     if not found:
         found, why = _by_a_word(table), "has a word for outcomes in its name, and no other column has"
     if len(found) != 1:
@@ -113,7 +150,14 @@ def _by_a_word(table: NamedColumns) -> list[str]:
         two = table.kind(name) == "binary" or (table.kind(name) == "text" and len(table.different(name)) == _TWO)
         if two or (parts & words.OF_NUMBERS and table.kind(name) != "text"):
             found.append(name)
-    return found
+    sure = len(found) == 1 and {*table.plain[found[0]].split("_")} <= words.OUTCOME_WORDS | words.BESIDE_OUTCOMES
+    return found if sure or not _two_valued_beside(table, found) else []
+
+
+def _two_valued_beside(table: NamedColumns, found: Sequence[str]) -> bool:
+    """Tell whether other columns have two values too, any of which could be the outcome."""
+    rest = [name for name in table.free if name not in found and table.plain[name] not in words.PREDICTED_LABEL[0]]
+    return any(table.kind(name) == "binary" for name in rest)
 
 
 def _refuse_another_outcome(table: NamedColumns, name: str) -> None:

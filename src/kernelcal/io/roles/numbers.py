@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 
@@ -28,8 +29,8 @@ def _mean_and_spread(table: NamedColumns, target: str, kind: str) -> Found | Non
         return pair
     if not mean or not spread or kind == "text":
         return None
-    if kind == "binary" and words.plain(mean) in words.MEAN[2] and table.kind(mean) == "fractions":
-        return None  # a probability, and how uncertain it is
+    if kind == "binary" and words.plain(mean) in words.MEAN[2] and table.kind(mean) in ("fractions", "binary"):
+        return None  # a probability or a predicted label, and how uncertain it is
     role = "std" if std else "variance"
     return {"mean": mean, role: spread}, [
         choice("mean", mean, "a usual name of predicted numbers"),
@@ -64,11 +65,12 @@ def _of_one_forecast(table: NamedColumns) -> Found | None:
     whole = [roles for roles in groups.values() if "mean" in roles and len(roles) == _TWO]
     if len(whole) != 1 or any(len(names) > 1 for names in whole[0].values()):
         return None
-    ((mean,), (spread,)) = whole[0].pop("mean"), next(iter(whole[0].values()))
-    (role,) = whole[0]
-    return {"mean": mean, role: spread}, [
+    (mean,) = whole[0]["mean"]
+    kind = "std" if "std" in whole[0] else "variance"
+    (spread,) = whole[0][kind]
+    return {"mean": mean, kind: spread}, [
         choice("mean", mean, "the mean of one forecast, by its name"),
-        choice(role, spread, f"the spread of {mean}, by their names"),
+        choice(kind, spread, f"the spread of {mean}, by their names"),
     ]
 
 
@@ -90,6 +92,7 @@ def _levels(table: NamedColumns, target: str, kind: str) -> Found | None:
     for stem, columns in words.series(table.free).items():
         names, numbers = [name for name, _ in columns], sorted(number for _, number in columns)
         usual = stem in ("", *words.SERIES_OF_LEVELS)
+        usual = usual or (stem.split("_")[-1] in words.OF_LEVELS and _rise(table, columns))
         if not usual and not (all(0 < number < 1 for number in numbers) and _rise(table, columns)):
             continue
         if all(0 < number < 1 for number in numbers):
@@ -239,10 +242,38 @@ def by_stems(table: NamedColumns, target: str | None = None) -> Found | None:
         if table.plain[name] in groups:
             groups[table.plain[name]]["itself"] = name
     found_all = [one for roles in groups.values() for one in [_of_group(table, roles, target)] if one is not None]
+    found_all = found_all or _series_of_stems(table, groups, target)
     if len(found_all) > 1:
         pairs = "; ".join(f"--target {patch['target']}" for patch, _ in found_all[:4])
         raise InputError(f"several outcomes have predictions of their own: say which is meant, {pairs}")
     return found_all[0] if found_all else None
+
+
+def _series_of_stems(table: NamedColumns, groups: dict[str, dict[str, str]], target: str | None) -> list[Found]:
+    """Quantiles or members that are called as an outcome: power_obs, or power, and power_q10 to power_q90."""
+    found = []
+    names = [name for name in table.free if name != target]
+    for series, columns in words.series(names).items():
+        stem, _, last = series.rpartition("_")
+        if not stem or last not in words.OF_LEVELS | words.MEMBERS:
+            continue
+        own = [name for name in table.source.names if words.plain(name) == stem]
+        outcome = groups.get(stem, {}).get("target") or next(iter(own), None)
+        if outcome is None or (target is not None and outcome != target) or table.kind(outcome) in ("text", "array"):
+            continue
+        rest = replace(table, kinds=table.kinds)
+        rest.free = [name for name, _ in columns]
+        if last in words.MEMBERS:
+            patch: Found | None = (
+                {"samples": join(rest.free)},
+                [choice("samples", rest.free, f"numbered columns, called as members or draws of {stem}")],
+            )
+        else:
+            patch = _levels(rest, outcome, table.kind(outcome))
+        if patch is not None:
+            why = choice("target", outcome, "called as the columns of the forecast but for a word")
+            found.append(({"target": outcome, **patch[0]}, [why, *patch[1]]))
+    return found
 
 
 def _of_group(table: NamedColumns, roles: dict[str, str], target: str | None) -> Found | None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 __all__ = [
+    "BESIDE_OUTCOMES",
     "CONFIDENCE",
     "ERROR",
     "FORECASTS",
@@ -17,12 +18,16 @@ __all__ = [
     "MEAN",
     "MEDIAN",
     "MEMBERS",
+    "NO_PREDICTION",
+    "OF_LEVELS",
     "OF_NUMBERS",
+    "OPEN_QUESTIONS",
     "OUTCOME_WORDS",
     "PREDICTED",
     "PREDICTED_LABEL",
     "PREDICTION_WORDS",
     "PROBABILITY",
+    "RECALIBRATED",
     "RIGHT_OF",
     "SERIES_OF_CLASSES",
     "SERIES_OF_LEVELS",
@@ -32,6 +37,7 @@ __all__ = [
     "TRIALS",
     "UPPER",
     "VARIANCE",
+    "is_contrary",
     "is_target",
     "is_usual",
     "leaf",
@@ -40,6 +46,7 @@ __all__ = [
     "role_and_stem",
     "says_right",
     "series",
+    "without_percent",
 ]
 
 
@@ -58,37 +65,24 @@ TARGET = _names(
     "won win died death dead mortality readmitted fraud relapse bad "
     "is_fraud clicked click purchased converted conversion label_id labelid gold_answer correct_answer answer_key "
     "expected_answer",
-    "class category species diagnosis resolution resolved status",
+    "class category species diagnosis resolution resolved",
 )
 # words of a longer name by which one column of two outcomes is told: died_30d, default_flag, Died in hospital
-OUTCOME_WORDS = frozenset(
-    [
-        "died",
-        "death",
-        "dead",
-        "default",
-        "defaulted",
-        "churned",
-        "churn",
-        "survived",
-        "readmitted",
-        "readmission",
-        "relapsed",
-        "relapse",
-        "event",
-        "occurred",
-        "outcome",
-        "happened",
-        "actual",
-        "actuals",
-        "observed",
-        "truth",
-        "converted",
-        "purchased",
-        "clicked",
-        "fraud",
-    ]
+(OUTCOME_WORDS,) = _names(
+    "died death dead default defaulted churned churn survived readmitted readmission relapsed relapse event occurred "
+    "outcome happened actual actuals observed truth converted purchased clicked fraud"
 )
+# what may stand beside such a word where other columns have two values too: sex, or whether another loan defaulted
+(BESIDE_OUTCOMES,) = _names(
+    "flag ind indicator yn is has was in at by of the hospital icu within after day days week weeks month months year "
+    "years next payment loan status bin binary target label 30 60 90 28 7 1 2 5 10 30d 60d 90d 28d 7d 1y 2y 5y 1yr 5yr "
+    "12m 6m 3m 24h 48h 72h"
+)
+(NO_PREDICTION,) = _names(
+    "std sd se sigma stddev var variance unc uncertainty error err entropy time interval lower upper lo hi width loss "
+    "residual margin threshold cutoff diff rank percentile quantile weight id class label correct horizon"
+)
+OPEN_QUESTIONS = frozenset({"resolution", "resolved"})  # of forecasts, but also of grids
 HIT = _names(
     "correct correctness right hit was_correct was_right is_correct is_right is_hit answered_correctly correct_answer "
     "answer_correct answer_is_correct top1_correct is_accurate",
@@ -126,11 +120,11 @@ LOG_PROBABILITY = _names(
     "logprob logprobs log_prob log_probs log_probability log_probabilities log_proba log_p log_softmax logp"
 )
 OF_NUMBERS = frozenset({"actual", "actuals", "observed", "outcome", "truth"})
-PREDICTION_WORDS = frozenset(
-    "p prob probs proba probability probabilities risk chance likelihood pred preds predicted prediction predictions "  # noqa: SIM905
+(PREDICTION_WORDS,) = _names(
+    "p prob probs proba probability probabilities risk chance likelihood pred preds predicted prediction predictions "
     "forecast forecasts fcst fc score scores scored hat mean std sd sigma var variance lower upper lo hi median q "
     "quantile estimate estimated expected model logit logits odds confidence age date time day days previous prior "
-    "before history at type cause".split()
+    "before history at type cause"
 )
 MEAN = _names(
     "mean mu",
@@ -139,7 +133,10 @@ MEAN = _names(
     "y_pred y_hat yhat ypred pred predicted prediction predictions forecast forecasts estimate fit fitted "
     "predicted_value point_forecast pred_value",
 )
-FORECASTS = frozenset("fc fcst forecast pred prediction predicted model ens ensemble posterior ml nn gp".split())  # noqa: SIM905
+(RECALIBRATED,) = _names(
+    "calibrated uncalibrated recalibrated cal uncal recal raw isotonic platt adjusted unadjusted corrected updated"
+)
+(FORECASTS,) = _names("fc fcst forecast pred prediction predicted model ens ensemble posterior ml nn gp")
 STD = _names(
     "std",
     "fcst_sd fcst_std fc_std fc_sd sd sigma stddev stdev std_dev standard_deviation stds sds sigmas",
@@ -176,6 +173,7 @@ MEDIAN = _names("median q50 p50 q_0.5 y_median pred_median q0.5 med")
 )
 (SERIES_OF_LOGITS,) = _names("logit logits class_logit logit_class")
 (SERIES_OF_LEVELS,) = _names("q quantile quantiles quant percentile pctl p pct y_q pred_q y_pred_q perc tau level")
+OF_LEVELS = frozenset({"q", "quantile", "quant", "percentile", "pctl", "pct", "perc", "p"})
 _AFFIXES = {
     role: _names(known)[0]
     for role, known in {
@@ -201,9 +199,39 @@ def leaf(name: str) -> str:
     return plain(last) if last[:1].isalpha() else ""
 
 
+_CONTRARY = [
+    (set(one.split()), set(other.split()))
+    for one, other in (
+        ("died death dead mortality fatal", "survive survives survived survival surv alive live living"),
+        ("bad default defaulted", "good paid repaid repay repayment performing nondefault"),
+        ("churn churned left", "retained retention retain stay stays stayed loyal"),
+        ("win won wins", "loss lose loses lost"),
+        ("fail failed failure", "pass passed success succeeded"),
+        ("sick ill diseased disease malignant cancer abnormal", "healthy benign normal"),
+        ("fraud spam", "legit legitimate genuine ham"),
+        ("positive pos true yes", "negative neg false no"),
+    )
+]
+
+
+def is_contrary(name: str, other: str) -> bool:
+    """Tell whether two names have words for an event and its contrary: ``p_survive`` and ``died``."""
+    mine, its = set(plain(name).split("_")), set(plain(other).split("_"))
+    return any((mine & a and its & b) or (mine & b and its & a) for a, b in _CONTRARY)
+
+
+_PERCENT = ("pct", "percent", "percentage", "prozent", "perc")
+
+
 def percent_is_said(name: str) -> bool:
     """Tell whether a name says that its numbers are percentages: ``risk (%)``, ``risk_pct``."""
-    return "%" in name or bool({"pct", "percent", "percentage", "prozent"} & set(plain(name).split("_")))
+    return "%" in name or any(word in _PERCENT for word in plain(name).split("_"))
+
+
+def without_percent(name: str) -> str:
+    """The plain name without words for percent, where something is left: ``risk`` of ``risk_pct``."""
+    rest = [word for word in plain(name).split("_") if word not in _PERCENT]
+    return "_".join(rest) if rest and rest[0][:1].isalpha() else plain(name)
 
 
 def is_target(name: str) -> bool:

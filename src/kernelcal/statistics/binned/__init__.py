@@ -2,9 +2,9 @@
 
 from kernelcal.statistics.binned.bands import CountLaw, NullBand, drawn_band, multinomial_band
 from kernelcal.statistics.binned.bin_table import BinnedEstimate, BinTable, binomial_interval, plain_values
-from kernelcal.statistics.binned.binned_error import ECE, BinnedPart, ece, mce
+from kernelcal.statistics.binned.binned_error import ECE, BinnedPart, ece, mce, question_in_words
 from kernelcal.statistics.binned.brier import BrierDecomposition, brier_decomposition, brier_decomposition_of
-from kernelcal.statistics.binned.questions import usual_questions
+from kernelcal.statistics.binned.questions import Part, asked, parts_of, usual_questions
 
 __all__ = [
     "ECE",
@@ -14,6 +14,8 @@ __all__ = [
     "BrierDecomposition",
     "CountLaw",
     "NullBand",
+    "Part",
+    "asked",
     "binomial_interval",
     "brier_decomposition",
     "brier_decomposition_of",
@@ -21,6 +23,8 @@ __all__ = [
     "ece",
     "mce",
     "multinomial_band",
+    "parts_of",
     "plain_values",
+    "question_in_words",
     "usual_questions",
 ]

@@ -23,7 +23,7 @@ from kernelcal.statistics.binned.law_errors import law_part
 from kernelcal.statistics.binned.questions import PRESETS, QUESTIONS, Part, asked, parts_of
 from kernelcal.statistics.functions import function_of
 
-__all__ = ["DISTANCES", "ECE", "BinnedPart", "PreparedECE", "Summary", "distances", "ece", "mce"]
+__all__ = ["DISTANCES", "ECE", "BinnedPart", "PreparedECE", "Summary", "distances", "ece", "mce", "question_in_words"]
 
 
 DISTANCES: Registry[Callable[[np.ndarray], np.ndarray]] = Registry("distance", "or a function of means and frequencies")
@@ -340,7 +340,7 @@ class ECE(Statistic):
         parts = parts_of(question, predictions)
         binned = tuple(BinnedPart(part, self._binning, weights, summary) for part in parts)
         kind, notes = "MCE" if self.norm == "max" else "ECE", predictions.notes + _mean_note(len(parts))
-        return PreparedECE(kind, _in_words(question, predictions), binned, notes)
+        return PreparedECE(kind, question_in_words(question, predictions), binned, notes)
 
     def _of_laws(self, predictions: RealPredictions, weights: np.ndarray | None, summary: Summary) -> PreparedECE:
         """Whole laws of counts, numbers and vectors, in bins by their means."""
@@ -368,7 +368,7 @@ ece = function_of(ECE)
 mce = function_of(ECE, "mce", "Maximum calibration error, the largest distance of all bins.", norm="max")
 
 
-def _in_words(question: Any, predictions: ClassPredictions) -> str:
+def question_in_words(question: Any, predictions: ClassPredictions) -> str:
     """Name of a question; of predictions that a lens has made, with the lens."""
     name, own = (
         question if isinstance(question, str) else question.view(predictions).predictions.question,

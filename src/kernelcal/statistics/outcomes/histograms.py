@@ -249,12 +249,15 @@ def rank_histogram(
     of too little spread, a slope of a shift. The band redraws which of the S + 1 values of a row is the outcome, and
     leaves the random order of equal ones as it is, so that it holds for every seed.
 
+    Members of weight 0 are missing: the rank among the m + 1 values of a row is put at random into one of m + 1 equal
+    parts of the bars, so that each bar has the same probability in every row.
+
     Parameters
     ----------
     y : array of shape (n,)
         Targets.
     predictions : Samples
-        Ensembles of S equally likely draws.
+        Ensembles of S equally likely draws; those of weight 0 are missing.
     bins : int, optional
         Number of bars, at most S + 1; neighbouring ranks are joined. Default one a rank, 20 where there are above 50.
     confidence_level, draws
@@ -269,7 +272,7 @@ def rank_histogram(
     Raises
     ------
     InputError
-        For vectors, weighted draws and predictions that are no draws.
+        For vectors, draws of unequal weights (but 0) and predictions that are no draws.
 
     References
     ----------
@@ -294,6 +297,8 @@ def rank_histogram_of(case: Case, bins: int | None, run: Run) -> UniformHistogra
         raise InputError(
             f"ranks are those among draws (kernelcal.Samples), got {type(batch).__name__}: use pit_histogram"
         )
+    if batch.weights is not None and batch.exchangeable:
+        return _ranks_of_some(case, batch, bins, run)
     places, generator = batch.size + 1, generator_of(run.rng, "band of a rank histogram")
     low, high = batch.rank_range(case.targets)
     inside = generator_of(run.rng, "ranks of tied outcomes").random(len(low))
@@ -313,6 +318,35 @@ def rank_histogram_of(case: Case, bins: int | None, run: Run) -> UniformHistogra
         ranks = trusted(pool, draws=(below + (inside * (upto - below)).astype(np.int64)).T)
         band = drawn_band(n, lambda draws: _ranked(ranks, starts, generator, draws), run)
     return UniformHistogram("Rank histogram", variable, edges, counts, n * probability, band, n, batch.notes)
+
+
+def _ranks_of_some(case: Case, batch: Samples, bins: int | None, run: Run) -> UniformHistogram:
+    """Histogram of ranks among the members that are there: places in (0, 1), uniform whatever their number."""
+    there = np.asarray(batch.weights) > 0
+    members = there.sum(axis=1)
+    ordered = np.where(there, np.asarray(batch.draws, dtype=np.float64), np.inf)
+    low, high = (ordered < case.targets[:, None]).sum(axis=1), (ordered <= case.targets[:, None]).sum(axis=1)
+    inside, part = generator_of(run.rng, "ranks of tied outcomes").random((2, len(low)))
+    place = (low + np.floor(inside * (high - low + 1)) + part) / (members + 1)
+    places = int(members.max()) + 1
+    starts = _starts(bins, places)
+    rank = np.minimum((place * places).astype(np.int64), places - 1)
+    counts = np.add.reduceat(np.bincount(rank, minlength=places), starts)
+    edges, n = np.append(starts, places) - 0.5, len(rank)
+    probability = np.diff(edges) / places
+    if case.rows is not None and case.rows.overlap:
+        band = NullBand.nowhere(len(starts), run)
+    else:
+        band = multinomial_band(n, probability, run, generator_of(run.rng, "band of a rank histogram"))
+    fewer = members < places - 1
+    note = (
+        f"{int(fewer.sum()):,} rows have fewer than {places - 1} members (at least {int(members.min())}): their ranks "
+        "are spread over the bars at random",
+    )
+    variable = f"rank of the outcome among up to {places - 1} draws"
+    return UniformHistogram(
+        "Rank histogram", variable, edges, counts, n * probability, band, n, batch.notes + note * bool(fewer.any())
+    )
 
 
 def _ranked(ranks: Samples, starts: np.ndarray, generator: np.random.Generator, draws: int) -> np.ndarray:

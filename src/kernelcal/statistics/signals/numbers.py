@@ -52,12 +52,17 @@ def of_shift(predictions: Any, targets: np.ndarray, z: np.ndarray, weights: np.n
     return f"{shifted} (outcomes are {word}: {_place(mean)})"
 
 
-def of_width(predictions: Any, targets: np.ndarray, z: np.ndarray, ratio: float, excess: float) -> str:
-    """Width by scores about their own mean: `ratio` is their standard deviation, `excess` tells on which side it is."""
+def of_width(predictions: Any, targets: np.ndarray, z: np.ndarray, ratio: float, excess: float) -> str | None:
+    """Width by scores about their own mean: `ratio` is their standard deviation, `excess` tells on which side it is.
+
+    None where the two say different things, as of ensembles that are known too roughly.
+    """
     narrow = excess > 0
     robust = _by_quartiles(predictions, targets, z)
     if robust is not None and (robust > 1) == narrow:
         ratio = robust
+    if round(ratio, 2) == 1 or (ratio > 1) != narrow:
+        return None
     word = "narrow" if narrow else "wide"
     return f"predictions too {word} (outcomes spread {ratio:.2f} times as wide as predicted)"
 
@@ -407,7 +412,8 @@ class PreparedNumberSignals(Prepared):
         rest = self._explained(z)[1][0]
         ratio = self._ratio(z[0], rest)
         known = z[0][self.spread]
-        return (far_rows(known) if excess > 0 else None) or of_width(self.predictions, targets, known, ratio, excess)
+        far = far_rows(known) if excess > 0 else None
+        return far or of_width(self.predictions, targets, known, ratio, excess) or self.shape(targets)
 
     def shape(self, targets: np.ndarray) -> str:
         """Say in which way the shape is wrong."""

@@ -13,10 +13,12 @@ from kernelcal.statistics.vectors.scores import (
     energy_score_of,
     energy_score_rows,
     energy_score_rows_of,
+    energy_scores,
     variogram_score,
     variogram_score_of,
     variogram_score_rows,
     variogram_score_rows_of,
+    variogram_scores,
 )
 from kernelcal.statistics.vectors.statistic import (
     TARP,
@@ -25,6 +27,7 @@ from kernelcal.statistics.vectors.statistic import (
     RanksOfMembers,
     ensemble_of,
     members_of,
+    shifted_in_words,
 )
 
 __all__ = [
@@ -39,6 +42,7 @@ __all__ = [
     "energy_score_of",
     "energy_score_rows",
     "energy_score_rows_of",
+    "energy_scores",
     "ensemble_of",
     "members_of",
     "pre_rank_case",
@@ -46,8 +50,10 @@ __all__ = [
     "pre_rank_histogram_of",
     "pre_ranks_of",
     "register_pre_rank",
+    "shifted_in_words",
     "variogram_score",
     "variogram_score_of",
     "variogram_score_rows",
     "variogram_score_rows_of",
+    "variogram_scores",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,15 +18,17 @@ __all__ = [
     "energy_score_of",
     "energy_score_rows",
     "energy_score_rows_of",
+    "energy_scores",
     "variogram_score",
     "variogram_score_of",
     "variogram_score_rows",
     "variogram_score_rows_of",
+    "variogram_scores",
 ]
 
 
 _NUMBERS = 2**21  # differences that are held at once
-_STEP, _REACH = 0.15, 34.0  # of the trapezoidal rule in log t, and how far it goes on either side
+_STEP, _REACH = 0.2, 31.0  # of the trapezoidal rule in log t over 2, and how far it goes on either side
 _FAR = 40.0  # squared ratio of mean and standard deviation beyond which moments come from their series
 
 
@@ -99,9 +102,17 @@ def energy_score_rows_of(case: Case, *, fair: bool = False) -> np.ndarray:
         raise InputError(f"fair=True is for draws (kernelcal.Samples), got {type(batch).__name__}: leave it out")
     if not batch.event_shape:
         return batch.fair_crps(y) if fair else batch.crps(y)
+    return energy_scores(batch, fair=fair)(y)
+
+
+Scores = Callable[[np.ndarray], np.ndarray]
+
+
+def energy_scores(batch: RealPredictions, *, fair: bool = False) -> Scores:
+    """Return the function that scores targets of shape (..., n, d); what the predictions say is computed once."""
     if isinstance(batch, Samples):
-        return _of_draws(batch, y, fair=fair)
-    return _of_normals(*_components(batch, "the energy score"), y)
+        return _of_draws(batch, fair=fair)
+    return _of_normals(*_components(batch, "the energy score"))
 
 
 def variogram_score(y: Any, predictions: Any, *, weights: Any = None, order: float = 0.5) -> float:
@@ -173,12 +184,21 @@ def variogram_score_rows_of(case: Case, *, order: float = 0.5) -> np.ndarray:
             "the variogram score compares components of vectors, and these predictions are of one number: use "
             "kernelcal.statistics.crps"
         )
-    observed = np.abs(y[:, :, None] - y[:, None, :]) ** order
+    return variogram_scores(batch, order)(y)
+
+
+def variogram_scores(batch: RealPredictions, order: float) -> Scores:
+    """Return the function that scores targets of shape (..., n, d); what the predictions say is computed once."""
     if isinstance(batch, Samples):
         expected = _differences_of_draws(batch, order)
     else:
         expected = _differences_of_normals(*_components(batch, "the variogram score"), order)
-    return ((observed - expected) ** 2).sum(axis=(1, 2))
+    i, j = np.triu_indices(expected.shape[1], 1)
+
+    def scores(y: np.ndarray) -> np.ndarray:
+        return np.asarray(2 * ((np.abs(y[..., i] - y[..., j]) ** order - expected[:, i, j]) ** 2).sum(axis=-1))
+
+    return scores
 
 
 def _vectors(case: Case, what: str) -> tuple[RealPredictions, np.ndarray]:
@@ -210,29 +230,40 @@ def _weights_of(batch: Samples) -> np.ndarray:
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-def _of_draws(batch: Samples, y: np.ndarray, *, fair: bool) -> np.ndarray:
+def _of_draws(batch: Samples, *, fair: bool) -> Scores:
     draws, weights = to_numpy(batch.draws).astype(np.float64), _weights_of(batch)
     if fair and ((weights > 0).sum(axis=1) < 2).any():
         row = int(np.argmax((weights > 0).sum(axis=1) < 2))
         raise InputError(f"fair=True needs at least two draws of positive weight, row {row} has one")
-    scores = np.empty(len(y))
-    for part in row_slices(len(y), max(1, _NUMBERS // (batch.size**2 * batch.dimension))):
+    between = np.empty(len(draws))
+    for part in row_slices(len(draws), max(1, _NUMBERS // (batch.size**2 * batch.dimension))):
         x, w = draws[part], weights[part]
-        distance = (w * np.linalg.norm(x - y[part, None], axis=2)).sum(axis=1)
         apart = np.linalg.norm(x[:, :, None] - x[:, None], axis=3)
-        between = np.einsum("ns,nst,nt->n", w, apart, w)
-        scores[part] = distance - between / (2 * (1 - (w**2).sum(axis=1) if fair else 1))
+        between[part] = np.einsum("ns,nst,nt->n", w, apart, w)
+    between /= 2 * (1 - (weights**2).sum(axis=1) if fair else 1)
+
+    def scores(y: np.ndarray) -> np.ndarray:
+        distance = np.empty(y.shape[:-1])
+        for part in row_slices(len(draws), max(1, _NUMBERS // (batch.size * int(np.prod(y.shape)) // len(draws) + 1))):
+            away = np.linalg.norm(draws[part] - y[..., part, None, :], axis=-1)
+            distance[..., part] = (weights[part] * away).sum(axis=-1)
+        return distance - between
+
     return scores
 
 
-def _of_normals(weights: np.ndarray, parts: list[VectorNormal], y: np.ndarray) -> np.ndarray:
+def _of_normals(weights: np.ndarray, parts: list[VectorNormal]) -> Scores:
     means, covariances = zip(*map(_moments, parts), strict=True)
-    scores = np.zeros(len(y))
-    for k, (mean, covariance) in enumerate(zip(means, covariances, strict=True)):
-        scores += weights[:, k] * _expected_length(mean - y, covariance)
-        for j in range(k + 1):
-            pair = _expected_length(mean - means[j], covariance + covariances[j])
-            scores -= weights[:, k] * weights[:, j] * pair * (0.5 if j == k else 1.0)
+    between = np.zeros(len(weights))
+    for k, j in zip(*np.tril_indices(len(parts)), strict=True):
+        pair = _ExpectedLength(covariances[k] + covariances[j])(means[k] - means[j])
+        between += weights[:, k] * weights[:, j] * pair * (0.5 if j == k else 1.0)
+    lengths = [_ExpectedLength(covariance) for covariance in covariances]
+
+    def scores(y: np.ndarray) -> np.ndarray:
+        triples = zip(weights.T, lengths, means, strict=True)
+        return np.asarray(sum(w * length(mean - y) for w, length, mean in triples) - between)
+
     return scores
 
 
@@ -244,21 +275,27 @@ def _moments(part: VectorNormal) -> tuple[np.ndarray, np.ndarray]:
     return np.asarray(wide.mean), columns @ np.swapaxes(columns, 1, 2)
 
 
-def _expected_length(mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
-    """E|Z| of normal vectors, by the integral in the notes of `energy_score`."""
-    variances, axes = np.linalg.eigh(covariance)
-    variances = np.maximum(variances, 0.0)
-    squares = np.einsum("nd,nde->ne", mean, axes) ** 2
-    scale = np.sqrt((variances + squares).sum(axis=1))  # between 1 and some times E|Z|
-    unit = np.where(scale > 0, scale, 1.0)[:, None] ** 2
-    variances, squares = variances / unit, squares / unit
-    total = np.zeros(len(mean))
-    for x in np.arange(-_REACH, _REACH, _STEP):
-        t = math.exp(2 * x)
-        widened = 2 * t * variances
-        logs = -0.5 * np.log1p(widened).sum(axis=1) - (t * squares / (1 + widened)).sum(axis=1)
-        total -= np.expm1(logs) * math.exp(-x)
-    return scale * total * 2 * _STEP / math.sqrt(4 * math.pi)
+class _ExpectedLength:
+    """E|Z| of normal vectors with given covariances, by the integral in the notes of `energy_score`."""
+
+    def __init__(self, covariance: np.ndarray) -> None:
+        variances, self.axes = np.linalg.eigh(covariance)
+        variances = np.maximum(variances, 0.0)
+        spread = np.sqrt(variances.sum(axis=1))
+        self.scale = np.where(spread > 0, spread, 1.0)
+        self.variances = variances / self.scale[:, None] ** 2
+
+    def __call__(self, mean: np.ndarray) -> np.ndarray:
+        """Expected lengths for means of shape (..., n, d)."""
+        squares = (np.einsum("...nd,nde->...ne", mean, self.axes) / self.scale[:, None]) ** 2
+        far = math.log(max(1.0, float(squares.max(initial=0.0)))) / 2  # further to the left for means far from 0
+        total = np.zeros(mean.shape[:-1])
+        for x in np.arange(-_REACH - far, _REACH, _STEP):
+            t = math.exp(2 * x)
+            widened = 2 * t * self.variances
+            exponent = np.einsum("...nd,nd->...n", squares, t / (1 + widened))
+            total -= np.expm1(-exponent - 0.5 * np.log1p(widened).sum(axis=1)) * math.exp(-x)
+        return np.asarray(self.scale * total * 2 * _STEP / math.sqrt(4 * math.pi))
 
 
 def _differences_of_draws(batch: Samples, order: float) -> np.ndarray:

@@ -20,7 +20,7 @@ from kernelcal.statistics.vectors.pre_ranks import (
     unit_range,
 )
 
-__all__ = ["TARP", "PreRanks", "PreparedPreRanks", "RanksOfMembers", "ensemble_of", "members_of"]
+__all__ = ["TARP", "PreRanks", "PreparedPreRanks", "RanksOfMembers", "ensemble_of", "members_of", "shifted_in_words"]
 
 
 TARP = "TARP"
@@ -293,11 +293,16 @@ _SHIFTED = {
 }
 
 
+def shifted_in_words(name: str, *, high: bool) -> str:
+    """What it says that outcomes rank high, or low, by a pre-rank."""
+    words = _SHIFTED.get(name, (f"outcomes rank high by {name}", f"outcomes rank low by {name}"))
+    return words[0] if high else words[1]
+
+
 def _sentence(name: str, mean: float, ends: float) -> str:
     """Sentence for the rank of one pre-rank: a shift of ranks, or too many at the ends or in the middle."""
     if abs(mean) >= abs(ends) and abs(mean) > _CLEAR:
-        high, low = _SHIFTED.get(name, (f"outcomes rank high by {name}", f"outcomes rank low by {name}"))
-        return f"{high if mean > 0 else low} ({name}: ranks {mean:+.1f} standard errors off)"
+        return f"{shifted_in_words(name, high=mean > 0)} ({name}: ranks {mean:+.1f} standard errors off)"
     if abs(ends) > _CLEAR:
         where, word = ("at the ends", "narrow") if ends > 0 else ("in the middle", "wide")
         said = f"too many outcomes {where} of their ranks by {name}: predictions too {word} there"

@@ -1,0 +1,111 @@
+"""Skill: against the ratio of means, intervals that cover, dependent rows, climatologies."""
+
+import numpy as np
+import pytest
+
+import kernelcal as kc
+from kernelcal.errors import InputError
+from kernelcal.measures import ThresholdCRPS, climatology, skill
+from kernelcal.statistics import brier_score, crps, crps_rows
+
+
+def forecasts(n=300, seed=0):
+    rng = np.random.default_rng(seed)
+    centre = rng.normal(size=n)
+    return centre + rng.normal(size=n), kc.Normal(centre, np.ones(n))
+
+
+def test_it_is_one_less_the_ratio_of_mean_scores():
+    y, batch = forecasts()
+    naive = kc.Normal(np.zeros(300), np.full(300, 1.5))
+    found = skill(y, batch, naive)
+    assert found.skill == pytest.approx(1 - crps(y, batch) / crps(y, naive))
+    row = found.rows[0]
+    assert row.interval[0] < row.skill < row.interval[1]
+    assert "Skill in the CRPS against the baseline" in found.summary()
+    assert found.to_dict()["rows"][0]["n"] == 300
+
+
+def test_the_climatology_is_what_happened_in_all_other_rows():
+    y, batch = forecasts(12)
+    rows = crps_rows(y, climatology(y, batch))
+    for i in range(12):
+        assert rows[i] == pytest.approx(crps([y[i]], kc.Samples(np.delete(y, i)[None])))
+    assert skill(y, batch).rows[0].baseline == pytest.approx(rows.mean())
+    labels = np.array([0, 1] * 6)
+    within = climatology(y, batch, groups=labels)
+    assert crps_rows(y, within)[0] == pytest.approx(crps([y[0]], kc.Samples(y[2::2][None])))
+    uneven = climatology(y, batch, groups=np.arange(12) < 4)
+    assert crps_rows(y, uneven)[1] == pytest.approx(crps([y[1]], kc.Samples(y[[0, 2, 3]][None])))
+
+
+def test_rows_of_one_cluster_are_no_other_rows():
+    y, batch = forecasts(12)
+    dates = np.arange(12) // 3
+    found = climatology(y, batch, apart=dates)
+    assert crps_rows(y, found)[4] == pytest.approx(crps([y[4]], kc.Samples(np.delete(y, [3, 4, 5])[None])))
+    assert skill(y, batch, clusters=dates).rows[0].baseline == pytest.approx(crps_rows(y, found).mean())
+
+
+def test_climatologies_of_classes_and_quantiles():
+    z, p = np.array([0, 1, 1, 0, 1]), np.full(5, 0.5)
+    batch = climatology(z, kc.Bernoulli(p))
+    np.testing.assert_allclose(np.asarray(batch.probabilities)[:, 1], [3 / 4, 2 / 4, 2 / 4, 3 / 4, 2 / 4])
+    assert skill(z, p).skill == pytest.approx(1 - 0.25 / brier_score(z, kc.Bernoulli(batch.probabilities[:, 1])))
+    y, normal = forecasts(40)
+    levels = np.array([0.1, 0.5, 0.9])
+    quantiles = kc.Quantiles(normal.quantile(levels[:, None]).T, levels)
+    found = climatology(y, quantiles)
+    np.testing.assert_allclose(np.asarray(found.values)[3], np.quantile(np.delete(y, 3), levels))
+    assert skill(y, quantiles).measure == "weighted interval score"
+
+
+def test_many_rows_have_a_climatology_of_a_thousand_quantiles():
+    y, batch = forecasts(1200)
+    assert climatology(y, batch).draws.shape == (1200, 1000)
+    assert crps(y, climatology(y, batch)) == pytest.approx(crps(y, kc.Samples(np.tile(y, (1200, 1)))), rel=3e-3)
+
+
+def test_intervals_cover_the_skill():
+    """Of normal forecasts whose scores are known: ``s / sqrt(pi)`` against that of a wider normal law."""
+    truth, held = 1 - 1 / np.sqrt(2), 0
+    for seed in range(200):
+        y, batch = forecasts(120, seed)
+        row = skill(y, batch, kc.Normal(np.zeros(120), np.full(120, np.sqrt(2)))).rows[0]
+        held += row.interval[0] <= truth <= row.interval[1]
+    assert 180 <= held <= 199  # 190 +- 3 standard deviations
+
+
+def test_rows_that_depend_have_wider_intervals():
+    y, batch = forecasts(100)
+    twice = kc.Normal(np.repeat(batch.mean, 5), np.ones(500)), kc.Normal(np.zeros(500), np.full(500, 1.4))
+    once = skill(y, batch, kc.Normal(np.zeros(100), np.full(100, 1.4))).rows[0]
+    alone = skill(np.repeat(y, 5), *twice).rows[0]
+    found = skill(np.repeat(y, 5), *twice, clusters=np.repeat(np.arange(100), 5))
+    widths = [np.diff(row.interval)[0] for row in (once, alone, found.rows[0])]
+    assert widths[2] == pytest.approx(widths[0], rel=0.02)
+    assert widths[1] < 0.6 * widths[0]
+    overlapping = skill(np.repeat(y, 5), *twice, horizon=5).rows[0]
+    assert np.diff(overlapping.interval)[0] > 1.5 * widths[1]
+
+
+def test_groups_and_scores():
+    y, batch = forecasts()
+    station = np.where(np.arange(300) % 3 == 0, "north", "south")
+    found = skill(y, batch, score=ThresholdCRPS(lower=1.0), groups={"station": station})
+    assert [(row.column, row.group) for row in found.rows] == [("", ""), ("station", "north"), ("station", "south")]
+    assert found.rows[1].n == 100
+    assert found.rows[1].score == pytest.approx(float(ThresholdCRPS(lower=1.0)(y[station == "north"], batch[::3])))
+    pytest.importorskip("matplotlib").use("agg")
+    assert len(found.plot().get_yticks()) == 3
+
+
+def test_refusals():
+    y, batch = forecasts(20)
+    with pytest.raises(InputError, match="baseline must be 'climatology' or forecasts of the same rows, got 'mean'"):
+        skill(y, batch, "mean")
+    for score in ("slope", "coverage"):
+        with pytest.raises(InputError, match=r"score must be one of 'crps', .*, got '[sc]"):
+            skill(y, batch, score=score)
+    with pytest.raises(InputError, match="a climatology is what happened in other rows, and some rows have none"):
+        climatology([1.0], kc.Normal([0.0], [1.0]))

@@ -1,0 +1,76 @@
+"""Energy and variogram score as measures: beside draws under calibration, by the slow way and the quick one."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+import kernelcal as kc
+from kernelcal.measures import EnergyScore, VariogramScore, measure, serving
+from kernelcal.measures.redraws import _OfRest
+from kernelcal.statistics.vectors import energy_score, energy_score_rows, variogram_score
+
+BOTH = (EnergyScore(), VariogramScore(order=1.0))
+COVARIANCE = np.array([[1.0, 0.6], [0.6, 1.0]])
+
+
+def data(n=60, size=8, factor=1.0, seed=0):
+    x = np.random.default_rng(seed).multivariate_normal([0, 0], COVARIANCE, (n, size + 1))
+    return x[:, 0], kc.Samples(factor * x[:, 1:])
+
+
+def test_values_are_the_scores():
+    y, draws = data()
+    w = np.random.default_rng(1).random(60)
+    found = measure(y, draws, BOTH, weights=w, draws=19)
+    assert found.values[0].value == pytest.approx(energy_score(y, draws, weights=w))
+    assert found.values[1].value == pytest.approx(variogram_score(y, draws, weights=w, order=1.0))
+    law = kc.MultivariateNormal(np.zeros((60, 2)), COVARIANCE)
+    assert measure(y, law, "energy", draws=19).values[0].value == pytest.approx(energy_score(y, law))
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_members_are_scored_among_the_others(missing):
+    y, draws = data(7, 5)
+    weights = np.ones((7, 5))
+    weights[2, 1] = 0 if missing else 1
+    batch = kc.Samples(draws.draws, weights=weights) if missing else draws
+    pooled = batch.pooled(y)
+    quick = _OfRest(BOTH, pooled, None)
+    slow = _OfRest(BOTH, pooled, None)
+    slow.tables = [None, None]
+    drawn = pooled.draw(np.random.default_rng(2).random((4, 7)))
+    np.testing.assert_allclose(quick.values(drawn), slow.values(drawn), rtol=1e-12)
+
+
+def test_influences_are_scores_less_their_mean():
+    y, draws = data()
+    prepared = EnergyScore().prepare(draws)
+    scores = energy_score_rows(y, draws)
+    np.testing.assert_allclose(prepared.influences(y), scores - scores.mean())
+
+
+def test_narrow_predictions_score_above_what_they_expect():
+    y, draws = data(200, factor=0.6)
+    energy, variogram = measure(y, draws, "vectors", draws=199).values
+    assert energy.value > energy.band[1]
+    assert max(energy.pvalue, variogram.pvalue) <= 0.02
+
+
+def test_they_serve_vectors_alone():
+    _, draws = data(10)
+    assert serving(draws) == ("energy", "variogram")
+    assert "energy" not in serving(kc.Samples(np.zeros((3, 4))))
+    assert "energy" not in serving(kc.Dirichlet([[1.0, 1.0]]))
+    with pytest.raises(kc.InputError, match="energy score is for draws of vectors"):
+        measure([0.0], kc.Normal([0.0], [1.0]), "energy")
+    with pytest.raises(kc.InputError, match="order must be a positive number"):
+        VariogramScore(order=-1)
+
+
+@pytest.mark.slow
+def test_levels_are_kept():
+    tries, rejected = 200, np.zeros(3)
+    for k in range(tries):
+        found = measure(*data(20, 5, seed=k), BOTH, draws=39, rng=k)
+        rejected += [found.pvalue <= 0.05, *(one.pvalue <= 0.05 for one in found.values)]
+    assert (rejected <= binom.ppf(1 - 1e-3, tries, 0.05)).all()
