@@ -33,6 +33,7 @@ from kernelcal.cli.measuring import (
 )
 from kernelcal.cli.models import reported, run_compare, run_report
 from kernelcal.cli.parser import argument_parser
+from kernelcal.cli.reading import reading_of
 from kernelcal.cli.streaming import (
     check_streaming,
     is_one_table,
@@ -58,7 +59,6 @@ __all__ = ["main"]
 
 
 _LONG = 5.0  # seconds from which on the plan is said unasked
-_READ_FIELDS = ReadOptions.known()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -135,10 +135,8 @@ def _compared(options: argparse.Namespace) -> int:
 
 
 def _reading(options: argparse.Namespace) -> ReadOptions:
-    """What was said about the file; a command that does not ask leaves the default."""
-    said = {name: getattr(options, name) for name in _READ_FIELDS if hasattr(options, name)}
-    independent = options.command == "test" and options.null is not None
-    return ReadOptions(**said, unasked=not independent)
+    """What was said about the file."""
+    return reading_of(options, unasked=options.command != "test" or options.null is None)
 
 
 def _naming_file(paths: list[Path], error: Exception) -> str:

@@ -26,7 +26,7 @@ from kernelcal.measures import (
     curve_of,
     measured,
 )
-from kernelcal.measures.forecasting import ScoreMeasure, Skill, climatology, skill_of
+from kernelcal.measures.forecasting import ScoreMeasure, Skill, climate_of, skill_of
 from kernelcal.plots import pyplot
 from kernelcal.reporting import environment, refuse_path
 from kernelcal.runs import Run
@@ -188,7 +188,7 @@ def skills_beside(
     scores: list[Any] = [one for one in asked if one.takes(case.predictions)] or [None]
     named = columns_of_text(groups)
     if options.baseline == _CLIMATE:
-        other, name = replace(case, predictions=climatology(case.targets, case.in_numpy.predictions)), _CLIMATE
+        other, name = climate_of(case), _CLIMATE
     else:
         path = Path(options.baseline)
         both = cases_of(read_models([[options.files[0]], [path]], reading), lens_of(options.lens, case.predictions))

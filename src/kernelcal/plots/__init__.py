@@ -11,6 +11,7 @@ from kernelcal.plots.distributions import (
     levels_plot,
 )
 from kernelcal.plots.gaps import reliability_plot, simplex_plot, witness_plot
+from kernelcal.plots.histories import history_plot
 from kernelcal.plots.members import forest_plot, interval_plot, members_plot, null_plot
 from kernelcal.plots.profile import profile_plot
 
@@ -27,6 +28,7 @@ __all__ = [
     "finished",
     "forest_plot",
     "histogram_plot",
+    "history_plot",
     "interval_plot",
     "levels_plot",
     "literal",
