@@ -86,7 +86,7 @@ def of_setting(name: str, sets: int) -> list[dict[str, Any]]:
             {
                 "setting": name,
                 "measure": one,
-                "truth": f"{true[one]:.4f}",
+                "truth": f"{true[one]:.4f}" if known else "",
                 "covered": f"{1 - below.mean() - above.mean():.3f}" if known else "",
                 "truth below": f"{below.mean():.3f}" if known else "",
                 "truth above": f"{above.mean():.3f}" if known else "",
