@@ -1,4 +1,4 @@
-"""Pictures of docs/howto/plots.rst: python docs/make_pictures.py writes docs/images/plot_*.png."""
+"""Pictures of the how-to guides: python docs/make_pictures.py writes docs/images/plot_*.png."""
 
 from pathlib import Path
 
@@ -12,9 +12,14 @@ import numpy as np
 import kernelcal as kc
 from kernelcal.explanation import explain
 from kernelcal.inference import class_reliability, reliability, simplex_calibration
+from kernelcal.plots import panel
+from kernelcal.ranks import rank_test
 from kernelcal.statistics import pit_histogram, quantile_calibration, rank_histogram
+from kernelcal.statistics.vectors import pre_rank_histogram
 
 FOLDER = Path(__file__).parent / "images"
+EXAMPLES = Path(__file__).parents[1] / "examples"
+SHOWN = ("mean", "dependence", "band depth")
 
 
 def classes(n, m):
@@ -56,6 +61,11 @@ def pictures():
     yield "pit", pit_histogram(t, kc.Normal(mean, 0.8)).plot()
     yield "curve", quantile_calibration(t, kc.Normal(mean, 0.8)).plot()
     yield "ranks", rank_histogram(t, kc.Samples(draws)).plot()
+    with np.load(EXAMPLES / "wind.npz") as wind:
+        drawn = [pre_rank_histogram(wind["y"], kc.Samples(wind["samples"]), name, bins=8) for name in SHOWN]
+    yield "vectors", panel([one.plot for one in drawn], "Wind, 150 days, 15 members")[0]
+    table = np.loadtxt(EXAMPLES / "sbc_ranks.csv", delimiter=",", skiprows=1)[:, 1:]
+    yield "sbc", rank_test(table, 99, names=["mu", "sigma"]).plot()[0]
 
 
 def main():

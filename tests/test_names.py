@@ -101,6 +101,7 @@ def _suitable(serves):
         "any": (Y, P),
         "classes": (Y, P),
         "numbers, one a target": (NUMBERS, NORMAL),
+        "draws of vectors": (RNG.normal(size=(20, 2)), kc.Samples(RNG.normal(size=(20, 5, 2)))),
         "densities with a score function": (NUMBERS, NORMAL),
     }[serves]
 
@@ -115,7 +116,8 @@ def test_every_named_statistic_tests_what_it_serves(entry):
 @pytest.mark.parametrize("entry", [e for e in STATISTICS.entries if e.serves != "any"], ids=lambda entry: entry.name)
 def test_what_serves_some_predictions_alone_refuses_the_others(entry):
     other = (Y, P) if entry.serves != "classes" else (NUMBERS, NORMAL)
-    with pytest.raises(InputError, match=r"asks about classes|needs predictions of numbers|needs densities of numbers"):
+    words = r"asks about classes|needs predictions of numbers|needs densities of numbers|ranks among draws"
+    with pytest.raises(InputError, match=words):
         kc.calibration_test(*other, statistic=entry.name)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -144,7 +144,8 @@ class RanksResult(Shown):
             found = pit_histogram_of(case, 20 if bins is None else bins, self.run)
         else:
             found = rank_histogram_of(case, bins, self.run)
-        return UniformHistogram(**{**vars(found), "title": f"Ranks of {self.table.names[k]}"})
+        variable = found.variable.replace(" of the outcome", "")
+        return replace(found, title=f"Ranks of {self.table.names[k]}", variable=variable)
 
     def ecdf(self, name: str | None = None) -> EcdfDifference:
         """Distribution function of the ranks of a parameter less the diagonal, with its exact band.

@@ -134,8 +134,8 @@ def test_histogram_counts_the_ranks_and_draws_them():
     pool = np.concatenate([y[:, None], x], axis=1)
     ranks = [int((scaled(row).mean(axis=1) < scaled(row)[0].mean()).sum()) for row in pool]
     np.testing.assert_array_equal(found.counts, np.bincount(ranks, minlength=4))
-    assert found.title == "Rank histogram by mean"
-    assert found.variable == "rank of the outcome by mean among 3 draws"
+    assert found.title == "Ranks by mean"
+    assert found.variable == "rank among 3 draws"
     law = kc.MultivariateNormal(np.zeros((60, 2)), np.eye(2))
     assert pre_rank_histogram(y, law, "TARP", bins=5).counts.sum() == 60
 

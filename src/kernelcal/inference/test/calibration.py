@@ -177,7 +177,7 @@ def calibration_test(
         15 equal-width bins, ``mce``: its largest bin. ``ckce``, ``jkce``: `CKCE` and `statistics.JKCE`. ``mmce``:
         `MMCE`. ``ucme``: `UCME` at ten test locations. ``kccsd``: `KCCSD`, for densities with a score function; it is
         the default of `Score` and `UnnormalizedDensity`. ``skce-block``: `SKCE` of blocks of two rows, in linear time.
-        ``pit``: the PIT values, as `pit_test`. A function
+        ``pit``: the PIT values, as `pit_test`. ``pre-ranks``: draws of vectors, as `ranks.vectors_test`. A function
         ``f(y, predictions) -> number`` whose large values speak against calibration is called once a draw.
     null : str or NullLaw, optional
         Law of the statistic under calibration. ``exact`` (default) serves every statistic. ``swap``, the default of

@@ -80,8 +80,8 @@ def pre_rank_histogram_of(
 ) -> UniformHistogram:
     """Histogram of what was checked already; all rows count alike."""
     found = rank_histogram_of(pre_rank_case(case, pre_rank, run.rng, references), bins, run)
-    variable = f"rank of the outcome by {pre_rank} {found.variable.removeprefix('rank of the outcome ')}"
-    return replace(found, title=f"Rank histogram by {pre_rank}", variable=variable)
+    variable = found.variable.replace(" of the outcome", "")  # short, for histograms side by side
+    return replace(found, title=f"Ranks by {pre_rank}", variable=variable)
 
 
 def pre_rank_case(case: Case, pre_rank: str, rng: Any = 0, references: Any = None) -> Case:
