@@ -1,6 +1,8 @@
 """What must be set before NumPy and JAX are imported, and which tests run."""
 
+import gc
 import os
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -16,6 +18,10 @@ SETTINGS = {
 }
 for name, value in SETTINGS.items():
     os.environ.setdefault(name, value)
+
+# what is compiled is kept (.gitignore): else each worker and each command that a test starts compiles all of it again
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # examples that need an extra, here all the guide, are left out where it is not installed
 EXAMPLES = {
@@ -45,3 +51,9 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if "jax" in item.name.partition("[")[2]:
             item.add_marker(pytest.mark.slow)
+
+
+def pytest_collection_finish():
+    """What packages and tests are stays to the end: garbage is sought elsewhere, and less often: JAX listens."""
+    gc.freeze()
+    gc.set_threshold(20_000, 10, 10)

@@ -2,10 +2,10 @@
 
     python examples/make_cohort.py
 
-A Weibull model is fitted to 500 simulated patients of one hospital and predicts those of another, who are followed until
-the study ends, when some of them have been in it for a short time only. There death comes 1.35 times as often, and
-age matters less. Columns: months until death or until the study ended, which of both, months until the study ended for
-all, scale and shape of the predicted law, and predicted survival after 6, 12, 24 and 36 months.
+A Weibull model is fitted to 500 simulated patients of one hospital and predicts those of another, who are followed
+until the study ends, when some of them have been in it for a short time only. There death comes 1.35 times as often,
+and age matters less. Columns: months until death or until the study ended, which of both, months until the study ended
+for all, scale and shape of the predicted law, and predicted survival after 6, 12, 24 and 36 months.
 """
 
 import csv

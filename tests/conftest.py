@@ -9,13 +9,14 @@ import re
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from xml.etree import ElementTree
 
 import hypothesis
 import numpy as np
 import pytest
 
 # the same examples in every run: a test that fails fails for everybody
-hypothesis.settings.register_profile("fixed", derandomize=True, deadline=None)
+hypothesis.settings.register_profile("fixed", derandomize=True, deadline=None, max_examples=50)
 hypothesis.settings.load_profile("fixed")
 
 DATA = Path(__file__).resolve().parent / "data"
@@ -38,6 +39,7 @@ def forget_compiled_programs(request):
     if "jax" in sys.modules and re.search(r"\b(jax|backend)\b", inspect.getsource(request.module)):
         sys.modules["jax"].clear_caches()
         gc.collect()
+        gc.freeze()  # what is left are modules that came meanwhile
 
 
 @pytest.fixture(scope="session")
@@ -50,6 +52,15 @@ def julia():
 def data_folder():
     """Real predictions with outcomes, and reference values; README.md there says where each is from."""
     return DATA
+
+
+@pytest.fixture
+def unrendered(monkeypatch):
+    """Pages whose pictures are drawn but not written as SVG, which is most of the work: for tests of what pages say."""
+    from kernelcal.reporting import drawings
+
+    blank = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"/>'
+    monkeypatch.setattr(drawings, "_parsed", lambda figure, name: ElementTree.fromstring(blank))
 
 
 def _backend(name):

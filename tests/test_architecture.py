@@ -31,7 +31,7 @@ FLOORS = [
     {"statistics"},
     {"inference"},
     {"ranks"},
-    {"recalibration"},
+    {"recalibration", "monitor"},
     {"explanation"},
     {"measures"},
     {"evaluation"},

@@ -86,12 +86,12 @@ def write(lines: list[list], rows: int | None) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--sets", type=int, help="data sets of every setting; default 400 of 100 rows, 100 of 500")
+    parser.add_argument("--sets", type=int, help="data sets of every setting; default 400 of 100 rows, 60 of 500")
     parser.add_argument("--rows", type=int, choices=(100, 500), help="settings with so many rows alone")
     parser.add_argument("--no-write", action="store_true")
     options = parser.parse_args()
     lines, above = [], []
-    for n, usual in ((100, 400), (500, 100)):
+    for n, usual in ((100, 400), (500, 60)):
         if options.rows not in (None, n):
             continue
         sets = options.sets or usual

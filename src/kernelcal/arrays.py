@@ -194,9 +194,15 @@ def like(values: Any, x: Array) -> Array:
     return namespace(x).asarray(np.array(values), dtype=x.dtype, device=array_api_compat.device(x))  # PyTorch writes
 
 
-def row_slices(n: int, step: int) -> list[slice]:
-    """Slices of at most `step` consecutive rows (at least one) that cover n rows: work and memory by parts."""
-    step = max(1, step)
+_NUMBERS = 2**21  # of a part of the rows: several arrays of 16 MiB are held at once
+
+
+def row_slices(n: int, step: int, columns: int = 1) -> list[slice]:
+    """Slices of at most `step` consecutive rows (at least one) that cover n rows: work and memory by parts.
+
+    Of very many columns the slices are shorter, so that a part of the rows has at most 2,097,152 numbers.
+    """
+    step = max(1, min(step, _NUMBERS // columns) if columns > 1 else step)
     return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
 

@@ -485,13 +485,11 @@ def test_the_width_of_outcomes_of_several_models_and_of_parts(capsys, rounded, t
     assert status == 0
     assert "least gap" in page.read_text().lower()
     pytest.importorskip("pyarrow")
-    status, _, err = run(capsys, "evaluate", paths[0], *said, "--memory", "100")
+    status, _, err = run(capsys, "evaluate", paths[0], *said, "--one-pass")
     assert status == 2
     assert "equals a quantile up to its rounding of 1" in err
     far = [float(np.abs(y[:, None] - q).min() / 2)]
-    status, out, err = run(
-        capsys, "evaluate", paths[0], "--quantiles", "q*", "--resolution", str(far[0]), "--memory", "100"
-    )
+    status, out, err = run(capsys, "evaluate", paths[0], "--quantiles", "q*", "--resolution", str(far[0]), "--one-pass")
     assert (status, err) == (0, "")
 
 
@@ -719,10 +717,8 @@ def test_how_a_file_is_read_and_how_that_is_stated(capsys, tmp_path):
     assert main(["evaluate", str(path), "--explain-reading"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].endswith("2 classes: cat (P_Cat), dog (P_Dog); found by name: target, predictions, classes")
-    assert lines[
-        1
-    ] == "question: the predictions have only 3 different values (0.3, 0.5, 0.8): are these predicted " + (
-        "labels, or numbers that were rounded?"
+    assert lines[1] == (
+        "question: the predictions have only 3 different values (0.3, 0.5, 0.8): are these predicted labels?"
     )
     assert lines[2:5] == [
         "--target label: label is a usual name of outcomes",

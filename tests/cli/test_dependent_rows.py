@@ -280,8 +280,8 @@ def test_files_in_parts_say_where_neighbours_deviate_alike(here, capsys):
         x[t] = 0.9 * x[t - 1] + step * np.sqrt(0.19)
     path = saved(here, {"mean": np.zeros(400), "std": np.ones(400), "y": x}, ".csv")
     words = "neighbouring rows deviate alike (correlation 0.8"
-    assert words in " ".join(run(capsys, "evaluate", path, "--memory", "1kB")[1].split())
-    assert any(words in note for note in kc.evaluate(path, memory=1000, draws=99).notes)
+    assert words in " ".join(run(capsys, "evaluate", path, "--one-pass")[1].split())
+    assert any(words in note for note in kc.evaluate(path, sketch={}, draws=99).notes)
 
 
 def test_the_installed_command(here):

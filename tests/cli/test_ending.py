@@ -100,17 +100,18 @@ def test_memory_that_is_not_there_is_status_three(capsys, folder, monkeypatch):
     ("option", "value"),
     [("--memory", "9" * 400), ("--features", "9" * 5000), ("--draws", "9" * 5000), ("--seed", "9" * 5000)],
 )
-def test_numbers_without_end_are_wrong_use(folder, option, value):
-    done = ends(folder, "evaluate", "honest.csv", option, value)
-    assert done.returncode == 2
-    assert f"argument {option}: expected" in done.stderr
-    assert len(done.stderr) < 3_000
+def test_numbers_without_end_are_wrong_use(capsys, folder, option, value):
+    with pytest.raises(SystemExit) as caught:
+        main(["evaluate", str(folder / "honest.csv"), option, value])
+    assert caught.value.code == 2
+    said = capsys.readouterr().err
+    assert f"argument {option}: expected" in said
+    assert len(said) < 3_000
 
 
-def test_more_draws_than_can_be_made_are_refused_at_once(folder):
-    done = ends(folder, "evaluate", "honest.csv", "--draws", "9" * 20, "--all-draws")
-    assert done.returncode == 2
-    assert "draws must be at most" in done.stderr
+def test_more_draws_than_can_be_made_are_refused_at_once(capsys, folder):
+    assert main(["evaluate", str(folder / "honest.csv"), "--draws", "9" * 20, "--all-draws"]) == 2
+    assert "draws must be at most" in capsys.readouterr().err
 
 
 def test_a_reader_that_leaves_is_no_fault(folder):
@@ -166,8 +167,7 @@ def test_names_do_not_command_the_terminal(folder, name, label):
     assert "\\x1b]0;T\\x07" in said or "\\u202e" in said or "\\udcff" in said
 
 
-def test_what_was_typed_is_printed_in_full_but_harmless(folder):
-    done = ends(folder, "evaluate", "honest.csv", "--lens", "x\x1b[31m")
-    assert done.returncode == 2
-    assert "unknown lens 'x\\x1b[31m'" in done.stderr
+def test_what_was_typed_is_printed_in_full_but_harmless(capsys, folder):
+    assert main(["evaluate", str(folder / "honest.csv"), "--lens", "x\x1b[31m"]) == 2
+    assert "unknown lens 'x\\x1b[31m'" in capsys.readouterr().err
     assert "\\x1b[31m" in ends(folder, "evaluate", "honest.csv", "--nonsense\x1b[31m").stderr

@@ -14,6 +14,7 @@ import kernelcal as kc
 from kernelcal.cli import main
 
 DRAWS = ["--draws", "199"]
+pytestmark = pytest.mark.usefixtures("unrendered")
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +128,7 @@ def test_within_on_a_page_of_one_model(capsys):
         ("evaluate bold.csv --fail-below 0", "expected a level between 0 and 1"),
         ("evaluate bold.csv --fail-above -0.1", "expected the size of an error from 0"),
         ("test bold.csv --fail-above 0.1", "test measures no error: --fail-above belongs to evaluate"),
-        ("evaluate bold.csv --memory 1 --within 0.1", "--within needs all rows at once"),
+        ("evaluate bold.csv --one-pass --within 0.1", "--within needs all rows at once"),
         ("evaluate bold.csv --like a.npz", "--like and --first-row say how sums are kept"),
         ("compare nothing", "there is no such file"),
         ("merge bold.csv", "is not a sketch"),
@@ -147,7 +148,7 @@ def test_draws_are_enough_for_the_gate(capsys):
     assert main(["evaluate", "bold.csv", "--fail-below", "0.001"]) == 1
     assert "(1,000 draws)" in capsys.readouterr().out
     pytest.importorskip("pyarrow")  # which reads files in parts
-    assert main(["evaluate", "bold.csv", "--fail-below", "0.001", "--memory", "1"]) == 1
+    assert main(["evaluate", "bold.csv", "--fail-below", "0.001", "--one-pass"]) == 1
     assert "gate: bold.csv: p = 0.000999 is below 0.001" in capsys.readouterr().out
 
 

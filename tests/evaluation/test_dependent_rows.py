@@ -68,6 +68,7 @@ def test_explanations_and_groups_of_every_family(name, how):
 
 
 @pytest.mark.parametrize(("name", "how"), PAGES)
+@pytest.mark.usefixtures("unrendered")
 def test_reports_of_every_family(name, how):
     y, predictions = SUBJECTS[name]
     pytest.importorskip("jinja2")
@@ -133,6 +134,7 @@ def test_few_clusters_leave_out_the_interval_and_keep_the_test():
     assert found.pvalue == kc.calibration_test(y[:24], predictions[:24], draws=99, clusters=few).pvalue
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_several_models_on_one_page_are_each_tested_as_dependent_rows():
     y, p = SUBJECTS["event"]
     models = {"a": p, "b": p**2}
@@ -144,6 +146,7 @@ def test_several_models_on_one_page_are_each_tested_as_dependent_rows():
     assert INDEPENDENT[1] not in page.to_html()
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_errors_are_found_in_dependent_rows():
     y, _ = SUBJECTS["normal"]
     moved = kc.Normal(MEAN + 2.5, 1.0)

@@ -670,6 +670,7 @@ def test_where_a_difference_is_not_tested_it_is_said_why():
     assert "no evidence that the 2 groups of a differ" in " ".join(plain.summary().split())
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_evaluate_explain_and_report_say_the_same_of_groups():
     y, p = one_probability(240, 4)
     y = np.where(np.arange(240) < 60, 1 - y, y)
@@ -715,7 +716,7 @@ def test_evaluate_of_a_file_and_the_command_line(tmp_path, capsys):
     assert main(["evaluate", str(path), "--groups", "planet", *json_options]) == 2
     assert "planet" in capsys.readouterr().err
     pytest.importorskip("pyarrow")
-    assert main(["evaluate", str(tmp_path), "--groups", "site", "--memory", "1kB", *json_options]) == 2
+    assert main(["evaluate", str(tmp_path), "--groups", "site", "--one-pass", *json_options]) == 2
     assert "--groups cannot be said of files read in one pass" in capsys.readouterr().err
 
 

@@ -95,6 +95,7 @@ def frame(suffix, **columns):
 
 def polars(**columns):
     def write(path):
+        pytest.importorskip("pyarrow")
         table = pytest.importorskip("polars").DataFrame(columns)
         table.with_columns(table["label"].cast(pytest.importorskip("polars").Categorical)).write_ipc(path)
 

@@ -3,6 +3,7 @@
 import threading
 
 import numpy as np
+import pytest
 
 import kernelcal as kc
 from kernelcal.pairs import base
@@ -46,3 +47,18 @@ def test_threads_change_no_number_of_a_sketch(monkeypatch):
         monkeypatch.setattr(sums, "thread_count", lambda _, number=number: number)
         found.append(kc.Sketch(kc.Gaussian(0.3), engine=kc.RandomFourier(20), draws=19).update(y, p)._sums)
     assert all(np.array_equal(one, found[1][name]) for name, one in found[0].items())
+
+
+def test_linear_algebra_has_one_thread_inside_and_its_own_afterwards():
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+
+    def now(_=None):
+        return [library["num_threads"] for library in threadpoolctl.threadpool_info() if library["user_api"] == "blas"]
+
+    with threadpoolctl.threadpool_limits(2, user_api="blas"):
+        before = now()
+        for _ in range(2):  # the libraries are looked for once
+            inside = base.threaded_map(now, range(2), 2)
+            assert inside == [[1] * len(before)] * 2
+            assert now() == before
+    assert set(before) == {2}

@@ -3,6 +3,7 @@
 import numpy as np
 
 from kernelcal.plots import (
+    calibration_plot,
     confidence_plot,
     curve_plot,
     difference_plot,
@@ -109,6 +110,14 @@ def simplex(ax=None, name="first"):
     )
 
 
+def calibration(ax=None, name="risk of death"):
+    p = np.linspace(0.02, 0.7, 30)
+    curve = np.round(np.clip(p**0.6 - 0.1, 0, 1) * 12) / 12
+    band = np.clip(p - 0.12, 0, 1), np.clip(p + 0.12, 0, 1)
+    outside = (curve > band[1]) | (curve < band[0])
+    return calibration_plot(p, curve, band=band, outside=outside, title=name, subtitle=name, ax=ax)
+
+
 def forest(ax=None, name="slope"):
     return forest_plot(
         [name, "no band", "no interval", "infinite", "far"],
@@ -180,5 +189,5 @@ def profile_places(ax=None, name="site"):
 
 
 _CLASSES = (reliability, confidence, histogram, curve, difference, levels, simplex)
-_OTHERS = (intervals, forest, null, members, witness, witness_places, profile, profile_places)
+_OTHERS = (intervals, calibration, forest, null, members, witness, witness_places, profile, profile_places)
 SUBJECTS = {f.__name__: f for f in (*_CLASSES, *_OTHERS)}

@@ -51,6 +51,7 @@ def test_the_date(monkeypatch):
     assert len(day(None)) == 10
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_figures_agree_with_other_means():
     found = report(Y, P, **FAST)
     figures = {f.name: f for f in found.models[0].figures}
@@ -64,6 +65,7 @@ def test_figures_agree_with_other_means():
     assert figures["expected calibration error, top label"].interval == "none"
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_gaps_of_groups_are_those_of_all_rows(monkeypatch):
     monkeypatch.setattr(sys.modules["kernelcal.reporting.main"], "_EXPLAINED", 40)
     half = np.arange(60) % 2
@@ -76,6 +78,7 @@ def test_gaps_of_groups_are_those_of_all_rows(monkeypatch):
     assert seen.pvalue == kc.explain(Y, P, groups=half, draws=99).group(1).pvalue  # of all rows too
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_several_models_are_compared_and_come_in_the_order_of_their_error():
     found = report(Y, {"inverted": 1 - P, "honest": P}, within=0.4, **FAST)
     assert [model.name for model in found.models] == ["honest", "inverted"]
@@ -86,6 +89,7 @@ def test_several_models_are_compared_and_come_in_the_order_of_their_error():
     assert "error below 0.4?" in found.to_html()
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_several_models_of_dependent_rows_have_one_page():
     said = {"clusters": np.arange(len(Y)) // 2}
     found = report(Y, {"inverted": 1 - P, "honest": P}, **said, **FAST)
@@ -99,11 +103,13 @@ def test_several_models_of_dependent_rows_have_one_page():
     assert f"\N{PLUS-MINUS SIGN} {half:.3g}"[:5] in page
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_models_that_are_alike_are_not_told_apart():
     found = report(Y, {"one": P, "two": np.clip(P + 0.001, 0, 1)}, **FAST)
     assert found.verdict.heading == "The models cannot be told apart by their conditional calibration errors (CKCE)."
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_progress_grows_to_its_end():
     seen = []
     report(Y, {"a": P, "b": P**2}, progress=lambda done, total: seen.append((done, total)), **FAST)
@@ -132,6 +138,7 @@ def test_a_file_is_whole_or_not_there(tmp_path, monkeypatch, error):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_an_old_page_stays_until_the_new_one_is_whole(tmp_path, monkeypatch):
     path = tmp_path / "page.html"
     path.write_text("old")
@@ -159,6 +166,7 @@ def test_an_old_page_stays_until_the_new_one_is_whole(tmp_path, monkeypatch):
         ({"groups": [1, 2]}, "has 2 values, and there are 60 rows"),
     ],
 )
+@pytest.mark.usefixtures("unrendered")
 def test_what_is_refused(change, text, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     given = {"predictions": P, **FAST, **change}
@@ -167,6 +175,7 @@ def test_what_is_refused(change, text, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_groups_of_what_cannot_be_explained_are_refused():
     score = kc.predictions.Score(lambda y, m: m - y, P)
     with pytest.raises(InputError, match=r"have no groups: pass draws of the model, kernelcal\.Samples"):
@@ -193,6 +202,7 @@ def test_save(tmp_path):
         found.save(tmp_path / "missing" / "page.html")
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_the_verdict_in_plain_words():
     rng = np.random.default_rng(3)
     p = np.r_[0.0, rng.uniform(size=400)]
@@ -207,6 +217,7 @@ def test_the_verdict_in_plain_words():
         assert jargon not in found.verdict.heading + said
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_the_verdict_on_numbers_says_what_intervals_held():
     rng = np.random.default_rng(3)
     mean = rng.normal(size=300)
@@ -222,6 +233,7 @@ def test_the_verdict_on_numbers_says_what_intervals_held():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("unrendered")
 def test_a_share_that_chance_explains_is_not_said():
     rng = np.random.default_rng(3)
     mean, std = rng.normal(size=4000), rng.choice([0.7, 1.3], 4000)
@@ -232,6 +244,7 @@ def test_a_share_that_chance_explains_is_not_said():
         assert "should hold 90 % of outcomes held 90" not in sentence
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_what_is_not_tested_is_not_judged():
     draws = kc.Samples(P[:, None] + np.linspace(-1, 1, 5), np.tile([0.1, 0.2, 0.4, 0.2, 0.1], (60, 1)))
     found = report(P, draws, **FAST)
@@ -240,6 +253,7 @@ def test_what_is_not_tested_is_not_judged():
     assert "unequal weights are not exchangeable" in found.verdict.sentences[0]
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_the_level_is_that_of_all_intervals():
     found = report(Y, P, confidence_level=0.8, groups=np.arange(60) % 2, **FAST)
     (model,) = found.models
@@ -258,6 +272,7 @@ def test_the_level_is_that_of_all_intervals():
     assert "where 95 % of calibrated models lie; points outside" in found.to_html()
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_probabilities_that_are_all_too_low_are_not_called_over_confident():
     p = np.random.default_rng(0).uniform(size=200)
     said = " ".join(report(np.ones(200, dtype=int), p, **FAST).verdict.sentences)
@@ -265,6 +280,7 @@ def test_probabilities_that_are_all_too_low_are_not_called_over_confident():
     assert "confident" not in said
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_one_model_has_a_bound_too():
     rng = np.random.default_rng(0)
     p = rng.uniform(size=400)
@@ -297,6 +313,7 @@ def command_on(page):
 
 
 @pytest.mark.parametrize("options", REPEATED.values(), ids=REPEATED)
+@pytest.mark.usefixtures("unrendered")
 def test_the_call_on_a_page_makes_the_page_again(tmp_path, monkeypatch, options):
     monkeypatch.chdir(tmp_path)
     report(Y, P, "page.html", draws=39, rng=3, **options)
@@ -306,6 +323,7 @@ def test_the_call_on_a_page_makes_the_page_again(tmp_path, monkeypatch, options)
     assert (tmp_path / "page.html").read_text() == first
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_the_call_on_a_page_of_several_models_makes_it_again():
     models = {"a": P, "b": P**2 / (P**2).sum(axis=-1, keepdims=True) if P.ndim == 2 else P**2}
     page = report(Y, models, within=0.2, draws=99).to_html()
@@ -314,6 +332,7 @@ def test_the_call_on_a_page_of_several_models_makes_it_again():
     assert made["page"].to_html() == page
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_a_page_of_a_file_and_its_call(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
@@ -340,6 +359,7 @@ def test_a_page_of_a_file_and_its_call(tmp_path, monkeypatch):
             kc.report(*arguments, **options)
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_names_on_a_page_hold_no_control_characters():
     names = ["a\x1b]0;T\x07", "b\u202e", "c\x00d"]
     page = report(Y, P, groups=np.resize(names, len(Y)), title="t\x1b[31m", read="\x07", **FAST).to_html()
@@ -348,6 +368,7 @@ def test_names_on_a_page_hold_no_control_characters():
     assert "t\\x1b[31m" in page
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_two_rows_are_no_reason_for_trust():
     said = " ".join(report([0, 1], [[0.3, 0.3, 0.4], [0.2, 0.2, 0.6]], **FAST).verdict.sentences)
     assert "fits these data" not in said

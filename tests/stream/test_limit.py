@@ -51,19 +51,32 @@ def test_a_limit_of_memory_is_kept(tmp_path, suffix):
 
 
 def test_what_is_planned_to_take_more_goes_in_parts(tmp_path, capsys):
-    path = _table(2_000, folder=tmp_path)
-    assert path.stat().st_size < 100e6 / 4  # so that it is read at once, and then found to take more
-    assert main(["evaluate", str(path), "--draws", "99", "--memory", "100MB", "--seed", "1"]) == 0
+    path = _table(30_000, m=2, folder=tmp_path)
+    assert path.stat().st_size < 280e6 / 4  # so that it is read at once, and then found to take more
+    assert main(["evaluate", str(path), "--draws", "99", "--memory", "280MB", "--seed", "1"]) == 0
     out = capsys.readouterr().out
-    assert "plan for 2,000 rows (planned to take " in out
-    assert " MB at once, more than --memory 100 MB): one pass: random Fourier features" in out
-    assert "\nnote: one pass takes about " in out
-    assert " beside the libraries, more than --memory 100 MB; fewer --draws or --features take less" in out
-    found = kc.evaluate(path, draws=99, memory=100_000_000, rng=1)
+    assert "plan for 30,000 rows (planned to take " in out
+    assert " MB at once, more than --memory 280 MB): one pass: random Fourier features" in out
+    found = kc.evaluate(path, draws=99, memory=280_000_000, rng=1)
     assert found.title == "Calibration, from one pass"
     assert kc.evaluate(path, draws=99, memory=2 * 10**9).title == "Calibration of class predictions"
     assert main(["evaluate", str(path), "--draws", "19", "--memory", "2GB"]) == 0
     assert "\nCalibration of class predictions\n" in capsys.readouterr().out
+
+
+def test_a_limit_that_nothing_keeps_is_refused_with_the_least_that_works(tmp_path, capsys):
+    large, small = _table(20_000, folder=tmp_path), tmp_path / "small.csv"
+    np.savetxt(small, [[0.9, 1], [0.2, 0], [0.6, 1]] * 20, delimiter=",", header="p,y", comments="")
+    for path, limit, rows in ((large, "1MB", "one pass over 20,000 rows takes about 2"), (small, "5MB", "to take 6")):
+        assert main(["evaluate", str(path), "--memory", limit]) == 2
+        captured = capsys.readouterr()
+        assert "p-value" not in captured.out
+        assert rows in captured.err
+        least = captured.err.split("the least that works is --memory ")[1].split(";")[0]
+        with pytest.raises(InputError, match=f"the least that works is --memory {least}; fewer --draws or "):
+            kc.evaluate(path, memory=int(limit[:-2]) * 10**6)
+        assert main(["evaluate", str(path), "--memory", least, "--draws", "19"]) == 0
+        capsys.readouterr()
 
 
 def test_what_cannot_go_in_parts_is_refused_before_the_work(tmp_path, capsys):

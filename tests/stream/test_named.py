@@ -132,6 +132,7 @@ def test_rows_have_the_numbers_of_the_table():
         kc.evaluate(frame.assign(p=frame.p.where(frame.index != 31, 7.0)), "p", target="y", drop_missing=True)
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_a_page_by_names(tmp_path):
     pytest.importorskip("jinja2")
     pytest.importorskip("matplotlib")

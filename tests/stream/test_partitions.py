@@ -341,7 +341,7 @@ def test_paths_go_through_the_one_evaluate(tmp_path, table):
     data = cut(frame, tmp_path / "d", [2000])
     assert_same(kc.evaluate(data, "p_*", target="label", draws=99, **SETTINGS), whole(y, p))
     assert_same(
-        kc.evaluate(data, "p_*", target="label", memory=1000, draws=99, engine=kc.RandomFourier(32)),
+        kc.evaluate(data, "p_*", target="label", sketch={}, draws=99, engine=kc.RandomFourier(32)),
         whole(y, p, second_moments=True),
     )
     at_once = kc.evaluate(data, "p_*", target="label", draws=99)

@@ -71,8 +71,11 @@ def test_signs_in_some_rows_are_refused(tmp_path, place):
 
 
 def test_signs_in_a_whole_later_block_are_refused(tmp_path):
-    for first, last in ((SIGNED, P.tolist()), (P.tolist(), SIGNED)):
+    """All rows have ten bytes, so that a block begins where the signs begin or end."""
+    cells = [f"{100 * p:06.3f}%" for p in P], [f"{p:.5f}" for p in P]
+    for first, last in (cells, cells[::-1]):
         path = write(tmp_path / "a.csv", rows_of([*first[:2_000], *last[2_000:]]))
+        assert lines.BLOCK % 10 == 0
         with pytest.raises(InputError, match="percent"):
             evaluate_files(path, target="y", predictions="p", **SKETCH)
 

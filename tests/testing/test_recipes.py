@@ -23,9 +23,13 @@ def load(path):
 
 
 recipes = load(ROOT / "docs" / "recipes" / "conftest.py")
-architecture = load(ROOT / "tests" / "test_architecture.py")
 FILES = [(page, name) for page in recipes.PAGES for name in recipes.files_of(page)]
 every_file = pytest.mark.parametrize(("page", "name"), FILES, ids=lambda x: getattr(x, "stem", x))
+
+
+@pytest.fixture(scope="module")
+def architecture():
+    return load(ROOT / "tests" / "test_architecture.py")
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +86,7 @@ def test_files_are_typed(folder, tmp_path):
     assert out.returncode == 0, out.stdout + out.stderr
 
 
-def test_files_bring_no_extra(folder):
+def test_files_bring_no_extra(folder, architecture):
     modules = ", ".join(Path(name).stem for _, name in FILES)
     code = f"import sys, {modules}; print([m for m in {architecture.EXTRAS!r} if m in sys.modules])"
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
@@ -92,7 +96,7 @@ def test_files_bring_no_extra(folder):
 
 
 @every_file
-def test_files_import_from_the_floors_of_the_rooms_that_they_would_join(page, name):
+def test_files_import_from_the_floors_of_the_rooms_that_they_would_join(page, name, architecture):
     text = page.read_text()
     contribution = text[text.index("To contribute it") :]
     rooms = re.findall(r"``src/kernelcal/([a-z_]+)(?:/|\.py)", contribution)

@@ -22,9 +22,18 @@ from kernelcal.cli.gates import (
     with_draws_of_sets,
     within_bound,
 )
-from kernelcal.cli.measuring import check_measuring, draw, judged_measures, measured_file, skills_beside
-from kernelcal.cli.models import run_compare, run_report
+from kernelcal.cli.measuring import (
+    check_measuring,
+    check_page,
+    clinical_file,
+    draw,
+    judged_measures,
+    measured_file,
+    skills_beside,
+)
+from kernelcal.cli.models import reported, run_compare, run_report
 from kernelcal.cli.parser import argument_parser
+from kernelcal.cli.reading import reading_of
 from kernelcal.cli.streaming import (
     check_streaming,
     is_one_table,
@@ -50,7 +59,6 @@ __all__ = ["main"]
 
 
 _LONG = 5.0  # seconds from which on the plan is said unasked
-_READ_FIELDS = ReadOptions.known()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -109,6 +117,8 @@ def _refuse(options: argparse.Namespace) -> None:
             raise InputError("test measures no error: --fail-above belongs to evaluate, explain, compare and report")
     if options.command == "measure":
         check_measuring(options)
+    if options.command in ("clinical", "report"):
+        check_page(options)
     if getattr(options, "within", None) is not None:
         checked_bound(options.within)
 
@@ -125,10 +135,8 @@ def _compared(options: argparse.Namespace) -> int:
 
 
 def _reading(options: argparse.Namespace) -> ReadOptions:
-    """What was said about the file; a command that does not ask leaves the default."""
-    said = {name: getattr(options, name) for name in _READ_FIELDS if hasattr(options, name)}
-    independent = options.command == "test" and options.null is not None
-    return ReadOptions(**said, unasked=not independent)
+    """What was said about the file."""
+    return reading_of(options, unasked=options.command != "test" or options.null is None)
 
 
 def _naming_file(paths: list[Path], error: Exception) -> str:
@@ -207,14 +215,20 @@ def _compute(data: Data, name: str, options: argparse.Namespace) -> tuple[dict[s
             found, beside = measured_file(case, run, data, options)
             looked_at = judged_measures(name, found, options)
             beside.update(skills_beside(case, run, data.groups, _reading(options), options))
+        elif options.command == "clinical":
+            found = clinical_file(case, run, data.groups, options)
+            looked_at = judged_measures(name, found.measured, options)
         else:
             found, looked_at, beside = _evaluated(case, run, name, columns_of_text(data.groups), options)
         if getattr(options, "within", None) is not None:
             beside["equivalence"] = within_bound(case, run, options.within)
     if not options.json:
         say("\n\n".join(part.summary() for part in (found, *beside.values())))
-    if options.command == "measure" and options.plot is not None:
+    if options.command in ("measure", "clinical") and options.plot is not None:
         draw(found, options.plot, to_errors=options.json)
+    if options.command == "clinical" and options.output is not None:
+        page = reported({Path(name).stem: data}, options)
+        say(f"wrote {page.path}", to_errors=options.json)
     if options.command == "measure" and options.curve is not None:
         draw(beside["risk_coverage"], options.curve, to_errors=options.json)
     more = {key: part.to_dict() for key, part in beside.items()}  # type: ignore[attr-defined]

@@ -15,15 +15,36 @@ from kernelcal.cli.gates import Judged
 from kernelcal.errors import InputError
 from kernelcal.explanation import columns_of_text
 from kernelcal.io import Data, ReadOptions, read_models
-from kernelcal.measures import FIELDS, MEASURES, Measured, asked_measures, curve_of, measured
-from kernelcal.measures.forecasting import ScoreMeasure, Skill, climatology, skill_of
+from kernelcal.measures import (
+    FIELDS,
+    MEASURES,
+    ClinicalTable,
+    Measured,
+    asked_measures,
+    clinical_measures,
+    clinical_table_of,
+    curve_of,
+    measured,
+)
+from kernelcal.measures.forecasting import ScoreMeasure, Skill, climate_of, skill_of
 from kernelcal.plots import pyplot
+from kernelcal.reporting import environment, refuse_path
 from kernelcal.runs import Run
 from kernelcal.stream import cases_of
 from kernelcal.surroundings import refuse_place, written_whole
 from kernelcal.tables import Shown
 
-__all__ = ["add_measure", "check_measuring", "draw", "judged_measures", "measured_file", "skills_beside"]
+__all__ = [
+    "add_clinical",
+    "add_measure",
+    "check_measuring",
+    "check_page",
+    "clinical_file",
+    "draw",
+    "judged_measures",
+    "measured_file",
+    "skills_beside",
+]
 
 _CLIMATE = "climatology"
 _PICTURES = (".png", ".svg", ".pdf")
@@ -67,6 +88,49 @@ def add_measure(commands: Any) -> argparse.ArgumentParser:
     return parser
 
 
+def add_clinical(commands: Any) -> argparse.ArgumentParser:
+    """Options of ``kernelcal clinical``."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "clinical",
+        help="the table that journals ask for, of a model that predicts one risk",
+        description="Calibration in the large, slope, O:E, ICI, c-statistic, net benefit, ... of one predicted risk, "
+        "in subgroups too, and the calibration curve with a band: what TRIPOD+AI asks for.",
+    )
+    parser.add_argument(
+        "files",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="one file, or two npy files; a folder or a quoted glob is one table",
+    )
+    parser.add_argument(
+        "--threshold",
+        type=_risk,
+        default=0.2,
+        metavar="RISK",
+        help="risk from which on one treats, of the net benefit (default: %(default)s)",
+    )
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the calibration curve, a png, svg or pdf")
+    parser.add_argument("-o", "--output", type=Path, metavar="PAGE", help="also write a page, .html, with the table")
+    parser.set_defaults(measures="clinical", title="Clinical prediction model", within=None, given=None)
+    return parser
+
+
+def _risk(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"expected a risk between 0 and 1, such as 0.2, got {text!r}")
+    return value
+
+
+def clinical_file(case: Case, run: Run, groups: Any, options: argparse.Namespace) -> ClinicalTable:
+    """Table of a file that was read."""
+    return clinical_table_of(case, clinical_measures(options.threshold), run, groups=columns_of_text(groups))
+
+
 def check_measuring(options: argparse.Namespace) -> None:
     """Refuse names that are not known and a picture that could not be written, before a file is opened."""
     asked_measures(options.measures)
@@ -75,11 +139,30 @@ def check_measuring(options: argparse.Namespace) -> None:
             f"--baseline {options.baseline} is compared with one file, got {len(options.files)}: measure each by "
             "itself, or say --baseline climatology"
         )
-    for option, place in (("--plot", options.plot), ("--curve", options.curve)):
+    _check_pictures(options, ("--plot", options.plot), ("--curve", options.curve))
+
+
+def check_page(options: argparse.Namespace) -> None:
+    """Refuse the same of commands that write pages."""
+    asked_measures(options.measures)
+    if options.command == "clinical":
+        if options.output is not None:
+            refuse_path(options.output)
+            environment()
+            _refuse_several(options, "-o", options.output, "is about")
+        _check_pictures(options, ("--plot", options.plot))
+
+
+def _refuse_several(options: argparse.Namespace, option: str, place: Path, what: str) -> None:
+    if len(options.files) > 1 and not options.together and options.files[0].suffix != ".npy":
+        raise InputError(f"{option} {place} {what} one table, got {len(options.files)} files: each by itself")
+
+
+def _check_pictures(options: argparse.Namespace, *pictures: tuple[str, Path | None]) -> None:
+    for option, place in pictures:
         if place is None:
             continue
-        if len(options.files) > 1 and not options.together and options.files[0].suffix != ".npy":
-            raise InputError(f"{option} {place} draws one table, got {len(options.files)} files: draw each by itself")
+        _refuse_several(options, option, place, "draws")
         refuse_place(place, suffixes=_PICTURES, what=f"{option} draws a picture")
         pyplot()
 
@@ -105,7 +188,7 @@ def skills_beside(
     scores: list[Any] = [one for one in asked if one.takes(case.predictions)] or [None]
     named = columns_of_text(groups)
     if options.baseline == _CLIMATE:
-        other, name = replace(case, predictions=climatology(case.targets, case.in_numpy.predictions)), _CLIMATE
+        other, name = climate_of(case), _CLIMATE
     else:
         path = Path(options.baseline)
         both = cases_of(read_models([[options.files[0]], [path]], reading), lens_of(options.lens, case.predictions))

@@ -22,7 +22,7 @@ from kernelcal.reporting import Report, environment, evaluations, refuse_path, r
 from kernelcal.stream import cases_of, outcomes_of_models, read_together
 from kernelcal.surroundings import refuse_place, written_whole
 
-__all__ = ["run_compare", "run_report"]
+__all__ = ["reported", "run_compare", "run_report"]
 
 
 _PICTURES = (".png", ".svg", ".pdf")
@@ -117,7 +117,7 @@ def run_report(
         return _explained(models, options)
     if not options.json:
         say("\n".join(data.sentence for data in models.values()))
-    found = _reported(models, options)
+    found = reported(models, options)
     say(f"{found.verdict.heading}\nwrote {found.path}", to_errors=options.json)
     shown = {"read": {name: data.description for name, data in models.items()}, **found.to_dict()}
     names = list(models) if len(models) == 1 else [str(model.name) for model in found.models]
@@ -125,7 +125,8 @@ def run_report(
     return shown, [one for name, model in pairs for one in judged(name, model.evaluation)]
 
 
-def _reported(models: dict[str, Data], options: argparse.Namespace) -> Report:
+def reported(models: dict[str, Data], options: argparse.Namespace) -> Report:
+    """Write the page about models that were read."""
     first = next(iter(models.values()))
     options.run = with_draws_of_sets(options, first, lens_of(options.lens, first.predictions))
     with bar() as progress, warnings.catch_warnings():
@@ -141,6 +142,7 @@ def _reported(models: dict[str, Data], options: argparse.Namespace) -> Report:
             weights=first.weights,
             rows=first.numbers,
             within=options.within,
+            measures=options.measures,
             confidence_level=options.run.confidence_level,
             alpha=options.run.alpha,
             draws=options.run.draws,

@@ -16,7 +16,6 @@ from kernelcal.cli.ending import say
 from kernelcal.cli.gates import draws_for_gates, ended_by, judged, refuse_few_draws
 from kernelcal.defaults import DRAWS_OF_A_PASS
 from kernelcal.errors import InputError
-from kernelcal.evaluation import Plan, size_in_words
 from kernelcal.io import Data, ReadOptions
 from kernelcal.lenses import Lens
 from kernelcal.runs import Run
@@ -27,6 +26,7 @@ from kernelcal.stream import (
     in_pieces,
     is_many,
     prepared,
+    refuse_too_little,
     sketch_options,
     survey_files,
     too_much,
@@ -52,7 +52,6 @@ _MERGED = (
     "Tables that are to be added up are saved with --like FIRST.npz, which takes the lengthscales of the first and "
     "numbers rows on, and with --first-row N besides where several follow the first"
 )
-_LIBRARIES = 1e8  # bytes, which a pass counts too
 _DIGITS = 40  # characters of a size: beyond, no machine has it
 
 
@@ -63,8 +62,10 @@ def add_streaming(group: argparse._ArgumentGroup) -> None:
         type=size,
         metavar="SIZE",
         help="what the work may take beside the libraries, such as 2GB: what is planned to take more is read in parts, "
-        "in one pass of some 250 MB, or refused (default: no limit, and parquet and csv files above 256 MiB in parts)",
+        "in one pass of some 250 MB, or refused before the work (default: no limit, and parquet and csv files above "
+        "256 MiB in parts)",
     )
+    group.add_argument("--one-pass", action="store_true", help="read in parts, in one pass, whatever the size")
     group.add_argument("--together", action="store_true", help="all files are parts of one table")
     group.add_argument(
         "--dask",
@@ -133,7 +134,7 @@ def why_in_parts(paths: Sequence[Path], options: argparse.Namespace) -> str | No
     """Why files are read in parts; None if they are read at once."""
     if options.command != "evaluate":
         return None
-    asked = {"--dask": options.dask is not None, "--save": options.save is not None}
+    asked = {"--dask": options.dask is not None, "--save": options.save is not None, "--one-pass": options.one_pass}
     if any(asked.values()):
         return next(why for why, said in asked.items() if said)
     there = _in_pieces(paths, options)
@@ -190,9 +191,10 @@ def run_in_parts(
             client=client,
             like=like,
         )
+        refuse_too_little(begun.plan, options.memory)
         if not options.json:
             said = begun.plan.summary() if options.plan else begun.plan.sentence()
-            say(f"{'' if first else chr(10)}{begun.read}\n{said}{_least(begun.plan, options)}")
+            say(f"{'' if first else chr(10)}{begun.read}\n{said}")
         if options.plan:
             return {"read": begun.read, **begun.plan.to_dict()}, None
         with bar("rows") as progress:
@@ -202,17 +204,6 @@ def run_in_parts(
     if not options.json:
         say(result.summary())
     return result.to_dict(), result
-
-
-def _least(planned: Plan, options: argparse.Namespace) -> str:
-    """A line where even one pass takes more than it may: there is nothing smaller."""
-    taken = max(planned.bytes - _LIBRARIES, 0)
-    if options.memory is None or taken <= options.memory:
-        return ""
-    return (
-        f"\nnote: one pass takes about {size_in_words(taken)} beside the libraries, more than --memory "
-        f"{size_in_words(options.memory)}; fewer --draws or --features take less"
-    )
 
 
 def _like(options: argparse.Namespace) -> Sketch | None:

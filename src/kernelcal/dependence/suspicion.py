@@ -219,7 +219,7 @@ class _Residuals:
 def _residuals(batch: Any, y: np.ndarray) -> tuple[_Residuals, np.ndarray]:
     """Return what deviates, and all numbers that describe each prediction, shape (n, k)."""
     if isinstance(batch, ClassPredictions):
-        p = batch.table().astype(np.float64)
+        p = batch.table().astype(np.float64, copy=False)
         if p.shape[1] == 2:
             chosen, hit = p[:, 1], y == 1
         else:

@@ -11,6 +11,7 @@ import numpy as np
 from kernelcal.arrays import to_numpy
 from kernelcal.cases import Case
 from kernelcal.evaluation.base import Evaluation, plain_number
+from kernelcal.inference import TestResult
 from kernelcal.predictions import Bernoulli, ClassPredictions
 from kernelcal.runs import Run
 from kernelcal.statistics import ECE, Estimate, accuracy_of, brier_score_of, log_score_of
@@ -25,6 +26,10 @@ _LEAST = 1e-6  # probability that one row counts with at least: no single label 
 _NATS = 5.0  # log-likelihood ratio, which a right model reaches with probability exp(-5) at most (Markov)
 _CLEAR = 4.0  # standard errors
 _SHOWN = 10  # names of classes
+_VALUES = 3, 11  # different predictions that look like rounded numbers, or a scale
+_STEPS = 0.25, 0.2, 0.1, 0.05
+_ROUNDED = 0.01  # probability with which frequencies leave half a step by more, if rounding is all
+_LOOKED_AT = 1_000  # rows that tell whether there are few values
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -135,15 +140,15 @@ def class_evaluation(
         mean_probability=None if p is None else case.mean(p),
         share_above_half=None if p is None else case.mean(p >= 0.5),
         event=f"class {batch.class_name(1)}" if batch.n_classes == 2 else "",
-        notes=tuple(dict.fromkeys(class_suspicions(case, share) + notes)),
+        notes=tuple(dict.fromkeys(class_suspicions(case, share, common.get("test")) + notes)),
         **common,
     )
 
 
-def class_suspicions(case: Case, share: float) -> tuple[str, ...]:
+def class_suspicions(case: Case, share: float, test: TestResult | None = None) -> tuple[str, ...]:
     """Sentences about mistakes that are often made: the wrong column, hard predictions, predicted labels as targets.
 
-    `share` is the accuracy.
+    `share` is the accuracy. If `test` rejects calibration it is asked whether rounding alone explains that.
     """
     batch = case.predictions
     if len(batch) < _ROWS:
@@ -156,7 +161,37 @@ def class_suspicions(case: Case, share: float) -> tuple[str, ...]:
         )
     elif share == 1:
         found.append("the target is the most probable class in every row: is it the predicted, not the true label?")
+    elif test is not None and test.pvalue <= test.alpha and isinstance(batch, Bernoulli):
+        found += _rounded(case, to_numpy(batch.p).astype(np.float64))
     return tuple(found)
+
+
+def _rounded(case: Case, p: np.ndarray) -> tuple[str, ...]:
+    """Say that probabilities in coarse steps are rejected for no more than their rounding.
+
+    The frequencies of the values lie within half a step of them, up to the chance of the nearest such probabilities:
+    the sum of squared distances in standard errors is one that chi-square reaches.
+    """
+    from scipy.special import chdtri  # imported when needed: the import of kernelcal stays light
+
+    if len(np.unique(p[:_LOOKED_AT])) > _VALUES[1]:
+        return ()
+    values, of = np.unique(p, return_inverse=True)
+    step = next((s for s in _STEPS if np.allclose(values / s, np.rint(values / s), rtol=0, atol=1e-5)), None)
+    if step is None or not _VALUES[0] <= len(values) <= _VALUES[1]:
+        return ()
+    weights = np.ones(len(p)) if case.weights is None else case.weights
+    total, squares, events = (np.bincount(of, w) for w in (weights, weights**2, weights * (case.targets == 1)))
+    share = events / np.maximum(total, 1e-300)
+    nearest = np.clip(share, values - step / 2, values + step / 2)
+    error = np.sqrt(squares * np.maximum(nearest * (1 - nearest), 0.0)) / np.maximum(total, 1e-300)
+    away = np.where(error > 0, (share - nearest) / np.where(error > 0, error, 1.0), 0.0)
+    if (away**2).sum() > chdtri(len(values), _ROUNDED):
+        return ()
+    return (
+        f"the predictions have only {len(values)} different values, in steps of {step:g}, and what happened lies "
+        "within half a step of each: rounding alone would explain the evidence. Pass the numbers with all their digits",
+    )
 
 
 def _other_order(case: Case) -> tuple[str, ...]:
@@ -186,12 +221,21 @@ def _other_order(case: Case) -> tuple[str, ...]:
         return ()
     if m == 2:
         asked = "is this the probability of the other class, or are the classes in the wrong order?"
-        return (f"1 - p explains the labels far better than p, by {gain:.3g} nats: {asked}",)
-    names = ", ".join(str(batch.class_name(int(k))) for k in np.argsort(column)[:_SHOWN]) + ", ..." * (m > _SHOWN)
+        cure = _classes_in_order([batch.class_name(1), batch.class_name(0)])
+        return (f"1 - p explains the labels far better than p, by {gain:.3g} nats: {asked} {cure}",)
+    order = [batch.class_name(int(k)) for k in np.argsort(column)]
+    names = ", ".join(map(str, order[:_SHOWN])) + ", ..." * (m > _SHOWN)
+    cure = f" {_classes_in_order(order)}" if m <= _SHOWN else ""
     return (
         f"another order of the classes explains the labels far better, by {gain:.3g} nats: are the columns those of "
-        f"{names}, in this order?",
+        f"{names}, in this order?{cure}",
     )
+
+
+def _classes_in_order(names: list[Any]) -> str:
+    """How to say which class every column holds."""
+    python = ", ".join(repr(str(name)) if isinstance(name, str) else str(name) for name in names)
+    return f"Then say classes=[{python}] (command line: --classes {','.join(map(str, names))})"
 
 
 def _hard(batch: ClassPredictions) -> bool:

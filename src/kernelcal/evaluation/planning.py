@@ -19,7 +19,6 @@ from kernelcal.inference.test import PreparedQuantileKernels
 from kernelcal.lenses import Lens
 from kernelcal.pairs import FEATURE, Engine
 from kernelcal.predictions import (
-    ClassPredictions,
     Predictions,
     RealPredictions,
     Samples,
@@ -37,7 +36,8 @@ _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 _DRAWN = 8e-9  # seconds in which a target is drawn and scored, a row and column
 _PASSES = 5.0  # estimates in the time of an interval without draws
 _RESAMPLED = 4e-11  # seconds of a pair and draw of the bootstrap
-_COPIES, _TILES = 6, 2**25  # arrays of the size of the predictions, bytes of tiles
+_COPIES, _COPIES_OF_TEST = 6, 4  # arrays of the size of the predictions
+_TILES, _FIRST = 2**25, 3e7  # bytes of tiles; of code that is loaded on first use, and small arrays
 _SIGNALS, _JUMPS = (
     130,
     200,
@@ -201,12 +201,13 @@ def _test(batch: Predictions, draws: int, engine: Engine | None) -> Step:
         return Step("test", engine_words, _held(batch) + held, seconds)
     forms, number = kernels.forms, len(kernels.kernels)
     seconds = draws * (number * forms.seconds_per_draw + _DRAWN * len(batch) * batch.columns)
-    a_draw = float(forms.bytes_per_draw)
+    made, a_draw = map(float, forms.planned_bytes)
     if isinstance(batch, RealPredictions):
         own = family.bytes_per_draw if batch.event_shape else _SIGNALS * len(batch)
         a_draw = max(a_draw, float(own))
-    held = max(forms.held_bytes + max(forms.made_bytes, together * a_draw), _of_jumps(batch, draws))
-    return Step("test", f"{kernels.engine}, {number} kernels and signals", _held(batch) + held, seconds)
+    held = max(forms.held_bytes + max(made, together * a_draw), _of_jumps(batch, draws))
+    held += _FIRST + _COPIES_OF_TEST * 8.0 * len(batch) * batch.columns
+    return Step("test", f"{kernels.engine}, {number} kernels and signals", held, seconds)
 
 
 def _of_jumps(batch: Predictions, draws: int) -> float:
@@ -228,15 +229,14 @@ def _interval(batch: Predictions, draws: int, error: KernelError) -> Sequence[St
 
 
 def _counts(batch: Predictions, draws: int) -> float:
-    """Memory of the bootstrap: how often rows are drawn, all pairs of few rows, and those of labels."""
+    """Memory of the bootstrap: how often rows are drawn, and all pairs of few rows."""
     n = len(batch)
     pairs = 2 * n * n if n <= _PAIRS else 0
-    labels = 2 * batch.columns**2 if isinstance(batch, ClassPredictions) else 0
-    return float(8 * (_COUNTS * min(max(draws, DRAWS) * n, _COUNTED) + pairs + labels))
+    return float(8 * (_COUNTS * min(max(draws, DRAWS) * n, _COUNTED) + pairs))
 
 
 def _held(batch: Predictions) -> float:
-    return float(_COPIES * 8 * len(batch) * batch.columns)
+    return _FIRST + _COPIES * 8.0 * len(batch) * batch.columns
 
 
 def _time(seconds: float) -> str:

@@ -173,7 +173,8 @@ def top_rows(shares: RowShares, case: Case) -> tuple[RowShare, ...]:
     A row is left out and counted whose cosine with one that is shown already is at least .9: it errs in nearly the same
     way at nearly the same prediction, and says nothing new. Cost: a row of the matrix for every row that is shown.
     """
-    values, chosen = shares.values, []
+    values = shares.values
+    chosen: list[tuple[int, np.ndarray, int]] = []
     left = values > 0
     for row in np.argsort(-values, kind="stable"):
         if len(chosen) == _TOP or values[row] <= 0:

@@ -70,15 +70,15 @@ class Draws:
     def uniforms(self, start: int, stop: int, n: int, first: int = 0) -> np.ndarray:
         """Uniform numbers `first` to `first + n - 1` of draws start to stop - 1, shape (stop - start, n)."""
         numbers = np.empty((stop - start, n))
-
-        def fill(row: int) -> None:
-            self._stream(start + row, first).random(out=numbers[row])
-
         if n >= _MANY:
-            threaded_map(fill, range(stop - start), None)
+            threaded_map(
+                lambda row: self._stream(start + row, first).random(out=numbers[row]), range(stop - start), None
+            )
         else:
+            stream = self._stream(start, first)
+            state = stream.bit_generator.state
             for row in range(stop - start):
-                fill(row)
+                _moved(stream, state, start + row, first).random(out=numbers[row])
         return numbers
 
     def resampled(self, start: int, stop: int, n: int, more: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -95,10 +95,8 @@ class Draws:
 
     def _stream(self, b: int, first: int) -> np.random.Generator:
         """Numbers of draw b from one on."""
-        counter = np.array([first // WORDS, 0, b, 0], dtype=np.uint64)
-        stream = np.random.Generator(np.random.Philox(key=self._key, counter=counter))
-        stream.random(first % WORDS)
-        return stream
+        stream = np.random.Generator(np.random.Philox(key=self._key))
+        return _moved(stream, stream.bit_generator.state, b, first)
 
     def targets(self, predictions: Drawable, start: int, stop: int, rows: Rows = None) -> np.ndarray:
         """Targets of draws start to stop - 1, shape (stop - start, n, ...), made some draws at a time.
@@ -152,6 +150,16 @@ class Draws:
         if isinstance(rows, range):
             return self.uniforms(start, stop, size, rows.start * each)
         return self.uniforms_at(start, stop, (rows[:, None] * each + np.arange(each)).ravel())
+
+
+def _moved(stream: np.random.Generator, state: Any, b: int, first: int) -> np.random.Generator:
+    """Set a generator, of which a state is given, to a number of draw b: eight times as fast as to make another."""
+    state["state"]["counter"] = np.array([first // WORDS, 0, b, 0], dtype=np.uint64)
+    state["buffer_pos"] = WORDS  # nothing is left of what was counted before
+    stream.bit_generator.state = state
+    if first % WORDS:
+        stream.random(first % WORDS)
+    return stream
 
 
 def multinomial_counts(uniforms: np.ndarray) -> np.ndarray:

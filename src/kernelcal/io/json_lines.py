@@ -41,8 +41,8 @@ def load_json(path: Path) -> dict[str, np.ndarray]:
         return _columns(path, rows)
     if isinstance(whole, dict) and any(isinstance(column, list) for column in whole.values()):
         found = {name: column_of(column) for name, column in whole.items() if isinstance(column, list)}
-        rows = max(len(column) for column in found.values())
-        return {name: column for name, column in found.items() if len(column) == rows}
+        longest = max(len(column) for column in found.values())
+        return {name: column for name, column in found.items() if len(column) == longest}
     if isinstance(whole, dict):
         return _columns(path, [whole])
     raise InputError(f"{path}: expected a list of objects, or an object of columns, got {text.strip()[:40]!r}")
@@ -63,7 +63,7 @@ def _rows_in(path: Path, whole: Any) -> list[dict[str, Any]]:
     inner = list(whole.values())
     if len(inner) > 1 and all(isinstance(one, dict) and one.keys() == inner[0].keys() and one for one in inner):
         return _of_two_ways(path, whole)
-    own = next((whole[name] for name in _ROWS if isinstance(whole.get(name), list)), [])
+    own: list[Any] = next((whole[name] for name in _ROWS if isinstance(whole.get(name), list)), [])
     return own if all(isinstance(row, dict) for row in own) else []
 
 

@@ -99,12 +99,15 @@ class Text(Source):
         if names[0].startswith("#"):  # the mark of a comment, which may be a cell of its own
             names[0] = names[0].removeprefix("#").strip()
             names = names[1:] if not names[0] and len(names) > 1 else names
-        self.headless = len(names) > 1 and all(is_number(name) for name in names)
+        cells = [name.replace(",", ".") for name in names] if self.delimiter == ";" else names
+        self.headless = len(names) > 1 and all(map(is_number, cells))
         return [str(k) for k in range(1, len(names) + 1)] if self.headless else names
 
     def _told_delimiter(self, lines: Sequence[str]) -> str:
         """What is between the cells of the first lines, as many in each: what the suffix says, else another sign."""
         lines = [line for line in (line.removeprefix("#").strip(" ") for line in lines) if line]
+        if lines and all(_of_decimal_commas(line) for line in lines):
+            return ";"
         if lines and self.delimiter in lines[0]:
             return self.delimiter
         for mark in dict.fromkeys((self.delimiter, ",", "\t", ";", "|", " ")):
@@ -124,7 +127,8 @@ class Text(Source):
         doubles = sorted(name for name, number in Counter(self.names).items() if number > 1)
         if doubles:
             raise InputError(
-                f"{self.path}: the header names {doubles[0]!r} more than once: columns need distinct names"
+                f"{self.path}: the header names {doubles[0]!r} more than once: columns need distinct names (of a frame "
+                "whose names have levels write frame.columns = ['_'.join(map(str, name)) for name in frame.columns])"
             )
 
     def _open(self) -> AbstractContextManager[TextIO]:
@@ -320,6 +324,12 @@ def _titles(lines: Sequence[str], mark: str) -> int:
     alike = len(below) >= _FEWEST and {len(row) for row in below} == {widths[-1]}
     names = alike and all(below[0][1:]) and not any(is_number(cell) for cell in below[0])
     return titles if names else 0
+
+
+def _of_decimal_commas(line: str) -> bool:
+    """Tell whether a line holds numbers alone, with semicolons between them and a comma in one: ``0,3;1``."""
+    cells = line.split(";")
+    return len(cells) > 1 and "," in line and all(is_number(cell.strip().replace(",", ".", 1)) for cell in cells)
 
 
 def _width(line: str, mark: str) -> int:

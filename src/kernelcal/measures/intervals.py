@@ -110,8 +110,11 @@ def _by_influences(
         return MeasureInterval.none("what rows add is not finite")
     mean = _mean(centre + slope * influences, case)
     own = slope * influences if case.weights is None else slope * influences * case.weights
+    spread = _spread(scale, drawn)
+    if not mean.error > 0 and not spread > 0:
+        return MeasureInterval.none("all rows add the same")
     many = min(float((own**2).sum() ** 2 / max((own**4).sum(), 1e-300)), mean.freedom + 1)
-    more = max(_spread(scale, drawn) - mean.error, 0.0) * min(1.0, _SURPRISES / many)
+    more = max(spread - mean.error, 0.0) * min(1.0, _SURPRISES / max(many, 1.0))
     mean = replace(mean, error=mean.error + more, skewness=mean.skewness if measure.mean_of_rows else 0.0)
     low, high = sorted(mean.ends(level))
     how = f"by what rows add, on the {measure.scale} scale" if measure.scale != "plain" else "by what rows add"

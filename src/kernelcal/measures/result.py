@@ -215,13 +215,18 @@ class Measured(Shown):
     def _title(self) -> str:
         return f"Measures of {self.n:,} rows" + (f", {self.question}" if self.question else "")
 
+    @property
+    def grids(self) -> tuple[Grid, ...]:
+        """Its tables: all rows, and groups where there are any."""
+        return self._tables()
+
     def _tables(self) -> tuple[Grid, ...]:
         percent = f"{100 * self.confidence_level:g} %"
         heads = ("value", f"{percent} interval", "expected if\ncalibrated", "p")
         notes = [
             f"expected if calibrated: mean of {self.draws:,} draws ({self.law})",
             *([f"p-value of calibration by all of them together: {_p(self.pvalue)}"] if len(self.values) > 1 else []),
-            *(f"{one.name}: {one.how}" for one in self.values if math.isnan(one.interval[0])),
+            *self._without_interval,
             *self.notes,
         ]
         rows = [(_name(one), *one.cells) for one in self.values]
@@ -229,6 +234,15 @@ class Measured(Shown):
         if self.groups:
             tables.append(self._by_group(heads))
         return tuple(tables)
+
+    @property
+    def _without_interval(self) -> list[str]:
+        """Why measures have none, each reason once."""
+        why: dict[str, list[str]] = {}
+        for one in self.values:
+            if math.isnan(one.interval[0]):
+                why.setdefault(one.how, []).append(one.name)
+        return [f"{', '.join(names)}: {how}" for how, names in why.items()]
 
     def _by_group(self, heads: tuple[str, ...]) -> Grid:
         header = ("measure, group", "rows", *heads[:-1], "p,\ncorrected", "differs from\nthe rest, p")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TypeVar
+from functools import lru_cache
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -61,12 +63,20 @@ def threaded_map(function: Callable[[Item], Result], items: Iterable[Item], thre
 def _one_blas_thread() -> Iterator[None]:
     """Without threadpoolctl (extra `threads`) the BLAS keeps its own threads: right, but slower for many classes."""
     try:
-        from threadpoolctl import threadpool_limits
+        libraries = _libraries(len(sys.modules))
     except ImportError:
         yield
         return
-    with threadpool_limits(1, user_api="blas"):
+    with libraries.limit(limits=1, user_api="blas"):
         yield
+
+
+@lru_cache(maxsize=1)
+def _libraries(modules: int) -> Any:
+    """Libraries that are loaded, looked for once: more of them come only with more modules."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 _ALL = slice(None)
@@ -124,6 +134,11 @@ class QuadraticForms(ABC):
     bytes_per_draw: int
     held_bytes: int = 0
     made_bytes: int = 0
+
+    @property
+    def planned_bytes(self) -> tuple[int, int]:
+        """Memory while what is held is made, and of a set of targets: less than is reserved, where a way needs less."""
+        return self.made_bytes, self.bytes_per_draw
 
     @property
     def seconds(self) -> float:

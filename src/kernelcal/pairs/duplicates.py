@@ -166,7 +166,11 @@ class GroupResidual(FeatureResidual):
     @cached_property
     def _squares(self) -> np.ndarray:
         """|psi_k - mean_a|^2 for every label and group."""
-        return np.stack([((row - self.mean) ** 2).sum(axis=1) for row in self.residual.label_features], axis=1)
+        features, mean = self.residual.class_features, self.mean
+        if features is None:
+            own = mean**2
+            return np.maximum(own.sum(axis=1, keepdims=True) - own, 0.0) + (1 - mean) ** 2
+        return np.stack([((row - mean) ** 2).sum(axis=1) for row in features], axis=1)
 
 
 _SECONDS = 1e-9  # in which a label is counted

@@ -311,7 +311,7 @@ def resident_moments(phi: Array, residual: ClassResidual, p: Array, labels: np.n
     L_k of class k and their means m_i.
     """
     xp, m, size = namespace(phi), p.shape[1], phi.shape[1]
-    left = like(residual.label_features, phi)
+    left = like(residual.label_features.table(), phi)
     observed, predicted = _outer(residual.features(labels), phi), _outer(residual.mean, phi)
     blocks = xp.stack([(phi * p[:, k][:, None]).T @ phi for k in range(m)])
     own = xp.tensordot(left[:, :, None] * left[:, None, :], blocks, axes=((0,), (0,)))

@@ -104,7 +104,7 @@ def _of_one(
     phi: np.ndarray, residual: ClassResidual, p: np.ndarray, labels: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Both matrices for residuals of one feature, whose variance is a number."""
-    left = residual.label_features
+    left = residual.label_features.table()
     variance = p @ left[:, 0] ** 2 - (p @ left[:, 0]) ** 2
     observed = phi * residual.features(labels)
     expected = phi * np.sqrt(np.maximum(variance, 0))[:, None]

@@ -23,6 +23,7 @@ PRODUCT = 1.6e-11  # seconds of a pair of rows and a residual feature in a produ
 
 _BUDGET = 2**28  # bytes for the kernel matrices, which are one tile here
 _LOOKUP = 5.6e-9  # seconds (measured with four kernels)
+_LOOKED_UP = 64  # bytes of a row and draw
 _PAIRS_AT_ONCE = 2**21
 
 
@@ -46,7 +47,7 @@ class SameLabel(QuadraticForms):
         self.smoothed = [matrix @ p for matrix in matrices]
         self.constants = [float((p * g).sum()) for g in self.smoothed]
         self.values = np.stack(matrices, axis=-1).reshape(-1, len(kernels))  # a look-up finds all kernels together
-        self.bytes_per_draw = 64 * len(p)
+        self.bytes_per_draw = _LOOKED_UP * len(p)
 
     def of(self, labels: np.ndarray) -> Sums:
         """Sums of one set of labels."""
@@ -79,13 +80,18 @@ class SameLabel(QuadraticForms):
         return total
 
 
+def matrix_bytes(kernels: int, n: int) -> int:
+    """Memory of the kernel matrices while they are made: they are then there twice."""
+    return 8 * n**2 * (2 * kernels + 1)
+
+
 def lookup_cost(kernels: int, predictions: ClassPredictions) -> float:
     """Seconds of a draw and kernel, roughly; infinite if the matrices exceed the budget.
 
     The expected number of pairs i < j with equal labels is, up to n, half of |sum_i p_i|^2.
     """
     p = predictions.table()
-    if 8 * len(p) ** 2 * (2 * kernels + 1) > _BUDGET:  # while they are made, they are there twice
+    if matrix_bytes(kernels, len(p)) > _BUDGET:
         return math.inf
     expected = p.sum(axis=0, dtype=np.float64)
     return _LOOKUP * 0.5 * float((expected**2).sum())
@@ -135,6 +141,14 @@ class FeatureTiles(Tiles):
     def seconds_per_draw(self) -> float:
         """The same for each of many sets of targets and each kernel: a column of a product."""
         return min(self._ways)
+
+    @property
+    def planned_bytes(self) -> tuple[int, int]:
+        """Memory of the matrices in which pairs of equal labels are looked up, and of a set of labels."""
+        products, looking_up = self._ways
+        if not looking_up < products:
+            return super().planned_bytes
+        return matrix_bytes(len(self.kernels), self.n), _LOOKED_UP * self.n
 
     @cached_property
     def _ways(self) -> tuple[float, float]:

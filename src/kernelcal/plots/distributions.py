@@ -22,7 +22,55 @@ from kernelcal.plots.axes import (
     where_calibrated,
 )
 
-__all__ = ["confidence_plot", "curve_plot", "difference_plot", "histogram_plot", "levels_plot"]
+__all__ = ["calibration_plot", "confidence_plot", "curve_plot", "difference_plot", "histogram_plot", "levels_plot"]
+
+
+def calibration_plot(
+    predictions: np.ndarray,
+    curve: np.ndarray,
+    *,
+    band: tuple[np.ndarray, np.ndarray] | None = None,
+    outside: np.ndarray | None = None,
+    confidence_level: float = CONFIDENCE_LEVEL,
+    title: str = "",
+    subtitle: str = "",
+    ax: Any = None,
+) -> Any:
+    """Draw how often outcomes happen at every predicted probability, over the band of calibrated models.
+
+    Parameters
+    ----------
+    predictions : numpy.ndarray of shape (m,)
+        Places, increasing, in [0, 1].
+    curve : numpy.ndarray of shape (m,)
+        Frequency of outcomes there.
+    band : pair of numpy.ndarray of shape (m,), optional
+        Ends of the band of curves of calibrated models, all places at once.
+    outside : numpy.ndarray of bool, optional
+        Which places stand out.
+    confidence_level : float
+        Of the band.
+    title, subtitle : str
+        Shown letter by letter.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    ax = axes_or_new(ax, 5.0, 6.2)
+    if band is not None:
+        words = f"{where_calibrated(confidence_level)}, everywhere at once"
+        ax.fill_between(predictions, *band, color=BAND, linewidth=0, label=words, zorder=0.9)
+    ax.plot([0, 1], [0, 1], "--", color=INK, linewidth=0.9, label="calibrated", zorder=2)
+    ax.plot(predictions, curve, color=OBSERVED, linewidth=1.8, label="calibration curve", zorder=3)
+    if outside is not None and outside.any():
+        look = {"color": ACCENT, "markersize": 5, "markeredgecolor": "white", "zorder": 4}
+        ax.plot(predictions[outside], curve[outside], "D", label="outside of the band", **look)
+    ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
+    ax.set(xlabel="predicted probability", ylabel="observed frequency")
+    return finished(ax, title, subtitle)
 
 
 def confidence_plot(

@@ -74,6 +74,11 @@ def common_start(names: Sequence[str]) -> str:
 
 def _inner(name: str, target: str = "") -> list[str]:
     """The name, and what is left of it without words that stand around labels, the shortest last."""
+    return [name[start:end] for start, end in _inner_places(name, target)]
+
+
+def _inner_places(name: str, target: str = "") -> list[tuple[int, int]]:
+    """Where each of these begins and ends: of ``prob_b`` the label is the last letter, not that of ``prob``."""
     words = list(_WORD.finditer(name))
     own = {word.casefold() for word in _WORD.findall(target)}
     around = [word.group().casefold() in _AFFIXES or word.group().casefold() in own for word in words]
@@ -84,7 +89,7 @@ def _inner(name: str, target: str = "") -> list[str]:
         last -= 1
     cuts = [(a, b) for a in range(first + 1) for b in range(len(words), last - 1, -1) if a < b]
     cuts.sort(key=lambda cut: cut[0] - cut[1])
-    return [name, *(name[words[a].start() : words[b - 1].end()] for a, b in cuts)]
+    return [(0, len(name)), *((words[a].start(), words[b - 1].end()) for a, b in cuts)]
 
 
 def matched(labels: Iterable[Any], columns: Sequence[Any]) -> list[Any] | None:
@@ -267,11 +272,10 @@ def columns_of_labels(labels: Iterable[Any], columns: Sequence[str], target: str
     keys = {_key(text_of(label)) for label in labels}
     around: dict[tuple[str, str], dict[str, str]] = {}
     for name in columns:
-        for text in dict.fromkeys(_inner(name, target)):
-            if _key(text) in keys:
-                start = name.index(text)
-                end = name[start + len(text) :]
-                around.setdefault((name[:start].casefold(), end.casefold()), {})[name] = _key(text)
+        for start, end in _inner_places(name, target):
+            key = _key(name[start:end])
+            if key in keys:
+                around.setdefault((name[:start].casefold(), name[end:].casefold()), {})[name] = key
                 break
     complete = [pattern for pattern, found in around.items() if len(set(found.values())) == len(found) == len(keys)]
     if len(complete) == 1:

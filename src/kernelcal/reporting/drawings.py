@@ -22,7 +22,7 @@ from kernelcal.reporting.figures import is_number
 from kernelcal.runs import Run
 from kernelcal.statistics import ECE, claimed_levels_of, pit_histogram_of, quantile_calibration_of, rank_histogram_of
 
-__all__ = ["Drawing", "LegendEntry", "Picture", "dark_colours", "drawings_of", "drawn"]
+__all__ = ["Drawing", "LegendEntry", "Picture", "dark_colours", "drawings_of", "drawn", "measured_drawings"]
 
 
 _SVG, _LINK = "http://www.w3.org/2000/svg", "{http://www.w3.org/1999/xlink}href"
@@ -381,6 +381,23 @@ def _witness(witness: Any, panels: int) -> Iterator[Drawing]:
             small=not alone,
             kind="witness",
         )
+
+
+def measured_drawings(measured: Any, of: str = "") -> list[Drawing]:
+    """Measures that were asked for, one line each; of none no picture."""
+    if measured is None:
+        return []
+    level = percent(measured.confidence_level)
+    return [
+        Drawing(
+            "Measures" + of,
+            f"Marks: value of every measure with its {level} interval, over the bar of values that {level} of "
+            "calibrated models have. The table has the numbers.",
+            "; ".join(f"{one.name}: {one.value:.3g}, p = {one.pvalue:.3g}" for one in measured.values),
+            measured.plot,
+            (4.2, 1.4 + 0.3 * (len(measured.values) + len(measured.groups))),
+        )
+    ]
 
 
 def _test(test: Any) -> Drawing:

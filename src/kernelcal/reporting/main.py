@@ -32,7 +32,7 @@ from kernelcal.inference.intervals import checked_bound, equivalent
 from kernelcal.lenses import Lens
 from kernelcal.predictions import Samples, ScorePredictions
 from kernelcal.randomness import generator_of
-from kernelcal.reporting.drawings import drawings_of, drawn
+from kernelcal.reporting.drawings import drawings_of, drawn, measured_drawings
 from kernelcal.reporting.figures import key_figures
 from kernelcal.reporting.page import call_in_python, day, environment, rendered
 from kernelcal.reporting.result import ModelReport, Report, refuse_path, write_whole
@@ -55,6 +55,7 @@ def model_report(
     steps: Steps,
     place: tuple[int, int],
     within: float | None = None,
+    measures: Any = None,
 ) -> ModelReport:
     """Add explanation, figures and pictures to an evaluation; the place is the number of the model, and of models."""
     number, models = place
@@ -65,7 +66,9 @@ def model_report(
     why, rows = _explained(case, replace(run, progress=steps.next()), models)
     panels = _PANELS if models == 1 else _FEW_PANELS
     equivalence = None if within is None else _equivalence(case, run, within)
+    measured = None if measures is None else _measured(case, measures, grouping, run)
     drawings = drawings_of(case, evaluation, why, run, panels)
+    drawings = [*drawings, *measured_drawings(measured, f" of {name}" if name and models > 1 else "")]
     return ModelReport(
         name,
         type(case.predictions).__name__,
@@ -77,7 +80,24 @@ def model_report(
         tuple(drawn(drawing, f"p{number}-{k}") for k, drawing in enumerate(drawings)),
         case.rows,
         equivalence,
+        measured,
     )
+
+
+def _measured(case: Case, measures: Any, groups: Any, run: Run) -> Any:
+    """Measures that were asked for."""
+    from kernelcal.measures import measured  # few pages have them
+
+    return measured(case, measures, replace(run, progress=None), groups=groups)
+
+
+def _asked(measures: Any) -> Any:
+    """Measures of names, before data are looked at; None where none are asked for."""
+    if measures is None:
+        return None
+    from kernelcal.measures import asked_measures  # few pages have them
+
+    return asked_measures(measures)
 
 
 def _equivalence(case: Case, run: Run, within: float) -> Equivalence:
@@ -147,6 +167,7 @@ def report(
     time: Any = None,
     horizon: int | None = None,
     series: Any = None,
+    measures: Any = None,
 ) -> Report:
     """Write one self-contained HTML page: verdict, numbers, pictures, where the model is wrong, method and data.
 
@@ -182,6 +203,8 @@ def report(
         wrong in them. For one model.
     clusters, time, horizon, series
         Which rows depend on each other, as for `evaluate` and `compare`.
+    measures : str, Measure or sequence of these, optional
+        What fields call calibration, as for `measures.measure`: a table and a picture of them, groups too.
     date : str or datetime.date, optional
         Date on the page. Default: that of the environment variable SOURCE_DATE_EPOCH, else today's.
 
@@ -224,6 +247,7 @@ def report(
         progress=progress,
     )
     seed = run.seed("the page names it")
+    chosen = _asked(measures)
     models, several = _models(predictions, weights)
     if several and given is not None:
         raise InputError("given is for one model on a page, got several: report one model at a time")
@@ -241,11 +265,12 @@ def report(
         checked = _checked(y, models, several=several, **options)
         checked = {name: _numbered(case, rows) for name, case in checked.items()}
         named = isinstance(predictions, Mapping)
-        found, compared = _computed(checked, lens, groups, run, bound, several=several, named=named)
+        found, compared = _computed(checked, lens, groups, run, bound, several=several, named=named, measures=chosen)
     verdict = found[0].verdict if compared is None else verdict_of_several(compared)
     if command is None:
         own = {"groups": groups, "lens": lens, **options, "within": within, "rows": rows, "read": read, "date": date}
         own |= {} if title == TITLE else {"title": title}
+        own |= {} if measures is None else {"measures": measures}
         command = call_in_python(path, run, own)
     page = rendered(title, verdict, found, compared, run, read=read, command=command, date=day(date))
     if place is not None:
@@ -254,7 +279,15 @@ def report(
 
 
 def _computed(
-    checked: Models, lens: Lens | None, groups: Any, run: Run, bound: float | None, *, several: bool, named: bool
+    checked: Models,
+    lens: Lens | None,
+    groups: Any,
+    run: Run,
+    bound: float | None,
+    *,
+    several: bool,
+    named: bool,
+    measures: Any,
 ) -> tuple[tuple[ModelReport, ...], Comparison | ScoreComparison | None]:
     """Everything about every model, in the order of the page, and their comparison."""
     cases = _seen(checked, lens, several=several)
@@ -272,6 +305,7 @@ def _computed(
             steps,
             (number, len(cases)),
             bound if compared is None else None,
+            measures,
         )
         for number, (name, case) in enumerate(ordered.items(), 1)
     )

@@ -337,6 +337,6 @@ def _written(name: str, value: Any) -> str:
     if isinstance(value, str | bool | int | float | datetime.date):
         return repr(value.isoformat() if isinstance(value, datetime.date) else value)
     plain = isinstance(value, list | tuple) and all(isinstance(x, str | int) for x in value)
-    if plain and name == "classes":
+    if plain and name in ("classes", "measures"):
         return repr(list(value))
     return name

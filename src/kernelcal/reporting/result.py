@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernelcal.comparison import Comparison, ScoreComparison
 from kernelcal.dependence import Dependence
@@ -16,6 +16,9 @@ from kernelcal.reporting.figures import KeyFigure
 from kernelcal.reporting.verdict import Verdict
 from kernelcal.surroundings import refuse_place, written_whole
 from kernelcal.tables import Shown, Table
+
+if TYPE_CHECKING:  # asked for by few
+    from kernelcal.measures import Measured
 
 __all__ = ["ModelReport", "Report", "refuse_path", "write_whole"]
 
@@ -60,6 +63,8 @@ class ModelReport(Shown):
         How its rows depend on each other, where that was said.
     equivalence : Equivalence or None
         Of one model by itself, whether it is calibrated to within the bound that was asked for.
+    measured : Measured or None
+        Measures that were asked for, as of `measures.measure`.
     """
 
     name: str | None
@@ -72,6 +77,7 @@ class ModelReport(Shown):
     pictures: tuple[Picture, ...]
     rows: Dependence | None = None
     equivalence: Equivalence | None = None
+    measured: Measured | None = None
 
     def _table(self) -> Table:
         rows = [(figure.name, f"{figure.value} ({figure.interval})") for figure in self.figures]
@@ -82,7 +88,8 @@ class ModelReport(Shown):
         why = None if self.explanation is None else self.explanation.to_dict()
         own = {"name": self.name, "verdict": self.verdict.heading, "explained_rows": self.explained_rows}
         within = {} if self.equivalence is None else {"equivalence": self.equivalence.to_dict()}
-        return {**own, "evaluation": self.evaluation.to_dict(), "explanation": why, **within}
+        measures = {} if self.measured is None else {"measured": self.measured.to_dict()}
+        return {**own, "evaluation": self.evaluation.to_dict(), "explanation": why, **within, **measures}
 
 
 @dataclass(frozen=True, eq=False, repr=False)

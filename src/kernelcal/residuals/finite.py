@@ -15,6 +15,7 @@ from kernelcal.errors import InputError
 from kernelcal.kernels import Dirac, Kernel, class_matrix
 from kernelcal.predictions import Bernoulli, ClassPredictions, QuantileCells, Quantiles
 from kernelcal.residuals.base import FeatureResidual
+from kernelcal.residuals.labels import LabelFeatures
 
 __all__ = ["ClassResidual", "QuantileResidual"]
 
@@ -68,9 +69,10 @@ class ClassResidual(FeatureResidual):
         return int(self.mean.shape[1])
 
     @cached_property
-    def label_features(self) -> np.ndarray:
-        """Features of every label, shape (m, r)."""
-        return np.eye(self.dimension) if self.class_features is None else self.class_features
+    def label_features(self) -> LabelFeatures:
+        """Features of every label."""
+        number = self.dimension if self.class_features is None else len(self.class_features)
+        return LabelFeatures(self.class_features, number)
 
     @cached_property
     def _table(self) -> np.ndarray:

@@ -155,7 +155,7 @@ def _of_two_classes(terms: Sequence[ResidualTerm], predictions: Bernoulli) -> tu
     parts = []
     for term in terms:
         assert isinstance(term.residual, ClassResidual)  # for the type checker: a Bernoulli has no other residuals
-        size = float(term.residual.label_features[1, 0]) ** 2 / 2
+        size = float(term.residual.label_features.table()[1, 0]) ** 2 / 2
         if size > 0:
             parts.append(size * term.kernel)
     if not parts:

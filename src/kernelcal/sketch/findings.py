@@ -211,10 +211,10 @@ def _surprises(sums: Arrays, settings: Settings, subject: Subject, total: float,
     law = label_law_of_sums(sums["surprised"], sums["expected"], n)
     probe = Bernoulli(np.array([0.5])) if subject.family == "Bernoulli" else Categorical(np.full((1, m), 1 / m))
     features = ClassResidual.of(probe, subject.target_kernel).label_features
-    centre, most = law.labels @ features, settings.prediction_kernel.bound()
+    centre, most = features.mean(law.labels), settings.prediction_kernel.bound()
     pseudo = np.kron(centre, sums["features"]) - sums["means"]
-    sizes = float(law.labels @ (features**2).sum(axis=1))
-    lengths = n * sizes - 2 * float(centre @ (sums["expected"] @ features)) + float(sums["lengths"])
+    sizes = float(law.labels @ features.sizes)
+    lengths = n * sizes - 2 * float(centre @ features.mean(sums["expected"])) + float(sums["lengths"])
     both, norms = (most * lengths) ** 2, most * float(sums["diagonal"][0])
     mixed = min(most * lengths * norms, math.sqrt(max(squares * both, 0.0)))
     linear, square = float(pseudo @ sums["totals"][:, 0].ravel()), float(pseudo @ pseudo)

@@ -18,11 +18,13 @@ from kernelcal.runs import Run
 from kernelcal.sketch.findings import SketchResult, findings
 from kernelcal.sketch.rows import RowSet, checked_rows
 from kernelcal.sketch.subject import Settings, Subject, refuse_different
-from kernelcal.sketch.sums import Arrays, added, check_arrays, checksum, placed_for_sums, read_file, sums_of, write_file
+from kernelcal.sketch.sums import Arrays, added, check_arrays, placed_for_sums, sums_of
+from kernelcal.surroundings import checksum, read_archive, write_archive
 
 __all__ = ["Sketch"]
 
 
+_FILE = ("kernelcal sketch", 1)  # what files are called, and their version
 _NOTES = 10  # that are kept: each may hold the number of rows of its batch
 _SHOWN = ("frequencies", "draws", "rng")
 _MANY_RANGES = "there are so many separate ranges of rows that not all were kept: rows given twice may go unseen"
@@ -336,12 +338,14 @@ class Sketch:
         subject = None if self._subject is None else self._subject.plain()
         head = {"settings": self._settings.plain(), "subject": subject, "notes": list(self._notes)}
         rows = {"next": self._rows.next, "whole": self._rows.whole}
-        write_file(path, {**head, **rows}, {"starts": self._rows.starts, "stops": self._rows.stops, **self._sums})
+        write_archive(
+            path, _FILE, {**head, **rows}, {"starts": self._rows.starts, "stops": self._rows.stops, **self._sums}
+        )
 
     @classmethod
     def load(cls, path: Any) -> Self:
         """Read a sketch that was saved; damaged and foreign files are refused."""
-        head, arrays = read_file(path)
+        head, arrays = read_archive(path, _FILE, "a sketch")
         whole = dict(arrays)
         try:
             sketch = object.__new__(cls)._begin(Settings.of(head["settings"]))

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
-import os
-import zipfile
-import zlib
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -35,18 +30,14 @@ from kernelcal.statistics import (
     weighted_interval_score_of,
 )
 from kernelcal.statistics.binned import usual_questions
-from kernelcal.surroundings import refuse_place, written_whole
 
 __all__ = [
     "Arrays",
     "added",
     "check_arrays",
-    "checksum",
     "placed_for_sums",
-    "read_file",
     "scores_of",
     "sums_of",
-    "write_file",
 ]
 
 
@@ -235,47 +226,3 @@ def _shapes(arrays: Arrays, settings: Settings, subject: Subject) -> dict[str, t
         shapes |= {"features": (d,), "means": (r * d,), "lengths": ()}
         shapes |= dict.fromkeys(("surprised", "expected"), (subject.columns,))
     return shapes
-
-
-_FORMAT, _VERSION = "kernelcal sketch", 1
-_DAMAGED = (
-    *(ValueError, KeyError, TypeError, AttributeError, EOFError, NotImplementedError),
-    *(zipfile.BadZipFile, zlib.error, RecursionError, MemoryError),  # nested without end, a shape of 10^12 numbers
-)
-
-
-def write_file(path: Any, settings: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-    """Write the whole file beside its place, then move it there: a reader finds the old file or the new one."""
-    settings = {**settings, "checksum": checksum(settings, arrays)}
-    head = json.dumps({"format": _FORMAT, "version": _VERSION, **settings})
-    with written_whole(refuse_place(path)) as unfinished, open(unfinished, "wb") as file:
-        np.savez(file, settings=np.array(head), **{f"/{name}": x for name, x in arrays.items()})  # type: ignore[arg-type]
-
-
-def checksum(settings: dict[str, Any], arrays: dict[str, np.ndarray]) -> str:
-    """Number that changes with any setting, any array, its type and its shape; notes are words and are left out."""
-    told = {name: value for name, value in settings.items() if name not in ("notes", "checksum")}
-    found = hashlib.sha256(json.dumps(told, sort_keys=True).encode())
-    for name in sorted(arrays):
-        x = np.ascontiguousarray(arrays[name])
-        found.update(f"{name} {x.dtype.str} {np.shape(arrays[name])} ".encode())
-        found.update(x.tobytes())
-    return found.hexdigest()
-
-
-def read_file(path: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Return settings and arrays, or refuse what is not a whole sketch."""
-    if not isinstance(path, str | os.PathLike):
-        raise InputError(f"a sketch is read from a file: pass its path, got {path!r:.60}")
-    try:
-        with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        settings = json.loads(str(arrays.pop("settings")))
-        found = settings.pop("format"), settings.pop("version")
-    except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file") from None
-    except _DAMAGED as error:
-        raise InputError(f"{path} is not a sketch, or it is damaged ({type(error).__name__}): {error}") from None
-    if found != (_FORMAT, _VERSION):
-        raise InputError(f"{path} is written as {found[0]!r} version {found[1]!r}, this reads {_FORMAT!r} {_VERSION}")
-    return settings, {name.removeprefix("/"): x for name, x in arrays.items()}

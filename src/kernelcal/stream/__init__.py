@@ -7,6 +7,7 @@ from kernelcal.stream.main import (
     explain_files,
     prepared,
     read_options,
+    refuse_too_little,
     sketch_options,
 )
 from kernelcal.stream.named import (
@@ -42,6 +43,7 @@ __all__ = [
     "read_named_models",
     "read_options",
     "read_together",
+    "refuse_too_little",
     "size_of",
     "sketch_options",
     "survey_files",

@@ -100,7 +100,7 @@ _REFUSED = {
         ("clusters", "time", "horizon", "series"),
         "how strongly rows depend on each other is learned from all of them before targets are redrawn",
     ),
-    "truth": "outcomes of a second file are joined to all rows at once",
+    "truth": "outcomes of a second file are joined to all rows at once (or write them beside the predictions)",
     "row_id": "rows are known by their place in the files",
     "model_column": "one pass is about one model",
 }

@@ -7,10 +7,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, TextIO
 
 import numpy as np
@@ -66,16 +64,18 @@ class InPieces(ABC):
         As it was given.
     names : list of str
         Its columns.
-    percent : mapping of str to int
-        Columns whose numbers have a percent sign, and a line that has one.
     aside : str
         What is said of lines above the header.
     """
 
     path: str
     names: list[str]
-    percent: Mapping[str, int] = MappingProxyType({})
     aside = ""
+
+    @property
+    def percent(self) -> Mapping[str, int]:
+        """Columns whose numbers have a percent sign, and a line that has one."""
+        return {}
 
     @abstractmethod
     def head(self) -> Columns:
@@ -215,6 +215,7 @@ class CsvBlocks(InPieces):
         self._start, self._lines = start_of(path, whole.skipped, headless=whole.headless)
         self._found: list[tuple[Piece, list[Any]]] = []
         self._asked: list[str] = []
+        self._percent: dict[str, int] | None = None
 
     def head(self) -> Columns:
         """First rows of all columns, as what their cells are."""
@@ -224,9 +225,14 @@ class CsvBlocks(InPieces):
         found = self._slowly(block.beginning(HEAD), [*self.percent])
         return {name: column if name in self.percent else typed(column.tolist()) for name, column in found.items()}
 
-    @cached_property
-    def percent(self) -> dict[str, int]:
+    @property
+    def percent(self) -> Mapping[str, int]:
         """Columns whose first cells all have a percent sign, and a line that has one."""
+        if self._percent is None:
+            self._percent = self._with_signs()
+        return self._percent
+
+    def _with_signs(self) -> dict[str, int]:
         block = next(iter(blocks_of(self.path, self._start, self._lines)), None)
         if block is None or b"%" not in block.text:
             return {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -78,7 +79,9 @@ class StreamResult(SketchResult):
 
 
 _OF_SKETCH = ("prediction_kernel", "target_kernel", "bins", "second_moments")
-_BYTES = 3e8  # of the libraries, and of what is at work for a batch
+_LIBRARIES = 1e8  # bytes of Python and the libraries
+_BYTES = _LIBRARIES + 2e8  # and of what is at work for a batch
+LEAST = _BYTES - _LIBRARIES + 3 * BATCH_BYTES  # bytes of any pass, beside the libraries
 _EQUAL = re.compile(r", [\d,]+ rows? with equal neighbouring quantiles")
 
 
@@ -94,6 +97,7 @@ def evaluate_files(
     sketch: Mapping[str, Any] | None = None,
     client: Any = None,
     progress: Callable[[int, int], None] | None = None,
+    memory: int | None = None,
     **columns: Any,
 ) -> StreamResult:
     """Is the model calibrated that made the predictions in these files? In one pass, in a memory that does not grow.
@@ -119,6 +123,8 @@ def evaluate_files(
         Cluster of Dask that does the work; it must see the files under the same names. Default: this process.
     progress : callable, optional
         Called with the rows done and the rows of all.
+    memory : int, optional
+        Bytes that the pass may take beside what Python and the libraries do, or it is refused before the work.
     **columns
         What the files hold, as on the command line: ``target``, ``predictions``, ``kind``, ``classes``, ``mean``,
         ``std``, ``quantiles``, ``drop_missing``, ... Names are text ``"a,b"``, a glob ``"p*"``, or a list.
@@ -170,6 +176,7 @@ def evaluate_files(
         dask=client is not None,
         client=client,
     )
+    refuse_too_little(begun.plan, memory)
     return begun.result(run.progress)
 
 
@@ -329,6 +336,22 @@ def prepared(
     plan = _plan(survey, pilot, empty, why, client if dask else None)
     seen = suspicions(pilot.predictions, pilot.targets)
     return Pass(survey, empty, lens, _read(survey, description), plan, run, dask, client, seen)
+
+
+def refuse_too_little(planned: Plan, memory: int | None) -> None:
+    """Refuse a limit of memory that one pass does not keep: there is nothing that takes less."""
+    taken = planned.bytes - _LIBRARIES
+    if memory is not None and taken > memory:
+        raise InputError(
+            f"one pass over {planned.n:,} rows takes about {size_in_words(taken)} beside the libraries, more than "
+            f"--memory {size_in_words(memory)}: the least that works is {least_in_words(taken)}; fewer --draws or "
+            f"--features take less, down to {size_in_words(LEAST)}"
+        )
+
+
+def least_in_words(size: float) -> str:
+    """Return the option that allows so many bytes, as it is typed."""
+    return f"--memory {math.ceil(size / 1e6)}MB"
 
 
 def sketch_options(run: Run, more: Mapping[str, Any] | None = None) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from kernelcal.predictions import ScorePredictions
 from kernelcal.runs import Run
 from kernelcal.stream.batches import batch_of
 from kernelcal.stream.formats import Columns
-from kernelcal.stream.main import evaluate_files, read_options
+from kernelcal.stream.main import LEAST, evaluate_files, least_in_words, read_options
 from kernelcal.stream.survey import FilePart, Survey, find_files, in_pieces, is_many, size_of, survey_files
 
 __all__ = ["evaluate_path", "read_together", "too_much", "why_too_large"]
@@ -44,8 +44,9 @@ def evaluate_path(path: Any, *, memory: int | None = None, **options: Any) -> Ev
         A file, a folder of files, or a glob such as ``"data/*.parquet"``; several files are one table.
     memory : int, optional
         Bytes that the work may take beside what Python and the libraries do (some 100 MB). What is planned to take more
-        is read in parts, in one pass, which takes some 250 MB however many rows there are; what cannot be read in parts
-        is refused. Default: no limit, and Parquet, csv, tsv and txt files of more than 256 MiB are read in parts.
+        is read in parts, in one pass, which takes some 250 MB however many rows there are; what cannot be read in
+        parts, or takes more even so, is refused before the work. Default: no limit, and Parquet, csv, tsv and txt files
+        of more than 256 MiB are read in parts.
     **options
         ``lens``, ``confidence_level``, ``draws``, ``rng``, ``engine``, ``progress`` as for `kernelcal.evaluate`; what
         the files hold, as for `evaluate_files`, such as ``target="label"`` and ``predictions="p_*"``. With ``sketch``
@@ -77,14 +78,14 @@ def evaluate_path(path: Any, *, memory: int | None = None, **options: Any) -> Ev
     refuse_lens(lens)
     asked = read_options({name: x for name, x in options.items() if name not in {"lens", *_RUN, *_ONLY_IN_PARTS}})
     if _in_parts(path, memory, options):
-        return evaluate_files(path, **options)
+        return evaluate_files(path, memory=memory, **options)
     try:
         data = _read(path, asked)
         over = None if memory is None else too_much(data, lens, run, memory)
         if over is not None:
             if not _able(path):
                 raise InputError(f"{over}, and such a file is not read in parts: fewer draws, or a larger memory")
-            return evaluate_files(path, **options)
+            return evaluate_files(path, memory=memory, **options)
         return _evaluated(data, lens, run)
     except InputError as error:
         named = str(error) if os.fspath(path) in str(error) else f"{path}: {error}"
@@ -123,14 +124,25 @@ def _limit(memory: int) -> str:
 
 
 def too_much(data: Data, lens: Lens | None, run: Run, memory: int) -> str | None:
-    """Why an evaluation of all rows at once would take more than a limit of memory; None if it does not."""
+    """Why an evaluation of all rows at once would take more than a limit of memory; None if it does not.
+
+    Raises
+    ------
+    InputError
+        Where parts would take no less.
+    """
     if isinstance(data.predictions, ScorePredictions):
         return None
     found = plan(data.predictions, lens=lens, draws=run.draws, engine=run.engine)
     taken = found.bytes + 8 * found.n * found.columns  # with the predictions themselves
     if taken <= memory:
         return None
-    return f"planned to take {size_in_words(taken)} at once, more than {_limit(memory)}"
+    over = f"planned to take {size_in_words(taken)} at once, more than {_limit(memory)}"
+    if taken <= LEAST:  # parts take no less
+        raise InputError(
+            f"{over}: the least that works is {least_in_words(taken)}; fewer --draws or a coarser --lens may take less"
+        )
+    return over
 
 
 def _read(path: Any, options: ReadOptions) -> Data:

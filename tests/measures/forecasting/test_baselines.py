@@ -39,6 +39,14 @@ def test_the_climatology_is_what_happened_in_all_other_rows():
     assert crps_rows(y, uneven)[1] == pytest.approx(crps([y[1]], kc.Samples(y[[0, 2, 3]][None])))
 
 
+def test_rows_of_one_cluster_are_no_other_rows():
+    y, batch = forecasts(12)
+    dates = np.arange(12) // 3
+    found = climatology(y, batch, apart=dates)
+    assert crps_rows(y, found)[4] == pytest.approx(crps([y[4]], kc.Samples(np.delete(y, [3, 4, 5])[None])))
+    assert skill(y, batch, clusters=dates).rows[0].baseline == pytest.approx(crps_rows(y, found).mean())
+
+
 def test_climatologies_of_classes_and_quantiles():
     z, p = np.array([0, 1, 1, 0, 1]), np.full(5, 0.5)
     batch = climatology(z, kc.Bernoulli(p))
@@ -99,5 +107,5 @@ def test_refusals():
     for score in ("slope", "coverage"):
         with pytest.raises(InputError, match=r"score must be one of 'crps', .*, got '[sc]"):
             skill(y, batch, score=score)
-    with pytest.raises(InputError, match="a climatology needs at least two rows"):
+    with pytest.raises(InputError, match="a climatology is what happened in other rows, and some rows have none"):
         climatology([1.0], kc.Normal([0.0], [1.0]))

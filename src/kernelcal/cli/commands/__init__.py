@@ -1,15 +1,18 @@
 """Commands that stand by themselves: each adds its options, and names the function that runs it.
 
-A new command is a file here with ``add_it(commands)``, which ends with ``parser.set_defaults(runs=run_it)``; what it
-needs is imported when it runs.
+A new command is a file here with ``add_it(commands)``, which ends with ``parser.set_defaults(runs=run_it)``, and
+returns the parser where it takes the options of files of predictions (`cli.reading`). What it needs is imported when it
+runs.
 """
 
+import argparse
 from collections.abc import Callable
 from typing import Any
 
+from kernelcal.cli.commands.monitoring import add_monitor
 from kernelcal.cli.commands.ranks import add_ranks
 from kernelcal.cli.commands.survival import add_survival
 
 __all__ = ["ADD_COMMANDS"]
 
-ADD_COMMANDS: tuple[Callable[[Any], None], ...] = (add_ranks, add_survival)
+ADD_COMMANDS: tuple[Callable[[Any], argparse.ArgumentParser | None], ...] = (add_ranks, add_survival, add_monitor)

@@ -14,7 +14,7 @@ from kernelcal.inference.draws import Draws
 from kernelcal.inference.intervals.surprises import LabelLaw, label_law
 from kernelcal.pairs import PairMatrix
 from kernelcal.predictions import ClassPredictions
-from kernelcal.residuals import ClassResidual
+from kernelcal.residuals import ClassResidual, LabelFeatures
 
 __all__ = ["MOST", "Flips", "Part"]
 
@@ -48,7 +48,7 @@ class Flips:
         Rows of the matrix M, for a slice: an array that may be overwritten.
     parts : sequence of (features, factors)
         Drawn rows, ``x = sum_parts factors(counts) * features``; a factor that is None is 1.
-    features : numpy.ndarray of shape (m, r)
+    features : LabelFeatures
         Of every label.
     scale : numpy.ndarray of shape (n,)
         By which residuals are multiplied.
@@ -71,7 +71,7 @@ class Flips:
     draws: int
     rows: Callable[[slice], np.ndarray]
     parts: Sequence[Part]
-    features: np.ndarray
+    features: LabelFeatures
     scale: np.ndarray
     targets: np.ndarray
     weights: np.ndarray
@@ -145,7 +145,7 @@ class Flips:
     def of_flips(self, counts: np.ndarray, flips: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """Changes for how often each row is drawn and flipped, of shape (n, B), and the label of each draw."""
         total, n = np.zeros(counts.shape[1]), len(self.targets)
-        height, step = max(16, _STRIP // n), max(1, _FLIPPED // n)
+        height, step = max(16, _STRIP // n), max(1, _FLIPPED // max(n, len(self.features)))
         factors = [None if factor is None else factor(counts) for _, factor in self.parts]
         for top in range(0, n, height):
             rows = slice(top, min(top + height, n))
@@ -173,9 +173,9 @@ class Flips:
         labels: np.ndarray,
     ) -> np.ndarray:
         """``<delta_i, sum_j M_ij (x_j + f_j delta_j / 2)>`` of flipped rows, delta the change of a residual."""
-        new = self.features[labels[draws]]
-        delta = self.scale[rows, None] * (new - self.features[self.targets[rows]])
-        seen = (delta @ self.features.T)[:, self.targets]
+        new = self.features.of(labels[draws])
+        delta = self.scale[rows, None] * (new - self.features.of(self.targets[rows]))
+        seen = self.features.products(delta)[:, self.targets]
         total = 0.5 * flips[:, draws].T * self.scale * (np.einsum("pk,pk->p", delta, new)[:, None] - seen)
         for (features, _), factor in zip(self.parts, factors, strict=True):
             inner = delta @ features.T

@@ -26,7 +26,7 @@ from kernelcal.inference.intervals.surprises import (
 )
 from kernelcal.pairs import PairMatrix, threaded_map
 from kernelcal.predictions import ClassPredictions
-from kernelcal.residuals import ClassResidual, FeatureResidual
+from kernelcal.residuals import ClassResidual, FeatureResidual, LabelFeatures
 from kernelcal.tables import Shown, Table
 
 __all__ = [
@@ -47,7 +47,7 @@ class _Model:
     matrix: PairMatrix
     r: np.ndarray
     mean: np.ndarray
-    features: np.ndarray
+    features: LabelFeatures
 
 
 class PairedSurprises:
@@ -81,7 +81,7 @@ class PairedSurprises:
         self.some = pseudo_rows(self.n)
         self.rows, parts = len(range(*self.some.indices(self.n))), strips(self.some, self.n)
         v = self.law.labels
-        self.centred = [v @ model.features - model.mean for model in self.models]
+        self.centred = [model.features.mean(v) - model.mean for model in self.models]
         self.mixed, self.both = np.zeros((2, len(matrices), len(matrices)))
         self._add_up(parts)
 
@@ -156,7 +156,7 @@ def _model(matrix: PairMatrix) -> _Model:
     size = float(np.max(far - np.einsum("nk,nk->n", mean, mean)))
     features = np.zeros((1, r.shape[1] + 1))
     features[0, -1] = math.sqrt(max(size, 0.0))  # orthogonal to all that was predicted
-    return _Model(matrix, _wider(r), _wider(mean), features)
+    return _Model(matrix, _wider(r), _wider(mean), LabelFeatures(features, 1))
 
 
 def _wider(x: np.ndarray) -> np.ndarray:
@@ -166,13 +166,12 @@ def _wider(x: np.ndarray) -> np.ndarray:
 def _distances(model: _Model, index: np.ndarray) -> np.ndarray:
     """``|e_l - p_i|^2``, shape (rows, m)."""
     mean = model.mean[index]
-    sizes = (model.features**2).sum(axis=1)
-    return sizes - 2 * mean @ model.features.T + np.einsum("nk,nk->n", mean, mean)[:, None]
+    return model.features.sizes - 2 * model.features.products(mean) + np.einsum("nk,nk->n", mean, mean)[:, None]
 
 
 def _of_labels(model: _Model, index: np.ndarray, sums: np.ndarray) -> np.ndarray:
     """``<e_l - p_i, sums_i>``, shape (rows, m)."""
-    return sums @ model.features.T - np.einsum("nk,nk->n", model.mean[index], sums)[:, None]
+    return model.features.products(sums) - np.einsum("nk,nk->n", model.mean[index], sums)[:, None]
 
 
 Two = tuple[_Model, _Model]
@@ -182,7 +181,7 @@ Strips = tuple[np.ndarray, np.ndarray]
 def _real_and_pseudo(models: Two, kernels: Strips, index: np.ndarray, v: np.ndarray) -> float:
     """Sum over pseudo-rows i and rows j of ``E_l (K <e_l - p_i, r_j> - K' <e_l - p'_i, r'_j>)^2``."""
     (a, b), (k, q) = models, kernels
-    x, y = a.r @ a.features.T, b.r @ b.features.T
+    x, y = a.features.products(a.r), b.features.products(b.r)
     t = k * (a.mean[index] @ a.r.T) - q * (b.mean[index] @ b.r.T)
     squares = (x**2 @ v) * k**2 - 2 * ((x * y) @ v) * k * q + (y**2 @ v) * q**2
     return float((squares - 2 * t * (k * (x @ v) - q * (y @ v)) + t**2).sum())
@@ -197,12 +196,11 @@ def _pseudo_and_pseudo(models: Two, kernels: Strips, index: np.ndarray, some: sl
     (a, b), (k, q) = models, kernels
     g = k - q
     t = k * (a.mean[index] @ a.mean[some].T) - q * (b.mean[index] @ b.mean[some].T)
-    gram = a.features @ a.features.T
-    centre = gram @ v
-    total = g**2 * float(v @ gram**2 @ v) + t**2 + 2 * g * t * float(v @ centre)
+    centre = a.features.weighed(v)
+    total = g**2 * float(a.features.weighed(v, 2) @ v) + t**2 + 2 * g * t * float(v @ centre)
     means = []
     for side in (index, some):
-        x, y = a.mean[side] @ a.features.T, b.mean[side] @ b.features.T
+        x, y = a.features.products(a.mean[side]), b.features.products(b.mean[side])
         one, two = (x @ v, y @ v), (x @ (v * centre), y @ (v * centre))
         squares = (x**2 @ v, (x * y) @ v, y**2 @ v)
         if side is index:

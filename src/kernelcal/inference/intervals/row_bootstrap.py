@@ -205,7 +205,7 @@ class RowBootstrap:
         """Changes by flips of drawn rows where the operator has no matrix: all rows of some draws at once."""
         found = np.empty(counts.shape[1])
         for part in row_slices(len(found), self.draws_at_once):
-            delta = of.features[labels[part]][None] - of.features[of.targets][:, None]
+            delta = of.features.of(labels[part])[None] - of.features.of(of.targets)[:, None]
             delta = delta * (flips[:, part] * of.scale[:, None])[:, :, None]
             x = self.r[:, None, :] + (counts[:, part] - 1)[:, :, None] * self.e[:, None, :]
             own = np.einsum("n,nbk,nbk->b", self.operator.diagonal, 2 * x + delta, delta)

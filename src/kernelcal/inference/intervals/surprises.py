@@ -315,7 +315,7 @@ def _of_classes(matrix: PairMatrix, residual: ClassResidual, law: LabelLaw, tota
     """Pseudo-outcomes are labels of their law, the same in all rows."""
     n, features, v = matrix.n, residual.label_features, law.labels
     r, mean = np.asarray(matrix.features), np.asarray(residual.mean)
-    centre, sizes = v @ features, float(v @ (features**2).sum(axis=1))
+    centre, sizes = features.mean(v), float(v @ features.sizes)
     d, lengths = centre - mean, sizes - 2 * mean @ centre + (mean**2).sum(axis=1)
     norms, some = np.einsum("nk,nk->n", r, r), pseudo_rows(n)
 

@@ -49,10 +49,8 @@ class Covariance:
         weights = residuals[0].weights
         self.weights = np.ones(len(predictions)) if weights is None else weights
         self.binary = isinstance(predictions, Bernoulli)
-        several = len(residuals) > 1
-        self.features = (
-            np.hstack([residual.label_features for residual in residuals]) if several else residuals[0].class_features
-        )
+        tables = [residual.label_features.table() for residual in residuals] if len(residuals) > 1 else []
+        self.features = np.hstack(tables) if tables else residuals[0].class_features
         p = to_numpy(predictions.probabilities).astype(np.float64)
         self.p = p / p.sum(axis=1, keepdims=True)  # the law of the labels, see ClassPredictions.draw
         self.root = np.sqrt(self.p)

@@ -35,15 +35,15 @@ def noise_ratio(matrix: PairMatrix, residual: ClassResidual, predictions: ClassP
     n, residual = len(matrix), residual.double()
     p = predictions.table().astype(np.float64, copy=False)
     features = residual.label_features
-    mean, squares = np.asarray(residual.mean), (features @ features.T) ** 2
-    seen = (mean @ features.T) ** 2  # <e_l, p_i>^2
+    mean = np.asarray(residual.mean)
+    seen = features.products(mean) ** 2  # <e_l, p_i>^2
     step = -(-n // _ROWS)
 
     def work(part: slice) -> np.ndarray:
         rows = slice(part.start * step, min(part.stop * step, n), step)
         strip = matrix.forms.kernel_rows(rows)
         strip[np.arange(len(strip)), np.arange(*rows.indices(n))] = 0
-        traces = (p[rows] @ squares) @ p.T - p[rows] @ seen.T - seen[rows] @ p.T + (mean[rows] @ mean.T) ** 2
+        traces = features.weighed(p[rows], 2) @ p.T - p[rows] @ seen.T - seen[rows] @ p.T + (mean[rows] @ mean.T) ** 2
         return np.asarray((strip**2 * traces).sum())
 
     matrix.ready  # noqa: B018  made before threads ask for it

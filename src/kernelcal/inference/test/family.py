@@ -112,8 +112,7 @@ def _spreads(
     p = np.asarray(some.probabilities, dtype=np.float64)
     w = np.ones(len(rows)) if weights is None else weights[rows] / weights.mean()
     moments = (
-        _covariances(p, np.eye(p.shape[1]) if isinstance(target, Dirac) else class_matrix(target, p.shape[1]))
-        * np.outer(w, w) ** 2
+        _covariances(p, None if isinstance(target, Dirac) else class_matrix(target, p.shape[1])) * np.outer(w, w) ** 2
     )
     np.fill_diagonal(moments, 0.0)
     pairs = len(rows) * (len(rows) - 1)
@@ -123,11 +122,11 @@ def _spreads(
     return np.where(spreads > 0, spreads, 1.0)
 
 
-def _covariances(p: np.ndarray, a: np.ndarray) -> np.ndarray:
-    """``tr(V_i A V_j A)`` for ``V_i = diag(p_i) - p_i p_i'``, shape (n, n)."""
-    mapped = p @ a
+def _covariances(p: np.ndarray, a: np.ndarray | None) -> np.ndarray:
+    """``tr(V_i A V_j A)`` for ``V_i = diag(p_i) - p_i p_i'``, shape (n, n); no A stands for the identity."""
+    mapped, squared = (p, p) if a is None else (p @ a, p @ a**2)
     crossed = p @ (mapped**2).T
-    return p @ (a**2) @ p.T - crossed - crossed.T + (mapped @ p.T) ** 2
+    return squared @ p.T - crossed - crossed.T + (mapped @ p.T) ** 2
 
 
 # Seconds of a draw and kernel on two cores up to which all pairs are taken; above, features where they take less

@@ -42,7 +42,7 @@ def doubts_of(y: np.ndarray, predictions: Any) -> tuple[str, ...]:
     if 1 < len(values) <= _FEW and not np.all((values == 0) | (values == 1)):
         found.append(
             f"the predictions have only {len(values)} different values ({', '.join(f'{v:g}' for v in values)}): are "
-            "these predicted labels, or numbers that were rounded?"
+            "these predicted labels?"
         )
     return tuple(found)
 

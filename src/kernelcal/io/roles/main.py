@@ -55,6 +55,8 @@ def resolved(
     if "kind" not in patch and options.kind == "probabilities" and _in_percent(table, patch, options):
         patch["kind"] = "percent"
         choices.append(choice("kind", "percent", "the names say percent"))
+    if "predictions" in patch and str(patch["predictions"]) in source.names:
+        _refuse_the_contrary(table, str(patch.get("target", options.target)), str(patch["predictions"]))
     if "predictions" in patch and {**vars(options), **patch}["kind"] in ("probabilities", "top-label"):
         _refuse_a_doubtful_percent(table, str(patch["predictions"]).split(","))
     said_by = {one.role for one in choices}
@@ -72,6 +74,28 @@ def _in_percent(table: NamedColumns, patch: dict[str, Any], options: ReadOptions
         return False
     there = values[np.isfinite(values)]
     return len(there) > 0 and bool(there.min() >= 0 and 1 < there.max() <= 100)
+
+
+def _refuse_the_contrary(table: NamedColumns, target: str, name: str) -> None:
+    """Refuse a probability whose name says the contrary of the outcome, and one of two before and after calibration."""
+    outcome = getattr(table.source, "outcomes", {}).get(target, target)
+    two = target in table.source.names and table.kind(target) == "binary" and table.kind(name) != "array"
+    if two and words.is_contrary(name, outcome):
+        raise InputError(
+            f"{name} is by its name the probability of the contrary of {outcome}: write 1 - {name} into a column, "
+            f"or, if it is the probability that {outcome} is 1, say --predictions {name}"
+        )
+    stem = {*words.plain(name).split("_")} - words.RECALIBRATED
+    others = [
+        other
+        for other in table.free
+        if other != name
+        and {*words.plain(other).split("_")} - words.RECALIBRATED == stem
+        and table.kind(other) == table.kind(name)
+    ]
+    if others:
+        ways = " or ".join(f"--predictions {one}" for one in (name, *others))
+        raise InputError(f"{name} and {listed(others)} are probabilities of the same: say which are meant, {ways}")
 
 
 def _refuse_a_doubtful_percent(table: NamedColumns, names: Sequence[str]) -> None:

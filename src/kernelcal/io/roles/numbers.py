@@ -65,11 +65,12 @@ def _of_one_forecast(table: NamedColumns) -> Found | None:
     whole = [roles for roles in groups.values() if "mean" in roles and len(roles) == _TWO]
     if len(whole) != 1 or any(len(names) > 1 for names in whole[0].values()):
         return None
-    ((mean,), (spread,)) = whole[0].pop("mean"), next(iter(whole[0].values()))
-    (role,) = whole[0]
-    return {"mean": mean, role: spread}, [
+    (mean,) = whole[0]["mean"]
+    kind = "std" if "std" in whole[0] else "variance"
+    (spread,) = whole[0][kind]
+    return {"mean": mean, kind: spread}, [
         choice("mean", mean, "the mean of one forecast, by its name"),
-        choice(role, spread, f"the spread of {mean}, by their names"),
+        choice(kind, spread, f"the spread of {mean}, by their names"),
     ]
 
 

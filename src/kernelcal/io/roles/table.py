@@ -36,7 +36,7 @@ class NamedColumns:
         named += [condition.partition("=")[0].strip() for condition in self.options.where or ()]
         taken = {name for name in [*named, *key_columns(self.source, self.options)] if name}
         self.free = [name for name in self.source.names if name not in taken]
-        self.plain = {name: words.plain(name) for name in self.free}
+        self.plain = {name: words.without_percent(name) for name in self.free}
         self.leaf = {name: words.leaf(name) for name in self.free}
 
     def called(self, tiers: Sequence[frozenset[str]], but: Iterable[str] = ()) -> list[str]:

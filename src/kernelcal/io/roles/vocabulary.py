@@ -27,6 +27,7 @@ __all__ = [
     "PREDICTED_LABEL",
     "PREDICTION_WORDS",
     "PROBABILITY",
+    "RECALIBRATED",
     "RIGHT_OF",
     "SERIES_OF_CLASSES",
     "SERIES_OF_LEVELS",
@@ -36,6 +37,7 @@ __all__ = [
     "TRIALS",
     "UPPER",
     "VARIANCE",
+    "is_contrary",
     "is_target",
     "is_usual",
     "leaf",
@@ -44,6 +46,7 @@ __all__ = [
     "role_and_stem",
     "says_right",
     "series",
+    "without_percent",
 ]
 
 
@@ -130,6 +133,9 @@ MEAN = _names(
     "y_pred y_hat yhat ypred pred predicted prediction predictions forecast forecasts estimate fit fitted "
     "predicted_value point_forecast pred_value",
 )
+(RECALIBRATED,) = _names(
+    "calibrated uncalibrated recalibrated cal uncal recal raw isotonic platt adjusted unadjusted corrected updated"
+)
 (FORECASTS,) = _names("fc fcst forecast pred prediction predicted model ens ensemble posterior ml nn gp")
 STD = _names(
     "std",
@@ -193,9 +199,39 @@ def leaf(name: str) -> str:
     return plain(last) if last[:1].isalpha() else ""
 
 
+_CONTRARY = [
+    (set(one.split()), set(other.split()))
+    for one, other in (
+        ("died death dead mortality fatal", "survive survives survived survival surv alive live living"),
+        ("bad default defaulted", "good paid repaid repay repayment performing nondefault"),
+        ("churn churned left", "retained retention retain stay stays stayed loyal"),
+        ("win won wins", "loss lose loses lost"),
+        ("fail failed failure", "pass passed success succeeded"),
+        ("sick ill diseased disease malignant cancer abnormal", "healthy benign normal"),
+        ("fraud spam", "legit legitimate genuine ham"),
+        ("positive pos true yes", "negative neg false no"),
+    )
+]
+
+
+def is_contrary(name: str, other: str) -> bool:
+    """Tell whether two names have words for an event and its contrary: ``p_survive`` and ``died``."""
+    mine, its = set(plain(name).split("_")), set(plain(other).split("_"))
+    return any((mine & a and its & b) or (mine & b and its & a) for a, b in _CONTRARY)
+
+
+_PERCENT = ("pct", "percent", "percentage", "prozent", "perc")
+
+
 def percent_is_said(name: str) -> bool:
     """Tell whether a name says that its numbers are percentages: ``risk (%)``, ``risk_pct``."""
-    return "%" in name or bool({"pct", "percent", "percentage", "prozent"} & set(plain(name).split("_")))
+    return "%" in name or any(word in _PERCENT for word in plain(name).split("_"))
+
+
+def without_percent(name: str) -> str:
+    """The plain name without words for percent, where something is left: ``risk`` of ``risk_pct``."""
+    rest = [word for word in plain(name).split("_") if word not in _PERCENT]
+    return "_".join(rest) if rest and rest[0][:1].isalpha() else plain(name)
 
 
 def is_target(name: str) -> bool:

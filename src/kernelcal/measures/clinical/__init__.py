@@ -4,6 +4,14 @@ from kernelcal.measures.clinical.curve import E50, E90, ICI, CurveFits, Emax
 from kernelcal.measures.clinical.logistic import CalibrationIntercept, CalibrationSlope, ObservedExpected
 from kernelcal.measures.clinical.ranking import AUROC
 from kernelcal.measures.clinical.scores import Brier, HosmerLemeshow, NetBenefit, ScaledBrier
+from kernelcal.measures.clinical.table import (
+    CalibrationCurve,
+    ClinicalTable,
+    calibration_curve,
+    clinical_measures,
+    clinical_table,
+    clinical_table_of,
+)
 from kernelcal.measures.known import register_measure
 
 __all__ = [
@@ -12,14 +20,20 @@ __all__ = [
     "E90",
     "ICI",
     "Brier",
+    "CalibrationCurve",
     "CalibrationIntercept",
     "CalibrationSlope",
+    "ClinicalTable",
     "CurveFits",
     "Emax",
     "HosmerLemeshow",
     "NetBenefit",
     "ObservedExpected",
     "ScaledBrier",
+    "calibration_curve",
+    "clinical_measures",
+    "clinical_table",
+    "clinical_table_of",
 ]
 
 for _name, _make, _summary in (

@@ -72,8 +72,8 @@ class ICI(_OfCurve):
     """Integrated calibration index: mean distance of predictions from their calibration curve.
 
     The curve is the isotonic one (CORP), which has no bandwidth; Austin and Steyerberg take loess, whose values are
-    near and not the same. Predictions that are calibrated have a distance above 0, too, which the mean under calibration
-    shows.
+    near and not the same. Predictions that are calibrated have a distance above 0, too: the mean under
+    calibration shows it.
 
     References
     ----------

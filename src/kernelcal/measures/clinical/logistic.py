@@ -79,7 +79,8 @@ def fitted_lines(x: np.ndarray, weights: np.ndarray, targets: np.ndarray) -> np.
     centre, scale = (float(weights @ x / whole), float(x.std())) if spread else (0.0, 1.0)
     z = (x - centre) / scale if spread else x
     beta[:, 0], beta[:, 1] = centre, scale
-    going = np.flatnonzero(~alike) if spread else np.zeros(0, dtype=int)
+    sign = _separated(x, y, weights)
+    going = np.flatnonzero(~alike & (sign == 0)) if spread else np.zeros(0, dtype=int)
     old = np.full(len(y), -np.inf)
     move = np.zeros((len(y), 2))
     for _ in range(_STEPS):
@@ -100,14 +101,25 @@ def fitted_lines(x: np.ndarray, weights: np.ndarray, targets: np.ndarray) -> np.
         beta[going] += move[going]
         far = ~np.isfinite(move[going]).all(axis=1) | (np.abs(beta[going]).max(axis=1) > _FAR)
         done = far | (np.abs(move[going]).max(axis=1) < _CLOSE)
-        beta[going[far], 1] = np.inf * np.sign(
-            np.nan_to_num((y[going[far]] - total[going[far], None] / whole) @ (weights * z))
-        )
+        beta[going[far], 1] = np.inf * np.sign((y[going[far]] - total[going[far], None] / whole) @ (weights * z))
         going = going[~done]
-    slope = beta[:, 1] / scale
-    found = np.stack([beta[:, 0] - slope * centre, slope], axis=1)
+    slope = np.where(sign == 0, beta[:, 1] / scale, np.inf * np.where(sign == 0, 1.0, sign))
+    finite = np.isfinite(slope)  # of separated outcomes the intercept has no value
+    intercept = np.where(finite, beta[:, 0] - np.where(finite, slope, 0.0) * centre, np.nan)
+    found = np.stack([intercept, slope], axis=1)
     found[alike | ~np.array(spread)] = np.nan
     return found
+
+
+def _separated(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Sign of the infinite slope of outcomes that x separates, touching at most; 0 of others, shape (B,)."""
+    seen = weights > 0
+    x, event = x[seen], y[:, seen] > 0.5
+    highest, lowest = (np.where(event, np.inf * s, x) for s in (-1, 1))
+    up, down = highest.max(axis=1), lowest.min(axis=1)  # of rows without the outcome
+    highest, lowest = (np.where(event, x, np.inf * s) for s in (-1, 1))
+    above, below = highest.max(axis=1), lowest.min(axis=1)
+    return np.where(up <= below, 1.0, 0.0) - np.where(above <= down, 1.0, 0.0)
 
 
 class _Recalibrated(PreparedMeasure):

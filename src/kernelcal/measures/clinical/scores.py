@@ -182,7 +182,7 @@ class NetBenefit(Measure):
 class HosmerLemeshow(Measure):
     """Statistic of Hosmer and Lemeshow over groups of equal size by their predictions, with an exact p-value.
 
-    ``sum_g (O_g - E_g)^2 / (E_g (1 - E_g / n_g))``. Its chi-square law is that of many rows; the p-value here is that of
+    ``sum_g (O_g - E_g)^2 / (E_g (1 - E_g / n_g))``. Its chi-square law is that of many rows; the p-value is that of
     redrawn outcomes. It says nothing of the size or kind of an error, and grows with the number of rows.
 
     Parameters

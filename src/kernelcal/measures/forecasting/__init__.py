@@ -1,6 +1,6 @@
 """What forecasters hand in: scores with what forecasts expect of them, parts of interval scores, skill."""
 
-from kernelcal.measures.forecasting.baselines import Skill, SkillRow, climatology, skill, skill_of
+from kernelcal.measures.forecasting.baselines import Skill, SkillRow, climate_of, climatology, skill, skill_of
 from kernelcal.measures.forecasting.intervals import (
     IntervalCoverage,
     IntervalOver,
@@ -25,6 +25,7 @@ __all__ = [
     "SkillRow",
     "ThresholdCRPS",
     "WeightedInterval",
+    "climate_of",
     "climatology",
     "skill",
     "skill_of",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,7 +19,7 @@ from kernelcal.predictions import Categorical, ClassPredictions, Predictions, Qu
 from kernelcal.runs import Run
 from kernelcal.tables import Grid, Shown
 
-__all__ = ["Skill", "SkillRow", "climatology", "skill", "skill_of"]
+__all__ = ["Skill", "SkillRow", "climate_of", "climatology", "skill", "skill_of"]
 
 
 _MOST = 1000  # outcomes that stand for a climate
@@ -170,7 +169,8 @@ def skill(
     predictions : Predictions or what `as_predictions` takes
         Forecasts.
     baseline : "climatology", Predictions or what `as_predictions` takes
-        Forecasts of the same rows by a simpler model; ``climatology``: what happened in all other rows (`climatology`).
+        Forecasts of the same rows by a simpler model; ``climatology``: what happened in all rows of other clusters, or
+        in all other rows (`climatology`).
     score : str or ScoreMeasure, optional
         A proper score: a name such as ``crps``, or `ThresholdCRPS(lower=20)`. Default: of quantiles
         the weighted interval score, of other numbers the CRPS, of classes the ranked probability score, which of two is
@@ -220,9 +220,7 @@ def skill(
     if isinstance(baseline, str):
         if baseline != "climatology":
             raise InputError(f"baseline must be 'climatology' or forecasts of the same rows, got {baseline!r}")
-        return skill_of(
-            case, replace(case, predictions=climatology(case.targets, case.predictions)), score, run, groups
-        )
+        return skill_of(case, climate_of(case), score, run, groups)
     other = Case.of(y, baseline, classes=classes).in_numpy
     return skill_of(case, other, score, run, groups, name="the baseline")
 
@@ -292,7 +290,13 @@ def _dependent(case: Case, told: np.ndarray, apart: np.ndarray, run: Run) -> tup
     return law.interval(told, run.confidence_level), p
 
 
-def climatology(y: Any, predictions: Any, groups: Any = None) -> Predictions:
+def climate_of(case: Case) -> Case:
+    """The climatology of a case as forecasts of its rows: rows of one cluster share what happened, and are left out."""
+    apart = None if case.rows is None else case.rows.clusters
+    return replace(case, predictions=climatology(case.targets, case.in_numpy.predictions, apart=apart))
+
+
+def climatology(y: Any, predictions: Any, groups: Any = None, *, apart: Any = None) -> Predictions:
     """Forecast every row by what happened in the other rows: a baseline that knows the climate and no weather.
 
     Parameters
@@ -304,64 +308,67 @@ def climatology(y: Any, predictions: Any, groups: Any = None) -> Predictions:
         other numbers ensembles.
     groups : array of shape (n,), optional
         Labels, such as stations or months: the other rows of the same group alone.
+    apart : array of shape (n,), optional
+        Labels of rows that share what happened, such as dates: rows of the same label are no other rows.
 
     Returns
     -------
     Predictions
-        `Categorical`, `Quantiles` or `Samples`. Above 1,000 rows a group ensembles are 1,000 quantiles of the outcomes,
-        the row's own among them.
+        `Categorical`, `Quantiles` or `Samples`. Of above 1,000 other rows ensembles are 1,000 quantiles of the
+        outcomes, and without `apart` those of all rows of the group, the row's own among them.
 
     Raises
     ------
     InputError
-        If a group has fewer than two rows.
+        If a row has no other rows.
 
     Examples
     --------
     >>> import kernelcal as kc
-    >>> kc.measures.forecasting.climatology([3.0, 1.0, 2.0], kc.Normal([0.0] * 3, 1.0)).draws
+    >>> kc.measures.climatology([3.0, 1.0, 2.0], kc.Normal([0.0] * 3, 1.0)).draws
     array([[1., 2.],
            [2., 3.],
            [1., 3.]])
     """
     targets = np.asarray(y)
     labels = np.zeros(len(targets), dtype=np.intp) if groups is None else np.unique(groups, return_inverse=True)[1]
-    sets = [np.flatnonzero(labels == k) for k in range(int(labels.max()) + 1)]
-    if min(map(len, sets)) < 2:
-        raise InputError(
-            "a climatology needs at least two rows (in every group): what happened in the others is the forecast"
-        )
+    shared = None if apart is None else np.unique(apart, return_inverse=True)[1]
+    others = _others(targets, labels, shared)
     if isinstance(predictions, ClassPredictions):
-        return _frequencies(targets, predictions, sets)
+        p = np.empty((len(targets), predictions.n_classes))
+        for rows, seen in others:
+            p[rows] = np.bincount(seen.astype(np.intp), minlength=predictions.n_classes) / len(seen)
+        return Categorical(p)
     if isinstance(predictions, Quantiles):
         values = np.empty((len(targets), len(predictions.levels)))
-        for rows, others in _others(targets, sets):
-            values[rows] = np.quantile(others, predictions.levels, axis=-1).T
+        for rows, seen in others:
+            values[rows] = np.quantile(seen, predictions.levels)
         return Quantiles(values, predictions.levels)
-    size = min(max(len(rows) - 1 for rows in sets), _MOST)
+    levels = (np.arange(_MOST) + 0.5) / _MOST
+    members = [(rows, np.quantile(seen, levels) if len(seen) > _MOST else seen) for rows, seen in others]
+    size = max(len(seen) for _, seen in members)
     draws, weights = np.zeros((len(targets), size)), np.zeros((len(targets), size))
-    for rows, others in _others(targets, sets):
-        draws[rows, : others.shape[-1]], weights[rows, : others.shape[-1]] = others, 1.0
+    for rows, seen in members:
+        draws[rows, : len(seen)], weights[rows, : len(seen)] = seen, 1.0
     return Samples(draws, None if (weights == 1).all() else weights)
 
 
-def _others(y: np.ndarray, sets: Sequence[np.ndarray]) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Rows of every set, and the sorted outcomes of the others: a row each, or one for all of a large set."""
+def _others(y: np.ndarray, labels: np.ndarray, shared: np.ndarray | None) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Rows, and the sorted outcomes of their other rows."""
     found = []
-    for rows in sets:
-        n, order = len(rows), rows[np.argsort(y[rows], kind="stable")]
-        if n > _MOST + 1:
-            levels = (np.arange(_MOST) + 0.5) / _MOST
-            found.append((rows, np.quantile(y[rows].astype(np.float64), levels)[None]))
+    for k in range(int(labels.max()) + 1):
+        rows = np.flatnonzero(labels == k)
+        if shared is None and len(rows) > _MOST + 1:
+            found.append((rows, np.sort(y[rows])))
             continue
-        place = np.arange(n - 1) + (np.arange(n - 1) >= np.arange(n)[:, None])  # without the row itself
-        found.append((order, y[order].astype(np.float64)[place]))
+        own = np.arange(len(rows)) if shared is None else shared[rows]
+        order = np.argsort(y[rows], kind="stable")
+        for label in np.unique(own):
+            seen = y[rows][order][own[order] != label]
+            if len(seen) == 0:
+                raise InputError(
+                    "a climatology is what happened in other rows, and some rows have none in their group: leave the "
+                    "groups out, or give more rows"
+                )
+            found.append((rows[own == label], seen))
     return found
-
-
-def _frequencies(y: np.ndarray, predictions: Any, sets: Sequence[np.ndarray]) -> Predictions:
-    p = np.empty((len(y), predictions.n_classes))
-    for rows in sets:
-        seen = np.eye(predictions.n_classes)[y[rows]]
-        p[rows] = (seen.sum(axis=0) - seen) / (len(rows) - 1)
-    return Categorical(p)

@@ -145,6 +145,7 @@ class IntervalOver(_OfInterval):
     """
 
     name: ClassVar[str] = "overprediction"
+    scale: ClassVar[str] = "log"
     proper: ClassVar[bool] = False
 
     def of_interval(self, y: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -170,6 +171,7 @@ class IntervalUnder(_OfInterval):
     """
 
     name: ClassVar[str] = "underprediction"
+    scale: ClassVar[str] = "log"
     proper: ClassVar[bool] = False
 
     def of_interval(self, y: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:

@@ -252,6 +252,7 @@ class RiskCoverageArea(_OfAnswers):
 
     name: ClassVar[str] = "AURC"
     signed: ClassVar[bool] = True
+    scale: ClassVar[str] = "logit"
 
     def prepare(self, predictions: Any, weights: np.ndarray | None = None) -> PreparedMeasure:
         """Put rows in order."""

@@ -120,6 +120,8 @@ def brier_score_rows_of(case: Case) -> np.ndarray:
         found: np.ndarray = (to_numpy(batch.p).astype(np.float64) - labels) ** 2
         return found
     p = to_numpy(batch.probabilities)
-    own = np.concatenate([(p[part].astype(np.float64) ** 2).sum(axis=1) for part in row_slices(len(p), _ROWS)])
+    own = np.concatenate(
+        [(p[part].astype(np.float64) ** 2).sum(axis=1) for part in row_slices(len(p), _ROWS, p.shape[1])]
+    )
     rows: np.ndarray = own - 2 * p[np.arange(len(p)), labels].astype(np.float64) + 1
     return rows

@@ -99,7 +99,7 @@ class _Fit:
     ) -> None:
         self.predictions, self.labels, self.classes = predictions, labels, classes
         self.weights = np.ones(len(labels)) if weights is None else weights
-        self.parts = row_slices(len(labels), _ROWS)
+        self.parts = row_slices(len(labels), _ROWS, predictions.n_classes)
         self.logs = predictions.log_table(self.parts[0]) if len(self.parts) == 1 else None  # of few rows, for all steps
         self.column = np.full(predictions.n_classes, -1)  # of a class among the intercepts
         self.column[classes] = np.arange(len(classes))
@@ -230,7 +230,7 @@ class ClassWords:
         if law is not None:
             return self._clear_of_dependent(labels, law)
         sums, squares = np.zeros(m), np.zeros(m)
-        for part in row_slices(n, _ROWS):
+        for part in row_slices(n, _ROWS, m):
             p = self.p[part].astype(np.float64)
             w = np.ones(len(p)) if self.weights is None else self.weights[part]
             terms = -p

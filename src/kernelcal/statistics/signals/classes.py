@@ -92,7 +92,7 @@ class ClassBins:
         n, m = probabilities.shape
         self.index = np.empty((n, m), dtype=np.uint8)
         self.expected, self.variance = np.zeros(self.number), np.zeros(self.number)
-        for part in row_slices(n, _ROWS):
+        for part in row_slices(n, _ROWS, m):
             p = probabilities[part].astype(np.float64)
             self.index[part] = np.searchsorted(edges, p, side="right")
             if m == 2:
@@ -168,7 +168,7 @@ class Cleared:
         number = int(intercepts.max()) + 1
         joined = None if number == m else np.eye(number)[intercepts]
         among, along, variance, mean = np.zeros((number, number)), np.zeros(number), 0.0, 0.0
-        for part in row_slices(n, _ROWS):
+        for part in row_slices(n, _ROWS, m):
             p = probabilities[part].astype(np.float64)
             w = np.ones(len(p)) if weights is None else weights[part]
             logs = predictions.finite_logs(part)
@@ -244,7 +244,7 @@ class PreparedClassSignals(Prepared):
             self.directed = ("bias",)
         self.bins = class_bins(self.p, weights)
         self.expected, self.variance = np.zeros(m), np.zeros(m)
-        for part in row_slices(n, _ROWS):
+        for part in row_slices(n, _ROWS, m):
             p = self.p[part].astype(np.float64)
             w = np.ones(len(p)) if weights is None else weights[part]
             self.expected += w @ p

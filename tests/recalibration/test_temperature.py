@@ -211,7 +211,7 @@ def test_classes_of_probability_zero_stay_impossible():
 def test_fits_in_parts_are_the_same(monkeypatch):
     y, batch = classes()
     whole = TemperatureScaling().fit(y, batch).temperature_
-    monkeypatch.setattr("kernelcal.recalibration._VALUES", 40)
+    monkeypatch.setattr("kernelcal.recalibration.temperature._VALUES", 40)
     assert TemperatureScaling().fit(y, batch).temperature_ == pytest.approx(whole, rel=1e-12)
 
 

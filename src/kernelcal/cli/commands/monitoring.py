@@ -1,0 +1,136 @@
+"""``kernelcal monitor``: a state that each day's file updates, a line a day, and an exit status."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from kernelcal.cli.common import check_lens, lens_of
+from kernelcal.cli.ending import FINE, SAID_NO, say
+from kernelcal.cli.reading import reading_of
+from kernelcal.defaults import SIGNIFICANCE
+from kernelcal.errors import InputError
+from kernelcal.io import read
+from kernelcal.lenses import LENSES
+from kernelcal.plots import pyplot
+from kernelcal.surroundings import refuse_place, written_whole
+
+__all__ = ["add_monitor"]
+
+
+_STATES, _PICTURES = (".npz",), (".png", ".svg", ".pdf")
+_ALARMS = ("any", "ever", "drift", "none")
+
+
+def add_monitor(commands: Any) -> argparse.ArgumentParser:
+    """Options of the command."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "monitor",
+        help="watch predictions day by day: an alarm that holds however often one looks",
+        description="Take each file into a state as one batch, a day for example, and say whether calibration still "
+        "stands. A batch that was taken before, by its key, and one that cannot be read change nothing.",
+    )
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="a table a batch, in the order of time")
+    parser.add_argument(
+        "--state", type=Path, required=True, metavar="FILE", help="npz file of all batches so far; made if missing"
+    )
+    parser.add_argument("--key", metavar="TEXT", help="name of the batch (default: the name of its file)")
+    parser.add_argument(
+        "--alpha", type=float, metavar="P", help=f"probability of a false alarm, ever (default: {SIGNIFICANCE})"
+    )
+    parser.add_argument(
+        "--run-length", type=int, metavar="ROWS", help="rows to a false alarm of drift, on average (default: 100,000)"
+    )
+    parser.add_argument(
+        "--horizon", type=int, metavar="H", help="steps that forecasts look ahead: a row a step, in the order of time"
+    )
+    parser.add_argument("--seed", type=int, metavar="SEED", help="seed that breaks ties (default: 0)")
+    parser.add_argument("--lens", metavar="LENS", help=f"a simpler question. {LENSES.help}")
+    parser.add_argument(
+        "--fail-on", choices=_ALARMS, default="any", help="alarm that makes the exit status 1 (default: %(default)s)"
+    )
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the history, a png, svg or pdf")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(runs=run_monitor)
+    return parser
+
+
+def run_monitor(options: argparse.Namespace) -> int:
+    """Update the state file by file, say a line each and a verdict; returns the exit status."""
+    from kernelcal.monitor import Monitor  # for this command alone
+
+    refuse_place(options.state, suffixes=_STATES, what="--state keeps the monitor in an npz file", example="state")
+    if options.plot is not None:
+        refuse_place(options.plot, suffixes=_PICTURES, what="--plot draws a picture", example="history")
+    check_lens(options.lens, every=False)
+    if options.key is not None and len(options.files) != 1:
+        raise InputError(f"--key names one batch, got {len(options.files)} files: give one file, or leave --key out")
+    monitor = Monitor.load(options.state) if options.state.exists() else None
+    if monitor is None and not options.files:
+        raise InputError(f"{options.state}: there is no such state yet: name a file of predictions to begin with")
+    monitor = _begun(options) if monitor is None else _as_begun(monitor, options)
+    lines = []
+    for path in options.files:
+        lines.append(_taken(monitor, path, options))
+        if not options.json:
+            say(lines[-1]["line"])
+    if options.plot is not None:
+        _draw(monitor, options.plot)
+    if options.json:
+        say(json.dumps({"batches": lines, **monitor.to_dict()}, indent=2, allow_nan=False))
+    else:
+        say(("\n" if lines else "") + monitor.summary())
+    up = {"ever": monitor.alarm is not None, "drift": monitor.drift_alarm is not None, "none": False}
+    return SAID_NO if up.get(options.fail_on, up["ever"] or up["drift"]) else FINE
+
+
+def _said(options: argparse.Namespace) -> dict[str, Any]:
+    names = {"alpha": "alpha", "run_length": "run_length", "horizon": "horizon", "seed": "rng"}
+    said = {theirs: getattr(options, ours) for ours, theirs in names.items()}
+    return {name: value for name, value in said.items() if value is not None}
+
+
+def _begun(options: argparse.Namespace) -> Any:
+    from kernelcal.monitor import Monitor
+
+    return Monitor(**_said(options))
+
+
+def _as_begun(monitor: Any, options: argparse.Namespace) -> Any:
+    """A state that was begun otherwise is not continued in silence."""
+    own = {"alpha": monitor.alpha, "run_length": monitor.run_length, "horizon": monitor.horizon, "rng": monitor.seed}
+    for name, value in _said(options).items():
+        if own[name] != value:
+            option = {"rng": "seed"}.get(name, name).replace("_", "-")
+            raise InputError(
+                f"{options.state} was begun with --{option} {own[name]:g}, got {value:g}: leave the option out, or "
+                "begin another state"
+            )
+    return monitor
+
+
+def _taken(monitor: Any, path: Path, options: argparse.Namespace) -> dict[str, Any]:
+    """Take a file in and keep the state, or leave both as they were."""
+    key = options.key or path.name
+    if key in monitor.keys:
+        return {"key": key, "rows": 0, "line": f"{key}: taken before, nothing changed"}
+    data = read([path], reading_of(options))
+    if data.weights is not None:
+        raise InputError(f"{path}: case weights have no place in a bet: leave --weights out")
+    monitor.update(data.y, data.predictions, key=key, lens=lens_of(options.lens, data.predictions))
+    monitor.save(options.state)
+    reached = f"e-value {monitor.evalue:.3g}, drift {min(monitor.log_drift, 300):.2f}"
+    state = "alarm" if monitor.alarm is not None or monitor.drift_alarm is not None else "no alarm"
+    return {"key": key, "rows": len(data.y), "line": f"{key}: {len(data.y):,} rows, {reached}: {state}"}
+
+
+def _draw(monitor: Any, place: Path) -> None:
+    figure = monitor.plot().figure
+    try:
+        with written_whole(place) as unfinished:
+            figure.savefig(unfinished, format=place.suffix[1:].lower())
+    finally:
+        pyplot().close(figure)
+    say(f"wrote {place}", to_errors=True)

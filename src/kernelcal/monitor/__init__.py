@@ -1,0 +1,6 @@
+"""A monitor that may be looked at every day: bets against the predictions, and alarms that hold at any time."""
+
+from kernelcal.monitor.main import Monitor
+from kernelcal.monitor.wealth import Alarm
+
+__all__ = ["Alarm", "Monitor"]

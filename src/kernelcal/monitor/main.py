@@ -1,0 +1,447 @@
+"""The monitor: batches in, an alarm out that may be looked at after every row."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from kernelcal.cases import Case
+from kernelcal.errors import InputError
+from kernelcal.monitor.cells import CellBets, Kind, bets_of, kind_of
+from kernelcal.monitor.directions import direction_of
+from kernelcal.monitor.experts import Expert, experts_of
+from kernelcal.monitor.wealth import Alarm, Wealth
+from kernelcal.plots import history_plot
+from kernelcal.runs import Run
+from kernelcal.surroundings import checksum, read_archive, write_archive
+from kernelcal.tables import Shown, Table
+
+__all__ = ["Monitor"]
+
+
+_FILE = ("kernelcal monitor", 1)
+_MOST_LOOKS = 1024
+_BLOCK, _SHARE = 32, 16  # rows with one state of the experts: min(32, t // 16)
+
+
+@dataclass
+class _Lane:
+    """Experts and their money for rows that follow each other without overlap."""
+
+    kind: Kind
+    experts: list[Expert]
+    wealth: Wealth
+    open: int = 0  # rows of the block that is not full
+
+    @classmethod
+    def begin(cls, kind: Kind) -> Self:
+        experts = experts_of(kind)
+        shares = np.concatenate([np.full(one.number, one.share / one.number) for one in experts])
+        return cls(kind, experts, Wealth.begin(shares))
+
+    def add(self, bets: CellBets) -> tuple[np.ndarray, np.ndarray]:
+        """Take rows in, block by block; return logarithms of the e-value and of the drift statistic after every row."""
+        told, turned, done = [], [], 0
+        while done < len(bets):
+            # the block began after so many rows, and is as long as that says
+            size = min(_BLOCK, max(1, (self.wealth.rows - self.open) // _SHARE))
+            part = _some(bets, slice(done, done + size - self.open))
+            logs = np.concatenate([one.log_bets(part) for one in self.experts], axis=1)
+            impossible = part.p[np.arange(len(part)), part.low] == 0
+            for one in self.experts:
+                one.learn(part)
+            one_told, one_turned = self.wealth.add(np.where(impossible[:, None], np.inf, logs))
+            told.append(one_told)
+            turned.append(one_turned)
+            done, self.open = done + len(part), self.open + len(part)
+            if self.open == size:
+                for one in self.experts:
+                    one.turn(size)
+                self.open = 0
+        return np.concatenate(told), np.concatenate(turned)
+
+
+def _some(bets: CellBets, rows: slice) -> CellBets:
+    return CellBets(bets.p[rows], bets.low[rows], bets.high[rows], bets.features[rows])
+
+
+class Monitor(Shown):
+    """Watch a stream of predictions and outcomes, and look as often as you like.
+
+    Experts bet against the predictions: each multiplies its money by ``e = q(y) / p(y)``, q what it says, p the
+    prediction. With calibrated predictions money grows for nobody on average, so that all of it together ever reaches
+    1 / alpha with probability alpha at most, whenever one looks and whatever made one look (Ville's inequality). Fixed
+    experts bet on slopes and shifts, learning ones on any pattern over the predictions.
+
+    Parameters
+    ----------
+    alpha : float
+        Probability that calibrated predictions ever raise `alarm`, however long they are watched.
+    run_length : int
+        Mean number of rows, at least, until calibrated predictions raise `drift_alarm`, which sees late changes sooner.
+    horizon : int
+        Steps that forecasts look ahead: rows less than so many apart overlap, and are watched by so many lanes in turn,
+        each at alpha / horizon. Batches must then come in the order of time, one row a step.
+    rng : int
+        Seed of what breaks ties of ranks, and of laws with jumps.
+
+    Attributes
+    ----------
+    rows : int
+        Rows so far.
+    alarm, drift_alarm : Alarm or None
+        First time at which a bound was reached.
+    history : list of tuples
+        Of every batch its key, the rows so far, and the logarithms of the e-value and of the drift statistic, as shares
+        of their bounds; at most 1,024 of them, of older ones every second.
+
+    Raises
+    ------
+    InputError
+        For options out of range; in `update` for predictions of another kind than before, and case weights.
+
+    Notes
+    -----
+    Rows are independent given the past, or forecasts of one step. Rows of one subject (clusters) break the guarantee:
+    give one row of each, or a mean. Memory does not grow with the rows; keys of batches are kept, some bytes each.
+
+    Cost: about 40 microseconds a row for two classes.
+
+    References
+    ----------
+    Ville (1939); Ramdas et al. (2023), game-theoretic statistics; Shin, Ramdas, Rinaldo (2024), e-detectors.
+
+    Examples
+    --------
+    >>> import numpy as np, kernelcal as kc
+    >>> from kernelcal.monitor import Monitor
+    >>> rng, monitor = np.random.default_rng(0), Monitor()
+    >>> for day in range(5):
+    ...     p = rng.uniform(size=200)
+    ...     _ = monitor.update(rng.uniform(size=200) < p**2 / (p**2 + (1 - p) ** 2), p, key=f"day {day}")
+    >>> monitor.rows, monitor.alarm is not None, monitor.direction
+    (1000, True, 'under-confident: outcomes follow 1.9 times the predicted logit')
+    """
+
+    alarm: Alarm | None
+    drift_alarm: Alarm | None
+
+    def __init__(self, alpha: float = 0.05, *, run_length: int = 100_000, horizon: int = 1, rng: int = 0) -> None:
+        self.alpha = Run(alpha=alpha).alpha
+        for name, value in (("run_length", run_length), ("horizon", horizon), ("rng", rng)):
+            least = 0 if name == "rng" else 1
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+                raise InputError(f"{name} must be a whole number, {least} or more, got {value!r}")
+        self.run_length, self.horizon, self.seed = int(run_length), int(horizon), int(rng)
+        self.rows, self.alarm, self.drift_alarm = 0, None, None
+        self.history: list[tuple[str, int, float, float]] = []
+        self.keys: set[str] = set()
+        self._kind: Kind | None = None
+        self._lanes: list[_Lane] = []
+
+    @property
+    def kind(self) -> str:
+        """What is watched, in one word; empty before the first rows."""
+        return "" if self._kind is None else self._kind.name
+
+    @property
+    def log_evalue(self) -> float:
+        """Logarithm of `evalue`."""
+        if not self._lanes:
+            return 0.0
+        return max(lane.wealth.log_evalue for lane in self._lanes) - math.log(self.horizon)
+
+    @property
+    def evalue(self) -> float:
+        """What one unit of money has become: by Ville's inequality its inverse bounds a p-value at any time."""
+        return math.exp(min(self.log_evalue, 700.0))
+
+    @property
+    def pvalue(self) -> float:
+        """``1 / max(evalue, 1)`` at its largest so far is a p-value that holds at any time; this is the one of now."""
+        return math.exp(-max(self.log_evalue, 0.0))
+
+    @property
+    def log_drift(self) -> float:
+        """Logarithm of the drift statistic over its bound: 0 is an alarm."""
+        if not self._lanes:
+            return -math.inf
+        return max(lane.wealth.log_drift for lane in self._lanes) - self._log_bound
+
+    @property
+    def _log_bound(self) -> float:
+        return math.log(self.run_length * (1 if self.horizon == 1 else 2))  # of lanes a union bound of their times
+
+    def update(
+        self,
+        y: Any,
+        predictions: Any,
+        *,
+        key: Any = None,
+        classes: Any = None,
+        lens: Any = None,
+        clusters: Any = None,
+        weights: Any = None,
+    ) -> Self:
+        """Take rows in, all or none; a batch whose key was seen changes nothing.
+
+        Parameters
+        ----------
+        y : array of shape (n,), or one target
+            What happened.
+        predictions : Predictions or what `as_predictions` takes
+            Of the kind that came before.
+        key : str or date, optional
+            Name of the batch, such as its day: given twice, it is taken once.
+        classes
+            As for `as_predictions`.
+        lens : Lens, optional
+            A simpler question, the same in every batch.
+        clusters, weights
+            Refused, with the reason.
+        """
+        if clusters is not None:
+            raise InputError(
+                "rows of one cluster depend on each other in ways that nobody bets on: the bound on false alarms does "
+                "not hold. Give one row of each cluster, such as its first, or watch means of clusters"
+            )
+        if weights is not None:
+            raise InputError("case weights have no place in a bet: leave them out, or watch strata of rows one by one")
+        name = "" if key is None else str(key)
+        if name and name in self.keys:
+            return self
+        case = Case.of(y, predictions, classes=classes, lens=lens)
+        kind = kind_of(case)
+        if self._kind is not None and kind != self._kind:
+            raise InputError(f"this monitor watches {_in_words(self._kind)}, got {_in_words(kind)}: begin another one")
+        bets = bets_of(case, kind, np.random.default_rng([self.seed, self.rows]))
+        lanes = self._lanes or [_Lane.begin(kind) for _ in range(self.horizon)]
+        before = None if not self._lanes else self._arrays()  # all or none: an interrupt leaves what was
+        try:
+            self._take(bets, lanes)
+        except BaseException:
+            self._lanes = [] if before is None else _lanes_of(kind, before, self.horizon)
+            raise
+        self._kind, self._lanes, self.rows = kind, lanes, self.rows + len(case)
+        if name:
+            self.keys.add(name)
+        self._remember(name)
+        return self
+
+    def _take(self, bets: CellBets, lanes: list[_Lane]) -> None:
+        n, at = len(bets), (self.rows + np.arange(len(bets))) % self.horizon
+        told, turned = np.full(n, -np.inf), np.full(n, -np.inf)
+        for k, lane in enumerate(lanes):
+            rows = np.flatnonzero(at == k)
+            if len(rows):
+                part = CellBets(bets.p[rows], bets.low[rows], bets.high[rows], bets.features[rows])
+                told[rows], turned[rows] = lane.add(part)
+        told, turned = told - math.log(self.horizon), turned - self._log_bound
+        if self.alarm is None and (told >= -math.log(self.alpha)).any():
+            row = int(np.argmax(told >= -math.log(self.alpha)))
+            self.alarm = Alarm(self.rows + row + 1, float(told[row]))
+        if self.drift_alarm is None and (turned >= 0).any():
+            row = int(np.argmax(turned >= 0))
+            self.drift_alarm = Alarm(self.rows + row + 1, float(turned[row]))
+
+    def _remember(self, name: str) -> None:
+        self.history.append((name, self.rows, self.log_evalue / -math.log(self.alpha), self.log_drift))
+        if len(self.history) > _MOST_LOOKS:
+            self.history = self.history[: _MOST_LOOKS // 2 : 2] + self.history[_MOST_LOOKS // 2 :]
+
+    @property
+    def _leading(self) -> _Lane | None:
+        return max(self._lanes, key=lambda lane: lane.wealth.log_drift) if self._lanes else None
+
+    @property
+    def changepoint(self) -> tuple[int, int, int] | None:
+        """After which row a change began, with an interval of rows of 95 %; None while nothing is seen.
+
+        It is where the leading expert was poorest; with the alarm after few rows it is 0, the beginning.
+        """
+        lane = self._leading
+        if lane is None or (self.alarm is None and self.drift_alarm is None):
+            return None
+        return tuple(row * self.horizon for row in lane.wealth.change())  # type: ignore[return-value]
+
+    @property
+    def direction(self) -> str:
+        """What the richest fixed experts bet on, in words; empty while nothing is seen or no direction is clear."""
+        lane = self._leading
+        if lane is None or (self.alarm is None and self.drift_alarm is None):
+            return ""
+        return direction_of(lane.kind, lane.experts, lane.wealth)
+
+    @property
+    def verdict(self) -> str:
+        """One sentence."""
+        if not self.rows:
+            return "Nothing was watched yet."
+        if self.alarm is None and self.drift_alarm is None:
+            return (
+                f"No alarm after {self.rows:,} rows: the e-value is {self.evalue:.3g}, {1 / self.alpha:g} would be one."
+            )
+        first = min(one.row for one in (self.alarm, self.drift_alarm) if one is not None)
+        change = self.changepoint
+        since = "" if change is None else f"; the change began after row {change[0]:,} ({change[1]:,} to {change[2]:,})"
+        which = "" if self.alarm is not None else f" of drift (one in {self.run_length:,} rows is false at most)"
+        words = f": {self.direction}" if self.direction else ""
+        return f"Alarm{which} after row {first:,}{since}{words}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+
+        def plain(alarm: Alarm | None) -> dict[str, Any] | None:
+            return None if alarm is None else {"row": alarm.row, "log_value": alarm.log_value}
+
+        change = self.changepoint
+        return {
+            "kind": self.kind,
+            "rows": self.rows,
+            "alpha": self.alpha,
+            "run_length": self.run_length,
+            "horizon": self.horizon,
+            "log_evalue": self.log_evalue,
+            "log_drift": self.log_drift if math.isfinite(self.log_drift) else None,
+            "alarm": plain(self.alarm),
+            "drift_alarm": plain(self.drift_alarm),
+            "changepoint": None if change is None else dict(zip(("row", "low", "high"), change, strict=True)),
+            "direction": self.direction,
+            "verdict": self.verdict,
+        }
+
+    def _table(self) -> Table:
+        rows = [("watched", f"{self.rows:,} rows of {self.kind or 'nothing yet'}")]
+        rows += [("e-value", f"{self.evalue:.4g}, alarm at {1 / self.alpha:g}")]
+        if self._lanes:
+            rows += [
+                ("drift", f"{math.exp(min(self.log_drift, 700)):.3g} of the bound, run length {self.run_length:,}")
+            ]
+        return Table("Monitor of calibration", [*rows, ("verdict", self.verdict)])
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw how near both alarms were after every batch; needs the extra ``plot``."""
+        times = [one.row for one in (self.alarm, self.drift_alarm) if one is not None]
+        level = 1 + math.log(self.run_length)  # of the drift statistic: 1 at its bound, 0 where it began
+        drift = [1 + value / (level - 1) if level > 1 else value for _, _, _, value in self.history]
+        return history_plot(
+            [rows for _, rows, _, _ in self.history],
+            [value for _, _, value, _ in self.history],
+            drift,
+            alarms=times,
+            change=self.changepoint,
+            title=f"{self.rows:,} rows of {self.kind or 'nothing yet'}",
+            ax=ax,
+        )
+
+    def merge(self, other: Monitor, how: Literal["after", "beside"] = "after") -> Self:
+        """Join another monitor into this one.
+
+        Parameters
+        ----------
+        other : Monitor
+            Of the same kind and options.
+        how : {"after", "beside"}
+            ``after``: its rows came after those of this one; products expert by expert. ``beside``: both watched at the
+            same time; the mean of both, which holds whatever the two share.
+        """
+        if not isinstance(other, Monitor):
+            raise InputError(f"a monitor is joined with another one, got {type(other).__name__}")
+        if how not in ("after", "beside"):
+            raise InputError(f"how must be 'after' or 'beside', got {how!r}")
+        mine = (self.alpha, self.run_length, self.horizon)
+        if mine != (other.alpha, other.run_length, other.horizon):
+            raise InputError("alpha, run_length and horizon of the two monitors differ: begin them alike")
+        if other._kind is None:
+            return self
+        if self._kind is not None and self._kind != other._kind:
+            raise InputError(f"one monitor watches {_in_words(self._kind)}, the other {_in_words(other._kind)}")
+        again = sorted(self.keys & other.keys)
+        if again:
+            raise InputError(f"both monitors took the batch {again[0]!r} in ({len(again)} such): nothing counts twice")
+        copy = _lanes_of(other._kind, other._arrays(), self.horizon)
+        if self._kind is None:
+            self._lanes = copy
+        else:
+            for own, new in zip(self._lanes, copy, strict=True):
+                own.wealth = new.wealth.after(own.wealth) if how == "after" else own.wealth.beside(new.wealth)
+                for mine_, theirs in zip(own.experts, new.experts, strict=True):
+                    mine_.join(theirs)
+        self._kind, self.rows, self.keys = other._kind, self.rows + other.rows, self.keys | other.keys
+        for name, value, bound in (
+            ("alarm", self.log_evalue, -math.log(self.alpha)),
+            ("drift_alarm", self.log_drift, 0.0),
+        ):
+            if getattr(self, name) is None and value >= bound:
+                setattr(self, name, Alarm(self.rows, value))
+        self._remember("")
+        return self
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        found: dict[str, np.ndarray] = {}
+        for k, lane in enumerate(self._lanes):
+            found[f"{k}/open"] = np.array(lane.open)
+            found |= {f"{k}/wealth/{name}": x for name, x in lane.wealth.state().items()}
+            for j, one in enumerate(lane.experts):
+                found |= {f"{k}/{j}/{name}": np.array(x) for name, x in one.state().items()}
+        return found
+
+    def save(self, path: Any) -> None:
+        """Write the monitor to an npz file, whole or not at all, with version and checksum; no pickles."""
+        alarms = [None if one is None else [one.row, one.log_value] for one in (self.alarm, self.drift_alarm)]
+        kind = None if self._kind is None else asdict(self._kind)
+        options = {"alpha": self.alpha, "run_length": self.run_length, "horizon": self.horizon, "rng": self.seed}
+        head = {"options": options, "kind": kind, "rows": self.rows, "alarms": alarms, "keys": sorted(self.keys)}
+        looks = {"history": [[k, n, _plain(a), _plain(b)] for k, n, a, b in self.history]}
+        write_archive(path, _FILE, {**head, **looks}, self._arrays())
+
+    @classmethod
+    def load(cls, path: Any) -> Self:
+        """Read a monitor that was saved; damaged, altered and foreign files are refused."""
+        head, arrays = read_archive(path, _FILE, "a monitor")
+        if head.get("checksum") != checksum(head, arrays):
+            raise InputError(f"{path} was altered after it was written, or is damaged: its checksum is another one")
+        try:
+            made = cls(**head["options"])
+            made.rows, made.keys = int(head["rows"]), set(head["keys"])
+            made.alarm, made.drift_alarm = (None if one is None else Alarm(*one) for one in head["alarms"])
+            made.history = [(k, n, _number(a), _number(b)) for k, n, a, b in head["history"]]
+            if head["kind"] is not None:
+                own = {**head["kind"], "levels": tuple(head["kind"]["levels"])}
+                own["names"] = None if own["names"] is None else tuple(own["names"])
+                made._kind = Kind(**own)
+                made._lanes = _lanes_of(made._kind, arrays, made.horizon)
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise InputError(f"{path} is not a whole monitor: {type(error).__name__}, {error}") from None
+        return made
+
+
+def _plain(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _number(value: float | None) -> float:
+    return -math.inf if value is None else float(value)
+
+
+def _lanes_of(kind: Kind, arrays: dict[str, np.ndarray], number: int) -> list[_Lane]:
+    lanes = []
+    for k in range(number):
+        lane = _Lane.begin(kind)
+        own = {name.split("/", 2)[2]: x for name, x in arrays.items() if name.startswith(f"{k}/wealth/")}
+        lane.wealth, lane.open = Wealth.of_state(lane.wealth.weights, own), int(arrays[f"{k}/open"])
+        for j, one in enumerate(lane.experts):
+            mine = f"{k}/{j}/"
+            one.restore({name.removeprefix(mine): x for name, x in arrays.items() if name.startswith(mine)})
+        lanes.append(lane)
+    return lanes
+
+
+def _in_words(kind: Kind) -> str:
+    if kind.ordered:
+        return f"{kind.name} in {kind.cells} cells"
+    names = "" if kind.names is None else f" ({', '.join(map(str, kind.names[:5]))})"
+    return f"{kind.cells} classes{names}"

@@ -1,0 +1,209 @@
+"""Money of experts: alarms that hold whenever one looks, alarms of drift, and where a change began."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+__all__ = ["Alarm", "Wealth"]
+
+
+_CHECKPOINTS = 128  # of the way of the experts, for the interval of a change point
+_DRIFT_AT_MOST = 700.0  # logarithm of a statistic beyond which nothing is told apart
+
+
+@dataclass(frozen=True)
+class Alarm:
+    """When a bound was reached: after how many rows, and the logarithm of what reached it."""
+
+    row: int
+    log_value: float
+
+
+@dataclass
+class Wealth:
+    """What E experts own after t rows.
+
+    Ever: ``M_i <- e_i (M_i + w_i s_t)`` with ``M_i(0) = w_i / 2``; s_t is spent from a reserve that was 1 / 2 at first:
+    ``s_t = reserve / (t + 1)``, in all ``1 / (2 t (t + 1))``. Money and reserve together are an e-process: with
+    calibrated predictions they ever reach 1 / alpha with probability alpha at most (Ville), whenever one looks.
+
+    Drift: ``R_i <- e_i (R_i + 1)``; ``sum_i w_i R_i - t`` is a martingale, so that the mean number of rows to the first
+    time at which the sum is A or more is at least A (the e-Shiryaev-Roberts procedure).
+
+    Attributes
+    ----------
+    weights : numpy.ndarray of shape (E,)
+        Shares of the money.
+    logs, ever, drift : numpy.ndarray of shape (E,)
+        Logarithms of the products of all e-values, of M and of R.
+    log_reserve : float
+        Logarithm of what is not spent.
+    sums, least, began : numpy.ndarray of shape (E,)
+        Sum of log e-values, its least value, and the row after which it was reached: where a change would have begun.
+    rows : int
+        t.
+    ways : numpy.ndarray of shape (K, E)
+        Sums at some rows, `marks`: every 2^j-th, at most 128 of them.
+    """
+
+    weights: np.ndarray
+    logs: np.ndarray
+    ever: np.ndarray
+    drift: np.ndarray
+    log_reserve: float
+    least: np.ndarray
+    began: np.ndarray
+    rows: int
+    marks: np.ndarray
+    ways: np.ndarray
+    step: int
+
+    @classmethod
+    def begin(cls, weights: np.ndarray) -> Self:
+        """Return the beginning."""
+        zeros, number = np.zeros(len(weights)), len(weights)
+        return cls(
+            weights,
+            zeros.copy(),
+            np.log(weights / 2),
+            np.full(number, -np.inf),
+            float(np.log(0.5)),
+            zeros.copy(),
+            np.zeros(number, dtype=np.int64),
+            0,
+            np.zeros(1, dtype=np.int64),
+            np.zeros((1, number)),
+            1,
+        )
+
+    @property
+    def log_evalue(self) -> float:
+        """Logarithm of money and reserve."""
+        return float(np.logaddexp(np.logaddexp.reduce(self.ever), self.log_reserve))
+
+    @property
+    def log_drift(self) -> float:
+        """Logarithm of ``sum_i w_i R_i``."""
+        return float(np.logaddexp.reduce(np.log(self.weights) + self.drift))
+
+    def add(self, log_bets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Take n rows in, log e-values of shape (n, E); return both logarithms after every row, shape (n,)."""
+        n, first = len(log_bets), self.rows
+        log_bets = np.minimum(log_bets, _DRIFT_AT_MOST)
+        steps = np.cumsum(log_bets, axis=0)
+        before = np.concatenate([np.zeros((1, log_bets.shape[1])), steps[:-1]])
+        t = np.arange(first + 1, first + n + 1)
+        kept = self.log_reserve + np.cumsum(np.log(t / (t + 1)))  # reserve after each row
+        spent = np.concatenate([[self.log_reserve], kept[:-1]]) - np.log(t + 1)
+        ever = (
+            steps
+            + np.logaddexp.accumulate(
+                np.concatenate([self.ever[None], np.log(self.weights) + spent[:, None] - before]), axis=0
+            )[1:]
+        )
+        drift = steps + np.logaddexp.accumulate(np.concatenate([self.drift[None], -before]), axis=0)[1:]
+        told = np.logaddexp(np.logaddexp.reduce(ever, axis=1), kept)
+        turned = np.logaddexp.reduce(np.log(self.weights) + drift, axis=1)
+        way = self.logs + steps
+        self._look(way, first)
+        self.ever, self.drift, self.log_reserve, self.logs = ever[-1], drift[-1], float(kept[-1]), way[-1]
+        self.rows = first + n
+        return told, turned
+
+    def _look(self, way: np.ndarray, first: int) -> None:
+        """Follow the least sums, and keep some of the way."""
+        k = way.argmin(axis=0)
+        least = way[k, np.arange(way.shape[1])]
+        lower = least < self.least
+        self.began = np.where(lower, first + 1 + k, self.began)
+        self.least = np.where(lower, least, self.least)
+        rows = np.arange(first + 1, first + len(way) + 1)
+        taken = rows % self.step == 0
+        marks, ways = np.concatenate([self.marks, rows[taken]]), np.concatenate([self.ways, way[taken]])
+        while len(marks) > _CHECKPOINTS:
+            self.step *= 2
+            kept = marks % self.step == 0
+            marks, ways = marks[kept], ways[kept]
+        self.marks, self.ways = marks, ways
+
+    def change(self, level: float = 0.95) -> tuple[int, int, int]:
+        """Return after which row the leading expert says that a change began, and an interval of rows.
+
+        The interval is the highest part of ``exp(-S)`` over the rows that were kept, S the sum of the log e-values of
+        the expert: the likelihood of a change to what it bets on, with no row preferred.
+        """
+        lead = int((np.log(self.weights) + self.logs - self.least).argmax())
+        way, marks = self.ways[:, lead], self.marks
+        odds = np.exp(way.min() - way)
+        order = np.argsort(-odds)
+        within = np.cumsum(odds[order]) / odds.sum()
+        taken = marks[order[: int(np.searchsorted(within, level)) + 1]]
+        low, high = int(taken.min()), int(min(taken.max() + self.step - 1, self.rows))
+        began = int(self.began[lead])
+        return began, min(low, began), max(high, began)
+
+    def after(self, earlier: Wealth) -> Wealth:
+        """Money at the end of two shards, one after the other: what was won before is bet on by the experts of this.
+
+        Products expert by expert; the reserve of the earlier one is spread as this one began.
+        """
+        ever = np.logaddexp(earlier.ever + self.logs, earlier.log_reserve + self.ever)
+        drift = np.logaddexp(earlier.drift + self.logs, self.drift)
+        way = self.ways[1:] + earlier.logs
+        lower = earlier.logs + self.least < earlier.least
+        joined = Wealth(
+            self.weights,
+            earlier.logs + self.logs,
+            ever,
+            drift,
+            earlier.log_reserve + self.log_reserve,
+            np.where(lower, earlier.logs + self.least, earlier.least),
+            np.where(lower, earlier.rows + self.began, earlier.began),
+            earlier.rows + self.rows,
+            np.concatenate([earlier.marks, earlier.rows + self.marks[1:]]),
+            np.concatenate([earlier.ways, way]),
+            max(earlier.step, self.step),
+        )
+        return joined._thinned()
+
+    def beside(self, other: Wealth) -> Wealth:
+        """Money of two shards watched at the same time: the mean, which is an e-process whatever they share."""
+        half = np.log(0.5)
+        mine, theirs = self.rows, other.rows
+        larger = self if mine >= theirs else other
+        return Wealth(
+            self.weights,
+            np.logaddexp(self.logs, other.logs) + half,
+            np.logaddexp(self.ever, other.ever) + half,
+            np.logaddexp(self.drift, other.drift) + half,
+            float(np.logaddexp(self.log_reserve, other.log_reserve) + half),
+            larger.least,
+            larger.began,
+            max(mine, theirs),
+            larger.marks,
+            larger.ways,
+            larger.step,
+        )
+
+    def _thinned(self) -> Wealth:
+        while len(self.marks) > _CHECKPOINTS:
+            self.step *= 2
+            kept = np.unique(self.marks // self.step, return_index=True)[1]
+            self.marks, self.ways = self.marks[kept], self.ways[kept]
+        return self
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Return its numbers."""
+        names = ("logs", "ever", "drift", "least", "began", "marks", "ways")
+        head = np.array([self.log_reserve, self.rows, self.step])
+        return {"head": head, **{name: getattr(self, name) for name in names}}
+
+    @classmethod
+    def of_state(cls, weights: np.ndarray, state: dict[str, np.ndarray]) -> Self:
+        """Make it of its numbers."""
+        reserve, rows, step = state["head"]
+        arrays = {name: state[name] for name in ("logs", "ever", "drift", "least", "began", "marks", "ways")}
+        return cls(weights=weights, log_reserve=float(reserve), rows=int(rows), step=int(step), **arrays)

@@ -1,0 +1,280 @@
+"""From predictions and outcomes to a map, what it does, an honest test of what it makes, and a file of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from kernelcal.cases import Case
+from kernelcal.defaults import DRAWS, SIGNIFICANCE
+from kernelcal.errors import InputError
+from kernelcal.inference import DefaultFamily, TestResult
+from kernelcal.inference.laws import refuse_dependent
+from kernelcal.inference.test import law_of, tested
+from kernelcal.predictions import as_predictions
+from kernelcal.randomness import generator_of
+from kernelcal.recalibration.fitting import ClassFit, FittedMap, NumberFit, fitted, joined
+from kernelcal.recalibration.folds import blocks_of
+from kernelcal.runs import Run
+from kernelcal.surroundings import refuse_place, written_whole
+from kernelcal.tables import Shown, Table
+
+__all__ = ["Recalibration", "recalibrate"]
+
+
+_BLOCKS = 5
+_WORTH = 1.0  # standard errors by which a map must be better
+_FORMAT, _VERSION = "kernelcal recalibration", 1
+_FEWEST_TESTED = 50  # rows; of fewer the first map of the forward test would have seen less than ten
+
+
+@dataclass(frozen=True, repr=False)
+class Recalibration(Shown):
+    """A fitted map: call it with predictions, save it, and read what it does.
+
+    Attributes
+    ----------
+    fit : FittedMap
+        Maps and their numbers, with the losses of held-out rows.
+    method : str
+        How maps were chosen.
+    test_before : TestResult or None
+        Exact calibration test of the predictions as they were given, on the rows of `test_after`.
+    test_after : TestResult or None
+        The forward test: five blocks of rows, every block but the first as a map makes it that was fitted to the blocks
+        before, tested together. It says what maps of this kind do for rows they have not seen. None where it was not
+        asked for, or of fewer than 50 rows.
+    notes : tuple of str
+        What the reader must know.
+    """
+
+    fit: FittedMap
+    method: str
+    test_before: TestResult | None = None
+    test_after: TestResult | None = None
+    notes: tuple[str, ...] = ()
+
+    def __call__(self, predictions: Any, *, classes: Any = None, normalize: bool = False) -> Any:
+        """Return the predictions as the map makes them, in the form, array library and class names that were given.
+
+        Parameters
+        ----------
+        predictions : Predictions or what `as_predictions` takes
+            Of the kind that the map was fitted to, of other rows.
+        classes, normalize
+            As for `as_predictions`.
+
+        Raises
+        ------
+        InputError
+            For predictions of another kind, number or order of classes, family or levels.
+        """
+        batch = as_predictions(predictions, classes=classes, normalize=normalize)
+        self.fit.refuse(batch)
+        return self.fit.apply(batch)
+
+    @property
+    def gain(self) -> float:
+        """What the held-out loss falls by, in its unit; negative where predictions are better left alone."""
+        return self.fit.before - self.fit.after
+
+    @property
+    def verdict(self) -> str:
+        """What to do, in one sentence."""
+        fit = self.fit
+        if not self.gain > _WORTH * fit.gain_error:
+            return "Leave the predictions alone: no map that was tried is clearly better for rows it has not seen."
+        unit = " nats a row" if fit.loss == "log score" else ""
+        better = f"the held-out {fit.loss} falls from {fit.before:.4f} to {fit.after:.4f}{unit}"
+        if self.test_after is None:
+            return f"Use the map: {better}."
+        rest = (
+            f"an error is left that the test sees (p = {self.test_after.pvalue:.3g})"
+            if self.test_after.pvalue <= SIGNIFICANCE
+            else f"no error is left that the test sees (p = {self.test_after.pvalue:.3g})"
+        )
+        return f"Use the map: {better}; {rest}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        tests = {"before": self.test_before, "after": self.test_after}
+        own = {name: None if test is None else test.to_dict() for name, test in tests.items()}
+        numbers = {"loss": self.fit.loss, "held_out_before": self.fit.before, "held_out_after": self.fit.after}
+        told = {"method": self.method, "rows": self.fit.n, "family": self.fit.family, **numbers}
+        return {**told, "candidates": self.fit.losses, "verdict": self.verdict, "tests": own, "notes": list(self.notes)}
+
+    def _table(self) -> Table:
+        fit = self.fit
+        rows = [("method", self.method), ("rows of the fit", f"{fit.n:,}"), *fit.in_words()]
+        rows += [(f"{fit.loss}, before", f"{fit.before:.4f}"), (f"{fit.loss}, after, held out", f"{fit.after:.4f}")]
+        for name, test in (("p-value before", self.test_before), ("p-value after, forward", self.test_after)):
+            rows += [] if test is None else [(name, f"{test.pvalue:.3g}")]
+        return Table("Recalibration", [*rows, ("verdict", self.verdict)], self.notes)
+
+    def save(self, path: Any) -> None:
+        """Write the map to a JSON file, whole or not at all: numbers in full precision, no pickle, with a checksum.
+
+        Raises
+        ------
+        InputError
+            If the place cannot be written, or names of classes are no text, numbers or booleans.
+        """
+        place = refuse_place(path, suffixes=(".json",), what="a map", example="map")
+        try:
+            fit = json.dumps(self.fit.state(), allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                f"this map cannot be saved: {error}; classes are named by text, numbers or booleans"
+            ) from None
+        head = {"format": _FORMAT, "version": _VERSION, "method": self.method, "checksum": _checksum(fit)}
+        with written_whole(place) as unfinished:
+            unfinished.write_text(json.dumps({**head, "fit": json.loads(fit)}, indent=1) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: Any) -> Self:
+        """Read a map that was saved; damaged, altered and foreign files are refused. Its tests are not in the file."""
+        if not isinstance(path, str | os.PathLike):
+            raise InputError(f"a map is read from a file: pass its path, got {path!r:.60}")
+        try:
+            saved = json.loads(Path(path).read_text(encoding="utf-8"))
+            named = saved["format"], saved["version"]
+            fit, told, method = saved["fit"], saved["checksum"], str(saved["method"])
+        except FileNotFoundError:
+            raise InputError(f"{path}: there is no such file") from None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise InputError(
+                f"{path} is no map of kernelcal, or it is damaged ({type(error).__name__}: {error})"
+            ) from None
+        if named != (_FORMAT, _VERSION):
+            raise InputError(
+                f"{path} is written as {named[0]!r} version {named[1]!r}, this reads {_FORMAT!r} {_VERSION}"
+            )
+        if _checksum(json.dumps(fit, allow_nan=False)) != told:
+            raise InputError(f"{path} was altered after it was written: its checksum is another. Save the map again")
+        return cls((ClassFit if fit["kind"] == "classes" else NumberFit).of_state(fit), method)
+
+
+def _checksum(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def recalibrate(
+    y: Any,
+    predictions: Any,
+    method: str = "auto",
+    *,
+    weights: Any = None,
+    clusters: Any = None,
+    time: Any = None,
+    horizon: int | None = None,
+    series: Any = None,
+    classes: Any = None,
+    normalize: bool = False,
+    test: bool = True,
+    draws: int = DRAWS,
+    rng: Any = 0,
+) -> Recalibration:
+    """Fit a map that makes predictions of other rows better calibrated, and test honestly what it makes.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Targets of rows that the model was not trained on.
+    predictions : Predictions or what `as_predictions` takes
+        Classes; Normal, Student, Laplace or log-normal laws; ensembles (`predictions.Samples`); quantiles.
+    method : str
+        ``auto``: of classes a pool ``sum_m w_m q_m`` of maps, from leaving predictions alone and one temperature to
+        matrices and curves, each shrunk towards doing nothing; its weights come from five folds (`Notes`). Of numbers
+        the map of the least held-out CRPS. ``one``: one map. ``cautious``: one map, or none unless it is better by a
+        standard error. Or the name of a map: ``temperature``, ``platt``, ``svs``, ``sms``, ``venn-abers``, ...
+    weights : array of shape (n,), optional
+        Case weights.
+    clusters, time, horizon, series
+        Which rows depend on each other, as in `kernelcal.calibration_test`: folds hold clusters whole, and stretches of
+        time.
+    classes, normalize
+        As for `as_predictions`.
+    test : bool
+        Whether to make the forward test, which fits four more maps.
+    draws, rng
+        Draws of the tests, and the seed of folds and draws.
+
+    Returns
+    -------
+    Recalibration
+        Call it with predictions of other rows.
+
+    Raises
+    ------
+    InputError
+        For fewer than ten rows, predictions that have no map, and unknown methods.
+
+    Notes
+    -----
+    Weights of the pool: 80 steps of ``q_im ~ w_m exp(-c_im)``, ``w_m = (sum_i q_im + a pi_m) / (n + a)``, c_im the log
+    loss of map m on row i when fitted to the other folds. Maps that look at held-out rows through their losses alone
+    cannot be chosen for fitting noise; with few rows the pool stays close to one temperature.
+
+    The rows of the fit cannot show success: a flexible map looks calibrated on them. `Recalibration.test_after` tests
+    rows as maps make them that were fitted to earlier blocks; residuals are then a martingale whatever the map. Test
+    the final map on rows that had no part in it.
+
+    Cost: about six fits of every candidate, O(n k) a step (matrices O(n k^2)); the test four times as much.
+
+    References
+    ----------
+    Guo et al. (2017), temperatures; Berta et al. (2025), structured scalings; Vovk and Petej (2014), Venn-Abers;
+    Gneiting et al. (2005), places and widths of laws of numbers.
+
+    Examples
+    --------
+    >>> import numpy as np, kernelcal as kc
+    >>> from kernelcal.recalibration import recalibrate
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.uniform(size=2000)
+    >>> y = rng.uniform(size=2000) < p
+    >>> sharp = p**2 / (p**2 + (1 - p) ** 2)
+    >>> found = recalibrate(y[:1000], sharp[:1000])
+    >>> found.test_before.pvalue, found.test_after.pvalue > 0.05
+    (0.001, True)
+    >>> better = found(sharp[1000:])
+    >>> kc.calibration_test(y[1000:], better).pvalue > 0.05
+    True
+    """
+    run = Run(draws=draws, rng=rng)
+    depend = {"clusters": clusters, "time": time, "horizon": horizon, "series": series}
+    case = Case.of(y, predictions, weights=weights, classes=classes, normalize=normalize, **depend).in_numpy
+    fit = fitted(case, method, generator_of(rng, "folds of a recalibration"))
+    before = after = None
+    notes: tuple[str, ...] = ()
+    if test and len(case) >= _FEWEST_TESTED:
+        before, after = _forward(case, method, run, rng)
+    elif test:
+        notes = (f"{len(case)} rows are too few for the forward test, which takes {_FEWEST_TESTED}",)
+    return Recalibration(fit, method, before, after, notes)
+
+
+def _forward(case: Case, method: str, run: Run, rng: Any) -> tuple[TestResult, TestResult]:
+    """Test blocks 2 to 5 as they are, and as maps make them that were fitted to the blocks before."""
+    made, rows = [], []
+    for fit, held in blocks_of(len(case), _BLOCKS, generator_of(rng, "blocks of a forward test"), case.rows):
+        one = fitted(case[fit], method, generator_of(rng, "folds of a recalibration"))
+        made.append(one.apply(case[held].predictions))
+        rows.append(held)
+    order = np.concatenate(rows)
+    part = case[order]
+    after = replace(part, predictions=joined(made))
+    return _tested(part, run), _tested(after, run)
+
+
+def _tested(case: Case, run: Run) -> TestResult:
+    statistic = DefaultFamily()
+    if case.rows is not None:
+        refuse_dependent(case, None)
+    return tested(case, statistic, law_of(case, statistic), run)

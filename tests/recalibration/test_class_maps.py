@@ -1,0 +1,197 @@
+"""Maps of classes against plain implementations, and what they leave alone."""
+
+import numpy as np
+import pytest
+from scipy.optimize import isotonic_regression, minimize
+
+from kernelcal.dependence import Dependence
+from kernelcal.recalibration.class_maps import CLASS_MAPS, Identity, Isotonic, Rows, Temperature, floor_of
+from kernelcal.recalibration.curve_maps import Platt, Quadratic, Spline, VennAbers
+from kernelcal.recalibration.folds import blocks_of, folds_of
+from kernelcal.recalibration.pool import Pool, fit_pool
+
+
+def rows_of(n, k, power, seed=0, weights=False):
+    """Labels of probabilities, and the logarithms of their powers."""
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.full(k, 0.8), n) + 1e-3
+    p /= p.sum(axis=1, keepdims=True)
+    labels = (p.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1)
+    sharp = p**power / (p**power).sum(axis=1, keepdims=True)
+    w = rng.uniform(0.5, 2, n) if weights else np.ones(n)
+    return Rows(np.log(sharp), labels, w / w.mean())
+
+
+def plain_softmax(z):
+    return np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("weights", [False, True])
+@pytest.mark.parametrize("k", [2, 4])
+def test_temperature_minimises_the_penalised_loss(k, weights):
+    rows = rows_of(80, k, 2.0, weights=weights)
+    n = rows.weights.sum() ** 2 / (rows.weights**2).sum()
+
+    def loss(u):
+        q = plain_softmax(np.exp(u) * rows.logs)[np.arange(80), rows.labels]
+        return -np.mean(rows.weights * np.log(q)) + u**2 / (2 * n * 0.25)
+
+    grid = np.linspace(-3, 3, 60001)[::20]
+    best = grid[np.argmin([loss(u) for u in grid])]
+    made = Temperature.fit(rows)
+    assert np.log(made.power) == pytest.approx(best, abs=2e-3)
+    q = made.probabilities(rows.logs)
+    np.testing.assert_allclose(q, (1 - 1 / (n + 1)) * plain_softmax(made.power * rows.logs) + 1 / (n + 1) / k)
+
+
+@pytest.mark.parametrize("name", ["svs", "svs, ridge / 4", "sms", "sms, ridge / 4", "sms, ridge / 16"])
+def test_scalings_minimise_the_loss_with_their_ridge(name):
+    k, rows = 3, rows_of(60, 3, 1.5, weights=True)
+    kind, n = CLASS_MAPS[name], rows.weights.sum() ** 2 / (rows.weights**2).sum()
+    strength = {"4": 0.25, "6": 1 / 16}.get(name[-1] if "/" in name else "", 1.0)
+
+    def loss(theta):
+        matrix = theta[:9].reshape(3, 3) if "sms" in name else np.diag(theta[:3])
+        shift = theta[-3:]
+        q = plain_softmax(rows.logs + rows.logs @ matrix.T + shift)[np.arange(60), rows.labels]
+        diagonal = np.diag(matrix)
+        off = (matrix**2).sum() - diagonal @ diagonal
+        ridge = k / n * (shift @ shift + diagonal @ diagonal) + k * (k - 1) / n * off
+        return -np.mean(rows.weights * np.log(q)) + strength * ridge
+
+    plain = minimize(loss, np.zeros(12 if "sms" in name else 6), method="BFGS", options={"gtol": 1e-8})
+    made = kind.fit(rows)
+    theta = np.concatenate([made.matrix.ravel() if "sms" in name else np.diag(made.matrix), made.shift])
+    assert loss(theta) == pytest.approx(plain.fun, abs=1e-8)
+    np.testing.assert_allclose(theta, plain.x, atol=2e-3)
+
+
+@pytest.mark.parametrize(("kind", "power"), [(Platt, 2.0), (Quadratic, 2.0), (Spline, 2.0), (Quadratic, 0.5)])
+def test_curves_minimise_their_loss_and_never_fall(kind, power):
+    rows = rows_of(90, 2, power)
+    x, y = rows.logs[:, 1] - rows.logs[:, 0], rows.labels
+    made = kind.fit(rows)
+    if kind is not Spline:  # in the usual coefficients, while no bound is met
+        powers = np.column_stack([x**j for j in range(2 if kind is Platt else 3)])
+        identity = np.array([0.0, 1.0, 0.0])[: powers.shape[1]]
+
+        def loss(theta):
+            return (
+                np.mean(np.logaddexp(0, -(2 * y - 1) * (powers @ theta))) + (theta - identity) @ (theta - identity) / 90
+            )
+
+        plain = minimize(loss, identity, method="BFGS", options={"gtol": 1e-9}).x
+        if (made.slopes > 1e-6).all():
+            inside = np.linspace(x.min(), x.max(), 9)
+            shown = plain_curve(made, inside)
+            np.testing.assert_allclose(
+                shown, np.column_stack([inside**j for j in range(len(plain))]) @ plain, atol=2e-3
+            )
+    grid = np.linspace(-30, 30, 500)
+    assert (np.diff(plain_curve(made, grid)) >= -1e-12).all()
+
+
+def plain_curve(made, x):
+    p = made.probabilities(np.column_stack([np.zeros_like(x), x]))
+    return np.log(p[:, 1]) - np.log(p[:, 0])
+
+
+def test_venn_abers_adds_the_row_with_either_label():
+    rows = rows_of(70, 2, 1.7)
+    x = np.round(rows.logs[:, 1] - rows.logs[:, 0], 1)  # with ties
+    rows = Rows(np.column_stack([np.zeros(70), x]), rows.labels, rows.weights)
+    made = VennAbers.fit(rows)
+    for new in np.unique(x)[::7]:
+        order = np.argsort(np.append(x, new), kind="stable")
+        found = []
+        for label in (0.0, 1.0):
+            values, places = np.append(rows.labels, label)[order], np.append(x, new)[order]
+            distinct, inverse = np.unique(places, return_inverse=True)
+            mass = np.bincount(inverse)
+            fitted = isotonic_regression(np.bincount(inverse, values) / mass, weights=mass).x
+            found.append(fitted[distinct == new][0])
+        p = found[1] / (1 - found[0] + found[1])
+        assert made.probabilities(np.array([[0.0, new]]))[0, 1] == pytest.approx(p, abs=1e-12)
+
+
+def test_isotonic_steps_are_those_of_scipy():
+    rows = rows_of(200, 3, 1.5)
+    made = Isotonic.fit(rows)
+    for k in range(3):
+        order = np.argsort(rows.logs[:, k])
+        plain = isotonic_regression((rows.labels[order] == k).astype(float)).x
+        stepped = made.steps[k][np.searchsorted(made.ends[k], rows.logs[order, k])]
+        np.testing.assert_allclose(stepped, plain, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", CLASS_MAPS)
+def test_states_are_bit_exact(name):
+    import json
+
+    rows = rows_of(600, 2, 1.5)
+    made = CLASS_MAPS[name].fit(rows)
+    again = CLASS_MAPS[name].of_state(json.loads(json.dumps(made.state())))
+    np.testing.assert_array_equal(again.probabilities(rows.logs), made.probabilities(rows.logs))
+    assert np.allclose(made.probabilities(rows.logs).sum(axis=1), 1)
+
+
+def test_the_pool_weighs_by_held_out_losses_as_the_plain_algorithm():
+    rows, rng = rows_of(120, 3, 2.0), np.random.default_rng(1)
+    pool, held = fit_pool(rows, "auto", rng, None)
+    losses = np.empty((120, 6))
+    names = ["identity", "temperature", "svs", "svs, ridge / 4", "sms", "sms, ridge / 4"]
+    for fit, out in folds_of(rows.labels, 5, np.random.default_rng(1), None):
+        first = Temperature.fit(rows[fit])
+        after = Rows(np.log(first.probabilities(rows.logs[fit])), rows.labels[fit], np.ones(len(fit)))
+        for m, name in enumerate(names):
+            kind = CLASS_MAPS[name]
+            own = rows[fit] if kind in (Identity, Temperature) else after
+            seen = rows.logs[out] if kind in (Identity, Temperature) else np.log(first.probabilities(rows.logs[out]))
+            losses[out, m] = -np.log(kind.fit(own).probabilities(seen)[np.arange(len(out)), rows.labels[out]])
+    prior = np.array([0.1, 0.6, 0.15, 0.05, 0.05, 0.05])
+    weights = prior.copy()
+    for _ in range(80):
+        q = weights * np.exp(-losses)
+        q /= q.sum(axis=1, keepdims=True)
+        weights = (q.sum(axis=0) + 5 * prior) / (120 + 5)
+    np.testing.assert_allclose(pool.weights, weights, atol=1e-3)
+    np.testing.assert_allclose(held, -np.log(np.exp(-losses) @ weights), atol=1e-3)
+    assert [one.name for one in pool.maps] == names
+
+
+def test_one_and_cautious_take_the_best_or_nothing():
+    far, near = rows_of(400, 3, 2.5), rows_of(60, 3, 1.0, seed=3)
+    for rows, expected in ((far, False), (near, True)):
+        pool, _ = fit_pool(rows, "cautious", np.random.default_rng(0), None)
+        assert [one.name for one in pool.maps] == ["identity"] or not expected
+        assert len(pool.maps) == 1
+    pool, _ = fit_pool(far, "one", np.random.default_rng(0), None)
+    assert pool.maps[0].name == min(pool.losses, key=pool.losses.get)
+    assert isinstance(pool, Pool)
+
+
+def test_the_floor_is_half_the_smallest_positive_one():
+    with np.errstate(divide="ignore"):
+        assert np.exp(floor_of(np.log([[0.0, 0.3, 0.7], [0.1, 0.2, 0.7]]))) == pytest.approx(0.05)
+        assert np.exp(floor_of(np.log([[0.0, 1.0], [1e-9, 1 - 1e-9]]))) == pytest.approx(1e-6)
+
+
+def test_folds_hold_clusters_and_horizons_apart():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 3, 100)
+    for fit, held in folds_of(labels, 5, rng, None):
+        assert len(held) == 20
+        assert np.abs(np.bincount(labels[held], minlength=3) - np.bincount(labels, minlength=3) / 5).max() <= 1
+        assert sorted([*fit, *held]) == list(range(100))
+    clusters = rng.integers(0, 23, 100)
+    for fit, held in folds_of(labels, 5, rng, Dependence.of(100, clusters=clusters)):
+        assert not set(clusters[fit]) & set(clusters[held])
+    depend = Dependence.of(100, horizon=4)
+    for fit, held in folds_of(labels, 5, rng, depend):
+        assert min(abs(i - j) for i in fit for j in held) >= 4
+    for fit, held in blocks_of(100, 5, rng, depend):
+        assert fit.max() + 4 <= held.min()
+    for fit, held in blocks_of(100, 5, rng, Dependence.of(100, horizon=1)):
+        assert fit.max() < held.min()
+    for fit, held in blocks_of(100, 5, rng, Dependence.of(100, clusters=clusters)):
+        assert not set(clusters[fit]) & set(clusters[held])

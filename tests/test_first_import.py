@@ -1,0 +1,61 @@
+"""``import kernelcal`` loads nearly nothing: names and rooms are imported when they are asked for."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kernelcal as kc
+
+SOURCE = Path(kc.__file__)
+
+
+def _imported_for_type_checkers():
+    """Names in the order of the file, with their rooms."""
+    tree = ast.parse(SOURCE.read_text())
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    for node in block.body:
+        room = node.module.removeprefix("kernelcal").lstrip(".")
+        yield from ((alias.name, room) for alias in node.names)
+
+
+def test_what_type_checkers_see_is_what_is_imported():
+    seen = dict(_imported_for_type_checkers())
+    assert sorted(seen) == sorted(kc.__all__)
+    rooms = {name: room for name, room in seen.items() if room}
+    assert rooms == kc._ROOM_OF
+    for name, room in rooms.items():
+        assert getattr(kc, name) is getattr(getattr(kc, room), name)
+    assert {name for name in seen if name not in rooms} <= kc._ROOMS
+
+
+def test_every_room_is_an_attribute_but_the_command_and_what_lies_below():
+    found = {
+        path.stem
+        for path in SOURCE.parent.iterdir()
+        if path.suffix == ".py" or (path.is_dir() and (path / "__init__.py").exists())
+    }
+    assert found - kc._ROOMS == {"__init__", "__main__", "cli", "surroundings"}
+    assert set(dir(kc)) >= {*kc.__all__, *kc._ROOMS, "__version__"}
+    with pytest.raises(AttributeError, match="module 'kernelcal' has no attribute 'calibrate'"):
+        kc.calibrate  # noqa: B018
+
+
+_FIRST = """
+import sys
+import kernelcal
+assert "numpy" not in sys.modules, "numpy is imported"
+for name in sys.argv[1:]:
+    for module in [module for module in sys.modules if module.split(".")[0] == "kernelcal"]:
+        del sys.modules[module]
+    import kernelcal
+    getattr(kernelcal, name)
+"""
+
+
+@pytest.mark.slow
+def test_nothing_is_loaded_and_any_name_can_be_the_first():
+    first = {room: name for name, room in kc._ROOM_OF.items()}.values()
+    subprocess.run([sys.executable, "-c", _FIRST, *first], check=True)
