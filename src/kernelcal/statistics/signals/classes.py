@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import ClassVar, Self
 
 import numpy as np
@@ -237,7 +237,7 @@ class PreparedClassSignals(Prepared):
 
     def __init__(self, predictions: ClassPredictions, weights: np.ndarray | None = None) -> None:
         self.predictions, self.weights = predictions.map_arrays(to_numpy), weights
-        self.p = to_numpy(predictions.probabilities)
+        self.p = predictions.table()
         n, m = self.p.shape
         self.bytes_per_draw = 64 * m
         if predictions.question == "top label":  # what a mean says of confidence needs no slope
@@ -255,7 +255,7 @@ class PreparedClassSignals(Prepared):
         """How often each class occurs (the sum of its weights), for labels of shape (B, n): shape (B, m)."""
         draws, m = len(labels), len(self.expected)
         offsets, counts = m * np.arange(draws, dtype=np.int64)[:, None], np.zeros(draws * m)
-        for part in _parts(labels):
+        for part in _parts(*labels.shape):
             w = None if self.weights is None else np.tile(self.weights[part], draws)
             counts += np.bincount((labels[:, part] + offsets).ravel(), w, minlength=draws * m)
         return counts.reshape(draws, m)
@@ -278,7 +278,7 @@ class PreparedClassSignals(Prepared):
         draws = len(labels)
         total, impossible = np.full(draws, -self.cleared.expected), np.zeros(draws, dtype=np.int64)
         binned = [np.zeros((draws, bins.number)) for bins in self.bins]
-        for part in _parts(labels):
+        for part in _parts(*labels.shape):
             rows = np.arange(part.start, part.stop)
             logs = self._logs_of(rows, labels[:, part])
             ruled_out = np.isneginf(logs)
@@ -370,7 +370,7 @@ class PreparedBinarySignals(PreparedClassSignals):
         return self._terms[1] - self._terms[0]
 
 
-def _parts(labels: np.ndarray) -> list[slice]:
+@lru_cache(maxsize=16)
+def _parts(draws: int, n: int) -> list[slice]:
     """Slices of rows: what is looked up for all draws at once stays below 32 MiB."""
-    draws, n = labels.shape
     return row_slices(n, _LOOKED_UP // max(draws, 1))
