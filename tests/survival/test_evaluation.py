@@ -246,3 +246,26 @@ def test_pictures(table, tmp_path):
     said = ["survival", str(table), "--duration", "days", "--draws", "39", "--plot", str(tmp_path / "seen.png")]
     assert main(said) == 0
     assert (tmp_path / "seen.png").stat().st_size > 10_000
+
+
+def test_other_commands_name_the_one_for_survival(table, capsys):
+    assert main(["evaluate", str(table)]) == 2
+    assert "If S_0.5 and others are survival after some times: kernelcal survival FILE." in capsys.readouterr().err
+
+
+class Step:
+    """A step function as scikit-survival returns it."""
+
+    def __init__(self, x, y):
+        self.x, self.y = np.asarray(x), np.asarray(y)
+
+
+def test_curves_of_other_libraries():
+    pandas = pytest.importorskip("pandas")
+    expected = SurvivalCurves([1.0, 2.0], [[0.9, 0.5], [0.8, 0.2]])
+    frame = pandas.DataFrame([[1.0, 1.0], [0.9, 0.8], [0.5, 0.2]], index=[0.0, 1.0, 2.0])  # as of lifelines
+    for given in (frame, [Step([1, 2], [0.9, 0.5]), Step([1, 2], [0.8, 0.2])]):
+        seen = Survival(given, [0.5, 2.0], [True, True])
+        np.testing.assert_allclose(seen.hazard, Survival(expected, [0.5, 2.0], [True, True]).hazard)
+    with pytest.raises(InputError, match="step functions have different times"):
+        Survival([Step([1, 2], [0.9, 0.5]), Step([1, 3], [0.8, 0.2])], [0.5, 2.0], [True, True])
