@@ -255,7 +255,7 @@ def evaluate(
     (weights 1, 1/2, 1/4, 1/8), with and without a kernel between predictions; the smallest of their p-values is ranked
     among those of the draws.
 
-    What is exact: with `censoring_time`, and where no row is censored, times are redrawn from the predictions and
+    What is exact: with `censoring_time`, and where nothing can be censored, times are redrawn from the predictions and
     censored as they would have been, and the p-value is exact. Otherwise censoring times of rows with an event are
     drawn from the Kaplan-Meier law of censoring beyond the event. Were that law known, this would be exact; it is
     estimated, and the level is measured (``docs/howto/survival``). ``bets`` is valid whatever independent censoring
