@@ -86,6 +86,12 @@ def test_directions_are_told():
     assert "(risks too extreme)" in evaluate((times, np.ones(600, dtype=bool)), steep).verdict
 
 
+def test_without_events_nothing_is_said_of_when_they_come():
+    found = evaluate((np.full(60, 2.0), np.zeros(60, dtype=bool)), Gamma(1.0, np.ones(60)))
+    assert "fewer events than predicted (0 seen, 120 expected)." in found.verdict
+    assert found.ratio == found.low == 0
+
+
 def test_the_unit_of_time_does_not_matter():
     law, (time, event), ends = one_set(np.random.default_rng(1))
     first = evaluate((time, event), law, censoring_time=ends, horizons=[0.5])
@@ -172,6 +178,11 @@ LAW = Gamma([1.0, 2.0], 1.0)
         (lambda: SurvivalCurves([2.0, 1.0], [[0.5, 0.4]]), "increasing"),
         (lambda: evaluate(([1.0, 2.0], [1, 0]), LAW, horizons=[0.0]), "horizons must be positive times"),
         (lambda: evaluate(([1.0, 2.0], [1, 0]), LAW, null="no"), "null must be"),
+        (lambda: evaluate(([0.0, 0.0], [0, 0]), LAW), "the predicted hazard of 2 rows is 0: look"),
+        (
+            lambda: evaluate(([0.5, 0.7], [1, 0]), SurvivalCurves([1.0], [[1.0], [1.0]])),
+            "is 0, though 1 events were seen",
+        ),
     ],
 )
 def test_what_is_refused(make, message):

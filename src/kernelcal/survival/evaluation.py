@@ -287,7 +287,11 @@ def evaluated_survival(
     """Evaluate checked data."""
     started = perf_counter()
     if len(seen) < 2 or not seen.hazard.any():
-        raise InputError(f"survival needs at least 2 rows that were watched for some time, got {len(seen):,} rows")
+        ruled_out = f", though {int(seen.event.sum()):,} events were seen" if seen.event.any() else ""
+        raise InputError(
+            f"survival needs at least 2 rows with a predicted risk while they were watched; the predicted hazard of "
+            f"{len(seen):,} rows is 0{ruled_out}: look at times and predictions"
+        )
     run = run.shared()
     tested = asked_survival(seen, run, null, horizons)
     own = np.ones(len(seen)) if seen.weights is None else seen.weights
