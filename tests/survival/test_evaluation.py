@@ -157,6 +157,22 @@ def test_weights_and_clusters():
         evaluate(y, law, clusters=np.repeat(np.arange(30), 4), null="redraw")
 
 
+def test_groups_are_tested_by_themselves():
+    law, y, ends = one_set(np.random.default_rng(2), 300)
+    side = np.where(np.arange(300) % 3 == 0, "north", "south")
+    factor = np.where(side == "north", 0.4, 1.0)
+    wrong = Weibull(law.scale * factor, 1.5)
+    found = evaluate(y, wrong, censoring_time=ends, groups={"side": side}, draws=199)
+    north, south = found.groups
+    rows = side == "north"
+    alone = evaluate((y[0][rows], y[1][rows]), wrong[np.flatnonzero(rows)], censoring_time=ends[rows], draws=199)
+    assert (north.n, north.events, north.ratio) == (alone.n, alone.events, pytest.approx(alone.ratio))
+    assert north.pvalue == pytest.approx(2 * alone.pvalue)  # Holm
+    assert north.pvalue <= 0.05 < south.pvalue
+    assert "side: north" in found.summary()
+    assert len(found.to_dict()["groups"]) == 2
+
+
 LAW = Gamma([1.0, 2.0], 1.0)
 
 
@@ -246,6 +262,8 @@ def test_the_command(table, tmp_path, capsys):
     assert main([*said, "--json", "--horizons", "0.5,1"]) == 0
     values = json.loads(capsys.readouterr().out)
     assert [h["time"] for h in values["horizons"]] == [0.5, 1.0]
+    assert main([*said, "--groups", "status"]) == 0
+    assert "status: dead" in capsys.readouterr().out
     assert main([*said, "--fail-below", "1"]) == 1
     assert "is below 1" in capsys.readouterr().err
     assert main(["survival", str(table)]) == 2
