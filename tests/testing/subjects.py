@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+from scipy.stats import norm
 
 import kernelcal as kc
 from kernelcal.binning import EdgeBins, EqualMassBins, MedianVarianceBins, QuantileBins, UniformBins
@@ -771,6 +772,35 @@ def measures():
                 **ONLY_TWO,
             },
         ),
+        **of_vectors(),
+    }
+
+
+VECTOR_NORMALS = MultivariateNormal(rng(8).normal(size=(40, 2)), [[1.0, 0.5], [0.5, 2.0]])
+
+
+def narrowed(batch):
+    """Vectors half as wide."""
+    return MultivariateNormal(batch.mean, np.asarray(batch.cov) / 4)
+
+
+def variogram(y, batch, w):
+    """Of two components, whose difference has a known law: its mean absolute value."""
+    along = np.array([1.0, -1.0])
+    spread = np.sqrt(along @ batch.cov @ along)
+    z = batch.mean @ along / spread
+    expected = spread * (np.sqrt(2 / np.pi) * np.exp(-(z**2) / 2) + z * (2 * norm.cdf(z) - 1))
+    return np.average(2 * (np.abs(y[:, 0] - y[:, 1]) - expected) ** 2, weights=w)
+
+
+def of_vectors():
+    """Measures of vectors."""
+    known = kc.measures
+    own = {"predictions": VECTOR_NORMALS, "wrong": narrowed, **ONLY_TWO}
+    return {
+        "energy": (known.EnergyScore(), own),
+        "variogram": (known.VariogramScore(), own),
+        "variogram of differences": (known.VariogramScore(order=1.0), {**own, "formula": variogram}),
     }
 
 
