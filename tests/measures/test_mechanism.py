@@ -156,6 +156,7 @@ def test_the_picture_has_a_line_a_measure(found):
     matplotlib.use("agg")
     ax = found.plot()
     assert len(ax.get_yticks()) == len(found.values) + len(found.groups)
+    matplotlib.pyplot.close(ax.figure)
 
 
 @pytest.mark.slow
