@@ -673,10 +673,10 @@ def measures():
         "scaled-brier": (known.ScaledBrier(), {"formula": of_positive(scaled), "wrong": too_low, **ONLY_TWO}),
         "net-benefit": (known.NetBenefit(), {"formula": of_positive(benefit), "wrong": too_low, **ONLY_TWO}),
         "ece": (known.BinnedError(), {"formula": of_positive(binned), **ONLY_TWO}),
-        "smece": (known.SmoothECE(), {"refuses": [FEW_NORMALS], "tries": 30}),
+        "smece": (known.SmoothECE(), {"refuses": [FEW_NORMALS], "tries": 20}),
         "smece of classes": (
             known.SmoothECE(question="class-wise"),
-            {"predictions": SORTED_CLASSES, "wrong": lambda b: kc.Categorical(b.probabilities[:, ::-1]), "tries": 10},
+            {"predictions": SORTED_CLASSES, "wrong": lambda b: kc.Categorical(b.probabilities[:, ::-1]), "tries": 5},
         ),
         "ks": (
             known.KSError(),
@@ -686,11 +686,17 @@ def measures():
         "cutoff": (known.CutoffError(), {"formula": of_positive(lambda *a: largest_sums(*a, "intervals"))}),
         "debiased-ece": (known.DebiasedECE(), {"formula": of_positive(debiased)}),
         "debiased-ece, l1": (known.DebiasedECE(norm="l1"), {}),
-        "crossfit": (known.CrossFittedError(), {"formula": of_positive(gained), "coverage": 0.8}),
+        "crossfit": (known.CrossFittedError(), {"formula": of_positive(gained), "coverage": 0.8, "tries": 30}),
         "t-cal": (known.TCal(), {"formula": of_positive(of_scales)}),
         "crps": (
             known.CRPS(),
-            {"predictions": FEW_NORMALS, "formula": of_scores(squared_gap), "rtol": 1e-6, "refuses": [THREE]},
+            {
+                "predictions": FEW_NORMALS,
+                "formula": of_scores(squared_gap),
+                "rtol": 1e-6,
+                "refuses": [THREE],
+                "tries": 30,
+            },
         ),
         "twcrps": (
             known.ThresholdCRPS(lower=0.5, upper=3.0),
@@ -698,6 +704,7 @@ def measures():
                 "predictions": FEW_NORMALS,
                 "formula": of_scores(lambda y, b, i: squared_gap(y, b, i, 0.5, 3.0)),
                 "rtol": 1e-5,
+                "tries": 20,
                 "refuses": [THREE],
             },
         ),
@@ -706,6 +713,7 @@ def measures():
             {
                 "predictions": FIVE_QUANTILES,
                 "formula": of_scores(pinball_of),
+                "tries": 30,
                 "wrong": lambda b: Quantiles(np.asarray(b.values) + 0.5, b.levels),
                 "refuses": [FEW_NORMALS],
             },

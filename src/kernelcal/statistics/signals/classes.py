@@ -92,7 +92,7 @@ class ClassBins:
         n, m = probabilities.shape
         self.index = np.empty((n, m), dtype=np.uint8)
         self.expected, self.variance = np.zeros(self.number), np.zeros(self.number)
-        for part in row_slices(n, _ROWS, m):
+        for part in _blocks(n, m):
             p = probabilities[part].astype(np.float64)
             self.index[part] = np.searchsorted(edges, p, side="right")
             if m == 2:
@@ -162,13 +162,13 @@ class Cleared:
     @classmethod
     def of(cls, predictions: ClassPredictions, weights: np.ndarray | None, expected: np.ndarray) -> Self:
         """Sum over rows; `expected` holds the expected counts."""
-        probabilities = to_numpy(predictions.probabilities)
+        probabilities = predictions.table()
         n, m = probabilities.shape
         intercepts = shared_intercepts(expected)
         number = int(intercepts.max()) + 1
         joined = None if number == m else np.eye(number)[intercepts]
         among, along, variance, mean = np.zeros((number, number)), np.zeros(number), 0.0, 0.0
-        for part in row_slices(n, _ROWS, m):
+        for part in _blocks(n, m):
             p = probabilities[part].astype(np.float64)
             w = np.ones(len(p)) if weights is None else weights[part]
             logs = predictions.finite_logs(part)
@@ -244,7 +244,7 @@ class PreparedClassSignals(Prepared):
             self.directed = ("bias",)
         self.bins = class_bins(self.p, weights)
         self.expected, self.variance = np.zeros(m), np.zeros(m)
-        for part in row_slices(n, _ROWS, m):
+        for part in _blocks(n, m):
             p = self.p[part].astype(np.float64)
             w = np.ones(len(p)) if weights is None else weights[part]
             self.expected += w @ p
@@ -368,6 +368,12 @@ class PreparedBinarySignals(PreparedClassSignals):
     def _gains(self) -> np.ndarray:
         """What label 1 adds to label 0."""
         return self._terms[1] - self._terms[0]
+
+
+@lru_cache(maxsize=16)
+def _blocks(n: int, m: int) -> list[slice]:
+    """Slices of rows that fit the cache."""
+    return row_slices(n, _ROWS, m)
 
 
 @lru_cache(maxsize=16)
