@@ -53,7 +53,14 @@ from kernelcal.measures.selective import (
     curve_of,
     risk_coverage,
 )
-from kernelcal.measures.vectors import EnergyScore, VariogramScore
+from kernelcal.measures.vectors import (
+    EnergyScore,
+    RankByBandDepth,
+    RankByDependence,
+    RankByMean,
+    RankBySpread,
+    VariogramScore,
+)
 
 __all__ = [
     "AUROC",
@@ -86,6 +93,10 @@ __all__ = [
     "NetBenefit",
     "ObservedExpected",
     "PreparedMeasure",
+    "RankByBandDepth",
+    "RankByDependence",
+    "RankByMean",
+    "RankBySpread",
     "RankedProbabilityScore",
     "RiskCoverage",
     "RiskCoverageArea",
