@@ -14,11 +14,10 @@ import numpy as np
 from kernelcal.cases import Case
 from kernelcal.defaults import DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError
-from kernelcal.inference import DefaultFamily, TestResult
-from kernelcal.inference.laws import refuse_dependent
-from kernelcal.inference.test import law_of, tested
+from kernelcal.inference import TestResult
 from kernelcal.predictions import as_predictions, trusted
 from kernelcal.randomness import generator_of
+from kernelcal.recalibration.checking import Checked, checked, tested_case
 from kernelcal.recalibration.fitting import ClassFit, FittedMap, NumberFit, fitted, joined
 from kernelcal.recalibration.folds import Fold, blocks_of
 from kernelcal.recalibration.marks import marks_of, share_of
@@ -87,6 +86,43 @@ class Recalibration(Shown):
         made = self.fit.apply(batch)
         seen = share_of(self.marks, batch)
         return trusted(made, notes=(*made.notes, _SEEN.format(seen))) if seen >= _MANY else made
+
+    def check(
+        self,
+        y: Any,
+        predictions: Any,
+        *,
+        weights: Any = None,
+        clusters: Any = None,
+        time: Any = None,
+        horizon: int | None = None,
+        series: Any = None,
+        draws: int = DRAWS,
+        rng: Any = 0,
+    ) -> Checked:
+        """Score and test rows that had no part in the fit, as they are and as the map makes them.
+
+        Parameters
+        ----------
+        y : array of shape (n,)
+            Targets.
+        predictions : Predictions or what `as_predictions` takes
+            Of the kind that the map was fitted to.
+        weights, clusters, time, horizon, series, draws, rng
+            As for `recalibrate`.
+
+        Raises
+        ------
+        InputError
+            For rows of the fit, where they can be known again (`share_seen`), and for predictions of another kind.
+        """
+        depend = {"clusters": clusters, "time": time, "horizon": horizon, "series": series}
+        case = Case.of(y, predictions, weights=weights, **depend).in_numpy
+        self.fit.refuse(case.predictions)
+        seen = share_of(self.marks, case.predictions)
+        if seen >= _MANY:
+            raise InputError(f"{_SEEN.format(seen)}: check it on other rows; `recalibrate` tests forward in those")
+        return checked(case, self.fit.apply(case.predictions), Run(draws=draws, rng=rng))
 
     def share_seen(self, predictions: Any) -> float:
         """Return about which share of the rows of the fit is among these predictions, bit by bit the same ones.
@@ -304,11 +340,4 @@ def _forward(case: Case, blocks: list[Fold], method: str, run: Run, rng: Any) ->
     order = np.concatenate(rows)
     part = case[order]
     after = replace(part, predictions=joined(made))
-    return _tested(part, run), _tested(after, run)
-
-
-def _tested(case: Case, run: Run) -> TestResult:
-    statistic = DefaultFamily()
-    if case.rows is not None:
-        refuse_dependent(case, None)
-    return tested(case, statistic, law_of(case, statistic), run)
+    return tested_case(part, run), tested_case(after, run)
