@@ -15,6 +15,7 @@ from kernelcal.errors import InputError
 from kernelcal.inference import NULL_LAWS, STATISTICS, register_statistic
 from kernelcal.inference.intervals.methods import INTERVAL_METHODS
 from kernelcal.lenses import LENSES
+from kernelcal.measures import MEASURES
 from kernelcal.pairs import ENGINES
 from kernelcal.predictions import IsotropicNormal
 from kernelcal.registry import Registry
@@ -48,6 +49,7 @@ TABLES = [
     ("command_line", STATISTICS, ("statistic", "predictions", "what is tested"), False),
     ("command_line", LENSES, ("lens", "for", "question"), False),
     ("command_line", ENGINES, ("engine", "pairs of rows"), False),
+    ("measures", MEASURES, ("measure", "predictions", "what it is"), False),
 ]
 
 
@@ -67,6 +69,11 @@ def _options(command):
 @pytest.mark.parametrize(("option", "registry"), [("statistic", STATISTICS), ("null", NULL_LAWS), ("engine", ENGINES)])
 def test_the_command_line_has_the_choices_of_the_registry(option, registry):
     assert tuple(_options("test")[option].choices) == tuple(registry)
+
+
+def test_the_command_line_says_what_measures_are():
+    said = _options("measure")["measures"].help.replace("%%", "%")
+    assert all(f"{entry.name}: {entry.summary}" in said for entry in MEASURES.entries)
 
 
 @pytest.mark.parametrize(("option", "registry"), [("statistic", STATISTICS), ("lens", LENSES), ("engine", ENGINES)])

@@ -307,7 +307,7 @@ def _evaluated(path, **options):
         ("a.h5", b"", "unknown kind of file '.h5': csv, tsv, txt, dat, npy (a pair), "),
         ("a", lines(), "unknown kind of file ''"),
         ("a.npz.gz", b"", "unknown kind of file '.gz'"),
-        ("a.csv.zip", b"", "unknown kind of file '.zip'"),
+        ("a.csv.zip", b"", "this is no zip archive"),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_the_file(write, name, text, expected):

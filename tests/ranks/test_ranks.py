@@ -213,6 +213,17 @@ def test_datasets_with_chains():
         ranks_of_draws(truth, truth)
 
 
+def test_datasets_of_ranks_and_pit_values():
+    xarray = pytest.importorskip("xarray")
+    u = np.random.default_rng(0).random((2, 40, 3))
+    data = xarray.Dataset({"beta": (("chain", "draw", "k"), u), "mu": (("chain", "draw"), u[..., 0])})
+    found = pit_values_test(data, draws=99)
+    assert found.table.names == ("beta[0]", "beta[1]", "beta[2]", "mu")
+    np.testing.assert_array_equal(found.table.values[:, :3], u.reshape(80, 3))
+    ranks = rank_test((data * 10).astype(int), 9, draws=99)
+    np.testing.assert_array_equal(ranks.table.values[:, 3], (10 * u[..., 0]).astype(int).ravel())
+
+
 def test_laws_of_vectors_are_drawn_from():
     rng = np.random.default_rng(0)
     y = rng.normal(size=(80, 2))

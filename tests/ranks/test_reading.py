@@ -7,7 +7,7 @@ import pytest
 
 from kernelcal.cli import main
 from kernelcal.io import Arrays
-from kernelcal.ranks import rank_test, read_ranks
+from kernelcal.ranks import posterior_test, rank_test, read_ranks
 
 
 def source(**columns):
@@ -46,6 +46,18 @@ def test_a_line_a_parameter_and_simulation():
     k = found.names.index("mu")
     np.testing.assert_array_equal(found.values[:, k], RANKS)
     np.testing.assert_array_equal(found.values[:, 1 - k], RANKS[::-1])
+
+
+def test_true_values_and_draws_are_ranked():
+    rng = np.random.default_rng(2)
+    theta, samples = rng.normal(size=(30, 2)), rng.normal(size=(30, 9, 2))
+    found = read_ranks(source(theta=theta, samples=samples, pair=np.arange(30) // 2), clusters="pair")
+    expected = posterior_test(theta, samples, draws=19).table
+    np.testing.assert_array_equal(found.table.values, expected.values)
+    assert found.table.names == ("theta[0]", "theta[1]", "dependence", "TARP")
+    assert found.joint == ("dependence", "TARP")
+    assert len(found.clusters) == 30
+    assert found.sentence == "table.csv: 30 simulations, theta of 2 numbers, 9 draws of each"
 
 
 def test_ranks_that_reach_the_end_tell_where_they_begin():

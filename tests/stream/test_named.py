@@ -150,7 +150,7 @@ def test_a_page_by_names(tmp_path):
 def test_what_a_command_decides_is_no_option():
     with pytest.raises(InputError, match="there is no option 'unasked'") as refused:
         kc.evaluate(FRAME, "p_a", target="y", unasked=False)
-    assert "options are classes" in str(refused.value)
+    assert "options are abstained, classes" in str(refused.value)
     assert str(refused.value).count("unasked") == 1
 
 

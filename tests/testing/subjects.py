@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+from scipy.stats import norm
 
 import kernelcal as kc
 from kernelcal.binning import EdgeBins, EqualMassBins, MedianVarianceBins, QuantileBins, UniformBins
@@ -672,10 +673,10 @@ def measures():
         "scaled-brier": (known.ScaledBrier(), {"formula": of_positive(scaled), "wrong": too_low, **ONLY_TWO}),
         "net-benefit": (known.NetBenefit(), {"formula": of_positive(benefit), "wrong": too_low, **ONLY_TWO}),
         "ece": (known.BinnedError(), {"formula": of_positive(binned), **ONLY_TWO}),
-        "smece": (known.SmoothECE(), {"refuses": [FEW_NORMALS], "tries": 30}),
+        "smece": (known.SmoothECE(), {"refuses": [FEW_NORMALS], "tries": 20}),
         "smece of classes": (
             known.SmoothECE(question="class-wise"),
-            {"predictions": SORTED_CLASSES, "wrong": lambda b: kc.Categorical(b.probabilities[:, ::-1]), "tries": 10},
+            {"predictions": SORTED_CLASSES, "wrong": lambda b: kc.Categorical(b.probabilities[:, ::-1]), "tries": 5},
         ),
         "ks": (
             known.KSError(),
@@ -685,11 +686,17 @@ def measures():
         "cutoff": (known.CutoffError(), {"formula": of_positive(lambda *a: largest_sums(*a, "intervals"))}),
         "debiased-ece": (known.DebiasedECE(), {"formula": of_positive(debiased)}),
         "debiased-ece, l1": (known.DebiasedECE(norm="l1"), {}),
-        "crossfit": (known.CrossFittedError(), {"formula": of_positive(gained), "coverage": 0.8}),
+        "crossfit": (known.CrossFittedError(), {"formula": of_positive(gained), "coverage": 0.8, "tries": 30}),
         "t-cal": (known.TCal(), {"formula": of_positive(of_scales)}),
         "crps": (
             known.CRPS(),
-            {"predictions": FEW_NORMALS, "formula": of_scores(squared_gap), "rtol": 1e-6, "refuses": [THREE]},
+            {
+                "predictions": FEW_NORMALS,
+                "formula": of_scores(squared_gap),
+                "rtol": 1e-6,
+                "refuses": [THREE],
+                "tries": 30,
+            },
         ),
         "twcrps": (
             known.ThresholdCRPS(lower=0.5, upper=3.0),
@@ -697,6 +704,7 @@ def measures():
                 "predictions": FEW_NORMALS,
                 "formula": of_scores(lambda y, b, i: squared_gap(y, b, i, 0.5, 3.0)),
                 "rtol": 1e-5,
+                "tries": 20,
                 "refuses": [THREE],
             },
         ),
@@ -705,6 +713,7 @@ def measures():
             {
                 "predictions": FIVE_QUANTILES,
                 "formula": of_scores(pinball_of),
+                "tries": 30,
                 "wrong": lambda b: Quantiles(np.asarray(b.values) + 0.5, b.levels),
                 "refuses": [FEW_NORMALS],
             },
@@ -763,6 +772,35 @@ def measures():
                 **ONLY_TWO,
             },
         ),
+        **of_vectors(),
+    }
+
+
+VECTOR_NORMALS = MultivariateNormal(rng(8).normal(size=(40, 2)), [[1.0, 0.5], [0.5, 2.0]])
+
+
+def narrowed(batch):
+    """Vectors half as wide."""
+    return MultivariateNormal(batch.mean, np.asarray(batch.cov) / 4)
+
+
+def variogram(y, batch, w):
+    """Of two components, whose difference has a known law: its mean absolute value."""
+    along = np.array([1.0, -1.0])
+    spread = np.sqrt(along @ batch.cov @ along)
+    z = batch.mean @ along / spread
+    expected = spread * (np.sqrt(2 / np.pi) * np.exp(-(z**2) / 2) + z * (2 * norm.cdf(z) - 1))
+    return np.average(2 * (np.abs(y[:, 0] - y[:, 1]) - expected) ** 2, weights=w)
+
+
+def of_vectors():
+    """Measures of vectors."""
+    known = kc.measures
+    own = {"predictions": VECTOR_NORMALS, "wrong": narrowed, **ONLY_TWO}
+    return {
+        "energy": (known.EnergyScore(), own),
+        "variogram": (known.VariogramScore(), own),
+        "variogram of differences": (known.VariogramScore(order=1.0), {**own, "formula": variogram}),
     }
 
 

@@ -76,7 +76,8 @@ def add_measure(commands: Any) -> argparse.ArgumentParser:
         "--baseline",
         metavar="FILE",
         help="also the skill of every score that is measured against forecasts of the same rows in FILE, read as the "
-        "first, or against 'climatology', what happened in all other rows",
+        "first, or against 'climatology', what happened in all other rows; 'climatology:COLUMN', a column of --groups, "
+        "in the other rows of the same group",
     )
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the measures, a png, svg or pdf")
     parser.add_argument(
@@ -134,7 +135,8 @@ def clinical_file(case: Case, run: Run, groups: Any, options: argparse.Namespace
 def check_measuring(options: argparse.Namespace) -> None:
     """Refuse names that are not known and a picture that could not be written, before a file is opened."""
     asked_measures(options.measures)
-    if options.baseline not in (None, _CLIMATE) and (len(options.files) > 1 or options.together):
+    of_file = options.baseline is not None and options.baseline.partition(":")[0] != _CLIMATE
+    if of_file and (len(options.files) > 1 or options.together):
         raise InputError(
             f"--baseline {options.baseline} is compared with one file, got {len(options.files)}: measure each by "
             "itself, or say --baseline climatology"
@@ -187,8 +189,11 @@ def skills_beside(
     asked = [one for one in asked_measures(options.measures) or () if isinstance(one, ScoreMeasure) and one.proper]
     scores: list[Any] = [one for one in asked if one.takes(case.predictions)] or [None]
     named = columns_of_text(groups)
-    if options.baseline == _CLIMATE:
-        other, name = climate_of(case), _CLIMATE
+    kind, _, column = options.baseline.partition(":")
+    if kind == _CLIMATE:
+        if column and column not in (groups or {}):
+            raise InputError(f"--baseline {options.baseline} names no column of --groups: add it, --groups {column}")
+        other, name = climate_of(case, groups[column] if column else None), _CLIMATE + f" by {column}" * bool(column)
     else:
         path = Path(options.baseline)
         both = cases_of(read_models([[options.files[0]], [path]], reading), lens_of(options.lens, case.predictions))

@@ -209,7 +209,7 @@ def _other_order(case: Case) -> tuple[str, ...]:
     from scipy.optimize import linear_sum_assignment  # imported when needed: the import of kernelcal stays light
 
     weights = np.ones(len(y)) if case.weights is None else case.weights
-    logs = np.log(np.maximum(to_numpy(batch.probabilities).astype(np.float64), _LEAST))
+    logs = np.log(np.maximum(batch.table().astype(np.float64), _LEAST))
     table = np.stack([weights[y == k] @ logs[y == k] for k in range(m)])  # label by column
     _, column = linear_sum_assignment(-table)
     gain = float(table[np.arange(m), column].sum() - np.trace(table))
@@ -239,5 +239,5 @@ def _classes_in_order(names: list[Any]) -> str:
 
 
 def _hard(batch: ClassPredictions) -> bool:
-    p = to_numpy(batch.probabilities)
+    p = batch.table()
     return bool(np.all((p == 0) | (p == 1)))

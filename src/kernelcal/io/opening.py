@@ -57,9 +57,45 @@ def _opened(path: Path, suffix: str, delimiter: str | None, missing: frozenset[s
     if suffix in _DELIMITERS:
         said = delimiter is not None
         return Text(path, str(delimiter) if said else _DELIMITERS[suffix], missing, said=said, name=name)
+    if suffix == ".zip":
+        return _unpacked(path, delimiter, missing)
     if suffix in READERS:
         return Arrays(name or path, READERS[suffix](path))
-    raise InputError(f"{path}: {_PICKLES if suffix in _PICKLED else f'unknown kind of file {suffix!r}: {_known()}'}")
+    raise InputError(
+        f"{path}: {_PICKLES if suffix in _PICKLED else f'unknown kind of file {suffix!r}: {_known()}; {_WAY}'}"
+    )
+
+
+_WAY = "write the table as one of these, such as frame.to_csv(path, index=False)"
+_LARGEST = 2**33  # bytes that are unpacked
+
+
+def _unpacked(path: Path, delimiter: str | None, missing: frozenset[str]) -> Source:
+    """Open the one file in a zip archive, as competitions hand them out."""
+    if not zipfile.is_zipfile(path):
+        raise InputError(f"{path}: this is no zip archive: check its name, and whether it was copied as a whole")
+    with zipfile.ZipFile(path) as archive:
+        files = [one for one in archive.infolist() if not one.is_dir() and not one.filename.startswith("__MACOSX")]
+        if len(files) != 1 or files[0].flag_bits & 1 or files[0].file_size > _LARGEST:
+            what = ", ".join(one.filename for one in files[:6]) or "no file"
+            raise InputError(f"{path}: the archive holds {what}: unpack it, and name the file that is meant")
+        inside = Path(files[0].filename)
+        folder = tempfile.mkdtemp(prefix="kernelcal-")
+        copy = Path(folder) / f"input{''.join(inside.suffixes[-2:])}"
+        with archive.open(files[0]) as packed, open(copy, "wb") as plain:
+            shutil.copyfileobj(packed, plain)
+    return _opened_copy(copy, _suffix(inside), delimiter, missing, str(path))
+
+
+def _opened_copy(copy: Path, suffix: str, delimiter: str | None, missing: frozenset[str], name: str) -> Source:
+    """Open a copy in a folder of its own, which is there as long as what reads it."""
+    try:
+        source = _opened(copy, suffix, delimiter, missing, name)
+    except InputError as error:
+        shutil.rmtree(copy.parent)
+        raise InputError(str(error).replace(str(copy), name)) from None
+    weakref.finalize(source, shutil.rmtree, copy.parent, ignore_errors=True)
+    return source
 
 
 _STANDARD = "-"
@@ -84,13 +120,7 @@ def _from_stream(path: Path, delimiter: str | None, missing: frozenset[str]) -> 
     folder = tempfile.mkdtemp(prefix="kernelcal-")
     copy = Path(folder) / f"input{suffix}"
     copy.write_bytes(content)
-    try:
-        source = _opened(copy, suffix, delimiter, missing, name)
-    except InputError as error:
-        shutil.rmtree(folder)
-        raise InputError(str(error).replace(str(copy), name)) from None
-    weakref.finalize(source, shutil.rmtree, folder, ignore_errors=True)  # the copy is there as long as what reads it
-    return source
+    return _opened_copy(copy, suffix, delimiter, missing, name)
 
 
 def readers() -> tuple[str, ...]:
@@ -115,7 +145,7 @@ def _known() -> str:
 def _suffix(path: Path) -> str:
     """Last suffix in lower case; of text in gzip, the one before .gz."""
     suffix, before = path.suffix.lower(), Path(path.stem).suffix.lower()
-    return before if suffix == ".gz" and before in (*_DELIMITERS, *_LINES) else suffix
+    return before if suffix in (".gz", ".bz2", ".xz") and before in (*_DELIMITERS, *_LINES) else suffix
 
 
 def _pair(paths: Sequence[Path]) -> Source:

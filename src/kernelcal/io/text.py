@@ -10,6 +10,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
@@ -28,12 +29,19 @@ _COMMA = re.compile(r"[+-]?\d*,\d+(?:e[+-]?\d+)?%?", re.IGNORECASE)
 _NAMED = {"tab": "\t", "\\t": "\t"}
 
 
+_PACKED = {".gz": ("gzip", "gzip"), ".bz2": ("bz2", "bzip2"), ".xz": ("lzma", "xz")}  # modules, and what they open
+
+
 @contextmanager
 def open_text(path: Path) -> Iterator[TextIO]:
-    """Open text, gzip or not; what goes wrong while it is read is said with the file and the remedy."""
+    """Open text, packed or not; what goes wrong while it is read is said with the file and the remedy."""
+    module, kind = _PACKED.get(path.suffix.lower(), ("", ""))
+    library = import_module(module) if module else None
+    damaged: tuple[type[Exception], ...] = (EOFError, zlib.error, gzip.BadGzipFile)
+    damaged += (OSError,) if module == "bz2" else (getattr(library, "LZMAError", EOFError),)
     try:
-        if path.suffix.lower() == ".gz":
-            with gzip.open(path, "rt", encoding="utf-8-sig", newline="") as stream:
+        if library is not None:
+            with library.open(path, "rt", encoding="utf-8-sig", newline="") as stream:
                 yield stream
         else:
             with open(path, encoding="utf-8-sig", newline="") as stream:
@@ -43,8 +51,10 @@ def open_text(path: Path) -> Iterator[TextIO]:
             f"{path}: this is not text in UTF-8 (byte {error.object[error.start]:#04x}): save it as UTF-8, or name "
             "it by what it is: npz, npy, parquet"
         ) from None
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise InputError(f"{path}: cannot be read as gzip, the file is damaged or is no gzip file: {error}") from None
+    except damaged as error:
+        raise InputError(
+            f"{path}: cannot be read as {kind}, the file is damaged or is no {kind} file: {error}"
+        ) from None
 
 
 class Text(Source):

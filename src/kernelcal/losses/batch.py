@@ -17,7 +17,7 @@ _KERNELS = ("laplacian", "gaussian")
 def skce_loss(
     probabilities: Array, labels: Array, *, lengthscale: float = 0.25, kernel: str = "laplacian", weights: Array = None
 ) -> Array:
-    """Unbiased squared kernel calibration error of a batch: ``mean_{i != j} k(p_i, p_j) <e_{y_i} - p_i, e_{y_j} - p_j>``.
+    """Unbiased squared kernel calibration error of a batch, ``mean_{i != j} k(p_i, p_j) <r_i, r_j>``, ``r = e_y - p``.
 
     Its mean over batches is the SKCE of the model, so that small batches serve: it may be negative.
 
@@ -30,8 +30,8 @@ def skce_loss(
     lengthscale : float
         Of the kernel, fixed: one that changed from batch to batch would be another error each time.
     kernel : {"laplacian", "gaussian"}
-        ``exp(-|p - q| / l)``, or ``exp(-|p - q|^2 / (2 l^2))``, of the Euclidean distance; of yes/no that of both
-        probabilities.
+        ``exp(-|p - q| / l)``, or ``exp(-|p - q|^2 / (2 l^2))``, of the Euclidean distance; of yes/no that of the one
+        probability.
     weights : array of shape (B,), optional
         Case weights.
 
@@ -64,7 +64,8 @@ def skce_loss(
     (-0.0131, torch.Size([3, 2]))
     """
     p, r = residuals(probabilities, labels)
-    return _pairs(_gram(p, lengthscale, kernel), r, weights)
+    seen = probabilities[:, None] if probabilities.ndim == 1 else p
+    return _pairs(_gram(seen, lengthscale, kernel), r, weights)
 
 
 def mmce_loss(

@@ -80,8 +80,8 @@ class Witness:
         frequencies = normal / (scale * lengthscale)
         zeros = np.zeros((features, m))
         xp = namespace(example)
-        made = [xp.astype(like(x, example), example.dtype) for x in (zeros, frequencies, np.zeros(()))]
-        return cls(*made, decay=decay)
+        mean, fixed, steps = (xp.astype(like(x, example), example.dtype) for x in (zeros, frequencies, np.zeros(())))
+        return cls(mean, fixed, steps, decay)
 
     def loss(self, probabilities: Array, labels: Array) -> tuple[Array, Self]:
         """Return ``2 mean_i phi(p_i)' W r_i`` and the witness that has seen the batch.

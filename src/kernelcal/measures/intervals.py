@@ -113,12 +113,17 @@ def _by_influences(
     spread = _spread(scale, drawn)
     if not mean.error > 0 and not spread > 0:
         return MeasureInterval.none("all rows add the same")
-    many = min(float((own**2).sum() ** 2 / max((own**4).sum(), 1e-300)), mean.freedom + 1)
-    more = max(spread - mean.error, 0.0) * min(1.0, _SURPRISES / max(many, 1.0))
+    more = _more(own, mean.error, spread, mean.freedom)
     mean = replace(mean, error=mean.error + more, skewness=mean.skewness if measure.mean_of_rows else 0.0)
     low, high = sorted(mean.ends(level))
     how = f"by what rows add, on the {measure.scale} scale" if measure.scale != "plain" else "by what rows add"
     return MeasureInterval(_back(scale, low), _back(scale, high), how)
+
+
+def _more(own: np.ndarray, error: float, spread: float, freedom: float) -> float:
+    """What is added to a standard error where few rows make it and calibrated predictions have a larger one."""
+    many = min(float((own**2).sum() ** 2 / max((own**4).sum(), 1e-300)), freedom + 1)
+    return max(spread - error, 0.0) * min(1.0, _SURPRISES / max(many, 1.0))
 
 
 def _spread(scale: _Scale, drawn: np.ndarray) -> float:
@@ -194,11 +199,14 @@ def _units(case: Case) -> tuple[np.ndarray, int, str]:
     return unit, len(units), units.name
 
 
-def difference(measure: Measure, case: Case, inside: np.ndarray, run: Run) -> tuple[float, float, float, float] | None:
-    """How much a group differs from all other rows: difference, its ends, and the p-value of none.
+def difference(
+    measure: Measure, case: Case, inside: np.ndarray, drawn: tuple[np.ndarray, np.ndarray], run: Run
+) -> tuple[float, float, float, float] | None:
+    """How much a group differs from all other rows, on the measure's scale: difference, its ends, p-value of none.
 
-    The difference is one of values; p-value and interval are those of the difference on the measure's scale, whose
-    noise is that of a mean over all rows, and of a ratio where that is a logarithm. None where rows tell no error.
+    The noise is that of a mean over all rows. Its degrees of freedom are those that a sum of squares of such rows has,
+    ``2 n / (kurtosis - 1)``, and those of group and rest are not smaller than under calibration where few rows make it.
+    `drawn` are values of both under calibration, as far as they are known. None where rows tell no error.
     """
     scale = SCALES[measure.scale]
     which = np.zeros(len(case), dtype=bool)
@@ -225,7 +233,17 @@ def difference(measure: Measure, case: Case, inside: np.ndarray, run: Run) -> tu
         mean = _mean(apart + added, case)
     except InputError:
         return None
+    if not mean.error > 0:
+        return None
+    own, whole = w * added, float(w.sum())
+    variance, square = mean.error**2, float((own**2).sum())
+    for rows, values in zip((which, ~which), drawn, strict=True):
+        alone = math.sqrt(float((own[rows] ** 2).sum())) / whole
+        variance += (alone + _more(own[rows], alone, _spread(scale, values), mean.freedom)) ** 2 - alone**2
+    tail = max(len(own) * float((own**4).sum()) / square**2 - 1, 2.0 / mean.freedom)
+    error = math.sqrt(variance)
+    mean = replace(mean, error=error, skewness=0.0, freedom=max(min(mean.freedom, 2 * len(own) / tail), 1.0))
     from scipy.special import stdtr  # imported when needed: the import of kernelcal stays light
 
-    p = 2 * float(stdtr(mean.freedom, -abs(apart) / mean.error)) if mean.error > 0 else 1.0
+    p = 2 * float(stdtr(mean.freedom, -abs(apart) / mean.error))
     return apart, *mean.ends(run.confidence_level), min(max(p, 1e-300), 1.0)

@@ -209,9 +209,13 @@ def _of_groups(
         ]
         for group, part in zip(grouping.groups, parts, strict=True)
     ]
+    rests = [_rest(grouping, i, parts) for i in range(len(parts))]
     found = [
-        [_beside(value, one, case, group, run) for value, one in zip(values, measures, strict=True)]
-        for group, values in zip(grouping.groups, found, strict=True)
+        [
+            _beside(value, one, case, group, (part.drawn[:, k], rest[:, k] if len(rest) else rest), run)
+            for k, (value, one) in enumerate(zip(values, measures, strict=True))
+        ]
+        for group, values, part, rest in zip(grouping.groups, found, parts, rests, strict=True)
     ]
     for column in dict.fromkeys(group.column for group in grouping.groups):
         places = [i for i, group in enumerate(grouping.groups) if group.column == column]
@@ -225,9 +229,19 @@ def _of_groups(
     return tuple(value for values in found for value in values)
 
 
-def _beside(value: MeasuredValue, one: Measure, case: Case, group: Group, run: Run) -> MeasuredValue:
+def _rest(grouping: Grouping, number: int, parts: Sequence[RedrawnPart]) -> np.ndarray:
+    """Values under calibration of all rows outside of a group: known where they are the other one of two groups."""
+    column = grouping.groups[number].column
+    others = [k for k, group in enumerate(grouping.groups) if group.column == column and k != number]
+    return parts[others[0]].drawn if len(others) == 1 else np.empty(0)
+
+
+def _beside(
+    value: MeasuredValue, one: Measure, case: Case, group: Group, drawn: tuple[np.ndarray, np.ndarray], run: Run
+) -> MeasuredValue:
     """The group beside all other rows."""
-    apart = difference(one, case, group.rows, run)
+    known = tuple(values[~np.isnan(values)] for values in drawn)
+    apart = difference(one, case, group.rows, (known[0], known[1]), run)
     if apart is None:
         return value
     by, low, high, pvalue = apart

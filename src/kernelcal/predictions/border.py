@@ -197,9 +197,9 @@ def _cause_of_large(values: np.ndarray) -> str:
     scale = values.min() >= 0 and values.max() <= 10
     if values.min() >= 1 and values.max() <= _OF_ANSWERS and np.all(values == np.round(values)):
         return (
-            f"whole numbers from {values.min():g} to {values.max():g} are answers on a scale, and no probabilities: "
-            "write the probability that each answer stands for (of confidence from 0 to 10 command line: --kind "
-            "out-of-ten)"
+            f"whole numbers from {values.min():g} to {values.max():g} are class labels or answers on a scale, and no "
+            "probabilities: pass the predicted probabilities, or write the probability that each answer stands for (of "
+            "confidence from 0 to 10 command line: --kind out-of-ten)"
         )
     if np.all(values == np.round(values)) and len(np.unique(values)) < len(values):
         return (

@@ -13,7 +13,7 @@ from kernelcal.errors import InputError
 from kernelcal.predictions import Samples
 from kernelcal.randomness import generator_of
 from kernelcal.ranks.result import RanksResult
-from kernelcal.ranks.table import RankTable, checked_names
+from kernelcal.ranks.table import RankTable, checked_names, places_in_words
 from kernelcal.ranks.uniformity import ranks_tested
 from kernelcal.runs import Run
 from kernelcal.statistics.vectors import TARP, checked_pre_ranks, pre_rank_case
@@ -176,9 +176,7 @@ def _of_names(
         flat = own.reshape(len(own), -1)
         truths.append(flat)
         draws.append(drawn.reshape(*drawn.shape[:2], -1))
-        shape = own.shape[1:]
-        places = [np.unravel_index(j, shape) for j in range(flat.shape[1])] if shape else [()]
-        names += [f"{key}[{','.join(map(str, map(int, place)))}]" if place else key for place in places]
+        names += places_in_words(key, own.shape[1:])
     left = sorted(set(keys) ^ set(drawn_keys))
     notes = (f"left out, since only one of both has them: {', '.join(left)}",) if left else ()
     return np.concatenate(truths, axis=1), np.concatenate(draws, axis=2), (tuple(names), notes)

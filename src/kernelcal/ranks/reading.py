@@ -6,11 +6,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import Any
 
 import numpy as np
 
 from kernelcal.errors import InputError
 from kernelcal.io import Source
+from kernelcal.ranks.posteriors import ranks_of_draws
 from kernelcal.ranks.table import RankTable
 
 __all__ = ["RanksRead", "read_ranks"]
@@ -36,11 +38,14 @@ class RanksRead:
         How the file was understood.
     clusters : numpy.ndarray or None
         Labels of clusters.
+    joint : tuple of str
+        Columns that are pre-ranks of all parameters.
     """
 
     table: RankTable
     sentence: str
     clusters: np.ndarray | None = None
+    joint: tuple[str, ...] = ()
 
 
 def read_ranks(
@@ -51,6 +56,7 @@ def read_ranks(
     draws_per_rank: int | None = None,
     first: int | None = None,
     clusters: str | None = None,
+    rng: Any = 0,
 ) -> RanksRead:
     """Read ranks or PIT values, and ask where the file does not tell.
 
@@ -67,12 +73,17 @@ def read_ranks(
         Rank below all draws; default: what the ranks allow.
     clusters : str, optional
         Column of what simulations share.
+    rng : int
+        Seed of equal values and reference points, where the file holds arrays ``theta`` and ``samples``, true values of
+        shape (n, d) and draws of shape (n, S, d): their ranks are taken, as by `posterior_test`.
 
     Raises
     ------
     InputError
         With what is to be said.
     """
+    if ranks is None and pit is None and {"theta", "samples"} <= set(source.names):
+        return _of_draws(source, clusters, rng)
     names, of_pit = _columns(source, ranks, pit)
     variable = _one_of(source, _VARIABLE)
     long = variable is not None and len(names) == 1
@@ -99,6 +110,15 @@ def read_ranks(
     begin = _first(source, values, size) if first is None else first
     table = RankTable.of_ranks(values, size, titles, begin)
     return RanksRead(table, f"{said} among {size:,} draws, counted from {begin}", found)
+
+
+def _of_draws(source: Source, clusters: str | None, rng: Any) -> RanksRead:
+    """Ranks of true values among draws."""
+    theta, samples = source.array("theta"), source.array("samples")
+    table, joint, _ = ranks_of_draws(theta, samples, rng=rng)
+    own = len(table.names) - len(joint)
+    said = f"{source.path}: {len(table):,} simulations, theta of {own} numbers, {table.draws_per_rank:,} draws of each"
+    return RanksRead(table, said, None if clusters is None else _texts(source, clusters), joint)
 
 
 def _columns(source: Source, ranks: str | None, pit: str | None) -> tuple[list[str], bool]:

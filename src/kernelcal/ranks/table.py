@@ -15,9 +15,10 @@ from kernelcal.errors import InputError
 from kernelcal.predictions import Samples, Uniform, finite_numbers, inside
 from kernelcal.randomness import generator_of
 
-__all__ = ["RankTable", "checked_draws_per_rank", "checked_names"]
+__all__ = ["RankTable", "checked_draws_per_rank", "checked_names", "names_in", "places_in_words"]
 
 
+_ROWS = ("simulation", "sim", "chain", "draw", "sample")  # axes that tell simulations apart
 _CELLS = 2**21  # numbers of stand-ins for draws; above, ranks get a random place inside their steps
 
 
@@ -114,7 +115,9 @@ class RankTable:
 
 
 def _columns(x: Any, what: str) -> np.ndarray:
-    """Numbers of shape (n, K) from an array, or a mapping of names to columns."""
+    """Numbers of shape (n, K) from an array, a mapping of names to columns, or a dataset."""
+    if hasattr(x, "data_vars"):
+        x = dict(zip(*of_dataset(x), strict=True))
     if hasattr(x, "values") and not isinstance(x, np.ndarray):
         given = x.values() if callable(x.values) else x.values
         x = np.stack([np.asarray(column) for column in given], axis=-1) if callable(x.values) else given
@@ -123,6 +126,33 @@ def _columns(x: Any, what: str) -> np.ndarray:
     if found is None or found.size == 0:
         raise InputError(f"{what} is missing: got the shape {array.shape}, expected (simulations, parameters)")
     return np.asarray(found, dtype=np.float64)
+
+
+def names_in(x: Any, names: Any) -> Any:
+    """Names as they were given, else those that columns of a mapping or a dataset have."""
+    if names is not None:
+        return names
+    if hasattr(x, "data_vars"):
+        return of_dataset(x)[0]
+    return list(x) if hasattr(x, "keys") else None
+
+
+def of_dataset(x: Any) -> tuple[list[str], list[np.ndarray]]:
+    """Names and columns of a dataset of xarray: axes of simulations become one, each place on other axes a column."""
+    names, columns = [], []
+    for key, variable in x.data_vars.items():
+        own = [name for name in variable.dims if str(name) in _ROWS] or list(variable.dims[:1])
+        rest = [name for name in variable.dims if name not in own]
+        values = np.asarray(variable.transpose(*own, *rest).values)
+        flat = values.reshape(int(np.prod(values.shape[: len(own)])), -1)
+        names += places_in_words(str(key), values.shape[len(own) :])
+        columns += list(flat.T)
+    return names, columns
+
+
+def places_in_words(name: str, shape: tuple[int, ...]) -> list[str]:
+    """Names of the numbers of an array: beta[0], beta[1], ...; of a single number the name alone."""
+    return [f"{name}[{','.join(map(str, place))}]" if place else name for place in np.ndindex(*shape)]
 
 
 def checked_names(names: Any, number: int) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from kernelcal.errors import InputError
 from kernelcal.inference import TestResult
 from kernelcal.inference.test import holm_adjusted, pit_tested
 from kernelcal.ranks.result import ParameterRanks, RanksResult
-from kernelcal.ranks.table import RankTable
+from kernelcal.ranks.table import RankTable, names_in
 from kernelcal.runs import Run
 from kernelcal.statistics.binned import binomial_interval
 from kernelcal.statistics.outcomes import normal_quantiles
@@ -57,7 +57,7 @@ def rank_test(
 
     Parameters
     ----------
-    ranks : array of shape (n,) or (n, K), or mapping of names to columns
+    ranks : array of shape (n,) or (n, K), mapping of names to columns, or xarray.Dataset
         Ranks of n simulations for K parameters.
     draws_per_rank : int
         Number L of draws that every rank is among.
@@ -115,8 +115,8 @@ def rank_test(
     if weights is not None:
         raise InputError(_WEIGHTED)
     run = Run(confidence_level=confidence_level, alpha=alpha, draws=draws, rng=rng, early_stopping=early_stopping)
-    named = list(ranks) if names is None and hasattr(ranks, "keys") else names
-    return ranks_tested(RankTable.of_ranks(ranks, draws_per_rank, named, first), run, clusters=clusters)
+    table = RankTable.of_ranks(ranks, draws_per_rank, names_in(ranks, names), first)
+    return ranks_tested(table, run, clusters=clusters)
 
 
 def pit_values_test(
@@ -138,7 +138,7 @@ def pit_values_test(
 
     Parameters
     ----------
-    values : array of shape (n,) or (n, K), or mapping of names to columns
+    values : array of shape (n,) or (n, K), mapping of names to columns, or xarray.Dataset
         PIT values.
     names, weights, confidence_level, alpha, draws, rng, early_stopping
         As for `rank_test`.
@@ -160,8 +160,7 @@ def pit_values_test(
     if weights is not None:
         raise InputError(_WEIGHTED)
     run = Run(confidence_level=confidence_level, alpha=alpha, draws=draws, rng=rng, early_stopping=early_stopping)
-    named = list(values) if names is None and hasattr(values, "keys") else names
-    return ranks_tested(RankTable.of_pit(values, named), run, clusters=clusters)
+    return ranks_tested(RankTable.of_pit(values, names_in(values, names)), run, clusters=clusters)
 
 
 def ranks_tested(

@@ -2,9 +2,8 @@
 
 from kernelcal.residuals.base import FeatureInner, FeatureResidual, Inner, Residual
 from kernelcal.residuals.choice import residual_of, target_kernel_of
-from kernelcal.residuals.finite import ClassResidual, QuantileResidual
+from kernelcal.residuals.finite import ClassResidual, LabelFeatures, QuantileResidual
 from kernelcal.residuals.joint import JointResidual, joint_residual
-from kernelcal.residuals.labels import LabelFeatures
 from kernelcal.residuals.numbers import FourierResidual, GramResidual
 from kernelcal.residuals.pit import OutcomePlaces, PITResidual, has_places
 from kernelcal.residuals.stein import Radial, SteinResidual, radial

@@ -126,7 +126,7 @@ class NumberEstimate(float, Estimate):
 
     def __new__(cls, value: Any = 0.0, *more: Any, **named: Any) -> Any:
         """Make the float of the value; of a number alone a plain float, as code that keeps the type of numbers asks."""
-        number = to_numpy(value) if hasattr(value, "__array__") else value
+        number = to_numpy(value) if hasattr(value, "__array__") and not isinstance(value, float) else value
         return float.__new__(cls if more or named else float, number)
 
     def __reduce__(self) -> Any:

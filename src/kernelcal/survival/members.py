@@ -52,10 +52,10 @@ class Members:
         """
         places = log_hazards(seen)
         risk = places[:, places.shape[1] // 2]
-        ranks = np.argsort(np.argsort(risk, kind="stable"), kind="stable")
+        places_of = np.argsort(np.argsort(risk, kind="stable"), kind="stable")
         equal = np.unique(risk, return_inverse=True)[1].reshape(len(risk))
-        ranks = (np.bincount(equal, ranks) / np.bincount(equal))[equal]  # of equal risks the mean rank
-        ranks = 2 * ranks / max(len(ranks) - 1, 1) - 1
+        of_equal = (np.bincount(equal, places_of) / np.bincount(equal))[equal]  # the mean place of equal risks
+        ranks = 2 * of_equal / max(len(risk) - 1, 1) - 1
         chance = -np.expm1(-censoring)  # of an event before censoring, which is its expected number too
         total = max(float(chance.sum()), 1e-300)
         late = math.sqrt(3) * float((chance**2 - chance).sum()) / total

@@ -184,11 +184,10 @@ def _law(source: Source, said: SurvivalColumns) -> tuple[Any, str]:
         times = source.array("times")
         return SurvivalCurves(times, source.array("survival")), f"survival at {len(times)} times"
     names, risks = _numbered(source, said)
-    times = _times(names, said)
-    order = np.argsort(times)
-    table = source.numbers([names[k] for k in order])
-    _refuse_missing(source, names, table)
-    grid = np.array(times)[order]
+    at_times = dict(zip(names, _times(names, said), strict=True))
+    ordered = sorted(names, key=lambda name: at_times[name])
+    table, grid = source.numbers(ordered), np.array([at_times[name] for name in ordered])
+    _refuse_missing(source, ordered, table)
     what = "risks" if risks else "survival"
     at = ", ".join(f"{t:g}" for t in grid) if len(grid) < 6 else f"{grid[0]:g} to {grid[-1]:g}, {len(grid)} columns"
     return SurvivalCurves(grid, 1 - table if risks else table), f"{what} at {at}"

@@ -1,6 +1,10 @@
 """Tables of other programs that were tried without being known before: an index without a name, alpha in names."""
 
+import bz2
+import gzip
 import json
+import lzma
+import zipfile
 
 import numpy as np
 import pytest
@@ -225,3 +229,43 @@ def test_two_columns_before_and_after_calibration_are_asked_about(save):
     with pytest.raises(InputError, match="say which are meant, --predictions prob or --predictions calibrated_prob"):
         load(path)
     assert load(path, predictions="calibrated_prob").predictions.p.tolist() == values[::-1].tolist()
+
+
+@pytest.mark.parametrize("suffix", ["gz", "bz2", "xz", "zip"])
+def test_packed_text(tmp_path, suffix):
+    p = np.round(RNG.uniform(size=N), 3)
+    text = "y,p\n" + "".join(f"{k % 2},{one}\n" for k, one in enumerate(p))
+    path = tmp_path / ("a.csv.zip" if suffix == "zip" else f"a.csv.{suffix}")
+    if suffix == "zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("__MACOSX/._submission.csv", b"x")
+            archive.writestr("folder/submission.csv", text)
+    else:
+        path.write_bytes({"gz": gzip, "bz2": bz2, "xz": lzma}[suffix].compress(text.encode()))
+    data = load(path)
+    assert data.predictions.p.tolist() == p.tolist()
+    assert str(path) in data.description
+    path.write_bytes(path.read_bytes()[: -len(path.read_bytes()) // 2])
+    with pytest.raises(InputError, match=r"copied as a whole|damaged"):
+        load(path)
+
+
+def test_an_archive_of_two_files_is_not_guessed(tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("a.csv", "y,p\n1,0.5\n")
+        archive.writestr("b.csv", "y,p\n1,0.5\n")
+    with pytest.raises(InputError, match=r"holds a\.csv, b\.csv: unpack it"):
+        load(tmp_path / "a.zip")
+
+
+def test_a_wrong_cell_in_an_archive_is_named_by_it(tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("a.csv", "y,p\n1,0.5\n0,x\n")
+    with pytest.raises(InputError, match=r"a\.zip, line 3, column 'p': 'x' is not a number"):
+        load(tmp_path / "a.zip")
+
+
+def test_other_programs_are_told_a_way(tmp_path):
+    (tmp_path / "a.dta").write_bytes(b"x")
+    with pytest.raises(InputError, match=r"unknown kind of file '\.dta': .*; write the table as one of these"):
+        load(tmp_path / "a.dta")

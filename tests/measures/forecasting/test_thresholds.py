@@ -70,6 +70,9 @@ ENSEMBLE = [0.28125, 0.15625]
 def test_refusals():
     with pytest.raises(InputError, match="lower must lie below upper, got 3 and 2"):
         ThresholdCRPS(lower=3, upper=2)
+    with pytest.raises(InputError, match=r"asks for a threshold: say twcrps\(lower=20\)"):
+        kc.measures.measure(MEAN, NORMAL, "twcrps")
+    assert "twcrps" not in kc.measures.serving(NORMAL)
     with pytest.raises(InputError, match="upper must be a number in the unit of the target, or be left out, got 'a'"):
         ThresholdCRPS(upper="a")
     with pytest.raises(InputError, match="threshold-weighted CRPS above 1 is for predictions of one number, got Bern"):

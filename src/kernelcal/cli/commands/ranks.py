@@ -29,7 +29,9 @@ def add_ranks(commands: Any) -> None:
         help="ranks of true values among draws, or PIT values: an exact test of every column, and pictures",
         description="Are ranks uniform? Simulation-based calibration from ranks alone, or PIT values alone.",
     )
-    ranks.add_argument("files", nargs=1, type=Path, metavar="FILE", help="csv, tsv, npz, parquet, jsonl, netCDF, ...")
+    ranks.add_argument(
+        "files", nargs=1, type=Path, metavar="FILE", help="csv, tsv, npz, parquet, jsonl; or npz with theta and samples"
+    )
     ranks.add_argument("--ranks", metavar="NAMES", help="columns of ranks: names a,b,c or a glob such as 'rank_*'")
     ranks.add_argument("--pit", metavar="NAMES", help="columns of PIT values instead, numbers from 0 to 1")
     ranks.add_argument("--draws-per-rank", type=int, metavar="L", help="number of draws that every rank is among")
@@ -76,8 +78,8 @@ def run_ranks(options: argparse.Namespace) -> int:
     try:
         source = opened(options.files, ReadOptions(delimiter=options.delimiter))
         asked = {name: getattr(options, name) for name in ("ranks", "pit", "draws_per_rank", "clusters")}
-        read = read_ranks(source, first=options.first_rank, **asked)
-        found = ranks_tested(read.table, run, clusters=read.clusters)
+        read = read_ranks(source, first=options.first_rank, rng=run.rng, **asked)
+        found = ranks_tested(read.table, run, clusters=read.clusters, joint=read.joint)
     except InputError as error:
         raise InputError(str(error) if str(path) in str(error) else f"{path}: {error}") from None
     result = {"read": read.sentence, **found.to_dict()}

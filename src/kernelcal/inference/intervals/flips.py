@@ -145,7 +145,7 @@ class Flips:
     def of_flips(self, counts: np.ndarray, flips: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """Changes for how often each row is drawn and flipped, of shape (n, B), and the label of each draw."""
         total, n = np.zeros(counts.shape[1]), len(self.targets)
-        height, step = max(16, _STRIP // n), max(1, _FLIPPED // max(n, len(self.features)))
+        height, step, wide = max(16, _STRIP // n), max(1, _FLIPPED // n), max(1, _FLIPPED // self.features.number)
         factors = [None if factor is None else factor(counts) for _, factor in self.parts]
         for top in range(0, n, height):
             rows = slice(top, min(top + height, n))
@@ -157,25 +157,31 @@ class Flips:
                 strip[np.arange(len(strip)), np.arange(top, rows.stop)] = 0
             else:
                 self.units.leave_out(strip, top)
-            for first in range(0, len(row), step):
-                r, b = row[first : first + step], draw[first : first + step]
-                found = self._pairs(r + top, b, strip[r], factors, flips, labels)
-                np.add.at(total, b, 2 * flips[r + top, b] * found)
+            for begin in range(0, len(row), wide):
+                r, b = row[begin : begin + wide] + top, draw[begin : begin + wide]
+                new = self.features.of(labels[b])
+                delta = self.scale[r, None] * (new - self.features.of(self.targets[r]))
+                change = (delta, new, self.features.products(delta))
+                for first in range(0, len(r), step):
+                    part = slice(first, first + step)
+                    found = self._pairs(b[part], strip[r[part] - top], factors, flips, [x[part] for x in change])
+                    np.add.at(total, b[part], 2 * flips[r[part], b[part]] * found)
         return total
 
     def _pairs(
         self,
-        rows: np.ndarray,
         draws: np.ndarray,
         strip: np.ndarray,
         factors: Sequence[np.ndarray | None],
         flips: np.ndarray,
-        labels: np.ndarray,
+        change: Sequence[np.ndarray],
     ) -> np.ndarray:
-        """``<delta_i, sum_j M_ij (x_j + f_j delta_j / 2)>`` of flipped rows, delta the change of a residual."""
-        new = self.features.of(labels[draws])
-        delta = self.scale[rows, None] * (new - self.features.of(self.targets[rows]))
-        seen = self.features.products(delta)[:, self.targets]
+        """``<delta_i, sum_j M_ij (x_j + f_j delta_j / 2)>`` of flipped rows, delta the change of a residual.
+
+        `change` holds delta, the features of the new labels, and the inner products of delta with those of all labels.
+        """
+        delta, new, products = change
+        seen = products[:, self.targets]
         total = 0.5 * flips[:, draws].T * self.scale * (np.einsum("pk,pk->p", delta, new)[:, None] - seen)
         for (features, _), factor in zip(self.parts, factors, strict=True):
             inner = delta @ features.T

@@ -102,11 +102,11 @@ for _name, _statistic, _serves, _summary in (
     ("ckce", CKCE, "any", "conditional kernel calibration error"),
     ("jkce", JKCE, "any", "joint kernel calibration error"),
     ("ucme", UCME, "any", "residuals at ten test locations"),
+    ("pre-ranks", _pre_ranks, "draws of vectors", "ranks of outcomes among draws by pre-ranks, and TARP"),
     ("ece", ECE, "classes", "error of the top label in 15 bins of equal width"),
     ("mce", partial(ECE, norm="max"), "classes", "largest error of these bins"),
     ("mmce", MMCE, "classes", "kernel calibration error of the top label"),
     ("kccsd", KCCSD, "densities with a score function", "Stein discrepancy, without normalising constants"),
-    ("pre-ranks", _pre_ranks, "draws of vectors", "ranks of outcomes among draws by pre-ranks, and TARP"),
     ("pit", UniformPIT, "numbers, one a target", "are the PIT values uniform"),
 ):
     register_statistic(_name, _statistic, summary=_summary, serves=_serves)

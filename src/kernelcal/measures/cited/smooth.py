@@ -52,9 +52,9 @@ class SmoothPart(SeminormPart):
         draws, size = len(residuals), _CELLS + 1
         index = (self.left + size * np.arange(draws)[:, None]).ravel()
         right = residuals * self.share
-        grid = np.bincount(index, (residuals - right).ravel(), draws * size)
+        grid: np.ndarray = np.bincount(index, (residuals - right).ravel(), draws * size)
         grid += np.bincount(index + 1, right.ravel(), draws * size)
-        grid = np.asarray(grid, dtype=np.float64).reshape(draws, size)
+        grid = grid.reshape(draws, size)
         grid[:, 1:-1] *= 0.5  # the transform counts what lies inside twice
         return np.asarray(dct(grid, type=1, axis=1))
 

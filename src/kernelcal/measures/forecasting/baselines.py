@@ -200,10 +200,14 @@ def skill(
     stretches of time or clusters where rows depend on each other (for two forecasts this is the test of Diebold and
     Mariano, with the law that allows for few stretches). The p-value is that of the difference ``s_i - b_i``.
 
+    A climatology of rows whose climates differ, such as hills and valleys, does not know the place, and any forecast
+    looks skilful beside it: give `climatology` their labels.
+
     References
     ----------
-    Murphy (1988), Skill scores based on the mean square error; Diebold, Mariano (1995); Lazarus, Lewis, Stock, Watson
-    (2018) for the law.
+    Hamill, Juras (2006), Measuring forecast skill: is it real skill or is it the varying climatology? Murphy (1988),
+    Skill scores based on the mean square error; Diebold, Mariano (1995); Lazarus, Lewis, Stock, Watson (2018) for the
+    law.
 
     Examples
     --------
@@ -290,10 +294,10 @@ def _dependent(case: Case, told: np.ndarray, apart: np.ndarray, run: Run) -> tup
     return law.interval(told, run.confidence_level), p
 
 
-def climate_of(case: Case) -> Case:
+def climate_of(case: Case, groups: Any = None) -> Case:
     """The climatology of a case as forecasts of its rows: rows of one cluster share what happened, and are left out."""
     apart = None if case.rows is None else case.rows.clusters
-    return replace(case, predictions=climatology(case.targets, case.in_numpy.predictions, apart=apart))
+    return replace(case, predictions=climatology(case.targets, case.in_numpy.predictions, groups, apart=apart))
 
 
 def climatology(y: Any, predictions: Any, groups: Any = None, *, apart: Any = None) -> Predictions:

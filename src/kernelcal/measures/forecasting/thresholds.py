@@ -25,8 +25,7 @@ _COUNTS = 2**24  # values of a distribution function of counts that are held
 class ThresholdCRPS(ScoreMeasure):
     """Threshold-weighted CRPS: the integral of ``(F(x) - 1[y <= x])^2`` from `lower` to `upper`.
 
-    The CRPS of predictions and outcomes that are moved to the nearer end where they lie outside. With both ends
-    infinite it is the CRPS.
+    The CRPS of predictions and outcomes that are moved to the nearer end where they lie outside.
 
     Parameters
     ----------
@@ -36,7 +35,7 @@ class ThresholdCRPS(ScoreMeasure):
     Raises
     ------
     InputError
-        For thresholds that are no interval, and predictions that are not of one number.
+        Without a threshold, for thresholds that are no interval, and predictions that are not of one number.
 
     Notes
     -----
@@ -81,8 +80,14 @@ class ThresholdCRPS(ScoreMeasure):
         return f" below {self.upper:g}" if math.isfinite(self.upper) else above
 
     def takes(self, predictions: Any) -> bool:
-        """Tell whether predictions are of one number."""
-        return of_one_number(predictions)
+        """Tell whether predictions are of one number, and there is a threshold: without one it is the CRPS."""
+        return of_one_number(predictions) and bool(self._where)
+
+    def refuse(self, predictions: Any) -> None:
+        """Refuse predictions that are not of one number, and to be the CRPS by another name."""
+        if not self._where and of_one_number(predictions):
+            raise InputError("the threshold-weighted CRPS asks for a threshold: say twcrps(lower=20), or take the CRPS")
+        super().refuse(predictions)
 
     def score(self, predictions: Any) -> tuple[Rows, tuple[str, ...]]:
         """Score of every row as a function of the targets."""

@@ -77,7 +77,7 @@ def _is_asked(predictions: ClassPredictions) -> bool:
 
 def _part(view: View) -> Part:
     p = view.predictions
-    columns = to_numpy(p.p)[:, None] if isinstance(p, Bernoulli) else to_numpy(p.probabilities)
+    columns = to_numpy(p.p)[:, None] if isinstance(p, Bernoulli) else p.table()
     return Part(p.question or "", columns, view.relabel)
 
 

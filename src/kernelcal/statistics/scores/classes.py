@@ -119,7 +119,7 @@ def brier_score_rows_of(case: Case) -> np.ndarray:
     if isinstance(batch, Bernoulli):
         found: np.ndarray = (to_numpy(batch.p).astype(np.float64) - labels) ** 2
         return found
-    p = to_numpy(batch.probabilities)
+    p = batch.table()
     own = np.concatenate(
         [(p[part].astype(np.float64) ** 2).sum(axis=1) for part in row_slices(len(p), _ROWS, p.shape[1])]
     )

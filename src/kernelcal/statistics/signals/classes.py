@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import ClassVar, Self
 
 import numpy as np
@@ -92,7 +92,7 @@ class ClassBins:
         n, m = probabilities.shape
         self.index = np.empty((n, m), dtype=np.uint8)
         self.expected, self.variance = np.zeros(self.number), np.zeros(self.number)
-        for part in row_slices(n, _ROWS, m):
+        for part in _blocks(n, m):
             p = probabilities[part].astype(np.float64)
             self.index[part] = np.searchsorted(edges, p, side="right")
             if m == 2:
@@ -162,13 +162,13 @@ class Cleared:
     @classmethod
     def of(cls, predictions: ClassPredictions, weights: np.ndarray | None, expected: np.ndarray) -> Self:
         """Sum over rows; `expected` holds the expected counts."""
-        probabilities = to_numpy(predictions.probabilities)
+        probabilities = predictions.table()
         n, m = probabilities.shape
         intercepts = shared_intercepts(expected)
         number = int(intercepts.max()) + 1
         joined = None if number == m else np.eye(number)[intercepts]
         among, along, variance, mean = np.zeros((number, number)), np.zeros(number), 0.0, 0.0
-        for part in row_slices(n, _ROWS, m):
+        for part in _blocks(n, m):
             p = probabilities[part].astype(np.float64)
             w = np.ones(len(p)) if weights is None else weights[part]
             logs = predictions.finite_logs(part)
@@ -237,14 +237,14 @@ class PreparedClassSignals(Prepared):
 
     def __init__(self, predictions: ClassPredictions, weights: np.ndarray | None = None) -> None:
         self.predictions, self.weights = predictions.map_arrays(to_numpy), weights
-        self.p = to_numpy(predictions.probabilities)
+        self.p = predictions.table()
         n, m = self.p.shape
         self.bytes_per_draw = 64 * m
         if predictions.question == "top label":  # what a mean says of confidence needs no slope
             self.directed = ("bias",)
         self.bins = class_bins(self.p, weights)
         self.expected, self.variance = np.zeros(m), np.zeros(m)
-        for part in row_slices(n, _ROWS, m):
+        for part in _blocks(n, m):
             p = self.p[part].astype(np.float64)
             w = np.ones(len(p)) if weights is None else weights[part]
             self.expected += w @ p
@@ -255,7 +255,7 @@ class PreparedClassSignals(Prepared):
         """How often each class occurs (the sum of its weights), for labels of shape (B, n): shape (B, m)."""
         draws, m = len(labels), len(self.expected)
         offsets, counts = m * np.arange(draws, dtype=np.int64)[:, None], np.zeros(draws * m)
-        for part in _parts(labels):
+        for part in _parts(*labels.shape):
             w = None if self.weights is None else np.tile(self.weights[part], draws)
             counts += np.bincount((labels[:, part] + offsets).ravel(), w, minlength=draws * m)
         return counts.reshape(draws, m)
@@ -278,7 +278,7 @@ class PreparedClassSignals(Prepared):
         draws = len(labels)
         total, impossible = np.full(draws, -self.cleared.expected), np.zeros(draws, dtype=np.int64)
         binned = [np.zeros((draws, bins.number)) for bins in self.bins]
-        for part in _parts(labels):
+        for part in _parts(*labels.shape):
             rows = np.arange(part.start, part.stop)
             logs = self._logs_of(rows, labels[:, part])
             ruled_out = np.isneginf(logs)
@@ -370,7 +370,13 @@ class PreparedBinarySignals(PreparedClassSignals):
         return self._terms[1] - self._terms[0]
 
 
-def _parts(labels: np.ndarray) -> list[slice]:
+@lru_cache(maxsize=16)
+def _blocks(n: int, m: int) -> list[slice]:
+    """Slices of rows that fit the cache."""
+    return row_slices(n, _ROWS, m)
+
+
+@lru_cache(maxsize=16)
+def _parts(draws: int, n: int) -> list[slice]:
     """Slices of rows: what is looked up for all draws at once stays below 32 MiB."""
-    draws, n = labels.shape
     return row_slices(n, _LOOKED_UP // max(draws, 1))

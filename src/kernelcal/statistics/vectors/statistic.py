@@ -26,6 +26,7 @@ __all__ = ["TARP", "PreRanks", "PreparedPreRanks", "RanksOfMembers", "ensemble_o
 TARP = "TARP"
 _ORDER = 4  # Legendre polynomials that the ranks are compared with
 _ENSEMBLE = 100  # draws of predictions that have none
+_MOST = 2**27  # numbers of a table: a gigabyte
 _CLEAR = 1.5  # standard errors of a direction that is told
 
 
@@ -224,6 +225,12 @@ class PreparedPreRanks(Prepared):
         """Ranks of members, and the means of the polynomials over their jumps, over their standard deviations."""
         if self._ready is not None and pool is self.batch:
             return self._ready
+        numbers = len(pool) * pool.size * len(self.names) * _ORDER
+        if numbers > _MOST:
+            raise InputError(
+                f"{len(pool):,} rows of {pool.size - 1:,} draws need a table of {8 * numbers / 1e9:.1f} GB: take some "
+                f"of the draws, such as draws[:, :100], with which the test is as exact"
+            )
         ranks = RanksOfMembers(self.asked, pool)
         features = _legendre(ranks.low, ranks.high)
         if self.weights is not None:
