@@ -18,7 +18,7 @@ from kernelcal.runs import Run
 from kernelcal.statistics import brier_score_of, log_score_rows_of
 from kernelcal.tables import Grid, Shown
 
-__all__ = ["Checked", "checked", "tested_case"]
+__all__ = ["Checked", "checked", "exact_test_of"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -85,7 +85,7 @@ def checked(case: Case, made: Any, run: Run) -> Checked:
     gain, some = float(gains.mean()), np.isfinite(gains).all()
     error = float(gains.std() / np.sqrt(len(case))) if some else 0.0
     scores = {name: (_mean(a, weights), _mean(b, weights)) for name, a, b in _scores(case, after)}
-    return Checked(scores, tested_case(case, run), tested_case(after, run), gain, error, len(case))
+    return Checked(scores, exact_test_of(case, run), exact_test_of(after, run), gain, error, len(case))
 
 
 def _mean(rows: Any, weights: np.ndarray) -> float:
@@ -110,7 +110,7 @@ def _scores(case: Case, after: Case) -> list[tuple[str, Any, Any]]:
     return [("log score", _loss(case), _loss(after)), ("CRPS", loss_rows(case)[1], loss_rows(after)[1])]
 
 
-def tested_case(case: Case, run: Run) -> TestResult:
+def exact_test_of(case: Case, run: Run) -> TestResult:
     """Test a case with the default family, as rows that depend on each other where it says so."""
     statistic = DefaultFamily()
     if case.rows is not None:

@@ -17,7 +17,7 @@ from kernelcal.errors import InputError
 from kernelcal.inference import TestResult
 from kernelcal.predictions import as_predictions, trusted
 from kernelcal.randomness import generator_of
-from kernelcal.recalibration.checking import Checked, checked, tested_case
+from kernelcal.recalibration.checking import Checked, checked, exact_test_of
 from kernelcal.recalibration.fitting import ClassFit, FittedMap, NumberFit, fitted, joined
 from kernelcal.recalibration.folds import Fold, blocks_of
 from kernelcal.recalibration.marks import marks_of, share_of
@@ -131,6 +131,35 @@ class Recalibration(Shown):
         rounded in between, or made anew, are not known again.
         """
         return share_of(self.marks, as_predictions(predictions))
+
+    def torch_module(self) -> Any:
+        """Return the map as a ``torch.nn.Module``: logits of shape (..., k) to logarithms of better probabilities.
+
+        The same numbers as calling the map, to rounding in the dtype of the logits, and differentiable in them; its
+        numbers are buffers, which move with the module and are not trained. Steps (``isotonic``, ``venn-abers``) have
+        no slope.
+
+        Raises
+        ------
+        InputError
+            For maps of numbers.
+        MissingExtraError
+            Without PyTorch, the extra ``torch``.
+
+        Examples
+        --------
+        >>> import numpy as np, torch
+        >>> from kernelcal.recalibration import recalibrate
+        >>> logits = 3 * np.random.default_rng(0).normal(size=(200, 3))
+        >>> module = recalibrate(np.arange(200) % 3, np.exp(logits), normalize=True).torch_module()
+        >>> module(torch.tensor(logits)).exp().sum(dim=1).allclose(torch.ones(200, dtype=torch.float64))
+        True
+        """
+        if not isinstance(self.fit, ClassFit):
+            raise InputError(f"a module of PyTorch maps logits of classes, and this map is of {self.fit.family}")
+        from kernelcal.recalibration.torch_maps import torch_module  # for this alone
+
+        return torch_module(self.fit.pool, self.fit.floor, self.fit.columns)
 
     @property
     def gain(self) -> float:
@@ -340,4 +369,4 @@ def _forward(case: Case, blocks: list[Fold], method: str, run: Run, rng: Any) ->
     order = np.concatenate(rows)
     part = case[order]
     after = replace(part, predictions=joined(made))
-    return tested_case(part, run), tested_case(after, run)
+    return exact_test_of(part, run), exact_test_of(after, run)
