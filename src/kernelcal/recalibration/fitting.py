@@ -14,7 +14,7 @@ from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.predictions import Bernoulli, Categorical, ClassPredictions, Normal, Quantiles, Samples, StudentT
 from kernelcal.recalibration.class_maps import CLASS_MAPS, Rows, floor_of
-from kernelcal.recalibration.folds import folds_of
+from kernelcal.recalibration.folds import Fold, folds_of, refused_folds
 from kernelcal.recalibration.number_maps import NUMBER_MAPS, NumberMap, Unchanged, candidates_for, loss_rows, served
 from kernelcal.recalibration.pool import Pool, error_of, fit_pool
 
@@ -104,7 +104,7 @@ class ClassFit(FittedMap):
         error = error_of(gain, None if case.rows is None else case.rows[counted])
         before, after = -float(np.mean(rows.weights * own)), float(np.mean(rows.weights * held))
         lifted = int(np.count_nonzero(np.isneginf(logs[counted])))
-        names = None if batch.classes is None else tuple(batch.classes)
+        names = None if batch.classes is None else tuple(map(_plain, batch.classes))
         return cls(pool, floor, lifted, names, logs.shape[1], type(batch).__name__, before, after, error)
 
     def refuse(self, predictions: Any) -> None:
@@ -190,14 +190,19 @@ class NumberFit(FittedMap):
             if not kinds:
                 known = [repr(kind.name) for kind in candidates_for(case.predictions)]
                 raise InputError(f"method must be one of {', '.join([*map(repr, METHODS), *known])}, got {method!r}")
-        rows = np.stack([_held_out(kind, case, weights, rng) for kind in kinds], axis=2)
+        plain = loss_rows(case)[0]
+        _refuse_impossible(plain, type(case.predictions).__name__)
+        folds = refused_folds(folds_of(np.zeros(len(case)), _FOLDS, rng, case.rows))
+        rows = np.stack([_held_out(kind, case, weights, folds) for kind in kinds], axis=2)
         means, crps = np.tensordot(rows, weights, axes=([1], [0])) / len(case)
         relative = isinstance(case.predictions, Samples | Quantiles)  # losses in the unit of the targets
         margin = 0.0 if method == "one" else _MARGIN / number * (float(means[0]) if relative else 1.0)
-        best = _best(rows[0], np.where(crps <= crps[0], means, np.inf), weights, margin, method == "cautious")
+        best = _best(np.where(crps <= crps[0], means, np.inf), margin)
+        gain = weights * (rows[0, :, 0] - rows[0, :, best])
+        if method == "cautious" and gain.mean() <= error_of(gain, case.rows):
+            best = 0
         batch, kind = case.predictions, kinds[best]
         levels = tuple(map(float, batch.levels)) if isinstance(batch, Quantiles) else None
-        plain = loss_rows(case)[0]
         before = float(weights @ plain / len(case))
         found = {one.name: float(mean) for one, mean in zip(kinds, means, strict=True)}
         loss = "mean pinball loss" if levels else "CRPS" if relative else "log score"
@@ -215,8 +220,11 @@ class NumberFit(FittedMap):
             )
 
     def apply(self, predictions: Any) -> Any:
-        """Return what the map makes of them."""
-        return self.map(predictions.map_arrays(to_numpy))
+        """Return what the map makes of them, in the array library that was given."""
+        made, given = self.map(predictions.map_arrays(to_numpy)), []
+        predictions.map_arrays(lambda array: given.append(array) or array)
+        other = next((array for array in given if not isinstance(array, np.ndarray)), None)
+        return made if other is None else made.map_arrays(lambda array: like(array, other))
 
     def in_words(self) -> list[tuple[str, str]]:
         """Name the map and what it does."""
@@ -271,13 +279,12 @@ def joined(batches: Sequence[Any]) -> Any:
     return type(batches[0])(*(np.concatenate([np.asarray(getattr(b, name)) for b in batches]) for name in names))
 
 
-def _held_out(kind: type[NumberMap], case: Case, weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _held_out(kind: type[NumberMap], case: Case, weights: np.ndarray, folds: Sequence[Fold]) -> np.ndarray:
     """Return loss and CRPS of every row by fits to the other folds, shape (2, n)."""
     if kind is Unchanged:
         return np.stack(loss_rows(case))
-    seed = rng.bit_generator.seed_seq.entropy  # type: ignore[attr-defined]
-    losses, deal = np.empty((2, len(case))), np.random.default_rng(seed)  # the same folds for every map
-    for fit, held in folds_of(np.zeros(len(case)), _FOLDS, deal, case.rows):
+    losses = np.empty((2, len(case)))
+    for fit, held in folds:
         own = weights[fit] / weights[fit].mean()
         made = kind.fit(case[fit], own, float(own.sum() ** 2 / (own**2).sum()))
         part = case[held]
@@ -285,14 +292,22 @@ def _held_out(kind: type[NumberMap], case: Case, weights: np.ndarray, rng: np.ra
     return losses
 
 
-def _best(rows: np.ndarray, means: np.ndarray, weights: np.ndarray, margin: float, cautious: bool) -> int:
+def _best(means: np.ndarray, margin: float) -> int:
     """Return the map that is taken, each compared with the best of the simpler ones."""
     best = 0
     for k in range(1, len(means)):
         if means[k] < means[best] - margin:
             best = k
-    gain = weights * (rows[:, 0] - rows[:, best])
-    return 0 if cautious and gain.mean() <= gain.std() / np.sqrt(len(gain)) else best
+    return best
+
+
+def _refuse_impossible(losses: np.ndarray, family: str) -> None:
+    impossible = np.flatnonzero(~np.isfinite(losses))
+    if len(impossible):
+        raise InputError(
+            f"row {int(impossible[0])}: the outcome has a predicted density of 0 ({len(impossible)} such rows), which "
+            f"no map of {family} changes: drop these rows, or predict with a family that can have them"
+        )
 
 
 def _logs_of(batch: ClassPredictions) -> np.ndarray:
@@ -302,6 +317,11 @@ def _logs_of(batch: ClassPredictions) -> np.ndarray:
 
 def _back(values: np.ndarray, given: Any) -> Any:
     return values if isinstance(given, np.ndarray) else like(values, given)
+
+
+def _plain(name: Any) -> Any:
+    """Return a name as Python has it, which JSON can hold."""
+    return name.item() if isinstance(name, np.generic) else name
 
 
 def _few(names: Sequence[Any]) -> str:
