@@ -85,9 +85,10 @@ def on_same_rows(models: dict[str, Data], options: ReadOptions, *, of_one_table:
             "--model-column NAME, or a column a model, --predictions a,b (of numbers --mean a,b --std c,d)"
         )
     (first, ours), *others = models.items()
-    if options.drop_missing and ours.keys is None and not (of_one_table and _of_the_same_lines(models)):
+    leaving = "--abstained" if options.abstained is not None else "--drop-missing" if options.drop_missing else ""
+    if leaving and ours.keys is None and not (of_one_table and _of_the_same_lines(models)):
         raise InputError(
-            "--drop-missing may leave out other rows of every model, and nothing tells rows apart: name what does, "
+            f"{leaving} may leave out other rows of every model, and nothing tells rows apart: name what does, "
             "--row-id NAME"
         )
     if ours.keys is not None:
@@ -122,14 +123,12 @@ def _some(data: Data, rows: Sequence[int]) -> Data:
         one_a_row = isinstance(values, list | tuple) and len(values) == n
         return [values[row] for row in rows] if one_a_row else values
 
-    parts = {name: of(getattr(data, name)) for name in ("y", "weights", "keys", "labels")}
-    tables = {
-        name: {key: of(value) for key, value in getattr(data, name).items()}
-        for name in ("groups", "given", "dependence")
-        if getattr(data, name)
-    }
+    parts: dict[str, Any] = {name: of(getattr(data, name)) for name in ("y", "weights", "keys", "labels")}
+    for name in ("groups", "given", "dependence"):
+        table = getattr(data, name)
+        parts[name] = {key: of(values) for key, values in table.items()} if table else table
     numbers = chosen if data.numbers is None else data.numbers[chosen]
-    return replace(data, predictions=data.predictions[chosen], numbers=numbers, **parts, **tables)
+    return replace(data, predictions=data.predictions[chosen], numbers=numbers, **parts)
 
 
 def _of_the_same_lines(models: Mapping[str, Data]) -> bool:
