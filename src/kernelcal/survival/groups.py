@@ -47,7 +47,7 @@ class SurvivalGroup:
     high: float
     pvalue: float
 
-    def to_dict(self) -> dict[str, Any]:
+    def plain(self) -> dict[str, Any]:
         """Return plain values for JSON; numbers that are not finite become None."""
         return {k: None if isinstance(v, float) and not np.isfinite(v) else v for k, v in vars(self).items()}
 
