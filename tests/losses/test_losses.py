@@ -147,6 +147,20 @@ def test_equal_rows_have_finite_gradients():
     )  # single precision
 
 
+@pytest.mark.parametrize("loss", [skce_loss, mmce_loss, ckce_loss])
+def test_rows_closer_than_rounding_have_the_gradients_of_double_precision(loss):
+    torch = pytest.importorskip("torch")
+    rng, (p, y) = np.random.default_rng(8), data(60, 3)
+    z = np.repeat(np.log(p)[:6], 10, axis=0) + 1e-7 * rng.normal(size=(60, 3))
+    z[::2] *= 8  # sure of themselves
+    found = []
+    for kind in (torch.float32, torch.float64):
+        logits = torch.tensor(z, dtype=kind, requires_grad=True)
+        loss(torch.softmax(logits, dim=1), torch.tensor(y)).backward()
+        found.append(logits.grad.double().numpy())
+    assert np.abs(found[0] - found[1]).max() < 0.1 * np.abs(found[1]).max()
+
+
 def test_a_network_in_half_precision_and_labels_of_numpy():
     torch = pytest.importorskip("torch")
     p, y = data(64, 3)

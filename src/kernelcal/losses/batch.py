@@ -6,12 +6,12 @@ from typing import Any
 
 from array_api_compat import is_jax_array, is_numpy_array, is_torch_array
 
-from kernelcal.arrays import Array, is_half, namespace, place_of
+from kernelcal.arrays import Array, is_half, namespace, place_of, precision
 from kernelcal.errors import InputError
 
 __all__ = ["ckce_loss", "fixed", "mmce_loss", "residuals", "skce_loss", "with_slopes"]
 
-_TINY = 1e-30  # of squared distances, whose root has no slope at 0
+_ROUNDING = 8.0  # of squared distances, in units of the precision: below it pairs are equal, and have no slope
 _KERNELS = ("laplacian", "gaussian")
 
 
@@ -234,7 +234,7 @@ def _pairs(x: Array, r: Array, weights: Array, lengthscale: float, kernel: str) 
         if tuple(w.shape) != (n,):
             raise InputError(f"weights must have shape ({n},), got {tuple(w.shape)}")
         b, count = w[:, None] * b, xp.sum(w) ** 2 - xp.sum(w * w)
-    squared = xp.clip(_squared(xp, z), min=_TINY)
+    squared = xp.clip(_squared(xp, z), min=_ROUNDING * precision(z) / lengthscale**2)
     root = xp.sqrt(squared) if kernel == "laplacian" else None
     k = xp.exp(-squared / 2 if root is None else -root)
     k = k * (1 - xp.eye(n, dtype=k.dtype, device=place_of(k)))
