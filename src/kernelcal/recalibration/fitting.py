@@ -221,8 +221,14 @@ class NumberFit(FittedMap):
 
     def apply(self, predictions: Any) -> Any:
         """Return what the map makes of them, in the array library that was given."""
-        made, given = self.map(predictions.map_arrays(to_numpy)), []
-        predictions.map_arrays(lambda array: given.append(array) or array)
+        made: Any = self.map(predictions.map_arrays(to_numpy))
+        given: list[Any] = []
+
+        def noted(array: Any) -> Any:
+            given.append(array)
+            return array
+
+        predictions.map_arrays(noted)
         other = next((array for array in given if not isinstance(array, np.ndarray)), None)
         return made if other is None else made.map_arrays(lambda array: like(array, other))
 

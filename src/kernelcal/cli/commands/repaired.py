@@ -114,12 +114,15 @@ def _columns(made: Any, source: Source, layout: Layout, taken: set[str]) -> tupl
     batch, options = made.map_arrays(to_numpy), layout.options
     if isinstance(batch, ClassPredictions):
         return _of_classes(batch, source, layout, taken)
-    if isinstance(batch, Samples | Quantiles):
-        role, values = ("samples", batch.draws) if isinstance(batch, Samples) else ("quantiles", batch.values)
-        names = _names(layout.columns[role], source, values.shape[1], taken)
-        levels = {"--quantile-levels": ",".join(map(repr, map(float, batch.levels)))} if role == "quantiles" else {}
-        width = {"--resolution": options.resolution} if options.resolution else {}
-        return dict(zip(names, values.T, strict=True)), {f"--{role}": ",".join(names), **levels, **width}
+    if isinstance(batch, Samples):
+        draws = np.asarray(batch.draws)
+        names = _names(layout.columns["samples"], source, draws.shape[1], taken)
+        return dict(zip(names, draws.T, strict=True)), {"--samples": ",".join(names)}
+    if isinstance(batch, Quantiles):
+        names = _names(layout.columns["quantiles"], source, len(batch.levels), taken)
+        said = {"--quantiles": ",".join(names), "--quantile-levels": ",".join(repr(float(x)) for x in batch.levels)}
+        said |= {"--resolution": str(options.resolution)} if options.resolution else {}
+        return dict(zip(names, np.asarray(batch.values).T, strict=True)), said
     if isinstance(batch, Normal) and layout.form == "normal":
         spread = "variance" if "variance" in layout.columns else "std"
         mean, width = (_own(layout.columns[role], role, source, taken) for role in ("mean", spread))
