@@ -140,9 +140,11 @@ def test_a_curve_without_a_band_says_why(biopsies):
 
 
 def test_the_curve_is_drawn(biopsies):
-    pytest.importorskip("matplotlib").use("agg")
+    pyplot = pytest.importorskip("matplotlib.pyplot")
     y, p, _ = biopsies
-    assert calibration_curve(y, p, draws=99).plot().get_xlabel() == "predicted probability"
+    ax = calibration_curve(y, p, draws=99).plot()
+    assert ax.get_xlabel() == "predicted probability"
+    pyplot.close(ax.figure)
 
 
 def expit(x):

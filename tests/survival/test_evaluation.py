@@ -86,6 +86,12 @@ def test_directions_are_told():
     assert "(risks too extreme)" in evaluate((times, np.ones(600, dtype=bool)), steep).verdict
 
 
+def test_without_events_nothing_is_said_of_when_they_come():
+    found = evaluate((np.full(60, 2.0), np.zeros(60, dtype=bool)), Gamma(1.0, np.ones(60)))
+    assert "fewer events than predicted (0 seen, 120 expected)." in found.verdict
+    assert found.ratio == found.low == 0
+
+
 def test_the_unit_of_time_does_not_matter():
     law, (time, event), ends = one_set(np.random.default_rng(1))
     first = evaluate((time, event), law, censoring_time=ends, horizons=[0.5])
@@ -151,6 +157,22 @@ def test_weights_and_clusters():
         evaluate(y, law, clusters=np.repeat(np.arange(30), 4), null="redraw")
 
 
+def test_groups_are_tested_by_themselves():
+    law, y, ends = one_set(np.random.default_rng(2), 300)
+    side = np.where(np.arange(300) % 3 == 0, "north", "south")
+    factor = np.where(side == "north", 0.4, 1.0)
+    wrong = Weibull(law.scale * factor, 1.5)
+    found = evaluate(y, wrong, censoring_time=ends, groups={"side": side}, draws=199)
+    north, south = found.groups
+    rows = side == "north"
+    alone = evaluate((y[0][rows], y[1][rows]), wrong[np.flatnonzero(rows)], censoring_time=ends[rows], draws=199)
+    assert (north.n, north.events, north.ratio) == (alone.n, alone.events, pytest.approx(alone.ratio))
+    assert north.pvalue == pytest.approx(2 * alone.pvalue)  # Holm
+    assert north.pvalue <= 0.05 < south.pvalue
+    assert "side: north" in found.summary()
+    assert len(found.to_dict()["groups"]) == 2
+
+
 LAW = Gamma([1.0, 2.0], 1.0)
 
 
@@ -172,6 +194,11 @@ LAW = Gamma([1.0, 2.0], 1.0)
         (lambda: SurvivalCurves([2.0, 1.0], [[0.5, 0.4]]), "increasing"),
         (lambda: evaluate(([1.0, 2.0], [1, 0]), LAW, horizons=[0.0]), "horizons must be positive times"),
         (lambda: evaluate(([1.0, 2.0], [1, 0]), LAW, null="no"), "null must be"),
+        (lambda: evaluate(([0.0, 0.0], [0, 0]), LAW), "the predicted hazard of 2 rows is 0: look"),
+        (
+            lambda: evaluate(([0.5, 0.7], [1, 0]), SurvivalCurves([1.0], [[1.0], [1.0]])),
+            "is 0, though 1 events were seen",
+        ),
     ],
 )
 def test_what_is_refused(make, message):
@@ -235,6 +262,8 @@ def test_the_command(table, tmp_path, capsys):
     assert main([*said, "--json", "--horizons", "0.5,1"]) == 0
     values = json.loads(capsys.readouterr().out)
     assert [h["time"] for h in values["horizons"]] == [0.5, 1.0]
+    assert main([*said, "--groups", "status"]) == 0
+    assert "status: dead" in capsys.readouterr().out
     assert main([*said, "--fail-below", "1"]) == 1
     assert "is below 1" in capsys.readouterr().err
     assert main(["survival", str(table)]) == 2
@@ -246,3 +275,26 @@ def test_pictures(table, tmp_path):
     said = ["survival", str(table), "--duration", "days", "--draws", "39", "--plot", str(tmp_path / "seen.png")]
     assert main(said) == 0
     assert (tmp_path / "seen.png").stat().st_size > 10_000
+
+
+def test_other_commands_name_the_one_for_survival(table, capsys):
+    assert main(["evaluate", str(table)]) == 2
+    assert "If S_0.5 and others are survival after some times: kernelcal survival FILE." in capsys.readouterr().err
+
+
+class Step:
+    """A step function as scikit-survival returns it."""
+
+    def __init__(self, x, y):
+        self.x, self.y = np.asarray(x), np.asarray(y)
+
+
+def test_curves_of_other_libraries():
+    pandas = pytest.importorskip("pandas")
+    expected = SurvivalCurves([1.0, 2.0], [[0.9, 0.5], [0.8, 0.2]])
+    frame = pandas.DataFrame([[1.0, 1.0], [0.9, 0.8], [0.5, 0.2]], index=[0.0, 1.0, 2.0])  # as of lifelines
+    for given in (frame, [Step([1, 2], [0.9, 0.5]), Step([1, 2], [0.8, 0.2])]):
+        seen = Survival(given, [0.5, 2.0], [True, True])
+        np.testing.assert_allclose(seen.hazard, Survival(expected, [0.5, 2.0], [True, True]).hazard)
+    with pytest.raises(InputError, match="step functions have different times"):
+        Survival([Step([1, 2], [0.9, 0.5]), Step([1, 3], [0.8, 0.2])], [0.5, 2.0], [True, True])

@@ -15,7 +15,7 @@ from kernelcal.errors import InputError
 from kernelcal.predictions import Bernoulli, Categorical, ClassPredictions, Normal, Quantiles, Samples, StudentT
 from kernelcal.recalibration.class_maps import CLASS_MAPS, Rows, floor_of
 from kernelcal.recalibration.folds import Fold, folds_of, refused_folds
-from kernelcal.recalibration.number_maps import NUMBER_MAPS, NumberMap, Unchanged, candidates_for, loss_rows, served
+from kernelcal.recalibration.numbers import NUMBER_MAPS, NumberMap, Unchanged, candidates_for, loss_rows, served
 from kernelcal.recalibration.pool import Pool, error_of, fit_pool
 
 __all__ = ["METHODS", "ClassFit", "FittedMap", "NumberFit", "fitted", "joined"]

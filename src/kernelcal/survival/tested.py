@@ -180,13 +180,14 @@ def _upper_shares(values: np.ndarray) -> np.ndarray:
 def _directions(seen: Survival, signs: np.ndarray, alpha: float) -> tuple[str, ...]:
     words, own = [], 1.0 if seen.weights is None else seen.weights
     count, expected = float(np.sum(own * seen.event)), float(np.sum(own * seen.hazard))
+    enough = seen.event.sum() >= _FEW_EVENTS  # to speak of when, and for whom
     clear = [_two_sided(row) <= alpha for row in signs[:3]]
     if clear[0]:
         more = "more" if signs[0, 0] > 0 else "fewer"
         words.append(f"{more} events than predicted ({count:,.4g} seen, {expected:,.4g} expected)")
-    if clear[1]:
+    if clear[1] and enough:
         words.append(f"events come {'later' if signs[1, 0] > 0 else 'earlier'} than predicted, whatever their number")
-    if clear[2]:
+    if clear[2] and enough:
         words.append(
             "too few events where the predicted risk is high against where it is low (risks too extreme)"
             if signs[2, 0] < 0

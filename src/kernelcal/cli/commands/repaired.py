@@ -17,14 +17,14 @@ from kernelcal.io import ReadOptions, Source, class_columns, form_of, wide_colum
 from kernelcal.predictions import Bernoulli, ClassPredictions, Normal, Quantiles, Samples
 from kernelcal.surroundings import written_whole
 
-__all__ = ["Layout", "layout_of", "write_repaired"]
+__all__ = ["ReadColumns", "layout_of", "write_repaired"]
 
 
 _KEPT = ("weights", "clusters", "horizon", "time", "series")  # options about rows, which go on to hold
 
 
 @dataclass(frozen=True)
-class Layout:
+class ReadColumns:
     """Where a file has its targets and predictions.
 
     Attributes
@@ -45,22 +45,24 @@ class Layout:
     columns: dict[str, list[str]]
 
 
-def layout_of(source: Source, options: ReadOptions) -> Layout:
+def layout_of(source: Source, options: ReadOptions) -> ReadColumns:
     """Find targets and predictions, as reading does; long tables are refused."""
     form, found, _ = form_of(source, options)
     if form == "classes":
         targets, names = class_columns(source, found)
-        return Layout(form, found, targets, {"predictions": names})
+        return ReadColumns(form, found, targets, {"predictions": names})
     if form == "long":
         raise InputError(
             "-o writes a row a prediction, and this table has one in several lines: leave -o out and save the map, "
             "then apply it in Python to the rows as they are read"
         )
     targets, columns = wide_columns(source, form, found)
-    return Layout(form, found, targets, columns)
+    return ReadColumns(form, found, targets, columns)
 
 
-def write_repaired(path: Path, source: Source, layout: Layout, rows: np.ndarray, made: Any, *, outcomes: bool) -> str:
+def write_repaired(
+    path: Path, source: Source, layout: ReadColumns, rows: np.ndarray, made: Any, *, outcomes: bool
+) -> str:
     """Write the rows that were read, with these predictions; returns the command that reads them as they are meant.
 
     Parameters
@@ -69,7 +71,7 @@ def write_repaired(path: Path, source: Source, layout: Layout, rows: np.ndarray,
         A csv file.
     source : Source
         The table that was read.
-    layout : Layout
+    layout : ReadColumns
         Its columns.
     rows : numpy.ndarray
         Numbers of the rows that were read.
@@ -109,7 +111,7 @@ def _in_order(names: Sequence[str], old: set[str], others: Sequence[str], new: l
     return [*before, *new, *(name for name in others if name not in before)]
 
 
-def _columns(made: Any, source: Source, layout: Layout, taken: set[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _columns(made: Any, source: Source, layout: ReadColumns, taken: set[str]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Columns of the predictions, and what the command says of them."""
     batch, options = made.map_arrays(to_numpy), layout.options
     if isinstance(batch, ClassPredictions):
@@ -139,7 +141,9 @@ def _columns(made: Any, source: Source, layout: Layout, taken: set[str]) -> tupl
     return values, {"--family": family, "--parameters": ",".join(names)}
 
 
-def _of_classes(batch: Any, source: Source, layout: Layout, taken: set[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _of_classes(
+    batch: Any, source: Source, layout: ReadColumns, taken: set[str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
     values = np.asarray(batch.p)[:, None] if isinstance(batch, Bernoulli) else np.asarray(batch.probs)
     names = _names(layout.columns["predictions"], source, values.shape[1], taken)
     options, said = layout.options, {"--predictions": ",".join(names)}

@@ -27,6 +27,7 @@ _COLUMNS = {
     "parameters": "with --family: its columns in the order of its parameters; a number serves all rows",
     "weights": "column of case weights",
     "clusters": "column of labels of rows that may depend on each other",
+    "groups": "columns a,b whose values are groups of rows, each tested and measured; measured numbers are cut",
 }
 
 
@@ -71,7 +72,7 @@ def run_survival(options: argparse.Namespace) -> int:
     for path in options.files:
         try:
             table = read_survival(path, SurvivalColumns(**columns))
-            found = evaluated_survival(table.data, run, null=options.null, horizons=horizons)
+            found = evaluated_survival(table.data, run, null=options.null, horizons=horizons, groups=table.groups)
         except (KernelcalError, UnicodeError) as error:
             text = " ".join(str(error).split())
             return refused(text if str(path) in text else f"{path}: {text}")
