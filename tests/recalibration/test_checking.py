@@ -25,7 +25,7 @@ def test_scores_and_tests_of_classes_are_those_of_the_library():
     for k, q in enumerate((sharp[300:], made)):
         own = np.where(y[300:] == 1, q, 1 - q)
         assert check.scores["log score"][k] == pytest.approx(np.average(-np.log(own), weights=weights))
-        brier = np.average(2 * (1 - own) ** 2, weights=weights)
+        brier = np.average((1 - own) ** 2, weights=weights)
         assert check.scores["Brier score"][k] == pytest.approx(brier)
         test = (check.test_before, check.test_after)[k]
         assert test.pvalue == kc.calibration_test(y[300:], q, weights=weights, draws=99).pvalue
