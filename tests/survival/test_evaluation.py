@@ -275,6 +275,8 @@ def test_pictures(table, tmp_path):
     said = ["survival", str(table), "--duration", "days", "--draws", "39", "--plot", str(tmp_path / "seen.png")]
     assert main(said) == 0
     assert (tmp_path / "seen.png").stat().st_size > 10_000
+    assert main([*said[:-1], str(tmp_path / "seen.txt")]) == 2
+    assert main([said[0], str(table), *said[1:]]) == 2
 
 
 def test_other_commands_name_the_one_for_survival(table, capsys):

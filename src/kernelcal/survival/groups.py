@@ -65,10 +65,10 @@ def groups_of(
         count, expected = float(own @ some.event), float(own @ some.hazard)
         known = len(some) >= _LEAST and expected > 0
         p = asked_survival(some, quiet, null).test.pvalue if known else float("nan")
-        ends = [
-            x / expected if known else float("nan") for x in (count, *poisson_interval(count, run.confidence_level))
-        ]
-        found.append(SurvivalGroup(group.column, group.name, len(some), int(some.event.sum()), expected, *ends, p))
+        ends = (count, *poisson_interval(count, run.confidence_level))
+        ratio, low, high = (x / expected if known else float("nan") for x in ends)
+        sizes = (len(some), int(some.event.sum()), expected)
+        found.append(SurvivalGroup(group.column, group.name, *sizes, ratio, low, high, p))
     for column in dict.fromkeys(one.column for one in found):
         places = [k for k, one in enumerate(found) if one.column == column and not np.isnan(one.pvalue)]
         for k, p in zip(places, holm_adjusted(np.array([found[k].pvalue for k in places])), strict=True):
