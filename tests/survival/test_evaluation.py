@@ -179,6 +179,22 @@ def test_words_claim_no_more_than_holds():
     assert any(note.startswith("1 event: only gross") for note in clustered.notes)
 
 
+def test_the_ratio_of_weighted_events_is_no_more_certain_than_the_events_are():
+    """Of 10 rows that count, 4 with an event, beside 30 that do not: Garwood's interval of 4; of unequal ones wider."""
+    time, event = np.linspace(0.5, 1.5, 40), np.arange(40) % 5 < 2
+    alone = evaluate((time[:10], event[:10]), Gamma(1.0, np.ones(10)), draws=19)
+    assert (alone.low * alone.expected, alone.high * alone.expected) == pytest.approx(
+        (stats.gamma.ppf(0.025, 4), stats.gamma.ppf(0.975, 5))
+    )
+    found = evaluate((time, event), Gamma(1.0, np.ones(40)), weights=np.arange(40) < 10, draws=19)
+    assert (found.ratio, found.low, found.high) == pytest.approx((alone.ratio, alone.low, alone.high))
+    weights = np.where(np.arange(10) == 0, 20.0, 1.0)
+    uneven = evaluate((time[:10], event[:10]), Gamma(1.0, np.ones(10)), weights=weights, draws=19)
+    assert uneven.low < uneven.ratio / 10
+    assert uneven.high > 4 * uneven.ratio
+    assert np.isfinite([one.brier for one in found.horizons]).all()  # rows of no weight are watched longest
+
+
 def test_groups_are_tested_by_themselves():
     law, y, ends = one_set(np.random.default_rng(2), 300)
     side = np.where(np.arange(300) % 3 == 0, "north", "south")

@@ -214,13 +214,15 @@ class SurvivalEvaluation(Shown):
                 f"{one.n:,}",
                 f"{one.events:,}",
                 f"{one.expected:,.4g}",
-                f"{one.ratio:.3f}",
-                f"[{one.low:.3f}, {one.high:.3f}]",
-                f"{one.pvalue:.3g}",
+                *(("-",) * 3 if np.isnan(one.pvalue) else _of_group(one)),
             )
             for one in self.groups
         ]
         return Grid("Groups", header, rows)
+
+
+def _of_group(one: SurvivalGroup) -> tuple[str, str, str]:
+    return f"{one.ratio:.3f}", f"[{one.low:.3f}, {one.high:.3f}]", f"{one.pvalue:.3g}"
 
 
 def _shown(value: float) -> str:
@@ -334,7 +336,7 @@ def evaluated_survival(
     apart, cut = groups_of(seen, groups, run, null)
     own = np.ones(len(seen)) if seen.weights is None else seen.weights
     count, expected = float(own @ seen.event), float(own @ seen.hazard)
-    low, high = poisson_interval(count, run.confidence_level)
+    low, high = poisson_interval(seen.event, own, run.confidence_level)
     plain = seen.weights is None and seen.clusters is None
     places = log_hazards(seen)
     found = SurvivalEvaluation(

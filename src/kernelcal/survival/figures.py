@@ -182,7 +182,7 @@ def _censoring_curve(time: np.ndarray, event: np.ndarray, weights: np.ndarray | 
     at_risk = left[np.searchsorted(time[order], times, side="left")]
     gone = _sums(times, time, own * event)
     censored = _sums(times, time, own * ~event)
-    share = censored / (at_risk - gone)
+    share = np.divide(censored, at_risk - gone, out=np.zeros(len(times)), where=censored > 0)  # rows of no weight: 0
     return KaplanMeier(times, np.cumprod(1 - np.minimum(share, 1.0)), np.zeros(len(times)))
 
 
