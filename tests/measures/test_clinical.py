@@ -72,6 +72,18 @@ def test_lines_of_outcomes_that_are_separated_or_alike():
     assert np.isnan(fitted_lines(np.ones(4), np.ones(4), y)).all()
 
 
+def test_rows_of_weight_0_give_no_slope():
+    """One prediction alone is seen: no slope; with two seen, that of the rows which count."""
+    p, y = np.array([0.3, 0.3, 0.3, 0.7, 0.8]), np.array([1, 0, 0, 1, 0])
+    weights = np.array([1.0, 1, 1, 0, 0])
+    assert np.isnan(float(kc.measures.CalibrationSlope()(y, p, weights=weights)))
+    both, seen = np.tile(p, 2), np.r_[1, 0, 0, 1, 0, 1, 0, 0, 0, 1]
+    slope = kc.measures.CalibrationSlope()
+    counted = np.where(both < 0.75, 1.0, 0.0)
+    expected = float(slope(seen[both < 0.75], both[both < 0.75]))
+    assert float(slope(seen, both, weights=counted)) == pytest.approx(expected)
+
+
 def test_certain_predictions_are_held_and_said():
     p = np.array([0.0, 1.0, 0.3, 0.6, 0.5, 0.2])
     found = measure([0, 1, 1, 0, 1, 0], p, ["slope", "intercept"], draws=49)

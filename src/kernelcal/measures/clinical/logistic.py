@@ -75,8 +75,9 @@ def fitted_lines(x: np.ndarray, weights: np.ndarray, targets: np.ndarray) -> np.
     total, whole = y @ weights, float(weights.sum())
     beta = np.tile([0.0, 1.0], (len(y), 1))
     alike = (total <= 0) | (total >= whole)
-    spread = bool(np.ptp(x) > 0)
-    centre, scale = (float(weights @ x / whole), float(x.std())) if spread else (0.0, 1.0)
+    seen = x[weights > 0]
+    spread = bool(np.ptp(seen) > 0)
+    centre, scale = (float(weights @ x / whole), float(seen.std())) if spread else (0.0, 1.0)
     z = (x - centre) / scale if spread else x
     beta[:, 0], beta[:, 1] = centre, scale
     sign = _separated(x, y, weights)
