@@ -72,6 +72,27 @@ def test_lines_of_outcomes_that_are_separated_or_alike():
     assert np.isnan(fitted_lines(np.ones(4), np.ones(4), y)).all()
 
 
+@pytest.mark.parametrize("p", [1e-3, 1e-6, 1e-9])
+def test_the_slope_of_predictions_that_are_far_too_sure(p):
+    """Two predictions, of which 6 % and 90 % have the outcome: the line goes through their log-odds."""
+    predictions = np.r_[np.full(50, p), np.full(50, 1 - p)]
+    y = np.r_[np.arange(50) < 3, np.arange(50) < 45].astype(int)
+    expected = (np.log(9) - np.log(3 / 47)) / (2 * np.log((1 - p) / p))
+    assert float(kc.measures.CalibrationSlope()(y, predictions)) == pytest.approx(expected)
+
+
+def test_slopes_solve_their_equations_however_wrong_the_predictions_are():
+    rng = np.random.default_rng(3)
+    for _ in range(100):
+        n = int(rng.integers(4, 30))
+        p, y = np.clip(rng.beta(0.2, 0.2, n), 1e-9, 1 - 1e-9), (rng.random((8, n)) < 0.5).astype(float)
+        x, w = np.log(p / (1 - p)), rng.integers(1, 4, n).astype(float)
+        lines = fitted_lines(x, w, y)
+        known = np.isfinite(lines).all(axis=1)
+        rest = w * (y[known] - 1 / (1 + np.exp(-(lines[known, :1] + lines[known, 1:] * x))))
+        np.testing.assert_allclose([rest.sum(axis=1), rest @ x], 0.0, atol=1e-5)
+
+
 def test_rows_of_weight_0_give_no_slope():
     """One prediction alone is seen: no slope; with two seen, that of the rows which count."""
     p, y = np.array([0.3, 0.3, 0.3, 0.7, 0.8]), np.array([1, 0, 0, 1, 0])
