@@ -115,9 +115,20 @@ def test_certain_predictions_are_held_and_said():
 def test_hosmer_lemeshow_tells_both_pvalues(biopsies):
     y, p, _ = biopsies
     found = measure(y, p, "hosmer-lemeshow", draws=199)
-    assert any("with 10 degrees of freedom" in note and "exact" in note for note in found.notes)
+    assert any("with 10 degrees of freedom" in note and "needs no such law" in note for note in found.notes)
     assert 0.005 <= found["Hosmer-Lemeshow"].pvalue < 0.03  # the chi-square law says 2e-7: its tail is far too light
     assert found["Hosmer-Lemeshow"].expected == pytest.approx(10, abs=2)
+
+
+def test_hosmer_lemeshow_of_certain_predictions():
+    """Infinite where a certain prediction was wrong, 0 where all were right; no chi-square law of no freedom."""
+    p = np.array([0.0, 1, 0, 1, 1, 0])
+    wrong, right = (measure(y, p, "hosmer-lemeshow", draws=99) for y in ([0, 1, 0, 1, 1, 1], p.astype(int)))
+    assert (wrong["Hosmer-Lemeshow"].value, wrong["Hosmer-Lemeshow"].pvalue) == (np.inf, 0.01)
+    assert (right["Hosmer-Lemeshow"].value, right["Hosmer-Lemeshow"].pvalue) == (0, 1)
+    assert not any("chi-square" in note for one in (wrong, right) for note in one.notes)
+    y, p, weights = [0, 1, 0, 1], [0.2, 0.4, 0.6, 0.8], [1, 2, 3, 4]
+    assert not any("chi-square" in note for note in measure(y, p, "hosmer-lemeshow", draws=19, weights=weights).notes)
 
 
 def test_net_benefit_at_other_risks():
