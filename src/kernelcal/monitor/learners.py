@@ -10,6 +10,7 @@ from scipy.linalg.lapack import dposv
 
 from kernelcal.monitor.cells import CellBets, Kind
 from kernelcal.monitor.experts import LARGEST_LOGIT, OF_KERNELS, OF_UNIFORM, Expert
+from kernelcal.randomness import generator_of
 
 __all__ = ["ClassScales", "Kernels", "Learner"]
 
@@ -59,7 +60,7 @@ class ClassScales(Learner):
         self.theta = np.zeros((2, size))
 
     def _told(self, bets: CellBets) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """log p with the indicator of the most probable class, (n, J, 2); log e-values and q, each (2, n, J)."""
+        """Tables of log p and of the most probable class, (n, J, 2); log e-values and q, each (2, n, J)."""
         with np.errstate(divide="ignore"):
             logs = np.maximum(np.log(bets.p), -LARGEST_LOGIT)
         top = np.zeros_like(logs)
@@ -159,12 +160,12 @@ class Kernels(Learner):
     def __init__(self, kind: Kind) -> None:
         self.basis, self.standardised = kind.basis, kind.ordered
         self.plain = not kind.ordered and kind.name != "binary"  # the basis is the identity
+        lengths, spreads, columns = [0.1, 0.3, 1.0], [0.1, 0.3], kind.cells
         if kind.name == "binary":
-            self.lengths, spreads, columns = (0.05, 0.2, 0.8), (0.3, 1.0), 1
+            lengths, spreads, columns = [0.05, 0.2, 0.8], [0.3, 1.0], 1
         elif kind.ordered:
-            self.lengths, spreads, columns = (1.0, 3.0), (0.1, 0.3), 2
-        else:
-            self.lengths, spreads, columns = (0.1, 0.3, 1.0), (0.1, 0.3), kind.cells
+            lengths, spreads, columns = [1.0, 3.0], [0.1, 0.3], 2
+        self.lengths = lengths
         self.prior = np.array([*spreads, *spreads]) ** -2.0
         self.forgets = np.repeat([False, True], len(spreads))
         self.frequencies = np.concatenate([_frequencies(kind, length, columns) for length in self.lengths])
@@ -277,7 +278,7 @@ def _mean_of_cells(basis: np.ndarray, bets: CellBets) -> np.ndarray:
 
 def _frequencies(kind: Kind, length: float, columns: int) -> np.ndarray:
     """Frequencies of the kernel, shape (D / 2, columns): quantiles of the Cauchy law in one dimension, else drawn."""
-    half, rng = _FEATURES // 2, np.random.default_rng(20210414)
+    half, rng = _FEATURES // 2, generator_of(0, "features of a monitor")  # alike everywhere
     if columns == 1:
         return np.asarray(np.tan(np.pi / 2 * (np.arange(half) + 0.5) / half) / length)[:, None]
     normal = rng.standard_normal((half, columns))

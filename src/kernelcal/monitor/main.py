@@ -101,6 +101,7 @@ class Monitor(Shown):
         self.keys: set[str] = set()
         self._kind: Kind | None = None
         self._lanes: list[Lane] = []
+        self._lens = ""  # as it is written
         self._drew: set[int] = set()  # seeds of numbers that broke a tie
 
     @property
@@ -178,10 +179,14 @@ class Monitor(Shown):
         kind = kind_of(case)
         if self._kind is not None and kind != self._kind:
             raise InputError(f"this monitor watches {_in_words(self._kind)}, got {_in_words(kind)}: begin another one")
+        asked = "" if lens is None else repr(lens)
+        if self._kind is not None and asked != self._lens:
+            before = self._lens or "none"
+            raise InputError(f"this monitor began with the lens {before}, got {asked or 'none'}: one lens for all rows")
         bets, drew = bets_of(case, kind, self._uniforms(len(case)))
         alarms, lanes = self._after(bets, self._lanes or [Lane.begin(kind)] * self.horizon, name)
         # all or none: nothing was changed up to here
-        self._kind, self._lanes, self.rows = kind, lanes, self.rows + len(case)
+        self._kind, self._lanes, self._lens, self.rows = kind, lanes, asked, self.rows + len(case)
         self.alarm, self.drift_alarm = alarms
         if drew:
             self._drew.add(self.seed)
@@ -191,7 +196,7 @@ class Monitor(Shown):
         return self
 
     def _uniforms(self, n: int) -> np.ndarray:
-        """The numbers of these rows, the same however batches are cut, and independent of those that callers draw."""
+        """Numbers of these rows, the same however batches are cut, independent of those that callers draw."""
         rng = generator_of(self.seed, "ties of a monitor")
         rng.bit_generator.advance(self.rows)  # type: ignore[attr-defined]
         return rng.random(n)
@@ -206,7 +211,7 @@ class Monitor(Shown):
             rows = np.flatnonzero(at == k)
             if len(rows):
                 lanes[k], told[rows], turned[rows] = lane.after(bets[rows])
-        alarms = []
+        alarms: list[Alarm | None] = []
         for before, values in (
             (self.alarm, told - math.log(self.horizon) + math.log(self.alpha)),
             (self.drift_alarm, turned - self._log_bound),
@@ -340,12 +345,14 @@ class Monitor(Shown):
             return self
         if self._kind is not None and self._kind != other._kind:
             raise InputError(f"one monitor watches {_in_words(self._kind)}, the other {_in_words(other._kind)}")
+        if self._kind is not None and self._lens != other._lens:
+            raise InputError("the two monitors look through different lenses")
         again = sorted(self.keys & other.keys)
         if again:
             raise InputError(f"both monitors took the batch {again[0]!r} in ({len(again)} such): nothing counts twice")
         if self._kind is None:
             self._lanes, self.alarm, self.drift_alarm = list(other._lanes), other.alarm, other.drift_alarm
-            self.history, self.seed = list(other.history), other.seed
+            self.history, self.seed, self._lens = list(other.history), other.seed, other._lens
         else:
             self._lanes = self._joined(other, how)
         self._kind, self.rows, self.keys = other._kind, self.rows + other.rows, self.keys | other.keys
@@ -360,10 +367,11 @@ class Monitor(Shown):
         return self
 
     def _joined(self, other: Monitor, how: Literal["after", "beside"]) -> list[Lane]:
-        if how == "after" and self._drew & other._drew:
+        shared = self._drew & other._drew
+        if how == "after" and shared:
             raise InputError(
-                f"both monitors broke ties with numbers of the seed {min(self._drew & other._drew)}, so that their bets "
-                "depend on each other: watch each shard with an rng of its own"
+                f"both monitors broke ties with numbers of the seed {min(shared)}, so that their bets depend on each "
+                "other: watch each shard with an rng of its own"
             )
         if how == "beside" and self.horizon > 1:
             raise InputError("lanes of overlapping forecasts are joined one after the other: pass how='after'")
@@ -375,14 +383,15 @@ class Monitor(Shown):
 
     def save(self, path: Any) -> None:
         """Write the monitor to an npz file, whole or not at all, with version and checksum; no pickles."""
-        alarms = [None if one is None else [one.row, one.log_value, one.key] for one in (self.alarm, self.drift_alarm)]
+        both = (self.alarm, self.drift_alarm)
+        alarms = [None if one is None else [one.row, one.log_value, one.key] for one in both]
         kind = None if self._kind is None else asdict(self._kind)
         options = {"alpha": self.alpha, "run_length": self.run_length, "horizon": self.horizon, "rng": self.seed}
-        head = {"options": options, "kind": kind, "rows": self.rows, "alarms": alarms, "keys": sorted(self.keys)}
-        head["drew"] = sorted(self._drew)
+        head = {"options": options, "kind": kind, "lens": self._lens, "rows": self.rows, "alarms": alarms}
+        sets = {"keys": sorted(self.keys), "drew": sorted(self._drew)}
         looks = {"history": [[k, n, _plain(a), _plain(b)] for k, n, a, b in self.history]}
         arrays = {f"{k}/{name}": x for k, lane in enumerate(self._lanes) for name, x in lane.arrays().items()}
-        write_archive(path, _FILE, {**head, **looks}, arrays)
+        write_archive(path, _FILE, {**head, **sets, **looks}, arrays)
 
     @classmethod
     def load(cls, path: Any) -> Self:
@@ -395,6 +404,7 @@ class Monitor(Shown):
             made.rows, made.keys, made._drew = int(head["rows"]), set(head["keys"]), set(head["drew"])
             made.alarm, made.drift_alarm = (None if one is None else Alarm(*one) for one in head["alarms"])
             made.history = [(k, n, _number(a), _number(b)) for k, n, a, b in head["history"]]
+            made._lens = str(head["lens"])
             if head["kind"] is not None:
                 own = {**head["kind"], "levels": tuple(head["kind"]["levels"])}
                 own["names"] = None if own["names"] is None else tuple(own["names"])

@@ -183,8 +183,8 @@ class Wealth:
     def beside(self, other: Wealth) -> Wealth:
         """Money of two shards watched at the same time: the mean, which is an e-process whatever they share.
 
-        Rows are counted together. Where a change began is told of the shard with more rows, and of rows to come: its way
-        goes on from the mean.
+        Rows are counted together. Where a change began is told of the shard with more rows, and of rows to come: its
+        way goes on from the mean.
         """
         half = np.log(0.5)
         larger = self if self.rows >= other.rows else other

@@ -15,7 +15,7 @@ from kernelcal.errors import InputError
 from kernelcal.io import read
 from kernelcal.lenses import LENSES
 from kernelcal.plots import pyplot
-from kernelcal.surroundings import refuse_place, written_whole
+from kernelcal.surroundings import in_turn, refuse_place, written_whole
 
 __all__ = ["add_monitor"]
 
@@ -67,15 +67,16 @@ def run_monitor(options: argparse.Namespace) -> int:
     check_lens(options.lens, every=False)
     if options.key is not None and len(options.files) != 1:
         raise InputError(f"--key names one batch, got {len(options.files)} files: give one file, or leave --key out")
-    monitor = Monitor.load(options.state) if options.state.exists() else None
-    if monitor is None and not options.files:
-        raise InputError(f"{options.state}: there is no such state yet: name a file of predictions to begin with")
-    monitor = _begun(options) if monitor is None else _as_begun(monitor, options)
-    lines = []
-    for path in options.files:
-        lines.append(_taken(monitor, path, options))
-        if not options.json:
-            say(lines[-1]["line"])
+    with in_turn(options.state):  # what another process adds meanwhile is not lost
+        monitor = Monitor.load(options.state) if options.state.exists() else None
+        if monitor is None and not options.files:
+            raise InputError(f"{options.state}: there is no such state yet: name a file of predictions to begin with")
+        monitor = Monitor(**_said(options)) if monitor is None else _as_begun(monitor, options)
+        lines = []
+        for path in options.files:
+            lines.append(_taken(monitor, path, options))
+            if not options.json:
+                say(lines[-1]["line"])
     if options.plot is not None:
         _draw(monitor, options.plot)
     if options.json:
@@ -90,12 +91,6 @@ def _said(options: argparse.Namespace) -> dict[str, Any]:
     names = {"alpha": "alpha", "run_length": "run_length", "horizon": "horizon", "seed": "rng"}
     said = {theirs: getattr(options, ours) for ours, theirs in names.items()}
     return {name: value for name, value in said.items() if value is not None}
-
-
-def _begun(options: argparse.Namespace) -> Any:
-    from kernelcal.monitor import Monitor
-
-    return Monitor(**_said(options))
 
 
 def _as_begun(monitor: Any, options: argparse.Namespace) -> Any:
