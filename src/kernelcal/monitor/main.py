@@ -177,12 +177,12 @@ class Monitor(Shown):
             return self
         case = Case.of(y, predictions, classes=classes, lens=lens)
         kind = kind_of(case)
-        if self._kind is not None and kind != self._kind:
-            raise InputError(f"this monitor watches {_in_words(self._kind)}, got {_in_words(kind)}: begin another one")
         asked = "" if lens is None else repr(lens)
         if self._kind is not None and asked != self._lens:
             before = self._lens or "none"
             raise InputError(f"this monitor began with the lens {before}, got {asked or 'none'}: one lens for all rows")
+        if self._kind is not None and kind != self._kind:
+            raise InputError(f"this monitor watches {_in_words(self._kind)}, got {_in_words(kind)}: begin another one")
         bets, drew = bets_of(case, kind, self._uniforms(len(case)))
         alarms, lanes = self._after(bets, self._lanes or [Lane.begin(kind)] * self.horizon, name)
         # all or none: nothing was changed up to here

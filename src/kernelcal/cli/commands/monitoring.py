@@ -114,11 +114,24 @@ def _taken(monitor: Any, path: Path, options: argparse.Namespace) -> dict[str, A
     data = read([path], reading_of(options))
     if data.weights is not None:
         raise InputError(f"{path}: case weights have no place in a bet: leave --weights out")
+    if not monitor.rows and not options.json:
+        say(data.sentence)
+    for note in _notes(data, monitor):
+        say(f"note: {path}: {note}", to_errors=True)
     monitor.update(data.y, data.predictions, key=key, lens=lens_of(options.lens, data.predictions))
     monitor.save(options.state)
     reached = f"e-value {monitor.evalue:.3g}, drift {min(monitor.log_drift, 300):.2f}"
     state = "alarm" if monitor.alarm is not None or monitor.drift_alarm is not None else "no alarm"
     return {"key": key, "rows": len(data.y), "line": f"{key}: {len(data.y):,} rows, {reached}: {state}"}
+
+
+def _notes(data: Any, monitor: Any) -> list[str]:
+    """What was seen of rows that depend on each other, which the bound on false alarms does not allow for."""
+    found = [note.split(": say --")[0] for note in data.predictions.notes if "--clusters" in note]
+    if data.dependence and monitor.horizon == 1:
+        found.append(f"the table says which rows depend on each other ({', '.join(sorted(data.dependence))})")
+    cure = "the bound on false alarms is for rows that do not: watch one row of each subject, or one series, --horizon"
+    return [f"{one}; {cure}" for one in found]
 
 
 def _draw(monitor: Any, place: Path) -> None:
