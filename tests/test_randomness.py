@@ -141,6 +141,7 @@ CALLS = {  # every public function or class that takes rng=, called so that it d
     "Draws": lambda: Draws(0, "draws of a test"),
     "FisherDivergence": lambda: fisher(kc.FisherDivergence("standard", size=7, rng=0)),
     "KernelFisherDivergence": lambda: fisher(kc.KernelFisherDivergence(kc.Gaussian(1.0), "standard", size=7, rng=0)),
+    "Monitor": lambda: kc.Monitor(rng=0).update(COUNT, COUNTS),
     "MonteCarlo": lambda: kc.MonteCarlo(9, rng=0).embedding(kc.Gaussian(1.0), NORMAL),
     "Nystrom": lambda: kc.skce(EVENT, RISK, engine=kc.Nystrom(5, rng=0)),
     "Predictions.sample": lambda: NORMAL.sample(rng=0),
