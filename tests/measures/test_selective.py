@@ -112,6 +112,22 @@ def test_abstentions_are_rows_or_a_number():
         risk_coverage([0, 1, 2], np.full((3, 3), 1 / 3))
 
 
+def test_sure_answers_without_weight_change_nothing():
+    y, p = answers(40)
+    weights, more = np.r_[np.ones(40), 0.0, 0.0], (np.r_[y, 0, 1], np.r_[p, 0.99, 0.98])
+    for name in ("aurc", "excess-aurc", "accuracy"):
+        alone, beside = (
+            measure(y, p, name, draws=19).values[0],
+            measure(*more, name, weights=weights, draws=19).values[0],
+        )
+        assert beside.value == pytest.approx(alone.value)
+        assert np.isfinite(beside.interval).all()
+    curve = risk_coverage(*more, weights=weights, draws=19)
+    assert curve.risk[-1] == pytest.approx(1 - y.mean())
+    assert np.isfinite(curve.risk).all()
+    assert 0 < curve.pvalue <= 1
+
+
 def test_several_answers_a_question_are_shares():
     rng = np.random.default_rng(1)
     n, p = np.resize([4, 8], 200), rng.uniform(0.2, 0.9, 200)

@@ -1,6 +1,7 @@
 """The monitor against plain products of bets, files, batches in any cut, and false alarms."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.monitor import Monitor
 from kernelcal.monitor.cells import bets_of, kind_of
-from kernelcal.monitor.experts import Kernels, experts_of
+from kernelcal.monitor.lanes import experts_of
+from kernelcal.monitor.learners import Kernels, Learner
 from kernelcal.monitor.wealth import Wealth
 from kernelcal.predictions import Poisson, Quantiles, Samples
 
@@ -68,18 +70,18 @@ def test_every_bet_has_mean_one_under_the_prediction(kind):
     rng = np.random.default_rng(0)
     case = Case.of(*KINDS[kind](rng, 60))
     told = kind_of(case)
-    bets, experts = bets_of(case, told, rng), experts_of(told)
+    bets, experts = bets_of(case, told, rng.random(60))[0], experts_of(told)
     for _ in range(2):
         total = np.zeros((60, sum(one.number for one in experts)))
         for cell in range(told.cells):
             at = np.full(60, cell)
-            moved = type(bets)(bets.p, at, at, bets.features)
+            moved = replace(bets, low=at, high=at)
             logs = np.concatenate([one.log_bets(moved) for one in experts], axis=1)
             total += bets.p[:, [cell]] * np.exp(logs)
         np.testing.assert_allclose(total, 1, atol=1e-9)
         for one in experts:
-            one.learn(bets)
-            one.turn(60)
+            if isinstance(one, Learner):
+                one.learn(bets)
 
 
 def plain_wealth(weights, bets):
@@ -128,15 +130,16 @@ def test_learning_is_ridge_regression_by_newton_steps():
     rng = np.random.default_rng(3)
     case = Case.of(*binary(rng, 50, 0.5))
     kind = kind_of(case)
-    bets, kernels = bets_of(case, kind, rng), Kernels(kind, forgets=False)
+    bets, kernels = bets_of(case, kind, rng.random(50))[0], Kernels(kind)
     kernels.learn(bets)
-    kernels.turn(50)
     p, y = bets.features[:, 0], case.targets
-    for k, (length, tau) in enumerate(itertools.product((0.05, 0.2, 0.8), (0.3, 1.0))):
+    for at, (length, tau) in zip(
+        np.ndindex(3, 4), itertools.product((0.05, 0.2, 0.8), (0.3, 1.0, 0.3, 1.0)), strict=True
+    ):
         frequencies = np.tan(np.pi / 2 * (np.arange(32) + 0.5) / 32) / length
         phi = np.concatenate([np.cos(np.outer(p, frequencies)), np.sin(np.outer(p, frequencies))], axis=1) / np.sqrt(32)
         precision = np.eye(64) / tau**2 + (phi * (p * (1 - p))[:, None]).T @ phi
-        np.testing.assert_allclose(kernels.w[k, 0], np.linalg.solve(precision, phi.T @ (y - p)), atol=1e-10)
+        np.testing.assert_allclose(kernels.w[at][0], np.linalg.solve(precision, phi.T @ (y - p)), atol=1e-10)
         near = np.exp(-np.abs(p[:, None] - p) / length)
         assert np.abs(phi @ phi.T - near).max() < 0.35  # 32 frequencies
 

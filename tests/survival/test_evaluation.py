@@ -150,11 +150,49 @@ def test_weights_and_clusters():
     assert whole.pvalue == pytest.approx(evaluate(y, law, draws=99).pvalue)
     assert whole.bets is None
     flips = evaluate(y, law, clusters=np.repeat(np.arange(30), 4), draws=99)
-    assert "one cluster" in flips.test.null
+    assert "one sign a cluster" in flips.test.null
     with pytest.raises(InputError, match="at least 6 are needed"):
         evaluate(y, law, clusters=np.repeat(np.arange(3), 40))
     with pytest.raises(InputError, match="use null='flips'"):
         evaluate(y, law, clusters=np.repeat(np.arange(30), 4), null="redraw")
+
+
+def test_horizons_that_nobody_reached_have_no_observed_risk():
+    y = np.array([0.5, 0.7, 1.0, 1.0]), np.array([True, True, False, False])
+    found = evaluate(y, Gamma(1.0, np.ones(4)), horizons=(0.2, 5.0), draws=19)
+    first, last = found.horizons
+    assert (first.observed, first.low) == (0.0, 0.0)
+    assert first.high == pytest.approx(1 - 0.025 ** (1 / 4))
+    assert last.to_dict()["observed"] is last.to_dict()["low"] is last.to_dict()["brier"] is None
+    assert "no row was watched longer than 1: what happens up to 5 was not seen" in " ".join(str(found).split())
+    with pytest.raises(InputError, match="nothing is predicted after 2, and horizons ask for 5"):
+        evaluate(y, SurvivalCurves([1.0, 2.0], [[0.8, 0.4]] * 4), horizons=(5.0,), draws=19)
+
+
+def test_words_claim_no_more_than_holds():
+    time = np.arange(1.0, 7.0)
+    uncensored = evaluate((time, np.ones(6, bool)), Gamma(1.0, np.full(6, 3.0)), draws=19)
+    assert uncensored.test.null == "times redrawn, exact if no row could have been censored (none was)"
+    assert "bets, any independent censoring" in str(uncensored)
+    clustered = evaluate((time, time == 2), Gamma(1.0, np.full(6, 3.0)), draws=19, clusters=np.arange(6))
+    assert clustered.test.null == "signs of the residuals flipped, one sign a cluster"
+    assert any(note.startswith("1 event: only gross") for note in clustered.notes)
+
+
+def test_the_ratio_of_weighted_events_is_no_more_certain_than_the_events_are():
+    """Of 10 rows that count, 4 with an event, beside 30 that do not: Garwood's interval of 4; of unequal ones wider."""
+    time, event = np.linspace(0.5, 1.5, 40), np.arange(40) % 5 < 2
+    alone = evaluate((time[:10], event[:10]), Gamma(1.0, np.ones(10)), draws=19)
+    assert (alone.low * alone.expected, alone.high * alone.expected) == pytest.approx(
+        (stats.gamma.ppf(0.025, 4), stats.gamma.ppf(0.975, 5))
+    )
+    found = evaluate((time, event), Gamma(1.0, np.ones(40)), weights=np.arange(40) < 10, draws=19)
+    assert (found.ratio, found.low, found.high) == pytest.approx((alone.ratio, alone.low, alone.high))
+    weights = np.where(np.arange(10) == 0, 20.0, 1.0)
+    uneven = evaluate((time[:10], event[:10]), Gamma(1.0, np.ones(10)), weights=weights, draws=19)
+    assert uneven.low < uneven.ratio / 10
+    assert uneven.high > 4 * uneven.ratio
+    assert np.isfinite([one.brier for one in found.horizons]).all()  # rows of no weight are watched longest
 
 
 def test_groups_are_tested_by_themselves():

@@ -36,7 +36,8 @@ class Horizon:
     predicted : float
         Mean predicted probability of the event up to it.
     observed, low, high : float
-        Kaplan-Meier estimate of the share with the event, and its pointwise interval.
+        Kaplan-Meier estimate of the share with the event, and its pointwise interval; nan where no row was watched so
+        long.
     pvalue : float
         Of observed less expected events up to the horizon, from the draws of the test.
     brier, reference : float
@@ -52,7 +53,7 @@ class Horizon:
     brier: float
     reference: float
 
-    def to_dict(self) -> dict[str, Any]:
+    def plain(self) -> dict[str, Any]:
         """Return plain values for JSON; numbers that are not finite become None."""
         return {name: value if np.isfinite(value) else None for name, value in vars(self).items()}
 
@@ -136,9 +137,9 @@ class SurvivalEvaluation(Shown):
         deciles = self.d_calibration
         more = None if deciles is None else dict(zip(("value", "calibrated", "pvalue"), deciles, strict=True))
         end = {"pvalue": self.pvalue, "verdict": self.verdict, "seconds": self.seconds, "notes": list(self.notes)}
-        parts = {"test": self.test.to_dict(), "bets": None if self.bets is None else self.bets.to_dict()}
-        horizons = [one.to_dict() for one in self.horizons]
-        groups = {"groups": [one.to_dict() for one in self.groups]} if self.groups else {}
+        parts = {"test": self.test.to_dict(), "bets": None if self.bets is None else self.bets.plain()}
+        horizons = [one.plain() for one in self.horizons]
+        groups = {"groups": [one.plain() for one in self.groups]} if self.groups else {}
         return {**plain, "d_calibration": more, "horizons": horizons, **groups, **parts, **end}
 
     def plot(self, ax: Any = None) -> Any:
@@ -183,7 +184,7 @@ class SurvivalEvaluation(Shown):
         rows += [(f"  {one.name}", f"p {one.pvalue:.3g}") for one in self.test.members]
         if self.bets is not None:
             rows.append(
-                ("bets, exact under any censoring", f"p {self.bets.pvalue:.3g}, e-value {self.bets.e_value:.3g}")
+                ("bets, any independent censoring", f"p {self.bets.pvalue:.3g}, e-value {self.bets.e_value:.3g}")
             )
         return Table("Survival", [*rows, ("verdict", self.verdict)], self.notes)
 
@@ -194,11 +195,11 @@ class SurvivalEvaluation(Shown):
             (
                 f"{h.time:g}",
                 f"{h.predicted:.4f}",
-                f"{h.observed:.4f}",
-                f"[{h.low:.4f}, {h.high:.4f}]",
+                _shown(h.observed),
+                "-" if np.isnan(h.low) else f"[{h.low:.4f}, {h.high:.4f}]",
                 f"{h.pvalue:.3g}",
-                f"{h.brier:.4f}",
-                f"{h.reference:.4f}",
+                _shown(h.brier),
+                _shown(h.reference),
             )
             for h in self.horizons
         ]
@@ -213,13 +214,19 @@ class SurvivalEvaluation(Shown):
                 f"{one.n:,}",
                 f"{one.events:,}",
                 f"{one.expected:,.4g}",
-                f"{one.ratio:.3f}",
-                f"[{one.low:.3f}, {one.high:.3f}]",
-                f"{one.pvalue:.3g}",
+                *(("-",) * 3 if np.isnan(one.pvalue) else _of_group(one)),
             )
             for one in self.groups
         ]
         return Grid("Groups", header, rows)
+
+
+def _of_group(one: SurvivalGroup) -> tuple[str, str, str]:
+    return f"{one.ratio:.3f}", f"[{one.low:.3f}, {one.high:.3f}]", f"{one.pvalue:.3g}"
+
+
+def _shown(value: float) -> str:
+    return "-" if np.isnan(value) else f"{value:.4f}"
 
 
 def _finite(value: Any) -> Any:
@@ -321,12 +328,15 @@ def evaluated_survival(
             f"survival needs at least 2 rows with a predicted risk while they were watched; the predicted hazard of "
             f"{len(seen):,} rows is 0{ruled_out}: look at times and predictions"
         )
+    late = [t for t in horizons if t > seen.end]
+    if late:
+        raise InputError(f"nothing is predicted after {seen.end:g}, and horizons ask for {late[0]:g}: leave it out")
     run = run.shared()
     tested = asked_survival(seen, run, null, horizons)
     apart, cut = groups_of(seen, groups, run, null)
     own = np.ones(len(seen)) if seen.weights is None else seen.weights
     count, expected = float(own @ seen.event), float(own @ seen.hazard)
-    low, high = poisson_interval(count, run.confidence_level)
+    low, high = poisson_interval(seen.event, own, run.confidence_level)
     plain = seen.weights is None and seen.clusters is None
     places = log_hazards(seen)
     found = SurvivalEvaluation(
@@ -345,7 +355,7 @@ def evaluated_survival(
         else None,
         horizons=_at_horizons(seen, tested, run),
         groups=apart,
-        notes=(*tested.test.notes, *cut),
+        notes=(*tested.test.notes, *_unwatched(seen, tested.horizons), *cut),
         confidence_level=run.confidence_level,
         alpha=run.alpha,
         seconds=0.0,
@@ -362,15 +372,24 @@ def _checked_horizons(horizons: Any) -> tuple[float, ...]:
     return found
 
 
+def _unwatched(seen: Survival, horizons: tuple[float, ...]) -> tuple[str, ...]:
+    last = float(seen.time.max())
+    late = [f"{t:g}" for t in horizons if t > last]
+    said = f"no row was watched longer than {last:g}: what happens up to {', '.join(late)} was not seen"
+    return (f"{said}, and p compares what was seen until then",) if late else ()
+
+
 def _at_horizons(seen: Survival, tested: SurvivalTest, run: Run) -> tuple[Horizon, ...]:
     curve = kaplan_meier(seen.time, seen.event, seen.weights)
     own = np.ones(len(seen)) if seen.weights is None else seen.weights
     found = []
     for t, p in zip(tested.horizons, tested.by_time, strict=True):
         survival = np.exp(-seen.hazard_at(np.full(len(seen), t)))
-        low, high = curve.interval(t, run.confidence_level)
+        known = curve.known(t)
+        low, high = curve.interval(t, run.confidence_level) if known else (np.nan, np.nan)
+        share = 1 - curve.at(t) if known else np.nan
         scores = (
             brier_at(t, s, seen.time, seen.event, seen.weights) for s in (survival, np.full(len(seen), curve.at(t)))
         )
-        found.append(Horizon(t, 1 - float(survival @ own / own.sum()), 1 - curve.at(t), 1 - high, 1 - low, p, *scores))
+        found.append(Horizon(t, 1 - float(survival @ own / own.sum()), share, 1 - high, 1 - low, p, *scores))
     return tuple(found)

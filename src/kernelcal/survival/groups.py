@@ -47,7 +47,7 @@ class SurvivalGroup:
     high: float
     pvalue: float
 
-    def to_dict(self) -> dict[str, Any]:
+    def plain(self) -> dict[str, Any]:
         """Return plain values for JSON; numbers that are not finite become None."""
         return {k: None if isinstance(v, float) and not np.isfinite(v) else v for k, v in vars(self).items()}
 
@@ -62,10 +62,11 @@ def groups_of(
     for group in grouping.groups:
         some = seen[group.rows]
         own = np.ones(len(some)) if some.weights is None else some.weights
-        count, expected = float(own @ some.event), float(own @ some.hazard)
+        expected = float(own @ some.hazard)
         known = len(some) >= _LEAST and expected > 0
         p = asked_survival(some, quiet, null).test.pvalue if known else float("nan")
-        ends = (count, *poisson_interval(count, run.confidence_level))
+        count = float(own @ some.event)
+        ends = (count, *poisson_interval(some.event, own, run.confidence_level))
         ratio, low, high = (x / expected if known else float("nan") for x in ends)
         sizes = (len(some), int(some.event.sum()), expected)
         found.append(SurvivalGroup(group.column, group.name, *sizes, ratio, low, high, p))
@@ -76,10 +77,16 @@ def groups_of(
     return tuple(found), grouping.notes
 
 
-def poisson_interval(count: float, confidence_level: float) -> tuple[float, float]:
-    """Interval of the mean of a Poisson number (Garwood)."""
+def poisson_interval(event: np.ndarray, weights: np.ndarray, confidence_level: float) -> tuple[float, float]:
+    """Interval of the mean of a Poisson number of events (Garwood), or of their weighted number (Fay, Feuer 1997).
+
+    A weighted number y has the variance v, the sum of squared weights of events; the upper end takes one more event of
+    the largest weight.
+    """
     from scipy.special import gammaincinv  # imported when needed: the import of kernelcal stays light
 
-    tail = (1 - confidence_level) / 2
-    low = float(gammaincinv(count, tail)) if count > 0 else 0.0
-    return low, float(gammaincinv(count + 1, 1 - tail))
+    tail, most = (1 - confidence_level) / 2, float(weights.max())
+    y, v = float(weights @ event), float(weights**2 @ event)
+    low = v / y * float(gammaincinv(y**2 / v, tail)) if y > 0 else 0.0
+    more, wide = y + most, v + most**2
+    return low, wide / more * float(gammaincinv(more**2 / wide, 1 - tail))

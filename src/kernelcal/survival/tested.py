@@ -21,10 +21,10 @@ __all__ = ["NULLS", "SurvivalTest", "asked_survival"]
 
 
 NULLS = ("redraw", "flips")
-_UNCENSORED = "exact: times redrawn (no row is censored)"
+_UNCENSORED = "times redrawn, exact if no row could have been censored (none was)"
 _EXACT = "exact: times redrawn under the censoring times given"
 _IMPUTED = "times redrawn under censoring times, those of events drawn from the Kaplan-Meier law of censoring"
-_FLIPPED = "signs of the residuals flipped, one {}"
+_FLIPPED = "signs of the residuals flipped, one sign a {}"
 _FEW_CLUSTERS = 6
 _FEW_EVENTS = 10
 
@@ -208,8 +208,12 @@ def _notes(seen: Survival, null: str, exact: bool) -> tuple[str, ...]:
         if seen.clusters is not None:
             notes.append("intervals and the concordance take rows as independent")
     if seen.event.sum() < _FEW_EVENTS:
-        notes.append(f"{int(seen.event.sum())} events: only gross errors would show")
+        notes.append(f"{_counted(int(seen.event.sum()))}: only gross errors would show")
     return tuple(notes)
+
+
+def _counted(events: int) -> str:
+    return "1 event" if events == 1 else f"{events} events"
 
 
 def _of_deciles(seen: Survival, drawn: np.ndarray) -> tuple[float, float, float]:
