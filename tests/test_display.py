@@ -125,6 +125,7 @@ def found(tmp_path_factory):
         bounded_error(k, p),
         report(y, {HOSTILE[0]: q}, date="2026-01-02", **fast),
         kc.skce(k, torch.tensor(q, requires_grad=True), prediction_kernel=kc.Laplacian(0.5)),
+        kc.measures.skill(t, normal, groups={HOSTILE[0]: [HOSTILE[1], HOSTILE[2]] * 30}),
         _streamed(tmp_path_factory.mktemp("table") / "events.csv", event, q[:, 2]),
     ]
     seen = {}

@@ -1,6 +1,7 @@
 """One set of draws for all measures: p-values, means under calibration, intervals, groups, messages."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -140,6 +141,8 @@ def test_a_value_that_is_not_defined_is_no_evidence():
     assert math.isnan(found["c-statistic"].value)
     assert found["c-statistic"].pvalue == 1
     assert found["calibration intercept"].value == -math.inf
+    assert math.isfinite(found["calibration intercept"].expected)
+    assert any(re.match(r"calibration intercept: \d+ of 99 draws have no finite value", note) for note in found.notes)
     assert 0 < found["calibration intercept"].pvalue <= 1
     assert found["calibration slope"].how == "no interval: the value is not defined"
     assert found.to_dict()["measures"][0]["value"] is None
@@ -156,6 +159,7 @@ def test_the_picture_has_a_line_a_measure(found):
     matplotlib.use("agg")
     ax = found.plot()
     assert len(ax.get_yticks()) == len(found.values) + len(found.groups)
+    matplotlib.pyplot.close(ax.figure)
 
 
 @pytest.mark.slow

@@ -60,9 +60,9 @@ class PreparedMeasure(Prepared):
         return ""
 
     def apart(self, targets: np.ndarray) -> float:
-        """How far the value of one set of targets lies from `noise` with factors of 1: 0 where it is that.
+        """How much `noise` with factors of 1 is above the value of one set of targets: 0 where it is that.
 
-        A value from which noise was subtracted estimates what the seminorm does, and its interval allows for both.
+        A value from which noise was subtracted estimates what the seminorm does, and has the interval of that.
         """
         return 0.0
 

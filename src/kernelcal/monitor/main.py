@@ -83,7 +83,7 @@ class Monitor(Shown):
     ...     p = rng.uniform(size=200)
     ...     _ = monitor.update(rng.uniform(size=200) < p**2 / (p**2 + (1 - p) ** 2), p, key=f"day {day}")
     >>> monitor.rows, monitor.alarm is not None, monitor.direction
-    (1000, True, 'under-confident: outcomes follow 1.9 times the predicted logit')
+    (1000, True, 'under-confident: outcomes follow 1.8 times the predicted logit')
     """
 
     alarm: Alarm | None

@@ -45,9 +45,9 @@ class DebiasedPart(EventPart):
         return self._plain(self.residuals(events) * factors)
 
     def apart(self, events: np.ndarray) -> float:
-        """How far the debiased error lies from the plug-in error."""
+        """How much the plug-in error is above the debiased one."""
         plain = float(self._plain(self.residuals(events[None]))[0])
-        return abs(plain - float(self.values(events[None])[0]))
+        return plain - float(self.values(events[None])[0])
 
     def _plain(self, residuals: np.ndarray) -> np.ndarray:
         """Plug-in error of weighted residuals of shape (B, n), shape (B,)."""

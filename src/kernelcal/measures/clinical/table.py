@@ -25,6 +25,7 @@ __all__ = [
     "CalibrationCurve",
     "ClinicalTable",
     "calibration_curve",
+    "calibration_curve_of",
     "clinical_measures",
     "clinical_table",
     "clinical_table_of",
@@ -174,10 +175,11 @@ def calibration_curve(
     _ = run.outside  # refuses too few draws
     rows = {"clusters": clusters, "time": time, "horizon": horizon, "series": series}
     case = Case.of(y, predictions, weights=weights, lens=lens, classes=classes, normalize=normalize, **rows)
-    return _curve(case.in_numpy, run)
+    return calibration_curve_of(case.in_numpy, run)
 
 
-def _curve(case: Case, run: Run) -> CalibrationCurve:
+def calibration_curve_of(case: Case, run: Run) -> CalibrationCurve:
+    """Curve and band of what was checked already, in NumPy."""
     ICI().refuse(case.predictions)
     p = positive_probabilities(case.predictions)
     fits = CurveFits(p, case.weights)
@@ -346,5 +348,5 @@ def clinical_table_of(case: Case, measures: tuple[Measure, ...], run: Run, *, gr
     w = np.ones(len(case)) if case.weights is None else case.weights
     threshold = next(one.threshold for one in measures if isinstance(one, NetBenefit))
     expected = float(w @ positive_probabilities(case.predictions))
-    curve = _curve(case, replace(run, progress=None))
+    curve = calibration_curve_of(case, replace(run, progress=None))
     return ClinicalTable(found, curve, float(w @ case.targets), expected, threshold)
