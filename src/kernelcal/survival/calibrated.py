@@ -180,13 +180,8 @@ def _briers(
     """Brier scores of predictions, shape (horizons, n), and of the Kaplan-Meier curve, shape (horizons, 2)."""
     curve = kaplan_meier(time, event, seen.weights)
     same = np.array([curve.at(t) for t in horizons])[:, None] + np.zeros(len(seen))
-    return np.stack(
-        [
-            brier_scores(horizons, survival, time, event, seen.weights),
-            brier_scores(horizons, same, time, event, seen.weights),
-        ],
-        axis=1,
-    )
+    both = brier_scores((*horizons, *horizons), np.concatenate([survival, same]), time, event, seen.weights)
+    return both.reshape(2, len(horizons)).T
 
 
 def finite_or_none(value: Any) -> Any:
