@@ -2,7 +2,8 @@
 
 from kernelcal.reporting.files import report
 from kernelcal.reporting.page import environment
-from kernelcal.reporting.result import ModelReport, Report, refuse_path
+from kernelcal.reporting.result import ModelReport, Page, Report, refuse_path
+from kernelcal.reporting.survival import survival_page
 from kernelcal.reporting.verdict import evaluations
 
-__all__ = ["ModelReport", "Report", "environment", "evaluations", "refuse_path", "report"]
+__all__ = ["ModelReport", "Page", "Report", "environment", "evaluations", "refuse_path", "report", "survival_page"]

@@ -149,8 +149,17 @@ class SurvivalEvaluation(Shown):
         return horizon_plot(self.data, float(time), self.confidence_level, ax)
 
     def _tables(self) -> Sequence[Table | Grid]:
-        grids = ([self._grid(), self._scores()] if self.horizons else []) + ([self._of_groups()] if self.groups else [])
-        return (self._table(), *grids)
+        return (self._table(), *self.by_horizon, *self.by_group)
+
+    @property
+    def by_horizon(self) -> tuple[Grid, ...]:
+        """Tables of events and of Brier scores up to some times."""
+        return (self._grid(), self._scores()) if self.horizons else ()
+
+    @property
+    def by_group(self) -> tuple[Grid, ...]:
+        """Table of the groups; none where none were given."""
+        return (self._of_groups(),) if self.groups else ()
 
     def _table(self) -> Table:
         censored = 1 - self.events / self.n
@@ -186,8 +195,8 @@ class SurvivalEvaluation(Shown):
         if self.data.clusters is not None:
             return f"{none}if calibrated: means of {drawn:,} redraws row by row, whose spread clusters change"
         return (
-            f"{none}if calibrated: mean of {drawn:,} redraws, where {100 * self.confidence_level:g} % of them lie, and p "
-            "of each by itself"
+            f"{none}if calibrated: mean of {drawn:,} redraws, where {100 * self.confidence_level:g} % of them lie, and "
+            "p of each by itself"
         )
 
     def _grid(self) -> Grid:
@@ -208,7 +217,7 @@ class SurvivalEvaluation(Shown):
 
     def _scores(self) -> Grid:
         level = f"{100 * self.confidence_level:g} %"
-        header = ("time", "Brier\nscore", "if\ncalibrated", level, "p", "of Kaplan-\nMeier", "if\ncalibrated")
+        header = ("time", "Brier\nscore", "if\ncalibrated", level, "p", "of\nKaplan-Meier", "if\ncalibrated")
         rows = [
             (
                 f"{h.time:g}",
