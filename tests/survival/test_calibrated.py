@@ -83,6 +83,7 @@ def test_wrong_risks_are_told_from_calibrated_ones():
     assert found.horizons[0].brier > found.horizons[0].brier_calibrated.high
 
 
+@pytest.mark.slow
 def test_p_values_of_figures_are_uniform_or_larger():
     """Of 120 calibrated sets with censoring times that are known, at most so many below a fifth as chance gives."""
     rng, p = np.random.default_rng(6), []
@@ -141,9 +142,15 @@ def test_clusters_and_weights_have_means_as_far_as_they_hold():
     assert np.isfinite(clustered.concordance_calibrated.mean)
     assert np.isnan(clustered.concordance_calibrated.low)
     assert clustered.d_calibration is None
+    assert "none: its law with dependent rows is not known" in str(clustered)
     assert "whose spread clusters change" in " ".join(str(clustered).split())
     flipped = evaluate(y, law, null="flips", draws=39)
     assert np.isfinite(flipped.horizons[0].brier_calibrated.pvalue)
     weighted = evaluate(y, law, weights=np.linspace(0.5, 2, 60), draws=39)
     assert weighted.concordance is weighted.concordance_calibrated is None
+    assert "none: its law with case weights is not known" in str(weighted)
+    assert "none: pairs of weighted rows have no one weight" in str(weighted)
+    assert "none: its law where signs are flipped is not known" in str(flipped)
+    early = evaluate((np.full(60, 0.1), np.zeros(60, dtype=bool)), law, draws=39)
+    assert "none: no row with an event was watched less long than another" in " ".join(str(early).split())
     assert np.isfinite(weighted.horizons[0].brier_calibrated.mean)

@@ -128,12 +128,17 @@ def _figures(found: SurvivalEvaluation) -> list[KeyFigure]:
     rows = [
         KeyFigure("events seen / expected", f"{found.ratio:.3f}", f"{found.low:.3f} to {found.high:.3f}", seen, "1")
     ]
-    if found.d_calibration is not None:
+    deciles, ranked = found.why_none
+    meaning = "chi-square over tenths of the predicted survival: large where tenths have too many or too few events"
+    if found.d_calibration is None:
+        rows.append(KeyFigure("D-calibration", "none", DOES_NOT_APPLY, deciles, DOES_NOT_APPLY))
+    else:
         value, mean, p = found.d_calibration
-        meaning = "chi-square over tenths of the predicted survival: large where tenths have too many or too few events"
         rows.append(KeyFigure("D-calibration", f"{value:.2f}", _NOT_PROVED, meaning, f"{mean:.2f}, p {p:.3g}"))
-    if found.concordance is not None and found.concordance_calibrated is not None:
-        meaning = "share of pairs in which the earlier event had the higher risk; it says how far risks rank"
+    meaning = "share of pairs in which the earlier event had the higher risk; it says how far risks rank"
+    if found.concordance is None or found.concordance_calibrated is None:
+        rows.append(KeyFigure("concordance", "none", DOES_NOT_APPLY, ranked, DOES_NOT_APPLY))
+    else:
         beside = _beside(found.concordance_calibrated)
         rows.append(KeyFigure("concordance", f"{found.concordance:.4f}", _NOT_PROVED, meaning, beside))
     rows.append(

@@ -170,11 +170,13 @@ class SurvivalEvaluation(Shown):
                 f"{self.ratio:.3f} [{self.low:.3f}, {self.high:.3f}], 1 if calibrated; {self.expected:,.4g} expected",
             ),
         ]
+        deciles, ranked = self.why_none
         if self.d_calibration is not None:
             value, mean, p = self.d_calibration
-            rows.append(("D-calibration", f"{value:.2f}, {mean:.2f} if calibrated, p {p:.3g}"))
+            deciles = f"{value:.2f}, {mean:.2f} if calibrated, p {p:.3g}"
         if self.concordance is not None:
-            rows.append(("concordance", f"{self.concordance:.4f}{_beside(self.concordance_calibrated)}"))
+            ranked = f"{self.concordance:.4f}{_beside(self.concordance_calibrated)}"
+        rows += [("D-calibration", deciles), ("concordance", ranked)]
         rows.append(("test", f"p {self.pvalue:.3g}, {self.test.null}"))
         rows += [(f"  {one.name}", f"p {one.pvalue:.3g}") for one in self.test.members]
         if self.bets is not None:
@@ -185,6 +187,16 @@ class SurvivalEvaluation(Shown):
                 )
             )
         return Table("Survival", [*rows, ("verdict", self.verdict)], (*self.notes, self.about_figures))
+
+    @property
+    def why_none(self) -> tuple[str, str]:
+        """Why there is no D-calibration and no concordance, where there is none."""
+        weighted = self.data.weights is not None
+        which = "with case weights" if weighted else "where signs are flipped"
+        which = which if self.data.clusters is None else "with dependent rows"
+        pairs = "no row with an event was watched less long than another"
+        ranked = "pairs of weighted rows have no one weight" if weighted else pairs
+        return f"none: its law {which} is not known", f"none: {ranked}"
 
     @property
     def about_figures(self) -> str:
