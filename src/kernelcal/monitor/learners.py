@@ -166,10 +166,10 @@ class Kernels(Learner):
         elif kind.ordered:
             lengths, spreads, columns = [1.0, 3.0], [0.1, 0.3], 2
         self.lengths = lengths
-        self.prior = np.array([*spreads, *spreads]) ** -2.0
+        self.spreads = np.array([*spreads, *spreads])
         self.forgets = np.repeat([False, True], len(spreads))
         self.frequencies = np.concatenate([_frequencies(kind, length, columns) for length in self.lengths])
-        self.shape = (len(self.lengths), len(self.prior))
+        self.shape = (len(self.lengths), len(self.spreads))
         self.number, self.share = self.shape[0] * self.shape[1], OF_KERNELS
         self.precision = np.tile(self._priors(), (self.shape[0], 1, 1, 1))
         self.w = np.zeros((*self.shape, self.basis.shape[1], _FEATURES))
@@ -177,7 +177,7 @@ class Kernels(Learner):
         self._last: tuple[CellBets, np.ndarray, np.ndarray] | None = None
 
     def _priors(self) -> np.ndarray:
-        return np.asarray(self.prior[:, None, None] * np.eye(_FEATURES))
+        return np.asarray(np.eye(_FEATURES) / self.spreads[:, None, None] ** 2)
 
     def _features(self, bets: CellBets) -> np.ndarray:
         """phi, shape (L, n, D)."""

@@ -343,10 +343,10 @@ class Monitor(Shown):
             raise InputError("alpha, run_length and horizon of the two monitors differ: begin them alike")
         if other._kind is None:
             return self
-        if self._kind is not None and self._kind != other._kind:
-            raise InputError(f"one monitor watches {_in_words(self._kind)}, the other {_in_words(other._kind)}")
         if self._kind is not None and self._lens != other._lens:
             raise InputError("the two monitors look through different lenses")
+        if self._kind is not None and self._kind != other._kind:
+            raise InputError(f"one monitor watches {_in_words(self._kind)}, the other {_in_words(other._kind)}")
         again = sorted(self.keys & other.keys)
         if again:
             raise InputError(f"both monitors took the batch {again[0]!r} in ({len(again)} such): nothing counts twice")
