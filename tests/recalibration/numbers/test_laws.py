@@ -38,10 +38,13 @@ def test_places_and_widths_minimise_the_loss_with_its_ridge(family, weighted):
 
     found = np.array([made.shift, made.slope, made.stretch, made.power])
     options = {"xatol": 1e-9, "fatol": 1e-13, "maxiter": 20_000, "maxfev": 20_000}
-    best = optimize.minimize(loss, [0.0, 1.0, 0.0, 1.0], method="Nelder-Mead", options=options)
+    tries = []
+    for begin in ([0.0, 1.0, 0.0, 1.0], [0.1, 0.7, 0.2, 0.5], [-0.1, 0.5, 0.3, 0.7]):
+        for _ in range(3):  # it stops early, and goes on where it begins anew
+            tries.append(optimize.minimize(loss, begin, method="Nelder-Mead", options=options))
+            begin = tries[-1].x
+    best = min(tries, key=lambda one: one.fun)
     assert 0 < found[3] < 2
-    if family == "laplace":  # its loss has kinks, at one of which the search stops
-        assert loss(found) == pytest.approx(best.fun, abs=1e-3)
-        return
-    assert loss(found) == pytest.approx(best.fun, abs=2e-6)
-    np.testing.assert_allclose(found, best.x, atol=5e-3)
+    kinked = family == "laplace"
+    assert loss(found) == pytest.approx(best.fun, abs=1e-4 if kinked else 2e-6)
+    np.testing.assert_allclose(found, best.x, atol=5e-2 if kinked else 5e-3)
