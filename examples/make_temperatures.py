@@ -2,9 +2,9 @@
 
     python examples/make_temperatures.py
 
-Columns: date and its week, station, lead (days), observed, and the mean and standard deviation of a normal forecast. Errors
-of one day are shared between stations and between leads, so that rows depend on each other; forecasts three days ahead are
-narrower than their errors, those of the valley too warm. Everything is simulated.
+Columns: date and its week, station, lead (days), observed, and the mean and standard deviation of a normal forecast.
+Errors of one day are shared between stations and between leads, so that rows depend on each other; forecasts three days
+ahead are narrower than their errors, those of the valley too warm. Everything is simulated.
 """
 
 from datetime import date, timedelta

@@ -72,6 +72,39 @@ def test_lines_of_outcomes_that_are_separated_or_alike():
     assert np.isnan(fitted_lines(np.ones(4), np.ones(4), y)).all()
 
 
+@pytest.mark.parametrize("p", [1e-3, 1e-6, 1e-9])
+def test_the_slope_of_predictions_that_are_far_too_sure(p):
+    """Two predictions, of which 6 % and 90 % have the outcome: the line goes through their log-odds."""
+    predictions = np.r_[np.full(50, p), np.full(50, 1 - p)]
+    y = np.r_[np.arange(50) < 3, np.arange(50) < 45].astype(int)
+    expected = (np.log(9) - np.log(3 / 47)) / (2 * np.log((1 - p) / p))
+    assert float(kc.measures.CalibrationSlope()(y, predictions)) == pytest.approx(expected)
+
+
+def test_slopes_solve_their_equations_however_wrong_the_predictions_are():
+    rng = np.random.default_rng(3)
+    for _ in range(100):
+        n = int(rng.integers(4, 30))
+        p, y = np.clip(rng.beta(0.2, 0.2, n), 1e-9, 1 - 1e-9), (rng.random((8, n)) < 0.5).astype(float)
+        x, w = np.log(p / (1 - p)), rng.integers(1, 4, n).astype(float)
+        lines = fitted_lines(x, w, y)
+        known = np.isfinite(lines).all(axis=1)
+        rest = w * (y[known] - 1 / (1 + np.exp(-(lines[known, :1] + lines[known, 1:] * x))))
+        np.testing.assert_allclose([rest.sum(axis=1), rest @ x], 0.0, atol=1e-5)
+
+
+def test_rows_of_weight_0_give_no_slope():
+    """One prediction alone is seen: no slope; with two seen, that of the rows which count."""
+    p, y = np.array([0.3, 0.3, 0.3, 0.7, 0.8]), np.array([1, 0, 0, 1, 0])
+    weights = np.array([1.0, 1, 1, 0, 0])
+    assert np.isnan(float(kc.measures.CalibrationSlope()(y, p, weights=weights)))
+    both, seen = np.tile(p, 2), np.r_[1, 0, 0, 1, 0, 1, 0, 0, 0, 1]
+    slope = kc.measures.CalibrationSlope()
+    counted = np.where(both < 0.75, 1.0, 0.0)
+    expected = float(slope(seen[both < 0.75], both[both < 0.75]))
+    assert float(slope(seen, both, weights=counted)) == pytest.approx(expected)
+
+
 def test_certain_predictions_are_held_and_said():
     p = np.array([0.0, 1.0, 0.3, 0.6, 0.5, 0.2])
     found = measure([0, 1, 1, 0, 1, 0], p, ["slope", "intercept"], draws=49)
@@ -82,9 +115,20 @@ def test_certain_predictions_are_held_and_said():
 def test_hosmer_lemeshow_tells_both_pvalues(biopsies):
     y, p, _ = biopsies
     found = measure(y, p, "hosmer-lemeshow", draws=199)
-    assert any("with 10 degrees of freedom" in note and "exact" in note for note in found.notes)
+    assert any("with 10 degrees of freedom" in note and "needs no such law" in note for note in found.notes)
     assert 0.005 <= found["Hosmer-Lemeshow"].pvalue < 0.03  # the chi-square law says 2e-7: its tail is far too light
     assert found["Hosmer-Lemeshow"].expected == pytest.approx(10, abs=2)
+
+
+def test_hosmer_lemeshow_of_certain_predictions():
+    """Infinite where a certain prediction was wrong, 0 where all were right; no chi-square law of no freedom."""
+    p = np.array([0.0, 1, 0, 1, 1, 0])
+    wrong, right = (measure(y, p, "hosmer-lemeshow", draws=99) for y in ([0, 1, 0, 1, 1, 1], p.astype(int)))
+    assert (wrong["Hosmer-Lemeshow"].value, wrong["Hosmer-Lemeshow"].pvalue) == (np.inf, 0.01)
+    assert (right["Hosmer-Lemeshow"].value, right["Hosmer-Lemeshow"].pvalue) == (0, 1)
+    assert not any("chi-square" in note for one in (wrong, right) for note in one.notes)
+    y, p, weights = [0, 1, 0, 1], [0.2, 0.4, 0.6, 0.8], [1, 2, 3, 4]
+    assert not any("chi-square" in note for note in measure(y, p, "hosmer-lemeshow", draws=19, weights=weights).notes)
 
 
 def test_net_benefit_at_other_risks():
@@ -107,6 +151,24 @@ def test_the_table_has_events_measures_curve_and_items(biopsies):
         "calibration slope",
         "observed to expected",
     ]
+
+
+def test_the_verdict_says_how_risks_are_wrong(biopsies):
+    y, p, _ = biopsies
+    found = clinical_table(y, p, draws=99)
+    assert found.verdict == (
+        "The risks are wrong (p = 0.02): more events than predicted; high and low risks too extreme (slope 0.67). "
+        "kernelcal recalibrate corrects them by other patients."
+    )
+    assert found.to_dict()["verdict"] == found.verdict
+    r = np.random.default_rng(1)
+    few = r.uniform(0.05, 0.6, 60)
+    right = clinical_table(r.random(60) < few, few, draws=99)
+    assert right.verdict.startswith("No evidence that the risks are wrong (p = ")
+    assert "only gross errors would show" in right.verdict
+    shy = clinical_table(r.random(2000) < np.repeat([0.05, 0.95], 1000), np.repeat([0.35, 0.65], 1000), draws=99)
+    assert "risks not extreme enough" in shy.verdict
+    assert "events than predicted" not in shy.verdict
 
 
 def test_the_curve_is_isotonic_and_leaves_the_band_where_predictions_are_wrong():
@@ -140,9 +202,11 @@ def test_a_curve_without_a_band_says_why(biopsies):
 
 
 def test_the_curve_is_drawn(biopsies):
-    pytest.importorskip("matplotlib").use("agg")
+    pyplot = pytest.importorskip("matplotlib.pyplot")
     y, p, _ = biopsies
-    assert calibration_curve(y, p, draws=99).plot().get_xlabel() == "predicted probability"
+    ax = calibration_curve(y, p, draws=99).plot()
+    assert ax.get_xlabel() == "predicted probability"
+    pyplot.close(ax.figure)
 
 
 def expit(x):

@@ -1,6 +1,7 @@
 """One set of draws for all measures: p-values, means under calibration, intervals, groups, messages."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -135,11 +136,23 @@ def test_names_are_words_and_no_fields():
     assert "own" not in kc.measures.FIELDS
 
 
+def test_intervals_stay_in_the_range_of_their_measure():
+    """Of few rows standard errors are wide: no share is above 1, no score below 0."""
+    few = measure([0, 1], [0.2, 0.6], "brier,scaled-brier,net-benefit,ece,smece", draws=19)
+    assert few["Brier score"].interval == (0.0, 1.0)
+    assert all(one.interval[1] <= 1 for one in few.values)
+    covered = measure(np.linspace(-0.5, 0.5, 10), kc.Normal(np.zeros(10), 1.0), "coverage,interval-score", draws=99)
+    assert covered.values[0].value == covered.values[0].interval[1] == 1
+    assert all(0 <= one.interval[0] < one.value for one in covered.values)
+
+
 def test_a_value_that_is_not_defined_is_no_evidence():
     found = measure(np.zeros(40, int), np.full(40, 0.02), ["auroc", "intercept", "slope"], draws=99)
     assert math.isnan(found["c-statistic"].value)
     assert found["c-statistic"].pvalue == 1
     assert found["calibration intercept"].value == -math.inf
+    assert math.isfinite(found["calibration intercept"].expected)
+    assert any(re.match(r"calibration intercept: \d+ of 99 draws have no finite value", note) for note in found.notes)
     assert 0 < found["calibration intercept"].pvalue <= 1
     assert found["calibration slope"].how == "no interval: the value is not defined"
     assert found.to_dict()["measures"][0]["value"] is None
@@ -156,6 +169,7 @@ def test_the_picture_has_a_line_a_measure(found):
     matplotlib.use("agg")
     ax = found.plot()
     assert len(ax.get_yticks()) == len(found.values) + len(found.groups)
+    matplotlib.pyplot.close(ax.figure)
 
 
 @pytest.mark.slow

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom
 
 import kernelcal as kc
-from kernelcal.measures import EnergyScore, VariogramScore, measure, serving
+from kernelcal.measures import FIELDS, EnergyScore, RankByDependence, VariogramScore, measure, serving
 from kernelcal.measures.redraws import _OfRest
 from kernelcal.statistics.vectors import energy_score, energy_score_rows, variogram_score
 
@@ -51,14 +51,14 @@ def test_influences_are_scores_less_their_mean():
 
 def test_narrow_predictions_score_above_what_they_expect():
     y, draws = data(200, factor=0.6)
-    energy, variogram = measure(y, draws, "vectors", draws=199).values
+    energy, variogram = measure(y, draws, "energy,variogram", draws=199).values
     assert energy.value > energy.band[1]
     assert max(energy.pvalue, variogram.pvalue) <= 0.02
 
 
 def test_they_serve_vectors_alone():
     _, draws = data(10)
-    assert serving(draws) == ("energy", "variogram")
+    assert serving(draws) == tuple(FIELDS["vectors"])
     assert "energy" not in serving(kc.Samples(np.zeros((3, 4))))
     assert "energy" not in serving(kc.Dirichlet([[1.0, 1.0]]))
     with pytest.raises(kc.InputError, match="energy score is for draws of vectors"):
@@ -74,3 +74,23 @@ def test_levels_are_kept():
         found = measure(*data(20, 5, seed=k), BOTH, draws=39, rng=k)
         rejected += [found.pvalue <= 0.05, *(one.pvalue <= 0.05 for one in found.values)]
     assert (rejected <= binom.ppf(1 - 1e-3, tries, 0.05)).all()
+
+
+def test_ranks_by_dependence_see_wrong_correlations():
+    y, _ = data(300)
+    apart = kc.Samples(np.random.default_rng(5).normal(size=(300, 9, 2)))
+    (found,) = measure(y, apart, "rank-dependence", draws=99).values
+    assert found.interval[1] < 0.5
+    assert found.pvalue == 0.02
+    assert found.expected == pytest.approx(0.5, abs=0.01)
+    below = kc.statistics.vectors.pre_rank_case(kc.cases.Case.of(y, apart), "dependence")
+    low, high = below.predictions.rank_range(below.targets)
+    assert found.value == pytest.approx(((low + high + 1) / 20).mean())
+
+
+def test_ranks_of_pooled_draws_are_those_of_the_draws():
+    y, draws = data()
+    w = np.random.default_rng(1).random(60)
+    once = RankByDependence().prepare(draws, w).measured(y[None])
+    pooled = RankByDependence().prepare(draws.pooled(y), w).measured(y[None])
+    assert once == pytest.approx(pooled)

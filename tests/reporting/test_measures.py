@@ -49,7 +49,9 @@ def test_the_commands_write_pages(tmp_path, monkeypatch, capsys):
     read = ["risk.csv", "--target", "died", "--predictions", "risk", "--draws", "99"]
     assert main(["clinical", *read, "-o", "page.html", "--threshold", "0.3"]) == 0
     assert "a risk of 30 %" in capsys.readouterr().out
-    assert "calibration slope" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "calibration slope" in page
+    assert "Calibration curve" in page
     assert main(["report", *read, "--measures", "slope", "-o", "other.html"]) == 0
     assert "Measures of 120 rows" in (tmp_path / "other.html").read_text(encoding="utf-8")
     assert main(["clinical", *read, "-o", "page.txt"]) == 2

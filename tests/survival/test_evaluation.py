@@ -86,6 +86,12 @@ def test_directions_are_told():
     assert "(risks too extreme)" in evaluate((times, np.ones(600, dtype=bool)), steep).verdict
 
 
+def test_without_events_nothing_is_said_of_when_they_come():
+    found = evaluate((np.full(60, 2.0), np.zeros(60, dtype=bool)), Gamma(1.0, np.ones(60)))
+    assert "fewer events than predicted (0 seen, 120 expected)." in found.verdict
+    assert found.ratio == found.low == 0
+
+
 def test_the_unit_of_time_does_not_matter():
     law, (time, event), ends = one_set(np.random.default_rng(1))
     first = evaluate((time, event), law, censoring_time=ends, horizons=[0.5])
@@ -144,11 +150,77 @@ def test_weights_and_clusters():
     assert whole.pvalue == pytest.approx(evaluate(y, law, draws=99).pvalue)
     assert whole.bets is None
     flips = evaluate(y, law, clusters=np.repeat(np.arange(30), 4), draws=99)
-    assert "one cluster" in flips.test.null
+    assert "one sign a cluster" in flips.test.null
     with pytest.raises(InputError, match="at least 6 are needed"):
         evaluate(y, law, clusters=np.repeat(np.arange(3), 40))
     with pytest.raises(InputError, match="use null='flips'"):
         evaluate(y, law, clusters=np.repeat(np.arange(30), 4), null="redraw")
+
+
+def test_horizons_that_nobody_reached_have_no_observed_risk():
+    y = np.array([0.5, 0.7, 1.0, 1.0]), np.array([True, True, False, False])
+    found = evaluate(y, Gamma(1.0, np.ones(4)), horizons=(0.2, 5.0), draws=19)
+    first, last = found.horizons
+    assert (first.observed, first.low) == (0.0, 0.0)
+    assert first.high == pytest.approx(1 - 0.025 ** (1 / 4))
+    assert last.to_dict()["observed"] is last.to_dict()["low"] is last.to_dict()["brier"] is None
+    assert "no row was watched longer than 1: what happens up to 5 was not seen" in " ".join(str(found).split())
+    with pytest.raises(InputError, match="nothing is predicted after 2, and horizons ask for 5"):
+        evaluate(y, SurvivalCurves([1.0, 2.0], [[0.8, 0.4]] * 4), horizons=(5.0,), draws=19)
+
+
+def test_censoring_that_depends_on_the_risk_moves_kaplan_meier_alone():
+    """Right predictions, the high risks of which are censored early: p holds, Kaplan-Meier is off, and this is said."""
+    rng = np.random.default_rng(1)
+    scale = np.exp(rng.normal(size=2000))
+    times, ends = scale * rng.weibull(1.5, 2000), rng.exponential(size=2000) * scale
+    found = evaluate((np.minimum(times, ends), times <= ends), Weibull(scale, 1.5), draws=39)
+    last = found.horizons[-1]
+    assert not last.low <= last.predicted <= last.high
+    assert last.pvalue > 0.05
+    assert "take censoring to be as likely at high risks as at low ones" in " ".join(str(found).split())
+
+
+def test_words_claim_no_more_than_holds():
+    time = np.arange(1.0, 7.0)
+    uncensored = evaluate((time, np.ones(6, bool)), Gamma(1.0, np.full(6, 3.0)), draws=19)
+    assert uncensored.test.null == "times redrawn, exact if no row could have been censored (none was)"
+    assert "bets, any independent censoring" in str(uncensored)
+    clustered = evaluate((time, time == 2), Gamma(1.0, np.full(6, 3.0)), draws=19, clusters=np.arange(6))
+    assert clustered.test.null == "signs of the residuals flipped, one sign a cluster"
+    assert any(note.startswith("1 event: only gross") for note in clustered.notes)
+
+
+def test_the_ratio_of_weighted_events_is_no_more_certain_than_the_events_are():
+    """Of 10 rows that count, 4 with an event, beside 30 that do not: Garwood's interval of 4; of unequal ones wider."""
+    time, event = np.linspace(0.5, 1.5, 40), np.arange(40) % 5 < 2
+    alone = evaluate((time[:10], event[:10]), Gamma(1.0, np.ones(10)), draws=19)
+    assert (alone.low * alone.expected, alone.high * alone.expected) == pytest.approx(
+        (stats.gamma.ppf(0.025, 4), stats.gamma.ppf(0.975, 5))
+    )
+    found = evaluate((time, event), Gamma(1.0, np.ones(40)), weights=np.arange(40) < 10, draws=19)
+    assert (found.ratio, found.low, found.high) == pytest.approx((alone.ratio, alone.low, alone.high))
+    weights = np.where(np.arange(10) == 0, 20.0, 1.0)
+    uneven = evaluate((time[:10], event[:10]), Gamma(1.0, np.ones(10)), weights=weights, draws=19)
+    assert uneven.low < uneven.ratio / 10
+    assert uneven.high > 4 * uneven.ratio
+    assert np.isfinite([one.brier for one in found.horizons]).all()  # rows of no weight are watched longest
+
+
+def test_groups_are_tested_by_themselves():
+    law, y, ends = one_set(np.random.default_rng(2), 300)
+    side = np.where(np.arange(300) % 3 == 0, "north", "south")
+    factor = np.where(side == "north", 0.4, 1.0)
+    wrong = Weibull(law.scale * factor, 1.5)
+    found = evaluate(y, wrong, censoring_time=ends, groups={"side": side}, draws=199)
+    north, south = found.groups
+    rows = side == "north"
+    alone = evaluate((y[0][rows], y[1][rows]), wrong[np.flatnonzero(rows)], censoring_time=ends[rows], draws=199)
+    assert (north.n, north.events, north.ratio) == (alone.n, alone.events, pytest.approx(alone.ratio))
+    assert north.pvalue == pytest.approx(2 * alone.pvalue)  # Holm
+    assert north.pvalue <= 0.05 < south.pvalue
+    assert "side: north" in found.summary()
+    assert len(found.to_dict()["groups"]) == 2
 
 
 LAW = Gamma([1.0, 2.0], 1.0)
@@ -172,6 +244,11 @@ LAW = Gamma([1.0, 2.0], 1.0)
         (lambda: SurvivalCurves([2.0, 1.0], [[0.5, 0.4]]), "increasing"),
         (lambda: evaluate(([1.0, 2.0], [1, 0]), LAW, horizons=[0.0]), "horizons must be positive times"),
         (lambda: evaluate(([1.0, 2.0], [1, 0]), LAW, null="no"), "null must be"),
+        (lambda: evaluate(([0.0, 0.0], [0, 0]), LAW), "the predicted hazard of 2 rows is 0: look"),
+        (
+            lambda: evaluate(([0.5, 0.7], [1, 0]), SurvivalCurves([1.0], [[1.0], [1.0]])),
+            "is 0, though 1 events were seen",
+        ),
     ],
 )
 def test_what_is_refused(make, message):
@@ -235,6 +312,8 @@ def test_the_command(table, tmp_path, capsys):
     assert main([*said, "--json", "--horizons", "0.5,1"]) == 0
     values = json.loads(capsys.readouterr().out)
     assert [h["time"] for h in values["horizons"]] == [0.5, 1.0]
+    assert main([*said, "--groups", "status"]) == 0
+    assert "status: dead" in capsys.readouterr().out
     assert main([*said, "--fail-below", "1"]) == 1
     assert "is below 1" in capsys.readouterr().err
     assert main(["survival", str(table)]) == 2
@@ -246,3 +325,28 @@ def test_pictures(table, tmp_path):
     said = ["survival", str(table), "--duration", "days", "--draws", "39", "--plot", str(tmp_path / "seen.png")]
     assert main(said) == 0
     assert (tmp_path / "seen.png").stat().st_size > 10_000
+    assert main([*said[:-1], str(tmp_path / "seen.txt")]) == 2
+    assert main([said[0], str(table), *said[1:]]) == 2
+
+
+def test_other_commands_name_the_one_for_survival(table, capsys):
+    assert main(["evaluate", str(table)]) == 2
+    assert "If S_0.5 and others are survival after some times: kernelcal survival FILE." in capsys.readouterr().err
+
+
+class Step:
+    """A step function as scikit-survival returns it."""
+
+    def __init__(self, x, y):
+        self.x, self.y = np.asarray(x), np.asarray(y)
+
+
+def test_curves_of_other_libraries():
+    pandas = pytest.importorskip("pandas")
+    expected = SurvivalCurves([1.0, 2.0], [[0.9, 0.5], [0.8, 0.2]])
+    frame = pandas.DataFrame([[1.0, 1.0], [0.9, 0.8], [0.5, 0.2]], index=[0.0, 1.0, 2.0])  # as of lifelines
+    for given in (frame, [Step([1, 2], [0.9, 0.5]), Step([1, 2], [0.8, 0.2])]):
+        seen = Survival(given, [0.5, 2.0], [True, True])
+        np.testing.assert_allclose(seen.hazard, Survival(expected, [0.5, 2.0], [True, True]).hazard)
+    with pytest.raises(InputError, match="step functions have different times"):
+        Survival([Step([1, 2], [0.9, 0.5]), Step([1, 3], [0.8, 0.2])], [0.5, 2.0], [True, True])

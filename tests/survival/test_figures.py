@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from kernelcal.survival import brier_at, concordance, d_calibration, kaplan_meier
 
@@ -44,6 +45,31 @@ def test_whole_weights_count_as_rows_for_the_curve():
     rows = np.repeat(np.arange(len(time)), weights)
     found, expected = kaplan_meier(time, event, weights.astype(float)), kaplan_meier(time[rows], event[rows])
     np.testing.assert_allclose(found.survival, expected.survival)
+
+
+def test_nobody_with_an_event_is_no_certainty():
+    """Ends of Clopper and Pearson, ``(tail)^(1 / m)`` of m rows without an event; 0 of none watched."""
+    time, event = np.array([1.0, 2.0, 3.0, 4.0]), np.array([False, False, True, False])
+    curve = kaplan_meier(time, event)
+    assert curve.interval(0.5, 0.95) == (pytest.approx(0.025 ** (1 / 4)), 1.0)
+    assert curve.interval(1.5, 0.95) == (pytest.approx(0.025 ** (1 / 3)), 1.0)
+    assert kaplan_meier(time, ~event).interval(5.0, 0.95)[1] > 0.5  # the last of two died: the upper end of before
+    assert kaplan_meier(time, np.ones(4, dtype=bool)).interval(4.0, 0.95)[1] > 0.3
+    assert kaplan_meier(np.ones(3), np.ones(3, dtype=bool)).interval(1.0, 0.95) == (
+        0.0,
+        pytest.approx(1 - 0.025 ** (1 / 3)),
+    )
+    assert [curve.known(t) for t in (0.5, 4.0, 4.1)] == [True, True, False]
+
+
+def test_the_interval_before_the_first_event_holds_the_truth():
+    """Share of 500 sets of 8 rows: the binomial end holds, where the estimate alone is wrong nearly always."""
+    rng, held = np.random.default_rng(5), 0
+    for _ in range(500):
+        times, ends = rng.exponential(size=8), rng.exponential(2.0, 8)
+        low, high = kaplan_meier(np.minimum(times, ends), times <= ends).interval(0.1, 0.95)
+        held += low <= np.exp(-0.1) <= high
+    assert held >= stats.binom.ppf(0.001, 500, 0.95)
 
 
 def naive_concordance(time, event, risk):
@@ -89,6 +115,12 @@ def test_the_brier_score_without_censoring_is_a_mean_of_squares():
     time, _, risk = data()
     survival, event = 1 / (1 + np.exp(risk)), np.ones(len(time), dtype=bool)
     assert brier_at(0.55, survival, time, event) == pytest.approx(np.mean((survival - (time > 0.55)) ** 2))
+
+
+def test_the_brier_score_is_not_known_where_nobody_was_watched():
+    time, event = np.array([1.0, 2.0, 3.0]), np.array([True, True, False])
+    assert np.isnan(brier_at(4.0, np.full(3, 0.1), time, event))
+    assert brier_at(3.0, np.full(3, 0.1), time, event) == pytest.approx((2 * 0.1**2 + 0.9**2) / 3)
 
 
 def naive_deciles(hazard, event):

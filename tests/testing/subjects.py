@@ -801,7 +801,32 @@ def of_vectors():
         "energy": (known.EnergyScore(), own),
         "variogram": (known.VariogramScore(), own),
         "variogram of differences": (known.VariogramScore(order=1.0), {**own, "formula": variogram}),
+        **{f"rank-{name}": (make(), options) for name, make, options in of_ranks(known)},
     }
+
+
+VECTOR_DRAWS = Samples(rng(9).multivariate_normal([0, 0], [[1.0, 0.5], [0.5, 2.0]], (40, 7)))
+
+
+def of_ranks(known):
+    """Mean ranks of vectors: name, measure, options of its check."""
+
+    def rank(name):
+        def formula(y, batch, w):
+            pool = np.concatenate([y[:, None], np.asarray(batch.draws)], axis=1)
+            own = kc.statistics.vectors.pre_ranks_of(name, pool)
+            low, equal = (own < own[:, :1]).mean(axis=1), (own == own[:, :1]).mean(axis=1)
+            return np.average(low + equal / 2, weights=w)
+
+        return formula
+
+    own = {"predictions": VECTOR_DRAWS, **ONLY_TWO}
+    moved = {**own, "wrong": lambda b: Samples(b.draws - 2.0)}
+    narrow = {**own, "wrong": lambda b: Samples(0.2 * b.draws)}
+    yield "mean", known.RankByMean, {**moved, "formula": rank("mean")}
+    yield "spread", known.RankBySpread, {**narrow, "formula": rank("spread")}
+    yield "dependence", known.RankByDependence, {**narrow, "formula": rank("dependence")}
+    yield "depth", known.RankByBandDepth, {**narrow, "formula": rank("band depth")}
 
 
 NO_MEASURE = {"width": "no outcome changes it: tests/measures/forecasting/test_intervals.py"}

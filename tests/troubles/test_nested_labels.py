@@ -3,7 +3,6 @@
 import json
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import kernelcal as kc
@@ -22,13 +21,17 @@ def column(values):
     return found
 
 
+def series(values):
+    return pytest.importorskip("pandas").Series(values)
+
+
 KINDS = {
     "list": lambda v: [v, 7],
     "dict": lambda v: {"label": v},
     "set": lambda v: {v},
     "ndarray": lambda v: np.array([v, 7]),
 }
-FORMS = {"array": column, "series": pd.Series, "one row": None}
+FORMS = {"array": column, "series": series, "one row": None}
 
 
 def given(kind, form, labels):

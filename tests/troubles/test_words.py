@@ -14,6 +14,7 @@ from kernelcal.cli import main
 from kernelcal.errors import InputError
 from kernelcal.evaluation.classes import class_suspicions
 from kernelcal.evaluation.numbers import number_suspicions
+from kernelcal.ranks import rank_test
 from kernelcal.sketch import Sketch
 from kernelcal.statistics.scores import accuracy_of
 
@@ -579,3 +580,28 @@ def test_one_pass_tells_a_base_rate_from_confidence(mean, shift, slope):
     told = sketch.update(y, p).result().test.directions
     assert ("over-confident" in told) == (slope < 1)
     assert "under-confident" not in told
+
+
+@pytest.mark.parametrize(("factor", "word"), [(0.8, "narrow"), (1.3, "wide")])
+def test_ranks_among_many_draws_tell_the_width_by_their_spread(factor, word):
+    """Outside all of 1,000 draws hardly any of 150 outcomes is expected, and that none was there said too wide."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        y, draws = rng.normal(size=150), factor * rng.normal(size=(150, 1000))
+        told = kc.pit_test(y, kc.Samples(draws), draws=99, rng=seed).directions
+        assert all(f"predictions too {word} (ranks among 1000 draws spread" in words for words in told[:1])
+        z = stats.norm.ppf(((draws < y[:, None]).sum(axis=1) + 0.5) / 1001)
+        middles = stats.norm.ppf((np.arange(1001) + 0.5) / 1001)
+        assert all(f"spread {z.std() / middles.std():.2f} times" in words for words in told[:1])
+
+
+def test_ranks_that_are_cut_off_tell_no_width():
+    """All outcomes above all draws: their ranks have no spread, and predictions are not too wide."""
+    rng = np.random.default_rng(0)
+    for size in (9, 1000):
+        draws = rng.normal(size=(100, size))
+        y = 6 + rng.normal(size=100)
+        told = kc.pit_test(y, kc.Samples(draws), draws=99).directions
+        assert not any("too wide" in words or "too narrow" in words for words in told)
+        found = rank_test((draws < y[:, None]).sum(axis=1), size)
+        assert found.directions == (f"theta: shifted down (mean rank {found['theta'].mean_rank:.2f})",)

@@ -5,7 +5,7 @@ from kernelcal.io.labelled import is_labelled, labelled_source
 from kernelcal.io.libraries import arrow_arrays, is_table, table_columns
 from kernelcal.io.models import models_of, on_same_rows, read_models
 from kernelcal.io.opening import open_source, readers
-from kernelcal.io.reading import form_of, opened, read, read_source
+from kernelcal.io.reading import form_of, opened, outcomes_beside, read, read_source
 from kernelcal.io.sources import MISSING, READERS, Arrays, Source, is_number, missing, reads, typed
 from kernelcal.io.table import Data, explained, how_found
 from kernelcal.io.text import Text
@@ -36,6 +36,7 @@ __all__ = [
     "on_same_rows",
     "open_source",
     "opened",
+    "outcomes_beside",
     "read",
     "read_models",
     "read_source",

@@ -27,6 +27,7 @@ from kernelcal.measures.clinical import (
     ObservedExpected,
     ScaledBrier,
     calibration_curve,
+    calibration_curve_of,
     clinical_measures,
     clinical_table,
     clinical_table_of,
@@ -52,7 +53,14 @@ from kernelcal.measures.selective import (
     curve_of,
     risk_coverage,
 )
-from kernelcal.measures.vectors import EnergyScore, VariogramScore
+from kernelcal.measures.vectors import (
+    EnergyScore,
+    RankByBandDepth,
+    RankByDependence,
+    RankByMean,
+    RankBySpread,
+    VariogramScore,
+)
 
 __all__ = [
     "AUROC",
@@ -85,6 +93,10 @@ __all__ = [
     "NetBenefit",
     "ObservedExpected",
     "PreparedMeasure",
+    "RankByBandDepth",
+    "RankByDependence",
+    "RankByMean",
+    "RankBySpread",
     "RankedProbabilityScore",
     "RiskCoverage",
     "RiskCoverageArea",
@@ -97,6 +109,7 @@ __all__ = [
     "WeightedInterval",
     "asked_measures",
     "calibration_curve",
+    "calibration_curve_of",
     "climatology",
     "clinical_measures",
     "clinical_table",

@@ -81,7 +81,7 @@ def interval_of_measure(prepared: PreparedMeasure, case: Case, drawn: np.ndarray
     *By residuals*: ``|D(y - p) - D(truth)| <= D(noise)``, so that ``[max(D - q, 0), D + q]`` holds the truth wherever
     D of the noise is at most q; q is the quantile of D of residuals whose signs are flipped, by rows, clusters or
     stretches, or of D under calibration where that is larger: residuals of few surprises tell little. A debiased value
-    lies a known distance from D, which is added to q.
+    has the interval of the D that it corrects.
     """
     if prepared.measure.no_interval:
         return MeasureInterval.none(prepared.measure.no_interval)
@@ -92,10 +92,13 @@ def interval_of_measure(prepared: PreparedMeasure, case: Case, drawn: np.ndarray
     try:
         influences = prepared.influences(shown.targets)
         if influences is not None:
-            return _by_influences(prepared.measure, value, influences, case, drawn, run.confidence_level)
-        return _by_noise(prepared, value, shown, drawn, run)
+            found = _by_influences(prepared.measure, value, influences, case, drawn, run.confidence_level)
+        else:
+            found = _by_noise(prepared, value, shown, drawn, run)
     except InputError as few:  # clusters or stretches
         return MeasureInterval.none(str(few))
+    low, high = prepared.measure.limits
+    return replace(found, low=max(found.low, min(low, value)), high=min(found.high, max(high, value)))
 
 
 def _by_influences(
@@ -176,8 +179,8 @@ def _by_noise(prepared: PreparedMeasure, value: float, case: Case, drawn: np.nda
         done += len(signs)
     under = drawn[~np.isnan(drawn)]
     q = max(_upper(one, run.confidence_level) for one in (np.concatenate(found), under) if len(one))
-    q += prepared.apart(case.targets)
-    return MeasureInterval(min(max(value - q, 0.0), value), value + q, f"by the noise of residuals of {name}")
+    norm = value + prepared.apart(case.targets)
+    return MeasureInterval(min(max(norm - q, 0.0), value), max(norm + q, value), f"by the noise of residuals of {name}")
 
 
 def _upper(values: np.ndarray, level: float) -> float:

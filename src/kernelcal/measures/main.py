@@ -127,6 +127,7 @@ def measured(case: Case, measures: Sequence[Measure] | None, run: Run, *, groups
     notes = [note for one in prepared for note in one.notes]
     remarks = zip(values, (own.remark(one.value) for own, one in zip(prepared, values, strict=True)), strict=True)
     notes += [f"{one.name}: {remark}" for one, remark in remarks if remark]
+    notes += _without_value(measures, found.parts[0])
     if isinstance(case.predictions, Quantiles) and not all(one.by_cells for one in prepared):
         notes.append(INTERPOLATED)
     return Measured(
@@ -151,6 +152,17 @@ def _of(case: Case) -> tuple[Measure, ...]:
             "ask one question, lens=kernelcal.OneClass(label)"
         )
     return tuple(MEASURES.made(name) for name in names)
+
+
+def _without_value(measures: Sequence[Measure], part: RedrawnPart) -> list[str]:
+    """Draws that have no value, or an infinite one, which the mean under calibration leaves out."""
+    lost = (~np.isfinite(part.drawn)).sum(axis=0)
+    found = zip(measures, lost.tolist(), strict=True)
+    return [
+        f"{one.name}: {number:,} of {len(part.drawn):,} draws have no finite value, and no part in its mean"
+        for one, number in found
+        if number
+    ]
 
 
 def _values(case: Case, measures: Sequence[Measure], part: RedrawnPart, run: Run) -> tuple[MeasuredValue, ...]:

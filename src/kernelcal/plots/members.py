@@ -81,7 +81,7 @@ def forest_plot(
     """Draw one line a measure: its value and interval, over the band that calibrated predictions stay in.
 
     Measures have scales of their own: every line is drawn in units of half its band, around the mean under calibration,
-    and the value, its interval and that mean are written beside it.
+    and the value and that mean are written beside it.
 
     Parameters
     ----------
@@ -114,9 +114,8 @@ def forest_plot(
     for row, (value, (low, high), (left, right), centre) in enumerate(
         zip(values, intervals, bands, expected, strict=True)
     ):
-        words = [f"{value:.3g}"] + ([] if np.isnan(low) else [f"({low:.3g} to {high:.3g})"])
-        words += [] if np.isnan(centre) else [f"expected {centre:.3g}"]
-        ax.annotate(" ".join(words), (1.01, row), xycoords=("axes fraction", "data"), va="center", fontsize="small")
+        words = f"{value:.3g}" + ("" if np.isnan(centre) else f", expected {centre:.3g}")
+        ax.annotate(words, (1.01, row), xycoords=("axes fraction", "data"), va="center", fontsize="small")
         half = (right - left) / 2
         if not np.isfinite([value, centre, half]).all() or half <= 0:
             continue

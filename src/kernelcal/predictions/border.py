@@ -137,7 +137,7 @@ def _refuse_not_finite(values: np.ndarray) -> None:
     count = len(np.unique(bad[:, 0]))
     raise InputError(
         f"the prediction at {where} is {what} ({count} such {_rows(count)}): drop these rows from predictions "
-        "and targets together (command line: --drop-missing)"
+        "and targets together (command line: --drop-missing; of answers that were not given --abstained COLUMN)"
     )
 
 

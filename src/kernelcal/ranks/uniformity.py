@@ -25,6 +25,7 @@ __all__ = ["pit_values_test", "rank_test", "ranks_tested"]
 
 _REGION = 0.9
 _SEEN = 0.7  # share of the ranks that some parameter should reach
+_CUT = 0.05  # more ranks at the ends than are expected there, so many that their spread says little
 _CELLS = 10_000  # of the uniform law whose spread is known without them
 
 _WEIGHTED = (
@@ -210,7 +211,8 @@ def _parameter(
     nowhere = (np.full(1, np.nan),) * 2
     ends = binomial_interval(np.array([held]), len(table), run.confidence_level) if independent else nowhere
     name = table.names[k] if joint else ""
-    direction = _direction(result, float(z.mean()), mean, spread, name) if adjusted <= run.alpha else ""
+    told = _told_spread(table, k, spread)
+    direction = _direction(result, float(z.mean()), mean, told, name) if adjusted <= run.alpha else ""
     own = (float(ends[0][0]), float(ends[1][0]), direction, result)
     return ParameterRanks(table.names[k], result.pvalue, adjusted, mean, spread, expected, held / len(table), *own)
 
@@ -233,6 +235,16 @@ def _spread_of(size: int | None) -> float:
     return float(normal_quantiles((np.arange(size + 1) + 0.5) / (size + 1)).std())
 
 
+def _told_spread(table: RankTable, k: int, spread: float) -> float:
+    """Spread by which a width is told; 1 where so many ranks are cut off on one side that it is that of their ends."""
+    size, own = table.draws_per_rank, table.values[:, k]
+    ends = (own <= 0).mean(), (own >= (1 if size is None else size)).mean()
+    side = 0.0 if size is None else 1 / (size + 1)
+    if sum(ends) <= 2 * side + _CUT or min(ends) > side:
+        return spread
+    return 1.0
+
+
 def _direction(result: TestResult, quantile: float, mean: float, spread: float, joint: str) -> str:
     """Words for bias and dispersion where they speak against calibration, the stronger first.
 
@@ -246,5 +258,6 @@ def _direction(result: TestResult, quantile: float, mean: float, spread: float, 
         "bias": f"{shift} (mean rank {mean:.2f})",
         "dispersion": f"too {'narrow' if spread > 1 else 'wide'} (ranks spread {spread:.2f} times as they should)",
     }
+    words = words if spread != 1 else {"bias": words["bias"]}
     named = sorted((name for name in words if found.get(name, 1.0) <= alpha), key=lambda name: found[name])
     return ", ".join(words[name] for name in named) or "of a wrong shape, without a clear shift or width"

@@ -11,11 +11,12 @@ import numpy as np
 
 from kernelcal.arrays import like, to_numpy
 from kernelcal.cases import Case
+from kernelcal.dependence import Dependence
 from kernelcal.errors import InputError
 from kernelcal.predictions import Bernoulli, Categorical, ClassPredictions, Normal, Quantiles, Samples, StudentT
 from kernelcal.recalibration.class_maps import CLASS_MAPS, Rows, floor_of
-from kernelcal.recalibration.folds import folds_of
-from kernelcal.recalibration.number_maps import NUMBER_MAPS, NumberMap, Unchanged, candidates_for, loss_rows, served
+from kernelcal.recalibration.folds import Fold, folds_of, refused_folds
+from kernelcal.recalibration.numbers import NUMBER_MAPS, NumberMap, Unchanged, candidates_for, loss_rows, served
 from kernelcal.recalibration.pool import Pool, error_of, fit_pool
 
 __all__ = ["METHODS", "ClassFit", "FittedMap", "NumberFit", "fitted", "joined"]
@@ -29,7 +30,8 @@ METHODS = {
 _FOLDS = 5
 _FEWEST = 10  # rows; of fewer nothing is learnt that could be looked at
 _NEARLY_NORMAL = 1e6  # degrees of freedom of a normal law beside Student's
-_MARGIN = 2.0  # over n: by so much heavy tails must be better
+_MARGIN = 2.0  # over n: by so many nats a further law must be better
+_WORSE = (0.005, 0.05)  # of the CRPS of before: between these a map may add a standard error to it, and no more
 
 
 class FittedMap(ABC):
@@ -104,7 +106,7 @@ class ClassFit(FittedMap):
         error = error_of(gain, None if case.rows is None else case.rows[counted])
         before, after = -float(np.mean(rows.weights * own)), float(np.mean(rows.weights * held))
         lifted = int(np.count_nonzero(np.isneginf(logs[counted])))
-        names = None if batch.classes is None else tuple(batch.classes)
+        names = None if batch.classes is None else tuple(map(_plain, batch.classes))
         return cls(pool, floor, lifted, names, logs.shape[1], type(batch).__name__, before, after, error)
 
     def refuse(self, predictions: Any) -> None:
@@ -190,14 +192,20 @@ class NumberFit(FittedMap):
             if not kinds:
                 known = [repr(kind.name) for kind in candidates_for(case.predictions)]
                 raise InputError(f"method must be one of {', '.join([*map(repr, METHODS), *known])}, got {method!r}")
-        rows = np.stack([_held_out(kind, case, weights, rng) for kind in kinds], axis=2)
-        means, crps = np.tensordot(rows, weights, axes=([1], [0])) / len(case)
+        plain = loss_rows(case)[0]
+        _refuse_impossible(plain, type(case.predictions).__name__)
+        folds = refused_folds(folds_of(np.zeros(len(case)), _FOLDS, rng, case.rows))
+        rows = np.stack([_held_out(kind, case, weights, folds) for kind in kinds], axis=2)
+        means = weights @ rows[0] / len(case)
         relative = isinstance(case.predictions, Samples | Quantiles)  # losses in the unit of the targets
         margin = 0.0 if method == "one" else _MARGIN / number * (float(means[0]) if relative else 1.0)
-        best = _best(rows[0], np.where(crps <= crps[0], means, np.inf), weights, margin, method == "cautious")
+        allowed = np.where(_not_worse(rows[1], weights, case.rows), means, np.inf)
+        best = _best(allowed, margin, 0.0 if relative else margin)
+        gain = weights * (rows[0, :, 0] - rows[0, :, best])
+        if method == "cautious" and gain.mean() <= error_of(gain, case.rows):
+            best = 0
         batch, kind = case.predictions, kinds[best]
         levels = tuple(map(float, batch.levels)) if isinstance(batch, Quantiles) else None
-        plain = loss_rows(case)[0]
         before = float(weights @ plain / len(case))
         found = {one.name: float(mean) for one, mean in zip(kinds, means, strict=True)}
         loss = "mean pinball loss" if levels else "CRPS" if relative else "log score"
@@ -215,8 +223,17 @@ class NumberFit(FittedMap):
             )
 
     def apply(self, predictions: Any) -> Any:
-        """Return what the map makes of them."""
-        return self.map(predictions.map_arrays(to_numpy))
+        """Return what the map makes of them, in the array library that was given."""
+        made: Any = self.map(predictions.map_arrays(to_numpy))
+        given: list[Any] = []
+
+        def noted(array: Any) -> Any:
+            given.append(array)
+            return array
+
+        predictions.map_arrays(noted)
+        other = next((array for array in given if not isinstance(array, np.ndarray)), None)
+        return made if other is None else made.map_arrays(lambda array: like(array, other))
 
     def in_words(self) -> list[tuple[str, str]]:
         """Name the map and what it does."""
@@ -271,13 +288,12 @@ def joined(batches: Sequence[Any]) -> Any:
     return type(batches[0])(*(np.concatenate([np.asarray(getattr(b, name)) for b in batches]) for name in names))
 
 
-def _held_out(kind: type[NumberMap], case: Case, weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _held_out(kind: type[NumberMap], case: Case, weights: np.ndarray, folds: Sequence[Fold]) -> np.ndarray:
     """Return loss and CRPS of every row by fits to the other folds, shape (2, n)."""
     if kind is Unchanged:
         return np.stack(loss_rows(case))
-    seed = rng.bit_generator.seed_seq.entropy  # type: ignore[attr-defined]
-    losses, deal = np.empty((2, len(case))), np.random.default_rng(seed)  # the same folds for every map
-    for fit, held in folds_of(np.zeros(len(case)), _FOLDS, deal, case.rows):
+    losses = np.empty((2, len(case)))
+    for fit, held in folds:
         own = weights[fit] / weights[fit].mean()
         made = kind.fit(case[fit], own, float(own.sum() ** 2 / (own**2).sum()))
         part = case[held]
@@ -285,14 +301,33 @@ def _held_out(kind: type[NumberMap], case: Case, weights: np.ndarray, rng: np.ra
     return losses
 
 
-def _best(rows: np.ndarray, means: np.ndarray, weights: np.ndarray, margin: float, cautious: bool) -> int:
-    """Return the map that is taken, each compared with the best of the simpler ones."""
+def _not_worse(crps: np.ndarray, weights: np.ndarray, depend: Dependence | None) -> np.ndarray:
+    """Tell of every map whether its CRPS is no worse than that of the first, which the log score does not prevent."""
+    more = weights[:, None] * (crps - crps[:, :1])
+    before = float(weights @ crps[:, 0]) / len(crps)
+    errors = np.array([error_of(column, depend) for column in more.T])
+    return np.asarray(more.mean(axis=0) <= np.clip(errors, _WORSE[0] * before, _WORSE[1] * before))
+
+
+def _best(means: np.ndarray, margin: float, first: float) -> int:
+    """Return the map that is taken, each compared with the best of the simpler ones; `first`: margin over identity.
+
+    What a few nats tell surely hardly shows in a CRPS: against identity no margin is asked of it.
+    """
     best = 0
     for k in range(1, len(means)):
-        if means[k] < means[best] - margin:
+        if means[k] < means[best] - (margin if best else first):
             best = k
-    gain = weights * (rows[:, 0] - rows[:, best])
-    return 0 if cautious and gain.mean() <= gain.std() / np.sqrt(len(gain)) else best
+    return best
+
+
+def _refuse_impossible(losses: np.ndarray, family: str) -> None:
+    impossible = np.flatnonzero(~np.isfinite(losses))
+    if len(impossible):
+        raise InputError(
+            f"row {int(impossible[0])}: the outcome has a predicted density of 0 ({len(impossible)} such rows), which "
+            f"no map of {family} changes: drop these rows, or predict with a family that can have them"
+        )
 
 
 def _logs_of(batch: ClassPredictions) -> np.ndarray:
@@ -302,6 +337,11 @@ def _logs_of(batch: ClassPredictions) -> np.ndarray:
 
 def _back(values: np.ndarray, given: Any) -> Any:
     return values if isinstance(given, np.ndarray) else like(values, given)
+
+
+def _plain(name: Any) -> Any:
+    """Return a name as Python has it, which JSON can hold."""
+    return name.item() if isinstance(name, np.generic) else name
 
 
 def _few(names: Sequence[Any]) -> str:

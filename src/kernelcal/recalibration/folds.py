@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from kernelcal.dependence import Dependence
+from kernelcal.errors import InputError
 
-__all__ = ["blocks_of", "folds_of"]
+__all__ = ["Fold", "blocks_of", "folds_of", "refused_folds"]
 
 Fold = tuple[np.ndarray, np.ndarray]  # rows to fit to, rows that are held out
 
@@ -37,6 +38,16 @@ def folds_of(targets: np.ndarray, number: int, rng: np.random.Generator, rows: D
         fold = np.empty(n, dtype=np.int64)
         fold[order] = np.arange(n) % number
     return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(number) if (fold == k).any()]
+
+
+def refused_folds(folds: list[Fold]) -> list[Fold]:
+    """Refuse folds one of which leaves no row to fit to: one cluster, or a horizon as long as the series."""
+    if not folds or min(len(fit) for fit, _ in folds) == 0:
+        raise InputError(
+            "rows that depend on each other leave none to fit to while others are held out: a map takes several "
+            "clusters, or a series that is much longer than the horizon; more of these are needed"
+        )
+    return folds
 
 
 def _clusters_dealt(clusters: np.ndarray, number: int, rng: np.random.Generator) -> np.ndarray:

@@ -14,13 +14,13 @@ import numpy as np
 from kernelcal.cases import Case
 from kernelcal.defaults import DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError
-from kernelcal.inference import DefaultFamily, TestResult
-from kernelcal.inference.laws import refuse_dependent
-from kernelcal.inference.test import law_of, tested
-from kernelcal.predictions import as_predictions
+from kernelcal.inference import TestResult
+from kernelcal.predictions import as_predictions, trusted
 from kernelcal.randomness import generator_of
+from kernelcal.recalibration.checking import Checked, checked, exact_test_of
 from kernelcal.recalibration.fitting import ClassFit, FittedMap, NumberFit, fitted, joined
-from kernelcal.recalibration.folds import blocks_of
+from kernelcal.recalibration.folds import Fold, blocks_of
+from kernelcal.recalibration.marks import marks_of, share_of
 from kernelcal.runs import Run
 from kernelcal.surroundings import refuse_place, written_whole
 from kernelcal.tables import Shown, Table
@@ -29,8 +29,12 @@ __all__ = ["Recalibration", "recalibrate"]
 
 
 _BLOCKS = 5
+_ROUNDING = 1e-12
 _WORTH = 1.0  # standard errors by which a map must be better
 _FORMAT, _VERSION = "kernelcal recalibration", 1
+_MANY = 0.1  # share of the rows of the fit among others from which it is said
+_SEEN = "{:.0%} of the rows of the map's fit are among these: no test or score of them shows what the map does"
+_FEWEST_FITTED, _FOLDS = 10, 5
 _FEWEST_TESTED = 50  # rows; of fewer the first map of the forward test would have seen less than ten
 
 
@@ -52,6 +56,8 @@ class Recalibration(Shown):
         asked for, or of fewer than 50 rows.
     notes : tuple of str
         What the reader must know.
+    marks : tuple of int
+        Hashes of up to 64 rows of the fit, by which these are known again (`share_seen`).
     """
 
     fit: FittedMap
@@ -59,6 +65,7 @@ class Recalibration(Shown):
     test_before: TestResult | None = None
     test_after: TestResult | None = None
     notes: tuple[str, ...] = ()
+    marks: tuple[int, ...] = ()
 
     def __call__(self, predictions: Any, *, classes: Any = None, normalize: bool = False) -> Any:
         """Return the predictions as the map makes them, in the form, array library and class names that were given.
@@ -77,7 +84,83 @@ class Recalibration(Shown):
         """
         batch = as_predictions(predictions, classes=classes, normalize=normalize)
         self.fit.refuse(batch)
-        return self.fit.apply(batch)
+        made = self.fit.apply(batch)
+        seen = share_of(self.marks, batch)
+        return trusted(made, notes=(*made.notes, _SEEN.format(seen))) if seen >= _MANY else made
+
+    def check(
+        self,
+        y: Any,
+        predictions: Any,
+        *,
+        weights: Any = None,
+        clusters: Any = None,
+        time: Any = None,
+        horizon: int | None = None,
+        series: Any = None,
+        draws: int = DRAWS,
+        rng: Any = 0,
+    ) -> Checked:
+        """Score and test rows that had no part in the fit, as they are and as the map makes them.
+
+        Parameters
+        ----------
+        y : array of shape (n,)
+            Targets.
+        predictions : Predictions or what `as_predictions` takes
+            Of the kind that the map was fitted to.
+        weights, clusters, time, horizon, series, draws, rng
+            As for `recalibrate`.
+
+        Raises
+        ------
+        InputError
+            For rows of the fit, where they can be known again (`share_seen`), and for predictions of another kind.
+        """
+        depend = {"clusters": clusters, "time": time, "horizon": horizon, "series": series}
+        case = Case.of(y, predictions, weights=weights, **depend).in_numpy
+        self.fit.refuse(case.predictions)
+        seen = share_of(self.marks, case.predictions)
+        if seen >= _MANY:
+            raise InputError(f"{_SEEN.format(seen)}: check it on other rows; `recalibrate` tests forward in those")
+        return checked(case, self.fit.apply(case.predictions), Run(draws=draws, rng=rng))
+
+    def share_seen(self, predictions: Any) -> float:
+        """Return about which share of the rows of the fit is among these predictions, bit by bit the same ones.
+
+        nan where it cannot be seen: predictions of the fit were mostly equal to each other. Predictions that were
+        rounded in between, or made anew, are not known again.
+        """
+        return share_of(self.marks, as_predictions(predictions))
+
+    def torch_module(self) -> Any:
+        """Return the map as a ``torch.nn.Module``: logits of shape (..., k) to logarithms of better probabilities.
+
+        The same numbers as calling the map, to rounding in the dtype of the logits, and differentiable in them; its
+        numbers are buffers, which move with the module and are not trained. Steps (``isotonic``, ``venn-abers``) have
+        no slope.
+
+        Raises
+        ------
+        InputError
+            For maps of numbers.
+        MissingExtraError
+            Without PyTorch, the extra ``torch``.
+
+        Examples
+        --------
+        >>> import numpy as np, torch
+        >>> from kernelcal.recalibration import recalibrate
+        >>> logits = 3 * np.random.default_rng(0).normal(size=(200, 3))
+        >>> module = recalibrate(np.arange(200) % 3, np.exp(logits), normalize=True).torch_module()
+        >>> module(torch.tensor(logits)).exp().sum(dim=1).allclose(torch.ones(200, dtype=torch.float64))
+        True
+        """
+        if not isinstance(self.fit, ClassFit):
+            raise InputError(f"a module of PyTorch maps logits of classes, and this map is of {self.fit.family}")
+        from kernelcal.recalibration.torch_maps import torch_module  # for this alone
+
+        return torch_module(self.fit.pool, self.fit.floor, self.fit.columns)
 
     @property
     def gain(self) -> float:
@@ -88,7 +171,7 @@ class Recalibration(Shown):
     def verdict(self) -> str:
         """What to do, in one sentence."""
         fit = self.fit
-        if not self.gain > _WORTH * fit.gain_error:
+        if not self.gain > max(_WORTH * fit.gain_error, _ROUNDING * abs(fit.before)):
             return "Leave the predictions alone: no map that was tried is clearly better for rows it has not seen."
         unit = " nats a row" if fit.loss == "log score" else ""
         better = f"the held-out {fit.loss} falls from {fit.before:.4f} to {fit.after:.4f}{unit}"
@@ -133,6 +216,7 @@ class Recalibration(Shown):
                 f"this map cannot be saved: {error}; classes are named by text, numbers or booleans"
             ) from None
         head = {"format": _FORMAT, "version": _VERSION, "method": self.method, "checksum": _checksum(fit)}
+        head["marks"] = list(self.marks)
         with written_whole(place) as unfinished:
             unfinished.write_text(json.dumps({**head, "fit": json.loads(fit)}, indent=1) + "\n", encoding="utf-8")
 
@@ -157,7 +241,8 @@ class Recalibration(Shown):
             )
         if _checksum(json.dumps(fit, allow_nan=False)) != told:
             raise InputError(f"{path} was altered after it was written: its checksum is another. Save the map again")
-        return cls((ClassFit if fit["kind"] == "classes" else NumberFit).of_state(fit), method)
+        kind = ClassFit if fit["kind"] == "classes" else NumberFit
+        return cls(kind.of_state(fit), method, marks=tuple(saved.get("marks", ())))
 
 
 def _checksum(text: str) -> str:
@@ -190,9 +275,11 @@ def recalibrate(
         Classes; Normal, Student, Laplace or log-normal laws; ensembles (`predictions.Samples`); quantiles.
     method : str
         ``auto``: of classes a pool ``sum_m w_m q_m`` of maps, from leaving predictions alone and one temperature to
-        matrices and curves, each shrunk towards doing nothing; its weights come from five folds (`Notes`). Of numbers
-        the map of the least held-out CRPS. ``one``: one map. ``cautious``: one map, or none unless it is better by a
-        standard error. Or the name of a map: ``temperature``, ``platt``, ``svs``, ``sms``, ``venn-abers``, ...
+        matrices and curves, each shrunk towards doing nothing; its weights come from five folds (see the notes). Of
+        numbers the map of the least held-out log score (ensembles CRPS, quantiles pinball loss) among those whose CRPS
+        is worse than before by half a percent, or a standard error up to 5 %, at most. ``one``: one map. ``cautious``:
+        one map, or none unless it is better by a standard error. Or the name of a map: ``temperature``, ``platt``,
+        ``svs``, ``sms``, ``venn-abers``, ...
     weights : array of shape (n,), optional
         Case weights.
     clusters, time, horizon, series
@@ -222,8 +309,9 @@ def recalibrate(
     cannot be chosen for fitting noise; with few rows the pool stays close to one temperature.
 
     The rows of the fit cannot show success: a flexible map looks calibrated on them. `Recalibration.test_after` tests
-    rows as maps make them that were fitted to earlier blocks; residuals are then a martingale whatever the map. Test
-    the final map on rows that had no part in it.
+    rows as maps make them that were fitted to earlier blocks, which no row had a part in that is tested. What it sees
+    may be an error of the family of maps, or what few rows leave of any: of a right family it rejects more than 5 % of
+    sets, the fewer rows the more. Test the final map on rows that had no part in it.
 
     Cost: about six fits of every candidate, O(n k) a step (matrices O(n k^2)); the test four times as much.
 
@@ -254,27 +342,33 @@ def recalibrate(
     before = after = None
     notes: tuple[str, ...] = ()
     if test and len(case) >= _FEWEST_TESTED:
-        before, after = _forward(case, method, run, rng)
+        blocks = blocks_of(len(case), _BLOCKS, generator_of(rng, "blocks of a forward test"), case.rows)
+        why = _no_forward(case, blocks)
+        before, after = (None, None) if why else _forward(case, blocks, method, run, rng)
+        notes = (f"no forward test: {why}",) if why else ()
     elif test:
         notes = (f"{len(case)} rows are too few for the forward test, which takes {_FEWEST_TESTED}",)
-    return Recalibration(fit, method, before, after, notes)
+    return Recalibration(fit, method, before, after, notes, marks_of(case.predictions))
 
 
-def _forward(case: Case, method: str, run: Run, rng: Any) -> tuple[TestResult, TestResult]:
+def _no_forward(case: Case, blocks: list[Fold]) -> str:
+    """Say why rows that depend on each other cannot be tested forward; nothing where they can."""
+    if len(blocks) < 2 or min(len(fit) for fit, _ in blocks) < _FEWEST_FITTED:
+        return f"the first block of rows that depend on each other leaves less than {_FEWEST_FITTED} to fit to"
+    rows = case.rows
+    if rows is not None and rows.clusters is not None and len(np.unique(rows.clusters[blocks[0][0]])) < _FOLDS:
+        return f"{len(np.unique(rows.clusters)):,} clusters are too few to hold some of them out in every block"
+    return ""
+
+
+def _forward(case: Case, blocks: list[Fold], method: str, run: Run, rng: Any) -> tuple[TestResult, TestResult]:
     """Test blocks 2 to 5 as they are, and as maps make them that were fitted to the blocks before."""
     made, rows = [], []
-    for fit, held in blocks_of(len(case), _BLOCKS, generator_of(rng, "blocks of a forward test"), case.rows):
+    for fit, held in blocks:
         one = fitted(case[fit], method, generator_of(rng, "folds of a recalibration"))
         made.append(one.apply(case[held].predictions))
         rows.append(held)
     order = np.concatenate(rows)
     part = case[order]
     after = replace(part, predictions=joined(made))
-    return _tested(part, run), _tested(after, run)
-
-
-def _tested(case: Case, run: Run) -> TestResult:
-    statistic = DefaultFamily()
-    if case.rows is not None:
-        refuse_dependent(case, None)
-    return tested(case, statistic, law_of(case, statistic), run)
+    return exact_test_of(part, run), exact_test_of(after, run)

@@ -11,7 +11,7 @@ from kernelcal.dependence import Dependence
 from kernelcal.errors import InputError
 from kernelcal.recalibration.class_maps import CLASS_MAPS, ClassMap, Rows, Temperature
 from kernelcal.recalibration.curve_maps import Platt, Quadratic, Spline, VennAbers
-from kernelcal.recalibration.folds import folds_of
+from kernelcal.recalibration.folds import folds_of, refused_folds
 
 __all__ = ["Pool", "error_of", "fit_pool"]
 
@@ -135,7 +135,7 @@ def fit_pool(rows: Rows, method: str, rng: np.random.Generator, depend: Dependen
 def held_out(rows: Rows, whole: list[Any], rng: np.random.Generator, depend: Dependence | None) -> np.ndarray:
     """Return the log loss of every map on every row, fitted to the other folds, shape (n, maps)."""
     losses, number = np.empty((len(rows.labels), len(whole))), min(_FOLDS, len(rows.labels))
-    for fit, held in folds_of(rows.labels, number, rng, depend):
+    for fit, held in refused_folds(folds_of(rows.labels, number, rng, depend)):
         part, own = rows[fit], (np.arange(len(held)), rows.labels[held])
         first = Temperature.fit(part)
         tempered, after = _after(first, part), np.log(first.probabilities(rows.logs[held]))

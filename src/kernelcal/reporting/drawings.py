@@ -383,8 +383,8 @@ def _witness(witness: Any, panels: int) -> Iterator[Drawing]:
         )
 
 
-def measured_drawings(measured: Any, of: str = "") -> list[Drawing]:
-    """Measures that were asked for, one line each; of none no picture."""
+def measured_drawings(measured: Any, curve: Any = None, of: str = "") -> list[Drawing]:
+    """Measures that were asked for, one line each, and the calibration curve where there is one; of none no picture."""
     if measured is None:
         return []
     level = percent(measured.confidence_level)
@@ -396,8 +396,21 @@ def measured_drawings(measured: Any, of: str = "") -> list[Drawing]:
             "; ".join(f"{one.name}: {one.value:.3g}, p = {one.pvalue:.3g}" for one in measured.values),
             measured.plot,
             (4.2, 1.4 + 0.3 * (len(measured.values) + len(measured.groups))),
-        )
+        ),
+        *([] if curve is None else [_curve(curve, level, of)]),
     ]
+
+
+def _curve(curve: Any, level: str, of: str) -> Drawing:
+    band = f"Grey: where the whole curve of {level} of calibrated models lies." if not curve.note else f"{curve.note}."
+    outside = "" if curve.note else f" {int(curve.outside.sum())} of {len(curve.curve)} places lie outside."
+    return Drawing(
+        "Calibration curve" + of,
+        f"How often it happened at every predicted probability, never falling (isotonic). {band}{outside}",
+        f"Isotonic calibration curve at {len(curve.curve)} places.{outside}",
+        curve.plot,
+        (4.2, 4.2),
+    )
 
 
 def _test(test: Any) -> Drawing:

@@ -68,7 +68,8 @@ def model_report(
     equivalence = None if within is None else _equivalence(case, run, within)
     measured = None if measures is None else _measured(case, measures, grouping, run)
     drawings = drawings_of(case, evaluation, why, run, panels)
-    drawings = [*drawings, *measured_drawings(measured, f" of {name}" if name and models > 1 else "")]
+    curve = None if measured is None else _curve(case, measured, run)
+    drawings = [*drawings, *measured_drawings(measured, curve, f" of {name}" if name and models > 1 else "")]
     return ModelReport(
         name,
         type(case.predictions).__name__,
@@ -89,6 +90,14 @@ def _measured(case: Case, measures: Any, groups: Any, run: Run) -> Any:
     from kernelcal.measures import measured  # few pages have them
 
     return measured(case, measures, replace(run, progress=None), groups=groups)
+
+
+def _curve(case: Case, measured: Any, run: Run) -> Any:
+    """The isotonic calibration curve, beside measures of the distance from it; None without these."""
+    from kernelcal.measures import ICI, calibration_curve_of  # few pages have them
+
+    asked = any(one.name == ICI.name for one in measured.values)
+    return calibration_curve_of(case, replace(run, progress=None)) if asked else None
 
 
 def _asked(measures: Any) -> Any:

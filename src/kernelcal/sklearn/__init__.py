@@ -1,10 +1,10 @@
-"""Calibration in scikit-learn: scorers for `cross_val_score`, `GridSearchCV` and everything else that takes one."""
+"""Calibration in scikit-learn: scorers for `cross_val_score` and `GridSearchCV`, and a classifier that is repaired."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,7 +25,10 @@ from kernelcal.statistics import (
     ucme,
 )
 
-__all__ = ["CalibrationScorer", "predictions_of", "scorer"]
+if TYPE_CHECKING:  # scikit-learn is imported when this is asked for
+    from kernelcal.sklearn.recalibrators import Recalibrator
+
+__all__ = ["CalibrationScorer", "Recalibrator", "predictions_of", "scorer"]
 
 
 _FUNCTIONS: dict[str, Any] = {
@@ -242,3 +245,12 @@ def _module() -> Any:
     except ImportError:
         raise MissingExtraError("scikit-learn", "sklearn", "a scorer") from None
     return sklearn
+
+
+def __getattr__(name: str) -> Any:
+    """Import the estimator, and with it scikit-learn, when it is asked for."""
+    if name == "Recalibrator":
+        from kernelcal.sklearn.recalibrators import Recalibrator
+
+        return Recalibrator
+    raise AttributeError(f"module 'kernelcal.sklearn' has no attribute {name!r}")

@@ -5,6 +5,7 @@ from kernelcal.survival.curves import SurvivalCurves, curves_of
 from kernelcal.survival.data import Survival, outcomes_of
 from kernelcal.survival.evaluation import Horizon, SurvivalEvaluation, evaluate, evaluated_survival
 from kernelcal.survival.figures import KaplanMeier, brier_at, concordance, d_calibration, kaplan_meier
+from kernelcal.survival.groups import SurvivalGroup
 from kernelcal.survival.pictures import horizon_groups
 from kernelcal.survival.reading import SurvivalColumns, SurvivalTable, read_survival
 from kernelcal.survival.redraws import imputed_censoring
@@ -20,6 +21,7 @@ __all__ = [
     "SurvivalColumns",
     "SurvivalCurves",
     "SurvivalEvaluation",
+    "SurvivalGroup",
     "SurvivalTable",
     "SurvivalTest",
     "asked_survival",

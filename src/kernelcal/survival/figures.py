@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -21,11 +21,15 @@ class KaplanMeier:
     ----------
     times, survival, variance : numpy.ndarray of shape (k,)
         Times of events; ``P(T > t)`` from each on; Greenwood's sum, the variance of its logarithm.
+    watched, number : numpy.ndarray of shape (m,)
+        Times of rows, and how many were watched up to each at least; of weights as many as they are worth (Kish).
     """
 
     times: np.ndarray
     survival: np.ndarray
     variance: np.ndarray
+    watched: np.ndarray = field(default_factory=lambda: np.empty(0))
+    number: np.ndarray = field(default_factory=lambda: np.empty(0))
 
     def at(self, t: float) -> float:
         """``P(T > t)``."""
@@ -36,14 +40,30 @@ class KaplanMeier:
         """``P(T >= t)`` at several times."""
         return np.concatenate([[1.0], self.survival])[np.searchsorted(self.times, times, side="left")]
 
+    def known(self, t: float) -> bool:
+        """Tell whether ``P(T > t)`` is estimated at all: rows were watched so long, or all had the event before."""
+        return self.at(t) == 0 or self._number_at(t) > 0
+
+    def _number_at(self, t: float) -> float:
+        return float(np.append(self.number, 0.0)[np.searchsorted(self.watched, t)])
+
     def interval(self, t: float, confidence_level: float) -> tuple[float, float]:
-        """Pointwise interval of ``P(T > t)``, normal on the scale ``log(-log S)``."""
+        """Pointwise interval of ``P(T > t)``, normal on the scale ``log(-log S)``.
+
+        Before the first event that scale has no end: of m rows watched up to t none had the event, and the lower end is
+        the binomial one, ``((1 - level) / 2)^(1 / m)``. Where none is left the upper end is that before the last event.
+        """
         from scipy.special import ndtri  # imported when needed: the import of kernelcal stays light
 
         k = int(np.searchsorted(self.times, t, side="right"))
         s = self.at(t)
-        if k == 0 or not 0 < s < 1:
-            return s, s
+        if s == 1:
+            number = self._number_at(t)
+            return (((1 - confidence_level) / 2) ** (1 / number) if number > 0 else 0.0), 1.0
+        if s == 0:
+            last = int(np.argmax(self.survival == 0))
+            none_left = 1 - ((1 - confidence_level) / 2) ** (1 / self._number_at(float(self.times[last])))
+            return 0.0, self.interval(float(self.times[last - 1]), confidence_level)[1] if last else none_left
         wide = ndtri(0.5 + confidence_level / 2) * np.sqrt(self.variance[k - 1]) / -np.log(s)
         return float(s ** np.exp(wide)), float(s ** np.exp(-wide))
 
@@ -66,12 +86,13 @@ def kaplan_meier(time: np.ndarray, event: np.ndarray, weights: np.ndarray | None
     died = np.add.reduceat(w * seen, first)
     at_risk, squares = left[first], np.cumsum((w * w)[::-1])[::-1][first]
     some = died > 0
+    everyone = np.divide(at_risk**2, squares, out=np.zeros(len(times)), where=squares > 0)
     died, at_risk, squares = died[some], at_risk[some], squares[some]
     with np.errstate(divide="ignore", invalid="ignore"):
         # of weights: the number of rows that the weights at risk are worth (Kish)
         number = at_risk**2 / squares
         variance = np.cumsum(died / at_risk / (number * np.maximum(1 - died / at_risk, 0.0)))
-    return KaplanMeier(times[some], np.cumprod(1 - died / at_risk), variance)
+    return KaplanMeier(times[some], np.cumprod(1 - died / at_risk), variance, times, everyone)
 
 
 def d_calibration(hazard: np.ndarray, event: np.ndarray) -> np.ndarray:
@@ -80,17 +101,21 @@ def d_calibration(hazard: np.ndarray, event: np.ndarray) -> np.ndarray:
     A censored row counts in all tenths that its survival may still reach, in proportion. Its usual law, chi-square
     with 9 degrees of freedom, holds without censoring; with it, the statistic is much smaller.
     """
-    s = np.exp(-np.asarray(hazard, dtype=np.float64))
-    event = np.asarray(event, dtype=bool)
-    n, counts = s.shape[-1], []
-    safe = np.maximum(s, 1e-300)
-    for k in range(_DECILES):
-        low, high = k / _DECILES, (k + 1) / _DECILES
-        inside = (s >= low) & ((s < high) if k < _DECILES - 1 else (s <= 1))
-        spread = np.where(s >= high, (high - low) / safe, np.where(inside, (s - low) / safe, 0.0))
-        counts.append(np.where(event, inside, spread).sum(axis=-1))
-    expected = n / _DECILES
-    return np.asarray(((np.array(counts) - expected) ** 2 / expected).sum(axis=0))
+    s = np.maximum(np.exp(-np.asarray(hazard, dtype=np.float64)), 1e-300)
+    event = np.broadcast_to(np.asarray(event, dtype=bool), s.shape)
+    shape, n = s.shape[:-1], s.shape[-1]
+    tenth = np.minimum((s * _DECILES).astype(np.intp), _DECILES - 1)
+    place = tenth + _DECILES * np.arange(s.size // n).reshape(*shape, 1)  # one tenth of one set of outcomes
+    size, seen, censored = s.size // n * _DECILES, place[event], ~event
+    own = np.bincount(seen, minlength=size) + _sum_at(place, 1 - tenth / _DECILES / s, censored, size)
+    below = _sum_at(place, 1 / _DECILES / s, censored, size).reshape(*shape, _DECILES)
+    later = below[..., ::-1].cumsum(axis=-1)[..., ::-1] - below
+    counts, expected = own.reshape(*shape, _DECILES) + later, n / _DECILES
+    return np.asarray(((counts - expected) ** 2 / expected).sum(axis=-1))
+
+
+def _sum_at(place: np.ndarray, values: np.ndarray, where: np.ndarray, size: int) -> np.ndarray:
+    return np.bincount(place[where], values[where], minlength=size)
 
 
 def concordance(time: np.ndarray, event: np.ndarray, risk: np.ndarray) -> float | None:
@@ -133,7 +158,7 @@ def brier_at(
 
     Graf et al. (1999): ``S^2 / G(T-)`` of rows with an event by t, ``(1 - S)^2 / G(t-)`` of those that live on, 0 of
     those censored before; G is the Kaplan-Meier curve of the censoring times. A row that is censored at t lives on.
-    nan where G is 0.
+    nan where G is 0, and so where the last row was censored before t: who lives on is not known.
     """
     own = np.ones(len(time)) if weights is None else weights
     # of equal times events come first: a censoring at the time of an event is later than it
@@ -141,7 +166,7 @@ def brier_at(
     before, now = censoring.before(time), float(censoring.before(np.array([t]))[0])
     died = event & (time <= t)
     living = ~died & (time >= t)
-    if (living.any() and now == 0) or np.any(before[died] == 0):
+    if now == 0 or np.any(before[died] == 0):
         return float("nan")
     parts = np.where(died, survival**2 / np.where(died, before, 1.0), 0.0)
     parts = parts + np.where(living, (1 - survival) ** 2 / (now if now > 0 else 1.0), 0.0)
@@ -157,7 +182,7 @@ def _censoring_curve(time: np.ndarray, event: np.ndarray, weights: np.ndarray | 
     at_risk = left[np.searchsorted(time[order], times, side="left")]
     gone = _sums(times, time, own * event)
     censored = _sums(times, time, own * ~event)
-    share = censored / (at_risk - gone)
+    share = np.divide(censored, at_risk - gone, out=np.zeros(len(times)), where=censored > 0)  # rows of no weight: 0
     return KaplanMeier(times, np.cumprod(1 - np.minimum(share, 1.0)), np.zeros(len(times)))
 
 

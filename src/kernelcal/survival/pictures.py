@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from kernelcal.errors import InputError
 from kernelcal.plots import ACCENT, BAND, INK, OBSERVED, axes_or_new, finished, percent
 from kernelcal.survival.data import Survival
 from kernelcal.survival.figures import kaplan_meier
@@ -46,7 +47,10 @@ def residual_plot(seen: Survival, confidence_level: float, pvalue: float, ax: An
 
 
 def horizon_groups(seen: Survival, time: float, confidence_level: float) -> np.ndarray:
-    """Mean predicted risk, Kaplan-Meier risk and its interval, shape (g, 4), of groups in the order of the risk."""
+    """Mean predicted risk, Kaplan-Meier risk and its interval, shape (g, 4), of groups in the order of the risk.
+
+    Groups of which no row was watched so long are left out.
+    """
     risk = -np.expm1(-seen.hazard_at(np.full(len(seen), time)))
     order = np.argsort(risk, kind="stable")
     groups = np.array_split(order, max(1, min(_MOST_GROUPS, len(seen) // _A_GROUP)))
@@ -54,16 +58,20 @@ def horizon_groups(seen: Survival, time: float, confidence_level: float) -> np.n
     for rows in groups:
         weights = None if seen.weights is None else seen.weights[rows]
         curve = kaplan_meier(seen.time[rows], seen.event[rows], weights)
+        if not curve.known(time):
+            continue
         low, high = curve.interval(time, confidence_level)
         mean = float(np.average(risk[rows], weights=weights))
         found.append((mean, 1 - curve.at(time), 1 - high, 1 - low))
-    return np.array(found)
+    return np.array(found).reshape(-1, 4)
 
 
 def horizon_plot(seen: Survival, time: float, confidence_level: float, ax: Any = None) -> Any:
     """Draw the groups with their intervals beside the diagonal."""
     ax = axes_or_new(ax, 5.2, 5.0)
     x, y, low, high = horizon_groups(seen, time, confidence_level).T
+    if len(x) == 0:
+        raise InputError(f"no row was watched until {time:g}: draw an earlier horizon")
     outside = (x < low) | (x > high)
     limit = min(1.0, 1.1 * float(max(x.max(), high.max())))
     ax.plot([0, limit], [0, limit], color=INK, linewidth=1, linestyle="--", label="calibrated")

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from kernelcal.errors import InputError
+from kernelcal.explanation import columns_of_text
 from kernelcal.io import Source, open_source
 from kernelcal.predictions import families
 from kernelcal.survival.curves import SurvivalCurves
@@ -53,8 +54,8 @@ class SurvivalColumns:
         These times, where the names do not say them.
     family, parameters : str, optional
         A family and the columns of its parameters in their order.
-    weights, clusters : str, optional
-        Columns of case weights and of labels of dependent rows.
+    weights, clusters, groups : str, optional
+        Columns of case weights, of labels of dependent rows, and columns a,b of groups.
     """
 
     duration: str | None = None
@@ -68,14 +69,16 @@ class SurvivalColumns:
     parameters: str | None = None
     weights: str | None = None
     clusters: str | None = None
+    groups: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class SurvivalTable:
-    """Checked data, and a sentence that says what was read."""
+    """Checked data, a sentence that says what was read, and columns of groups."""
 
     data: Survival
     description: str
+    groups: dict[str, list[Any]] | None = None
 
 
 def read_survival(path: str | Path, columns: SurvivalColumns | None = None) -> SurvivalTable:
@@ -109,7 +112,15 @@ def read_survival(path: str | Path, columns: SurvivalColumns | None = None) -> S
     more = "" if known is None else f"; censored at {known} at the latest"
     more += "" if said.weights is None else f"; weights {said.weights}"
     more += "" if said.clusters is None else f"; {int(data.clusters.max()) + 1:,} clusters of {said.clusters}"  # type: ignore[union-attr]
-    return SurvivalTable(data, f"read {path}: {len(data):,} rows; times {duration}; {event_name}; {words}{more}")
+    groups = None
+    if said.groups is not None:
+        names = [_known(source, part.strip()) for part in said.groups.split(",")]
+        cells = source.cells(names)
+        texts = {name: [own.texts[k] for k in own.numbers] for name, own in zip(names, cells, strict=True)}
+        groups = columns_of_text(texts)
+    return SurvivalTable(
+        data, f"read {path}: {len(data):,} rows; times {duration}; {event_name}; {words}{more}", groups
+    )
 
 
 def _known(source: Source, name: str) -> str:

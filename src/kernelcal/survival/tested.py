@@ -21,10 +21,10 @@ __all__ = ["NULLS", "SurvivalTest", "asked_survival"]
 
 
 NULLS = ("redraw", "flips")
-_UNCENSORED = "exact: times redrawn (no row is censored)"
+_UNCENSORED = "times redrawn, exact if no row could have been censored (none was)"
 _EXACT = "exact: times redrawn under the censoring times given"
 _IMPUTED = "times redrawn under censoring times, those of events drawn from the Kaplan-Meier law of censoring"
-_FLIPPED = "signs of the residuals flipped, one {}"
+_FLIPPED = "signs of the residuals flipped, one sign a {}"
 _FEW_CLUSTERS = 6
 _FEW_EVENTS = 10
 
@@ -180,13 +180,14 @@ def _upper_shares(values: np.ndarray) -> np.ndarray:
 def _directions(seen: Survival, signs: np.ndarray, alpha: float) -> tuple[str, ...]:
     words, own = [], 1.0 if seen.weights is None else seen.weights
     count, expected = float(np.sum(own * seen.event)), float(np.sum(own * seen.hazard))
+    enough = seen.event.sum() >= _FEW_EVENTS  # to speak of when, and for whom
     clear = [_two_sided(row) <= alpha for row in signs[:3]]
     if clear[0]:
         more = "more" if signs[0, 0] > 0 else "fewer"
         words.append(f"{more} events than predicted ({count:,.4g} seen, {expected:,.4g} expected)")
-    if clear[1]:
+    if clear[1] and enough:
         words.append(f"events come {'later' if signs[1, 0] > 0 else 'earlier'} than predicted, whatever their number")
-    if clear[2]:
+    if clear[2] and enough:
         words.append(
             "too few events where the predicted risk is high against where it is low (risks too extreme)"
             if signs[2, 0] < 0
@@ -207,8 +208,12 @@ def _notes(seen: Survival, null: str, exact: bool) -> tuple[str, ...]:
         if seen.clusters is not None:
             notes.append("intervals and the concordance take rows as independent")
     if seen.event.sum() < _FEW_EVENTS:
-        notes.append(f"{int(seen.event.sum())} events: only gross errors would show")
+        notes.append(f"{_counted(int(seen.event.sum()))}: only gross errors would show")
     return tuple(notes)
+
+
+def _counted(events: int) -> str:
+    return "1 event" if events == 1 else f"{events} events"
 
 
 def _of_deciles(seen: Survival, drawn: np.ndarray) -> tuple[float, float, float]:

@@ -163,7 +163,7 @@ def _check_interval_parts(
         subject,
         "noise(targets, factors) is a norm of residuals times factors: with 1 it is the value, or apart(targets) away",
     ):
-        away = np.abs(np.asarray(found) - prepared.measured(targets[None]))
+        away = np.asarray(found) - prepared.measured(targets[None])
         close(
             away,
             np.full(1, prepared.apart(targets)),

@@ -48,6 +48,8 @@ def test_quantiles_and_classes():
     p = np.random.default_rng(2).uniform(size=50)
     z = (np.random.default_rng(3).uniform(size=50) < p).astype(int)
     assert float(RankedProbabilityScore()(z, p)) == pytest.approx(brier_score(z, kc.Bernoulli(p)))
+    assert measure(z, p, "rps", draws=19).values[0].value == pytest.approx(brier_score(z, kc.Bernoulli(p)))
+    assert "rps" not in kc.measures.serving(kc.Bernoulli(p))  # where it is the Brier score
 
 
 def test_values_of_scoringrules():

@@ -11,8 +11,14 @@ from typing import Any
 
 from kernelcal.cli.commands.monitoring import add_monitor
 from kernelcal.cli.commands.ranks import add_ranks
+from kernelcal.cli.commands.recalibration import add_recalibrate
 from kernelcal.cli.commands.survival import add_survival
 
 __all__ = ["ADD_COMMANDS"]
 
-ADD_COMMANDS: tuple[Callable[[Any], argparse.ArgumentParser | None], ...] = (add_ranks, add_survival, add_monitor)
+ADD_COMMANDS: tuple[Callable[[Any], argparse.ArgumentParser | None], ...] = (
+    add_ranks,
+    add_survival,
+    add_monitor,
+    add_recalibrate,
+)

@@ -20,6 +20,8 @@ _LOW, _HIGH = 2.0**-54, 1 - 1e-12  # beyond, the normal quantile of a PIT value 
 _CLEAR = 3.0  # standard errors, of residuals whose spread no test has looked at
 _QUARTILES = 1.3489795003921634  # between the quartiles of a standard normal law
 _TESTED = "normal quantiles"
+_ENOUGH = 10  # outcomes that are expected outside all draws, so that their share tells the width
+_CUT = 0.05  # share of outcomes outside all draws; above it, the spread of ranks is that of their ends
 _DIFFER = 1.5  # factor by which a mean and the figure of the middle half differ where few rows rule
 
 
@@ -53,7 +55,9 @@ def _width(seen: np.ndarray, case: Case) -> str:
     """Sentence on the width, or none where it cannot be told from a shift."""
     batch = case.predictions
     if isinstance(batch, Samples):
-        return _outside_draws(case)
+        few = 2 * len(case) < _ENOUGH * (batch.size + 1)
+        uncut = seen.ndim == 2 and ((seen[:, 0] <= 0) | (seen[:, 1] >= 1)).mean() <= _CUT
+        return _by_ranks(seen, batch.size) if few and uncut else _outside_draws(case)
     low, high = (seen, seen) if seen.ndim == 1 else seen.T
     if not np.allclose(low, high, rtol=0, atol=1e-9):
         return _by_tails(low, high)
@@ -92,6 +96,14 @@ def _outside_draws(case: Case) -> str:
     if max(below, above) < side:
         return f"predictions too wide ({number})"
     return "" if share <= expected else f"outcomes on one side of the draws ({number})"
+
+
+def _by_ranks(seen: np.ndarray, size: int) -> str:
+    """Spread of the ranks among many draws, outside all of which hardly any outcome is expected."""
+    middles = normal_quantiles((np.arange(size + 1) + 0.5) / (size + 1))
+    ratio = float(normal_quantiles(seen.mean(axis=1)).std() / middles.std())
+    word = "narrow" if ratio > 1 else "wide"
+    return f"predictions too {word} (ranks among {size} draws spread {ratio:.2f} times as wide as they should)"
 
 
 def _by_tails(low: np.ndarray, high: np.ndarray) -> str:

@@ -203,7 +203,12 @@ def usual_column(source: Source, usual: Sequence[str], what: str, option: str) -
     if len(found) == 1:
         return found[0]
     why = f"several columns could be the {what}" if found else f"no column has a usual name for the {what}"
-    raise InputError(f"{why}: say which with {option}. The columns are {listed(source.names)}")
+    curves = [name for name in source.names if _SURVIVAL.fullmatch(name)]
+    more = f" If {curves[0]} and others are survival after some times: kernelcal survival FILE." if curves else ""
+    raise InputError(f"{why}: say which with {option}.{more} The columns are {listed(source.names)}")
+
+
+_SURVIVAL = re.compile(r"(?i:s|surv|survival|survival_probability)[_@. -]?\d+(\.\d+)?")
 
 
 def _matching(source: Source, rest: Sequence[str], pattern: str, option: str) -> list[str]:

@@ -12,8 +12,8 @@ from kernelcal.measures.base import Measure, PreparedMeasure, positive_probabili
 __all__ = ["CalibrationIntercept", "CalibrationSlope", "ObservedExpected", "fitted_intercepts", "fitted_lines"]
 
 _CLIP = 1e-10  # of probabilities: certain ones have infinite log-odds
-_STEPS, _CLOSE = 60, 1e-10
-_FAR = 500.0  # a slope or intercept beyond is that of outcomes that are separated
+_STEPS, _CLOSE = 200, 1e-10
+_LEAP = 20.0  # in standard deviations of log-odds, at most a step
 CERTAIN = "probabilities of 0 and 1 count as 1e-10 and 1 - 1e-10: their log-odds are infinite"
 
 
@@ -68,47 +68,60 @@ def fitted_intercepts(x: np.ndarray, weights: np.ndarray, totals: np.ndarray) ->
 def fitted_lines(x: np.ndarray, weights: np.ndarray, targets: np.ndarray) -> np.ndarray:
     """Intercepts and slopes of logistic regressions of targets (B, n) on x: shape (B, 2).
 
-    Newton's steps from (0, 1), halved where the likelihood would fall. The slope is infinite where outcomes are
-    separated, and NaN where all are alike.
+    The slope is infinite where outcomes are separated, and NaN where all are alike.
     """
     y = np.asarray(targets, dtype=np.float64)
     total, whole = y @ weights, float(weights.sum())
-    beta = np.tile([0.0, 1.0], (len(y), 1))
     alike = (total <= 0) | (total >= whole)
-    spread = bool(np.ptp(x) > 0)
-    centre, scale = (float(weights @ x / whole), float(x.std())) if spread else (0.0, 1.0)
+    seen = x[weights > 0]
+    spread = bool(np.ptp(seen) > 0)
+    centre, scale = (float(weights @ x / whole), float(seen.std())) if spread else (0.0, 1.0)
     z = (x - centre) / scale if spread else x
-    beta[:, 0], beta[:, 1] = centre, scale
     sign = _separated(x, y, weights)
+    beta = np.tile([centre, scale], (len(y), 1))
     going = np.flatnonzero(~alike & (sign == 0)) if spread else np.zeros(0, dtype=int)
-    old = np.full(len(y), -np.inf)
-    move = np.zeros((len(y), 2))
-    for _ in range(_STEPS):
-        if not len(going):
-            break
-        eta = beta[going, :1] + beta[going, 1:] * z
-        likelihood = (weights * (y[going] * eta - np.logaddexp(0, eta))).sum(axis=1)
-        worse = likelihood < old[going] - 1e-9 * np.abs(old[going])
-        q = expit(eta)
-        v, r = weights * q * (1 - q), weights * (y[going] - q)
-        a, b, c = v.sum(axis=1), v @ z, v @ z**2
-        g, h = r.sum(axis=1), r @ z
-        with np.errstate(divide="ignore", invalid="ignore"):
-            step = np.stack([c * g - b * h, a * h - b * g], axis=1) / (a * c - b * b)[:, None]
-        move[going] = np.where(worse[:, None], -move[going] / 2, step)
-        move[going] = np.where(worse[:, None], move[going], np.clip(step, -20, 20))
-        old[going] = np.where(worse, old[going], likelihood)
-        beta[going] += move[going]
-        far = ~np.isfinite(move[going]).all(axis=1) | (np.abs(beta[going]).max(axis=1) > _FAR)
-        done = far | (np.abs(move[going]).max(axis=1) < _CLOSE)
-        beta[going[far], 1] = np.inf * np.sign((y[going[far]] - total[going[far], None] / whole) @ (weights * z))
-        going = going[~done]
+    beta[going] = _climbed(z, weights, y[going], beta[going])
     slope = np.where(sign == 0, beta[:, 1] / scale, np.inf * np.where(sign == 0, 1.0, sign))
     finite = np.isfinite(slope)  # of separated outcomes the intercept has no value
     intercept = np.where(finite, beta[:, 0] - np.where(finite, slope, 0.0) * centre, np.nan)
     found = np.stack([intercept, slope], axis=1)
     found[alike | ~np.array(spread)] = np.nan
     return found
+
+
+def _climbed(z: np.ndarray, weights: np.ndarray, y: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """Most likely lines (B, 2) of outcomes that are neither alike nor separated: the likelihood has one summit.
+
+    Newton's steps from the start, or from the flat line where that is more likely: predictions that are far too sure
+    have next to no curvature. A step after which the likelihood is lower is halved.
+    """
+    share = y @ weights / weights.sum()
+    flat = np.stack([np.log(share) - np.log1p(-share), np.zeros(len(y))], axis=1)
+    best = np.where((_likelihood(z, weights, y, flat) > _likelihood(z, weights, y, start))[:, None], flat, start)
+    height, step = np.full(len(y), -np.inf), np.zeros_like(best)
+    going = np.arange(len(y))
+    for _ in range(_STEPS):
+        if not len(going):
+            break
+        tried = best[going] + step[going]
+        found = _likelihood(z, weights, y[going], tried)
+        lower = found < height[going] - 1e-12 * np.abs(height[going])
+        best[going] = np.where(lower[:, None], best[going], tried)
+        height[going] = np.where(lower, height[going], found)
+        q = expit(tried[:, :1] + tried[:, 1:] * z)
+        v, r = weights * q * (1 - q), weights * (y[going] - q)
+        a, b, c, g, h = v.sum(axis=1), v @ z, v @ z**2, r.sum(axis=1), r @ z
+        det = np.maximum(a * c - b * b, 1e-14 * a * c + 1e-300)  # rounded: the direction still goes up
+        newton = np.stack([c * g - b * h, a * h - b * g], axis=1) / det[:, None]
+        newton *= np.minimum(1.0, _LEAP / np.maximum(np.abs(newton).max(axis=1), 1e-300))[:, None]
+        step[going] = np.where(lower[:, None], step[going] / 2, newton)
+        going = going[np.abs(step[going]).max(axis=1) >= _CLOSE]
+    return np.asarray(best)
+
+
+def _likelihood(z: np.ndarray, weights: np.ndarray, y: np.ndarray, beta: np.ndarray) -> np.ndarray:
+    eta = beta[:, :1] + beta[:, 1:] * z
+    return np.asarray((y * eta - np.logaddexp(0, eta)) @ weights)
 
 
 def _separated(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:

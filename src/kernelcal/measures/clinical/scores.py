@@ -80,22 +80,26 @@ class _PreparedHosmerLemeshow(_OfProbability):
         size, mean = self.inside.sum(axis=0), self.p @ self.inside
         with np.errstate(divide="ignore", invalid="ignore"):
             self.variance = np.where(size > 0, mean * (1 - mean / size), 0.0)
+        self.variance[self.variance <= 1e-13 * size] = 0.0  # certain, up to rounding
 
     def measured(self, targets: np.ndarray) -> np.ndarray:
-        """Sums of squared differences over binomial variances; groups of certain predictions are left out."""
+        """Sums of squared differences over binomial variances; infinite where a group was certain and is not right."""
         apart = (np.asarray(targets, dtype=np.float64) - self.p) @ self.inside
         known = self.variance > 0
-        return np.asarray((apart[:, known] ** 2 / self.variance[known]).sum(axis=1))
+        sums = np.asarray((apart[:, known] ** 2 / self.variance[known]).sum(axis=1))
+        return np.where((np.abs(apart[:, ~known]) > 1e-9).any(axis=1), np.inf, sums)
 
     def remark(self, value: float) -> str:
-        """The p-value of the chi-square law, which is not exact."""
+        """The p-value of the chi-square law, which is not exact; of weighted rows it says nothing."""
         from scipy.special import chdtrc  # imported when needed: the import of kernelcal stays light
 
         df = int((self.variance > 0).sum())
+        if df == 0 or not np.isfinite(value) or np.ptp(self.w) > 0:
+            return ""
+        fitted = f" (p = {float(chdtrc(df - 2, value)):.3g} with {df - 2})" if df > 2 else ""
         return (
             f"the chi-square law says p = {float(chdtrc(df, value)):.3g} with {df} degrees of freedom, one a group, as "
-            f"for data that the model was not fitted to (p = {float(chdtrc(max(df - 2, 1), value)):.3g} with "
-            f"{max(df - 2, 1)}); the p-value in the table is exact"
+            f"for independent rows that the model was not fitted to{fitted}; the p-value in the table needs no such law"
         )
 
 
@@ -111,6 +115,7 @@ class Brier(Measure):
     """
 
     name: ClassVar[str] = "Brier score"
+    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
     signed: ClassVar[bool] = True
     mean_of_rows: ClassVar[bool] = True
 
@@ -137,6 +142,7 @@ class ScaledBrier(Measure):
     """
 
     name: ClassVar[str] = "scaled Brier score"
+    limits: ClassVar[tuple[float, float]] = (-np.inf, 1.0)
     signed: ClassVar[bool] = True
 
     def prepare(self, predictions: Any, weights: np.ndarray | None = None) -> PreparedMeasure:
@@ -166,6 +172,7 @@ class NetBenefit(Measure):
 
     threshold: float = 0.2
     name: ClassVar[str] = "net benefit"
+    limits: ClassVar[tuple[float, float]] = (-np.inf, 1.0)
     signed: ClassVar[bool] = True
     mean_of_rows: ClassVar[bool] = True
 
@@ -183,7 +190,8 @@ class HosmerLemeshow(Measure):
     """Statistic of Hosmer and Lemeshow over groups of equal size by their predictions, with an exact p-value.
 
     ``sum_g (O_g - E_g)^2 / (E_g (1 - E_g / n_g))``. Its chi-square law is that of many rows; the p-value is that of
-    redrawn outcomes. It says nothing of the size or kind of an error, and grows with the number of rows.
+    redrawn outcomes. It says nothing of the size or kind of an error, and grows with the number of rows. It is infinite
+    where predictions of a group are all 0, or all 1, and an outcome says otherwise.
 
     Parameters
     ----------

@@ -55,7 +55,7 @@ class SkillRow:
     interval: tuple[float, float]
     pvalue: float
 
-    def to_dict(self) -> dict[str, Any]:
+    def plain(self) -> dict[str, Any]:
         """Return plain values for JSON; what is not known is None."""
         numbers = {name: getattr(self, name) for name in ("score", "baseline", "skill", "pvalue")}
         found: dict[str, Any] = {name: value if math.isfinite(value) else None for name, value in numbers.items()}
@@ -96,7 +96,7 @@ class Skill(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         own = {"measure": self.measure, "baseline": self.baseline, "confidence_level": self.confidence_level}
-        return {**own, "rows": [row.to_dict() for row in self.rows], "notes": list(self.notes)}
+        return {**own, "rows": [row.plain() for row in self.rows], "notes": list(self.notes)}
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the skill of all rows and of every group on its interval.

@@ -61,6 +61,7 @@ class ScoreMeasure(Measure):
     signed: ClassVar[bool] = True
     mean_of_rows: ClassVar[bool] = True
     proper: ClassVar[bool] = True
+    limits: ClassVar[tuple[float, float]] = (0.0, np.inf)
 
     @abstractmethod
     def score(self, predictions: Any) -> tuple[Rows, tuple[str, ...]]:
@@ -194,8 +195,13 @@ class RankedProbabilityScore(ScoreMeasure):
     serves: ClassVar[str] = "class probabilities, classes in their order"
 
     def takes(self, predictions: Any) -> bool:
-        """Tell whether predictions are of classes."""
-        return isinstance(predictions, ClassPredictions)
+        """Tell whether predictions are of three classes or more: of two it serves, and is the Brier score."""
+        return isinstance(predictions, ClassPredictions) and predictions.n_classes > 2
+
+    def refuse(self, predictions: Any) -> None:
+        """Refuse predictions that are not of classes."""
+        if not isinstance(predictions, ClassPredictions):
+            super().refuse(predictions)
 
     def score(self, predictions: Any) -> tuple[Rows, tuple[str, ...]]:
         """Score of every row: every class as the outcome, looked up."""

@@ -70,7 +70,10 @@ class ConfidenceOrder:
     def risks(self, targets: np.ndarray) -> np.ndarray:
         """Share of wrong answers among those kept so far, shape (B, n)."""
         wrong = 1.0 - np.asarray(targets, dtype=np.float64)
-        return np.asarray(np.cumsum(self.shared(wrong * self.w), axis=1) / self.kept)
+        errors = np.cumsum(self.shared(wrong * self.w), axis=1)
+        return np.divide(
+            errors, self.kept, out=np.zeros(errors.shape), where=self.kept > 0
+        )  # no weight so far: no error
 
 
 class _PreparedArea(PreparedMeasure):
@@ -98,7 +101,8 @@ class _PreparedArea(PreparedMeasure):
         y = np.asarray(targets, dtype=np.float64) / self.trials
         risks = own.risks(y[None])[0]
         inner = (np.arange(len(y)) - np.repeat(own.starts, own.sizes) + 1) / np.repeat(own.sizes, own.sizes)
-        errors_by, kept_by = own.each / own.kept, -own.each * risks / own.kept
+        errors_by = np.divide(own.each, own.kept, out=np.zeros(len(y)), where=own.kept > 0)
+        kept_by = -errors_by * risks
         after = [_after(x, own.starts) for x in (errors_by, kept_by)]
         parts = [np.add.reduceat(x * inner, own.starts) for x in (errors_by, kept_by)]
         mean = np.add.reduceat(risks, own.starts) / own.sizes
@@ -271,6 +275,7 @@ class ExcessRiskCoverage(_OfAnswers):
     """
 
     name: ClassVar[str] = "excess AURC"
+    limits: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     signed: ClassVar[bool] = True
 
     def prepare(self, predictions: Any, weights: np.ndarray | None = None) -> PreparedMeasure:

@@ -329,7 +329,8 @@ def _absolute_moment(mean: np.ndarray, std: np.ndarray, order: float) -> np.ndar
     near = np.minimum(ratio, _FAR)
     front = spread**order * 2 ** (order / 2) * gamma((order + 1) / 2) / math.sqrt(math.pi)
     by_function = front * hyp1f1(-order / 2, 0.5, -near)
-    inverse, term, series = np.where(ratio > _FAR, spread / np.where(mean == 0, 1.0, mean), 0.0) ** 2, 1.0, 1.0
+    inverse = np.where(ratio > _FAR, spread / np.where(mean == 0, 1.0, mean), 0.0) ** 2
+    term, series = np.ones_like(inverse), np.ones_like(inverse)
     for k in range(1, 13):  # E (1 + s z / m)^p = sum_k C(p, 2 k) (2 k - 1)!! (s / m)^(2 k)
         term = term * inverse * (order - 2 * k + 2) * (order - 2 * k + 1) / (2 * k)
         series = series + term

@@ -1,0 +1,217 @@
+"""``kernelcal recalibrate``: a map from a file of predictions, an honest test of it, and repaired tables."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kernelcal.cli.commands.repaired import ReadColumns, layout_of, write_repaired
+from kernelcal.cli.ending import FINE, SAID_NO, refused, say
+from kernelcal.cli.gates import level
+from kernelcal.cli.reading import reading_of
+from kernelcal.defaults import DRAWS
+from kernelcal.errors import InputError, KernelcalError, naming_rows
+from kernelcal.io import Arrays, Data, ReadOptions, Source, opened, outcomes_beside, read_source
+from kernelcal.surroundings import refuse_place
+
+__all__ = ["add_recalibrate"]
+
+
+_NOT_KNOWN = "outcome (not known)"  # column that stands for outcomes of rows that have none yet
+_OF_FIT = "these are the rows of the fit: no test of them shows success"
+
+
+def add_recalibrate(commands: Any) -> argparse.ArgumentParser:
+    """Options of the command."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "recalibrate",
+        help="a map that makes predictions of other rows better calibrated, and an honest test of it",
+        description="Fit a map to rows that the model was not trained on, say what it does for rows it has not seen, "
+        "save it, and apply it to other files. Leaving predictions alone is an answer.",
+    )
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="one table, or two npy files")
+    parser.add_argument(
+        "--method",
+        metavar="NAME",
+        help="auto (default), one, cautious, or a map: temperature, platt, svs, sms, quadratic, venn-abers, ...",
+    )
+    parser.add_argument("--save", type=Path, metavar="MAP", help="write the map, a json file")
+    parser.add_argument(
+        "--apply", type=Path, metavar="MAP", help="use this map on the file, in place of fitting one to it"
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="TABLE", help="write the rows with better predictions, a csv file"
+    )
+    parser.add_argument(
+        "--without-outcomes", action="store_true", help="with --apply: the file has no outcomes yet, and needs none"
+    )
+    group = parser.add_argument_group("rows that depend on each other")
+    group.add_argument("--clusters", metavar="NAMES", help="columns whose values are shared by rows that may")
+    group.add_argument("--horizon", metavar="H", help="steps that a forecast looks ahead, or a column that says it")
+    group.add_argument("--time", metavar="NAME", help="with --horizon: column of times at regular steps")
+    group.add_argument("--series", metavar="NAMES", help="with --horizon: columns that tell series apart")
+    parser.add_argument("--draws", type=int, default=DRAWS, metavar="B", help="draws of the tests")
+    parser.add_argument("--seed", type=int, default=0, metavar="SEED", help="seed of folds and draws")
+    parser.add_argument(
+        "--fail-below", type=level, metavar="P", help="exit status 1 if the p-value after the map is below P"
+    )
+    parser.add_argument(
+        "--fail-unless-better",
+        action="store_true",
+        help="exit status 1 if the map is not clearly better than leaving predictions alone",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(runs=run_recalibrate)
+    return parser
+
+
+def run_recalibrate(options: argparse.Namespace) -> int:
+    """Fit or load a map, say what it does, write what was asked for; returns the exit status."""
+    _refuse_options(options)
+    try:
+        return _run(options)
+    except (KernelcalError, UnicodeError) as error:
+        text, name = " ".join(str(error).split()), " and ".join(map(str, options.files))
+        places = [*options.files, *(place for place in (options.apply, options.save, options.output) if place)]
+        return refused(text if any(str(place) in text for place in places) else f"{name}: {text}")
+
+
+def _refuse_options(options: argparse.Namespace) -> None:
+    if options.save is not None:
+        refuse_place(options.save, suffixes=(".json",), what="--save writes a map", example="map")
+    if options.output is not None:
+        refuse_place(options.output, suffixes=(".csv",), what="-o writes a table", example="fixed")
+        if options.output in options.files:
+            raise InputError(f"-o {options.output} is the file that is read: name another")
+    if options.apply is not None and (options.save is not None or options.method is not None):
+        raise InputError("--apply uses a map that was fitted already: --save and --method belong to the fit")
+    if options.without_outcomes and (options.apply is None or options.output is None):
+        raise InputError("--without-outcomes says that a map is applied to new rows: name --apply MAP and -o TABLE")
+    if options.without_outcomes and (options.fail_below is not None or options.fail_unless_better):
+        raise InputError("nothing is tested without outcomes: leave the gates out")
+
+
+def _run(options: argparse.Namespace) -> int:
+    from kernelcal.recalibration import Recalibration, recalibrate  # for this command alone
+
+    found = None if options.apply is None else Recalibration.load(options.apply)
+    source, read_as = _opened(options, found)
+    data = read_source(source, read_as)
+    layout = None if options.output is None else layout_of(source, read_as)
+    depend = {**data.dependence, "weights": data.weights, "draws": options.draws, "rng": options.seed}
+    told: dict[str, Any] = {"read": data.description}
+    if not options.json:
+        say(_sentence(data, options))
+    with naming_rows(lambda row: data.row_in_words(row)):
+        if found is None:
+            found = recalibrate(data.y, data.predictions, options.method or "auto", **depend)
+            after, better = found.test_after, found.verdict.startswith("Use")
+            told |= found.to_dict()
+            _say_unless(options.json, found.summary())
+        else:
+            after, better = _checked(found, data, depend, options, told)
+    if options.save is not None:
+        found.save(options.save)
+        say(f"wrote {options.save}", to_errors=True)
+    if layout is not None:
+        told["read_again"] = _written(found, source, layout, data, options)
+    if options.json:
+        say(json.dumps(told, indent=2, allow_nan=False))
+    return _ended(options, after, better)
+
+
+def _say_unless(json_is_printed: bool, text: str) -> None:
+    if not json_is_printed:
+        say(text)
+
+
+def _sentence(data: Data, options: argparse.Namespace) -> str:
+    return data.sentence.replace(f"target {_NOT_KNOWN}; ", "") if options.without_outcomes else data.sentence
+
+
+def _opened(options: argparse.Namespace, found: Any) -> tuple[Source, ReadOptions]:
+    """The table with its outcomes: beside it, in a second file, or none where rows have none yet."""
+    read_as = reading_of(options)
+    source = opened(options.files, read_as)
+    if options.without_outcomes:
+        names = getattr(found.fit, "names", None)
+        columns = {name: source.array(name) if source.axes(name) > 1 else source.values(name) for name in source.names}
+        number = len(next(iter(columns.values())))
+        columns[_NOT_KNOWN] = np.full(number, names[0] if names else 1)
+        return Arrays(options.files[0], columns), _without_outcomes(read_as, source, names)
+    joined = outcomes_beside(source, read_as)
+    return (source, read_as) if joined is None else (joined.source, joined.options)
+
+
+def _without_outcomes(read_as: ReadOptions, source: Source, names: Any) -> ReadOptions:
+    """Options that need no labels: the classes are those of the map."""
+    if read_as.target is not None or read_as.truth is not None:
+        raise InputError("--without-outcomes and a target exclude each other: leave one out")
+    found = replace(read_as, target=_NOT_KNOWN)
+    if names and not read_as.of_top_label:
+        columns = [str(name) for name in names]
+        if read_as.predictions is None and all(name in source.names for name in columns):
+            found = replace(found, predictions=",".join(columns))
+        found = found if read_as.classes or read_as.one_based else replace(found, classes=",".join(columns))
+    return found
+
+
+def _checked(
+    found: Any, data: Data, depend: dict[str, Any], options: argparse.Namespace, told: dict[str, Any]
+) -> tuple[Any, bool]:
+    """What the map does for other rows; nothing of rows of its fit, or without outcomes."""
+    if options.without_outcomes:
+        return None, False
+    seen = found.share_seen(data.predictions)
+    told["share_of_the_fit"] = None if np.isnan(seen) else seen
+    if seen > 0:
+        words = _OF_FIT if seen == 1 else f"{seen:.0%} of the rows of the fit are here: no test shows success"
+        _say_unless(options.json, words)
+        told["verdict"] = words
+        if options.fail_below is not None or options.fail_unless_better:
+            raise InputError(f"{words}: gates look at rows that had no part in the fit")
+        return None, False
+    if np.isnan(seen):
+        _say_unless(options.json, "many predictions are equal: whether these are rows of the fit cannot be seen")
+    check = found.check(data.y, data.predictions, **depend)
+    _say_unless(options.json, check.summary())
+    told |= check.to_dict()
+    return check.test_after, check.gain > check.gain_error
+
+
+def _written(found: Any, source: Source, layout: ReadColumns, data: Data, options: argparse.Namespace) -> str:
+    if data.numbers is None:
+        raise InputError("-o writes a row a prediction, and this table has one in several lines: leave -o out")
+    made = found(data.predictions)
+    outcomes = not options.without_outcomes
+    source.names[:] = [name for name in source.names if name != _NOT_KNOWN]
+    command = write_repaired(options.output, source, layout, data.numbers, made, outcomes=outcomes)
+    say(f"wrote {options.output}", to_errors=True)
+    if not options.json:
+        if options.apply is None:
+            say(f"\n{options.output} holds rows of the fit: no test of them shows success. It is read by")
+        elif outcomes:
+            say(f"\n{options.output} is read by")
+        else:
+            say(f"\n{options.output} is read, with outcomes when they are known, by")
+        say(f"  {command}")
+    return command
+
+
+def _ended(options: argparse.Namespace, after: Any, better: bool) -> int:
+    status = FINE
+    if options.fail_below is not None:
+        if after is None:
+            raise InputError("--fail-below looks at a test after the map, and there is none: too few rows")
+        if after.pvalue < options.fail_below:
+            say(f"p = {after.pvalue:.3g} after the map is below {options.fail_below:g}", to_errors=True)
+            status = SAID_NO
+    if options.fail_unless_better and not better:
+        say("the map is not clearly better than leaving the predictions alone", to_errors=True)
+        status = SAID_NO
+    return status
