@@ -162,6 +162,14 @@ class _PreparedKept(PreparedMeasure):
         value = float(self.measured(targets[None])[0])
         return np.asarray(self.share * (targets / self.trials - value) * (self.whole / self.kept.sum()))
 
+    def one_sided(self, targets: np.ndarray, confidence_level: float) -> tuple[float, float] | None:
+        """Of right answers alone, or wrong ones: ``(tail)^(1 / m)`` of m answers, the end of Clopper and Pearson."""
+        value, total = float(self.measured(targets[None])[0]), float(self.kept.sum())
+        if value not in (0.0, 1.0):
+            return None
+        end = ((1 - confidence_level) / 2) ** (float(self.kept.max()) / total)
+        return (end, 1.0) if value == 1 else (0.0, 1 - end)
+
 
 class _OfAnswers(Measure):
     """A measure that is shown unasked where outcomes are known to be right and wrong answers."""
