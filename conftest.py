@@ -26,6 +26,7 @@ sys.dont_write_bytecode = False
 # examples that need an extra, here all the guide, are left out where it is not installed
 EXAMPLES = {
     "docs": "torch",
+    "src/kernelcal/losses": "torch",
     "src/kernelcal/reporting": "jinja2",
     "src/kernelcal/sklearn": "sklearn",
     "src/kernelcal/stream": "pyarrow",

@@ -45,3 +45,9 @@ html_theme_options = {
     "footer_end": ["theme-version"],
 }
 html_sidebars = {"tutorial": [], "theory": [], "decisions": []}
+
+
+def setup(app):
+    """Methods that scikit-learn adds to its estimators are described there."""
+    added = ("set_fit_request", "set_score_request")
+    app.connect("autodoc-skip-member", lambda app, what, name, thing, skip, options: True if name in added else None)

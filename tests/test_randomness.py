@@ -79,6 +79,9 @@ HANDED_ON = {  # draw nothing themselves, or take numbers that a caller has draw
     "Run": "checks the seed and hands it on",
     "refuse_no_source": "checks the seed",
     "generator_of": "is what makes the streams",
+    "Recalibrator": "hands the seed on to `recalibrate`",
+    "RankTable.case": "hands the seed of ties on",
+    "read_ranks": "hands the seed of ties on",
 }
 OWN = np.random.default_rng(99)
 N = 60
@@ -95,6 +98,8 @@ MIXED = kc.Mixture([0.5, 0.5], [NORMAL, kc.Normal(MEAN + 3, 0.5)])
 QUARTIC = kc.UnnormalizedDensity(
     lambda y, a: -((y - a) ** 4), np.array([0.0, 5.0]), gradient=lambda y, a: -4 * (y - a) ** 3
 )
+POSTERIOR = OWN.normal(size=(N, 9, 1))
+VECTORS = kc.Samples(OWN.normal(size=(N, 7, 2)))
 TEST = {"draws": 99, "rng": 0}
 
 
@@ -137,10 +142,12 @@ CALLS = {  # every public function or class that takes rng=, called so that it d
     "Draws": lambda: Draws(0, "draws of a test"),
     "FisherDivergence": lambda: fisher(kc.FisherDivergence("standard", size=7, rng=0)),
     "KernelFisherDivergence": lambda: fisher(kc.KernelFisherDivergence(kc.Gaussian(1.0), "standard", size=7, rng=0)),
+    "Monitor": lambda: kc.Monitor(rng=0).update(COUNT, COUNTS),
     "MonteCarlo": lambda: kc.MonteCarlo(9, rng=0).embedding(kc.Gaussian(1.0), NORMAL),
     "Nystrom": lambda: kc.skce(EVENT, RISK, engine=kc.Nystrom(5, rng=0)),
     "Predictions.sample": lambda: NORMAL.sample(rng=0),
     "QuantileCalibration.band": lambda: statistics.quantile_calibration(NUMBER, NORMAL).band(**TEST),
+    "Recalibration.check": lambda: kc.recalibration.recalibrate(EVENT, RISK, **TEST).check(1 - EVENT, 1 - RISK, **TEST),
     "RandomFourier": lambda: kc.skce(EVENT, RISK, engine=kc.RandomFourier(5, rng=0)),
     "Sketch": sketched,
     "SlicedWasserstein": lambda: kc.median_lengthscale(
@@ -149,8 +156,10 @@ CALLS = {  # every public function or class that takes rng=, called so that it d
     ),
     "Spectral": lambda: kc.skce(NUMBER, NORMAL, target_kernel=kc.Spectral(kc.Laplacian(0.371), 11, rng=0)),
     "UCME": lambda: statistics.UCME(location_rng=0)(NUMBER, NORMAL),
+    "calibration_curve": lambda: kc.measures.calibration_curve(EVENT, RISK, **TEST),
     "calibration_test": lambda: kc.calibration_test(EVENT, RISK, **TEST),
     "class_reliability": lambda: kc.class_reliability(LABELS, PROBS, **TEST),
+    "clinical_table": lambda: kc.measures.clinical_table(EVENT, RISK, **TEST),
     "compare": lambda: kc.compare(EVENT, {"a": RISK, "b": RISK**2}, **TEST),
     "confidence_interval": lambda: kc.confidence_interval(EVENT, RISK, method="bootstrap", **TEST),
     "draw_locations": lambda: statistics.draw_locations(NORMAL, rng=0),
@@ -162,29 +171,48 @@ CALLS = {  # every public function or class that takes rng=, called so that it d
     "ground_lengthscale": lambda: kernels.ground_lengthscale(MIXED, rng=0),
     "highest_density_coverage": lambda: kc.highest_density_coverage(NUMBER, MIXED, **TEST),
     "langevin_draws": lambda: kc.langevin_draws(QUARTIC, 5, steps=2, step_size=0.1, rng=0),
+    "measure": lambda: kc.measures.measure(EVENT, RISK, "oe", **TEST),
     "median_lengthscale": lambda: kc.median_lengthscale(RISK, max_rows=9, rng=0),
     "normal_locations": lambda: statistics.normal_locations(NORMAL, 3, rng=0),
     "pit": lambda: kc.pit(COUNT, COUNTS, rng=0),
+    "pit_values_test": lambda: kc.ranks.pit_values_test(RISK, **TEST),
     "pit_histogram": lambda: kc.pit_histogram(COUNT, COUNTS, **TEST),
     "pit_of": lambda: statistics.pit_of(Case.of(COUNT, COUNTS), 0),
     "pit_test": lambda: kc.pit_test(COUNT, COUNTS, **TEST),
+    "posterior_test": lambda: kc.ranks.posterior_test(NUMBER[:, None], POSTERIOR, **TEST),
     "quantile_calibration": lambda: kc.quantile_calibration(COUNT, COUNTS, rng=0),
     "quantile_calibration_of": lambda: statistics.quantile_calibration_of(
         Case.of(COUNT, COUNTS), np.array([0.25, 0.5]), 0
     ),
     "rank_histogram": lambda: kc.rank_histogram(RANKED, DRAWS, **TEST),
+    "rank_test": lambda: kc.ranks.rank_test(RANKED.astype(int), 5, **TEST),
+    "ranks_of_draws": lambda: kc.ranks.ranks_of_draws(NUMBER[:, None], POSTERIOR, rng=0),
+    "recalibrate": lambda: kc.recalibration.recalibrate(EVENT, RISK, **TEST),
     "reliability": lambda: kc.reliability(EVENT, RISK, **TEST),
     "report": page,
+    "risk_coverage": lambda: kc.measures.risk_coverage(EVENT, RISK, **TEST),
     "simplex_calibration": lambda: kc.simplex_calibration(LABELS, PROBS, **TEST),
     "ucme": lambda: kc.ucme(NUMBER, NORMAL, location_rng=0),
+    "vectors_test": lambda: kc.ranks.vectors_test(NUMBER[:, None] * [1.0, 0.5], VECTORS, **TEST),
 }
 WHOLE = {"compare", "evaluate", "evaluate_files", "evaluate_frame", "explain", "report"}  # use the streams of parts
 SHARED = {  # purposes that several functions have, since they are to have the same numbers
     "PIT values": {
         *("pit", "pit_of", "pit_histogram", "pit_test", "quantile_calibration", "quantile_calibration_of"),
-        "QuantileCalibration.band",
+        *("QuantileCalibration.band", "pit_values_test", "posterior_test", "rank_test"),
     },
-    "draws of a test": {"Draws", "Sketch", "calibration_test", "confidence_interval"},  # an interval tests 0 first
+    "centre of PIT values": {"pit_test", "posterior_test", "rank_test"},
+    "draws of the PIT test": {"pit_test", "pit_values_test", "posterior_test", "rank_test"},
+    "ties of ranks": {"posterior_test", "ranks_of_draws"},
+    "draws of measures": {"clinical_table", "measure", "risk_coverage"},
+    "draws of a calibration curve": {"calibration_curve", "clinical_table"},
+    # an interval tests 0 first
+    "draws of a test": {
+        *("Draws", "Sketch", "calibration_test", "confidence_interval", "vectors_test"),
+        *("recalibrate", "Recalibration.check"),
+    },
+    "blocks of a forward test": {"recalibrate", "Recalibration.check"},  # a map is fitted before it is checked
+    "folds of a recalibration": {"recalibrate", "Recalibration.check"},
     "draws of an interval": {"confidence_interval", "equivalence_test"},
     "draws of the band of a curve": {"class_reliability", "reliability"},
     "points of a base measure": {"FisherDivergence", "KernelFisherDivergence"},

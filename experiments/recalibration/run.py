@@ -24,7 +24,7 @@ import numpy as np
 import kernelcal as kc
 from kernelcal.predictions import Quantiles, Samples
 from kernelcal.recalibration import TemperatureScaling, recalibrate
-from kernelcal.recalibration.number_maps import loss_rows
+from kernelcal.recalibration.numbers import loss_rows
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))  # of what all experiments share
 

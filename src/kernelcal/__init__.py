@@ -54,6 +54,7 @@ if TYPE_CHECKING:  # what a name is; when it is asked for it is imported from it
         median_lengthscale,
     )
     from kernelcal.lenses import ClassWise, Groups, OneClass, Relabel, TopK, TopLabel
+    from kernelcal.monitor import Monitor
     from kernelcal.pairs import ExactPairs, Nystrom, RandomFourier
     from kernelcal.predictions import (
         Bernoulli,
@@ -173,6 +174,7 @@ __all__ = [
     "MissingExtraError",
     "Mixture",
     "MixtureWasserstein",
+    "Monitor",
     "MonteCarlo",
     "MultivariateNormal",
     "NegativeBinomial",
@@ -261,6 +263,7 @@ _NAMES = {  # of every room, as they are imported above
         "median_lengthscale"
     ),
     "lenses": "ClassWise Groups OneClass Relabel TopK TopLabel",
+    "monitor": "Monitor",
     "pairs": "ExactPairs Nystrom RandomFourier",
     "predictions": (
         "Bernoulli Beta Binomial Categorical DiagonalNormal Dirichlet Gamma IsotropicNormal Laplace Logits "

@@ -213,3 +213,25 @@ def test_columns_of_k_and_n_are_found(tmp_path, capsys):
     assert f"{found.pvalue:.2g}" in printed
     path.write_text("k,n,confidence\n" + "\n".join(f"{11},{10},{p[i]}" for i in range(80)))
     assert main(["evaluate", str(path)]) == 2
+
+
+def test_models_are_compared_on_what_all_answered(tmp_path, capsys):
+    rng = np.random.default_rng(3)
+    silent = {name: set(rng.choice(60, 9, replace=False).tolist()) for name in ("a", "b")}
+    for name, without in silent.items():
+        lines = []
+        for row in rng.permutation(60).tolist():
+            own = {"answer": None, "confidence": None, "correct": None}
+            if row not in without:
+                p = round(float(rng.uniform(0.4, 0.95)), 2)
+                own = {"answer": "A", "confidence": p, "correct": bool(rng.random() < p)}
+            lines.append(json.dumps({"question": row, **own}))
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(lines))
+    files = [str(tmp_path / f"{name}.jsonl") for name in silent]
+    said = ["compare", *files, "--abstained", "answer=", "--draws", "99"]
+    assert main(said) == 2
+    assert "--row-id NAME" in capsys.readouterr().err
+    assert main([*said, "--row-id", "question"]) == 0
+    both = 60 - len(silent["a"] | silent["b"])
+    printed = capsys.readouterr().out
+    assert f"compared on {both} rows that every model answered" in printed

@@ -1,6 +1,7 @@
 """The monitor against plain products of bets, files, batches in any cut, and false alarms."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,8 +13,8 @@ from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.monitor import Monitor
 from kernelcal.monitor.cells import bets_of, kind_of
-from kernelcal.monitor.experts import Kernels, experts_of
-from kernelcal.monitor.wealth import Wealth
+from kernelcal.monitor.lanes import Lane, experts_of
+from kernelcal.monitor.learners import Kernels, Learner
 from kernelcal.predictions import Poisson, Quantiles, Samples
 
 LEVELS = [0.1, 0.25, 0.5, 0.75, 0.9]
@@ -68,59 +69,61 @@ def test_every_bet_has_mean_one_under_the_prediction(kind):
     rng = np.random.default_rng(0)
     case = Case.of(*KINDS[kind](rng, 60))
     told = kind_of(case)
-    bets, experts = bets_of(case, told, rng), experts_of(told)
+    bets, experts = bets_of(case, told, rng.random(60))[0], experts_of(told)
     for _ in range(2):
         total = np.zeros((60, sum(one.number for one in experts)))
         for cell in range(told.cells):
             at = np.full(60, cell)
-            moved = type(bets)(bets.p, at, at, bets.features)
+            moved = replace(bets, low=at, high=at)
             logs = np.concatenate([one.log_bets(moved) for one in experts], axis=1)
             total += bets.p[:, [cell]] * np.exp(logs)
         np.testing.assert_allclose(total, 1, atol=1e-9)
         for one in experts:
-            one.learn(bets)
-            one.turn(60)
+            if isinstance(one, Learner):
+                one.learn(bets)
 
 
-def plain_wealth(weights, bets):
-    """Money by the recursions as they are written."""
-    ever, drift, reserve = weights / 2, np.zeros(len(weights)), 0.5
-    for t, e in enumerate(bets, 1):
-        spent = reserve / (t + 1)
-        ever, drift = e * (ever + weights * spent), e * (drift + 1)
-        reserve -= spent
-        yield ever.sum() + reserve, weights @ drift
+def of_outcomes(kind, rng):
+    """A row's prediction with every outcome it may have, as arguments of update, each equally likely or told."""
+    if kind == "binary":
+        return [((j, kc.Bernoulli([0.3])), p) for j, p in enumerate((0.7, 0.3))]
+    if kind == "classes":
+        p = rng.dirichlet([1.0] * 4)
+        return [((j, kc.Categorical(p[None])), p[j]) for j in range(4)]
+    if kind == "normal":
+        return [
+            ((kc.Normal([0.7], [1.3]).quantile(np.array([(j + 0.5) / 20])), kc.Normal([0.7], [1.3])), 0.05)
+            for j in range(20)
+        ]
+    if kind == "quantiles":
+        shares, batch = np.diff([0, *LEVELS, 1]), Quantiles(0.2 + 1.7 * SCORES[None], LEVELS)
+        inner = (batch.values[0, 1:] + batch.values[0, :-1]) / 2
+        return list(zip([(y, batch) for y in (-9.0, *inner, 9.0)], shares, strict=True))
+    pool = rng.normal(size=10)
+    return [((pool[j], Samples(np.delete(pool, j)[None])), 0.1) for j in range(10)]
 
 
-@pytest.mark.parametrize("cuts", [[40], [1] * 40, [7, 13, 20]])
-def test_money_is_that_of_the_recursions(cuts):
-    rng = np.random.default_rng(1)
-    weights, bets = np.array([0.5, 0.3, 0.2]), rng.lognormal(0, 0.5, (40, 3))
-    expected = np.array([*plain_wealth(weights, bets)])
-    wealth, found, done = Wealth.begin(weights), [], 0
-    for cut in cuts:
-        found.append(np.stack(wealth.add(np.log(bets[done : done + cut])), axis=1))
-        done += cut
-    np.testing.assert_allclose(np.exp(np.concatenate(found)), expected, rtol=1e-10)
-    assert np.exp(wealth.log_evalue) == pytest.approx(expected[-1, 0])
-    sums = np.concatenate([np.zeros((1, 3)), np.log(bets).cumsum(axis=0)])
-    np.testing.assert_allclose(wealth.began, sums.argmin(axis=0))
+@pytest.mark.parametrize("rows", [1, 41, 500])
+@pytest.mark.parametrize("kind", ["binary", "classes", "normal", "quantiles", "ensembles"])
+def test_money_is_a_martingale_under_the_prediction(kind, rows, tmp_path):
+    """Over what the next row may bring, the mean e-value is that of now, and the drift statistic grows by 1."""
+    rng = np.random.default_rng(11)
+    monitor, place = Monitor().update(*KINDS[kind](rng, rows)), tmp_path / "state.npz"
+    monitor.save(place)
+    money = turned = 0.0
+    for (y, batch), p in of_outcomes(kind, rng):
+        after = Monitor.load(place).update(np.atleast_1d(y), batch)
+        money += p * after.evalue
+        turned += p * np.exp(after.log_drift) * 100_000
+    assert money == pytest.approx(monitor.evalue, rel=1e-9)
+    assert turned == pytest.approx(np.exp(monitor.log_drift) * 100_000 + 1, rel=1e-9)
 
 
-def test_money_of_shards_one_after_the_other_is_a_product_of_bets():
-    """All the money that the first shard left is bet by the second: experts go on, the reserve is spread anew."""
-    rng = np.random.default_rng(2)
-    weights, one, two = np.array([0.6, 0.4]), rng.lognormal(0, 0.5, (12, 2)), rng.lognormal(0, 0.5, (9, 2))
-    first, second = Wealth.begin(weights), Wealth.begin(weights)
-    first.add(np.log(one))
-    second.add(np.log(two))
-    joined = second.after(first)
-    products = two.prod(axis=0)
-    by_hand = (np.exp(first.ever) * products).sum() + np.exp(first.log_reserve) * np.exp(second.log_evalue)
-    assert np.exp(joined.log_evalue) == pytest.approx(by_hand)
-    np.testing.assert_allclose(np.exp(joined.drift), np.exp(first.drift) * products + np.exp(second.drift))
-    beside = first.beside(second)
-    assert np.exp(beside.log_evalue) == pytest.approx((np.exp(first.log_evalue) + np.exp(second.log_evalue)) / 2)
+def test_ties_are_broken_by_other_numbers_than_those_of_the_caller():
+    """Data simulated from the seed of the monitor: counts, whose jumps are filled by random numbers."""
+    for seed in range(3):
+        y, batch = counts(np.random.default_rng(seed), 1500)
+        assert Monitor(rng=seed).update(y, batch).log_evalue < 3
 
 
 def test_learning_is_ridge_regression_by_newton_steps():
@@ -128,17 +131,43 @@ def test_learning_is_ridge_regression_by_newton_steps():
     rng = np.random.default_rng(3)
     case = Case.of(*binary(rng, 50, 0.5))
     kind = kind_of(case)
-    bets, kernels = bets_of(case, kind, rng), Kernels(kind, forgets=False)
+    bets, kernels = bets_of(case, kind, rng.random(50))[0], Kernels(kind)
     kernels.learn(bets)
-    kernels.turn(50)
     p, y = bets.features[:, 0], case.targets
-    for k, (length, tau) in enumerate(itertools.product((0.05, 0.2, 0.8), (0.3, 1.0))):
+    for at, (length, tau) in zip(
+        np.ndindex(3, 4), itertools.product((0.05, 0.2, 0.8), (0.3, 1.0, 0.3, 1.0)), strict=True
+    ):
         frequencies = np.tan(np.pi / 2 * (np.arange(32) + 0.5) / 32) / length
         phi = np.concatenate([np.cos(np.outer(p, frequencies)), np.sin(np.outer(p, frequencies))], axis=1) / np.sqrt(32)
         precision = np.eye(64) / tau**2 + (phi * (p * (1 - p))[:, None]).T @ phi
-        np.testing.assert_allclose(kernels.w[k, 0], np.linalg.solve(precision, phi.T @ (y - p)), atol=1e-10)
+        np.testing.assert_allclose(kernels.w[at][0], np.linalg.solve(precision, phi.T @ (y - p)), atol=1e-10)
         near = np.exp(-np.abs(p[:, None] - p) / length)
         assert np.abs(phi @ phi.T - near).max() < 0.35  # 32 frequencies
+    first = kernels.precision
+    kernels.learn(bets)
+    lost = (1 - np.exp(-50 / 1000)) * (first - np.eye(64) / kernels.spreads[:, None, None] ** 2)
+    np.testing.assert_allclose(kernels.precision[:, :2] - kernels.precision[:, 2:], lost[:, :2], atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", ["binary", "classes", "normal"])
+def test_what_shards_have_learned_is_that_of_all_rows(kind):
+    """One block each, then joined: as one block of both, whose Newton step begins at the same place."""
+    rng = np.random.default_rng(3)
+    case = Case.of(*KINDS[kind](rng, 90))
+    told = kind_of(case)
+    bets, _ = bets_of(case, told, rng.random(90))
+    for k, learner in enumerate(one for one in experts_of(told) if isinstance(one, Learner)):
+        one, two, both = ([x for x in experts_of(told) if isinstance(x, Learner)][k] for _ in range(3))
+        if isinstance(learner, Kernels) and told.ordered:  # standardised alike
+            one.scale = two.scale = both.scale = one.scale.with_rows(bets.features)
+        one.learn(bets[:30])
+        two.learn(bets[30:])
+        both.learn(bets)
+        one.join(two)
+        remembered = slice(0, 2) if isinstance(learner, Kernels) else slice(None)
+        for name, axis in (("precision", 1), ("w", 1)) if isinstance(learner, Kernels) else (("theta", 0),):
+            found, expected = (np.moveaxis(getattr(x, name), axis, 0)[remembered] for x in (one, both))
+            np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -148,8 +177,6 @@ def test_wrong_predictions_raise_an_alarm_and_any_cut_of_batches_is_the_same(kin
     whole = Monitor().update(y, batch)
     assert whole.alarm is not None
     assert whole.evalue > 20
-    if kind in ("ensembles", "counts"):
-        return  # ties are broken by batch
     parts = Monitor()
     for rows in np.split(np.arange(600), [1, 2, 50, 51, 333]):
         parts.update(y[rows], batch[rows])
@@ -175,7 +202,7 @@ def test_wrong_predictions_raise_an_alarm_and_any_cut_of_batches_is_the_same(kin
     ],
 )
 def test_directions_are_those_of_a_known_truth(make, words):
-    for seed in range(3):
+    for seed in range(2):
         found = Monitor().update(*make(np.random.default_rng(seed))).direction
         assert all(word in found for word in words), found
         opposite = {"over-confident": "under-confident", "above": "below", "more often": "less often"}
@@ -188,11 +215,14 @@ def test_a_change_is_found_where_it_began():
     rng = np.random.default_rng(5)
     monitor = Monitor()
     for day in range(14):
-        monitor.update(*binary(rng, 150, 1.0 if day < 8 else 0.4))
+        monitor.update(*binary(rng, 150, 1.0 if day < 8 else 0.4), key=f"day {day:02d}")
     began, low, high = monitor.changepoint
     assert low <= 1200 <= high
     assert abs(began - 1200) < 150
     assert monitor.alarm.row > 1200
+    assert monitor.drift_alarm.row > 1200
+    assert monitor.alarm.key == f"day {(monitor.alarm.row - 1) // 150:02d}"
+    assert f"(batch {min(monitor.alarm, monitor.drift_alarm, key=lambda one: one.row).key})" in monitor.verdict
     assert "Alarm" in monitor.verdict
 
 
@@ -217,6 +247,52 @@ def test_files_keep_everything_and_days_count_once(tmp_path):
     kc.Sketch(prediction_kernel=kc.Laplacian(0.2)).save(path)
     with pytest.raises(InputError, match="kernelcal sketch"):
         Monitor.load(path)
+
+
+@pytest.mark.parametrize("horizon", [1, 2])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_saved_monitor_goes_on_to_the_last_bit(kind, horizon, tmp_path):
+    rng, place = np.random.default_rng(10), tmp_path / "state.npz"
+    y, batch = KINDS[kind](rng, 120)
+    whole, saved = Monitor(horizon=horizon), Monitor(horizon=horizon)
+    for rows in np.split(np.arange(120), [1, 30, 77, 78]):
+        whole.update(y[rows], batch[rows])
+        saved.update(y[rows], batch[rows]).save(place)
+        saved = Monitor.load(place)
+    assert saved.to_dict() == whole.to_dict()
+    assert saved.log_evalue == whole.log_evalue
+    assert saved.history == whole.history
+    assert place.stat().st_size < 700_000 * horizon
+
+
+def test_names_of_classes_are_kept(tmp_path):
+    rng, place = np.random.default_rng(0), tmp_path / "state.npz"
+    p = rng.dirichlet([1.0] * 3, 40)
+    for names in (np.array([3, 5, 9]), ["a", "b", "c"]):
+        y = rng.choice(names, 40)
+        Monitor().update(y, p, classes=names, key="one").save(place)
+        assert Monitor.load(place).update(y, p, classes=names, key="two").rows == 80
+
+
+def test_an_interrupt_leaves_what_was(monkeypatch):
+    rng = np.random.default_rng(0)
+    monitor = Monitor(horizon=2).update(*binary(rng, 51, 0.7))
+    before, own = monitor.to_dict(), Lane.after
+    y, batch = binary(rng, 60, 0.7)
+    untouched = Monitor(horizon=2).merge(monitor).update(y, batch).to_dict()
+    called = []
+
+    def once(lane, bets):
+        called.append(1)
+        if len(called) == 2:
+            raise KeyboardInterrupt
+        return own(lane, bets)
+
+    monkeypatch.setattr(Lane, "after", once)
+    with pytest.raises(KeyboardInterrupt):
+        monitor.update(y, batch)
+    assert monitor.to_dict() == before
+    assert monitor.update(y, batch).to_dict() == untouched
 
 
 def test_what_is_altered_is_refused(tmp_path):
@@ -250,6 +326,34 @@ def test_a_batch_that_is_refused_changes_nothing():
 def test_an_impossible_outcome_is_proof():
     monitor = Monitor().update([0, 1, 1], [0.2, 0.0, 0.5])
     assert monitor.alarm.row == 2
+    ends = Quantiles(np.tile([0.0, 1.0, 2.0, 3.0], (5, 1)), [0.0, 0.3, 0.7, 1.0])
+    assert Monitor().update([1.5, 0.2, 2.9, 0.0, 3.0], ends).alarm is None
+    assert Monitor().update([1.5, 0.2, 2.9, 3.1, 1.5], ends).alarm.row == 4
+
+
+def test_an_outcome_that_equals_quantiles_counts_for_the_least_favourable_cell():
+    """Money after a tie is at most that after any of the cells it may lie in; whole numbers are no codes of cells."""
+    rng = np.random.default_rng(3)
+    before, batch = quantiles(rng, 200, 1.5), Quantiles([[0.0, 2.0, 2.0, 3.0, 5.0]], LEVELS)
+    values = {}
+    for y in (1.0, 2, 2.5):
+        values[y] = Monitor().update(*before).update([y], batch)
+    ties = values[2]._lanes[0].wealth.logs
+    assert (ties <= np.minimum(values[1.0]._lanes[0].wealth.logs, values[2.5]._lanes[0].wealth.logs) + 1e-12).all()
+    inner = bets_of(Case.of([2], batch), values[2]._kind, np.zeros(1))[0]
+    assert (inner.low, inner.high) == (1, 3)
+
+
+def test_one_lens_for_all_rows():
+    rng = np.random.default_rng(0)
+    p, y = rng.dirichlet([1.0] * 3, 60), rng.integers(0, 3, 60)
+    monitor = Monitor().update(y, p, lens=kc.TopLabel())
+    assert monitor.update(y, p, lens=kc.TopLabel()).kind == "binary"
+    for other in (None, kc.OneClass(1)):
+        with pytest.raises(InputError, match=r"began with the lens TopLabel\(\)"):
+            monitor.update(y, p, lens=other)
+    with pytest.raises(InputError, match="different lenses"):
+        monitor.merge(Monitor().update(y, p, lens=kc.OneClass(1)))
 
 
 def test_shards_merge_and_nothing_counts_twice():
@@ -264,6 +368,42 @@ def test_shards_merge_and_nothing_counts_twice():
     first, second = (Monitor().update(*binary(rng, 100)) for _ in range(2))
     mean = (first.evalue + second.evalue) / 2
     assert first.merge(second, "beside").evalue == pytest.approx(mean)
+    assert first.rows == 200
+    began, _, high = first.update(*binary(rng, 600, 0.3)).changepoint
+    assert abs(began - 200) < 60
+    assert high <= first.rows
+
+
+def test_shards_that_broke_ties_by_one_seed_are_not_multiplied():
+    """A number that fills jumps of both rows makes their bets dependent."""
+    rng = np.random.default_rng(0)
+    make = lambda seed: Monitor(rng=seed).update(*counts(rng, 50))  # noqa: E731
+    joined = make(0).merge(make(1))
+    assert joined.rows == 100
+    for seed in (0, 1):
+        with pytest.raises(InputError, match=f"numbers of the seed {seed}, .* an rng of its own"):
+            joined.merge(make(seed))
+    assert make(0).merge(make(0), "beside").rows == 100
+    assert Monitor().update(*normal(rng, 50)).merge(Monitor().update(*normal(rng, 50))).rows == 100
+
+
+def test_lanes_of_shards_go_on_where_the_first_ended():
+    """Row r of all is in lane r mod h, so that rows of a lane are h apart also where the shards meet."""
+    rng = np.random.default_rng(0)
+    for first, second in ((10, 7), (5, 3), (2, 9)):
+        one, two = (Monitor(horizon=3).update(*binary(rng, n)) for n in (first, second))
+        lanes = [two._lanes[(k - first) % 3].wealth.after(one._lanes[k].wealth) for k in range(3)]
+        joined = one.merge(two)
+        assert [lane.wealth.rows for lane in joined._lanes] == [len(range(k, first + second, 3)) for k in range(3)]
+        assert joined.log_evalue == pytest.approx(max(lane.log_evalue for lane in lanes) - np.log(3))
+    with pytest.raises(InputError, match="one after the other"):
+        one.merge(two, "beside")
+
+
+def test_an_empty_monitor_takes_the_alarm_of_the_other():
+    rng = np.random.default_rng(0)
+    other = Monitor().update(*binary(rng, 500, 0.3), key="a")
+    assert Monitor().merge(other).to_dict() == other.to_dict()
 
 
 def test_overlapping_horizons_are_watched_in_lanes():

@@ -85,14 +85,50 @@ def on_same_rows(models: dict[str, Data], options: ReadOptions, *, of_one_table:
             "--model-column NAME, or a column a model, --predictions a,b (of numbers --mean a,b --std c,d)"
         )
     (first, ours), *others = models.items()
-    if options.drop_missing and ours.keys is None and not (of_one_table and _of_the_same_lines(models)):
+    leaving = "--abstained" if options.abstained is not None else "--drop-missing" if options.drop_missing else ""
+    if leaving and ours.keys is None and not (of_one_table and _of_the_same_lines(models)):
         raise InputError(
-            "--drop-missing may leave out other rows of every model, and nothing tells rows apart: name what does, "
+            f"{leaving} may leave out other rows of every model, and nothing tells rows apart: name what does, "
             "--row-id NAME"
         )
     if ours.keys is not None:
         _refuse_doubles(first, ours.keys)
+    if options.abstained is not None and all(data.keys is not None for data in models.values()):
+        return _answered_by_all(models)
     return {first: ours, **{name: _in_order(first, ours, name, data) for name, data in others}}
+
+
+def _answered_by_all(models: dict[str, Data]) -> dict[str, Data]:
+    """Rows that no model abstained on, in the order of the first."""
+    common = set.intersection(*(set(data.keys or ()) for data in models.values()))
+    if not common:
+        raise InputError("no row has an answer of every model: nothing is left to compare")
+    kept = {
+        name: _some(data, [row for row, key in enumerate(data.keys or ()) if key in common])
+        for name, data in models.items()
+    }
+    (first, ours), *others = kept.items()
+    both = {first: ours, **{name: _in_order(first, ours, name, data) for name, data in others}}
+    words = f"; compared on {len(common):,} rows that every model answered"
+    return {name: replace(data, description=data.description + words) for name, data in both.items()}
+
+
+def _some(data: Data, rows: Sequence[int]) -> Data:
+    """Some rows of what was read, with all that is known of them."""
+    n, chosen = len(data.y), np.asarray(rows, dtype=np.intp)
+
+    def of(values: Any) -> Any:
+        if isinstance(values, np.ndarray):
+            return values[chosen]
+        one_a_row = isinstance(values, list | tuple) and len(values) == n
+        return [values[row] for row in rows] if one_a_row else values
+
+    parts: dict[str, Any] = {name: of(getattr(data, name)) for name in ("y", "weights", "keys", "labels")}
+    for name in ("groups", "given", "dependence"):
+        table = getattr(data, name)
+        parts[name] = {key: of(values) for key, values in table.items()} if table else table
+    numbers = chosen if data.numbers is None else data.numbers[chosen]
+    return replace(data, predictions=data.predictions[chosen], numbers=numbers, **parts)
 
 
 def _of_the_same_lines(models: Mapping[str, Data]) -> bool:

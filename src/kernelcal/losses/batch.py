@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernelcal.arrays import Array, namespace
+from array_api_compat import is_jax_array, is_numpy_array, is_torch_array
+
+from kernelcal.arrays import Array, is_half, namespace, place_of, precision
 from kernelcal.errors import InputError
 
-__all__ = ["ckce_loss", "mmce_loss", "residuals", "skce_loss"]
+__all__ = ["ckce_loss", "fixed", "mmce_loss", "residuals", "skce_loss", "with_slopes"]
 
-
-_TINY = 1e-12  # under roots, whose slope at 0 is infinite
+_ROUNDING = 8.0  # of squared distances, in units of the precision: below it pairs are equal, and have no slope
 _KERNELS = ("laplacian", "gaussian")
 
 
@@ -24,16 +25,17 @@ def skce_loss(
     Parameters
     ----------
     probabilities : array of shape (B, m), or (B,) for yes/no
-        Predicted probabilities, of PyTorch or JAX, on any device, with the gradient; also NumPy.
+        Predicted probabilities, of PyTorch or JAX, on any device, with their gradient; also NumPy. Half precision is
+        computed in single.
     labels : array of shape (B,)
-        Class numbers, which may be traced inside ``jax.jit``.
+        Class numbers from 0, which may be traced inside ``jax.jit``.
     lengthscale : float
         Of the kernel, fixed: one that changed from batch to batch would be another error each time.
     kernel : {"laplacian", "gaussian"}
         ``exp(-|p - q| / l)``, or ``exp(-|p - q|^2 / (2 l^2))``, of the Euclidean distance; of yes/no that of the one
         probability.
     weights : array of shape (B,), optional
-        Case weights.
+        Case weights: the mean is over pairs, each weighted by the product of its two. Rows that pad a batch have 0.
 
     Returns
     -------
@@ -45,9 +47,16 @@ def skce_loss(
     InputError
         For fewer than two rows, shapes that do not fit, and lengthscales that are not positive.
 
+    See Also
+    --------
+    RunningWitness : The same error in linear time, of several batches.
+    kernelcal.skce : The error of all rows, checked, with an interval; and of numbers and vectors.
+
     Notes
     -----
-    Cost ``O(B^2 m)`` as one matrix product, and ``24 B^2`` bytes with gradients.
+    Cost ``O(B^2 m)``: four products of matrices. The gradient is written out and not followed operation by operation,
+    which halves time and memory; derivatives of second order see it as a constant. Values are not looked at, which
+    would wait for the device: logits, and labels out of range, are not refused.
 
     References
     ----------
@@ -60,12 +69,11 @@ def skce_loss(
     >>> logits = torch.tensor([[2.0, 0.0], [0.5, 0.0], [0.0, 1.0]], requires_grad=True)
     >>> loss = skce_loss(torch.softmax(logits, dim=1), torch.tensor([0, 1, 1]))
     >>> loss.backward()
-    >>> round(float(loss), 4), logits.grad.shape
-    (-0.0131, torch.Size([3, 2]))
+    >>> round(loss.item(), 4), logits.grad.shape
+    (0.003, torch.Size([3, 2]))
     """
     p, r = residuals(probabilities, labels)
-    seen = probabilities[:, None] if probabilities.ndim == 1 else p
-    return _pairs(_gram(seen, lengthscale, kernel), r, weights)
+    return _pairs(p[:, 1:] if probabilities.ndim == 1 else p, r, weights, lengthscale, kernel)
 
 
 def mmce_loss(
@@ -74,7 +82,7 @@ def mmce_loss(
     """Unbiased squared maximum mean calibration error of the first choice: of its probability and whether it is right.
 
     ``mean_{i != j} k(c_i, c_j) (a_i - c_i) (a_j - c_j)``, c the largest probability and a 1 where that class happened.
-    Arguments, costs and errors are those of `skce_loss`.
+    Arguments, costs and errors are those of `skce_loss`; the kernel is of c alone, and only c gets a gradient.
 
     References
     ----------
@@ -87,12 +95,11 @@ def mmce_loss(
     >>> float(mmce_loss(np.array([[0.9, 0.1], [0.4, 0.6], [0.8, 0.2]]), np.array([0, 1, 1]))) < 0
     True
     """
-    xp = namespace(probabilities)
-    p, labels = _two_columns(probabilities), xp.asarray(labels)
-    _refuse_shapes(p, labels)
-    c = xp.max(p, axis=1)
-    right = xp.astype(xp.argmax(p, axis=1) == xp.astype(labels, xp.int64), p.dtype)
-    return _pairs(_gram(c[:, None], lengthscale, kernel), (right - c)[:, None], weights)
+    p = _columns(probabilities)
+    labels, xp = _labels(p, labels), namespace(p)
+    c, first = xp.max(p, axis=1, keepdims=True), xp.argmax(p, axis=1)
+    right = xp.astype(first == xp.astype(labels, first.dtype), p.dtype)
+    return _pairs(c, right[:, None] - c, weights, lengthscale, kernel)
 
 
 def ckce_loss(
@@ -114,9 +121,15 @@ def ckce_loss(
     lengthscale, regularization : float
         l and lambda, fixed.
 
+    Raises
+    ------
+    InputError
+        As `skce_loss`, and for a regularization that is not positive.
+
     Notes
     -----
-    Cost ``O(B^3)`` for a Cholesky factor: 3 ms at B = 256.
+    Cost ``O(B^3)`` for a Cholesky factor. It has no unbiased estimate: it depends on B, and grows with the noise of the
+    labels. Gradients are written out, as of `skce_loss`.
 
     References
     ----------
@@ -133,62 +146,120 @@ def ckce_loss(
     """
     if not regularization > 0:
         raise InputError(f"regularization must be positive, got {regularization!r}")
+    if not lengthscale > 0:
+        raise InputError(f"lengthscale must be positive, got {lengthscale!r}")
     p, r = residuals(probabilities, labels)
     xp, n = namespace(p), p.shape[0]
-    k = p @ p.T + _gram(p, lengthscale, "gaussian")
-    solved = xp.linalg.solve(k + regularization * n * xp.eye(n, dtype=p.dtype, device=_device(p)), r)
-    return xp.sum(solved * (k @ solved))
+    x, ridge = fixed(p), regularization * n
+    near = xp.exp(-_squared(xp, x / lengthscale) / 2)
+    k = x @ x.T
+    k += near
+    solve = _solver(xp, k + ridge * xp.eye(n, dtype=k.dtype, device=place_of(k)))
+    a = solve(fixed(r))
+    seen = k @ a
+    value = xp.sum(a * seen)
+    if is_numpy_array(p):
+        return value
+    u = solve(seen)
+    m = (a - u) @ a.T - a @ u.T  # slope by k, and that by its second part below
+    near *= m
+    slope = 2 * (m @ x) + (near @ x - xp.sum(near, axis=1, keepdims=True) * x) * (2 / lengthscale**2)
+    return with_slopes(value, (p, slope), (r, 2 * u))
 
 
 def residuals(probabilities: Array, labels: Array) -> tuple[Array, Array]:
     """Return probabilities as (B, m), and what happened minus what was predicted, ``e_y - p``."""
-    xp, p = namespace(probabilities), _two_columns(probabilities)
-    labels = xp.asarray(labels)
-    _refuse_shapes(p, labels)
-    classes = xp.arange(p.shape[1], device=_device(p))
+    p = _columns(probabilities)
+    labels = _labels(p, labels)
+    xp = namespace(p)
+    classes = xp.arange(p.shape[1], device=place_of(p))
     return p, xp.astype(xp.astype(labels, classes.dtype)[:, None] == classes, p.dtype) - p
 
 
-def _two_columns(p: Array) -> Array:
-    return namespace(p).stack([1 - p, p], axis=1) if p.ndim == 1 else p
+def fixed(x: Array) -> Array:
+    """Return the array as a constant, without its gradient."""
+    if is_torch_array(x):
+        return x.detach()
+    if is_jax_array(x):
+        from jax.lax import stop_gradient
+
+        return stop_gradient(x)
+    return x
 
 
-def _device(x: Array) -> Any:
-    from array_api_compat import device
+def with_slopes(value: Array, *parts: tuple[Array, Array]) -> Array:
+    """Give a number that was computed without gradients its gradient, ``(x, slope)`` for every array it depends on."""
+    for x, slope in parts:
+        value = value + namespace(x).sum(slope * (x - fixed(x)))
+    return value
 
-    return device(x)
+
+def _columns(p: Array) -> Array:
+    """Probabilities in at least single precision, a column a class."""
+    xp = namespace(p)
+    p = xp.astype(p, xp.float32) if is_half(p) else p
+    return xp.stack([1 - p, p], axis=1) if p.ndim == 1 else p
 
 
-def _refuse_shapes(p: Array, labels: Array) -> None:
-    if p.ndim != 2 or tuple(labels.shape) != (p.shape[0],) or p.shape[0] < 2:
+def _labels(p: Array, labels: Array) -> Array:
+    """Labels where the probabilities are, once both shapes fit."""
+    labels = namespace(p).asarray(labels, device=place_of(p))
+    if p.ndim != 2 or tuple(labels.shape) != (p.shape[0],) or p.shape[0] < 2 or p.shape[1] < 2:
         raise InputError(
-            f"probabilities of shape (B, m) and labels of shape (B,) with B of 2 or more are expected, got "
-            f"{tuple(p.shape)} and {tuple(labels.shape)}"
+            "probabilities of shape (B, m), or (B,) for yes/no, and class numbers of shape (B,) are expected, B and m "
+            f"2 or more, got {tuple(p.shape)} and {tuple(labels.shape)}"
         )
+    return labels
 
 
-def _gram(x: Array, lengthscale: float, kernel: str) -> Array:
+def _squared(xp: Any, z: Array) -> Array:
+    """Squared distances of all rows by one product of matrices: ``|z|^2 - 2 z.z' + |z'|^2``."""
+    own, one = xp.sum(z * z, axis=1, keepdims=True), xp.ones_like(z[:, :1])
+    return xp.concat([z, own, one], axis=1) @ xp.concat([-2 * z, one, own], axis=1).T
+
+
+def _pairs(x: Array, r: Array, weights: Array, lengthscale: float, kernel: str) -> Array:
+    """Mean of ``k(x_i, x_j) <r_i, r_j>`` over pairs of different rows, with its gradient.
+
+    Gradients are written out: a library that follows every operation passes over twice as many B x B arrays.
+    """
     if kernel not in _KERNELS:
         raise InputError(f"kernel must be one of {', '.join(map(repr, _KERNELS))}, got {kernel!r}")
     if not lengthscale > 0:
         raise InputError(f"lengthscale must be positive, got {lengthscale!r}")
-    xp = namespace(x)
-    own = xp.sum(x * x, axis=1)
-    squared = own[:, None] + own[None, :] - 2 * (x @ x.T)
-    squared = xp.where(squared > _TINY, squared, xp.full_like(squared, _TINY))  # no slope where two are equal
-    if kernel == "gaussian":
-        return xp.exp(-squared / (2 * lengthscale**2))
-    return xp.exp(-xp.sqrt(squared) / lengthscale)
-
-
-def _pairs(k: Array, r: Array, weights: Array) -> Array:
-    """Mean of k times the inner products of residuals over pairs of different rows."""
     xp, n = namespace(r), r.shape[0]
-    if weights is None:
-        off = 1 - xp.eye(n, dtype=r.dtype, device=_device(r))
-        return xp.sum(k * off * (r @ r.T)) / (n * (n - 1))
-    w = xp.astype(xp.asarray(weights), r.dtype)
-    if tuple(w.shape) != (n,):
-        raise InputError(f"weights must have shape ({n},), got {tuple(w.shape)}")
-    pairs = w[:, None] * w[None, :] * (1 - xp.eye(n, dtype=r.dtype, device=_device(r)))
-    return xp.sum(k * pairs * (r @ r.T)) / xp.sum(pairs)
+    z, b, w = fixed(x) / lengthscale, fixed(r), None
+    count = n * (n - 1)
+    if weights is not None:
+        w = xp.astype(xp.asarray(weights, device=place_of(r)), r.dtype)
+        if tuple(w.shape) != (n,):
+            raise InputError(f"weights must have shape ({n},), got {tuple(w.shape)}")
+        b, count = w[:, None] * b, xp.sum(w) ** 2 - xp.sum(w * w)
+    squared = xp.clip(_squared(xp, z), min=_ROUNDING * precision(z) / lengthscale**2)
+    root = xp.sqrt(squared) if kernel == "laplacian" else None
+    k = xp.exp(-squared / 2 if root is None else -root)
+    k *= 1 - xp.eye(n, dtype=k.dtype, device=place_of(k))  # in place where a library can: new B x B arrays cost more
+    met = k @ b
+    value = xp.sum(met * b) / count
+    if is_numpy_array(r):
+        return value
+    a = b @ b.T
+    a *= k
+    if root is not None:
+        a /= root
+    slope = (a @ z - xp.sum(a, axis=1, keepdims=True) * z) * (2 / lengthscale)
+    met = met if w is None else w[:, None] * met
+    return with_slopes(value, (x, slope / count), (r, 2 * met / count))
+
+
+def _solver(xp: Any, matrix: Array) -> Any:
+    """Function that solves systems with a positive definite matrix, which is factorised once."""
+    if is_torch_array(matrix):
+        factor = xp.linalg.cholesky(matrix)
+        return lambda b: xp.cholesky_solve(b, factor)
+    if is_jax_array(matrix):
+        from jax.scipy.linalg import cho_factor, cho_solve
+
+        factor = cho_factor(matrix)
+        return lambda b: cho_solve(factor, b)
+    return lambda b: xp.linalg.solve(matrix, b)

@@ -21,7 +21,6 @@ __all__ = ["RedrawnPart", "Redraws", "redrawn"]
 _EACH = 20  # draws a thinned series, so that the smallest p-value times h reaches 5 %
 _FEWEST = 3  # rows of a thinned series
 _MANY = 20  # draws a row, of which the outcome is one of many
-_PURPOSE = "draws of measures"
 _WITH_OUTCOME = (
     "of few draws a row the outcome is one of few that swap: what is expected lies nearer to the value than if "
     "outcomes came from the draws alone; p-values are right"
@@ -166,7 +165,7 @@ def _independent(case: Case, measures: Sequence[Measure], rows: Sequence[np.ndar
         else:
             every = [Together(_prepared(case, own, one)) for one in rows]
         sliced = [Sliced(one, place, by_cells=cells) for one, place in zip(every, rows, strict=True)]
-        found = exact_null(Together(sliced), shown, run, Draws(run.rng, _PURPOSE)).values
+        found = exact_null(Together(sliced), shown, run, Draws(run.rng, "draws of measures")).values
         values = [np.hstack(pair) for pair in zip(values, _split(found, sliced), strict=True)]
         order += chosen
     few = isinstance(case.predictions, Samples) and case.predictions.size < _MANY
@@ -217,7 +216,7 @@ def _coupled(case: Case, measures: Sequence[Measure], rows: Sequence[np.ndarray]
         own = [measures[k] for k in chosen]
         every = [Together(_prepared(case, own, one)) for one in rows]
         sliced = [Sliced(one, place, by_cells=cells) for one, place in zip(every, joint.places, strict=True)]
-        found = joint.ranked(Together(sliced), run, _PURPOSE)
+        found = joint.ranked(Together(sliced), run, "draws of measures")
         values = [np.hstack(pair) for pair in zip(values, _split(found.drawn.values, sliced), strict=True)]
         order += chosen
         gated = [k for k in range(len(rows)) if found.gated(k)]

@@ -77,7 +77,7 @@ class MeasuredValue:
             return math.nan
         return max(low - self.ideal, self.ideal - high, 0.0)
 
-    def to_dict(self) -> dict[str, Any]:
+    def plain(self) -> dict[str, Any]:
         """Return plain values for JSON; what is not known is None."""
         own: dict[str, Any] = {
             "measure": self.name,
@@ -172,8 +172,8 @@ class Measured(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         return {
-            "measures": [one.to_dict() for one in self.values],
-            "groups": [one.to_dict() for one in self.groups],
+            "measures": [one.plain() for one in self.values],
+            "groups": [one.plain() for one in self.groups],
             "pvalue": _plain(self.pvalue),
             "n": self.n,
             "draws": self.draws,

@@ -12,10 +12,10 @@ from scipy.special import ndtri
 from kernelcal.arrays import to_numpy
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
-from kernelcal.predictions import Bernoulli, ClassPredictions, Quantiles, RealPredictions, Samples
+from kernelcal.predictions import ClassPredictions, Quantiles, RealPredictions, Samples
 from kernelcal.statistics import pit_intervals_of
 
-__all__ = ["CellBets", "Kind", "bets_of", "kind_of"]
+__all__ = ["NAMES", "CellBets", "Kind", "bets_of", "kind_of"]
 
 
 _CELLS = 20  # of probability integral transforms
@@ -89,23 +89,36 @@ class CellBets:
     low, high : numpy.ndarray of int, shape (n,)
         First and last cell that the outcome may lie in; equal but for outcomes that equal a quantile.
     features : numpy.ndarray of shape (n, d)
-        What is known of the prediction.
+        What is known of the prediction; of ensembles what is known of members and outcome together, in no order.
+    impossible : numpy.ndarray of bool, shape (n,)
+        Outcomes that the prediction had ruled out.
     """
 
     p: np.ndarray
     low: np.ndarray
     high: np.ndarray
     features: np.ndarray
+    impossible: np.ndarray
 
     def __len__(self) -> int:
         return len(self.low)
+
+    def __getitem__(self, rows: Any) -> CellBets:
+        return CellBets(*(getattr(self, name)[rows] for name in NAMES))
+
+    def followed_by(self, others: CellBets) -> CellBets:
+        """These rows, then others."""
+        return CellBets(*(np.concatenate([getattr(self, name), getattr(others, name)]) for name in NAMES))
+
+
+NAMES = tuple(CellBets.__annotations__)
 
 
 def kind_of(case: Case) -> Kind:
     """Return what the predictions of a case are, or refuse them."""
     batch = case.predictions
     if isinstance(batch, ClassPredictions):
-        names = None if batch.classes is None else tuple(batch.classes)
+        names = None if batch.classes is None else tuple(map(_plain, batch.classes))
         return Kind("binary" if batch.n_classes == 2 else "classes", batch.n_classes, (), names)
     if isinstance(batch, Quantiles):
         return Kind("quantiles", len(batch.cells.taus) + 1, tuple(map(float, batch.cells.taus)))
@@ -122,40 +135,40 @@ def kind_of(case: Case) -> Kind:
     )
 
 
-def bets_of(case: Case, kind: Kind, rng: np.random.Generator) -> CellBets:
-    """Return what is bet on in the rows of a case; `rng` breaks ties of ranks and of laws with jumps."""
+def _plain(name: Any) -> Any:
+    """Name of a class as a file keeps it."""
+    name = name.item() if isinstance(name, np.generic) else name
+    return name if isinstance(name, str | int | float) else str(name)
+
+
+def bets_of(case: Case, kind: Kind, uniforms: np.ndarray) -> tuple[CellBets, bool]:
+    """Return what is bet on in the rows of a case, and whether ties or jumps made use of the uniform numbers."""
     batch, y = case.in_numpy.predictions, case.targets
+    never, used = np.zeros(len(case), dtype=bool), False
     if isinstance(batch, ClassPredictions):
         p = np.asarray(batch.table(), dtype=np.float64)
         p = p / p.sum(axis=1, keepdims=True)
         labels = y.astype(np.int64)
-        return CellBets(p, labels, labels, p[:, 1:] if isinstance(batch, Bernoulli) or kind.cells == 2 else p)
+        features = p[:, 1:] if kind.name == "binary" else p
+        return CellBets(p, labels, labels, features, p[np.arange(len(p)), labels] == 0), used
     p = np.broadcast_to(kind.probabilities, (len(case), kind.cells))
     if isinstance(batch, Quantiles):
-        q, low, high = batch.cells.quantiles, *_cells_of_quantiles(batch, y)
-        middle, spread = q[:, q.shape[1] // 2], q[:, -1] - q[:, 0]
-        return CellBets(p, low, high, _places(middle, spread))
+        q, codes = batch.cells.quantiles, batch.cells.codes(y.astype(np.float64)).astype(np.int64)
+        never, codes = codes < 0, np.where(codes < 0, -1 - codes, codes)
+        # with ties the claims do not tell which cell it is, and the least favourable counts
+        low, high = codes // kind.cells, codes % kind.cells
+        return CellBets(p, low, high, _places(q[:, q.shape[1] // 2], q[:, -1] - q[:, 0]), never), used
     if isinstance(batch, Samples):
-        below, upto = batch.rank_range(y)
-        rank = below + (rng.random(len(y)) * (upto - below + 1)).astype(np.int64)
-        pool = np.column_stack([np.asarray(batch.draws, dtype=np.float64), y])
-        return CellBets(p, rank, rank, _places(pool.mean(axis=1), pool.std(axis=1)))
+        below, upto = (np.asarray(x, dtype=np.int64) for x in batch.rank_range(y))
+        rank = below + (uniforms * (upto - below + 1)).astype(np.int64)
+        # sorted: not even roundings tell which of the pool happened
+        pool = np.sort(np.column_stack([np.asarray(batch.draws, dtype=np.float64), y]), axis=1)
+        features = _places(pool.mean(axis=1), pool.std(axis=1))
+        return CellBets(p, rank, rank, features, never), bool((upto > below).any())
     first, last = pit_intervals_of(case)
-    u = first + rng.random(len(y)) * (last - first)
+    u = first + uniforms * (last - first)
     cell = np.minimum((u * kind.cells).astype(np.int64), kind.cells - 1)
-    return CellBets(p, cell, cell, _places(*_place_and_width(batch)))
-
-
-def _cells_of_quantiles(batch: Quantiles, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """First and last cell of every outcome: with ties the claims do not tell which, and the least favourable counts."""
-    codes = batch.cells.codes(y)
-    if (codes < 0).any():
-        row = int(np.argmax(codes < 0))
-        raise InputError(
-            f"row {row}: the outcome lies outside the quantiles of the levels 0 and 1, which had ruled it out: this is "
-            "proof against calibration; leave these levels out to watch the others"
-        )
-    return codes // (len(batch.cells.taus) + 1), codes % (len(batch.cells.taus) + 1)
+    return CellBets(p, cell, cell, _places(*_place_and_width(batch)), never), bool((last > first).any())
 
 
 def _place_and_width(batch: RealPredictions) -> tuple[np.ndarray, np.ndarray]:

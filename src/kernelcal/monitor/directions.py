@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from kernelcal.monitor.cells import Kind
-from kernelcal.monitor.experts import ClassScales, Expert, LogitMaps, NormalMaps, PowerMaps
+from kernelcal.monitor.experts import Expert, LogitMaps, NormalMaps, PowerMaps
+from kernelcal.monitor.learners import ClassScales
 from kernelcal.monitor.wealth import Wealth
 
 __all__ = ["direction_of"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -12,9 +13,10 @@ from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.monitor.cells import CellBets, Kind, bets_of, kind_of
 from kernelcal.monitor.directions import direction_of
-from kernelcal.monitor.experts import Expert, experts_of
-from kernelcal.monitor.wealth import Alarm, Wealth
+from kernelcal.monitor.lanes import Lane, arrays_below
+from kernelcal.monitor.wealth import Alarm
 from kernelcal.plots import history_plot
+from kernelcal.randomness import generator_of
 from kernelcal.runs import Run
 from kernelcal.surroundings import checksum, read_archive, write_archive
 from kernelcal.tables import Shown, Table
@@ -24,48 +26,6 @@ __all__ = ["Monitor"]
 
 _FILE = ("kernelcal monitor", 1)
 _MOST_LOOKS = 1024
-_BLOCK, _SHARE = 32, 16  # rows with one state of the experts: min(32, t // 16)
-
-
-@dataclass
-class _Lane:
-    """Experts and their money for rows that follow each other without overlap."""
-
-    kind: Kind
-    experts: list[Expert]
-    wealth: Wealth
-    open: int = 0  # rows of the block that is not full
-
-    @classmethod
-    def begin(cls, kind: Kind) -> Self:
-        experts = experts_of(kind)
-        shares = np.concatenate([np.full(one.number, one.share / one.number) for one in experts])
-        return cls(kind, experts, Wealth.begin(shares))
-
-    def add(self, bets: CellBets) -> tuple[np.ndarray, np.ndarray]:
-        """Take rows in, block by block; return logarithms of the e-value and of the drift statistic after every row."""
-        told, turned, done = [], [], 0
-        while done < len(bets):
-            # the block began after so many rows, and is as long as that says
-            size = min(_BLOCK, max(1, (self.wealth.rows - self.open) // _SHARE))
-            part = _some(bets, slice(done, done + size - self.open))
-            logs = np.concatenate([one.log_bets(part) for one in self.experts], axis=1)
-            impossible = part.p[np.arange(len(part)), part.low] == 0
-            for one in self.experts:
-                one.learn(part)
-            one_told, one_turned = self.wealth.add(np.where(impossible[:, None], np.inf, logs))
-            told.append(one_told)
-            turned.append(one_turned)
-            done, self.open = done + len(part), self.open + len(part)
-            if self.open == size:
-                for one in self.experts:
-                    one.turn(size)
-                self.open = 0
-        return np.concatenate(told), np.concatenate(turned)
-
-
-def _some(bets: CellBets, rows: slice) -> CellBets:
-    return CellBets(bets.p[rows], bets.low[rows], bets.high[rows], bets.features[rows])
 
 
 class Monitor(Shown):
@@ -123,7 +83,7 @@ class Monitor(Shown):
     ...     p = rng.uniform(size=200)
     ...     _ = monitor.update(rng.uniform(size=200) < p**2 / (p**2 + (1 - p) ** 2), p, key=f"day {day}")
     >>> monitor.rows, monitor.alarm is not None, monitor.direction
-    (1000, True, 'under-confident: outcomes follow 1.9 times the predicted logit')
+    (1000, True, 'under-confident: outcomes follow 1.8 times the predicted logit')
     """
 
     alarm: Alarm | None
@@ -140,7 +100,9 @@ class Monitor(Shown):
         self.history: list[tuple[str, int, float, float]] = []
         self.keys: set[str] = set()
         self._kind: Kind | None = None
-        self._lanes: list[_Lane] = []
+        self._lanes: list[Lane] = []
+        self._lens = ""  # as it is written
+        self._drew: set[int] = set()  # seeds of numbers that broke a tie
 
     @property
     def kind(self) -> str:
@@ -215,37 +177,51 @@ class Monitor(Shown):
             return self
         case = Case.of(y, predictions, classes=classes, lens=lens)
         kind = kind_of(case)
+        asked = "" if lens is None else repr(lens)
+        if self._kind is not None and asked != self._lens:
+            before = self._lens or "none"
+            raise InputError(f"this monitor began with the lens {before}, got {asked or 'none'}: one lens for all rows")
         if self._kind is not None and kind != self._kind:
             raise InputError(f"this monitor watches {_in_words(self._kind)}, got {_in_words(kind)}: begin another one")
-        bets = bets_of(case, kind, np.random.default_rng([self.seed, self.rows]))
-        lanes = self._lanes or [_Lane.begin(kind) for _ in range(self.horizon)]
-        before = None if not self._lanes else self._arrays()  # all or none: an interrupt leaves what was
-        try:
-            self._take(bets, lanes)
-        except BaseException:
-            self._lanes = [] if before is None else _lanes_of(kind, before, self.horizon)
-            raise
-        self._kind, self._lanes, self.rows = kind, lanes, self.rows + len(case)
+        bets, drew = bets_of(case, kind, self._uniforms(len(case)))
+        alarms, lanes = self._after(bets, self._lanes or [Lane.begin(kind)] * self.horizon, name)
+        # all or none: nothing was changed up to here
+        self._kind, self._lanes, self._lens, self.rows = kind, lanes, asked, self.rows + len(case)
+        self.alarm, self.drift_alarm = alarms
+        if drew:
+            self._drew.add(self.seed)
         if name:
             self.keys.add(name)
         self._remember(name)
         return self
 
-    def _take(self, bets: CellBets, lanes: list[_Lane]) -> None:
-        n, at = len(bets), (self.rows + np.arange(len(bets))) % self.horizon
+    def _uniforms(self, n: int) -> np.ndarray:
+        """Numbers of these rows, the same however batches are cut, independent of those that callers draw."""
+        rng = generator_of(self.seed, "ties of a monitor")
+        rng.bit_generator.advance(self.rows)  # type: ignore[attr-defined]
+        return rng.random(n)
+
+    def _after(
+        self, bets: CellBets, lanes: Sequence[Lane], key: str
+    ) -> tuple[tuple[Alarm | None, Alarm | None], list[Lane]]:
+        """Return both alarms, and the lanes, after more rows."""
+        n, lanes, at = len(bets), list(lanes), (self.rows + np.arange(len(bets))) % self.horizon
         told, turned = np.full(n, -np.inf), np.full(n, -np.inf)
         for k, lane in enumerate(lanes):
             rows = np.flatnonzero(at == k)
             if len(rows):
-                part = CellBets(bets.p[rows], bets.low[rows], bets.high[rows], bets.features[rows])
-                told[rows], turned[rows] = lane.add(part)
-        told, turned = told - math.log(self.horizon), turned - self._log_bound
-        if self.alarm is None and (told >= -math.log(self.alpha)).any():
-            row = int(np.argmax(told >= -math.log(self.alpha)))
-            self.alarm = Alarm(self.rows + row + 1, float(told[row]))
-        if self.drift_alarm is None and (turned >= 0).any():
-            row = int(np.argmax(turned >= 0))
-            self.drift_alarm = Alarm(self.rows + row + 1, float(turned[row]))
+                lanes[k], told[rows], turned[rows] = lane.after(bets[rows])
+        alarms: list[Alarm | None] = []
+        for before, values in (
+            (self.alarm, told - math.log(self.horizon) + math.log(self.alpha)),
+            (self.drift_alarm, turned - self._log_bound),
+        ):
+            if before is None and (values >= 0).any():
+                row = int(np.argmax(values >= 0))
+                size = values[row] - (0.0 if alarms else math.log(self.alpha))
+                before = Alarm(self.rows + row + 1, float(size), key)
+            alarms.append(before)
+        return (alarms[0], alarms[1]), lanes
 
     def _remember(self, name: str) -> None:
         self.history.append((name, self.rows, self.log_evalue / -math.log(self.alpha), self.log_drift))
@@ -253,7 +229,7 @@ class Monitor(Shown):
             self.history = self.history[: _MOST_LOOKS // 2 : 2] + self.history[_MOST_LOOKS // 2 :]
 
     @property
-    def _leading(self) -> _Lane | None:
+    def _leading(self) -> Lane | None:
         return max(self._lanes, key=lambda lane: lane.wealth.log_drift) if self._lanes else None
 
     @property
@@ -265,7 +241,8 @@ class Monitor(Shown):
         lane = self._leading
         if lane is None or (self.alarm is None and self.drift_alarm is None):
             return None
-        return tuple(row * self.horizon for row in lane.wealth.change())  # type: ignore[return-value]
+        began, low, high = (min(row * self.horizon, self.rows) for row in lane.wealth.change())
+        return began, low, high
 
     @property
     def direction(self) -> str:
@@ -284,18 +261,19 @@ class Monitor(Shown):
             return (
                 f"No alarm after {self.rows:,} rows: the e-value is {self.evalue:.3g}, {1 / self.alpha:g} would be one."
             )
-        first = min(one.row for one in (self.alarm, self.drift_alarm) if one is not None)
+        first = min((one for one in (self.alarm, self.drift_alarm) if one is not None), key=lambda one: one.row)
         change = self.changepoint
         since = "" if change is None else f"; the change began after row {change[0]:,} ({change[1]:,} to {change[2]:,})"
-        which = "" if self.alarm is not None else f" of drift (one in {self.run_length:,} rows is false at most)"
+        which = "" if self.alarm is not None else f" of drift (a false one in {self.run_length:,} rows, or fewer)"
+        batch = f" (batch {first.key})" if first.key else ""
         words = f": {self.direction}" if self.direction else ""
-        return f"Alarm{which} after row {first:,}{since}{words}."
+        return f"Alarm{which} after row {first.row:,}{batch}{since}{words}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
 
         def plain(alarm: Alarm | None) -> dict[str, Any] | None:
-            return None if alarm is None else {"row": alarm.row, "log_value": alarm.log_value}
+            return None if alarm is None else asdict(alarm)
 
         change = self.changepoint
         return {
@@ -346,7 +324,15 @@ class Monitor(Shown):
             Of the same kind and options.
         how : {"after", "beside"}
             ``after``: its rows came after those of this one; products expert by expert. ``beside``: both watched at the
-            same time; the mean of both, which holds whatever the two share.
+            same time; the mean of both, which holds whatever the two share. It is looked at when they are joined, so
+            that an alarm of one of them alone is not one of both; after ``beside`` a change point before the joining
+            is that of the monitor with more rows.
+
+        Raises
+        ------
+        InputError
+            For other options or another kind, for a batch that both took in, for ``beside`` with horizons beyond 1,
+            and where one seed broke ties in both: their bets are not independent then.
         """
         if not isinstance(other, Monitor):
             raise InputError(f"a monitor is joined with another one, got {type(other).__name__}")
@@ -357,20 +343,20 @@ class Monitor(Shown):
             raise InputError("alpha, run_length and horizon of the two monitors differ: begin them alike")
         if other._kind is None:
             return self
+        if self._kind is not None and self._lens != other._lens:
+            raise InputError("the two monitors look through different lenses")
         if self._kind is not None and self._kind != other._kind:
             raise InputError(f"one monitor watches {_in_words(self._kind)}, the other {_in_words(other._kind)}")
         again = sorted(self.keys & other.keys)
         if again:
             raise InputError(f"both monitors took the batch {again[0]!r} in ({len(again)} such): nothing counts twice")
-        copy = _lanes_of(other._kind, other._arrays(), self.horizon)
         if self._kind is None:
-            self._lanes = copy
+            self._lanes, self.alarm, self.drift_alarm = list(other._lanes), other.alarm, other.drift_alarm
+            self.history, self.seed, self._lens = list(other.history), other.seed, other._lens
         else:
-            for own, new in zip(self._lanes, copy, strict=True):
-                own.wealth = new.wealth.after(own.wealth) if how == "after" else own.wealth.beside(new.wealth)
-                for mine_, theirs in zip(own.experts, new.experts, strict=True):
-                    mine_.join(theirs)
+            self._lanes = self._joined(other, how)
         self._kind, self.rows, self.keys = other._kind, self.rows + other.rows, self.keys | other.keys
+        self._drew |= other._drew
         for name, value, bound in (
             ("alarm", self.log_evalue, -math.log(self.alpha)),
             ("drift_alarm", self.log_drift, 0.0),
@@ -380,23 +366,32 @@ class Monitor(Shown):
         self._remember("")
         return self
 
-    def _arrays(self) -> dict[str, np.ndarray]:
-        found: dict[str, np.ndarray] = {}
-        for k, lane in enumerate(self._lanes):
-            found[f"{k}/open"] = np.array(lane.open)
-            found |= {f"{k}/wealth/{name}": x for name, x in lane.wealth.state().items()}
-            for j, one in enumerate(lane.experts):
-                found |= {f"{k}/{j}/{name}": np.array(x) for name, x in one.state().items()}
-        return found
+    def _joined(self, other: Monitor, how: Literal["after", "beside"]) -> list[Lane]:
+        shared = self._drew & other._drew
+        if how == "after" and shared:
+            raise InputError(
+                f"both monitors broke ties with numbers of the seed {min(shared)}, so that their bets depend on each "
+                "other: watch each shard with an rng of its own"
+            )
+        if how == "beside" and self.horizon > 1:
+            raise InputError("lanes of overlapping forecasts are joined one after the other: pass how='after'")
+        lanes = list(self._lanes)
+        for k, new in enumerate(other._lanes):  # its first row comes after the last one of this
+            at = (self.rows + k) % self.horizon
+            lanes[at] = lanes[at].joined(new, how)
+        return lanes
 
     def save(self, path: Any) -> None:
         """Write the monitor to an npz file, whole or not at all, with version and checksum; no pickles."""
-        alarms = [None if one is None else [one.row, one.log_value] for one in (self.alarm, self.drift_alarm)]
+        both = (self.alarm, self.drift_alarm)
+        alarms = [None if one is None else [one.row, one.log_value, one.key] for one in both]
         kind = None if self._kind is None else asdict(self._kind)
         options = {"alpha": self.alpha, "run_length": self.run_length, "horizon": self.horizon, "rng": self.seed}
-        head = {"options": options, "kind": kind, "rows": self.rows, "alarms": alarms, "keys": sorted(self.keys)}
+        head = {"options": options, "kind": kind, "lens": self._lens, "rows": self.rows, "alarms": alarms}
+        sets = {"keys": sorted(self.keys), "drew": sorted(self._drew)}
         looks = {"history": [[k, n, _plain(a), _plain(b)] for k, n, a, b in self.history]}
-        write_archive(path, _FILE, {**head, **looks}, self._arrays())
+        arrays = {f"{k}/{name}": x for k, lane in enumerate(self._lanes) for name, x in lane.arrays().items()}
+        write_archive(path, _FILE, {**head, **sets, **looks}, arrays)
 
     @classmethod
     def load(cls, path: Any) -> Self:
@@ -406,14 +401,15 @@ class Monitor(Shown):
             raise InputError(f"{path} was altered after it was written, or is damaged: its checksum is another one")
         try:
             made = cls(**head["options"])
-            made.rows, made.keys = int(head["rows"]), set(head["keys"])
+            made.rows, made.keys, made._drew = int(head["rows"]), set(head["keys"]), set(head["drew"])
             made.alarm, made.drift_alarm = (None if one is None else Alarm(*one) for one in head["alarms"])
             made.history = [(k, n, _number(a), _number(b)) for k, n, a, b in head["history"]]
+            made._lens = str(head["lens"])
             if head["kind"] is not None:
                 own = {**head["kind"], "levels": tuple(head["kind"]["levels"])}
                 own["names"] = None if own["names"] is None else tuple(own["names"])
                 made._kind = Kind(**own)
-                made._lanes = _lanes_of(made._kind, arrays, made.horizon)
+                made._lanes = [Lane.of_arrays(made._kind, arrays_below(f"{k}/", arrays)) for k in range(made.horizon)]
         except (KeyError, TypeError, ValueError, IndexError) as error:
             raise InputError(f"{path} is not a whole monitor: {type(error).__name__}, {error}") from None
         return made
@@ -425,19 +421,6 @@ def _plain(value: float) -> float | None:
 
 def _number(value: float | None) -> float:
     return -math.inf if value is None else float(value)
-
-
-def _lanes_of(kind: Kind, arrays: dict[str, np.ndarray], number: int) -> list[_Lane]:
-    lanes = []
-    for k in range(number):
-        lane = _Lane.begin(kind)
-        own = {name.split("/", 2)[2]: x for name, x in arrays.items() if name.startswith(f"{k}/wealth/")}
-        lane.wealth, lane.open = Wealth.of_state(lane.wealth.weights, own), int(arrays[f"{k}/open"])
-        for j, one in enumerate(lane.experts):
-            mine = f"{k}/{j}/"
-            one.restore({name.removeprefix(mine): x for name, x in arrays.items() if name.startswith(mine)})
-        lanes.append(lane)
-    return lanes
 
 
 def _in_words(kind: Kind) -> str:

@@ -7,19 +7,31 @@ from typing import Self
 
 import numpy as np
 
-__all__ = ["Alarm", "Wealth"]
+__all__ = ["Alarm", "Wealth", "log_sums"]
 
 
 _CHECKPOINTS = 128  # of the way of the experts, for the interval of a change point
-_DRIFT_AT_MOST = 700.0  # logarithm of a statistic beyond which nothing is told apart
+_MOST = 700.0  # logarithm of an e-value beyond which nothing is told apart
+_SPAN = 600.0  # of logarithms whose exponentials are summed as they are
 
 
 @dataclass(frozen=True)
 class Alarm:
-    """When a bound was reached: after how many rows, and the logarithm of what reached it."""
+    """When a bound was reached.
+
+    Attributes
+    ----------
+    row : int
+        After how many rows.
+    log_value : float
+        Logarithm of what reached it: of the e-value; of the drift statistic over its bound.
+    key : str
+        Batch in which it was; empty where batches have no names.
+    """
 
     row: int
     log_value: float
+    key: str = ""
 
 
 @dataclass
@@ -82,31 +94,25 @@ class Wealth:
     @property
     def log_evalue(self) -> float:
         """Logarithm of money and reserve."""
-        return float(np.logaddexp(np.logaddexp.reduce(self.ever), self.log_reserve))
+        return float(np.logaddexp(log_sums(self.ever), self.log_reserve))
 
     @property
     def log_drift(self) -> float:
         """Logarithm of ``sum_i w_i R_i``."""
-        return float(np.logaddexp.reduce(np.log(self.weights) + self.drift))
+        return float(log_sums(np.log(self.weights) + self.drift))
 
     def add(self, log_bets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Take n rows in, log e-values of shape (n, E); return both logarithms after every row, shape (n,)."""
         n, first = len(log_bets), self.rows
-        log_bets = np.minimum(log_bets, _DRIFT_AT_MOST)
-        steps = np.cumsum(log_bets, axis=0)
+        steps = np.cumsum(np.minimum(log_bets, _MOST), axis=0)
         before = np.concatenate([np.zeros((1, log_bets.shape[1])), steps[:-1]])
         t = np.arange(first + 1, first + n + 1)
         kept = self.log_reserve + np.cumsum(np.log(t / (t + 1)))  # reserve after each row
         spent = np.concatenate([[self.log_reserve], kept[:-1]]) - np.log(t + 1)
-        ever = (
-            steps
-            + np.logaddexp.accumulate(
-                np.concatenate([self.ever[None], np.log(self.weights) + spent[:, None] - before]), axis=0
-            )[1:]
-        )
-        drift = steps + np.logaddexp.accumulate(np.concatenate([self.drift[None], -before]), axis=0)[1:]
-        told = np.logaddexp(np.logaddexp.reduce(ever, axis=1), kept)
-        turned = np.logaddexp.reduce(np.log(self.weights) + drift, axis=1)
+        logs = np.log(self.weights)
+        ever = steps + _running_log_sums(np.concatenate([self.ever[None], logs + spent[:, None] - before]))[1:]
+        drift = steps + _running_log_sums(np.concatenate([self.drift[None], -before]))[1:]
+        told, turned = np.logaddexp(log_sums(ever), kept), log_sums(logs + drift)
         way = self.logs + steps
         self._look(way, first)
         self.ever, self.drift, self.log_reserve, self.logs = ever[-1], drift[-1], float(kept[-1]), way[-1]
@@ -123,11 +129,15 @@ class Wealth:
         rows = np.arange(first + 1, first + len(way) + 1)
         taken = rows % self.step == 0
         marks, ways = np.concatenate([self.marks, rows[taken]]), np.concatenate([self.ways, way[taken]])
-        while len(marks) > _CHECKPOINTS:
-            self.step *= 2
-            kept = marks % self.step == 0
-            marks, ways = marks[kept], ways[kept]
         self.marks, self.ways = marks, ways
+        self._thin()
+
+    def _thin(self) -> None:
+        """Keep the first row of every stretch of `step` rows, where there are too many."""
+        while len(self.marks) > _CHECKPOINTS:
+            self.step *= 2
+            kept = np.unique(self.marks // self.step, return_index=True)[1]
+            self.marks, self.ways = self.marks[kept], self.ways[kept]
 
     def change(self, level: float = 0.95) -> tuple[int, int, int]:
         """Return after which row the leading expert says that a change began, and an interval of rows.
@@ -167,33 +177,32 @@ class Wealth:
             np.concatenate([earlier.ways, way]),
             max(earlier.step, self.step),
         )
-        return joined._thinned()
+        joined._thin()
+        return joined
 
     def beside(self, other: Wealth) -> Wealth:
-        """Money of two shards watched at the same time: the mean, which is an e-process whatever they share."""
+        """Money of two shards watched at the same time: the mean, which is an e-process whatever they share.
+
+        Rows are counted together. Where a change began is told of the shard with more rows, and of rows to come: its
+        way goes on from the mean.
+        """
         half = np.log(0.5)
-        mine, theirs = self.rows, other.rows
-        larger = self if mine >= theirs else other
+        larger = self if self.rows >= other.rows else other
+        logs = np.logaddexp(self.logs, other.logs) + half
+        moved = logs - larger.logs
         return Wealth(
             self.weights,
-            np.logaddexp(self.logs, other.logs) + half,
+            logs,
             np.logaddexp(self.ever, other.ever) + half,
             np.logaddexp(self.drift, other.drift) + half,
             float(np.logaddexp(self.log_reserve, other.log_reserve) + half),
-            larger.least,
+            larger.least + moved,
             larger.began,
-            max(mine, theirs),
+            self.rows + other.rows,
             larger.marks,
-            larger.ways,
-            larger.step,
+            larger.ways + moved,
+            max(self.step, other.step),
         )
-
-    def _thinned(self) -> Wealth:
-        while len(self.marks) > _CHECKPOINTS:
-            self.step *= 2
-            kept = np.unique(self.marks // self.step, return_index=True)[1]
-            self.marks, self.ways = self.marks[kept], self.ways[kept]
-        return self
 
     def state(self) -> dict[str, np.ndarray]:
         """Return its numbers."""
@@ -207,3 +216,23 @@ class Wealth:
         reserve, rows, step = state["head"]
         arrays = {name: state[name] for name in ("logs", "ever", "drift", "least", "began", "marks", "ways")}
         return cls(weights=weights, log_reserve=float(reserve), rows=int(rows), step=int(step), **arrays)
+
+
+def log_sums(logs: np.ndarray) -> np.ndarray:
+    """Logarithms of the sums of exponentials over the last axis, -inf for sums of nothing."""
+    top = logs.max(axis=-1, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(np.exp(logs - top).sum(axis=-1)) + top[..., 0])
+
+
+def _running_log_sums(logs: np.ndarray) -> np.ndarray:
+    """``logaddexp.accumulate`` over the first axis, by sums of exponentials where their span allows it."""
+    top = logs.max(axis=0)
+    least = np.where(np.isfinite(logs), logs, top).min(axis=0)
+    with np.errstate(divide="ignore"):
+        found = np.log(np.cumsum(np.exp(logs - top), axis=0)) + top
+    wide = top - least > _SPAN
+    if wide.any():
+        found[:, wide] = np.logaddexp.accumulate(logs[:, wide], axis=0)
+    return np.asarray(found)

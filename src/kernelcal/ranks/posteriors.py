@@ -117,7 +117,8 @@ def ranks_of_draws(
     """Ranks of true values among draws, one column a parameter; which columns are joint; what the reader must know."""
     truth, drawn, (labels, notes) = _aligned(theta, samples, names, simulation)
     case = Case.of(truth, Samples(drawn))
-    ranks = [_ranks(truth[:, k], drawn[:, :, k], rng, f"ties of ranks {k}") for k in range(len(labels))]
+    places = generator_of(rng, "ties of ranks")
+    ranks = [_ranks(truth[:, k], drawn[:, :, k], places) for k in range(len(labels))]
     asked = (*(checked_pre_ranks(pre_ranks) if len(pre_ranks) else ()), *((TARP,) if tarp else ()))
     joint = asked if len(labels) > 1 else ()
     if references is not None and TARP not in joint:
@@ -125,16 +126,15 @@ def ranks_of_draws(
     for name in joint:
         of_all = pre_rank_case(case, name, rng, references)
         batch: Any = of_all.predictions
-        ranks.append(_ranks(of_all.targets, batch.draws, rng, f"ties by {name}"))
+        ranks.append(_ranks(of_all.targets, batch.draws, places))
     table = RankTable.of_ranks(np.stack(ranks, axis=1), drawn.shape[1], (*labels, *joint))
     return table, joint, notes
 
 
-def _ranks(own: np.ndarray, draws: np.ndarray, rng: Any, purpose: str) -> np.ndarray:
+def _ranks(own: np.ndarray, draws: np.ndarray, places: np.random.Generator) -> np.ndarray:
     """Number of draws below, at random among those that ties allow."""
-    generator = generator_of(rng, purpose)
     below, equal = ((draws < own[:, None]).sum(axis=1), (draws == own[:, None]).sum(axis=1))
-    return np.asarray(below + (generator.random(len(own)) * (equal + 1)).astype(np.int64))
+    return np.asarray(below + (places.random(len(own)) * (equal + 1)).astype(np.int64))
 
 
 def _aligned(

@@ -107,7 +107,9 @@ class RankTable:
         """
         own, size = self.values[:, k], self.draws_per_rank
         if size is None or self.joined:
-            places = inside(generator_of(rng, f"places of ranks {k}").random(len(self))) if self.joined else 0.0
+            places: Any = 0.0
+            if self.joined:  # each parameter has places of its own
+                places = inside(generator_of(rng, "places of ranks").random((k + 1, len(self)))[k])
             shares = own if size is None else (own + places) / (size + 1)
             return Case.of(shares, Uniform(np.zeros(len(self)), 1.0), **rows)
         draws = np.broadcast_to(np.arange(size) + 0.5, (len(self), size))

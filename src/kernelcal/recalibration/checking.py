@@ -13,7 +13,7 @@ from kernelcal.inference import DefaultFamily, TestResult
 from kernelcal.inference.laws import refuse_dependent
 from kernelcal.inference.test import law_of, tested
 from kernelcal.predictions import ClassPredictions, Quantiles, Samples
-from kernelcal.recalibration.number_maps import loss_rows
+from kernelcal.recalibration.numbers import loss_rows
 from kernelcal.runs import Run
 from kernelcal.statistics import brier_score_of, log_score_rows_of
 from kernelcal.tables import Grid, Shown

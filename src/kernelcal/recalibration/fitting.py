@@ -11,11 +11,12 @@ import numpy as np
 
 from kernelcal.arrays import like, to_numpy
 from kernelcal.cases import Case
+from kernelcal.dependence import Dependence
 from kernelcal.errors import InputError
 from kernelcal.predictions import Bernoulli, Categorical, ClassPredictions, Normal, Quantiles, Samples, StudentT
 from kernelcal.recalibration.class_maps import CLASS_MAPS, Rows, floor_of
 from kernelcal.recalibration.folds import Fold, folds_of, refused_folds
-from kernelcal.recalibration.number_maps import NUMBER_MAPS, NumberMap, Unchanged, candidates_for, loss_rows, served
+from kernelcal.recalibration.numbers import NUMBER_MAPS, NumberMap, Unchanged, candidates_for, loss_rows, served
 from kernelcal.recalibration.pool import Pool, error_of, fit_pool
 
 __all__ = ["METHODS", "ClassFit", "FittedMap", "NumberFit", "fitted", "joined"]
@@ -29,7 +30,8 @@ METHODS = {
 _FOLDS = 5
 _FEWEST = 10  # rows; of fewer nothing is learnt that could be looked at
 _NEARLY_NORMAL = 1e6  # degrees of freedom of a normal law beside Student's
-_MARGIN = 2.0  # over n: by so much heavy tails must be better
+_MARGIN = 2.0  # over n: by so many nats a further law must be better
+_WORSE = (0.005, 0.05)  # of the CRPS of before: between these a map may add a standard error to it, and no more
 
 
 class FittedMap(ABC):
@@ -194,10 +196,11 @@ class NumberFit(FittedMap):
         _refuse_impossible(plain, type(case.predictions).__name__)
         folds = refused_folds(folds_of(np.zeros(len(case)), _FOLDS, rng, case.rows))
         rows = np.stack([_held_out(kind, case, weights, folds) for kind in kinds], axis=2)
-        means, crps = np.tensordot(rows, weights, axes=([1], [0])) / len(case)
+        means = weights @ rows[0] / len(case)
         relative = isinstance(case.predictions, Samples | Quantiles)  # losses in the unit of the targets
         margin = 0.0 if method == "one" else _MARGIN / number * (float(means[0]) if relative else 1.0)
-        best = _best(np.where(crps <= crps[0], means, np.inf), margin)
+        allowed = np.where(_not_worse(rows[1], weights, case.rows), means, np.inf)
+        best = _best(allowed, margin, 0.0 if relative else margin)
         gain = weights * (rows[0, :, 0] - rows[0, :, best])
         if method == "cautious" and gain.mean() <= error_of(gain, case.rows):
             best = 0
@@ -221,8 +224,14 @@ class NumberFit(FittedMap):
 
     def apply(self, predictions: Any) -> Any:
         """Return what the map makes of them, in the array library that was given."""
-        made, given = self.map(predictions.map_arrays(to_numpy)), []
-        predictions.map_arrays(lambda array: given.append(array) or array)
+        made: Any = self.map(predictions.map_arrays(to_numpy))
+        given: list[Any] = []
+
+        def noted(array: Any) -> Any:
+            given.append(array)
+            return array
+
+        predictions.map_arrays(noted)
         other = next((array for array in given if not isinstance(array, np.ndarray)), None)
         return made if other is None else made.map_arrays(lambda array: like(array, other))
 
@@ -292,11 +301,22 @@ def _held_out(kind: type[NumberMap], case: Case, weights: np.ndarray, folds: Seq
     return losses
 
 
-def _best(means: np.ndarray, margin: float) -> int:
-    """Return the map that is taken, each compared with the best of the simpler ones."""
+def _not_worse(crps: np.ndarray, weights: np.ndarray, depend: Dependence | None) -> np.ndarray:
+    """Tell of every map whether its CRPS is no worse than that of the first, which the log score does not prevent."""
+    more = weights[:, None] * (crps - crps[:, :1])
+    before = float(weights @ crps[:, 0]) / len(crps)
+    errors = np.array([error_of(column, depend) for column in more.T])
+    return np.asarray(more.mean(axis=0) <= np.clip(errors, _WORSE[0] * before, _WORSE[1] * before))
+
+
+def _best(means: np.ndarray, margin: float, first: float) -> int:
+    """Return the map that is taken, each compared with the best of the simpler ones; `first`: margin over identity.
+
+    What a few nats tell surely hardly shows in a CRPS: against identity no margin is asked of it.
+    """
     best = 0
     for k in range(1, len(means)):
-        if means[k] < means[best] - margin:
+        if means[k] < means[best] - (margin if best else first):
             best = k
     return best
 

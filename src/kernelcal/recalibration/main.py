@@ -29,6 +29,7 @@ __all__ = ["Recalibration", "recalibrate"]
 
 
 _BLOCKS = 5
+_ROUNDING = 1e-12
 _WORTH = 1.0  # standard errors by which a map must be better
 _FORMAT, _VERSION = "kernelcal recalibration", 1
 _MANY = 0.1  # share of the rows of the fit among others from which it is said
@@ -170,7 +171,7 @@ class Recalibration(Shown):
     def verdict(self) -> str:
         """What to do, in one sentence."""
         fit = self.fit
-        if not self.gain > _WORTH * fit.gain_error:
+        if not self.gain > max(_WORTH * fit.gain_error, _ROUNDING * abs(fit.before)):
             return "Leave the predictions alone: no map that was tried is clearly better for rows it has not seen."
         unit = " nats a row" if fit.loss == "log score" else ""
         better = f"the held-out {fit.loss} falls from {fit.before:.4f} to {fit.after:.4f}{unit}"
@@ -276,8 +277,9 @@ def recalibrate(
         ``auto``: of classes a pool ``sum_m w_m q_m`` of maps, from leaving predictions alone and one temperature to
         matrices and curves, each shrunk towards doing nothing; its weights come from five folds (see the notes). Of
         numbers the map of the least held-out log score (ensembles CRPS, quantiles pinball loss) among those whose CRPS
-        is not worse than before. ``one``: one map. ``cautious``: one map, or none unless it is better by a
-        standard error. Or the name of a map: ``temperature``, ``platt``, ``svs``, ``sms``, ``venn-abers``, ...
+        is worse than before by half a percent, or a standard error up to 5 %, at most. ``one``: one map. ``cautious``:
+        one map, or none unless it is better by a standard error. Or the name of a map: ``temperature``, ``platt``,
+        ``svs``, ``sms``, ``venn-abers``, ...
     weights : array of shape (n,), optional
         Case weights.
     clusters, time, horizon, series

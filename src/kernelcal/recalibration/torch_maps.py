@@ -21,7 +21,7 @@ def torch_module(pool: Pool, floor: float, columns: int) -> Any:
     except ImportError:
         raise MissingExtraError("PyTorch", "torch", "a module of PyTorch") from None
 
-    class RecalibratedLogits(torch.nn.Module):
+    class RecalibratedLogits(torch.nn.Module):  # type: ignore[misc]
         """Logits of shape (..., k) to logarithms of recalibrated probabilities, in the dtype of the logits."""
 
         def __init__(self) -> None:

@@ -1,13 +1,14 @@
 """What the operating system has to do with: places that files are written to, and interrupts in the first second."""
 
 from kernelcal.surroundings.archives import checksum, read_archive, write_archive
-from kernelcal.surroundings.outputs import refuse_place, written_whole
+from kernelcal.surroundings.outputs import in_turn, refuse_place, written_whole
 from kernelcal.surroundings.starting import INTERRUPTED, expect_interrupts, is_command, raise_interrupts
 
 __all__ = [
     "INTERRUPTED",
     "checksum",
     "expect_interrupts",
+    "in_turn",
     "is_command",
     "raise_interrupts",
     "read_archive",

@@ -12,7 +12,7 @@ from typing import Any
 
 from kernelcal.errors import InputError
 
-__all__ = ["refuse_place", "written_whole"]
+__all__ = ["in_turn", "refuse_place", "written_whole"]
 
 
 # elsewhere files cannot be replaced while somebody holds them, so that there are no locks
@@ -125,6 +125,25 @@ def _held(beside: Path) -> Iterator[None]:
             fcntl.flock(number, fcntl.LOCK_EX)
         if not beside.exists():  # cleared by another process before the lock: it is made by its writer, without one
             beside.touch()
+        yield
+    finally:
+        os.close(number)
+
+
+@contextmanager
+def in_turn(path: Any) -> Iterator[None]:
+    """Wait until nobody else reads and replaces files of this folder in turn: what two processes add is kept.
+
+    The folder is locked, so that nothing is left beside the file; the system lets go however the process ends. Where
+    there are no locks (on Windows, and on some network disks) nobody waits.
+    """
+    if fcntl is None:
+        yield
+        return
+    number = os.open(Path(os.path.realpath(path)).parent, os.O_RDONLY)
+    try:
+        with suppress(OSError):
+            fcntl.flock(number, fcntl.LOCK_EX)
         yield
     finally:
         os.close(number)

@@ -31,7 +31,7 @@ class Bets:
     pvalue: float
     best: str
 
-    def to_dict(self) -> dict[str, Any]:
+    def plain(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         return {**vars(self), "e_value": self.e_value if np.isfinite(self.e_value) else None}
 

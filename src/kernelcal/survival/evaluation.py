@@ -59,7 +59,7 @@ class Horizon:
     brier: float
     reference: float
 
-    def to_dict(self) -> dict[str, Any]:
+    def plain(self) -> dict[str, Any]:
         """Return plain values for JSON; numbers that are not finite become None."""
         return {name: value if np.isfinite(value) else None for name, value in vars(self).items()}
 
@@ -143,9 +143,9 @@ class SurvivalEvaluation(Shown):
         deciles = self.d_calibration
         more = None if deciles is None else dict(zip(("value", "calibrated", "pvalue"), deciles, strict=True))
         end = {"pvalue": self.pvalue, "verdict": self.verdict, "seconds": self.seconds, "notes": list(self.notes)}
-        parts = {"test": self.test.to_dict(), "bets": None if self.bets is None else self.bets.to_dict()}
-        horizons = [one.to_dict() for one in self.horizons]
-        groups = {"groups": [one.to_dict() for one in self.groups]} if self.groups else {}
+        parts = {"test": self.test.to_dict(), "bets": None if self.bets is None else self.bets.plain()}
+        horizons = [one.plain() for one in self.horizons]
+        groups = {"groups": [one.plain() for one in self.groups]} if self.groups else {}
         return {**plain, "d_calibration": more, "horizons": horizons, **groups, **parts, **end}
 
     def plot(self, ax: Any = None) -> Any:

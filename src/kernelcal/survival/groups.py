@@ -47,7 +47,7 @@ class SurvivalGroup:
     high: float
     pvalue: float
 
-    def to_dict(self) -> dict[str, Any]:
+    def plain(self) -> dict[str, Any]:
         """Return plain values for JSON; numbers that are not finite become None."""
         return {k: None if isinstance(v, float) and not np.isfinite(v) else v for k, v in vars(self).items()}
 
@@ -65,11 +65,11 @@ def groups_of(
         expected = float(own @ some.hazard)
         known = len(some) >= _LEAST and expected > 0
         p = asked_survival(some, quiet, null).test.pvalue if known else float("nan")
-        ends = [
-            x / expected if known else float("nan")
-            for x in (float(own @ some.event), *poisson_interval(some.event, own, run.confidence_level))
-        ]
-        found.append(SurvivalGroup(group.column, group.name, len(some), int(some.event.sum()), expected, *ends, p))
+        count = float(own @ some.event)
+        ends = (count, *poisson_interval(some.event, own, run.confidence_level))
+        ratio, low, high = (x / expected if known else float("nan") for x in ends)
+        sizes = (len(some), int(some.event.sum()), expected)
+        found.append(SurvivalGroup(group.column, group.name, *sizes, ratio, low, high, p))
     for column in dict.fromkeys(one.column for one in found):
         places = [k for k, one in enumerate(found) if one.column == column and not np.isnan(one.pvalue)]
         for k, p in zip(places, holm_adjusted(np.array([found[k].pvalue for k in places])), strict=True):

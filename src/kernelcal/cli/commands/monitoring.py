@@ -15,7 +15,7 @@ from kernelcal.errors import InputError
 from kernelcal.io import read
 from kernelcal.lenses import LENSES
 from kernelcal.plots import pyplot
-from kernelcal.surroundings import refuse_place, written_whole
+from kernelcal.surroundings import in_turn, refuse_place, written_whole
 
 __all__ = ["add_monitor"]
 
@@ -67,15 +67,16 @@ def run_monitor(options: argparse.Namespace) -> int:
     check_lens(options.lens, every=False)
     if options.key is not None and len(options.files) != 1:
         raise InputError(f"--key names one batch, got {len(options.files)} files: give one file, or leave --key out")
-    monitor = Monitor.load(options.state) if options.state.exists() else None
-    if monitor is None and not options.files:
-        raise InputError(f"{options.state}: there is no such state yet: name a file of predictions to begin with")
-    monitor = _begun(options) if monitor is None else _as_begun(monitor, options)
-    lines = []
-    for path in options.files:
-        lines.append(_taken(monitor, path, options))
-        if not options.json:
-            say(lines[-1]["line"])
+    with in_turn(options.state):  # what another process adds meanwhile is not lost
+        monitor = Monitor.load(options.state) if options.state.exists() else None
+        if monitor is None and not options.files:
+            raise InputError(f"{options.state}: there is no such state yet: name a file of predictions to begin with")
+        monitor = Monitor(**_said(options)) if monitor is None else _as_begun(monitor, options)
+        lines = []
+        for path in options.files:
+            lines.append(_taken(monitor, path, options))
+            if not options.json:
+                say(lines[-1]["line"])
     if options.plot is not None:
         _draw(monitor, options.plot)
     if options.json:
@@ -90,12 +91,6 @@ def _said(options: argparse.Namespace) -> dict[str, Any]:
     names = {"alpha": "alpha", "run_length": "run_length", "horizon": "horizon", "seed": "rng"}
     said = {theirs: getattr(options, ours) for ours, theirs in names.items()}
     return {name: value for name, value in said.items() if value is not None}
-
-
-def _begun(options: argparse.Namespace) -> Any:
-    from kernelcal.monitor import Monitor
-
-    return Monitor(**_said(options))
 
 
 def _as_begun(monitor: Any, options: argparse.Namespace) -> Any:
@@ -119,11 +114,24 @@ def _taken(monitor: Any, path: Path, options: argparse.Namespace) -> dict[str, A
     data = read([path], reading_of(options))
     if data.weights is not None:
         raise InputError(f"{path}: case weights have no place in a bet: leave --weights out")
+    if not monitor.rows and not options.json:
+        say(data.sentence)
+    for note in _notes(data, monitor):
+        say(f"note: {path}: {note}", to_errors=True)
     monitor.update(data.y, data.predictions, key=key, lens=lens_of(options.lens, data.predictions))
     monitor.save(options.state)
     reached = f"e-value {monitor.evalue:.3g}, drift {min(monitor.log_drift, 300):.2f}"
     state = "alarm" if monitor.alarm is not None or monitor.drift_alarm is not None else "no alarm"
     return {"key": key, "rows": len(data.y), "line": f"{key}: {len(data.y):,} rows, {reached}: {state}"}
+
+
+def _notes(data: Any, monitor: Any) -> list[str]:
+    """What was seen of rows that depend on each other, which the bound on false alarms does not allow for."""
+    found = [note.split(": say --")[0] for note in data.predictions.notes if "--clusters" in note]
+    if data.dependence and monitor.horizon == 1:
+        found.append(f"the table says which rows depend on each other ({', '.join(sorted(data.dependence))})")
+    cure = "the bound on false alarms is for rows that do not: watch one row of each subject, or one series, --horizon"
+    return [f"{one}; {cure}" for one in found]
 
 
 def _draw(monitor: Any, place: Path) -> None:

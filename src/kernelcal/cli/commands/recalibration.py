@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.cli.commands.repaired import Layout, layout_of, write_repaired
+from kernelcal.cli.commands.repaired import ReadColumns, layout_of, write_repaired
 from kernelcal.cli.ending import FINE, SAID_NO, refused, say
 from kernelcal.cli.gates import level
 from kernelcal.cli.reading import reading_of
@@ -184,7 +184,7 @@ def _checked(
     return check.test_after, check.gain > check.gain_error
 
 
-def _written(found: Any, source: Source, layout: Layout, data: Data, options: argparse.Namespace) -> str:
+def _written(found: Any, source: Source, layout: ReadColumns, data: Data, options: argparse.Namespace) -> str:
     if data.numbers is None:
         raise InputError("-o writes a row a prediction, and this table has one in several lines: leave -o out")
     made = found(data.predictions)

@@ -17,14 +17,14 @@ from kernelcal.io import ReadOptions, Source, class_columns, form_of, wide_colum
 from kernelcal.predictions import Bernoulli, ClassPredictions, Normal, Quantiles, Samples
 from kernelcal.surroundings import written_whole
 
-__all__ = ["Layout", "layout_of", "write_repaired"]
+__all__ = ["ReadColumns", "layout_of", "write_repaired"]
 
 
 _KEPT = ("weights", "clusters", "horizon", "time", "series")  # options about rows, which go on to hold
 
 
 @dataclass(frozen=True)
-class Layout:
+class ReadColumns:
     """Where a file has its targets and predictions.
 
     Attributes
@@ -45,22 +45,24 @@ class Layout:
     columns: dict[str, list[str]]
 
 
-def layout_of(source: Source, options: ReadOptions) -> Layout:
+def layout_of(source: Source, options: ReadOptions) -> ReadColumns:
     """Find targets and predictions, as reading does; long tables are refused."""
     form, found, _ = form_of(source, options)
     if form == "classes":
         targets, names = class_columns(source, found)
-        return Layout(form, found, targets, {"predictions": names})
+        return ReadColumns(form, found, targets, {"predictions": names})
     if form == "long":
         raise InputError(
             "-o writes a row a prediction, and this table has one in several lines: leave -o out and save the map, "
             "then apply it in Python to the rows as they are read"
         )
     targets, columns = wide_columns(source, form, found)
-    return Layout(form, found, targets, columns)
+    return ReadColumns(form, found, targets, columns)
 
 
-def write_repaired(path: Path, source: Source, layout: Layout, rows: np.ndarray, made: Any, *, outcomes: bool) -> str:
+def write_repaired(
+    path: Path, source: Source, layout: ReadColumns, rows: np.ndarray, made: Any, *, outcomes: bool
+) -> str:
     """Write the rows that were read, with these predictions; returns the command that reads them as they are meant.
 
     Parameters
@@ -69,7 +71,7 @@ def write_repaired(path: Path, source: Source, layout: Layout, rows: np.ndarray,
         A csv file.
     source : Source
         The table that was read.
-    layout : Layout
+    layout : ReadColumns
         Its columns.
     rows : numpy.ndarray
         Numbers of the rows that were read.
@@ -109,17 +111,20 @@ def _in_order(names: Sequence[str], old: set[str], others: Sequence[str], new: l
     return [*before, *new, *(name for name in others if name not in before)]
 
 
-def _columns(made: Any, source: Source, layout: Layout, taken: set[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _columns(made: Any, source: Source, layout: ReadColumns, taken: set[str]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Columns of the predictions, and what the command says of them."""
     batch, options = made.map_arrays(to_numpy), layout.options
     if isinstance(batch, ClassPredictions):
         return _of_classes(batch, source, layout, taken)
-    if isinstance(batch, Samples | Quantiles):
-        role, values = ("samples", batch.draws) if isinstance(batch, Samples) else ("quantiles", batch.values)
-        names = _names(layout.columns[role], source, values.shape[1], taken)
-        levels = {"--quantile-levels": ",".join(map(repr, map(float, batch.levels)))} if role == "quantiles" else {}
-        width = {"--resolution": options.resolution} if options.resolution else {}
-        return dict(zip(names, values.T, strict=True)), {f"--{role}": ",".join(names), **levels, **width}
+    if isinstance(batch, Samples):
+        draws = np.asarray(batch.draws)
+        names = _names(layout.columns["samples"], source, draws.shape[1], taken)
+        return dict(zip(names, draws.T, strict=True)), {"--samples": ",".join(names)}
+    if isinstance(batch, Quantiles):
+        names = _names(layout.columns["quantiles"], source, len(batch.levels), taken)
+        said = {"--quantiles": ",".join(names), "--quantile-levels": ",".join(repr(float(x)) for x in batch.levels)}
+        said |= {"--resolution": str(options.resolution)} if options.resolution else {}
+        return dict(zip(names, np.asarray(batch.values).T, strict=True)), said
     if isinstance(batch, Normal) and layout.form == "normal":
         spread = "variance" if "variance" in layout.columns else "std"
         mean, width = (_own(layout.columns[role], role, source, taken) for role in ("mean", spread))
@@ -136,7 +141,9 @@ def _columns(made: Any, source: Source, layout: Layout, taken: set[str]) -> tupl
     return values, {"--family": family, "--parameters": ",".join(names)}
 
 
-def _of_classes(batch: Any, source: Source, layout: Layout, taken: set[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _of_classes(
+    batch: Any, source: Source, layout: ReadColumns, taken: set[str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
     values = np.asarray(batch.p)[:, None] if isinstance(batch, Bernoulli) else np.asarray(batch.probs)
     names = _names(layout.columns["predictions"], source, values.shape[1], taken)
     options, said = layout.options, {"--predictions": ",".join(names)}

@@ -11,10 +11,12 @@ from kernelcal.cli.ending import FINE, SAID_NO, refused, say
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError, KernelcalError
 from kernelcal.runs import Run
+from kernelcal.surroundings import refuse_place, written_whole
 
 __all__ = ["add_survival"]
 
 
+_PICTURES = (".png", ".svg", ".pdf")
 _COLUMNS = {
     "duration": "column of the observed times",
     "event": "column of whether the event was seen, or COLUMN=VALUE with the value that says so",
@@ -67,8 +69,10 @@ def run_survival(options: argparse.Namespace) -> int:
     horizons, columns = _horizons(options.horizons), {name.replace("-", "_"): None for name in _COLUMNS}
     columns = {name: getattr(options, name) for name in columns}
     results, status = [], FINE
-    if options.plot is not None and len(options.files) > 1:
-        raise InputError("--plot FILE draws one table: name one file")
+    if options.plot is not None:
+        if len(options.files) > 1:
+            raise InputError("--plot FILE draws one table: name one file")
+        refuse_place(options.plot, suffixes=_PICTURES, what="--plot draws a picture")
     for path in options.files:
         try:
             table = read_survival(path, SurvivalColumns(**columns))
@@ -80,7 +84,7 @@ def run_survival(options: argparse.Namespace) -> int:
         if not options.json:
             say(("\n" if len(results) > 1 else "") + f"{table.description}\n{found.summary()}")
         if options.plot is not None:
-            _draw(found, options.plot)
+            _draw(found, options.plot, to_errors=options.json)
         if options.fail_below is not None and found.pvalue < options.fail_below:
             say(f"{path}: p = {found.pvalue:.3g} is below {options.fail_below:g}", to_errors=True)
             status = SAID_NO
@@ -101,10 +105,16 @@ def _horizons(text: str | None) -> tuple[float, ...]:
     return found
 
 
-def _draw(found: Any, path: Path) -> None:
-    from kernelcal.plots import panel, pyplot
+def _draw(found: Any, path: Path, *, to_errors: bool) -> None:
+    """Write both pictures side by side, whole or not at all, and say where they are."""
+    from kernelcal.plots import pyplot
 
-    panel_axes = panel([lambda ax, legend: found.plot(ax), lambda ax, legend: found.plot_horizon(ax=ax)])
-    figure = panel_axes[0].figure
-    figure.savefig(path)
-    pyplot().close(figure)
+    figure, (left, right) = pyplot().subplots(1, 2, figsize=(11, 5.8), layout="constrained")
+    try:
+        found.plot(left)
+        found.plot_horizon(ax=right)
+        with written_whole(path) as unfinished:
+            figure.savefig(unfinished, format=path.suffix[1:].lower())
+    finally:
+        pyplot().close(figure)
+    say(f"wrote {path}", to_errors=to_errors)

@@ -134,7 +134,7 @@ class RankByBandDepth(_MeanRank):
     >>> import kernelcal as kc
     >>> draws = kc.Samples([[[0.0, 0.0], [1.0, 1.5], [2.0, 1.0]]])
     >>> float(kc.measures.RankByBandDepth()([[-3.0, 3.0]], draws))
-    0.25
+    0.125
     """
 
     name: ClassVar[str] = "mean rank by band depth"

@@ -9,9 +9,9 @@ import numpy as np
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.predictions import Normal, Quantiles, Samples
-from kernelcal.recalibration.law_maps import Heavy3, Heavy5, Heavy10, Law, ShiftedLaw, served_law
-from kernelcal.recalibration.member_maps import EnsembleMap, Levels, ShiftedEnsemble, Stretched, crps_of_members
-from kernelcal.recalibration.moving import NumberMap, Unchanged, numbers_of
+from kernelcal.recalibration.numbers.laws import Heavy3, Heavy5, Heavy10, Law, ShiftedLaw, served_law
+from kernelcal.recalibration.numbers.members import EnsembleMap, Levels, ShiftedEnsemble, Stretched, crps_of_members
+from kernelcal.recalibration.numbers.moving import NumberMap, Unchanged, numbers_of
 from kernelcal.statistics import crps_rows_of
 
 __all__ = ["NUMBER_MAPS", "NumberMap", "Unchanged", "candidates_for", "loss_rows", "served"]

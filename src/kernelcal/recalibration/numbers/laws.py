@@ -11,7 +11,7 @@ import numpy as np
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.predictions import Laplace, LogNormal, Normal, StudentT
-from kernelcal.recalibration.moving import Affine, numbers_of
+from kernelcal.recalibration.numbers.moving import Affine, numbers_of
 
 __all__ = ["Heavy3", "Heavy5", "Heavy10", "Law", "ShiftedLaw", "served_law"]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from kernelcal.cases import Case
 from kernelcal.predictions import Samples
-from kernelcal.recalibration.moving import BOUND, Affine, NumberMap, numbers_of
+from kernelcal.recalibration.numbers.moving import BOUND, Affine, NumberMap, numbers_of
 
 __all__ = ["EnsembleMap", "Levels", "ShiftedEnsemble", "Stretched", "crps_of_members"]
 

@@ -1,0 +1,67 @@
+"""Money of experts against the recursions as they are written."""
+
+import numpy as np
+import pytest
+
+from kernelcal.monitor.wealth import Wealth, _running_log_sums, log_sums
+
+
+def plain_wealth(weights, bets):
+    """Money by the recursions as they are written."""
+    ever, drift, reserve = weights / 2, np.zeros(len(weights)), 0.5
+    for t, e in enumerate(bets, 1):
+        spent = reserve / (t + 1)
+        ever, drift = e * (ever + weights * spent), e * (drift + 1)
+        reserve -= spent
+        yield ever.sum() + reserve, weights @ drift
+
+
+@pytest.mark.parametrize("cuts", [[40], [1] * 40, [7, 13, 20]])
+def test_money_is_that_of_the_recursions(cuts):
+    rng = np.random.default_rng(1)
+    weights, bets = np.array([0.5, 0.3, 0.2]), rng.lognormal(0, 0.5, (40, 3))
+    expected = np.array([*plain_wealth(weights, bets)])
+    wealth, found, done = Wealth.begin(weights), [], 0
+    for cut in cuts:
+        found.append(np.stack(wealth.add(np.log(bets[done : done + cut])), axis=1))
+        done += cut
+    np.testing.assert_allclose(np.exp(np.concatenate(found)), expected, rtol=1e-10)
+    assert np.exp(wealth.log_evalue) == pytest.approx(expected[-1, 0])
+    sums = np.concatenate([np.zeros((1, 3)), np.log(bets).cumsum(axis=0)])
+    np.testing.assert_allclose(wealth.began, sums.argmin(axis=0))
+
+
+def test_sums_of_logarithms_are_those_of_numpy():
+    rng = np.random.default_rng(0)
+    for spread in (1.0, 50.0, 2000.0):
+        logs = rng.normal(size=(60, 5)) * spread
+        logs[0, :2] = -np.inf
+        np.testing.assert_allclose(_running_log_sums(logs), np.logaddexp.accumulate(logs, axis=0), rtol=1e-12)
+        np.testing.assert_allclose(log_sums(logs), np.logaddexp.reduce(logs, axis=1), rtol=1e-12)
+    assert log_sums(np.full(3, -np.inf)) == -np.inf
+
+
+def test_the_way_is_thinned_evenly():
+    wealth = Wealth.begin(np.ones(1))
+    for _ in range(9):
+        wealth.add(np.zeros((100, 1)))
+    assert len(wealth.marks) <= 128
+    np.testing.assert_array_equal(wealth.marks, np.arange(0, 901, wealth.step))
+
+
+def test_money_of_shards_one_after_the_other_is_a_product_of_bets():
+    """All the money that the first shard left is bet by the second: experts go on, the reserve is spread anew."""
+    rng = np.random.default_rng(2)
+    weights, one, two = np.array([0.6, 0.4]), rng.lognormal(0, 0.5, (12, 2)), rng.lognormal(0, 0.5, (9, 2))
+    first, second = Wealth.begin(weights), Wealth.begin(weights)
+    first.add(np.log(one))
+    second.add(np.log(two))
+    joined = second.after(first)
+    products = two.prod(axis=0)
+    by_hand = (np.exp(first.ever) * products).sum() + np.exp(first.log_reserve) * np.exp(second.log_evalue)
+    assert np.exp(joined.log_evalue) == pytest.approx(by_hand)
+    np.testing.assert_allclose(np.exp(joined.drift), np.exp(first.drift) * products + np.exp(second.drift))
+    beside = first.beside(second)
+    assert np.exp(beside.log_evalue) == pytest.approx((np.exp(first.log_evalue) + np.exp(second.log_evalue)) / 2)
+    np.testing.assert_allclose(beside.ways[-1], beside.logs)  # the way of the larger one goes on from the mean
+    np.testing.assert_allclose(beside.logs - beside.least, first.logs - first.least)

@@ -1,0 +1,90 @@
+"""What a map does for other rows: scores by hand, tests of the library, and refusals."""
+
+import json
+
+import numpy as np
+import pytest
+
+import kernelcal as kc
+from kernelcal.errors import InputError
+from kernelcal.predictions import Quantiles, Samples
+from kernelcal.recalibration import recalibrate
+
+SCORES = np.array([-1.2816, 0.0, 1.2816])
+
+
+def test_scores_and_tests_of_classes_are_those_of_the_library():
+    rng = np.random.default_rng(0)
+    p = rng.uniform(size=600)
+    y = (rng.random(600) < p).astype(int)
+    sharp = p**2 / (p**2 + (1 - p) ** 2)
+    found = recalibrate(y[:300], sharp[:300], test=False)
+    weights = rng.uniform(0.5, 2, 300)
+    check = found.check(y[300:], sharp[300:], weights=weights, draws=99)
+    made = found(sharp[300:]).p
+    for k, q in enumerate((sharp[300:], made)):
+        own = np.where(y[300:] == 1, q, 1 - q)
+        assert check.scores["log score"][k] == pytest.approx(np.average(-np.log(own), weights=weights))
+        brier = np.average((1 - own) ** 2, weights=weights)
+        assert check.scores["Brier score"][k] == pytest.approx(brier)
+        test = (check.test_before, check.test_after)[k]
+        assert test.pvalue == kc.calibration_test(y[300:], q, weights=weights, draws=99).pvalue
+    before, after = check.scores["log score"]
+    assert check.gain == pytest.approx(before - after)
+    assert "makes these 300 rows better" in check.verdict
+    json.dumps(check.to_dict(), allow_nan=False)
+
+
+@pytest.mark.parametrize("kind", ["normal", "members", "quantiles"])
+def test_scores_of_numbers(kind):
+    rng = np.random.default_rng(1)
+    m, s = 3 * rng.normal(size=400), rng.uniform(0.5, 2, 400)
+    y = m + 0.5 + 2 * s * rng.normal(size=400)
+    given = {
+        "normal": kc.Normal(m, s),
+        "members": Samples(m[:, None] + s[:, None] * rng.normal(size=(400, 8))),
+        "quantiles": Quantiles(m[:, None] + s[:, None] * SCORES, [0.1, 0.5, 0.9]),
+    }[kind]
+    fit, rest = np.arange(200), np.arange(200, 400)
+    found = recalibrate(y[fit], given[fit], test=False)
+    check = found.check(y[rest], given[rest], draws=99)
+    made = found(given[rest])
+    name = {"normal": "CRPS", "members": "CRPS", "quantiles": "mean pinball loss"}[kind]
+    if kind == "normal":
+        expected = kc.crps(y[rest], made)
+    elif kind == "members":
+        draws = made.draws
+        half = np.abs(draws[:, :, None] - draws[:, None, :]).mean(axis=(1, 2)) / 2
+        expected = (np.abs(draws - y[rest, None]).mean(axis=1) - half).mean()
+    else:
+        off = y[rest, None] - made.values
+        expected = np.maximum(np.array([0.1, 0.5, 0.9]) * off, (np.array([0.1, 0.5, 0.9]) - 1) * off).mean()
+    assert check.scores[name][1] == pytest.approx(expected)
+    assert check.gain > 0
+
+
+def test_a_label_of_probability_0_has_an_infinite_score_before():
+    rng = np.random.default_rng(2)
+    p = np.clip(rng.uniform(size=300), 0.01, 0.99)
+    y = (rng.random(300) < p).astype(int)
+    found = recalibrate(y[:200], p[:200], "temperature", test=False)
+    other, outcome = p[200:].copy(), y[200:].copy()
+    other[0], outcome[0] = 0.0, 1
+    check = found.check(outcome, other, draws=99)
+    assert check.scores["log score"][0] == np.inf
+    assert np.isfinite(check.scores["log score"][1])
+    assert check.to_dict()["scores"]["log score"][0] is None
+    assert "better" in check.verdict
+
+
+def test_rows_of_the_fit_are_refused():
+    rng = np.random.default_rng(3)
+    p = rng.uniform(size=200)
+    y = (rng.random(200) < p).astype(int)
+    found = recalibrate(y, p, "temperature", test=False)
+    with pytest.raises(InputError, match="100% of the rows of the map's fit are among these"):
+        found.check(y, p)
+    with pytest.raises(InputError, match="of the rows of the map's fit are among these"):
+        found.check(y[50:], p[50:])
+    with pytest.raises(InputError, match="of 2 classes, got Normal"):
+        found.check(p, kc.Normal(p, np.ones(200)))
