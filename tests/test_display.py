@@ -78,7 +78,7 @@ def parts_of(value, seen):
     """A result and all results that it holds."""
     if isinstance(value, tuple(result_classes())) and type(value).__module__.startswith("kernelcal."):
         seen.setdefault(type(value), value)
-        for field in dataclasses.fields(value):
+        for field in dataclasses.fields(value) if dataclasses.is_dataclass(value) else ():
             parts_of(getattr(value, field.name), seen)
     elif isinstance(value, tuple | list):
         for item in value:
@@ -126,12 +126,36 @@ def found(tmp_path_factory):
         report(y, {HOSTILE[0]: q}, date="2026-01-02", **fast),
         kc.skce(k, torch.tensor(q, requires_grad=True), prediction_kernel=kc.Laplacian(0.5)),
         kc.measures.skill(t, normal, groups={HOSTILE[0]: [HOSTILE[1], HOSTILE[2]] * 30}),
+        *_of_fields(rng, event, q[:, 2], t, normal),
         _streamed(tmp_path_factory.mktemp("table") / "events.csv", event, q[:, 2]),
     ]
     seen = {}
     for result in results:
         parts_of(result, seen)
     return seen
+
+
+def _of_fields(rng, event, p, t, normal):
+    """What measures, ranks, survival, maps and the monitor return."""
+    from kernelcal.survival import evaluate as survival
+
+    names = {HOSTILE[0]: [HOSTILE[1], HOSTILE[2]] * 30}
+    named = {"names": list(HOSTILE[:2]), "draws": 99}
+    found = kc.recalibration.recalibrate(event, p, draws=99)
+    ranked = kc.ranks.rank_test(rng.integers(0, 10, (60, 2)), 9, **named)
+    times = (rng.exponential(size=60), rng.random(60) < 0.7)
+    return [
+        kc.measures.measure(event, p, "oe", groups=names, draws=99),
+        kc.measures.clinical_table(event, p, groups=names, draws=99),
+        kc.measures.calibration_curve(event, p, draws=99),
+        kc.measures.risk_coverage(event, p, draws=99),
+        ranked,
+        ranked.ecdf(HOSTILE[0]),
+        survival(times, kc.predictions.Weibull(np.ones(60), np.ones(60)), groups=names, draws=99),
+        found,
+        found.check(1 - event, 1 - p, draws=99),
+        kc.monitor.Monitor().update(event, p, key=HOSTILE[0]),
+    ]
 
 
 def _streamed(path, event, p):

@@ -79,6 +79,7 @@ HANDED_ON = {  # draw nothing themselves, or take numbers that a caller has draw
     "Run": "checks the seed and hands it on",
     "refuse_no_source": "checks the seed",
     "generator_of": "is what makes the streams",
+    "Recalibrator": "hands the seed on to `recalibrate`",
     "RankTable.case": "hands the seed of ties on",
     "read_ranks": "hands the seed of ties on",
 }
@@ -146,6 +147,7 @@ CALLS = {  # every public function or class that takes rng=, called so that it d
     "Nystrom": lambda: kc.skce(EVENT, RISK, engine=kc.Nystrom(5, rng=0)),
     "Predictions.sample": lambda: NORMAL.sample(rng=0),
     "QuantileCalibration.band": lambda: statistics.quantile_calibration(NUMBER, NORMAL).band(**TEST),
+    "Recalibration.check": lambda: kc.recalibration.recalibrate(EVENT, RISK, **TEST).check(1 - EVENT, 1 - RISK, **TEST),
     "RandomFourier": lambda: kc.skce(EVENT, RISK, engine=kc.RandomFourier(5, rng=0)),
     "Sketch": sketched,
     "SlicedWasserstein": lambda: kc.median_lengthscale(
@@ -185,6 +187,7 @@ CALLS = {  # every public function or class that takes rng=, called so that it d
     "rank_histogram": lambda: kc.rank_histogram(RANKED, DRAWS, **TEST),
     "rank_test": lambda: kc.ranks.rank_test(RANKED.astype(int), 5, **TEST),
     "ranks_of_draws": lambda: kc.ranks.ranks_of_draws(NUMBER[:, None], POSTERIOR, rng=0),
+    "recalibrate": lambda: kc.recalibration.recalibrate(EVENT, RISK, **TEST),
     "reliability": lambda: kc.reliability(EVENT, RISK, **TEST),
     "report": page,
     "risk_coverage": lambda: kc.measures.risk_coverage(EVENT, RISK, **TEST),
@@ -204,7 +207,12 @@ SHARED = {  # purposes that several functions have, since they are to have the s
     "draws of measures": {"clinical_table", "measure", "risk_coverage"},
     "draws of a calibration curve": {"calibration_curve", "clinical_table"},
     # an interval tests 0 first
-    "draws of a test": {"Draws", "Sketch", "calibration_test", "confidence_interval", "vectors_test"},
+    "draws of a test": {
+        *("Draws", "Sketch", "calibration_test", "confidence_interval", "vectors_test"),
+        *("recalibrate", "Recalibration.check"),
+    },
+    "blocks of a forward test": {"recalibrate", "Recalibration.check"},  # a map is fitted before it is checked
+    "folds of a recalibration": {"recalibrate", "Recalibration.check"},
     "draws of an interval": {"confidence_interval", "equivalence_test"},
     "draws of the band of a curve": {"class_reliability", "reliability"},
     "points of a base measure": {"FisherDivergence", "KernelFisherDivergence"},

@@ -153,6 +153,24 @@ def test_the_table_has_events_measures_curve_and_items(biopsies):
     ]
 
 
+def test_the_verdict_says_how_risks_are_wrong(biopsies):
+    y, p, _ = biopsies
+    found = clinical_table(y, p, draws=99)
+    assert found.verdict == (
+        "The risks are wrong (p = 0.02): more events than predicted; high and low risks too extreme (slope 0.67). "
+        "kernelcal recalibrate corrects them by other patients."
+    )
+    assert found.to_dict()["verdict"] == found.verdict
+    r = np.random.default_rng(1)
+    few = r.uniform(0.05, 0.6, 60)
+    right = clinical_table(r.random(60) < few, few, draws=99)
+    assert right.verdict.startswith("No evidence that the risks are wrong (p = ")
+    assert "only gross errors would show" in right.verdict
+    shy = clinical_table(r.random(2000) < np.repeat([0.05, 0.95], 1000), np.repeat([0.35, 0.65], 1000), draws=99)
+    assert "risks not extreme enough" in shy.verdict
+    assert "events than predicted" not in shy.verdict
+
+
 def test_the_curve_is_isotonic_and_leaves_the_band_where_predictions_are_wrong():
     r = np.random.default_rng(0)
     p = r.uniform(0.05, 0.6, 400)

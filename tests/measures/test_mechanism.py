@@ -136,6 +136,16 @@ def test_names_are_words_and_no_fields():
     assert "own" not in kc.measures.FIELDS
 
 
+def test_intervals_stay_in_the_range_of_their_measure():
+    """Of few rows standard errors are wide: no share is above 1, no score below 0."""
+    few = measure([0, 1], [0.2, 0.6], "brier,scaled-brier,net-benefit,ece,smece", draws=19)
+    assert few["Brier score"].interval == (0.0, 1.0)
+    assert all(one.interval[1] <= 1 for one in few.values)
+    covered = measure(np.linspace(-0.5, 0.5, 10), kc.Normal(np.zeros(10), 1.0), "coverage,interval-score", draws=99)
+    assert covered.values[0].value == covered.values[0].interval[1] == 1
+    assert all(0 <= one.interval[0] < one.value for one in covered.values)
+
+
 def test_a_value_that_is_not_defined_is_no_evidence():
     found = measure(np.zeros(40, int), np.full(40, 0.02), ["auroc", "intercept", "slope"], draws=99)
     assert math.isnan(found["c-statistic"].value)

@@ -9,12 +9,14 @@ from kernelcal.plots import (
     difference_plot,
     forest_plot,
     histogram_plot,
+    history_plot,
     interval_plot,
     levels_plot,
     members_plot,
     null_plot,
     profile_plot,
     reliability_plot,
+    risk_coverage_plot,
     simplex_plot,
     witness_plot,
 )
@@ -188,6 +190,20 @@ def profile_places(ax=None, name="site"):
     )
 
 
-_CLASSES = (reliability, confidence, histogram, curve, difference, levels, simplex)
-_OTHERS = (intervals, calibration, forest, null, members, witness, witness_places, profile, profile_places)
+def risk_coverage(ax=None, name="answers"):
+    coverage = np.linspace(0.05, 0.9, 18)
+    risk, expected = 0.05 + 0.3 * coverage**2, 0.04 + 0.2 * coverage
+    band = (expected - 0.05, expected + 0.08)
+    return risk_coverage_plot(coverage, risk, expected, band, confidence_level=0.95, title=name, ax=ax)
+
+
+def history(ax=None, name="days"):
+    rows, ever = [100, 200, 300, 400, 500], [-0.1, 0.1, -0.4, 1.2, 3.5]
+    return history_plot(
+        rows, ever, [-np.inf, 0.2, 0.5, 1.1, 2.4], alarms=[380, 420], change=(260, 220, 330), title=name, ax=ax
+    )
+
+
+_CLASSES = (reliability, confidence, histogram, curve, difference, levels, simplex, risk_coverage)
+_OTHERS = (intervals, calibration, forest, null, members, witness, witness_places, profile, profile_places, history)
 SUBJECTS = {f.__name__: f for f in (*_CLASSES, *_OTHERS)}

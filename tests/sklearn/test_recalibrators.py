@@ -25,6 +25,7 @@ def data(k=3, n=600):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 def test_the_checks_of_scikit_learn():
     same = "copies of a row fall into several folds, a weighted row into one, as in CalibratedClassifierCV"
     failing = {"check_sample_weight_equivalence_on_dense_data": same}

@@ -169,6 +169,18 @@ def test_horizons_that_nobody_reached_have_no_observed_risk():
         evaluate(y, SurvivalCurves([1.0, 2.0], [[0.8, 0.4]] * 4), horizons=(5.0,), draws=19)
 
 
+def test_censoring_that_depends_on_the_risk_moves_kaplan_meier_alone():
+    """Right predictions, the high risks of which are censored early: p holds, Kaplan-Meier is off, and this is said."""
+    rng = np.random.default_rng(1)
+    scale = np.exp(rng.normal(size=2000))
+    times, ends = scale * rng.weibull(1.5, 2000), rng.exponential(size=2000) * scale
+    found = evaluate((np.minimum(times, ends), times <= ends), Weibull(scale, 1.5), draws=39)
+    last = found.horizons[-1]
+    assert not last.low <= last.predicted <= last.high
+    assert last.pvalue > 0.05
+    assert "take censoring to be as likely at high risks as at low ones" in " ".join(str(found).split())
+
+
 def test_words_claim_no_more_than_holds():
     time = np.arange(1.0, 7.0)
     uncensored = evaluate((time, np.ones(6, bool)), Gamma(1.0, np.full(6, 3.0)), draws=19)

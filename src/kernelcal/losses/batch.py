@@ -152,7 +152,8 @@ def ckce_loss(
     xp, n = namespace(p), p.shape[0]
     x, ridge = fixed(p), regularization * n
     near = xp.exp(-_squared(xp, x / lengthscale) / 2)
-    k = x @ x.T + near
+    k = x @ x.T
+    k += near
     solve = _solver(xp, k + ridge * xp.eye(n, dtype=k.dtype, device=place_of(k)))
     a = solve(fixed(r))
     seen = k @ a
@@ -160,9 +161,9 @@ def ckce_loss(
     if is_numpy_array(p):
         return value
     u = solve(seen)
-    m = (a - u) @ a.T - a @ u.T  # slope by k
-    far = m * near
-    slope = 2 * (m @ x) + (far @ x - xp.sum(far, axis=1, keepdims=True) * x) * (2 / lengthscale**2)
+    m = (a - u) @ a.T - a @ u.T  # slope by k, and that by its second part below
+    near *= m
+    slope = 2 * (m @ x) + (near @ x - xp.sum(near, axis=1, keepdims=True) * x) * (2 / lengthscale**2)
     return with_slopes(value, (p, slope), (r, 2 * u))
 
 
@@ -237,13 +238,15 @@ def _pairs(x: Array, r: Array, weights: Array, lengthscale: float, kernel: str) 
     squared = xp.clip(_squared(xp, z), min=_ROUNDING * precision(z) / lengthscale**2)
     root = xp.sqrt(squared) if kernel == "laplacian" else None
     k = xp.exp(-squared / 2 if root is None else -root)
-    k = k * (1 - xp.eye(n, dtype=k.dtype, device=place_of(k)))
+    k *= 1 - xp.eye(n, dtype=k.dtype, device=place_of(k))  # in place where a library can: new B x B arrays cost more
     met = k @ b
     value = xp.sum(met * b) / count
     if is_numpy_array(r):
         return value
-    a = k * (b @ b.T)
-    a = a if root is None else a / root
+    a = b @ b.T
+    a *= k
+    if root is not None:
+        a /= root
     slope = (a @ z - xp.sum(a, axis=1, keepdims=True) * z) * (2 / lengthscale)
     met = met if w is None else w[:, None] * met
     return with_slopes(value, (x, slope / count), (r, 2 * met / count))

@@ -12,6 +12,7 @@ from array_api_compat import is_jax_array, is_numpy_array
 from kernelcal.arrays import Array, is_half, like, namespace
 from kernelcal.errors import InputError
 from kernelcal.losses.batch import fixed, residuals, with_slopes
+from kernelcal.randomness import generator_of
 
 __all__ = ["RunningWitness"]
 
@@ -96,7 +97,7 @@ class RunningWitness:
             )
         xp, m = namespace(example), 2 if example.ndim == 1 else int(example.shape[1])
         example = xp.astype(example, xp.float32) if is_half(example) else example
-        rng = np.random.default_rng(seed)
+        rng = generator_of(seed, "frequencies of a witness")
         normal, scale = rng.standard_normal((features // 2, m)), np.abs(rng.standard_normal((features // 2, 1)))
         frequencies = normal / (scale * lengthscale)
         mean, drawn, steps = (like(x, example) for x in (np.zeros((features, m)), frequencies, np.zeros(())))

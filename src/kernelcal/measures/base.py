@@ -96,6 +96,8 @@ class Measure(Statistic):
         Whether values on both sides of what is expected speak against calibration; else large ones.
     scale : {"plain", "log", "logit"}
         On which the noise is symmetric: logarithms for ratios, logits for shares.
+    limits : tuple of float
+        Ends of its range, which no interval exceeds.
     serves : str
         Which predictions it takes, in words: ``for ...``.
     no_interval : str
@@ -110,6 +112,7 @@ class Measure(Statistic):
     ideal: ClassVar[float | None] = None
     signed: ClassVar[bool] = False
     scale: ClassVar[str] = "plain"
+    limits: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
     serves: ClassVar[str] = ONE_PROBABILITY
     no_interval: ClassVar[str] = ""
     mean_of_rows: ClassVar[bool] = False

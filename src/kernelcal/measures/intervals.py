@@ -92,10 +92,13 @@ def interval_of_measure(prepared: PreparedMeasure, case: Case, drawn: np.ndarray
     try:
         influences = prepared.influences(shown.targets)
         if influences is not None:
-            return _by_influences(prepared.measure, value, influences, case, drawn, run.confidence_level)
-        return _by_noise(prepared, value, shown, drawn, run)
+            found = _by_influences(prepared.measure, value, influences, case, drawn, run.confidence_level)
+        else:
+            found = _by_noise(prepared, value, shown, drawn, run)
     except InputError as few:  # clusters or stretches
         return MeasureInterval.none(str(few))
+    low, high = prepared.measure.limits
+    return replace(found, low=max(found.low, min(low, value)), high=min(found.high, max(high, value)))
 
 
 def _by_influences(

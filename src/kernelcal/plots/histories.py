@@ -60,6 +60,6 @@ def history_plot(
     for k, row in enumerate(alarms):
         ax.plot([row], [1], "D", color=ACCENT, markeredgecolor="white", label="first alarm" if not k else "_", zorder=5)
     ax.set_xlabel("rows")
-    ax.set_ylabel("logarithm, 1 at the bound")
+    ax.set_ylabel("how near to an alarm (log)")
     ax.set_ylim(_LEAST - 0.05, _MOST + 0.05)
     return finished(ax, title)

@@ -25,9 +25,15 @@ from kernelcal.tables import Grid, Shown, Table
 __all__ = ["Horizon", "SurvivalEvaluation", "evaluate", "evaluated_survival"]
 
 
+_ALIKE = "observed and Brier scores take censoring to be as likely at high risks as at low ones; p does not"
+
+
 @dataclass(frozen=True)
 class Horizon:
     """What was predicted and seen up to one time.
+
+    The Kaplan-Meier estimate and the Brier scores hold where censoring does not depend on the risk; the p-value
+    holds where it does, too.
 
     Attributes
     ----------
@@ -203,7 +209,8 @@ class SurvivalEvaluation(Shown):
             )
             for h in self.horizons
         ]
-        return Grid("Events up to some times", header, rows)
+        notes = () if self.events == self.n else (_ALIKE,)
+        return Grid("Events up to some times", header, rows, notes)
 
     def _of_groups(self) -> Grid:
         level = f"{100 * self.confidence_level:g} %"

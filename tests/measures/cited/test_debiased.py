@@ -30,6 +30,12 @@ def test_it_is_the_published_formula(seed, power):
     assert float(DebiasedECE(bins=10)(y, p)) == pytest.approx(published(y, p, 10), rel=1e-10)
 
 
+def test_bins_of_one_row_each_tell_nothing():
+    assert np.isnan(float(DebiasedECE()([0, 1, 0], [0.2, 0.4, 0.6])))
+    found = kc.measures.measure([0, 1, 0], [0.2, 0.4, 0.6], "debiased-ece", draws=19).values[0]
+    assert (found.pvalue, np.isnan(found.interval[0])) == (1, True)
+
+
 def test_equal_weights_are_none_and_copies_are_not_rows():
     y, p = rows()
     assert float(DebiasedECE()(y, p, weights=np.full(200, 3.0))) == pytest.approx(float(DebiasedECE()(y, p)))

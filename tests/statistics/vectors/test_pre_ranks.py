@@ -193,5 +193,5 @@ def test_messages_cure(call, words):
 def test_tables_that_fill_the_memory_are_refused(monkeypatch):
     monkeypatch.setattr("kernelcal.statistics.vectors.statistic._MOST", 300)
     draws = kc.Samples(np.random.default_rng(0).normal(size=(5, 3, 2)))
-    with pytest.raises(kc.InputError, match="5 rows of 3 draws need a table of .* take some of the draws"):
+    with pytest.raises(kc.InputError, match=r"5 rows of 3 draws need a table of .* take some of the draws"):
         kc.calibration_test(VECTORS, draws, statistic="pre-ranks")

@@ -52,6 +52,7 @@ class BinnedError(Measure):
     bins: int = 15
     name: ClassVar[str] = "binned error (ECE)"
     ideal: ClassVar[float | None] = 0.0
+    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def prepare(self, predictions: Any, weights: np.ndarray | None = None) -> PreparedMeasure:
         """Make the bins."""

@@ -37,6 +37,8 @@ class DebiasedPart(EventPart):
             return np.asarray((mass * (2 * size - _folded(size, np.sqrt(noise * self.alike)))).sum(axis=1))
         several = self.alike < 1 - 1e-12  # one row alone says nothing of its noise, and counts nothing
         noise = np.divide(noise * self.alike, 1 - self.alike, out=np.zeros_like(noise), where=several)
+        if not several.any():
+            return np.full(draws, np.nan)  # not a single bin tells
         square = (mass * np.where(several, gap**2 - noise, 0.0)).sum(axis=1)
         return np.asarray(np.sign(square) * np.sqrt(np.abs(square)))
 
@@ -73,7 +75,7 @@ class DebiasedECE(EventMeasure):
 
     ``sum_b (n_b / n) ((mean p - frequency)^2 - f_b (1 - f_b) / (n_b - 1))`` with the frequency f_b; the value is its
     root, with the sign of what is under it: a value below 0 says that the gaps are smaller than their noise. Packages
-    show 0 there.
+    show 0 there. Not defined where no bin holds two rows.
 
     Parameters
     ----------

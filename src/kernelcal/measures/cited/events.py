@@ -134,6 +134,7 @@ class EventMeasure(Measure):
     """
 
     ideal: ClassVar[float | None] = 0.0
+    limits: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     serves: ClassVar[str] = "class probabilities"
 
     question: str | Lens | None = None

@@ -115,6 +115,7 @@ class Brier(Measure):
     """
 
     name: ClassVar[str] = "Brier score"
+    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
     signed: ClassVar[bool] = True
     mean_of_rows: ClassVar[bool] = True
 
@@ -141,6 +142,7 @@ class ScaledBrier(Measure):
     """
 
     name: ClassVar[str] = "scaled Brier score"
+    limits: ClassVar[tuple[float, float]] = (-np.inf, 1.0)
     signed: ClassVar[bool] = True
 
     def prepare(self, predictions: Any, weights: np.ndarray | None = None) -> PreparedMeasure:
@@ -170,6 +172,7 @@ class NetBenefit(Measure):
 
     threshold: float = 0.2
     name: ClassVar[str] = "net benefit"
+    limits: ClassVar[tuple[float, float]] = (-np.inf, 1.0)
     signed: ClassVar[bool] = True
     mean_of_rows: ClassVar[bool] = True
 

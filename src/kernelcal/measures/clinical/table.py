@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kernelcal.cases import Case
-from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS
+from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
 from kernelcal.inference import band_draws
 from kernelcal.measures.base import Measure, positive_probabilities
 from kernelcal.measures.clinical.curve import E50, E90, ICI, CurveFits
@@ -31,6 +31,8 @@ __all__ = [
     "clinical_table_of",
 ]
 
+_FEW = 50  # events, below which only gross errors show
+_REMEDY = "kernelcal recalibrate corrects them by other patients."
 _PLACES = 100
 _NUMBERS = 2**22  # outcomes that are drawn at once
 
@@ -254,6 +256,8 @@ class ClinicalTable(Shown):
         How many were predicted.
     threshold : float
         Risk of the net benefit.
+    alpha : float
+        Level at which the verdict rejects.
     """
 
     measured: Measured
@@ -261,10 +265,32 @@ class ClinicalTable(Shown):
     events: float
     expected: float
     threshold: float
+    alpha: float = SIGNIFICANCE
+
+    @property
+    def verdict(self) -> str:
+        """Whether the risks can be believed by all measures together, and how they are wrong."""
+        p = self.measured.pvalue
+        if np.isnan(p):
+            return "Not tested: " + "; ".join(note for note in self.measured.notes if "too few" in note) + "."
+        if p > self.alpha:
+            fewer = min(self.events, self.measured.n - self.events)
+            few = "; with so few of them, or of others, only gross errors would show" if fewer < _FEW else ""
+            return f"No evidence that the risks are wrong (p = {p:.3g}, {self.events:,.4g} events){few}."
+        words = []
+        if self.measured["calibration intercept"].pvalue <= self.alpha:
+            more = "more" if self.events > self.expected else "fewer"
+            words.append(f"{more} events than predicted")
+        slope = self.measured["calibration slope"]
+        if slope.pvalue <= self.alpha:
+            extreme = "too extreme" if slope.value < slope.expected else "not extreme enough"
+            words.append(f"high and low risks {extreme} (slope {slope.value:.2f})")
+        return f"The risks are wrong (p = {p:.3g}): {'; '.join(words) or 'see the calibration curve'}. {_REMEDY}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        own = {"events": self.events, "expected_events": self.expected, "threshold": self.threshold}
+        own: dict[str, Any] = {"events": self.events, "expected_events": self.expected, "threshold": self.threshold}
+        own |= {"verdict": self.verdict}
         return {**self.measured.to_dict(), **own, "curve": self.curve.to_dict(), "tripod_ai": dict(_ITEMS)}
 
     def plot(self, ax: Any = None) -> Any:
@@ -278,6 +304,7 @@ class ClinicalTable(Shown):
             ("events", f"{self.events:,.6g} ({100 * self.events / n:.3g} %)"),
             ("predicted", f"{self.expected:,.1f} ({100 * self.expected / n:.3g} %)"),
             ("net benefit at", f"a risk of {100 * self.threshold:g} %"),
+            ("verdict", self.verdict),
         ]
         items = tuple(f"TRIPOD+AI item {number}: {text}" for number, text in _ITEMS)
         return (Table("Clinical prediction model", rows, items), *self.measured.grids, *self.curve._tables())
@@ -349,4 +376,4 @@ def clinical_table_of(case: Case, measures: tuple[Measure, ...], run: Run, *, gr
     threshold = next(one.threshold for one in measures if isinstance(one, NetBenefit))
     expected = float(w @ positive_probabilities(case.predictions))
     curve = calibration_curve_of(case, replace(run, progress=None))
-    return ClinicalTable(found, curve, float(w @ case.targets), expected, threshold)
+    return ClinicalTable(found, curve, float(w @ case.targets), expected, threshold, run.alpha)

@@ -209,6 +209,7 @@ class IntervalCoverage(_OfInterval):
     """
 
     name: ClassVar[str] = "coverage"
+    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
     proper: ClassVar[bool] = False
 
     def of_interval(self, y: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:

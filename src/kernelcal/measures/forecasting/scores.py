@@ -61,6 +61,7 @@ class ScoreMeasure(Measure):
     signed: ClassVar[bool] = True
     mean_of_rows: ClassVar[bool] = True
     proper: ClassVar[bool] = True
+    limits: ClassVar[tuple[float, float]] = (0.0, np.inf)
 
     @abstractmethod
     def score(self, predictions: Any) -> tuple[Rows, tuple[str, ...]]:

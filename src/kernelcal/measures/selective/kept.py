@@ -275,6 +275,7 @@ class ExcessRiskCoverage(_OfAnswers):
     """
 
     name: ClassVar[str] = "excess AURC"
+    limits: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     signed: ClassVar[bool] = True
 
     def prepare(self, predictions: Any, weights: np.ndarray | None = None) -> PreparedMeasure:

@@ -52,6 +52,7 @@ class _MeanRank(Measure):
 
     pre_rank: ClassVar[str]
     ideal: ClassVar[float | None] = 0.5
+    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
     signed: ClassVar[bool] = True
     serves: ClassVar[str] = "equally likely draws of vectors"
     mean_of_rows: ClassVar[bool] = True

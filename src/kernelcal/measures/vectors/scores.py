@@ -66,6 +66,7 @@ class EnergyScore(Measure):
     """
 
     name: ClassVar[str] = "energy score"
+    limits: ClassVar[tuple[float, float]] = (0.0, np.inf)
     signed: ClassVar[bool] = True
     serves: ClassVar[str] = _SERVED
     mean_of_rows: ClassVar[bool] = True
@@ -112,6 +113,7 @@ class VariogramScore(Measure):
 
     order: float = 0.5
     name: ClassVar[str] = "variogram score"
+    limits: ClassVar[tuple[float, float]] = (0.0, np.inf)
     signed: ClassVar[bool] = True
     serves: ClassVar[str] = _SERVED
     mean_of_rows: ClassVar[bool] = True
