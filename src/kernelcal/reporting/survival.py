@@ -29,7 +29,7 @@ _SIZE = (4.6, 4.4)
 
 
 def survival_page(
-    found: SurvivalEvaluation,
+    found: Any,  # of a room that other pages do not load
     path: Any = None,
     *,
     title: str = TITLE,

@@ -13,7 +13,6 @@ from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError
 from kernelcal.inference import TestResult
 from kernelcal.runs import Run
-from kernelcal.survival.betting import Bets, bets
 from kernelcal.survival.calibrated import (
     Calibrated,
     Horizon,
@@ -26,6 +25,7 @@ from kernelcal.survival.calibrated import (
 from kernelcal.survival.data import Survival, outcomes_of
 from kernelcal.survival.groups import SurvivalGroup, groups_of, poisson_interval
 from kernelcal.survival.pictures import horizon_plot, residual_plot
+from kernelcal.survival.residuals import Bets, bets
 from kernelcal.survival.tested import asked_survival
 from kernelcal.tables import Grid, Shown, Table
 
