@@ -6,10 +6,13 @@ import math
 from pathlib import Path
 from typing import Any
 
-from kernelcal.errors import InputError, printable
-from kernelcal.reporting.drawings import Drawing, dark_colours, drawn
-from kernelcal.reporting.page import day, environment, versions
+from kernelcal.errors import InputError
+from kernelcal.reporting.drawings import Drawing, drawn
+from kernelcal.reporting.page import day, environment, framed
 from kernelcal.reporting.result import refuse_path, write_whole
+from kernelcal.reporting.verdict import Verdict
+from kernelcal.runs import Run
+from kernelcal.tables import Grid
 
 __all__ = ["history_page"]
 
@@ -54,28 +57,29 @@ def history_page(monitor: Any, path: Any, *, title: str = "Monitor of calibratio
     'history.html'
     """
     refuse_path(path)
-    templates = environment()
+    environment()  # what is missing is said before the work
     if not monitor.rows:
         raise InputError("this monitor has seen no rows: a page needs a first batch")
     verdict = monitor.verdict
     picture = drawn(Drawing("How near the alarms are", _CAPTION, verdict, monitor.plot, (7.5, 3.6)), "history")
     raised = monitor.alarm is not None or monitor.drift_alarm is not None
     watched = f"{monitor.rows:,} rows of {monitor.kind}"
-    text = templates.get_template("history.html").render(
-        title=" ".join(str(title).split()),
+    heading = "The predictions are not what they claim" if raised else "No alarm so far"
+    text = framed(
+        "history.html",
+        title,
+        Verdict("against" if raised else "nothing", heading, (verdict,)),
+        (picture,),
+        Run(alpha=monitor.alpha),
         date=day(date),
         watched=watched,
-        tone="against" if raised else "nothing",
-        heading="The predictions are not what they claim" if raised else "No alarm so far",
-        verdict=verdict,
-        picture=picture,
-        dark=dark_colours(set(picture.colours)),
-        header=_HEADER,
-        rows=_rows(monitor),
+        batches=Grid("Every batch", _HEADER, _rows(monitor)),
         methods=_methods(monitor),
-        versions=versions(),
+        names=[],
+        panels={},
+        level="",
     )
-    write_whole(Path(path), printable(text))
+    write_whole(Path(path), text)
     return Path(path)
 
 

@@ -82,6 +82,12 @@ class Page(Written):
     pictures: tuple[Picture, ...]
     _html: str = field(default="")
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON, without the page; what it tells of has its own."""
+        path = None if self.path is None else str(self.path)
+        pictures = [picture.title for picture in self.pictures]
+        return {"path": path, "title": self.title, "verdict": self.verdict.heading, "pictures": pictures}
+
     def _table(self) -> Table:
         return page_table(self.title, self.path, self.verdict, self._html, len(self.pictures))
 
