@@ -144,12 +144,12 @@ def at_horizons(seen: Survival, tested: SurvivalTest, times: np.ndarray, run: Ru
     beside = _calibrated_briers(seen, tested.horizons, values, times, tested.redraws[1], run.confidence_level)
     found = []
     rows = zip(tested.horizons, tested.by_time, survivals, values.tolist(), beside, strict=True)
-    for t, p, survival, scores, redrawn in rows:
+    for t, p, survival, (brier, reference), redrawn in rows:
         known = curve.known(t)
         low, high = curve.interval(t, run.confidence_level) if known else (np.nan, np.nan)
         share = 1 - curve.at(t) if known else np.nan
         mean = 1 - float(survival @ own / own.sum())
-        found.append(Horizon(t, mean, share, 1 - high, 1 - low, p, *scores, *redrawn))
+        found.append(Horizon(t, mean, share, 1 - high, 1 - low, p, brier, reference, *redrawn))
     return tuple(found)
 
 
