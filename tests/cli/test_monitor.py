@@ -138,6 +138,45 @@ def test_json_and_a_picture(run, tmp_path):
     assert (tmp_path / "history.png").stat().st_size > 1000
 
 
+def test_a_page_of_the_history(run, tmp_path, capsys):
+    pytest.importorskip("jinja2")
+    pytest.importorskip("matplotlib")
+    run("day1.csv day2.csv day3.csv day4.csv --alpha 0.01")
+    place, page = str(tmp_path / "state.npz"), tmp_path / "history.html"
+    assert main(["report", "--state", place, "-o", str(page), "--title", "Rain <1 mm>"]) == 0
+    assert f"wrote {page}" in capsys.readouterr().out
+    text, monitor = page.read_text(encoding="utf-8"), kc.Monitor.load(place)
+    assert "<h1>Rain &lt;1 mm&gt;</h1>" in text
+    assert "<svg" in text
+    assert "http" not in text.split("</style>")[1].split("<svg")[0]
+    for row, (key, rows, _, _) in zip(text.split('<th scope="row">')[1:], monitor.history, strict=True):
+        cells = row.replace("</td>", "").split("<td>")
+        assert row.startswith(f"{key}</th><td>{rows:,}</td>")
+        assert ("drift" in cells[-1].split("</tr>")[0]) == (monitor.drift_alarm.key == key)
+        assert ("ever" in cells[-1].split("</tr>")[0]) == (monitor.alarm.key == key)
+    assert monitor.direction in text
+    assert "to 100 with probability 0.01 at most" in text
+
+
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [
+        ("report", "needs a file of predictions, or --state FILE"),
+        ("report day1.csv --state state.npz", "leave out the files"),
+        ("report --state absent.npz", "there is no such file"),
+        ("report --state empty.npz", "has seen no rows"),
+        ("report --state empty.npz -o page.pdf", "a report is a page"),
+    ],
+)
+def test_pages_that_cannot_be_made(line, word, tmp_path, monkeypatch, capsys):
+    pytest.importorskip("jinja2")
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    kc.Monitor().save("empty.npz")
+    assert main(line.split()) == 2
+    assert word in capsys.readouterr().err
+
+
 def test_rows_of_one_subject_are_noted(run, days):
     """Four rows of each patient with one outcome."""
     rng = np.random.default_rng(1)

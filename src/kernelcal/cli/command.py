@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelcal.cases import Case
+from kernelcal.cli.commands import run_history
 from kernelcal.cli.common import bar, check_lens, engine_of, lens_of, spread_out, with_engine
 from kernelcal.cli.ending import FINE, ended, refused, say, sentence
 from kernelcal.cli.gates import (
@@ -76,6 +77,10 @@ def _main(options: argparse.Namespace) -> int:
     if hasattr(options, "runs"):
         status: int = options.runs(options)
         return status
+    if getattr(options, "state", None) is not None:
+        return run_history(options)
+    if not options.files:
+        raise InputError("report needs a file of predictions, or --state FILE of kernelcal monitor")
     options.run = _run_of(options)
     _refuse(options)
     if options.command in ("compare", "report"):

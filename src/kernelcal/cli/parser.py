@@ -152,10 +152,13 @@ def _add_report(commands: Any) -> argparse.ArgumentParser:
     )
     page.add_argument(
         "files",
-        nargs="+",
+        nargs="*",
         type=Path,
         metavar="FILE",
         help="a file a model (of a folder or glob too), or one table of several",
+    )
+    page.add_argument(
+        "--state", type=Path, metavar="FILE", help="a page of the history that kernelcal monitor keeps, without files"
     )
     page.add_argument("-o", "--output", type=Path, default=Path("report.html"), metavar="PAGE", help=_PAGE)
     page.add_argument(

@@ -263,11 +263,17 @@ class Monitor(Shown):
             )
         first = min((one for one in (self.alarm, self.drift_alarm) if one is not None), key=lambda one: one.row)
         change = self.changepoint
-        since = "" if change is None else f"; the change began after row {change[0]:,} ({change[1]:,} to {change[2]:,})"
+        since = "" if change is None else f"; the change began after row {self._placed(change)}"
         which = "" if self.alarm is not None else f" of drift (a false one in {self.run_length:,} rows, or fewer)"
         batch = f" (batch {first.key})" if first.key else ""
         words = f": {self.direction}" if self.direction else ""
         return f"Alarm{which} after row {first.row:,}{batch}{since}{words}."
+
+    def _placed(self, change: tuple[int, int, int]) -> str:
+        """Row and interval in words, with the batch in which the first changed row came."""
+        began, low, high = change
+        batch = next((f"batch {key}; " for key, rows, _, _ in self.history if key and rows > began), "")
+        return f"{began:,} ({batch}{low:,} to {high:,})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""

@@ -9,12 +9,12 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
-from kernelcal.cli.commands.monitoring import add_monitor
+from kernelcal.cli.commands.monitoring import add_monitor, run_history
 from kernelcal.cli.commands.ranks import add_ranks
 from kernelcal.cli.commands.recalibration import add_recalibrate
 from kernelcal.cli.commands.survival import add_survival
 
-__all__ = ["ADD_COMMANDS"]
+__all__ = ["ADD_COMMANDS", "run_history"]
 
 ADD_COMMANDS: tuple[Callable[[Any], argparse.ArgumentParser | None], ...] = (
     add_ranks,

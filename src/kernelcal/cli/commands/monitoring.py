@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from kernelcal.lenses import LENSES
 from kernelcal.plots import pyplot
 from kernelcal.surroundings import in_turn, refuse_place, written_whole
 
-__all__ = ["add_monitor"]
+__all__ = ["add_monitor", "run_history"]
 
 
 _STATES, _PICTURES = (".npz",), (".png", ".svg", ".pdf")
@@ -87,6 +88,18 @@ def run_monitor(options: argparse.Namespace) -> int:
     return SAID_NO if up.get(options.fail_on, up["ever"] or up["drift"]) else FINE
 
 
+def run_history(options: argparse.Namespace) -> int:
+    """Write the page of a state, for ``kernelcal report --state``; returns the exit status."""
+    from kernelcal.monitor import Monitor
+    from kernelcal.reporting import history_page
+
+    if options.files:
+        raise InputError("--state is a page of the history alone: leave out the files, or leave out --state")
+    monitor = Monitor.load(options.state)
+    say(f"{monitor.verdict}\nwrote {history_page(monitor, options.output, title=options.title)}")
+    return FINE
+
+
 def _said(options: argparse.Namespace) -> dict[str, Any]:
     names = {"alpha": "alpha", "run_length": "run_length", "horizon": "horizon", "seed": "rng"}
     said = {theirs: getattr(options, ours) for ours, theirs in names.items()}
@@ -120,9 +133,10 @@ def _taken(monitor: Any, path: Path, options: argparse.Namespace) -> dict[str, A
         say(f"note: {path}: {note}", to_errors=True)
     monitor.update(data.y, data.predictions, key=key, lens=lens_of(options.lens, data.predictions))
     monitor.save(options.state)
-    reached = f"e-value {monitor.evalue:.3g}, drift {min(monitor.log_drift, 300):.2f}"
+    shares = f"e-value {monitor.evalue:.3g} of {1 / monitor.alpha:g}"
+    shares += f", drift {math.exp(min(monitor.log_drift, 700)):.2g} of its bound"
     state = "alarm" if monitor.alarm is not None or monitor.drift_alarm is not None else "no alarm"
-    return {"key": key, "rows": len(data.y), "line": f"{key}: {len(data.y):,} rows, {reached}: {state}"}
+    return {"key": key, "rows": len(data.y), "line": f"{key}: {len(data.y):,} rows, {shares}: {state}"}
 
 
 def _notes(data: Any, monitor: Any) -> list[str]:

@@ -1,0 +1,117 @@
+"""The page of a monitor: verdict, a picture of the history, and every batch."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kernelcal.errors import InputError, printable
+from kernelcal.reporting.drawings import Drawing, dark_colours, drawn
+from kernelcal.reporting.page import day, environment, versions
+from kernelcal.reporting.result import refuse_path, write_whole
+
+if TYPE_CHECKING:  # other pages need no monitor
+    from kernelcal.monitor import Monitor
+
+__all__ = ["history_page"]
+
+
+_HEADER = ("Batch", "Rows so far", "E-value", "Drift, share of its bound", "Alarm")
+_CAPTION = (
+    "Logarithms of the e-value and of the drift statistic after every batch, as shares of those of their bounds: 1 is "
+    "an alarm. What lies far outside is drawn at the edge."
+)
+
+
+def history_page(monitor: Monitor, path: Any, *, title: str = "Monitor of calibration", date: Any = None) -> Path:
+    """Write a self-contained HTML page about a monitor.
+
+    Parameters
+    ----------
+    monitor : Monitor
+        That has seen rows.
+    path : str or pathlib.Path
+        Of the page, which ends in .html or .htm.
+    title : str
+        Of the page.
+    date : datetime.date or str, optional
+        Shown at the top; default SOURCE_DATE_EPOCH, or today.
+
+    Returns
+    -------
+    pathlib.Path
+        Of the page, written whole or not at all.
+
+    Raises
+    ------
+    InputError
+        For a monitor without rows, and a place that cannot be written.
+
+    Examples
+    --------
+    >>> from kernelcal.monitor import Monitor
+    >>> from kernelcal.reporting import history_page
+    >>> monitor = Monitor().update([0, 1, 1], [0.2, 0.7, 0.6], key="Monday")
+    >>> history_page(monitor, "history.html").name  # doctest: +SKIP
+    'history.html'
+    """
+    refuse_path(path)
+    templates = environment()
+    if not monitor.rows:
+        raise InputError("this monitor has seen no rows: a page needs a first batch")
+    verdict = monitor.verdict
+    picture = drawn(Drawing("How near the alarms are", _CAPTION, verdict, monitor.plot, (7.5, 3.6)), "history")
+    raised = monitor.alarm is not None or monitor.drift_alarm is not None
+    watched = f"{monitor.rows:,} rows of {monitor.kind}"
+    text = templates.get_template("history.html").render(
+        title=" ".join(str(title).split()),
+        date=day(date),
+        watched=watched,
+        tone="against" if raised else "nothing",
+        heading="The predictions are not what they claim" if raised else "No alarm so far",
+        verdict=verdict,
+        picture=picture,
+        dark=dark_colours(set(picture.colours)),
+        header=_HEADER,
+        rows=_rows(monitor),
+        methods=_methods(monitor),
+        versions=versions(),
+    )
+    write_whole(Path(path), printable(text))
+    return Path(path)
+
+
+def _rows(monitor: Monitor) -> list[list[str]]:
+    """Cells of every batch that is remembered."""
+    bound, found, before = -math.log(monitor.alpha), [], 0
+    for key, rows, ever, drift in monitor.history:
+        told = [
+            word
+            for word, alarm in (("ever", monitor.alarm), ("drift", monitor.drift_alarm))
+            if alarm is not None and before < alarm.row <= rows
+        ]
+        shown = math.exp(min(ever * bound, 700.0)), math.exp(min(drift, 700.0))
+        found.append([key or "-", f"{rows:,}", f"{shown[0]:.3g}", f"{shown[1]:.3g}", " and ".join(told)])
+        before = rows
+    return found
+
+
+def _methods(monitor: Monitor) -> list[tuple[str, str]]:
+    """What the numbers mean."""
+    lanes = "" if monitor.horizon == 1 else f" Rows are dealt to {monitor.horizon} lanes, in which none overlap."
+    return [
+        (
+            "E-value",
+            "Experts bet against the predictions, and this is what one unit of their money has become. Calibrated "
+            f"predictions ever bring it to {1 / monitor.alpha:g} with probability {monitor.alpha:g} at most, whenever "
+            f"one looks.{lanes}",
+        ),
+        (
+            "Drift",
+            "The same bets, begun anew at every row. Calibrated predictions bring the sum to its bound after "
+            f"{monitor.run_length:,} rows at least, on average.",
+        ),
+        ("Change", "Where the leading expert was poorest, with the 95 % of rows that are likeliest by its bets."),
+        ("What it assumes", "Outcomes follow the predictions given all that came before; rows share no subject."),
+    ]
