@@ -172,7 +172,7 @@ class SurvivalEvaluation(Shown):
             rows.append(
                 (
                     "bets, any independent censoring",
-                    f"p {self.bets.pvalue:.3g}, e-value {self.bets.e_value:.3g}, at most 1",
+                    f"p {self.bets.pvalue:.3g}, e-value {self.bets.e_value:.3g} (mean at most 1 if calibrated)",
                 )
             )
         return Table("Survival", [*rows, ("verdict", self.verdict)], (*self.notes, self.about_figures))
@@ -186,8 +186,8 @@ class SurvivalEvaluation(Shown):
         if self.data.clusters is not None:
             return f"{none}if calibrated: means of {drawn:,} redraws row by row, whose spread clusters change"
         return (
-            f"{none}if calibrated: mean of {drawn:,} redraws, where {100 * self.confidence_level:g} % of them lie, and p "
-            "of each by itself"
+            f"{none}if calibrated: mean of {drawn:,} redraws, where {100 * self.confidence_level:g} % of them lie, and "
+            "p of each by itself"
         )
 
     def _grid(self) -> Grid:

@@ -266,8 +266,8 @@ def _cost(case: Case, found: tuple[SkillRow, ...]) -> list[str]:
     if not small:
         return []
     return [
-        f"the climatology is estimated from other rows, for which it pays about 1 part in {units:,} of its score: a skill "
-        f"of {', '.join(small)} may be that of forecasts which know the climate and no more, whatever p says"
+        f"the climatology is estimated from other rows, for which it pays about 1 part in {units:,} of its score: a "
+        f"skill of {', '.join(small)} may be that of forecasts which know the climate and no more, whatever p says"
     ]
 
 
