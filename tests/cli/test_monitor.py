@@ -61,8 +61,11 @@ def test_a_day_twice_counts_once(run, tmp_path):
     assert status == 0
     assert "day1.csv: taken before, nothing changed" in out
     assert (tmp_path / "state.npz").read_bytes() == before
-    _, out, _ = run("day2.csv --key day1.csv")
-    assert "taken before" in out
+    status, _, err = run("day2.csv --key day1.csv")  # such as a file that has one name every day
+    assert status == 2
+    assert "'day1.csv' was taken before, with other rows" in err
+    assert (tmp_path / "state.npz").read_bytes() == before
+    assert run("day1.csv --key again")[1].count("120 rows") == 1
 
 
 def test_a_day_that_cannot_be_read_changes_nothing(run, tmp_path):

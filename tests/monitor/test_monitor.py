@@ -320,7 +320,21 @@ def test_a_batch_that_is_refused_changes_nothing():
     ):
         with pytest.raises(InputError, match=word):
             wrong()
-    assert monitor.update(*binary(rng, 100), key="a").to_dict() == before
+    with pytest.raises(InputError, match="'a' was taken before, with other rows"):
+        monitor.update(*binary(rng, 100), key="a")
+    assert monitor.to_dict() == before
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_batch_is_known_by_its_key_and_its_rows(kind, tmp_path):
+    y, batch = KINDS[kind](np.random.default_rng(7), 40)
+    monitor = Monitor().update(y, batch, key="a")
+    monitor.update(y, batch, key="b").save(tmp_path / "state.npz")
+    again = Monitor.load(tmp_path / "state.npz")
+    assert again.update(y, batch, key="a").update(y, batch, key="b").to_dict() == monitor.to_dict()
+    with pytest.raises(InputError, match="with other rows"):
+        again.update(y[:39], batch[np.arange(39)], key="a")
+    assert again.keys == {"a", "b"}
 
 
 def test_an_impossible_outcome_is_proof():

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kernelcal.errors import InputError, printable
 from kernelcal.reporting.drawings import Drawing, dark_colours, drawn
 from kernelcal.reporting.page import day, environment, versions
 from kernelcal.reporting.result import refuse_path, write_whole
-
-if TYPE_CHECKING:  # other pages need no monitor
-    from kernelcal.monitor import Monitor
 
 __all__ = ["history_page"]
 
@@ -24,7 +21,7 @@ _CAPTION = (
 )
 
 
-def history_page(monitor: Monitor, path: Any, *, title: str = "Monitor of calibration", date: Any = None) -> Path:
+def history_page(monitor: Any, path: Any, *, title: str = "Monitor of calibration", date: Any = None) -> Path:
     """Write a self-contained HTML page about a monitor.
 
     Parameters
@@ -82,7 +79,7 @@ def history_page(monitor: Monitor, path: Any, *, title: str = "Monitor of calibr
     return Path(path)
 
 
-def _rows(monitor: Monitor) -> list[list[str]]:
+def _rows(monitor: Any) -> list[list[str]]:
     """Cells of every batch that is remembered."""
     bound, found, before = -math.log(monitor.alpha), [], 0
     for key, rows, ever, drift in monitor.history:
@@ -97,7 +94,7 @@ def _rows(monitor: Monitor) -> list[list[str]]:
     return found
 
 
-def _methods(monitor: Monitor) -> list[tuple[str, str]]:
+def _methods(monitor: Any) -> list[tuple[str, str]]:
     """What the numbers mean."""
     lanes = "" if monitor.horizon == 1 else f" Rows are dealt to {monitor.horizon} lanes, in which none overlap."
     return [
