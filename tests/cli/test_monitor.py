@@ -205,7 +205,7 @@ while True:
 """
 
 
-@pytest.mark.parametrize("kills", [1, pytest.param(25, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [1, pytest.param(10, marks=pytest.mark.slow)])
 def test_a_kill_leaves_the_state_of_before_or_after(tmp_path, kills):
     rng = np.random.default_rng(0)
     made, p = kc.Monitor(), rng.uniform(size=200)
