@@ -146,6 +146,22 @@ def test_intervals_stay_in_the_range_of_their_measure():
     assert all(0 <= one.interval[0] < one.value for one in covered.values)
 
 
+def test_rows_that_are_all_alike_have_one_end():
+    """No event of 40 rows: 3.69 may be expected; 20 right answers: the end of Clopper and Pearson."""
+    p, none = np.linspace(0.05, 0.45, 40), np.zeros(40, dtype=int)
+    found = measure(none, p, "oe,intercept", draws=99)
+    assert found["observed to expected"].interval == pytest.approx((0.0, -np.log(0.025) / p.sum()))
+    low, high = found["calibration intercept"].interval
+    odds = np.exp(high) * p / (1 - p)
+    assert low == -np.inf
+    assert (odds / (1 + odds)).sum() == pytest.approx(-np.log(0.025))
+    assert measure(1 - none, 1 - p, "intercept", draws=19).values[0].interval == pytest.approx((-high, np.inf))
+    assert found["observed to expected"].away > 0.5  # a gate sees it
+    assert measure(none, p, "oe", draws=19, clusters=np.arange(40) // 2).values[0].how.startswith("no interval")
+    right = measure(np.ones(20, dtype=int), np.linspace(0.5, 0.9, 20), "accuracy", draws=19).values[0]
+    assert right.interval == pytest.approx((0.025 ** (1 / 20), 1.0))
+
+
 def test_a_value_that_is_not_defined_is_no_evidence():
     found = measure(np.zeros(40, int), np.full(40, 0.02), ["auroc", "intercept", "slope"], draws=99)
     assert math.isnan(found["c-statistic"].value)

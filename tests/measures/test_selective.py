@@ -112,6 +112,18 @@ def test_abstentions_are_rows_or_a_number():
         risk_coverage([0, 1, 2], np.full((3, 3), 1 / 3))
 
 
+def test_rows_without_an_answer_are_not_wrong():
+    n, p, k = np.array([0, 3, 4, 0]), np.array([0.99, 0.5, 0.6, 0.1]), np.array([0, 2, 3, 0])
+    found, alone = (
+        measure(k[rows], kc.Binomial(n[rows], p[rows]), "selective", draws=19) for rows in ([0, 1, 2, 3], [1, 2])
+    )
+    assert [one.value for one in found.values] == pytest.approx([one.value for one in alone.values])
+    assert found["accuracy"].value == pytest.approx((2 / 3 + 3 / 4) / 2)
+    assert risk_coverage(k, kc.Binomial(n, p), draws=19).risk[-1] == pytest.approx(1 - found["accuracy"].value)
+    silent = measure([0, 0], kc.Binomial([0, 0], [0.5, 0.4]), "selective", draws=19)
+    assert np.isnan([one.value for one in silent.values]).all()
+
+
 def test_sure_answers_without_weight_change_nothing():
     y, p = answers(40)
     weights, more = np.r_[np.ones(40), 0.0, 0.0], (np.r_[y, 0, 1], np.r_[p, 0.99, 0.98])

@@ -28,6 +28,17 @@ def test_values_are_the_scores():
     assert measure(y, law, "energy", draws=19).values[0].value == pytest.approx(energy_score(y, law))
 
 
+def test_few_draws_a_row_are_said_to_move_what_is_expected():
+    """CRPS of 3 draws, where calibrated ones have 0.752: outcomes that spread thrice as far raise what is expected."""
+    rng = np.random.default_rng(0)
+    y, draws = 3 * rng.normal(size=200), rng.normal(size=(200, 3))
+    found = measure(y, kc.Samples(draws), "crps", draws=99)
+    assert found.values[0].expected > 1
+    assert any("nearer to the value" in note for note in found.notes)
+    many = measure(y, kc.Samples(rng.normal(size=(200, 30))), "crps", draws=99)
+    assert not any("nearer to the value" in note for note in many.notes)
+
+
 @pytest.mark.parametrize("missing", [False, True])
 def test_members_are_scored_among_the_others(missing):
     y, draws = data(7, 5)

@@ -104,6 +104,13 @@ def test_ranks_among_very_many_draws_are_placed_at_random():
     assert not found.rejected
 
 
+def test_notes_fit_what_was_given():
+    assert not any("no rank is above" in note for note in rank_test([0, 1, 2], 9).notes)  # of three that is chance
+    assert any("no rank is above" in note for note in rank_test(np.arange(30) % 5, 9).notes)
+    shared = rank_test(np.arange(30) % 10, 9, clusters=np.arange(30) // 2)
+    assert "simulations of different clusters are assumed independent" in shared.notes[-1]
+
+
 def test_clusters_are_tested_in_sets():
     ranks = np.repeat(made("right", 60), 2)
     clusters = np.repeat(np.arange(60), 2)

@@ -163,7 +163,7 @@ def test_horizons_that_nobody_reached_have_no_observed_risk():
     first, last = found.horizons
     assert (first.observed, first.low) == (0.0, 0.0)
     assert first.high == pytest.approx(1 - 0.025 ** (1 / 4))
-    assert last.to_dict()["observed"] is last.to_dict()["low"] is last.to_dict()["brier"] is None
+    assert last.plain()["observed"] is last.plain()["low"] is last.plain()["brier"] is None
     assert "no row was watched longer than 1: what happens up to 5 was not seen" in " ".join(str(found).split())
     with pytest.raises(InputError, match="nothing is predicted after 2, and horizons ask for 5"):
         evaluate(y, SurvivalCurves([1.0, 2.0], [[0.8, 0.4]] * 4), horizons=(5.0,), draws=19)

@@ -55,6 +55,14 @@ class PreparedMeasure(Prepared):
         """
         return None
 
+    def one_sided(self, targets: np.ndarray, confidence_level: float) -> tuple[float, float] | None:
+        """Ends of the interval of independent rows that are all alike, so that no row tells the noise; None of others.
+
+        Where none of rows with the probabilities q_i is an exception, which happens with the probability
+        ``prod (1 - q_i)``, their sum is at most ``-log((1 - level) / 2)``.
+        """
+        return None
+
     def remark(self, value: float) -> str:
         """What the reader must know of this value; nothing by default."""
         return ""

@@ -78,6 +78,8 @@ def interval_of_measure(prepared: PreparedMeasure, case: Case, drawn: np.ndarray
     larger than the standard error, the difference is added, times ``min(1, 20 / m)``, m the number of rows of equal
     influence that rows count like, ``(sum psi^2)^2 / sum psi^4``.
 
+    *One-sided*: where all independent rows are alike (no events, only right answers) their chance gives the other end.
+
     *By residuals*: ``|D(y - p) - D(truth)| <= D(noise)``, so that ``[max(D - q, 0), D + q]`` holds the truth wherever
     D of the noise is at most q; q is the quantile of D of residuals whose signs are flipped, by rows, clusters or
     stretches, or of D under calibration where that is larger: residuals of few surprises tell little. A debiased value
@@ -87,6 +89,9 @@ def interval_of_measure(prepared: PreparedMeasure, case: Case, drawn: np.ndarray
         return MeasureInterval.none(prepared.measure.no_interval)
     shown = case.in_cells if prepared.by_cells else case
     value = float(prepared.measured(shown.targets[None])[0])
+    ends = prepared.one_sided(shown.targets, run.confidence_level) if case.rows is None else None
+    if ends is not None:
+        return MeasureInterval(*ends, "by the chance that all independent rows are alike")
     if not math.isfinite(value):
         return MeasureInterval.none(f"the value is {'not defined' if math.isnan(value) else 'infinite'}")
     try:

@@ -20,6 +20,11 @@ __all__ = ["RedrawnPart", "Redraws", "redrawn"]
 
 _EACH = 20  # draws a thinned series, so that the smallest p-value times h reaches 5 %
 _FEWEST = 3  # rows of a thinned series
+_MANY = 20  # draws a row, of which the outcome is one of many
+_WITH_OUTCOME = (
+    "of few draws a row the outcome is one of few that swap: what is expected lies nearer to the value than if "
+    "outcomes came from the draws alone; p-values are right"
+)
 INTERPOLATED = (
     "outcomes were redrawn from the law that is linear between the quantiles, which was not forecast: what measures "
     "between the levels is expected under that law"
@@ -163,7 +168,9 @@ def _independent(case: Case, measures: Sequence[Measure], rows: Sequence[np.ndar
         found = exact_null(Together(sliced), shown, run, Draws(run.rng, "draws of measures")).values
         values = [np.hstack(pair) for pair in zip(values, _split(found, sliced), strict=True)]
         order += chosen
-    parts = tuple(_part(one, [measures[k] for k in order], order) for one in values)
+    few = isinstance(case.predictions, Samples) and case.predictions.size < _MANY
+    said = (_WITH_OUTCOME,) if few else ()
+    parts = tuple(_part(one, [measures[k] for k in order], order, notes=said) for one in values)
     law = "the outcome swapped with the draws" if swapped else "targets redrawn from the predictions"
     if case.rows is not None:
         law += f", {case.rows.in_words}"

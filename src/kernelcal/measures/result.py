@@ -28,7 +28,7 @@ class MeasuredValue:
     band : tuple of float
         Between which calibrated predictions have it, as often as the confidence level says.
     pvalue : float
-        Exact p-value of calibration, of this measure alone.
+        P-value of calibration, of this measure alone: exact for independent rows.
     corrected : float
         Of a group: corrected for the number of groups of its column (Holm); else the p-value.
     ideal : float or None
@@ -136,7 +136,8 @@ class Measured(Shown):
     groups : tuple of MeasuredValue
         Of groups of rows: group by group, one a measure.
     pvalue : float
-        Exact p-value of calibration by all measures together: the smallest rank counts, and is ranked in turn.
+        P-value of calibration by all measures together: the smallest rank counts, and is ranked in turn. Exact for
+        independent rows.
     n, draws : int
         Rows, and sets of targets that were drawn.
     law : str

@@ -24,7 +24,7 @@ __all__ = ["pit_values_test", "rank_test", "ranks_tested"]
 
 
 _REGION = 0.9
-_SEEN = 0.7  # share of the ranks that some parameter should reach
+_SEEN, _MANY = 0.7, 20  # share of the ranks that one of so many should reach: by chance none does once in a thousand
 _CUT = 0.05  # more ranks at the ends than are expected there, so many that their spread says little
 _CELLS = 10_000  # of the uniform law whose spread is known without them
 
@@ -182,21 +182,22 @@ def ranks_tested(
         _parameter(table, k, result, float(p), run, independent=independent, joint=table.names[k] in joint)
         for k, (result, p) in enumerate(zip(results, adjusted, strict=True))
     ]
-    notes = (*notes, *_of_table(table, number))
+    notes = (*notes, *_of_table(table, number, shared=clusters is not None))
     return RanksResult(table, tuple(told), run.alpha, len(table), run, independent, notes)
 
 
-def _of_table(table: RankTable, number: int) -> tuple[str, ...]:
+def _of_table(table: RankTable, number: int, *, shared: bool) -> tuple[str, ...]:
     notes = []
     if number > 1:
         notes.append(f"p-values of {number} parameters are corrected by Holm, for every dependence between them")
     size = table.draws_per_rank
-    if size is not None and table.values.max() + 1 < _SEEN * (size + 1):
+    if size is not None and len(table) >= _MANY and table.values.max() + 1 < _SEEN * (size + 1):
         most = int(table.values.max())
         notes.append(f"no rank is above {most:,}, of {size:,} that could be: is {size:,} the number of draws?")
     if table.joined:
         notes.append("ranks were given random places inside their steps, by the seed: the test stays exact")
-    notes.append("simulations are assumed independent, and posteriors not fitted on them")
+    which = "simulations of different clusters" if shared else "simulations"
+    notes.append(f"{which} are assumed independent, and posteriors not fitted on them")
     return tuple(notes)
 
 

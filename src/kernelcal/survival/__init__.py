@@ -1,9 +1,10 @@
 """Times to an event, some of them censored: whether predicted laws and survival curves are calibrated."""
 
 from kernelcal.survival.betting import Bets, bets
+from kernelcal.survival.calibrated import Calibrated, Horizon
 from kernelcal.survival.curves import SurvivalCurves, curves_of
 from kernelcal.survival.data import Survival, outcomes_of
-from kernelcal.survival.evaluation import Horizon, SurvivalEvaluation, evaluate, evaluated_survival
+from kernelcal.survival.evaluation import SurvivalEvaluation, evaluate, evaluated_survival
 from kernelcal.survival.figures import KaplanMeier, brier_at, concordance, d_calibration, kaplan_meier
 from kernelcal.survival.groups import SurvivalGroup
 from kernelcal.survival.pictures import horizon_groups
@@ -15,6 +16,7 @@ from kernelcal.survival.tested import NULLS, SurvivalTest, asked_survival
 __all__ = [
     "NULLS",
     "Bets",
+    "Calibrated",
     "Horizon",
     "KaplanMeier",
     "Survival",

@@ -88,6 +88,12 @@ class SurvivalCurves:
         """``P(T > t)`` at one time a row, shape (..., n)."""
         return np.exp(-self.hazard(times))
 
+    def inverse(self, hazards: np.ndarray) -> np.ndarray:
+        """Times at which every row reaches cumulative hazards of shape (..., n); the end where it does not."""
+        grid = np.concatenate([[0.0], self.times])
+        heights = np.concatenate([np.zeros((len(self), 1)), -np.log(self.table)], axis=1)
+        return np.stack([np.interp(hazards[..., i], heights[i], grid) for i in range(len(self))], axis=-1)
+
     def quantile(self, level: float) -> np.ndarray:
         """First grid time at which every row has reached a level of its distribution function; else the end."""
         reached = self.table <= 1 - level

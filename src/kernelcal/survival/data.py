@@ -126,6 +126,12 @@ class Survival:
             values = -np.log(np.asarray(self.law.survival(finite), dtype=np.float64))
         return np.where(np.isfinite(t), np.clip(values, 0.0, _HIGHEST), np.inf)
 
+    def time_of(self, hazard: np.ndarray) -> np.ndarray:
+        """Times at which rows reach predicted cumulative hazards, shape (..., n)."""
+        if isinstance(self.law, SurvivalCurves):
+            return self.law.inverse(hazard)
+        return np.asarray(self.law.quantile(-np.expm1(-hazard)), dtype=np.float64)
+
     @cached_property
     def hazard(self) -> np.ndarray:
         """Predicted cumulative hazard of every row up to its observed time."""

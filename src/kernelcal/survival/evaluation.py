@@ -14,54 +14,25 @@ from kernelcal.errors import InputError
 from kernelcal.inference import TestResult
 from kernelcal.runs import Run
 from kernelcal.survival.betting import Bets, bets
+from kernelcal.survival.calibrated import (
+    Calibrated,
+    Horizon,
+    at_horizons,
+    calibrated_concordance,
+    finite_or_none,
+    kept_redraws,
+    redrawn_times,
+)
 from kernelcal.survival.data import Survival, outcomes_of
-from kernelcal.survival.figures import brier_at, concordance, kaplan_meier
 from kernelcal.survival.groups import SurvivalGroup, groups_of, poisson_interval
-from kernelcal.survival.members import log_hazards
 from kernelcal.survival.pictures import horizon_plot, residual_plot
-from kernelcal.survival.tested import SurvivalTest, asked_survival
+from kernelcal.survival.tested import asked_survival
 from kernelcal.tables import Grid, Shown, Table
 
-__all__ = ["Horizon", "SurvivalEvaluation", "evaluate", "evaluated_survival"]
+__all__ = ["SurvivalEvaluation", "evaluate", "evaluated_survival"]
 
 
 _ALIKE = "observed and Brier scores take censoring to be as likely at high risks as at low ones; p does not"
-
-
-@dataclass(frozen=True)
-class Horizon:
-    """What was predicted and seen up to one time.
-
-    The Kaplan-Meier estimate and the Brier scores hold where censoring does not depend on the risk; the p-value
-    holds where it does, too.
-
-    Attributes
-    ----------
-    time : float
-        The horizon.
-    predicted : float
-        Mean predicted probability of the event up to it.
-    observed, low, high : float
-        Kaplan-Meier estimate of the share with the event, and its pointwise interval; nan where no row was watched so
-        long.
-    pvalue : float
-        Of observed less expected events up to the horizon, from the draws of the test.
-    brier, reference : float
-        Brier score of the prediction, weighted for censoring, and that of the Kaplan-Meier curve for all rows alike.
-    """
-
-    time: float
-    predicted: float
-    observed: float
-    low: float
-    high: float
-    pvalue: float
-    brier: float
-    reference: float
-
-    def plain(self) -> dict[str, Any]:
-        """Return plain values for JSON; numbers that are not finite become None."""
-        return {name: value if np.isfinite(value) else None for name, value in vars(self).items()}
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -86,6 +57,10 @@ class SurvivalEvaluation(Shown):
         Value, mean under calibration and p-value from the draws of the test.
     concordance : float or None
         Harrell's, of the predicted risk.
+    concordance_calibrated : Calibrated or None
+        What redrawn outcomes have of it.
+    null : str
+        The law under calibration, ``redraw`` or ``flips``.
     horizons : tuple of Horizon
         The model at some times.
     groups : tuple of SurvivalGroup
@@ -109,6 +84,8 @@ class SurvivalEvaluation(Shown):
     high: float
     d_calibration: tuple[float, float, float] | None
     concordance: float | None
+    concordance_calibrated: Calibrated | None
+    null: str
     horizons: tuple[Horizon, ...]
     groups: tuple[SurvivalGroup, ...] = ()
     notes: tuple[str, ...] = ()
@@ -139,13 +116,16 @@ class SurvivalEvaluation(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         names = ("n", "events", "expected", "ratio", "low", "high", "concordance", "confidence_level", "alpha")
-        plain = {name: _finite(getattr(self, name)) for name in names}
+        plain = {name: finite_or_none(getattr(self, name)) for name in names}
         deciles = self.d_calibration
         more = None if deciles is None else dict(zip(("value", "calibrated", "pvalue"), deciles, strict=True))
         end = {"pvalue": self.pvalue, "verdict": self.verdict, "seconds": self.seconds, "notes": list(self.notes)}
         parts = {"test": self.test.to_dict(), "bets": None if self.bets is None else self.bets.plain()}
         horizons = [one.plain() for one in self.horizons]
         groups = {"groups": [one.plain() for one in self.groups]} if self.groups else {}
+        plain["ratio_calibrated"] = 1.0
+        ranked = self.concordance_calibrated
+        plain["concordance_calibrated"] = None if ranked is None else ranked.plain()
         return {**plain, "d_calibration": more, "horizons": horizons, **groups, **parts, **end}
 
     def plot(self, ax: Any = None) -> Any:
@@ -169,7 +149,7 @@ class SurvivalEvaluation(Shown):
         return horizon_plot(self.data, float(time), self.confidence_level, ax)
 
     def _tables(self) -> Sequence[Table | Grid]:
-        grids = ([self._grid()] if self.horizons else []) + ([self._of_groups()] if self.groups else [])
+        grids = ([self._grid(), self._scores()] if self.horizons else []) + ([self._of_groups()] if self.groups else [])
         return (self._table(), *grids)
 
     def _table(self) -> Table:
@@ -178,25 +158,41 @@ class SurvivalEvaluation(Shown):
             ("rows", f"{self.n:,}, {self.events:,} with an event ({100 * censored:.0f} % censored)"),
             (
                 "events seen / expected",
-                f"{self.ratio:.3f} [{self.low:.3f}, {self.high:.3f}], {self.expected:,.4g} expected",
+                f"{self.ratio:.3f} [{self.low:.3f}, {self.high:.3f}], 1 if calibrated; {self.expected:,.4g} expected",
             ),
         ]
         if self.d_calibration is not None:
             value, mean, p = self.d_calibration
-            rows.append(("D-calibration", f"{value:.2f}, {mean:.2f} under calibration, p {p:.3g}"))
+            rows.append(("D-calibration", f"{value:.2f}, {mean:.2f} if calibrated, p {p:.3g}"))
         if self.concordance is not None:
-            rows.append(("concordance", f"{self.concordance:.4f}"))
+            rows.append(("concordance", f"{self.concordance:.4f}{_beside(self.concordance_calibrated)}"))
         rows.append(("test", f"p {self.pvalue:.3g}, {self.test.null}"))
         rows += [(f"  {one.name}", f"p {one.pvalue:.3g}") for one in self.test.members]
         if self.bets is not None:
             rows.append(
-                ("bets, any independent censoring", f"p {self.bets.pvalue:.3g}, e-value {self.bets.e_value:.3g}")
+                (
+                    "bets, any independent censoring",
+                    f"p {self.bets.pvalue:.3g}, e-value {self.bets.e_value:.3g}, at most 1",
+                )
             )
-        return Table("Survival", [*rows, ("verdict", self.verdict)], self.notes)
+        return Table("Survival", [*rows, ("verdict", self.verdict)], (*self.notes, self.about_figures))
+
+    @property
+    def about_figures(self) -> str:
+        """Where the means under calibration come from, and why some figures have no interval."""
+        drawn = 0 if not self.horizons else self.horizons[0].brier_calibrated.draws
+        drawn = drawn if self.concordance_calibrated is None else self.concordance_calibrated.draws
+        none = "no interval of concordance, D-calibration and Brier scores was proved; "
+        if self.data.clusters is not None:
+            return f"{none}if calibrated: means of {drawn:,} redraws row by row, whose spread clusters change"
+        return (
+            f"{none}if calibrated: mean of {drawn:,} redraws, where {100 * self.confidence_level:g} % of them lie, and p "
+            "of each by itself"
+        )
 
     def _grid(self) -> Grid:
         level = f"{100 * self.confidence_level:g} %"
-        header = ("time", "predicted", "observed", level, "p", "Brier score", "of Kaplan-Meier")
+        header = ("time", "predicted, and\nif calibrated", "observed", level, "p")
         rows = [
             (
                 f"{h.time:g}",
@@ -204,13 +200,26 @@ class SurvivalEvaluation(Shown):
                 _shown(h.observed),
                 "-" if np.isnan(h.low) else f"[{h.low:.4f}, {h.high:.4f}]",
                 f"{h.pvalue:.3g}",
-                _shown(h.brier),
-                _shown(h.reference),
             )
             for h in self.horizons
         ]
         notes = () if self.events == self.n else (_ALIKE,)
         return Grid("Events up to some times", header, rows, notes)
+
+    def _scores(self) -> Grid:
+        level = f"{100 * self.confidence_level:g} %"
+        header = ("time", "Brier\nscore", "if\ncalibrated", level, "p", "of Kaplan-\nMeier", "if\ncalibrated")
+        rows = [
+            (
+                f"{h.time:g}",
+                _shown(h.brier),
+                *_of_redraws(h.brier_calibrated),
+                _shown(h.reference),
+                _shown(h.reference_calibrated.mean),
+            )
+            for h in self.horizons
+        ]
+        return Grid("Brier scores up to these times", header, rows)
 
     def _of_groups(self) -> Grid:
         level = f"{100 * self.confidence_level:g} %"
@@ -225,7 +234,21 @@ class SurvivalEvaluation(Shown):
             )
             for one in self.groups
         ]
-        return Grid("Groups", header, rows)
+        return Grid("Groups", header, rows, ("calibrated predictions have 1 event seen for 1 expected in every group",))
+
+
+def _beside(found: Calibrated | None) -> str:
+    """What redraws have, in words behind the value."""
+    if found is None or np.isnan(found.mean):
+        return ""
+    mean, ends, p = _of_redraws(found)
+    return f", {mean} if calibrated" + ("" if ends == "-" else f" {ends}, p {p}")
+
+
+def _of_redraws(found: Calibrated) -> tuple[str, str, str]:
+    """Mean, where redraws lie, and the p-value."""
+    ends = "-" if np.isnan(found.low) else f"[{found.low:.4f}, {found.high:.4f}]"
+    return _shown(found.mean), ends, "-" if np.isnan(found.pvalue) else f"{found.pvalue:.2g}"
 
 
 def _of_group(one: SurvivalGroup) -> tuple[str, str, str]:
@@ -234,10 +257,6 @@ def _of_group(one: SurvivalGroup) -> tuple[str, str, str]:
 
 def _shown(value: float) -> str:
     return "-" if np.isnan(value) else f"{value:.4f}"
-
-
-def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
 def evaluate(
@@ -339,13 +358,15 @@ def evaluated_survival(
     if late:
         raise InputError(f"nothing is predicted after {seen.end:g}, and horizons ask for {late[0]:g}: leave it out")
     run = run.shared()
-    tested = asked_survival(seen, run, null, horizons)
+    tested = asked_survival(seen, run, null, horizons, keep=kept_redraws(len(seen)))
     apart, cut = groups_of(seen, groups, run, null)
     own = np.ones(len(seen)) if seen.weights is None else seen.weights
     count, expected = float(own @ seen.event), float(own @ seen.hazard)
     low, high = poisson_interval(seen.event, own, run.confidence_level)
     plain = seen.weights is None and seen.clusters is None
-    places = log_hazards(seen)
+    redrawn = tested.redraws[1]
+    times = redrawn_times(seen, tested.redraws[0], redrawn, tested.censoring)
+    ranked, about = calibrated_concordance(seen, times, redrawn, run)
     found = SurvivalEvaluation(
         data=seen,
         n=len(seen),
@@ -357,10 +378,10 @@ def evaluated_survival(
         low=low / expected,
         high=high / expected,
         d_calibration=tested.d_calibration,
-        concordance=concordance(seen.time, seen.event, places[:, places.shape[1] // 2])
-        if seen.weights is None
-        else None,
-        horizons=_at_horizons(seen, tested, run),
+        concordance=ranked,
+        concordance_calibrated=about,
+        null=tested.null,
+        horizons=at_horizons(seen, tested, times, run),
         groups=apart,
         notes=(*tested.test.notes, *_unwatched(seen, tested.horizons), *cut),
         confidence_level=run.confidence_level,
@@ -384,19 +405,3 @@ def _unwatched(seen: Survival, horizons: tuple[float, ...]) -> tuple[str, ...]:
     late = [f"{t:g}" for t in horizons if t > last]
     said = f"no row was watched longer than {last:g}: what happens up to {', '.join(late)} was not seen"
     return (f"{said}, and p compares what was seen until then",) if late else ()
-
-
-def _at_horizons(seen: Survival, tested: SurvivalTest, run: Run) -> tuple[Horizon, ...]:
-    curve = kaplan_meier(seen.time, seen.event, seen.weights)
-    own = np.ones(len(seen)) if seen.weights is None else seen.weights
-    found = []
-    for t, p in zip(tested.horizons, tested.by_time, strict=True):
-        survival = np.exp(-seen.hazard_at(np.full(len(seen), t)))
-        known = curve.known(t)
-        low, high = curve.interval(t, run.confidence_level) if known else (np.nan, np.nan)
-        share = 1 - curve.at(t) if known else np.nan
-        scores = (
-            brier_at(t, s, seen.time, seen.event, seen.weights) for s in (survival, np.full(len(seen), curve.at(t)))
-        )
-        found.append(Horizon(t, 1 - float(survival @ own / own.sum()), share, 1 - high, 1 - low, p, *scores))
-    return tuple(found)

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right, insort
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-__all__ = ["KaplanMeier", "brier_at", "concordance", "d_calibration", "kaplan_meier"]
+__all__ = [
+    "KaplanMeier",
+    "brier_at",
+    "brier_scores",
+    "concordance",
+    "concordances",
+    "d_calibration",
+    "kaplan_meier",
+]
 
 
 _DECILES = 10
@@ -123,32 +131,62 @@ def concordance(time: np.ndarray, event: np.ndarray, risk: np.ndarray) -> float 
 
     Comparable are a row with an event and one that was watched longer, or as long without an event. None without any.
     """
-    order = np.lexsort((event, -time))  # from the latest; of equal times censored rows first
-    watched: list[float] = []
-    pairs = agreeing = 0.0
-    k = 0
-    while k < len(order):
-        same = _same(order, time, k)
-        for i in same:
-            if not event[i]:
-                insort(watched, float(risk[i]))
-        for i in same:
-            if event[i]:
-                below, up_to = bisect_left(watched, float(risk[i])), bisect_right(watched, float(risk[i]))
-                agreeing += below + 0.5 * (up_to - below)
-                pairs += len(watched)
-        for i in same:
-            if event[i]:
-                insort(watched, float(risk[i]))
-        k += len(same)
-    return agreeing / pairs if pairs else None
+    found = float(concordances(time[None], event[None], risk)[0])
+    return None if np.isnan(found) else found
 
 
-def _same(order: np.ndarray, time: np.ndarray, k: int) -> np.ndarray:
-    end = k + 1
-    while end < len(order) and time[order[end]] == time[order[k]]:
-        end += 1
-    return order[k:end]
+def concordances(time: np.ndarray, event: np.ndarray, risk: np.ndarray) -> np.ndarray:
+    """Concordance of several sets of outcomes of the same rows, shape (b, n), with the same risks; nan without pairs.
+
+    Cost: the logarithm of n times the numbers.
+    """
+    sets, n = time.shape
+    rank = np.unique(risk, return_inverse=True)[1].reshape(n)
+    order = np.lexsort((event, -time), axis=-1)  # from the latest; of equal times censored rows first
+    ranks, seen, times = rank[order].ravel(), np.take_along_axis(event, order, -1).ravel(), -np.sort(-time, axis=-1)
+    group = np.repeat(np.arange(sets), n)
+    smaller, equal = _before(group, ranks)
+    # events of one time are not comparable with each other
+    new = np.concatenate([np.ones((sets, 1), dtype=bool), np.diff(times, axis=-1) != 0], axis=1).ravel()
+    together = np.cumsum(new)[seen]
+    own_smaller, own_equal = _before(together, ranks[seen])
+    agreeing = smaller[seen] - own_smaller + 0.5 * (equal[seen] - own_equal)
+    first = np.searchsorted(together, together)
+    number = np.tile(np.arange(n), sets)[seen] - (np.arange(len(together)) - first)
+    pairs = np.bincount(group[seen], number, minlength=sets)
+    total = np.bincount(group[seen], agreeing, minlength=sets)
+    return np.divide(total, pairs, out=np.full(sets, np.nan), where=pairs > 0)
+
+
+def _before(group: np.ndarray, rank: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Elements before each in its group with a smaller rank, and with an equal one; groups stand together.
+
+    Bit by bit from the highest: those that agree so far stay together in their order, zeros of the bit before ones,
+    and a one has passed the zeros that were before it.
+    """
+    count = len(rank)
+    places, found = np.arange(count), np.zeros(count, dtype=np.int64)
+    new = np.concatenate([np.ones(min(count, 1), dtype=bool), group[1:] != group[:-1]])
+    index = np.arange(count)
+    for bit in reversed(range(int(rank.max(initial=0)).bit_length())):
+        one = (rank >> bit) & 1
+        start = np.maximum.accumulate(np.where(new, index, 0))
+        which = np.cumsum(new) - 1
+        passed = np.cumsum(one) - one
+        ones = passed - passed[start]
+        zeros = index - start - ones
+        found[places] += one * zeros
+        of_group = np.bincount(which, 1 - one).astype(np.int64)[which]
+        to = start + np.where(one == 1, of_group + ones, zeros)
+        begins = np.zeros(count, dtype=bool)
+        begins[start] = True
+        begins[(start + of_group)[start + of_group < count]] = True
+        moved = np.empty((2, count), dtype=np.int64)
+        moved[:, to] = rank, places
+        (rank, places), new = moved, begins
+    same = np.empty(count, dtype=np.int64)
+    same[places] = index - np.maximum.accumulate(np.where(new, index, 0))
+    return found, same
 
 
 def brier_at(
@@ -160,10 +198,35 @@ def brier_at(
     those censored before; G is the Kaplan-Meier curve of the censoring times. A row that is censored at t lives on.
     nan where G is 0, and so where the last row was censored before t: who lives on is not known.
     """
+    return float(brier_scores((t,), survival[None], time, event, weights)[0])
+
+
+def brier_scores(
+    horizons: Sequence[float],
+    survival: np.ndarray,
+    time: np.ndarray,
+    event: np.ndarray,
+    weights: np.ndarray | None = None,
+) -> np.ndarray:
+    """Brier scores at several horizons, whose predictions have shape (horizons, n): the weights are made once."""
     own = np.ones(len(time)) if weights is None else weights
     # of equal times events come first: a censoring at the time of an event is later than it
     censoring = _censoring_curve(time, event, weights)
-    before, now = censoring.before(time), float(censoring.before(np.array([t]))[0])
+    before = censoring.before(time)
+    now = censoring.before(np.asarray(horizons, dtype=np.float64))
+    parts = zip(horizons, survival, now, strict=True)
+    return np.array([_brier(t, s, time, event, own, before, float(g)) for t, s, g in parts])
+
+
+def _brier(
+    t: float,
+    survival: np.ndarray,
+    time: np.ndarray,
+    event: np.ndarray,
+    own: np.ndarray,
+    before: np.ndarray,
+    now: float,
+) -> float:
     died = event & (time <= t)
     living = ~died & (time >= t)
     if now == 0 or np.any(before[died] == 0):

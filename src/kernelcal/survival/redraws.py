@@ -9,7 +9,7 @@ import numpy as np
 from kernelcal.survival.data import Survival
 from kernelcal.survival.residuals import FUNCTIONS, residual_features
 
-__all__ = ["censoring_hazards", "features_of", "flipped", "imputed_censoring", "redrawn"]
+__all__ = ["censoring_of", "features_of", "flipped", "imputed_censoring", "redrawn"]
 
 
 _VALUES = 2**22  # numbers held at once
@@ -40,11 +40,11 @@ def imputed_censoring(time: np.ndarray, event: np.ndarray, generator: np.random.
     return drawn
 
 
-def censoring_hazards(seen: Survival, generator: np.random.Generator) -> np.ndarray:
-    """Predicted cumulative hazards at the censoring times of all rows, imputed where they are not known."""
+def censoring_of(seen: Survival, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Censoring times of all rows, imputed where they are not known, and the predicted cumulative hazards at them."""
     known = seen.censoring_time
     times = imputed_censoring(seen.time, seen.event, generator) if known is None else known
-    return np.maximum(seen.hazard_at(np.minimum(times, seen.end)), seen.hazard)
+    return times, np.maximum(seen.hazard_at(np.minimum(times, seen.end)), seen.hazard)
 
 
 def redrawn(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,7 @@ from kernelcal.runs import Run
 from kernelcal.survival.data import Survival
 from kernelcal.survival.figures import d_calibration
 from kernelcal.survival.members import NAMES, Members
-from kernelcal.survival.redraws import censoring_hazards, features_of, flipped, redrawn
+from kernelcal.survival.redraws import censoring_of, features_of, flipped, redrawn
 from kernelcal.survival.residuals import FUNCTIONS
 
 __all__ = ["NULLS", "SurvivalTest", "asked_survival"]
@@ -46,6 +47,12 @@ class SurvivalTest:
         Times that were asked about.
     ranks : numpy.ndarray of shape (n,)
         Ranks of the predicted risk, from -1 to 1.
+    null : str
+        The law under calibration that was taken, ``redraw`` or ``flips``.
+    redraws : pair of numpy.ndarray of shape (b, n)
+        Cumulative hazards and events of redrawn outcomes that were kept.
+    censoring : numpy.ndarray of shape (n,)
+        Censoring times under which they were drawn.
     """
 
     test: TestResult
@@ -53,21 +60,30 @@ class SurvivalTest:
     d_calibration: tuple[float, float, float] | None
     horizons: tuple[float, ...]
     ranks: np.ndarray
+    null: str
+    redraws: tuple[np.ndarray, np.ndarray]
+    censoring: np.ndarray
 
 
-def asked_survival(seen: Survival, run: Run, null: str | None = None, horizons: tuple[float, ...] = ()) -> SurvivalTest:
-    """Test checked data; default null: redrawn times, and flipped signs of clusters where there are any."""
+def asked_survival(
+    seen: Survival, run: Run, null: str | None = None, horizons: tuple[float, ...] = (), keep: int = 0
+) -> SurvivalTest:
+    """Test checked data; default null: redrawn times, and flipped signs of clusters where there are any.
+
+    So many redraws are kept, for figures beside the test; where signs are flipped they are made for these alone.
+    """
     null = _checked_null(seen, null)
     generator = generator_of(run.rng, "survival")
-    known = censoring_hazards(seen, generator)
+    censoring, known = censoring_of(seen, generator)
     members = Members.of(seen, known)
     horizons = horizons or _horizons(seen, known)
     limits = [seen.hazard_at(np.full(len(seen), t)) for t in horizons]
     observed = _residuals(seen.hazard, seen.event, seen.weights, limits)
+    kept: list[tuple[np.ndarray, np.ndarray]] = []
     if null == "redraw":
         batches = (
             (_residuals(h, e, seen.weights, limits), d_calibration(h, e))
-            for h, e in redrawn(known, run.draws, generator)
+            for h, e in _kept(redrawn(known, run.draws, generator), kept, keep)
         )
     else:
         batches = ((x, np.empty(0)) for x in flipped(observed, seen.clusters, run.draws, generator))
@@ -79,6 +95,8 @@ def asked_survival(seen: Survival, run: Run, null: str | None = None, horizons: 
         done += len(residuals)
         run.tell(done)
     own = members.values(observed[None, :, :FUNCTIONS])
+    if null == "flips" and keep:
+        kept.extend(redrawn(known, min(keep, run.draws), generator))
     all_values = np.concatenate([own, *values], axis=1)
     signs = np.concatenate([_signed(observed[None], members), *signed], axis=1)
     return SurvivalTest(
@@ -87,7 +105,28 @@ def asked_survival(seen: Survival, run: Run, null: str | None = None, horizons: 
         None if null != "redraw" or seen.weights is not None else _of_deciles(seen, np.concatenate(deciles)),
         tuple(horizons),
         members.ranks,
+        null,
+        _joined(kept, len(seen)),
+        censoring,
     )
+
+
+def _kept(
+    batches: Iterator[tuple[np.ndarray, np.ndarray]], kept: list[tuple[np.ndarray, np.ndarray]], keep: int
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Hand on, and keep the first sets of outcomes."""
+    left = keep
+    for hazard, event in batches:
+        if left > 0:
+            kept.append((hazard[:left].copy(), event[:left].copy()))
+            left -= len(hazard)
+        yield hazard, event
+
+
+def _joined(kept: list[tuple[np.ndarray, np.ndarray]], n: int) -> tuple[np.ndarray, np.ndarray]:
+    if not kept:
+        return np.empty((0, n)), np.empty((0, n), dtype=bool)
+    return np.concatenate([h for h, _ in kept]), np.concatenate([e for _, e in kept])
 
 
 def _checked_null(seen: Survival, null: str | None) -> str:

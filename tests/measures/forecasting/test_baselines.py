@@ -100,6 +100,15 @@ def test_groups_and_scores():
     assert len(found.plot().get_yticks()) == 3
 
 
+def test_few_rows_claim_no_more_than_they_tell():
+    """One difference in all rows has no error, and no skill is above 1."""
+    same = skill([1.0, 2, 3, 4], kc.Normal([1.0, 2, 3, 4], 1.0), kc.Normal([2.0, 3, 4, 5], 1.0)).rows[0]
+    assert same.skill > 0.5
+    assert np.isnan([*same.interval, same.pvalue]).all()
+    assert skill([1.0, 2, 4], kc.Normal([1.0, 2, 3], 1.0), kc.Normal([1.0, 2, 3], 1.0)).rows[0].pvalue == 1
+    assert skill([1.0, 2, 3], kc.Normal([1.0, 2, 3], 1.0)).rows[0].interval[1] == 1
+
+
 def test_refusals():
     y, batch = forecasts(20)
     with pytest.raises(InputError, match="baseline must be 'climatology' or forecasts of the same rows, got 'mean'"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -149,6 +150,10 @@ class _Recalibrated(PreparedMeasure):
         """Weighted mean over rows, along the first axis."""
         return np.asarray(self.w @ values / self.w.sum())
 
+    def _most(self, confidence_level: float) -> float:
+        """Weighted number of events that may be expected where none was seen."""
+        return -math.log((1 - confidence_level) / 2) * float(self.w.max())
+
 
 class _PreparedIntercept(_Recalibrated):
     def measured(self, targets: np.ndarray) -> np.ndarray:
@@ -159,6 +164,14 @@ class _PreparedIntercept(_Recalibrated):
         """``(y - q) / mean(q (1 - q))``, q the probabilities with the intercept."""
         q = expit(self.x + self.measured(targets[None])[0])
         return np.asarray((targets - q) / self._mean(q * (1 - q)))
+
+    def one_sided(self, targets: np.ndarray, confidence_level: float) -> tuple[float, float] | None:
+        """Without an event, or with events alone: the intercept of so many as may be expected then."""
+        whole, total, most = float(self.w.sum()), float(self.w @ targets), self._most(confidence_level)
+        if 0 < total < whole:
+            return None
+        end = float(fitted_intercepts(self.x, self.w, np.array([most if total == 0 else whole - most]))[0])
+        return (-math.inf, end) if total == 0 else (end, math.inf)
 
 
 class _PreparedSlope(_Recalibrated):
@@ -187,6 +200,11 @@ class _PreparedRatio(_Recalibrated):
     def influences(self, targets: np.ndarray) -> np.ndarray:
         """``(y - ratio p) / mean(p)``."""
         return np.asarray((targets - self.measured(targets[None])[0] * self.p) / self._mean(self.p))
+
+    def one_sided(self, targets: np.ndarray, confidence_level: float) -> tuple[float, float] | None:
+        """Without an event: so many as may be expected then, over those that were."""
+        expected = float(self.w @ self.p)
+        return (0.0, self._most(confidence_level) / expected) if expected > 0 and self.w @ targets == 0 else None
 
 
 @dataclass(frozen=True)

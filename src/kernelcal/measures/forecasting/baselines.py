@@ -24,6 +24,7 @@ __all__ = ["Skill", "SkillRow", "climate_of", "climatology", "skill", "skill_of"
 
 _MOST = 1000  # outcomes that stand for a climate
 _FEWEST = 3  # rows that an error is estimated from
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -267,13 +268,13 @@ def _row(column: str, group: str, case: Case, own: np.ndarray, other: np.ndarray
     if base == 0:
         raise InputError("the baseline has the score 0 in every row: nothing is better, and there is no skill")
     value = 1 - score / base
-    told = value - (own - (1 - value) * other) / base
+    told = value - (own - (1 - value) * other) / base  # 1 at most, and so are the ends
     ends, p = (math.nan, math.nan), math.nan
     if n >= _FEWEST:
         ends, p = (
             _independent(told, own - other, run) if case.rows is None else _dependent(case, told, own - other, run)
         )
-    return SkillRow(column, group, n, score, base, value, ends, p)
+    return SkillRow(column, group, n, score, base, value, (min(ends[0], 1.0), min(ends[1], 1.0)), p)
 
 
 def _independent(told: np.ndarray, apart: np.ndarray, run: Run) -> tuple[tuple[float, float], float]:
@@ -282,7 +283,9 @@ def _independent(told: np.ndarray, apart: np.ndarray, run: Run) -> tuple[tuple[f
     n, mean = len(told), float(told.mean())
     half = float(stdtrit(n - 1, (1 + run.confidence_level) / 2)) * float(told.std(ddof=1)) / math.sqrt(n)
     error = float(apart.std(ddof=1)) / math.sqrt(n)
-    p = 2 * float(stdtr(n - 1, -abs(float(apart.mean())) / error)) if error > 0 else 1.0
+    if error <= _ROUNDING * abs(float(apart.mean())):  # one difference in all rows tells no error
+        return (math.nan, math.nan), math.nan if apart.any() else 1.0
+    p = 2 * float(stdtr(n - 1, -abs(float(apart.mean())) / error))
     return (mean - half, mean + half), max(p, 1e-300)
 
 

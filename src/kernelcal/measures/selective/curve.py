@@ -11,7 +11,7 @@ from kernelcal.cases import Case
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS
 from kernelcal.errors import InputError
 from kernelcal.inference import Draws
-from kernelcal.measures.selective.kept import ConfidenceOrder, confidences, serves_answers
+from kernelcal.measures.selective.kept import ConfidenceOrder, confidences, serves_answers, weights_of_answers
 from kernelcal.runs import Run
 from kernelcal.tables import Grid, Shown
 
@@ -211,7 +211,7 @@ def curve_of(case: Case, run: Run, abstained: int = 0) -> RiskCoverage:
             "excess-aurc allow for clusters"
         )
     p, trials = confidences(case.predictions)
-    own = ConfidenceOrder(p, case.weights)
+    own = ConfidenceOrder(p, weights_of_answers(case.predictions, case.weights))
     places = np.unique(np.linspace(0, len(p) - 1, min(len(p), _PLACES)).round().astype(int))
     draws = Draws(run.rng, "draws of measures")
     step = max(1, _NUMBERS // len(p))

@@ -33,6 +33,12 @@ def confidences(predictions: Any) -> tuple[np.ndarray, np.ndarray | float]:
     return positive_probabilities(predictions), 1.0
 
 
+def weights_of_answers(predictions: Any, weights: np.ndarray | None) -> np.ndarray:
+    """Weights of rows, 0 of those without an answer: none of no answers is wrong."""
+    own = np.ones(len(predictions)) if weights is None else weights
+    return own * (np.asarray(predictions.n) > 0) if isinstance(predictions, Binomial) else own
+
+
 def serves_answers(predictions: Any) -> bool:
     """Tell whether predictions are of answers that are right or wrong, one or several a row."""
     return serves_one_probability(predictions) or isinstance(predictions, Binomial)
@@ -80,11 +86,13 @@ class _PreparedArea(PreparedMeasure):
     def __init__(self, measure: Measure, predictions: Any, weights: np.ndarray | None, excess: bool) -> None:
         p, self.trials = confidences(predictions)
         super().__init__(measure, bytes_per_draw=64 * len(p))
-        self.own, self.excess = ConfidenceOrder(p, weights), excess
+        self.own, self.excess = ConfidenceOrder(p, weights_of_answers(predictions, weights)), excess
 
     def measured(self, targets: np.ndarray) -> np.ndarray:
         """Mean of the risks over coverages, less that of the best order where it is asked for."""
         right = np.asarray(targets, dtype=np.float64) / self.trials
+        if self.own.total == 0:
+            return np.full(len(targets), np.nan)  # not one answer
         area = self.own.risks(right) @ self.own.each / self.own.total
         return np.asarray(area - _best(self._risk(right)) if self.excess else area)
 
@@ -133,12 +141,14 @@ class _PreparedKept(PreparedMeasure):
     def __init__(self, measure: Measure, predictions: Any, weights: np.ndarray | None, coverage: float) -> None:
         p, self.trials = confidences(predictions)
         super().__init__(measure, bytes_per_draw=16 * len(p))
-        own = ConfidenceOrder(p, None)
+        counted = weights_of_answers(predictions, None)
+        asked = np.flatnonzero(counted) if counted.any() else np.arange(len(p))
+        own = ConfidenceOrder(p[asked], None)
         below = np.repeat(own.starts, own.sizes)
-        share = np.clip((coverage * len(p) - below) / np.repeat(own.sizes, own.sizes), 0.0, 1.0)
-        self.share = np.empty(len(p))
-        self.share[own.order] = share
-        self.kept = self.share * own.w if weights is None else self.share * weights
+        share = np.clip((coverage * len(asked) - below) / np.repeat(own.sizes, own.sizes), 0.0, 1.0)
+        self.share = np.zeros(len(p))
+        self.share[asked[own.order]] = share
+        self.kept = counted * self.share if weights is None else counted * self.share * weights
         self.whole = float(len(p)) if weights is None else float(weights.sum())
 
     def measured(self, targets: np.ndarray) -> np.ndarray:
@@ -151,6 +161,14 @@ class _PreparedKept(PreparedMeasure):
         """``kept (y - accuracy) / mean(kept)``; of a row without weight 0."""
         value = float(self.measured(targets[None])[0])
         return np.asarray(self.share * (targets / self.trials - value) * (self.whole / self.kept.sum()))
+
+    def one_sided(self, targets: np.ndarray, confidence_level: float) -> tuple[float, float] | None:
+        """Of right answers alone, or wrong ones: ``(tail)^(1 / m)`` of m answers, the end of Clopper and Pearson."""
+        value, total = float(self.measured(targets[None])[0]), float(self.kept.sum())
+        if value not in (0.0, 1.0):
+            return None
+        end = ((1 - confidence_level) / 2) ** (float(self.kept.max()) / total)
+        return (end, 1.0) if value == 1 else (0.0, 1 - end)
 
 
 class _OfAnswers(Measure):

@@ -94,7 +94,9 @@ class Law(Affine):
             value, psi = _surprise(z, unit.law, dfs)
             return value + logs, -psi * np.exp(-logs), 1 - z * psi
 
-        return cls._fitted(unit.place[kept], unit.width[kept], y, w, number, loss, cls.tail)
+        return cls._fitted(
+            unit.place[kept], unit.width[kept], y, w, number, loss, cls.tail, kinked=unit.law == "laplace"
+        )
 
     def __call__(self, predictions: Any) -> Any:
         """Return the family, moved and stretched."""

@@ -16,6 +16,7 @@ __all__ = ["BOUND", "Affine", "NumberMap", "Unchanged", "numbers_of"]
 
 BOUND = 20.0  # of logarithms, a search leaves them never
 _WIDEST = 2.0  # power of the widths
+_VALUES_OF_KINKED = 800  # of a loss with kinks, for its four numbers
 
 
 def numbers_of(values: Any) -> np.ndarray:
@@ -111,6 +112,8 @@ class Affine(NumberMap):
         number: float,
         loss: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]],
         df: float | None = None,
+        *,
+        kinked: bool = False,
     ) -> Self:
         """Minimise a mean loss, which gives its values and slopes in place and in the logarithm of the factor."""
         from scipy.optimize import minimize  # imported when needed: the import of kernelcal stays light
@@ -139,6 +142,11 @@ class Affine(NumberMap):
         begin = np.array([0.0, 1.0, 0.0, 1.0])[free]
         bounds = list(zip(lows[free], highs[free], strict=True))
         found = minimize(objective, begin, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 300}).x
+        if kinked:  # a search by slopes stops at a kink, one by values alone goes on
+            fine = {"xatol": 1e-5, "fatol": 1e-9, "maxfev": _VALUES_OF_KINKED}
+            found = minimize(
+                lambda some: objective(some)[0], found, method="Nelder-Mead", bounds=bounds, options=fine
+            ).x
         theta = np.array([0.0, 1.0, 0.0, 1.0])
         theta[free] = found
         a, b, c, d = (float(t) for t in theta)
