@@ -16,6 +16,7 @@ from kernelcal.monitor.directions import direction_of
 from kernelcal.monitor.lanes import Lane, arrays_below
 from kernelcal.monitor.wealth import Alarm
 from kernelcal.plots import history_plot
+from kernelcal.predictions import Predictions
 from kernelcal.randomness import generator_of
 from kernelcal.runs import Run
 from kernelcal.surroundings import checksum, read_archive, write_archive
@@ -161,7 +162,7 @@ class Monitor(Shown):
         y : array of shape (n,), or one target
             What happened.
         predictions : Predictions or what `as_predictions` takes
-            Of the kind that came before.
+            Of the kind that came before; with one target one probability, those of all classes, or a batch of one row.
         key : str or date, optional
             Name of the batch, such as its day: given twice, it is taken once; with other rows it is refused.
         classes
@@ -179,6 +180,8 @@ class Monitor(Shown):
         if weights is not None:
             raise InputError("case weights have no place in a bet: leave them out, or watch strata of rows one by one")
         name = "" if key is None else str(key)
+        if np.ndim(y) == 0:
+            y, predictions = [y], predictions if isinstance(predictions, Predictions) else np.asarray(predictions)[None]
         case = Case.of(y, predictions, classes=classes, lens=lens)
         kind = kind_of(case)
         asked = "" if lens is None else repr(lens)
